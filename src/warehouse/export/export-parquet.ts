@@ -5,15 +5,16 @@ import type { DuckDBConnection } from '@duckdb/node-api';
 import { WarehouseUnusable } from '../../core/rows/row-warehouse.js';
 import { moveDurably, swapFolders } from '../../files/write-durably.js';
 import { literal } from '../shared/duckdb-quote.js';
-import { memoryFor, partsOf, type RowReader } from './job-rows.js';
-import { parquetQuery } from './parquet-query.js';
+import { fileParts, jobTable } from './file-parts.js';
+import { memoryFor, type RowReader } from './job-rows.js';
 
 /** Number of rows in a row group. The group is small, because a group is held in memory until it is written, and a page may be large. */
 const ROW_GROUP = 2048;
 
 /**
- * See `RowWarehouse.exportParquet`. Writes files `part-00000.parquet` and so on, one for each part of `partsOf`, in the order of the rows. The directory is created, or replaced as a whole. If the directory has other files, the export is refused before anything is
- * written.
+ * See `RowWarehouse.exportParquet`. Writes files `part-00000.parquet` and so on, one for each part of `partsOf`, in the order
+ * of the rows. The directory is created, or replaced as a whole. If the directory has other files, the export is refused before anything
+ * is written.
  */
 export async function exportParquet(
   { connection, rows: job, need }: RowReader,
@@ -27,9 +28,9 @@ export async function exportParquet(
   await need(memoryFor(job.columns.length));
   let [rows, files, bytes] = [0, 0, 0];
   // A job without rows is exported as one empty file, because readers need the columns of the job.
-  for await (const part of partsOf(job)) {
+  for await (const { query } of fileParts(connection, jobTable('', job), false)) {
     const file = join(draft, `part-${String(files).padStart(5, '0')}.parquet`);
-    rows += await copyToParquet(connection, parquetQuery(job, part), file);
+    rows += await copyToParquet(connection, query, file);
     bytes += await syncedSize(file);
     files++;
   }

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import type { DuckDBConnection } from '@duckdb/node-api';
 import type { Secret } from '../../core/connections/secret.js';
+import type { ErrorCode } from '../../core/errors/registry.js';
 import type {
   Published,
   Publisher,
@@ -13,26 +14,33 @@ import { WarehouseBusy, WarehouseUnusable } from '../../core/rows/row-warehouse.
 import { withDraftFolder } from '../../files/draft-folder.js';
 import { LockBusy } from '../../files/process-lock.js';
 import { isSameFile } from '../../files/same-file.js';
+import { inTransaction } from '../duckdb/driver/in-transaction.js';
 import { memoryFor } from '../export/job-rows.js';
 import { whyNoTarget } from '../export/why-no-target.js';
-import { warehouseError } from '../shared/duckdb-error.js';
+import { DISK_FULL, OUT_OF_MEMORY, warehouseError } from '../shared/duckdb-error.js';
 import { loadExtension } from '../shared/load-extension.js';
 import { setMemory, withScratchDuckDb } from '../shared/scratch-duckdb.js';
 import { withTemporaryFolder } from '../shared/temporary-folder.js';
-import { attachTarget, checkLake, isWarehouse, publishToDatabase, type TableRows } from './database-target.js';
+import { attachedTable, attachTarget } from './duckdb-target.js';
 import { folderFiles } from './folder-files.js';
-import type { SourceReader } from './job-table.js';
 import { parseManifest, publishId } from './manifest.js';
-import { placeOf } from './place-of.js';
-import { refusePartition } from './plan-rows.js';
-import { postgresTarget, publishToPostgres, withPostgresTarget } from './postgres-target.js';
-import { publishError } from './publish-error.js';
+import { type Place, placeOf } from './place-of.js';
+import {
+  beginTarget,
+  postgresTable,
+  postgresTarget,
+  postgresTransaction,
+  withPostgresTarget,
+} from './postgres-target.js';
 import { openFiles, publishFiles } from './publish-files.js';
+import { publishToSql, type TableRows, type TargetTable } from './publish-sql.js';
 import { type S3Place, s3Files, s3Place, setS3 } from './s3-files.js';
-import { type Staged, stageTables } from './stage-tables.js';
+import { checkUnique, type SourceReader, type Staged, stageTables } from './stage-tables.js';
 
 /** Time for which a publish waits for another publish into the same folder or file. */
 const WAIT_MS = 600_000;
+/** Longest statement in PostgreSQL, in ms: a COPY or an INSERT of all rows. */
+const STATEMENT_MS = 3_600_000;
 
 export interface PublishOptions {
   readonly say: (sentence: string) => void;
@@ -59,20 +67,35 @@ interface Drafted {
   readonly drafts: string;
 }
 
+/** A target of drafts. */
+interface Target {
+  /** Folder for the drafts. */
+  readonly drafts: string;
+  /** The target, for messages. */
+  readonly shown: string;
+  /** Whether the target keeps integers of more than 64 bits. */
+  readonly keepsLong: boolean;
+  refuse?(input: string | null): void;
+  /** Changes the target. Returns the rows of its tables then, or null if nothing had to be written. */
+  commit(drafted: Drafted): Promise<readonly TableRows[] | null>;
+}
+
 export function createPublisher(source: PublishSource): Publisher {
   return {
     async publish(request) {
       const place = placeOf(request.to);
+      if (request.partition !== null && place.kind !== 'folder' && place.kind !== 's3')
+        throw new WarehouseUnusable('option-unusable', '--partition is only for targets with files: leave it out');
       if (place.kind === 'folder') return toFolder(source, request, place.path);
       if (place.kind === 's3') return toS3(source, request, place.address);
-      refusePartition(request);
       if (place.kind === 'postgres') return toPostgres(source, request, place.address);
-      return toFile(source, request, place.path, place.kind);
+      return toFile(source, request, place);
     },
     async check(to) {
       const place = placeOf(to);
       if (place.kind === 'folder') await folderFiles(place.path).manifest();
-      if (place.kind === 's3') await withTemporaryFolder((drafts) => s3Manifest(source, place.address, drafts));
+      if (place.kind === 's3')
+        await withTemporaryFolder((drafts) => s3Manifest(source, s3Place(place.address), drafts));
       if (place.kind === 'postgres')
         await withPostgresTarget(loginOf(source, place.address), source.say, async () => {});
       if (place.kind === 'ducklake')
@@ -81,18 +104,17 @@ export function createPublisher(source: PublishSource): Publisher {
   };
 }
 
-function toFolder(source: PublishSource, request: PublishRequest, folder: string): Promise<Published> {
+function toFolder(source: PublishSource, request: PublishRequest, shown: string): Promise<Published> {
   const refuse = (input: string | null) => {
-    const why = whyNoTarget('parquet', folder, { into: source.file, input });
+    const why = whyNoTarget('parquet', shown, { into: source.file, input });
     if (why !== null) throw new WarehouseUnusable('publish-target-invalid', why);
   };
   refuse(null);
-  return locked(source, folder, async (drafts) => {
-    const files = folderFiles(folder);
+  return locked(source, shown, async (drafts) => {
+    const files = folderFiles(shown);
     const before = await openFiles(files);
-    return draft(source, request, { drafts, shown: folder, refuse }, (drafted) =>
-      publishFiles({ ...drafted, files, before }),
-    );
+    const commit = (drafted: Drafted) => publishFiles({ ...drafted, files, before });
+    return draft(source, request, { drafts, shown, keepsLong: false, refuse, commit });
   });
 }
 
@@ -106,12 +128,10 @@ async function withS3(
   return connection;
 }
 
-function s3Manifest(source: PublishSource, address: string, drafts: string): Promise<string | null> {
-  const place = s3Place(address);
-  return withScratchDuckDb(join(drafts, 'spill'), async (connection) =>
+const s3Manifest = (source: PublishSource, place: S3Place, drafts: string): Promise<string | null> =>
+  withScratchDuckDb(join(drafts, 'spill'), async (connection) =>
     s3Files(await withS3(source, connection, place), place).manifest(),
   );
-}
 
 const loadLake = ({ extensions }: PublishSource, connection: DuckDBConnection): Promise<void> =>
   loadExtension(connection, 'ducklake', extensions ?? null, 'Publishing to a DuckLake');
@@ -121,14 +141,15 @@ function toS3(source: PublishSource, request: PublishRequest, address: string): 
   const place = s3Place(address);
   return withTemporaryFolder(async (drafts) => {
     // The target is read first, so that a missing bucket is reported before anything else is done.
-    const text = await s3Manifest(source, address, drafts);
+    const text = await s3Manifest(source, place, drafts);
     const before = text === null ? null : parseManifest(text, place.url);
-    return draft(source, request, { drafts, shown: place.url, refuse: () => undefined }, async (drafted) => {
+    const commit = async (drafted: Drafted) => {
       const files = s3Files(await withS3(source, drafted.connection, place), place, text);
       return publishFiles({ ...drafted, files, before });
-    }).catch((error: unknown) => {
-      throw publishError(error, place.url);
-    });
+    };
+    return draft(source, request, { drafts, shown: place.url, keepsLong: false, commit });
+  }).catch((error: unknown) => {
+    throw publishError(error, place.url);
   });
 }
 
@@ -136,9 +157,9 @@ function toS3(source: PublishSource, request: PublishRequest, address: string): 
 function toFile(
   source: PublishSource,
   request: PublishRequest,
-  file: string,
-  kind: 'file' | 'ducklake',
+  { path: file, kind }: Extract<Place, { path: string }>,
 ): Promise<Published> {
+  const isLake = kind === 'ducklake';
   const refuse = (input: string | null) => {
     for (const other of [source.file, input])
       if (other !== null && other !== '-' && isSameFile(other, file))
@@ -148,40 +169,47 @@ function toFile(
         );
   };
   refuse(null);
-  const load = async (connection: DuckDBConnection) => {
-    if (kind === 'ducklake') await loadLake(source, connection);
+  const load = async (connection: DuckDBConnection) => (isLake ? loadLake(source, connection) : undefined);
+  const commit = async ({ connection, staged, record }: Drafted) => {
+    await load(connection);
+    const target = await attachTarget(connection, file, isLake);
+    const tables = staged.tables.map((table) => attachedTable(table, isLake));
+    return inTransaction(connection, () => publishToSql(target, tables, staged, request, record));
   };
   return locked(source, file, async (drafts) => {
     // A missing extension is reported before anything is read.
     await withScratchDuckDb(join(drafts, 'spill'), load);
-    return draft(source, request, { drafts, shown: file, refuse }, async (drafted) => {
-      const { connection } = drafted;
-      await load(connection);
-      // Inlined rows would be in the catalog only, where other readers of the files do not find them.
-      if (kind === 'ducklake') {
-        await attachTarget(connection, `ducklake:${file}`, 'DATA_INLINING_ROW_LIMIT 0');
-        await checkLake(connection, file);
-      } else await attachTarget(connection, file);
-      if (await isWarehouse(connection))
-        throw new WarehouseUnusable(
-          'publish-target-invalid',
-          `${file} is a warehouse of searchflow: name another file`,
-        );
-      return publishToDatabase({ ...drafted, shown: file });
-    }).catch((error: unknown) => {
-      throw warehouseError(publishError(error, file), file);
-    });
+    return draft(source, request, { drafts, shown: file, keepsLong: !isLake, refuse, commit });
+  }).catch((error: unknown) => {
+    throw warehouseError(error, file);
   });
 }
 
 function toPostgres(source: PublishSource, request: PublishRequest, url: string): Promise<Published> {
   const { shown } = postgresTarget(url);
   return withTemporaryFolder((drafts) =>
-    withPostgresTarget(loginOf(source, url), source.say, (postgres) =>
-      draft(source, request, { drafts, shown, refuse: () => undefined }, (drafted) =>
-        publishToPostgres({ ...drafted, postgres }),
-      ),
-    ),
+    withPostgresTarget(loginOf(source, url), source.say, (postgres) => {
+      const commit = async ({ connection, staged, record }: Drafted) => {
+        const tables: TargetTable[] = [];
+        for (const table of staged.tables) tables.push(await postgresTable(connection, table));
+        const renamed = tables.flatMap(({ staged: { exact }, columns }) =>
+          columns.flatMap(({ name }, index) =>
+            name === exact[index]?.name ? [] : [`${exact[index]?.name} as ${name}`],
+          ),
+        );
+        if (renamed.length > 0) source.say(`PostgreSQL does not accept some names of columns: ${renamed.join(', ')}.`);
+        // The transaction is repeated after a lost connection, also if the answer to its COMMIT was lost.
+        return postgres.transaction(
+          async (tx) => {
+            await beginTarget(tx, postgres);
+            const target = postgresTransaction(postgres, tx, connection, drafts);
+            return publishToSql(target, tables, staged, request, record);
+          },
+          { statementMs: STATEMENT_MS },
+        );
+      };
+      return draft(source, request, { drafts, shown, keepsLong: true, commit });
+    }),
   );
 }
 
@@ -204,27 +232,22 @@ async function locked<T>({ say }: PublishSource, target: string, work: (drafts: 
 }
 
 /** Copies the tables of the source into drafts, and then commits them. */
-async function draft(
-  source: PublishSource,
-  request: PublishRequest,
-  {
-    drafts,
-    shown,
-    refuse,
-  }: { readonly drafts: string; readonly shown: string; readonly refuse: (input: string | null) => void },
-  commit: (drafted: Drafted) => Promise<readonly TableRows[] | null>,
-): Promise<Published> {
+async function draft(source: PublishSource, request: PublishRequest, target: Target): Promise<Published> {
+  const { drafts, shown } = target;
   const staged = await source.read(request.subject, drafts, (reader) => {
-    refuse(reader.input);
+    target.refuse?.(reader.input);
     // The warehouse would report an error of the drafts, such as a full disk, as its own.
-    return stageTables(reader, join(drafts, 'staged')).catch((error: unknown) => {
+    return stageTables(reader, join(drafts, 'staged'), target.keepsLong).catch((error: unknown) => {
       throw publishError(error, shown);
     });
   });
-  const record = newRecord(request, staged.run);
+  const now = Date.now();
+  const id = publishId(now, randomBytes(4).toString('hex'));
+  const record = { id, at: new Date(now).toISOString(), run: staged.run ?? id, mode: request.mode };
   const tables = await withScratchDuckDb(join(drafts, 'spill'), async (connection) => {
     await setMemory(connection, Math.max(...staged.tables.map(({ columns }) => memoryFor(columns.length))));
-    return commit({ staged, request, record, connection, drafts });
+    if (request.mode === 'merge') for (const table of staged.tables) await checkUnique(connection, table, request.key);
+    return target.commit({ staged, request, record, connection, drafts });
   });
   const total = (name: string) => tables?.find((table) => table.name === name)?.rows ?? 0;
   return {
@@ -235,8 +258,28 @@ async function draft(
   };
 }
 
-function newRecord({ mode }: PublishRequest, run: string | null): PublishRecord {
-  const now = Date.now();
-  const id = publishId(now, randomBytes(4).toString('hex'));
-  return { id, at: new Date(now).toISOString(), run: run ?? id, mode };
+const cases: readonly (readonly [when: RegExp, say: (target: string) => string, code: ErrorCode])[] = [
+  [
+    DISK_FULL,
+    (target) => `The disk of ${target} is full: free some space and publish again. The target is unchanged`,
+    'warehouse-full',
+  ],
+  [
+    /Permission denied|Read-only file system|EACCES|EROFS|EPERM/i,
+    (target) => `${target} cannot be written by this user: change its permissions, or name another target`,
+    'publish-target-unreachable',
+  ],
+  [
+    OUT_OF_MEMORY,
+    (target) =>
+      `Publishing to ${target} needs more memory than it has: check for very large rows, or use --mode replace`,
+    'warehouse-out-of-memory',
+  ],
+];
+
+/** Returns an error of a publish as `WarehouseUnusable` with the fix. Returns any other error unchanged. */
+function publishError(error: unknown, target: string): unknown {
+  if (!(error instanceof Error) || error instanceof WarehouseBusy || error instanceof WarehouseUnusable) return error;
+  const found = cases.find(([when]) => when.test(error.message));
+  return found ? new WarehouseUnusable(found[2], found[1](target), { cause: error }) : error;
 }

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { PublishMode, PublishPartition, PublishRecord } from '../../core/publish/publish-request.js';
 import { WarehouseUnusable } from '../../core/rows/row-warehouse.js';
-import type { TableColumn } from './stage-tables.js';
+import type { TableColumn } from '../export/file-parts.js';
 
 export const MANIFEST = 'manifest.json';
 const FORMAT = 'searchflow-publish';
@@ -48,11 +48,8 @@ export interface Manifest {
   readonly tables: readonly ManifestTable[];
 }
 
-export const manifestOf = (publish: PublishRecord, tables: readonly ManifestTable[]): Manifest => ({
-  ...{ format: FORMAT, version: VERSION, publish, tables },
-});
-
-export const manifestText = (manifest: Manifest): string => `${JSON.stringify(manifest, null, 2)}\n`;
+export const manifestText = (publish: PublishRecord, tables: readonly ManifestTable[]): string =>
+  `${JSON.stringify({ format: FORMAT, version: VERSION, publish, tables } satisfies Manifest, null, 2)}\n`;
 
 /** Parses a manifest. Throws `WarehouseUnusable` for a file of another program or version. `shown`: the target, for messages. */
 export function parseManifest(text: string, shown: string): Manifest {

@@ -3,21 +3,29 @@ import type { DuckDBConnection } from '@duckdb/node-api';
 import type { PublishRecord, PublishRequest } from '../../core/publish/publish-request.js';
 import { WarehouseUnusable } from '../../core/rows/row-warehouse.js';
 import { copyToParquet } from '../export/export-parquet.js';
+import type { TableColumn } from '../export/file-parts.js';
+import { identifier } from '../shared/duckdb-quote.js';
 import type { TargetFiles } from './folder-files.js';
 import {
   dataPath,
   type Manifest,
   type ManifestFile,
   type ManifestTable,
-  manifestOf,
   manifestText,
   parseManifest,
   partitionOf,
 } from './manifest.js';
-import { checkUnique, parquetFiles, sameKey } from './merge-rows.js';
-import { isAppended } from './plan-rows.js';
-import { contentOf, planTable } from './plan-table.js';
-import { type DraftFile, draftFile, type Staged, type StagedTable } from './stage-tables.js';
+import { columnChange, isAppended, type NewRows } from './plan-table.js';
+import {
+  contentOf,
+  type DraftFile,
+  draftFile,
+  draftsOf,
+  parquetFiles,
+  type Staged,
+  type StagedTable,
+  sameKey,
+} from './stage-tables.js';
 
 /** A publish into files, from its drafts on. */
 export interface FilePublish {
@@ -28,8 +36,18 @@ export interface FilePublish {
   readonly record: PublishRecord;
   /** A DuckDB that can read the files of the target. */
   readonly connection: DuckDBConnection;
-  /** Folder for the drafts of merged files. */
+  /** Folder for the drafts of files that are written again. */
   readonly drafts: string;
+}
+
+/** How one table of a target changes. */
+export interface TablePlan {
+  /** Files of the present state that stay, or that are written again. */
+  readonly kept: readonly ManifestFile[];
+  /** Whether rows of `kept` with the keys of new rows are removed. */
+  readonly merges: boolean;
+  /** Columns that `kept` lacks. */
+  readonly added: readonly TableColumn[];
 }
 
 /** Reads the manifest of a target, and removes files that it does not name. */
@@ -46,41 +64,71 @@ export async function openFiles(files: TargetFiles): Promise<Manifest | null> {
  */
 export async function publishFiles(publish: FilePublish): Promise<readonly ManifestTable[] | null> {
   const { files, before, staged, request, record } = publish;
+  const { source } = staged;
   const tables = before?.tables ?? [];
   const named = (name: string) => tables.find((table) => table.name === name);
   const partition = partitionOf(request.partition, record);
   const isSame = (table: StagedTable) => {
     const known = named(table.name);
     return (
-      isAppended(known ?? null, table, staged.source, record.run) &&
+      isAppended(known ?? null, table, source, record.run) &&
       known?.files.some((file) => file.publish === known.publish && file.partition === partition)
     );
   };
   if (request.mode === 'append' && staged.tables.every(isSame)) return null;
-  if (request.mode === 'merge')
-    for (const table of staged.tables) await checkUnique(publish.connection, table, request.key);
-  const at = { shown: files.shown, source: staged.source, partition };
-  const plans = staged.tables.map((table) => ({ table, ...planTable(named(table.name), table, request, at) }));
-  for (const { kept } of plans) await checkFiles(files, kept);
+  const at = { shown: files.shown, source };
+  const plans = staged.tables.map((table) => ({
+    ...{ table, plan: planTable(named(table.name), table, request, partition, at) },
+  }));
+  for (const { plan } of plans) await checkFiles(files, plan.kept);
   const changed: ManifestTable[] = [];
-  for (const { table, kept, merges } of plans) {
+  for (const { table, plan } of plans) {
     const writer = new TableWriter(publish, table.name);
-    const remaining = merges ? await withoutKeys(publish, table, kept, writer) : kept;
+    const remaining = await keptFiles(publish, table, plan, writer);
     // A file without rows is needed only if the table has no other file.
     const added = table.files.filter(({ rows }) => rows > 0 || remaining.length === 0);
     const fresh: ManifestFile[] = [];
     for (const draft of added) fresh.push(await writer.put(draft, partition));
     const all = [...remaining, ...fresh];
     changed.push({
-      ...{ name: table.name, source: staged.source, columns: table.columns },
+      ...{ name: table.name, source, columns: table.columns },
       ...{ rows: all.reduce((sum, { rows }) => sum + rows, 0), partitionBy: request.partition, files: all },
       ...{ publish: record.id, at: record.at, run: record.run, mode: record.mode, key: request.key },
       content: contentOf(table),
     });
   }
   const others = tables.filter(({ name }) => !changed.some((table) => table.name === name));
-  await files.putManifest(manifestText(manifestOf(record, [...others, ...changed])));
+  await files.putManifest(manifestText(record, [...others, ...changed]));
   return changed;
+}
+
+/**
+ * Decides how a table of a target changes. With a partition, `replace` replaces only the files of this run or day. Throws
+ * `WarehouseUnusable`, before anything is written, if present and new rows do not fit together.
+ */
+export function planTable(
+  before: ManifestTable | undefined,
+  staged: Pick<StagedTable, 'name' | 'columns'>,
+  { mode, partition: by }: Pick<PublishRequest, 'mode' | 'partition'>,
+  partition: string | null,
+  at: Pick<NewRows, 'shown' | 'source'>,
+): TablePlan {
+  const none = { kept: [], merges: false, added: [] };
+  if (before === undefined) return none;
+  const files = mode !== 'replace' || by !== null ? before.files : [];
+  // An empty file holds the columns of an empty table.
+  const kept = files.filter((file) => file.rows > 0 && (mode !== 'replace' || file.partition !== partition));
+  const { added } = columnChange(before, staged, { ...at, mode: kept.length > 0 ? 'append' : 'replace' });
+  if (kept.length === 0) return none;
+  if (before.partitionBy !== by) {
+    const is = before.partitionBy === null ? 'has no partitions' : `is partitioned by ${before.partitionBy}`;
+    const way = before.partitionBy === null ? 'publish without --partition' : `pass --partition ${before.partitionBy}`;
+    throw new WarehouseUnusable(
+      'publish-columns-differ',
+      `The table ${staged.name} in ${at.shown} ${is}: ${way}, or replace it as a whole (--mode replace, no --partition)`,
+    );
+  }
+  return { kept, merges: mode === 'merge', added };
 }
 
 /** Throws if a file that stays is missing or cut. */
@@ -118,23 +166,30 @@ class TableWriter {
   }
 }
 
-/** Removes the rows with keys of new rows: a file with such rows is written again without them, and any other file stays. */
-async function withoutKeys(
+/**
+ * Files of the present state in the new one. A file with rows that a merge replaces is written again without them. All files are written again
+ * with an added column, because many readers take the columns of the first file.
+ */
+async function keptFiles(
   { files, request: { key }, connection, drafts }: FilePublish,
   table: StagedTable,
-  kept: readonly ManifestFile[],
+  { kept, merges, added }: TablePlan,
   writer: TableWriter,
 ): Promise<readonly ManifestFile[]> {
+  if (!merges && added.length === 0) return kept;
   const remaining: ManifestFile[] = [];
-  const fresh = parquetFiles(table.files.map(({ path }) => path));
+  const columns = table.columns.map(({ name, type }) => {
+    const isNew = added.some((column) => column.name === name);
+    return isNew ? `CAST(NULL AS ${type}) AS ${identifier(name)}` : `old.${identifier(name)}`;
+  });
+  const others = merges ? ` ANTI JOIN ${draftsOf(table)} new ON ${sameKey(key)}` : '';
   for (const file of kept) {
-    const old = `${parquetFiles([files.pathOf(file.path)])} old`;
-    const rest = `SELECT old.* FROM ${old} ANTI JOIN ${fresh} new ON ${sameKey(key)}`;
+    const rest = `SELECT ${columns.join(', ')} FROM ${parquetFiles([files.pathOf(file.path)])} old${others}`;
     const counted = await connection.runAndReadAll(`SELECT count(*) FROM (${rest})`);
     const rows = Number(counted.getRows()[0]?.[0]);
-    if (rows === file.rows) remaining.push(file);
+    if (rows === file.rows && added.length === 0) remaining.push(file);
     else if (rows > 0) {
-      const draft = join(drafts, `merged-${remaining.length}.parquet`);
+      const draft = join(drafts, `kept-${remaining.length}.parquet`);
       await copyToParquet(connection, rest, draft);
       remaining.push(await writer.put(await draftFile(draft, rows), file.partition, file.run));
     }

@@ -3,13 +3,23 @@ import { createReadStream } from 'node:fs';
 import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { DuckDBConnection } from '@duckdb/node-api';
+import { WarehouseUnusable } from '../../core/rows/row-warehouse.js';
 import { copyToParquet } from '../export/export-parquet.js';
-import type { SourceReader } from './job-table.js';
+import { fileParts, type SourceTable, type TableColumn } from '../export/file-parts.js';
+import { identifier, literal, plainPath } from '../shared/duckdb-quote.js';
 
-export interface TableColumn {
-  readonly name: string;
-  /** The type in DuckDB. */
-  readonly type: string;
+/** A DuckDB that reads one state of the source: no load changes the rows meanwhile. */
+export interface SourceReader {
+  readonly connection: DuckDBConnection;
+  /** Name of the source in a target: two sources never share a table. */
+  readonly source: string;
+  /** The latest recorded run of a job; null if there is none. */
+  readonly run: string | null;
+  /** Files that a target must not be. */
+  readonly input: string | null;
+  readonly tables: readonly SourceTable[];
+  /** Raises the memory of later statements to at least this many MB. */
+  need(megabytes: number): Promise<void>;
 }
 
 /** A Parquet file in the folder of drafts. */
@@ -23,7 +33,9 @@ export interface DraftFile {
 /** A table of the source, copied into Parquet files. A table without rows has one file, because readers need its columns. */
 export interface StagedTable {
   readonly name: string;
+  /** The columns of the files, and the same columns with the types of the source. */
   readonly columns: readonly TableColumn[];
+  readonly exact: readonly TableColumn[];
   readonly rows: number;
   readonly files: readonly DraftFile[];
 }
@@ -34,32 +46,27 @@ export interface Staged {
   readonly tables: readonly StagedTable[];
 }
 
-/** Copies all tables of the source into Parquet files in a folder, which is emptied first. */
-export async function stageTables(reader: SourceReader, folder: string): Promise<Staged> {
+/** Copies all tables of the source into Parquet files in a folder, which is emptied first. `keepsLong`: see `fileParts`. */
+export async function stageTables(reader: SourceReader, folder: string, keepsLong: boolean): Promise<Staged> {
   const { connection, source, run } = reader;
   await rm(folder, { recursive: true, force: true });
   await mkdir(folder, { mode: 0o700 });
   const tables: StagedTable[] = [];
-  for (const [index, { name, memory, parts }] of reader.tables.entries()) {
-    await reader.need(memory);
-    let columns: readonly TableColumn[] | null = null;
+  for (const [index, table] of reader.tables.entries()) {
+    await reader.need(table.memory);
+    let [columns, exact]: (readonly TableColumn[])[] = [[], []];
     const files: DraftFile[] = [];
-    for await (const query of parts()) {
-      columns ??= await columnsOf(connection, query);
+    for await (const part of fileParts(connection, table, keepsLong)) {
+      [columns, exact] = [part.inFile, part.columns];
       const path = join(folder, `${index}-${files.length}.parquet`);
-      const rows = await copyToParquet(connection, query, path);
+      const rows = await copyToParquet(connection, part.query, path);
       if (rows === 0 && files.length > 0) await rm(path);
       else files.push(await draftFile(path, rows));
     }
-    tables.push({ name, columns: columns ?? [], rows: files.reduce((sum, { rows }) => sum + rows, 0), files });
+    const rows = files.reduce((sum, file) => sum + file.rows, 0);
+    tables.push({ name: table.name, columns: columns ?? [], exact: exact ?? [], rows, files });
   }
   return { source, run, tables };
-}
-
-/** The columns of a query, with their types in DuckDB. */
-export async function columnsOf(connection: DuckDBConnection, query: string): Promise<readonly TableColumn[]> {
-  const described = await connection.runAndReadAll(`DESCRIBE ${query}`);
-  return described.getRowsJson().map(([name, type]) => ({ name: String(name), type: String(type) }));
 }
 
 /** Size and hash of a finished file. */
@@ -71,4 +78,46 @@ export async function draftFile(path: string, rows: number): Promise<DraftFile> 
     bytes += (chunk as Buffer).length;
   }
   return { path, rows, bytes, sha256: hash.digest('hex') };
+}
+
+/** Hash of the columns and rows of a table. Equal rows in equal order have equal Parquet files. */
+export function contentOf({ columns, files }: Pick<StagedTable, 'columns' | 'files'>): string {
+  const hash = createHash('sha256').update(JSON.stringify(columns));
+  for (const { sha256 } of files) hash.update(sha256);
+  return hash.digest('hex');
+}
+
+/** Relation of the rows of Parquet files. */
+export const parquetFiles = (paths: readonly string[]): string =>
+  `read_parquet([${paths.map((path) => literal(plainPath(path))).join(', ')}], hive_partitioning = false)`;
+
+export const draftsOf = ({ files }: StagedTable): string => parquetFiles(files.map(({ path }) => path));
+
+/** Condition: a row of `old` and a row of `new` have the same key. */
+export const sameKey = (key: readonly string[]): string =>
+  key.map((column) => `old.${identifier(column)} = new.${identifier(column)}`).join(' AND ');
+
+/** Throws `WarehouseUnusable` if a column of the key is missing, or the key does not identify the new rows. */
+export async function checkUnique(
+  connection: DuckDBConnection,
+  table: StagedTable,
+  key: readonly string[],
+): Promise<void> {
+  const refuse = (why: string) => new WarehouseUnusable('publish-key-invalid', `--key: ${why}`);
+  const { name } = table;
+  const names = table.columns.map((column) => column.name);
+  const missing = key.find((column) => !names.includes(column));
+  if (missing !== undefined) throw refuse(`${name} has no column ${missing}. Its columns: ${names.join(', ')}`);
+  const empty = key.map((column) => `${identifier(column)} IS NULL`).join(' OR ');
+  const reader = await connection.runAndReadAll(
+    `SELECT (SELECT count(*) FROM ${draftsOf(table)} WHERE ${empty}),
+       (SELECT count(*) FROM (SELECT 1 FROM ${draftsOf(table)} GROUP BY ${key.map(identifier).join(', ')} HAVING count(*) > 1))`,
+  );
+  const [nulls, repeated] = (reader.getRows()[0] ?? []).map(Number);
+  const shown = key.join(', ');
+  if (nulls) throw refuse(`${nulls} rows of ${name} have no ${shown}: name columns without NULL`);
+  if (repeated)
+    throw refuse(
+      `${repeated} values of ${shown} are in more than one row of ${name}: name columns that identify a row`,
+    );
 }

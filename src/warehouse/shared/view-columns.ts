@@ -3,14 +3,15 @@ import { freeName } from './free-name.js';
 /**
  * Returns the column names of a job for its view and files, where names must differ in more than case. The user's own columns
  * come first. A result column whose name is taken gets the prefix `result_`. `cut` cuts a name to the limit of the database and
- * leaves space for the suffix.
+ * leaves space for the suffix. `reserved`: names, in lower case, that no column may have.
  */
 export function viewColumns(
   columns: readonly string[],
   resultNames: readonly string[],
   cut: (name: string, suffix: string) => string = (name, suffix) => `${name}${suffix}`,
+  reserved: readonly string[] = [],
 ): { readonly own: readonly string[]; readonly results: readonly string[] } {
-  const taken = new Set<string>();
+  const taken = new Set<string>(reserved);
   const take = (name: string) => {
     taken.add(name.toLowerCase());
     return name;

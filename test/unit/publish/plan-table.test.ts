@@ -6,15 +6,16 @@ import {
   partitionOf,
   publishId,
 } from '../../../src/warehouse/publish/manifest.js';
-import { checkKey, contentOf, planTable, whyOtherColumns } from '../../../src/warehouse/publish/plan-table.js';
-import type { StagedTable } from '../../../src/warehouse/publish/stage-tables.js';
+import { columnChange } from '../../../src/warehouse/publish/plan-table.js';
+import { planTable } from '../../../src/warehouse/publish/publish-files.js';
+import { contentOf, type StagedTable } from '../../../src/warehouse/publish/stage-tables.js';
 
 const columns = [
   { name: 'id', type: 'BIGINT' },
   { name: 'name', type: 'VARCHAR' },
 ];
 const staged: StagedTable = {
-  ...{ name: 'brands', columns, rows: 1 },
+  ...{ name: 'brands', columns, exact: columns, rows: 1 },
   files: [{ path: '/drafts/0-0.parquet', rows: 1, bytes: 9, sha256: 'aa' }],
 };
 const file = (name: string, rows: number, partition: string | null = null) => ({
@@ -31,38 +32,45 @@ const before: ManifestTable = {
   },
   ...{ publish: 'p', at: '', run: 'r', mode: 'append', key: [], content: 'c' },
 };
-const at = { shown: '/lake', source: 'job brands-1', partition: null };
+const at = { shown: '/lake', source: 'job brands-1' };
 const append = { mode: 'append', partition: null } as const;
 
 describe('the plan of a table', () => {
   it('keeps no file of a new or replaced table, and drops empty files', () => {
-    expect(planTable(undefined, staged, append, at)).toEqual({ kept: [], merges: false });
-    expect(planTable(before, staged, { ...append, mode: 'replace' }, at)).toEqual({ kept: [], merges: false });
-    expect(planTable(before, staged, append, at)).toEqual({ kept: [file('a', 5)], merges: false });
-    expect(planTable(before, staged, { ...append, mode: 'merge' }, at).merges).toBe(true);
+    const none = { kept: [], merges: false, added: [] };
+    expect(planTable(undefined, staged, append, null, at)).toEqual(none);
+    expect(planTable(before, staged, { ...append, mode: 'replace' }, null, at)).toEqual(none);
+    expect(planTable(before, staged, append, null, at)).toEqual({ ...none, kept: [file('a', 5)] });
+    expect(planTable(before, staged, { ...append, mode: 'merge' }, null, at).merges).toBe(true);
   });
 
   it('of a partition keeps the files of the other partitions', () => {
     const files = [file('a', 1, 'day=2026-11-22'), file('b', 1, 'day=2026-11-23')];
     const byDay: ManifestTable = { ...before, partitionBy: 'day', files };
-    const today = { ...at, partition: 'day=2026-11-23' };
+    const today = 'day=2026-11-23';
     const replace = { mode: 'replace', partition: 'day' } as const;
-    expect(planTable(byDay, staged, replace, today).kept).toEqual([files[0]]);
-    expect(planTable(byDay, staged, { ...replace, partition: null }, at).kept).toEqual([]);
-    expect(() => planTable(byDay, staged, append, at)).toThrow('is partitioned by day: pass --partition day');
-    expect(() => planTable(before, staged, { ...append, partition: 'run' }, today)).toThrow('has no partitions');
+    expect(planTable(byDay, staged, replace, today, at).kept).toEqual([files[0]]);
+    expect(planTable(byDay, staged, { ...replace, partition: null }, null, at).kept).toEqual([]);
+    expect(() => planTable(byDay, staged, append, null, at)).toThrow('is partitioned by day: pass --partition day');
+    expect(() => planTable(before, staged, { ...append, partition: 'run' }, today, at)).toThrow('has no partitions');
   });
 
-  it('refuses another source, other columns and an unknown key', () => {
-    expect(() => planTable(before, staged, append, { ...at, source: 'events' })).toThrow(
+  it('accepts added columns, and refuses another source and columns that are gone or have other types', () => {
+    expect(() => planTable(before, staged, append, null, { ...at, source: 'events' })).toThrow(
       'The table brands in /lake has the rows of job brands-1, not of events: name another target',
     );
     const other = { ...staged, columns: [{ name: 'id', type: 'VARCHAR' }] };
-    expect(() => planTable(before, other, append, at)).toThrow('(name is gone, id is BIGINT, now VARCHAR)');
-    expect(() => checkKey(staged, ['id', 'no'])).toThrow('--key: brands has no column no. Its columns: id, name');
-    const many = ['a', 'b', 'c', 'd', 'e'].map((name) => ({ name, type: 'BIGINT' }));
-    expect(whyOtherColumns([], many)).toBe('a is new, b is new, c is new and 2 more');
-    expect(whyOtherColumns(many, [...many].reverse())).toBeNull();
+    expect(() => planTable(before, other, append, null, at)).toThrow('(name is gone, id is BIGINT, now VARCHAR)');
+    const more = { name: 'score', type: 'DOUBLE' };
+    const wider = { ...staged, columns: [more, ...columns] };
+    expect(planTable(before, wider, append, null, at).added).toEqual([more]);
+    const gone = ['a', 'b', 'c', 'd', 'e'].map((name) => ({ name, type: 'BIGINT' }));
+    const change = (mode: 'merge' | 'replace') =>
+      columnChange({ source: at.source, columns: gone }, staged, { ...at, mode });
+    expect(() => change('merge')).toThrow('(a is gone, b is gone, c is gone and 4 more)');
+    expect(change('replace')).toEqual({ other: true, added: columns });
+    const reversed = { source: at.source, columns: [...columns].reverse() };
+    expect(columnChange(reversed, staged, { ...at, mode: 'merge' })).toEqual({ other: false, added: [] });
   });
 
   it('knows equal rows by their columns and files', () => {

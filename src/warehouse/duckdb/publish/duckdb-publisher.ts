@@ -1,6 +1,6 @@
 import type { Publisher } from '../../../core/publish/publish-request.js';
+import { jobTable, type SourceTable } from '../../export/file-parts.js';
 import { createPublisher, type PublishOptions } from '../../publish/create-publisher.js';
-import { jobTable, type SourceTable } from '../../publish/job-table.js';
 import { nothingToPublish, publishedTables } from '../../publish/published-tables.js';
 import { readJob, unknownJob } from '../../rows/row-store.js';
 import type { Relation } from '../../shared/relation.js';
@@ -48,6 +48,7 @@ function wholeTable({ name, columns }: Relation): SourceTable {
   return {
     name,
     memory: 0,
+    hasLong: false,
     async *parts() {
       yield `SELECT ${all.join(', ')} FROM ${name}`;
     },

@@ -1,9 +1,9 @@
 import { join } from 'node:path';
 import type { Publisher } from '../../../core/publish/publish-request.js';
 import type { PgTransaction } from '../../../postgres/index.js';
+import { jobTable, type SourceTable } from '../../export/file-parts.js';
 import { type JobRows, memoryFor, portionsOf } from '../../export/job-rows.js';
 import { createPublisher, type PublishOptions } from '../../publish/create-publisher.js';
-import { jobTable, type SourceTable } from '../../publish/job-table.js';
 import { nothingToPublish, publishedTables } from '../../publish/published-tables.js';
 import { readJob, unknownJob } from '../../rows/row-store.js';
 import { literal, plainPath } from '../../shared/duckdb-quote.js';
@@ -62,6 +62,7 @@ function wholeTable(tx: PgTransaction, { name, columns }: Relation, lines: strin
   return {
     name,
     memory: memoryFor(columns.length),
+    hasLong: false,
     async *parts() {
       const longest = await copyAsJson(tx, `SELECT ${columns.map(copied).join(', ')} FROM ${name}`, lines);
       const fields = columns.map((column) => `${column.name}: '${types[column.type]}'`).join(', ');

@@ -1,0 +1,110 @@
+import type { DuckDBConnection } from '@duckdb/node-api';
+import { identifier } from '../shared/duckdb-quote.js';
+import { type JobRows, memoryFor, partsOf } from './job-rows.js';
+import { parquetQuery } from './parquet-query.js';
+
+export interface TableColumn {
+  readonly name: string;
+  /** The type in DuckDB, or in the database of a target. */
+  readonly type: string;
+}
+
+/** A table of the source, in a form that DuckDB can read. */
+export interface SourceTable {
+  readonly name: string;
+  /** Memory in MB to read the table. */
+  readonly memory: number;
+  /** Whether a column has integers of more than 64 bits. */
+  readonly hasLong: boolean;
+  /** SQL queries of the rows, in order; at least one. A query is valid until the next one is read. */
+  parts(): AsyncIterable<string>;
+}
+
+/** The rows of a job as a table with the columns of its view. */
+export function jobTable(name: string, rows: JobRows): SourceTable {
+  return {
+    name,
+    memory: memoryFor(rows.columns.length),
+    hasLong: rows.types?.some((type) => /HUGEINT/.test(type)) ?? false,
+    async *parts() {
+      for await (const part of partsOf(rows)) yield parquetQuery(rows, part);
+    },
+  };
+}
+
+/** The columns of a query, with their types in DuckDB. */
+export async function columnsOf(connection: DuckDBConnection, query: string): Promise<readonly TableColumn[]> {
+  const described = await connection.runAndReadAll(`DESCRIBE ${query}`);
+  return described.getRowsJson().map(([name, type]) => ({ name: String(name), type: String(type) }));
+}
+
+const LONG = /HUGEINT/;
+/** A quoted name, or a type that no Parquet file holds; a name of a part is not quoted, but a space follows it. */
+const other = /"(?:[^"]|"")*"|\b(U?HUGEINT|INTERVAL|TIMESTAMP_M?S|TIME WITH TIME ZONE|BIT)(?=[[\],)]|$)|\[\d+\]/g;
+
+/**
+ * The type with which a Parquet file holds the values of a type: a decimal for large integers, text for intervals, microseconds for
+ * seconds and milliseconds. DuckDB would write doubles, intervals of milliseconds, and lists without a length.
+ */
+export function fileType(type: string, long: string): string {
+  return type.replace(other, (found, name: string | undefined) => {
+    if (name === undefined) return found.startsWith('"') ? found : '[]';
+    return LONG.test(name) ? long : name.startsWith('TIMESTAMP') ? 'TIMESTAMP' : 'VARCHAR';
+  });
+}
+
+/** Type of large integers in files: exact for up to 38 digits, and read as a number by every program. */
+const DECIMAL = 'DECIMAL(38,0)';
+
+/** A part of a table for a Parquet file. */
+export interface FilePart {
+  readonly query: string;
+  /** The columns as the source has them, and as the file has them. */
+  readonly columns: readonly TableColumn[];
+  readonly inFile: readonly TableColumn[];
+}
+
+/**
+ * The parts of a table with types that Parquet files hold without a loss. Large integers are decimals, or text in a column with 39 digits.
+ * `keepsLong`: they are always text, from which the reader makes them again.
+ */
+export async function* fileParts(
+  connection: DuckDBConnection,
+  { hasLong, parts }: SourceTable,
+  keepsLong: boolean,
+): AsyncIterable<FilePart> {
+  const longest = hasLong && !keepsLong ? await withLongest(connection, parts) : [];
+  let columns: readonly TableColumn[] | null = null;
+  for await (const part of parts()) {
+    columns ??= await columnsOf(connection, part);
+    const inFile = columns.map(({ name, type }) => ({
+      name,
+      type: fileType(type, keepsLong || longest.includes(name) ? 'VARCHAR' : DECIMAL),
+    }));
+    yield { query: selectAs(part, columns, inFile), columns, inFile };
+  }
+}
+
+/** Names of the columns with integers of 39 digits. */
+async function withLongest(connection: DuckDBConnection, parts: SourceTable['parts']): Promise<readonly string[]> {
+  const found = new Set<string>();
+  for await (const part of parts()) {
+    const long = (await columnsOf(connection, part)).filter(({ type }) => LONG.test(type));
+    const differs = long.map(({ name, type }) => {
+      const column = identifier(name);
+      const decimal = `TRY_CAST(${column} AS ${fileType(type, DECIMAL)})`;
+      return `coalesce(bool_or(TRY_CAST(${decimal} AS ${type}) IS DISTINCT FROM ${column}), false)`;
+    });
+    const [row = []] = (await connection.runAndReadAll(`SELECT ${differs.join(', ')} FROM (${part})`)).getRows();
+    for (const [index, { name }] of long.entries()) if (row[index] === true) found.add(name);
+  }
+  return [...found];
+}
+
+/** A query with other types of its columns. */
+export function selectAs(query: string, from: readonly TableColumn[], to: readonly TableColumn[]): string {
+  const casts = to.flatMap(({ name, type }, index) =>
+    type === from[index]?.type ? [] : [`CAST(${identifier(name)} AS ${type}) AS ${identifier(name)}`],
+  );
+  return casts.length === 0 ? query : `SELECT * REPLACE (${casts.join(', ')}) FROM (${query})`;
+}

@@ -1,0 +1,134 @@
+import type { PublishRecord, PublishRequest } from '../../core/publish/publish-request.js';
+import { WarehouseUnusable } from '../../core/rows/row-warehouse.js';
+import type { TableColumn } from '../export/file-parts.js';
+import { identifier } from '../shared/duckdb-quote.js';
+import { type ColumnChange, columnChange, isAppended, type LatestPublish } from './plan-table.js';
+import { contentOf, type Staged, type StagedTable, sameKey } from './stage-tables.js';
+
+/** Table of a target database that records each publish of each table. */
+const PUBLISHES = 'searchflow_publishes';
+/** Temporary table with the rows of a merge. */
+const NEW = 'searchflow_new';
+
+/** A table as a target database names and types it. The columns have the order of the staged ones. */
+export interface TargetTable {
+  readonly staged: StagedTable;
+  readonly name: string;
+  readonly columns: readonly TableColumn[];
+}
+
+/** A transaction of a database. Its statements are those that DuckDB and PostgreSQL have in common. */
+export interface SqlTarget {
+  /** The target, for messages. */
+  readonly shown: string;
+  query(sql: string, values?: readonly string[]): Promise<readonly Record<string, unknown>[]>;
+  /** The full name of a table, quoted. */
+  within(name: string): string;
+  /** The columns of a table; null if there is none. */
+  columnsOf(name: string): Promise<readonly TableColumn[] | null>;
+  /** Adds the staged rows to a table of that full name. */
+  add(table: TargetTable, to: string): Promise<void>;
+}
+
+export interface TableRows {
+  readonly name: string;
+  readonly rows: number;
+}
+
+interface Change extends ColumnChange {
+  readonly table: TargetTable;
+  readonly latest: LatestPublish | null;
+  /** Whether the target has the table. */
+  readonly isThere: boolean;
+}
+
+/** Changes all tables of a database in a transaction. Returns the rows of each table then, or null if nothing had to be written. */
+export async function publishToSql(
+  target: SqlTarget,
+  tables: readonly TargetTable[],
+  { source }: Staged,
+  request: PublishRequest,
+  record: PublishRecord,
+): Promise<readonly TableRows[] | null> {
+  const publishes = target.within(PUBLISHES);
+  await target.query(`CREATE TABLE IF NOT EXISTS ${publishes} (table_name text NOT NULL, publish text NOT NULL,
+    source text NOT NULL, run text NOT NULL, published_at timestamp NOT NULL, mode text NOT NULL, key_columns text NOT NULL,
+    published_rows bigint NOT NULL, total_rows bigint NOT NULL, content text NOT NULL)`);
+  // The answer to an earlier COMMIT may have been lost.
+  const done = await target.query(`SELECT table_name, total_rows FROM ${publishes} WHERE publish = $1`, [record.id]);
+  if (done.length > 0) return done.map((row) => ({ name: String(row.table_name), rows: Number(row.total_rows) }));
+  const changes: Change[] = [];
+  for (const table of tables) changes.push(await changeOf(target, table, source, request));
+  const isSame = ({ latest, table }: Change) => isAppended(latest, table.staged, source, record.run);
+  if (request.mode === 'append' && changes.every(isSame)) return null;
+  const changed: TableRows[] = [];
+  for (const change of changes) {
+    const { staged, name } = change.table;
+    await changeTable(target, change, request);
+    const [counted] = await target.query(`SELECT count(*) AS total FROM ${target.within(name)}`);
+    const total = Number(counted?.total);
+    const facts = [JSON.stringify(request.key), String(staged.rows), String(total), contentOf(staged)];
+    const time = record.at.replace('T', ' ').replace('Z', '');
+    await target.query(
+      `INSERT INTO ${publishes} VALUES ($1, $2, $3, $4, CAST($5 AS timestamp), $6, $7, CAST($8 AS bigint), CAST($9 AS bigint), $10)`,
+      [name, record.id, source, record.run, time, record.mode, ...facts],
+    );
+    changed.push({ name: staged.name, rows: total });
+  }
+  return changed;
+}
+
+async function changeOf(
+  target: SqlTarget,
+  table: TargetTable,
+  source: string,
+  { mode }: PublishRequest,
+): Promise<Change> {
+  const { name, columns } = table;
+  if (name.toLowerCase() === PUBLISHES)
+    throw new WarehouseUnusable(
+      'publish-target-taken',
+      `The table ${name} would replace the record of publishes in ${target.shown}: give the job another name`,
+    );
+  const before = await target.columnsOf(name);
+  const [row] = await target.query(
+    `SELECT source, run, mode, content FROM ${target.within(PUBLISHES)} WHERE table_name = $1 ORDER BY publish DESC LIMIT 1`,
+    [name],
+  );
+  const latest = (row as LatestPublish | undefined) ?? null;
+  if (before === null) return { table, latest, isThere: false, other: true, added: [] };
+  if (latest === null)
+    throw new WarehouseUnusable(
+      'publish-target-taken',
+      `The table ${name} in ${target.shown} is not of a publish: rename it, or name another target`,
+    );
+  const at = { shown: target.shown, source, mode };
+  return { table, latest, isThere: true, ...columnChange({ ...latest, columns: before }, { name, columns }, at) };
+}
+
+/** A merge leaves equal rows as they are, so that the changes of a table, where the target records them, are those of the rows. */
+async function changeTable(target: SqlTarget, change: Change, { mode, key }: PublishRequest): Promise<void> {
+  const { table, isThere, other, added } = change;
+  const name = target.within(table.name);
+  const list = (columns: readonly TableColumn[]) =>
+    columns.map((column) => `${identifier(column.name)} ${column.type}`).join(', ');
+  if (isThere && other) await target.query(`DROP TABLE ${name}`);
+  if (other) await target.query(`CREATE TABLE ${name} (${list(table.columns)})`);
+  for (const column of other ? [] : added) await target.query(`ALTER TABLE ${name} ADD COLUMN ${list([column])}`);
+  // DELETE keeps the old rows visible for other transactions; TRUNCATE does not.
+  if (!other && mode === 'replace') await target.query(`DELETE FROM ${name}`);
+  if (other || mode !== 'merge') return target.add(table, name);
+  const names = table.columns.map((column) => identifier(column.name));
+  const same = sameKey(
+    key.map((column) => table.columns[table.staged.columns.findIndex((one) => one.name === column)]?.name ?? column),
+  );
+  const differs = names.map((column) => `old.${column} IS DISTINCT FROM new.${column}`).join(' OR ');
+  await target.query(`CREATE TEMP TABLE ${NEW} (${list(table.columns)})`);
+  await target.add(table, NEW);
+  await target.query(`DELETE FROM ${name} AS old USING ${NEW} AS new WHERE ${same} AND (${differs})`);
+  await target.query(
+    `INSERT INTO ${name} (${names.join(', ')}) SELECT ${names.join(', ')} FROM ${NEW} AS new
+     WHERE NOT EXISTS (SELECT 1 FROM ${name} AS old WHERE ${same})`,
+  );
+  await target.query(`DROP TABLE ${NEW}`);
+}
