@@ -2,7 +2,7 @@ import type { DuckDBConnection } from '@duckdb/node-api';
 import { columnTypeOf, isJson, isNested, TEXT } from '../core/rows/column-type.js';
 import { canonicalJsonText } from '../core/text/exact-json.js';
 import { CsvError, MAX_RECORD, nameColumns, type OpenedTable, type RowReader, type RowRecord } from '../rows/index.js';
-import { identifier, openScratchDuckDb } from '../warehouse/index.js';
+import { identifier, openScratchDuckDb, utcText } from '../warehouse/index.js';
 import { packedQuery, unpacking } from './packed-cells.js';
 import { withLimit } from './with-limit.js';
 
@@ -99,6 +99,7 @@ async function openTable(
 /** SQL of the canonical text of a value, see `docs/tasks/sources.md`. JSON gets its canonical form afterwards. */
 function canonicalText(value: string, type: string, original: string): string {
   if (type === 'BLOB') return `to_base64(${value})`;
+  if (type === 'TIMESTAMP WITH TIME ZONE') return utcText(value);
   return `CAST(${isNested(original) ? `to_json(${value})` : value} AS VARCHAR)`;
 }
 

@@ -8,7 +8,7 @@ export { type Place, placeOf } from './publish/place-of.js';
 export { s3Name, s3Place, setS3 } from './publish/s3-files.js';
 export { schemaOf, viewColumnNames } from './rows/job-columns.js';
 export type { OpenedWarehouse } from './shared/database.js';
-export { identifier, literal, plainPath } from './shared/duckdb-quote.js';
+export { identifier, literal, plainPath, utcText } from './shared/duckdb-quote.js';
 export { loadDuckDb } from './shared/load-duckdb.js';
 export { hasExtension, loadExtension } from './shared/load-extension.js';
 export { openScratchDuckDb, setMemory } from './shared/scratch-duckdb.js';

@@ -17,7 +17,7 @@ import {
 } from '../../postgres/index.js';
 import { selectAs, type TableColumn } from '../export/file-parts.js';
 import { cutName } from '../shared/cut-name.js';
-import { identifier as duckDbName, literal } from '../shared/duckdb-quote.js';
+import { identifier as duckDbName, literal, utcText } from '../shared/duckdb-quote.js';
 import { postgresType } from '../shared/postgres-types.js';
 import { viewColumns } from '../shared/view-columns.js';
 import type { SqlTarget, TargetTable } from './publish-sql.js';
@@ -114,7 +114,7 @@ function unfit(column: string, type: string): string | null {
 
 /** PostgreSQL's text of a value. A text in PostgreSQL cannot hold NUL: its six visible characters replace it, as in a warehouse. */
 function textOf(column: string, { type }: TableColumn, into: string): string {
-  const text = `CAST(${column} AS VARCHAR)`;
+  const text = type === 'TIMESTAMP WITH TIME ZONE' ? utcText(column) : `CAST(${column} AS VARCHAR)`;
   if (into === 'jsonb') return jsonOf(column, type);
   if (into === 'bytea') return `'\\x' || hex(${column})`;
   if (type === 'VARCHAR') return `replace(${column}, chr(0), '\\u0000')`;

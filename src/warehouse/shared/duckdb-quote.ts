@@ -17,3 +17,7 @@ export function literal(text: string): string {
 export function plainPath(path: string): string {
   return path.replace(/[*?[]/g, (char) => `[${char}]`);
 }
+
+/** Text of a time with a zone, in UTC. DuckDB's own text of times after the year 285000 has wrong digits. */
+export const utcText = (value: string): string =>
+  `CASE WHEN isfinite(${value}) THEN CAST(make_timestamp(epoch_us(${value})) AS VARCHAR) || '+00' ELSE CAST(${value} AS VARCHAR) END`;

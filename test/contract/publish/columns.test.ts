@@ -1,0 +1,124 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, describe, expect, it } from 'vitest';
+import type { PublishRequest } from '../../../src/core/publish/publish-request.js';
+import { createWarehouses, openWarehouse } from '../../../src/warehouse/index.js';
+import { runJob, Service, stageText } from '../../suites/row-job.js';
+import { sharedPostgres } from '../../support/postgres.js';
+import { publishedRows } from '../../support/publish/read-target.js';
+import { placeEmptyWarehouse } from '../../support/warehouse/empty-warehouse.js';
+import { pgResult } from '../../support/warehouse/pg-query.js';
+import { readDuckDb } from '../../support/warehouse/read-duckdb.js';
+
+const dir = mkdtempSync(join(tmpdir(), 'searchflow-columns-'));
+afterAll(() => rmSync(dir, { recursive: true, force: true }));
+const whole = { subject: { job: 'brands-1' }, mode: 'replace', key: [], partition: null } as const;
+let made = 0;
+
+/** Loads a CSV, and returns the address of its warehouse. */
+async function load(csv: string, address = placeEmptyWarehouse(join(dir, `warehouse-${++made}.duckdb`))) {
+  const warehouse = openWarehouse(address);
+  await runJob(dir, warehouse.rows, await stageText(dir, csv), new Service());
+  await warehouse.close();
+  return address;
+}
+
+async function publish(from: string, request: Partial<PublishRequest> & { readonly to: string }, said: string[] = []) {
+  const warehouses = createWarehouses({ say: (sentence) => said.push(sentence) });
+  try {
+    return await warehouses.open(from).publisher.publish({ ...whole, ...request });
+  } finally {
+    await warehouses.close();
+  }
+}
+
+const inPostgres = async (to: string, sql: string) => {
+  const { names, rows } = await pgResult(`${to}?schema=public`, sql);
+  return rows.map((row) => Object.fromEntries(names.map((name, index) => [name, row[index]])));
+};
+const targets = {
+  'a folder': {
+    open: async () => join(dir, `folder-${++made}`),
+    read: async (to: string, columns: string) => (await publishedRows(to, 'brands', columns)) ?? [],
+  },
+  'a DuckDB file': {
+    open: async () => join(dir, `target-${++made}.duckdb`),
+    read: (to: string, columns: string) => readDuckDb(to, `SELECT ${columns} FROM brands`),
+  },
+  PostgreSQL: {
+    open: () => sharedPostgres().database(),
+    read: (to: string, columns: string) => inPostgres(to, `SELECT ${columns} FROM brands`),
+  },
+};
+
+describe.each(Object.entries(targets))('%s', (_name, { open, read }) => {
+  it('accepts an added column in an append and in a merge: earlier rows have NULL there', async () => {
+    const to = await open();
+    const texts = async () => (await read(to, 'url, size')).map(({ url, size }) => `${url} ${size}`).sort();
+    await publish(await load('url\nhttps://a.com\nhttps://b.com\n'), { to });
+    const wider = await load('size,url\n7,https://b.com\n8,https://c.com\n');
+    await publish(wider, { to, mode: 'merge', key: ['url'] });
+    expect(await texts()).toEqual(['https://a.com null', 'https://b.com 7', 'https://c.com 8']);
+    const other = await open();
+    await publish(await load('url\nhttps://a.com\n'), { to: other });
+    await publish(wider, { to: other, mode: 'append' });
+    expect((await read(other, 'url, size')).length).toBe(3);
+    await expect(publish(await load('url\nhttps://a.com\n'), { to, mode: 'append' })).rejects.toThrow(
+      'has other columns (size is gone): replace it as a whole',
+    );
+  });
+});
+
+describe('PostgreSQL', () => {
+  const long = 'x'.repeat(70);
+  const csv = (cell: string) => `xmin,ctid,oid,XMAX,select,${long},${long}y,url\n${cell},b,c,d,e,f,g,https://a.com\n`;
+
+  it('has columns with names of its own under other names, which the publish says, and which a key may name', async () => {
+    const to = await sharedPostgres().database();
+    const said: string[] = [];
+    await publish(await load(csv('1')), { to, mode: 'merge', key: ['xmin'] }, said);
+    await publish(await load(csv('2')), { to, mode: 'merge', key: ['xmin', long] });
+    const [first] = await inPostgres(to, `SELECT ${'xmin_2, ctid_2, oid, "XMAX_2", "select"'} FROM brands ORDER BY 1`);
+    expect(first).toEqual({ xmin_2: '1', ctid_2: 'b', oid: 'c', XMAX_2: 'd', select: 'e' });
+    expect(
+      await inPostgres(to, `SELECT ${long.slice(0, 63)} AS f, ${long.slice(0, 61)}_2 AS g FROM brands LIMIT 1`),
+    ).toEqual([{ f: 'f', g: 'g' }]);
+    expect(said.join()).toContain('PostgreSQL does not accept some names of columns: xmin as xmin_2, ctid as ctid_2');
+  });
+
+  it('is a warehouse for columns with such names, too', async () => {
+    const address = await load(csv('1'), await sharedPostgres().database());
+    const { rows } = await pgResult(address, 'SELECT b.xmin, b.ctid, b.oid, b."XMAX" FROM brands b');
+    expect(rows).toEqual([['1', 'b', 'c', 'd']]);
+    const to = join(dir, 'from-postgres');
+    await publish(address, { to });
+    expect(await publishedRows(to, 'brands', `xmin, ctid, "${long}y" AS y`)).toEqual([
+      { xmin: '1', ctid: 'b', y: 'g' },
+    ]);
+  });
+
+  it('keeps grants and views of a table that is replaced with an added column', async () => {
+    const to = await sharedPostgres().database();
+    await publish(await load('url\nhttps://a.com\n'), { to });
+    await inPostgres(to, 'CREATE VIEW urls AS SELECT url FROM brands');
+    await publish(await load('url,size\nhttps://b.com,7\n'), { to });
+    expect(await inPostgres(to, 'SELECT urls.url, size FROM urls JOIN brands USING (url)')).toEqual([
+      { url: 'https://b.com', size: '7' },
+    ]);
+  });
+});
+
+it.each(Object.entries(targets))(
+  'a table with the name of the record of publishes is refused by %s',
+  async (name, { open }) => {
+    const address = placeEmptyWarehouse(join(dir, `named-${++made}.duckdb`));
+    const warehouse = openWarehouse(address);
+    const staged = await stageText(dir, 'url\nhttps://a.com\n', { name: 'searchflow_publishes' });
+    await runJob(dir, warehouse.rows, staged, new Service());
+    await warehouse.close();
+    const published = publish(address, { to: await open() });
+    if (name === 'a folder') await published;
+    else await expect(published).rejects.toThrow('would replace the record of publishes');
+  },
+);
