@@ -75,9 +75,11 @@ export function compileTemplate(template: Json, columns: readonly string[]): Row
   return {
     columns: columns.filter((name) => used.has(name)),
     render(cells) {
-      const row: Record<string, string> = Object.create(null);
+      const row: Record<string, string | undefined> = Object.create(null);
       // An empty cell has no value, so that a request with a gap is not bought.
-      for (const [index, name] of columns.entries()) if (cells[index]?.trim()) row[name] = cells[index] as string;
+      // Liquid would take an absent `size` for the number of columns.
+      for (const [index, name] of columns.entries())
+        row[name] = cells[index]?.trim() ? (cells[index] as string) : undefined;
       return render(compiled, { ...row, row });
     },
   };
@@ -102,12 +104,17 @@ function compileText(text: string, path: string, columns: readonly string[], use
   const subject = subjectOf(path);
   try {
     const parsed = engine.parse(withRowLookups(text, columns));
-    const names = engine.globalVariableSegmentsSync(parsed).map((segments) => {
-      const [first, second] = segments;
-      return first === 'row' && typeof second === 'string' ? second : String(first);
+    const names = engine.globalVariableSegmentsSync(parsed).flatMap(([first, ...rest]) => {
+      if (first === 'row' && rest.length === 0 && columns.includes('row'))
+        throw new TemplateError(
+          'row-template-invalid',
+          `${subject} names row, which is the whole row; in tags and filters write the column "row" as ${lookup('row')}`,
+        );
+      if (first !== 'row' || rest.length === 0) return [String(first)];
+      // A name of a lookup may come from another cell.
+      return typeof rest[0] === 'string' ? [rest[0]] : [];
     });
     for (const name of names) {
-      if (name === 'row') continue;
       if (!columns.includes(name)) {
         throw new TemplateError(
           'row-template-unknown-column',

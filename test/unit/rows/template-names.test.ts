@@ -67,8 +67,26 @@ describe('a column whose name is not a single word', () => {
     );
   });
 
-  it.each(['and', 'or', 'not', 'contains', 'true', 'blank'])('may be the word %s of Liquid', (column) => {
+  it.each(['and', 'or', 'not', 'contains', 'true', 'blank', 'row'])('may be the word %s of Liquid', (column) => {
     expect(compileTemplate(`{{${column}}} and {{ ${column} | upcase }}`, [column]).render(['x'])).toBe('x and X');
+  });
+
+  it('may be row, beside lookups in the row', () => {
+    const text = '{{row}} {{ row | upcase }} {{row.row}} {{row["a b"]}}';
+    const compiled = compileTemplate(text, ['row', 'a b']);
+    expect(compiled.render(['x', 'y'])).toBe('x X x y');
+    expect(compiled.columns).toEqual(['row', 'a b']);
+    expect(() => compiled.render(['', 'y'])).toThrow('undefined variable');
+    expect(() => compileTemplate('{{a}}{% if row %}x{% endif %}', ['row', 'a'])).toThrow('row["row"]');
+    expect(refused('{{name}} {{row}}')).toContain('names "row", which is not a column');
+  });
+
+  it.each(['size', 'first', 'last', 'length'])('may be %s, also if its cell is empty', (column) => {
+    for (const text of [`{{${column}}}`, `{{row.${column}}}`]) {
+      const compiled = compileTemplate(text, [column, 'other']);
+      expect(compiled.render(['7', 'x'])).toBe('7');
+      expect(() => compiled.render(['', 'x'])).toThrow('undefined variable');
+    }
   });
 
   it('leaves raw blocks and other variables unchanged', () => {
