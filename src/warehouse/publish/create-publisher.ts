@@ -14,10 +14,10 @@ import { WarehouseBusy, WarehouseUnusable } from '../../core/rows/row-warehouse.
 import { withDraftFolder } from '../../files/draft-folder.js';
 import { LockBusy } from '../../files/process-lock.js';
 import { isSameFile } from '../../files/same-file.js';
-import { inTransaction } from '../duckdb/driver/in-transaction.js';
 import { memoryFor } from '../export/job-rows.js';
 import { whyNoTarget } from '../export/why-no-target.js';
 import { DISK_FULL, OUT_OF_MEMORY, warehouseError } from '../shared/duckdb-error.js';
+import { inTransaction } from '../shared/in-transaction.js';
 import { loadExtension } from '../shared/load-extension.js';
 import { setMemory, withScratchDuckDb } from '../shared/scratch-duckdb.js';
 import { withTemporaryFolder } from '../shared/temporary-folder.js';

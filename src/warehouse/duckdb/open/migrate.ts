@@ -2,7 +2,7 @@ import type { DuckDBConnection } from '@duckdb/node-api';
 import { WarehouseUnusable } from '../../../core/rows/row-warehouse.js';
 import { beforeFirstRelease } from '../../../core/text/before-release.js';
 import { baselineOf, MIGRATIONS_TABLE, migrationsComments } from '../../../postgres/migrations-table.js';
-import { inTransaction } from '../driver/in-transaction.js';
+import { inTransaction } from '../../shared/in-transaction.js';
 import { createSchema, type Migration, migrations } from './schema.js';
 
 const BASELINE = baselineOf('warehouse');
