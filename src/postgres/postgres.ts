@@ -70,9 +70,10 @@ const STATEMENT_MS = 60_000;
 
 /**
  * Other users may put functions into `public` that fit a call better than PostgreSQL's own functions; such functions would run with our
- * rights. The path is set in each transaction, because a pooler may give the connection to another client afterwards.
+ * rights. Zone and styles of the server would change times and intervals. All is set in each transaction, because a pooler may give the
+ * connection to another client afterwards.
  */
-const SEARCH_PATH = 'SET LOCAL search_path = pg_catalog, pg_temp';
+const SESSION = `SET LOCAL search_path = pg_catalog, pg_temp; SET LOCAL timezone = 'UTC'; SET LOCAL datestyle = 'ISO, YMD'; SET LOCAL intervalstyle = 'postgres'`;
 const TRANSACTION_MS = 600_000;
 /**
  * Time in ms by which this process waits longer for a statement than the server does. So the server ends the statement first, with a better
@@ -256,7 +257,7 @@ async function inTransaction<T>(
 ): Promise<T> {
   try {
     await client.query(
-      `BEGIN; ${SEARCH_PATH}; SET LOCAL statement_timeout = ${lower(statementMs)}; SET LOCAL idle_in_transaction_session_timeout = ${IDLE_MS}`,
+      `BEGIN; ${SESSION}; SET LOCAL statement_timeout = ${lower(statementMs)}; SET LOCAL idle_in_transaction_session_timeout = ${IDLE_MS}`,
     );
     const result = await work({
       client,

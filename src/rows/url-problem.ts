@@ -3,6 +3,8 @@ import { quoted } from './csv-error.js';
 /** Longest URL that the service accepts, in characters. */
 const MAX_URL = 2048;
 const CONTROL = /\p{Cc}/u;
+/** The character that replaces damaged texts, such as half of a surrogate pair. */
+const REPLACED = '\ufffd';
 /** The scheme that a job adds to URLs without a scheme. */
 export type Scheme = 'http' | 'https';
 
@@ -25,6 +27,7 @@ export function urlProblem(text: string, scheme: Scheme | null = null): string |
   if (!HAS_SCHEME.test(text)) return schemeProblem(text, scheme);
   // A URL parser would remove these characters, and the URL that is bought would differ from the URL in the cell.
   if (CONTROL.test(text)) return `${quoted(text)} has a control character or line break inside`;
+  if (text.includes(REPLACED)) return `${quoted(text)} has U+FFFD, which replaces a damaged character`;
   return URL.canParse(text) ? null : `${quoted(text)} is not a valid URL`;
 }
 
@@ -44,7 +47,7 @@ export function withScheme(text: string, scheme: Scheme): string | null {
   const rest = text.replace(/^\/\//, '');
   const [, host = '', after = ''] = /^([^/?#:]*)(.*)$/s.exec(rest) ?? [];
   if (!(DOMAIN.test(host) || IPV4.test(host)) || !/^(?::\d{1,5})?(?:[/?#]|$)/.test(after)) return null;
-  if (/\s/u.test(rest) || CONTROL.test(rest)) return null;
+  if (/\s/u.test(rest) || CONTROL.test(rest) || rest.includes(REPLACED)) return null;
   const url = `${scheme}://${rest}`;
   return url.length <= MAX_URL && URL.canParse(url) ? url : null;
 }

@@ -9,6 +9,8 @@ const [ofOne, ofMany, ofNamed] = [
   ['allOf', 'anyOf', 'oneOf', 'prefixItems', 'items'],
   ['properties', 'patternProperties', '$defs', 'definitions', 'dependentSchemas'],
 ] as const;
+/** NUL, and half of a surrogate pair. */
+const UNNAMEABLE = /\0|\p{Cs}/u;
 /** Schemas below this depth are not checked: the service decides about such schemas. */
 const MAX_DEPTH = 64;
 
@@ -67,6 +69,13 @@ function formProblem(schema: unknown, field: string, allowed: readonly unknown[]
     if (!isObject(part))
       return { field: `${field}.${name}`, found: `is ${kindOf(part)}`, rule: 'it must be an object of schemas' };
     for (const [key, one] of Object.entries(part)) {
+      // No database has a column of this name, and the answers to it would be bought in vain.
+      if (name === 'properties' && UNNAMEABLE.test(key))
+        return {
+          field: `${field}.properties`,
+          found: `has the name ${shown(key)}`,
+          rule: 'a name has no NUL and no half of a character',
+        };
       const found = below(one, `${name}.${key}`);
       if (found) return found;
     }

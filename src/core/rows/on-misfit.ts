@@ -1,3 +1,5 @@
+import { millisOf, NUMBER } from '../text/value-forms.js';
+
 /**
  * What follows if a value of an answer does not fit the type of its column (`--on-misfit`). `keep`: the column is NULL in this row.
  * `quarantine`: the row is left out of the job's view, exports and publishes. `stop`: the job pauses.
@@ -30,34 +32,20 @@ export interface RowMisfit extends Misfit {
 export const strictTypes = ['number', 'integer', 'boolean', 'date', 'time'] as const;
 export type StrictType = (typeof strictTypes)[number];
 
-/** Any text that a database may read as a number; such texts include `1e5`, `inf` and `0x1f`. */
-const MAYBE_NUMBER = /^[\s+-]*(?:inf|infinity|nan|[\da-fx_.][\da-fpx_.+-]*)\s*$/i;
+const isNumber = new RegExp(NUMBER);
 const BIGGEST_INTEGER = 2 ** 63;
 
 /**
  * Whether every database reads this value of an answer as a misfit. The database of the job decides about the other values when their rows
- * are loaded, so this function may return false for a misfit, and never true for another value.
+ * are loaded, because a number in JavaScript may have lost digits: this function may return false for a misfit, and never true for another value.
  */
 export function surelyMisfits(value: unknown, type: StrictType): boolean {
   if (value === null || value === undefined) return false;
-  switch (type) {
-    case 'boolean':
-      return value !== true && value !== false && value !== 'true' && value !== 'false';
-    case 'number':
-      return !mayBeNumber(value);
-    case 'integer': {
-      if (!mayBeNumber(value)) return true;
-      const number = Number(value);
-      return Number.isFinite(number) && (!Number.isInteger(number) || Math.abs(number) > BIGGEST_INTEGER);
-    }
-    default: {
-      const [, month, day] = (typeof value === 'string' && /^\d{4}-(\d\d)-(\d\d)/.exec(value)) || [];
-      const isDay = (text: string | undefined, most: number) => Number(text) >= 1 && Number(text) <= most;
-      return !isDay(month, 12) || !isDay(day, 31);
-    }
-  }
-}
-
-function mayBeNumber(value: unknown): boolean {
-  return typeof value === 'number' || (typeof value === 'string' && MAYBE_NUMBER.test(value));
+  if (type === 'boolean') return value !== true && value !== false && value !== 'true' && value !== 'false';
+  if (type === 'date' || type === 'time') return millisOf(value) === null;
+  if (value === Number.POSITIVE_INFINITY || value === Number.NEGATIVE_INFINITY) return false;
+  if (typeof value !== 'number' && !(typeof value === 'string' && isNumber.test(value))) return true;
+  const number = Number(value);
+  if (type === 'number' || !Number.isFinite(number)) return false;
+  return !Number.isInteger(number) || Math.abs(number) > BIGGEST_INTEGER;
 }

@@ -1,9 +1,10 @@
 import type { AgentRunStore } from '../../core/agents/agent-run-sync.js';
 import { type RawRecord, rawJson } from '../../core/monitors/monitor-warehouse.js';
 import { toMicros } from '../../core/text/money.js';
+import { millisOf } from '../../core/text/value-forms.js';
 import type { Transact } from '../monitors/batch-audit.js';
-import { insert, type MonitorDialect, toMillis } from '../monitors/monitor-sql.js';
-import { fieldsOf, jsonOf, textOf } from '../monitors/record-fields.js';
+import { insert, type MonitorDialect } from '../monitors/monitor-sql.js';
+import { fieldsOf, jsonOf, textOf, uniqueRecords } from '../monitors/record-fields.js';
 import type { SqlValue } from '../shared/sql.js';
 import { agentRunCitations, agentRunSyncs, agentRuns } from './agent-run-tables.js';
 
@@ -26,7 +27,7 @@ export function createAgentRunStore(
 
     load: (origin, mark, records) =>
       transact(async (tx) => {
-        const unique = [...new Map(records.map((one) => [one.id, one])).values()];
+        const unique = uniqueRecords(records, dialect.plain);
         const ids = JSON.stringify(unique.map(({ id }) => id));
         const before = await tx.rows<{ id: string; data: string; added: string; loaded: number }>(
           `SELECT id, CAST(data AS text) AS data, added_mark AS added, ${millis('loaded_at')} AS loaded
@@ -108,7 +109,7 @@ function runRow(origin: string, run: RawRecord, { added, read, loaded }: Marks):
     ...[textOf(output?.text), jsonOf(output?.structured), citationRows(origin, run).length],
     ...[usage?.agentComputeUnits, usage?.searches, usage?.emails, usage?.phoneNumbers].map(numberOf),
     ...[jsonOf(run.usage), toMicros(cost?.total), jsonOf(run.costDollars), jsonOf(run.error)],
-    ...[toMillis(run.createdAt), toMillis(run.completedAt), JSON.stringify(rawJson(run))],
+    ...[millisOf(run.createdAt), millisOf(run.completedAt), JSON.stringify(rawJson(run))],
     ...[unfinished.includes(String(run.status)) ? 0 : 1, loaded, null, added, read],
   ];
 }

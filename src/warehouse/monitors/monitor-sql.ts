@@ -42,14 +42,3 @@ export async function insert(
     return type === 'json' ? dialect.json(value) : dialect.plain(value);
   }
 }
-
-/** Unix ms of a service's timestamp; null for any other text. */
-export function toMillis(text: unknown): number | null {
-  const at = typeof text === 'string' ? Date.parse(text) : Number.NaN;
-  return Number.isNaN(at) ? null : at;
-}
-
-/** A text without halves of surrogate pairs, which are not characters. */
-export function wellFormed(text: string): string {
-  return /[\ud800-\udfff]/.test(text) ? Buffer.from(text).toString() : text;
-}

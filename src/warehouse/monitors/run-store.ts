@@ -1,10 +1,11 @@
 import type { KnownRun, MonitorRuns, RawRecord } from '../../core/monitors/monitor-warehouse.js';
 import { rawJson } from '../../core/monitors/monitor-warehouse.js';
+import { millisOf } from '../../core/text/value-forms.js';
 import type { SqlTransaction, SqlValue } from '../shared/sql.js';
 import type { Transact } from './batch-audit.js';
-import { insert, type MonitorDialect, toMillis } from './monitor-sql.js';
+import { insert, type MonitorDialect } from './monitor-sql.js';
 import { monitors, results, runs } from './monitor-tables.js';
-import { fieldsOf, jsonOf, textOf } from './record-fields.js';
+import { fieldsOf, jsonOf, textOf, uniqueRecords } from './record-fields.js';
 
 /** Returns the runs of monitors in a database. All databases get the same statements. */
 export function createMonitorRuns(transact: Transact, dialect: MonitorDialect): MonitorRuns {
@@ -12,14 +13,14 @@ export function createMonitorRuns(transact: Transact, dialect: MonitorDialect): 
   return {
     loadMonitors: (origin, mark, records) =>
       transact(async (tx) => {
-        const ids = JSON.stringify(records.map(({ id }) => id));
+        const unique = uniqueRecords(records, dialect.plain);
+        const ids = JSON.stringify(unique.map(({ id }) => id));
         const before = await tx.rows<{ id: string; mark: string | null }>(
           `SELECT id, read_mark AS mark FROM monitors WHERE origin = $1 AND id IN (${texts('$2')})`,
           [origin, ids],
         );
         const read = new Map(before.map((one) => [one.id, one.mark]));
         await tx.run(`DELETE FROM monitors WHERE origin = $1 AND id IN (${texts('$2')})`, [origin, ids]);
-        const unique = [...new Map(records.map((one) => [one.id, one])).values()];
         await insert(
           tx,
           dialect,
@@ -61,7 +62,7 @@ export function createMonitorRuns(transact: Transact, dialect: MonitorDialect): 
 
     loadRuns: (origin, mark, monitor, records) =>
       transact(async (tx) => {
-        const unique = [...new Map(records.map((one) => [one.id, one])).values()];
+        const unique = uniqueRecords(records, dialect.plain);
         const ids = JSON.stringify(unique.map(({ id }) => id));
         const before = await tx.rows<Before & { id: string }>(
           `SELECT id, CAST(is_reached AS INTEGER) AS reached, added_mark AS "addedMark" FROM monitor_runs
@@ -130,7 +131,7 @@ function monitorRow(origin: string, mark: string, one: RawRecord, readMark: stri
   return [
     ...[origin, one.id, textOf(one.name), textOf(one.status), textOf(fieldsOf(one.search).query)],
     ...[jsonOf(one.trigger), jsonOf(one.metadata), textOf(fieldsOf(one.webhook).url)],
-    ...[toMillis(one.nextRunAt), toMillis(one.createdAt), toMillis(one.updatedAt), JSON.stringify(rawJson(one))],
+    ...[millisOf(one.nextRunAt), millisOf(one.createdAt), millisOf(one.updatedAt), JSON.stringify(rawJson(one))],
     ...[Date.now(), null, mark, readMark],
   ];
 }
@@ -154,17 +155,17 @@ function runRow(
   const { content } = fieldsOf(run.output);
   const over =
     ends.has(String(run.status)) ||
-    [run.completedAt, run.failedAt, run.cancelledAt].some((at) => toMillis(at) !== null);
+    [run.completedAt, run.failedAt, run.cancelledAt].some((at) => millisOf(at) !== null);
   const duration = typeof run.durationMs === 'number' ? Math.round(run.durationMs) : null;
   return [
     ...[origin, monitor, run.id, textOf(run.status), textOf(run.failReason), over ? listOf(run).length : null],
-    ...[typeof content === 'string' ? content : jsonOf(content), toMillis(run.createdAt), toMillis(run.startedAt)],
+    ...[typeof content === 'string' ? content : jsonOf(content), millisOf(run.createdAt), millisOf(run.startedAt)],
     ...[
-      toMillis(run.completedAt),
-      toMillis(run.failedAt),
-      toMillis(run.cancelledAt),
-      duration,
-      toMillis(run.updatedAt),
+      millisOf(run.completedAt),
+      millisOf(run.failedAt),
+      millisOf(run.cancelledAt),
+      Number.isSafeInteger(duration) ? duration : null,
+      millisOf(run.updatedAt),
     ],
     ...[JSON.stringify(rawJson(run)), over ? 1 : 0, reached, Date.now(), addedMark, mark],
   ];

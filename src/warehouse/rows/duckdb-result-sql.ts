@@ -1,6 +1,7 @@
 import { type ColumnType, isNested, JSON_TYPE, TEXT } from '../../core/rows/column-type.js';
 import { ROW_ID_FIELD, ROWS_FIELD } from '../../core/rows/row-operation.js';
 import { literal } from '../shared/duckdb-quote.js';
+import { typedValue } from '../shared/typed-value.js';
 import type { Path, ResultColumn, ValueType } from './result-column.js';
 
 /**
@@ -58,23 +59,10 @@ function pointer(path: Path): string {
   return literal(path.map((name) => `/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`).join(''));
 }
 
-/** A text as a value of its type; NULL if the text does not fit. Words such as `infinity` and `today` are not dates. */
+/** A text as a value of its type; NULL if the text does not fit. */
 function typed(text: string, type: ValueType): string {
-  const dated = `CASE WHEN regexp_matches(${text}, '^\\d{4}-\\d\\d-\\d\\d') THEN ${text} END`;
-  switch (type) {
-    case 'number':
-      return `TRY_CAST(${text} AS DOUBLE)`;
-    case 'integer':
-      return `CASE WHEN TRY_CAST(${text} AS DOUBLE) = trunc(TRY_CAST(${text} AS DOUBLE)) THEN TRY_CAST(${text} AS BIGINT) END`;
-    case 'boolean':
-      return `CASE ${text} WHEN 'true' THEN true WHEN 'false' THEN false END`;
-    case 'date':
-      return `TRY_CAST(left(${dated}, 10) AS DATE)`;
-    case 'time':
-      return `make_timestamp(epoch_us(TRY_CAST(${dated} AS TIMESTAMPTZ)))`;
-    default:
-      return text;
-  }
+  if (type === 'boolean') return `CASE ${text} WHEN 'true' THEN true WHEN 'false' THEN false END`;
+  return type === 'number' || type === 'integer' || type === 'date' || type === 'time' ? typedValue(text, type) : text;
 }
 
 /** DuckDB's expression of a cell of `row_store.input` with the type of its column. A text that does not fit is NULL. */

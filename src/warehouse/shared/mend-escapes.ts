@@ -22,3 +22,12 @@ export function mendSurrogates(json: string): string {
 export function mendForPostgres(json: string): string {
   return mend(json, NULS_TOO);
 }
+
+const visible = (text: string, chars: RegExp) =>
+  text.replace(chars, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`);
+
+/** A text with halves of surrogate pairs as visible characters, such as `\ud83d`. */
+export const withoutHalves = (text: string): string => visible(text, /\p{Cs}/gu);
+
+/** Like `withoutHalves`, also for NUL. */
+export const withoutNul = (text: string): string => visible(text, /\0|\p{Cs}/gu);

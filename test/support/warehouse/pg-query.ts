@@ -15,6 +15,8 @@ export async function pgResult(url: string, sql: string): Promise<QueryResult> {
   // PostgreSQL returns counts and sums as text, because they may be too large for a number.
   client.setTypeParser(20, Number);
   client.setTypeParser(1700, Number);
+  // The driver would read a day as midnight in the zone of this process.
+  client.setTypeParser(1082, (day) => new Date(`${day}T00:00:00Z`));
   await client.connect();
   try {
     await client.query(`SET search_path = "${schema.replaceAll('"', '""')}"`);

@@ -118,6 +118,20 @@ describe('before sending', () => {
       'outputSchema.type',
       'outputSchema.type is "banana"; it must be one of object, array, string, integer, number, boolean, null',
     ],
+    [
+      'answer',
+      { query: 'q', outputSchema: { properties: { a: { properties: { 'na\0me': {} } } } } },
+      'live',
+      'outputSchema.properties.a.properties',
+      'has the name "na',
+    ],
+    [
+      'createAgentRun',
+      { query: 'q', outputSchema: { properties: { '\ud83d': {} } } },
+      'contract',
+      'outputSchema.properties',
+      'a name has no NUL and no half of a character',
+    ],
     ['createAgentRun', { query: 'q', outputSchema: { type: 'text' } }, 'live', 'outputSchema.type', 'is "text"'],
     ['createAgentRun', { query: 'q', outputSchema: { type: ['null', 5] } }, 'live', 'outputSchema.type', 'is 5'],
     ...(

@@ -1,4 +1,5 @@
 import type { EventDialect, Field } from '../../events/event-sql.js';
+import { typedValue } from '../../shared/typed-value.js';
 import { duckDbSql, jsonPath } from './sql-dialect.js';
 
 /** The statements for events in DuckDB's SQL. */
@@ -6,7 +7,7 @@ export const duckDbDialect: EventDialect = {
   ...duckDbSql,
   checksIdsFirst: false,
   moreEventColumns: [],
-  time,
+  time: (text) => typedValue(text, 'time'),
   withFields: (from, fields) =>
     // One expression reads all fields, because a separate expression for each field would parse the object again.
     `SELECT * EXCLUDE (facts), ${fields.map((field, index) => `${typed(field, `facts[${index + 1}]`)} AS ${field.name}`).join(', ')}
@@ -28,12 +29,6 @@ export const duckDbDialect: EventDialect = {
   digest: (json) => `hash(${json})`,
 };
 
-/** Casts through a time with a zone, because a plain cast would drop an offset. A text without a zone is UTC. */
-function time(text: string): string {
-  return `make_timestamp(epoch_us(TRY_CAST(${text} AS TIMESTAMPTZ)))`;
-}
-
 function typed({ type }: Field, text: string): string {
-  if (type === 'text') return text;
-  return type === 'time' ? time(text) : `TRY_CAST(${text} AS ${type === 'number' ? 'DOUBLE' : 'BIGINT'})`;
+  return type === 'text' ? text : typedValue(text, type);
 }

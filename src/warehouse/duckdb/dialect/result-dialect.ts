@@ -1,6 +1,7 @@
 import type { ResultDialect, ResultValue } from '../../rows/make-views.js';
 import type { Path } from '../../rows/result-column.js';
 import { literal } from '../../shared/duckdb-quote.js';
+import { typedValue } from '../../shared/typed-value.js';
 
 const pointer = (path: readonly string[]) => literal(path.map((name) => `/${name}`).join(''));
 
@@ -16,7 +17,7 @@ export const duckDbResults: ResultDialect = {
       const list = lists.get(o) ?? [];
       lists.set(o, list);
       const text = `${o}_facts[${list.push(pointer(column.path))}]`;
-      return `${column.type === 'number' ? `TRY_CAST(${text} AS DOUBLE)` : onlyText(o, column.path, text)} AS ${column.name}`;
+      return `${column.type === 'number' ? typedValue(text, 'number') : onlyText(o, column.path, text)} AS ${column.name}`;
     });
     const facts = [...lists].map(([o, paths]) => `json_extract_string(${o}, [${paths.join(', ')}]) AS ${o}_facts`);
     return `SELECT ${[...plain, ...shown].join(', ')}\nFROM (SELECT ${['*', ...facts].join(', ')} FROM (${from}) e) r`;

@@ -122,6 +122,8 @@ export class Warehouse {
         });
         const connection = await (await this.#instance).connect();
         try {
+          // Only of this connection: the instance may be shared with other code of the process.
+          await connection.run("SET TimeZone = 'UTC'");
           return await this.#granted(connection, needs, work);
         } finally {
           connection.closeSync();

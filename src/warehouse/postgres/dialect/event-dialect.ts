@@ -1,3 +1,4 @@
+import { DIGITS, NUMBER, TIME, ZONE } from '../../../core/text/value-forms.js';
 import type { EventDialect, Field } from '../../events/event-sql.js';
 import { column } from '../../shared/relation.js';
 import { jsonPath, postgresSql } from './sql-dialect.js';
@@ -41,30 +42,53 @@ export function postgresDialect(prefix = ''): EventDialect {
 
 /** Times in the format of the service. Only days up to 28 match, because every month has these days. */
 const PLAIN_TIME =
-  '^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|1[0-9]|2[0-8])T([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](\\.[0-9]{1,9})?Z$';
-/** The zone at the end of a time. A text without a zone is UTC, in any session. */
-const ZONED = '(Z|[+-][0-9]{2}(:?[0-9]{2})?)$';
+  '^[12][0-9]{3}-(0[1-9]|1[0-2])-(0[1-9]|1[0-9]|2[0-8])T([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](\\.[0-9]{1,6})?Z$';
 const PLAIN_NUMBER = '^-?[0-9]{1,15}$';
 
 /**
- * SQL functions that read a text as a value, or as NULL if the text does not fit: a cast would fail the whole load. Plain values are cast
- * directly, because a block with an exception handler costs more than the cast. The functions resolve names only in PostgreSQL's own schema,
- * because views call them in sessions of other programs, whose search path may begin with another schema.
+ * SQL functions that read a text as a value, or as NULL if the text does not fit: a cast would fail the whole load. DuckDB's expressions
+ * (`typedValue`) return the same values. Plain values are cast directly, because a block with an exception handler costs more than the cast. The
+ * functions resolve names only in PostgreSQL's own schema, because views call them in sessions of other programs, whose search path may begin
+ * with another schema.
  */
 export function readers(prefix: string): string {
-  const reader = (name: string, type: string, plain: string, expression: string) => `
+  const create = (name: string, type: string, body: string) => `
 CREATE FUNCTION ${prefix}searchflow_${name}(given text) RETURNS ${type} LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE SET search_path TO pg_catalog, pg_temp AS $$ BEGIN
-  IF given ~ '${plain}' THEN RETURN given::${type}; END IF;
-  BEGIN RETURN ${expression}; EXCEPTION WHEN data_exception THEN RETURN NULL; END;
+  ${body}
 END $$;`;
+  const orNull = 'EXCEPTION WHEN data_exception THEN RETURN NULL; END';
   return [
-    reader(
+    // A reader for each type of the cells of an input. A style of the session would change the signs of intervals.
+    `CREATE FUNCTION ${prefix}searchflow_cell(given text, kind anyelement) RETURNS anyelement LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
+SET search_path TO pg_catalog, pg_temp SET intervalstyle TO postgres AS $$ BEGIN
+  kind := given; RETURN kind; EXCEPTION WHEN data_exception OR statement_too_complex THEN RETURN NULL;
+END $$;`,
+    // PostgreSQL would round to microseconds, and DuckDB cuts.
+    create(
       'time',
       'timestamptz',
-      PLAIN_TIME,
-      `CASE WHEN given !~ '^[0-9]{4}-[0-9]{2}-' THEN NULL WHEN given ~ '${ZONED}' THEN given::timestamptz ELSE given::timestamp AT TIME ZONE 'UTC' END`,
+      `IF given ~ '${PLAIN_TIME}' THEN RETURN given::timestamptz; END IF;
+  IF given !~ '${TIME}' THEN RETURN NULL; END IF;
+  given := regexp_replace(given, '([.][0-9]{6})[0-9]+', '\\1');
+  BEGIN IF length(given) > 10 AND given ~ '${ZONE}' THEN RETURN given::timestamptz; END IF;
+    RETURN given::timestamp AT TIME ZONE 'UTC'; ${orNull};`,
     ),
-    reader('number', 'double precision', PLAIN_NUMBER, 'given::double precision'),
-    reader('integer', 'bigint', PLAIN_NUMBER, 'round(given::numeric)::bigint'),
+    // PostgreSQL refuses a number that is too small for a double, and other readers return 0.
+    create(
+      'number',
+      'double precision',
+      `IF given ~ '${PLAIN_NUMBER}' THEN RETURN given::double precision + 0; END IF;
+  IF given !~ '${NUMBER}' THEN RETURN NULL; END IF;
+  BEGIN RETURN given::double precision + 0; EXCEPTION WHEN data_exception THEN
+    RETURN CASE WHEN given ~ '[eE]-' AND length(given) < 300 THEN 0 END; END;`,
+    ),
+    create(
+      'integer',
+      'bigint',
+      `IF given ~ '${PLAIN_NUMBER}' THEN RETURN given::bigint; END IF;
+  BEGIN IF given ~ '${DIGITS}' THEN RETURN given::bigint; END IF;
+    IF ${prefix}searchflow_number(given) = trunc(${prefix}searchflow_number(given)) THEN RETURN ${prefix}searchflow_number(given)::bigint; END IF;
+    RETURN NULL; ${orNull};`,
+    ),
   ].join('');
 }

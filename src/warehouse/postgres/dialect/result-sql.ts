@@ -1,4 +1,5 @@
 import { ROW_ID_FIELD, ROWS_FIELD } from '../../../core/rows/row-operation.js';
+import { TIME } from '../../../core/text/value-forms.js';
 import { rowIdentity } from '../../rows/duckdb-result-sql.js';
 import type { Path, ResultColumn, ValueType } from '../../rows/result-column.js';
 
@@ -44,24 +45,21 @@ export function listLength(json: string): string {
 
 /** A path as an array of texts; the path can contain any name. */
 export function pathOf(path: Path): string {
-  return `ARRAY[${path.map((name) => `'${name.replaceAll('\0', '\\u0000').replaceAll("'", "''")}'`).join(', ')}]::text[]`;
+  return `ARRAY[${path.map((name) => `'${name.replaceAll("'", "''")}'`).join(', ')}]::text[]`;
 }
 
-/** A text as a value of its type; NULL if the text does not fit. Words such as `infinity` and `today` are not dates. */
+/** A text as a value of its type; NULL if the text does not fit. */
 export function typed(text: string, type: ValueType, prefix: string): string {
   const reader = (what: 'number' | 'integer' | 'time', value: string) => `${prefix}searchflow_${what}(${value})`;
-  const dated = `CASE WHEN ${text} ~ '^\\d{4}-\\d\\d-\\d\\d' THEN ${text} END`;
   switch (type) {
     case 'number':
-      return reader('number', text);
     case 'integer':
-      return `CASE WHEN ${reader('number', text)} = trunc(${reader('number', text)}) THEN ${reader('integer', text)} END`;
+    case 'time':
+      return reader(type, text);
     case 'boolean':
       return `CASE ${text} WHEN 'true' THEN true WHEN 'false' THEN false END`;
     case 'date':
-      return `(${reader('time', `left(${dated}, 10)`)} AT TIME ZONE 'UTC')::date`;
-    case 'time':
-      return reader('time', dated);
+      return `CASE WHEN ${text} ~ '${TIME}' THEN (${reader('time', `left(${text}, 10)`)} AT TIME ZONE 'UTC')::date END`;
     default:
       return text;
   }

@@ -39,7 +39,7 @@ export function postgresRowDialect(prefix: string): RowDialect {
       columnsOf:
         'SELECT attname AS name FROM pg_attribute WHERE attrelid = to_regclass($1) AND attnum > 0 ORDER BY attnum',
       cut: cutName,
-      input: postgresInput,
+      input: (index, type) => postgresInput(prefix, index, type),
       read(columns, where) {
         const { from, shown } = resultSql(columns, prefix);
         return { from: `${from} WHERE ${where}`, shown };

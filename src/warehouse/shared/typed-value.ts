@@ -1,0 +1,25 @@
+import { DIGITS, NUMBER, TIME, ZONE } from '../../core/text/value-forms.js';
+import { literal } from './duckdb-quote.js';
+
+/**
+ * DuckDB's expression of a text as a value; NULL if the text does not fit. PostgreSQL's functions (`readers`) return the same values. The zone of
+ * the session has no effect, because a person may read a view in any session.
+ */
+export function typedValue(text: string, type: 'number' | 'integer' | 'date' | 'time'): string {
+  const has = (form: string) => `regexp_matches(${text}, ${literal(form)})`;
+  const number = `CASE WHEN ${has(NUMBER)} AND isfinite(TRY_CAST(${text} AS DOUBLE)) THEN TRY_CAST(${text} AS DOUBLE) + 0 END`;
+  switch (type) {
+    case 'number':
+      return number;
+    case 'integer':
+      return `CASE WHEN ${has(DIGITS)} THEN TRY_CAST(${text} AS BIGINT) WHEN ${number} = trunc(${number}) THEN TRY_CAST(${number} AS BIGINT) END`;
+    case 'date':
+      return `CASE WHEN ${has(TIME)} THEN TRY_CAST(left(${text}, 10) AS DATE) END`;
+    default: {
+      // DuckDB reads no zone after a time without seconds, and no lower case.
+      const zoned = `regexp_replace(upper(${text}), '([T ][0-9]{2}:[0-9]{2})([Z+-])', '\\1:00\\2')`;
+      return `CASE WHEN ${has(TIME)} THEN CASE WHEN length(${text}) > 10 AND ${has(ZONE)}
+        THEN make_timestamp(epoch_us(TRY_CAST(${zoned} AS TIMESTAMPTZ))) ELSE TRY_CAST(upper(${text}) AS TIMESTAMP) END END`;
+    }
+  }
+}
