@@ -66,6 +66,8 @@ export interface ActivityDeps extends Here {
   prices(): PriceTable;
   readonly sha256: Sha256;
   readonly stages: Stages;
+  /** Whether several processes may buy for a job. */
+  readonly isShared: boolean;
   /**
    * Returns the warehouse of a job. Each address has one warehouse. Throws `WarehouseBusy` if only a worker of another machine or service
    * can open the warehouse.

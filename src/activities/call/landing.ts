@@ -1,5 +1,5 @@
 import type { Answer } from '../../api/answer/read-answer.js';
-import { membersOf, rawJson } from '../../api/checks/members.js';
+import { rawJson } from '../../api/checks/members.js';
 import { misreadText } from '../../api/checks/shape.js';
 import type { UnitOutcome } from '../../core/purchase/journal.js';
 import type { RawJson } from '../../core/text/json.js';
@@ -10,13 +10,6 @@ export type Landing = Pick<UnitOutcome, 'misread'> & { readonly result: RawJson 
 /** Returns what is landed of an answer: the whole answer, byte for byte. */
 export function landingOf({ raw, misread }: Pick<Answer<unknown>, 'raw' | 'misread'>): Landing {
   return { result: rawJson(raw()), ...(misread.length > 0 ? { misread: misreadText(misread) } : {}) };
-}
-
-/** Returns the results of an answer if they are not a list, byte for byte; null if there are none. */
-export function oddResults({ raw, misread }: Pick<Answer<unknown>, 'raw' | 'misread'>): RawJson | null {
-  if (!misread.some(({ path }) => path.length === 1 && path[0] === 'results')) return null;
-  const results = membersOf(raw())?.get('results');
-  return results ? rawJson(results) : null;
 }
 
 /** Returns the results of an answer, each byte for byte. */

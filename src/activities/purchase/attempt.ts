@@ -205,11 +205,11 @@ async function recordAnswer(
   }
   if (verdict.type === 'ResponseShape') {
     // An unreadable answer was paid for, so its text lands unchanged.
-    const outcomes = units.map((unit, index) => ({
+    const outcomes = units.map((unit, index): Bought['units'][number] => ({
       ...failed(unit, 'RESPONSE_SHAPE', facts.status),
-      result: index === 0 ? { body: body ?? null } : null,
+      result: index === 0 ? { error: message, body: body ?? null } : { error: message },
     }));
-    await land(context, intent, { requestId, costMicros: null, units: outcomes });
+    await land(context, intent, { requestId, costMicros: null, nothing: message, units: outcomes });
     return { type: 'landed' };
   }
   await miss(context, intent, message, verdict.charged, body);

@@ -33,7 +33,7 @@ export interface PurchaseContext extends PurchaseDeps {
   /** When aborted: requests in flight are ended. */
   readonly cut: AbortSignal;
   readonly gate: BudgetGate;
-  /** Null or absent: the job has no limit of failed answers. */
+  /** Null or absent: the purchase has no job. */
   readonly failures?: PurchaseFailures | null;
   /** Null or absent: misfits do not stop the job. */
   readonly misfits?: PurchaseMisfits | null;
@@ -145,7 +145,7 @@ export async function land(
   stats.learn(listMicros, total, units);
   stats.costMicros += total;
   if (at < (purchaseRequest.startedAt ?? 0)) stats.earlierMicros += Math.min(total, takenMicros);
-  failures?.landed(units);
+  failures?.landed(units, bought.nothing ?? null);
   misfits?.landed(units);
 }
 

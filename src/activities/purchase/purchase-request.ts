@@ -6,7 +6,7 @@ import type { UnitOutcome } from '../../core/purchase/journal.js';
 import type { SpendCap } from '../../core/purchase/spend.js';
 import type { FoundMisfit } from '../../core/rows/on-misfit.js';
 import type { KnownAnswer } from '../../core/rows/row-warehouse.js';
-import type { AnswerCounts, StopAtFailed } from '../../core/rows/stop-at-failed.js';
+import type { AnswerCounts, FoundNothing, StopAtFailed } from '../../core/rows/stop-at-failed.js';
 
 /** One unit of work: a URL or a rendered request. */
 export interface Unit {
@@ -24,6 +24,8 @@ export interface Bought {
   readonly costMicros: number | null;
   /** Whether the request waited in the service's own queue; null or absent if the answer does not say. */
   readonly queued?: boolean | null;
+  /** Why the answer has nothing of what it was bought for; null or absent: it has, or it says why not. */
+  readonly nothing?: string | null;
   /** Taken out when the answer lands, see `Answer.release`. */
   readonly units: Omit<UnitOutcome, 'costMicros'>[];
 }
@@ -88,11 +90,22 @@ export interface LongRunning {
   readonly slots: RunSlots;
 }
 
-/** The limit of failed answers of a job, in answers. */
-export interface FailureStop extends Required<StopAtFailed> {
+/** When the answers of a job stop it. */
+export interface FailureStop {
   readonly job: string;
   /** Start or last resume of the job, in Unix ms: answers since then count. */
   readonly since: number;
+  /** The number of answers that a request counts as, where answers with nothing usable are counted. */
+  readonly weight: number;
+  /** Whether another process has had a usable answer since then, so that this one does not begin with few requests. */
+  readonly isProven?: boolean | undefined;
+  /** Called at the first usable answer in this process. */
+  readonly onProven?: (() => void) | undefined;
+  /** The limit of failed answers, in answers. Absent: failed answers do not stop the job. */
+  readonly limit?: FailedLimit | undefined;
+}
+
+export interface FailedLimit extends Required<StopAtFailed> {
   /** Answers since then that were counted by the workflow; those of other processes are among them. */
   readonly answered: number;
   /** Whether an answer that is a success has no content. */
@@ -158,7 +171,7 @@ export interface PurchaseRequest {
   readonly mostMicros?: number | undefined;
   /** The worker's cap for one run of a job, if `cap` or `mostMicros` comes from it; the error of a refusal then names the worker's cap. */
   readonly workerCapMicros?: number | undefined;
-  /** The limit of failed answers of the job. Absent: failed answers do not stop the purchase. */
+  /** Absent: answers do not stop the purchase. */
   readonly failureStop?: FailureStop | undefined;
   /** Absent: misfits do not stop the purchase. */
   readonly misfitStop?: MisfitStop | undefined;
@@ -207,6 +220,8 @@ export interface Receipt {
   readonly answers?: AnswerCounts;
   /** The answers of the job in this process, if the purchase stopped because too many of them failed. */
   readonly tooManyFailed?: AnswerCounts;
+  /** The answers with nothing usable that stopped the purchase. */
+  readonly nothing?: FoundNothing;
   /** The value that stopped the purchase, because it does not fit its column, with the key of its unit. */
   readonly misfit?: FoundMisfit & { readonly key: string };
   /** For an incomplete purchase: the milliseconds to wait before a retry. */

@@ -92,10 +92,10 @@ class Loop {
       clearInterval(ticker);
     }
     if (this.#fatal) throw this.#fatal;
-    const tooMany = failures?.tooMany ?? null;
+    const isStopped = failures?.gate.stopped.signal.aborted;
     const isCancelled = this.#control.stop.aborted && !this.#control.timeUp?.aborted;
-    // If too many answers failed, a person decides about the refusals among them, so these are recorded.
-    const end = tooMany || !stop.aborted ? 'complete' : isCancelled ? 'cancelled' : 'stopped';
+    // If answers stopped the job, a person decides about the refusals among them, so these are recorded.
+    const end = isStopped || !stop.aborted ? 'complete' : isCancelled ? 'cancelled' : 'stopped';
     await this.#refusals.close(this.#units.size, end);
     const { landed, requests, bought, failed, costMicros, earlierMicros, unknownOutcomes, leftRunning } = stats;
     return {
@@ -107,8 +107,7 @@ class Loop {
       earlierMicros,
       unknownOutcomes,
       leftRunning,
-      ...(failures ? { answers: failures.own } : {}),
-      ...(tooMany ? { tooManyFailed: tooMany } : {}),
+      ...failures?.receipt,
       ...(misfits?.first ? { misfit: misfits.first } : {}),
       waitMs: this.#waitMs,
       waitingFor: this.#waitingFor,
@@ -197,7 +196,7 @@ class Loop {
     return this.#inTurn(units, () => this.#buy(units));
   }
 
-  /** Runs work that buys units. With a limit of failed answers, waits first if these units are not needed among the first answers. */
+  /** Runs work that buys units of a job. Waits first if the answers of the job must show that it is right. */
   #inTurn<T>(units: readonly Unit[], work: () => Promise<T>, isStarted = false): Promise<T> {
     const { failures, stop } = this.#context;
     return failures ? failures.during(units, stop, work, isStarted) : work();
@@ -208,7 +207,7 @@ class Loop {
    * progress or may be in progress; otherwise null.
    */
   async #buy(units: readonly Unit[]): Promise<Running | LostStart | null> {
-    const { purchaseRequest, gate, stats, stop } = this.#context;
+    const { purchaseRequest, gate, stats, stop, failures: answers } = this.#context;
     const { cap, mostMicros } = purchaseRequest;
     const isCapped = cap || mostMicros !== undefined;
     const limitMicros = isCapped ? this.#bound(units, purchaseRequest.estimateMicros(units)) : null;
@@ -225,12 +224,15 @@ class Loop {
         gate.attemptEnded();
         if (outcome.type === 'blocked') continue;
         if (outcome.type === 'landed') return null;
+        const isUnusable = 'error' in outcome && answers?.unusable(outcome.error, batch.units);
+        if (outcome.type === 'failed' && isUnusable && stop.aborted) return null;
         if (outcome.type === 'lostStart') failures.checkService(outcome.error, budget.askedAt);
         if (outcome.type !== 'failed') return outcome;
 
         const next = await failures.next(outcome.error, budget.askedAt, batch.units, tries);
         if (next.type === 'retry') {
           if (next.ms > 0) await stats.waits.sleep(next.ms, next.why, stop);
+          if (isUnusable) await answers?.again(units, stop);
           continue;
         }
         if (next.type === 'refused') await this.#refusals.add(next.unit, outcome.error);

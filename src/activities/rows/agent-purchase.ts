@@ -50,6 +50,7 @@ export const agentKind: RunPurchaseKind<AgentRunRequest, AgentRun> = {
   isTagged: (run) => tagIn(run) !== undefined,
   named: (message, { previousRunId }) =>
     message.match(/\bagent_run_[A-Za-z0-9_-]+/g)?.find((id) => id !== previousRunId) ?? null,
+  outputs: ({ output }) => [output],
   outcome({ status, costDollars }) {
     const costMicros = toMicros(costDollars?.total);
     if (status === 'completed') return { status: 'success', errorTag: null, costMicros };

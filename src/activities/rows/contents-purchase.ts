@@ -1,6 +1,12 @@
 import type { Answer } from '../../api/answer/read-answer.js';
 import { type ContentsRequest, type ContentsResponse, contentsEndpoint } from '../../api/endpoints/contents.js';
-import { listOf, type MatchedUnit, matchContents } from '../../api/endpoints/match.js';
+import {
+  listOf,
+  type MatchedUnit,
+  MISSING_FROM_RESPONSE,
+  matchContents,
+  NO_CONTENT,
+} from '../../api/endpoints/match.js';
 import type { SendOptions } from '../../api/transport.js';
 import { rateCostOf } from '../../api/wire/endpoint.js';
 import type { UnitOutcome } from '../../core/purchase/journal.js';
@@ -8,8 +14,9 @@ import { estimateContents } from '../../core/purchase/prices.js';
 import { unitKeys } from '../../core/purchase/unit-key.js';
 import { type Json, RawJson } from '../../core/text/json.js';
 import type { ActivityDeps } from '../base/deps.js';
-import { oddResults, rawResults } from '../call/landing.js';
+import { rawResults } from '../call/landing.js';
 import type { PurchaseRequest, Unit } from '../purchase/purchase-request.js';
+import { withoutContents } from './empty-answers.js';
 
 /** Name of the operation in keys and segments. */
 export const CONTENTS = 'contents';
@@ -57,10 +64,26 @@ export function contentsPurchase(
       const { data, requestId, costMicros, queued } = answer;
       onAnswer?.(data);
       const outcomes = contentsOutcomes(units, answer);
+      const nothing = nothingOf(outcomes, data.results, options);
       answer.release();
-      return { requestId, costMicros, queued, units: outcomes };
+      return { requestId, costMicros, queued, nothing, units: outcomes };
     },
   };
+}
+
+/**
+ * Returns why an answer has no page that was requested; null if it has one, names the errors of most pages, or has an empty list of results.
+ */
+function nothingOf(
+  outcomes: readonly Pick<UnitOutcome, 'status' | 'errorTag'>[],
+  results: ContentsResponse['results'],
+  options: ContentsOptions,
+): string | null {
+  const isNamed = ({ status, errorTag }: (typeof outcomes)[number]) =>
+    status === 'error' && errorTag !== MISSING_FROM_RESPONSE && errorTag !== NO_CONTENT;
+  if (results.length === 0 || 2 * outcomes.filter(isNamed).length >= outcomes.length) return null;
+  if (outcomes.every(({ status }) => status === 'error')) return 'none of its results belongs to a requested URL';
+  return withoutContents(results, options);
 }
 
 /** Returns the outcome of each unit of a contents request. */
@@ -73,9 +96,8 @@ export function contentsOutcomes(
     answer.data,
     { raw: rawResults(answer), misread: answer.misread },
   );
-  // Results that match no unit were paid for, so they are kept with the first unit without a result; also if they are not a list.
-  const odd = oddResults(answer);
-  const unmatched = odd === null ? matched.unmatched : [odd];
+  // Results that match no unit were paid for, so they are kept with the first unit without a result.
+  const { unmatched } = matched;
   const empty = unmatched.length > 0 ? matched.units.find((match) => match.result === null) : undefined;
   return matched.units.map((match, index) => ({
     key: (units[index] as Unit).key,

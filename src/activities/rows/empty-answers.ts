@@ -1,3 +1,4 @@
+import { fieldOf } from '../../api/checks/field-of.js';
 import type { UnitOutcome } from '../../core/purchase/journal.js';
 import type { StagedJob } from '../../core/rows/job.js';
 import { ROW_ID_FIELD } from '../../core/rows/row-operation.js';
@@ -49,13 +50,42 @@ function valuesOf({ operation, options }: Pick<StagedJob, 'operation' | 'options
   }
 }
 
-const fieldOf = (value: unknown, name: string): unknown =>
-  typeof value === 'object' && value !== null ? (value as Readonly<Record<string, unknown>>)[name] : undefined;
-
 /** Whether a value is null, a blank text, or a list or object of such values. The id of a row in a shared run is no value. */
 function isBlank(value: unknown): boolean {
   if (value === null || value === undefined) return true;
-  if (typeof value === 'string') return value.trim() === '';
+  if (typeof value === 'string') return !/\S/.test(value);
   if (typeof value !== 'object') return false;
   return Object.entries(value).every(([name, one]) => name === ROW_ID_FIELD || isBlank(one));
+}
+
+/** Contents of a page that a request may ask for, and further parts of a result that count as contents. */
+const askable = ['text', 'highlights', 'summary'] as const;
+const contents = [...askable, 'subpages', 'extras'] as const;
+
+/**
+ * Returns why none of the results of an answer has the requested contents; null if one has, if no contents were requested, or if there are no
+ * results. `asked`: the options of the contents.
+ */
+export function withoutContents(results: readonly object[], asked: unknown): string | null {
+  const names = askable.filter((name) => fieldOf(asked, name));
+  if (names.length === 0 || results.length === 0) return null;
+  if (results.some((result) => contents.some((name) => !isBlank(fieldOf(result, name))))) return null;
+  return `none of its ${results.length} results has the requested ${names.join(', ')}`;
+}
+
+/** Returns why the answer to a whole request has nothing of what was requested; null if it has something. */
+export function nothingIn(request: object, answer: object): string | null {
+  const text = fieldOf(answer, 'answer');
+  if (typeof text === 'string' && isBlank(text)) return 'its answer is an empty text';
+  const results = fieldOf(answer, 'results');
+  if (!Array.isArray(results) || !isBlank([fieldOf(answer, 'output'), fieldOf(answer, 'context')])) return null;
+  return withoutContents(results, fieldOf(request, 'contents'));
+}
+
+/** Whether the output of a run has no value in any form. An object has a value, even if all its fields are null. */
+export function isNoOutput(output: unknown): boolean {
+  if (typeof output === 'string') return isBlank(output);
+  if (typeof output !== 'object' || output === null) return output === null || output === undefined;
+  const values = Object.entries(output).filter(([name]) => name !== 'grounding');
+  return values.every(([, value]) => (typeof value === 'string' ? isBlank(value) : (value ?? null) === null));
 }

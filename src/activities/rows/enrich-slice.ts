@@ -1,10 +1,18 @@
 import { randomUUID } from 'node:crypto';
 import { Context, log } from '@temporalio/activity';
 import type { Freshness } from '../../core/purchase/freshness.js';
-import { newHeartbeat, type SliceInput, type SliceResult, type StagedJob, wantedRows } from '../../core/rows/job.js';
+import {
+  newHeartbeat,
+  type SliceInput,
+  type SliceResult,
+  type StagedJob,
+  signalNames,
+  wantedRows,
+} from '../../core/rows/job.js';
 import { jobRecord } from '../../core/rows/job-record.js';
 import type { RowMisfit } from '../../core/rows/on-misfit.js';
 import type { KnownAnswer, RowWarehouse } from '../../core/rows/row-warehouse.js';
+import { type FoundNothing, PAGES_COUNT_AS, type RowsOfNothing } from '../../core/rows/stop-at-failed.js';
 import { withoutUndefined } from '../../core/text/without-undefined.js';
 import { Serial } from '../../core/waits/serial.js';
 import { readUnits } from '../../rows/index.js';
@@ -139,13 +147,14 @@ export function createPieceActivity<Input extends SliceInput>(deps: ActivityDeps
           earlierMicros: receipt.earlierMicros,
           unknownOutcomes: receipt.unknownOutcomes,
           ...withoutUndefined({ answers: receipt.answers, tooManyFailed: receipt.tooManyFailed }),
+          ...(receipt.nothing ? { nothing: await rowOfNothing(receipt.nothing, rowOf) } : {}),
           ...(receipt.misfit ? { misfit: await rowMisfit(receipt.misfit, rowOf) } : {}),
         };
         if (!receipt.complete) {
           // A cancelled slice (a pause, a cancel, the end of the worker) returns its counts. The rest of the slice is left to the next
           // attempt.
           const { aborted } = Context.current().cancellationSignal;
-          if (receipt.waitMs > 0 && !aborted && !receipt.tooManyFailed && !receipt.misfit)
+          if (receipt.waitMs > 0 && !aborted && !receipt.tooManyFailed && !receipt.nothing && !receipt.misfit)
             throw waiting(receipt.waitMs, receipt.waitingFor);
           return { ...result, complete: false, rows: 0 };
         }
@@ -177,8 +186,19 @@ function capOf(
   return { cap: { bookPrefix: `${staged.job}/`, limitMicros, beforeMicros }, workerCapMicros: maxCostPerJobMicros };
 }
 
-function failureStopOf({ staged, stopAtFailed, resumedAt }: SliceInput): PurchaseRequest['failureStop'] {
-  return stopAtFailed && { ...stopAtFailed, job: staged.job, since: resumedAt, isEmpty: emptyAnswers(staged) };
+function failureStopOf({ staged, stopAtFailed, resumedAt, isProven }: SliceInput): PurchaseRequest['failureStop'] {
+  return {
+    ...{ job: staged.job, since: resumedAt, weight: staged.operation === CONTENTS ? PAGES_COUNT_AS : 1 },
+    ...{ isProven, onProven: isProven === false ? () => void reportProven(resumedAt) : undefined },
+    limit: stopAtFailed && { ...stopAtFailed, isEmpty: emptyAnswers(staged) },
+  };
+}
+
+/** Tells the job that an answer is usable, so that its other slices begin. They begin after this slice if the signal is lost. */
+async function reportProven(since: number): Promise<void> {
+  const { client, info } = Context.current();
+  const job = client.workflow.getHandle(info.workflowExecution?.workflowId ?? '');
+  await job.signal(signalNames.proven, since).catch(() => undefined);
 }
 
 function misfitStopOf(
@@ -195,6 +215,10 @@ async function rowMisfit(
   rowOf: Piece['rowOf'],
 ): Promise<RowMisfit> {
   return { row: await rowOf(key, rowHash), ...misfit };
+}
+
+async function rowOfNothing({ key, ...nothing }: FoundNothing, rowOf: Piece['rowOf']): Promise<RowsOfNothing> {
+  return { ...nothing, row: await rowOf(key) };
 }
 
 /** Returns answers from the warehouse, for units that the journal lacks. With `--rebuy`, returns no answers. */

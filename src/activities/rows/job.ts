@@ -32,6 +32,8 @@ export interface OpenedJob {
    * Whether the warehouse already had answers. If so, each slice takes answers that the journal lacks from the warehouse.
    */
   readonly adopts: boolean;
+  /** Whether several processes may run the slices. */
+  readonly isShared: boolean;
   /** Counts of loaded rows. Absent if no row is loaded. */
   readonly loaded?: LoadedRows;
   /** The staged job as recorded in the folder or store. */
@@ -147,6 +149,7 @@ export function createJobActivities(deps: ActivityDeps) {
           carried,
           before,
           adopts,
+          isShared: deps.isShared,
           staged,
           csv: csv && stage.csv,
         };

@@ -28,6 +28,7 @@ function kindOf(variant: string | undefined): RunPurchaseKind<ResearchTaskReques
     match: (task, input) => (echoOfTask(task) === echoOfRequest(input) ? 'echo' : null),
     isTagged: () => false,
     named: () => null,
+    outputs: ({ data, output }) => [data, output],
     outcome({ status, costDollars, error }) {
       const costMicros = toMicros(costDollars?.total);
       const completed = status ? status === 'completed' : !error;

@@ -16,6 +16,7 @@ import type { ActivityDeps } from '../base/deps.js';
 import { type Landing, landingOf } from '../call/landing.js';
 import type { Bought, SendAs } from '../purchase/purchase-request.js';
 import { agentKeys } from './agent-purchase.js';
+import { nothingIn } from './empty-answers.js';
 import { researchKeys } from './research-purchase.js';
 
 /** The endpoints of the operations for rows. */
@@ -103,6 +104,7 @@ function bind<I, O>(
     async send(transport, unit, how) {
       const answer = await transport.send(endpoint, input(unit), { ...send, ...how });
       return {
+        nothing: nothingIn(request(unit), answer.data as object),
         requestId: answer.requestId,
         costMicros: answer.costMicros,
         queued: answer.queued,

@@ -1,3 +1,4 @@
+import { NO_CONTENT } from '../../api/endpoints/match.js';
 import type { SendOptions } from '../../api/transport.js';
 import type { Endpoint } from '../../api/wire/endpoint.js';
 import { rateCostOf } from '../../api/wire/endpoint.js';
@@ -9,6 +10,7 @@ import type { Landing } from '../call/landing.js';
 import type { Bought, PurchaseRequest, RunFacts, Unit } from '../purchase/purchase-request.js';
 import type { RunKind } from '../runs/run-follower.js';
 import type { Runs } from '../runs/runs.js';
+import { isNoOutput } from './empty-answers.js';
 
 /** Tag of a unit whose run was cancelled. */
 const RUN_CANCELLED = 'RUN_CANCELLED';
@@ -37,6 +39,8 @@ export interface RunPurchaseKind<I, R> {
   isTagged(run: R): boolean;
   /** Returns the id of the run that an error message names, if that run may belong to this request; otherwise null. */
   named(message: string, input: I): string | null;
+  /** The fields of a completed run that may have its output. */
+  outputs(run: R): readonly unknown[];
   /** Returns the outcome of a run that has ended. */
   outcome(run: R): {
     readonly status: UnitStatus;
@@ -159,12 +163,15 @@ function bought<I, R>(
   cancelledTag: string = RUN_CANCELLED,
 ): Bought {
   const { status, errorTag: tag, costMicros } = kind.outcome(run);
-  const errorTag = tag === RUN_CANCELLED ? cancelledTag : tag;
   // An answer from the service is JSON.
   const landing = kept ?? { result: run as Json };
+  const isNothing = status === 'success' && !kept?.misread && kind.outputs(run).every(isNoOutput);
+  const errorTag = isNothing ? NO_CONTENT : tag === RUN_CANCELLED ? cancelledTag : tag;
+  const ended = { status: errorTag === null ? status : 'error', errorTag, httpStatus: null, source: null } as const;
   return {
     requestId,
     costMicros,
-    units: [{ ...unit, status, errorTag, httpStatus: null, source: null, ...landing }],
+    nothing: isNothing ? 'the run is completed and has no output' : null,
+    units: [{ ...unit, ...ended, ...landing }],
   };
 }

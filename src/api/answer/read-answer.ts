@@ -7,7 +7,7 @@ import { oneLine } from '../checks/redact.js';
 import { hasKnownField, isShape, type Misread, shapeProblem, withoutMisfits } from '../checks/shape.js';
 import { type AnswerHeaders, header } from '../wire/answer-headers.js';
 import { type CallContext, cutShort, type Unusable, unusable } from '../wire/call-failure.js';
-import { decodeBody, UnreadableBody } from '../wire/decode-body.js';
+import { decodeBody, decodedToKeep, UnreadableBody } from '../wire/decode-body.js';
 import type { Endpoint } from '../wire/endpoint.js';
 import type { Exchange } from '../wire/exchange.js';
 import { type ReadJson, readJson } from './read-json.js';
@@ -61,9 +61,10 @@ export async function readAnswer<I, O>(
     const reason = `the answer has no known field of ${endpoint.name}`;
     throw fail({ kind: 'unrecognized', reason, kept: body });
   }
-  const fits = readLeniently(endpoint, value);
+  const lack = endpoint.lacks(value);
+  const fits = lack === null ? readLeniently(endpoint, value) : null;
   if (fits === null) {
-    const { field, message } = shapeProblem(endpoint.response, value);
+    const { field, message } = lack === null ? shapeProblem(endpoint.response, value) : lack;
     const reason = `the answer has the wrong shape: ${field || 'the whole'}: ${message}`;
     throw fail({ kind: 'wrongShape', reason, kept: body });
   }
@@ -106,7 +107,7 @@ export function readKept<I, O>(
   body: Buffer,
 ): Pick<Answer<O>, 'data' | 'misread' | 'raw' | 'rawList'> | null {
   const read = readJson(body, true);
-  if (!('value' in read) || !isTheServices(endpoint, read.value)) return null;
+  if (!('value' in read) || !isTheServices(endpoint, read.value) || endpoint.lacks(read.value)) return null;
   const fits = readLeniently(endpoint, read.value);
   if (fits === null) return null;
   const text = cutText(read, body);
@@ -141,8 +142,9 @@ export async function wholeBody(
   kept: (body: Buffer) => Buffer = (body) => body,
 ): Promise<Buffer> {
   if (received.broken) throw cutShort(call, { ...received, body: kept(received.body) }, answerHeaders, received.broken);
+  const encoding = header(received.headers, 'content-encoding');
   try {
-    const body = await decodeBody(received.body, header(received.headers, 'content-encoding'), maxBytes);
+    const body = await decodeBody(received.body, encoding, maxBytes);
     received.body = EMPTY;
     return body;
   } catch (error) {
@@ -151,7 +153,9 @@ export async function wholeBody(
       kind: error.kind === 'refused' ? 'wrongShape' : 'truncated',
       reason: error.message,
       error: error.cause,
-      kept: kept(received.body),
+      // The transfer was complete, so that the server itself sent a damaged body.
+      whole: error.kind === 'broken' && isFramed(received),
+      kept: kept(await decodedToKeep(received.body, encoding, maxBytes)),
     });
   }
 }

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { estimateAnswer } from '../../core/purchase/prices.js';
 import { checkText, firstProblem } from '../checks/checks.js';
+import { fieldOf } from '../checks/field-of.js';
 import { checkSchemaForm } from '../checks/schema-form.js';
 import { checkLocation, userLocation } from '../schemas/location.js';
 import { outputSchema } from '../schemas/output-schema.js';
@@ -66,4 +67,9 @@ export const answerEndpoint = defineEndpoint<AnswerRequest, AnswerResponse>({
       () => noStream(input, limits),
     ),
   response: answerResponse,
+  lacks: (response) => {
+    const answer = fieldOf(response, 'answer') ?? null;
+    if (typeof answer === 'string' || (typeof answer === 'object' && answer !== null)) return null;
+    return { field: 'answer', message: 'expected a text or an object' };
+  },
 });

@@ -3,8 +3,9 @@ import { estimateContents } from '../../core/purchase/prices.js';
 import { checkLength, checkUrl } from '../checks/check-url.js';
 import { checkCount, firstProblem, problem } from '../checks/checks.js';
 import { checkContentsOptions, contentsOptions } from '../checks/contents-options.js';
+import { fieldOf } from '../checks/field-of.js';
 import type { LimitProblem, ServiceLimits } from '../checks/limits.js';
-import { commonAnswer } from '../schemas/result.js';
+import { commonAnswer, lacksResults } from '../schemas/result.js';
 import { defineEndpoint } from '../wire/endpoint.js';
 
 const contentsRequest = z.looseObject({
@@ -65,6 +66,12 @@ function checkSubpages(pages: number, each: number, limits: ServiceLimits): Limi
   return problem('subpages', `is ${each} for each of ${pages} URLs, ${pages * each} in all`, `at most ${max}`, limits);
 }
 
+/** Whether an answer names the errors of its URLs; then it needs no results. */
+function hasErrors(answer: unknown): boolean {
+  const statuses = fieldOf(answer, 'statuses');
+  return Array.isArray(statuses) && statuses.some((one) => fieldOf(one, 'status') === 'error');
+}
+
 /** Page contents for up to 100 URLs: a URL that fails is a status in the answer, never an HTTP error. */
 export const contentsEndpoint = defineEndpoint<ContentsRequest, ContentsResponse>({
   name: 'contents',
@@ -78,5 +85,6 @@ export const contentsEndpoint = defineEndpoint<ContentsRequest, ContentsResponse
   request: contentsRequest,
   check: checkContents,
   response: contentsResponse,
+  lacks: (answer) => (hasErrors(answer) ? null : lacksResults(answer)),
   deprecated: { ids: 'use urls' },
 });

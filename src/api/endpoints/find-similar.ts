@@ -3,7 +3,7 @@ import { estimateSearch } from '../../core/purchase/prices.js';
 import { checkUrl } from '../checks/check-url.js';
 import { firstProblem } from '../checks/checks.js';
 import { checkFilters, searchFilters } from '../checks/search-filters.js';
-import { commonAnswer } from '../schemas/result.js';
+import { commonAnswer, lacksResults } from '../schemas/result.js';
 import { defineEndpoint } from '../wire/endpoint.js';
 
 const findSimilarRequest = z.looseObject({
@@ -34,4 +34,5 @@ export const findSimilarEndpoint = defineEndpoint<FindSimilarRequest, FindSimila
       () => checkFilters(input, limits),
     ),
   response: findSimilarResponse,
+  lacks: lacksResults,
 });

@@ -5,7 +5,7 @@ import type { LimitProblem, ServiceLimits } from '../checks/limits.js';
 import { checkFilters, searchFilters } from '../checks/search-filters.js';
 import { checkLocation, userLocation } from '../schemas/location.js';
 import { checkOutputSchema, outputSchema, synthesised } from '../schemas/output-schema.js';
-import { commonAnswer } from '../schemas/result.js';
+import { commonAnswer, lacksResults } from '../schemas/result.js';
 import { defineEndpoint } from '../wire/endpoint.js';
 
 const searchRequest = z.looseObject({
@@ -100,4 +100,5 @@ export const searchEndpoint = defineEndpoint<SearchRequest, SearchResponse>({
   request: searchRequest,
   check: checkSearch,
   response: searchResponse,
+  lacks: lacksResults,
 });

@@ -64,6 +64,7 @@ export const trace = z.object({
       ...{ tag: maybeText, bought: flag, bytes: count.nullable(), inJournal: flag },
     })
     .nullable(),
+  answerText: maybeText,
   loaded: z
     .object({
       ...{ into: text, at: maybeText, slice: count, ledgerAt: maybeText, status: rowStatus, tag: maybeText },

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { fieldOf } from '../checks/field-of.js';
 
 const text = z.string().nullish();
 
@@ -52,3 +53,8 @@ export const commonAnswer = {
   warnings: z.array(notice).nullish(),
   notices: z.array(notice).nullish(),
 };
+
+/** See `Endpoint.lacks`: an answer with results needs a list of them, which may be empty. */
+export function lacksResults(answer: unknown): { readonly field: string; readonly message: string } | null {
+  return Array.isArray(fieldOf(answer, 'results')) ? null : { field: 'results', message: 'expected a list' };
+}

@@ -2,7 +2,7 @@ import { connectProblem, statusProblem } from '../../core/connections/connect-pr
 import type { CallFacts } from '../../core/purchase/failure.js';
 import type { Redact } from '../checks/redact.js';
 import { type AnswerHeaders, header } from './answer-headers.js';
-import { decodeBody } from './decode-body.js';
+import { decodeBody, keptText } from './decode-body.js';
 import { readErrorEnvelope } from './error-envelope.js';
 import { ApiError, type ApiErrorParts, codeOf, MAX_KEPT_BODY, plainCause } from './errors.js';
 import type { Exchange } from './exchange.js';
@@ -110,7 +110,7 @@ export function unusable(
     reason: wrong.reason,
     requestId: answerHeaders.requestId,
     date: answerHeaders.date,
-    body: call.redact(wrong.kept.subarray(0, MAX_KEPT_BODY + 4096).toString('utf8')),
+    body: call.redact(keptText(wrong.kept.subarray(0, MAX_KEPT_BODY + 4096))),
     aborted: received.broken?.by === 'caller',
     cause: plainCause(wrong.error, call.redact),
   });

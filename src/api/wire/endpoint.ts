@@ -2,6 +2,7 @@ import { type ZodType, z } from 'zod';
 import type { RateCost } from '../../core/limiter/limiter.js';
 import type { PriceTable } from '../../core/purchase/prices.js';
 import type { LimitProblem, ServiceLimits } from '../checks/limits.js';
+import type { shapeProblem } from '../checks/shape.js';
 
 export type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE';
 
@@ -44,6 +45,8 @@ export interface Endpoint<I, O> {
   readonly check: (input: I, limits: ServiceLimits) => LimitProblem | null;
   /** Types of the known fields, without transforms: an answer stays exactly as received. */
   readonly response: ZodType<O>;
+  /** Returns the part of an answer that the call is made for, if it is missing or of another type; such an answer is unusable. */
+  readonly lacks: (answer: unknown) => ReturnType<typeof shapeProblem> | null;
   /** Fields of the answer that hold a secret: their texts become `Secret`s as soon as the answer is read. */
   readonly secrets?: readonly string[];
   /**
@@ -75,6 +78,7 @@ export function defineEndpoint<I, O>(declared: Declared<I, O>): Endpoint<I, O> {
     estimate: () => 0,
     tier: () => '',
     check: () => null,
+    lacks: () => null,
     ...declared,
   };
 }

@@ -26,6 +26,7 @@ export function addInspection(
     .argument('<job>', 'name or id of the job')
     .option('--row <n>', 'number of the row in the input, from 1')
     .option('--url <url>', 'URL of the row, instead of its number')
+    .option('--answer', 'also the text of the answer, as it is kept in the journal')
     .option('--json', 'one JSON object on stdout')
     .action((job, flags) => chosen(async (context) => (await import('./trace.js')).trace(context, job, flags)));
   withExamples(trace, 'searchflow trace companies --row 17', 'searchflow trace companies --url https://example.com/');

@@ -11,6 +11,8 @@ import { retryText } from './row-text.js';
 /** Most characters of a cell and of a unit. */
 const CELL_SHOWN = 200;
 const UNIT_SHOWN = 500;
+/** Most characters of a kept answer; `--json` has all. */
+const ANSWER_SHOWN = 65_536;
 /** Most attempts that are printed; the newest are kept. */
 const ATTEMPTS_SHOWN = 20;
 
@@ -39,6 +41,7 @@ export function traceText(trace: RowTrace, now: number): string {
     ...loadLines(trace),
     ...field('Publish', publishText(trace)),
     ...(trace.help === null ? [] : field('Retry', retryText(trace.help))),
+    ...(trace.answer === null ? [] : ['  Kept answer:', printable(trace.answer, ANSWER_SHOWN)]),
     ...trace.problems.flatMap((problem) => field('Not read', printable(problem))),
   ].join('\n');
 }
@@ -228,6 +231,7 @@ export function traceData(trace: RowTrace): TraceOutput {
       bytes: landed.bytes,
       inJournal: landed.hasBody,
     },
+    answerText: trace.answer,
     loaded: place && {
       into: staged.into,
       at: time(place.loaded.loadedAt),

@@ -8,6 +8,7 @@ import { traceData, traceText } from './trace-text.js';
 export interface TraceFlags {
   readonly row?: string;
   readonly url?: string;
+  readonly answer?: boolean;
   readonly json?: boolean;
 }
 
@@ -18,7 +19,7 @@ export async function trace(context: Context, job: string, flags: TraceFlags): P
   const name = readName(flags, mistakes);
   const config = settings(context, {}, mistakes);
   return withRuntime(context, config, { sends: false, bounded: true }, async ({ runtime }) => {
-    const traced = await runtime.rows.trace(job, name);
+    const traced = await runtime.rows.trace(job, flags.answer ? { ...name, withAnswer: true } : name);
     terminal.data(flags.json ? JSON.stringify(traceData(traced)) : traceText(traced, Date.now()));
     return exitCodes.ok;
   });

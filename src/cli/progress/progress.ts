@@ -10,7 +10,7 @@ const paused: Readonly<Record<PauseReason, string>> = {
   budget: 'paused: its budget is used up',
   key: 'paused: the service refuses the API key',
   rate: 'paused: the service asks to wait more than an hour',
-  service: 'paused: answers do not come from the service',
+  service: 'paused: the answers are not usable',
   request: 'paused: the service refuses the requests',
   failed: 'paused: too many answers failed',
   misfit: 'paused: a value does not fit its column',

@@ -30,6 +30,8 @@ export interface Attempt {
   readonly run: string | null;
   /** Why there is no answer. */
   readonly reason: string | null;
+  /** The text that came instead of an answer; only if it was asked for. */
+  readonly came?: string | null;
   /** Number of units of the request. */
   readonly units: number;
   /** The unit's share of the cost; null: not known, because the answer was replaced by a newer one and is no longer stored. */
@@ -63,9 +65,10 @@ export interface UnitHistory {
 export interface PurchaseHistory {
   /**
    * Returns the history of each of these units, by key. The requests of `jobs` are searched, and the requests that the journal finds by the
-   * unit's key: that of its answer, of its latest unknown outcome, and of its run in progress.
+   * unit's key: that of its answer, of its latest unknown outcome, and of its run in progress. `texts`: the attempts have the texts that came
+   * instead of answers.
    */
-  history(keys: readonly string[], jobs: readonly string[]): Promise<ReadonlyMap<string, UnitHistory>>;
+  history(keys: readonly string[], jobs: readonly string[], texts?: boolean): Promise<ReadonlyMap<string, UnitHistory>>;
 }
 
 /** Number of requests that were sent for a unit. */

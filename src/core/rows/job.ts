@@ -7,7 +7,7 @@ import type { OnMisfit, RowMisfit } from './on-misfit.js';
 import type { RowOperation } from './row-operation.js';
 import type { CsvForm, WarehouseSummary } from './row-warehouse.js';
 import type { SourceFields } from './source-fields.js';
-import type { AnswerCounts, FailureLimit, StopAtFailed } from './stop-at-failed.js';
+import type { AnswerCounts, FailureLimit, RowsOfNothing, StopAtFailed } from './stop-at-failed.js';
 
 /** Wire names of workflows, signals and queries. The names never change. */
 export const workflowNames = {
@@ -21,7 +21,13 @@ export const workflowNames = {
   scheduledJob: 'scheduledJob',
   workerPresence: 'workerPresence',
 } as const;
-export const signalNames = { pause: 'pause', resume: 'resume', handOver: 'handOver', stop: 'stop' } as const;
+export const signalNames = {
+  pause: 'pause',
+  resume: 'resume',
+  handOver: 'handOver',
+  stop: 'stop',
+  proven: 'proven',
+} as const;
 export const queryNames = { progress: 'progress', holder: 'holder' } as const;
 
 /** Calls from workflows to the process that runs them, which are no part of their histories. `interrupt`: the activities stop. */
@@ -285,6 +291,11 @@ export interface SliceInput {
   readonly skipRefused?: boolean;
   /** The limit of failed answers, in answers, with the number of answers since `resumedAt`. Absent: no limit. */
   readonly stopAtFailed?: Required<StopAtFailed> & Pick<AnswerCounts, 'answered'>;
+  /**
+   * For a job that several processes may run: whether an answer since `resumedAt` is usable. Until then, one slice is in progress, and it
+   * sends the signal `proven`. Absent: all slices run in one process.
+   */
+  readonly isProven?: boolean;
   /** Whether a value of an answer since `resumedAt` that does not fit its column stops the slice. */
   readonly stopAtMisfit?: boolean;
   /**
@@ -322,6 +333,8 @@ export interface SliceResult {
   readonly answers?: AnswerCounts;
   /** The answers of the job in the worker's process, if the slice stopped because too many of them failed. */
   readonly tooManyFailed?: AnswerCounts;
+  /** The answers with nothing usable that stopped the slice. */
+  readonly nothing?: RowsOfNothing;
   /** The value that stopped the slice, or that was found when the slice was loaded. */
   readonly misfit?: RowMisfit;
 }

@@ -8,7 +8,7 @@ import { shellWord } from '../text/shell-word.js';
 import type { PauseReason } from './job.js';
 import type { RowMisfit } from './on-misfit.js';
 import { isLongRunning } from './row-operation.js';
-import { type AnswerCounts, limitText, type StopAtFailed } from './stop-at-failed.js';
+import { type AnswerCounts, limitText, type RowsOfNothing, type StopAtFailed } from './stop-at-failed.js';
 
 /** A failure in a workflow: its type and message, and the first detail of the failure. */
 export interface Failure {
@@ -90,6 +90,7 @@ const reasons: Readonly<Record<string, PauseReason>> = {
   [BUDGET_EXCEEDED]: 'budget',
   RateLimited: 'rate',
   [SERVICE_UNRECOGNIZED]: 'service',
+  ResponseShape: 'service',
   [ALL_REFUSED]: 'request',
 };
 
@@ -126,6 +127,7 @@ const remedies: Readonly<Record<string, string>> = {
   ApiKeyMissing: 'the request had no API key. Set SEARCHFLOW_API_KEY',
   Unauthorized: 'the service refuses the API key. Set a valid key in SEARCHFLOW_API_KEY',
   RateLimited: 'the service asks for a wait of more than an hour. Wait that long',
+  ResponseShape: 'the service answers in an unknown form. Check SEARCHFLOW_BASE_URL, and update searchflow',
   [SERVICE_UNRECOGNIZED]:
     'a proxy, a captive portal or a maintenance page may answer instead. Check the network and SEARCHFLOW_BASE_URL',
 };
@@ -168,6 +170,23 @@ export function failedPause(counts: AnswerCounts, limit: Required<StopAtFailed>,
     reason: 'failed',
     message: `${count(failed)} of ${count(answered)} answers failed (${share}%)${tag}; the job pauses if ${limitText(limit)}. ${next}`,
   };
+}
+
+/** Returns the pause of a job whose answers have nothing usable; `job` as for {@link failedPause}. */
+export function nothingPause({ requests, of, why, row }: RowsOfNothing, job: string | null): Pause {
+  const which =
+    requests === of
+      ? `The last ${count(of)} answers have`
+      : `${count(requests)} of the first ${count(of)} answers have`;
+  const see =
+    job === null || row === null
+      ? ''
+      : ` The answers are kept; to see the last one: searchflow trace ${shellWord(job)} --row ${row} --answer.`;
+  const next =
+    job === null
+      ? 'Check SEARCHFLOW_BASE_URL, the request and the service; the next run continues'
+      : `Check SEARCHFLOW_BASE_URL, the request and the service. To continue: searchflow resume ${shellWord(job)}`;
+  return { reason: 'service', message: `${which} nothing usable: ${why.replace(/\.$/, '')}.${see} ${next}` };
 }
 
 /** Number of characters of a value in a message. */

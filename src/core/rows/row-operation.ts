@@ -31,3 +31,12 @@ export const leftOut = {
 } as const;
 /** Field that identifies a row of a shared run: the hash of its cells. */
 export const ROW_ID_FIELD = 'row_id';
+
+/** The messages of failures for which the service sends none, by tag. */
+export const reasonOf: Readonly<Record<string, string>> = {
+  MISSING_FROM_RESPONSE: 'the answer has nothing for this row',
+  NO_CONTENT: 'the service reported a success without content',
+  RUN_CANCELLED: 'the run was cancelled',
+  JOB_CANCELLED: 'the run was ended because its job was cancelled',
+  FORGOTTEN: 'a person removed the data of this row',
+};

@@ -76,3 +76,21 @@ export function addCounts(a: AnswerCounts, b: AnswerCounts): AnswerCounts {
 export function limitText({ percent, after }: Required<StopAtFailed>): string {
   return `${percent}% of at least ${some(after, 'answer')} fail`;
 }
+
+/** After so many answers in a row with nothing usable, a job pauses (`service`). */
+export const NOTHING_IN_ROW = 10;
+/** A job also pauses after `most` such answers among its first `of`. */
+export const NOTHING_AT_FIRST = { most: 20, of: 50 } as const;
+/** A request for many pages counts as so many answers: a job of page contents pauses after two of them. */
+export const PAGES_COUNT_AS = 5;
+
+/** The answers with nothing usable that stopped a job. `why`: what the last of them was; `key`: a unit of it. */
+export interface FoundNothing {
+  readonly requests: number;
+  readonly of: number;
+  readonly why: string;
+  readonly key: string;
+}
+
+/** {@link FoundNothing} with the number of the row instead of the key; null: unknown. */
+export type RowsOfNothing = Omit<FoundNothing, 'key'> & { readonly row: number | null };

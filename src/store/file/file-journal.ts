@@ -261,8 +261,12 @@ export class FileJournal implements Journal, Spend, PurchaseHistory {
     return this.#bodies.read(keys);
   }
 
-  async history(keys: readonly string[], jobs: readonly string[]): Promise<ReadonlyMap<string, UnitHistory>> {
-    return readHistory({ segments: this.#segments, units: this.#units }, keys, jobs);
+  async history(
+    keys: readonly string[],
+    jobs: readonly string[],
+    texts = false,
+  ): Promise<ReadonlyMap<string, UnitHistory>> {
+    return readHistory({ segments: this.#segments, units: this.#units }, keys, jobs, texts);
   }
 
   async prune(segmentPrefix: string, before: number): Promise<number> {

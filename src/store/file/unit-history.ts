@@ -29,6 +29,7 @@ export function readHistory(
   parts: HistoryParts,
   keys: readonly string[],
   jobs: readonly string[],
+  texts = false,
 ): ReadonlyMap<string, UnitHistory> {
   const wanted = new Set(keys);
   const attempts = new Map<string, Attempt[]>([...wanted].map((key) => [key, []]));
@@ -40,7 +41,11 @@ export function readHistory(
     const lines = linesOf(parts.segments.lineFile(segment.name), wanted);
     for (const [key, at] of lines.recorded) recorded.set(key, Math.max(at, recorded.get(key) ?? 0));
     for (const followed of lines.intents)
-      for (const key of followed.keys) attempts.get(key)?.push(attemptOf(segment, followed, key));
+      for (const key of followed.keys)
+        attempts.get(key)?.push({
+          ...attemptOf(segment, followed, key),
+          ...(texts ? { came: followed.end?.t === 'miss' ? (followed.end.came ?? null) : null } : {}),
+        });
   }
   return new Map(
     [...attempts].map(([key, all]) => {

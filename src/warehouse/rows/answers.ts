@@ -1,6 +1,6 @@
 import type { RetryFreshness } from '../../core/purchase/freshness.js';
 import { ENDED_WITH_JOB, type UnitRecord } from '../../core/purchase/journal.js';
-import { leftOut } from '../../core/rows/row-operation.js';
+import { leftOut, reasonOf } from '../../core/rows/row-operation.js';
 import type { KnownAnswer, MisreadAnswer } from '../../core/rows/row-warehouse.js';
 import { type Json, RawJson } from '../../core/text/json.js';
 import { type RowDialect, type RowTransaction, stale, useFreshness } from './row-sql.js';
@@ -17,7 +17,9 @@ export function answerOf({ text, isText, keepsExact }: RowDialect, r: string) {
   const fact = (name: (typeof facts)[number]) =>
     `CASE WHEN ${r}.misread IS NULL OR ${isText(result, [name])} THEN ${r}."fact_${name}" END`;
   // A failed answer has a message as `error.message`, or `error` is a text.
-  const reason = `coalesce(${text(result, ['error', 'message'])}, CASE WHEN ${isText(result, ['error'])} THEN ${text(result, ['error'])} END)`;
+  const own = `coalesce(${text(result, ['error', 'message'])}, CASE WHEN ${isText(result, ['error'])} THEN ${text(result, ['error'])} END)`;
+  const reason = `coalesce(nullif(${own}, ''), CASE ${reasons(`${r}.error_tag`)}
+    ELSE 'the service reported ' || coalesce(${r}.error_tag, 'an error') || coalesce(' (HTTP ' || CAST(${r}.http_status AS text) || ')', '') END)`;
   return {
     error_tag: `${r}.error_tag`,
     error_message: `CASE WHEN ${r}.status = 'error' THEN ${reason} ELSE ${r}.misread END`,
@@ -30,6 +32,12 @@ export function answerOf({ text, isText, keepsExact }: RowDialect, r: string) {
     answer_exact: keepsExact ? `CAST(${r}.exact AS json)` : null,
   };
 }
+
+/** The messages of failures without a message of the service, as branches of a CASE. */
+const reasons = (tag: string): string =>
+  Object.entries(reasonOf)
+    .map(([name, reason]) => `WHEN ${tag} = '${name}' THEN '${reason}'`)
+    .join(' ');
 
 /** Rows whose answer could not be parsed, wholly or in part. */
 const misread = `e.job = $1 AND e.unit_key IS NOT NULL

@@ -157,6 +157,7 @@ export async function assembleParts(config: RuntimeConfig, store: Store, held: W
     prices: () => pricesAt(Date.now(), config.prices),
     sha256,
     stages: store.stages,
+    isShared: store.shared,
     warehouseFor: (staged) => {
       if (staged.origin === config.origin) return warehouses.of(staged);
       // The job is refused here: its keys and pages would be mixed with those of another service.

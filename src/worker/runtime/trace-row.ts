@@ -1,4 +1,5 @@
 import { sliceSegment } from '../../activities/rows/slice-loads.js';
+import { fieldOf } from '../../api/checks/field-of.js';
 import { costOf, type UnitHistory, unknownMicros } from '../../core/purchase/attempts.js';
 import type { RetryHelp } from '../../core/purchase/retry-help.js';
 import { type StagedJob, wantedRows } from '../../core/rows/job.js';
@@ -15,7 +16,10 @@ import type { RuntimeParts } from './runtime-parts.js';
 import { readWarehouse } from './warehouse-read.js';
 
 /** Names the row to trace: by its number, or by its URL. */
-export type TracedName = { readonly row: number } | { readonly url: string };
+export type TracedName = ({ readonly row: number } | { readonly url: string }) & {
+  /** Whether the trace has the kept text of the answer. */
+  readonly withAnswer?: boolean;
+};
 
 /**
  * What has become of a row. `notBought`: no request for its unit; `inFlight`: a request or run is open; `unknown`: its last request got no
@@ -41,6 +45,8 @@ export interface RowTrace {
   /** Whether the row is after the limit of the last run. */
   readonly isAfterLimit: boolean;
   readonly history: UnitHistory;
+  /** The newest kept text: of the landed answer, or of what came instead. Null: none is kept, or it was not asked for. */
+  readonly answer: string | null;
   readonly place: RowPlace | null;
   /** Whether the warehouse could be read; if not, `place` is null, and a landed row may be loaded. */
   readonly isPlaceKnown: boolean;
@@ -75,7 +81,7 @@ export async function traceRow(
     'row' in asked ? await byNumber(parts, staged, rows, asked.row) : await byUrl(parts, staged, rows, asked.url);
   const { place, line } = found;
   const key = line?.k ?? place?.loaded.key ?? null;
-  const history = key === null ? noHistory : await historyOf(parts, staged, key);
+  const history = key === null ? noHistory : await historyOf(parts, staged, key, asked.withAnswer);
   const { phase, message } = await statusOf(entry);
   const row = line?.n ?? place?.loaded.row ?? null;
   const state = stateOf(line, place, history);
@@ -84,6 +90,7 @@ export async function traceRow(
   const slice = line === null ? null : rows.sliceOf(line.n);
   return {
     ...{ job: staged.job, staged, row, key, history, place, state, status: { phase, message } },
+    answer: key !== null && asked.withAnswer ? await answerOf(parts, key, history) : null,
     isPlaceKnown: found.problem === null,
     input: line?.i ?? place?.loaded.input ?? [],
     unit: line?.u ?? place?.loaded.unit ?? null,
@@ -140,10 +147,23 @@ async function byUrl(parts: RuntimeParts, staged: StagedJob, rows: StagedRows, u
   throw new UsageError('row-unknown', `--url: ${staged.job} has no row with the URL ${text}.${why.join('')}`);
 }
 
-async function historyOf(parts: RuntimeParts, { job }: StagedJob, key: string): Promise<UnitHistory> {
+async function historyOf(
+  parts: RuntimeParts,
+  { job }: StagedJob,
+  key: string,
+  texts: boolean | undefined,
+): Promise<UnitHistory> {
   const journal = await parts.store.journal();
   await journal.verify([key]);
-  return (await journal.history([key], [job])).get(key) ?? noHistory;
+  return (await journal.history([key], [job], texts)).get(key) ?? noHistory;
+}
+
+async function answerOf(parts: RuntimeParts, key: string, { attempts, landed }: UnitHistory): Promise<string | null> {
+  const came = attempts.findLast((attempt) => attempt.came)?.came ?? null;
+  if (!landed?.hasBody) return came;
+  const result = (await (await parts.store.journal()).read([key])).get(key)?.result ?? null;
+  const body = fieldOf(result, 'body');
+  return landed.errorTag === 'RESPONSE_SHAPE' && typeof body === 'string' ? body : (JSON.stringify(result) ?? came);
 }
 
 function stateOf(line: StagedRow | null, place: RowPlace | null, { attempts, landed }: UnitHistory): RowState {

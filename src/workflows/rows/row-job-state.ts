@@ -38,6 +38,10 @@ export interface RowJobState extends WindowedState {
   readonly carried: boolean;
   /** Whether the warehouse already had answers when this run of the job began. */
   readonly adopts: boolean;
+  /** Whether several processes may run the slices. */
+  readonly isShared?: boolean;
+  /** The start or resume since which an answer is usable. */
+  readonly provenSince?: number;
   /** Purchases for the job before this run of the job. */
   readonly before: Spent;
   /** The cap of this run of the job; null: none. */

@@ -9,6 +9,7 @@ import {
   type Failure,
   failedPause,
   misfitPause,
+  nothingPause,
   type Pause,
   pauseOf,
   publishFailed,
@@ -55,7 +56,7 @@ export async function rowJob(
   const job = new RowJob(input, carried, again);
   // A command that starts the job again sends this signal before it cancels the job. The job then leaves its runs at the service to its
   // next start.
-  return job.run({ handOver: () => job.handOver() });
+  return job.run({ handOver: () => job.handOver(), proven: (since?: never) => job.proven(since) });
 }
 
 /** Continues the job in a new run of its workflow. */
@@ -100,8 +101,20 @@ class RowJob extends WindowedJob<RowJobState, SliceResult, JobSummary> {
     return this.opened.staged.job;
   }
 
+  /** Until an answer is usable, one slice is in progress, so that several processes begin with the few requests of one. */
   protected get window(): number {
-    return this.opened.staged.window;
+    return this.#isProven === false ? 1 : this.opened.staged.window;
+  }
+
+  /** See `SliceInput.isProven`. */
+  get #isProven(): boolean | undefined {
+    const { isShared, provenSince, resumedAt } = this.opened;
+    return isShared ? provenSince === resumedAt : undefined;
+  }
+
+  /** Records that an answer since this start or resume of the job is usable. */
+  proven(since?: number): void {
+    if (this.state && since === this.state.resumedAt) this.update({ provenSince: since });
   }
 
   progress(): JobProgress {
@@ -294,7 +307,7 @@ class RowJob extends WindowedJob<RowJobState, SliceResult, JobSummary> {
     const { maxRunSeconds } = this.#input;
     const limit = this.#failureLimit;
     const stopAtMisfit = this.#stopsAtMisfit;
-    if (limit || stopAtMisfit) this.#resumedBefore.set(slice, resumedAt);
+    this.#resumedBefore.set(slice, resumedAt);
     const { answered } = this.opened.answers ?? noAnswers;
     const to = Math.min(staged.slices, slice + (retry?.slicesPerPiece ?? 1));
     const which = to - slice === 1 ? `slice ${to}` : `slices ${slice + 1} to ${to}`;
@@ -305,6 +318,7 @@ class RowJob extends WindowedJob<RowJobState, SliceResult, JobSummary> {
       // The rows of another job may have the failure that is bought once more.
       adopts: adopts && retry === undefined,
       freshness: this.#freshness,
+      isProven: this.#isProven,
       ...capOf(this.opened),
       ...(maxRunSeconds === undefined ? {} : { maxRunMs: maxRunSeconds * 1000 }),
       ...(limit ? { stopAtFailed: { ...limit, answered } } : {}),
@@ -326,6 +340,15 @@ class RowJob extends WindowedJob<RowJobState, SliceResult, JobSummary> {
       earlierMicros: earlierMicros + result.earlierMicros,
       unknownOutcomes: unknownOutcomes + result.unknownOutcomes,
     });
+    const { resumedAt } = this.opened;
+    const isCurrent = this.#resumedBefore.get(slice) === resumedAt;
+    // A person decides, even if nothing is left to buy.
+    if (isCurrent && result.nothing) {
+      const pause = nothingPause(result.nothing, this.resumable);
+      // Only the slice that got the last of the answers knows its row.
+      if (this.opened.paused?.reason === 'service' && result.nothing.row !== null) this.set({ paused: pause });
+      else this.pause(pause);
+    }
     this.#judgeFailures(slice, result);
     this.#judgeMisfit(slice, result);
     if (result.complete) return;

@@ -178,6 +178,12 @@ export abstract class WindowedJob<State extends WindowedState, Result, Summary> 
     this.state = { ...this.opened, ...changes };
   }
 
+  /** Changes the state, and looks again which work is next. */
+  protected update(changes: Partial<State>): void {
+    this.#changes++;
+    this.set(changes);
+  }
+
   protected show(): void {
     setCurrentDetails(this.details());
   }

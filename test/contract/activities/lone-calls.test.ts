@@ -157,7 +157,7 @@ describe('an activity of one operation', () => {
   });
 
   it('returns the readable fields of an answer with a field of another type, and buys it once', async () => {
-    const { server, run } = await service(replying(200, { results: 5 }, { 'x-request-id': 'req-1' }));
+    const { server, run } = await service(replying(200, { results: [], searchTime: 'x' }, { 'x-request-id': 'req-1' }));
     for (const bought of [true, false])
       expect(await run('search')).toMatchObject({ data: { results: [] }, requests: [{ requestId: 'req-1', bought }] });
     expect(server.requests).toHaveLength(1);

@@ -112,6 +112,7 @@ export class ActivitySetting {
       stage: async () => {
         throw new Error('no operation stages anything');
       },
+      isShared: false,
       timeoutMs: 5000,
     };
     this.#opened.push(deps);

@@ -1,11 +1,11 @@
 import { expect, it, vi } from 'vitest';
 import { createPurchase } from '../../../src/activities/purchase/purchase.js';
-import type { Bought, FailureStop, Unit } from '../../../src/activities/purchase/purchase-request.js';
+import type { Bought, FailedLimit, FailureStop, Unit } from '../../../src/activities/purchase/purchase-request.js';
 import { setting, success, units } from '../../support/activities/purchase-setting.js';
 
-const stop = (changes: Partial<FailureStop> = {}): FailureStop => ({
-  ...{ job: 'job', since: 1, percent: 20, after: 10, answered: 0, isEmpty: () => false },
-  ...changes,
+const stop = ({ since = 1, ...limit }: Partial<FailedLimit & FailureStop> = {}): FailureStop => ({
+  ...{ job: 'job', since, weight: 1 },
+  limit: { percent: 20, after: 10, answered: 0, isEmpty: () => false, ...limit },
 });
 const failed = (batch: readonly Unit[]): Bought => ({
   ...success(batch, 0),
@@ -60,7 +60,8 @@ it('does not wait for first answers that another process has got', async () => {
   const answers: (() => void)[] = [];
   const send = (batch: readonly Unit[]) =>
     new Promise<Bought>((resolve) => answers.push(() => resolve(success(batch))));
-  const ended = createPurchase(s)(s.request(send, slice(0, stop({ answered: 10 }))), s.control);
+  const failureStop = { ...stop({ answered: 10 }), isProven: true };
+  const ended = createPurchase(s)(s.request(send, slice(0, failureStop)), s.control);
   await vi.waitFor(() => expect(answers).toHaveLength(20), soon);
   for (const answer of answers) answer();
   expect(await ended).toMatchObject({ complete: true });

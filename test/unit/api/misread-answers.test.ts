@@ -1,12 +1,13 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { rawResults } from '../../../src/activities/call/landing.js';
-import { contentsOutcomes } from '../../../src/activities/rows/contents-purchase.js';
 import { elementsOf, rawJson } from '../../../src/api/checks/members.js';
 import { answerEndpoint } from '../../../src/api/endpoints/answer.js';
 import { contentsEndpoint } from '../../../src/api/endpoints/contents.js';
 import { matchContents } from '../../../src/api/endpoints/match.js';
 import { listMonitorsEndpoint } from '../../../src/api/endpoints/monitors.js';
+import { searchEndpoint } from '../../../src/api/endpoints/search.js';
 import type { Transport } from '../../../src/api/transport.js';
+import type { Endpoint } from '../../../src/api/wire/endpoint.js';
 import { jsonText } from '../../../src/core/text/json.js';
 import { transportTo } from '../../support/api/transport-to.js';
 
@@ -69,36 +70,43 @@ describe('fault 58: a field of another type', () => {
     expect(units.map(({ misread }) => misread)).toEqual(Array(2).fill('costDollars: expected object, received number'));
   });
 
-  it('leaves the units without a result if it is the list of results', async () => {
-    const { units } = await contents('{}');
-    expect(units.map(({ errorTag, misread }) => [errorTag, misread])).toEqual(
-      Array(2).fill(['MISSING_FROM_RESPONSE', 'results: expected array, received object']),
-    );
+  it.each([
+    ['contents', '{"results":{"id":"https://a.example/"},"costDollars":{"total":1}}', 'results: expected a list'],
+    [
+      'contents',
+      '{"results":null,"statuses":[{"id":"https://a.example/","status":"success"}]}',
+      'results: expected a list',
+    ],
+    ['contents', '{"data":{"results":[]},"costDollars":{"total":1}}', 'results: expected a list'],
+    ['search', '{"costDollars":{"total":1}}', 'results: expected a list'],
+    ['answer', '{"answer":7,"citations":[{"url":5,"title":"T"}]}', 'answer: expected a text or an object'],
+    ['answer', '{"answer":null,"citations":[]}', 'answer: expected a text or an object'],
+  ] as const)('makes an answer of %s unusable if it is what was bought: %s', async (name, text, said) => {
+    body = text;
+    const [endpoint, input] = {
+      contents: [contentsEndpoint, { urls }],
+      search: [searchEndpoint, { query: 'q' }],
+      answer: [answerEndpoint, { query: 'q' }],
+    }[name] as unknown as readonly [Endpoint<object, unknown>, object];
+    await expect(transport.send(endpoint, input)).rejects.toMatchObject({
+      verdict: { type: 'ResponseShape' },
+      message: expect.stringContaining(said),
+      body: text,
+    });
   });
 
-  it.each(['{"id":"https://a.example/","text":"paid 1.0"}', '"busy"'])(
-    'keeps these results with the first unit: %s',
-    async (results) => {
-      const { answer } = await contents(results);
-      const outcomes = contentsOutcomes(
-        urls.map((url) => ({ key: url, unit: url })),
-        answer,
-      );
-      expect(outcomes.map(({ result }) => jsonText(result))).toEqual([`{"unmatched":[${results}]}`, 'null']);
-    },
-  );
+  it('does not matter in the results of an answer that names the errors of its URLs', async () => {
+    const { units } = await contents(
+      'null',
+      ',"statuses":[{"id":"https://a.example/","status":"error","error":{"tag":"T"}}]',
+    );
+    expect(units.map(({ errorTag }) => errorTag)).toEqual(['T', 'MISSING_FROM_RESPONSE']);
+  });
 
   it('in a status does not hide the result beside it', async () => {
     const statuses = ',"statuses":[{"id":"https://a.example/","status":3},{"status":"success"}]';
     const { units } = await contents('[{"id":"https://a.example/"}]', statuses);
     expect(units[0]).toMatchObject({ status: 'success', misread: 'status: expected string, received number' });
-  });
-
-  it('in an answer to a question is null there', async () => {
-    body = '{"answer":7,"citations":[{"url":5,"title":"T"}]}';
-    const answer = await transport.send(answerEndpoint, { query: 'q' });
-    expect(answer.data).toEqual({ answer: null, citations: [{ url: null, title: 'T' }] });
-    expect(rawJson(answer.raw()).text).toBe(body);
   });
 
   it('in a free list is refused: it cost nothing, and no record may be missing', async () => {

@@ -126,6 +126,7 @@ const place: RowPlace = {
 const trace: RowTrace = {
   ...{ job: 'brands-1', staged: plan.staged, row: 17, input: ['A', 'a.com'], unit: 'https://a.com', key: 'k1' },
   ...{ bad: null, slice: { number: 3, segment: 'brands-1/g/000003' }, isAfterLimit: false, place, isPlaceKnown: true },
+  answer: null,
   history: {
     attempts: [
       attempt,
@@ -217,6 +218,7 @@ describe('searchflow trace', () => {
       published: { to: 'out/lake', at: '2026-11-21T06:00:05.000Z', error: null, rows: 200 },
       retry: { retry: 'free', why: 'it may pass' },
       problems: [],
+      answerText: null,
     });
     expect(attempts[0]).toEqual({
       ...{

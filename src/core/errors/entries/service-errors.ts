@@ -22,10 +22,11 @@ export const serviceErrors = {
     retry: 'later',
   },
   'service-unrecognized': {
-    title: 'Another server answers instead of the service',
-    happened: 'Several answers in a row did not come from the service, so nothing more is sent.',
-    why: 'A proxy, a captive portal or a maintenance page answers, or `SEARCHFLOW_BASE_URL` is wrong.',
-    fix: 'Check the network and `SEARCHFLOW_BASE_URL`; then resume the job.',
+    title: 'The answers are not usable',
+    happened:
+      'Several answers in a row are not from the service, or have nothing of what was requested, so nothing more is sent.',
+    why: 'A proxy, a captive portal or a maintenance page answers, `SEARCHFLOW_BASE_URL` is wrong, or the service answers in another form. The message names the form.',
+    fix: 'Look at a kept answer (`searchflow trace JOB --row N --answer`). Check the network and `SEARCHFLOW_BASE_URL`; then resume the job.',
     command: 'searchflow resume JOB',
     exits: ['stopped', 'failed'],
     cost: 'kept',

@@ -13,6 +13,7 @@ interface PurchaseRow {
   readonly request_id: string | null;
   readonly reason: string | null;
   readonly note: string | null;
+  readonly came?: string | null;
   /** Number of its units; `wanted`: those that were asked for. */
   readonly size: number;
   readonly wanted: readonly string[];
@@ -48,6 +49,7 @@ export async function historyOf(
   postgres: Postgres,
   keys: readonly string[],
   jobs: readonly string[],
+  texts = false,
 ): Promise<ReadonlyMap<string, UnitHistory>> {
   const schema = identifier(postgres.address.schema);
   const wanted = [...new Set(keys)];
@@ -66,7 +68,7 @@ export async function historyOf(
        UNION SELECT purchase FROM ${schema}.lost_units WHERE key = ANY ($1)
        UNION SELECT purchase FROM ${schema}.runs WHERE key = ANY ($1))
      SELECT p.id, p.segment, p.operation, p.state, floor(extract(epoch FROM p.at) * 1000)::double precision AS at,
-       floor(extract(epoch FROM p.closed_at) * 1000)::double precision AS closed, p.request_id, p.reason, p.note,
+       floor(extract(epoch FROM p.closed_at) * 1000)::double precision AS closed, p.request_id, p.reason, p.note, ${texts ? 'p.came,' : ''}
        cardinality(p.keys) AS size,
        ARRAY(SELECT replace(k::text, '-', '') FROM unnest(p.keys) AS k WHERE k = ANY ($1)) AS wanted,
        p.estimate_micros::double precision AS estimate, p.cost_micros::double precision AS cost,
@@ -95,8 +97,8 @@ const landedOf = ({ segment, fetched, status, tag, bought, bytes }: UnitRow) => 
 });
 
 function attemptOf(purchase: PurchaseRow, unit: UnitRow | undefined): Attempt {
-  const { segment, operation, state, at, closed, reason, size, estimate, cost } = purchase;
-  const base = { segment, operation, at, endedAt: closed, reason, run: runOf(purchase.note), units: size };
+  const { segment, operation, state, at, closed, reason, came, size, estimate, cost } = purchase;
+  const base = { segment, operation, at, endedAt: closed, reason, came, run: runOf(purchase.note), units: size };
   if (state === 'landed') {
     const costMicros = shareOf(purchase, unit);
     return { ...base, outcome: 'landed', requestId: purchase.request_id, costMicros, requestMicros: cost };

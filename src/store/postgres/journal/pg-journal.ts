@@ -243,8 +243,11 @@ export class PgJournal implements Journal, Spend, PurchaseHistory {
     return records;
   }
 
-  history = (keys: readonly string[], jobs: readonly string[]): Promise<ReadonlyMap<string, UnitHistory>> =>
-    historyOf(this.#postgres, keys, jobs);
+  history = (
+    keys: readonly string[],
+    jobs: readonly string[],
+    texts = false,
+  ): Promise<ReadonlyMap<string, UnitHistory>> => historyOf(this.#postgres, keys, jobs, texts);
   prune = (segmentPrefix: string, before: number): Promise<number> =>
     pruneSegments(this.#postgres, segmentPrefix, before);
   /** Whether `prune` with the same arguments would remove anything. */

@@ -1,4 +1,5 @@
 import { FORGOTTEN, keptReasons, REMOVED_REASON } from '../../../core/purchase/forgotten.js';
+import { reasonOf } from '../../../core/rows/row-operation.js';
 import type { ForgetPick, ForgetSubjects, ForgettableRow } from '../../../core/rows/row-warehouse.js';
 import { hasTable } from '../misfits.js';
 import type { RowTransaction } from '../row-sql.js';
@@ -22,7 +23,7 @@ export async function forgettableRows(tx: RowTransaction, pick: ForgetPick): Pro
 }
 
 /** Columns of `row_store` with values of the row or its answer. */
-const emptied = [...['url', 'error_message', 'http_status', 'source', 'title', 'author', 'published_date', 'response']];
+const emptied = [...['url', 'http_status', 'source', 'title', 'author', 'published_date', 'response']];
 
 /**
  * See `RowWarehouse.forget`. The mark of a row has no time in `before` until the bytes are removed from the files, see `purgeForgotten`. A bad
@@ -63,6 +64,7 @@ export async function forgetRows(
     const changes = [
       `status = CASE WHEN e.unit_key IS NULL THEN e.status ELSE 'error' END`,
       `error_tag = '${FORGOTTEN}'`,
+      `error_message = '${reasonOf[FORGOTTEN]}'`,
       `input = ${dialect.emptied('e.input')}`,
       'request_id = CASE WHEN strpos(e.request_id, e.url) > 0 THEN NULL ELSE e.request_id END',
       ...[...emptied, ...(dialect.keepsExact ? ['row_exact', 'answer_exact'] : [])].map((name) => `${name} = NULL`),

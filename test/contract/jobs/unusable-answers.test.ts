@@ -1,0 +1,63 @@
+import { deflateSync } from 'node:zlib';
+import { expect, it, onTestFinished } from 'vitest';
+import type { EnrichCsvInput } from '../../../src/core/rows/job.js';
+import type { Fault } from '../../../src/sandbox/index.js';
+import { settingOfFile } from '../../support/jobs/setting.js';
+
+const file = settingOfFile();
+const soon = { timeout: 30_000, interval: 50 };
+const search = { operation: 'search', template: { query: '{{id}}' } } as const;
+const answer = { operation: 'answer', template: { query: '{{id}}' } } as const;
+const body = (text: string, headers: Record<string, string> = {}): Fault => ({
+  when: { method: 'POST' },
+  do: { kind: 'body', body: text, contentType: 'application/json', headers },
+});
+const deflated = deflateSync('{}').toString('latin1');
+
+const cases: readonly [string, Partial<EnrichCsvInput>, Fault, most: number][] = [
+  ['contents in an unknown encoding', {}, body(deflated, { 'content-encoding': 'deflate' }), 2],
+  ['contents with no results', {}, body('{"results":null,"costDollars":{"total":0.1}}'), 2],
+  ['searches with an envelope', search, body('{"data":{"results":[]},"costDollars":{"total":0.005}}'), 10],
+  ['answers that are null', answer, body('{"answer":null,"citations":[]}'), 10],
+  ['contents as an empty object', {}, body('{}'), 2],
+];
+
+it.each(cases)(
+  'a job of %s pauses before it has bought much, and again after a resume',
+  async (_, changes, fault, most) => {
+    const { sandbox } = file.setting;
+    onTestFinished(() => sandbox.setFaults([]));
+    const job = await file.setting.begin(file.freshRows(400), changes, [fault]);
+    await expect.poll(async () => (await job.progress()).pausedFor, soon).toBe('service');
+    await expect.poll(async () => (await job.progress()).landing ?? false, soon).toBe(false);
+    expect((await job.progress()).message).toMatch(
+      /^The last \d+ answers have nothing usable: POST .*: searchflow trace \S+ --row \d+ --answer\. .* To continue: searchflow resume \S+$/,
+    );
+    const sent = () => sandbox.log().filter((entry) => entry.fault === 'body').length;
+    expect(sent()).toBe(most);
+    await job.resume();
+    await expect.poll(sent, soon).toBeGreaterThan(most);
+    await expect.poll(async () => (await job.progress()).pausedFor, soon).toBe('service');
+    expect(sent()).toBeLessThanOrEqual(2 * most);
+    const failed = await job.folder.query<{ tag: string; reason: string | null }>(
+      'SELECT DISTINCT error_tag AS tag, error_message AS reason FROM enriched_rows',
+    );
+    for (const { tag, reason } of failed)
+      expect([tag, reason]).toEqual(['RESPONSE_SHAPE', expect.stringContaining('POST')]);
+    await job.handle.terminate();
+  },
+);
+
+it('a job whose answers have empty lists of results for six of ten rows ends', async () => {
+  const empty = (nth: number): Fault => ({
+    when: { nth, path: '/search' },
+    do: {
+      kind: 'body',
+      body: '{"requestId":"r","results":[],"costDollars":{"total":0.005}}',
+      contentType: 'application/json',
+    },
+  });
+  const faults = Array.from({ length: 60 }, (_, nth) => empty(nth + Math.floor(nth / 3) * 2 + 1));
+  const job = await file.setting.begin(file.freshRows(100), search, faults);
+  expect(await job.result()).toMatchObject({ phase: 'done', warehouse: { success: 100 } });
+});
