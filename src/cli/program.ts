@@ -1,6 +1,7 @@
 import { Command, CommanderError, InvalidArgumentError, Option, type OutputConfiguration } from 'commander';
 import type { ErrorCode } from '../core/errors/registry.js';
 import { exitCodeMeanings } from '../core/processes/exit-codes.js';
+import { hasScheme, NO_ADDRESS } from '../core/rows/source-fields.js';
 import { nearest } from '../core/text/nearest.js';
 import { addAgentRuns } from './agents/agent-commands.js';
 import { addAlerts } from './alerts/alert-program.js';
@@ -92,6 +93,7 @@ export function buildProgram(
   program.hook('preAction', (_, command) => {
     refuseExcess(command);
     refuseFlagsBefore(command);
+    refuseAddresses(command);
     Object.assign(typed, outputFlags(command));
   });
   return withExamples(
@@ -155,6 +157,20 @@ function refuseFlagsBefore(command: Command): void {
         { exitCode: exitCodes.usage, code: 'commander.conflictingOption' },
       );
   }
+}
+
+/** Ends with a usage error if a flag of a file or folder has an address. An input may be one: its flag is `--from`. */
+function refuseAddresses(command: Command): void {
+  const files = command.options.filter(({ flags, long }) => /<(file|dir)>/.test(flags) && long !== '--from');
+  const given = files.map((option) => [option.long, command.getOptionValue(option.attributeName())] as const);
+  if (command.registeredArguments[0]?.name() === 'folder') given.push(['folder', command.args[0]]);
+  // A schema may be JSON itself.
+  const wrong = given.find(([, value]) => typeof value === 'string' && !value.startsWith('{') && hasScheme(value));
+  if (wrong !== undefined)
+    command.error(`error: ${wrong[0]}: the value (not shown) ${NO_ADDRESS}.`, {
+      exitCode: exitCodes.usage,
+      code: 'commander.invalidArgument',
+    });
 }
 
 /** The words of a command, such as `searchflow events sync`. */

@@ -1,6 +1,6 @@
 import { accessSync, constants, existsSync, lstatSync, readlinkSync, type Stats, statSync } from 'node:fs';
 import { basename, dirname, extname, join, relative, resolve, sep } from 'node:path';
-import { isPattern } from '../../core/rows/source-fields.js';
+import { hasScheme, isPattern, NO_ADDRESS } from '../../core/rows/source-fields.js';
 import { type FileKind, fileKind } from '../../files/file-kind.js';
 import { isWithin } from '../../files/is-within.js';
 import { isSameFile, realPath } from '../../files/same-file.js';
@@ -28,6 +28,8 @@ const otherKinds: readonly (FileKind | null)[] = [
  * identity, not by name. Creates and changes nothing.
  */
 export function whyNoTarget(kind: TargetKind, target: string, { into = null, input = null }: Sources): string | null {
+  // Not quoted, because an address may have a password.
+  if (hasScheme(target) && !existsSync(dirname(target))) return `the value (not shown) ${NO_ADDRESS}`;
   try {
     const there = lstatSync(target, { throwIfNoEntry: false });
     const taken = into === null ? [] : [into, `${into}.wal`, `${into}.tmp`];

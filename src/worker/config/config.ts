@@ -4,6 +4,7 @@ import { delimiter, dirname, isAbsolute, join, resolve } from 'node:path';
 import { z } from 'zod';
 import { bucketsFor, type RateProfile, rateProfiles } from '../../core/limiter/rate.js';
 import { DEFAULT_TASK_QUEUE } from '../../core/rows/job.js';
+import { hasScheme, NO_ADDRESS } from '../../core/rows/source-fields.js';
 import { parseDollars } from '../../core/text/money.js';
 import { whyNotOwn } from '../../files/make-folder.js';
 import { stateDirOf } from '../../files/state-dir.js';
@@ -91,6 +92,7 @@ export function readConfig(sources: ConfigSources): RuntimeConfig {
 /** Why a state folder cannot be used, a sentence for each reason. */
 function whyNoStateFolder({ env, cwd }: Pick<ConfigSources, 'env' | 'cwd'>, stateDir: string): readonly string[] {
   const reader = new SettingsReader(env);
+  if (hasScheme(stateDir)) return [`The state folder (not shown) ${NO_ADDRESS}. See SEARCHFLOW_STATE_DIR.`];
   const shown = reader.shown(stateDir);
   const file = fileInWay(stateDir);
   if (file !== null) {
