@@ -104,10 +104,12 @@ export async function postgresTable(connection: DuckDBConnection, staged: Staged
   return { staged, name: cutName(staged.name, ''), columns };
 }
 
+const isMoment = (type: string) => /^(DATE|TIMESTAMP)/.test(type) && !isNested(type);
+
 /** Condition: PostgreSQL's type cannot hold the value. */
 function unfit(column: string, type: string): string | null {
   if (type === 'TIMESTAMP_NS') return `epoch_ns(${column}) % 1000 <> 0`;
-  if (!/^(DATE$|TIMESTAMP)/.test(type)) return null;
+  if (!isMoment(type)) return null;
   const last = type === 'DATE' ? ` OR ${column} > DATE '5874897-12-31'` : '';
   return `isfinite(${column}) AND (${column} < CAST('4714-11-24 (BC)' AS ${type})${last})`;
 }
@@ -118,7 +120,7 @@ function textOf(column: string, { type }: TableColumn, into: string): string {
   if (into === 'jsonb') return jsonOf(column, type);
   if (into === 'bytea') return `'\\x' || hex(${column})`;
   if (type === 'VARCHAR') return `replace(${column}, chr(0), '\\u0000')`;
-  return /^(DATE$|TIMESTAMP)/.test(type) && into !== 'text' ? `replace(${text}, '(BC)', 'BC')` : text;
+  return isMoment(type) && into !== 'text' ? `replace(${text}, '(BC)', 'BC')` : text;
 }
 
 /** JSON of a list, struct or map. The numbers of a value with NaN or an infinity are texts, because JSON has no such numbers. */
