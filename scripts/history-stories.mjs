@@ -12,13 +12,6 @@ const monitor = (serial) => ({
 const withMonitors = async (call) => {
   for (let serial = 1; serial <= 4; serial++) await call('POST', '/monitors', monitor(serial));
 };
-const nights = {
-  tz: 'Europe/Berlin',
-  from: '20:00',
-  until: '07:00',
-  days: ['mon', 'tue', 'wed', 'thu', 'fri', 'sat', 'sun'],
-  untilDay: null,
-};
 
 async function until(met) {
   while (!(await met())) await new Promise((resolve) => setTimeout(resolve, 10));
@@ -201,15 +194,6 @@ export const historyStories = [
         await call('POST', '/agent/runs', { query: `Who leads Acme ${serial}?`, effort: 'low' });
     },
     args: ({ into }) => [{ into }],
-  },
-  {
-    ...{ name: 'quiet-hours', workflow: 'quietMonitors', before: withMonitors },
-    args: ({ into }) => [
-      {
-        ...{ name: 'nights', hours: nights, filter: { metadata: { team: 'growth' } }, into },
-        now: Date.parse('2026-01-15T19:00:00Z'),
-      },
-    ],
   },
   {
     ...{ name: 'scheduled-job', workflow: 'scheduledJob', rows: 20 },

@@ -1,9 +1,10 @@
-// node scripts/record-histories.mjs: records the current workflows, on a real Temporal server and the sandbox, into
-// test/fixtures/histories/<version>-<name>-<run>.bin (protobuf, because the JSON form does not replay). A file that is there is never
-// recorded again: running workflows were started by that version, and every later version must replay them.
+// node scripts/record-histories.mjs [--to FOLDER] [STORY ...]: records the current workflows, on a real Temporal server and the sandbox, into
+// <folder>/<version>-<name>-<run>.bin (protobuf, because the JSON form does not replay). Default folder: test/fixtures/histories, for each
+// released version. A file that is there is never recorded again: running workflows were started by that version.
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { parseArgs } from 'node:util';
 import { Client } from '@temporalio/client';
 import { TestWorkflowEnvironment } from '@temporalio/testing';
 import { DefaultLogger, Runtime, Worker } from '@temporalio/worker';
@@ -18,7 +19,8 @@ import { historyStories } from './history-stories.mjs';
 import { inRoot, textOf } from './root.mjs';
 
 const { version } = JSON.parse(textOf(inRoot('package.json')));
-const target = inRoot('test', 'fixtures', 'histories');
+const { values, positionals: asked } = parseArgs({ options: { to: { type: 'string' } }, allowPositionals: true });
+const target = values.to ?? inRoot('test', 'fixtures', 'histories');
 // No data of the recording machine.
 const identity = 'recorder';
 const say = (sentence) => process.stderr.write(`${sentence}\n`);
@@ -31,7 +33,6 @@ const temporal = await TestWorkflowEnvironment.createLocal({
 });
 try {
   mkdirSync(target, { recursive: true });
-  const asked = process.argv.slice(2);
   for (const story of historyStories)
     if ((asked.length === 0 || asked.includes(story.name)) && !isRecorded(story)) await record(story);
 } finally {

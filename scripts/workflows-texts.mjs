@@ -99,8 +99,6 @@ export const callTypes = {
   batchMonitors: [['BatchMonitorsInput']],
   createMonitor: [['CreateMonitorInput']],
   monitorCall: [['MonitorCall']],
-  quietMonitors: [['QuietInput']],
-  quietTurn: [['QuietInput']],
   scheduledJob: [['ScheduledJobInput', 'ScheduledWork']],
   workerPresence: [['WorkerHolder']],
 };
@@ -121,8 +119,6 @@ export const resultTypes = {
   syncAgentRuns: { result: ['AgentRunSync'] },
   batchMonitors: { result: ['BatchSummary'], progress: ['BatchProgress'] },
   createMonitor: { result: ['CreatedMonitorResult'] },
-  quietMonitors: { result: ['QuietOutcome'] },
-  quietTurn: { result: ['QuietOutcome'] },
   scheduledJob: { result: ['ScheduledOutcome'] },
   workerPresence: { holder: ['WorkerHolder'] },
 };

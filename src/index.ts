@@ -48,8 +48,6 @@ export type { BatchEffect, BatchSummary, MonitorEffect } from './core/monitors/m
 export type { ExportMonitorRunsInput, MonitorExport } from './core/monitors/monitor-export.js';
 export type { MonitorFilter } from './core/monitors/monitor-filter.js';
 export { monitorUpdates, monitorWorkflows } from './core/monitors/monitor-names.js';
-export type { QuietHours, Weekday } from './core/monitors/quiet-hours.js';
-export type { QuietInput, QuietOutcome } from './core/monitors/quiet-input.js';
 export { type ExitCode, exitCodes } from './core/processes/exit-codes.js';
 export type { PublishMode, PublishOutcome, PublishPartition, PublishStep } from './core/publish/publish-request.js';
 export { type CallFacts, classify, type FailureType, transientTags, type Verdict } from './core/purchase/failure.js';

@@ -10,8 +10,9 @@ monitor=$($searchflow monitors create "$here/launches.json" --secret-file secret
 $searchflow monitors trigger "$monitor"
 
 # From Friday evening to Monday morning, by two schedules of the Temporal server. They fire only while `searchflow dev` runs in this folder.
-$searchflow monitors quiet --as weekend --from 'fri 20:00' --until 'mon 07:00' --tz Europe/Berlin --metadata team=growth
-$searchflow monitors quiet list
+$searchflow monitors pause --metadata team=growth --cron '0 20 * * fri' --tz Europe/Berlin --schedule-name weekend
+$searchflow monitors unpause --of-schedule weekend --cron '0 7 * * mon' --tz Europe/Berlin --schedule-name weekend-end
+$searchflow schedule list
 
 # Loads runs and results. To load new ones, run this command again, or schedule it with --every 6h.
 $searchflow monitors export --into out/monitors.duckdb

@@ -6,7 +6,6 @@ import { createMonitorBatchActivities } from './monitors/monitor-batch.js';
 import { createMonitorCallActivities } from './monitors/monitor-call.js';
 import { createMonitorCreateActivities } from './monitors/monitor-create.js';
 import { createMonitorExportActivities } from './monitors/monitor-export.js';
-import { createMonitorQuietActivities } from './monitors/monitor-quiet.js';
 import { createAgentRunActivities } from './operations/agent-run.js';
 import { createContentsActivity } from './operations/contents.js';
 import { createOperationActivities } from './operations/operations.js';
@@ -47,7 +46,6 @@ export function createActivities(deps: ActivityDeps) {
     ...createMonitorCreateActivities(deps),
     ...createMonitorExportActivities(deps),
     ...createAgentRunSyncActivities(deps),
-    ...createMonitorQuietActivities(deps),
   };
 }
 

@@ -12,8 +12,6 @@ import { type MonitorCall, monitorOperations } from '../core/monitors/monitor-ca
 import type { CreateMonitorInput } from '../core/monitors/monitor-create.js';
 import type { ExportMonitorRunsInput } from '../core/monitors/monitor-export.js';
 import type { MonitorFilter } from '../core/monitors/monitor-filter.js';
-import { type QuietHours, weekdays } from '../core/monitors/quiet-hours.js';
-import type { QuietInput } from '../core/monitors/quiet-input.js';
 import type { WorkerHolder } from '../core/processes/presence.js';
 import { type PublishStep, publishModes, publishPartitions } from '../core/publish/publish-request.js';
 import type { Freshness } from '../core/purchase/freshness.js';
@@ -254,14 +252,18 @@ export const decision = z.strictObject({ by: text, why: anyText.optional() } sat
 const batchMonitors = z.strictObject({
   origin: text.optional(),
   action: z.enum(monitorActions),
-  filter,
+  filter: filter.optional(),
+  schedule: text.optional(),
+  ofSchedule: text.optional(),
   limit: count(MAX_BATCH_LIMIT).optional(),
   into: text.optional(),
   host: text.optional(),
   by: anyText.nullable().optional(),
   approval: z.union([decision, z.enum(['wait', 'none'])]).optional(),
   approvalWithinMs: milliseconds.max(LONGEST_WAIT_MS).optional(),
-} satisfies Fields<BatchMonitorsInput>);
+  // Schedules pass this field to all workflows that they start.
+  scheduled: flag.optional(),
+} satisfies Fields<BatchMonitorsInput & { readonly scheduled?: boolean }>);
 
 const exportMonitorRuns = z.strictObject({
   origin: text.optional(),
@@ -293,33 +295,6 @@ const createMonitor = z.strictObject({
   host: text.optional(),
 } satisfies Fields<CreateMonitorInput>);
 
-const day = z.enum(weekdays);
-const hours = z.strictObject({
-  tz: text,
-  from: text,
-  until: text,
-  days: z.array(day).min(1),
-  untilDay: day.nullable(),
-} satisfies Fields<QuietHours>);
-
-const turn = {
-  origin: text.optional(),
-  name: text,
-  into: text,
-  host: text.optional(),
-  now: moment.optional(),
-};
-const quiet = z.union([
-  z.strictObject({ ...turn, hours, filter, restore: z.literal(false).optional() } satisfies Fields<QuietInput>),
-  // A restore ignores `hours` and `filter`, because a restore unpauses all monitors that the quiet hours paused.
-  z.strictObject({
-    ...turn,
-    hours: z.unknown().optional(),
-    filter: z.unknown().optional(),
-    restore: z.literal(true),
-  } satisfies Fields<QuietInput>),
-]);
-
 const scheduled = {
   schedule: text,
   when: anyText.optional(),
@@ -334,6 +309,7 @@ const scheduledJob = z.discriminatedUnion('workflow', [
   } satisfies Fields<ScheduledJobInput>),
   z.strictObject({ ...scheduled, workflow: z.literal('syncEvents'), input: syncEvents }),
   z.strictObject({ ...scheduled, workflow: z.literal('exportMonitorRuns'), input: exportMonitorRuns }),
+  z.strictObject({ ...scheduled, workflow: z.literal('batchMonitors'), input: batchMonitors }),
   z.strictObject({ ...scheduled, workflow: z.literal('syncAgentRuns'), input: syncAgentRuns }),
 ]);
 
@@ -356,8 +332,6 @@ export const workflowInputs = {
   batchMonitors: [batchMonitors],
   createMonitor: [createMonitor],
   monitorCall: [monitorCall],
-  quietMonitors: [quiet],
-  quietTurn: [quiet],
   scheduledJob: [scheduledJob],
   workerPresence: [workerPresence],
 } as const satisfies { readonly [workflow: string]: readonly z.ZodType[] };

@@ -12,7 +12,6 @@ import {
   jobSummary,
   monitorExport,
   operationResult,
-  quietOutcome,
   researchResult,
   runProgress,
   scheduledOutcome,
@@ -105,8 +104,6 @@ export const workflowInterface = {
   },
   createMonitor: plain(createdMonitor),
   monitorCall: plain(operationResult(z.unknown())),
-  quietMonitors: plain(quietOutcome),
-  quietTurn: plain(quietOutcome),
   scheduledJob: plain(scheduledOutcome),
   workerPresence: {
     ...plain(null),

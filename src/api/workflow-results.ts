@@ -6,7 +6,6 @@ import { type BatchProgress, type MonitorState, monitorActions } from '../core/m
 import type { CreatedMonitorResult } from '../core/monitors/monitor-create.js';
 import type { BatchSummary, MonitorEffect } from '../core/monitors/monitor-effect.js';
 import type { MonitorExport } from '../core/monitors/monitor-export.js';
-import type { QuietOutcome } from '../core/monitors/quiet-input.js';
 import type { WorkerHolder } from '../core/processes/presence.js';
 import type { PublishOutcome } from '../core/publish/publish-request.js';
 import { type JobProgress, type JobSummary, pauseReasons, type RetryCounts } from '../core/rows/job.js';
@@ -184,6 +183,7 @@ const batchFields = {
     name: text.optional(),
     metadata: z.record(z.string(), text).optional(),
   }),
+  ofSchedule: maybeText,
   limit: count,
   plan: z.object({ planned: count, already: count, left: count, examples: list(monitorState) }).nullable(),
   decision: z.object({ by: text, why: text.optional(), approved: flag, at: number }).nullable(),
@@ -242,23 +242,12 @@ export const agentRunSync = of<AgentRunSync>()(
   }),
 );
 
-export const quietOutcome = of<QuietOutcome>()(
-  z.object({
-    did: z.enum(['begin', 'end', 'nothing']),
-    window: maybeText,
-    paused: count,
-    unpaused: count,
-    left: list(z.object({ id: text, name: maybeText, what: text })),
-    leftCount: count,
-  }),
-);
-
 export const scheduledOutcome = of<ScheduledOutcome>()(
   z.object({
     schedule: text,
     phase: z.enum(['done', 'stopped', 'skipped']),
     message: maybeText,
-    summary: z.union([jobSummary, walkSummary, monitorExport, agentRunSync]).nullable(),
+    summary: z.union([jobSummary, walkSummary, monitorExport, batchSummary, agentRunSync]).nullable(),
   }),
 );
 

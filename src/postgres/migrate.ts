@@ -18,18 +18,18 @@ export interface Schema {
   readonly kind: SchemaKind;
   /** Returns the statements that create the newest tables, views and functions in an empty schema; `schema` is already quoted. */
   create(schema: string): string;
-  /** All steps since the first release, in order. Append only. A test compares their result with that of `create`. */
+  /** All steps since the first release, in order. Append only. */
   readonly migrations: readonly Migration[];
 }
 
-/** The schema was written by a version before the first release, or holds something else (`is`). Nothing in the schema was changed. */
+/** The schema was not created by this program, or holds something else (`is`). Nothing in the schema was changed. */
 export class OtherSchema extends Error {
   readonly errorCode = 'schema-of-another-version' satisfies ErrorCode;
   override readonly name = 'OtherSchema';
   readonly is: SchemaKind | null;
 
   constructor(schema: string, is: SchemaKind | null) {
-    super(is === null ? `${schema} was written by a version before 0.1.0` : `${schema} is a ${is}`);
+    super(is === null ? `${schema} was not created by this version` : `${schema} is a ${is}`);
     this.is = is;
   }
 }

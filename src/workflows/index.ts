@@ -5,7 +5,6 @@ export { batchMonitors } from './monitors/batch-monitors.js';
 export { createMonitor } from './monitors/create-monitor.js';
 export { exportMonitorRuns } from './monitors/export-monitor-runs.js';
 export { monitorCall } from './monitors/monitor-call.js';
-export { quietMonitors, quietTurn } from './monitors/quiet-monitors.js';
 export { enrichCsv } from './rows/enrich-csv.js';
 export { runAgentRows } from './rows/run-agent-rows.js';
 export { runAgent } from './runs/run-agent.js';

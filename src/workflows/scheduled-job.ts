@@ -17,7 +17,13 @@ import { reportState } from './shared/note-alert.js';
 import { childMemo, publicInput } from './shared/public-input.js';
 import { setVersioning } from './shared/versioning.js';
 
-const kinds = { enrichCsv: 'rows', syncEvents: 'walk', exportMonitorRuns: 'export', syncAgentRuns: 'walk' } as const;
+const kinds = {
+  enrichCsv: 'rows',
+  syncEvents: 'walk',
+  exportMonitorRuns: 'export',
+  batchMonitors: 'batch',
+  syncAgentRuns: 'walk',
+} as const;
 
 /**
  * `scheduledJob`: executes one run of a schedule. The run starts the same job as a command would, under the fixed id of the job, and never

@@ -1,7 +1,6 @@
 import { expect, it, onTestFinished } from 'vitest';
 import type { BatchRun, MonitorState } from '#searchflow/core/monitors/monitor-batch.js';
 import type { RawRecord } from '#searchflow/core/monitors/monitor-warehouse.js';
-import type { QuietMonitor } from '#searchflow/core/monitors/quiet-plan.js';
 import { type MakeWarehouse, makeInFolder } from './warehouse-under-test.js';
 
 const origin = 'https://service.example';
@@ -124,64 +123,43 @@ export function monitorContract(make: MakeWarehouse): void {
     expect(await audit.monitors({ ...run, run: 'another' }, 'all')).toHaveLength(7);
   });
 
-  it('quiet hours remember the monitors that they paused, and that a person paused one, too', async () => {
-    const { warehouse, query } = await opened();
-    const { audit, quiet } = warehouse;
-    const monitors = states(3, 'paused').map(
-      ({ id, name, updatedAt }): QuietMonitor => ({
-        ...{ id, name, window: '2026-01-01', state: 'paused', before: updatedAt, after: at(99), keptBy: null },
-      }),
-    );
-    expect(await quiet.mark(origin, 'nights')).toBeNull();
-    await quiet.setMark(origin, 'nights', { window: '2026-01-01', state: 'beginning' });
-    await quiet.setMark(origin, 'nights', { window: '2026-01-01', state: 'begun' });
-    expect(await quiet.mark(origin, 'nights')).toEqual({ window: '2026-01-01', state: 'begun' });
-    await quiet.remember(origin, 'nights', monitors);
-    await audit.plan(record, [], states(1, 'paused'));
-    await audit.decide(run, { by: 'Ann', approved: true, at: 1500 });
-    expect((await quiet.remembered(origin, 'nights')).map(({ keptBy }) => keptBy)).toEqual([null, null, null]);
-    await audit.begin(run, 'Ann');
-    await quiet.remember(
-      origin,
-      'nights',
-      monitors.map((one) => ({ ...one, state: 'unpausing' as const })),
-    );
-    expect(await quiet.remembered(origin, 'nights')).toEqual(
-      monitors.map((one, index) => ({ ...one, state: 'unpausing', keptBy: index === 0 ? 'Ann' : null })),
-    );
-    expect(await quiet.remembered(origin, 'weekends')).toEqual([]);
-    expect(await quiet.held(origin, 'weekends')).toEqual([]);
-    await quiet.remember(origin, 'nights', monitors.slice(1));
-    expect(await quiet.held(origin, 'nights')).toEqual([]);
-    expect(await quiet.held(origin, 'weekends')).toEqual(
-      monitors.slice(1).map(({ id, after }) => ({ id, schedule: 'nights', after, keptBy: null })),
-    );
-    await quiet.forget(origin, 'nights', ['paused-0000', 'paused-0001']);
-    expect((await quiet.remembered(origin, 'nights')).map(({ id }) => id)).toEqual(['paused-0002']);
-    await quiet.report(origin, 'nights', 5000, [{ id: 'paused-0000', name: 'One', what: 'Ann paused it, too' }]);
-    expect(await query('SELECT schedule, monitor_id, what FROM monitor_quiet_reports')).toEqual([
-      { schedule: 'nights', monitor_id: 'paused-0000', what: 'Ann paused it, too' },
-    ]);
-  });
-
-  it('a batch that has not begun holds no monitor paused', async () => {
-    const { warehouse } = await opened();
-    const { audit, quiet } = warehouse;
-    const known: QuietMonitor = {
-      ...{
-        id: 'paused-0000',
-        name: null,
-        window: '2026-01-01',
-        state: 'paused',
-        before: at(0),
-        after: at(1),
-        keptBy: null,
-      },
+  it('pauses of a schedule are found again, with what others recorded of these monitors, and the ends of schedules', async () => {
+    const { audit } = (await opened()).warehouse;
+    const batchOf = async (name: string, at: number, schedule: string | undefined, toDo: number, already: number) => {
+      const batch = { ...run, run: name };
+      await audit.plan(
+        { ...record, run: name, action: 'pause', at, schedule },
+        states(toDo),
+        states(already, 'paused'),
+      );
+      await audit.decide(batch, { by: 'Ann', approved: true, at });
+      return batch;
     };
-    await quiet.remember(origin, 'nights', [known]);
-    await audit.plan(record, [], states(1, 'paused'));
-    await audit.decide(run, { by: 'Ann', approved: false, at: 1500 });
-    expect(await quiet.remembered(origin, 'nights')).toEqual([known]);
+    const nights = await batchOf('nights', 1000, 'nights', 2, 0);
+    expect(await audit.pausesOf(origin, 'nights')).toEqual({ pauses: [], ends: new Map() });
+    await audit.begin(nights, 'Ann');
+    await audit.record(nights, call(1, ['active-0000']));
+    const [before] = states(1);
+    const pause = {
+      id: 'active-0000',
+      schedule: 'nights',
+      at: 1000,
+      already: false,
+      before: before?.updatedAt,
+      after: null,
+    };
+    expect((await audit.pausesOf(origin, 'nights')).pauses).toEqual([pause]);
+    expect((await audit.pausesOf(origin, 'holidays')).pauses).toEqual([]);
+    const after = { ...(before as MonitorState), status: 'paused', updatedAt: at(9) };
+    const effects = [{ id: 'active-0000', name: null, kind: 'affected', before: after, after, note: null } as const];
+    await audit.finish(nights, { phase: 'done', at: 1100, effects });
+    // A batch that nobody approved wants nothing.
+    await batchOf('asked', 1200, undefined, 0, 1);
+    await audit.plan({ ...record, run: 'end', action: 'unpause', at: 2000, schedule: 'nights' }, [], []);
+    expect(await audit.pausesOf(origin, 'nights')).toEqual({
+      pauses: [{ ...pause, after: at(9) }],
+      ends: new Map([['nights', 2000]]),
+    });
   });
 
   const runRecord = (id: string, changes: object = {}): RawRecord => ({

@@ -1,3 +1,4 @@
+import { Context } from '@temporalio/activity';
 import { ApplicationFailure } from '@temporalio/common';
 import {
   batchMonitorsEndpoint,
@@ -19,11 +20,13 @@ import {
   type MonitorAction,
   type MonitorState,
   SHOWN_MONITORS,
+  type SortedMonitors,
   sortMonitors,
 } from '../../core/monitors/monitor-batch.js';
 import { type BatchEffect, effectOf, summarizeEffects } from '../../core/monitors/monitor-effect.js';
 import type { MonitorFilter } from '../../core/monitors/monitor-filter.js';
 import type { MonitorWarehouse } from '../../core/monitors/monitor-warehouse.js';
+import { isPausedBy } from '../../core/monitors/scheduled-pauses.js';
 import type { ActivityDeps } from '../base/deps.js';
 import { sendFreeWithRetries } from '../base/free-call.js';
 import { type First, onlyFor, onlyForServed } from '../base/monitor-warehouses.js';
@@ -31,7 +34,7 @@ import { withHeartbeat } from '../base/with-heartbeat.js';
 import { mapConcurrent } from '../call/map-concurrent.js';
 import type { OperationResult } from '../operations/buy.js';
 import { buyWhole } from '../operations/whole-request.js';
-import { listStates, readState, refusal } from './monitor-list.js';
+import { listStates, readState, refusal, setStatus } from './monitor-list.js';
 
 /** Input of each activity of a batch. */
 export interface BatchStep extends Omit<BatchRun, 'origin'> {
@@ -39,6 +42,8 @@ export interface BatchStep extends Omit<BatchRun, 'origin'> {
   readonly origin?: string;
   readonly action: MonitorAction;
   readonly filter: MonitorFilter;
+  /** A schedule whose pauses the batch ends; then the filter is empty. */
+  readonly ofSchedule?: string;
   /** The most monitors that one call changes. */
   readonly limit: number;
   readonly into: string;
@@ -61,13 +66,15 @@ export function createMonitorBatchActivities(deps: ActivityDeps) {
 
   return {
     /** `planMonitorBatch`: lists the matching monitors, compares the list with a dry run, and writes the plan into the warehouse. */
-    async planMonitorBatch(step: First<BatchStep & { readonly by: string | null }>): Promise<BatchPlan> {
+    async planMonitorBatch(
+      step: First<BatchStep & { readonly schedule?: string | undefined; readonly by: string | null }>,
+    ): Promise<BatchPlan> {
       return withHeartbeat(async () => {
         await onlyForServed(deps, step);
-        const { action, filter } = step;
+        const { action, filter, schedule, by } = step;
         const audit = await auditOf(step);
-        const { toDo, already, left } = await agreedPlan(deps, step);
-        const record = { ...runOf(step), action, filter, by: step.by, at: Date.now() };
+        const { toDo, already, left } = await agreedPlan(deps, step, audit);
+        const record = { ...runOf(step), action, filter, schedule, by, at: Date.now() };
         await audit.plan(record, toDo, already);
         return {
           planned: toDo.length,
@@ -93,7 +100,7 @@ export function createMonitorBatchActivities(deps: ActivityDeps) {
         const audit = await auditOf(step);
         await audit.decide(runOf(step), decision);
         if (!decision.approved) return;
-        if (waited) await holdToPlan(deps, step, await audit.monitors(runOf(step), 'pending'));
+        if (waited) await holdToPlan(deps, step, audit, await audit.monitors(runOf(step), 'pending'));
         await audit.begin(runOf(step), decision.by);
       });
     },
@@ -102,6 +109,7 @@ export function createMonitorBatchActivities(deps: ActivityDeps) {
     async affectMonitors(step: BatchStep & { readonly call: number }): Promise<CallEffect> {
       const { action, filter, limit, call } = step;
       onlyFor(deps, step.origin);
+      if (step.ofSchedule !== undefined) return withHeartbeat(async () => unpauseEach(deps, step, await auditOf(step)));
       const input = { action, filter: filterOfCalls(action, filter), dry_run: false, limit };
       let answer: Awaited<ReturnType<typeof answerOf>> | null = null;
       try {
@@ -142,9 +150,11 @@ export function createMonitorBatchActivities(deps: ActivityDeps) {
 }
 
 /** Returns the plan once list and dry run agree. */
-async function agreedPlan(deps: ActivityDeps, { action, filter }: BatchStep) {
+async function agreedPlan(deps: ActivityDeps, step: BatchStep, audit: MonitorWarehouse['audit']) {
+  const { action, filter, ofSchedule } = step;
   for (let tries = 1; ; tries++) {
-    const sorted = sortMonitors(action, await listStates(deps, filter));
+    const sorted = await matching(deps, step, audit, filter);
+    if (ofSchedule !== undefined) return sorted;
     const limit = Math.min(MAX_BATCH_LIMIT, Math.max(1, sorted.toDo.length));
     const input = { action, filter: filterOfCalls(action, filter), dry_run: true, limit };
     const { data } = await sendFreeWithRetries(deps, batchMonitorsEndpoint, input);
@@ -158,13 +168,30 @@ async function agreedPlan(deps: ActivityDeps, { action, filter }: BatchStep) {
   }
 }
 
+/** Returns the monitors of a batch by what it does to them. */
+async function matching(
+  deps: ActivityDeps,
+  { action, ofSchedule }: BatchStep,
+  audit: MonitorWarehouse['audit'],
+  filter: MonitorFilter,
+): Promise<SortedMonitors> {
+  if (ofSchedule === undefined) return sortMonitors(action, await listStates(deps, filter));
+  const known = await audit.pausesOf(deps.origin, ofSchedule);
+  const ours = new Set(known.pauses.filter(({ schedule }) => schedule === ofSchedule).map(({ id }) => id));
+  const paused = ours.size === 0 ? [] : await listStates(deps, { status: 'paused' });
+  const concerned = paused.filter(({ id }) => ours.has(id));
+  const toDo = concerned.filter((now) => isPausedBy(ofSchedule, known, now));
+  return { toDo, already: [], left: concerned.filter((one) => !toDo.includes(one)) };
+}
+
 /** Throws if a matching monitor is not in the plan or has changed since the plan. */
 async function holdToPlan(
   deps: ActivityDeps,
-  { action, filter }: BatchStep,
+  step: BatchStep,
+  audit: MonitorWarehouse['audit'],
   planned: readonly MonitorState[],
 ): Promise<void> {
-  const { toDo } = sortMonitors(action, await listStates(deps, filterOfCalls(action, filter)));
+  const { toDo } = await matching(deps, step, audit, filterOfCalls(step.action, step.filter));
   const known = new Map(planned.map((one) => [one.id, one]));
   const changed = toDo.filter((now) => {
     const before = known.get(now.id);
@@ -177,6 +204,39 @@ async function holdToPlan(
     `${changed.length} matching monitor(s) differ from the approved plan, such as ${one.name ?? one.id}, which ${change}; nothing was changed. Start the batch again`,
     'PlanChanged',
   );
+}
+
+/** Monitors that are changed and recorded together, and calls in flight. */
+const CHUNK = 25;
+const WIDTH = 5;
+
+/**
+ * Unpauses the monitors of the plan one by one, because no filter selects them. A monitor that has changed since the plan is left alone. A
+ * retry continues after the recorded ones.
+ */
+async function unpauseEach(
+  deps: ActivityDeps,
+  { job, run, action, call }: BatchStep & { readonly call: number },
+  audit: MonitorWarehouse['audit'],
+): Promise<CallEffect> {
+  const batch = { origin: deps.origin, job, run };
+  const pending = await audit.monitors(batch, 'pending');
+  const { cancellationSignal } = Context.current();
+  let fresh = 0;
+  for (let from = 0; from < pending.length; from += CHUNK) {
+    const ids: string[] = [];
+    await mapConcurrent(pending.slice(from, from + CHUNK), WIDTH, async (planned) => {
+      if (cancellationSignal.aborted) return;
+      const now = await readState(deps, planned.id);
+      if (now === null || (!isDone(action, now) && isChanged(planned, now))) return;
+      if (!isDone(action, now)) await setStatus(deps, planned.id, 'active');
+      ids.push(planned.id);
+    });
+    // The count has what earlier attempts at this call have recorded, too.
+    fresh = (await audit.record(batch, { call, requestId: null, at: Date.now(), answered: true, ids })).planned;
+    cancellationSignal.throwIfAborted();
+  }
+  return { answered: true, fresh, unplanned: 0, stranger: null, hasMore: false };
 }
 
 /**

@@ -39,7 +39,6 @@ export const commandOutputs: { readonly [command: string]: z.ZodType } = {
   'monitors delete': z.union([service.batch, service.deletedMonitor]),
   'monitors approve': z.union([service.batch, service.decision]),
   'monitors reject': z.union([service.batch, service.decision]),
-  'monitors quiet list': service.quietHours,
   'monitors export': z.union([service.monitorRuns, rows.started, team.keptSchedule]),
   'schedule list': z.array(team.schedule),
   'schedule show': team.schedule,

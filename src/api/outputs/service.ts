@@ -1,6 +1,5 @@
 import { z } from 'zod';
-import { weekdays } from '../../core/monitors/quiet-hours.js';
-import { count, flag, list, maybeText, number, text } from '../exact-schema.js';
+import { count, flag, list, maybeText, text } from '../exact-schema.js';
 import { agentRun, agentRunEvent } from '../schemas/agent-run-schemas.js';
 import { agentRunResultFields, batchSummaryFields, monitorExportFields } from '../workflow-results.js';
 
@@ -48,25 +47,3 @@ export const agentSync = z.object({
   ...{ into: text, pages: count, runs: count, added: count, changed: count, gone: count, unfinished: count },
   watermark: maybeText,
 });
-
-const filter = z.object({
-  status: text.optional(),
-  name: text.optional(),
-  metadata: z.record(z.string(), text).optional(),
-});
-const day = z.enum(weekdays);
-export const quietHours = list(
-  z.object({
-    input: z.object({
-      origin: text.optional(),
-      name: text,
-      hours: z.object({ tz: text, from: text, until: text, days: list(day), untilDay: day.nullable() }),
-      filter,
-      into: text,
-      host: text.optional(),
-      restore: flag.optional(),
-      now: number.optional(),
-    }),
-    next: list(number),
-  }),
-);

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { publishModes } from '../../core/publish/publish-request.js';
 import { count, flag, list, maybeText, number, text } from '../exact-schema.js';
-import { agentRunSync, jobSummary, monitorExport, walkSummary } from '../workflow-results.js';
+import { agentRunSync, batchSummary, jobSummary, monitorExport, walkSummary } from '../workflow-results.js';
 
 const period = z.object({
   since: text,
@@ -104,7 +104,7 @@ const scheduleFields = {
   note: maybeText,
   next: list(text),
   queued: count,
-  workflow: z.enum(['enrichCsv', 'syncEvents', 'exportMonitorRuns', 'syncAgentRuns']),
+  workflow: z.enum(['enrichCsv', 'syncEvents', 'exportMonitorRuns', 'batchMonitors', 'syncAgentRuns']),
   // The input of the workflow: docs/reference/workflow-inputs.json describes its fields.
   input: z.looseObject({}),
   runs: list(
@@ -113,7 +113,7 @@ const scheduleFields = {
       at: text,
       phase: z.enum(['done', 'stopped', 'skipped', 'running', 'waiting', 'failed', 'cancelled', 'forgotten']),
       message: maybeText,
-      summary: z.union([jobSummary, walkSummary, monitorExport, agentRunSync]).nullable(),
+      summary: z.union([jobSummary, walkSummary, monitorExport, batchSummary, agentRunSync]).nullable(),
     }),
   ),
 };

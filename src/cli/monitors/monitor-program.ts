@@ -7,16 +7,14 @@ type Chosen = (action: (context: Context) => Promise<ExitCode>) => void;
 
 const batch = () => import('./monitors-batch.js');
 const single = () => import('./monitors-single.js');
-const quietHours = () => import('./monitors-quiet.js');
 const runs = () => import('./monitors-export.js');
 
-/** Adds `searchflow monitors …`: single monitors, batches, quiet hours, and monitor runs in a warehouse. */
+/** Adds `searchflow monitors …`: single monitors, batches, and monitor runs in a warehouse. */
 export function addMonitors(program: Command, chosen: Chosen): void {
   const monitors = program.command('monitors').description('recurring searches: create, pause, delete, export runs');
   withExamples(monitors, 'searchflow monitors list', 'searchflow monitors pause --metadata team=growth');
   addSingle(monitors, chosen);
   addBatches(monitors, chosen);
-  addQuiet(monitors, chosen);
   const write = withDetach(withSchedule(withQps(withFilter(monitors.command('export')))))
     .description('load monitors, their runs and results into a warehouse; later exports load only what is new')
     .option('--into <address>', 'DuckDB file, or postgres://host/database (default: out/monitors.duckdb)')
@@ -66,10 +64,20 @@ function addBatches(monitors: Command, chosen: Chosen): void {
     ['pause', 'pause all active monitors that match'],
     ['unpause', 'unpause all paused monitors that match'],
   ] as const) {
-    const command = withQps(withBatch(monitors.command(action)))
-      .description(about)
-      .action((flags) => chosen(async (context) => (await batch()).runBatch(context, action, flags)));
-    withExamples(command, `searchflow monitors ${action} --metadata team=growth`);
+    const command = withSchedule(withQps(withBatch(monitors.command(action)))).description(about);
+    if (action === 'unpause')
+      command.option(
+        '--of-schedule <name>',
+        'what this schedule of `monitors pause` paused and nobody has changed since',
+      );
+    command.action((flags) => chosen(async (context) => (await batch()).runBatch(context, action, flags)));
+    withExamples(
+      command,
+      `searchflow monitors ${action} --metadata team=growth`,
+      action === 'pause'
+        ? "searchflow monitors pause --metadata team=growth --cron '0 20 * * fri' --tz Europe/Berlin --schedule-name weekend"
+        : "searchflow monitors unpause --of-schedule weekend --cron '0 7 * * mon' --tz Europe/Berlin",
+    );
   }
   const remove = withQps(withBatch(monitors.command('delete')))
     .description('delete one monitor by its id, or all monitors that match; deletion is permanent')
@@ -97,45 +105,15 @@ function addBatches(monitors: Command, chosen: Chosen): void {
   }
 }
 
-function addQuiet(monitors: Command, chosen: Chosen): void {
-  const quiet = withQps(withFilter(monitors.command('quiet'), false))
-    .description('pause matching monitors in quiet hours and unpause them afterwards, by schedules')
-    .option('--from <time>', 'start: 20:00, or with a day of the week: "fri 20:00"')
-    .option('--until <time>', 'end: 07:00, or with a day of the week: "mon 07:00"')
-    .option('--tz <zone>', 'time zone, such as Europe/Berlin')
-    .option('--weekdays <days>', 'days on which the quiet hours start, such as mon-fri or sat,sun (default: mon-sun)')
-    .option('--as <name>', 'name of these quiet hours (default: quiet)')
-    .option('--into <address>', 'warehouse that records the paused monitors (default: out/monitors.duckdb)')
-    .action((flags) => chosen(async (context) => (await quietHours()).add(context, flags)));
-  withExamples(
-    quiet,
-    "searchflow monitors quiet --from 'fri 20:00' --until 'mon 07:00' --tz Europe/Berlin --metadata team=growth",
-  );
-  const list = quiet
-    .command('list')
-    .description('list all quiet hours')
-    .option('--json', 'one JSON array on stdout')
-    .action((flags) => chosen(async (context) => (await quietHours()).list(context, flags)));
-  withExamples(list, 'searchflow monitors quiet list');
-  const remove = quiet
-    .command('remove')
-    .description('remove quiet hours and unpause the monitors that they paused')
-    .argument('<name>', 'name of the quiet hours')
-    .action((name) => chosen(async (context) => (await quietHours()).remove(context, name)));
-  withExamples(remove, 'searchflow monitors quiet remove quiet');
-}
-
 function withId(command: Command): Command {
   return command.argument('<id>', 'id of the monitor');
 }
 
-function withFilter(command: Command, status = true): Command {
-  command
+function withFilter(command: Command): Command {
+  return command
     .option('--name <text>', 'part of the name, case-insensitive')
-    .option('--metadata <key=value>', 'exact key=value match; repeatable, all must match', many);
-  return status
-    ? command.addOption(new Option('--status <status>', 'current status').choices(['active', 'paused', 'disabled']))
-    : command;
+    .option('--metadata <key=value>', 'exact key=value match; repeatable, all must match', many)
+    .addOption(new Option('--status <status>', 'current status').choices(['active', 'paused', 'disabled']));
 }
 
 function withBatch(command: Command): Command {

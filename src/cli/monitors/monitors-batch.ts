@@ -9,10 +9,14 @@ import {
 import type { BatchSummary } from '../../core/monitors/monitor-effect.js';
 import { jobOfWorkflow } from '../../core/rows/job.js';
 import { shellWord } from '../../core/text/shell-word.js';
+import { withoutUndefined } from '../../core/text/without-undefined.js';
 import { UsageError } from '../../worker/config/runtime-types.js';
-import type { BatchHandle } from '../../worker/control/monitor-control.js';
+import type { BatchHandle, MonitorControl } from '../../worker/control/monitor-control.js';
 import { follow } from '../progress/follow.js';
 import { ProgressView } from '../progress/progress-view.js';
+import { keepSchedule } from '../schedules/keep-schedule.js';
+import type { ScheduleFlags } from '../schedules/schedule-flags.js';
+import { type ScheduleWish, toScheduleWish } from '../schedules/schedule-wish.js';
 import { askYesNo } from '../shared/ask.js';
 import { type Context, type ExitCode, exitCodes } from '../shared/context.js';
 import type { Session } from '../shared/session.js';
@@ -22,7 +26,8 @@ import { printable } from '../text/printable.js';
 import { type FilterFlags, toCount, toFilter } from './monitor-flags.js';
 import { effectText, planText } from './monitors.js';
 
-export interface BatchFlags extends FilterFlags {
+export interface BatchFlags extends FilterFlags, ScheduleFlags {
+  readonly ofSchedule?: string;
   readonly limit?: string;
   readonly yes?: boolean;
   readonly waitForApproval?: boolean;
@@ -47,7 +52,11 @@ export async function runBatch(context: Context, action: MonitorAction, flags: B
     mistakes.push(`Deleting is permanent and ${terminal.cannotAsk}. Pass --yes or --wait-for-approval.`);
   }
   const by = whoami(context);
-  const wanted = { action, filter, by, limit };
+  const { ofSchedule } = flags;
+  const wish = toScheduleWish(flags, mistakes);
+  if (wish !== null && (flags.yes || flags.waitForApproval))
+    mistakes.push('A scheduled batch needs no approval. Leave out --yes and --wait-for-approval.');
+  const wanted: BatchMonitorsInput = { action, by, ...withoutUndefined({ filter, ofSchedule, limit }) };
   const problem = mistakes.length > 0 ? null : batchProblem(wanted);
   if (problem !== null) mistakes.push(`${problem}.`);
   return withMonitors(
@@ -55,6 +64,7 @@ export async function runBatch(context: Context, action: MonitorAction, flags: B
     flags,
     mistakes,
     async (control, session) => {
+      if (wish !== null) return schedule(context, control, session, wish, { ...wanted, ...control.target(flags.into) });
       const approval: BatchMonitorsInput['approval'] = flags.yes
         ? { by, why: '--yes' }
         : flags.waitForApproval || asks
@@ -76,6 +86,27 @@ export async function runBatch(context: Context, action: MonitorAction, flags: B
     },
     { owns: true },
   );
+}
+
+/** Creates, changes or deletes the schedule of a batch. */
+async function schedule(
+  context: Context,
+  control: MonitorControl,
+  { runtime }: Session,
+  wish: ScheduleWish,
+  wanted: BatchMonitorsInput,
+): Promise<ExitCode> {
+  const access = await runtime.workflows();
+  const { ofSchedule } = wanted;
+  // The module is loaded here, because a batch without a schedule does not need it.
+  const { ScheduleControl } = await import('../../worker/schedules/schedule-control.js');
+  const named =
+    ofSchedule === undefined || wish.timing === 'never'
+      ? {}
+      : { ofSchedule: await new ScheduleControl(access).named(ofSchedule) };
+  const input = { ...wanted, ...named };
+  const name = wish.name ?? control.batchWork(input).job;
+  return keepSchedule(context, access, wish, { name, work: control.scheduledBatch(input, name) });
 }
 
 /** `searchflow monitors approve|reject JOB`. */

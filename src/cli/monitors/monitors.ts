@@ -1,6 +1,6 @@
 import type { BatchPlan, BatchProgress, MonitorState } from '../../core/monitors/monitor-batch.js';
 import type { BatchSummary } from '../../core/monitors/monitor-effect.js';
-import { filterText } from '../../core/monitors/monitor-filter.js';
+import { chosenText } from '../../core/monitors/monitor-filter.js';
 import { count, some } from '../text/amounts.js';
 import { columns } from '../text/columns.js';
 import { printable } from '../text/printable.js';
@@ -12,15 +12,20 @@ const table = (rows: readonly (readonly string[])[]): string[] => columns(rows).
 
 /** Returns the plan of a batch as text. */
 export function planText(progress: BatchProgress, plan: BatchPlan): string {
-  const { action, filter } = progress;
+  const { action } = progress;
   const what = doing[action];
   const more = plan.planned - plan.examples.length;
   return [
-    `${some(plan.planned, 'monitor')} will be ${what} (${printable(filterText(filter))}):`,
+    `${some(plan.planned, 'monitor')} will be ${what} (${printable(chosenText(progress))}):`,
     ...table([['name', 'status', 'id'], ...plan.examples.map(cells)]),
     ...(more > 0 ? [`  and ${count(more)} more`] : []),
     ...(plan.already > 0 ? [`${some(plan.already, 'monitor is', 'monitors are')} already ${what}.`] : []),
-    ...(plan.left > 0 ? [`${some(plan.left, 'disabled monitor is', 'disabled monitors are')} not changed.`] : []),
+    ...(plan.left > 0 && progress.ofSchedule === null
+      ? [`${some(plan.left, 'disabled monitor is', 'disabled monitors are')} not changed.`]
+      : []),
+    ...(plan.left > 0 && progress.ofSchedule !== null
+      ? [`${some(plan.left, 'monitor stays', 'monitors stay')} paused: a person or another schedule wants that.`]
+      : []),
   ].join('\n');
 }
 

@@ -26,6 +26,8 @@ export function runText({ phase, message, summary }: Pick<ScheduledRun, 'phase' 
     return `${phase}, ${count(rows)} rows${left}${gone}${changed}${to}, ${dollars(summary.costMicros)}${why}`;
   }
   if ('events' in summary) return `${phase}, ${count(summary.added)} new of ${count(summary.events)} events${why}`;
+  if ('effect' in summary)
+    return `${phase}, ${count(summary.effect?.affected ?? 0)} of ${count(summary.plan?.planned ?? 0)} monitors ${summary.action === 'pause' ? 'paused' : 'unpaused'}${why}`;
   if ('unfinished' in summary) return `${phase}, ${count(summary.added)} new agent runs${why}`;
   return `${phase}, ${count(summary.added)} new runs of ${count(summary.monitors)} monitors${why}`;
 }

@@ -12,7 +12,7 @@ import type { AlertFact } from './alert.js';
 /** A run of a job, a walk or an export, as its alerts name it. */
 export interface AlertRun {
   readonly job: string;
-  readonly kind: 'rows' | 'walk' | 'export';
+  readonly kind: 'rows' | 'walk' | 'export' | 'batch';
   /** Id of the run: its alerts have ids of their own. */
   readonly run: string;
   /** Base URL of the service, or `sandbox`. */
@@ -52,7 +52,12 @@ function aboutRun({ job, kind, run, origin, scheduled }: AlertRun) {
   return { job, kind, run, origin, scheduled };
 }
 
-const words: Readonly<Record<AlertRun['kind'], string>> = { rows: 'Job', walk: 'Walk', export: 'Export' };
+const words: Readonly<Record<AlertRun['kind'], string>> = {
+  rows: 'Job',
+  walk: 'Walk',
+  export: 'Export',
+  batch: 'Batch',
+};
 const subject = ({ kind, job }: AlertRun): string => `${words[kind]} ${named(job)}`;
 
 /** The end of a run of a job of rows: done or stopped, and what else a person may want to know of it. */

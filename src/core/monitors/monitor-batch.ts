@@ -35,7 +35,15 @@ export interface BatchMonitorsInput {
   /** Base URL of the service, or `sandbox`; default: the worker's. Workers of other services do not run the batch. */
   readonly origin?: string;
   readonly action: MonitorAction;
-  readonly filter: MonitorFilter;
+  /** Required without `ofSchedule`. */
+  readonly filter?: MonitorFilter;
+  /** Name of the schedule that starts the batch, for the audit. */
+  readonly schedule?: string;
+  /**
+   * Name of a schedule, for `unpause` without a filter: unpauses what batches of this schedule have paused and nobody has changed since,
+   * by the audit in `into`.
+   */
+  readonly ofSchedule?: string;
   /** Maximum number of monitors that one call changes, 1 to 500; default 100. */
   readonly limit?: number;
   /** Warehouse of the audit; default `out/monitors.duckdb` under the worker's directory. */
@@ -59,11 +67,14 @@ export const APPROVAL_WITHIN_MS = 24 * 3_600_000;
 
 /** Returns the problem of an input; null where there is none. */
 export function batchProblem(input: BatchMonitorsInput): string | null {
-  const { action, filter, limit = DEFAULT_BATCH_LIMIT, approval } = input;
+  const { action, filter = {}, ofSchedule, limit = DEFAULT_BATCH_LIMIT, approval } = input;
   if (!monitorActions.includes(action)) return `action must be one of ${monitorActions.join(', ')}`;
-  const wrong = filterProblem(filter ?? {});
+  const wrong = filterProblem(filter);
   if (wrong !== null) return wrong;
-  if (!takesSome(filter ?? {})) return 'filter must have name, status or metadata; a batch never covers all monitors';
+  if (ofSchedule !== undefined && (action !== 'unpause' || takesSome(filter)))
+    return 'ofSchedule is for unpause, without a filter: the audit has the monitors';
+  if (ofSchedule === undefined && !takesSome(filter))
+    return 'filter must have name, status or metadata; a batch never covers all monitors';
   const { status } = filter;
   if (!Number.isInteger(limit) || limit < 1 || limit > MAX_BATCH_LIMIT)
     return `limit must be a whole number from 1 to ${MAX_BATCH_LIMIT}`;
@@ -210,6 +221,8 @@ export interface BatchProgress {
   readonly job: string;
   readonly action: MonitorAction;
   readonly filter: MonitorFilter;
+  /** Schedule whose pauses the batch ends; null: the filter selects the monitors. */
+  readonly ofSchedule: string | null;
   /** Maximum number of monitors that one call changes. */
   readonly limit: number;
   readonly plan: BatchPlan | null;

@@ -50,6 +50,17 @@ export function filterText({ name, status, metadata }: MonitorFilter): string {
   return parts.length > 0 ? parts.join(', ') : 'all';
 }
 
+/** The monitors of a batch as a text. */
+export function chosenText({
+  filter,
+  ofSchedule,
+}: {
+  readonly filter: MonitorFilter;
+  readonly ofSchedule: string | null;
+}): string {
+  return ofSchedule === null ? filterText(filter) : `paused by the schedule ${ofSchedule}`;
+}
+
 /** A filter as JSON, for tables. */
 export function filterJson(filter: MonitorFilter): Json {
   const { name, status, metadata } = filter;

@@ -3,8 +3,6 @@ export const monitorWorkflows = {
   batchMonitors: 'batchMonitors',
   createMonitor: 'createMonitor',
   monitorCall: 'monitorCall',
-  quietMonitors: 'quietMonitors',
-  quietTurn: 'quietTurn',
   exportMonitorRuns: 'exportMonitorRuns',
 } as const;
 export const monitorUpdates = { approve: 'approve', reject: 'reject' } as const;

@@ -3,7 +3,7 @@ import type { BatchRun, Decision, MonitorState } from './monitor-batch.js';
 import type { MonitorEffect, PlannedMonitor } from './monitor-effect.js';
 import type { MonitorExport } from './monitor-export.js';
 import type { MonitorFilter } from './monitor-filter.js';
-import type { HeldMonitor, QuietMark, QuietMonitor } from './quiet-plan.js';
+import type { ScheduledPauses } from './scheduled-pauses.js';
 
 /** The record of a batch, written before its calls. */
 export interface BatchRecord extends BatchRun {
@@ -12,6 +12,8 @@ export interface BatchRecord extends BatchRun {
   readonly by: string | null;
   /** Unix ms. */
   readonly at: number;
+  /** Schedule that starts the batch, or whose pauses it ends. */
+  readonly schedule?: string | undefined;
 }
 
 /** The record of one call, with the monitors that the call affected. */
@@ -43,11 +45,10 @@ export interface BatchAudit {
   plan(record: BatchRecord, toDo: readonly MonitorState[], already: readonly MonitorState[]): Promise<void>;
   /** Records the decision. */
   decide(run: BatchRun, decision: Decision & { readonly approved: boolean; readonly at: number }): Promise<void>;
-  /**
-   * Records the beginning of an approved batch. A pause also marks monitors that quiet hours have paused, so that these monitors stay
-   * paused after the quiet hours.
-   */
+  /** Records the beginning of an approved batch. */
   begin(run: BatchRun, by: string): Promise<void>;
+  /** Pauses that concern an unpause of what a schedule paused. */
+  pausesOf(origin: string, schedule: string): Promise<ScheduledPauses>;
   /** Records the effect of a call; returns the monitors that no earlier call affected. */
   record(run: BatchRun, call: BatchCall): Promise<FreshMonitors>;
   /** `pending`: the monitors of the plan that no call has affected; `all`: all monitors of the plan and of calls. */
@@ -57,28 +58,6 @@ export interface BatchAudit {
     run: BatchRun,
     end: { readonly phase: string; readonly at: number; readonly effects: readonly MonitorEffect[] },
   ): Promise<void>;
-}
-
-/** The memory of quiet hours: the paused monitors, and the state of each monitor when quiet hours paused it. */
-export interface QuietMemory {
-  mark(origin: string, schedule: string): Promise<QuietMark | null>;
-  setMark(origin: string, schedule: string, mark: QuietMark | null): Promise<void>;
-  /** Monitors that are about to be paused, are paused, or are about to be unpaused. */
-  remembered(origin: string, schedule: string): Promise<readonly QuietMonitor[]>;
-  /** Monitors that other quiet hours have paused and not unpaused yet. */
-  held(origin: string, schedule: string): Promise<readonly HeldMonitor[]>;
-  /** Adds or replaces monitors by id. */
-  remember(origin: string, schedule: string, monitors: readonly QuietMonitor[]): Promise<void>;
-  forget(origin: string, schedule: string, ids: readonly string[]): Promise<void>;
-  /** Records monitors that were not changed, and why. */
-  report(origin: string, schedule: string, at: number, lines: readonly QuietReport[]): Promise<void>;
-}
-
-/** A monitor that quiet hours did not change, or that is gone. */
-export interface QuietReport {
-  readonly id: string;
-  readonly name: string | null;
-  readonly what: string;
 }
 
 /** A run in the warehouse. */
@@ -115,10 +94,9 @@ export interface MonitorRuns {
   counts(origin: string, mark: string): Promise<ExportCounts>;
 }
 
-/** A warehouse for batches, quiet hours and runs of monitors. Rejects with `WarehouseBusy` and `WarehouseUnusable` as a `RowWarehouse` does. */
+/** A warehouse for batches and runs of monitors. Rejects with `WarehouseBusy` and `WarehouseUnusable` as a `RowWarehouse` does. */
 export interface MonitorWarehouse {
   readonly audit: BatchAudit;
-  readonly quiet: QuietMemory;
   readonly runs: MonitorRuns;
   close(): Promise<void>;
 }

@@ -1,5 +1,7 @@
 import type { AgentRunSync, SyncAgentRunsInput } from '../agents/agent-run-sync.js';
 import type { SyncEventsInput, WalkSummary } from '../events/walk-job.js';
+import type { BatchMonitorsInput } from '../monitors/monitor-batch.js';
+import type { BatchSummary } from '../monitors/monitor-effect.js';
 import type { ExportMonitorRunsInput, MonitorExport } from '../monitors/monitor-export.js';
 import type { EnrichCsvInput, JobSummary } from '../rows/job.js';
 
@@ -8,6 +10,7 @@ export interface ScheduledInputs {
   readonly enrichCsv: EnrichCsvInput;
   readonly syncEvents: SyncEventsInput;
   readonly exportMonitorRuns: ExportMonitorRunsInput;
+  readonly batchMonitors: BatchMonitorsInput;
   readonly syncAgentRuns: SyncAgentRunsInput;
 }
 export type ScheduledWorkflow = keyof ScheduledInputs;
@@ -37,7 +40,7 @@ export interface ScheduledOutcome {
   readonly phase: 'done' | 'stopped' | 'skipped';
   readonly message: string | null;
   /** Summary of the job; null if the run was skipped. */
-  readonly summary: JobSummary | WalkSummary | MonitorExport | AgentRunSync | null;
+  readonly summary: JobSummary | WalkSummary | MonitorExport | BatchSummary | AgentRunSync | null;
 }
 
 /** A run of a schedule. */

@@ -17,7 +17,7 @@ export interface Purchase {
   readonly starts?: string | undefined;
   /** Id of the key that pays, see `keyIdOf`; absent for a scheduled run of a monitor. */
   readonly key?: string | undefined;
-  /** Time of the charge, in Unix ms; absent in logs of earlier versions. */
+  /** Time of the charge, in Unix ms. */
   readonly at?: number | undefined;
 }
 

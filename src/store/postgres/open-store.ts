@@ -1,5 +1,4 @@
 import { CodedError, UsageError } from '../../core/errors/coded-error.js';
-import { beforeFirstRelease } from '../../core/text/before-release.js';
 import {
   migrate,
   OtherSchema,
@@ -15,7 +14,7 @@ export const STORE_SCHEMA = 'searchflow_store';
 
 /**
  * Connects to a store and migrates its schema. `url`: value of `SEARCHFLOW_STORE`. Throws `PostgresRefused`, `PostgresAway`, a
- * `UsageError` for a schema that is no store or of a version before 0.1.0, or an `Error` if the database cannot be used as a store.
+ * `UsageError` for a schema that is no store or of another version, or an `Error` if the database cannot be used as a store.
  */
 export async function openStore(url: string, options: PostgresOptions): Promise<Postgres> {
   const postgres = await openPostgres(parseAddress(url, STORE_SCHEMA), options);
@@ -54,8 +53,6 @@ export async function openStore(url: string, options: PostgresOptions): Promise<
 }
 
 function refusal(shown: string, { is }: OtherSchema): string {
-  const schema = 'use another schema (?schema=name)';
-  return is === null
-    ? beforeFirstRelease(`The store ${shown}`, 'the rows of its jobs', `${schema}, which knows none of its purchases`)
-    : `The store ${shown} is a ${is} of searchflow. Use another schema (?schema=name)`;
+  const what = is === null ? 'was not created by this version' : `is a ${is}`;
+  return `The store ${shown} ${what} of searchflow. Use another schema (?schema=name)`;
 }

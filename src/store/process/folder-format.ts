@@ -1,6 +1,5 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { beforeFirstRelease } from '../../core/text/before-release.js';
 import { makeFolder } from '../../files/make-folder.js';
 import { writeDurably } from '../../files/write-durably.js';
 
@@ -17,20 +16,15 @@ const fileIn = (stateDir: string): string => join(stateDir, 'format');
  * people.
  */
 export function whyOtherFormat(stateDir: string, shown: string): string | null {
-  // Another process may be writing its first files. It writes the format first, so the format is read last.
-  const isUsed = hasRecords(stateDir);
   const format = existsSync(fileIn(stateDir)) ? formatIn(fileIn(stateDir)) : null;
-  if (format === FORMAT) return null;
+  if (format === null || format === FORMAT) return null;
   // No version writes another text than a number.
-  if (format !== null && !/^\d{1,9}$/.test(format))
+  if (!/^\d{1,9}$/.test(format))
     return (
       `The file format of the state folder ${shown} is damaged: it has no number of a format. Restore it from a backup. If no newer ` +
       `version of searchflow has used the folder, write ${FORMAT} into it.`
     );
-  if (format !== null)
-    return `The state folder ${shown} was written by a newer version of searchflow. Update searchflow, or use ${ANOTHER}.`;
-  if (!isUsed) return null;
-  return `${beforeFirstRelease(`The state folder ${shown}`, 'the rows of its jobs', `use ${ANOTHER}, which knows none of its purchases`)}.`;
+  return `The state folder ${shown} was written by a newer version of searchflow. Update searchflow, or use ${ANOTHER}.`;
 }
 
 /** The text of the file with the format; empty if it is no file. */
@@ -49,17 +43,3 @@ export async function recordFormat(stateDir: string): Promise<void> {
   makeFolder(stateDir);
   await writeDurably(fileIn(stateDir), `${FORMAT}\n`);
 }
-
-/** Files of a state folder that every version writes after the format. */
-const records = ['jobs', 'allowed.json', 'temporal.db'];
-
-/** Whether a folder has such a file, an owner of work, or a journal with more than caps. Locks may be older than the format. */
-function hasRecords(stateDir: string): boolean {
-  return (
-    records.some((name) => existsSync(join(stateDir, name))) ||
-    filesOf(join(stateDir, 'owners')).some((file) => file.endsWith('.json')) ||
-    filesOf(join(stateDir, 'journal')).some((file) => file !== 'caps.json' && !file.startsWith('.'))
-  );
-}
-
-const filesOf = (dir: string): readonly string[] => (existsSync(dir) ? readdirSync(dir) : []);

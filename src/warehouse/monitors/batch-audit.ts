@@ -2,6 +2,7 @@ import type { MonitorState } from '../../core/monitors/monitor-batch.js';
 import type { PlannedMonitor } from '../../core/monitors/monitor-effect.js';
 import { filterJson } from '../../core/monitors/monitor-filter.js';
 import type { BatchAudit } from '../../core/monitors/monitor-warehouse.js';
+import type { ScheduledPause } from '../../core/monitors/scheduled-pauses.js';
 import type { SqlTransaction, SqlValue } from '../shared/sql.js';
 import { insert, type MonitorDialect } from './monitor-sql.js';
 import { actions, batches } from './monitor-tables.js';
@@ -27,11 +28,11 @@ interface ActionRow {
 
 /** Returns the audit in a database. All databases get the same statements. */
 export function createBatchAudit(transact: Transact, dialect: MonitorDialect): BatchAudit {
-  const { moment, texts } = dialect;
+  const { moment, millis, texts } = dialect;
   const ofRun = 'origin = $1 AND job = $2 AND run = $3';
   const done = `affected_at IS NOT NULL`;
   return {
-    plan: ({ origin, job, run, action, filter, by, at }, toDo, already) =>
+    plan: ({ origin, job, run, action, filter, by, at, schedule = null }, toDo, already) =>
       transact(async (tx) => {
         const [begun] = await tx.rows<{ n: number }>(
           `SELECT CAST(count(*) AS INTEGER) AS n FROM monitor_actions WHERE ${ofRun} AND ${done}`,
@@ -41,7 +42,7 @@ export function createBatchAudit(transact: Transact, dialect: MonitorDialect): B
         for (const table of ['monitor_actions', 'monitor_batches'])
           await tx.run(`DELETE FROM ${table} WHERE ${ofRun}`, [origin, job, run]);
         const batch = [origin, job, run, action, JSON.stringify(filterJson(filter)), by, at];
-        await insert(tx, dialect, batches, [[...batch, null, null, null, null, null, null]]);
+        await insert(tx, dialect, batches, [[...batch, null, null, null, null, null, null, schedule]]);
         const line = (one: MonitorState, planned: boolean): SqlValue[] => [
           ...[origin, job, run, one.id, one.name, action, planned ? 1 : 0, one.status, one.updatedAt, one.definition],
           ...[null, null, null, null, null, null, null, planned ? null : ALREADY, null],
@@ -68,11 +69,29 @@ export function createBatchAudit(transact: Transact, dialect: MonitorDialect): B
           run,
           dialect.plain(by),
         ]);
-        await tx.run(
-          `UPDATE monitor_quiet SET kept_by = $4 WHERE origin = $1 AND monitor_id IN (
-             SELECT monitor_id FROM monitor_actions WHERE ${ofRun} AND action = 'pause' AND effect = '${ALREADY}')`,
-          [origin, job, run, dialect.plain(by)],
+      }),
+
+    pausesOf: (origin, schedule) =>
+      transact(async (tx) => {
+        const rows = await tx.rows<Omit<ScheduledPause, 'already'> & { readonly already: number }>(
+          `SELECT a.monitor_id AS id, b.schedule AS schedule, ${millis('b.planned_at')} AS at, a.before_updated_at AS before,
+             a.after_updated_at AS after, CASE WHEN a.effect = '${ALREADY}' THEN 1 ELSE 0 END AS already
+           FROM monitor_actions a JOIN monitor_batches b ON a.origin = b.origin AND a.job = b.job AND a.run = b.run
+           WHERE a.origin = $1 AND a.action = 'pause' AND a.approved_by IS NOT NULL AND (a.${done} OR a.effect = '${ALREADY}')
+             AND a.monitor_id IN (SELECT p.monitor_id FROM monitor_actions p JOIN monitor_batches s
+               ON p.origin = s.origin AND p.job = s.job AND p.run = s.run WHERE s.origin = $1 AND s.schedule = $2 AND p.action = 'pause')
+           ORDER BY 1, 3`,
+          [origin, schedule],
         );
+        const ends = await tx.rows<{ schedule: string; at: number }>(
+          `SELECT schedule, ${millis('max(planned_at)')} AS at FROM monitor_batches
+           WHERE origin = $1 AND action = 'unpause' AND schedule IS NOT NULL GROUP BY schedule`,
+          [origin],
+        );
+        return {
+          pauses: rows.map((row) => ({ ...row, at: Number(row.at), already: row.already === 1 })),
+          ends: new Map(ends.map((end) => [end.schedule, Number(end.at)])),
+        };
       }),
 
     record: ({ origin, job, run }, { call, requestId, at, answered, ids }) =>

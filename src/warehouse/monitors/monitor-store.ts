@@ -1,7 +1,6 @@
 import type { MonitorWarehouse } from '../../core/monitors/monitor-warehouse.js';
 import { createBatchAudit, type Transact } from './batch-audit.js';
 import type { MonitorDialect } from './monitor-sql.js';
-import { createQuietMemory } from './quiet-memory.js';
 import { createMonitorRuns } from './run-store.js';
 
 /** Returns the monitor warehouse in a database. All databases get the same statements, see `MonitorDialect`. */
@@ -12,7 +11,6 @@ export function createMonitorStore(
 ): MonitorWarehouse {
   return {
     audit: createBatchAudit(transact, dialect),
-    quiet: createQuietMemory(transact, dialect),
     runs: createMonitorRuns(transact, dialect),
     close,
   };

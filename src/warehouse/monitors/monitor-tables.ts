@@ -4,7 +4,6 @@ const origin = required('text', 'origin', 'Base URL of the service, or sandbox: 
 const job = required('text', 'job', 'Name of the batch: the same for the same action and filter.');
 const run = required('text', 'run', 'Id of the workflow run; a batch may run again.');
 const monitorId = required('text', 'monitor_id', 'Id of the monitor.');
-const schedule = required('text', 'schedule', 'Name of the quiet hours.');
 
 export const batches: Relation = {
   kind: 'TABLE',
@@ -26,6 +25,7 @@ export const batches: Relation = {
     column('time', 'decided_at', 'Time of the decision, UTC.'),
     column('text', 'phase', 'Final state: done, rejected, expired, failed, cancelled; NULL before the end.'),
     column('time', 'ended_at', 'Time of the end, UTC.'),
+    column('text', 'schedule', 'Schedule that started it, or whose pauses it ends; NULL if there is none.'),
   ],
 };
 
@@ -75,55 +75,6 @@ export const actions: Relation = {
       'affected, unplanned, missed, others (changed by another person) or already (no change needed).',
     ),
     column('text', 'note', 'Note on the effect.'),
-  ],
-};
-
-export const quietMarks: Relation = {
-  kind: 'TABLE',
-  name: 'monitor_quiet_marks',
-  is: 'State of each schedule of quiet hours.',
-  row: 'the quiet hours of one name',
-  key: ['origin', 'schedule'],
-  columns: [
-    origin,
-    schedule,
-    required('text', 'quiet_window', 'Start date of its current or last quiet hours.'),
-    required('text', 'state', 'beginning, begun or ended.'),
-  ],
-};
-
-export const quietMonitors: Relation = {
-  kind: 'TABLE',
-  name: 'monitor_quiet',
-  is: 'Monitors that quiet hours have paused and will unpause.',
-  row: 'one monitor under the quiet hours of one name',
-  key: ['origin', 'schedule', 'monitor_id'],
-  columns: [
-    origin,
-    schedule,
-    monitorId,
-    column('text', 'name', 'Name of the monitor.'),
-    required('text', 'quiet_window', 'Start date of the quiet hours that paused it.'),
-    required('text', 'state', 'pausing, paused or unpausing.'),
-    column('text', 'before_updated_at', 'Its updatedAt before the pause, as the service returned it.'),
-    column('text', 'after_updated_at', 'Its updatedAt after the pause.'),
-    column('text', 'kept_by', 'Person who also paused the monitor; quiet hours then do not unpause it.'),
-  ],
-};
-
-export const quietReports: Relation = {
-  kind: 'TABLE',
-  name: 'monitor_quiet_reports',
-  is: 'Monitors that quiet hours left alone because another person had changed them.',
-  row: 'one report about one monitor',
-  key: [],
-  columns: [
-    origin,
-    schedule,
-    column('time', 'reported_at', 'Time of the report, UTC.'),
-    monitorId,
-    column('text', 'name', 'Name of the monitor.'),
-    column('text', 'what', 'Reason why it was left alone.'),
   ],
 };
 
@@ -205,16 +156,7 @@ export const results: Relation = {
 };
 
 /** All tables for monitors, in the order of the data dictionary. */
-export const monitorTables: readonly Relation[] = [
-  monitors,
-  runs,
-  results,
-  batches,
-  actions,
-  quietMonitors,
-  quietMarks,
-  quietReports,
-];
+export const monitorTables: readonly Relation[] = [monitors, runs, results, batches, actions];
 
 /** Statements that create the tables, with all comments. */
 export function makeMonitorTables(style: TableStyle): string {

@@ -144,17 +144,8 @@ export async function countQuarantined({ rows }: RowTransaction, job: string): P
   return Number(found?.count ?? 0);
 }
 
-/** Whether the warehouse has a table. */
-export async function hasTable({ dialect, rows }: RowTransaction, table: string): Promise<boolean> {
-  const found = await rows(
-    `SELECT 1 AS found FROM (${dialect.view.namesInUse}) t WHERE ${identifier('name')} = ${literal(table)}`,
-  );
-  return found.length > 0;
-}
-
-/** Counts the misfits of a job by column. A warehouse that an earlier version made may lack the table until it is written to. */
+/** Counts the misfits of a job by column. */
 export async function countMisfits(tx: RowTransaction, job: string): Promise<Record<string, number>> {
-  if (!(await hasTable(tx, 'misfits'))) return {};
   const counts = await tx.rows<{ name: string; count: unknown }>(
     'SELECT column_name AS name, count(*) AS count FROM misfits WHERE job = $1 GROUP BY 1 ORDER BY 2 DESC, 1',
     [job],

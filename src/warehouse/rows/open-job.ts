@@ -25,12 +25,9 @@ export async function openJob(
     const view = before?.view_name ?? (await chooseViewName(tx, job.name));
     await record(tx, job, before === undefined ? view : null);
     const added = jobColumns(job);
-    // The view of rows that share a run reads their identities, which an earlier version read in another way.
-    const sharesRuns = (job.request?.rowsPerRun ?? 1) > 1;
     const sources = (types: unknown, results: unknown) => JSON.stringify([types ?? null, results]);
     const unchanged =
       before !== undefined &&
-      !sharesRuns &&
       before.on_misfit === (job.onMisfit ?? null) &&
       sources(before.types, columnsOf(before)) === sources(job.types, added);
     const where = viewedRows(job, 'enriched_rows', tx.dialect.prefix);

@@ -146,11 +146,6 @@ export function unknownJob(job: string, where: string): JobNotLoaded {
  * on it), its highest row number, and its latest recorded run.
  */
 export async function readJob({ rows }: RowTransaction, job: string, shown: string) {
-  // A warehouse that an earlier version made may lack the column until it is written to.
-  const [typed] = await rows(
-    `SELECT 1 AS found FROM information_schema.columns
-     WHERE table_schema = current_schema() AND table_name = 'searchflow_jobs' AND column_name = 'types'`,
-  );
   const [record] = await rows<
     {
       readonly input: string;
@@ -162,7 +157,7 @@ export async function readJob({ rows }: RowTransaction, job: string, shown: stri
       readonly run: string | null;
     } & StoredTexts
   >(
-    `SELECT input, view_name AS view, columns, ${typed ? 'types' : 'NULL'} AS types, on_misfit, ${storedTexts},
+    `SELECT input, view_name AS view, columns, types, on_misfit, ${storedTexts},
        (SELECT coalesce(max(row_number), 0) FROM row_store WHERE job = $1) AS last,
        (SELECT run FROM searchflow_runs WHERE job = $1 ORDER BY ended_at DESC LIMIT 1) AS run
      FROM searchflow_jobs WHERE job = $1`,
@@ -250,7 +245,7 @@ export async function summarize(tx: RowTransaction, job: string, shown: string):
     [job],
   );
   if (record === undefined) throw unknownJob(job, shown);
-  const discarded = await discardedRow(tx);
+  const discarded = discardedRow;
   const groups = await tx.rows<{ status: string; tag: string | null; discarded: boolean; count: unknown }>(
     `SELECT CASE WHEN vanished_at IS NULL THEN status ELSE 'vanished' END AS status, error_tag AS tag,
        vanished_at IS NULL AND status <> 'success' AND ${discarded} AS discarded, count(*) AS count

@@ -160,12 +160,8 @@ export const runs: Relation = {
     required('long', 'vanished', 'Rows of earlier inputs that are missing from this input.'),
     required('long', 'requests', 'Number of paid requests of the run.'),
     required('long', 'cost_micros', 'Cost of these requests, in millionths of a dollar.'),
-    column('long', 'quarantined', 'Rows with an answer that are in quarantine; NULL in runs of version 0.1.0.'),
-    column(
-      'json',
-      'columns',
-      'Columns of the input and of the answers with their types, as a JSON list; NULL in runs of version 0.1.0.',
-    ),
+    column('long', 'quarantined', 'Rows with an answer that are in quarantine.'),
+    column('json', 'columns', 'Columns of the input and of the answers with their types, as a JSON list.'),
     column(
       'json',
       'schema_changes',

@@ -33,7 +33,7 @@ export async function failedRows(tx: RowTransaction, job: string, { tags, limit 
   const { dialect, rows } = tx;
   const failed = `FROM row_store e WHERE e.job = $1 AND e.status <> 'success' AND e.row_number IS NOT NULL
     AND e.vanished_at IS NULL AND e.outdated_at IS NULL
-    AND NOT ${await discardedRow(tx)} AND (CAST($2 AS boolean) OR coalesce(e.error_tag, '') IN (SELECT unnest(CAST($3 AS text[]))))`;
+    AND NOT ${discardedRow} AND (CAST($2 AS boolean) OR coalesce(e.error_tag, '') IN (SELECT unnest(CAST($3 AS text[]))))`;
   const values = [job, tags.length === 0, tags];
   const groups = await rows<FailedGroup>(
     `SELECT e.status, e.error_tag AS tag, CAST(count(*) AS double precision) AS rows,

@@ -1,7 +1,6 @@
 import type { PublishOutcome } from '../../core/publish/publish-request.js';
 import type { LoadedRow, RowName, RowPlace } from '../../core/rows/loaded-row.js';
 import type { Misfit } from '../../core/rows/on-misfit.js';
-import { hasTable } from '../rows/misfits.js';
 import type { RowTransaction } from '../rows/row-sql.js';
 import { loadedColumns } from './failed-rows.js';
 
@@ -56,7 +55,7 @@ async function ledgerAt(tx: RowTransaction, job: string, { slice }: LoadedRow): 
 }
 
 async function misfitsOf(tx: RowTransaction, job: string, { row }: LoadedRow): Promise<readonly Misfit[]> {
-  if (row === null || !(await hasTable(tx, 'misfits'))) return [];
+  if (row === null) return [];
   return tx.rows<Misfit>(
     'SELECT column_name AS "column", value, expected FROM misfits WHERE job = $1 AND row_number = $2 ORDER BY column_name',
     [job, row],

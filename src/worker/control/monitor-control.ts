@@ -17,14 +17,12 @@ import { warehouseIdentity } from '../../warehouse/index.js';
 import { type Ownership, UsageError, type WorkflowAccess } from '../config/runtime-types.js';
 import { sha256 } from '../config/sha256.js';
 import { hostOf, warehouseOf } from '../config/store-setting.js';
-import { QuietControl } from './quiet-control.js';
 import { ReportedResults } from './reported-results.js';
 import { startedByCommand } from './work-owners.js';
 import { WorkflowHandle } from './workflow-handle.js';
 
 /** Starts the workflows for monitors for commands. */
 export class MonitorControl {
-  readonly quiet: QuietControl;
   readonly #access: WorkflowAccess;
   readonly #cwd: string;
   readonly #reported: ReportedResults;
@@ -33,7 +31,6 @@ export class MonitorControl {
     this.#access = access;
     this.#cwd = cwd;
     this.#reported = new ReportedResults(access.config.stateDir);
-    this.quiet = new QuietControl(access);
   }
 
   /** The address of a warehouse, without credentials. With a shared store, the result for a file also has its host. */
@@ -47,10 +44,17 @@ export class MonitorControl {
    * Name and workflow id of a batch. Both are made from the action, the filter and the warehouse, so that only one such batch runs at a
    * time.
    */
-  batchWork({ action, filter, into }: BatchMonitorsInput): Work {
+  batchWork({ action, filter = {}, into, schedule, ofSchedule }: BatchMonitorsInput): Work {
     const { origin } = this.#access.config;
-    const job = `monitors-${action}-${sha256(canonicalJson([action, filter, identityOf(into), origin])).slice(0, 6)}`;
+    const identity = [action, filter, identityOf(into), origin, ...[schedule, ofSchedule].filter(Boolean)];
+    const job = `monitors-${action}-${sha256(canonicalJson(identity)).slice(0, 6)}`;
     return { job, workflowId: workflowIdOf(job) };
+  }
+
+  /** The work of a schedule of a batch. The audit has the name of the schedule, so that another batch can undo what it paused. */
+  scheduledBatch(input: BatchMonitorsInput, schedule: string): ScheduledWork {
+    const named = { ...input, schedule, origin: this.#access.config.origin };
+    return { workflow: monitorWorkflows.batchMonitors, workflowId: this.batchWork(named).workflowId, input: named };
   }
 
   /** Starts a batch, or attaches to it if it is already running. A batch that waits for an approval belongs to the workers (`owned: false`). */

@@ -1,4 +1,3 @@
-import { beforeFirstRelease } from '../../core/text/before-release.js';
 import { shellWord } from '../../core/text/shell-word.js';
 import {
   identifier,
@@ -159,8 +158,8 @@ async function schemaFindings(
     return [
       state.is === null
         ? problem(
-            `The schema ${name} was written by a version of searchflow before 0.1.0.`,
-            beforeRelease(shown, check, setting),
+            `The schema ${name} was not created by this version of searchflow.`,
+            `Name another schema in ${setting} (?schema=name).`,
           )
         : problem(
             `The schema ${name} is a ${state.is} of searchflow, not a ${check}.`,
@@ -202,15 +201,6 @@ async function schemaFindings(
       ),
     ];
   return [...notes, ok(`The schema ${name} is of this version, and ${facts.user} has the rights for it.`)];
-}
-
-function beforeRelease(shown: string, check: Database['check'], setting: string): string {
-  const [, way = ''] = beforeFirstRelease(
-    shown,
-    check === 'store' ? 'the rows of its jobs' : 'the rows',
-    `use another schema in ${setting} (?schema=name)`,
-  ).split(/(?<=\.) (?=Export)/);
-  return `${way}.`;
 }
 
 /** The statements that grant these rights. */

@@ -251,7 +251,6 @@ const ownActivities: Readonly<Record<Exclude<keyof Activities, OperationName> | 
   exportMonitors: true,
   exportRunSlice: true,
   syncRunSlice: true,
-  takeQuietTurn: true,
 };
 
 /** The activities that the plugin registers. */

@@ -1,9 +1,4 @@
-import {
-  type Client,
-  type ScheduleDescription,
-  ScheduleNotFoundError,
-  WorkflowNotFoundError,
-} from '@temporalio/client';
+import { type Client, type ScheduleDescription, ScheduleNotFoundError } from '@temporalio/client';
 
 /** The ids of all schedules of searchflow begin with this. */
 export const SCHEDULE_PREFIX = 'searchflow-schedule-';
@@ -26,27 +21,6 @@ export async function schedulesOf(client: Client, prefix: string): Promise<Sched
     if (about) found.push(about);
   }
   return found;
-}
-
-/** Pauses a schedule and cancels its running workflows. Does nothing if there is no such schedule. */
-export async function pauseAndCancelSchedule(client: Client, scheduleId: string): Promise<void> {
-  try {
-    await client.schedule.getHandle(scheduleId).pause('it is being removed');
-  } catch (error) {
-    if (error instanceof ScheduleNotFoundError) return;
-    throw error;
-  }
-  const about = await describeSchedule(client, scheduleId);
-  for (const { workflow } of about?.info.runningActions ?? []) await cancelRunning(client, workflow.workflowId);
-}
-
-/** Cancels a workflow if it is running. */
-export async function cancelRunning(client: Client, workflowId: string): Promise<void> {
-  try {
-    await client.workflow.getHandle(workflowId).cancel();
-  } catch (error) {
-    if (!(error instanceof WorkflowNotFoundError)) throw error;
-  }
 }
 
 /** Deletes a schedule; false if there is none. */

@@ -250,13 +250,11 @@ const sameSize = ({ rowsPerSlice }: Pick<StagedJob, 'rowsPerSlice'>): SliceSizes
 
 /**
  * Returns an earlier stage of the same rows and request; null without one. Its generation and slices are kept, because the warehouse knows
- * loaded rows by the numbers of their slices. In version 0.1.0 the size of slices was not part of the generation.
+ * loaded rows by the numbers of their slices.
  */
 function stagedBefore(facts: readonly Json[], before: JobEntry | null): StagedJob | null {
-  const first = generationOf(facts);
   const found = stagesOf(before).find(
-    ({ staged: { generation, rowsPerSlice } }) =>
-      generation === first || generation === generationOf([...facts, rowsPerSlice]),
+    ({ staged: { generation, rowsPerSlice } }) => generation === generationOf([...facts, rowsPerSlice]),
   );
   return found?.staged ?? null;
 }

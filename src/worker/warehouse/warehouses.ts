@@ -70,9 +70,9 @@ export function openWarehouses(
     agentRuns: { warehouse: async (ref) => left((await allowed(ref)).agentRuns, ref.into) },
     monitors: {
       async warehouse(ref) {
-        const { audit, quiet, runs, close } = (await allowed(ref)).monitors;
+        const { audit, runs, close } = (await allowed(ref)).monitors;
         const { into } = ref;
-        return { audit: left(audit, into), quiet: left(quiet, into), runs: left(runs, into), close };
+        return { audit: left(audit, into), runs: left(runs, into), close };
       },
       async secrets({ file, host }) {
         onlyHere(`The secret file ${file}`, host);

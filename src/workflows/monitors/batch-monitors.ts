@@ -27,7 +27,7 @@ import {
   limitOfCall,
 } from '../../core/monitors/monitor-batch.js';
 import type { BatchEffect, BatchSummary } from '../../core/monitors/monitor-effect.js';
-import { filterText } from '../../core/monitors/monitor-filter.js';
+import { chosenText } from '../../core/monitors/monitor-filter.js';
 import { DEFAULT_MONITOR_WAREHOUSE, monitorUpdates } from '../../core/monitors/monitor-names.js';
 import { backoffMs } from '../../core/purchase/backoff.js';
 import { jobOfWorkflow, queryNames } from '../../core/rows/job.js';
@@ -77,14 +77,25 @@ export async function batchMonitors(
   ...extra: []
 ): Promise<BatchSummary> {
   publicInput('batchMonitors', [input], { carried, extra, also: batchProblem });
-  const { action, filter, limit = DEFAULT_BATCH_LIMIT, into = DEFAULT_MONITOR_WAREHOUSE, host, by, origin } = input;
+  const { action, filter = {}, ofSchedule, schedule = ofSchedule, limit = DEFAULT_BATCH_LIMIT } = input;
+  const { into = DEFAULT_MONITOR_WAREHOUSE, host, by, origin } = input;
   const { firstExecutionRunId: run, workflowId } = workflowInfo();
   const job = jobOfWorkflow(workflowId);
-  const step = { ...withoutUndefined({ origin, host }), job, run, action, filter, limit, into };
+  const step = { ...withoutUndefined({ origin, host, ofSchedule }), job, run, action, filter, limit, into };
 
   let idle = carried?.idle ?? 0;
   let progress: BatchProgress = carried?.progress ?? {
-    ...{ phase: 'planning', job, action, filter, limit, plan: null, decision: null, approveUntil: null },
+    ...{
+      phase: 'planning',
+      job,
+      action,
+      filter,
+      ofSchedule: ofSchedule ?? null,
+      limit,
+      plan: null,
+      decision: null,
+      approveUntil: null,
+    },
     ...{ calls: 0, lost: 0, affected: 0, message: null },
   };
   const set = (changes: Partial<BatchProgress>): void => {
@@ -108,7 +119,7 @@ export async function batchMonitors(
 
   try {
     if (!carried) {
-      set({ plan: await planMonitorBatch(forFirst({ ...step, by: by ?? null })) });
+      set({ plan: await planMonitorBatch(forFirst({ ...step, schedule, by: by ?? null })) });
       if (!(await approved())) return await end(progress.decision ? 'rejected' : 'expired');
       set({ phase: 'running' });
     }
@@ -192,7 +203,7 @@ setVersioning('moves', batchMonitors);
 
 /** Returns the state of a batch for Temporal's web UI (Markdown). */
 function batchDetails(progress: BatchProgress): string {
-  const { action, filter, plan, affected, calls } = progress;
+  const { action, plan, affected, calls } = progress;
   const counts = plan ? [`${affected} of ${plan.planned} in ${calls} calls`] : [];
-  return detailsText(`**${action}** monitors`, progress, [filterText(filter), ...counts]);
+  return detailsText(`**${action}** monitors`, progress, [chosenText(progress), ...counts]);
 }

@@ -1,4 +1,4 @@
-import { patched, proxyActivities, workflowInfo } from '@temporalio/workflow';
+import { proxyActivities, workflowInfo } from '@temporalio/workflow';
 import type { Activities } from '../../activities/index.js';
 import type { PublishStep } from '../../core/publish/publish-request.js';
 import type { RetryFreshness } from '../../core/purchase/freshness.js';
@@ -61,9 +61,6 @@ export async function rowJob(
 
 /** Continues the job in a new run of its workflow. */
 export type AnotherRun = (input: EnrichCsvInput, state: RowJobState) => Promise<never>;
-
-/** Runs from before the second pass end without one. The name is in histories. */
-const SECOND_PASS = 'buy-failed-rows-once-more';
 
 /** Time in ms that the runs of a cancelled job have to end. `END_RUNS_LEAST_MS`: the least time that these runs have. */
 const END_RUNS_MS = 12_000;
@@ -201,7 +198,7 @@ class RowJob extends WindowedJob<RowJobState, SliceResult, JobSummary> {
    * stops early.
    */
   async #buyFailedOnceMore(): Promise<Pause | null> {
-    if (this.opened.retry || !patched(SECOND_PASS)) return null;
+    if (this.opened.retry) return null;
     const { staged, freshness = {}, redrive = this.#input.redrive ?? false } = this.opened;
     const pass = await openRetry({ staged, redrive });
     if (pass === null) return null;

@@ -1,20 +1,16 @@
-import { CancellationScope, patched, proxyActivities } from '@temporalio/workflow';
+import { CancellationScope, proxyActivities } from '@temporalio/workflow';
 import type { NoteAlert } from '../../activities/base/note-alert.js';
 import type { Activities } from '../../activities/index.js';
-
-/** Histories without this patch have no such step. */
-const PATCH = 'note-alert';
 
 const { noteAlert } = proxyActivities<Pick<Activities, 'noteAlert'>>({
   summary: 'report the state of the run',
   startToCloseTimeout: '1 minute',
-  // An alert must not keep a run from ending. A worker of an earlier version does not have the activity.
+  // An alert must not keep a run from ending.
   scheduleToCloseTimeout: '5 minutes',
   retry: { initialInterval: '1s', maximumInterval: '30s', nonRetryableErrorTypes: ['NotFoundError'] },
 });
 
 /** Reports the state of a run that no other activity knows. Never fails. */
 export async function reportState(state: NoteAlert): Promise<void> {
-  if (!patched(PATCH)) return;
   await CancellationScope.nonCancellable(() => noteAlert(state)).catch(() => undefined);
 }

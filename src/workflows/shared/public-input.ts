@@ -2,7 +2,6 @@ import { ApplicationFailure, patched, workflowInfo } from '@temporalio/workflow'
 import type { First } from '../../activities/base/monitor-warehouses.js';
 import { addressProblem } from '../../core/connections/postgres-address.js';
 import { inputProblems } from '../../core/inputs/check-input.js';
-import { monitorWorkflows } from '../../core/monitors/monitor-names.js';
 import { startedByUs, workflowNames } from '../../core/rows/job.js';
 
 /** The id of the patch. A workflow that was started before a check of a later version existed continues with its input. */
@@ -86,6 +85,6 @@ function isOurs(): boolean {
 function isScheduled(): boolean {
   const { searchAttributes, workflowType } = workflowInfo();
   const [schedule] = (searchAttributes.TemporalScheduledById ?? []) as readonly unknown[];
-  const isOfCommand = workflowType === workflowNames.scheduledJob || workflowType === monitorWorkflows.quietMonitors;
+  const isOfCommand = workflowType === workflowNames.scheduledJob;
   return isOfCommand && typeof schedule === 'string' && schedule.startsWith('searchflow-');
 }

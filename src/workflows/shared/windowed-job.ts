@@ -6,7 +6,6 @@ import {
   condition,
   defineQuery,
   isCancellation,
-  patched,
   proxySinks,
   setCurrentDetails,
   setHandler,
@@ -21,9 +20,6 @@ import { reportState } from './note-alert.js';
 import { RangeQueue, type Ranges } from './range-queue.js';
 
 const { searchflow } = proxySinks<WorkflowSinks>();
-
-/** Runs from before complete the planning before they pause. The name is in histories. */
-const PAUSE_PLANNING = 'pause-planning';
 
 /** The part of a job's state that every job keeps across continue-as-new. */
 export interface WindowedState {
@@ -133,7 +129,7 @@ export abstract class WindowedJob<State extends WindowedState, Result, Summary> 
 
   /** Whether the job waits for `resume` before its planning is complete. A run that ends at a pause needs a complete plan for its summary. */
   #waitsInPlanning(): boolean {
-    return this.early !== null && !this.isScheduled && !this.isStopped && patched(PAUSE_PLANNING);
+    return this.early !== null && !this.isScheduled && !this.isStopped;
   }
 
   /** Does work of the planning. A pause interrupts this work, and after `resume` it begins again. */

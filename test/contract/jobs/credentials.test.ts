@@ -15,7 +15,6 @@ beforeAll(async () => {
 });
 afterAll(() => temporal?.teardown());
 
-const hours = { tz: 'UTC', from: '20:00', until: '07:00', days: ['mon'], untilDay: null };
 const filter = { name: 'daily' };
 const inputs: Readonly<Record<string, object>> = {
   enrichCsv: { input: 'rows.csv' },
@@ -25,8 +24,6 @@ const inputs: Readonly<Record<string, object>> = {
   exportMonitorRuns: {},
   syncAgentRuns: {},
   batchMonitors: { action: 'pause', filter },
-  quietMonitors: { name: 'nights', hours, filter },
-  quietTurn: { name: 'nights', hours, filter },
 };
 
 it('a workflow whose input holds a password fails before its first activity, and nothing is written', async () => {
@@ -56,19 +53,4 @@ it('a workflow whose input holds a password fails before its first activity, and
   expect(setting.server.log).toEqual([]);
   expect(existsSync(join(setting.config.stateDir, 'jobs'))).toBe(false);
   expect(readdirSync(setting.folder.dir, { recursive: true }).length).toBe(before);
-});
-
-it("the workflow id of a turn of quiet hours contains no warehouse's address", async () => {
-  const setting = await MonitorSetting.open(temporal);
-  setting.populate(20);
-  const { into } = setting.folder;
-  const turn = {
-    ...{ name: 'nights', hours: { ...hours, days: ['thu'] }, filter, into, origin: setting.config.origin },
-    now: Date.parse('2026-01-15T21:00Z'),
-  };
-  const handle = await setting.start<{ readonly did: string }>('quietMonitors', turn);
-  expect(await handle.result()).toMatchObject({ did: 'begin' });
-  const { events = [] } = await handle.fetchHistory();
-  const child = events?.flatMap((event) => event.startChildWorkflowExecutionInitiatedEventAttributes?.workflowId ?? []);
-  expect(child).toEqual([expect.stringMatching(/^searchflow-quiet-turn-[0-9a-z]{6,11}$/)]);
 });

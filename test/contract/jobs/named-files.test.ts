@@ -51,7 +51,6 @@ afterAll(async () => {
 type Case = readonly [workflow: string, input: object, message: RegExp];
 
 const rows = { input, into };
-const hours = { tz: 'Europe/Berlin', from: '20:00', until: '07:00', days: ['mon'], untilDay: null };
 const scheduled = { schedule: 'daily', workflow: 'enrichCsv' };
 const path = /SEARCHFLOW_PATHS \(option paths of SearchflowPlugin\)/;
 const server = /SEARCHFLOW_HOSTS \(option hosts of SearchflowPlugin\)/;
@@ -66,7 +65,6 @@ const intoAll = (value: string, message: RegExp): Case[] => [
   ['exportMonitorRuns', { into: value }, message],
   ['syncAgentRuns', { into: value }, message],
   ['batchMonitors', { action: 'pause', filter: { name: 'daily' }, into: value }, message],
-  ['quietMonitors', { name: 'nights', hours, filter: { name: 'daily' }, into: value }, message],
   ['scheduledJob', { ...scheduled, workflowId: `searchflow-${value}`, input: { ...rows, into: value } }, message],
 ];
 

@@ -37,7 +37,6 @@ const rows = { input, into };
 const unknown = { into, types: ['webset.nope'] };
 const ever = { from: '2025-01-01T00:00:00Z' };
 const filter = { status: 'nope' };
-const hours = { tz: 'Europe/Berlin', from: '20:00', until: '07:00', days: ['mon'], untilDay: null };
 const daily = (workflow: string, of: object) => ({
   schedule: 'daily',
   workflow,
@@ -70,9 +69,6 @@ const cases: readonly (readonly [why: string, workflow: string, input: object])[
   ['a query with a column that the file lacks', 'runAgentRows', { ...rows, query: 'Who leads {{nope}}?' }],
   ['a filter of monitors', 'exportMonitorRuns', { into, filter }],
   ['a filter of monitors to pause', 'batchMonitors', { action: 'pause', into, filter }],
-  ['a filter of quiet hours', 'quietMonitors', { name: 'nights', into, hours, filter }],
-  ['a filter of a turn of quiet hours', 'quietTurn', { name: 'nights', into, hours, filter }],
-  ['a time zone', 'quietMonitors', { name: 'nights', into, hours: { ...hours, tz: 'Europe/Nope' }, filter: {} }],
   ['an unknown type of events in a schedule', 'scheduledJob', daily('syncEvents', unknown)],
   ['a column in a schedule', 'scheduledJob', daily('enrichCsv', { ...rows, urlColumn: 'nope' })],
   ['a filter in a schedule', 'scheduledJob', daily('exportMonitorRuns', { into, filter })],

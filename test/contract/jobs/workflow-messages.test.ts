@@ -6,8 +6,6 @@ import { codePath } from '../../support/jobs/host.js';
 import { openTemporal } from '../../support/temporal.js';
 
 const taskQueue = 'workflow-messages';
-const hours = { tz: 'UTC', from: '20:00', until: '07:00', days: ['mon'], untilDay: null };
-const quiet = { name: 'nights', hours, filter: { name: 'a' }, into: 'monitors.duckdb' };
 const rows = { input: 'rows.csv' };
 
 /** Arguments with which each workflow is accepted. */
@@ -23,8 +21,6 @@ const jobs: { readonly [Name in keyof typeof workflowInterface]: readonly unknow
   batchMonitors: [{ action: 'pause', filter: { name: 'a' } }],
   createMonitor: [{ definition: {} }],
   monitorCall: [{ operation: 'listMonitors', input: {} }],
-  quietMonitors: [quiet],
-  quietTurn: [quiet],
   scheduledJob: [{ schedule: 's', workflow: 'syncEvents', workflowId: 'of-the-schedule', input: {} }],
   workerPresence: [{ host: 'here', pid: 1 }],
 };

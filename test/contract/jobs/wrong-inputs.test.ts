@@ -35,8 +35,6 @@ const rows = { input, into };
 const agents = { input, into, query: 'Who leads {{name}}?' };
 const some = { name: 'daily' };
 const batch = { action: 'pause', filter: some, into };
-const hours = { tz: 'Europe/Berlin', from: '20:00', until: '07:00', days: ['mon'], untilDay: null };
-const quiet = { name: 'nights', hours, filter: some, into };
 const scheduled = { schedule: 'daily', workflow: 'enrichCsv', workflowId: 'searchflow-rows', input: rows };
 const staged = { job: 'rows-1', generation: 'abc' };
 
@@ -217,8 +215,9 @@ const cases: readonly Case[] = [
   ],
   ['syncAgentRuns', [{ limit: 5 }], /limit/],
   ['exportMonitorRuns', [{ into: ['x'] }], /into must be .* \(got a list\)\./],
-  ['batchMonitors', [null], /action is missing; it must be one of pause, unpause, delete\. filter is missing/],
+  ['batchMonitors', [null], /action is missing; it must be one of pause, unpause, delete\./],
   ['batchMonitors', [{ ...batch, action: 'stop' }], /action must be one of pause, unpause, delete \(got "stop"\)\./],
+  ['batchMonitors', [{ action: 'pause', into }], /a batch never covers all monitors/],
   ['batchMonitors', [{ ...batch, filter: {} }], /a batch never covers all monitors/],
   ['batchMonitors', [{ ...batch, limit: 501 }], /limit must be a whole number from 1 to 500 \(got 501\)\./],
   ['batchMonitors', [{ ...batch, approval: 'maybe' }], /approval must be one of wait, none \(got "maybe"\)\./],
@@ -234,20 +233,12 @@ const cases: readonly Case[] = [
   ['monitorCall', [{}], /operation is missing.*input is missing/],
   ['monitorCall', [{ operation: 'dropMonitor', input: {} }], /operation must be one of getMonitor, /],
   ['monitorCall', [{ operation: 'getMonitor', input: 'id' }], /input must be an object \(got "id"\)\./],
-  ['quietMonitors', [{}], /name is missing/],
-  ['quietMonitors', [{ ...quiet, hours: 'nights' }], /hours must be an object \(got "nights"\)\./],
-  [
-    'quietMonitors',
-    [{ ...quiet, hours: { ...hours, days: ['monday'] } }],
-    /hours\.days\[0\] must be one of mon, .* \(got "monday"\)\./,
-  ],
-  ['quietMonitors', [{ ...quiet, filter: { metadata: {} } }], /never cover all monitors/],
-  ['quietMonitors', [{ ...quiet, restore: 'yes' }], /restore must be one of .* \(got "yes"\)\./],
-  ['quietTurn', [{}], /name is missing/],
+  ['batchMonitors', [{ action: 'unpause', ofSchedule: 'weekend', filter: some, into }], /without a filter/],
+  ['batchMonitors', [{ action: 'pause', ofSchedule: 'weekend', into }], /ofSchedule is for unpause/],
   [
     'scheduledJob',
     [{}],
-    /workflow is missing; it must be one of enrichCsv, syncEvents, exportMonitorRuns, syncAgentRuns\./,
+    /workflow is missing; it must be one of enrichCsv, syncEvents, exportMonitorRuns, batchMonitors, syncAgentRuns\./,
   ],
   [
     'scheduledJob',
@@ -277,8 +268,6 @@ const cases: readonly Case[] = [
   ['batchMonitors', [batch, null, 3], /batchMonitors takes one argument/],
   ['createMonitor', [{ definition: {} }, 3], /createMonitor takes one argument/],
   ['monitorCall', [{ operation: 'listMonitors', input: {} }, 3], /monitorCall takes one argument/],
-  ['quietMonitors', [quiet, 3], /quietMonitors takes one argument/],
-  ['quietTurn', [quiet, 3], /quietTurn takes one argument/],
   ['scheduledJob', [scheduled, 3], /scheduledJob takes one argument/],
   ['workerPresence', [{ host: 'h', pid: 1 }, 3], /workerPresence takes one argument/],
 ];
@@ -332,7 +321,7 @@ describe('a wrong input', () => {
   it('has at least sixty forms, over every workflow', () => {
     const workflows = new Set(cases.map(([workflow]) => workflow));
     expect(cases.length).toBeGreaterThanOrEqual(60);
-    expect(workflows.size).toBe(15);
+    expect(workflows.size).toBe(13);
   });
 });
 
@@ -368,7 +357,6 @@ describe('a request that no row of the file can have', () => {
 
 describe('another service or machine', () => {
   const origin = 'https://elsewhere.example';
-  const own = { hours, filter: some, into, name: 'nights' };
   const all = (meant: object): readonly (readonly [string, object])[] => [
     ['enrichCsv', { ...rows, ...meant }],
     ['runAgentRows', { ...agents, ...meant }],
@@ -377,8 +365,6 @@ describe('another service or machine', () => {
     ['exportMonitorRuns', { into, ...meant }],
     ['batchMonitors', { ...batch, ...meant }],
     ['createMonitor', { definition: { search: { query: 'q' } }, ...meant }],
-    ['quietMonitors', { ...own, ...meant }],
-    ['quietTurn', { ...own, ...meant }],
     ['scheduledJob', { ...scheduled, workflowId: `of-${Object.keys(meant)[0]}`, input: { ...rows, ...meant } }],
   ];
   const named: readonly (readonly [string, object])[] = [

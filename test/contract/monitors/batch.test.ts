@@ -1,6 +1,8 @@
 import type { TestWorkflowEnvironment } from '@temporalio/testing';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { type BatchMonitorsInput, batchProblem } from '../../../src/core/monitors/monitor-batch.js';
+import type { BatchSummary } from '../../../src/core/monitors/monitor-effect.js';
+import type { ScheduledOutcome } from '../../../src/core/schedules/schedule.js';
 import { startedByCommand } from '../../../src/worker/control/work-owners.js';
 import { approval, batchCases, exactBatches } from '../../support/monitors/exact-batches.js';
 import { failureOf, MonitorSetting } from '../../support/monitors/setting.js';
@@ -138,4 +140,70 @@ it("a command's batch for another service is ignored by the worker", async () =>
     .toContain(origin);
   expect(setting.server.log).toEqual([]);
   await handle.terminate();
+});
+
+it('two schedules of a batch pause monitors and unpause exactly these, whatever others did meanwhile', async () => {
+  const setting = await MonitorSetting.open(temporal);
+  const { monitors } = setting.server;
+  const growth = { metadata: { team: 'growth' } };
+  const [plain, resumed, renamed, theirs, gone] = Array.from({ length: 5 }, () => monitors.add(growth).id) as string[];
+  const before = monitors.add({ ...growth, status: 'paused' }).id;
+  const { into } = setting.folder;
+  const scheduled = async (schedule: string, input: object) => {
+    const work = {
+      schedule,
+      workflow: 'batchMonitors',
+      workflowId: `${schedule}-${into}`,
+      input: { into, schedule, ...input },
+    };
+    const { summary, phase } = await (await setting.start<ScheduledOutcome>('scheduledJob', work)).result();
+    expect(phase).toBe('done');
+    return summary as BatchSummary;
+  };
+  const pause = { action: 'pause', filter: growth };
+  const end = { action: 'unpause', ofSchedule: 'weekend' };
+  const status = (...ids: (string | undefined)[]) => ids.map((id) => monitors.records.get(id ?? '')?.status);
+  // The first end comes before the first pause: nothing is to be done.
+  expect((await scheduled('weekend-end', end)).plan).toMatchObject({ planned: 0 });
+  expect((await scheduled('weekend', pause)).effect).toMatchObject({ affected: 5 });
+  monitors.change(resumed as string, { status: 'active' });
+  monitors.change(renamed as string, { name: 'another' });
+  monitors.records.delete(gone as string);
+  // A person pauses one that is paused already, by a batch of the same filter.
+  monitors.change(theirs as string, { status: 'active' });
+  await (await setting.batch({ action: 'pause', filter: growth })).result();
+  const done = await scheduled('weekend-end', end);
+  expect(done).toMatchObject({ phase: 'done', calls: 0, plan: { planned: 0, left: 5 } });
+  expect(status(plain, resumed, renamed, theirs, before)).toEqual(Array(5).fill('paused'));
+  for (const id of [plain, renamed, theirs, resumed]) monitors.change(id as string, { status: 'active' });
+
+  expect((await scheduled('weekend', pause)).effect).toMatchObject({ affected: 4 });
+  monitors.change(resumed as string, { status: 'active' });
+  monitors.change(renamed as string, { name: 'once more' });
+  expect((await scheduled('weekend-end', end)).effect).toMatchObject({ affected: 2, missed: 0 });
+  expect(status(plain, theirs, resumed, renamed, before)).toEqual(['active', 'active', 'active', 'paused', 'paused']);
+  expect((await scheduled('weekend-end', end)).plan).toMatchObject({ planned: 0, left: 2 });
+});
+
+it('an unpause of a schedule leaves what changes meanwhile, and continues after its worker ended', async () => {
+  const setting = await MonitorSetting.open(temporal);
+  const { monitors } = setting.server;
+  const growth = { metadata: { team: 'growth' } };
+  const ids = Array.from({ length: 60 }, () => monitors.add(growth).id);
+  await (await setting.batch({ action: 'pause', filter: growth, schedule: 'weekend' })).result();
+  let changes = 0;
+  let restart: Promise<() => Promise<void>> | null = null;
+  setting.server.meanwhile = (_call, method, path) => {
+    if (method !== 'PATCH') return;
+    if (++changes === 30) restart = setting.withoutHost();
+    if (path.endsWith(ids[59] as string)) monitors.change(ids[58] as string, { name: 'changed' });
+  };
+  const handle = await setting.batch({ action: 'unpause', ofSchedule: 'weekend' });
+  await vi.waitFor(() => expect(restart).not.toBeNull(), { timeout: 60_000, interval: 50 });
+  const start = await (restart as unknown as Promise<() => Promise<void>>);
+  await start();
+  const summary = await handle.result();
+  const { affected = 0, others = 0, missed } = summary.effect ?? {};
+  expect([affected + others, missed]).toEqual([60, 0]);
+  expect(ids.filter((id) => monitors.records.get(id)?.status !== 'active').length).toBeLessThanOrEqual(1);
 });

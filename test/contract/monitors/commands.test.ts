@@ -112,14 +112,9 @@ it.each([
   [['delete', '--name', 'a'], '--wait-for-approval'],
   [['create', 'definition.json'], '--secret-file'],
   [['create', 'nowhere.json', '--secret-file', 's'], 'File nowhere.json not found'],
-  [['quiet', '--from', '8pm', '--until', '07:00', '--tz', 'Europe/Berlin', '--name', 'a'], "(got '8pm')"],
-  [
-    ['quiet', '--from', 'fri 20:00', '--until', '07:00', '--tz', 'Europe/Berlin', '--name', 'a'],
-    'must both name a day of the week',
-  ],
-  [['quiet', '--from', '20:00', '--until', '07:00', '--tz', 'Berlin', '--name', 'a'], 'must be a time zone'],
-  [['quiet', '--from', '20:00', '--until', '07:00', '--tz', 'Europe/Berlin'], 'for all monitors'],
-  [['quiet', '--from', '20:00', '--until', '07:00', '--tz', 'UTC', '--metadata', '__proto__=x'], '__proto__'],
+  [['unpause', '--of-schedule', 'weekend', '--name', 'a'], 'without a filter'],
+  [['pause', '--name', 'a', '--cron', 'x'], 'must have five fields'],
+  [['pause', '--name', 'a', '--every', '1d', '--yes'], 'needs no approval'],
   [['export', '--every', '5'], 'must be a duration'],
 ])('the command refuses %j in a sentence before anything is sent', async (args, sentence) => {
   const server = await startService({ key: 'key-of-the-strict-service' });

@@ -6,7 +6,6 @@ import { UsageError } from '../../../src/core/errors/coded-error.js';
 import { identifier, openPostgres, parseAddress } from '../../../src/postgres/index.js';
 import { openStore } from '../../../src/store/postgres/open-store.js';
 import { openWarehouse } from '../../../src/warehouse/index.js';
-import { SearchflowPlugin } from '../../../src/worker/index.js';
 import { runCommand } from '../../support/cli/command.js';
 import { sharedPostgres } from '../../support/postgres.js';
 
@@ -34,20 +33,12 @@ function isFile(path: string): boolean {
   }
 }
 
-const before =
-  /The state folder '[^']+' was written by a version of searchflow before 0\.1\.0, .+ \(searchflow export JOB --parquet DIR\), and use another folder/;
 const newer = /The state folder '[^']+' was written by a newer version of searchflow\. Update searchflow/;
 const damaged = /The file format of the state folder '[^']+' is damaged: .+ Restore it from a backup\./;
 const job = { '.searchflow/jobs/in-1a2b3c.json': '{"staged":{"job":"in-1a2b3c"}}' };
-const schedule = { '.searchflow/temporal.db': 'SQLite', '.searchflow/allowed.json': '{}' };
-const purchase = { '.searchflow/journal/in-1a2b3c/g/000000.journal': '43053eb8 {"t":"intent"}\n' };
 
 describe('a state folder of another format is refused, and nothing in it is changed:', () => {
   it.each([
-    ['jobs of a version before 0.1.0', job, ['enrich', 'in.csv'], before],
-    ['a journal of a version before 0.1.0', purchase, ['jobs'], before],
-    ['an owner of a version before 0.1.0', { '.searchflow/owners/1a2b.json': '{}' }, ['jobs'], before],
-    ['a schedule of a version before 0.1.0', schedule, ['worker'], before],
     ['the format of a newer version', { ...job, '.searchflow/format': '2\n' }, ['usage'], newer],
     ['an empty format', { ...job, '.searchflow/format': '' }, ['jobs'], damaged],
     ['a damaged format', { ...job, '.searchflow/format': 'garbage' }, ['jobs'], damaged],
@@ -59,22 +50,6 @@ describe('a state folder of another format is refused, and nothing in it is chan
     expect(err).toMatch(sentence);
     expect(present()).toEqual(found);
   });
-
-  it('by the plugin', () => {
-    const { dir, present } = folderWith(job);
-    const found = present();
-    const stateDir = join(dir, '.searchflow');
-    expect(() => new SearchflowPlugin({ apiKey: 'k', stateDir })).toThrow(
-      /was written by a version of searchflow before 0\.1\.0/,
-    );
-    expect(present()).toEqual(found);
-  });
-});
-
-it('a state folder that has only locks is not refused, because another command may be writing its first files', async () => {
-  const { dir } = folderWith({ '.searchflow/owners/claims.lock': '', '.searchflow/worker.lock': '' });
-  const env = { XDG_STATE_HOME: join(dir, 'user') };
-  expect(await runCommand(['jobs'], { cwd: dir, env })).toMatchObject({ code: 0 });
 });
 
 it('a state folder gets its format with its first job or purchase, and not from caps or a command that only reads', async () => {
@@ -112,13 +87,13 @@ describe('a schema', () => {
     return { url, present };
   }
 
-  it('of a version before 0.1.0 is refused as a store, and nothing in it is changed', async () => {
+  it('of another program is refused as a store, and nothing in it is changed', async () => {
     const { url, present } = await schemaWith('0001-journal-tables', '0106-search-path');
     const found = await present();
     const refused = await openStore(url, { applicationName: 'test' }).catch((error: unknown) => error);
     expect(refused).toBeInstanceOf(UsageError);
     expect((refused as Error).message).toMatch(
-      /^The store postgres:\/\/127\.0\.0\.1:\d+\/\w+\S* was written by a version of searchflow before 0\.1\.0, .+ \(\?schema=name\), which/,
+      /^The store postgres:\/\/127\.0\.0\.1:\d+\/\w+\S* was not created by this version of searchflow\. Use another schema/,
     );
     expect(await present()).toEqual(found);
   });

@@ -204,17 +204,14 @@ describe('a DuckDB file', () => {
     expect(second.message).toContain('row_store.slice is VARCHAR instead of INTEGER');
   });
 
-  it('of a version before 0.1.0 is refused and left as it was', async () => {
+  it('of another program is refused and left as it was', async () => {
     const file = join(dir, 'former.duckdb');
     await change(file, 'CREATE TABLE searchflow_migrations (name VARCHAR, executed_at TIMESTAMP)');
     await change(file, `INSERT INTO searchflow_migrations VALUES ('0001-row-jobs', now()::TIMESTAMP)`);
     const before = readFileSync(file);
     const error = await problem(createDuckDbRows({ file }));
     expect(error).toBeInstanceOf(WarehouseUnusable);
-    expect(error.message).toBe(
-      `${file} was written by a version of searchflow before 0.1.0, which this version does not read. ` +
-        'Export the rows with that version (searchflow export JOB --parquet DIR), and load into another file',
-    );
+    expect(error.message).toBe(`${file} was not created by this version of searchflow. Load into another file`);
     expect(readFileSync(file).equals(before)).toBe(true);
   });
 

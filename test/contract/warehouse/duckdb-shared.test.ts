@@ -50,7 +50,7 @@ it('all users of a DuckDB file in a process share one warehouse, one instance an
       seen.push(await setting(connection));
     }),
     opened.events.streams('https://api'),
-    opened.monitors.quiet.remembered('https://api', 'night'),
+    opened.monitors.audit.pausesOf('https://api', 'night'),
     opened.rows.holdsRows('job'),
   ]);
   await warehouse.use(async (connection) => seen.push(await setting(connection)));

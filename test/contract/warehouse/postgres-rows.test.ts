@@ -58,14 +58,14 @@ describe('a PostgreSQL warehouse', () => {
     expect(await pgQuery(database, count)).toEqual([[1]]);
   });
 
-  it('of a version before 0.1.0 is refused and left as it was', async () => {
+  it('of another program is refused and left as it was', async () => {
     const url = newSchema();
     const schema = new URL(url).searchParams.get('schema');
     await pgQuery(database, `CREATE SCHEMA ${schema}`);
     await pgQuery(database, `CREATE TABLE ${schema}.searchflow_migrations AS SELECT '0001-row-jobs' AS name`);
     const { record, files } = await stageText(dir, small);
     await expect(open(url).openJob(record, files)).rejects.toThrow(
-      `${warehouseIdentity(url)} was written by a version of searchflow before 0.1.0, which this version does not read`,
+      `${warehouseIdentity(url)} was not created by this version of searchflow`,
     );
     const tables = `SELECT count(*) FROM pg_class WHERE relnamespace = '${schema}'::regnamespace`;
     expect(await pgQuery(database, tables)).toEqual([[1]]);
@@ -78,7 +78,7 @@ describe('a PostgreSQL warehouse', () => {
     const uses = [
       () => rows.holdsRows('brands-1'),
       () => events.streams('https://api'),
-      () => monitors.quiet.remembered('https://api', 'night'),
+      () => monitors.audit.pausesOf('https://api', 'night'),
     ];
     await Promise.all(Array.from({ length: 24 }, (_, index) => uses[index % uses.length]?.()));
     const [[connections] = []] = await pgQuery(

@@ -13,7 +13,6 @@ const sandbox = await startSandbox({ failureRate: 0, textBytes: 100 });
 writeFileSync('rows.csv', 'name,url\nAcme,https://acme.example/\nBeta,https://beta.example/\n');
 writeFileSync('workflows.js', "export * from 'searchflow/workflows';\n");
 
-const hours = { tz: 'UTC', from: '20:00', until: '07:00', days: ['mon'], untilDay: null };
 const monitors = { name: 'daily' };
 const into = 'out/jobs.duckdb';
 const rows = { input: 'rows.csv', into };
@@ -36,7 +35,6 @@ const jobs = {
   batchMonitors: [{ action: 'pause', filter: monitors, into: 'out/monitors.duckdb' }],
   exportMonitorRuns: [{ into: 'out/monitors.duckdb' }],
   syncAgentRuns: [{ into: 'out/agent-runs.duckdb' }],
-  quietMonitors: [{ name: 'nights', hours, filter: monitors, into: 'out/monitors.duckdb' }],
   scheduledJob: [
     {
       schedule: 's',

@@ -54,8 +54,8 @@ describe.each([oldest as string, 'latest'])('Temporal SDK %s', (version) => {
     expect(results, stderr).not.toBeNull();
     const errors = Object.entries(results ?? {}).filter(([, result]) => 'error' in result);
     expect(errors).toEqual([]);
-    // The workflow quietMonitors starts quietTurn, and the worker itself starts workerPresence.
-    const others = Object.keys(workflowInputs).filter((name) => !['quietTurn', 'workerPresence'].includes(name));
+    // The worker itself starts workerPresence.
+    const others = Object.keys(workflowInputs).filter((name) => name !== 'workerPresence');
     expect(Object.keys(results ?? {}).sort()).toEqual(others.sort());
     expect(results).toMatchObject({
       enrichCsv: { result: { phase: 'done', warehouse: { success: 2 } } },

@@ -41,7 +41,6 @@ it.each([
   ['schedule show nope', 'There is no schedule nope'],
   ['schedule trigger nope', 'There is no schedule nope'],
   ['monitors approve nope', 'nope is not running'],
-  ['monitors quiet remove nope', 'There are no quiet hours named nope'],
   ['enrich nope.csv', 'File nope.csv not found'],
   ['agent rows nope.csv --query x', 'File nope.csv not found'],
   ['monitors create nope.json --secret-file s', 'File nope.json not found'],

@@ -33,7 +33,7 @@ it('a database without a login for this worker is left to another worker, report
     refusal: { waitsFor: 'a worker that can log in to the warehouse' },
   });
   const monitors = await one.monitors.warehouse({ into: shown });
-  await expect(monitors.quiet.mark('sandbox', 'nights')).rejects.toBeInstanceOf(WarehouseBusy);
+  await expect(monitors.audit.pausesOf('sandbox', 'nights')).rejects.toBeInstanceOf(WarehouseBusy);
   expect(said).toHaveLength(1);
   await one.close();
 

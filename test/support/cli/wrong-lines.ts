@@ -46,7 +46,6 @@ const wrongByFlag: Readonly<Record<string, readonly string[]>> = {
   '--sql': [''],
   '--job': [''],
   '--url-column': [''],
-  '--weekdays': ['', 'xyz', 'mon-', '1-5'],
   '--secret-file': [''],
   '--publish-key': [''],
   '--key': [''],

@@ -22,7 +22,7 @@ describe('candidates', () => {
   it.each([
     ['searchflow mon', ['monitors']],
     ['searchflow schedule ', ['list', 'show', 'pause', 'resume', 'trigger', 'delete', 'backfill']],
-    ['searchflow monitors quiet r', ['remove']],
+    ['searchflow monitors unpause --of-', ['--of-schedule']],
     ['searchflow --quiet jobs --state can', ['cancelled']],
     ['searchflow jobs --state=can', ['--state=cancelled']],
     ['searchflow usage --by ', ['job', 'operation', 'day']],

@@ -5,7 +5,6 @@ import { afterAll, describe, expect, it, onTestFinished } from 'vitest';
 import { type AgentRunFlags, toAgentRequest } from '../../../src/cli/agents/agent-request.js';
 import { toSandboxOptions } from '../../../src/cli/local/sandbox.js';
 import { type FilterFlags, toCount, toFilter } from '../../../src/cli/monitors/monitor-flags.js';
-import { type QuietFlags, toQuietHours } from '../../../src/cli/monitors/quiet-flags.js';
 import { parseDuration } from '../../../src/cli/options/duration-option.js';
 import { freshnessOf } from '../../../src/core/purchase/freshness.js';
 import { parseFault, startSandbox } from '../../../src/sandbox/index.js';
@@ -89,42 +88,6 @@ describe('flags of monitors', () => {
     const mistakes: string[] = [];
     const found = toCount(text, '--limit', 500, mistakes);
     expect(mistakes.length === 0 ? found : null).toBe(count);
-  });
-
-  const quiet = (flags: QuietFlags) => {
-    const mistakes: string[] = [];
-    return [toQuietHours(flags, mistakes), mistakes];
-  };
-  const nights = { from: '20:00', until: '07:00', tz: 'Europe/Berlin' };
-
-  it.each([
-    [undefined, ['mon', 'tue', 'wed', 'thu', 'fri', 'sat', 'sun']],
-    ['mon-fri', ['mon', 'tue', 'wed', 'thu', 'fri']],
-    ['sat,sun', ['sat', 'sun']],
-    ['fri-mon', ['mon', 'fri', 'sat', 'sun']],
-    ['Sunday', ['sun']],
-  ])('make quiet hours on %s', (weekdays, days) => {
-    const hours = { tz: 'Europe/Berlin', from: '20:00', until: '07:00', days, untilDay: null };
-    expect(quiet({ ...nights, ...(weekdays === undefined ? {} : { weekdays }) })).toEqual([hours, []]);
-  });
-
-  it('make quiet hours over days, and refuse invalid ones', () => {
-    const weekend = { tz: 'UTC', from: '20:00', until: '07:00', days: ['fri'], untilDay: 'mon' };
-    expect(quiet({ from: 'fri 20:00', until: 'mon 07:00', tz: 'UTC' })).toEqual([weekend, []]);
-    expect(quiet({})[1]).toEqual(['from', 'until', 'tz'].map((name) => `--${name} is required.`));
-    expect(quiet({ ...nights, until: 'mon 07:00' })[1]).toEqual([
-      expect.stringContaining('must both name a day of the week'),
-    ]);
-    expect(quiet({ from: 'fri 20:00', until: 'mon 07:00', tz: 'UTC', weekdays: 'mon' })[1]).toEqual([
-      expect.stringContaining('--from and --until name the days'),
-    ]);
-    expect(quiet({ ...nights, weekdays: 'xyz' })[1]).toEqual([
-      expect.stringContaining("'xyz' must be days such as mon-fri"),
-    ]);
-    expect(quiet({ ...nights, from: 'a b 20:00' })[1]).toEqual([
-      expect.stringContaining('must be a time such as 20:00'),
-    ]);
-    expect(quiet({ ...nights, tz: 'Nowhere/City' })[1]).toHaveLength(1);
   });
 });
 

@@ -31,7 +31,7 @@ it('an unknown field, a wrong type and a missing field do not fit', () => {
   for (const wrong of [{ more: 1 }, { by: 'week' }, { total: { ...total, units: '1' } }, { lines: undefined }])
     expect(check(wrong)).toThrow('does not fit its schema');
   expect(() => checkOutput(['worker', '--json'], '{}')).toThrow('has no schema');
-  expect(commandOf(['--quiet', 'monitors', 'quiet', 'list', '--json'])).toBe('monitors quiet list');
+  expect(commandOf(['--quiet', 'schedule', 'list', '--json'])).toBe('schedule list');
 });
 
 it('the JSON Schema of the package compiles, allows the fields of later versions, and is listed in docs/tasks/scripts.md', () => {

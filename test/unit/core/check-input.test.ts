@@ -1,7 +1,6 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
-import { History } from '../../../scripts/history-proto.mjs';
 import { schemasDoc, schemasModule } from '../../../scripts/input-schemas.mjs';
 import { workflowInputs } from '../../../src/api/workflow-inputs.js';
 import { inputProblems } from '../../../src/core/inputs/check-input.js';
@@ -25,24 +24,6 @@ describe('the schemas of inputs', () => {
 });
 
 describe('inputProblems', () => {
-  const folder = 'test/fixtures/histories/';
-  it.each(readdirSync(at(folder)).filter((name) => name.endsWith('.bin')))(
-    'accepts the recorded input of the history %s',
-    (file) => {
-      const { events } = History.decode(readFileSync(at(folder + file))) as unknown as {
-        events: {
-          workflowExecutionStartedEventAttributes: {
-            workflowType: { name: string };
-            input: { payloads: { data: Uint8Array }[] };
-          };
-        }[];
-      };
-      const { workflowType, input } = events[0]?.workflowExecutionStartedEventAttributes ?? {};
-      const [first] = input?.payloads.map(({ data }) => JSON.parse(Buffer.from(data).toString())) ?? [];
-      expect(inputProblems(workflowType?.name ?? '', [first], true)).toEqual([]);
-    },
-  );
-
   it.each([
     ['effrot', 'effort'],
     ['systemPromt', 'systemPrompt'],
@@ -98,11 +79,6 @@ describe('inputProblems', () => {
     expect(inputProblems('runAgent', [{ query: 'q', novelty: { a: 1 } }], true)).toEqual([]);
     expect(inputProblems('enrichCsv', [{ input: 'rows.csv', options: { novelty: [1] } }], true)).toEqual([]);
     expect(inputProblems('monitorCall', [{ operation: 'getMonitor', input: { novelty: 1 } }], true)).toEqual([]);
-  });
-
-  it('accepts the removal of quiet hours with any definition', () => {
-    const input = { name: 'nights', into: 'out.duckdb', restore: true, hours: 'gone', filter: { old: 1 } };
-    expect(inputProblems('quietTurn', [input], true)).toEqual([]);
   });
 
   it('ignores unknown fields if it is not strict, and still refuses wrong types', () => {

@@ -1,14 +1,13 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { describe, expect, it } from 'vitest';
-import { History } from '../../../scripts/history-proto.mjs';
+import { expect, it } from 'vitest';
 import { workflowsDoc } from '../../../scripts/workflows-doc.mjs';
 import { failureTexts } from '../../../scripts/workflows-texts.mjs';
 import { localFailures } from '../../../src/activities/call/failure.js';
 import { callOptions } from '../../../src/activities/operations/whole-request.js';
 import { operations } from '../../../src/api/operations.js';
 import { workflowInputs } from '../../../src/api/workflow-inputs.js';
-import { type WorkflowInterface, workflowInterface } from '../../../src/api/workflow-interface.js';
+import { workflowInterface } from '../../../src/api/workflow-interface.js';
 import { operationResult } from '../../../src/api/workflow-results.js';
 import { failureTypes } from '../../../src/core/purchase/failure.js';
 import { ALL_REFUSED, BUDGET_EXCEEDED, SERVICE_UNRECOGNIZED } from '../../../src/core/rows/pause.js';
@@ -36,35 +35,4 @@ it('docs/reference/workflows.md explains each type of failure in the code, and n
     ...['WalkError', ...thrown.map(([, type]) => type)],
   ];
   expect(Object.keys(failureTexts).sort()).toEqual([...new Set(types)].sort());
-});
-
-describe('the result in the recorded history', () => {
-  interface Recorded {
-    readonly events: readonly {
-      readonly workflowExecutionStartedEventAttributes?: { readonly workflowType: { readonly name: string } } | null;
-      readonly workflowExecutionCompletedEventAttributes?: {
-        readonly result?: { readonly payloads?: readonly { readonly data: Uint8Array }[] } | null;
-      } | null;
-    }[];
-  }
-  const folder = 'test/fixtures/histories/';
-  const results = readdirSync(at(folder))
-    .filter((file) => file.endsWith('.bin'))
-    .flatMap((file) => {
-      const { events } = History.decode(readFileSync(at(folder + file))) as Recorded;
-      const { name = '' } = events[0]?.workflowExecutionStartedEventAttributes?.workflowType ?? {};
-      const payload = events.at(-1)?.workflowExecutionCompletedEventAttributes?.result?.payloads?.[0];
-      return payload ? [[file, name, JSON.parse(Buffer.from(payload.data).toString())] as const] : [];
-    });
-
-  it.each(results)('%s has the schema of %s, without further fields', (_file, name, result) => {
-    const { result: schema } = (workflowInterface as Record<string, WorkflowInterface>)[name] as WorkflowInterface;
-    // Zod removes fields that a schema does not have.
-    expect(schema?.parse(result)).toEqual(result);
-  });
-
-  it('exists for every workflow that ends by itself', () => {
-    const ended = Object.entries(workflowInterface).filter(([, { result }]) => result !== null);
-    expect([...new Set(results.map(([, name]) => name))].sort()).toEqual(ended.map(([name]) => name).sort());
-  });
 });

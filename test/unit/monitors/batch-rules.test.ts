@@ -11,7 +11,7 @@ import {
   type MonitorState,
   sortMonitors,
 } from '../../../src/core/monitors/monitor-batch.js';
-import { type QuietInput, quietProblem } from '../../../src/core/monitors/quiet-input.js';
+import { isPausedBy, type ScheduledPause } from '../../../src/core/monitors/scheduled-pauses.js';
 
 const monitor = (id: string, status: string) => ({ id, status }) as MonitorState;
 const [active, paused, disabled] = ['active', 'paused', 'disabled'].map((status) => monitor(status, status)) as [
@@ -94,20 +94,40 @@ describe('a batch', () => {
   });
 });
 
-it.each([
-  [{}, null],
-  [{ filter: {}, restore: true }, null],
-  [{ filter: {} }, 'quiet hours never cover all monitors'],
-  [{ filter: { name: 'x', status: 'paused' } }, 'quiet hours only pause active monitors'],
-  [{ hours: { tz: 'Nowhere/City', from: '20:00', until: '07:00', days: ['mon'], untilDay: null } }, 'hours.'],
-])('quiet hours of %j: %s', (changes, problem) => {
-  const hours = { tz: 'UTC', from: '20:00', until: '07:00', days: ['mon'], untilDay: null };
-  const said = quietProblem({
-    name: 'quiet',
-    into: 'x',
-    filter: { name: 'x' },
-    hours,
+describe('an unpause of what the schedule nights paused', () => {
+  const now = (changes: object = {}) => ({
+    ...{ id: 'm1', name: 'daily', status: 'paused', updatedAt: 't2', definition: null },
     ...changes,
-  } as unknown as QuietInput);
-  expect(said).toEqual(problem === null ? null : expect.stringContaining(problem));
+  });
+  const pause = (changes: Partial<ScheduledPause> = {}): ScheduledPause => ({
+    ...{ id: 'm1', schedule: 'nights', at: 1, already: false, before: 't1', after: 't2' },
+    ...changes,
+  });
+  const found = (at: number, schedule: string | null) =>
+    pause({ at, schedule, already: true, before: 't2', after: null });
+  it.each<[string, boolean, readonly ScheduledPause[], object?, (readonly [string, number][])?]>([
+    ['it paused the monitor', true, [pause()]],
+    ['the monitor is active', false, [pause()], { status: 'active' }],
+    ['the monitor was changed', false, [pause()], { updatedAt: 't3' }],
+    ['the batch has no end, and the monitor changed since its plan', true, [pause({ after: null })]],
+    ['the batch has no end, and its call did nothing', false, [pause({ after: null, before: 't2' })]],
+    ['another monitor was paused', false, [pause({ id: 'm2' })]],
+    ['a person paused the monitor', false, [pause({ schedule: null })]],
+    ['a person paused the monitor before', false, [pause({ schedule: null, at: 0 }), found(1, 'nights')]],
+    ['a person wants it paused, too', false, [pause(), found(2, null)]],
+    ['a person wanted an earlier pause', true, [pause(), { ...found(0, null), before: 't0' }]],
+    ['another schedule wants it paused, too', false, [pause(), found(2, 'holidays')]],
+    ['the other schedule has ended', true, [pause(), found(2, 'holidays')], {}, [['holidays', 3]]],
+    ['the other schedule paused it first', false, [pause({ schedule: 'holidays' }), found(2, 'nights')]],
+    [
+      'that other schedule has ended',
+      true,
+      [pause({ schedule: 'holidays' }), found(2, 'nights')],
+      {},
+      [['holidays', 3]],
+    ],
+    ['the other schedule ended before its pause', false, [pause(), found(2, 'holidays')], {}, [['holidays', 1]]],
+  ])('%s: %s', (_what, expected, pauses, changes = {}, ends = []) => {
+    expect(isPausedBy('nights', { pauses, ends: new Map(ends) }, now(changes))).toBe(expected);
+  });
 });

@@ -247,7 +247,7 @@ describe('staging a job again', () => {
     expect(other.request).toMatchObject({ options: { text: true }, defaultScheme: 'none' });
   });
 
-  it('keeps generation and slices of an earlier stage, also of version 0.1.0, until its rows or request differ', async () => {
+  it('keeps generation and slices of an earlier stage until its rows or request differ', async () => {
     const rows = (count: number) =>
       `site\n${Array.from({ length: count }, (_, index) => `https://a.example/${index}\n`).join('')}`;
     const restage = (text: string, entry?: JobEntry, request: Partial<StageRequest> = {}) => {
@@ -257,9 +257,8 @@ describe('staging a job again', () => {
     };
     const { staged } = await restage(rows(5), undefined, { batch: 1 });
     expect(staged).toMatchObject({ slices: 1, rowsPerSlice: 100 });
-    // The hash of version 0.1.0 has no size of slices.
     const { manifest } = await restage(rows(5));
-    const facts = ['contents', manifest.contentHash, { text: true }, 'site', null, 1, {}];
+    const facts = ['contents', manifest.contentHash, { text: true }, 'site', null, 1, {}, 2];
     const first = { ...staged, generation: sha256(canonicalJson(facts)).slice(0, 12), rowsPerSlice: 2, slices: 3 };
     const kept = await restage(rows(5), entryOf(first), { batch: 1 });
     expect(kept.staged).toMatchObject({ generation: first.generation, rowsPerSlice: 2, slices: 3 });

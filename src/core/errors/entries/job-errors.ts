@@ -23,7 +23,7 @@ export const jobErrors = {
   },
   'name-taken': {
     title: 'The name is used for something else',
-    happened: 'A job, a schedule or quiet hours of this name exist with another input, operation or job.',
+    happened: 'A job or a schedule of this name exists with another input, operation or job.',
     why: 'A name stands for one input and one operation, so that nothing is bought twice.',
     fix: 'Use another name: `--job`, `--schedule-name` or `--as`.',
     exits: ['usage'],

@@ -50,16 +50,6 @@ export const walkErrors = {
     cost: 'nothing',
     retry: 'never',
   },
-  'quiet-hours-unknown': {
-    title: 'There are no such quiet hours',
-    happened: 'No quiet hours have this name.',
-    why: 'The name is misspelt, or they were removed.',
-    fix: 'Look at the list.',
-    command: 'searchflow monitors quiet list',
-    exits: ['usage'],
-    cost: 'nothing',
-    retry: 'never',
-  },
   'alert-receiver-missing': {
     title: 'There is no receiver of alerts',
     happened: 'The command needs a receiver, and none is set.',

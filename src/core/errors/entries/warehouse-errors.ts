@@ -85,7 +85,7 @@ export const warehouseErrors = {
   },
   'schema-of-another-version': {
     title: 'Another version of searchflow wrote the data',
-    happened: 'The tables, the store or the state folder were written by a newer version, or by one before 0.1.0.',
+    happened: 'The tables, the store or the state folder were written by a newer version, or by another program.',
     why: 'It was updated on another machine, or the address is of another part of searchflow.',
     fix: 'Update searchflow, or use another file or schema. See `docs/tasks/upgrade.md` for the steps.',
     exits: ['failed', 'usage'],

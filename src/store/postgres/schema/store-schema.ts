@@ -10,7 +10,7 @@ import { purchases } from './purchases.js';
 import { sharedWork } from './shared-work.js';
 import { slots } from './slots.js';
 import { spend } from './spend.js';
-import { forgotten, units } from './units.js';
+import { units } from './units.js';
 
 const parts = [
   processes,
@@ -37,8 +37,5 @@ const parts = [
 export const storeSchema: Schema = {
   kind: 'store',
   create: (schema) => parts.map((part) => part(schema)).join(''),
-  migrations: [
-    { name: '0002-alerts', sql: alerts },
-    { name: '0003-forgotten', sql: forgotten },
-  ],
+  migrations: [],
 };

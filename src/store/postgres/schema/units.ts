@@ -32,7 +32,7 @@ $body$;
 `;
 
 /** Forgotten units, and the functions that respect them: see `core/purchase/forgotten`. */
-export const forgotten = (schema: string): string => `
+const forgotten = (schema: string): string => `
 CREATE INDEX IF NOT EXISTS units_forgotten ON ${schema}.units (key) WHERE error_tag = 'FORGOTTEN';
 
 -- Whether a landed answer satisfies the freshness rules. A forgotten unit satisfies all.

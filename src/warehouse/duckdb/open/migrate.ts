@@ -1,6 +1,5 @@
 import type { DuckDBConnection } from '@duckdb/node-api';
 import { WarehouseUnusable } from '../../../core/rows/row-warehouse.js';
-import { beforeFirstRelease } from '../../../core/text/before-release.js';
 import { baselineOf, MIGRATIONS_TABLE, migrationsComments } from '../../../postgres/migrations-table.js';
 import { inTransaction } from '../../shared/in-transaction.js';
 import { createSchema, type Migration, migrations } from './schema.js';
@@ -24,8 +23,8 @@ export async function migrate(connection: DuckDBConnection, file: string): Promi
 }
 
 /**
- * The steps that a file lacks; null if the file has no warehouse yet. Throws `WarehouseUnusable` for a file of a newer version, or of a
- * version before the first release.
+ * The steps that a file lacks; null if the file has no warehouse yet. Throws `WarehouseUnusable` for a file of a newer version or of another
+ * program.
  */
 export async function missingSteps(connection: DuckDBConnection, file: string): Promise<readonly Migration[] | null> {
   const done = await applied(connection);
@@ -33,7 +32,7 @@ export async function missingSteps(connection: DuckDBConnection, file: string): 
   if (!done.includes(BASELINE)) {
     throw new WarehouseUnusable(
       'schema-of-another-version',
-      beforeFirstRelease(file, 'the rows', 'load into another file'),
+      `${file} was not created by this version of searchflow. Load into another file`,
     );
   }
   const strange = done.filter((name) => name !== BASELINE && !migrations.some((step) => step.name === name));

@@ -5,7 +5,6 @@ import { createExports } from '../../export/create-exports.js';
 import { type JobRows, portionsOf } from '../../export/job-rows.js';
 import { createFigures } from '../../report/row-figures.js';
 import { unpurged } from '../../rows/marks/forget.js';
-import { hasTable } from '../../rows/misfits.js';
 import type { RowDatabase, RowTransaction } from '../../rows/row-sql.js';
 import { createRowStore, readJob, unknownJob } from '../../rows/row-store.js';
 import { inTransaction } from '../../shared/in-transaction.js';
@@ -54,8 +53,8 @@ export function createDuckDbRows(options: {
     async purgeForgotten() {
       if (!warehouse.exists()) return null;
       const finish = `UPDATE row_marks SET before = ${duckDbRowDialect.now()} WHERE ${unpurged}`;
-      const found = await database.transaction('read', async (tx) =>
-        (await hasTable(tx, 'row_marks')) ? tx.rows(`SELECT 1 AS found FROM row_marks WHERE ${unpurged} LIMIT 1`) : [],
+      const found = await database.transaction('read', (tx) =>
+        tx.rows(`SELECT 1 AS found FROM row_marks WHERE ${unpurged} LIMIT 1`),
       );
       if (found.length > 0) await warehouse.rewrite(finish);
       return null;

@@ -1,6 +1,5 @@
 import type { ErrorCode } from '../../../core/errors/registry.js';
 import { WarehouseBusy, WarehouseUnusable } from '../../../core/rows/row-warehouse.js';
-import { beforeFirstRelease } from '../../../core/text/before-release.js';
 import { OtherSchema, PostgresAway, PostgresRefused } from '../../../postgres/index.js';
 
 const changed = (where: string) => `The tables in ${where} differ from those that searchflow created`;
@@ -51,7 +50,7 @@ export function warehouseError(error: unknown, where: string): unknown {
     const schema = 'into another schema (?schema=name)';
     const why =
       error.is === null
-        ? beforeFirstRelease(where, 'the rows', `load ${schema}`)
+        ? `${where} was not created by this version of searchflow. Load ${schema}`
         : `${where} is a ${error.is} of searchflow, not a warehouse. Load ${schema}`;
     return new WarehouseUnusable('schema-of-another-version', why, { cause: error });
   }

@@ -1,7 +1,6 @@
 import { FORGOTTEN, keptReasons, REMOVED_REASON } from '../../../core/purchase/forgotten.js';
 import { reasonOf } from '../../../core/rows/row-operation.js';
 import type { ForgetPick, ForgetSubjects, ForgettableRow } from '../../../core/rows/row-warehouse.js';
-import { hasTable } from '../misfits.js';
 import type { RowTransaction } from '../row-sql.js';
 
 /** See `RowWarehouse.forgettable`. */
@@ -51,11 +50,10 @@ export async function forgetRows(
   if (rows > 0) {
     const jobs = await tx.rows<{ job: string }>(`SELECT DISTINCT e.job ${wanted} ORDER BY 1`);
     for (const { job } of jobs) await tx.lock({ job });
-    if (await hasTable(tx, 'misfits'))
-      await tx.run(
-        `DELETE FROM misfits WHERE EXISTS (SELECT 1 FROM row_store e
+    await tx.run(
+      `DELETE FROM misfits WHERE EXISTS (SELECT 1 FROM row_store e
            WHERE e.job = misfits.job AND e.row_number = misfits.row_number AND ${named})`,
-      );
+    );
     await tx.run(
       `INSERT INTO row_marks (job, subject, mark, before, marked_at)
        SELECT e.job, coalesce(e.unit_key, e.row_hash), 'forgotten', NULL, ${dialect.now()} ${wanted} GROUP BY 1, 2

@@ -1,6 +1,5 @@
 import { FORGOTTEN } from '../../../core/purchase/forgotten.js';
 import type { FailedPick, FailedUnit, RowState } from '../../../core/rows/row-warehouse.js';
-import { hasTable } from '../misfits.js';
 import { markOf, type RowTransaction } from '../row-sql.js';
 
 /** Condition: the row (alias `e`) of the job `$1` is in the current input, has failed and is not forgotten. */
@@ -11,15 +10,10 @@ const failed = `e.job = $1 AND e.status IN ('error', 'invalid') AND e.row_number
 const subjectOf = (alias: string): string => `coalesce(${alias}.unit_key, ${alias}.row_hash)`;
 
 /**
- * Condition: the row (alias `e`) of the job `$1` does not count as failed, because a person discarded or forgot it. A warehouse that an earlier
- * version made may lack the table of marks until it is written to.
+ * Condition: the row (alias `e`) of the job `$1` does not count as failed, because a person discarded or forgot it.
  */
-export async function discardedRow(tx: RowTransaction): Promise<string> {
-  const forgotten = `e.error_tag IS NOT DISTINCT FROM '${FORGOTTEN}'`;
-  if (!(await hasTable(tx, 'row_marks'))) return `(${forgotten})`;
-  const marked = "SELECT m.subject FROM row_marks m WHERE m.job = $1 AND m.mark = 'discarded'";
-  return `(${forgotten} OR ${subjectOf('e')} IN (${marked}))`;
-}
+export const discardedRow = `(e.error_tag IS NOT DISTINCT FROM '${FORGOTTEN}'
+  OR ${subjectOf('e')} IN (SELECT m.subject FROM row_marks m WHERE m.job = $1 AND m.mark = 'discarded'))`;
 
 /** Condition and value of the rows that a person picks; the value is the parameter `$2`. */
 function picked({ tags, rows, marked }: FailedPick): readonly [condition: string, value: readonly string[]] {

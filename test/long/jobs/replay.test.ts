@@ -1,9 +1,13 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Worker } from '@temporalio/worker';
 import { DeterminismViolationError } from '@temporalio/workflow';
-import { beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, it } from 'vitest';
 import { History } from '../../../scripts/history-proto.mjs';
+import { type WorkflowInterface, workflowInterface } from '../../../src/api/workflow-interface.js';
 import * as workflows from '../../../src/workflows/index.js';
 import { codePath } from '../../support/jobs/host.js';
 import { silence } from '../../support/temporal.js';
@@ -17,15 +21,28 @@ interface RecordedHistory {
       readonly workflowType: { readonly name: string };
       readonly input: { readonly payloads: { data: Uint8Array }[] };
     } | null;
+    readonly workflowExecutionCompletedEventAttributes?: {
+      readonly result?: { readonly payloads?: readonly { readonly data: Uint8Array }[] } | null;
+    } | null;
   }[];
 }
 
-const folder = fileURLToPath(new URL('../../fixtures/histories/', import.meta.url));
-const files = readdirSync(folder)
-  .filter((file) => file.endsWith('.bin'))
-  .sort();
+/** Histories of released versions, and those that the current code records here. */
+const released = fileURLToPath(new URL('../../fixtures/histories/', import.meta.url));
+const recorded = mkdtempSync(join(tmpdir(), 'searchflow-histories-'));
+afterAll(() => rmSync(recorded, { recursive: true, force: true }));
 
-const decode = (file: string) => History.decode(readFileSync(folder + file)) as RecordedHistory;
+const recorder = fileURLToPath(new URL('../../../scripts/record-histories.mjs', import.meta.url));
+const run = spawnSync(process.execPath, [recorder, '--to', recorded], { encoding: 'utf8', timeout: 600_000 });
+if (run.status !== 0) throw new Error(`The histories were not recorded: ${run.stderr}`);
+const folders = [recorded, ...(existsSync(released) ? [released] : [])];
+const paths = new Map(
+  folders.flatMap((folder) => readdirSync(folder).map((file) => [file, join(folder, file)] as const)),
+);
+const files = [...paths.keys()].filter((file) => file.endsWith('.bin')).sort();
+
+const read = (file: string) => readFileSync(paths.get(file) as string);
+const decode = (file: string) => History.decode(read(file)) as RecordedHistory;
 
 /** Replays histories in one worker. Returns the error of each history, or null. */
 async function replay(histories: readonly (readonly [string, RecordedHistory])[]) {
@@ -57,18 +74,26 @@ it.each(files)('fault 35: the recorded history %s replays', (file) => {
 });
 
 it.each(files)('the recorded history %s names no folder of the code that recorded it', (file) => {
-  expect(readFileSync(folder + file, 'latin1')).not.toMatch(/node_modules|\/dist\//);
+  expect(read(file).toString('latin1')).not.toMatch(/node_modules|\/dist\//);
 });
 
 it.each(files)('the history %s continues with a wrong input that was accepted at its start', (file) => {
   expect(errors.get(wrong(file))).toBeNull();
 });
 
+it.each(files)('the result in the history %s has the schema of its workflow, without further fields', (file) => {
+  const { events } = decode(file);
+  const { name = '' } = events[0]?.workflowExecutionStartedEventAttributes?.workflowType ?? {};
+  const payload = events.at(-1)?.workflowExecutionCompletedEventAttributes?.result?.payloads?.[0];
+  const { result: schema } = (workflowInterface as Record<string, WorkflowInterface>)[name] as WorkflowInterface;
+  const result = payload ? JSON.parse(Buffer.from(payload.data).toString()) : null;
+  // Zod removes fields that a schema does not have.
+  if (result !== null) expect(schema?.parse(result)).toEqual(result);
+});
+
 it('every workflow has a recorded history', () => {
-  const recorded = files.map(
-    (file) => decode(file).events[0]?.workflowExecutionStartedEventAttributes?.workflowType.name,
-  );
-  expect([...new Set(recorded)].sort()).toEqual(Object.keys(workflows).sort());
+  const types = files.map((file) => decode(file).events[0]?.workflowExecutionStartedEventAttributes?.workflowType.name);
+  expect([...new Set(types)].sort()).toEqual(Object.keys(workflows).sort());
 });
 
 it('fault 35: a history that the workflow would not have made is detected', async () => {
