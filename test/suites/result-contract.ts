@@ -51,6 +51,7 @@ export function resultContract(make: MakeWarehouse): void {
       author: n === 1 ? null : 'Ann',
       score: n / 4,
       highlights: ['h'],
+      summary: `about ${name}`,
       extras: { links: [1] },
       more: true,
     });
@@ -100,6 +101,20 @@ export function resultContract(make: MakeWarehouse): void {
         ...{ url: 'https://=Acme.com/1', result_title: "'==Acme 1", published_date: '2026-01-02' },
         ...{ request_id: 'request-1', cost_dollars: '0.001', fetched_at: '2026-11-20T10:00:00.000Z' },
       });
+    });
+
+    it('have highlights and summary of the first result in the row and the CSV, if requested', async () => {
+      const contents = { highlights: true, summary: { query: 'q' } };
+      await run('search', found, { contents });
+      const rows = plain(await test.values('SELECT name, highlights, summary FROM brands ORDER BY row_number'));
+      expect(rows).toEqual([
+        ['Acme', ['h'], 'about Acme'],
+        ['Bolt', null, null],
+        ['Cog', ['h'], 'about Cog'],
+      ]);
+      const [first, second] = await exported(dir, test.rows);
+      expect(first).toMatchObject({ highlights: '["h"]', summary: 'about Acme' });
+      expect(second).toMatchObject({ highlights: '', summary: '' });
     });
 
     it('disappear or move with their row', async () => {

@@ -53,7 +53,11 @@ const last = [
 
 /** Columns of a job's view after the user's own, by its operation. */
 export function jobColumns({ operation, options, request }: JobShape): readonly ResultColumn[] {
-  const fields = isFields(options) ? options : {};
+  const { template } = request ?? {};
+  // A field is in the template if it uses a column, such as the question of a summary.
+  const templated: Fields =
+    isFields(template) && template.contents !== undefined ? { contents: template.contents } : {};
+  const fields = isFields(options) ? { ...templated, ...options } : templated;
   return [...first, ...own(operation, fields, (request?.rowsPerRun ?? 1) > 1), ...last];
 }
 
@@ -61,9 +65,9 @@ function own(operation: string, options: Fields, sharesRun: boolean): readonly R
   const { outputSchema } = options;
   switch (operation) {
     case 'search':
-      return [...firstResult, ...schemaColumns(outputSchema, ['output', 'content'], 'output')];
+      return [...firstResult(options), ...schemaColumns(outputSchema, ['output', 'content'], 'output')];
     case 'findSimilar':
-      return firstResult;
+      return firstResult(options);
     case 'answer':
       return [
         ...(isFields(outputSchema) ? flattenSchema(outputSchema, ['answer']) : []),
@@ -117,24 +121,31 @@ export function schemaOf(job: JobShape & InputColumns): readonly SchemaColumn[] 
 const typeName = (type: ValueType): string => (type === 'string' ? 'text' : type);
 
 /** Columns of a search: the number of results, and fields of the first result. The view `search_results` has all results. */
-const firstResult: readonly ResultColumn[] = [
-  { name: 'results', csv: true, from: { count: ['results'] } },
-  read('url', ['results', '0', 'url']),
-  read('title', ['results', '0', 'title']),
-  read('published_date', ['results', '0', 'publishedDate']),
-];
+function firstResult({ contents: asked }: Fields): readonly ResultColumn[] {
+  const field = (name: string, path: string, type?: ValueType) => read(name, ['results', '0', path], type);
+  return [
+    { name: 'results', csv: true, from: { count: ['results'] } },
+    field('url', 'url'),
+    field('title', 'title'),
+    field('published_date', 'publishedDate'),
+    ...(isAsked(asked, 'highlights') ? [field('highlights', 'highlights', 'json')] : []),
+    ...(isAsked(asked, 'summary') ? [field('summary', 'summary')] : []),
+  ];
+}
+
+const isAsked = (options: Json | undefined, name: string): boolean =>
+  isFields(options) && (options[name] ?? false) !== false;
 
 /** Highlights and summary are exported if they were requested. */
 function contents(options: Fields): readonly ResultColumn[] {
-  const asked = (name: string) => (options[name] ?? false) !== false;
   return [
     stored('http_status'),
     stored('title'),
     stored('author'),
     stored('published_date'),
     read('text', ['text']),
-    read('highlights', ['highlights'], 'json', asked('highlights')),
-    read('summary', ['summary'], 'string', asked('summary')),
+    read('highlights', ['highlights'], 'json', isAsked(options, 'highlights')),
+    read('summary', ['summary'], 'string', isAsked(options, 'summary')),
   ];
 }
 
