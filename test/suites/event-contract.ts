@@ -455,13 +455,19 @@ export function eventContract(make: MakeWarehouse, size: 'small' | 'full' = 'sma
     };
     const text = JSON.stringify([event('webset.idle', 1, strange)], null, 2).replace(
       '"deep"',
-      '"huge": 1e200000, "deep"',
+      `"huge": 1e200000, "digits": ${'9'.repeat(140_000)}, "twice": 1, "twice": 2, "k\\ud800\\u0000": 1, "deep"`,
     );
     await load([], { pages: [{ page: 1, events: Buffer.from(text) }] });
     const [row] = await query(`SELECT data FROM events`);
     const data = row?.data as typeof strange;
     expect(data).toMatchObject({ ...strange, nul: `a${here.nul}b`, half: '\\ud800' });
     expect(await query('SELECT title FROM websets')).toEqual([{ title: strange.title }]);
+    // A walk does not stop at an odd id or type, either when it reads the page again.
+    const odd = { ...event('webset.idle', 2, { id: 'w\ud800\0' }), id: 'e\ud800\0', 'x\udc00\0': '\udc00' };
+    const pages = [{ page: 2, events: Buffer.from(JSON.stringify([odd, { ...odd, id: 'other', type: 't\ud800\0' }])) }];
+    for (const attempt of ['one', 'two']) await load([], { pages, attempt });
+    const stored = `e\\ud800${here.nul}`;
+    expect(await query(`SELECT id FROM events WHERE page = 2 ORDER BY id`)).toEqual([{ id: stored }, { id: 'other' }]);
   });
 
   it('loads a whole batch or nothing: a page without events fails all of it', async () => {

@@ -187,6 +187,20 @@ export function monitorContract(make: MakeWarehouse): void {
     ...changes,
   });
 
+  it('[71] records with odd ids and figures are loaded, and replaced when loaded again', async () => {
+    const { warehouse, query } = await opened();
+    const { runs } = warehouse;
+    const odd = runRecord('run\ud800\0', { durationMs: 1e300, createdAt: '2026-01-01T10:00', completedAt: 'May 1' });
+    for (let times = 0; times < 2; times++) {
+      await runs.loadMonitors(origin, `export-${times}`, [{ id: 'm\ud800\0', name: 'n\ud800', createdAt: 'now' }]);
+      await runs.loadRuns(origin, `export-${times}`, 'm1', [odd]);
+    }
+    const found = await query('SELECT duration_ms, created_at, completed_at FROM monitor_runs');
+    expect(found).toEqual([{ duration_ms: null, created_at: new Date('2026-01-01T10:00:00Z'), completed_at: null }]);
+    expect(await query('SELECT name FROM monitors')).toEqual([{ name: 'n\\ud800' }]);
+    expect(await runs.counts(origin, 'export-1')).toMatchObject({ again: 1, results: 2 });
+  });
+
   it('runs are rows with their results; they are replaced when loaded again, and unfinished ones stay open', async () => {
     const { warehouse, query } = await opened();
     const { runs } = warehouse;

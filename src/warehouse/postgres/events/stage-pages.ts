@@ -38,7 +38,7 @@ export async function stagePages(tx: PgTransaction, batch: readonly WindowPages[
     events: () => `SELECT p.part, p.page, l.n, l.value ->> 'id' AS id, l.value ->> 'type' AS type,
         searchflow_time(l.value ->> 'createdAt') AS created_at, l.value -> 'data' AS data,
         nullif(l.value - '{id,object,type,data,createdAt}'::text[], '{}') AS extra,
-        CASE WHEN l.exact::text ~ '\\\\u0000|\\\\u[dD][89a-fA-F]|[eE][+-]?[0-9]{4}' THEN l.exact END AS event_exact
+        CASE WHEN l.exact::text ~ '\\\\u0000|\\\\u[dD][89a-fA-F]|[eE][+-]?[0-9]{4}|[0-9.]{255}' THEN l.exact END AS event_exact
       FROM event_pages p CROSS JOIN LATERAL
         ROWS FROM (jsonb_array_elements(p.events), json_array_elements(p.exact)) WITH ORDINALITY l(value, exact, n)
       OFFSET 0`,
@@ -64,9 +64,9 @@ function* lines(batch: readonly WindowPages[], { mend, isOdd }: Mending): Genera
   }
 }
 
-/** Numbers with an exponent of four digits or more become texts. Texts that look like such numbers do not change. */
+/** Numbers with an exponent of four digits or more, or with a thousand digits, become texts. Texts that look like such numbers do not change. */
 function quoteHuge(json: string): string {
-  return json.replace(/"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+)?[eE][+-]?\d{4,}/g, (token) =>
+  return json.replace(/"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+)?[eE][+-]?\d{4,}|-?[\d.]{1000,}(?:[eE][+-]?\d+)?/g, (token) =>
     token.startsWith('"') ? token : `"${token}"`,
   );
 }
