@@ -83,7 +83,7 @@ const kinds: readonly Kind[] = [
   same('BLOB', 'bytea', ['\\x00\\xFFa', '\\x00ff61', 'AP9h'], ['', '\\x', '']),
   ['BIT', 'VARCHAR', 'VARCHAR', 'text', '0101', '1'],
   ["ENUM('a', 'b ''c')", 'VARCHAR', 'VARCHAR', 'text', 'a', "b 'c"],
-  ['JSON', 'VARCHAR', 'VARCHAR', 'text', '{"a":[1,null],"b":12345678901234567890.5}', '"\\u0000"', 'null'],
+  ['JSON', 'VARCHAR', 'VARCHAR', 'text', '{"a":[1,null],"b":12345678901234567890.5}', '"\\\\u0000"', 'null'],
   ['UNION(n INTEGER, s VARCHAR)', 'VARCHAR', 'VARCHAR', 'text', '{"s":"x"}'],
   same('INTEGER[]', 'jsonb', ['[1, NULL, 3]', '[1, null, 3]', '[1,null,3]'], ['[]', '[]', '[]']),
   same('INTEGER[][]', 'jsonb', ['[[1, 2], [], NULL]', '[[1, 2], [], null]', '[[1,2],[],null]']),
