@@ -128,6 +128,7 @@ const rows = {
   redrive: flag.optional(),
   skipRefused: flag.optional(),
   stopAtFailed: failureLimit.optional(),
+  acceptWarnings: z.array(text).optional(),
   onMisfit: z.enum(onMisfitChoices).optional(),
   publish: publishStep.optional(),
   rowsPerRun: count(100).optional(),

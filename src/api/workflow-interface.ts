@@ -41,6 +41,7 @@ const resumption = z.looseObject({
   skipRefused: z.literal(true).optional(),
   redrive: z.literal(true).optional(),
   stopAtFailed: failureLimit.optional(),
+  acceptWarnings: z.array(z.string()).optional(),
   onMisfit: z.enum(onMisfitChoices).optional(),
 } satisfies { readonly [Name in keyof Resumption]-?: z.ZodType });
 

@@ -12,6 +12,7 @@ import { type JobProgress, type JobSummary, pauseReasons, type RetryCounts } fro
 import type { WarehouseSummary } from '../core/rows/row-warehouse.js';
 import type { SchemaChange } from '../core/rows/schema-changes.js';
 import type { StopAtFailed } from '../core/rows/stop-at-failed.js';
+import type { ServiceWarning } from '../core/rows/warnings.js';
 import type { AgentRunResult, ResearchResult, RunProgress, RunRequest } from '../core/runs/agent-run.js';
 import type { ScheduledOutcome } from '../core/schedules/schedule.js';
 import { count, counts, flag, json, list, maybeText, number, of, text } from './exact-schema.js';
@@ -73,6 +74,10 @@ export const warehouseSummary = of<WarehouseSummary>()(
   }),
 );
 
+export const serviceWarning = of<ServiceWarning>()(
+  z.object({ kind: z.enum(['warning', 'notice']), code: text, path: text, message: text }),
+);
+
 export const jobSummary = of<JobSummary>()(
   z.object({
     job: text,
@@ -88,6 +93,7 @@ export const jobSummary = of<JobSummary>()(
     requests: count,
     costMicros: number,
     failed: count.optional(),
+    warnings: list(serviceWarning).optional(),
     retried: of<RetryCounts>()(z.object({ units: count, failedAgain: count })).optional(),
     estimateMicros: number,
     totalCostMicros: number,

@@ -79,7 +79,7 @@ export async function attempt(
   }
 }
 
-type Answer = Bought | (RunFacts & { readonly queued?: boolean | null }) | ApiError;
+type Answer = Bought | (RunFacts & Pick<Bought, 'queued' | 'warnings'>) | ApiError;
 
 /** The permissions of one attempt: a slot for a run, a permit of this process, a pass of the circuit breaker and a turn of the rate. */
 class Turn {
@@ -195,6 +195,7 @@ async function recordAnswer(
     }
     const facts = { run: answer.run, requestId: answer.requestId };
     await note(context, intent.id, facts);
+    context.failures?.hear(answer.warnings);
     return { type: 'running', intent, facts };
   }
   const { verdict, facts, requestId, message, body } = answer;

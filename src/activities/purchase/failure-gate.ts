@@ -10,6 +10,7 @@ import {
   NOTHING_IN_ROW,
   noAnswers,
 } from '../../core/rows/stop-at-failed.js';
+import { addWarnings, notAccepted, type ServiceWarning } from '../../core/rows/warnings.js';
 import { WaitQueue } from '../../core/waits/wait-queue.js';
 import type { FailedLimit, FailureStop, PurchaseRequest, Receipt, Unit } from './purchase-request.js';
 import type { PurchaseStats } from './purchase-stats.js';
@@ -32,7 +33,12 @@ class FailureGate {
   counts: AnswerCounts = noAnswers;
   /** Set when the answers with nothing usable stop the job. */
   nothing: FoundNothing | null = null;
+  /** Warnings in the first answers that stop the job. */
+  stoppedBy: readonly ServiceWarning[] = [];
   readonly #limit: FailedLimit | null;
+  readonly #accepted: readonly string[] | undefined;
+  /** Whether the first answers of the job come in this process. */
+  readonly #isFirst: boolean;
   readonly #weight: number;
   #onProven: FailureStop['onProven'];
   /** Number of units, and of requests for them, that are being bought. */
@@ -48,10 +54,12 @@ class FailureGate {
   #judged = { weight: 0, requests: 0 };
   readonly #waiting = new WaitQueue<number>();
 
-  constructor({ since, limit, weight, isProven = false, onProven }: FailureStop) {
+  constructor({ since, limit, weight, isProven = false, onProven, acceptWarnings }: FailureStop) {
     this.since = since;
     this.#limit = limit ?? null;
     this.#weight = weight;
+    this.#accepted = acceptWarnings;
+    this.#isFirst = !isProven;
     this.#onProven = onProven;
     this.#isProven = limit === undefined || limit.answered >= limit.after;
     this.#room = isProven ? MOST_ROOM : NOTHING_IN_ROW;
@@ -121,6 +129,14 @@ class FailureGate {
     this.stopped.abort(new Error('the answers have nothing usable'));
   }
 
+  /** Stops the job at a warning in its first answers. */
+  hear(warnings: readonly ServiceWarning[]): void {
+    const found = notAccepted(warnings, this.#accepted);
+    if (found.length === 0 || !this.#isFirst || this.#judged.weight > NOTHING_AT_FIRST.of) return;
+    this.stoppedBy = addWarnings(this.stoppedBy, found);
+    this.stopped.abort(new Error('the service warns about the request'));
+  }
+
   #wake(): void {
     while (this.#waiting.next && !this.isFull) {
       this.open(this.#waiting.next.item);
@@ -165,6 +181,8 @@ export class PurchaseFailures {
   readonly gate: FailureGate;
   /** The answers to this purchase. */
   own: AnswerCounts = noAnswers;
+  /** The warnings and notices in the answers to this purchase. */
+  warnings: readonly ServiceWarning[] = [];
   readonly #limit: FailedLimit | undefined;
   readonly #stats: PurchaseStats;
 
@@ -175,10 +193,13 @@ export class PurchaseFailures {
   }
 
   /** The part of the receipt. */
-  get receipt(): Pick<Receipt, 'answers' | 'tooManyFailed' | 'nothing'> {
-    const { nothing, counts, stopped } = this.gate;
-    if (nothing) return { answers: this.#limit && this.own, nothing };
-    return this.#limit ? { answers: this.own, tooManyFailed: stopped.signal.aborted ? counts : undefined } : {};
+  get receipt(): Pick<Receipt, 'answers' | 'tooManyFailed' | 'nothing' | 'warnings' | 'stoppedBy'> {
+    const { nothing, counts, stopped, stoppedBy } = this.gate;
+    const { warnings } = this;
+    const answers = this.#limit && this.own;
+    if (nothing) return { answers, nothing, warnings };
+    if (stoppedBy.length > 0) return { answers, stoppedBy, warnings };
+    return { answers, warnings, tooManyFailed: stopped.signal.aborted ? counts : undefined };
   }
 
   /**
@@ -231,6 +252,12 @@ export class PurchaseFailures {
       tags.set(tag, (tags.get(tag) ?? 0) + 1);
     }
     this.#count({ answered: units.length, failed, tags: Object.fromEntries(tags) });
+  }
+
+  hear(warnings: readonly ServiceWarning[] = []): void {
+    if (warnings.length === 0) return;
+    this.warnings = addWarnings(this.warnings, warnings);
+    this.gate.hear(warnings);
   }
 
   /** Counts units that ended without an answer. */

@@ -146,6 +146,7 @@ export async function land(
   stats.costMicros += total;
   if (at < (purchaseRequest.startedAt ?? 0)) stats.earlierMicros += Math.min(total, takenMicros);
   failures?.landed(units, bought.nothing ?? null);
+  failures?.hear(bought.warnings);
   misfits?.landed(units);
 }
 

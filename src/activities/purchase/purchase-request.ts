@@ -7,6 +7,7 @@ import type { SpendCap } from '../../core/purchase/spend.js';
 import type { FoundMisfit } from '../../core/rows/on-misfit.js';
 import type { KnownAnswer } from '../../core/rows/row-warehouse.js';
 import type { AnswerCounts, FoundNothing, StopAtFailed } from '../../core/rows/stop-at-failed.js';
+import type { ServiceWarning } from '../../core/rows/warnings.js';
 
 /** One unit of work: a URL or a rendered request. */
 export interface Unit {
@@ -26,6 +27,7 @@ export interface Bought {
   readonly queued?: boolean | null;
   /** Why the answer has nothing of what it was bought for; null or absent: it has, or it says why not. */
   readonly nothing?: string | null;
+  readonly warnings?: readonly ServiceWarning[] | undefined;
   /** Taken out when the answer lands, see `Answer.release`. */
   readonly units: Omit<UnitOutcome, 'costMicros'>[];
 }
@@ -70,7 +72,7 @@ export interface RunSlots {
 /** How a long-running unit is bought. Each request is for one unit. */
 export interface LongRunning {
   /** Starts the run of a unit in one attempt. Throws `ApiError`. */
-  start(unit: Unit, start: Start, signal: AbortSignal): Promise<RunFacts & { readonly queued?: boolean | null }>;
+  start(unit: Unit, start: Start, signal: AbortSignal): Promise<RunFacts & Pick<Bought, 'queued' | 'warnings'>>;
   /**
    * Waits for the end of a run; returns null if the service no longer returns the run. Rejects with the signal's reason when aborted; the
    * run stays in progress.
@@ -101,6 +103,8 @@ export interface FailureStop {
   readonly isProven?: boolean | undefined;
   /** Called at the first usable answer in this process. */
   readonly onProven?: (() => void) | undefined;
+  /** Codes of warnings that do not stop the job. */
+  readonly acceptWarnings?: readonly string[] | undefined;
   /** The limit of failed answers, in answers. Absent: failed answers do not stop the job. */
   readonly limit?: FailedLimit | undefined;
 }
@@ -222,6 +226,10 @@ export interface Receipt {
   readonly tooManyFailed?: AnswerCounts;
   /** The answers with nothing usable that stopped the purchase. */
   readonly nothing?: FoundNothing;
+  /** The warnings and notices in the answers of this purchase, each code and path once. */
+  readonly warnings?: readonly ServiceWarning[];
+  /** Warnings in the first answers that stopped the purchase, because they are not accepted. */
+  readonly stoppedBy?: readonly ServiceWarning[];
   /** The value that stopped the purchase, because it does not fit its column, with the key of its unit. */
   readonly misfit?: FoundMisfit & { readonly key: string };
   /** For an incomplete purchase: the milliseconds to wait before a retry. */

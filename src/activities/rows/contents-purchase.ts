@@ -61,12 +61,12 @@ export function contentsPurchase(
     estimateMicros: (units) => estimateContents(options, units.length, deps.prices()),
     send: async (units, how) => {
       const answer = await deps.transport.send(contentsEndpoint, input(units), { ...wire, ...how });
-      const { data, requestId, costMicros, queued } = answer;
+      const { data, requestId, costMicros, queued, warnings } = answer;
       onAnswer?.(data);
       const outcomes = contentsOutcomes(units, answer);
       const nothing = nothingOf(outcomes, data.results, options);
       answer.release();
-      return { requestId, costMicros, queued, nothing, units: outcomes };
+      return { requestId, costMicros, queued, warnings, nothing, units: outcomes };
     },
   };
 }

@@ -146,7 +146,10 @@ export function createPieceActivity<Input extends SliceInput>(deps: ActivityDeps
           costMicros: receipt.costMicros,
           earlierMicros: receipt.earlierMicros,
           unknownOutcomes: receipt.unknownOutcomes,
-          ...withoutUndefined({ answers: receipt.answers, tooManyFailed: receipt.tooManyFailed }),
+          ...withoutUndefined({
+            ...{ answers: receipt.answers, tooManyFailed: receipt.tooManyFailed },
+            ...{ warnings: receipt.warnings?.length ? receipt.warnings : undefined, stoppedBy: receipt.stoppedBy },
+          }),
           ...(receipt.nothing ? { nothing: await rowOfNothing(receipt.nothing, rowOf) } : {}),
           ...(receipt.misfit ? { misfit: await rowMisfit(receipt.misfit, rowOf) } : {}),
         };
@@ -154,7 +157,8 @@ export function createPieceActivity<Input extends SliceInput>(deps: ActivityDeps
           // A cancelled slice (a pause, a cancel, the end of the worker) returns its counts. The rest of the slice is left to the next
           // attempt.
           const { aborted } = Context.current().cancellationSignal;
-          if (receipt.waitMs > 0 && !aborted && !receipt.tooManyFailed && !receipt.nothing && !receipt.misfit)
+          const { tooManyFailed, nothing, stoppedBy, misfit } = receipt;
+          if (receipt.waitMs > 0 && !aborted && !tooManyFailed && !nothing && !stoppedBy && !misfit)
             throw waiting(receipt.waitMs, receipt.waitingFor);
           return { ...result, complete: false, rows: 0 };
         }
@@ -186,10 +190,16 @@ function capOf(
   return { cap: { bookPrefix: `${staged.job}/`, limitMicros, beforeMicros }, workerCapMicros: maxCostPerJobMicros };
 }
 
-function failureStopOf({ staged, stopAtFailed, resumedAt, isProven }: SliceInput): PurchaseRequest['failureStop'] {
+function failureStopOf({
+  staged,
+  stopAtFailed,
+  resumedAt,
+  isProven,
+  acceptWarnings,
+}: SliceInput): PurchaseRequest['failureStop'] {
   return {
     ...{ job: staged.job, since: resumedAt, weight: staged.operation === CONTENTS ? PAGES_COUNT_AS : 1 },
-    ...{ isProven, onProven: isProven === false ? () => void reportProven(resumedAt) : undefined },
+    ...{ isProven, acceptWarnings, onProven: isProven === false ? () => void reportProven(resumedAt) : undefined },
     limit: stopAtFailed && { ...stopAtFailed, isEmpty: emptyAnswers(staged) },
   };
 }

@@ -108,6 +108,7 @@ function bind<I, O>(
         requestId: answer.requestId,
         costMicros: answer.costMicros,
         queued: answer.queued,
+        warnings: answer.warnings,
         ...landingOf(answer),
       };
     },

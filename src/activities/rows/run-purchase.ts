@@ -104,14 +104,14 @@ export function runPurchase<I, R>(
       async start(unit, { tag, limitMicros }, signal) {
         const plain = request(unit);
         const input = kind.tagged(limitMicros === null ? plain : kind.bounded(plain, limitMicros), tag);
-        const { data, requestId, queued } = await deps.transport.send(create, input, {
+        const { data, requestId, queued, warnings } = await deps.transport.send(create, input, {
           ...wire,
           signal,
           totalMs: START_MS,
         });
         const id = run.idOf(data);
         if (id === null) throw new Error(`${kind.operation}: a run without an id`);
-        return { run: id, requestId, queued };
+        return { run: id, requestId, queued, warnings };
       },
       async follow(unit, facts, startedAt, signal) {
         await end?.(facts.run, signal);
@@ -122,7 +122,10 @@ export function runPurchase<I, R>(
         });
         if (ended.run === null) return null;
         onPoll?.(unit, ended.run, startedAt);
-        return bought(kind, unit, facts, { run: ended.run, kept: ended.kept }, cancelledTag);
+        return {
+          ...bought(kind, unit, facts, { run: ended.run, kept: ended.kept }, cancelledTag),
+          warnings: ended.warnings,
+        };
       },
       async find(unit, sought, signal) {
         const input = request(unit);

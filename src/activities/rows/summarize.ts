@@ -3,6 +3,7 @@ import type { JournalTotals, UnknownOutcome } from '../../core/purchase/journal.
 import { type JobSummary, type RetryCounts, type StagedJob, wantedRows } from '../../core/rows/job.js';
 import type { Pause } from '../../core/rows/pause.js';
 import { type WarehouseSummary, WarehouseUnusable } from '../../core/rows/row-warehouse.js';
+import type { ServiceWarning } from '../../core/rows/warnings.js';
 import { withoutUndefined } from '../../core/text/without-undefined.js';
 import type { ActivityDeps } from '../base/deps.js';
 
@@ -32,6 +33,8 @@ export interface FinishInput {
   readonly failedNow: number;
   /** Failed units that were bought once more. Absent: none. */
   readonly retried?: RetryCounts;
+  /** See `JobSummary.warnings`. */
+  readonly warnings?: readonly ServiceWarning[];
   /** Id of the run. Absent: the run is not recorded in the warehouse. */
   readonly run?: string;
   readonly scheduled?: boolean;
@@ -89,7 +92,7 @@ export async function summarize(
     ...{ startedAt: input.startedAt, endedAt: Date.now(), phase: stopped ? 'stopped' : 'done' },
     ...{ reason: stopped?.reason ?? null, message: stopped?.message ?? null },
     ...rows,
-    ...{ quarantined: quarantined ?? 0, requests, costMicros },
+    ...{ quarantined: quarantined ?? 0, requests, costMicros, warnings: input.warnings },
   });
   const kept = withoutUndefined({ misfits, quarantined, discarded, view });
   const changed = schemaChanges.length > 0 ? { schemaChanges } : {};
@@ -99,7 +102,7 @@ export async function summarize(
 /** The facts from which a summary is made. */
 interface Counted
   extends Pick<FinishInput, 'staged' | 'csv' | 'startedAt' | 'stopped'>,
-    Partial<Pick<FinishInput, 'failedNow' | 'retried'>> {
+    Partial<Pick<FinishInput, 'failedNow' | 'retried' | 'warnings'>> {
   readonly before: Pick<Spent, 'requests' | 'costMicros' | 'listMicros'>;
   readonly counts: WarehouseSummary;
   readonly totals: JournalTotals;
@@ -107,7 +110,7 @@ interface Counted
 
 /** Returns the summary of a job. The cost in the summary is the cost since `before`. */
 export function summaryOf(counted: Counted): JobSummary {
-  const { staged, csv, startedAt, stopped, before, failedNow, retried, counts, totals } = counted;
+  const { staged, csv, startedAt, stopped, before, failedNow, retried, warnings, counts, totals } = counted;
   return {
     job: staged.job,
     name: staged.name,
@@ -119,7 +122,7 @@ export function summaryOf(counted: Counted): JobSummary {
     warehouse: counts,
     requests: totals.requests - before.requests,
     failed: failedNow,
-    ...(retried ? { retried } : {}),
+    ...withoutUndefined({ retried, warnings }),
     costMicros: totals.costMicros - before.costMicros,
     estimateMicros: totals.listMicros - before.listMicros,
     totalCostMicros: totals.costMicros,

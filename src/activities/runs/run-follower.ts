@@ -4,6 +4,7 @@ import type { SendOptions } from '../../api/transport.js';
 import type { ById, Endpoint } from '../../api/wire/endpoint.js';
 import { type PageEnvelope, readPage } from '../../core/events/walk.js';
 import { backoffMs } from '../../core/purchase/backoff.js';
+import type { ServiceWarning } from '../../core/rows/warnings.js';
 import { type Waiter, WaitQueue } from '../../core/waits/wait-queue.js';
 import { callInTurn, type SendDeps } from '../call/call-in-turn.js';
 import { isApiError } from '../call/failure.js';
@@ -28,6 +29,7 @@ export interface FollowedRun<R> {
   readonly requestId: string | null;
   /** The record byte for byte; absent without a record. */
   readonly kept?: Landing;
+  readonly warnings?: readonly ServiceWarning[];
 }
 
 interface Poll<R> {
@@ -171,7 +173,8 @@ export class RunFollower<R> {
     try {
       const answer = await this.#send(this.#kind.one, { id: item.id });
       const { data, requestId } = answer;
-      if (this.#kind.ended(data)) followed.resolve({ run: data, requestId, kept: landingOf(answer) });
+      if (this.#kind.ended(data))
+        followed.resolve({ run: data, requestId, kept: landingOf(answer), warnings: answer.warnings });
       else this.#inProgress(item, data);
     } catch (error) {
       this.#failed(followed, error);

@@ -1,4 +1,5 @@
 import { Secret } from '../../core/connections/secret.js';
+import type { ServiceWarning } from '../../core/rows/warnings.js';
 import { toMicros } from '../../core/text/money.js';
 import { fieldOf } from '../checks/field-of.js';
 import { listsOf, pathAt } from '../checks/members.js';
@@ -11,6 +12,7 @@ import { decodeBody, decodedToKeep, UnreadableBody } from '../wire/decode-body.j
 import type { Endpoint } from '../wire/endpoint.js';
 import type { Exchange } from '../wire/exchange.js';
 import { type ReadJson, readJson } from './read-json.js';
+import { readWarnings } from './read-warnings.js';
 
 /** A complete, well-formed answer. */
 export interface Answer<O> extends AnswerHeaders {
@@ -28,6 +30,8 @@ export interface Answer<O> extends AnswerHeaders {
   readonly status: number;
   /** Cost of the request in micro-dollars, from `costDollars.total` (API reference: prices). */
   readonly costMicros: number | null;
+  /** Warnings and notices of the service about the request. */
+  readonly warnings: readonly ServiceWarning[];
   /** Size of the decompressed body. */
   readonly bytes: number;
   /**
@@ -80,6 +84,7 @@ export async function readAnswer<I, O>(
     rawList: (name) => (endpoint.secrets ? null : text.list(name)),
     status: received.status ?? 0,
     costMicros: toMicros(typeof cost === 'number' ? cost : fieldOf(cost, 'total')),
+    warnings: readWarnings(value, call.redact),
     bytes: body.length,
     release: () => {
       answer.data = null as O;

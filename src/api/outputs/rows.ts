@@ -4,7 +4,7 @@ import { pauseReasons } from '../../core/rows/job.js';
 import { onMisfitChoices } from '../../core/rows/on-misfit.js';
 import { fileFormats } from '../../core/rows/source-fields.js';
 import { count, counts, flag, list, maybeText, number, text } from '../exact-schema.js';
-import { jobProgressFields, publishOutcome, schemaChange } from '../workflow-results.js';
+import { jobProgressFields, publishOutcome, schemaChange, serviceWarning } from '../workflow-results.js';
 
 /** Rows after `--limit`. */
 const rest = z.object({ rows: count, toBuy: count, requests: count, dollars: number });
@@ -75,6 +75,7 @@ const summaryFields = {
   quarantined: count,
   discarded: count,
   schemaChanges: list(schemaChange),
+  warnings: list(serviceWarning),
   published: publishOutcome.nullable(),
   requests: count,
   retried: z.object({ units: count, failedAgain: count }),

@@ -41,8 +41,6 @@ export const costDollars = z.looseObject({
   perPagePrices: z.unknown().optional(),
 });
 
-const notice = z.looseObject({ code: text, path: text, message: text });
-
 /** Fields that the answers of search and contents share. */
 export const commonAnswer = {
   requestId: text,
@@ -50,8 +48,9 @@ export const commonAnswer = {
   context: text,
   costDollars: costDollars.nullish(),
   searchTime: z.number().nullish(),
-  warnings: z.array(notice).nullish(),
-  notices: z.array(notice).nullish(),
+  /** Lists of `code`, `path` and `message`; of any form, so that an odd one does not make the answer odd. */
+  warnings: z.unknown().optional(),
+  notices: z.unknown().optional(),
 };
 
 /** See `Endpoint.lacks`: an answer with results needs a list of them, which may be empty. */

@@ -3,6 +3,7 @@ import { retriedTags } from '../../core/purchase/freshness.js';
 import type { UnknownOutcome } from '../../core/purchase/journal.js';
 import type { JobSummary, RunFigures } from '../../core/rows/job.js';
 import { schemaChangesText } from '../../core/rows/schema-changes.js';
+import { warningText } from '../../core/rows/warnings.js';
 import { toDollars } from '../../core/text/money.js';
 import { shellWord } from '../../core/text/shell-word.js';
 import type { BadRow, JobPlan } from '../../worker/config/runtime-types.js';
@@ -54,6 +55,7 @@ export function summaryText(ending: Ending, env: Readonly<Record<string, string 
     ...misfitLines(summary),
     ...quarantineLines(summary),
     ...schemaLines(summary),
+    ...warningLines(summary),
     ...publishLines(summary),
     ...overdueLines(ending),
     ...discardedLines(summary),
@@ -107,6 +109,12 @@ function quarantineLines({ warehouse: { quarantined = 0, view = '' } }: JobSumma
 
 function schemaLines({ warehouse: { schemaChanges } }: JobSummary): string[] {
   return schemaChanges ? [`Schema changed since the run before: ${printable(schemaChangesText(schemaChanges))}`] : [];
+}
+
+function warningLines({ warnings = [] }: JobSummary): string[] {
+  const of = (kind: 'warning' | 'notice') => warnings.filter((one) => one.kind === kind).map(warningText);
+  const line = (one: string, name: string) => `${name} of the service: ${printable(one)}`;
+  return [...of('warning').map((one) => line(one, 'Warning')), ...of('notice').map((one) => line(one, 'Notice'))];
 }
 
 function publishLines({ published, warehouse }: JobSummary): string[] {
@@ -287,6 +295,7 @@ export function summaryData(ending: Ending): SummaryOutput {
     discarded,
     retried: summary.retried ?? { units: 0, failedAgain: 0 },
     schemaChanges,
+    warnings: summary.warnings ?? [],
     published: summary.published ?? summary.warehouse.published ?? null,
     requests: summary.requests,
     dollars: toDollars(summary.costMicros),

@@ -55,6 +55,7 @@ export async function resume(
     readonly redrive?: boolean;
     readonly skipRefused?: boolean;
     readonly onMisfit?: OnMisfit;
+    readonly acceptWarning?: readonly string[];
   },
 ): Promise<ExitCode> {
   const mistakes: string[] = [];
@@ -75,6 +76,8 @@ export async function resume(
       if (stopAtFailed !== undefined)
         throw new UsageError('option-unusable', '--stop-at-failed is for jobs of rows, not for events.');
       if (flags.onMisfit) throw new UsageError('option-unusable', '--on-misfit is for jobs of rows, not for events.');
+      if (flags.acceptWarning)
+        throw new UsageError('option-unusable', '--accept-warning is for jobs of rows, not for events.');
       if (maxCostDollars !== undefined)
         throw new UsageError('option-unusable', '--max-cost is not for events: reading them is free.');
       if (detached) await session.runtime.work.checkDetached(walk);
@@ -94,6 +97,7 @@ export async function resume(
       ...(flags.skipRefused ? { skipRefused: true } : {}),
       ...(stopAtFailed ? { stopAtFailed } : {}),
       ...(flags.onMisfit ? { onMisfit: flags.onMisfit } : {}),
+      acceptWarnings: flags.acceptWarning,
     };
     if (detached) {
       const started = await session.runtime.rows.resume(job, how, { detached });

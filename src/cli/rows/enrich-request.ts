@@ -36,6 +36,7 @@ export interface EnrichFlags extends RowRequestFlags, FailureLimitFlags, CsvForm
   readonly rebuy?: boolean;
   readonly redrive?: boolean;
   readonly skipRefused?: boolean;
+  readonly acceptWarning?: readonly string[];
   readonly reparse?: boolean;
   readonly maxCost?: string;
   readonly maxRunTime?: string;
@@ -113,6 +114,7 @@ export function toEnrichRequest(
     ...(flags.redrive ? { redrive: true } : {}),
     ...(flags.skipRefused ? { skipRefused: true } : {}),
     ...(stopAtFailed ? { stopAtFailed } : {}),
+    ...(flags.acceptWarning ? { acceptWarnings: flags.acceptWarning } : {}),
     ...(flags.onMisfit ? { onMisfit: flags.onMisfit } : {}),
     ...(publish ? { publish } : {}),
   };

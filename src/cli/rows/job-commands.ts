@@ -34,6 +34,7 @@ export function addJobs(program: Command, chosen: Chosen): void {
       'new share of failed answers at which the job pauses, such as 40%; none removes it (default: unchanged)',
     )
     .option('--stop-after <n>', 'rows that are answered before --stop-at-failed counts (default: 50)')
+    .option('--accept-warning <code>', 'warning of the service that does not pause the job; repeatable', many)
     .addOption(
       new Option(
         '--on-misfit <mode>',

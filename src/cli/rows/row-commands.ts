@@ -145,6 +145,11 @@ function withJob(command: Command): Command {
           'the job pauses if this share of the answers fails, such as 20%; empty answers count; none: no limit (default: none)',
         )
         .option('--stop-after <n>', 'rows that are answered before --stop-at-failed counts (default: 50)')
+        .option(
+          '--accept-warning <code>',
+          'warning of the service that does not pause the job, such as IGNORED_FIELD; repeatable',
+          many,
+        )
         .addOption(
           new Option(
             '--on-misfit <mode>',

@@ -3,7 +3,7 @@ const WORD = String.raw`(?:[^\s'\\]|\\.|'[^']*')*(?:[^\s'\\.]|\\.|'[^']*')`;
 const lastClause = new RegExp(String.raw`[,;.:]?\s*[^,;.:]*:\s*searchflow resume ${WORD}$`);
 const thenResume = new RegExp(`, then resume ${WORD}\\.?$`);
 const lastCommand = new RegExp(
-  String.raw`: (searchflow resume ${WORD}(?: --max-cost \d+(?:\.\d+)?| --skip-refused)?)\.?$`,
+  String.raw`: (searchflow resume ${WORD}(?: --max-cost \d+(?:\.\d+)?| --skip-refused|(?: --accept-warning [\w.:-]+)+)?)\.?$`,
 );
 
 type Env = Readonly<Record<string, string | undefined>>;

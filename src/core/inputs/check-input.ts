@@ -38,6 +38,7 @@ const bounds: readonly string[] = [
   'retryFailed',
   'skipRefused',
   'stopAtFailed',
+  'acceptWarnings',
   'onMisfit',
   'limit',
 ];

@@ -26,6 +26,7 @@ export interface AgentRowsInput
     | 'redrive'
     | 'skipRefused'
     | 'stopAtFailed'
+    | 'acceptWarnings'
     | 'onMisfit'
     | 'publish'
     | 'rowsPerRun'

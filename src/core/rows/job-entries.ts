@@ -46,6 +46,7 @@ export interface JobEntry {
     readonly redrive?: boolean;
     readonly skipRefused?: boolean;
     readonly stopAtFailed?: FailureLimit;
+    readonly acceptWarnings?: readonly string[];
     readonly onMisfit?: OnMisfit;
     readonly publish?: PublishStep;
     readonly freshness?: Freshness;

@@ -8,6 +8,7 @@ import type { RowOperation } from './row-operation.js';
 import type { CsvForm, WarehouseSummary } from './row-warehouse.js';
 import type { SourceFields } from './source-fields.js';
 import type { AnswerCounts, FailureLimit, RowsOfNothing, StopAtFailed } from './stop-at-failed.js';
+import type { ServiceWarning } from './warnings.js';
 
 /** Wire names of workflows, signals and queries. The names never change. */
 export const workflowNames = {
@@ -173,6 +174,11 @@ export interface EnrichCsvInput extends SourceFields {
    * failed answers do not pause the job.
    */
   readonly stopAtFailed?: FailureLimit;
+  /**
+   * Codes of warnings of the service, such as `IGNORED_FIELD`, that do not pause the job. The job pauses (`request`) at any other warning in
+   * its first answers.
+   */
+  readonly acceptWarnings?: readonly string[];
   /** What follows if a value of an answer does not fit the type of its column; default `keep`. */
   readonly onMisfit?: OnMisfit;
   /** Publishes the view of the job after a complete run. */
@@ -197,6 +203,8 @@ export interface Resumption {
   readonly redrive?: boolean;
   /** See `EnrichCsvInput.stopAtFailed`; absent: not changed. In any case, the answers are counted from the resume on. */
   readonly stopAtFailed?: FailureLimit;
+  /** Codes that are added to `EnrichCsvInput.acceptWarnings`. */
+  readonly acceptWarnings?: readonly string[];
   /** See `EnrichCsvInput.onMisfit`; absent: not changed. In any case, the misfits so far are accepted. */
   readonly onMisfit?: OnMisfit;
 }
@@ -296,6 +304,8 @@ export interface SliceInput {
    * sends the signal `proven`. Absent: all slices run in one process.
    */
   readonly isProven?: boolean;
+  /** See `EnrichCsvInput.acceptWarnings`. */
+  readonly acceptWarnings?: readonly string[];
   /** Whether a value of an answer since `resumedAt` that does not fit its column stops the slice. */
   readonly stopAtMisfit?: boolean;
   /**
@@ -335,6 +345,10 @@ export interface SliceResult {
   readonly tooManyFailed?: AnswerCounts;
   /** The answers with nothing usable that stopped the slice. */
   readonly nothing?: RowsOfNothing;
+  /** Warnings and notices of the service in the answers of this attempt, each code and path once. */
+  readonly warnings?: readonly ServiceWarning[];
+  /** Warnings in the first answers that stopped the slice. */
+  readonly stoppedBy?: readonly ServiceWarning[];
   /** The value that stopped the slice, or that was found when the slice was loaded. */
   readonly misfit?: RowMisfit;
 }
@@ -424,6 +438,8 @@ export interface JobSummary {
   readonly costMicros: number;
   /** Units that failed in this run, also those that the service refused. Absent if the summary is not of a run. */
   readonly failed?: number;
+  /** Warnings and notices of the service in the answers of this run, each code and path once. Absent: none. */
+  readonly warnings?: readonly ServiceWarning[];
   /** Failed units that were bought once more before the end of the run, and how many of these failed again. Absent: none. */
   readonly retried?: RetryCounts;
   /** Price of the same requests by the price table. */

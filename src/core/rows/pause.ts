@@ -9,6 +9,7 @@ import type { PauseReason } from './job.js';
 import type { RowMisfit } from './on-misfit.js';
 import { isLongRunning } from './row-operation.js';
 import { type AnswerCounts, limitText, type RowsOfNothing, type StopAtFailed } from './stop-at-failed.js';
+import { type ServiceWarning, warningText } from './warnings.js';
 
 /** A failure in a workflow: its type and message, and the first detail of the failure. */
 export interface Failure {
@@ -187,6 +188,23 @@ export function nothingPause({ requests, of, why, row }: RowsOfNothing, job: str
       ? 'Check SEARCHFLOW_BASE_URL, the request and the service; the next run continues'
       : `Check SEARCHFLOW_BASE_URL, the request and the service. To continue: searchflow resume ${shellWord(job)}`;
   return { reason: 'service', message: `${which} nothing usable: ${why.replace(/\.$/, '')}.${see} ${next}` };
+}
+
+/** Number of warnings in a message. */
+const WARNINGS_SHOWN = 5;
+
+/** Returns the pause of a job whose first answers have warnings; `job` as for {@link failedPause}. */
+export function warningPause(warnings: readonly ServiceWarning[], job: string | null): Pause {
+  const shown = warnings.slice(0, WARNINGS_SHOWN).map(warningText).join('; ');
+  const flags = [...new Set(warnings.map(({ code }) => code))].map((code) => ` --accept-warning ${shellWord(code)}`);
+  const next =
+    job === null
+      ? `Correct the request, or accept the warnings and create the schedule again:${flags.join('')}`
+      : `Correct the request and run the job's command again. To accept the warnings and continue: searchflow resume ${shellWord(job)}${flags.join('')}`;
+  return {
+    reason: 'request',
+    message: `The service warns about the request: ${shown}. The answers so far are kept. ${next}`,
+  };
 }
 
 /** Number of characters of a value in a message. */

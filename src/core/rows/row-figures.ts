@@ -1,6 +1,7 @@
 import type { PublishOutcome } from '../publish/publish-request.js';
 import type { RequestTime } from '../purchase/activity.js';
 import type { SchemaChange } from './schema-changes.js';
+import type { ServiceWarning } from './warnings.js';
 
 /**
  * Counts of rows by status. Keys of `tags` are error tags. `misfits`: by column, the number of values that do not fit the type of their
@@ -45,6 +46,8 @@ export interface RunRecord
   readonly message: string | null;
   readonly requests: number;
   readonly costMicros: number;
+  /** See `JobSummary.warnings`. */
+  readonly warnings?: readonly ServiceWarning[] | undefined;
 }
 
 export interface FiguresQuery {

@@ -79,6 +79,7 @@ const asked = z.looseObject({
   redrive: flag.optional(),
   skipRefused: flag.optional(),
   stopAtFailed: z.custom<FailureLimit>(isFailureLimit).optional(),
+  acceptWarnings: z.array(text).optional(),
   onMisfit: z.enum(onMisfitChoices).optional(),
   publish: z
     .object({

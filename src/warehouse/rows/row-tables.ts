@@ -172,6 +172,11 @@ export const runs: Relation = {
       'published',
       'Publish at the end of the run: target, id, rows, and the error if there is one; NULL: no publish.',
     ),
+    column(
+      'json',
+      'warnings',
+      'Warnings and notices of the service in the answers of the run, each code and path once, as a JSON list; NULL: none.',
+    ),
   ],
 };
 

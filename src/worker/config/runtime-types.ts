@@ -189,6 +189,8 @@ export interface EnrichRequest extends SourceFields {
   readonly skipRefused?: boolean;
   /** Limit of failed answers; `none` removes the limit of a running job, an absent value keeps the limit. */
   readonly stopAtFailed?: FailureLimit;
+  /** Codes of warnings that do not pause the job. */
+  readonly acceptWarnings?: readonly string[];
   /** What follows if a value of an answer does not fit its column; absent: `keep`, or as the running job does. */
   readonly onMisfit?: OnMisfit;
   /** The publish at the end of the run; absent: none. */

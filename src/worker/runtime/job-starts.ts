@@ -125,6 +125,7 @@ export class JobStarts {
       ...(request.redrive ? { redrive: true } : {}),
       ...(request.skipRefused ? { skipRefused: true } : {}),
       ...(request.stopAtFailed ? { stopAtFailed: request.stopAtFailed } : {}),
+      acceptWarnings: request.acceptWarnings,
       ...(request.onMisfit ? { onMisfit: request.onMisfit } : {}),
     };
     const asked = askedOf(request, freshnessOf(request, Date.now()));

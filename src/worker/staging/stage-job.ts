@@ -347,7 +347,14 @@ export function askedOf(request: Bounds, freshness: Freshness | null | undefined
 
 type Bounds = Pick<
   EnrichCsvInput,
-  'maxCostDollars' | 'maxRunSeconds' | 'redrive' | 'skipRefused' | 'stopAtFailed' | 'onMisfit' | 'publish'
+  | 'maxCostDollars'
+  | 'maxRunSeconds'
+  | 'redrive'
+  | 'skipRefused'
+  | 'stopAtFailed'
+  | 'acceptWarnings'
+  | 'onMisfit'
+  | 'publish'
 >;
 
 /** The fields of a request that bound a run, as in the workflow's input. */
@@ -357,6 +364,7 @@ export function boundsOf({
   redrive,
   skipRefused,
   stopAtFailed,
+  acceptWarnings,
   onMisfit,
   publish,
 }: Bounds): Bounds {
@@ -366,6 +374,7 @@ export function boundsOf({
     ...(redrive ? { redrive } : {}),
     ...(skipRefused ? { skipRefused } : {}),
     ...(stopAtFailed ? { stopAtFailed } : {}),
+    ...(acceptWarnings ? { acceptWarnings } : {}),
     ...(onMisfit ? { onMisfit } : {}),
     ...(publish ? { publish } : {}),
   };

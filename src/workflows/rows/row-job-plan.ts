@@ -16,7 +16,10 @@ const { stageInput, openJob } = summarizedActivities<Activities, 'stageInput' | 
 /** How a job plans. */
 interface Planning {
   /** Returns the effect of the signals received so far. */
-  asked(): Pick<RowJobState, 'paused' | 'maxCostMicros' | 'skipRefused' | 'redrive' | 'stopAtFailed' | 'onMisfit'>;
+  asked(): Pick<
+    RowJobState,
+    'paused' | 'maxCostMicros' | 'skipRefused' | 'redrive' | 'stopAtFailed' | 'onMisfit' | 'acceptWarnings'
+  >;
   /** Does work that a pause interrupts. */
   planWith<T>(work: () => Promise<T>): Promise<T>;
 }

@@ -15,6 +15,7 @@ import {
 import type { OnMisfit } from '../../core/rows/on-misfit.js';
 import type { LoadedRows } from '../../core/rows/row-warehouse.js';
 import type { AnswerCounts, FailureLimit } from '../../core/rows/stop-at-failed.js';
+import type { ServiceWarning } from '../../core/rows/warnings.js';
 import { costText, toMicros } from '../../core/text/money.js';
 import { detailsText } from '../shared/details-text.js';
 import type { WindowedState } from '../shared/windowed-job.js';
@@ -54,6 +55,10 @@ export interface RowJobState extends WindowedState {
   readonly retry?: RetryState;
   /** See `EnrichCsvInput.stopAtFailed`. Absent: no limit. */
   readonly stopAtFailed?: FailureLimit;
+  /** See `EnrichCsvInput.acceptWarnings`. Absent: the value of the input counts. */
+  readonly acceptWarnings?: readonly string[];
+  /** Warnings and notices of the service in this run of the job. Absent: none. */
+  readonly warnings?: readonly ServiceWarning[];
   /** See `EnrichCsvInput.onMisfit`. Absent: the value of the input counts. */
   readonly onMisfit?: OnMisfit;
   /** For a job with a limit of failed answers: the answers of landed slices since `resumedAt`. */

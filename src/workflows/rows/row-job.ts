@@ -14,6 +14,7 @@ import {
   pauseOf,
   publishFailed,
   spentOf,
+  warningPause,
 } from '../../core/rows/pause.js';
 import { canBeEnded, isLongRunning } from '../../core/rows/row-operation.js';
 import {
@@ -25,6 +26,7 @@ import {
   noAnswers,
   type StopAtFailed,
 } from '../../core/rows/stop-at-failed.js';
+import { addWarnings } from '../../core/rows/warnings.js';
 import { withoutUndefined } from '../../core/text/without-undefined.js';
 import { failureOf, messageOf } from '../shared/failures.js';
 import { bulkPolicy, slicePolicy } from '../shared/policies.js';
@@ -79,7 +81,10 @@ class RowJob extends WindowedJob<RowJobState, SliceResult, JobSummary> {
   readonly #broken = new Set<number>();
   #handedOver = false;
   /** The settings of the run that `resume` can change. Used until the job is opened. */
-  #asked: Pick<RowJobState, 'maxCostMicros' | 'skipRefused' | 'redrive' | 'stopAtFailed' | 'onMisfit'>;
+  #asked: Pick<
+    RowJobState,
+    'maxCostMicros' | 'skipRefused' | 'redrive' | 'stopAtFailed' | 'onMisfit' | 'acceptWarnings'
+  >;
   /** For slices in progress whose answers may pause the job: the last resume before their start. */
   readonly #resumedBefore = new Map<number, number>();
 
@@ -132,11 +137,12 @@ class RowJob extends WindowedJob<RowJobState, SliceResult, JobSummary> {
   }
 
   override resume(how?: Resumption): void {
-    const { stopAtFailed, onMisfit } = how ?? {};
+    const { stopAtFailed, onMisfit, acceptWarnings } = how ?? {};
     // An invalid cap must not mean "no cap": the signal is ignored. The same holds for the limit of failed answers.
     if (this.isStopped || !isBound(how?.maxCostDollars)) return;
     if (stopAtFailed !== undefined && !isFailureLimit(stopAtFailed)) return;
     if (onMisfit !== undefined && !isOnMisfit(onMisfit)) return;
+    if (acceptWarnings !== undefined && !Array.isArray(acceptWarnings)) return;
     const before = this.state?.resumedAt;
     super.resume();
     this.#summedUp = false;
@@ -147,6 +153,7 @@ class RowJob extends WindowedJob<RowJobState, SliceResult, JobSummary> {
       ...(how?.skipRefused === true ? { skipRefused: true } : {}),
       ...(how?.redrive === true ? { redrive: true } : {}),
       ...withoutUndefined({ stopAtFailed, onMisfit }),
+      ...(acceptWarnings ? { acceptWarnings: [...this.#acceptedWarnings, ...acceptWarnings] } : {}),
     };
     if (!this.state) {
       this.#asked = { ...this.#asked, ...changes };
@@ -163,6 +170,10 @@ class RowJob extends WindowedJob<RowJobState, SliceResult, JobSummary> {
     if (isOther) this.interrupt();
   }
 
+  get #acceptedWarnings(): readonly string[] {
+    return (this.state ?? this.#asked).acceptWarnings ?? this.#input.acceptWarnings ?? [];
+  }
+
   handOver(): void {
     this.#handedOver = true;
   }
@@ -177,13 +188,13 @@ class RowJob extends WindowedJob<RowJobState, SliceResult, JobSummary> {
     }
     const stopped = (await this.runPieces()) ?? (await this.#buyFailedOnceMore());
     this.phase = 'running';
-    const { staged, csv, startedAt, before, freshness, failedNow, retry } = this.opened;
+    const { staged, csv, startedAt, before, freshness, failedNow, retry, warnings } = this.opened;
     const retried = retry && { units: retry.units, failedAgain: retry.failedAgain };
     // A stopped run does not replace the CSV of the last complete run.
     const { publish } = this.#input;
     const summary = await finishJob({
       ...{ staged, csv: stopped ? null : csv, startedAt, before, failedNow, stopped, freshness },
-      ...withoutUndefined({ retried }),
+      ...withoutUndefined({ retried, warnings }),
       ...{ run: workflowInfo().firstExecutionRunId, scheduled: this.isScheduled },
       ...(publish ? { publishes: true } : {}),
     });
@@ -316,6 +327,7 @@ class RowJob extends WindowedJob<RowJobState, SliceResult, JobSummary> {
       adopts: adopts && retry === undefined,
       freshness: this.#freshness,
       isProven: this.#isProven,
+      acceptWarnings: this.#acceptedWarnings,
       ...capOf(this.opened),
       ...(maxRunSeconds === undefined ? {} : { maxRunMs: maxRunSeconds * 1000 }),
       ...(limit ? { stopAtFailed: { ...limit, answered } } : {}),
@@ -346,6 +358,8 @@ class RowJob extends WindowedJob<RowJobState, SliceResult, JobSummary> {
       if (this.opened.paused?.reason === 'service' && result.nothing.row !== null) this.set({ paused: pause });
       else this.pause(pause);
     }
+    if (result.warnings) this.set({ warnings: addWarnings(this.opened.warnings ?? [], result.warnings) });
+    if (isCurrent && result.stoppedBy) this.pause(warningPause(result.stoppedBy, this.resumable));
     this.#judgeFailures(slice, result);
     this.#judgeMisfit(slice, result);
     if (result.complete) return;

@@ -61,3 +61,20 @@ it('a job whose answers have empty lists of results for six of ten rows ends', a
   const job = await file.setting.begin(file.freshRows(100), search, faults);
   expect(await job.result()).toMatchObject({ phase: 'done', warehouse: { success: 100 } });
 });
+
+it('a job whose request has an ignored field pauses, and ends once the warning is accepted', async () => {
+  const options = { startCrawlDate: '2026-01-01T00:00:00.000Z' };
+  const job = await file.setting.begin(file.freshRows(60), { ...search, options });
+  await expect.poll(async () => (await job.progress()).pausedFor, soon).toBe('request');
+  await expect.poll(async () => (await job.progress()).landing ?? false, soon).toBe(false);
+  const { message, requests } = await job.progress();
+  expect(message).toMatch(/IGNORED_FIELD.*: searchflow resume \S+ --accept-warning IGNORED_FIELD$/);
+  expect(requests).toBeLessThanOrEqual(20);
+  await job.resume({ acceptWarnings: ['IGNORED_FIELD'] });
+  const { phase, warnings } = await job.result();
+  expect({ phase, warnings }).toMatchObject({ phase: 'done', warnings: [{ kind: 'warning', code: 'IGNORED_FIELD' }] });
+  const [run] = await job.folder.query<{ warnings: string }>(
+    'SELECT CAST(warnings AS text) AS warnings FROM searchflow_runs',
+  );
+  expect(JSON.parse(run?.warnings ?? '')).toEqual(warnings);
+});

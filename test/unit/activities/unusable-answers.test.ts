@@ -177,3 +177,35 @@ it('the pause names the reason, the row with the kept answer, and the command to
   });
   expect(nothingPause({ ...found, requests: 20, of: 41 }, null).message).toMatch(/^20 of the first 41 answers/);
 });
+
+describe('warnings of the service', () => {
+  const warnings = [{ kind: 'warning', code: 'IGNORED_FIELD', path: '/x', message: 'm' }] as const;
+  const warned = (batch: readonly Unit[]): Bought => ({ ...success(batch), warnings });
+
+  it('in the first answers stop a job, unless they are accepted or another process has had the first answers', async () => {
+    const s = await setting();
+    const buy = createPurchase(s);
+    const send = async (batch: readonly Unit[]) => warned(batch);
+    expect(await buy(s.request(send, slice(0)), s.control)).toMatchObject({
+      complete: false,
+      stoppedBy: warnings,
+      warnings,
+    });
+    expect(s.sent.length).toBeLessThanOrEqual(20);
+    for (const [nth, failureStop] of [
+      [1, stop({ since: 2, acceptWarnings: ['IGNORED_FIELD'] })],
+      [2, stop({ since: 3, isProven: true })],
+    ] as const) {
+      const receipt = await buy(s.request(send, slice(nth, { failureStop })), s.control);
+      expect(receipt).toMatchObject({ complete: true, warnings });
+      expect(receipt.stoppedBy).toBeUndefined();
+    }
+  });
+
+  it('in later answers are kept, and stop nothing', async () => {
+    const s = await setting();
+    const send = async (batch: readonly Unit[]) => (s.sent.length > 80 ? warned(batch) : success(batch));
+    const receipt = await createPurchase({ ...s, inFlight: new InFlight(5) })(s.request(send, slice(0)), s.control);
+    expect(receipt).toMatchObject({ complete: true, warnings });
+  });
+});

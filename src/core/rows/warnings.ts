@@ -1,0 +1,32 @@
+/** A warning or notice of the service about a request. `path`: a JSON pointer to the field; it may be empty. */
+export interface ServiceWarning {
+  readonly kind: 'warning' | 'notice';
+  readonly code: string;
+  readonly path: string;
+  readonly message: string;
+}
+
+/** Maximum number of warnings and notices of one run that are kept, each code and path once. */
+export const MOST_WARNINGS = 50;
+
+/** Adds warnings of which no other with the same code and path is known. */
+export function addWarnings(
+  known: readonly ServiceWarning[],
+  more: readonly ServiceWarning[],
+): readonly ServiceWarning[] {
+  const isSame = (a: ServiceWarning, b: ServiceWarning) => a.kind === b.kind && a.code === b.code && a.path === b.path;
+  return more.reduce<readonly ServiceWarning[]>(
+    (all, one) => (all.length < MOST_WARNINGS && !all.some((other) => isSame(one, other)) ? [...all, one] : all),
+    known,
+  );
+}
+
+/** Returns the warnings that stop a job: those whose code is not accepted. */
+export const notAccepted = (
+  warnings: readonly ServiceWarning[],
+  accepted: readonly string[] = [],
+): readonly ServiceWarning[] => warnings.filter(({ kind, code }) => kind === 'warning' && !accepted.includes(code));
+
+/** Returns a warning as a text without a dot at its end. */
+export const warningText = ({ code, path, message }: ServiceWarning): string =>
+  `${code}${path === '' ? '' : ` at ${path}`}${message === '' ? '' : `: ${message.replace(/\.$/, '')}`}`;
