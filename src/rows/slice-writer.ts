@@ -14,7 +14,7 @@ export interface SliceSizes {
 
 const SMALL_SLICES = 20;
 /** Files with more rows than this have large slices, unless their rows are large. */
-export const MANY_ROWS = 20_000;
+const MANY_ROWS = 20_000;
 /** Maximum number of characters of the first rows that are buffered before the size of slices is decided. */
 const PEEK_CHARS = 32 * 1024 * 1024;
 const WRITE_CHARS = 256 * 1024;

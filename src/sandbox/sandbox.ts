@@ -9,7 +9,6 @@ import { LogFile } from './ledger/log-file.js';
 import { PurchaseLog } from './ledger/purchase-log.js';
 import { openState } from './open-state.js';
 import { Crawler } from './pages/crawl.js';
-import { PrebuiltPages } from './pages/prebuilt.js';
 import { type Panel, triggerSchema } from './panel.js';
 import { createExchange } from './server/exchange.js';
 import { faultsSchema } from './server/fault.js';
@@ -67,7 +66,6 @@ export async function startSandbox(input: Partial<SandboxOptions> = {}): Promise
       pages,
       crawler,
       timers,
-      prebuilt: options.prebuilt ? new PrebuiltPages(pages) : null,
     },
     advance: state.advance,
     baseUrl: () => url,

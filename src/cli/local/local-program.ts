@@ -54,7 +54,6 @@ function addSandbox(program: Command, chosen: Chosen): void {
     .option('--seed <n>', 'seed of the made-up pages and failures (default: 1)')
     .option('--text-bytes <n>', 'characters of page text (default: 1000)')
     .option('--x402', 'on /search and /contents, answer 402 with the x402 payment challenge if the key is missing')
-    .option('--prebuilt', 'send prebuilt pages, to measure the speed of a client')
     .option('--agent-run-ms <n>', 'time of an agent run in milliseconds, or a range (default: 500-2000)')
     .option('--monitor-clock <n>', 'speed of monitor schedules; 3600 turns an hour into a second')
     .option('--events <n>', 'webset events in the history (default: 1000)')

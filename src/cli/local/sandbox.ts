@@ -19,7 +19,6 @@ export interface SandboxFlags {
   readonly credits?: string;
   readonly textBytes?: string;
   readonly x402?: boolean;
-  readonly prebuilt?: boolean;
   readonly agentRunMs?: string;
   readonly monitorClock?: string;
   readonly events?: string;
@@ -96,7 +95,6 @@ export function toSandboxOptions(flags: SandboxFlags, parseFault: (text: string)
     ledgerFile: flags.ledger,
     keys: flags.key,
     x402: flags.x402,
-    prebuilt: flags.prebuilt,
     faults,
     agentRuns: group({ durationMs: readRange(flags.agentRunMs, '--agent-run-ms', number) }),
     monitorClock: number(flags.monitorClock, '--monitor-clock'),

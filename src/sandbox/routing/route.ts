@@ -5,7 +5,6 @@ import type { KeyUsage } from '../ledger/key-usage.js';
 import type { Purchase } from '../ledger/purchase-log.js';
 import type { Monitors } from '../monitors/monitors.js';
 import type { Crawler } from '../pages/crawl.js';
-import type { PrebuiltPages } from '../pages/prebuilt.js';
 import type { PageSettings } from '../pages/result.js';
 import type { ResearchTasks } from '../research/research-tasks.js';
 import type { EventHistory } from '../websets/event-history.js';
@@ -14,7 +13,6 @@ import type { EventHistory } from '../websets/event-history.js';
 export interface RouteContext {
   readonly pages: PageSettings;
   readonly crawler: Crawler;
-  readonly prebuilt: PrebuiltPages | null;
   readonly timers: Timers;
   readonly agentRuns: AgentRuns;
   readonly research: ResearchTasks;

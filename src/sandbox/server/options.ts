@@ -58,11 +58,6 @@ export interface SandboxOptions {
   readonly transientFailures: number | null;
   /** Average number of characters of a page's text. Default 1000. */
   readonly textBytes: number;
-  /**
-   * Whether plain text requests are answered from prepared pages, to measure a client. There are 256 different pages; the URL
-   * selects one. Default false.
-   */
-  readonly prebuilt: boolean;
   /** Faults, declared as data. Default none. */
   readonly faults: readonly Fault[];
   /**
@@ -125,7 +120,6 @@ const optionsSchema = z.strictObject({
   failures: z.record(z.string(), z.string()).default({}),
   transientFailures: z.number().int().nonnegative().nullable().default(null),
   textBytes: z.number().int().min(1).max(5_000_000).default(1000),
-  prebuilt: z.boolean().default(false),
   faults: faultsSchema.default([]),
   ledgerFile: z.string().min(1).nullable().default(null),
   logEntries: z.number().int().positive().default(200_000),

@@ -1,4 +1,3 @@
-import { asciiJson } from '../pages/prebuilt.js';
 import { idOf, type Kind, type Scene } from './scene.js';
 import { DESIGNS } from './story.js';
 import { eventData } from './webset.js';
@@ -94,3 +93,10 @@ export class EventTexts {
     return ids;
   }
 }
+
+/** JSON in ASCII only, which takes one byte a letter and is sent without re-coding. */
+const asciiJson = (value: unknown): string =>
+  JSON.stringify(value).replace(
+    /[\u0080-\uffff]/g,
+    (letter) => `\\u${letter.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );

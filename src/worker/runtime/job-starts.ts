@@ -45,12 +45,8 @@ export class JobStarts {
     if (work && owner) throw new UsageError('job-running', notDetachedText(work, owner));
   }
 
-  /** See `RowJobs.start`. `early`: the start of the worker, if it has begun. */
-  async start(
-    plan: JobPlan,
-    { detached = false }: Ownership = {},
-    early: Promise<void> | null = null,
-  ): Promise<JobHandle> {
+  /** See `RowJobs.start`. */
+  async start(plan: JobPlan, { detached = false }: Ownership = {}): Promise<JobHandle> {
     const { staged } = plan;
     const work: Work = { job: staged.job, workflowId: workflowIdOf(staged.job) };
     let claimed = await this.#claimJob(work, plan);
@@ -61,7 +57,7 @@ export class JobStarts {
           .awaitAnswer()
           .then(() => (this.#here.refused ? null : loadDuckDb()))
           .catch(() => undefined);
-      const running = detached ? null : (early ?? this.#here.run());
+      const running = detached ? null : this.#here.run();
       // The warehouse is made while the worker is created. If it cannot be made, its first use says so.
       if (running)
         Promise.race([running, this.#here.prepared])

@@ -55,7 +55,7 @@ export class StoreRowJobs implements RowJobs {
     // The server starts while the modules of staging are loaded, because both take half a second.
     if (options.isAgreed && (await this.#startsServer(asked)))
       await Promise.race([this.#parts.awaitAnswer(), delay(SPAWN_MS)]);
-    return (await this.#work.load()).plan(asked, options);
+    return (await this.#work.load()).plan(asked);
   }
 
   /** Whether the request needs an embedded server that can be started at once. The last run of the job, if any, was not complete. */

@@ -32,7 +32,7 @@ import type { Temporal } from '../temporal-server/temporal.js';
 import type { Warehouses } from '../warehouse/warehouses.js';
 import { JobStarts } from './job-starts.js';
 import type { RuntimeParts } from './runtime-parts.js';
-import type { PlanOptions, Runtime } from './views.js';
+import type { Runtime } from './views.js';
 
 /** Staging and worker, which are loaded when a command first needs them: their libraries take most of a second to load. */
 export interface LazyWork {
@@ -53,8 +53,6 @@ export class RuntimeWork {
   readonly #closing = new AbortController();
   /** The last plan; resolves when it ends. */
   #planning: Promise<unknown> = Promise.resolve();
-  /** The start of the worker while many rows of the next job are staged; null: the worker starts with the job. */
-  #early: Promise<void> | null = null;
 
   constructor(parts: RuntimeParts) {
     this.#parts = parts;
@@ -79,22 +77,21 @@ export class RuntimeWork {
     return isStaging();
   }
 
-  plan(asked: EnrichRequest, options?: PlanOptions): Promise<JobPlan> {
-    const plan = this.#plan(asked, options);
+  plan(asked: EnrichRequest): Promise<JobPlan> {
+    const plan = this.#plan(asked);
     this.#planning = plan.catch(() => undefined);
     return plan;
   }
 
-  async #plan(asked: EnrichRequest, { isAgreed = false }: PlanOptions = {}): Promise<JobPlan> {
+  async #plan(asked: EnrichRequest): Promise<JobPlan> {
     const transport = openTransport(this.#config);
     try {
       const jobs = () => this.#store.entries.all();
-      const onManyRows = isAgreed ? (isNew: boolean) => this.#startEarly(isNew) : undefined;
       const { signal } = this.#closing;
       const { shared } = this.#store;
       const forgotten = async () => (await this.#store.journal()).forgetting.forgotten();
       const context = {
-        ...{ ...this.#config, shared, cwd: process.cwd(), transport, jobs, forgotten, onManyRows, signal },
+        ...{ ...this.#config, shared, cwd: process.cwd(), transport, jobs, forgotten, signal },
       };
       const { staged, manifest, before, request: kept } = await stageEnrichment(context, asked);
       const request = { ...asked, ...kept };
@@ -121,24 +118,12 @@ export class RuntimeWork {
     }
   }
 
-  /**
-   * Starts the server, and for a new job the worker, while rows are staged. An earlier run may belong to a dead command; this command takes
-   * such a run over before its worker starts, so that the worker does not end the run.
-   */
-  #startEarly(isNew: boolean): void {
-    if (!isNew) return void this.#parts.awaitAnswer();
-    this.#early ??= this.#here.run();
-    this.#early.catch(() => undefined);
-  }
-
   checkDetached(work?: Work): Promise<void> {
     return this.#starts.checkDetached(work);
   }
 
   start(plan: JobPlan, whose?: Ownership): Promise<JobHandle> {
-    const early = this.#early;
-    this.#early = null;
-    return this.#starts.start(plan, whose, early);
+    return this.#starts.start(plan, whose);
   }
 
   resume(job: string, how: Resumption, whose?: Ownership): Promise<JobHandle> {

@@ -18,7 +18,6 @@ import { moveDurably, syncFolder } from '../../files/write-durably.js';
 import {
   CsvError,
   InputUnsteady,
-  MANY_ROWS,
   type SliceSizes,
   type StageManifest,
   stageRows,
@@ -53,11 +52,6 @@ export interface StageContext {
   readonly checkFiles?: ((files: readonly string[]) => Promise<void>) | undefined;
   /** Whether workers on other machines use the same store. */
   readonly shared: boolean;
-  /**
-   * Called while many rows are read, once their first rows are known to be good, unless the last run of the job was complete. `isNew`: the
-   * job has no earlier run.
-   */
-  readonly onManyRows?: ((isNew: boolean) => void) | undefined;
   readonly warehouse?: DatabaseAddress | null;
   readonly source?: DatabaseAddress | null;
   /** Folder with extensions of DuckDB; null or absent: none. */
@@ -139,12 +133,6 @@ async function stage(context: StageContext, asked: StageRequest): Promise<Stagin
   const scratch = `${draft}.scratch`;
   const isStream = request.input === '-';
   const key: { readonly key?: readonly string[] } = request.key?.length ? { key: request.key } : {};
-  let onManyRows = before === null || before.completed !== before.staged.generation ? context.onManyRows : undefined;
-  const onProgress = ({ rows }: { readonly rows: number }) => {
-    if (rows <= MANY_ROWS) return;
-    onManyRows?.(before === null);
-    onManyRows = undefined;
-  };
   const stageAs = async (rowsPerSlice: SliceSizes) => {
     const { units, keyOf } = how;
     rmSync(draft, { recursive: true, force: true });
@@ -176,7 +164,6 @@ async function stage(context: StageContext, asked: StageRequest): Promise<Stagin
       isForgotten,
       sha256,
       outDir: draft,
-      onProgress,
       signal,
     }).catch((error: unknown) => {
       throw named === null ? error : withName(error, named);

@@ -80,7 +80,7 @@ test('a torn last line is dropped and does not damage the next one; another bad 
 test('every answer that arrived before a SIGKILL is in the purchase log', async () => {
   const script = `
     import { startSandbox } from ${JSON.stringify(new URL('../../../dist/sandbox/index.js', import.meta.url).href)};
-    const sandbox = await startSandbox({ failureRate: 0, prebuilt: true, ledgerFile: ${JSON.stringify(ledgerFile)} });
+    const sandbox = await startSandbox({ failureRate: 0, ledgerFile: ${JSON.stringify(ledgerFile)} });
     console.log(sandbox.port);
   `;
   const child = spawn(process.execPath, ['--input-type=module', '-e', script], {

@@ -62,7 +62,7 @@ it('fault 37: a job of many rows takes at most one event for a hundred of them',
   // A file with more than 20,000 rows has larger slices.
   const count = 20_001;
   const setting = await open({
-    sandbox: { prebuilt: true, textBytes: 20 },
+    sandbox: { textBytes: 20 },
     config: { rate: { qps: 10_000 }, concurrency: 16 },
   });
   const job = await setting.begin(plainRows(count), { batch: 100 });

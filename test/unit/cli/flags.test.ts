@@ -197,14 +197,14 @@ describe('flags of the sandbox', () => {
       ...{ port: '4010', qps: '7.5', latencyMs: '100-400', errorRate: '0.1', retryAfterSeconds: '3', seed: '42' },
       ...{ credits: '5', textBytes: '200', agentRunMs: '20', monitorClock: '60', events: '30', eventsPerSecond: '2' },
     };
-    const others = { retryAfter: 'seconds', ledger: 'ledger.jsonl', key: ['a', 'b'], x402: true, prebuilt: true };
+    const others = { retryAfter: 'seconds', ledger: 'ledger.jsonl', key: ['a', 'b'], x402: true };
     const fault = 'every=20 kind=status status=503';
     const set = ['agentRuns.failureRate=0.5', 'name=text'];
     expect(toSandboxOptions({ ...typed, ...others, fault: [fault], set }, parseFault)).toEqual({
       ...{ port: 4010, qps: 7.5, latencyMs: { min: 100, max: 400 }, failureRate: 0.1, retryAfterSeconds: 3, seed: 42 },
       ...{ credits: 5, textBytes: 200, agentRuns: { durationMs: 20, failureRate: 0.5 }, monitorClock: 60 },
       ...{ events: { count: 30, arrivingPerSecond: 2 }, retryAfter: 'seconds', ledgerFile: 'ledger.jsonl' },
-      ...{ keys: ['a', 'b'], x402: true, prebuilt: true, faults: [parseFault(fault)], name: 'text' },
+      ...{ keys: ['a', 'b'], x402: true, faults: [parseFault(fault)], name: 'text' },
     });
     expect(toSandboxOptions({}, parseFault)).toEqual({ faults: [] });
   });

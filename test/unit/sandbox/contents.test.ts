@@ -104,22 +104,6 @@ test('freshness decides between the cache and a crawl', async () => {
   expect(cacheOnly.some((one: { source?: string }) => one.source === 'cached')).toBe(true);
 });
 
-test('prebuilt answers have the shape, the statuses, the prices and the purchases of the others', async () => {
-  const asked = [...urls(90), 'https://site.example/größe"\\', 'ftp://site.example/'];
-  await start({ prebuilt: true });
-  const fast = (await post(sandbox, '/contents', { urls: asked, text: true })).json;
-  const fastBill = sandbox.bill();
-  await sandbox.close();
-  await start();
-  const slow = (await post(sandbox, '/contents', { urls: asked, text: true })).json;
-  expect(fast.statuses).toEqual(slow.statuses);
-  expect(fast.costDollars).toEqual(slow.costDollars);
-  expect(fast.results.map((one: { id: string }) => one.id)).toEqual(slow.results.map((one: { id: string }) => one.id));
-  for (const one of fast.results)
-    expect(one).toMatchObject({ title: expect.any(String), text: expect.stringMatching(/\w/) });
-  expect(fastBill).toEqual(sandbox.bill());
-});
-
 test('pages have the configured size, some without an author, some hostile, some beyond ASCII', async () => {
   await start({ failureRate: 0, textBytes: 500 });
   const pages = [];

@@ -1,8 +1,7 @@
 import { z } from 'zod';
 import { checkInput } from '../../base/check-input.js';
-import { hashText } from '../../base/hash.js';
 import { Refusal } from '../../base/refusal.js';
-import { contentsPrice, costDollars, type PageCounts } from '../../ledger/prices.js';
+import { contentsPrice, costDollars } from '../../ledger/prices.js';
 import {
   type ContentsOptions,
   contentsOptionsSchema,
@@ -11,7 +10,6 @@ import {
   wantedOf,
 } from '../../pages/contents-options.js';
 import type { Crawl } from '../../pages/crawl.js';
-import { asciiJson, type PrebuiltPages } from '../../pages/prebuilt.js';
 import { contextOf, countPages, pagesOf, type Result, resultOf } from '../../pages/result.js';
 import type { Route, RouteContext, Work } from '../../routing/route.js';
 
@@ -24,8 +22,6 @@ export const contents: Route = (input, context) => {
   const body = checkInput(schema, input);
   const asked = urlsOf(body);
   const options = purchaseOptions(body);
-  const { prebuilt } = context;
-  if (prebuilt && options === '') return (requestId) => glue(requestId, asked, context, prebuilt);
   return (requestId) => make(requestId, asked, body, options, context);
 };
 
@@ -76,36 +72,4 @@ function make(
 function statusOf(url: string, crawl: Crawl): unknown {
   if (crawl.status === 'success') return { id: url, status: 'success', source: crawl.source };
   return { id: url, status: 'error', error: { tag: crawl.tag, httpStatusCode: crawl.httpStatusCode } };
-}
-
-/** Makes the answer for plain text from prepared pages. */
-function glue(
-  requestId: string,
-  asked: readonly string[],
-  { crawler, pages }: RouteContext,
-  prebuilt: PrebuiltPages,
-): Work {
-  const results = prebuilt.answer(requestId);
-  let statuses = '';
-  const units: string[] = [];
-  const failed: string[] = [];
-  for (const url of asked) {
-    const hash = hashText(url, pages.seed);
-    const quoted = asciiJson(url);
-    const crawl = crawler.crawl(url, {}, hash);
-    if (statuses !== '') statuses += ',';
-    if (crawl.status === 'success') {
-      statuses += `{"id":${quoted},"status":"success","source":"${crawl.source}"}`;
-      results.add(quoted, hash);
-      units.push(url);
-    } else {
-      statuses += asciiJson(statusOf(url, crawl));
-      failed.push(url);
-    }
-  }
-  const counts: PageCounts = { text: units.length, highlights: 0, summary: 0 };
-  return {
-    body: results.finish(`],"statuses":[${statuses}],"costDollars":${JSON.stringify(costDollars(null, counts))}}`),
-    purchase: { operation, options: '', units, failed, micros: contentsPrice(counts) },
-  };
 }
