@@ -134,12 +134,18 @@ export class CsvRecords {
       if (line.end > at) lines.push({ ...line, number });
       at = line.next;
     }
-    const rows = parser.readLines(lines.map((line) => this.#bytes.subarray(line.start, line.end)));
+    const texts = lines.map((line) => this.#bytes.subarray(line.start, line.end));
+    const closed = texts.map((text) => withoutSpaces(text, format));
+    const rows = parser.readLines(texts.map((text, index) => closed[index] ?? text));
     for (const [index, line] of lines.entries()) {
       [this.#at, this.#line] = [line.start, line.number];
       const cells = rows[index] ?? null;
       const record =
-        cells === null ? this.#openLine(line, format, end, index > 0) : this.#closedLine(cells, line, format);
+        cells !== null && closed[index] != null
+          ? this.#record(cells, line.start, line.next)
+          : cells === null
+            ? this.#openLine(line, format, end, index > 0)
+            : this.#closedLine(cells, line, format);
       if (record === null) {
         this.#lines = index;
         return;
@@ -292,6 +298,24 @@ export class CsvRecords {
     this.#delimiter ??=
       most === 0 ? ',' : (delimiters.find((name) => counts.get(name.charCodeAt(0)) === most) as string);
     return { delimiter: this.#delimiter, lineEnd: bytes[at] === CR && bytes[at + 1] !== LF ? '\r' : '\n' };
+  }
+}
+
+/** Returns a line without the white space around its quoted cells, as in `a, "b"`; null if the line has none, or another problem. */
+function withoutSpaces(line: Buffer, format: CsvFormat): Buffer | null {
+  if (findMisplacedQuote(line, 0, format) === null) return null;
+  const delimiter = format.delimiter.replace(/[\\^$.*+?()[\]{}|/-]/g, '\\$&');
+  const space = `(?:(?!${delimiter})[ \\t\\u00a0\\ufeff])*`;
+  const cell = new RegExp(`${space}("[^"]*(?:""[^"]*)*")${space}(?=${delimiter}|$)|[^"]*?(?=${delimiter}|$)`, 'uy');
+  const text = line.toString();
+  const cells: string[] = [];
+  for (;;) {
+    const found = cell.exec(text);
+    if (found === null) return null;
+    cells.push(found[1] ?? found[0]);
+    const end = cell.lastIndex;
+    if (end === text.length) return Buffer.from(cells.join(format.delimiter));
+    cell.lastIndex = end + format.delimiter.length;
   }
 }
 

@@ -85,6 +85,25 @@ describe('CsvRecords', () => {
     ]);
   });
 
+  it('reads quoted cells with white space around them, in the header too', () => {
+    const rows = [
+      ['name', 'web site'],
+      ['A "x", y', 'https://a.example'],
+      ['', ' '],
+    ];
+    for (const [text, delimiter] of [
+      ['name, "web site"\n"A ""x"", y", "https://a.example"\n"", " "\n', null],
+      ['name,\t"web site" \r\n"A ""x"", y" ,\u00a0"https://a.example"\r\n ""\t," "\r\n', ','],
+      ['sep=;\n"name"; "web site"\n  "A ""x"", y"  ;"https://a.example"\n"" ; " "\n', null],
+      ['\ufeff"name"\t "web site"\n"A ""x"", y" \t "https://a.example"\n""\t " "', '\t'],
+    ] as const)
+      expect(cells(text, delimiter)).toEqual(rows);
+    // White space within a quoted cell stays, and other cells keep theirs.
+    expect(cells('a,b,c\n"1, """", 2", "x", y \n')[1]).toEqual(['1, "", 2', 'x', ' y ']);
+    expect(readAll('a,b\n1, "x" y\n')[1]).toMatchObject({ cells: ['1', ' "x" y'], problem: null });
+    expect(readAll('a,b\n"1", "x" y\n3,4\n').map(({ problem }) => problem?.tag ?? null)).toEqual([null, null, null]);
+  });
+
   it('limits the damage of a misplaced quote to its own line, and reports its position', () => {
     const records = readAll('a,b\n1,2,5" pipe\n"x"y,2\n3,4\n');
     expect(records[1]).toMatchObject({ line: 2, cells: ['1,2,5" pipe'], problem: { tag: 'CSV_INVALID', column: 3 } });
