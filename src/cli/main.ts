@@ -17,7 +17,8 @@ keepCompiledCode(env);
 const wrongFile = loadSettingsFile(argv.slice(2), env, process.cwd());
 /** Whether an error is reported as one line of JSON on stderr. */
 const inJson = asksForJson(argv.slice(2));
-let terminal = openTerminal({ env, stdin, stdout, stderr });
+const words = argv.slice(2);
+let terminal = openTerminal({ args: words, env, stdin, stdout, stderr });
 
 function report(error: unknown): ExitCode {
   const failure = failureText(error);
@@ -40,7 +41,7 @@ async function run(args: readonly string[]): Promise<ExitCode> {
   const { version } = JSON.parse(readFileSync(inPackage('package.json'), 'utf8')) as {
     version: string;
   };
-  const scrub = scrubber(env);
+  const scrub = scrubber(env, args);
   const choose = (chosen: (context: Context) => Promise<ExitCode>, typed: OutputFlags) => {
     action = chosen;
     flags = typed;
@@ -63,7 +64,7 @@ async function run(args: readonly string[]): Promise<ExitCode> {
     return code;
   }
   if (action === null) return exitCodes.ok;
-  terminal = openTerminal({ env, stdin, stdout, stderr, flags });
+  terminal = openTerminal({ args: words, env, stdin, stdout, stderr, flags });
   if (wrongFile !== null) throw new UsageError('setting-invalid', wrongFile);
   interrupts = watchInterrupts(process);
   const context: Context = {

@@ -134,7 +134,7 @@ function readSource(argument: string | undefined, flags: EnrichFlags, mistakes: 
   if (query !== null && !isDatabase(file) && isAddress(file))
     mistakes.push(`${query} needs a DuckDB file on this machine or a PostgreSQL database, not another address.`);
   if (query !== null && file === '-') mistakes.push(`${query} needs a DuckDB file or a database, not stdin.`);
-  if (isDatabase(file) && sql === undefined)
+  if (isDatabaseSource(file) && sql === undefined)
     mistakes.push('A database needs --sql, one SELECT such as "SELECT id, url FROM brands".');
   if (sql !== undefined && job === undefined)
     mistakes.push('A query has no name. Name the job with --job NAME, the same name each time.');

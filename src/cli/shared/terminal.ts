@@ -1,5 +1,6 @@
 import type { Writable } from 'node:stream';
 import { styleText } from 'node:util';
+import { addressSecrets } from '../../core/connections/address-secrets.js';
 import { printableLines } from '../text/printable.js';
 
 const styles = ['cyan', 'dim', 'red', 'yellow'] as const;
@@ -38,6 +39,8 @@ export interface OutputFlags {
 }
 
 export interface TerminalParts {
+  /** The arguments of the command. */
+  readonly args?: readonly string[];
   readonly flags?: OutputFlags;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly stdin: NodeJS.ReadStream;
@@ -70,9 +73,10 @@ const inQuery = /([?&](?:user|password|sslpassword)=)[^&]+/gi;
 
 /**
  * Returns a function that redacts the values of secret variables, and user and password in every URL. Every message passes
- * through this function, in case other code has left a secret in the message.
+ * through this function, in case other code has left a secret in the message. `args`: the arguments of the command, whose addresses may have
+ * secrets.
  */
-export function scrubber(env: TerminalParts['env']): (text: string) => string {
+export function scrubber(env: TerminalParts['env'], args: readonly string[] = []): (text: string) => string {
   const secrets = [
     ...secretNames.map((name) => env[name]?.trim() ?? ''),
     ...urlNames.map((name) => password(env[name])),
@@ -80,6 +84,7 @@ export function scrubber(env: TerminalParts['env']): (text: string) => string {
     .flatMap((value) => [value, encodeURIComponent(value), JSON.stringify(value).slice(1, -1)])
     // A shorter value cannot be a key, and may be part of ordinary words.
     .filter((secret) => secret.length >= 6)
+    .concat(args.flatMap(addressSecrets))
     .sort((a, b) => b.length - a.length);
   return (text) =>
     secrets.reduce(
@@ -108,8 +113,8 @@ function decode(text: string): string {
 }
 
 /** Returns a terminal on these streams. Colours need a terminal and no `NO_COLOR`. */
-export function openTerminal({ env, stdin, stdout, stderr, flags = {} }: TerminalParts): Terminal {
-  const scrub = scrubber(env);
+export function openTerminal({ args = [], env, stdin, stdout, stderr, flags = {} }: TerminalParts): Terminal {
+  const scrub = scrubber(env, args);
   const { input = true, quiet = false } = flags;
   const redraws = stderr.isTTY === true && env.TERM !== 'dumb';
   const live = redraws && !quiet;

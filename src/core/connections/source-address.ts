@@ -1,3 +1,4 @@
+import { foreignScheme } from './address-secrets.js';
 import { isLibpqForm, isPostgresUrl, parseAddress, whyPlain } from './postgres-address.js';
 
 /** The form of the address of a source, for messages. */
@@ -6,11 +7,14 @@ export const SOURCE_FORM = 'postgres://host:5432/database';
 /** Whether an input is a database: its rows are those of a query. */
 export const isDatabaseSource = (input: string): boolean => isPostgresUrl(input);
 
-/** Why a text is a mistyped address of a database and no file, to follow the name of its flag; null for other texts. Never quotes the text. */
+/** Why a text is an address that is not read, or a mistyped one, and no file, to follow the name of its flag; null for other texts. Never quotes the text. */
 export function whyNoSource(input: string): string | null {
   if (isPostgresUrl(input)) return problemOf(input);
+  const scheme = foreignScheme(input);
   const isMistyped = /^\s*postgres(ql)?[^\w.-]?:?\/\//i.test(input) || /^\s*postgres(ql)?:/i.test(input);
-  return isMistyped || isLibpqForm(input) ? `is not an address of PostgreSQL; write ${SOURCE_FORM}` : null;
+  if (isMistyped || isLibpqForm(input)) return `is not an address of PostgreSQL; write ${SOURCE_FORM}`;
+  if (scheme === null) return null;
+  return `${scheme === '' ? 'has a user and no scheme' : `is an address of ${scheme}, which is not read`}; name a file, an address of s3:// or https://, or ${SOURCE_FORM}`;
 }
 
 function problemOf(url: string): string | null {

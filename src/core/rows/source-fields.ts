@@ -1,3 +1,5 @@
+import { secretParameter } from '../connections/address-secrets.js';
+
 /** Formats of files of rows. `jsonl`: JSON Lines, or one list of objects. */
 export const fileFormats = ['csv', 'jsonl', 'parquet'] as const;
 export type FileFormat = (typeof fileFormats)[number];
@@ -85,7 +87,7 @@ export function whyNoAddress(input: string): string | null {
   if (/[#\\\s\p{Cc}]/u.test(input)) return 'The address has a character that no address has';
   if (!(isS3 ? BUCKET : SERVER).test(authority)) return `The address has no valid ${isS3 ? 'bucket' : 'server'}`;
   const names = [...parameters.keys()];
-  const secret = names.find((name) => /sig|token|key|secret|pass|pwd|jwt|sess|credential|auth/i.test(name));
+  const secret = names.find((name) => secretParameter.test(name));
   if (secret !== undefined)
     return `The address has the parameter ${secret}, whose value may be a secret and would be kept in the job`;
   if (!isS3) return null;

@@ -3,7 +3,7 @@ import { existsSync, readdirSync, rmSync, statSync, utimesSync } from 'node:fs';
 import { rmdir } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import type { Transport } from '../../api/transport.js';
-import { isDatabaseSource } from '../../core/connections/source-address.js';
+import { isDatabaseSource, whyNoSource } from '../../core/connections/source-address.js';
 import { badRowKey } from '../../core/purchase/forgotten.js';
 import type { Freshness } from '../../core/purchase/freshness.js';
 import type { EnrichCsvInput, StagedJob } from '../../core/rows/job.js';
@@ -113,6 +113,8 @@ export async function stageEnrichment(context: StageContext, asked: StageRequest
 async function stage(context: StageContext, asked: StageRequest): Promise<Staging> {
   const { operation = 'contents' } = asked;
   const jobs = (await context.jobs?.()) ?? [];
+  const foreign = whyNoSource(asked.input);
+  if (foreign !== null) throw new UsageError('source-options-wrong', `The input (not shown) ${foreign}.`);
   const identity = identify(context, asked);
   refuseOtherUse(
     { ...identity, ...sourceFieldsOf(asked), origin: context.origin, operation },

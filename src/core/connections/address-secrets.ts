@@ -1,0 +1,74 @@
+/** `--flag=`, then the driver of another program, then the scheme, then the rest. Spaces between them are typing errors. */
+const address =
+  /^\s*(?:--?[\w-]+=)?['"\s]*((?:(?:jdbc|odbc|adbc)\s*:\s*)?[a-z][a-z0-9+.-]+)\s*:(\s*\/\s*\/?\s*|)(.*)$/is;
+/** Schemes that are also written without slashes. */
+const databases =
+  /^((jdbc|odbc|adbc):.*|(mysql2?|mariadb|mongodb|snowflake|redshift|bigquery|oracle|mssql|sqlserver|sqlite3?|duckdb|motherduck|md|rediss?|clickhouse|trino|presto|databricks|db2|s?ftp|postgres(ql)?)([+.-].*)?)$/i;
+/** Schemes whose queries are shown: the parameters of pages, buckets and PostgreSQL are no secrets, but those of these names. */
+const known = /^(https?|s3|postgres(ql)?)$/i;
+export const secretParameter = /sig|token|key|secret|pass|pwd|jwt|sess|credential|auth/i;
+const withoutScheme = /^\s*(?:--?[\w-]+=)?['"]?([^\s/@:'"=]+:[^\s@]*)@[^\s@]/;
+const libpqPassword = /\b(?:password|passwd|pwd)\s*=\s*(?:'([^']+)'|([^\s;&'"]+))/gi;
+
+interface Parts {
+  readonly scheme: string;
+  /** What follows the slashes. */
+  readonly rest: string;
+}
+
+function partsOf(text: string): Parts | null {
+  const [, written = '', slashes = '', rest = ''] = address.exec(text) ?? [];
+  const scheme = written.replace(/\s/g, '').toLowerCase();
+  const isAddress = scheme !== '' && (slashes !== '' || databases.test(scheme));
+  return isAddress ? { scheme, rest: rest.replace(/^[\s/]+/, '') } : null;
+}
+
+/**
+ * The scheme of an address that is read by no part of this program, such as `mysql` or `jdbc:oracle`; an empty text for one that has a user
+ * and no scheme; null for other texts.
+ */
+export function foreignScheme(text: string): string | null {
+  const parts = partsOf(text);
+  if (parts === null) return withoutScheme.test(text) ? '' : null;
+  return known.test(parts.scheme) ? null : parts.scheme;
+}
+
+/** The parts of an argument that may be secrets: user and password of an address, and the values of its query. */
+export function addressSecrets(argument: string): readonly string[] {
+  const found = [...argument.matchAll(libpqPassword)].map(([, quoted, plain]) => quoted ?? plain ?? '');
+  const parts = partsOf(argument);
+  const [, bare] = parts === null ? (withoutScheme.exec(argument) ?? []) : [];
+  if (bare !== undefined) found.push(`${bare}@`, bare.slice(bare.indexOf(':') + 1));
+  if (parts === null) return found.filter((text) => text !== '');
+  const { scheme, rest } = parts;
+  const isKnown = known.test(scheme);
+  const authority = isKnown ? (/^[^/?#]*/.exec(rest)?.[0] ?? '') : rest;
+  const at = authority.lastIndexOf('@');
+  if (at !== -1) {
+    const user = authority.slice(0, at);
+    found.push(`${user}@`);
+    const password = user.includes(':') ? user.slice(user.indexOf(':') + 1) : '';
+    // A password that is also another part of the address would be hidden in every word.
+    if (
+      password.length > 2 &&
+      ![scheme, user.split(':', 1)[0], rest.slice(at)].some((part) => part?.includes(password))
+    )
+      found.push(password, decoded(password));
+  }
+  const query = /[?;](.*)$/s.exec(rest.slice(at + 1))?.[1] ?? '';
+  if (!isKnown && query.length > 2) found.push(query);
+  for (const parameter of query.split(/[&;?]/)) {
+    const [name = '', ...value] = parameter.split('=');
+    const text = value.join('=');
+    if (text.length > 2 && (isKnown ? secretParameter.test(name) : true)) found.push(text, decoded(text));
+  }
+  return found;
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
