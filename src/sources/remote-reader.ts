@@ -1,12 +1,19 @@
 import { basename, join } from 'node:path';
 import type { DuckDBConnection } from '@duckdb/node-api';
 import { WarehouseUnusable } from '../core/rows/row-warehouse.js';
-import { type FileFormat, isPattern, pathOfAddress, whyNoAddress } from '../core/rows/source-fields.js';
+import {
+  type FileFormat,
+  isPattern,
+  pathOfAddress,
+  serverOfAddress,
+  whyNoAddress,
+} from '../core/rows/source-fields.js';
 import { makeFolder } from '../files/make-folder.js';
 import { CsvError, InputUnsteady, type RowReader } from '../rows/index.js';
 import { literal, loadExtension, openScratchDuckDb, plainPath, s3Place, setMemory, setS3 } from '../warehouse/index.js';
 import { duckDbReader, firstLine, resourceError } from './duckdb-reader.js';
 import { formatOfName } from './file-format.js';
+import { type OneServer, openOneServer } from './one-server.js';
 import { parquetQuery } from './parquet-columns.js';
 import { withLimit } from './with-limit.js';
 
@@ -22,7 +29,7 @@ export interface RemoteRequest {
 }
 
 /** Most bytes of a file that is copied before it is read. DuckDB holds such a file in memory. */
-const MOST_COPIED = 256 * 1_048_576;
+const MOST_COPIED = 64 * 1_048_576;
 /** Memory in MB beside a file that is copied, and copies of the file in memory. */
 const BASE_MB = 256;
 const COPIES = 4;
@@ -41,16 +48,17 @@ export function formatOfAddress(address: string, asked: FileFormat | undefined):
 /** Returns a reader of Parquet files at an address. DuckDB reads only the parts that it needs. */
 export function remoteParquetReader(request: RemoteRequest): RowReader {
   const { address, temporary, limitMs } = request;
+  let proxy: OneServer | null = null;
   return duckDbReader({
     temporary,
     limitMs,
     prepare: async (connection) => {
-      await connect(connection, request);
+      proxy = await connect(connection, request);
       const found = await filesAt(connection, address);
       const files = found.map(escaped);
       return await parquetQuery(connection, { files, shown: (file) => shown(found[files.indexOf(file)] ?? file) });
     },
-    explain: (error) => explained(error, address),
+    explain: (error) => explained(error, address, proxy),
     bytes: null,
     notes: () => [],
   });
@@ -79,8 +87,9 @@ async function copyFiles(request: RemoteRequest): Promise<ReadonlyMap<string, st
   const { connection, close } = await openScratchDuckDb(temporary);
   const bounded = <T>(work: Promise<T>) => withLimit(work, limitMs);
   const copies = new Map<string, string>();
+  let proxy: OneServer | null = null;
   try {
-    await connect(connection, request);
+    proxy = await connect(connection, request);
     for (const [index, file] of (await bounded(filesAt(connection, address))).entries()) {
       const found = await bounded(connection.runAndReadAll(`SELECT size FROM read_blob(${literal(escaped(file))})`));
       const size = Number(found.getRows()[0]?.[0] ?? 0);
@@ -102,13 +111,15 @@ async function copyFiles(request: RemoteRequest): Promise<ReadonlyMap<string, st
     }
     return copies;
   } catch (error) {
-    throw explained(error, address);
+    throw explained(error, address, proxy);
   } finally {
+    proxy?.close();
     close();
   }
 }
 
-async function connect(connection: DuckDBConnection, { address, extensions }: RemoteRequest): Promise<void> {
+/** Connects DuckDB with the server of the address, and with no other. The proxy ends with the process. */
+async function connect(connection: DuckDBConnection, { address, extensions }: RemoteRequest): Promise<OneServer> {
   const why = whyNoAddress(address);
   if (why !== null)
     throw new CsvError(
@@ -117,8 +128,18 @@ async function connect(connection: DuckDBConnection, { address, extensions }: Re
     );
   const scheme = `${address.split('://', 1)[0]}://`;
   await loadExtension(connection, 'httpfs', extensions, `Reading ${scheme}`);
+  const own = serverOfAddress(address) ?? '';
+  const isAws = own.startsWith('s3.amazonaws.com:');
+  const proxy = await openOneServer(
+    (server) => server === own || (isS3(address) && (server.endsWith(`.${own}`) || (isAws && aws.test(server)))),
+  );
+  await connection.run(`SET http_proxy = ${literal(proxy.address)}`);
   if (isS3(address)) await setS3(connection, s3Place(address, '--from'));
+  return proxy;
 }
+
+/** Servers of S3 by region, with the bucket in front or without. */
+const aws = /(^|\.)s3([.-][a-z0-9-]+)*\.amazonaws\.com(\.cn)?:443$/;
 
 /** The files of an address: of S3 those of a pattern or below a prefix with a slash at its end. */
 async function filesAt(connection: DuckDBConnection, address: string): Promise<readonly string[]> {
@@ -146,7 +167,7 @@ function withAddresses(error: unknown, copies: ReadonlyMap<string, string>): unk
   return new CsvError(error.errorCode, message, error.line, error.column);
 }
 
-function explained(error: unknown, address: string): unknown {
+function explained(error: unknown, address: string, proxy: OneServer | null): unknown {
   if (error instanceof CsvError) return error;
   if (!(error instanceof Error)) return error;
   // Errors of the extension and of the parameters are sentences for a person.
@@ -155,6 +176,12 @@ function explained(error: unknown, address: string): unknown {
   if (resource !== null) return resource;
   const { message } = error;
   const at = shown(address);
+  const other = proxy?.other() ?? null;
+  if (other !== null)
+    return new CsvError(
+      'source-access-refused',
+      `${at} leads to another server, ${other}: name an address there, or download the file first`,
+    );
   if (/\b404\b|NoSuchBucket|NoSuchKey/.test(message))
     return new CsvError(
       'input-missing',

@@ -31,6 +31,14 @@ const values: readonly [type: ColumnType, text: string, duckDb?: string, postgre
     "{'a': 1, 'b': [x, NULL]}",
     '{"a": 1, "b": ["x", null]}',
   ],
+  ['INTERVAL', '1 month -2 days -00:00:00.000001', undefined, '1 mon -2 days -00:00:00.000001'],
+  ['TIMESTAMP_S', '2024-02-29 23:59:59'],
+  ['TIMESTAMP_MS', '2024-02-29 23:59:59.123'],
+  ['TIMESTAMP', '-infinity'],
+  ['DOUBLE', 'nan', undefined, 'NaN'],
+  ['UHUGEINT', '340282366920938463463374607431768211455'],
+  ['INTEGER[3]', '[1,2,3]', '[1, 2, 3]', '[1, 2, 3]'],
+  ['INTEGER[][]', '[[1,null],[],null]', '[[1, NULL], [], NULL]', '[[1, null], [], null]'],
   ['MAP(VARCHAR, DATE)', '{"k":"2024-02-29"}', '{k=2024-02-29}', '{"k": "2024-02-29"}'],
 ];
 const columns = [{ name: 'url', type: 'VARCHAR' }, ...values.map(([type], at) => ({ name: `c${at}`, type }))];

@@ -10,10 +10,11 @@ import type { EnrichCsvInput, StagedJob } from '../../core/rows/job.js';
 import { type JobEntry, stagesOf } from '../../core/rows/job-entries.js';
 import type { OnMisfit } from '../../core/rows/on-misfit.js';
 import { type CsvForm, isCsvDelimiter, usualCsv } from '../../core/rows/row-warehouse.js';
-import { isAddress, type SourceFields, sourceFieldsOf } from '../../core/rows/source-fields.js';
+import { isAddress, pathOfAddress, type SourceFields, sourceFieldsOf } from '../../core/rows/source-fields.js';
 import { canonicalJson, type Json } from '../../core/text/json.js';
 import { withoutUndefined } from '../../core/text/without-undefined.js';
 import { makeFolder } from '../../files/make-folder.js';
+import { isAlive } from '../../files/process-identity.js';
 import { moveDurably, syncFolder } from '../../files/write-durably.js';
 import {
   CsvError,
@@ -89,7 +90,13 @@ export interface Staging {
 const isDiskFull = (error: unknown): boolean =>
   ['ENOSPC', 'EDQUOT'].includes(String((error as NodeJS.ErrnoException).code));
 
+/** Stagings of a job within this time, in ms, that ended their process, after which another is refused. */
+const MOST_DEADLY = 5;
+const DEADLY_MS = 3_600_000;
+
 let running = 0;
+/** The names of the drafts of this process. */
+const drafts = new Set<string>();
 
 /** Whether this process stages rows. Native code that reads them may not end when the staging is aborted. */
 export const isStaging = (): boolean => running > 0;
@@ -131,7 +138,8 @@ async function stage(context: StageContext, asked: StageRequest): Promise<Stagin
     forgotten.size > 0 && forgotten.has(key ?? badRowKey(sha256, identity.job, hash));
   const stages = join(context.stateDir, 'stages', identity.job);
   makeFolder(stages);
-  const draft = join(stages, `draft-${randomUUID()}`);
+  refuseDeadly(stages, pathOfAddress(identity.input));
+  const draft = join(stages, `draft-${process.pid}-${randomUUID()}`);
   const scratch = `${draft}.scratch`;
   const isStream = request.input === '-';
   const key: { readonly key?: readonly string[] } = request.key?.length ? { key: request.key } : {};
@@ -171,6 +179,7 @@ async function stage(context: StageContext, asked: StageRequest): Promise<Stagin
       throw named === null ? error : withName(error, named);
     });
   };
+  drafts.add(basename(draft));
   try {
     // A stream can be read only once, so its slices get the size of the last stage.
     let manifest = await stageAs(isStream && before ? sameSize(before.staged) : how.rowsPerSlice);
@@ -218,10 +227,30 @@ async function stage(context: StageContext, asked: StageRequest): Promise<Stagin
       },
     };
   } finally {
+    drafts.delete(basename(draft));
     for (const folder of [draft, scratch]) rmSync(folder, { recursive: true, force: true });
     // A refused input leaves no empty folder.
     for (const folder of [stages, dirname(stages)]) await rmdir(folder).catch(() => undefined);
   }
+}
+
+/** Throws `CsvError` if the staging of a job has ended its process too often: Temporal would try it without end. */
+function refuseDeadly(stages: string, input: string): void {
+  const dead = readdirSync(stages).filter((name) => {
+    const pid = /^draft-(\d+)-[\da-f-]{36}\.scratch$/.exec(name)?.[1];
+    if (pid === undefined || drafts.has(name.replace('.scratch', ''))) return false;
+    return (
+      statSync(join(stages, name)).mtimeMs > Date.now() - DEADLY_MS &&
+      (Number(pid) === process.pid || !isAlive(Number(pid), null))
+    );
+  });
+  if (dead.length < MOST_DEADLY) return;
+  // The next attempt of a person counts from the beginning.
+  for (const name of dead) rmSync(join(stages, name), { recursive: true, force: true });
+  throw new CsvError(
+    'source-out-of-memory',
+    `Reading ${input} ended its process ${dead.length} times within an hour. Look at the memory of the machine and at the input, then start the job again; nothing was bought`,
+  );
 }
 
 /** The form of the enriched CSV: as the request says, or that of the input. */

@@ -1,4 +1,4 @@
-import { readdirSync } from 'node:fs';
+import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { DuckDBInstance } from '@duckdb/node-api';
@@ -108,4 +108,25 @@ it('a workflow that stages an endless query ends when it is cancelled, and its w
   await setting.host().stop();
   expect(await statements()).toBe(0);
   await drained.handle.terminate();
+});
+
+it('a staging that ended its process five times is refused once with a sentence', async () => {
+  const stateDir = join(folder.dir, 'deadly');
+  const env = { SEARCHFLOW_STATE_DIR: stateDir, XDG_STATE_HOME: folder.dir };
+  const sql = endless['without a row'];
+  const args = ['enrich', '--from', file, '--sql', sql, '--job', 'deadly', '--key', 'url', '--yes'];
+  const scratches = () =>
+    existsSync(stateDir)
+      ? readdirSync(stateDir, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.scratch')).length
+      : 0;
+  for (let before = 0; before < 5; before++) {
+    const command = startCommand(args, { cwd: folder.dir, env });
+    await expect.poll(scratches, soon).toBe(before + 1);
+    command.child.kill('SIGKILL');
+    await command.ended;
+  }
+  const refused = startCommand(args, { cwd: folder.dir, env });
+  expect(await refused.ended).toBe(2);
+  expect(refused.err()).toMatch(/^Reading .*x\.duckdb ended its process 5 times within an hour/);
+  expect(scratches()).toBe(0);
 });

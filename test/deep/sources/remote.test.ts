@@ -121,6 +121,27 @@ it('rows of a web server are read from Parquet and CSV', async () => {
   await expect(read(`${base}/none.csv`)).rejects.toThrow(`${base}/none.csv was not found: correct its address`);
 });
 
+it('a redirect to another server is refused, and the other server gets no request', async () => {
+  const asked: string[] = [];
+  const other = createServer((request, response) => {
+    asked.push(request.url ?? '');
+    response.end('url\nx\n');
+  }).listen(0, '127.0.0.1');
+  const { port } = other.address() as AddressInfo;
+  const leading = createServer((request, response) =>
+    response.writeHead(307, { location: `http://127.0.0.1:${port}${request.url}` }).end(),
+  ).listen(0, '127.0.0.1');
+  const own = `127.0.0.1:${(leading.address() as AddressInfo).port}`;
+  for (const input of [
+    `http://${own}/x.csv`,
+    `http://${own}/x.parquet`,
+    `s3://lake/x.csv?endpoint=${own}&url_style=path&use_ssl=false`,
+  ])
+    await expect(read(input)).rejects.toThrow(`leads to another server, 127.0.0.1:${port}`);
+  expect(asked).toEqual([]);
+  for (const one of [other, leading]) one.close();
+});
+
 it('an address that cannot be read is one sentence', async () => {
   const wrong: [input: string, why: string, more?: Partial<SourceRequest>][] = [
     [s3('none.csv'), 's3://lake/none.csv was not found: correct its bucket, name, region or endpoint'],

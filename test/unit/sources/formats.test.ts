@@ -112,7 +112,8 @@ describe('a table of all types', () => {
     );
     const { rows } = await stage(join(dir, 'cells.parquet'));
     expect(rows.map(({ i }) => i)).toEqual(
-      cells.map((cell, index) => [cell, String(index + 1), cell, JSON.stringify([cell])]),
+      // No database has NUL in JSON.
+      cells.map((cell, index) => [cell, String(index + 1), cell, JSON.stringify([cell]).replace('\\u0000', '\ufffd')]),
     );
   });
 
