@@ -460,6 +460,11 @@ const sorted = (text: string): string => {
     return text;
   }
 };
+/** A text in JSON; in PostgreSQL the numbers beside NaN or an infinity are texts. */
+const textual = (value: string): string =>
+  /^-?\d[\d.]*(e[+-]?\d+)?$/i.test(value)
+    ? String(Number(value))
+    : value.toLowerCase().replace(/^(-?)infinity$/, '$1inf');
 const ordered = (value: unknown): unknown =>
   Array.isArray(value)
     ? value.map(ordered)
@@ -470,7 +475,7 @@ const ordered = (value: unknown): unknown =>
             .map(([key, one]) => [key, ordered(one)]),
         )
       : typeof value === 'string'
-        ? value.toLowerCase().replace(/^(-?)infinity$/, '$1inf')
+        ? textual(value)
         : typeof value === 'number'
           ? String(value)
           : value;
