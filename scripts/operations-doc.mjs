@@ -99,33 +99,8 @@ function section(name, endpoint, summary, stream) {
   ];
 }
 
-function rangeText({ min, max }) {
-  return max === null ? `at least ${min}` : `${min} to ${max}`;
-}
-
-function limitLines(profiles) {
-  const flat = (value, path) => {
-    if (value === null || typeof value !== 'object' || Array.isArray(value) || value instanceof RegExp)
-      return [[path, value]];
-    if ('min' in value && 'max' in value) return [[path, rangeText(value)]];
-    return Object.entries(value).flatMap(([name, inner]) => flat(inner, path === '' ? name : `${path}.${name}`));
-  };
-  const tables = Object.values(profiles).map((profile) => new Map(flat(profile, '')));
-  const all = [...new Set(tables.flatMap((table) => [...table.keys()]))];
-  const names = all.filter((name) => name !== 'profile' && !all.some((other) => other.startsWith(`${name}.`))).sort();
-  const cell = (value) => {
-    if (value === undefined || value === null) return '–';
-    return Array.isArray(value) ? value.join(', ') || '–' : String(value).replaceAll('|', '\\|');
-  };
-  return [
-    `| Limit | ${Object.keys(profiles).join(' | ')} |`,
-    `|---|${'---|'.repeat(tables.length)}`,
-    ...names.map((name) => `| \`${name}\` | ${tables.map((table) => cell(table.get(name))).join(' | ')} |`),
-  ];
-}
-
 /** The text of docs/reference/operations.md. `source` is that of `src/api/operations.ts`. */
-export function operationsDoc({ operations, streams, limitProfiles }, source) {
+export function operationsDoc({ operations, streams }, source) {
   const summary = summaries(source);
   const rows = Object.entries(operations);
   const link = (name) => `[${name}](#${name.toLowerCase()})`;
@@ -160,13 +135,13 @@ export function operationsDoc({ operations, streams, limitProfiles }, source) {
     'may hold',
     '',
     '- `refreshAfterMs`: an answer older than this is bought again; 0 buys every time (default: an answer never expires)',
-    '- `variant`: `v0` or `v1` of research; `beta`: tokens of beta features; `extraHeaders`.',
+    '- `variant`: `v0` or `v1` of research; `beta`: tokens of beta features; `extraHeaders`: headers without secrets; `unchecked`.',
     '',
     'Instead of a result above 256 KiB, the activity returns `{ landed, bytes, preview }`; `SearchflowPlugin.readLanded(landed)` returns',
     'the result. If an answer is lost, the next step depends on the operation (`rebuy`, `adopt`, `check` or `repeat`). With `adopt` and',
     '`check` the activity ends with the failure `UnknownOutcome` and is never sent again by itself. After a `429` all workers wait; if the',
     'wait is longer than an hour, the activity fails. `createMonitor` needs the option `secretFile`: the webhook secret is written to this',
-    'file and never into a workflow. Auth style, beta tokens for every request and the profile of limits are options of `SearchflowPlugin`.',
+    'file and never into a workflow. Auth style, headers, proxies and beta tokens for every request are options of `SearchflowPlugin`.',
     '',
     'The streamed forms have no activity, because a stream is for a person who watches. A workflow would get the answer only at its end,',
     'and the plain form returns the same answer at the same price. If a stream breaks off, its answer cannot land, and would be paid for',
@@ -184,12 +159,17 @@ export function operationsDoc({ operations, streams, limitProfiles }, source) {
     '`lastEventId`.',
     '',
     ...Object.entries(streams).flatMap(([name, stream]) => section(name, stream.endpoint, summary[name], stream)),
-    '## Limits checked before sending',
+    '## What is checked before sending',
     '',
-    'There are two profiles of limits: `contract` (the default) for the first version of the API, `live` for the public service today.',
-    'A dash means no limit.',
+    'A request is refused before it is sent if a value cannot be meant: a wrong type, an empty query, a number below its range, a day that',
+    'does not exist, a form that no JSON Schema has. A misspelt name, a misspelt value and a field of another operation are refused, too,',
+    'with the nearest name: the service would ignore the field, and the answer would be bought without its effect. The option',
+    '`unchecked: true` sends names and values as they are; unknown ones far from any known name are sent in any case. A null counts as an',
+    'absent field, and is sent.',
     '',
-    ...limitLines(limitProfiles),
+    'Everything that only the service knows is left to the service: how many results a team may ask for, which fields go together, which',
+    'values exist. Its refusal (`400`) costs nothing. `effort: "max"` of an agent run and `highlights.dynamic` need a token of a beta feature,',
+    'which is sent with them.',
     '',
   ].join('\n');
 }

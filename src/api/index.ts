@@ -1,11 +1,4 @@
 export { type Answer, readKept } from './answer/read-answer.js';
-export {
-  type LimitProblem,
-  type LimitProfile,
-  limitProfiles,
-  type Range,
-  type ServiceLimits,
-} from './checks/limits.js';
 export { type Client, type ClientOptions, createClient, type EachList } from './client.js';
 export type { AgentRunEventFilter, AgentRunEventPage, AgentRunPage } from './endpoints/agent-runs.js';
 export type { AnswerRequest, AnswerResponse } from './endpoints/answer.js';

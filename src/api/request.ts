@@ -1,7 +1,8 @@
 import { isLoopback } from '../core/connections/loopback.js';
-import type { Secret } from '../core/connections/secret.js';
+import { mayHoldSecret, type Secret } from '../core/connections/secret.js';
 import type { Json } from '../core/text/json.js';
-import type { LimitProblem, ServiceLimits } from './checks/limits.js';
+import { VERSION } from '../core/version.js';
+import { type FieldProblem, withoutNulls } from './checks/fields.js';
 import { isShape, shapeProblem } from './checks/shape.js';
 import { encodeQuery } from './wire/encode-query.js';
 import type { Endpoint } from './wire/endpoint.js';
@@ -39,6 +40,22 @@ function headerProblem(name: string, value: string): string | null {
   return headerValue.test(value) ? null : `header "${name}" has characters that are not allowed in a header`;
 }
 
+/** Names of headers that usually hold a key. */
+const ofSecrets = /auth|key|token|secret|cookie|passw|credential|session|signature/i;
+
+/** Returns the problems of headers that come from an input of a workflow or an activity, and so are in histories. Never shows a value. */
+export function openHeaderProblems(headers: Readonly<Record<string, string>> | undefined): readonly string[] {
+  return Object.entries(headers ?? {}).flatMap(([name, value]) => {
+    const found = headerProblem(name, String(value));
+    if (found) return [`extraHeaders: ${found}.`];
+    return ofSecrets.test(name) || mayHoldSecret(String(value))
+      ? [
+          `extraHeaders: header "${name}" may hold a secret. Set it on the worker: SEARCHFLOW_HEADERS, or headers of the plugin.`,
+        ]
+      : [];
+  });
+}
+
 function lowerCase(headers: Readonly<Record<string, string>> | undefined): Record<string, string> {
   return Object.fromEntries(Object.entries(headers ?? {}).map(([name, value]) => [name.toLowerCase(), value]));
 }
@@ -55,6 +72,7 @@ export function requestHeaders(
 ): Record<string, string> {
   const headers: Record<string, string> = {
     accept: 'application/json',
+    'user-agent': `searchflow/${VERSION}`,
     ...lowerCase(extra),
   };
   for (const [name, value] of Object.entries(lowerCase(extra))) {
@@ -72,7 +90,7 @@ export function requestHeaders(
 
 export type EncodedRequest =
   | { readonly path: string; readonly body: string | null; readonly headers: Record<string, string> }
-  | { readonly problem: LimitProblem };
+  | { readonly problem: FieldProblem };
 
 /** Unchecked additions of a caller to one request; only additions that cannot be sent are refused. */
 export interface RequestExtras {
@@ -80,19 +98,18 @@ export interface RequestExtras {
   readonly headers?: Readonly<Record<string, string>> | undefined;
 }
 
-/** Checks a request against types and limits and returns the encoded request, or the problem of the first bad field. Sends nothing. */
-export function encodeRequest<I, O>(
-  endpoint: Endpoint<I, O>,
-  input: unknown,
-  limits: ServiceLimits,
-  extra: RequestExtras,
-): EncodedRequest {
+/**
+ * Checks a request against its types and returns the encoded request, or the problem of the first bad field. Sends nothing. A null counts as
+ * an absent field, and is sent.
+ */
+export function encodeRequest<I, O>(endpoint: Endpoint<I, O>, input: unknown, extra: RequestExtras): EncodedRequest {
   if (!isShape(endpoint.request, input)) {
-    const { field, message } = shapeProblem(endpoint.request, input);
-    return { problem: { field, message: `${field || 'the request'}: ${message}` } };
+    const known = withoutNulls(input);
+    if (!isShape(endpoint.request, known)) {
+      const { field, message } = shapeProblem(endpoint.request, known);
+      return { problem: { field, message: `${field || 'the request'}: ${message}` } };
+    }
   }
-  const wrong = endpoint.check(input, limits);
-  if (wrong) return { problem: wrong };
   const headers = lowerCase(extra.headers);
   for (const [name, value] of Object.entries(headers)) {
     const found = headerProblem(name, value);
@@ -103,6 +120,8 @@ export function encodeRequest<I, O>(
   }
 
   const fields: Record<string, unknown> = Object.fromEntries(Object.entries(input as object));
+  if (fields.stream === true)
+    return { problem: { field: 'stream', message: 'stream: this call reads a whole answer; use the streamed form' } };
   const filled = fillPath(endpoint.path, fields);
   if ('problem' in filled) return filled;
   for (const name of pathFields(endpoint.path)) delete fields[name];

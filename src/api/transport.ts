@@ -1,8 +1,9 @@
-import { Pool } from 'undici';
+import { EnvHttpProxyAgent, Pool } from 'undici';
 import { type Answer, readAnswer } from './answer/read-answer.js';
 import { type RawList, readRawList } from './answer/read-raw-list.js';
-import { limitProfiles } from './checks/limits.js';
+import { misspeltFields, WAY_PAST } from './checks/misspelt-fields.js';
 import { createRedact } from './checks/redact.js';
+import { operations } from './operations.js';
 import { encodeRequest, requestHeaders, resolveBase } from './request.js';
 import { EventStream, type StreamFacts } from './stream/event-stream.js';
 import { readStream } from './stream/read-stream.js';
@@ -16,6 +17,7 @@ import { MAX_KEPT_BODY } from './wire/errors.js';
 import { exchange, type WireRequest } from './wire/exchange.js';
 import {
   type AnswerOptions,
+  DEFAULT_BETA_HEADER,
   type Input,
   type RawListOptions,
   readTimeouts,
@@ -27,6 +29,7 @@ import {
 import { createWarmConnector } from './wire/warm-connector.js';
 
 export {
+  DEFAULT_BETA_HEADER,
   defaultTimeouts,
   type Input,
   type SendOptions,
@@ -66,26 +69,40 @@ export interface Transport {
  */
 export function createTransport(options: TransportOptions): Transport {
   const base = resolveBase(options.baseUrl);
+  const { proxy } = options;
   const timeouts = readTimeouts(options.timeouts);
-  const limits = limitProfiles[options.profile ?? 'contract'];
   const maxBytes = options.maxBodyBytes ?? 67_108_864;
-  const redact = createRedact(options.apiKey);
+  const redact = createRedact(options.apiKey, Object.values(options.headers ?? {}));
   const headers = requestHeaders(options.apiKey, options.auth ?? 'x-api-key', ACCEPT_ENCODING, options.headers);
-  const betaHeader = (options.betaHeader ?? 'exa-beta').toLowerCase();
+  const betaHeader = (options.betaHeader ?? DEFAULT_BETA_HEADER).toLowerCase();
   const deprecations = createDeprecations(options.warn);
   const connector = createWarmConnector(base.url, timeouts.connectMs);
-  const pool = new Pool(base.url.origin, {
+  const poolOptions = {
     connections: options.connections ?? 256,
     pipelining: 1,
-    connect: connector.connect,
     headersTimeout: timeouts.headersMs,
     bodyTimeout: timeouts.bodyMs,
-  });
+  };
+  const direct = new Pool(base.url.origin, { ...poolOptions, connect: connector.connect });
+  const tls = { timeout: timeouts.connectMs };
+  const pool = proxy
+    ? new EnvHttpProxyAgent({
+        // An empty text: no proxy. Without a value undici would read the environment.
+        httpProxy: proxy.http?.reveal() ?? '',
+        httpsProxy: proxy.https?.reveal() ?? '',
+        noProxy: proxy.no,
+        proxyTunnel: false,
+        proxyTls: tls,
+        requestTls: tls,
+        connect: connector.connect,
+        factory: (origin, own: Pool.Options) => new Pool(origin, { ...own, ...poolOptions }),
+      })
+    : direct;
 
   const contextOf = (endpoint: CallContext['endpoint']): CallContext => ({
     endpoint,
     base: base.url,
-    setting: options.setting,
+    setting: proxy ? `${options.setting ?? 'SEARCHFLOW_BASE_URL'} and HTTPS_PROXY` : options.setting,
     timeouts,
     redact,
   });
@@ -96,19 +113,33 @@ export function createTransport(options: TransportOptions): Transport {
     if (endpoint === null) {
       throw refused(contextOf(contract), 'variant', `variant: ${contract.name} has no variant of that name`);
     }
-    const tokens = [...(options.beta ?? []), ...(sendOptions.beta ?? [])];
-    const beta = tokens.length === 0 ? {} : { [betaHeader]: tokens.join(',') };
+    const given = [...(options.beta ?? []), ...(sendOptions.beta ?? [])];
+    const beta = given.length === 0 ? {} : { [betaHeader]: given.join(',') };
     const extra = { body: sendOptions.extraBody, headers: { ...beta, ...sendOptions.extraHeaders } };
-    const encoded = encodeRequest(endpoint, input, limits, extra);
+    const encoded = encodeRequest(endpoint, input, extra);
     if ('problem' in encoded) throw refused(contextOf(endpoint), encoded.problem.field, encoded.problem.message);
     const { body } = encoded;
+    const own = { ...headers, ...encoded.headers };
+    // The input has just been checked against the endpoint's types.
+    const needed = withNeeded([headers[betaHeader], encoded.headers[betaHeader]], endpoint.beta(input as I));
+    if (needed !== '') own[betaHeader] = needed;
     const request: WireRequest = {
+      origin: base.url.origin,
       method: endpoint.method,
       path: base.prefix + encoded.path,
-      headers: { ...(body === null ? null : { 'content-type': 'application/json' }), ...headers, ...encoded.headers },
+      headers: { ...(body === null ? null : { 'content-type': 'application/json' }), ...own },
       body,
     };
     return { endpoint, request };
+  };
+
+  const check = <I, O>(endpoint: Endpoint<I, O>, input: unknown, sendOptions: SendOptions): void => {
+    encode(endpoint, input, sendOptions);
+    const { unchecked = options.unchecked } = sendOptions;
+    const wrong = unchecked ? [] : misspeltFields(endpoint, input, Object.values(operations));
+    const [first] = wrong;
+    if (!first) return;
+    throw refused(contextOf(endpoint), first.field, `${wrong.map(({ message }) => message).join(' ')} ${WAY_PAST}`);
   };
 
   const sizes = { maxBytes, maxErrorBytes: MAX_KEPT_BODY };
@@ -123,6 +154,7 @@ export function createTransport(options: TransportOptions): Transport {
     const { lastEventId } = streamOptions;
     const last = lastEventId === undefined ? null : { 'last-event-id': lastEventId };
     const extraHeaders = { accept: 'text/event-stream', ...last, ...streamOptions.extraHeaders };
+    check(spec.endpoint, input, streamOptions);
     const asks = Object.keys(spec.ask).length > 0;
     const extraBody = asks ? { ...streamOptions.extraBody, ...spec.ask } : streamOptions.extraBody;
     const { endpoint, request } = encode(spec.endpoint, input, { ...streamOptions, extraHeaders, extraBody });
@@ -172,7 +204,7 @@ export function createTransport(options: TransportOptions): Transport {
 
   return {
     check(endpoint, input, sendOptions = {}) {
-      encode(endpoint, input, sendOptions);
+      check(endpoint, input, sendOptions);
     },
     async send(contract, input, sendOptions = {}) {
       const { endpoint, call, received, answerHeaders } = await succeed(contract, input, sendOptions);
@@ -184,10 +216,20 @@ export function createTransport(options: TransportOptions): Transport {
     },
     stream: (spec, input, sendOptions = {}, hooks = {}) =>
       new EventStream((facts) => openStream(spec, input, sendOptions, hooks, facts)),
-    warm: (connections) => connector.warm(connections - (pool.stats.connected - pool.stats.running)),
+    // A connection of the connector does not go through a proxy.
+    warm: (connections) =>
+      proxy ? Promise.resolve() : connector.warm(connections - (direct.stats.connected - direct.stats.running)),
     async close() {
       connector.close();
-      await pool.destroy();
+      await Promise.all([pool.destroy(), direct.destroy()]);
     },
   };
+}
+
+/** The value of the beta header with the tokens that a request needs, except where a token of the same feature, perhaps a later one, is given. */
+function withNeeded(given: readonly (string | undefined)[], needed: readonly string[]): string {
+  const tokens = given.flatMap((value) => value?.split(',') ?? []).map((token) => token.trim());
+  const featureOf = (token: string) => token.replace(/-\d{4}-\d\d-\d\d$/, '');
+  const features = new Set(tokens.map(featureOf));
+  return [...new Set([...tokens, ...needed.filter((token) => !features.has(featureOf(token)))])].join(',');
 }

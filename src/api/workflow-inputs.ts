@@ -103,6 +103,13 @@ const publishStep = z.strictObject({
   partition: z.enum(publishPartitions).optional(),
 } satisfies Fields<PublishStep>);
 
+/** How a request is sent, beside its fields. */
+const sent = {
+  beta: z.array(text).optional(),
+  extraHeaders: z.record(z.string(), z.string()).optional(),
+  unchecked: flag.optional(),
+};
+
 const rows = {
   input: text,
   into: text.nullable().optional(),
@@ -132,6 +139,7 @@ const rows = {
   onMisfit: z.enum(onMisfitChoices).optional(),
   publish: publishStep.optional(),
   rowsPerRun: count(100).optional(),
+  ...sent,
   origin: text.optional(),
   host: text.optional(),
   scheduled: flag.optional(),
@@ -151,11 +159,7 @@ const enrichCsv = z.strictObject({
   limit: count().optional(),
 } satisfies Fields<EnrichCsvInput>);
 
-/** The schema lists all efforts, so that a misspelt effort is not sent for each row. Efforts that the list lacks go into `request`. */
-const effort = z
-  .string()
-  .regex(new RegExp(`^(${efforts.join('|')})$`, 'u'))
-  .meta({ description: `one of ${efforts.join(', ')}; another effort of the service goes into request` });
+const effort = text.meta({ examples: [...efforts] });
 
 const runAgentRows = z.strictObject({
   ...rows,
@@ -179,12 +183,12 @@ const agentRequest = z.looseObject({
   systemPrompt: anyText.nullable().optional(),
   input: part<NonNullable<AgentRequest['input']>>({ data: anything, exclusion: anything }).nullable().optional(),
   outputSchema: open.nullable().optional(),
-  effort: text.meta({ examples: [...efforts] }).optional(),
+  effort: effort.nullable().optional(),
   budget: part<NonNullable<AgentRequest['budget']>>({ maxCostDollars: anything, maxDurationSeconds: anything })
     .nullable()
     .optional(),
   previousRunId: text.nullable().optional(),
-  metadata: open.nullable().optional(),
+  metadata: z.unknown().optional(),
   dataSources: z
     .array(part<{ provider: string }>({ provider: anything }))
     .nullable()
@@ -206,8 +210,7 @@ const bought = {
 
 const runAgentOptions = z.strictObject({
   ...bought,
-  beta: z.array(text).optional(),
-  extraHeaders: z.record(z.string(), z.string()).optional(),
+  ...sent,
   maxDurationSeconds: seconds(MAX_DURATION_SECONDS, '24 days: timers cannot be longer').optional(),
   deleteAfter: flag.optional(),
 } satisfies Fields<RunAgentOptions>);
@@ -215,6 +218,7 @@ const runAgentOptions = z.strictObject({
 const runResearchOptions = z.strictObject({
   ...bought,
   variant: text.optional(),
+  unchecked: flag.optional(),
 } satisfies Fields<RunResearchOptions>);
 
 const walk = {
@@ -287,11 +291,13 @@ const monitorCall = z.strictObject({
   origin: text.optional(),
   operation: z.enum(monitorOperations),
   input: open,
+  unchecked: flag.optional(),
 } satisfies Fields<MonitorCall>);
 
 const createMonitor = z.strictObject({
   origin: text.optional(),
   definition: open,
+  unchecked: flag.optional(),
   secretFile: text.optional(),
   host: text.optional(),
 } satisfies Fields<CreateMonitorInput>);

@@ -2,10 +2,10 @@ import type { MonitorCall } from '../../core/monitors/monitor-call.js';
 import type { Json } from '../../core/text/json.js';
 import type { ActivityDeps } from '../base/deps.js';
 import { type First, onlyForServed } from '../base/monitor-warehouses.js';
-import type { OperationResult } from '../operations/buy.js';
+import type { CallOptions, OperationResult } from '../operations/buy.js';
 import { createOperationActivities } from '../operations/operations.js';
 
-type Call = (input: MonitorCall['input']) => Promise<OperationResult<Json>>;
+type Call = (input: MonitorCall['input'], call: CallOptions) => Promise<OperationResult<Json>>;
 
 /** The activity of the workflow `monitorCall`. */
 export function createMonitorCallActivities(deps: ActivityDeps) {
@@ -15,9 +15,9 @@ export function createMonitorCallActivities(deps: ActivityDeps) {
   };
   return {
     /** `callMonitor`: makes one operation on a monitor, on a worker of the requested service. */
-    async callMonitor({ operation, input, ...meant }: First<MonitorCall>): Promise<OperationResult<Json>> {
+    async callMonitor({ operation, input, unchecked, ...meant }: First<MonitorCall>): Promise<OperationResult<Json>> {
       await onlyForServed(deps, meant);
-      return operations[operation](input);
+      return operations[operation](input, { unchecked });
     },
   };
 }

@@ -34,13 +34,14 @@ export function createMonitorCreateActivities(deps: ActivityDeps) {
   return {
     /** `makeMonitor`: makes one call exactly once. The secret is stored before anything else. */
     async makeMonitor(step: First<CreateStep>): Promise<MadeMonitor> {
-      const { definition, key } = step;
+      const { definition, key, unchecked } = step;
       await onlyForServed(deps, step);
       const metadata = { ...(definition.metadata as object | null | undefined), [MONITOR_KEY]: key };
       const secrets = await withHeartbeat(() => storeOf(step));
       // The input is checked against the service's limits and types before it is sent.
       const input = { ...definition, metadata } as unknown as Input<MonitorDefinition>;
-      const result = await createMonitor<MonitorDefinition>({ ...deps, secrets }, createMonitorEndpoint, input, {});
+      const call = { unchecked };
+      const result = await createMonitor<MonitorDefinition>({ ...deps, secrets }, createMonitorEndpoint, input, call);
       const monitor = ('data' in result ? result.data : await whole(deps, result.landed)) as Made;
       return withHeartbeat(async () => (await withSecrets(step, [monitor]))[0] as MadeMonitor);
     },

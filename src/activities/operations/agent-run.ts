@@ -2,6 +2,7 @@ import { createAgentRunEndpoint } from '../../api/endpoints/agent-runs.js';
 import { type AgentRun, type AgentRunRequest, isTerminal } from '../../api/schemas/agent-run-schemas.js';
 import type { SendOptions } from '../../api/transport.js';
 import type { UnitRecord } from '../../core/purchase/journal.js';
+import { sendOptions } from '../../core/rows/job.js';
 import type {
   AgentRequest,
   AgentRunResult,
@@ -16,7 +17,7 @@ import type { PurchaseRequest } from '../purchase/purchase-request.js';
 import { agentKeys, agentPurchase } from '../rows/agent-purchase.js';
 import { EventCount } from '../runs/event-count.js';
 import { buyLongRunning, failUnlessEnded, requestOf, runOrderFields, tooLarge } from './long-running-call.js';
-import { checkRequest, sendOptions } from './whole-request.js';
+import { checkRequest } from './whole-request.js';
 
 type Step = RunStep<AgentRequest, RunOptions>;
 
@@ -90,7 +91,7 @@ function snapshotOf({ id, status, costDollars }: AgentRun, startedAt: number): R
   return {
     ...nothingYet,
     runId: id,
-    status,
+    status: status ?? null,
     startedAt,
     costDollars: costDollars?.total ?? null,
   };
@@ -104,7 +105,7 @@ function resultOf(landed: UnitRecord, askedAt: number): AgentRunResult {
   const kept = leftOutBytes === null ? output : null;
   return {
     runId: id,
-    status,
+    status: status ?? 'unknown',
     stopReason: stopReason ?? null,
     text: kept?.text ?? null,
     structured: (kept?.structured ?? null) as Json,

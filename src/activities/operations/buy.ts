@@ -4,6 +4,7 @@ import { ApplicationFailure } from '@temporalio/common';
 import { fieldOf } from '../../api/checks/field-of.js';
 import { transientTags } from '../../core/purchase/failure.js';
 import type { UnitRecord } from '../../core/purchase/journal.js';
+import type { SentWith } from '../../core/rows/job.js';
 import { toMicros } from '../../core/text/money.js';
 import { cancellation, heartbeatFrom } from '../base/cancellation.js';
 import type { ActivityDeps } from '../base/deps.js';
@@ -40,17 +41,12 @@ export interface RequestShare {
 }
 
 /** Options of one call that are not part of the request. */
-export interface CallOptions {
+export interface CallOptions extends SentWith {
   /**
    * Age in ms: an answer that landed longer ago than this is bought again. Default: a landed answer never expires. 0: a new answer is
    * always bought, but only once within one activity, however often the activity is retried.
    */
   readonly refreshAfterMs?: number;
-  /** Variant of the operation: `v0` or `v1` of research. */
-  readonly variant?: string;
-  /** Tokens of beta features. */
-  readonly beta?: readonly string[];
-  readonly extraHeaders?: Readonly<Record<string, string>>;
   /** The cap of the call, in dollars: a request with a higher estimate is not sent, and the activity fails with `BudgetExceeded`. */
   readonly maxCostDollars?: number;
 }

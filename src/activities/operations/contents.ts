@@ -1,12 +1,11 @@
 import { type ContentsRequest, type ContentsResponse, contentsEndpoint } from '../../api/endpoints/contents.js';
-import type { SendOptions } from '../../api/transport.js';
 import type { UnitRecord } from '../../core/purchase/journal.js';
+import { sendOptions } from '../../core/rows/job.js';
 import type { Json } from '../../core/text/json.js';
 import type { ActivityDeps } from '../base/deps.js';
-import { isApiError, toFailure } from '../call/failure.js';
 import { contentsKeys, contentsPurchase } from '../rows/contents-purchase.js';
 import { buyNow, type CallOptions, failUnlessSuccess, lonePurchase, type OperationResult, packed } from './buy.js';
-import { buyWhole, checkFields, sendOptions } from './whole-request.js';
+import { buyWhole, checkRequest } from './whole-request.js';
 
 /** The most URLs of one request. */
 const PER_REQUEST = 100;
@@ -36,8 +35,8 @@ export function createContentsActivity(deps: ActivityDeps) {
     const byUrl = Array.isArray(urls) && urls.every((url) => typeof url === 'string');
     if (!byUrl || ids || options.context || call.variant) return buyWhole(deps, contentsEndpoint, input, call);
     const wire = sendOptions(call);
-    refuseBad(deps, input, urls, wire);
-    checkFields(contentsEndpoint, options, call);
+    // A single bad URL is reported in its status instead.
+    checkRequest(deps, contentsEndpoint, { ...input, urls: urls.slice(0, 1).map(() => 'https://example.com/') }, call);
     const keyOf = contentsKeys(deps, options, wire);
     const units = [...new Set(urls)].map((unit) => ({ key: keyOf(unit), unit }));
     const answers: ContentsResponse[] = [];
@@ -56,22 +55,6 @@ export function createContentsActivity(deps: ActivityDeps) {
     };
     return packed(data, purchaseRequest, requests);
   };
-}
-
-/** Throws for a bad request. A single bad URL is reported in its status instead. */
-function refuseBad(
-  { transport }: ActivityDeps,
-  input: ContentsRequest,
-  urls: readonly string[],
-  wire: SendOptions,
-): void {
-  for (let from = 0; from === 0 || from < urls.length; from += PER_REQUEST) {
-    try {
-      transport.check(contentsEndpoint, { ...input, urls: urls.slice(from, from + PER_REQUEST) }, wire);
-    } catch (error) {
-      if (!isApiError(error) || !error.field?.startsWith('urls[')) throw toFailure(error);
-    }
-  }
 }
 
 /** Returns the status of a URL with all fields of the answer, including unknown fields. */

@@ -4,13 +4,14 @@ import { type OperationName, type Operations, operationTable } from '../../api/o
 import type { Input } from '../../api/transport.js';
 import type { AnyEndpoint, Endpoint } from '../../api/wire/endpoint.js';
 import { unitKeys } from '../../core/purchase/unit-key.js';
+import { sendOptions } from '../../core/rows/job.js';
 import { canonicalJson, type Json } from '../../core/text/json.js';
 import type { ActivityDeps } from '../base/deps.js';
 import { sendFree } from '../base/free-call.js';
 import { withoutSecrets } from '../call/redact-answer.js';
 import { type CallOptions, lonePurchase, MAX_INLINE_BYTES, type OperationResult } from './buy.js';
 import { createMonitor } from './create-monitor.js';
-import { buyWhole, checkRequest, sendOptions } from './whole-request.js';
+import { buyWhole, checkRequest } from './whole-request.js';
 
 type Fields = { readonly [field: string]: Json };
 type AnyCall = Endpoint<Fields, unknown>;

@@ -5,6 +5,7 @@ import {
   researchIdOf,
 } from '../../api/endpoints/research.js';
 import type { UnitRecord } from '../../core/purchase/journal.js';
+import { sendOptions } from '../../core/rows/job.js';
 import type {
   ResearchResult,
   RunResearchOptions,
@@ -25,9 +26,9 @@ export function createResearchRunActivities(deps: ActivityDeps) {
   return {
     /** `researchRun`: starts a research task, or takes over the task of the same request, and follows the task for `sliceMs`. */
     async researchRun(step: Step): Promise<RunStepResult<ResearchResult>> {
-      const { variant } = step.call;
+      const { variant, unchecked } = step.call;
       const request = step.request as ResearchTaskRequest;
-      checkRequest(deps, createResearchTaskEndpoint, request, { ...(variant && { variant }) });
+      checkRequest(deps, createResearchTaskEndpoint, request, { variant, unchecked });
       const unit = canonicalJson(step.request);
       let seen: RunSnapshot = {
         runId: null,
@@ -39,12 +40,12 @@ export function createResearchRunActivities(deps: ActivityDeps) {
       };
       const purchaseRequest = researchPurchase(deps, {
         ...runOrderFields(deps, step),
-        units: [{ key: researchKeys(deps, {}, variant)(unit), unit }],
+        units: [{ key: researchKeys(deps, {}, sendOptions({ variant }))(unit), unit }],
         request: () => request,
         onPoll: (_unit, task, startedAt) => {
           seen = snapshotOf(task, startedAt);
         },
-        variant,
+        wire: { variant },
       });
       const end = await buyLongRunning(deps, purchaseRequest, { sliceMs: step.sliceMs, snapshot: () => seen });
       if (end.record === null) return { ended: null, look: end.snapshot };

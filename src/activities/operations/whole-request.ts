@@ -2,12 +2,14 @@ import { Context } from '@temporalio/activity';
 import { ApplicationFailure } from '@temporalio/common';
 import { z } from 'zod';
 import { type Answer, readLeniently } from '../../api/answer/read-answer.js';
-import { jsonSchemaOf, misspeltFields } from '../../api/checks/misspelt-fields.js';
+import { jsonSchemaOf } from '../../api/checks/misspelt-fields.js';
+import { openHeaderProblems } from '../../api/request.js';
 import type { Input, SendOptions } from '../../api/transport.js';
-import { type AnyEndpoint, type Endpoint, rateCostOf } from '../../api/wire/endpoint.js';
+import { type Endpoint, rateCostOf } from '../../api/wire/endpoint.js';
 import { schemaProblems } from '../../core/inputs/check-input.js';
 import { transientTags } from '../../core/purchase/failure.js';
 import { unitKeys } from '../../core/purchase/unit-key.js';
+import { sendOptions } from '../../core/rows/job.js';
 import { canonicalJson, type Json } from '../../core/text/json.js';
 import { MOST_DOLLARS } from '../../core/text/money.js';
 import type { ActivityDeps } from '../base/deps.js';
@@ -55,27 +57,23 @@ export function checkRequest<I, O>(
   call: CallOptions,
 ): void {
   try {
-    transport.check(endpoint, input, sendOptions(call));
+    transport.check(endpoint, input, { ...sendOptions(call), unchecked: call.unchecked });
   } catch (error) {
     throw toFailure(error);
   }
-  checkFields(endpoint, input, call);
+  checkOptions(call);
 }
 
-/** Throws if the service would ignore a misspelt field of a request, and if an option of the call is unknown or has a wrong value. */
-export function checkFields(
-  { name, request }: Pick<AnyEndpoint, 'name' | 'request'>,
-  input: unknown,
-  call: CallOptions,
-): void {
+/** Throws if an option of the call is unknown or has a wrong value. */
+function checkOptions(call: CallOptions): void {
   const isObject = typeof call === 'object' && call !== null;
   const given = isObject ? Object.fromEntries(Object.entries(call).filter(([, value]) => value !== undefined)) : call;
-  for (const problems of [
-    misspeltFields(name, request, input, Object.keys(callOptions.shape)),
-    schemaProblems('the options', given, jsonSchemaOf(callOptions)),
-  ])
-    if (problems.length > 0)
-      throw ApplicationFailure.nonRetryable(`${problems.join(' ')} Nothing was sent.`, 'InvalidRequest');
+  const problems = [
+    ...schemaProblems('the options', given, jsonSchemaOf(callOptions)),
+    ...openHeaderProblems(isObject ? call.extraHeaders : undefined),
+  ];
+  if (problems.length > 0)
+    throw ApplicationFailure.nonRetryable(`${problems.join(' ')} Nothing was sent.`, 'InvalidRequest');
 }
 
 /** The schema of the options of an activity. */
@@ -84,13 +82,9 @@ export const callOptions = z.strictObject({
   variant: z.string().min(1).optional(),
   beta: z.array(z.string()).optional(),
   extraHeaders: z.record(z.string(), z.string()).optional(),
+  unchecked: z.boolean().optional(),
   maxCostDollars: z.number().min(0).max(MOST_DOLLARS).optional(),
 } satisfies Record<keyof CallOptions, z.ZodType>);
-
-/** Returns the options of a call that are sent to the service. */
-export function sendOptions({ variant, beta, extraHeaders }: CallOptions): SendOptions {
-  return { ...(variant && { variant }), ...(beta && { beta }), ...(extraHeaders && { extraHeaders }) };
-}
 
 function wholeRequestPurchase<I, O>(
   deps: ActivityDeps,

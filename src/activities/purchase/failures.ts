@@ -70,6 +70,8 @@ export class FailedAttempts {
       const rest = units.filter((unit) => !lost.includes(unit));
       if (lost.length > 0) return { type: 'lost', units: lost, parts: rest.length > 0 ? [rest] : [] };
     }
+    // A gateway that refuses every request refuses the next one, too.
+    else this.checkService(error, askedAt, tries + 1 >= MAX_UNRECOGNIZED_TRIES);
     const full = verdict.type === 'ConcurrencyLimited';
     if (full) await stats.during(stats.lists, async () => longRunning?.slots.refused());
     const waitMs = backoffMs(tries, 1000, full ? MAX_FULL_WAIT_MS : 60_000, chance);

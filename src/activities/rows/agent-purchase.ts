@@ -6,7 +6,6 @@ import {
 } from '../../api/endpoints/agent-runs.js';
 import type { AgentRun, AgentRunRequest } from '../../api/schemas/agent-run-schemas.js';
 import type { SendOptions } from '../../api/transport.js';
-import { estimateAgentRun } from '../../core/purchase/prices.js';
 import { unitKeys } from '../../core/purchase/unit-key.js';
 import { AGENT } from '../../core/rows/row-operation.js';
 import { canonicalJson } from '../../core/text/json.js';
@@ -25,17 +24,21 @@ const metered: readonly string[] = ['auto', 'max', 'ultra'];
 const MIN_BUDGET_MICROS = 1_000_000;
 const CENT = 10_000;
 
-const isMetered = ({ effort = 'auto' }: AgentRunRequest): boolean => metered.includes(effort);
+const isMetered = ({ effort }: AgentRunRequest): boolean => metered.includes(effort ?? 'auto');
 
 export const agentKind: RunPurchaseKind<AgentRunRequest, AgentRun> = {
   operation: AGENT,
   run: agentRunKind,
   create: createAgentRunEndpoint,
-  tagged: (input, tag) => ({ ...input, metadata: { ...input.metadata, [TAG]: tag } }),
+  // Metadata of another type has no room for a tag: such a run is recognized by its request.
+  tagged: (input, tag) =>
+    Array.isArray(input.metadata) || typeof (input.metadata ?? {}) !== 'object'
+      ? input
+      : { ...input, metadata: { ...(input.metadata as object), [TAG]: tag } },
   bounded: (input, limitMicros) => ({ ...input, budget: { ...input.budget, maxCostDollars: limitMicros / 1e6 } }),
   bound(input, remainingMicros, prices) {
     if (!isMetered(input)) return null;
-    const most = estimateAgentRun(input.effort, input.budget?.maxCostDollars, prices);
+    const most = agentKind.create.estimate(input, prices);
     const micros = Math.floor(Math.min(most, remainingMicros) / CENT) * CENT;
     return micros < MIN_BUDGET_MICROS ? null : micros;
   },
@@ -63,8 +66,8 @@ function tagIn(run: AgentRun): unknown {
 }
 
 /** Returns the tag of a row whose run has not completed: `RUN_FAILED`, `RUN_CANCELLED`, or `RUN_` followed by an unknown status. */
-export function runTag(status: string): string {
-  const name = status === 'canceled' ? 'cancelled' : status;
+export function runTag(status: string | null | undefined): string {
+  const name = status === 'canceled' ? 'cancelled' : (status ?? 'unknown');
   return `RUN_${name.toUpperCase().replace(/[^A-Z0-9]+/g, '_')}`;
 }
 

@@ -4,6 +4,7 @@ import {
   type ResearchTask,
   type ResearchTaskRequest,
 } from '../../api/endpoints/research.js';
+import type { SendOptions } from '../../api/transport.js';
 import { unitKeys } from '../../core/purchase/unit-key.js';
 import { canonicalJson } from '../../core/text/json.js';
 import { toMicros } from '../../core/text/money.js';
@@ -53,16 +54,17 @@ function echoOfRequest({ input, output, instructions, outputSchema }: ResearchTa
 export function researchKeys(
   deps: Pick<ActivityDeps, 'origin' | 'sha256'>,
   options: unknown,
-  variant?: string,
+  wire: SendOptions = {},
 ): (unit: string) => string {
-  return unitKeys(deps.sha256, deps.origin, RESEARCH, variant === undefined ? options : [options, { variant }]);
+  const plain = Object.keys(wire).length === 0;
+  return unitKeys(deps.sha256, deps.origin, RESEARCH, plain ? options : [options, wire]);
 }
 
 /** Returns a purchase request for research tasks. A task cannot be ended early. */
 export function researchPurchase(
   deps: Pick<ActivityDeps, 'transport' | 'timeoutMs' | 'prices' | 'runs'>,
-  wanted: Omit<RunsWanted<ResearchTaskRequest, ResearchTask>, 'end' | 'wire'> & { readonly variant?: string },
+  wanted: Omit<RunsWanted<ResearchTaskRequest, ResearchTask>, 'end'>,
 ): PurchaseRequest {
-  const { variant, ...rest } = wanted;
-  return runPurchase(deps, deps.runs.research(variant), kindOf(variant), { ...rest, wire: { variant } });
+  const variant = wanted.wire?.variant;
+  return runPurchase(deps, deps.runs.research(variant), kindOf(variant), wanted);
 }

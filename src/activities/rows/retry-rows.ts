@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { RetryFreshness } from '../../core/purchase/freshness.js';
-import { type RetryRowsInput, type StagedJob, wantedRows } from '../../core/rows/job.js';
+import { type RetryRowsInput, type StagedJob, sendOptions, wantedRows } from '../../core/rows/job.js';
 import type { RetryUnit } from '../../core/rows/row-warehouse.js';
 import type { ActivityDeps } from '../base/deps.js';
 import type { Unit } from '../purchase/purchase-request.js';
@@ -67,7 +67,7 @@ async function loadUnits(
 async function originalUnits(deps: ActivityDeps, staged: StagedJob, found: readonly RetryUnit[]): Promise<Unit[]> {
   const keyOf =
     staged.operation === CONTENTS
-      ? contentsKeys(deps, staged.options as ContentsOptions)
+      ? contentsKeys(deps, staged.options as ContentsOptions, sendOptions(staged))
       : (rowRequests(deps, staged)?.keyOf ?? (() => ''));
   const changed = found.filter(({ key, unit }) => keyOf(unit) !== key);
   const originals = new Map<string, Unit>();

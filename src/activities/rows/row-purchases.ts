@@ -1,6 +1,6 @@
 import type { RateCost } from '../../core/limiter/limiter.js';
 import { ENDED_WITH_JOB } from '../../core/purchase/journal.js';
-import type { StagedJob } from '../../core/rows/job.js';
+import { type StagedJob, sendOptions } from '../../core/rows/job.js';
 import type { ActivityDeps } from '../base/deps.js';
 import type { PurchaseRequest, Unit } from '../purchase/purchase-request.js';
 import { agentPurchase } from './agent-purchase.js';
@@ -41,22 +41,24 @@ export function rowPurchase(
   { ending, maxRunMs, ...slice }: SlicePurchase,
 ): PurchaseRequest {
   const requests = rowRequests(deps, staged);
-  const { operation, batch, options, variant } = staged;
+  const { operation, batch, options } = staged;
+  const wire = sendOptions(staged);
   if (requests !== null) {
     const request = <I>({ unit }: Unit) => JSON.parse(requests.requestOf(unit)) as I;
     const ends = ending && { ending, cancelledTag: ENDED_WITH_JOB };
-    if (operation === 'agent') return agentPurchase(deps, { ...slice, ...ends, maxRunMs, refused: 'record', request });
+    if (operation === 'agent')
+      return agentPurchase(deps, { ...slice, ...ends, maxRunMs, refused: 'record', request, wire });
     if (operation === 'research')
       return researchPurchase(deps, {
         ...slice,
         maxRunMs,
         refused: 'record',
         request,
-        variant,
+        wire,
       });
     return requestPurchase(deps, requests, slice);
   }
-  return contentsPurchase(deps, { ...slice, unitsPerRequest: batch, options: options as ContentsOptions });
+  return contentsPurchase(deps, { ...slice, unitsPerRequest: batch, options: options as ContentsOptions, wire });
 }
 
 /** Returns a purchase request whose units are whole requests. The result of a unit is its answer, byte for byte. */

@@ -9,7 +9,7 @@ import { type Endpoint, rateCostOf } from '../../api/wire/endpoint.js';
 import type { RateCost } from '../../core/limiter/limiter.js';
 import { listSearch, type PriceTable } from '../../core/purchase/prices.js';
 import { unitKeys } from '../../core/purchase/unit-key.js';
-import type { StagedJob } from '../../core/rows/job.js';
+import { type SentWith, type StagedJob, sendOptions } from '../../core/rows/job.js';
 import type { RowOperation } from '../../core/rows/row-operation.js';
 import { canonicalJson, type Json } from '../../core/text/json.js';
 import type { ActivityDeps } from '../base/deps.js';
@@ -30,7 +30,7 @@ export const rowEndpoints = {
 } satisfies Readonly<Record<RowOperation, unknown>>;
 
 /** The facts of a job from which its requests are made. */
-export type RowRequestFacts = Pick<StagedJob, 'operation' | 'options' | 'unitColumn' | 'variant'>;
+export type RowRequestFacts = Pick<StagedJob, 'operation' | 'options' | 'unitColumn' | keyof SentWith>;
 
 /**
  * Makes requests from the rows of a job whose units are whole requests. A request has the rendered fields of a row and the options that all
@@ -57,34 +57,39 @@ export interface RowRequests {
 
 /** Returns the requests of a job's operation; null for contents, whose units are URLs. */
 export function rowRequests(deps: Pick<ActivityDeps, 'origin' | 'sha256'>, facts: RowRequestFacts): RowRequests | null {
+  const wire = sendOptions(facts);
   switch (facts.operation) {
     case 'search':
-      return bind(facts, rowEndpoints.search, keysOf(deps, rowEndpoints.search), listSearch);
+      return bind(facts, rowEndpoints.search, keysOf(deps, rowEndpoints.search, wire), listSearch);
     case 'answer':
-      return bind(facts, rowEndpoints.answer, keysOf(deps, rowEndpoints.answer));
+      return bind(facts, rowEndpoints.answer, keysOf(deps, rowEndpoints.answer, wire));
     case 'findSimilar':
-      return bind(facts, rowEndpoints.findSimilar, keysOf(deps, rowEndpoints.findSimilar));
+      return bind(facts, rowEndpoints.findSimilar, keysOf(deps, rowEndpoints.findSimilar, wire));
     case 'agent':
-      return bind(facts, rowEndpoints.agent, agentKeys(deps, {}));
+      return bind(facts, rowEndpoints.agent, agentKeys(deps, {}, wire));
     case 'research':
-      return bind(facts, rowEndpoints.research, researchKeys(deps, {}, facts.variant));
+      return bind(facts, rowEndpoints.research, researchKeys(deps, {}, wire));
     default:
       return null;
   }
 }
 
 /** Returns the key function of an operation that answers at once. The keys contain the operation's name. */
-function keysOf({ origin, sha256 }: Pick<ActivityDeps, 'origin' | 'sha256'>, { name }: { readonly name: string }) {
-  return unitKeys(sha256, origin, name, {});
+function keysOf(
+  { origin, sha256 }: Pick<ActivityDeps, 'origin' | 'sha256'>,
+  { name }: { readonly name: string },
+  wire: SendOptions,
+) {
+  return unitKeys(sha256, origin, name, wire);
 }
 
 function bind<I, O>(
-  { options, unitColumn, variant }: RowRequestFacts,
+  { options, unitColumn, unchecked, ...facts }: RowRequestFacts,
   endpoint: Endpoint<I, O>,
   key: (request: string) => string,
   list: (input: I, prices: PriceTable) => number = endpoint.estimate,
 ): RowRequests {
-  const send: SendOptions = { variant };
+  const send = sendOptions(facts);
   const request = (unit: string) => {
     const own = unitColumn === null ? (JSON.parse(unit) as { readonly [name: string]: Json }) : { url: unit };
     return { ...options, ...own };
@@ -100,7 +105,7 @@ function bind<I, O>(
     estimateMicros: (unit, prices) => endpoint.estimate(input(unit), prices),
     listMicros: (unit, prices) => list(input(unit), prices),
     tier: (unit) => endpoint.tier(input(unit)),
-    check: (transport, unit) => transport.check(endpoint, input(unit), send),
+    check: (transport, unit) => transport.check(endpoint, input(unit), { ...send, unchecked }),
     async send(transport, unit, how) {
       const answer = await transport.send(endpoint, input(unit), { ...send, ...how });
       return {

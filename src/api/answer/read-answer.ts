@@ -17,8 +17,8 @@ import { readWarnings } from './read-warnings.js';
 /** A complete, well-formed answer. */
 export interface Answer<O> extends AnswerHeaders {
   /**
-   * The value exactly as received, including unknown fields; secrets are wrapped. For a paid answer with fields of wrong types: a copy in
-   * which these fields are null or empty.
+   * The value exactly as received, including unknown fields; secrets are wrapped. For an answer with fields of wrong types: a copy in which
+   * these fields are null or empty.
    */
   readonly data: O;
   /** Fields of wrong types, and fields that are nested too deep and kept as texts. */
@@ -95,15 +95,15 @@ export async function readAnswer<I, O>(
 }
 
 /**
- * Returns a value as the endpoint's answer; fields of wrong types in a paid answer become null or empty. Returns null where the value does
- * not fit and cannot be corrected in this way.
+ * Returns a value as the endpoint's answer; fields of wrong types become null or empty, except in the answer to a free call with an effect,
+ * whose effect is then looked up. Returns null where the value does not fit and cannot be corrected in this way.
  */
 export function readLeniently<I, O>(
-  { response, paid, lenient }: Pick<Endpoint<I, O>, 'response' | 'paid' | 'lenient'>,
+  { response, paid, idempotent }: Pick<Endpoint<I, O>, 'response' | 'paid' | 'idempotent'>,
   value: unknown,
 ): { readonly value: O; readonly misread: readonly Misread[] } | null {
   if (isShape(response, value)) return { value, misread: [] };
-  return paid || lenient ? withoutMisfits(response, value) : null;
+  return paid || idempotent ? withoutMisfits(response, value) : null;
 }
 
 /** Reads the body of a kept answer. Returns null where another server sent the answer, or where the body has the wrong shape. */

@@ -1,39 +1,41 @@
 import { z } from 'zod';
-import { checkCount, checkDate, checkRange, firstProblem, problem, shown } from './checks.js';
-import { fieldOf } from './field-of.js';
-import type { LimitProblem, ServiceLimits } from './limits.js';
-import { checkSchemaForm } from './schema-form.js';
+import { date, oneOf, whole } from './fields.js';
+import { outputSchema } from './schema-form.js';
+
+const sections = z
+  .array(oneOf('unspecified', 'header', 'navigation', 'banner', 'body', 'sidebar', 'footer', 'metadata'))
+  .optional();
 
 const textOptions = z.looseObject({
-  maxCharacters: z.number().optional(),
+  maxCharacters: whole(1).optional(),
   includeHtmlTags: z.boolean().optional(),
-  verbosity: z.string().optional(),
-  includeSections: z.array(z.string()).optional(),
-  excludeSections: z.array(z.string()).optional(),
+  verbosity: oneOf('compact', 'standard', 'full').optional(),
+  includeSections: sections,
+  excludeSections: sections,
 });
 
 const highlightsOptions = z.looseObject({
   query: z.string().optional(),
-  numSentences: z.number().optional(),
-  highlightsPerUrl: z.number().optional(),
-  maxCharacters: z.number().optional(),
-  verbosity: z.string().optional(),
+  numSentences: whole(1).optional(),
+  highlightsPerUrl: whole(1).optional(),
+  maxCharacters: whole(1).optional(),
+  verbosity: oneOf('low', 'medium', 'high').optional(),
   dynamic: z.boolean().optional(),
 });
 
 const summaryOptions = z.looseObject({
   query: z.string().optional(),
-  schema: z.looseObject({}).optional(),
+  schema: outputSchema.optional(),
   /** Only for monitors (API reference: /monitors). */
-  maxTokens: z.number().optional(),
+  maxTokens: whole(1).optional(),
 });
 
 const extrasOptions = z.looseObject({
-  links: z.number().optional(),
-  imageLinks: z.number().optional(),
-  richImageLinks: z.number().optional(),
-  richLinks: z.number().optional(),
-  codeBlocks: z.number().optional(),
+  links: whole(0).optional(),
+  imageLinks: whole(0).optional(),
+  richImageLinks: whole(0).optional(),
+  richLinks: whole(0).optional(),
+  codeBlocks: whole(0).optional(),
 });
 
 /**
@@ -44,74 +46,23 @@ export const contentsOptions = {
   text: z.union([z.boolean(), textOptions]).optional(),
   highlights: z.union([z.boolean(), highlightsOptions]).optional(),
   summary: z.union([z.boolean(), summaryOptions]).optional(),
-  livecrawl: z.string().optional(),
-  livecrawlTimeout: z.number().optional(),
-  maxAgeHours: z.number().optional(),
-  snapshotAsOf: z.string().optional(),
-  subpages: z.number().optional(),
+  livecrawl: oneOf('never', 'fallback', 'always', 'preferred', 'auto').optional(),
+  livecrawlTimeout: whole(0).optional(),
+  /** -1: only cached pages. */
+  maxAgeHours: whole(-1).optional(),
+  snapshotAsOf: date.optional(),
+  subpages: whole(0).optional(),
   subpageTarget: z.union([z.string(), z.array(z.string())]).optional(),
   extras: extrasOptions.optional(),
   filterEmptyResults: z.boolean().optional(),
-  context: z.union([z.boolean(), z.looseObject({ maxCharacters: z.number().optional() })]).optional(),
+  context: z.union([z.boolean(), z.looseObject({ maxCharacters: whole(1).optional() })]).optional(),
 };
 
-/** Checks the numbers among the content options. `prefix` is their path, such as `contents.`. */
-export function checkContentsOptions(options: object, prefix: string, limits: ServiceLimits): LimitProblem | null {
-  for (const [path, range] of Object.entries(limits.contents)) {
-    const found = checkRange(prefix + path, at(options, path), range, limits);
-    if (found) return found;
-  }
-  return firstProblem(
-    () => checkSubpageTarget(options, prefix, limits),
-    () => checkLivecrawl(options, prefix, limits),
-    () => checkSchemaForm(`${prefix}summary.schema`, at(options, 'summary.schema'), limits),
-    () => checkExclusions(options, prefix, limits),
-    () => {
-      const date = at(options, 'snapshotAsOf');
-      return typeof date === 'string' ? checkDate(`${prefix}snapshotAsOf`, date, limits) : null;
-    },
-  );
-}
+/** Content options as a field of another request. */
+export const contents = z.union([z.boolean(), z.looseObject(contentsOptions)]).optional();
 
-/** Checks `livecrawl` against a list of values. The list is complete, because the service adds no values to a deprecated option. */
-function checkLivecrawl(options: object, prefix: string, limits: ServiceLimits): LimitProblem | null {
-  const value = at(options, 'livecrawl');
-  if (typeof value !== 'string' || limits.livecrawl.includes(value)) return null;
-  return problem(
-    `${prefix}livecrawl`,
-    `is ${shown(value)}`,
-    `it must be one of ${limits.livecrawl.join(', ')}`,
-    limits,
-  );
-}
-
-function checkExclusions(options: object, prefix: string, limits: ServiceLimits): LimitProblem | null {
-  for (const [name, others] of Object.entries(limits.contentsExclude)) {
-    const other = others.find((one) => at(options, one) !== undefined);
-    if (at(options, name) === undefined || other === undefined) continue;
-    return problem(prefix + other, `is combined with ${prefix}${name}`, 'only one of them is allowed', limits);
-  }
-  return null;
-}
-
-function checkSubpageTarget(options: object, prefix: string, limits: ServiceLimits): LimitProblem | null {
-  const max = limits.maxSubpageTarget;
-  const value = at(options, 'subpageTarget');
-  if (max === null || value === undefined) return null;
-  const field = `${prefix}subpageTarget`;
-  const targets: readonly unknown[] = Array.isArray(value) ? value : [value];
-  const long = targets.find((target) => typeof target === 'string' && target.length > max.length);
-  return firstProblem(
-    () => checkCount(field, targets, 0, max.entries, limits),
-    () =>
-      long === undefined ? null : problem(field, `holds ${shown(long)}`, `at most ${max.length} characters`, limits),
-  );
-}
-
-function at(options: object, path: string): unknown {
-  let value: unknown = options;
-  for (const name of path.split('.')) {
-    value = fieldOf(value, name);
-  }
-  return value;
+/** The beta token of highlights that share one budget (API reference: beta features). */
+export function betaOfHighlights(options: unknown): readonly string[] {
+  const found = z.looseObject({ highlights: z.looseObject({}) }).safeParse(options).data?.highlights;
+  return found?.dynamic || found?.verbosity !== undefined ? ['dynamic-highlights-2026-08-28'] : [];
 }

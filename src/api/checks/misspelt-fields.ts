@@ -1,33 +1,55 @@
 import { toJSONSchema, type ZodType } from 'zod';
 import { type InputSchema, misspellings } from '../../core/inputs/check-input.js';
 import { onceForEach } from '../../core/processes/once-for-each.js';
+import type { FieldProblem } from './fields.js';
 
 /** Fields about the caller rather than about one operation: other operations of the service may accept these fields, too. */
-export const commonFields: readonly string[] = [
+const commonFields: readonly string[] = [
   'compliance',
   'flags',
   'metadata',
   'moderation',
+  'stream',
   'systemPrompt',
   'userIdentifier',
 ];
-
 const common = Object.fromEntries(commonFields.map((name) => [name, {}]));
 
+/** Options of a call, which must not be inside its request. */
+const callFields: readonly string[] = [
+  ...['beta', 'extraHeaders', 'variant', 'unchecked', 'refreshAfterMs', 'maxCostDollars'],
+];
+
+/** An operation, as far as its request is concerned. */
+export interface Requested {
+  readonly name: string;
+  readonly paid: boolean;
+  readonly request: ZodType;
+}
+
 /**
- * Returns the problems of a request's names of fields, at any depth: the service would ignore a misspelt field, and the answer would be
- * bought without its effect. Other unknown fields may be new fields of the service, and are no problems. `operation`: name for messages.
- * `elsewhere`: fields that belong to the options of the call.
+ * Returns the certain mistakes in the names and known values of a request, at any depth: a misspelt name, a misspelt value, and a field that
+ * only other operations (of `all`) have. The service would ignore such a field, and the answer would be bought without its effect. Other
+ * unknown fields and values may be new ones of the service, and are no problems.
  */
 export function misspeltFields(
-  operation: string,
-  request: ZodType,
+  { name, request }: Requested,
   input: unknown,
-  elsewhere: readonly string[] = [],
-): readonly string[] {
+  all: readonly Requested[],
+): readonly FieldProblem[] {
   const schema = jsonSchemaOf(request);
-  return misspellings(operation, input, { ...schema, properties: { ...common, ...schema.properties } }, elsewhere);
+  const known = { ...common, ...schema.properties };
+  const strangers = Object.keys(typeof input === 'object' && input !== null ? input : {}).flatMap((field) => {
+    if (Object.hasOwn(known, field)) return [];
+    const others = all.filter((one) => one.paid && Object.hasOwn(jsonSchemaOf(one.request).properties ?? {}, field));
+    const message = `${field} is a field of ${others.map((one) => one.name).join(', ')}, not of ${name}.`;
+    return others.length > 0 ? [{ field, message }] : [];
+  });
+  return [...strangers, ...misspellings(name, input, { ...schema, properties: known }, callFields)];
 }
+
+/** The way past a refusal of `misspeltFields`. */
+export const WAY_PAST = 'To send it unchanged, set unchecked: true (in commands --unchecked).';
 
 /** Returns a type as JSON Schema, which is made at the first use, because making it takes milliseconds. */
 export const jsonSchemaOf = onceForEach((type: ZodType) => toJSONSchema(type) as InputSchema);

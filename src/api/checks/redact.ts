@@ -6,10 +6,19 @@ export type Redact = (text: string) => string;
 /** Shorter keys would match ordinary words. */
 const SHORTEST = 4;
 
-export function createRedact(key: Secret | null): Redact {
-  const value = key?.reveal() ?? '';
-  if (value.length < SHORTEST) return (text) => text;
-  const forms = [...new Set([value, encodeURIComponent(value), JSON.stringify(value).slice(1, -1)])];
+/** Shorter values of headers are words such as `production`. */
+const SHORTEST_HEADER = 12;
+
+/** `headers`: values of headers, which may be tokens. */
+export function createRedact(key: Secret | null, headers: readonly string[] = []): Redact {
+  const given = key?.reveal() ?? '';
+  const values = [
+    ...(given.length < SHORTEST ? [] : [given]),
+    ...headers.filter((one) => one.length >= SHORTEST_HEADER),
+  ];
+  const forms = [
+    ...new Set(values.flatMap((value) => [value, encodeURIComponent(value), JSON.stringify(value).slice(1, -1)])),
+  ];
   return (text) => forms.reduce((rest, form) => rest.replaceAll(form, '[redacted]'), text);
 }
 

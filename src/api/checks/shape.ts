@@ -1,5 +1,6 @@
 import { ZodObject, type ZodType, type z } from 'zod';
 import { fieldOf } from './field-of.js';
+import type { FieldProblem } from './fields.js';
 import { isPlainShape } from './plain-shape.js';
 
 /**
@@ -11,9 +12,18 @@ export function isShape<T>(schema: ZodType<T>, value: unknown): value is T {
 }
 
 /** Returns the first problem of a value, with the path of its field (`results[3].url`; empty for the whole value). */
-export function shapeProblem(schema: ZodType, value: unknown): { readonly field: string; readonly message: string } {
-  const issue = schema.safeParse(value).error?.issues[0];
-  return issue ? { field: nameOf(issue.path), message: issue.message } : { field: '', message: 'unexpected value' };
+export function shapeProblem(schema: ZodType, value: unknown): FieldProblem {
+  let issue: z.core.$ZodIssue | undefined = schema.safeParse(value).error?.issues[0];
+  const path: PropertyKey[] = [];
+  // Of a union, the branch counts whose problem is inside the value.
+  while (issue) {
+    path.push(...issue.path);
+    const inner: z.core.$ZodIssue | undefined =
+      issue.code === 'invalid_union' ? issue.errors.flat().find((one) => one.path.length > 0) : undefined;
+    if (!inner) return { field: nameOf(path), message: issue.message };
+    issue = inner;
+  }
+  return { field: '', message: 'unexpected value' };
 }
 
 /** A field of an answer whose type differs from the schema, and the difference. */

@@ -1,8 +1,5 @@
 import { z } from 'zod';
 import { estimateAgentRun } from '../../core/purchase/prices.js';
-import { checkCount, checkRange, checkText, firstProblem, problem, shown } from '../checks/checks.js';
-import type { LimitProblem, ServiceLimits } from '../checks/limits.js';
-import { checkSchemaForm } from '../checks/schema-form.js';
 import {
   type AgentRun,
   type AgentRunRequest,
@@ -10,34 +7,12 @@ import {
   agentRunEvent,
   agentRunRequest,
 } from '../schemas/agent-run-schemas.js';
-import { checkPage, type PageRequest, pageOf, pageQuery, pageRequest } from '../schemas/page.js';
+import { type PageRequest, pageOf, pageQuery, pageRequest } from '../schemas/page.js';
 import { type ById, byId, defineEndpoint } from '../wire/endpoint.js';
 
 /** Reads of runs do not count against the rate (API reference: rate limits), but they wait during a block. */
 const polling = { rateClass: 'agent', weight: 0 };
 const action = { method: 'POST', rateClass: 'agent' } as const;
-
-function checkPreviousRun(id: string | undefined, limits: ServiceLimits): LimitProblem | null {
-  const rule = limits.agents.previousRunId;
-  if (id === undefined || rule === null || (rule.pattern.test(id) && id.length <= rule.maxLength)) return null;
-  return problem(
-    'previousRunId',
-    `is ${shown(id)}`,
-    `it must be a run id of at most ${rule.maxLength} characters`,
-    limits,
-  );
-}
-
-function checkBudget({ budget, effort }: AgentRunRequest, limits: ServiceLimits): LimitProblem | null {
-  const max = limits.agents.budget;
-  if (!budget || max === null) return null;
-  if (effort !== undefined && limits.agents.fixedEfforts.includes(effort))
-    return problem('budget', `is combined with effort ${shown(effort)}`, 'efforts of a fixed price have none', limits);
-  return firstProblem(
-    () => checkRange('budget.maxCostDollars', budget.maxCostDollars, max.maxCostDollars, limits),
-    () => checkRange('budget.maxDurationSeconds', budget.maxDurationSeconds, max.maxDurationSeconds, limits),
-  );
-}
 
 /** Starts an agent run and returns the run at once, in its first status. A start takes two units of the rate. */
 export const createAgentRunEndpoint = defineEndpoint<AgentRunRequest, AgentRun>({
@@ -50,17 +25,11 @@ export const createAgentRunEndpoint = defineEndpoint<AgentRunRequest, AgentRun>(
   weight: 2,
   rateClass: 'agent',
   retry: 'adopt',
-  estimate: ({ effort, budget }, prices) => estimateAgentRun(effort, budget?.maxCostDollars, prices),
+  estimate: ({ effort, budget }, prices) =>
+    estimateAgentRun(effort ?? undefined, budget?.maxCostDollars ?? undefined, prices),
   tier: ({ effort }) => effort ?? 'auto',
   request: agentRunRequest,
-  check: (input, limits) =>
-    firstProblem(
-      () => checkText('query', input.query, null, limits),
-      () => checkSchemaForm('outputSchema', input.outputSchema, limits),
-      () => checkCount('dataSources', input.dataSources, 0, limits.agents.maxDataSources, limits),
-      () => checkPreviousRun(input.previousRunId, limits),
-      () => checkBudget(input, limits),
-    ),
+  beta: ({ effort }) => (effort === 'max' ? ['agent-max-effort-2026-07-27'] : []),
   response: agentRun,
 });
 
@@ -68,7 +37,6 @@ export const createAgentRunEndpoint = defineEndpoint<AgentRunRequest, AgentRun>(
 export const getAgentRunEndpoint = defineEndpoint<ById, AgentRun>({
   name: 'getAgentRun',
   path: '/agent/runs/{id}',
-  lenient: true,
   ...polling,
   request: byId,
   response: agentRun,
@@ -83,7 +51,6 @@ export const listAgentRunsEndpoint = defineEndpoint<PageRequest, AgentRunPage>({
   path: '/agent/runs',
   ...polling,
   request: pageRequest,
-  check: (input, limits) => checkPage('listAgentRuns', input, limits),
   response: agentRunPage,
 });
 
@@ -136,6 +103,5 @@ export const listAgentRunEventsEndpoint = defineEndpoint<AgentRunEventFilter, Ag
   path: '/agent/runs/{id}/events',
   ...polling,
   request: eventFilter,
-  check: (input, limits) => checkPage('listAgentRunEvents', input, limits),
   response: agentRunEventPage,
 });

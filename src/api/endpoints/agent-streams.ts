@@ -18,13 +18,7 @@ function ending({ event, data }: AgentRunEvent): Ending | null {
 
 function failure({ event, data }: AgentRunEvent): StreamFailure | null {
   if (event !== 'error') return null;
-  const error = fieldOf(data, 'error') ?? data;
-  const [message, code] = [fieldOf(error, 'message'), fieldOf(error, 'code')];
-  return {
-    message: typeof error === 'string' ? error : typeof message === 'string' ? message : null,
-    status: typeof code === 'number' ? code : null,
-    tag: typeof code === 'string' ? code : null,
-  };
+  return typeof data === 'object' && data !== null ? data : String(data);
 }
 
 const form = {

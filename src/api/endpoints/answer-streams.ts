@@ -3,7 +3,7 @@ import { fieldOf } from '../checks/field-of.js';
 import { grounding, synthesised } from '../schemas/output-schema.js';
 import { costDollars, searchResult } from '../schemas/result.js';
 import type { SseEvent } from '../stream/sse.js';
-import type { StreamEndpoint, StreamFailure } from '../stream/stream-endpoint.js';
+import type { StreamEndpoint } from '../stream/stream-endpoint.js';
 import { type AnswerRequest, answerEndpoint, citation } from './answer.js';
 import { type SearchRequest, searchEndpoint } from './search.js';
 
@@ -62,16 +62,6 @@ const answerChunk = z.looseObject({
 /** A chunk of a streamed answer (API reference: /answer), exactly as received. */
 export type AnswerChunk = z.infer<typeof answerChunk>;
 
-function toFailure(error: z.infer<typeof failure> | string | null | undefined): StreamFailure {
-  if (typeof error !== 'object' || error === null) return { message: error ?? null, status: null, tag: null };
-  const { message, code } = error;
-  return {
-    message: message ?? null,
-    status: typeof code === 'number' ? code : null,
-    tag: typeof code === 'string' ? code : null,
-  };
-}
-
 const asked = { stream: true };
 const toChunk = (_event: unknown, data: unknown): unknown => data;
 const ofUnknown = ({ event }: SseEvent, data: unknown) => ({ type: 'unknown', event, data });
@@ -98,7 +88,7 @@ export const searchStream: StreamEndpoint<SearchRequest, SearchChunk> = {
   ofWhole,
   ending: ({ type }) => (type === 'done' || type === 'response' ? 'complete' : null),
   endsWithConnection: false,
-  failure: ({ type, error }) => (type === 'error' || (!type && error) ? toFailure(error) : null),
+  failure: (chunk) => (chunk.type === 'error' || (!chunk.type && chunk.error) ? chunk : null),
 };
 
 /**
@@ -119,8 +109,7 @@ export const answerStream: StreamEndpoint<AnswerRequest, AnswerChunk> = {
     return cost || choices?.some(({ finish_reason }) => finish_reason) ? 'onClose' : null;
   },
   endsWithConnection: false,
-  failure: ({ tag, payload, error }) => {
-    if (tag === 'ERROR') return toFailure(payload?.error);
-    return error ? toFailure(error) : null;
-  },
+  // `ERROR` is the kind of the chunk, not the tag of the error.
+  failure: ({ tag, payload, ...chunk }) =>
+    tag === 'ERROR' ? { ...chunk, ...payload } : chunk.error ? { ...chunk, tag } : null,
 };

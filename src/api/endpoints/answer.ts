@@ -1,21 +1,19 @@
 import { z } from 'zod';
 import { estimateAnswer } from '../../core/purchase/prices.js';
-import { checkText, firstProblem } from '../checks/checks.js';
 import { fieldOf } from '../checks/field-of.js';
-import { checkSchemaForm } from '../checks/schema-form.js';
-import { checkLocation, userLocation } from '../schemas/location.js';
-import { outputSchema } from '../schemas/output-schema.js';
+import { filled, oneOf } from '../checks/fields.js';
+import { outputSchema } from '../checks/schema-form.js';
+import { searchFilters } from '../checks/search-filters.js';
 import { costDollars } from '../schemas/result.js';
 import { defineEndpoint } from '../wire/endpoint.js';
-import { noStream } from './search.js';
 
 const answerRequest = z.looseObject({
-  query: z.string(),
+  query: filled,
   /** Full text of the pages in the citations. */
   text: z.boolean().optional(),
-  model: z.string().optional(),
+  model: oneOf('exa', 'exa-pro', 'exa-research', 'exa-fast').optional(),
   systemPrompt: z.string().optional(),
-  userLocation: userLocation.nullish(),
+  userLocation: searchFilters.userLocation,
   outputSchema: outputSchema.optional(),
   userIdentifier: z.string().optional(),
 });
@@ -39,8 +37,8 @@ export const citation = z.looseObject({
 
 const answerResponse = z.looseObject({
   requestId: text,
-  /** A text, or an object of the `outputSchema`. */
-  answer: z.union([z.string(), z.looseObject({})]).nullish(),
+  /** A text, or an object or a list of the `outputSchema`. */
+  answer: z.union([z.string(), z.looseObject({}), z.array(z.unknown())]).nullish(),
   citations: z.array(citation).nullish(),
   costDollars: costDollars.nullish(),
 });
@@ -59,13 +57,6 @@ export const answerEndpoint = defineEndpoint<AnswerRequest, AnswerResponse>({
   estimate: (_input, prices) => estimateAnswer(prices),
   rateClass: 'answer',
   request: answerRequest,
-  check: (input, limits) =>
-    firstProblem(
-      () => checkText('query', input.query, null, limits),
-      () => checkLocation(input.userLocation, limits),
-      () => checkSchemaForm('outputSchema', input.outputSchema, limits, ['text']),
-      () => noStream(input, limits),
-    ),
   response: answerResponse,
   lacks: (response) => {
     const answer = fieldOf(response, 'answer') ?? null;

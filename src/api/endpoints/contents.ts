@@ -1,25 +1,30 @@
 import { z } from 'zod';
 import { estimateContents } from '../../core/purchase/prices.js';
-import { checkLength, checkUrl } from '../checks/check-url.js';
-import { checkCount, firstProblem, problem } from '../checks/checks.js';
-import { checkContentsOptions, contentsOptions } from '../checks/contents-options.js';
+import { betaOfHighlights, contentsOptions } from '../checks/contents-options.js';
 import { fieldOf } from '../checks/field-of.js';
-import type { LimitProblem, ServiceLimits } from '../checks/limits.js';
+import { filled } from '../checks/fields.js';
 import { commonAnswer, lacksResults } from '../schemas/result.js';
 import { defineEndpoint } from '../wire/endpoint.js';
 
-const contentsRequest = z.looseObject({
-  urls: z.array(z.string()).optional(),
+const shape = z.looseObject({
+  urls: z.array(filled).optional(),
   /** Deprecated: ids of results of earlier searches, instead of `urls`. */
-  ids: z.array(z.string()).optional(),
+  ids: z.array(filled).optional(),
   ...contentsOptions,
   compliance: z.string().optional(),
   userIdentifier: z.string().optional(),
   flags: z.array(z.string()).optional(),
 });
 
+const contentsRequest = shape.superRefine(({ urls, ids }, context) => {
+  const wrong = (field: string, message: string) => context.addIssue({ code: 'custom', path: [field], message });
+  if (urls && ids) wrong('ids', 'must not be combined with urls');
+  else if (!urls && !ids) wrong('urls', 'is missing; at least 1 URL is required');
+  else if ((urls ?? ids)?.length === 0) wrong(urls ? 'urls' : 'ids', 'must have at least 1 entry');
+});
+
 /** Request of `POST /contents`. Unknown fields reach the wire. */
-export type ContentsRequest = z.infer<typeof contentsRequest>;
+export type ContentsRequest = z.infer<typeof shape>;
 
 const text = z.string().nullish();
 
@@ -38,34 +43,6 @@ const contentsResponse = z.looseObject({
 /** Answer of `POST /contents`. */
 export type ContentsResponse = z.infer<typeof contentsResponse>;
 
-function checkContents(input: ContentsRequest, limits: ServiceLimits): LimitProblem | null {
-  const { urls, ids, subpages } = input;
-  if (urls && ids) return problem('ids', 'is combined with urls', 'only one of them is allowed', limits);
-  const name = ids ? 'ids' : 'urls';
-  const list = urls ?? ids;
-  const check = ids ? checkLength : checkUrl;
-  if (!list) return problem('urls', 'is missing', 'at least 1 URL is required', limits);
-  return firstProblem(
-    () => checkCount(name, list, 1, limits.maxUrls, limits),
-    () => {
-      for (let index = 0; index < list.length; index++) {
-        const found = check(`${name}[${index}]`, list[index] ?? '', limits);
-        if (found) return found;
-      }
-      return null;
-    },
-    () => checkContentsOptions(input, '', limits),
-    () => checkSubpages(list.length, subpages ?? 0, limits),
-  );
-}
-
-/** The live service caps the subpages of a whole request, not only the subpages of a page. */
-function checkSubpages(pages: number, each: number, limits: ServiceLimits): LimitProblem | null {
-  const max = limits.contents.subpages?.max ?? null;
-  if (max === null || pages * each <= max) return null;
-  return problem('subpages', `is ${each} for each of ${pages} URLs, ${pages * each} in all`, `at most ${max}`, limits);
-}
-
 /** Whether an answer names the errors of its URLs; then it needs no results. */
 function hasErrors(answer: unknown): boolean {
   const statuses = fieldOf(answer, 'statuses');
@@ -83,7 +60,7 @@ export const contentsEndpoint = defineEndpoint<ContentsRequest, ContentsResponse
   estimate: ({ urls, ids, ...options }, prices) => estimateContents(options, urls?.length ?? ids?.length ?? 1, prices),
   rateClass: 'contents',
   request: contentsRequest,
-  check: checkContents,
+  beta: betaOfHighlights,
   response: contentsResponse,
   lacks: (answer) => (hasErrors(answer) ? null : lacksResults(answer)),
   deprecated: { ids: 'use urls' },

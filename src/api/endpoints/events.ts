@@ -1,15 +1,16 @@
 import { z } from 'zod';
-import { checkDate, firstProblem } from '../checks/checks.js';
-import { checkPage, pageQuery } from '../schemas/page.js';
+import { eventTypes } from '../../core/events/payloads.js';
+import { date, oneOf } from '../checks/fields.js';
+import { pageQuery } from '../schemas/page.js';
 import { type ById, byId, defineEndpoint } from '../wire/endpoint.js';
 
 const eventFilter = z.looseObject({
   ...pageQuery,
   /** Event types. An event matches if its type is in this list. */
-  types: z.array(z.string()).optional(),
+  types: z.array(oneOf(...eventTypes)).optional(),
   /** Both bounds are ISO 8601 in UTC, and inclusive. */
-  createdBefore: z.string().optional(),
-  createdAfter: z.string().optional(),
+  createdBefore: date.optional(),
+  createdAfter: date.optional(),
 });
 /** Filter of `GET /websets/v0/events`. */
 export type EventFilter = z.infer<typeof eventFilter>;
@@ -18,9 +19,9 @@ export type EventFilter = z.infer<typeof eventFilter>;
 const event = z.looseObject({
   id: z.string(),
   object: z.string().nullish(),
-  type: z.string(),
+  type: z.string().nullish(),
   data: z.unknown().optional(),
-  createdAt: z.string(),
+  createdAt: z.string().nullish(),
 });
 export type WebsetEvent = z.infer<typeof event>;
 
@@ -37,12 +38,6 @@ export const listEventsEndpoint = defineEndpoint<EventFilter, EventPage>({
   path: '/websets/v0/events',
   rateClass: 'websets',
   request: eventFilter,
-  check: (input, limits) =>
-    firstProblem(
-      () => checkPage('listEvents', input, limits),
-      () => checkDate('createdBefore', input.createdBefore, limits),
-      () => checkDate('createdAfter', input.createdAfter, limits),
-    ),
   response: eventPage,
 });
 

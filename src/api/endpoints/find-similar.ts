@@ -1,13 +1,13 @@
 import { z } from 'zod';
 import { estimateSearch } from '../../core/purchase/prices.js';
-import { checkUrl } from '../checks/check-url.js';
-import { firstProblem } from '../checks/checks.js';
-import { checkFilters, searchFilters } from '../checks/search-filters.js';
+import { betaOfHighlights } from '../checks/contents-options.js';
+import { filled } from '../checks/fields.js';
+import { searchFilters } from '../checks/search-filters.js';
 import { commonAnswer, lacksResults } from '../schemas/result.js';
 import { defineEndpoint } from '../wire/endpoint.js';
 
 const findSimilarRequest = z.looseObject({
-  url: z.string(),
+  url: filled,
   excludeSourceDomain: z.boolean().optional(),
   ...searchFilters,
 });
@@ -28,11 +28,7 @@ export const findSimilarEndpoint = defineEndpoint<FindSimilarRequest, FindSimila
   retry: 'rebuy',
   estimate: (input, prices) => estimateSearch({ ...input, type: 'findSimilar' }, prices),
   request: findSimilarRequest,
-  check: (input, limits) =>
-    firstProblem(
-      () => checkUrl('url', input.url, limits),
-      () => checkFilters(input, limits),
-    ),
+  beta: ({ contents }) => betaOfHighlights(contents),
   response: findSimilarResponse,
   lacks: lacksResults,
 });

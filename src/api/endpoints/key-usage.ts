@@ -1,13 +1,13 @@
 import { z } from 'zod';
-import { checkDate, firstProblem } from '../checks/checks.js';
+import { date } from '../checks/fields.js';
 import { defineEndpoint } from '../wire/endpoint.js';
 
 const keyUsageRequest = z.looseObject({
   /** Id of an API key, which is not the key itself. */
   id: z.string(),
   /** Both bounds are ISO 8601 in UTC, and inclusive; the service keeps 100 to 180 days. */
-  start_date: z.string(),
-  end_date: z.string(),
+  start_date: date,
+  end_date: date,
   /** Reserved by the service: `hour`, `day` or `month` change nothing in the answer. */
   group_by: z.string().optional(),
 });
@@ -40,10 +40,5 @@ export const keyUsageEndpoint = defineEndpoint<KeyUsageRequest, KeyUsage>({
   // Another host: the call takes nothing of the rate of the operations.
   weight: 0,
   request: keyUsageRequest,
-  check: (input, limits) =>
-    firstProblem(
-      () => checkDate('start_date', input.start_date, limits),
-      () => checkDate('end_date', input.end_date, limits),
-    ),
   response: keyUsage,
 });

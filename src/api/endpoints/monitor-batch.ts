@@ -1,21 +1,18 @@
 import { z } from 'zod';
-import { checkRange, checkText, firstProblem, problem, shown } from '../checks/checks.js';
-import type { LimitProblem, ServiceLimits } from '../checks/limits.js';
-import { monitor } from '../schemas/monitor-schemas.js';
+import { ruled, whole } from '../checks/fields.js';
+import { monitor, monitorFilterFields } from '../schemas/monitor-schemas.js';
 import { defineEndpoint } from '../wire/endpoint.js';
 
 const batchRequest = z.looseObject({
-  /** `delete`, `pause` or `unpause`. */
-  action: z.string(),
+  /** Other actions are refused here, because the service could apply an unknown action to every matching monitor. */
+  action: z.enum(['delete', 'pause', 'unpause']),
   /** A monitor must match all fields. */
-  filter: z.looseObject({
-    name: z.string().optional(),
-    status: z.string().optional(),
-    metadata: z.record(z.string(), z.string()).optional(),
-  }),
+  filter: ruled(z.looseObject(monitorFilterFields), 'a filter with at least 1 field', (filter) =>
+    Object.values(filter).some((value) => value !== undefined && value !== null),
+  ),
   /** The service's default is true: a dry run. */
   dry_run: z.boolean().optional(),
-  limit: z.number().optional(),
+  limit: whole(1).optional(),
 });
 /** Request of `POST /monitors/batch`. */
 export type MonitorBatchRequest = z.infer<typeof batchRequest>;
@@ -73,27 +70,6 @@ export function readMonitorBatch(answer: MonitorBatchResponse): MonitorBatchResu
   };
 }
 
-/** Other actions are refused here, because the service could apply an unknown action to every matching monitor. */
-const actions = ['delete', 'pause', 'unpause'];
-
-function checkAction(action: string, limits: ServiceLimits): LimitProblem | null {
-  if (actions.includes(action)) return null;
-  return problem('action', `is ${shown(action)}`, `it must be one of ${actions.join(', ')}`, limits);
-}
-
-function checkFilter({ filter }: MonitorBatchRequest, limits: ServiceLimits): LimitProblem | null {
-  if (!Object.values(filter).some((value) => value !== undefined && value !== null)) {
-    return problem('filter', 'is empty', 'at least 1 field', limits);
-  }
-  const long = Object.entries(filter.metadata ?? {}).find(
-    ([, value]) => limits.monitors.maxFilterValue !== null && value.length > limits.monitors.maxFilterValue,
-  );
-  return firstProblem(
-    () => checkText('filter.name', filter.name, limits.monitors.maxName, limits),
-    () => (long ? checkText(`filter.metadata.${long[0]}`, long[1], limits.monitors.maxFilterValue, limits) : null),
-  );
-}
-
 /**
  * Deletes, pauses or unpauses the matching monitors, a page of `limit` at a time, until no matching monitor is left. The call is a dry run
  * unless the request has `dry_run: false`.
@@ -106,11 +82,5 @@ export const batchMonitorsEndpoint = defineEndpoint<MonitorBatchRequest, Monitor
   retry: 'check',
   secrets: ['webhookSecret'],
   request: batchRequest,
-  check: (input, limits) =>
-    firstProblem(
-      () => checkAction(input.action, limits),
-      () => checkRange('limit', input.limit, limits.monitors.batchLimit, limits),
-      () => checkFilter(input, limits),
-    ),
   response: batchResponse,
 });

@@ -1,6 +1,5 @@
 import { z } from 'zod';
-import { checkText, firstProblem } from '../checks/checks.js';
-import { checkMonitorChanges, checkMonitorDefinition } from '../schemas/monitor-checks.js';
+import { betaOfHighlights } from '../checks/contents-options.js';
 import {
   type CreatedMonitor,
   createdMonitor,
@@ -11,9 +10,10 @@ import {
   monitor,
   monitorChanges,
   monitorDefinition,
+  monitorFilterFields,
   monitorRun,
 } from '../schemas/monitor-schemas.js';
-import { checkPage, pageOf, pageQuery } from '../schemas/page.js';
+import { pageOf, pageQuery } from '../schemas/page.js';
 import { type ById, byId, defineEndpoint } from '../wire/endpoint.js';
 
 const secrets = ['webhookSecret'];
@@ -26,19 +26,12 @@ export const createMonitorEndpoint = defineEndpoint<MonitorDefinition, CreatedMo
   idempotent: false,
   retry: 'check',
   request: monitorDefinition,
-  check: checkMonitorDefinition,
+  beta: ({ search }) => betaOfHighlights(search.contents),
   response: createdMonitor,
   secrets,
 });
 
-const monitorFilter = z.looseObject({
-  ...pageQuery,
-  status: z.string().optional(),
-  /** Part of the name; upper and lower case are not distinguished. */
-  name: z.string().optional(),
-  /** Pairs that must all match exactly. */
-  metadata: z.record(z.string(), z.string()).optional(),
-});
+const monitorFilter = z.looseObject({ ...pageQuery, ...monitorFilterFields });
 /** Filter of `GET /monitors`. */
 export type MonitorFilter = z.infer<typeof monitorFilter>;
 
@@ -50,11 +43,6 @@ export const listMonitorsEndpoint = defineEndpoint<MonitorFilter, MonitorPage>({
   name: 'listMonitors',
   path: '/monitors',
   request: monitorFilter,
-  check: (input, limits) =>
-    firstProblem(
-      () => checkPage('listMonitors', input, limits),
-      () => checkText('name', input.name, limits.monitors.maxName, limits),
-    ),
   response: monitorPage,
   secrets,
 });
@@ -74,7 +62,7 @@ export const updateMonitorEndpoint = defineEndpoint<MonitorChanges, Monitor>({
   method: 'PATCH',
   path: '/monitors/{id}',
   request: monitorChanges,
-  check: checkMonitorChanges,
+  beta: ({ search }) => betaOfHighlights(search?.contents),
   response: monitor,
   secrets,
 });
@@ -111,7 +99,6 @@ export const listMonitorRunsEndpoint = defineEndpoint<z.infer<typeof runFilter>,
   name: 'listMonitorRuns',
   path: '/monitors/{id}/runs',
   request: runFilter,
-  check: (input, limits) => checkPage('listMonitorRuns', input, limits),
   response: monitorRunPage,
 });
 

@@ -1,10 +1,8 @@
 import { z } from 'zod';
 import { estimateResearch } from '../../core/purchase/prices.js';
-import { checkText, firstProblem, problem } from '../checks/checks.js';
-import type { LimitProblem, ServiceLimits } from '../checks/limits.js';
-import { checkSchemaForm } from '../checks/schema-form.js';
-import { outputSchema } from '../schemas/output-schema.js';
-import { checkPage, type PageRequest, pageOf, pageRequest } from '../schemas/page.js';
+import { filled, oneOf } from '../checks/fields.js';
+import { outputSchema } from '../checks/schema-form.js';
+import { type PageRequest, pageOf, pageRequest } from '../schemas/page.js';
 import { type ById, byId, defineEndpoint } from '../wire/endpoint.js';
 
 const text = z.string().nullish();
@@ -14,14 +12,19 @@ const at = z.union([z.string(), z.number()]).nullish();
  * Request of a research task: `input` and `output` in the contract (API reference: /research/tasks), `instructions` and `output` in
  * variant `v0`, `instructions` and `outputSchema` in variant `v1` (API reference: /research).
  */
-const researchRequest = z.looseObject({
-  input: z.looseObject({ instructions: z.string() }).optional(),
+const shape = z.looseObject({
+  input: z.looseObject({ instructions: filled }).optional(),
   output: z.looseObject({ schema: outputSchema.optional(), inferSchema: z.boolean().optional() }).optional(),
-  instructions: z.string().optional(),
-  model: z.string().optional(),
+  instructions: filled.optional(),
+  model: oneOf('exa-research-fast', 'exa-research', 'exa-research-pro').optional(),
   outputSchema: outputSchema.optional(),
 });
-export type ResearchTaskRequest = z.infer<typeof researchRequest>;
+export type ResearchTaskRequest = z.infer<typeof shape>;
+
+const researchRequest = shape.superRefine(({ input, instructions }, context) => {
+  if (!input && instructions === undefined)
+    context.addIssue({ code: 'custom', path: ['input'], message: 'is missing; input.instructions is required' });
+});
 
 const output = z.union([
   z.string(),
@@ -64,27 +67,6 @@ export function researchIdOf(task: ResearchTask): string | null {
   return task.id ?? task.researchId ?? null;
 }
 
-function contractCheck({ input, output }: ResearchTaskRequest, limits: ServiceLimits): LimitProblem | null {
-  if (input)
-    return firstProblem(
-      () => checkText('input.instructions', input.instructions, limits.maxInstructions, limits),
-      () => checkSchemaForm('output.schema', output?.schema, limits),
-    );
-  return problem('input', 'is missing', 'input.instructions is required', limits);
-}
-
-function publicCheck(
-  { instructions, output, outputSchema: own }: ResearchTaskRequest,
-  limits: ServiceLimits,
-): LimitProblem | null {
-  if (instructions === undefined) return problem('instructions', 'is missing', 'at least 1 character', limits);
-  return firstProblem(
-    () => checkText('instructions', instructions, limits.maxInstructions, limits),
-    () => checkSchemaForm('output.schema', output?.schema, limits),
-    () => checkSchemaForm('outputSchema', own, limits),
-  );
-}
-
 /** Starts a research task. */
 export const createResearchTaskEndpoint = defineEndpoint<ResearchTaskRequest, ResearchTask>({
   name: 'createResearchTask',
@@ -96,11 +78,10 @@ export const createResearchTaskEndpoint = defineEndpoint<ResearchTaskRequest, Re
   estimate: (_input, prices) => estimateResearch(prices),
   tier: ({ model }) => model ?? '',
   request: researchRequest,
-  check: contractCheck,
   response: createdTask,
   variants: {
-    v0: { path: '/research/v0/tasks', check: publicCheck },
-    v1: { path: '/research/v1', check: publicCheck },
+    v0: { path: '/research/v0/tasks' },
+    v1: { path: '/research/v1' },
   },
 });
 
@@ -108,7 +89,6 @@ export const createResearchTaskEndpoint = defineEndpoint<ResearchTaskRequest, Re
 export const getResearchTaskEndpoint = defineEndpoint<ById, ResearchTask>({
   name: 'getResearchTask',
   path: '/research/tasks/{id}',
-  lenient: true,
   request: byId,
   response: researchTask,
   variants: {
@@ -124,7 +104,6 @@ export const listResearchTasksEndpoint = defineEndpoint<PageRequest, z.infer<typ
   name: 'listResearchTasks',
   path: '/research/tasks',
   request: pageRequest,
-  check: (input, limits) => checkPage('listResearchTasks', input, limits),
   response: researchPage,
   variants: {
     v0: { path: '/research/v0/tasks' },

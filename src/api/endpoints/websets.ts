@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { checkPage, type PageRequest, pageOf, pageQuery, pageRequest } from '../schemas/page.js';
+import { type PageRequest, pageOf, pageQuery, pageRequest } from '../schemas/page.js';
 import { type Webset, type WebsetItem, webset, websetItem } from '../schemas/webset-schemas.js';
 import { defineEndpoint } from '../wire/endpoint.js';
 
@@ -14,7 +14,6 @@ export const listWebsetsEndpoint = defineEndpoint<PageRequest, WebsetPage>({
   path: '/websets/v0/websets',
   rateClass,
   request: pageRequest,
-  check: (input, limits) => checkPage('listWebsets', input, limits),
   response: websetPage,
 });
 
@@ -48,6 +47,5 @@ export const listWebsetItemsEndpoint = defineEndpoint<WebsetItemFilter, WebsetIt
   path: '/websets/v0/websets/{id}/items',
   rateClass,
   request: itemFilter,
-  check: (input, limits) => checkPage('listWebsetItems', input, limits),
   response: itemPage,
 });

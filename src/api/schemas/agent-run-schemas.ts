@@ -1,6 +1,8 @@
 import { z } from 'zod';
 import { efforts } from '../../core/runs/agent-run.js';
-import { grounding, outputSchema } from './output-schema.js';
+import { filled, oneOf, positive } from '../checks/fields.js';
+import { outputSchema } from '../checks/schema-form.js';
+import { grounding } from './output-schema.js';
 
 const text = z.string().nullish();
 const number = z.number().nullish();
@@ -8,22 +10,18 @@ const rows = z.array(z.looseObject({}));
 
 /** Request of `POST /agent/runs`. Unknown fields reach the wire. */
 export const agentRunRequest = z.looseObject({
-  query: z.string(),
+  query: filled,
   systemPrompt: z.string().optional(),
   input: z.looseObject({ data: rows.optional(), exclusion: rows.optional() }).optional(),
   outputSchema: outputSchema.nullish(),
   /** Default `auto`. */
-  effort: z
-    .string()
-    .meta({ examples: [...efforts] })
-    .optional(),
+  effort: oneOf(...efforts).optional(),
   /** In dollars and seconds. */
-  budget: z
-    .looseObject({ maxCostDollars: z.number().optional(), maxDurationSeconds: z.number().optional() })
-    .optional(),
+  budget: z.looseObject({ maxCostDollars: positive.optional(), maxDurationSeconds: positive.optional() }).optional(),
   /** A completed run to continue from. */
   previousRunId: z.string().optional(),
-  metadata: z.record(z.string(), z.string()).optional(),
+  /** Any JSON. */
+  metadata: z.unknown().optional(),
   dataSources: z.array(z.looseObject({ provider: z.string() })).optional(),
   userIdentifier: z.string().optional(),
 });
@@ -36,7 +34,7 @@ export const agentRun = z.looseObject({
   id: z.string(),
   object: text,
   /** `queued`, `running`, a terminal status such as `completed`, `failed` or `cancelled`, or another status. */
-  status: z.string(),
+  status: text,
   stopReason: text,
   createdAt: text,
   completedAt: text,
@@ -69,9 +67,9 @@ export const agentRun = z.looseObject({
 });
 export type AgentRun = z.infer<typeof agentRun>;
 
-/** Whether a status is terminal: every status except `queued` and `running`, because the contract names only `completed`. */
-export function isTerminal(status: string): boolean {
-  return status !== 'queued' && status !== 'running';
+/** Whether a status is terminal: every text except `queued` and `running`, because the contract names only `completed`. */
+export function isTerminal(status: string | null | undefined): boolean {
+  return typeof status === 'string' && status !== 'queued' && status !== 'running';
 }
 
 /** An event of a run, stored or streamed (API reference: /agent/runs). The fields of `data` depend on the event. */

@@ -1,38 +1,57 @@
 import { z } from 'zod';
 import { Secret } from '../../core/connections/secret.js';
-import { contentsOptions } from '../checks/contents-options.js';
-import { outputSchema } from './output-schema.js';
+import { contents } from '../checks/contents-options.js';
+import { filled, oneOf, whole } from '../checks/fields.js';
+import { outputSchema } from '../checks/schema-form.js';
 import { searchResult } from './result.js';
 
 const text = z.string().nullish();
-const texts = z.record(z.string(), z.string());
+/** Values of any JSON. */
+const metadata = z.record(z.string(), z.unknown()).nullish();
+const status = oneOf('active', 'paused', 'disabled');
+
+export const monitorFilterFields = {
+  status: status.optional(),
+  /** Part of the name; upper and lower case are not distinguished. */
+  name: filled.optional(),
+  /** Pairs that must all match exactly. */
+  metadata: z.record(z.string(), z.unknown()).optional(),
+};
 
 const searchFields = {
   /** 1 to 100, default 10. */
-  numResults: z.number().optional(),
+  numResults: whole(1).optional(),
   includeDomains: z.array(z.string()).optional(),
   excludeDomains: z.array(z.string()).optional(),
-  contents: z.looseObject(contentsOptions).optional(),
+  contents,
 };
 
 const trigger = z.looseObject({
   /** `interval` today; older versions of the service also had `cron`. */
-  type: z.string().optional(),
+  type: oneOf('interval', 'cron').optional(),
   /** One number and one unit, at least an hour: `6h`, `7d`. */
   period: z.string().optional(),
 });
 
-const webhookFields = { events: z.array(z.string()).optional() };
+const webhookFields = {
+  events: z
+    .array(
+      oneOf(
+        ...['monitor.created', 'monitor.updated', 'monitor.deleted', 'monitor.run.created', 'monitor.run.completed'],
+      ),
+    )
+    .optional(),
+};
 
 /** Definition of a monitor (API reference: /monitors). */
 export const monitorDefinition = z.looseObject({
   name: z.string().nullish(),
-  search: z.looseObject({ query: z.string(), ...searchFields }),
+  search: z.looseObject({ query: filled, ...searchFields }),
   /** Null or absent: the monitor runs on demand only. */
   trigger: trigger.nullish(),
   outputSchema: outputSchema.nullish(),
-  metadata: texts.nullish(),
-  webhook: z.looseObject({ url: z.string(), ...webhookFields }).optional(),
+  metadata,
+  webhook: z.looseObject({ url: filled, ...webhookFields }).optional(),
 });
 export type MonitorDefinition = z.infer<typeof monitorDefinition>;
 
@@ -44,12 +63,12 @@ export const monitorChanges = z.looseObject({
   id: z.string(),
   name: z.string().nullish(),
   /** `active` or `paused`; only the service sets `disabled`. */
-  status: z.string().optional(),
-  search: z.looseObject({ query: z.string().optional(), ...searchFields }).optional(),
+  status: status.optional(),
+  search: z.looseObject({ query: filled.optional(), ...searchFields }).optional(),
   trigger: trigger.nullish(),
   outputSchema: outputSchema.nullish(),
-  metadata: texts.nullish(),
-  webhook: z.looseObject({ url: z.string().optional(), ...webhookFields }).optional(),
+  metadata,
+  webhook: z.looseObject({ url: filled.optional(), ...webhookFields }).optional(),
 });
 export type MonitorChanges = z.infer<typeof monitorChanges>;
 
@@ -61,7 +80,7 @@ const monitorFields = {
   search: z.looseObject({}).nullish(),
   trigger: z.looseObject({}).nullish(),
   outputSchema: z.looseObject({}).nullish(),
-  metadata: z.record(z.string(), z.unknown()).nullish(),
+  metadata,
   webhook: z.looseObject({ url: text, events: z.array(z.string()).nullish() }).nullish(),
   nextRunAt: text,
   createdAt: text,

@@ -5,6 +5,7 @@ import { nestsDeeper } from '../checks/nesting.js';
 import { oneLine } from '../checks/redact.js';
 import { isShape, shapeProblem } from '../checks/shape.js';
 import type { CallContext } from '../wire/call-failure.js';
+import { readErrorEnvelope } from '../wire/error-envelope.js';
 import { ApiError, type ApiErrorParts } from '../wire/errors.js';
 import type { StreamFacts } from './event-stream.js';
 import { createSseReader, EventTooLarge, type SseEvent } from './sse.js';
@@ -97,10 +98,10 @@ export class ChunkReader<I, C> {
       const where = `the stream has a chunk of the wrong shape`;
       throw this.misshapen(`${where}: ${field || 'the whole'}: ${message}`, text());
     }
+    this.#facts.requestId ??= requestIdOf(chunk, this.#call);
     const failure = this.#spec.failure(chunk);
     if (failure) throw new ApiError(this.error(failureParts(failure, this.#call)));
     this.#facts.costMicros = costOf(chunk) ?? this.#facts.costMicros;
-    this.#facts.requestId ??= requestIdOf(chunk, this.#call);
     this.ending = this.#spec.ending(chunk) ?? this.ending;
     return chunk;
   }
@@ -129,13 +130,19 @@ function parsed(data: string): unknown {
 }
 
 /** An error chunk without a status counts as an answer that broke off: the request may have been charged. */
-function failureParts({ message, status, tag }: StreamFailure, { redact }: CallContext): Partial<ApiErrorParts> {
-  const shared = { tag: tag === null ? null : oneLine(redact(tag), 200), retryAfterMs: null };
-  const known = status !== null && Number.isInteger(status) && status >= 400 && status <= 599;
+function failureParts(failure: StreamFailure, { redact }: CallContext): Partial<ApiErrorParts> {
+  const { tag, message, requestId } = readErrorEnvelope(
+    typeof failure === 'string' ? failure : JSON.stringify(failure),
+    redact,
+  );
+  const status = fieldOf(fieldOf(failure, 'error'), 'code') ?? fieldOf(failure, 'code');
+  const known = typeof status === 'number' && Number.isInteger(status) && status >= 400 && status <= 599;
+  const shared = { tag, retryAfterMs: null };
   return {
     facts: known ? { phase: 'answer', status, ...shared } : { phase: 'sent', status: 200, ...shared, truncated: true },
     reason: 'the stream ended with an error',
-    serverMessage: message === null ? null : oneLine(redact(message), 300),
+    serverMessage: message,
+    ...(requestId === null ? {} : { requestId }),
   };
 }
 

@@ -9,13 +9,8 @@ import type { SseEvent } from './sse.js';
  */
 export type Ending = 'now' | 'complete' | 'onClose';
 
-/** An error in a chunk, after status 200. */
-export interface StreamFailure {
-  readonly message: string | null;
-  /** The HTTP status in the chunk, if any. */
-  readonly status: number | null;
-  readonly tag: string | null;
-}
+/** An error in a chunk, after status 200: a text, or the fields of an error envelope, with the HTTP status as a number in `code`. */
+export type StreamFailure = string | object;
 
 /** The streamed form of an operation (`text/event-stream`). */
 export interface StreamEndpoint<I, C> {

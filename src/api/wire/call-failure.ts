@@ -1,9 +1,9 @@
-import { connectProblem, statusProblem } from '../../core/connections/connect-problem.js';
+import { connectProblem, statusProblem, strangerProblem } from '../../core/connections/connect-problem.js';
 import type { CallFacts } from '../../core/purchase/failure.js';
 import type { Redact } from '../checks/redact.js';
 import { type AnswerHeaders, header } from './answer-headers.js';
 import { decodeBody, keptText } from './decode-body.js';
-import { readErrorEnvelope } from './error-envelope.js';
+import { type ErrorEnvelope, readErrorEnvelope } from './error-envelope.js';
 import { ApiError, type ApiErrorParts, codeOf, MAX_KEPT_BODY, plainCause } from './errors.js';
 import type { Exchange } from './exchange.js';
 import { parseRetryAfter } from './parse-retry-after.js';
@@ -30,6 +30,8 @@ export function refused(call: CallContext, field: string, message: string): ApiE
 
 /** Returns the error of a call that got no status line. `started`: whether the request may have been sent, see `exchange`. */
 export function noAnswer(call: CallContext, started: boolean, broken: Broken): ApiError {
+  const refusal = broken.by === 'wire' ? proxyRefusal(broken.error) : null;
+  if (refusal !== null) return refusedByProxy(call, refusal);
   return new ApiError({
     endpoint: call.endpoint,
     facts: { phase: started ? 'sent' : 'connect', ...nothing },
@@ -37,6 +39,31 @@ export function noAnswer(call: CallContext, started: boolean, broken: Broken): A
     aborted: broken.by === 'caller',
     cause: plainCause(broken.error, call.redact),
   });
+}
+
+/** The status with which a proxy refused a request or a tunnel, which undici gives in its message only; null for other errors. */
+function proxyRefusal(error: unknown): number | null {
+  const found = /^Proxy (?:response|Authentication Required) \((\d{3})\)/.exec(
+    error instanceof Error ? error.message : '',
+  );
+  return found ? Number(found[1]) : null;
+}
+
+/** A proxy that refuses is another server, which a person must see to. Any other status says that it cannot reach the service now. */
+function refusedByProxy(call: CallContext, status: number): ApiError {
+  const isRefusal = status >= 400 && status < 500;
+  return new ApiError({
+    endpoint: call.endpoint,
+    facts: isRefusal ? { ...nothing, phase: 'answer', status, unrecognized: true } : { ...nothing, phase: 'connect' },
+    reason: isRefusal
+      ? strangerProblem(status, call.base.host, call.setting)
+      : `the proxy (HTTPS_PROXY) cannot reach ${call.base.host}: it answered ${status}`,
+  });
+}
+
+/** Whether an answer is the refusal of a gateway or proxy. The service also has 401 and 403, in its own form. */
+function isStranger(status: number, { isOwn }: ErrorEnvelope, requestId: string | null): boolean {
+  return status === 407 || status === 511 || ([401, 403].includes(status) && requestId === null && !isOwn);
 }
 
 function unsentReason({ base, timeouts, setting }: CallContext, { by, error }: Broken): string {
@@ -69,10 +96,13 @@ export async function badStatus(
   const envelope = readErrorEnvelope(body?.toString('utf8') ?? '', call.redact);
   // A date in `Retry-After` is compared with the service's own clock where that clock is known, so that different clocks do not matter.
   const retryAfterMs = parseRetryAfter(header(received.headers, 'retry-after'), answerHeaders.date ?? Date.now());
+  const unrecognized = isStranger(status, envelope, answerHeaders.requestId);
   return new ApiError({
     endpoint: call.endpoint,
-    facts: { phase: 'answer', status, tag: envelope.tag, retryAfterMs },
-    reason: statusProblem(status, header(received.headers, 'location'), call.base.href, call.setting),
+    facts: { phase: 'answer', status, tag: envelope.tag, retryAfterMs, ...(unrecognized ? { unrecognized } : {}) },
+    reason: unrecognized
+      ? strangerProblem(status, call.base.host, call.setting)
+      : statusProblem(status, header(received.headers, 'location'), call.base.href, call.setting),
     serverMessage: envelope.message,
     requestId: answerHeaders.requestId ?? envelope.requestId,
     date: answerHeaders.date,

@@ -1,4 +1,4 @@
-import type { LimitProblem } from '../checks/limits.js';
+import type { FieldProblem } from '../checks/fields.js';
 import { percentEncode } from './fill-path.js';
 
 function isScalar(value: unknown): value is string | number | boolean {
@@ -14,9 +14,9 @@ function isScalar(value: unknown): value is string | number | boolean {
  */
 export function encodeQuery(
   fields: Readonly<Record<string, unknown>>,
-): { readonly query: string } | { readonly problem: LimitProblem } {
+): { readonly query: string } | { readonly problem: FieldProblem } {
   const pairs: string[] = [];
-  const add = (name: string, value: unknown): LimitProblem | null => {
+  const add = (name: string, value: unknown): FieldProblem | null => {
     if (value === undefined || value === null) return null;
     if (!isScalar(value)) return { field: name, message: `${name}: a value of this type has no form in a query` };
     const [left, right] = [percentEncode(name), percentEncode(String(value))];

@@ -1,7 +1,6 @@
 import { type ZodType, z } from 'zod';
 import type { RateCost } from '../../core/limiter/limiter.js';
 import type { PriceTable } from '../../core/purchase/prices.js';
-import type { LimitProblem, ServiceLimits } from '../checks/limits.js';
 import type { shapeProblem } from '../checks/shape.js';
 
 export type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE';
@@ -37,27 +36,22 @@ export interface Endpoint<I, O> {
   /** The part of a request, such as the effort of an agent run, that decides the price together with the operation; default: none. */
   readonly tier: (input: I) => string;
   /**
-   * Types of the known fields; unknown fields reach the wire. Fields that are not in the path are the body of a POST or PATCH, else
-   * the query.
+   * Types of the known fields, with rules that only senseless values break; unknown fields reach the wire. Fields that are not in the path
+   * are the body of a POST or PATCH, else the query.
    */
   readonly request: ZodType<I>;
-  /** Returns the first field that the service would refuse. */
-  readonly check: (input: I, limits: ServiceLimits) => LimitProblem | null;
+  /** The tokens of the beta features that a request uses; default: none. */
+  readonly beta: (input: I) => readonly string[];
   /** Types of the known fields, without transforms: an answer stays exactly as received. */
   readonly response: ZodType<O>;
   /** Returns the part of an answer that the call is made for, if it is missing or of another type; such an answer is unusable. */
   readonly lacks: (answer: unknown) => ReturnType<typeof shapeProblem> | null;
   /** Fields of the answer that hold a secret: their texts become `Secret`s as soon as the answer is read. */
   readonly secrets?: readonly string[];
-  /**
-   * Set for a free read of a paid result, such as a run: a field of an unexpected type is dropped and the other fields are kept,
-   * as in a paid answer.
-   */
-  readonly lenient?: boolean;
   /** Fields of the request that the service is going to remove; each is reported once. */
   readonly deprecated?: Readonly<Record<string, string>>;
   /** Other variants of the operation that the service has had, by name. */
-  readonly variants?: Readonly<Record<string, Partial<Pick<Endpoint<I, O>, 'path' | 'check'>>>>;
+  readonly variants?: Readonly<Record<string, Pick<Endpoint<I, O>, 'path'>>>;
 }
 
 /** An endpoint of any types, for code that reads the table. */
@@ -77,7 +71,7 @@ export function defineEndpoint<I, O>(declared: Declared<I, O>): Endpoint<I, O> {
     retry: 'repeat',
     estimate: () => 0,
     tier: () => '',
-    check: () => null,
+    beta: () => [],
     lacks: () => null,
     ...declared,
   };

@@ -8,6 +8,8 @@ export interface ErrorEnvelope {
   /** `tag` of the standard envelope, `error.code` of the agent envelope. */
   readonly tag: string | null;
   readonly requestId: string | null;
+  /** Whether the body is empty or has the form of the service's errors. */
+  readonly isOwn: boolean;
   /** The 402 challenge to a request without a key; the challenge says how to pay. */
   readonly challenge: Json;
 }
@@ -55,14 +57,23 @@ export function readErrorEnvelope(text: string, redact: Redact): ErrorEnvelope {
     const words = redact(text)
       .slice(0, 100_000)
       .replace(/<(script|style)\b[\s\S]*?(<\/\1>|$)|<[^<>]*>/gi, ' ');
-    return { message: oneLine(words, MAX_MESSAGE) || null, tag: null, requestId: null, challenge: null };
+    return {
+      message: oneLine(words, MAX_MESSAGE) || null,
+      tag: null,
+      requestId: null,
+      isOwn: text.trim() === '',
+      challenge: null,
+    };
   }
   const { error } = body;
   const inner: Fields = isFields(error) ? error : body;
+  const tag = short(body.tag, MAX_NAME) ?? short(inner.tag, MAX_NAME) ?? short(inner.code, MAX_NAME);
+  const requestId = short(body.requestId, MAX_NAME) ?? short(inner.requestId, MAX_NAME);
   return {
     message: short(error, MAX_MESSAGE) ?? short(inner.message, MAX_MESSAGE),
-    tag: short(body.tag, MAX_NAME) ?? short(inner.code, MAX_NAME),
-    requestId: short(body.requestId, MAX_NAME) ?? short(inner.requestId, MAX_NAME),
+    tag,
+    requestId,
+    isOwn: (error ?? null) !== null || body.tag !== undefined || body.requestId !== undefined,
     challenge: readChallenge(body),
   };
 }

@@ -6,6 +6,7 @@ import type { BodySpace } from './transport-options.js';
 
 /** One request, ready for the wire. */
 export interface WireRequest {
+  readonly origin: string;
   readonly method: Method;
   readonly path: string;
   readonly headers: Record<string, string>;

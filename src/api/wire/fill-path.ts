@@ -1,4 +1,4 @@
-import type { LimitProblem } from '../checks/limits.js';
+import type { FieldProblem } from '../checks/fields.js';
 
 const field = /\{(\w+)\}/g;
 
@@ -17,8 +17,8 @@ export function pathFields(path: string): string[] {
 }
 
 /** Fills a path with encoded ids of the input, or returns the problem of an id that cannot be in a path. */
-export function fillPath(path: string, input: object): { readonly path: string } | { readonly problem: LimitProblem } {
-  let wrong: LimitProblem | null = null;
+export function fillPath(path: string, input: object): { readonly path: string } | { readonly problem: FieldProblem } {
+  let wrong: FieldProblem | null = null;
   const filled = path.replace(field, (_braced, name: string) => {
     const value: unknown = Object.getOwnPropertyDescriptor(input, name)?.value;
     // A dot segment, encoded or not, would lead to another path.

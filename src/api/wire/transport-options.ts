@@ -1,6 +1,6 @@
+import type { Proxies } from '../../core/connections/proxies.js';
 import type { Secret } from '../../core/connections/secret.js';
 import type { Json } from '../../core/text/json.js';
-import type { LimitProfile } from '../checks/limits.js';
 import type { Deprecation } from './deprecations.js';
 
 /** Timeouts of the parts of a call, in milliseconds. */
@@ -28,6 +28,9 @@ export const defaultTimeouts: Timeouts = {
   streamMs: 12_600_000,
 };
 
+/** The header for beta tokens. Its prefix is the service's name. */
+export const DEFAULT_BETA_HEADER = 'exa-beta';
+
 export interface TransportOptions {
   /** The URL that all paths are appended to: `http` or `https`, with or without a path. */
   readonly baseUrl: string;
@@ -37,7 +40,7 @@ export interface TransportOptions {
   readonly apiKey: Secret | null;
   /** The header of the key; the service accepts both. Default `x-api-key`. */
   readonly auth?: 'x-api-key' | 'bearer';
-  /** Headers of every request, such as the header of a beta token. */
+  /** Headers of every request, such as those that a gateway wants. Their values are never shown. */
   readonly headers?: Readonly<Record<string, string>>;
   readonly timeouts?: Partial<Timeouts>;
   /** Maximum size of an answer, and of a whole stream, in bytes before and after decompression. Default 64 MiB. */
@@ -52,12 +55,14 @@ export interface TransportOptions {
   readonly warn?: (warning: Deprecation) => void;
   /** Maximum number of concurrent connections. Default 256. */
   readonly connections?: number;
-  /** The limits against which requests are checked before they are sent. Default `contract`. */
-  readonly profile?: LimitProfile;
+  /** Sends misspelt names and values of requests, too. Default: they are refused. */
+  readonly unchecked?: boolean;
+  /** Default: none; `proxiesOf` reads the usual variables. */
+  readonly proxy?: Proxies | null;
 }
 
 /** The wire options of a worker. */
-export type WireOptions = Pick<TransportOptions, 'auth' | 'headers' | 'beta' | 'betaHeader' | 'profile'>;
+export type WireOptions = Pick<TransportOptions, 'auth' | 'headers' | 'beta' | 'betaHeader' | 'unchecked' | 'proxy'>;
 
 export interface SendOptions {
   /** Ends the call at once. */
@@ -69,6 +74,8 @@ export interface SendOptions {
   readonly extraHeaders?: Readonly<Record<string, string>>;
   /** Tokens of beta features, in addition to the client's. */
   readonly beta?: readonly string[];
+  /** Sends misspelt names and values, too. Default: the transport's. */
+  readonly unchecked?: boolean;
   /** Another variant of the operation: `v0` or `v1` of research (API reference: /research). Default `contract`. */
   readonly variant?: string;
 }

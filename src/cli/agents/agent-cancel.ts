@@ -18,7 +18,10 @@ export async function agentCancel(
       calls.cancelAgentRun({ id }),
     );
     if (json) terminal.data(JSON.stringify(run));
-    else terminal.say(`${printable(run.id)}: ${printable(run.status)}; cost $${run.costDollars?.total ?? 0}.`);
+    else
+      terminal.say(
+        `${printable(run.id)}: ${printable(run.status ?? 'unknown')}; cost $${run.costDollars?.total ?? 0}.`,
+      );
     return exitCodes.ok;
   });
 }

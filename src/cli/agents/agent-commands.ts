@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { many, withExamples, withQps, withRate } from '../options/options.js';
+import { many, uncheckedOption, withExamples, withQps, withRate } from '../options/options.js';
 import { withSchedule } from '../schedules/schedule-flags.js';
 import type { Context, ExitCode } from '../shared/context.js';
 import type { AgentRunFlags } from './agent-request.js';
@@ -24,6 +24,7 @@ export function addAgentRuns(agent: Command, chosen: Chosen): void {
     .option('--previous <run>', 'id of a completed run to continue from')
     .option('--request <file>', 'whole request as JSON')
     .option('--option <name=json>', 'any other field of the request; repeatable', many)
+    .option(...uncheckedOption)
     .option('--rebuy', 'start a new run even if the same request was answered before')
     .option('--delete-after', 'delete the run at the service after its result has landed')
     .option('--yes', 'no confirmation prompts')

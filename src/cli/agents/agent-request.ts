@@ -1,6 +1,7 @@
 import { type AgentRequest, MAX_DURATION_SECONDS, type RunAgentOptions } from '../../core/runs/agent-run.js';
 import type { Json } from '../../core/text/json.js';
 import { parseDollars } from '../../core/text/money.js';
+import { withoutUndefined } from '../../core/text/without-undefined.js';
 import type { ConfigFlags } from '../../worker/config/config.js';
 import { toContentsOptions } from '../options/contents-flags.js';
 import { parseDuration } from '../options/duration-option.js';
@@ -19,6 +20,7 @@ export interface AgentRunFlags extends ConfigFlags {
   readonly option?: readonly string[];
   readonly rebuy?: boolean;
   readonly deleteAfter?: boolean;
+  readonly unchecked?: boolean;
   readonly stream?: boolean;
   readonly yes?: boolean;
   readonly json?: boolean;
@@ -42,7 +44,7 @@ export function toAgentRequest(
   for (const [name, value] of Object.entries(file ?? {})) put(name, value, '--request');
   put('query', query, 'QUERY');
   if (flags.schema !== undefined) put('outputSchema', readObject('--schema', flags.schema, cwd, mistakes), '--schema');
-  checkEffort(flags.effort, mistakes);
+  checkEffort(flags.effort, flags.unchecked, mistakes);
   put('effort', flags.effort, '--effort');
   put('previousRunId', flags.previous, '--previous');
   const others = toContentsOptions(flags.option ? { option: flags.option } : {}, mistakes);
@@ -62,7 +64,10 @@ export function toAgentRequest(
   };
 }
 
-function toOptions({ maxCost, maxDuration, rebuy, deleteAfter }: AgentRunFlags, mistakes: string[]): RunAgentOptions {
+function toOptions(
+  { maxCost, maxDuration, rebuy, deleteAfter, unchecked }: AgentRunFlags,
+  mistakes: string[],
+): RunAgentOptions {
   const micros = maxCost === undefined ? undefined : parseDollars(maxCost);
   if (micros === null) mistakes.push(`--max-cost: '${maxCost}' must be an amount in dollars such as 5 or 0.50.`);
   const ms = maxDuration === undefined ? undefined : parseDuration(maxDuration);
@@ -74,6 +79,6 @@ function toOptions({ maxCost, maxDuration, rebuy, deleteAfter }: AgentRunFlags, 
     ...(typeof micros === 'number' ? { maxCostDollars: micros / 1e6 } : {}),
     ...(typeof ms === 'number' ? { maxDurationSeconds: ms / 1000 } : {}),
     ...(rebuy ? { refreshAfterMs: 0 } : {}),
-    ...(deleteAfter ? { deleteAfter } : {}),
+    ...withoutUndefined({ deleteAfter, unchecked }),
   };
 }

@@ -57,7 +57,7 @@ export function eventText(event: { readonly event?: string | null | undefined; r
 /** A run in a list. */
 export interface ListedRun {
   readonly id: string;
-  readonly status: string;
+  readonly status?: string | null | undefined;
   readonly createdAt?: string | null | undefined;
   readonly request?: { readonly query?: unknown } | null | undefined;
   readonly costDollars?: { readonly total?: number | null | undefined } | null | undefined;
@@ -69,7 +69,7 @@ export function runsText(runs: readonly ListedRun[]): string {
     ['id', 'status', 'cost', 'started', 'query'],
     ...runs.map(({ id, status, createdAt, request, costDollars }) => [
       printable(id),
-      printable(status),
+      printable(status ?? '?'),
       dollars(costDollars?.total ?? 0),
       printable(createdAt ?? '?'),
       printable(String(request?.query ?? '?'), 60),

@@ -1,5 +1,5 @@
 import { type Command, Option } from 'commander';
-import { many, withDetach, withExamples, withQps } from '../options/options.js';
+import { many, uncheckedOption, withDetach, withExamples, withQps } from '../options/options.js';
 import { withSchedule } from '../schedules/schedule-flags.js';
 import type { Context, ExitCode } from '../shared/context.js';
 
@@ -28,12 +28,14 @@ function addSingle(monitors: Command, chosen: Chosen): void {
     .description('create a monitor and store its webhook secret, which the service returns only once')
     .argument('<definition>', 'JSON file with search, webhook and other fields; - for stdin')
     .option('--secret-file <file>', 'file for the webhook secret (mode 0600); required')
+    .option(...uncheckedOption)
     .option('--json', 'one JSON object on stdout')
     .action((file, flags) => chosen(async (context) => (await single()).create(context, file, flags)));
   withExamples(create, 'searchflow monitors create launches.json --secret-file secrets/webhooks.json');
   const update = withQps(withId(monitors.command('update')))
     .description('change a monitor')
     .argument('<changes>', 'JSON file with the fields to change; - for stdin')
+    .option(...uncheckedOption)
     .action((id, file, flags) => chosen(async (context) => (await single()).update(context, id, file, flags)));
   withExamples(update, 'searchflow monitors update mon_1 changes.json');
   const get = withQps(withId(monitors.command('get')))

@@ -17,6 +17,7 @@ import { monitorsText, runsText } from './monitors.js';
 type Fields = { readonly [field: string]: Json };
 interface Flags {
   readonly qps?: string;
+  readonly unchecked?: boolean;
   readonly json?: boolean;
 }
 
@@ -36,7 +37,7 @@ export async function create(
       : [];
   const definition = await readJson(context, file, mistakes);
   return withMonitors(context, flags, mistakes, async (control) => {
-    const { made, before } = await control.create(definition, secretFile as string);
+    const { made, before } = await control.create(definition, secretFile as string, flags.unchecked);
     if (before)
       context.terminal.say('An interrupted command has created this monitor already; nothing was created now.');
     return showCreated(context, control, definition, secretFile as string, made, flags.json ?? false);
@@ -86,7 +87,7 @@ export async function update(context: Context, id: string, file: string, flags: 
   const mistakes: string[] = [];
   const changes = await readJson(context, file, mistakes);
   return show(context, flags, mistakes, (control) =>
-    control.call({ operation: 'updateMonitor', input: { ...changes, id } }),
+    control.call({ operation: 'updateMonitor', input: { ...changes, id }, unchecked: flags.unchecked }),
   );
 }
 

@@ -29,21 +29,15 @@ export function toContentsOptions(flags: ContentsFlags, mistakes: string[]): Con
   if (flags.highlights) put('highlights', {}, '--highlights');
   if (flags.summary) put('summary', typeof flags.summary === 'string' ? { query: flags.summary } : {}, '--summary');
   if (flags.maxAgeHours !== undefined) {
-    if (/^(-1|\d{1,3})$/.test(flags.maxAgeHours) && Number(flags.maxAgeHours) <= 720) {
-      put('maxAgeHours', Number(flags.maxAgeHours), '--max-age-hours');
-    } else
-      mistakes.push(
-        `--max-age-hours: '${flags.maxAgeHours}' must be a whole number of hours from -1 (cache only) to 720.`,
-      );
+    if (/^(-1|\d{1,9})$/.test(flags.maxAgeHours)) put('maxAgeHours', Number(flags.maxAgeHours), '--max-age-hours');
+    else
+      mistakes.push(`--max-age-hours: '${flags.maxAgeHours}' must be a whole number of hours from -1 (cache only) on.`);
   }
   for (const given of flags.option ?? []) {
     const match = /^([A-Za-z][A-Za-z0-9_]*)=(.*)$/s.exec(given);
     if (!match)
       mistakes.push(`--option: '${given}' must be name=json, such as subpages=2 or 'text={"maxCharacters":500}'.`);
     else readOption(match[1] as string, match[2] as string);
-  }
-  if (options.has('maxAgeHours') && options.has('livecrawl')) {
-    mistakes.push('maxAgeHours and livecrawl exclude each other. Pass one of them.');
   }
   return Object.fromEntries(options);
 

@@ -1,13 +1,12 @@
 import { efforts } from '../../core/runs/agent-run.js';
-import { shellWord } from '../../core/text/shell-word.js';
+import { misspelt } from '../../core/text/nearest.js';
 
-/**
- * Adds a sentence to `mistakes` for an unknown `--effort`. An effort that this version does not know can be sent with
- * `--option`.
- */
-export function checkEffort(effort: string | undefined, mistakes: string[]): void {
-  if (effort === undefined || (efforts as readonly string[]).includes(effort)) return;
-  mistakes.push(
-    `--effort: '${effort}' must be one of ${efforts.join(', ')}. To send another effort of the service:\n  --option ${shellWord(`effort=${effort}`)}`,
-  );
+/** Adds a sentence to `mistakes` for a misspelt `--effort`. Other efforts may be new ones of the service. */
+export function checkEffort(effort: string | undefined, unchecked: boolean | undefined, mistakes: string[]): void {
+  if (effort === undefined || unchecked || (efforts as readonly string[]).includes(effort)) return;
+  const meant = misspelt(effort, efforts);
+  if (effort === '' || meant !== null)
+    mistakes.push(
+      `--effort: '${effort}' is unknown; did you mean ${meant ?? efforts[0]}? To send it unchanged, pass --unchecked.`,
+    );
 }

@@ -58,3 +58,9 @@ export function withRate(command: Command): Command {
     )
     .option('--keep-landing <days>', 'days that paid answers stay in the journal after they are loaded (default: 7)');
 }
+
+/** The flag by which requests are sent as they are. */
+export const uncheckedOption = [
+  '--unchecked',
+  'send misspelt names and values of the request, too (default: they are refused, with the nearest name)',
+] as const;

@@ -4,7 +4,7 @@ import { defaultSchemes } from '../../core/rows/job.js';
 import { onMisfitChoices } from '../../core/rows/on-misfit.js';
 import { rowOperations } from '../../core/rows/row-operation.js';
 import { fileFormats } from '../../core/rows/source-fields.js';
-import { many, withCsvForm, withExamples, withRate } from '../options/options.js';
+import { many, uncheckedOption, withCsvForm, withExamples, withRate } from '../options/options.js';
 import { withSchedule } from '../schedules/schedule-flags.js';
 import type { Context, ExitCode } from '../shared/context.js';
 import type { EnrichCommandFlags } from './enrich.js';
@@ -26,7 +26,7 @@ export function addEnrich(program: Command, chosen: Chosen): void {
       new Option('--op <operation>', 'operation to buy for each row (default: contents)').choices([...rowOperations]),
     )
     .option('--query <template>', 'template of the query, such as "{{name}} official site"')
-    .option('--num-results <n>', 'results per search, 1 to 100')
+    .option('--num-results <n>', 'results per search; the service allows most teams 1 to 100')
     .option('--url-column <name>', 'column of the URLs (default: found by name and contents)')
     .addOption(
       new Option(
@@ -78,7 +78,8 @@ function withRequest(command: Command): Command {
     )
     .option('--rows-per-run <n>', 'rows per agent run, 1 to 100 (default: 1)')
     .option('--request <file>', 'whole request as JSON; its strings are templates')
-    .option('--option <name=json>', 'any other field of the request, such as subpages=2; repeatable', many);
+    .option('--option <name=json>', 'any other field of the request, such as subpages=2; repeatable', many)
+    .option(...uncheckedOption);
 }
 
 /** Adds the flags that decide how a job of rows is run. */

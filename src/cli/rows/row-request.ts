@@ -18,12 +18,13 @@ export interface RowRequestFlags extends ContentsFlags {
   readonly schema?: string;
   readonly effort?: string;
   readonly rowsPerRun?: string;
+  readonly unchecked?: boolean;
   readonly urlColumn?: string;
   readonly defaultScheme?: DefaultScheme;
   readonly batch?: string;
 }
 
-type RowRequest = Pick<EnrichRequest, 'operation' | 'template' | 'options' | 'rowsPerRun'>;
+type RowRequest = Pick<EnrichRequest, 'operation' | 'template' | 'options' | 'rowsPerRun' | 'unchecked'>;
 
 /** Flags that each operation accepts; every operation also accepts `--request` and `--option`. */
 const takes: Readonly<Record<RowOperation, readonly (keyof RowRequestFlags)[]>> = {
@@ -48,7 +49,7 @@ export function toRowRequest(flags: RowRequestFlags, cwd: string, mistakes: stri
   if (operation === 'contents') {
     if (flags.request !== undefined)
       mistakes.push('--request is not for --op contents. Name another operation with --op.');
-    return { options: toContentsOptions(flags, mistakes) };
+    return { options: toContentsOptions(flags, mistakes), unchecked: flags.unchecked };
   }
   const request = readRequest(flags, operation, cwd, mistakes);
   const rowsPerRun = readWhole(flags.rowsPerRun, '--rows-per-run', 100, mistakes);
@@ -56,6 +57,7 @@ export function toRowRequest(flags: RowRequestFlags, cwd: string, mistakes: stri
     operation,
     ...request,
     rowsPerRun,
+    unchecked: flags.unchecked,
   };
 }
 
@@ -91,9 +93,9 @@ function readRequest(flags: RowRequestFlags, operation: RowOperation, cwd: strin
     if (research) put('output', { schema }, '--schema', false);
     else put('outputSchema', schema, '--schema', false);
   }
-  checkEffort(flags.effort, mistakes);
+  checkEffort(flags.effort, flags.unchecked, mistakes);
   if (flags.effort !== undefined) put('effort', flags.effort, '--effort', false);
-  const numResults = readWhole(flags.numResults, '--num-results', 100, mistakes);
+  const numResults = readWhole(flags.numResults, '--num-results', 9999, mistakes);
   if (numResults !== undefined) put('numResults', numResults, '--num-results', false);
   const { option, ...pages } = flags;
   const contents = toContentsOptions(pages, mistakes);

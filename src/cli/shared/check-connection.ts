@@ -18,9 +18,14 @@ const CONNECT_MS = 10_000;
  * Opens and closes one connection to the real service, without a request. Throws `Unreachable` for a wrong address. Without
  * this check, a job with a wrong address would wait for the service.
  */
-export async function checkConnection(config: Pick<RuntimeConfig, 'service' | 'baseUrl'>): Promise<void> {
-  if (config.service !== 'live') return;
-  const url = new URL(config.baseUrl);
+export async function checkConnection({
+  service,
+  baseUrl,
+  wire,
+}: Pick<RuntimeConfig, 'service' | 'baseUrl' | 'wire'>): Promise<void> {
+  // Whether a proxy reaches the service is only known from a request.
+  if (service !== 'live' || wire?.proxy) return;
+  const url = new URL(baseUrl);
   const secure = url.protocol === 'https:';
   const host = url.hostname.replace(/^\[|\]$/g, '');
   const port = Number(url.port || (secure ? 443 : 80));

@@ -46,9 +46,15 @@ export function connectProblem(code: string | null, host: string, setting = SETT
   return `cannot reach ${host}: ${why}${shownCode}; the address is set by ${setting}`;
 }
 
+/** Describes the answer of a gateway or proxy that refuses a request in the name of `host`. */
+export function strangerProblem(status: number, host: string, setting = SETTING): string {
+  if (status === 407)
+    return `a proxy before ${host} wants a login, and not the service; put it into HTTPS_PROXY, or correct ${setting}`;
+  return `a gateway or proxy before ${host} refuses the request, and not the service; allow requests to ${host}, set the headers that it wants (SEARCHFLOW_HEADERS), or correct ${setting}`;
+}
+
 /** Says what a status means if the status alone does not, with the setting of the address where that is wrong; null for other statuses. */
 export function statusProblem(status: number, location: string | null, base: string, setting = SETTING): string | null {
-  if (status === 407) return `a proxy before the service requires credentials; the address is set by ${setting}`;
   if (status === 413 || status === 414) return 'the request was too large for the service or a proxy before it';
   if (status < 300 || status > 399) return null;
   const host = location === null ? null : hostOf(location, base);

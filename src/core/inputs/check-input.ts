@@ -53,7 +53,8 @@ const MOST_SHOWN = 60;
  */
 export function inputProblems(workflow: string, args: readonly unknown[], strict: boolean): readonly string[] {
   const schemas: readonly InputSchema[] = JSON.parse(inputSchemas[workflow] ?? '[]');
-  const check = new Check(workflow, strict);
+  const unchecked = args.some((arg) => isObject(arg) && arg.unchecked === true);
+  const check = new Check(workflow, strict, true, unchecked);
   schemas.forEach((schema, index) => {
     const others = index === 0 ? Object.keys(schemas[1]?.properties ?? {}) : [];
     check.value(args[index] ?? {}, schema, index === 0 ? '' : 'options', others);
@@ -77,14 +78,16 @@ export function misspellings(
   request: unknown,
   schema: InputSchema,
   elsewhere: readonly string[] = [],
-): readonly string[] {
+): readonly { readonly field: string; readonly message: string }[] {
   const check = new Check(name, true, false);
   check.value(request, schema, '', elsewhere);
-  return check.problems;
+  return check.problems.map((message, index) => ({ field: check.fields[index] ?? '', message }));
 }
 
 class Check {
   readonly problems: string[] = [];
+  /** The path of the field of each problem. */
+  readonly fields: string[] = [];
   /** Number of problems above the maximum of reported problems. */
   more = 0;
 
@@ -93,6 +96,8 @@ class Check {
     readonly strict: boolean,
     /** False: only names of fields and misspelt values are checked. */
     readonly types = true,
+    /** True: misspelt names and values of requests are no problems. */
+    readonly unchecked = false,
   ) {}
 
   /** `elsewhere`: fields that must not be in this value, because they belong to the enclosing value or to the second argument. */
@@ -122,9 +127,9 @@ class Check {
       else {
         const meant = misspelt(field, known);
         const other = misspelt(field, elsewhere);
-        if (this.strict && meant) this.#unknown(field, full, path, [meant]);
-        else if (this.strict && other)
-          this.#report(() =>
+        if (this.strict && meant && !this.unchecked) this.#unknown(field, full, path, [meant]);
+        else if (this.strict && other && (other === field || !this.unchecked))
+          this.#report(full, () =>
             requests.includes(path)
               ? `${full} belongs beside ${path}, as ${other}.`
               : `${full} belongs to the options, the second argument of ${this.workflow}, as ${other}.`,
@@ -135,13 +140,16 @@ class Check {
     if (!this.types) return;
     for (const field of required)
       if (!Object.hasOwn(value, field))
-        this.#report(() => `${pathOf(path, field)} is missing; it must be ${phraseOf(properties[field] ?? {})}.`);
+        this.#report(
+          field,
+          () => `${pathOf(path, field)} is missing; it must be ${phraseOf(properties[field] ?? {})}.`,
+        );
   }
 
   /** Reports an unknown field without its value, which may be a secret. */
   #unknown(field: string, full: string, path: string, known: readonly string[]): void {
     if (!this.strict) return;
-    this.#report(() => {
+    this.#report(full, () => {
       const near = nearest(short(field), known);
       const help = near === null ? `its fields are ${known.join(', ')}.` : `did you mean ${pathOf(path, near)}?`;
       return `${full} is not a field of ${path === '' ? this.workflow : path}; ${help}`;
@@ -149,20 +157,24 @@ class Check {
   }
 
   #misspeltValue(value: string, { examples = [] }: InputSchema, path: string): void {
-    const meant = this.strict && !examples.includes(value) ? misspelt(value, examples) : null;
-    if (meant !== null) this.#report(() => `${path} is ${shown(value, {})}; did you mean ${meant}?`);
+    const meant = this.strict && !this.unchecked && !examples.includes(value) ? misspelt(value, examples) : null;
+    if (meant !== null) this.#report(path, () => `${path} is ${shown(value, {})}; did you mean ${meant}?`);
   }
 
   #wrong(value: unknown, schema: InputSchema, path: string): void {
     if (!this.types) return;
     this.#report(
+      path,
       () => `${path === '' ? 'The input' : path} must be ${phraseOf(schema)} (got ${shown(value, schema)}).`,
     );
   }
 
-  #report(sentence: () => string): void {
-    if (this.problems.length < MOST_PROBLEMS) this.problems.push(sentence());
-    else this.more++;
+  #report(field: string, sentence: () => string): void {
+    if (this.problems.length >= MOST_PROBLEMS) this.more++;
+    else {
+      this.problems.push(sentence());
+      this.fields.push(field);
+    }
   }
 }
 

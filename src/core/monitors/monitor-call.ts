@@ -18,4 +18,6 @@ export interface MonitorCall {
   readonly origin?: string;
   readonly operation: MonitorOperation;
   readonly input: { readonly [field: string]: Json };
+  /** Sends misspelt names and values, too. Default: they are refused. */
+  readonly unchecked?: boolean;
 }

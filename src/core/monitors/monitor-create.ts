@@ -9,6 +9,8 @@ export interface CreateMonitorInput {
   readonly origin?: string;
   /** Definition of the monitor (API reference: /monitors). */
   readonly definition: { readonly [field: string]: Json };
+  /** Sends misspelt names and values, too. Default: they are refused. */
+  readonly unchecked?: boolean;
   /** File (mode 0600) for the webhook secret, which the service returns only once. Default: the worker's own secret store. */
   readonly secretFile?: string;
   /** The machine that has the secret file, for workers on several machines. */

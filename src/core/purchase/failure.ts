@@ -36,8 +36,8 @@ export interface CallFacts {
   /** The answer broke off or could not be decoded. */
   readonly truncated?: boolean;
   /**
-   * The answer is complete but is not from the service: it is not JSON, or has no field of the contract. A proxy or a portal may have sent
-   * the answer.
+   * The answer is complete but is not from the service: it is not JSON, or has no field of the contract. A proxy, a gateway or a portal may
+   * have sent the answer.
    */
   readonly unrecognized?: boolean;
 }
@@ -65,13 +65,14 @@ export function classify(facts: CallFacts, creates = false): Verdict {
   if (facts.phase === 'connect') return verdict('ServiceUnavailable', true);
   const { status, tag } = facts;
   if (facts.wrongShape) return verdict('ResponseShape', false, 'maybe');
+  // A gateway that refuses a request has not passed the request on.
+  if (facts.unrecognized && status !== null && status >= 400) return verdict('ServiceUnavailable', true);
   if (status === null || facts.truncated || facts.unrecognized) return verdict('ServiceUnavailable', true, 'maybe');
   // A redirect is not followed. A redirect means that the service is not at this address.
   if (status >= 300 && status < 400) return verdict('NotFound', false);
   switch (status) {
     case 401:
     case 403:
-    case 407:
       return verdict('Unauthorized', false);
     case 402:
       return verdict(tag === 'X402_PAYMENT_REQUIRED' ? 'ApiKeyMissing' : 'PaymentRequired', false);

@@ -34,6 +34,9 @@ export interface AgentRowsInput
     | 'host'
     | 'scheduled'
     | 'staged'
+    | 'beta'
+    | 'extraHeaders'
+    | 'unchecked'
   > {
   /**
    * A Liquid template over the columns, such as `Find the CEO of {{name}}`. If several rows share a run, the query is a text without

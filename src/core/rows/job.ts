@@ -2,6 +2,7 @@ import type { PublishOutcome, PublishStep } from '../publish/publish-request.js'
 import type { Freshness, RetryFreshness } from '../purchase/freshness.js';
 import type { SpendCap } from '../purchase/spend.js';
 import type { Json } from '../text/json.js';
+import { withoutUndefined } from '../text/without-undefined.js';
 import type { ColumnType } from './column-type.js';
 import type { OnMisfit, RowMisfit } from './on-misfit.js';
 import type { RowOperation } from './row-operation.js';
@@ -86,8 +87,29 @@ export type DefaultScheme = (typeof defaultSchemes)[number];
 /** The part of the request that all rows share, as sent. Unknown names pass through. */
 export type ContentsJobOptions = { readonly [name: string]: Json };
 
+/** How requests are sent, beside their fields. */
+export interface SentWith {
+  /** For `research`: `v0` or `v1` (API reference: /research). */
+  readonly variant?: string;
+  /** Tokens of beta features (API reference: beta features). The tokens that `effort: max` and dynamic highlights need are added. */
+  readonly beta?: readonly string[];
+  /** Further headers. They are in histories, so headers with keys, tokens or cookies are refused; such headers are settings of the worker. */
+  readonly extraHeaders?: Readonly<Record<string, string>>;
+  /** Sends misspelt names and values, and fields of other operations, too. Default: they are refused before anything is bought. */
+  readonly unchecked?: boolean;
+}
+
+export const sentWith = ({ variant, beta, extraHeaders, unchecked }: SentWith): SentWith =>
+  withoutUndefined({ variant, beta, extraHeaders, unchecked });
+
+/** The part that changes answers, and so belongs to the keys of units. */
+export function sendOptions(sent: SentWith): Omit<SentWith, 'unchecked'> {
+  const { unchecked: _, ...options } = sentWith(sent);
+  return options;
+}
+
 /** Input of the `enrichCsv` workflow: plain JSON, usable from any Temporal SDK. */
-export interface EnrichCsvInput extends SourceFields {
+export interface EnrichCsvInput extends SourceFields, SentWith {
   /** Path of the file on the worker's machine, `.gz` allowed. */
   readonly input: string;
   /**
@@ -109,8 +131,6 @@ export interface EnrichCsvInput extends SourceFields {
   readonly template?: Json;
   /** For `agent`: number of rows that share one run, 1–100; default 1. See `StagedJob.rowsPerRun`. */
   readonly rowsPerRun?: number;
-  /** For `research`: `v0` or `v1` (API reference: /research). */
-  readonly variant?: string;
   /** Path of a DuckDB file, or address of a PostgreSQL database, to load into; default `out/<name>.duckdb` under the worker's directory. */
   readonly into?: string;
   /** Path of an enriched CSV that is written at the end. */
@@ -213,7 +233,7 @@ export interface Resumption {
 export type StagedName = Pick<StagedJob, 'job' | 'generation' | 'limit'>;
 
 /** The result of staging: the job's rows are in slices, and the source of the rows is no longer needed. */
-export interface StagedJob extends SourceFields {
+export interface StagedJob extends SourceFields, SentWith {
   readonly job: string;
   readonly name: string;
   readonly origin: string;
@@ -237,7 +257,6 @@ export interface StagedJob extends SourceFields {
    * `rows` of objects with these ids; each object is stored with the row that has the same id.
    */
   readonly rowsPerRun?: number;
-  readonly variant?: string;
   /** `quarantine`: rows with a value that does not fit its column are left out of the job's view. */
   readonly onMisfit?: 'quarantine';
   /** The form of the enriched CSV. Absent: commas, no byte order mark. */

@@ -16,7 +16,8 @@ export interface AgentRequest {
   readonly budget?: { readonly maxCostDollars?: number; readonly maxDurationSeconds?: number };
   /** A completed run to continue from. */
   readonly previousRunId?: string;
-  readonly metadata?: { readonly [name: string]: string };
+  /** Any JSON. */
+  readonly metadata?: unknown;
   readonly dataSources?: readonly { readonly provider: string }[];
   readonly [field: string]: unknown;
 }
@@ -41,9 +42,12 @@ export interface RunOptions {
    * than the cap is not started.
    */
   readonly maxCostDollars?: number;
-  /** Tokens of beta features (API reference: beta features). */
+  /** Tokens of beta features (API reference: beta features). The token that `effort: max` needs is added. */
   readonly beta?: readonly string[];
+  /** Further headers, without secrets: they are in histories. */
   readonly extraHeaders?: Readonly<Record<string, string>>;
+  /** Sends misspelt names and values, too. Default: they are refused. */
+  readonly unchecked?: boolean;
 }
 
 export interface RunAgentOptions extends RunOptions {

@@ -33,7 +33,9 @@ const staged = z.looseObject({
   defaultScheme: z.enum(['http', 'https']).optional(),
   onMisfit: z.literal('quarantine').optional(),
   csvForm: z.object({ delimiter: text, bom: flag }).optional(),
-  ...{ rowsPerRun: count.optional(), limit: count.optional(), variant: text.optional(), host: text.optional() },
+  ...{ rowsPerRun: count.optional(), limit: count.optional(), host: text.optional() },
+  ...{ variant: text.optional(), beta: z.array(text).optional(), unchecked: flag.optional() },
+  extraHeaders: z.record(text, text).optional(),
 } satisfies { readonly [Field in Exclude<keyof StagedJob, 'template'>]: z.ZodType });
 
 const schemaChange = z.object({

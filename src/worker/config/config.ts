@@ -16,7 +16,7 @@ import { readPriceFile } from './price-file.js';
 import { readRateFile } from './rate-file.js';
 import { rateProfileOf } from './rate-setting.js';
 import { type RuntimeConfig, UsageError } from './runtime-types.js';
-import { readBill, readService } from './service-setting.js';
+import { readBill, readService, readWire } from './service-setting.js';
 import { type Environment, type Found, misspeltVariables, SettingsReader } from './settings-reader.js';
 import { readSource } from './source-setting.js';
 import { readStore } from './store-setting.js';
@@ -138,7 +138,8 @@ export function readSettings({ env, flags, cwd, say }: ConfigSources): {
   for (const warning of misspeltVariables(env, reader)) say(warning);
 
   const service = readService(reader, flags.service);
-  const bill = readBill(reader, service);
+  const wire = readWire(reader, env, service);
+  const bill = { ...readBill(reader, service), proxy: wire.proxy };
   const rate = readRate(reader, flags, cwd);
   const keyQps = reader.check(reader.variable('SEARCHFLOW_KEY_QPS'), wholeNumber(MAX_QPS), aRate);
   const concurrency = reader.check(
@@ -187,6 +188,7 @@ export function readSettings({ env, flags, cwd, say }: ConfigSources): {
   const stateDir = stateDirOf(env, cwd);
   const config = Object.freeze({
     ...service,
+    wire,
     bill,
     ...store,
     source,

@@ -13,6 +13,7 @@ import type {
   PauseReason,
   Resumption,
   RunFigures,
+  SentWith,
   SliceHeartbeat,
   StagedJob,
 } from '../../core/rows/job.js';
@@ -132,7 +133,7 @@ export interface RuntimeConfig {
   readonly alerts?: AlertSettings | null;
   /** File, absolute, mode 0600, for secrets that the service returns only once; none: operations that return such a secret are refused. */
   readonly secretFile?: string | null;
-  /** Options of the wire: authentication, headers and the limits that requests are checked against. */
+  /** Options of the wire: authentication, headers, beta tokens and proxies. */
   readonly wire?: WireOptions;
   /** `host:port` of the Temporal server; null: the embedded server. */
   readonly temporalAddress: string | null;
@@ -145,7 +146,7 @@ export interface RuntimeConfig {
 }
 
 /** Arguments of `searchflow enrich` and `agent rows`. */
-export interface EnrichRequest extends SourceFields {
+export interface EnrichRequest extends SourceFields, SentWith {
   /** Path of a file or folder, a pattern, an address, or `-` for standard input (then `job` is needed). */
   readonly input: string;
   /** Operation that is bought for each row; default `contents`. */

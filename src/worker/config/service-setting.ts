@@ -1,7 +1,12 @@
+import { z } from 'zod';
+import { requestHeaders } from '../../api/request.js';
+import type { WireOptions } from '../../api/transport.js';
 import { isLoopback } from '../../core/connections/loopback.js';
+import { type Proxies, proxiesOf } from '../../core/connections/proxies.js';
 import { Secret } from '../../core/connections/secret.js';
 import { DEFAULT_ADMIN_URL, DEFAULT_BASE_URL } from '../../core/connections/service.js';
-import type { Found, SettingsReader } from './settings-reader.js';
+import { withoutUndefined } from '../../core/text/without-undefined.js';
+import type { Environment, Found, SettingsReader } from './settings-reader.js';
 
 /** Port 1 of this machine, where nothing listens: a plan without a running sandbox must not reach another service by accident. */
 const NOWHERE = 'http://127.0.0.1:1';
@@ -36,6 +41,65 @@ export function readService(reader: SettingsReader, wanted: 'live' | 'sandbox' |
     : { service: 'sandbox', origin: 'sandbox', baseUrl: NOWHERE, apiKey: null };
 }
 
+/** Reads the options of the wire: beta tokens, headers and proxies. The sandbox, on this machine, is behind no proxy. */
+export function readWire(
+  reader: SettingsReader,
+  env: Environment,
+  { service }: Pick<ServiceSetting, 'service'>,
+): WireOptions {
+  const beta = reader.check(
+    reader.variable('SEARCHFLOW_BETA'),
+    tokenList,
+    'a list of tokens such as feature-2026-08-28',
+  );
+  const betaHeader = reader.variable('SEARCHFLOW_BETA_HEADER')?.text;
+  const found = reader.variable('SEARCHFLOW_HEADERS');
+  const headers = found === null ? undefined : readHeaders(reader, found);
+  try {
+    requestHeaders(null, 'x-api-key', '', { ...headers, ...(betaHeader && { [betaHeader]: '' }) });
+  } catch (error) {
+    reader.mistakes.push(`SEARCHFLOW_HEADERS or SEARCHFLOW_BETA_HEADER: ${(error as Error).message}.`);
+  }
+  let proxy: Proxies | null = null;
+  try {
+    proxy = service === 'sandbox' ? null : proxiesOf(env);
+  } catch (error) {
+    reader.mistakes.push(`${(error as Error).message}.`);
+  }
+  return withoutUndefined({ beta: beta ?? undefined, betaHeader, headers, proxy });
+}
+
+const tokenList = z
+  .string()
+  .transform((text) => text.split(',').map((one) => one.trim()))
+  .pipe(z.array(z.string().regex(/^[\w.-]{1,100}$/)).max(50));
+
+/** Headers as a JSON object, or as `Name: value` (or `name=value`), separated by commas or line breaks. Their values are never shown. */
+function readHeaders(reader: SettingsReader, found: Found): Readonly<Record<string, string>> | undefined {
+  const { text } = found;
+  const pairs = text
+    .split(/[,\n]/)
+    .filter((one) => one.trim() !== '')
+    .map((one) => /^\s*([^:=\s]+)\s*[:=]\s*(.*?)\s*$/.exec(one)?.slice(1, 3) ?? []);
+  const value: unknown = text.trimStart().startsWith('{') ? parsed(text) : Object.fromEntries(pairs);
+  const { data, success } = z.record(z.string().min(1), z.string()).safeParse(value);
+  if (success && !pairs.some((pair) => text.trimStart()[0] !== '{' && pair.length < 2)) return data;
+  reader.wrong(
+    found,
+    'must be a JSON object of texts, or a list such as x-team: data, x-stage: test.',
+    'the value (not shown)',
+  );
+  return undefined;
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
+}
+
 /** Access to the service's bill: `searchflow usage --reconcile`. */
 export interface BillSetting {
   /** The address without `/team-management`; null: the address of a bill for this service is not known. */
@@ -43,6 +107,7 @@ export interface BillSetting {
   readonly serviceKey: Secret | null;
   /** Ids of the team's API keys. */
   readonly keyIds: readonly string[];
+  readonly proxy?: Proxies | null;
 }
 
 const MOST_KEYS = 50;

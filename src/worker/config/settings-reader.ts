@@ -21,6 +21,7 @@ const secretVariables = [
   'PGPASSWORD',
   'SEARCHFLOW_ALERT_URL',
   'SEARCHFLOW_ALERT_SECRET',
+  'SEARCHFLOW_HEADERS',
 ];
 
 /** Reads settings and collects their mistakes, one sentence each, so that all are reported together. */
@@ -106,6 +107,9 @@ export const knownVariables = [
   'SEARCHFLOW_SETTINGS',
   'SEARCHFLOW_API_KEY',
   'SEARCHFLOW_BASE_URL',
+  'SEARCHFLOW_BETA',
+  'SEARCHFLOW_BETA_HEADER',
+  'SEARCHFLOW_HEADERS',
   'SEARCHFLOW_SERVICE_KEY',
   'SEARCHFLOW_KEY_ID',
   'SEARCHFLOW_BILL_URL',

@@ -92,11 +92,18 @@ export class MonitorControl {
   async create(
     definition: { readonly [field: string]: Json },
     secretFile: string,
+    unchecked?: boolean,
   ): Promise<{ readonly made: CreatedMonitorResult; readonly before: boolean }> {
     const file = resolve(this.#cwd, secretFile);
     await checkWritable(file);
     const { origin } = this.#access.config;
-    const input = { definition, secretFile: file, origin, ...(this.#access.shared ? { host: hostname() } : {}) };
+    const input = {
+      definition,
+      unchecked,
+      secretFile: file,
+      origin,
+      ...(this.#access.shared ? { host: hostname() } : {}),
+    };
     const id = `searchflow-monitors-create-${sha256(canonicalJson([definition, file, origin])).slice(0, 6)}`;
     const before = await this.#isUnreported(id);
     const handle = before

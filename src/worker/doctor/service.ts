@@ -2,6 +2,7 @@ import { access, constants } from 'node:fs/promises';
 import { listAgentRunsEndpoint } from '../../api/endpoints/agent-runs.js';
 import { ApiError, createTransport } from '../../api/index.js';
 import { codeOf } from '../../api/wire/errors.js';
+import { proxyVariables } from '../../core/connections/proxies.js';
 import { type Found, messageOf, ok, problem, type Setup, skipped, warning } from './finding.js';
 
 /** Limits of the one request. */
@@ -42,7 +43,7 @@ async function keyFinding(error: ApiError, baseUrl: string, env: Setup['env']): 
   if (unrecognized)
     return problem(
       `Another program answers in the name of ${host}: ${text}`,
-      'Log in to the network if it asks for a login, take proxies out of the way, or correct SEARCHFLOW_BASE_URL.',
+      'Log in to the network or the proxy (HTTPS_PROXY), let the gateway pass requests (SEARCHFLOW_HEADERS), or correct SEARCHFLOW_BASE_URL.',
     );
   if (status === 401)
     return problem(`The service refuses the key: ${text}`, `Set SEARCHFLOW_API_KEY to a valid key of ${DASHBOARD}.`);
@@ -53,8 +54,6 @@ async function keyFinding(error: ApiError, baseUrl: string, env: Setup['env']): 
     const isScope = tag === 'INSUFFICIENT_SCOPE' || tag === 'FEATURE_DISABLED';
     return (isScope ? warning : problem)(`The service knows the key, and it may not list agent runs: ${text}`, mend);
   }
-  if (status === 407)
-    return problem(text, 'Let the proxy pass requests to the service without a login, or correct SEARCHFLOW_BASE_URL.');
   if (status === 429)
     return warning(
       `The rate limit is in use, so the key was not checked: ${text}`,
@@ -75,7 +74,7 @@ async function keyFinding(error: ApiError, baseUrl: string, env: Setup['env']): 
 async function unreachable(error: ApiError, host: string, env: Setup['env']): Promise<Found> {
   const code = codeOf(error.cause) ?? '';
   const text = `${messageOf(error)}.`;
-  const proxy = env.HTTPS_PROXY || env.https_proxy || env.HTTP_PROXY || env.http_proxy;
+  const isProxied = proxyVariables.some((name) => env[name] && !/^no/i.test(name));
   if (code === 'CERT_NOT_YET_VALID' || code === 'CERT_HAS_EXPIRED')
     return problem(
       text,
@@ -84,8 +83,8 @@ async function unreachable(error: ApiError, host: string, env: Setup['env']): Pr
     );
   if (/^(SELF_SIGNED|DEPTH_ZERO|UNABLE_TO|ERR_TLS_CERT)/.test(code))
     return problem(text, await mendTrust(env), 'export NODE_EXTRA_CA_CERTS=/path/authority.pem');
-  const direct = proxy
-    ? `searchflow connects directly and does not use HTTPS_PROXY. Allow connections to ${host}, or set SEARCHFLOW_BASE_URL to a gateway that passes requests on.`
+  const direct = isProxied
+    ? `Requests go through HTTPS_PROXY. Check the address of the proxy, or add ${host} to NO_PROXY.`
     : `Check the network, DNS and firewall for connections to ${host}, or correct SEARCHFLOW_BASE_URL.`;
   return problem(text, direct);
 }

@@ -1,5 +1,5 @@
 import { requestHeaders } from '../../api/request.js';
-import type { WireOptions } from '../../api/transport.js';
+import { DEFAULT_BETA_HEADER, type WireOptions } from '../../api/transport.js';
 import { mayHoldSecret, Secret } from '../../core/connections/secret.js';
 import { type InputSchema, schemaProblems } from '../../core/inputs/check-input.js';
 import { type RateProfile, rateProfiles } from '../../core/limiter/rate.js';
@@ -121,7 +121,8 @@ const properties: Readonly<Record<keyof SearchflowPluginOptions, InputSchema>> =
   headers: { type: 'object', additionalProperties: { type: 'string', writeOnly: true }, writeOnly: true },
   beta: texts,
   betaHeader: text,
-  profile: { type: 'string', enum: ['contract', 'live'] },
+  unchecked: flag,
+  proxy: { anyOf: [{ type: 'object', writeOnly: true }, { type: 'null' }] },
 };
 const schema: InputSchema = { type: 'object', properties, required: ['apiKey'], additionalProperties: false };
 
@@ -167,7 +168,8 @@ export function alertsOf(
 }
 
 function headerProblems({ apiKey, auth, headers, beta = [], betaHeader }: SearchflowPluginOptions): readonly string[] {
-  const ofBeta = betaHeader === undefined && beta.length === 0 ? {} : { [betaHeader ?? 'exa-beta']: beta.join(',') };
+  const ofBeta =
+    betaHeader === undefined && beta.length === 0 ? {} : { [betaHeader ?? DEFAULT_BETA_HEADER]: beta.join(',') };
   try {
     requestHeaders(new Secret(apiKey), auth ?? 'x-api-key', '', { ...headers, ...ofBeta });
     return [];

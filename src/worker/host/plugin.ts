@@ -9,12 +9,14 @@ import type { Activities } from '../../activities/index.js';
 import { type OperationName, operationTable } from '../../api/operations.js';
 import { resolveBase } from '../../api/request.js';
 import type { WireOptions } from '../../api/transport.js';
+import { proxiesOf } from '../../core/connections/proxies.js';
 import { mayHoldSecret, Secret } from '../../core/connections/secret.js';
 import { DEFAULT_BASE_URL } from '../../core/connections/service.js';
 import { CodedError } from '../../core/errors/coded-error.js';
 import type { Journal, UnitRecord } from '../../core/purchase/journal.js';
 import { DEFAULT_TASK_QUEUE } from '../../core/rows/job.js';
 import { toMicros } from '../../core/text/money.js';
+import { withoutUndefined } from '../../core/text/without-undefined.js';
 import { deferred } from '../../core/waits/deferred.js';
 import { whyNotOwn } from '../../files/make-folder.js';
 import { whyOtherFormat } from '../../store/process/folder-format.js';
@@ -357,13 +359,8 @@ function addressed(option: string, url: string, parse: (url: string) => Database
   }
 }
 
-/** Those options of the plugin that concern the wire, without unset ones. */
-function wireOf({ auth, headers, beta, betaHeader, profile }: WireOptions): WireOptions {
-  return {
-    ...(auth && { auth }),
-    ...(headers && { headers }),
-    ...(beta && { beta }),
-    ...(betaHeader && { betaHeader }),
-    ...(profile && { profile }),
-  };
+/** Those options of the plugin that concern the wire, without unset ones. A sandbox on this machine is behind no proxy. */
+function wireOf({ auth, headers, beta, betaHeader, unchecked, proxy, origin }: SearchflowPluginOptions): WireOptions {
+  const usual = origin === 'sandbox' ? null : proxiesOf(process.env);
+  return withoutUndefined({ auth, headers, beta, betaHeader, unchecked, proxy: proxy === undefined ? usual : proxy });
 }

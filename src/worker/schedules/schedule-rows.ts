@@ -2,7 +2,7 @@ import { hostname } from 'node:os';
 import { resolve } from 'node:path';
 import { isDatabaseSource } from '../../core/connections/source-address.js';
 import type { PublishStep } from '../../core/publish/publish-request.js';
-import { type EnrichCsvInput, workflowIdOf, workflowNames } from '../../core/rows/job.js';
+import { type EnrichCsvInput, sentWith, workflowIdOf, workflowNames } from '../../core/rows/job.js';
 import { sourceFieldsOf } from '../../core/rows/source-fields.js';
 import type { ScheduledWork } from '../../core/schedules/schedule.js';
 import { withoutUndefined } from '../../core/text/without-undefined.js';
@@ -63,6 +63,7 @@ export function rowsWork(plan: JobPlan, { config, shared }: Pick<WorkflowAccess,
     operation,
     template,
     rowsPerRun,
+    ...sentWith(staged),
     ...(staged.unitColumn === null ? {} : { urlColumn: staged.unitColumn }),
     defaultScheme,
     ...(delimiter === null ? {} : { delimiter }),

@@ -13,6 +13,7 @@ import { dollars, toMicros } from '../../core/text/money.js';
 import { shellWord } from '../../core/text/shell-word.js';
 import { readUnits, type StageManifest, sliceFile } from '../../rows/index.js';
 import type { EnrichRequest, JobPlan, RestPlan } from '../config/runtime-types.js';
+import { limitNotes } from './limit-notes.js';
 import { type Quote, quote } from './quote.js';
 import { misfitNotes, schemaNotes } from './schema-notes.js';
 import { teamBudgetNote } from './team-budget-note.js';
@@ -38,6 +39,7 @@ export async function makePlan(parts: PlanParts): Promise<JobPlan> {
   const notes = [
     ...keptNotes(parts),
     ...schemaNotes(staged, before),
+    ...limitNotes(staged),
     ...keyNotes(staged, before),
     ...schemeNotes(manifest),
     ...headerNotes(manifest),

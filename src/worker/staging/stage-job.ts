@@ -6,7 +6,7 @@ import type { Transport } from '../../api/transport.js';
 import { isDatabaseSource, whyNoSource } from '../../core/connections/source-address.js';
 import { badRowKey } from '../../core/purchase/forgotten.js';
 import type { Freshness } from '../../core/purchase/freshness.js';
-import type { EnrichCsvInput, StagedJob } from '../../core/rows/job.js';
+import { type EnrichCsvInput, type StagedJob, sentWith } from '../../core/rows/job.js';
 import { type JobEntry, stagesOf } from '../../core/rows/job-entries.js';
 import type { OnMisfit } from '../../core/rows/on-misfit.js';
 import { type CsvForm, isCsvDelimiter, usualCsv } from '../../core/rows/row-warehouse.js';
@@ -290,7 +290,7 @@ function keeping(request: StageRequest, before: StagedJob | undefined): StageReq
     keptColumn: before.unitColumn,
     ...(key === undefined && before.key ? { key: before.key } : {}),
     ...(defaultScheme === undefined && before.defaultScheme ? { defaultScheme: before.defaultScheme } : {}),
-    ...(keepsOptions ? { options: before.options } : {}),
+    ...(keepsOptions ? { options: before.options, ...sentWith(before), ...sentWith(request) } : {}),
   };
 }
 
@@ -344,7 +344,7 @@ export function toStageRequest(input: EnrichCsvInput): StageRequest {
     operation: input.operation,
     template: input.template,
     rowsPerRun: input.rowsPerRun,
-    variant: input.variant,
+    ...sentWith(input),
     ...sourceFieldsOf(input),
     delimiter: input.delimiter ?? null,
     encoding: input.encoding,

@@ -1,17 +1,11 @@
-import { ZodObject } from 'zod';
 import { contentsKeys } from '../../activities/rows/contents-purchase.js';
 import { rowEndpoints, rowRequests } from '../../activities/rows/row-requests.js';
-import { commonFields, misspeltFields } from '../../api/checks/misspelt-fields.js';
+import { misspeltFields, WAY_PAST } from '../../api/checks/misspelt-fields.js';
+import { openHeaderProblems } from '../../api/request.js';
 import type { Transport } from '../../api/transport.js';
 import { ApiError } from '../../api/wire/errors.js';
-import type { DefaultScheme, StagedJob } from '../../core/rows/job.js';
-import {
-  isLongRunning,
-  ROW_ID_FIELD,
-  ROWS_FIELD,
-  type RowOperation,
-  rowOperations,
-} from '../../core/rows/row-operation.js';
+import { type DefaultScheme, type SentWith, type StagedJob, sendOptions, sentWith } from '../../core/rows/job.js';
+import { isLongRunning, ROW_ID_FIELD, ROWS_FIELD, type RowOperation } from '../../core/rows/row-operation.js';
 import type { Json } from '../../core/text/json.js';
 import type { SliceSizes, UnitCheck, UnitSource } from '../../rows/index.js';
 import { UsageError } from '../config/runtime-types.js';
@@ -47,7 +41,7 @@ const EXAMPLE_URL = 'https://example.com/';
 type Fields = { readonly [name: string]: Json };
 
 /** The part of a stage request that depends on the operation. */
-export interface OperationRequest {
+export interface OperationRequest extends SentWith {
   /** Default `contents`. */
   readonly operation?: RowOperation;
   readonly options: StagedJob['options'];
@@ -60,7 +54,6 @@ export interface OperationRequest {
   readonly defaultScheme?: DefaultScheme;
   /** Default 1. */
   readonly rowsPerRun?: number;
-  readonly variant?: string;
   /** URLs per request of contents. */
   readonly batch: number;
 }
@@ -75,7 +68,7 @@ export interface OperationStage {
   /** Fields of the staged job. */
   readonly facts: Pick<
     StagedJob,
-    'operation' | 'options' | 'template' | 'rowsPerRun' | 'variant' | 'batch' | 'defaultScheme'
+    'operation' | 'options' | 'template' | 'rowsPerRun' | keyof SentWith | 'batch' | 'defaultScheme'
   >;
 }
 
@@ -94,19 +87,19 @@ export function stageOperation(context: Context, request: OperationRequest): Ope
 }
 
 function stageContents({ origin, concurrency, transport }: Context, request: OperationRequest): OperationStage {
-  const { batch, template, rowsPerRun = 1, variant } = request;
+  const { batch, template, rowsPerRun = 1 } = request;
   if (template !== undefined)
     throw new UsageError('request-invalid', 'The operation contents takes a URL column and no template.');
   if (rowsPerRun !== 1) throw new UsageError('request-invalid', 'Only agent runs can share a request between rows.');
   const options = Object.keys(request.options).length > 0 ? request.options : { text: true };
-  refuseOtherFields('contents', options);
-  asUsageError(() => transport.check(rowEndpoints.contents, { ...options, urls: [EXAMPLE_URL] }, { variant }));
+  refuseOtherFields('contents', options, request);
+  asUsageError(() => transport.check(rowEndpoints.contents, { ...options, urls: [EXAMPLE_URL] }, sentWith(request)));
   return {
     units: urlsOf(request),
-    keyOf: contentsKeys({ origin, sha256 }, options),
+    keyOf: contentsKeys({ origin, sha256 }, options, sendOptions(request)),
     rowsPerSlice: contentsSizes(batch, concurrency),
     window: (rows) => fill(concurrency, Math.ceil(rows / batch)),
-    facts: { operation: 'contents', options, batch, ...schemeOf(request) },
+    facts: { operation: 'contents', options, batch, ...sentWith(request), ...schemeOf(request) },
   };
 }
 
@@ -130,7 +123,7 @@ function urlsOf(request: OperationRequest): UnitSource & { readonly kind: 'url' 
 }
 
 function stageRequests({ origin, concurrency, transport }: Context, request: OperationRequest): OperationStage {
-  const { operation = 'contents', rowsPerRun = 1, variant, urlColumn } = request;
+  const { operation = 'contents', rowsPerRun = 1, urlColumn } = request;
   checkRowsPerRun(operation, rowsPerRun);
   const sharesRuns = rowsPerRun > 1;
   const { template, options } = splitRequest(request);
@@ -141,14 +134,14 @@ function stageRequests({ origin, concurrency, transport }: Context, request: Ope
       `${operation}: the request names no column, so every row would send the same request. Name a column in double braces, such as {{name}}.`,
     );
   }
-  refuseOtherFields(operation, { ...options, ...(template as Fields | null) });
+  refuseOtherFields(operation, { ...options, ...(template as Fields | null) }, request);
   if (unitColumn !== null && 'url' in options) throw new UsageError('request-invalid', fromRows('url', operation));
   const facts = {
     operation,
     options: sharesRuns ? forRows(options) : options,
     ...(template === null ? {} : { template }),
     ...(sharesRuns ? { rowsPerRun } : {}),
-    variant,
+    ...sentWith(request),
     ...(unitColumn === null ? {} : schemeOf(request)),
     batch: 1,
   };
@@ -200,27 +193,20 @@ function asUsageError<T>(check: () => T): T {
   }
 }
 
-const fieldsOf = (operation: RowOperation): readonly string[] => {
-  const { request } = rowEndpoints[operation];
-  return request instanceof ZodObject ? Object.keys(request.shape) : [];
-};
-
 /**
- * Refuses misspelt fields, and fields that only other operations have: the service would ignore them, and each row would be bought without
- * their effect. Other fields may be new fields of the service, and are sent.
+ * Refuses misspelt fields and values, and fields that only other operations have: the service would ignore them, and each row would be
+ * bought without their effect. Others may be new ones of the service, and are sent.
  */
-function refuseOtherFields(operation: RowOperation, fields: Fields): void {
-  const own = fieldsOf(operation);
-  for (const name of Object.keys(fields)) {
-    if (operation === 'contents' && (name === 'urls' || name === 'ids'))
-      throw new UsageError('request-invalid', fromRows(name, operation));
-    if (own.includes(name) || commonFields.includes(name)) continue;
-    const others = rowOperations.filter((one) => fieldsOf(one).includes(name));
-    if (others.length > 0)
-      throw new UsageError('request-invalid', `${name} is a field of ${others.join(', ')}, not of ${operation}.`);
-  }
-  const wrong = misspeltFields(operation, rowEndpoints[operation].request, fields);
-  if (wrong.length > 0) throw new UsageError('request-invalid', wrong.join(' '));
+function refuseOtherFields(operation: RowOperation, fields: Fields, request: OperationRequest): void {
+  const wrongHeaders = openHeaderProblems(request.extraHeaders);
+  if (wrongHeaders.length > 0) throw new UsageError('request-invalid', wrongHeaders.join(' '));
+  for (const name of ['urls', 'ids'])
+    if (operation === 'contents' && name in fields) throw new UsageError('request-invalid', fromRows(name, operation));
+  if (request.unchecked) return;
+  const named = Object.entries(rowEndpoints).map(([name, endpoint]) => ({ ...endpoint, name }));
+  const wrong = misspeltFields({ ...rowEndpoints[operation], name: operation }, fields, named);
+  if (wrong.length > 0)
+    throw new UsageError('request-invalid', `${wrong.map(({ message }) => message).join(' ')} ${WAY_PAST}`);
 }
 
 const fromRows = (name: string, operation: string): string =>

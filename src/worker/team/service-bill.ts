@@ -23,7 +23,7 @@ const timeouts = { headersMs: 20_000, bodyMs: 10_000, totalMs: 25_000 };
  * service refuses a call, and with an error if it answers for another period or key. `onRetry` is called before each further attempt at a call.
  */
 export async function readBilledDays(
-  { url, serviceKey, keyIds }: BillAccess,
+  { url, serviceKey, keyIds, proxy }: BillAccess,
   days: readonly string[],
   signal: AbortSignal,
   onRetry: (error: Error) => void = () => undefined,
@@ -33,6 +33,7 @@ export async function readBilledDays(
     setting: 'SEARCHFLOW_BILL_URL',
     apiKey: serviceKey,
     timeouts,
+    proxy,
     connections: PARALLEL,
   });
   // Calls to another host use nothing of the team's rate; the limiter holds all of them back after a 429.

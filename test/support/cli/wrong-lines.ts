@@ -26,7 +26,7 @@ const wrongValues: Readonly<Record<string, readonly string[]>> = {
   address: ['mysql://host/db', 'md:db', ':memory:', 'postgres:/host/db', 'postgres://', ''],
   share: ['x', '', '-1', '2', 'NaN'],
   type: ['', 'a,,b'],
-  effort: ['bogus', ''],
+  effort: ['xxhigh', ''],
   'n|%': ['x', '-1', '1.5', '101%', '%'],
   fault: ['', 'kind=explode', '{'],
   url: ['', 'x', 'no url'],

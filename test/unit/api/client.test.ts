@@ -64,7 +64,7 @@ describe('the plain client', () => {
   test('takes no turn for a request that is refused', async () => {
     const { limiter, costs } = recordingLimiter();
     const { client } = await service(ok, { limiter });
-    await expect(client.getContents({ urls: [] })).rejects.toThrow('urls has 0 entries');
+    await expect(client.getContents({ urls: [] })).rejects.toThrow('urls: must have at least 1 entry');
     expect(costs).toEqual([]);
   });
 

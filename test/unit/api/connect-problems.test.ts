@@ -68,8 +68,8 @@ describe('fault 14: a service that cannot be reached', () => {
     const server = await rawServer((_request, socket) => socket.write(answer(407, '')));
     open.push(server);
     const error = await failure(server.url);
-    expect(error.message).toMatch(/^POST \/contents: 407 .*: a proxy .* SEARCHFLOW_BASE_URL$/);
-    expect(error.verdict.type).toBe('Unauthorized');
+    expect(error.message).toMatch(/^POST \/contents: 407 .*: a proxy .* HTTPS_PROXY, or correct SEARCHFLOW_BASE_URL$/);
+    expect(error.verdict).toMatchObject({ type: 'ServiceUnavailable', retry: true, charged: 'never' });
   });
 
   test.each<[string | null, RegExp]>([

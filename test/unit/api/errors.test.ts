@@ -27,19 +27,33 @@ async function failure(bytes: Buffer, apiKey: Secret | null = new Secret(KEY)): 
 const asIs = (text: string): string => text;
 
 describe('an error envelope', () => {
-  test.each<[string, string, string | null, string | null, string | null]>([
-    ['standard', '{"requestId":"r","error":"No good","tag":"INVALID_REQUEST"}', 'No good', 'INVALID_REQUEST', 'r'],
-    ['agent', '{"error":{"type":"T","code":"RUN_NOT_FOUND","message":"No run"}}', 'No run', 'RUN_NOT_FOUND', null],
-    ['nested', '{"error":{"code":"C","message":"m","detail":1},"requestId":"r"}', 'm', 'C', 'r'],
-    ['bare', '{"error":"only text"}', 'only text', null, null],
+  test.each<[string, string, string | null, string | null, string | null, isOwn?: boolean]>([
+    [
+      'standard',
+      '{"requestId":"r","error":"No good","tag":"INVALID_REQUEST"}',
+      'No good',
+      'INVALID_REQUEST',
+      'r',
+      true,
+    ],
+    [
+      'agent',
+      '{"error":{"type":"T","code":"RUN_NOT_FOUND","message":"No run"}}',
+      'No run',
+      'RUN_NOT_FOUND',
+      null,
+      true,
+    ],
+    ['nested', '{"error":{"code":"C","message":"m","detail":1},"requestId":"r"}', 'm', 'C', 'r', true],
+    ['bare', '{"error":"only text"}', 'only text', null, null, true],
     ['message', '{"message":"only message"}', 'only message', null, null],
-    ['null', '{"error":null,"tag":7}', null, null, null],
+    ['null', '{"error":null,"tag":7}', null, null, null, true],
     ['list', '[1]', '[1]', null, null],
     ['text', 'upstream\r\n  gone', 'upstream gone', null, null],
     ['HTML', '<html><style>a{}</style><h1>Bad</h1>Gateway<script>x()</script></html>', 'Bad Gateway', null, null],
-    ['empty', '', null, null, null],
-  ])('of the %s form is read', (_name, text, message, tag, requestId) => {
-    expect(readErrorEnvelope(text, asIs)).toEqual({ message, tag, requestId, challenge: null });
+    ['empty', '', null, null, null, true],
+  ])('of the %s form is read', (_name, text, message, tag, requestId, isOwn = false) => {
+    expect(readErrorEnvelope(text, asIs)).toEqual({ message, tag, requestId, isOwn, challenge: null });
   });
 
   test.each([

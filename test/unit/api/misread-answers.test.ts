@@ -1,8 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { rawResults } from '../../../src/activities/call/landing.js';
 import { elementsOf, rawJson } from '../../../src/api/checks/members.js';
+import { listAgentRunsEndpoint } from '../../../src/api/endpoints/agent-runs.js';
 import { answerEndpoint } from '../../../src/api/endpoints/answer.js';
 import { contentsEndpoint } from '../../../src/api/endpoints/contents.js';
+import { listEventsEndpoint } from '../../../src/api/endpoints/events.js';
 import { matchContents } from '../../../src/api/endpoints/match.js';
 import { listMonitorsEndpoint } from '../../../src/api/endpoints/monitors.js';
 import { searchEndpoint } from '../../../src/api/endpoints/search.js';
@@ -109,7 +111,30 @@ describe('fault 58: a field of another type', () => {
     expect(units[0]).toMatchObject({ status: 'success', misread: 'status: expected string, received number' });
   });
 
-  it('in a free list is refused: it cost nothing, and no record may be missing', async () => {
+  it('a list as an answer to a question reaches the caller', async () => {
+    body = '{"answer":[{"a":1},"b"],"citations":[]}';
+    expect((await transport.send(answerEndpoint, { query: 'q' })).data.answer).toEqual([{ a: 1 }, 'b']);
+  });
+
+  it('in a free list costs that field, not the page', async () => {
+    body = '{"data":[{"id":"m","status":7,"search":"?","metadata":[1]},{"id":"n","name":"N"}]}';
+    const { data, misread } = await transport.send(listMonitorsEndpoint, {});
+    expect(data.data).toEqual([
+      { id: 'm', status: null, search: null, metadata: null },
+      { id: 'n', name: 'N' },
+    ]);
+    expect(misread.map(({ path }) => path.join('.'))).toEqual(['data.0.status', 'data.0.search', 'data.0.metadata']);
+    body = '{"data":[{"id":"r","status":["?"],"costDollars":"free"}]}';
+    expect((await transport.send(listAgentRunsEndpoint, {})).data.data).toEqual([
+      { id: 'r', status: null, costDollars: null },
+    ]);
+    body = '{"data":[{"id":"e","type":7,"createdAt":null}],"hasMore":false,"nextCursor":null}';
+    expect((await transport.send(listEventsEndpoint, {})).data.data).toEqual([
+      { id: 'e', type: null, createdAt: null },
+    ]);
+  });
+
+  it('a record without an id is refused: no record may be missing', async () => {
     body = '{"data":[{"id":5}]}';
     await expect(transport.send(listMonitorsEndpoint, {})).rejects.toMatchObject({
       verdict: { type: 'ResponseShape' },

@@ -106,7 +106,7 @@ const table: readonly (readonly [string, Handler, Expected])[] = [
   ],
   ['fault 12: 403', replying(json(403, { error: 'm', tag: 'FEATURE_DISABLED' })), { type: 'Unauthorized' }],
   ['fault 13: 402', replying(json(402, { error: 'm', tag: 'NO_MORE_CREDITS' })), { type: 'PaymentRequired' }],
-  ['fault 14: 407 of a proxy', replying(answer(407, '')), { type: 'Unauthorized', charged: 'never' }],
+  ['fault 14: 407 of a proxy', replying(answer(407, '')), { type: 'ServiceUnavailable', charged: 'never' }],
 ];
 
 /** An answer in which every field that an operation knows has a value of a wrong type. */
@@ -125,11 +125,10 @@ test.each(table.map(([label, handler, expected], index) => ({ label, handler, ex
   },
 );
 
-test('fault 9: a field of another type fails a free call, and is dropped from a paid answer', async () => {
-  faults.set('odd', replying(json(200, odd({}))));
-  const free = names.filter((name) => !operationTable[name].paid && !operationTable[name].lenient);
-  const all = await Promise.all(free.map((name) => failure('odd', name)));
-  expect(all.map(({ verdict }) => verdict.type)).toEqual(free.map(() => 'ResponseShape'));
+test('fault 9: a field of another type is dropped from the answer to a free call', async () => {
+  faults.set('odd', replying(json(200, odd({ id: 'x', data: [], hasMore: false, nextCursor: null }))));
+  for (const name of names.filter((one) => !operationTable[one].paid && operationTable[one].idempotent))
+    expect([name, (await call(clientOf('odd'), name)) !== undefined]).toEqual([name, true]);
 });
 
 test('fault 11: no call was sent to the other host', () => {

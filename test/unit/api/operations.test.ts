@@ -83,7 +83,13 @@ describe.each(names)('%s', (name) => {
     [status, agent(tag), {}, type, retry, null],
     [status, { error: { type: 'T', code: tag, message: 'm', detail: 1 }, requestId: 'r' }, {}, type, retry, null],
     [status, { error: 'm' }, {}, type, retry, null],
-    [status, 'gateway', {}, type, retry, null],
+    // A gateway answers 401 and 403 in its own form: the service does not refuse the key.
+    ...(type === 'Unauthorized'
+      ? ([
+          [status, '<h1>gateway</h1>', {}, 'ServiceUnavailable', true, null],
+          [status, { message: 'Forbidden' }, {}, 'ServiceUnavailable', true, null],
+        ] as Row[])
+      : ([[status, 'gateway', {}, type, retry, null]] as Row[])),
     [status, standard(tag), { 'retry-after': '7' }, type, retry, 7000],
   ];
   const date = 'Sun, 06 Nov 1994 08:49:37 GMT';

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { z } from 'zod';
 import { readAnswer } from '../../../src/api/answer/read-answer.js';
-import { limitProfiles } from '../../../src/api/checks/limits.js';
 import { hasKnownField, isShape } from '../../../src/api/checks/shape.js';
 import { type OperationName, operationTable, streams } from '../../../src/api/operations.js';
 import { encodeRequest } from '../../../src/api/request.js';
@@ -54,12 +54,11 @@ describe.each(Object.keys(operationTable) as OperationName[])('%s', (name) => {
   });
 
   test('sends every request of its schema unchanged, with unknown fields', () => {
-    const open = { ...endpoint, check: () => null };
     const ids = pathFields(endpoint.path);
     fc.assert(
       fc.property(arbitraryOf(endpoint.request), fc.uuid(), (value, id) => {
         const input = { ...(value as Record<string, unknown>), ...Object.fromEntries(ids.map((field) => [field, id])) };
-        const encoded = encodeRequest(open, input, limitProfiles.contract, {});
+        const encoded = encodeRequest({ ...endpoint, request: z.looseObject({}) }, input, {});
         const fields = Object.fromEntries(Object.entries(input).filter(([field]) => !ids.includes(field)));
         if (endpoint.method === 'POST' || endpoint.method === 'PATCH') {
           if ('problem' in encoded) throw new Error(encoded.problem.message);

@@ -184,7 +184,7 @@ describe('beta features', () => {
     const sent = server.requests.map(({ headers }) => headers['exa-beta']);
     expect([...sent, other.server.requests[0]?.headers['svc-beta']]).toEqual([
       'a-2026-01-01',
-      'a-2026-01-01,b-2026-02-02',
+      'a-2026-01-01,b-2026-02-02,agent-max-effort-2026-07-27',
       'c',
     ]);
   });

@@ -143,9 +143,9 @@ describe('a request', () => {
 
   test('is refused before sending if a limit, a type or a header is wrong, with its name', async () => {
     const { server, transport } = await service(replying(json(200, { results: [] })));
-    const limit = await failure(transport.send(searchEndpoint, { query: 'q', numResults: 101 }));
+    const limit = await failure(transport.send(searchEndpoint, { query: 'q', numResults: 0 }));
     expect(limit.message).toBe(
-      'POST /search: refused before sending: numResults is 101; at most 100 (profile contract)',
+      'POST /search: refused before sending: numResults: must be a whole number of at least 1 (got 0)',
     );
     expect(limit).toMatchObject({
       field: 'numResults',
@@ -160,7 +160,7 @@ describe('a request', () => {
     expect(header.message).not.toContain(KEY);
     const own = await failure(transport.send(contentsEndpoint, { urls }, { extraHeaders: { Authorization: 'x' } }));
     expect(own.field).toBe('extraHeaders.authorization');
-    expect(() => transport.check(searchEndpoint, { query: '' })).toThrow('query is empty');
+    expect(() => transport.check(searchEndpoint, { query: '' })).toThrow('query: must be a text that is not empty');
     expect(server.connections()).toBe(0);
   });
 

@@ -31,6 +31,7 @@ const internal: Readonly<Record<string, string>> = {
   'cli/program.ts InvalidArgumentError': 'commander turns it into its own error, which has a code',
   'cli/shared/sandbox-thread.ts Error': 'a defect of this program',
   'core/connections/postgres-address.ts Error': 'the end of a sentence of the caller',
+  'core/connections/proxies.ts TypeError': 'the sentence of the caller: settings report it',
   'core/purchase/digest-map.ts RangeError': 'a defect of this program',
   'core/text/exact-json.ts SyntaxError': 'like that of JSON.parse: the reader of the text catches it',
   'rows/csv/csv-parser.ts Error': 'a defect of this program',

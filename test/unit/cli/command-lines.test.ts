@@ -147,7 +147,7 @@ describe('a command line', () => {
 
   it.each([
     ['enrich in.csv --batch 101', '--batch'],
-    ['enrich in.csv --max-age-hours 721', '--max-age-hours'],
+    ['enrich in.csv --max-age-hours -2', '--max-age-hours'],
     ['enrich in.csv --reparse --rebuy', '--reparse buys nothing'],
     ['enrich in.csv --reparse --retry-failed', '--reparse buys nothing'],
     ['enrich in.csv --reparse --refresh-after 1d', '--reparse buys nothing'],

@@ -52,7 +52,6 @@ const contradictions: readonly (readonly [line: string, ...names: string[]])[] =
     [`${line} --publish out/lake --publish-mode append --publish-key name`, '--publish', 'key'],
     [`${line} --publish out/x.duckdb --publish-partition day`, '--publish', 'partition'],
   ]),
-  [`${enrich} --max-age-hours 1 --option livecrawl=never`, 'maxAgeHours', 'livecrawl'],
   [`${enrich} --text --option text=true`, '--text', '--option'],
   [`${enrich} --query x`, '--query'],
   [`${rows} --request request.json`, '--query', '--request'],

@@ -88,11 +88,7 @@ describe('inputProblems', () => {
 
   const agents = { input: 'a', query: 'q' };
   it.each<[workflow: string, args: readonly unknown[], problem: string]>([
-    [
-      'runAgentRows',
-      [{ ...agents, effort: 'bogus' }],
-      'max, ultra; another effort of the service goes into request (got "bogus").',
-    ],
+    ['runAgentRows', [{ ...agents, effort: 'xxhigh' }], 'effort is "xxhigh"; did you mean xhigh?'],
     ['runAgentRows', [{ ...agents, maxRunSeconds: 1e300 }], 'at most 31536000, a year (got 1e+300).'],
     ['enrichCsv', [{ input: 'a', maxRunSeconds: 0 }], 'maxRunSeconds must be a number of seconds above 0'],
     [

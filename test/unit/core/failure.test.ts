@@ -21,7 +21,6 @@ describe('the meaning of a failed call', () => {
     [402, 'X402_PAYMENT_REQUIRED', 'ApiKeyMissing', false, 'never', false],
     [403, 'FEATURE_DISABLED', 'Unauthorized', false, 'never', false],
     [404, 'NOT_FOUND', 'NotFound', false, 'never', false],
-    [407, null, 'Unauthorized', false, 'never', false],
     [408, null, 'ServiceUnavailable', true, 'maybe', false],
     [409, null, 'InvalidRequest', false, 'never', false],
     [410, null, 'NotFound', false, 'never', false],

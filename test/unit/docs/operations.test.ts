@@ -4,7 +4,6 @@ import { inspect } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { operationExamples } from '../../../scripts/operation-examples.mjs';
 import { operationsDoc, summaries } from '../../../scripts/operations-doc.mjs';
-import { limitProfiles } from '../../../src/api/checks/limits.js';
 import { type Client, createClient } from '../../../src/api/client.js';
 import { readMonitorBatch } from '../../../src/api/endpoints/monitor-batch.js';
 import { operations, streams } from '../../../src/api/operations.js';
@@ -17,7 +16,7 @@ const names = [...Object.keys(operations), ...Object.keys(streams)];
 
 describe('docs/reference/operations.md', () => {
   it('equals the table of operations (else: node scripts/make-operations-doc.mjs)', () => {
-    expect(read('docs/reference/operations.md')).toBe(operationsDoc({ operations, streams, limitProfiles }, source));
+    expect(read('docs/reference/operations.md')).toBe(operationsDoc({ operations, streams }, source));
   });
 
   it('describes each operation and names its request as the source', () => {
@@ -41,18 +40,16 @@ describe('the example of', () => {
   });
   afterAll(() => sandbox.close());
 
-  it.each(names)('%s runs, in both profiles of limits, and prints something', async (name) => {
+  it.each(names)('%s runs and prints something', async (name) => {
     const code = (operationExamples as Record<string, string>)[name] ?? '';
     expect(code).toContain(name);
-    for (const profile of ['contract', 'live'] as const) {
-      client = createClient({ apiKey: 'test-key', baseUrl: sandbox.url, profile });
-      const shown: unknown[][] = [];
-      const run = new Function('client', 'show', 'readMonitorBatch', `return (async () => {\n${code}\n})()`);
-      await run(client, (...values: unknown[]) => void shown.push(values), readMonitorBatch);
-      await client.close();
-      expect(shown.length).toBeGreaterThan(0);
-      // The answer has every field that the example reads.
-      expect([name, inspect(shown[0])]).toEqual([name, expect.not.stringMatching(/^\[\s*undefined/)]);
-    }
+    client = createClient({ apiKey: 'test-key', baseUrl: sandbox.url });
+    const shown: unknown[][] = [];
+    const run = new Function('client', 'show', 'readMonitorBatch', `return (async () => {\n${code}\n})()`);
+    await run(client, (...values: unknown[]) => void shown.push(values), readMonitorBatch);
+    await client.close();
+    expect(shown.length).toBeGreaterThan(0);
+    // The answer has every field that the example reads.
+    expect([name, inspect(shown[0])]).toEqual([name, expect.not.stringMatching(/^\[\s*undefined/)]);
   });
 });

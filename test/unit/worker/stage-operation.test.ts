@@ -109,10 +109,13 @@ describe('a request that fits no row', () => {
       { operation: 'agent', template: ask, options: { budget: { maxCostDollers: 1 } } },
       'did you mean budget.maxCostDollars?',
     ],
-    [{ options: { livecrawl: 'maybe' } }, 'livecrawl is "maybe"'],
+    [{ options: { livecrawl: 'allways' } }, 'livecrawl is "allways"; did you mean always?'],
     [{ variant: 'v9' }, 'has no variant of that name'],
     [{ operation: 'search', template: ask, variant: 'v0' }, 'has no variant of that name'],
-    [{ operation: 'search', template: ask, options: { numResults: 1e9 } }, 'numResults is 1000000000; at most 100'],
+    [
+      { operation: 'search', template: ask, options: { numResults: 0 } },
+      'numResults: must be a whole number of at least 1 (got 0)',
+    ],
     [
       { operation: 'search', template: ask, options: { livecrawl: 'never' } },
       'livecrawl is a field of contents, not of search',
@@ -131,7 +134,7 @@ describe('a request that fits no row', () => {
     ],
     [
       { operation: 'agent', template: ask, options: { outputSchema: { type: 'banana' } } },
-      'outputSchema.type is "banana"',
+      'outputSchema.type: must be one of',
     ],
     [
       { operation: 'research', template: { input: { instructions: '{{site}}' } }, options: { effort: 'low' } },

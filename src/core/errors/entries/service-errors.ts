@@ -25,8 +25,8 @@ export const serviceErrors = {
     title: 'The answers are not usable',
     happened:
       'Several answers in a row are not from the service, or have nothing of what was requested, so nothing more is sent.',
-    why: 'A proxy, a captive portal or a maintenance page answers, `SEARCHFLOW_BASE_URL` is wrong, or the service answers in another form. The message names the form.',
-    fix: 'Look at a kept answer (`searchflow trace JOB --row N --answer`). Check the network and `SEARCHFLOW_BASE_URL`; then resume the job.',
+    why: 'A proxy (`HTTPS_PROXY`), a gateway, a captive portal or a maintenance page answers, `SEARCHFLOW_BASE_URL` is wrong, or the service answers in another form. The message names the form.',
+    fix: 'Look at a kept answer (`searchflow trace JOB --row N --answer`). Check the network, the login of the proxy, the headers that a gateway wants (`SEARCHFLOW_HEADERS`) and `SEARCHFLOW_BASE_URL`; then resume the job.',
     command: 'searchflow resume JOB',
     exits: ['stopped', 'failed'],
     cost: 'kept',
@@ -35,7 +35,7 @@ export const serviceErrors = {
   'answer-unreadable': {
     title: 'An answer of the service cannot be read',
     happened: 'The answer is complete, but has not the form that the operation should have.',
-    why: 'The service has changed, or the profile (`SEARCHFLOW_PROFILE`) is for another version of the service.',
+    why: 'The service has changed, and this version of searchflow does not know its new form.',
     fix: 'Update searchflow. The answer is kept; `--reparse` reads kept answers again and buys nothing.',
     exits: ['failed'],
     cost: 'maybe',
@@ -53,8 +53,8 @@ export const serviceErrors = {
   },
   'key-refused': {
     title: 'The service refuses the API key',
-    happened: 'The service answered 401, 403 or 407.',
-    why: 'The key is wrong, expired or has no right to this operation, or a proxy asks for a login.',
+    happened: 'The service answered 401 or 403.',
+    why: 'The key is wrong, expired or has no right to this operation.',
     fix: 'Set a valid key in `SEARCHFLOW_API_KEY`; then resume the job.',
     command: 'searchflow doctor',
     exits: ['account'],

@@ -1,0 +1,33 @@
+import { Secret } from './secret.js';
+
+/** The proxies between this machine and the service. Their addresses may hold passwords. */
+export interface Proxies {
+  readonly http: Secret | null;
+  readonly https: Secret | null;
+  /** Hosts that are reached directly, separated by commas. */
+  readonly no: string;
+}
+
+/** The variables of {@link proxiesOf}. Those in lower case come first, as in other programs. */
+export const proxyVariables = [
+  'https_proxy',
+  'HTTPS_PROXY',
+  'http_proxy',
+  'HTTP_PROXY',
+  'no_proxy',
+  'NO_PROXY',
+] as const;
+
+/** The proxies in HTTPS_PROXY, HTTP_PROXY and NO_PROXY; null if there are none. Throws `TypeError` for an address that is none. */
+export function proxiesOf(env: Readonly<Record<string, string | undefined>>): Proxies | null {
+  const read = (name: string): Secret | null => {
+    const text = env[name.toLowerCase()] || env[name];
+    if (!text) return null;
+    const address = text.includes('://') ? text : `http://${text}`;
+    if (!/^(https?|socks5?):\/\/[^/]/.test(address) || !URL.canParse(address))
+      throw new TypeError(`${name} (not shown) must be the address of a proxy, such as http://proxy.example:3128`);
+    return new Secret(address);
+  };
+  const [https, http] = [read('HTTPS_PROXY'), read('HTTP_PROXY')];
+  return https || http ? { https, http, no: env.no_proxy || env.NO_PROXY || '' } : null;
+}

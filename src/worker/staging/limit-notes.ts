@@ -1,0 +1,43 @@
+import { rowEndpoints } from '../../activities/rows/row-requests.js';
+import { jsonSchemaOf } from '../../api/checks/misspelt-fields.js';
+import type { StagedJob } from '../../core/rows/job.js';
+import { isRowOperation } from '../../core/rows/row-operation.js';
+
+const sizeOf = (value: unknown): number =>
+  Array.isArray(value) ? value.length : typeof value === 'number' ? value : 0;
+const wordsOf = (value: unknown): number =>
+  Math.max(0, ...(Array.isArray(value) ? value : []).map((one) => String(one).trim().split(/\s+/).length));
+
+/** The limits that the contract documents for every team. The service may allow a team more. */
+const documented = [
+  { field: 'numResults', most: 100, of: 'results', count: sizeOf },
+  { field: 'includeDomains', most: 1200, of: 'domains', count: sizeOf },
+  { field: 'excludeDomains', most: 1200, of: 'domains', count: sizeOf },
+  { field: 'includeText', most: 1, of: 'texts', count: sizeOf },
+  { field: 'excludeText', most: 1, of: 'texts', count: sizeOf },
+  { field: 'includeText', most: 5, of: 'words', count: wordsOf },
+  { field: 'excludeText', most: 5, of: 'words', count: wordsOf },
+];
+
+/** Notes about a request that passes a documented limit, or has fields that are not known: the service decides about both. */
+export function limitNotes({
+  operation,
+  options,
+  template,
+}: Pick<StagedJob, 'operation' | 'options' | 'template'>): string[] {
+  const request: Readonly<Record<string, unknown>> = { ...options, ...(template as object | undefined) };
+  const passed = documented.flatMap(({ field, most, of, count }) => {
+    const asked = count(request[field]);
+    return asked > most ? [`${field} asks for ${asked} ${of}; the documented limit is ${most}.`] : [];
+  });
+  const known = isRowOperation(operation) ? (jsonSchemaOf(rowEndpoints[operation].request).properties ?? {}) : request;
+  const others = Object.keys(request).filter((field) => !Object.hasOwn(known, field));
+  return [
+    ...(passed.length === 0
+      ? []
+      : [`${passed.join(' ')} If the service refuses the first rows, the job pauses and costs nothing.`]),
+    ...(others.length === 0
+      ? []
+      : [`Fields that this version does not know are sent unchanged: ${others.join(', ')}.`]),
+  ];
+}

@@ -1,0 +1,143 @@
+import { readFileSync } from 'node:fs';
+import { createServer, type Server } from 'node:http';
+import { type AddressInfo, connect } from 'node:net';
+import { afterEach, describe, expect, test } from 'vitest';
+import { contentsEndpoint } from '../../../src/api/endpoints/contents.js';
+import { createTransport, type WireOptions } from '../../../src/api/transport.js';
+import type { ApiError } from '../../../src/api/wire/errors.js';
+import { proxiesOf } from '../../../src/core/connections/proxies.js';
+import { Secret } from '../../../src/core/connections/secret.js';
+import { VERSION } from '../../../src/core/version.js';
+
+const servers: Server[] = [];
+afterEach(() => {
+  for (const server of servers.splice(0)) {
+    server.closeAllConnections();
+    server.close();
+  }
+});
+
+async function listening(server: Server): Promise<string> {
+  servers.push(server);
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return `127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+const answer = { results: [], statuses: [], costDollars: { total: 0 } };
+const service = (seen: object[]) =>
+  listening(
+    createServer((request, response) => {
+      seen.push(request.headers);
+      response.setHeader('content-type', 'application/json').end(JSON.stringify(answer));
+    }),
+  );
+
+/** A proxy that passes requests and tunnels on, or refuses them with a status. */
+function proxy(seen: string[], status = 200) {
+  const server = createServer((request, response) => {
+    seen.push(`${request.method} ${request.url} ${request.headers['proxy-authorization'] ?? ''}`);
+    if (status !== 200) return void response.writeHead(status).end('<h1>Corporate page</h1>');
+    response.setHeader('content-type', 'application/json').end(JSON.stringify(answer));
+  });
+  server.on('connect', (request, socket) => {
+    seen.push(`CONNECT ${request.url} ${request.headers['proxy-authorization'] ?? ''}`);
+    if (status !== 200) return void socket.end(`HTTP/1.1 ${status} No\r\n\r\n`);
+    const [host, port] = (request.url as string).split(':');
+    const far = connect(Number(port), host, () => socket.write('HTTP/1.1 200 OK\r\n\r\n'));
+    far.pipe(socket).pipe(far);
+    for (const end of [far, socket]) end.on('error', () => far.destroy());
+  });
+  return listening(server);
+}
+
+async function send(baseUrl: string, options: WireOptions) {
+  const transport = createTransport({ baseUrl, apiKey: new Secret('test-key'), ...options });
+  try {
+    await transport.warm(2);
+    return await transport.send(contentsEndpoint, { urls: ['https://a.example'] }).catch((error: ApiError) => error);
+  } finally {
+    await transport.close();
+  }
+}
+
+describe('a request', () => {
+  test('has a User-Agent with the version, and the headers of the settings', async () => {
+    const seen: Record<string, string>[] = [];
+    const at = await service(seen);
+    await send(`http://${at}`, { headers: { 'X-Team': 'data' } });
+    await send(`http://${at}`, { headers: { 'User-Agent': 'ours/1' } });
+    expect(seen.map((headers) => [headers['user-agent'], headers['x-team']])).toEqual([
+      [`searchflow/${VERSION}`, 'data'],
+      ['ours/1', undefined],
+    ]);
+    expect(VERSION).toBe(JSON.parse(readFileSync('package.json', 'utf8')).version);
+  });
+
+  test('a value of a header that the service repeats is not shown', async () => {
+    const at = await listening(
+      createServer((request, response) => response.writeHead(400).end(`no ${request.headers['x-gateway']}`)),
+    );
+    const error = (await send(`http://${at}`, { headers: { 'x-gateway': 'canary-of-a-gateway' } })) as ApiError;
+    expect(error.message).toContain('[redacted]');
+    expect(JSON.stringify(error) + error.message).not.toContain('canary');
+  });
+});
+
+describe('a proxy', () => {
+  test('of HTTP_PROXY gets the whole address of an http service', async () => {
+    const [seen, direct]: [string[], object[]] = [[], []];
+    const [at, to] = [await proxy(seen), await service(direct)];
+    const got = await send(`http://${to}`, { proxy: proxiesOf({ HTTP_PROXY: `http://user:canary@${at}` }) });
+    expect(got).toMatchObject({ status: 200 });
+    expect(seen).toEqual([`POST http://${to}/contents Basic ${Buffer.from('user:canary').toString('base64')}`]);
+    expect(direct).toEqual([]);
+  });
+
+  test('of HTTPS_PROXY gets a CONNECT for an https service', async () => {
+    const seen: string[] = [];
+    const [at, to] = [await proxy(seen), await service([])];
+    const error = (await send(`https://${to}`, { proxy: proxiesOf({ https_proxy: at }) })) as ApiError;
+    // The service speaks no TLS: the tunnel was open, and nothing was sent.
+    expect(seen).toEqual([`CONNECT ${to} `]);
+    expect(error).toMatchObject({ facts: { phase: 'connect' }, verdict: { charged: 'never', retry: true } });
+    expect(error.message).toContain('SEARCHFLOW_BASE_URL and HTTPS_PROXY');
+  });
+
+  test('is passed by for a host of NO_PROXY', async () => {
+    const [seen, direct]: [string[], object[]] = [[], []];
+    const [at, to] = [await proxy(seen), await service(direct)];
+    const settings = proxiesOf({ HTTP_PROXY: `http://${at}`, NO_PROXY: 'a.example, 127.0.0.1' });
+    expect(await send(`http://${to}`, { proxy: settings })).toMatchObject({ status: 200 });
+    expect([seen.length, direct.length]).toEqual([0, 1]);
+  });
+
+  test.each([
+    ['http', 407, /407 .*: a proxy before .* wants a login, and not the service; put it into HTTPS_PROXY/],
+    ['https', 407, /407 .*: a proxy before .* wants a login, and not the service; put it into HTTPS_PROXY/],
+    ['http', 403, /403 .*: a gateway or proxy before .* refuses the request, and not the service.*Corporate page/],
+    ['https', 403, /403 .*: a gateway or proxy before .* refuses the request, and not the service/],
+  ])('that refuses an %s request with %s is named, and nothing is charged', async (scheme, status, message) => {
+    const at = await proxy([], status);
+    const settings = proxiesOf({ HTTP_PROXY: `http://u:canary@${at}`, HTTPS_PROXY: `http://u:canary@${at}` });
+    const error = (await send(`${scheme}://127.0.0.1:9`, { proxy: settings })) as ApiError;
+    expect(error.message).toMatch(message);
+    expect(error.facts).toMatchObject({ status, unrecognized: true });
+    expect(error.verdict).toEqual({ type: 'ServiceUnavailable', retry: true, charged: 'never', blocks: false });
+    expect(`${error.message} ${error.cause} ${JSON.stringify(error)}`).not.toContain('canary');
+  });
+
+  test('that cannot reach the service is named', async () => {
+    const at = await proxy([], 502);
+    const error = (await send('https://127.0.0.1:9', {
+      proxy: proxiesOf({ HTTPS_PROXY: `http://${at}` }),
+    })) as ApiError;
+    expect(error.message).toContain('the proxy (HTTPS_PROXY) cannot reach 127.0.0.1:9: it answered 502');
+    expect(error.verdict).toMatchObject({ charged: 'never', retry: true });
+  });
+
+  test('of a wrong address is refused without its text', () => {
+    expect(() => proxiesOf({ HTTPS_PROXY: 'ftp://user:canary@h' })).toThrow(/^HTTPS_PROXY \(not shown\) must be/);
+    expect(proxiesOf({ NO_PROXY: 'a' })).toBeNull();
+    expect(JSON.stringify(proxiesOf({ HTTPS_PROXY: 'http://user:canary@h' }))).not.toContain('canary');
+  });
+});

@@ -1,0 +1,170 @@
+import { readFileSync } from 'node:fs';
+import { describe, expect, test } from 'vitest';
+import { checkRequest } from '../../../src/activities/operations/whole-request.js';
+import { type OperationName, operationTable } from '../../../src/api/operations.js';
+import { createTransport } from '../../../src/api/transport.js';
+import type { Endpoint } from '../../../src/api/wire/endpoint.js';
+import { toAgentRequest } from '../../../src/cli/agents/agent-request.js';
+import { toRowRequest } from '../../../src/cli/rows/row-request.js';
+import { inputProblems } from '../../../src/core/inputs/check-input.js';
+import type { RowOperation } from '../../../src/core/rows/row-operation.js';
+import type { Json } from '../../../src/core/text/json.js';
+import { stageOperation } from '../../../src/worker/staging/stage-operation.js';
+
+type Fields = Record<string, Json>;
+interface Requests {
+  readonly base: Fields;
+  readonly variant?: string;
+  readonly rows?: RowOperation;
+  readonly fields: Record<string, readonly Json[]>;
+}
+
+/** The requests that the service's public clients can make; see the file. */
+const { operations } = JSON.parse(readFileSync('test/fixtures/api/client-requests.json', 'utf8')) as {
+  readonly operations: Record<OperationName, Requests>;
+};
+const cases = Object.entries(operations).flatMap(([name, { fields }]) =>
+  Object.entries(fields).flatMap(([field, values]) =>
+    values.map((value) => [name as OperationName, field, value] as const),
+  ),
+);
+
+// Nothing listens here, and nothing is sent.
+const transport = createTransport({ baseUrl: 'http://127.0.0.1:9', apiKey: null });
+const context = { origin: 'sandbox', concurrency: 5, transport };
+
+/** The problem of a request as the activity of its operation sees it; null if it is sent. */
+function ofActivity(name: OperationName, input: Fields, unchecked?: boolean): string | null {
+  const { variant } = operations[name];
+  try {
+    const endpoint = operationTable[name] as unknown as Endpoint<Fields, unknown>;
+    checkRequest({ transport }, endpoint, input, { variant, unchecked });
+    return null;
+  } catch (error) {
+    return (error as Error).message;
+  }
+}
+
+/** The problem of a request for rows. */
+function ofRows(name: OperationName, options: Fields, unchecked?: boolean): string | null {
+  const { rows = 'contents', variant } = operations[name];
+  const urls = rows === 'contents' || rows === 'findSimilar';
+  const template = urls ? undefined : { [rows === 'research' ? 'instructions' : 'query']: '{{name}}' };
+  try {
+    const request = {
+      operation: rows,
+      options,
+      template,
+      variant,
+      unchecked,
+      urlColumn: urls ? 'url' : null,
+      batch: 100,
+    };
+    stageOperation(context, request);
+    return null;
+  } catch (error) {
+    return (error as Error).message;
+  }
+}
+
+/** The problems of a request in the workflows that take it, as plain JSON. */
+function ofWorkflows(name: OperationName, fields: Fields, unchecked?: boolean): readonly string[] {
+  const { base, rows, variant } = operations[name];
+  const whole = { ...base, ...fields };
+  const calls: [string, unknown[]][] = [];
+  if (rows) calls.push(['enrichCsv', [{ input: 'a.csv', operation: rows, options: fields, variant, unchecked }]]);
+  if (rows === 'agent') {
+    calls.push(['runAgent', [whole, { unchecked }]]);
+    calls.push(['runAgentRows', [{ input: 'a.csv', query: 'q', request: fields, unchecked }]]);
+    const { effort, dataSources, systemPrompt } = fields;
+    calls.push(['runAgentRows', [{ input: 'a.csv', query: 'q', effort, dataSources, systemPrompt, unchecked }]]);
+  }
+  if (rows === 'research') calls.push(['runResearch', [whole, { variant, unchecked }]]);
+  if (name === 'createMonitor') calls.push(['createMonitor', [{ definition: whole, unchecked }]]);
+  if (/Monitor/.test(name) && name !== 'createMonitor')
+    calls.push(['monitorCall', [{ operation: name, input: whole, unchecked }]]);
+  return calls.flatMap(([workflow, args]) => inputProblems(workflow, JSON.parse(JSON.stringify(args)), true));
+}
+
+/** The problems of a request in the commands that take it. */
+function ofCommands(name: OperationName, field: string, value: Json, unchecked?: boolean): readonly string[] {
+  const { rows } = operations[name];
+  const mistakes: string[] = [];
+  const option = [`${field}=${JSON.stringify(value)}`];
+  if (rows) {
+    const query = rows === 'contents' || rows === 'findSimilar' ? undefined : '{{name}}';
+    toRowRequest({ op: rows, query, option, unchecked }, '.', mistakes);
+  }
+  if (rows === 'agent') {
+    toAgentRequest('q', { option, unchecked }, '.', mistakes);
+    if (field === 'effort') toAgentRequest('q', { effort: String(value), unchecked }, '.', mistakes);
+  }
+  if (field === 'numResults' && rows)
+    toRowRequest(
+      { op: rows, query: rows === 'search' ? '{{q}}' : undefined, numResults: String(value) },
+      '.',
+      mistakes,
+    );
+  return mistakes;
+}
+
+describe("what the service's clients accept", () => {
+  test.each(cases)('is sent: %s with %s %j', (name, field, value) => {
+    const { base, rows } = operations[name];
+    expect(ofActivity(name, { ...base, [field]: value })).toBeNull();
+    if (rows) expect(ofRows(name, { [field]: value })).toBeNull();
+    expect(ofWorkflows(name, { [field]: value })).toEqual([]);
+    expect(ofCommands(name, field, value)).toEqual([]);
+  });
+
+  test.each(Object.keys(operations) as OperationName[])('a null for each field of %s counts as absent', (name) => {
+    const { base, fields } = operations[name];
+    const nulls = Object.fromEntries(
+      Object.keys(fields)
+        .filter((field) => !(field in base))
+        .map((field) => [field, null]),
+    );
+    expect(ofActivity(name, { ...base, ...nulls })).toBeNull();
+  });
+});
+
+describe('a misspelt name or value', () => {
+  const texts = cases.filter(([, , value]) => typeof value === 'string' && /^[a-z-]{6,}$/.test(value));
+  test.each(texts)('of %s, %s %j with a further letter, is refused, and sent unchecked', (name, field, value) => {
+    const [wrong, { base, rows }] = [`${String(value)}x`, operations[name]];
+    const input = { ...base, [field]: wrong };
+    const free = ['objective', 'systemPrompt', 'previousRunId', 'userIdentifier', 'subpageTarget', 'name'];
+    if (free.includes(field)) return expect(ofActivity(name, input)).toBeNull();
+    expect(ofActivity(name, input)).toContain(`did you mean ${String(value)}?`);
+    expect(ofActivity(name, input, true)).toBeNull();
+    if (!rows) return;
+    expect(ofRows(name, { [field]: wrong })).toContain(`did you mean ${String(value)}?`);
+    expect(ofRows(name, { [field]: wrong }, true)).toBeNull();
+    if (field !== 'effort') return;
+    expect(ofWorkflows(name, { [field]: wrong })).not.toEqual([]);
+    expect(ofWorkflows(name, { [field]: wrong }, true)).toEqual([]);
+    expect(ofCommands(name, field, wrong)).not.toEqual([]);
+    expect(ofCommands(name, field, wrong, true)).toEqual([]);
+  });
+
+  const names = Object.entries(operations).flatMap(([name, { fields }]) =>
+    Object.keys(fields)
+      .filter((field) => field.length > 5 && field !== 'useAutoprompt')
+      .map((field) => [name as OperationName, field] as const),
+  );
+  test.each(names)('of %s, %s with a further letter, is refused, and sent unchecked', (name, field) => {
+    const { base, rows } = operations[name];
+    const wrong = { [`${field}x`]: 1 };
+    expect(ofActivity(name, { ...base, ...wrong })).toContain(field);
+    expect(ofActivity(name, { ...base, ...wrong }, true)).toBeNull();
+    if (!rows) return;
+    expect(ofRows(name, wrong)).toContain(field);
+    expect(ofRows(name, wrong, true)).toBeNull();
+  });
+
+  test('and a field of another operation, are refused in a row job, and sent unchecked', () => {
+    expect(ofRows('search', { text: true })).toContain('text is a field of contents, answer, not of search.');
+    expect(ofRows('search', { text: true }, true)).toBeNull();
+    expect(ofRows('search', { brandNewField: 1, type: 'brand-new' })).toBeNull();
+  });
+});
