@@ -437,7 +437,7 @@ function plain(value: string | null, type: string, from: string, to = from): str
     return from === 'cell'
       ? Buffer.from(value, 'base64').toString('hex').toUpperCase()
       : value.replace(/^\\x/, '').toUpperCase();
-  if (isNested(type) || type === 'JSON') return sorted(value.replace(/\b(-?)(NaN|Infinity)\b(?=[,\]}])/g, '"$1$2"'));
+  if (isNested(type) || type === 'JSON') return sorted(value.replace(/(-?)\b(NaN|Infinity)\b(?=[,\]}])/g, '"$1$2"'));
   if (/^(FLOAT|DOUBLE)$/.test(type))
     return value
       .toLowerCase()
