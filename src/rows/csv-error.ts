@@ -41,8 +41,7 @@ export function cellPosition(
 /** Returns a piece of user data for a message: short, quoted, and without characters that a terminal interprets. */
 export function quoted(text: string): string {
   const piece = text.length > 80 ? `${text.slice(0, 77)}...` : text;
-  return JSON.stringify(piece).replace(
-    /[\u007f-\u009f\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff]/g,
-    (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  return JSON.stringify(piece).replace(/[\u007f-\u009f\u2028\u2029\p{Cf}\p{DI}]/gu, (char) =>
+    Array.from({ length: char.length }, (_, at) => `\\u${char.charCodeAt(at).toString(16).padStart(4, '0')}`).join(''),
   );
 }

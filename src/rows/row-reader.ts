@@ -1,4 +1,5 @@
 import type { ColumnType } from '../core/rows/column-type.js';
+import type { Oddity } from './url-problem.js';
 
 export interface RowColumn {
   /** Unique in its table. */
@@ -8,7 +9,7 @@ export interface RowColumn {
 
 /** The unit of one row, or the problem of the row. For a bad row, `unit` is the text of the cell; null if there is no such text. */
 export type RowUnit =
-  | { readonly unit: string; readonly problem: null }
+  | { readonly unit: string; readonly problem: null; readonly odd?: (Oddity & { readonly place: string }) | null }
   | { readonly unit: string | null; readonly problem: { readonly tag: string; readonly message: string } };
 
 /** Where the numbers of records count: lines of a text, or rows. `file`: set if the table has several files. */

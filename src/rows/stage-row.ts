@@ -41,8 +41,8 @@ export function readRow(record: RowRecord, row: number, table: Table, sha256: Sh
 /** Where a row is written. */
 export interface RowTarget {
   readonly keyOf: (unit: string) => string;
-  /** Tells whether a key occurs for the first time. */
-  readonly isNew: (key: string) => boolean;
+  /** Tells whether a key occurs for the first time. `unit`: the unit that has the key here. */
+  readonly isNew: (key: string, unit: string) => boolean;
   /** Tells whether a person removed the data of the row; `key` is null for a bad row. */
   readonly isForgotten: (key: string | null, hash: string) => boolean;
 }
@@ -59,7 +59,7 @@ export function writeRow(
   if (found.problem === null) {
     const unit = shared ?? found.unit;
     const key = keyOf(unit);
-    const again = isNew(key) ? '' : '"d":true,';
+    const again = isNew(key, unit) ? '' : '"d":true,';
     const [text, values] = isForgotten(key, hash) ? ['', withoutValues(cells)] : [unit, cells];
     return {
       bad: null,

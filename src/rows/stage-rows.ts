@@ -1,13 +1,14 @@
 import { createHash, type Hash } from 'node:crypto';
 import { rm } from 'node:fs/promises';
 import { DigestMap } from '../core/purchase/digest-map.js';
-import type { Sha256 } from '../core/purchase/unit-key.js';
+import { pageOf, type Sha256 } from '../core/purchase/unit-key.js';
+import { count, some } from '../core/text/count.js';
 import { makeFolder } from '../files/make-folder.js';
 import { moveDurably, writeDurably } from '../files/write-durably.js';
 import { MAX_RECORD } from './csv/csv-record.js';
 import { CsvError, recordPosition } from './csv-error.js';
 import { RowGroups } from './row-groups.js';
-import type { OpenedTable, RowReader, RowRecord } from './row-reader.js';
+import type { OpenedTable, RowReader, RowRecord, RowUnit } from './row-reader.js';
 import { type SliceSizes, SliceWriter } from './slice-writer.js';
 import { manifestFile, type StagedBadRow, type StageManifest } from './stage-manifest.js';
 import { bindKey, type ReadRow, type RowKey, type RowTarget, readRow, writeRow } from './stage-row.js';
@@ -99,7 +100,15 @@ async function writeRows(options: StageOptions, table: OpenedTable, writer: Slic
   let rows = 0;
   let badRows = 0;
 
-  const isNew = (key: string) => keys.set(key, 0);
+  const oddities: Oddities = new Map();
+  const spellings = new Spellings(options.sha256);
+  const isNew = (key: string, unit: string) => {
+    const known = keys.get(key);
+    // A column of URLs: the page of a key may be spelled in several ways.
+    if (found?.unitColumn == null) return keys.set(key, 0);
+    keys.set(key, spellings.add(unit, known));
+    return known === undefined;
+  };
   const { isForgotten = () => false } = options;
   const put = (row: ReadRow, shared: string | null): Promise<void> | null => {
     const { bad, line } = writeRow(row, { keyOf: options.keyOf, isNew, isForgotten }, shared);
@@ -116,8 +125,10 @@ async function writeRows(options: StageOptions, table: OpenedTable, writer: Slic
     if (hash !== null) addToHash(hash, row, record);
     const { unit, problem } = row.found;
     if (unit !== null) cells.filled++;
-    if (problem === null) cells.urls++;
-    else if (problem.tag === 'INVALID_URL' && withScheme(unit as string, 'https') !== null) cells.withoutScheme++;
+    if (problem === null) {
+      cells.urls++;
+      if (row.found.odd) addOddity(oddities, row.found.odd);
+    } else if (problem.tag === 'INVALID_URL' && withScheme(unit as string, 'https') !== null) cells.withoutScheme++;
     return groups === null ? put(row, null) : putAll(groups.add(row));
   };
   /** Finds the source of units from the rows that were kept back, then stages these rows. */
@@ -149,6 +160,7 @@ async function writeRows(options: StageOptions, table: OpenedTable, writer: Slic
   if (rows === 0 && waiting.length === 0 && !options.mayBeEmpty) throw noRows(isTyped);
   const units = found ?? (await bind());
   await putAll((groups as RowGroups | null)?.end() ?? []);
+  const allNotes = [...notes, ...spellings.notes(keys.size), ...oddNotes(oddities)];
   return {
     columns,
     ...(isTyped ? { types } : {}),
@@ -157,7 +169,7 @@ async function writeRows(options: StageOptions, table: OpenedTable, writer: Slic
     urlCells: units.foundBy === null ? null : { by: units.foundBy, ...cells },
     delimiter,
     ...(table.bom ? { bom: true as const } : {}),
-    ...(notes.length === 0 ? {} : { notes }),
+    ...(allNotes.length === 0 ? {} : { notes: allNotes }),
     rows,
     badRows,
     distinctUnits: keys.size,
@@ -165,6 +177,48 @@ async function writeRows(options: StageOptions, table: OpenedTable, writer: Slic
     firstBad,
   };
 }
+
+/** Counts the distinct spellings of pages. */
+class Spellings {
+  readonly #sha256: Sha256;
+  /** The spellings that differ from the one of `pageOf`. */
+  readonly #others = new DigestMap(64);
+  #usual = 0;
+
+  constructor(sha256: Sha256) {
+    this.#sha256 = sha256;
+  }
+
+  /** Adds a URL. `known`: what this function returned for the earlier URLs of the page; 1: its usual spelling is counted. */
+  add(url: string, known = 0): number {
+    if (pageOf(url) !== url) {
+      this.#others.set(this.#sha256(url), 0);
+      return known;
+    }
+    this.#usual += 1 - known;
+    return 1;
+  }
+
+  notes(pages: number): readonly string[] {
+    const all = this.#usual + this.#others.size;
+    if (all === pages) return [];
+    return [`${count(all)} spellings of URLs name ${some(pages, 'page')}; each page is bought once.`];
+  }
+}
+
+type Oddities = Map<string, { cells: number; readonly example: string }>;
+
+function addOddity(
+  oddities: Oddities,
+  { what, example, place }: NonNullable<(RowUnit & { problem: null })['odd']>,
+): void {
+  const known = oddities.get(what);
+  if (known) known.cells++;
+  else oddities.set(what, { cells: 1, example: `${place}: ${example}` });
+}
+
+const oddNotes = (oddities: Oddities): readonly string[] =>
+  [...oddities].map(([what, { cells, example }]) => `${some(cells, 'URL')} ${what}; the first is in ${example}.`);
 
 function noRows(isTyped: boolean): CsvError {
   return new CsvError('input-empty', isTyped ? 'The input has no rows' : 'The input has a header, but no rows', 1);

@@ -3,7 +3,7 @@ import { canonicalJson, type Json } from '../core/text/json.js';
 import { CsvError, cellPosition, recordPosition } from './csv-error.js';
 import { findUrlColumn, type UrlColumn } from './header.js';
 import type { RowRecord, RowUnit } from './row-reader.js';
-import { type Scheme, toUrl, urlProblem } from './url-problem.js';
+import { oddityOf, type Scheme, toUrl, urlProblem } from './url-problem.js';
 
 /** Returns the problem of a unit; null if there is none. Throws if every row has the problem. */
 export type UnitCheck = (unit: string) => string | null;
@@ -106,11 +106,15 @@ function bindUrls(
     foundBy: by,
     group: null,
     unitOf(record) {
-      const unit = (record.cells[index] ?? '').trim();
+      const text = record.cells[index] ?? '';
+      const unit = text.trim();
       const cell = () => cellPosition(record, index + 1, columns[index]);
       if (unit === '') return { unit: null, problem: { tag: 'MISSING_URL', message: `${cell()}: no URL` } };
       const url = toUrl(unit, defaultScheme);
-      if (url !== null) return { unit: url, problem: null };
+      if (url !== null) {
+        const odd = oddityOf(text, url);
+        return { unit: url, problem: null, odd: odd && { ...odd, place: cell() } };
+      }
       return { unit, problem: { tag: 'INVALID_URL', message: `${cell()}: ${urlProblem(unit, defaultScheme)}` } };
     },
   };

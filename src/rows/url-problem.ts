@@ -1,14 +1,18 @@
+import { parseUrl } from '../core/purchase/unit-key.js';
 import { quoted } from './csv-error.js';
 
 /** Longest URL that the service accepts, in characters. */
 const MAX_URL = 2048;
-const CONTROL = /\p{Cc}/u;
+/** Control characters, and halves of characters. A URL parser would remove or replace them, and another URL would be bought. */
+const CONTROL = /[\p{Cc}\p{Cs}]/u;
 /** The character that replaces damaged texts, such as half of a surrogate pair. */
 const REPLACED = '\ufffd';
 /** The scheme that a job adds to URLs without a scheme. */
 export type Scheme = 'http' | 'https';
 
 const HAS_SCHEME = /^https?:\/\//i;
+/** A URL parser would skip further slashes, and read a name from the path as the host. */
+const HAS_HOST = /^https?:\/\/[^/\\?#:@]/i;
 /** A domain: labels separated by dots. The last label has at least two characters and begins with a letter. */
 const DOMAIN =
   /^(?:[\p{L}\p{N}_](?:[\p{L}\p{M}\p{N}_-]*[\p{L}\p{M}\p{N}_])?\.)+\p{L}[\p{L}\p{M}\p{N}-]*[\p{L}\p{M}\p{N}]\.?$/u;
@@ -25,10 +29,41 @@ export function toUrl(text: string, scheme: Scheme | null): string | null {
 export function urlProblem(text: string, scheme: Scheme | null = null): string | null {
   if (text.length > MAX_URL) return `a URL of ${text.length} characters; ${MAX_URL} is the limit`;
   if (!HAS_SCHEME.test(text)) return schemeProblem(text, scheme);
-  // A URL parser would remove these characters, and the URL that is bought would differ from the URL in the cell.
-  if (CONTROL.test(text)) return `${quoted(text)} has a control character or line break inside`;
+  if (CONTROL.test(text)) return `${quoted(text)} has a control character, a line break or half of a character inside`;
   if (text.includes(REPLACED)) return `${quoted(text)} has U+FFFD, which replaces a damaged character`;
-  return URL.canParse(text) ? null : `${quoted(text)} is not a valid URL`;
+  if (!HAS_HOST.test(text)) return `${quoted(text)} has no host after ://`;
+  if (parseUrl(text) === null) return `${quoted(text)} is not a valid URL`;
+  return /\s/u.test(text) ? `${quoted(text)} has white space inside; write a space as %20` : null;
+}
+
+/** What is odd about the cell of a valid URL: a URL that is sent as it is, and may not name the page that is meant. */
+export interface Oddity {
+  /** The end of a sentence about URLs. */
+  readonly what: string;
+  /** What is odd about this one, for an example. */
+  readonly example: string;
+}
+
+/** Cells that most URLs have: printable ASCII, with percent-encodings. */
+const USUAL = /^(?:[!-$&-[\]-~]|%[\da-f]{2})*$/i;
+const INVISIBLE = /[\p{Cf}\p{DI}\u2800]/u;
+
+/** Returns what is odd about a cell and its URL; null if nothing is. */
+export function oddityOf(cell: string, url: string): Oddity | null {
+  if (USUAL.test(cell)) return null;
+  const [invisible] = INVISIBLE.exec(url) ?? [];
+  if (invisible !== undefined) {
+    const code = (invisible.codePointAt(0) as number).toString(16).toUpperCase().padStart(4, '0');
+    return { what: 'with invisible characters, which are sent', example: `U+${code} in ${quoted(url)}` };
+  }
+  if (url.includes('\\')) return { what: 'with a backslash, which is sent', example: quoted(url) };
+  if (/%(?![\da-f]{2})/i.test(url))
+    return { what: 'with a % that encodes no character, which is sent', example: quoted(url) };
+  const [, host = ''] = /^https?:\/\/(?:[^/?#]*@)?([^/?#]*)/i.exec(url) ?? [];
+  if (/[^!-~]/.test(host))
+    return { what: 'with a host beyond ASCII, which is sent', example: `${host} is ${new URL(url).host}` };
+  if (/^\s|\s$/u.test(cell)) return { what: 'with surrounding white space, which is not sent', example: quoted(cell) };
+  return null;
 }
 
 function schemeProblem(text: string, scheme: Scheme | null): string | null {
@@ -49,5 +84,5 @@ export function withScheme(text: string, scheme: Scheme): string | null {
   if (!(DOMAIN.test(host) || IPV4.test(host)) || !/^(?::\d{1,5})?(?:[/?#]|$)/.test(after)) return null;
   if (/\s/u.test(rest) || CONTROL.test(rest) || rest.includes(REPLACED)) return null;
   const url = `${scheme}://${rest}`;
-  return url.length <= MAX_URL && URL.canParse(url) ? url : null;
+  return url.length <= MAX_URL && parseUrl(url) !== null ? url : null;
 }

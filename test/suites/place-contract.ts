@@ -89,10 +89,13 @@ export function placeContract(make: MakeWarehouse): void {
 
     it('is found by its URL or its cell, a present row rather than a vanished one', async () => {
       await run(a, b, 'bad, nope ');
-      const of = (...unit: string[]) => warehouse.placeOf('brands-1', { unit, cell: 2 });
+      const of = (...unit: string[]) => warehouse.placeOf('brands-1', { unit, cell: 2, key: null });
       expect((await of(url('b')))?.loaded.row).toBe(2);
       expect((await of('nope'))?.loaded).toMatchObject({ row: 3, status: 'invalid' });
       expect(await of(url('c'))).toBeNull();
+      const key = (await of(url('b')))?.loaded.key ?? null;
+      const spelled = { unit: ['HTTPS://B.com'], cell: 2, key };
+      expect((await warehouse.placeOf('brands-1', spelled))?.loaded.row).toBe(2);
       await run(a, c);
       expect((await of(url('b')))?.loaded).toMatchObject({ row: null, vanishedAt: expect.any(Number), unit: url('b') });
       await run('B,https://b.com/', a);

@@ -38,12 +38,19 @@ export function createContentsActivity(deps: ActivityDeps) {
     // A single bad URL is reported in its status instead.
     checkRequest(deps, contentsEndpoint, { ...input, urls: urls.slice(0, 1).map(() => 'https://example.com/') }, call);
     const keyOf = contentsKeys(deps, options, wire);
-    const units = [...new Set(urls)].map((unit) => ({ key: keyOf(unit), unit }));
+    const asked = [...new Set(urls)].map((unit) => ({ key: keyOf(unit), unit }));
+    // Spellings of one page are one unit, whose answer each of them gets.
+    const units = [...new Map(asked.map((unit) => [unit.key, unit])).values()];
     const answers: ContentsResponse[] = [];
     const onAnswer = (answer: ContentsResponse) => void answers.push(answer);
     const request = { options, wire, units, unitsPerRequest: PER_REQUEST, onAnswer };
     const purchaseRequest = contentsPurchase(deps, { ...lonePurchase(call), ...request });
-    const { records, requests } = await buyNow(deps, purchaseRequest);
+    const { records: landed, requests } = await buyNow(deps, purchaseRequest);
+    const recordOf = new Map(landed.map((record) => [record.key, record]));
+    const records = asked.flatMap(({ key, unit }) => {
+      const record = recordOf.get(key);
+      return record ? [{ ...record, unit }] : [];
+    });
     // If no URL got an answer, the whole call failed.
     if (records.every(unanswered)) failUnlessSuccess(records[0]);
     const whole = requests.length === 1 && requests[0]?.bought ? answers[0] : undefined;

@@ -8,7 +8,7 @@ import type { Input, SendOptions } from '../../api/transport.js';
 import { type Endpoint, rateCostOf } from '../../api/wire/endpoint.js';
 import { schemaProblems } from '../../core/inputs/check-input.js';
 import { transientTags } from '../../core/purchase/failure.js';
-import { unitKeys } from '../../core/purchase/unit-key.js';
+import { requestUnit, unitKeys } from '../../core/purchase/unit-key.js';
 import { sendOptions } from '../../core/rows/job.js';
 import { canonicalJson, type Json } from '../../core/text/json.js';
 import { MOST_DOLLARS } from '../../core/text/money.js';
@@ -93,9 +93,15 @@ function wholeRequestPurchase<I, O>(
   call: CallOptions,
   { send, keep, onFailure }: { send: SendOptions; keep: Keep | undefined; onFailure(error: Error): void },
 ): PurchaseRequest {
-  const unit = canonicalJson(endpoint.retry === 'check' ? [thisActivity(), input] : input);
+  const isOnce = endpoint.retry === 'check';
+  const unit = canonicalJson(isOnce ? [thisActivity(), input] : input);
   // Other variants and beta features give other answers, so both are part of the key.
-  const key = unitKeys(deps.sha256, deps.origin, endpoint.name, send)(unit);
+  const key = unitKeys(
+    deps.sha256,
+    deps.origin,
+    endpoint.name,
+    send,
+  )(isOnce ? unit : requestUnit(input as Parameters<typeof requestUnit>[0]));
   // The input has already been checked against the endpoint's types.
   const known = input as I;
   const lone = lonePurchase(call);

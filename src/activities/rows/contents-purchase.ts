@@ -11,7 +11,7 @@ import type { SendOptions } from '../../api/transport.js';
 import { rateCostOf } from '../../api/wire/endpoint.js';
 import type { UnitOutcome } from '../../core/purchase/journal.js';
 import { estimateContents } from '../../core/purchase/prices.js';
-import { unitKeys } from '../../core/purchase/unit-key.js';
+import { pageOf, unitKeys } from '../../core/purchase/unit-key.js';
 import { type Json, RawJson } from '../../core/text/json.js';
 import type { ActivityDeps } from '../base/deps.js';
 import { rawResults } from '../call/landing.js';
@@ -23,14 +23,15 @@ export const CONTENTS = 'contents';
 
 export type ContentsOptions = Omit<ContentsRequest, 'urls' | 'ids'>;
 
-/** Returns the key function of URLs for these options. */
+/** Returns the key function of URLs for these options. All spellings of a page have the same key. */
 export function contentsKeys(
   deps: Pick<ActivityDeps, 'origin' | 'sha256'>,
   options: ContentsOptions,
   wire: SendOptions = {},
 ): (url: string) => string {
   const plain = Object.keys(wire).length === 0;
-  return unitKeys(deps.sha256, deps.origin, CONTENTS, plain ? options : [options, wire]);
+  const keyOf = unitKeys(deps.sha256, deps.origin, CONTENTS, plain ? options : [options, wire]);
+  return (url) => keyOf(pageOf(url));
 }
 
 /**

@@ -1,12 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import type { RetryFreshness } from '../../core/purchase/freshness.js';
-import { type RetryRowsInput, type StagedJob, sendOptions, wantedRows } from '../../core/rows/job.js';
+import { type RetryRowsInput, type StagedJob, wantedRows } from '../../core/rows/job.js';
 import type { RetryUnit } from '../../core/rows/row-warehouse.js';
 import type { ActivityDeps } from '../base/deps.js';
 import type { Unit } from '../purchase/purchase-request.js';
-import { CONTENTS, type ContentsOptions, contentsKeys } from './contents-purchase.js';
 import { createPieceActivity, unitsOf, type WithPiece } from './enrich-slice.js';
-import { rowRequests } from './row-requests.js';
+import { keysOfJob } from './row-requests.js';
 import { withUnitFiles } from './slice-loads.js';
 
 /** About so many units are bought in one piece of the second pass. Their answers of usual size are loaded in one transaction. */
@@ -65,10 +64,7 @@ async function loadUnits(
 
 /** The units as they were staged. A database may hold a text in another form; then the unit is read from its staged slice. */
 async function originalUnits(deps: ActivityDeps, staged: StagedJob, found: readonly RetryUnit[]): Promise<Unit[]> {
-  const keyOf =
-    staged.operation === CONTENTS
-      ? contentsKeys(deps, staged.options as ContentsOptions, sendOptions(staged))
-      : (rowRequests(deps, staged)?.keyOf ?? (() => ''));
+  const keyOf = keysOfJob(deps, staged);
   const changed = found.filter(({ key, unit }) => keyOf(unit) !== key);
   const originals = new Map<string, Unit>();
   for (const slice of new Set(changed.map((unit) => unit.slice))) {

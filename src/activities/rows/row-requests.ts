@@ -8,7 +8,7 @@ import type { Input, SendOptions, Transport } from '../../api/transport.js';
 import { type Endpoint, rateCostOf } from '../../api/wire/endpoint.js';
 import type { RateCost } from '../../core/limiter/limiter.js';
 import { listSearch, type PriceTable } from '../../core/purchase/prices.js';
-import { unitKeys } from '../../core/purchase/unit-key.js';
+import { requestUnit, unitKeys } from '../../core/purchase/unit-key.js';
 import { type SentWith, type StagedJob, sendOptions } from '../../core/rows/job.js';
 import type { RowOperation } from '../../core/rows/row-operation.js';
 import { canonicalJson, type Json } from '../../core/text/json.js';
@@ -16,6 +16,7 @@ import type { ActivityDeps } from '../base/deps.js';
 import { type Landing, landingOf } from '../call/landing.js';
 import type { Bought, SendAs } from '../purchase/purchase-request.js';
 import { agentKeys } from './agent-purchase.js';
+import { type ContentsOptions, contentsKeys } from './contents-purchase.js';
 import { nothingIn } from './empty-answers.js';
 import { researchKeys } from './research-purchase.js';
 
@@ -74,6 +75,14 @@ export function rowRequests(deps: Pick<ActivityDeps, 'origin' | 'sha256'>, facts
   }
 }
 
+/** Returns the key function of the units of a job. */
+export function keysOfJob(
+  deps: Pick<ActivityDeps, 'origin' | 'sha256'>,
+  facts: RowRequestFacts,
+): (unit: string) => string {
+  return rowRequests(deps, facts)?.keyOf ?? contentsKeys(deps, facts.options as ContentsOptions, sendOptions(facts));
+}
+
 /** Returns the key function of an operation that answers at once. The keys contain the operation's name. */
 function keysOf(
   { origin, sha256 }: Pick<ActivityDeps, 'origin' | 'sha256'>,
@@ -100,7 +109,7 @@ function bind<I, O>(
   return {
     name: endpoint.name,
     requestOf,
-    keyOf: (unit) => key(requestOf(unit)),
+    keyOf: (unit) => key(requestUnit(request(unit))),
     rateCost: (unit) => rateCostOf(endpoint, input(unit)),
     estimateMicros: (unit, prices) => endpoint.estimate(input(unit), prices),
     listMicros: (unit, prices) => list(input(unit), prices),

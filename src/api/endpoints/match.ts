@@ -1,3 +1,4 @@
+import { pageOf } from '../../core/purchase/unit-key.js';
 import { type Json, jsonText, RawJson } from '../../core/text/json.js';
 import { type Misread, misreadText } from '../checks/shape.js';
 import type { ContentsResponse } from './contents.js';
@@ -45,8 +46,8 @@ export const NO_CONTENT = 'NO_CONTENT';
 const UNTAGGED = 'CRAWL_UNKNOWN_ERROR';
 
 /**
- * Matches a contents answer to the requested URLs: by `statuses[].id`, `results[].id` and `results[].url`, first exactly, then normalised;
- * never by position. Of duplicates the first counts. The status decides between success and error; a failed URL keeps a result whose `id`
+ * Matches a contents answer to the requested URLs: by `statuses[].id`, `results[].id` and `results[].url`, first exactly, then as spellings of
+ * one page, then loosely; never by position. Of duplicates the first counts. The status decides between success and error; a failed URL keeps a result whose `id`
  * is exactly that URL. Pure (API reference: /contents).
  */
 export function matchContents(
@@ -55,9 +56,10 @@ export function matchContents(
   { raw, misread = [] }: AnswerFacts = {},
 ): MatchedContents {
   const results = data.results;
-  const statusOf = lookup(data.statuses ?? [], (status: Status) => status.id);
-  const byResultId = lookup(results, (result: Result) => result.id);
-  const byUrl = lookup(results, (result: Result) => result.url);
+  const pages = new Pages(urls);
+  const statusOf = lookup(data.statuses ?? [], pages, (status: Status) => status.id);
+  const byResultId = lookup(results, pages, (result: Result) => result.id);
+  const byUrl = lookup(results, pages, (result: Result) => result.url);
   const used = new Set<Result>();
   const rawOf = raw?.length === results.length ? new Map(results.map((result, nth) => [result, raw[nth]])) : null;
   const kept = (result: Result): Json | RawJson => rawOf?.get(result) ?? (isJson(result) ? result : null);
@@ -74,10 +76,8 @@ export function matchContents(
   });
   if (used.size === results.length) return { units, unmatched: [] };
 
-  const asked = new Set(urls);
-  const askedLoosely = new Set(urls.map(normalise));
-  const belongs = (id: string | null | undefined): boolean =>
-    typeof id === 'string' && (asked.has(id) || askedLoosely.has(normalise(id)));
+  const askedLoosely = new Set(urls.map(loosely));
+  const belongs = (id: string | null | undefined): boolean => typeof id === 'string' && askedLoosely.has(loosely(id));
   const unmatched = results.flatMap((result) => {
     const known = used.has(result) || belongs(result.id) || belongs(result.url);
     return known ? [] : [kept(result)];
@@ -156,19 +156,42 @@ function hasMoreFields(status: Status): boolean {
   return unknown(status, statusFields) || (status.error ? unknown(status.error, errorFields) : false);
 }
 
-/** Finds by exact text, then by normalised URL: for most answers no URL is parsed. */
+/** The pages of the requested URLs, which are read only if an answer does not have the exact URLs. */
+class Pages {
+  readonly #urls: readonly string[];
+  #all: ReadonlySet<string> | null = null;
+
+  constructor(urls: readonly string[]) {
+    this.#urls = urls;
+  }
+
+  has(page: string): boolean {
+    this.#all ??= new Set(this.#urls.map(pageOf));
+    return this.#all.has(page);
+  }
+}
+
+/**
+ * Finds by exact text, then by page, then loosely: for most answers no URL is parsed. A requested page is not found loosely by another URL, such
+ * as the one with a slash at its end.
+ */
 function lookup<T>(
   items: readonly T[],
+  pages: Pages,
   idOf: (item: T) => string | null | undefined,
 ): (url: string, exactly?: boolean) => T | undefined {
   let exact: Map<string, T> | null = null;
+  let byPage: Map<string, T> | null = null;
   let loose: Map<string, T> | null = null;
   return (url, exactly) => {
     exact ??= byId(items, idOf);
     const found = exact.get(url);
     if (found !== undefined || exactly || exact.size === 0) return found;
-    loose ??= normalised(exact);
-    return loose.get(normalise(url));
+    byPage ??= under(exact, pageOf);
+    const ofPage = byPage.get(pageOf(url));
+    if (ofPage !== undefined) return ofPage;
+    loose ??= under(byPage, (page) => (pages.has(page) ? null : loosely(page)));
+    return loose.get(loosely(url));
   };
 }
 
@@ -181,23 +204,21 @@ function byId<T>(items: readonly T[], idOf: (item: T) => string | null | undefin
   return found;
 }
 
-function normalised<T>(exact: ReadonlyMap<string, T>): Map<string, T> {
-  const loose = new Map<string, T>();
-  for (const [id, item] of exact) {
-    const key = normalise(id);
-    if (!loose.has(key)) loose.set(key, item);
+/** The items under other names, the first one for each name; null: none. */
+function under<T>(items: ReadonlyMap<string, T>, nameOf: (id: string) => string | null): Map<string, T> {
+  const found = new Map<string, T>();
+  for (const [id, item] of items) {
+    const name = nameOf(id);
+    if (name !== null && !found.has(name)) found.set(name, item);
   }
-  return loose;
+  return found;
 }
 
-/**
- * Returns a form of a URL that is equal for URLs that differ only in the case of scheme and host, the default port, a trailing slash or the
- * fragment.
- */
-function normalise(url: string): string {
-  if (!URL.canParse(url)) return url.trim();
-  const { protocol, username, password, host, pathname, search } = new URL(url);
-  return `${protocol}//${username}:${password}@${host}${pathname.replace(/\/+$/, '')}${search}`;
+/** Returns a form of a URL that is equal for URLs of one page, and for URLs that differ in a slash at the end of the path or in the fragment. */
+function loosely(url: string): string {
+  const page = pageOf(url.trim());
+  const [, path = page, query = ''] = /^(https?:[^?#]*)(\?[^#]*)?/i.exec(page) ?? [];
+  return path.replace(/\/+$/, '') + query;
 }
 
 /** Every defined value of an answer was parsed from JSON, so only the type is asserted here. */

@@ -49,8 +49,8 @@ export interface ForgettingJournal {
   forgotten(): Promise<ReadonlySet<string>>;
   /** The keys of all units of a job. */
   keysOf(job: string): Promise<readonly string[]>;
-  /** Keys of the units whose stored line has this text, with the line. Reads all bodies. */
-  search(text: string, each: (key: string, line: string) => void): Promise<void>;
+  /** The units with this text in any case: their keys, and the units as JSON texts. Reads all bodies. */
+  search(text: string, each: (key: string, unit: string) => void): Promise<void>;
   /** Keys among these that are being bought, or whose runs at the service have not ended. */
   busyKeys(keys: readonly string[]): Promise<readonly string[]>;
   /** Removes the bodies of these units, and all texts that came instead of their answers. Repeated calls find nothing. */

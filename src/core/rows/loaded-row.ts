@@ -51,10 +51,13 @@ export interface FailedFilter {
   readonly limit: number;
 }
 
-/** Names a row of a job. `unit`: the URL of a row, or the text of its cell in the column with this number, from 1. */
+/**
+ * Names a row of a job. `unit`: the URL of a row, or the text of its cell in the column with this number, from 1. `key`: the key of its unit;
+ * a row with another spelling of the URL has it, too.
+ */
 export type RowName =
   | { readonly row: number; readonly hash?: string }
-  | { readonly unit: readonly string[]; readonly cell: number };
+  | { readonly unit: readonly string[]; readonly cell: number; readonly key: string | null };
 
 /** A row in a warehouse with the facts around it. */
 export interface RowPlace {

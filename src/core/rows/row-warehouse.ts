@@ -147,7 +147,7 @@ export interface FailedUnit {
   readonly slice: number;
 }
 
-/** The rows to forget: all rows of a job, some of its rows, or the rows of all jobs whose unit or cells have a text. */
+/** The rows to forget: all rows of a job, some of its rows, or the rows of all jobs whose unit or cells have a text in any case. */
 export type ForgetPick = { readonly job: string; readonly rows?: readonly number[] } | { readonly text: string };
 
 /** A row that may be forgotten. */

@@ -10,15 +10,19 @@ const HEAD = /^\{"key":"([0-9a-f]{32})"/;
 const HEAD_BYTES = '{"key":""'.length + 32;
 const [SPACE, BRACE, LINE_FEED] = [32, 125, 10];
 
-/** Calls `each` with the lines of all files of bodies that have a text, by the keys of their units. */
+const UNIT = /^\{"key":"([0-9a-f]{32})","unit":("(?:[^"\\]|\\.)*")/;
+
+/** See `ForgettingJournal.search`. */
 export async function searchBodies(
   dir: string,
   text: string,
-  each: (key: string, line: string) => void,
+  each: (key: string, unit: string) => void,
 ): Promise<void> {
+  const wanted = JSON.stringify(text).slice(1, -1).toLowerCase();
   for (const path of filesIn(dir).filter(isBodies)) {
     for await (const { line } of linesOf(path)) {
-      if (line.includes(text)) each(keyOf(line) as string, line.toString('utf8').trimEnd());
+      const [, key, unit] = UNIT.exec(line.toString('utf8')) ?? [];
+      if (key && unit?.toLowerCase().includes(wanted)) each(key, unit);
     }
   }
 }

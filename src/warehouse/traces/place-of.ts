@@ -23,7 +23,11 @@ export async function placeOf(tx: RowTransaction, job: string, name: RowName): P
 }
 
 async function find(tx: RowTransaction, job: string, name: RowName): Promise<LoadedRow | null> {
-  const first = async (condition: string, order: string, values: readonly (number | string | readonly string[])[]) => {
+  const first = async (
+    condition: string,
+    order: string,
+    values: readonly (number | string | null | readonly string[])[],
+  ) => {
     const [found] = await tx.rows<LoadedRow>(
       `SELECT ${loadedColumns(tx.dialect)} FROM row_store e WHERE e.job = $1 AND ${condition} ORDER BY ${order} LIMIT 1`,
       [job, ...values],
@@ -34,9 +38,9 @@ async function find(tx: RowTransaction, job: string, name: RowName): Promise<Loa
     'CASE WHEN e.vanished_at IS NULL THEN 0 ELSE 1 END, CASE WHEN e.outdated_at IS NULL THEN 0 ELSE 1 END';
   if ('unit' in name) {
     const [units, cell] = ['(SELECT unnest(CAST($2 AS text[])))', `e.input[${name.cell}]`];
-    return first(`(e.url IN ${units} OR trim(${cell}) IN ${units})`, `${present}, e.row_number, e.loaded_at DESC`, [
-      name.unit,
-    ]);
+    const isExact = `(e.url IN ${units} OR trim(${cell}) IN ${units})`;
+    const order = `${present}, CASE WHEN ${isExact} THEN 0 ELSE 1 END, e.row_number, e.loaded_at DESC`;
+    return first(`(${isExact} OR e.unit_key = $3)`, order, [name.unit, name.key]);
   }
   const { row, hash } = name;
   const numbered = await first('e.row_number = $2', present, [row]);

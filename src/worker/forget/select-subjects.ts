@@ -1,4 +1,6 @@
+import { domainToUnicode } from 'node:url';
 import { hasUrl } from '../../core/purchase/forgotten.js';
+import { pageOf } from '../../core/purchase/unit-key.js';
 import type { JobEntry } from '../../core/rows/job-entries.js';
 import type { ForgetSubjects, RowWarehouse } from '../../core/rows/row-warehouse.js';
 import { some } from '../../core/text/count.js';
@@ -79,22 +81,33 @@ async function ofRows({ parts }: Selection, { staged }: JobEntry, rows: readonly
 
 async function ofUrl({ parts, entries, warehouses }: Selection, typed: string): Promise<Found> {
   const text = typed.trim();
-  const forms = [...new Set([text, toUrl(text, 'https') ?? text])];
-  const isNamed = (value: string | null): boolean => value !== null && forms.some((form) => hasUrl(value, form));
+  const url = toUrl(text, 'https');
+  const forms = [...new Set([text, url ?? text])];
+  const page = url && pageOf(url);
+  const isPage = (value: string): boolean => page !== null && pageOf(toUrl(value.trim(), 'https') ?? '') === page;
+  const isNamed = (value: string | null): boolean =>
+    value !== null && (forms.some((form) => hasUrl(value, form)) || isPage(value));
   const collected = new Collected();
   for (const job of stagedJobs(parts, entries))
     await eachStagedRow(parts, job, ({ k, h, u, i }) => {
       if (isNamed(u) || i.some(isNamed)) collected.add(job, k, h);
     });
   const { forgetting } = await parts.store.journal();
-  for (const form of forms) {
+  // Every spelling of the page has its host, in one of these forms.
+  for (const part of url === null ? forms : partsOf(url)) {
     for (const warehouse of warehouses)
-      for (const { job, key, hash, unit, cells } of await warehouse.forgettable({ text: form }))
+      for (const { job, key, hash, unit, cells } of await warehouse.forgettable({ text: part }))
         if (isNamed(unit) || cells.some(isNamed)) collected.add(job, key, hash);
-    await forgetting.search(JSON.stringify(form).slice(1, -1), (key, line) => {
-      const { unit } = JSON.parse(line) as { readonly unit?: string };
-      if (isNamed(unit ?? null)) collected.keys.add(key);
+    await forgetting.search(part, (key, unit) => {
+      if (isNamed(JSON.parse(unit) as string)) collected.keys.add(key);
     });
   }
   return collected.found;
+}
+
+/** The host of a URL as it is typed, in Punycode and in Unicode. */
+function partsOf(url: string): readonly string[] {
+  const { hostname } = new URL(url);
+  const [, typed = hostname] = /^https?:\/\/(?:[^/?#]*@)?([^/?#]*?)(?::\d*)?(?:[/?#]|$)/i.exec(url) ?? [];
+  return [...new Set([typed, hostname, domainToUnicode(hostname)].map((one) => one.toLowerCase()))].filter(Boolean);
 }

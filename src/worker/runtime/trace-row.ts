@@ -1,3 +1,4 @@
+import { keysOfJob } from '../../activities/rows/row-requests.js';
 import { sliceSegment } from '../../activities/rows/slice-loads.js';
 import { fieldOf } from '../../api/checks/field-of.js';
 import { costOf, type UnitHistory, unknownMicros } from '../../core/purchase/attempts.js';
@@ -9,6 +10,7 @@ import type { StagedRow } from '../../core/rows/row-warehouse.js';
 import { some } from '../../core/text/count.js';
 import { toUrl } from '../../rows/url-problem.js';
 import { type JobStatus, UsageError } from '../config/runtime-types.js';
+import { sha256 } from '../config/sha256.js';
 import { findJob } from '../staging/find-job.js';
 import { StagedRows } from '../staging/staged-rows.js';
 import { helpOf } from './failed-rows.js';
@@ -126,16 +128,20 @@ async function byNumber(parts: RuntimeParts, staged: StagedJob, rows: StagedRows
   return { line, place: read.value, problem: read.problem };
 }
 
-async function byUrl(parts: RuntimeParts, staged: StagedJob, rows: StagedRows, url: string): Promise<Found> {
-  const text = url.trim();
-  const unit = [...new Set([text, toUrl(text, staged.defaultScheme ?? null) ?? text])];
+async function byUrl(parts: RuntimeParts, staged: StagedJob, rows: StagedRows, typed: string): Promise<Found> {
+  const text = typed.trim();
+  const url = toUrl(text, staged.defaultScheme ?? null);
+  const unit = [...new Set([text, url ?? text])];
+  // Another spelling of the page has the same key.
+  const key = url === null ? null : keysOfJob({ origin: staged.origin, sha256 }, staged)(url);
   const cell = staged.columns.indexOf(staged.unitColumn as string) + 1;
-  const read = await readWarehouse(parts, () => parts.warehouses.of(staged).placeOf(staged.job, { unit, cell }));
+  const read = await readWarehouse(parts, () => parts.warehouses.of(staged).placeOf(staged.job, { unit, cell, key }));
   const place = read.value;
   const line =
     place?.loaded.row != null
       ? await rows.row(place.loaded.row)
-      : await rows.find(({ u, i }) => (u !== null && unit.includes(u)) || unit.includes((i[cell - 1] ?? '').trim()));
+      : ((await rows.find(({ u, i }) => unit.includes(u ?? '') || unit.includes((i[cell - 1] ?? '').trim()))) ??
+        (await rows.find(({ k }) => k !== null && k === key)));
   // The warehouse may number the rows of an earlier input.
   const isSame = line !== null && (place === null || place.loaded.hash === line.h);
   if (isSame || (line === null && place !== null)) return { line, place, problem: read.problem };

@@ -159,3 +159,33 @@ describe('fault 9: results are matched by id, never by position', () => {
     );
   });
 });
+
+describe('spellings of a page in an answer', () => {
+  const found = (urls: readonly string[], ids: readonly string[]) =>
+    matchContents(urls, { results: ids.map((id) => page(id)), statuses: ids.map((id) => ok(id)) }).units.map(
+      ({ result }) => (result as { id?: string } | null)?.id ?? null,
+    );
+
+  test.each([
+    ['https://A.example', 'https://a.example/'],
+    ['https://a.example/', 'HTTPS://a.example:443#team'],
+    ['https://a.example/%7eb', 'https://a.example/~b'],
+    ['https://münchen.de', 'https://xn--mnchen-3ya.de/'],
+    ['https://a.example/x/../b', 'https://a.example/b'],
+    ['https://a.example/#/one', 'https://A.example/#/one'],
+    ['https://a.example/b', 'https://a.example/b/'],
+  ])('%s is matched with %s, and the other way round', (one, other) => {
+    expect(found([one], [other])).toEqual([other]);
+    expect(found([other], [one])).toEqual([one]);
+  });
+
+  test('a page is not given to another requested page', () => {
+    expect(found(['https://a.example/b', 'https://a.example/b/'], ['https://A.example/b/'])).toEqual([
+      null,
+      'https://A.example/b/',
+    ]);
+    const routes = ['https://a.example/#/one', 'https://a.example/#/two'];
+    expect(found(routes, [...routes].reverse())).toEqual(routes);
+    expect(found(routes, ['https://a.example/#/two'])).toEqual([null, 'https://a.example/#/two']);
+  });
+});

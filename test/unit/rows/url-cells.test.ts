@@ -2,11 +2,13 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { stringify } from 'csv-stringify/sync';
+import fc from 'fast-check';
 import { afterAll, describe, expect, it } from 'vitest';
+import { contentsEndpoint } from '../../../src/api/endpoints/contents.js';
 import { createTransport } from '../../../src/api/transport.js';
 import type { JobEntry } from '../../../src/core/rows/job-entries.js';
 import { readSlice, sliceFile } from '../../../src/rows/index.js';
-import { urlProblem, withScheme } from '../../../src/rows/url-problem.js';
+import { toUrl, urlProblem, withScheme } from '../../../src/rows/url-problem.js';
 import { type StageRequest, stageEnrichment } from '../../../src/worker/staging/stage-job.js';
 
 const dir = mkdtempSync(join(tmpdir(), 'searchflow-urls-'));
@@ -97,6 +99,99 @@ describe('a URL without a scheme', () => {
     expect(plain.manifest.urlCells).toMatchObject({ filled: 4, urls: 2, withoutScheme: 1 });
     expect(plain.staged.generation).not.toBe(staged.generation);
     expect(plain.staged.job).toBe(staged.job);
+  });
+});
+
+describe('a URL that the request would refuse', () => {
+  it.each([
+    ['https:///x', 'no host'],
+    ['https:////x.example', 'no host'],
+    ['https://', 'no host'],
+    ['https://?q', 'no host'],
+    ['https://:80/', 'no host'],
+    ['https://@x.example/', 'no host'],
+    ['https://\\x.example/', 'no host'],
+    ['http://[::1', 'not a valid URL'],
+    ['http://x.example:99999/', 'not a valid URL'],
+    ['http://a b/', 'not a valid URL'],
+    ['http://%zz/', 'not a valid URL'],
+    ['http://x.example/a b', 'white space inside; write a space as %20'],
+    ['http://x.example/a\u00a0b', 'white space inside'],
+    ['http://x.example/a\tb', 'control character'],
+    ['http://x.example/\0', 'control character'],
+    [`http://x.example/${'a'.repeat(2048)}`, '2048 is the limit'],
+    ['javascript:alert(1)', 'does not begin with http'],
+    ['mailto:ann@x.example', 'it is an e-mail address'],
+    ['ftp://x.example/', 'does not begin with http'],
+    ['\u200bhttps://x.example/', 'does not begin with http'],
+  ])('is a bad row: %j has %s', async (url, problem) => {
+    expect(urlProblem(url, 'https')).toContain(problem);
+    const { manifest } = await stage([['url'], [url], ['https://good.example/']], { defaultScheme: 'https' });
+    expect(manifest.firstBad.map(({ row, tag }) => [row, tag])).toEqual([[1, 'INVALID_URL']]);
+    expect(manifest.firstBad[0]?.message).toContain(problem);
+  });
+
+  it('is none with a letter beyond ASCII, also after many other URLs', () => {
+    for (let row = 0; row < 20_000; row++) {
+      expect(urlProblem(`https://firma-${row}.de/`) ?? urlProblem('https://münchen.de/')).toBeNull();
+      expect(withScheme('münchen.de', 'https')).not.toBeNull();
+    }
+  });
+
+  it('is one with half of a character', () => {
+    expect(urlProblem('http://x.example/\ud83d')).toContain('half of a character');
+    expect(urlProblem('http://x.example/\u{1f600}')).toBeNull();
+  });
+
+  it('is never refused by the request if the plan accepts it', () => {
+    const piece = fc.constantFrom(...'https://a.B:80@[::1]?#%2f \\\u200b\u00a0é', 'https://', 'http:///', 'x.example');
+    fc.assert(
+      fc.property(fc.string({ unit: piece, maxLength: 12 }), fc.boolean(), (text, hasScheme) => {
+        const url = toUrl(hasScheme ? `https://${text}`.trim() : text.trim(), 'https');
+        if (url !== null) transport.check(contentsEndpoint, { urls: [url], text: true }, {});
+      }),
+    );
+  });
+});
+
+describe('the notes of a plan', () => {
+  const notesOf = async (...cells: readonly string[]) =>
+    (await stage([['url'], ...cells.map((cell) => [cell])])).manifest.notes ?? [];
+
+  it('say how many spellings are one page, which is one unit, and rows keep their texts', async () => {
+    const cells = ['https://A.example', 'https://a.example/', 'https://a.example/', 'https://a.example:443/#team'];
+    const { staged, manifest } = await stage([['url'], ...cells.map((cell) => [cell]), ['https://b.example/']]);
+    expect(manifest).toMatchObject({
+      distinctUnits: 2,
+      notes: ['4 spellings of URLs name 2 pages; each page is bought once.'],
+    });
+    const rows = await readSlice(sliceFile(staged.stageDir, 0));
+    expect(rows.map(({ u, d }) => [u, d ?? false])).toEqual([
+      ...cells.map((cell, index) => [cell, index > 0]),
+      ['https://b.example/', false],
+    ]);
+    expect(new Set(rows.map(({ k }) => k)).size).toBe(2);
+    expect(await notesOf('https://A.example', 'https://a.example/#x')).toEqual([
+      '2 spellings of URLs name 1 page; each page is bought once.',
+    ]);
+    expect(await notesOf('https://a.example', 'https://a.example', 'https://a.example/b')).toEqual([]);
+  });
+
+  it.each([
+    ['https://zw.example.com/\u200b', '1 URL with invisible characters, which are sent', 'U+200B in'],
+    ['https://z\u00adw.example.com/', '1 URL with invisible characters, which are sent', 'U+00AD in'],
+    ['https://zw.example.com/\u202ex', '1 URL with invisible characters, which are sent', 'U+202E in'],
+    ['  https://a.example/ ', '1 URL with surrounding white space, which is not sent', '"  https://a.example/ "'],
+    ['https://münchen.de/', '1 URL with a host beyond ASCII, which is sent', 'münchen.de is xn--mnchen-3ya.de'],
+    ['https://a.example/100%', '1 URL with a % that encodes no character, which is sent', '/100%"'],
+    ['https://a.example\\b', '1 URL with a backslash, which is sent', 'a.example'],
+  ])('name what is changed or sent oddly: %j', async (url, what, example) => {
+    const [note, ...others] = await notesOf('https://good.example/', url);
+    expect(note).toContain(`${what}; the first is in line 3, column 1 ("url"): `);
+    expect(note).toContain(example);
+    expect(note).not.toMatch(/\p{Cf}/u);
+    expect(others).toEqual([]);
+    expect(await notesOf('https://good.example/a%20b?c=é#d', 'https://xn--mnchen-3ya.de/')).toEqual([]);
   });
 });
 

@@ -64,12 +64,13 @@ export function createPgForget(postgres: Postgres): ForgettingJournal {
     },
 
     async search(text, each) {
-      const rows = await postgres.query<{ key: string; body: string }>(
-        `SELECT key::text AS key, body FROM ${schema}.units WHERE strpos(body, $1) > 0`,
-        [text],
+      const rows = await postgres.query<{ key: string; unit: string }>(
+        `SELECT key, unit FROM (SELECT key::text AS key, substring(body FROM '"unit":("(?:[^"\\\\]|\\\\.)*")') AS unit
+           FROM ${schema}.units) u WHERE strpos(lower(unit), lower($1)) > 0`,
+        [JSON.stringify(text).slice(1, -1)],
         { statementMs: LONG_MS },
       );
-      for (const { key, body } of rows) each(hex(key), body);
+      for (const { key, unit } of rows) each(hex(key), unit);
     },
 
     async busyKeys(keys) {

@@ -9,7 +9,7 @@ export async function forgettableRows(tx: RowTransaction, pick: ForgetPick): Pro
   const cells = 'array_to_string(e.input, chr(10))';
   // A cell with a URL may be the unit only in part, and the unit may be a whole request.
   const [condition, values] = isText
-    ? [`strpos(coalesce(e.url, ''), $1) > 0 OR strpos(${cells}, $1) > 0`, [pick.text]]
+    ? [`strpos(lower(coalesce(e.url, '')), lower($1)) > 0 OR strpos(lower(${cells}), lower($1)) > 0`, [pick.text]]
     : pick.rows === undefined
       ? ['e.job = $1', [pick.job]]
       : ['e.job = $1 AND e.row_number = ANY(CAST(CAST($2 AS text[]) AS bigint[]))', [pick.job, pick.rows.map(String)]];

@@ -29,8 +29,8 @@ function picked({ tags, rows, marked }: FailedPick): readonly [condition: string
 export async function failedUnits(tx: RowTransaction, job: string, pick: FailedPick): Promise<readonly FailedUnit[]> {
   const [condition, value] = picked(pick);
   const found = await tx.rows<{ key: string | null; unit: string | null; tag: string; rows: unknown; slice: number }>(
-    `SELECT e.unit_key AS key, e.url AS unit, e.error_tag AS tag, count(*) AS rows, min(e.slice) AS slice FROM row_store e
-     WHERE ${failed} AND ${condition} GROUP BY 1, 2, 3 ORDER BY min(e.row_number)`,
+    `SELECT e.unit_key AS key, min(e.url) AS unit, e.error_tag AS tag, count(*) AS rows, min(e.slice) AS slice FROM row_store e
+     WHERE ${failed} AND ${condition} GROUP BY e.unit_key, CASE WHEN e.unit_key IS NULL THEN e.url END, e.error_tag ORDER BY min(e.row_number)`,
     [job, value],
   );
   return found.map(({ rows, ...unit }) => ({ ...unit, rows: Number(rows) }));
