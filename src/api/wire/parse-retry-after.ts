@@ -45,16 +45,20 @@ function utc(
   return date.getTime();
 }
 
+/** The longest wait that counts, in ms: 2^31 seconds, about 68 years, which is the bound of RFC 9111 for seconds. */
+const MOST_MS = 2 ** 31 * 1000;
+/** A time that is longer past than this, in ms, is no wait of zero but nonsense. */
+const LONG_PAST_MS = 86_400_000;
+
 /**
  * Returns the wait in ms of a `Retry-After` header (RFC 9110 section 10.2.3): seconds, or a time in one of the three HTTP-date
- * formats. A past time is 0. A time far ahead is a large number, which the caller caps. Anything else is `null`, and the caller
- * uses its own backoff. `nowMs`: Unix ms by the service's `Date` header where the answer has one, so that different clocks do not
+ * formats. A time in the last day is 0. A time far ahead is a large number, which the caller caps. Nonsense is `null` like an absent header,
+ * and the caller uses its own backoff: fractions, signs, words, several values, a wait of more than 2^31 seconds, a time long past. `nowMs`: Unix ms by the service's `Date` header where the answer has one, so that different clocks do not
  * matter.
  */
 export function parseRetryAfter(value: string | null | undefined, nowMs: number): number | null {
   if (value === null || value === undefined) return null;
   const text = value.trim();
-  if (/^\d+$/.test(text)) return Math.min(Number(text) * 1000, Number.MAX_SAFE_INTEGER);
-  const date = parseHttpDate(text, nowMs);
-  return date === null ? null : Math.max(0, date - nowMs);
+  const ms = /^\d+$/.test(text) ? Number(text) * 1000 : (parseHttpDate(text, nowMs) ?? Number.NaN) - nowMs;
+  return ms <= MOST_MS && ms >= -LONG_PAST_MS ? Math.max(0, ms) : null;
 }
