@@ -25,6 +25,7 @@ export const limits = z.object({
   effectiveQps: number,
   buckets: list(z.object({ name: text, qps: number, effectiveQps: number, used: number })),
   blockedUntil: maybeText,
+  blockedSince: maybeText,
   blockReason: maybeText,
   heldBy: text.optional(),
   waiting: count,

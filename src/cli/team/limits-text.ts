@@ -87,10 +87,20 @@ function whoShares({ store, team }: Limits['config']): string {
   return store ? `all workers of ${who} in ${printable(store.shown)}` : `the worker of this folder (${who})`;
 }
 
-function blockText({ blockedUntil, blockReason }: LimiterView, now: number): string {
+function blockText({ blockedUntil, blockedSince, blockReason }: LimiterView, now: number): string {
   if (blockedUntil === null || blockedUntil <= now) return 'no';
   const left = duration((blockedUntil - now) / 1000);
-  return `until ${new Date(blockedUntil).toISOString()} (${left} left): ${printable(blockReason ?? 'no reason given')}`;
+  const since = blockedSince === null ? '' : ` since ${new Date(blockedSince).toISOString()}`;
+  return `until ${new Date(blockedUntil).toISOString()} (${left} left)${since}: ${printable(blockReason ?? 'no reason given')}`;
+}
+
+/** What `--unblock` has done. `before`: the limits before it. */
+export function unblockedText({ blockedUntil, blockReason }: LimiterView): string {
+  if (blockedUntil === null) return 'There was no block to lift.';
+  return (
+    `The block until ${new Date(blockedUntil).toISOString()} was lifted (${printable(blockReason ?? 'no reason given')}). ` +
+    'Waiting requests are sent within seconds. To resume a job that was paused by the block:\n  searchflow resume JOB'
+  );
 }
 
 function spendText(spend: PeriodSpend, cap: number | null): string {
@@ -132,6 +142,7 @@ export function limitsData({
     otherLimits: others,
     ...limiter,
     blockedUntil: limiter.blockedUntil === null ? null : new Date(limiter.blockedUntil).toISOString(),
+    blockedSince: limiter.blockedSince === null ? null : new Date(limiter.blockedSince).toISOString(),
     slots,
     // The use of the limits by that worker is not included in the fields above.
     workerElsewhere,

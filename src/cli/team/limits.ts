@@ -6,12 +6,20 @@ import { type Context, type ExitCode, exitCodes } from '../shared/context.js';
 import { withRuntime } from '../shared/session.js';
 import { settings } from '../shared/settings.js';
 import { dollars } from '../text/amounts.js';
-import { limitsData, limitsText } from './limits-text.js';
+import { limitsData, limitsText, unblockedText } from './limits-text.js';
 
-/** `searchflow limits`: shows the limits of the team and their use. */
-export async function limits(context: Context, flags: ConfigFlags & { readonly json?: boolean }): Promise<ExitCode> {
+/** `searchflow limits`: shows the limits of the team and their use. `unblock`: first lifts the block. */
+export async function limits(
+  context: Context,
+  flags: ConfigFlags & { readonly json?: boolean; readonly unblock?: boolean },
+): Promise<ExitCode> {
   const config = settings(context, flags);
   return withRuntime(context, config, { sends: false, bounded: true }, async ({ runtime }) => {
+    if (flags.unblock) {
+      const before = await runtime.team.limits();
+      await runtime.team.unblock();
+      context.terminal.say(unblockedText(before));
+    }
     const spend = await runtime.team.spend();
     const [limiter, others, slots, caps, spent] = await Promise.all([
       runtime.team.limits(),

@@ -8,9 +8,10 @@ type Chosen = (action: (context: Context) => Promise<ExitCode>) => void;
 export function addTeam(program: Command, chosen: Chosen): void {
   const limits = withRate(program.command('limits'))
     .description("the team's rate, agent runs, spending and caps")
+    .option('--unblock', 'lift the block after a 429, and show the limits')
     .option('--json', 'one JSON object on stdout')
     .action((flags) => chosen(async (context) => (await import('./limits.js')).limits(context, flags)));
-  withExamples(limits, 'searchflow limits', 'searchflow limits set --per-day 20');
+  withExamples(limits, 'searchflow limits', 'searchflow limits --unblock', 'searchflow limits set --per-day 20');
   const set = limits
     .command('set')
     .description('set the spending caps of the team')

@@ -34,6 +34,8 @@ export interface LimiterView {
   readonly effectiveQps: number;
   readonly buckets: readonly BucketView[];
   readonly blockedUntil: number | null;
+  /** When the answer came that began the block. */
+  readonly blockedSince: number | null;
   readonly blockReason: string | null;
   /** The process that holds the limit. Absent if no call here waits for that process. */
   readonly heldBy?: string;
@@ -57,6 +59,8 @@ export interface Limiter {
    * call. If the refused call was within the limit, calls of the same buckets keep a wider margin for a while.
    */
   block(ms: number, reason: string, refused?: RateCost): Promise<void>;
+  /** Ends the block of the team, whose waiting calls get their turns within seconds. */
+  unblock(): Promise<void>;
   /** Reports that a call waited in the service's own queue: calls of the same buckets slow down for a while. */
   queued(rateCost: RateCost): void;
   view(): Promise<LimiterView>;
@@ -73,6 +77,7 @@ export function idleView(profile: RateProfile): LimiterView {
     effectiveQps: qps,
     buckets,
     blockedUntil: null,
+    blockedSince: null,
     blockReason: null,
     waiting: 0,
   };

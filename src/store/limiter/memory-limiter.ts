@@ -9,9 +9,15 @@ import type { Block, GrantedStart, RateSource, Wanted } from './rate-source.js';
 /** Longer than any window of a rate limit, in ms: a window is a second and its margin. */
 const UNUSED_MS = 10_000;
 
-/** Keeps a block across restarts of the process; times in Unix ms. */
+/** The time between two looks whether another process has lifted the block, in ms. */
+const LOOK_MS = 1000;
+
+/**
+ * Keeps a block across restarts of the process; times in Unix ms. `at`: when the record was saved. A record whose end is past says that the
+ * block was lifted.
+ */
 export interface BlockMemory {
-  load(): { readonly until: number; readonly reason: string } | null;
+  load(): { readonly until: number; readonly at: number; readonly reason: string } | null;
   save(until: number, reason: string): void | Promise<void>;
 }
 
@@ -39,6 +45,7 @@ class MemoryRateSource implements RateSource {
   readonly #memory: BlockMemory | null;
   #states: ReadonlyMap<RateBucket, BucketState> = new Map();
   #block: Block | null = null;
+  #lookAt = 0;
 
   constructor(profile: RateProfile, memory: BlockMemory | null, unusedMs: number) {
     this.profile = profile;
@@ -52,16 +59,24 @@ class MemoryRateSource implements RateSource {
     const usedUntil = now - unusedMs;
     this.#states = new Map(this.profile.buckets.map((bucket) => [bucket, newBucket(limitOf(bucket), usedUntil)]));
     const kept = this.#memory?.load();
-    if (kept && kept.until > Date.now()) this.#block = { until: now + kept.until - Date.now(), reason: kept.reason };
+    const local = (time: number) => now + time - Date.now();
+    if (kept && kept.until > Date.now())
+      this.#block = { since: local(kept.at), until: local(kept.until), reason: kept.reason };
   }
 
   get block(): Block | null {
+    const now = performance.now();
+    if (this.#block === null || this.#block.until <= now || now < this.#lookAt) return this.#block;
+    this.#lookAt = now + LOOK_MS;
+    const kept = this.#memory?.load();
+    const isLater = kept != null && kept.at - Date.now() > this.#block.since - now;
+    if (isLater && kept.until <= Date.now()) this.#block = null;
     return this.#block;
   }
 
   async ask({ rateCost, queue, ...asked }: Wanted): Promise<{ starts: GrantedStart[]; comeAt: number }> {
     const buckets = this.#limited(rateCost);
-    const until = this.#block?.until ?? Number.NEGATIVE_INFINITY;
+    const until = this.block?.until ?? Number.NEGATIVE_INFINITY;
     const { starts, comeAt } = ask(buckets, performance.now(), until, {
       who: queue,
       weight: rateCost.weight,
@@ -83,6 +98,11 @@ class MemoryRateSource implements RateSource {
   async hold(block: Block): Promise<void> {
     this.#block = block;
     await this.#memory?.save(Date.now() + block.until - performance.now(), block.reason);
+  }
+
+  async lift(): Promise<void> {
+    this.#block = null;
+    await this.#memory?.save(0, '');
   }
 
   async poll(): Promise<{ buckets: BucketView[]; waiting: number }> {

@@ -54,8 +54,13 @@ export class QueuedLimiter implements Limiter {
 
   async block(ms: number, reason: string, refused?: RateCost): Promise<void> {
     if (refused && refused.weight > 0) this.#source.refused(refused);
-    const until = performance.now() + ms;
-    if (until > (this.#source.block?.until ?? 0)) await this.#source.hold({ until, reason });
+    const since = performance.now();
+    const until = since + ms;
+    if (until > (this.#source.block?.until ?? 0)) await this.#source.hold({ since, until, reason });
+  }
+
+  unblock(): Promise<void> {
+    return this.#source.lift();
   }
 
   queued(rateCost: RateCost): void {
@@ -65,7 +70,8 @@ export class QueuedLimiter implements Limiter {
   async view(): Promise<LimiterView> {
     const { buckets, waiting } = await this.#source.poll();
     const { profile, block } = this.#source;
-    const left = (block?.until ?? 0) - performance.now();
+    const now = performance.now();
+    const left = (block?.until ?? 0) - now;
     const here = [...this.#queues.values()].reduce((sum, queue) => sum + queue.waiting, 0);
     return {
       profile: profile.name,
@@ -73,6 +79,7 @@ export class QueuedLimiter implements Limiter {
       effectiveQps: buckets[0]?.effectiveQps ?? 0,
       buckets,
       blockedUntil: left > 0 ? Date.now() + left : null,
+      blockedSince: left > 0 && block ? Date.now() + block.since - now : null,
       blockReason: left > 0 ? (block?.reason ?? null) : null,
       waiting: here + waiting,
     };

@@ -16,7 +16,8 @@ export interface Wanted {
 
 /** A block of the team. */
 export interface Block {
-  /** The end of the block, in this process's clock. */
+  /** The beginning and the end of the block, in this process's clock. */
+  readonly since: number;
   readonly until: number;
   readonly reason: string;
 }
@@ -36,6 +37,8 @@ export interface RateSource {
   refused(rateCost: RateCost): void;
   /** Blocks the team: in this process at once. The block is durable when the returned promise resolves. */
   hold(block: Block): Promise<void>;
+  /** Ends the block, also for other processes, which notice it within seconds. */
+  lift(): Promise<void>;
   /** Reads the rings and the number of calls that wait in other processes. Updates `block`. */
   poll(): Promise<{ readonly buckets: readonly BucketView[]; readonly waiting: number }>;
   close(): Promise<void>;

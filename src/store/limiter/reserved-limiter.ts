@@ -53,6 +53,10 @@ export class ReservedLimiter implements Limiter {
     return this.#limiter.block(ms, reason, refused);
   }
 
+  unblock(): Promise<void> {
+    return this.#limiter.unblock();
+  }
+
   queued(rateCost: RateCost): void {
     this.#limiter.queued(rateCost);
   }

@@ -1,5 +1,5 @@
 import { hostname } from 'node:os';
-import type { DescribeWorkflowExecutionResponse } from '@temporalio/client';
+import type { Client, DescribeWorkflowExecutionResponse } from '@temporalio/client';
 import { ApplicationFailure, type LoadedDataConverter } from '@temporalio/common';
 import {
   decodeFromPayloadsAtIndex,
@@ -22,6 +22,8 @@ type ActivityInfo = NonNullable<DescribeWorkflowExecutionResponse['pendingActivi
 
 /** State of an activity that waits for its next attempt, in Temporal's API. */
 const SCHEDULED = 1;
+/** The code of a call that a server does not know. */
+const UNIMPLEMENTED = 12;
 /** Waits shorter than this are not reported. */
 const LONG_SECONDS = 10;
 
@@ -63,4 +65,27 @@ function refusalIn(failure: Error | undefined): WorkerRefusal | null {
   if (!(failure instanceof ApplicationFailure)) return null;
   const [detail] = (failure.details ?? []) as readonly ({ readonly refusal?: WorkerRefusal } | null)[];
   return detail?.refusal ?? null;
+}
+
+/** Failures of activities that wait for the end of a block. */
+const blocked: readonly unknown[] = ['Waiting', 'RateLimited'];
+
+/**
+ * Lets the activities of a task queue that wait for the end of a block make their next attempt at once. Temporal servers before 1.28 cannot do
+ * that: there the activities wait for the end of the block.
+ */
+export async function wakeWaiting(client: Client, taskQueue: string): Promise<void> {
+  const { namespace, identity } = client.options;
+  const running = `ExecutionStatus = 'Running' AND TaskQueue = '${taskQueue.replaceAll("'", "''")}'`;
+  for await (const { workflowId, runId } of client.workflow.list({ query: running })) {
+    const about = await client.workflow.getHandle(workflowId, runId).describe();
+    for (const { activityId, state, lastFailure } of about.raw.pendingActivities ?? []) {
+      if (state !== SCHEDULED || !blocked.includes(lastFailure?.applicationFailureInfo?.type)) continue;
+      await client.workflowService
+        .resetActivity({ namespace, identity, execution: { workflowId, runId }, id: activityId })
+        .catch((error: unknown) => {
+          if ((error as { readonly code?: unknown }).code !== UNIMPLEMENTED) throw error;
+        });
+    }
+  }
 }

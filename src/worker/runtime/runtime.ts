@@ -4,7 +4,6 @@ import { deferred } from '../../core/waits/deferred.js';
 import { alertsView } from '../alerts/alerts-view.js';
 import type { RuntimeConfig } from '../config/runtime-types.js';
 import { openStore } from '../store/open-store.js';
-import type { Store } from '../store/store.js';
 import { connectIfRunning } from '../temporal-server/running-server.js';
 import type { AcceptingServer, ConnectionSteps, Temporal } from '../temporal-server/temporal.js';
 import { openWarehouses } from '../warehouse/warehouses.js';
@@ -67,7 +66,7 @@ export const openRuntime: OpenRuntime = async (config) => {
     rows: new StoreRowJobs(parts, work),
     jobs: new StoreJobLists(parts),
     work: ownWork(work, parts),
-    team: teamView(store),
+    team: teamView(parts),
     alerts: alertsView(config, store.alerts),
     publish: (wish) => publish(parts, wish),
     clean: async (wish) => (await import('./clean.js')).clean(parts, wish),
@@ -123,8 +122,13 @@ const ownWork = (work: LazyWork, parts: RuntimeParts): OwnWork => ({
   stop: async (until) => work.opened?.stop(until),
 });
 
-const teamView = (store: Store): TeamView => ({
+const teamView = ({ store, config, connectIfRunning: connected }: RuntimeParts): TeamView => ({
   limits: () => store.limits(),
+  async unblock() {
+    await store.unblock();
+    const temporal = await connected();
+    if (temporal) await (await import('../control/pending-activity.js')).wakeWaiting(temporal.client, config.taskQueue);
+  },
   otherLimits: () => store.otherLimits(),
   workerElsewhere: () => {
     const holder = store.holder();

@@ -108,8 +108,13 @@ export class FolderStore implements Store {
     const blocks = block !== null && block.until > Date.now();
     return {
       ...idleView(rateProfileOf(this.#config)),
-      ...(blocks ? { blockedUntil: block.until, blockReason: block.reason } : {}),
+      ...(blocks ? { blockedUntil: block.until, blockedSince: block.at, blockReason: block.reason } : {}),
     };
+  }
+
+  async unblock() {
+    if (this.#working) return this.#working.limiter.unblock();
+    if (this.#config.origin !== 'sandbox') await blockFile(this.#config).save(0, '');
   }
 
   async slots() {

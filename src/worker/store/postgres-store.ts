@@ -71,6 +71,10 @@ export class PostgresStore implements Store {
     return this.#limiter.view();
   }
 
+  unblock() {
+    return this.#limiter.unblock();
+  }
+
   async slots() {
     return slotsInUse(this.#slots, await this.journal());
   }

@@ -46,6 +46,8 @@ export interface Store {
   holder(): number | null;
   /** The current state of the team's limit. */
   limits(): Promise<LimiterView>;
+  /** Ends the block of the team, also in other processes. */
+  unblock(): Promise<void>;
   slots(): Promise<SlotsInUse>;
   /** Workers on the same task queue and service that have another key and team, and so another limit. */
   otherLimits(): Promise<readonly OtherLimit[]>;

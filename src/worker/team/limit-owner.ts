@@ -108,8 +108,8 @@ export function blockFile(whose: Whose): BlockMemory {
         const { until, at, reason } = kept;
         if (typeof until !== 'number') return null;
         // If the clock was set back, the block must not become longer.
-        const most = typeof at === 'number' ? Date.now() + until - at : until;
-        return { until: Math.min(until, most), reason: String(reason) };
+        const since = typeof at === 'number' ? at : Date.now();
+        return { until: Math.min(until, Date.now() + until - since), at: since, reason: String(reason) };
       } catch {
         // If the file cannot be read, there is no block.
         return null;

@@ -6,18 +6,18 @@ import {
   rateProfiles,
   withKeyLimit,
 } from '../../../src/core/limiter/rate.js';
-import { MemoryLimiter } from '../../../src/store/limiter/memory-limiter.js';
+import { type BlockMemory, MemoryLimiter } from '../../../src/store/limiter/memory-limiter.js';
 import { limiterContract, pass } from '../../support/store/limiter-contract.js';
 
 limiterContract('MemoryLimiter', async () => new MemoryLimiter(flatProfile(20)));
 
 describe('the memory limiter', () => {
   it('respects after a restart the block that its predecessor received', async () => {
-    let kept: { until: number; reason: string } | null = null;
+    let kept: ReturnType<BlockMemory['load']> = null;
     const memory = {
       load: () => kept,
       save: (until: number, reason: string) => {
-        kept = { until, reason };
+        kept = { until, at: Date.now(), reason };
       },
     };
     const first = new MemoryLimiter(flatProfile(20), memory);
@@ -25,6 +25,13 @@ describe('the memory limiter', () => {
     await first.close();
     const second = new MemoryLimiter(flatProfile(20), memory);
     expect(await second.view()).toMatchObject({ blockReason: 'Retry-After: 60' });
+    // Another process lifts the block.
+    const waiting = pass(second);
+    memory.save(0, '');
+    await waiting;
+    expect(await second.view()).toMatchObject({ blockedUntil: null, blockReason: null });
+    await second.block(60_000, 'a later one');
+    expect(await second.view()).toMatchObject({ blockReason: 'a later one' });
     await second.close();
   });
 

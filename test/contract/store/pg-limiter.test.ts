@@ -63,6 +63,19 @@ describe.concurrent('the limiter on PostgreSQL', () => {
     await Promise.all([first.close(), other.close()]);
   });
 
+  it('lifts a block for all processes, and only for those of the team', async () => {
+    const team = randomUUID();
+    const [first, second, stranger] = [limiterOf(team), limiterOf(team), limiterOf(randomUUID())];
+    for (const one of [first, stranger]) await one.block(3_600_000, 'an hour');
+    const waiting = pass(first);
+    expect((await second.view()).blockReason).toBe('an hour');
+    await second.unblock();
+    await waiting;
+    expect(await first.view()).toMatchObject({ blockedUntil: null });
+    expect(await stranger.view()).toMatchObject({ blockReason: 'an hour' });
+    await Promise.all([first.close(), second.close(), stranger.close()]);
+  });
+
   it('sees a block although the notification is lost', async () => {
     const team = randomUUID();
     const deaf: Postgres = { ...postgres, listen: async () => async () => undefined };

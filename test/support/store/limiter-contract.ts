@@ -49,6 +49,20 @@ export function limiterContract(name: string, open: () => Promise<Limiter>): voi
       await limiter.close();
     });
 
+    it('sends waiting calls within seconds after a block was lifted, and keeps a later block', async () => {
+      const limiter = await open();
+      await limiter.block(3_600_000, 'an hour');
+      const { blockedSince } = await limiter.view();
+      expect(Math.abs((blockedSince ?? 0) - Date.now())).toBeLessThan(5000);
+      const waiting = [pass(limiter), pass(limiter, { rateClass: 'contents', weight: 0 })];
+      await limiter.unblock();
+      await Promise.all(waiting);
+      expect(await limiter.view()).toMatchObject({ blockedUntil: null, blockedSince: null, blockReason: null });
+      await limiter.block(60_000, 'a minute');
+      expect(await limiter.view()).toMatchObject({ blockReason: 'a minute' });
+      await limiter.close();
+    });
+
     it('keeps the longer of two blocks', async () => {
       const limiter = await open();
       await limiter.block(60_000, 'long');

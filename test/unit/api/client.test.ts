@@ -33,6 +33,7 @@ function recordingLimiter(starts: ('go' | 'blocked')[] = []) {
     },
     start: async () => starts.shift() ?? 'go',
     block: async (ms) => void blocks.push(ms),
+    unblock: async () => undefined,
     queued: (rateCost) => void queued.push(rateCost),
     view: async () => idleView(flatProfile(1)),
     close: async () => undefined,

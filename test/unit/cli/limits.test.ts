@@ -15,6 +15,7 @@ function team(caps: SpendCaps) {
     limits: async () => ({
       ...view,
       blockedUntil: Date.now() + 45_500,
+      blockedSince: Date.UTC(2026, 10, 21),
       blockReason: 'POST /contents: 429',
       waiting: 7,
     }),
@@ -38,7 +39,9 @@ describe('searchflow limits', () => {
     expect(await limits(context, {})).toBe(0);
     expect(out()).toMatch(/^Shared by: +the worker of this folder \(this key\)$/m);
     expect(out()).toMatch(/^Not shared by: worker 41 on node-7: it uses another API key with its own rate limit$/m);
-    expect(out()).toMatch(/^Blocked: +until \S+Z \(\d\d s left\): POST \/contents: 429$/m);
+    expect(out()).toMatch(
+      /^Blocked: +until \S+Z \(\d\d s left\) since 2026-11-21T00:00:00\.000Z: POST \/contents: 429$/m,
+    );
     expect(out()).toMatch(/^Waiting: +7 calls$/m);
     expect(out()).toMatch(/^Agent runs: +3 of 50 and 2 started elsewhere, 1 waiting$/m);
     expect(out()).toMatch(
@@ -46,6 +49,25 @@ describe('searchflow limits', () => {
     );
     expect(out()).toMatch(/^This month: +\$5\.00, no cap, including/m);
     expect(out()).toMatch(/^ {2}search\.deep +5\/s +5\/s +0\/s$/m);
+  });
+
+  it('lifts a block, and says which answer caused it and how a paused job continues', async () => {
+    const calls: string[] = [];
+    const { runtime } = fakeRuntime({
+      limits: async () => ({
+        ...view,
+        blockedUntil: calls.length > 0 ? null : Date.UTC(2026, 10, 22),
+        blockReason: '429',
+      }),
+      unblock: async () => void calls.push('unblock'),
+    });
+    const { context, out, err } = fakeContext(runtime);
+    expect(await limits(context, { unblock: true })).toBe(0);
+    expect(err()).toContain('The block until 2026-11-22T00:00:00.000Z was lifted (429).');
+    expect(err()).toContain('\n  searchflow resume JOB');
+    expect(out()).toMatch(/^Blocked: +no$/m);
+    await limits(context, { unblock: true });
+    expect(err()).toContain('There was no block to lift.');
   });
 
   it('names the runs that were left running, and the command that ends one', async () => {

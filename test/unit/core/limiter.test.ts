@@ -167,7 +167,7 @@ describe('a limiter in the memory of a process', () => {
 
   it('keeps a block until the same moment after a restart, however long the process has run', async () => {
     const until = Date.now() + 60_000;
-    const memory = { load: () => ({ until, reason: 'too many requests' }), save: () => undefined };
+    const memory = { load: () => ({ until, at: Date.now(), reason: 'too many requests' }), save: () => undefined };
     vi.spyOn(performance, 'now').mockReturnValue(3_600_000);
     const limiter = new MemoryLimiter(flatProfile(10), memory);
     const { blockedUntil, blockReason } = await limiter.view();

@@ -5,7 +5,7 @@ import { performance } from 'node:perf_hooks';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { Secret } from '../../../src/core/connections/secret.js';
 import { flatProfile } from '../../../src/core/limiter/rate.js';
-import { MemoryLimiter } from '../../../src/store/limiter/memory-limiter.js';
+import { type BlockMemory, MemoryLimiter } from '../../../src/store/limiter/memory-limiter.js';
 import { ReservedLimiter } from '../../../src/store/limiter/reserved-limiter.js';
 import { blockFile, LimitReservation, type TakeElsewhere } from '../../../src/worker/team/limit-owner.js';
 
@@ -22,9 +22,9 @@ it('fault 49: a block from the file is not extended when the clock goes back by 
   vi.spyOn(Date, 'now').mockImplementation(() => now);
   await open().save(begun + 5000, 'too many requests');
   now = begun + 2000;
-  expect(open().load()).toEqual({ until: begun + 5000, reason: 'too many requests' });
+  expect(open().load()).toEqual({ until: begun + 5000, at: begun, reason: 'too many requests' });
   now = begun - 3_600_000;
-  expect(open().load()).toEqual({ until: now + 5000, reason: 'too many requests' });
+  expect(open().load()).toEqual({ until: now + 5000, at: begun, reason: 'too many requests' });
 });
 
 it.each([
@@ -33,12 +33,12 @@ it.each([
 ])(
   'a block that another process saved is loaded with the reservation if that process used the limit: %s',
   async (usedByOthers, blockReason) => {
-    let kept: { readonly until: number; readonly reason: string } | null = null;
+    let kept: ReturnType<BlockMemory['load']> = null;
     const memory = new MemoryLimiter(flatProfile(10), { load: () => kept, save: () => undefined });
     const reservation = { take: async () => ({ usedByOthers }), release: async () => undefined };
     const limiter = new ReservedLimiter(memory, reservation, () => undefined);
     onTestFinished(() => limiter.close());
-    kept = { until: Date.now() + 60_000, reason: 'too many requests' };
+    kept = { until: Date.now() + 60_000, at: Date.now(), reason: 'too many requests' };
     const stop = new AbortController();
     const asked = limiter.acquire({ rateClass: 'contents', weight: 1 }, stop.signal);
     await expect.poll(async () => (await limiter.view()).waiting).toBe(1);

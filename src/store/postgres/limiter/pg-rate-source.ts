@@ -29,6 +29,7 @@ export interface PgLimiterOptions {
 /** Columns that all of the limiter's functions return. */
 interface Answer {
   readonly now_ms: number;
+  readonly blocked_since: number | null;
   readonly blocked_until: number | null;
   readonly block_reason: string | null;
 }
@@ -46,6 +47,8 @@ export class PgRateSource implements RateSource {
   readonly #limits = { signal: this.#closed.signal, statementMs: BRIEF_MS };
   readonly #callLimits = { ...this.#limits, isCall: true };
   #block: Block | null = null;
+  /** The time since which the database has the latest block of this process; infinite while it is being written. */
+  #heldAt = Number.NEGATIVE_INFINITY;
   #updatedAt = Number.NEGATIVE_INFINITY;
   #listening: Promise<() => Promise<void>> | null = null;
   /** Latest start of a granted call (`performance.now()`). */
@@ -95,13 +98,23 @@ export class PgRateSource implements RateSource {
 
   async hold(block: Block): Promise<void> {
     this.#block = block;
-    if (this.#updatedAt < 0) await this.#refresh();
-    const until = this.#clock.toDatabase(block.until);
-    await this.#postgres.query(
-      `SELECT ${this.#schema}.limiter_block($1, $2, $3)`,
-      [this.#team, until, block.reason],
-      this.#callLimits,
-    );
+    this.#heldAt = Number.POSITIVE_INFINITY;
+    try {
+      if (this.#updatedAt < 0) await this.#refresh();
+      const until = this.#clock.toDatabase(block.until);
+      await this.#postgres.query(
+        `SELECT ${this.#schema}.limiter_block($1, $2, $3)`,
+        [this.#team, until, block.reason],
+        this.#callLimits,
+      );
+    } finally {
+      if (this.#block === block) this.#heldAt = performance.now();
+    }
+  }
+
+  async lift(): Promise<void> {
+    await this.#postgres.query(`SELECT ${this.#schema}.limiter_unblock($1)`, [this.#team], this.#callLimits);
+    this.#block = null;
   }
 
   async poll(): Promise<{ buckets: readonly BucketView[]; waiting: number }> {
@@ -195,10 +208,13 @@ export class PgRateSource implements RateSource {
     if (!answer) throw new CodedError('postgres-unreachable', 'The limiter got no answer from PostgreSQL');
     this.#updatedAt = performance.now();
     this.#clock.observe(askedAt, this.#updatedAt, answer.now_ms);
-    if (answer.blocked_until !== null) {
-      const until = this.#clock.toLocal(answer.blocked_until);
-      if (until > (this.#block?.until ?? 0)) this.#block = { until, reason: answer.block_reason ?? '' };
-    }
+    const { blocked_since: since, blocked_until: until, block_reason: reason } = answer;
+    const found =
+      until === null
+        ? null
+        : { since: this.#clock.toLocal(since ?? until), until: this.#clock.toLocal(until), reason: reason ?? '' };
+    // An answer to a question of before may lack the block of this process.
+    if (askedAt > this.#heldAt || (found !== null && found.until > (this.#block?.until ?? 0))) this.#block = found;
     return answer;
   }
 }

@@ -39,19 +39,19 @@ LANGUAGE sql IMMUTABLE SET search_path TO pg_catalog, pg_temp AS $body$
 $body$;
 
 CREATE FUNCTION ${schema}.limiter_look(p_team text, p_now double precision DEFAULT NULL, OUT now_ms double precision,
-  OUT blocked_until double precision, OUT block_reason text)
+  OUT blocked_until double precision, OUT block_reason text, OUT blocked_since double precision)
 LANGUAGE plpgsql SET search_path TO pg_catalog, pg_temp AS $body$
 BEGIN
   now_ms := coalesce(p_now, ${schema}.now_ms());
   -- Never longer than the original block, even if the clock was set back.
-  SELECT least(until_ms, now_ms + span_ms), reason INTO blocked_until, block_reason
+  SELECT least(until_ms, now_ms + span_ms), reason, until_ms - span_ms INTO blocked_until, block_reason, blocked_since
     FROM ${schema}.limiter_blocks WHERE team = p_team AND until_ms > now_ms;
 END $body$;
 
 CREATE FUNCTION ${schema}.limiter_ask(p_team text, p_scopes text[], p_names text[], p_limits integer[], p_who text,
   p_weight integer, p_count integer, p_margin double precision, p_queued integer, p_now double precision DEFAULT NULL,
   OUT starts double precision[], OUT come_at double precision, OUT now_ms double precision,
-  OUT blocked_until double precision, OUT block_reason text)
+  OUT blocked_until double precision, OUT block_reason text, OUT blocked_since double precision)
 LANGUAGE plpgsql SET search_path TO pg_catalog, pg_temp AS $body$
 DECLARE
   many integer := cardinality(p_names);
@@ -75,7 +75,7 @@ BEGIN
     END LOOP;
     held[i] := b;
   END LOOP;
-  SELECT * INTO now_ms, blocked_until, block_reason FROM ${schema}.limiter_look(p_team, p_now);
+  SELECT * INTO now_ms, blocked_until, block_reason, blocked_since FROM ${schema}.limiter_look(p_team, p_now);
   starts := '{}';
   IF p_weight <= 0 THEN
     IF blocked_until IS NULL THEN starts := array_fill(now_ms, ARRAY[p_count]); END IF;
@@ -164,6 +164,14 @@ BEGIN
     VALUES (p_team, p_until, p_until - ${schema}.now_ms(), p_reason)
     ON CONFLICT (team) DO UPDATE SET until_ms = excluded.until_ms, span_ms = excluded.span_ms, reason = excluded.reason
     WHERE excluded.until_ms > least(known.until_ms, ${schema}.now_ms() + known.span_ms);
+  PERFORM pg_notify('searchflow_limiter', p_team);
+END $body$;
+
+-- Ends the block of a team. All waiting processes are notified.
+CREATE FUNCTION ${schema}.limiter_unblock(p_team text) RETURNS void
+LANGUAGE plpgsql SET search_path TO pg_catalog, pg_temp AS $body$
+BEGIN
+  DELETE FROM ${schema}.limiter_blocks WHERE team = p_team;
   PERFORM pg_notify('searchflow_limiter', p_team);
 END $body$;
 `;
