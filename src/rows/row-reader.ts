@@ -1,10 +1,17 @@
 import type { ColumnType } from '../core/rows/column-type.js';
-import type { Oddity } from './url-problem.js';
 
 export interface RowColumn {
   /** Unique in its table. */
   readonly name: string;
   readonly type: ColumnType;
+}
+
+/** What is odd about the cell of a valid URL: a URL that is sent as it is, and may not name the page that is meant. */
+export interface Oddity {
+  /** The end of a sentence about URLs. */
+  readonly what: string;
+  /** What is odd about this one, for an example. */
+  readonly example: string;
 }
 
 /** The unit of one row, or the problem of the row. For a bad row, `unit` is the text of the cell; null if there is no such text. */

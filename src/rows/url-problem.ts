@@ -1,5 +1,6 @@
 import { parseUrl } from '../core/purchase/unit-key.js';
 import { quoted } from './csv-error.js';
+import type { Oddity } from './row-reader.js';
 
 /** Longest URL that the service accepts, in characters. */
 const MAX_URL = 2048;
@@ -34,14 +35,6 @@ export function urlProblem(text: string, scheme: Scheme | null = null): string |
   if (!HAS_HOST.test(text)) return `${quoted(text)} has no host after ://`;
   if (parseUrl(text) === null) return `${quoted(text)} is not a valid URL`;
   return /\s/u.test(text) ? `${quoted(text)} has white space inside; write a space as %20` : null;
-}
-
-/** What is odd about the cell of a valid URL: a URL that is sent as it is, and may not name the page that is meant. */
-export interface Oddity {
-  /** The end of a sentence about URLs. */
-  readonly what: string;
-  /** What is odd about this one, for an example. */
-  readonly example: string;
 }
 
 /** Cells that most URLs have: printable ASCII, with percent-encodings. */
