@@ -11,7 +11,7 @@ export function addAgentRuns(agent: Command, chosen: Chosen): void {
   const run = withRate(agent.command('run'))
     .description('start one agent run and print its result; run the same command again to attach to the run')
     .argument('[query]', 'question or task')
-    .option('--schema <file>', 'JSON Schema of the structured output')
+    .option('--schema <file>', 'JSON Schema of the structured output: the file, or the JSON itself, at most 256 KB')
     .option(
       '--effort <effort>',
       'minimal, low, medium, high, xhigh; auto (the default), max and ultra are billed by usage',

@@ -71,7 +71,10 @@ export function addAgentRows(agent: Command, chosen: Chosen): void {
 /** Adds the flags for request fields that several operations share. */
 function withRequest(command: Command): Command {
   return command
-    .option('--schema <file>', 'JSON Schema of the output; its properties become columns')
+    .option(
+      '--schema <file>',
+      'JSON Schema of the output: the file, or the JSON itself, at most 256 KB; its properties become columns',
+    )
     .option(
       '--effort <effort>',
       'effort of agent runs: minimal, low, medium, high, xhigh; auto, max and ultra are billed by usage',

@@ -42,6 +42,15 @@ const bounds: readonly string[] = [
   'onMisfit',
   'limit',
 ];
+/** Largest input of a workflow, in KB. Temporal takes at most 2 MB, with the state of the workflow. */
+const MOST_INPUT_KB = 1024;
+
+/** Why a value is too large, as the end of a sentence; null if it is not. Default: the limit of a request, which each activity of a job gets. */
+export function whyTooLarge(value: unknown, mostKb = 256): string | null {
+  const kb = Math.ceil((JSON.stringify(value) ?? '').length / 1024);
+  return kb <= mostKb ? null : `has ${kb} KB as JSON; ${mostKb} KB is the limit. Shorten its schema, texts or lists`;
+}
+
 /** Maximum number of problems that are reported. */
 const MOST_PROBLEMS = 10;
 /** Maximum number of characters that are shown of a value or name. */
@@ -52,6 +61,8 @@ const MOST_SHOWN = 60;
  * other versions of this program may have unknown fields. Pure.
  */
 export function inputProblems(workflow: string, args: readonly unknown[], strict: boolean): readonly string[] {
+  const large = whyTooLarge(args, MOST_INPUT_KB);
+  if (large !== null) return [`${workflow}: the input ${large}.`];
   const schemas: readonly InputSchema[] = JSON.parse(inputSchemas[workflow] ?? '[]');
   const unchecked = args.some((arg) => isObject(arg) && arg.unchecked === true);
   const check = new Check(workflow, strict, true, unchecked);

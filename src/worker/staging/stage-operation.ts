@@ -4,6 +4,7 @@ import { misspeltFields, WAY_PAST } from '../../api/checks/misspelt-fields.js';
 import { openHeaderProblems } from '../../api/request.js';
 import type { Transport } from '../../api/transport.js';
 import { ApiError } from '../../api/wire/errors.js';
+import { whyTooLarge } from '../../core/inputs/check-input.js';
 import { type DefaultScheme, type SentWith, type StagedJob, sendOptions, sentWith } from '../../core/rows/job.js';
 import { isLongRunning, ROW_ID_FIELD, ROWS_FIELD, type RowOperation } from '../../core/rows/row-operation.js';
 import type { Json } from '../../core/text/json.js';
@@ -81,6 +82,8 @@ interface Context {
 
 /** How the rows are staged. Throws for a request that the service would refuse for every row, before a row is read. */
 export function stageOperation(context: Context, request: OperationRequest): OperationStage {
+  const large = whyTooLarge([request.options, request.template]);
+  if (large !== null) throw new UsageError('request-invalid', `The request of the rows ${large}.`);
   return (request.operation ?? 'contents') === 'contents'
     ? stageContents(context, request)
     : stageRequests(context, request);

@@ -53,6 +53,21 @@ describe('flags of a row operation', () => {
     });
   });
 
+  it('take a schema inline, and refuse one that no history can hold', () => {
+    const ask = { op: 'agent', query: 'CEO of {{name}}' };
+    expect(read({ ...ask, schema: JSON.stringify(schema) })).toMatchObject({
+      options: { outputSchema: schema },
+      mistakes: [],
+    });
+    const large = JSON.stringify({ ...schema, description: 'x'.repeat(1_800_000) });
+    writeFileSync(join(cwd, 'large.json'), large);
+    const why = 'has 1758 KB as JSON; 256 KB is the limit. Shorten its schema, texts or lists.';
+    expect(read({ ...ask, schema: 'large.json' }).mistakes).toEqual([`--schema: large.json ${why}`]);
+    expect(read({ ...ask, schema: large }).mistakes).toEqual([`--schema: the inline text ${why}`]);
+    expect(read({ op: 'search', request: 'large.json' }).mistakes[0]).toBe(`--request: large.json ${why}`);
+    expect(read({ ...ask, schema: '{"type": ' }).mistakes[0]).toContain('--schema: the inline text is not JSON');
+  });
+
   it('make agent runs and research tasks, with their schema unchanged', () => {
     expect(
       read({ op: 'agent', query: 'CEO of {{name}}', schema: 'schema.json', effort: 'low', rowsPerRun: '1' }),

@@ -24,6 +24,30 @@ describe('the schemas of inputs', () => {
 });
 
 describe('inputProblems', () => {
+  it('refuses an input that no history can hold', () => {
+    expect(inputProblems('runAgent', [{ request: { query: 'x'.repeat(1_800_000) } }], true)).toEqual([
+      'runAgent: the input has 1758 KB as JSON; 1024 KB is the limit. Shorten its schema, texts or lists.',
+    ]);
+  });
+
+  const folder = 'test/fixtures/histories/';
+  it.each(readdirSync(at(folder)).filter((name) => name.endsWith('.bin')))(
+    'accepts the recorded input of the history %s',
+    (file) => {
+      const { events } = History.decode(readFileSync(at(folder + file))) as unknown as {
+        events: {
+          workflowExecutionStartedEventAttributes: {
+            workflowType: { name: string };
+            input: { payloads: { data: Uint8Array }[] };
+          };
+        }[];
+      };
+      const { workflowType, input } = events[0]?.workflowExecutionStartedEventAttributes ?? {};
+      const [first] = input?.payloads.map(({ data }) => JSON.parse(Buffer.from(data).toString())) ?? [];
+      expect(inputProblems(workflowType?.name ?? '', [first], true)).toEqual([]);
+    },
+  );
+
   it.each([
     ['effrot', 'effort'],
     ['systemPromt', 'systemPrompt'],

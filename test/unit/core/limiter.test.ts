@@ -52,6 +52,7 @@ describe('the view of an unused limiter', () => {
       effectiveQps: 7,
       buckets: [{ name: 'all', qps: 7, effectiveQps: 7, used: 0 }],
       blockedUntil: null,
+      blockedSince: null,
       blockReason: null,
       waiting: 0,
     });
