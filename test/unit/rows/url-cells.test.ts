@@ -157,7 +157,7 @@ describe('a URL that the request would refuse', () => {
 it('a request of rows above 256 KB is refused before a row is read', async () => {
   const options = { summary: { query: 'x'.repeat(300_000) } };
   await expect(stage([['url'], ['https://good.example/']], { options })).rejects.toThrow(
-    'The request of the rows has 294 KB as JSON; 256 KB is the limit.',
+    'The request of the rows has 293 KB as JSON; 256 KB is the limit.',
   );
 });
 
