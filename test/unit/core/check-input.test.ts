@@ -30,24 +30,6 @@ describe('inputProblems', () => {
     ]);
   });
 
-  const folder = 'test/fixtures/histories/';
-  it.each(readdirSync(at(folder)).filter((name) => name.endsWith('.bin')))(
-    'accepts the recorded input of the history %s',
-    (file) => {
-      const { events } = History.decode(readFileSync(at(folder + file))) as unknown as {
-        events: {
-          workflowExecutionStartedEventAttributes: {
-            workflowType: { name: string };
-            input: { payloads: { data: Uint8Array }[] };
-          };
-        }[];
-      };
-      const { workflowType, input } = events[0]?.workflowExecutionStartedEventAttributes ?? {};
-      const [first] = input?.payloads.map(({ data }) => JSON.parse(Buffer.from(data).toString())) ?? [];
-      expect(inputProblems(workflowType?.name ?? '', [first], true)).toEqual([]);
-    },
-  );
-
   it.each([
     ['effrot', 'effort'],
     ['systemPromt', 'systemPrompt'],
