@@ -14,11 +14,10 @@ export function addWarnings(
   known: readonly ServiceWarning[],
   more: readonly ServiceWarning[],
 ): readonly ServiceWarning[] {
-  const isSame = (a: ServiceWarning, b: ServiceWarning) => a.kind === b.kind && a.code === b.code && a.path === b.path;
-  return more.reduce<readonly ServiceWarning[]>(
-    (all, one) => (all.length < MOST_WARNINGS && !all.some((other) => isSame(one, other)) ? [...all, one] : all),
-    known,
+  const byPlace = new Map(
+    [...known, ...more].reverse().map((one) => [JSON.stringify([one.kind, one.code, one.path]), one]),
   );
+  return [...byPlace.values()].reverse().slice(0, MOST_WARNINGS);
 }
 
 /** Returns the warnings that stop a job: those whose code is not accepted. */

@@ -129,6 +129,7 @@ describe('the output of --json', () => {
         dollarsAtMost: 0.015,
         reason: 'reset',
       })),
+      warnings: [],
       badRowExamples: [{ row: 1, tag: 'T', message: 'm' }],
       rest: { rows: 18, toBuy: 19, requests: 20, dollars: 0.021 },
       ...{ into: '/data/out/brands.duckdb', csv: '/out.csv', seconds: 7 },
