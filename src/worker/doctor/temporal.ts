@@ -1,7 +1,9 @@
+import { existsSync } from 'node:fs';
 import type { Client } from '@temporalio/client';
 import { shellWord } from '../../core/text/shell-word.js';
 import { isAlive, processIsStopped } from '../../files/process-identity.js';
 import type { RuntimeConfig } from '../config/runtime-types.js';
+import { keyFileOf } from '../data-converter/encryption-key.js';
 import { addressOf, readRecord, serverFiles } from '../temporal-server/server-files.js';
 import { type Found, messageOf, ok, problem, type Setup, skipped, warning } from './finding.js';
 import { queueFindings } from './task-queue.js';
@@ -31,8 +33,19 @@ export async function checkTemporal(setup: Setup): Promise<readonly Found[]> {
         `kill -CONT ${record.pid}`,
       ),
     ];
-  return [program, ...(await serverFindings(setup, addressOf(record)))];
+  return [program, ...(await serverFindings(setup, addressOf(record))), loginFinding(setup)];
 }
+
+/** What other users of the machine can do with the embedded server. */
+const loginFinding = ({ config: { stateDir } }: Setup): Found => ({
+  ...ok(
+    existsSync(keyFileOf(stateDir))
+      ? 'The embedded server has no login: other users of this machine can start workflows. Histories are encrypted.'
+      : 'The embedded server has no login: other users of this machine can start workflows and read histories. ' +
+          'See docs/reference/trust.md.',
+  ),
+  check: 'embedded-login',
+});
 
 async function serverFindings(setup: Setup, address: string): Promise<readonly Found[]> {
   const { config, env } = setup;

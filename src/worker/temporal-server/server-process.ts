@@ -120,6 +120,13 @@ function serverArguments(files: ServerFiles, plan: ServerPlan): string[] {
     ...['--log-level', 'warn', '--log-format', 'json', '--color', 'never'],
     // Eager execution reduces a workflow step from 90 ms to 14 ms, and does not change the behaviour.
     ...['--dynamic-config-value', 'system.enableActivityEagerExecution=true'],
+    // The server always opens an HTTP API, which web pages can call. No request can have this Host, so the API refuses each of them.
+    ...[
+      '--dynamic-config-value',
+      'frontend.httpAllowedHosts=[" "]',
+      '--dynamic-config-value',
+      'system.enableNexus=false',
+    ],
   ];
 }
 
