@@ -14,10 +14,12 @@ export function addWarnings(
   known: readonly ServiceWarning[],
   more: readonly ServiceWarning[],
 ): readonly ServiceWarning[] {
-  const byPlace = new Map(
-    [...known, ...more].reverse().map((one) => [JSON.stringify([one.kind, one.code, one.path]), one]),
-  );
-  return [...byPlace.values()].reverse().slice(0, MOST_WARNINGS);
+  const seen = new Set<string>();
+  const isFirst = ({ kind, code, path }: ServiceWarning) => {
+    const place = JSON.stringify([kind, code, path]);
+    return !seen.has(place) && seen.add(place).has(place);
+  };
+  return [...known, ...more].filter(isFirst).slice(0, MOST_WARNINGS);
 }
 
 /** Returns the warnings that stop a job: those whose code is not accepted. */

@@ -93,7 +93,12 @@ describe('fault 1: 429', () => {
       { 'retry-after': 'Sun, 06 Nov 1994 08:49:37 GMT', date: 'Sun, 06 Nov 1994 08:49:33 GMT' },
       4000,
     ],
-    ['a past date', { 'retry-after': 'Sun, 06 Nov 1994 08:49:37 GMT' }, 0],
+    ['a date of years ago', { 'retry-after': 'Sun, 06 Nov 1994 08:49:37 GMT' }, null],
+    [
+      'a date just past, by the clock of the service',
+      { 'retry-after': 'Sun, 06 Nov 1994 08:49:37 GMT', date: 'Sun, 06 Nov 1994 08:49:38 GMT' },
+      0,
+    ],
   ])('Retry-After %s', async (_name, headers, wait) => {
     const { failed } = await service(replying(json(429, {}, headers)));
     expect((await failed()).facts.retryAfterMs).toBe(wait);
