@@ -7,7 +7,7 @@ export { doubleText } from './json/double-text.js';
 export { jsonReader } from './json/json-reader.js';
 export type { OpenedTable, RowColumn, RowReader, RowRecord, RowUnit } from './row-reader.js';
 export type { SliceSizes } from './slice-writer.js';
-export type { RowSource } from './source.js';
+export { ioError, type RowSource } from './source.js';
 export { stageCsv } from './stage-csv.js';
 export {
   cutRows,

@@ -63,7 +63,7 @@ async function openFile(path: string): Promise<FileHandle> {
 /** System errors about the file itself, which a person must fix. Other errors may pass. */
 const ofFile: readonly unknown[] = ['ENOENT', 'EACCES', 'EPERM', 'EISDIR', 'ENOTDIR', 'ELOOP', 'ENAMETOOLONG', 'ENXIO'];
 
-function ioError(error: unknown, name: string, where = ''): CsvError {
+export function ioError(error: unknown, name: string, where = ''): CsvError {
   const { code } = error as NodeJS.ErrnoException;
   const message = `${name} ${ioProblem(code, error)}${where}`;
   return ofFile.includes(code)

@@ -55,7 +55,7 @@ export function isolatedReader(request: SourceRequest, template: Json | null, en
         release();
       };
       try {
-        process.write({ ...others, input, scratch, spool, template });
+        process.write({ ...others, input, scratch, spool, template, isChecked: checkFiles !== undefined });
         const header = await headerOf(process, checkFiles);
         return { ...header, ...tableOf(process, header.isHashed), close };
       } catch (error) {

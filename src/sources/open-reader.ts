@@ -6,6 +6,7 @@ import { CsvError, csvFilesReader, csvReader, jsonReader, type RowReader } from 
 import { formatOfFile } from './file-format.js';
 import { listFiles } from './list-files.js';
 import { parquetReader } from './parquet-reader.js';
+import { pinnedReader } from './pinned-files.js';
 import { postgresReader } from './postgres/postgres-reader.js';
 import { queryReader } from './query-reader.js';
 import { copyingReader, formatOfAddress, remoteParquetReader } from './remote-reader.js';
@@ -18,7 +19,7 @@ export interface SourceRequest extends SourceFields {
    */
   readonly input: string;
   readonly stdin: Readable;
-  /** Throws if one of the files of a folder or pattern must not be read. Absent: all may be read. */
+  /** Throws if one of these open files, named by its real path, must not be read. Absent: all may be read. */
   readonly checkFiles?: ((files: readonly string[]) => Promise<void>) | undefined;
   /** Of a CSV; null: detected. */
   readonly delimiter: string | null;
@@ -53,7 +54,8 @@ export function openReader(request: SourceRequest): RowReader {
         'source-options-wrong',
         '--sql and --table need a DuckDB file on this machine, not standard input or an address',
       );
-    return queryReader({ file: input, ...(sql === undefined ? { table } : { sql }), isKeyed, ...duckDb });
+    const { checkFiles } = request;
+    return queryReader({ file: input, checkFiles, ...(sql === undefined ? { table } : { sql }), isKeyed, ...duckDb });
   }
   if (input === '-') {
     if (format === 'parquet')
@@ -73,8 +75,9 @@ export function openReader(request: SourceRequest): RowReader {
   return {
     async open(signal) {
       const files = await listFiles(input, format, duckDb.temporary, duckDb.limitMs);
-      if (files.length > 1 || files[0] !== input) await request.checkFiles?.(files);
-      return readerOfFiles(request, files, duckDb).open(signal);
+      const readerOf = (paths: readonly string[]) => readerOfFiles(request, paths, duckDb);
+      const { checkFiles: check } = request;
+      return (check === undefined ? readerOf(files) : pinnedReader({ files, scratch, check }, readerOf)).open(signal);
     },
   };
 }

@@ -4,15 +4,19 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { DuckDBConnection } from '@duckdb/node-api';
 import { UNORDERED } from '../core/rows/source-fields.js';
 import { fileKind } from '../files/file-kind.js';
+import { handlesOn } from '../files/open-path.js';
 import { CsvError, InputUnsteady, quoted, type RowReader } from '../rows/index.js';
 import { identifier, literal } from '../warehouse/index.js';
 import { duckDbReader, firstLine, resourceError } from './duckdb-reader.js';
 import { checkSelect } from './one-select.js';
+import { pin } from './pinned-files.js';
 
 /** Rows of a DuckDB file: one of `sql` and `table` is set. */
 export interface QueryRequest {
   /** Absolute path. */
   readonly file: string;
+  /** See `SourceRequest`. */
+  readonly checkFiles?: ((files: readonly string[]) => Promise<void>) | undefined;
   readonly sql?: string;
   readonly table?: string;
   readonly isKeyed: boolean;
@@ -29,24 +33,37 @@ const isBusy = (error: unknown) => /Could not set lock|Conflicting lock|used by 
 /**
  * Returns a reader of a table, a view or a query of a DuckDB file. DuckDB opens the file for reading only and no other file.
  */
-export function queryReader({ file, sql, table, isKeyed, temporary, limitMs }: QueryRequest): RowReader {
+export function queryReader({ sql, table, isKeyed, temporary, limitMs, ...request }: QueryRequest): RowReader {
   return {
     async open() {
-      checkFile(file);
+      const { checkFiles } = request;
+      const pinned = checkFiles === undefined ? null : await pin(request.file, checkFiles);
+      const file = pinned?.opened ?? request.file;
+      const release = async () => pinned?.handle.close();
       let notes: readonly string[] = [];
-      return duckDbReader({
-        temporary,
-        limitMs,
-        async prepare(connection) {
-          const isOrdered = sql === undefined || (await checkSelect(connection, sql)).isOrdered;
-          if (!isOrdered && !isKeyed) notes = [UNORDERED];
-          await attach(connection, file, Math.min(BUSY_MS, limitMs / 2));
-          return sql === undefined ? tableQuery(connection, file, table ?? '') : viewQuery(connection, sql);
-        },
-        explain: (error) => explained(error, file, sql !== undefined),
-        bytes: null,
-        notes: () => notes,
-      }).open();
+      try {
+        checkFile(file);
+        const opened = await duckDbReader({
+          temporary,
+          limitMs,
+          async prepare(connection) {
+            const isOrdered = sql === undefined || (await checkSelect(connection, sql)).isOrdered;
+            if (!isOrdered && !isKeyed) notes = [UNORDERED];
+            const before = pinned && handlesOn(pinned.handle.fd);
+            await attach(connection, file, Math.min(BUSY_MS, limitMs / 2));
+            if (pinned && before !== null && handlesOn(pinned.handle.fd) === before)
+              throw new InputUnsteady('input-changed', `${file} was replaced while it was opened; try again`);
+            return sql === undefined ? tableQuery(connection, file, table ?? '') : viewQuery(connection, sql);
+          },
+          explain: (error) => explained(error, file, sql !== undefined),
+          bytes: null,
+          notes: () => notes,
+        }).open();
+        return { ...opened, close: () => opened.close().finally(release) };
+      } catch (error) {
+        await release();
+        throw error;
+      }
     },
   };
 }

@@ -15,6 +15,8 @@ export type ReaderLine = 'F' | 'T' | 'R' | 'P' | 'E' | 'X' | 'B';
 export interface IsolatedRequest extends Omit<SourceRequest, 'stdin' | 'checkFiles'> {
   readonly spool: string;
   readonly template: Json | null;
+  /** Whether each file is checked before it is read. */
+  readonly isChecked: boolean;
 }
 
 /** Yields the lines of a stream as they arrive. Only a line feed ends a line. */

@@ -49,20 +49,22 @@ stop.abort();
 if (isAtServer) await delay(GOODBYE_MS);
 end();
 
-async function read({ template, spool, ...request }: IsolatedRequest): Promise<void> {
+async function read({ template, spool, isChecked, ...request }: IsolatedRequest): Promise<void> {
   isAtServer = /^postgres/i.test(request.input);
   const reader = openReader({
     ...request,
     stdin: request.input === '-' ? createReadStream(spool) : Readable.from([]),
-    async checkFiles(files) {
-      const allowed = new Promise<void>((resolve) => {
-        go = resolve;
-      });
-      await say('F', files);
-      await allowed;
-    },
+    checkFiles: isChecked ? askParent : undefined,
   });
   await send(wholeTexts(await reader.open(stop.signal)), template);
+}
+
+async function askParent(files: readonly string[]): Promise<void> {
+  const allowed = new Promise<void>((resolve) => {
+    go = resolve;
+  });
+  await say('F', files);
+  await allowed;
 }
 
 async function send(table: OpenedTable, template: IsolatedRequest['template']): Promise<void> {

@@ -15,6 +15,7 @@ import { duckDbReader, firstLine, resourceError } from './duckdb-reader.js';
 import { formatOfName } from './file-format.js';
 import { type OneServer, openOneServer } from './one-server.js';
 import { parquetQuery } from './parquet-columns.js';
+import { withNames } from './pinned-files.js';
 import { withLimit } from './with-limit.js';
 
 /** A file, or several files, at an address. */
@@ -74,7 +75,7 @@ export function copyingReader(request: RemoteRequest, readerOf: (files: readonly
       try {
         return await readerOf([...copies.keys()]).open(signal);
       } catch (error) {
-        throw withAddresses(error, copies);
+        throw withNames(error, copies);
       }
     },
   };
@@ -159,13 +160,6 @@ const isS3 = (address: string) => /^s3:/i.test(address);
 /** A pattern was already resolved, so all wildcards are parts of names. In an address of HTTP, `?` begins the parameters. */
 const escaped = (file: string) => (isS3(file) ? plainPath(file) : file);
 const shown = (address: string) => pathOfAddress(address);
-
-function withAddresses(error: unknown, copies: ReadonlyMap<string, string>): unknown {
-  if (!(error instanceof CsvError) || error instanceof InputUnsteady) return error;
-  let { message } = error;
-  for (const [copy, address] of copies) message = message.replaceAll(copy, address);
-  return new CsvError(error.errorCode, message, error.line, error.column);
-}
 
 function explained(error: unknown, address: string, proxy: OneServer | null): unknown {
   if (error instanceof CsvError) return error;

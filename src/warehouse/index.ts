@@ -1,6 +1,6 @@
 export { warehouseFileVersion } from './duckdb/open/file-version.js';
 export { closedWarehouseFile, createDuckDbRows } from './duckdb/rows/duckdb-rows.js';
-export { type TargetKind, whyNoTarget } from './export/why-no-target.js';
+export { firstFolder, type TargetKind, whyNoTarget } from './export/why-no-target.js';
 export { POSTGRES_FORM } from './postgres/database.js';
 export { DEFAULT_SCHEMA as WAREHOUSE_SCHEMA } from './postgres/open/warehouse.js';
 export { createPostgresRows } from './postgres/rows/postgres-rows.js';

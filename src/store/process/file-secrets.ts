@@ -1,12 +1,14 @@
 import { constants } from 'node:fs';
 import { open } from 'node:fs/promises';
-import { dirname, resolve } from 'node:path';
+import { basename, dirname, join, resolve } from 'node:path';
 import { Secret } from '../../core/connections/secret.js';
 import { type SecretStore, SecretStoreUnusable } from '../../core/connections/secret-store.js';
 import { shellWord } from '../../core/text/shell-word.js';
 import { Serial } from '../../core/waits/serial.js';
 import { makeFolder } from '../../files/make-folder.js';
+import { inFolder, openedPath } from '../../files/open-path.js';
 import { withLock } from '../../files/process-lock.js';
+import { realPath } from '../../files/same-file.js';
 import { removeDrafts, writeDurably } from '../../files/write-durably.js';
 
 /** Longest wait for another process that writes the same file. */
@@ -18,13 +20,14 @@ const LOCK_MS = 10_000;
  * repaired, because other users may have read the secrets already.
  */
 export class FileSecrets implements SecretStore {
-  readonly #file: string;
+  /** Path of the file, whose folder is a real path. */
+  readonly file: string;
   /** Serializes the changes of this process; the lock excludes other processes. */
   readonly #changes = new Serial();
 
   /** The first secret creates `file`; missing folders get mode 0700. */
   constructor(file: string) {
-    this.#file = resolve(file);
+    this.file = join(realPath(dirname(resolve(file))), basename(file));
   }
 
   async put(name: string, secret: Secret): Promise<void> {
@@ -56,48 +59,51 @@ export class FileSecrets implements SecretStore {
       edit(secrets);
       await this.#write(secrets);
     };
-    return this.#changes.run(() => withLock(`${this.#file}.lock`, change, { waitMs: LOCK_MS, passing: true }));
+    return this.#changes.run(() => withLock(`${this.file}.lock`, change, { waitMs: LOCK_MS, passing: true }));
   }
 
   async #read(): Promise<Map<string, string>> {
     const { O_RDONLY, O_NOFOLLOW = 0, O_NONBLOCK = 0 } = constants;
     // Without O_NONBLOCK, opening a named pipe would wait for a writer and keep one of the few threads for files.
-    const handle = await open(this.#file, O_RDONLY | O_NOFOLLOW | O_NONBLOCK).catch((error: NodeJS.ErrnoException) => {
+    const handle = await open(this.file, O_RDONLY | O_NOFOLLOW | O_NONBLOCK).catch((error: NodeJS.ErrnoException) => {
       if (error.code === 'ENOENT') return null;
       if (error.code === 'ELOOP')
         throw new SecretStoreUnusable(
           'secret-file-unusable',
-          `the secret file ${this.#file} is a link. Name the file itself`,
+          `the secret file ${this.file} is a link. Name the file itself`,
         );
       throw new SecretStoreUnusable(
         'secret-file-unusable',
-        `the secret file ${this.#file} cannot be read [${error.code ?? error.name}]`,
+        `the secret file ${this.file} cannot be read [${error.code ?? error.name}]`,
       );
     });
     if (handle === null) return new Map();
     try {
       const stats = await handle.stat();
+      if (![this.file, null].includes(openedPath(handle.fd, this.file)))
+        throw new SecretStoreUnusable('secret-file-unusable', `the folder of ${this.file} was replaced by a link`);
       if (!stats.isFile())
-        throw new SecretStoreUnusable('secret-file-unusable', `the secret file ${this.#file} is not a regular file`);
+        throw new SecretStoreUnusable('secret-file-unusable', `the secret file ${this.file} is not a regular file`);
       const { mode } = stats;
       if (process.platform !== 'win32' && (mode & 0o077) !== 0) {
         const found = (mode & 0o777).toString(8);
         throw new SecretStoreUnusable(
           'secret-file-unusable',
-          `the secret file ${this.#file} has mode ${found}, so other users may read it. Run: chmod 600 ${shellWord(this.#file)}`,
+          `the secret file ${this.file} has mode ${found}, so other users may read it. Run: chmod 600 ${shellWord(this.file)}`,
         );
       }
-      return parse(await handle.readFile('utf8'), this.#file);
+      return parse(await handle.readFile('utf8'), this.file);
     } finally {
       await handle.close();
     }
   }
 
   async #write(secrets: ReadonlyMap<string, string>): Promise<void> {
-    makeFolder(dirname(this.#file));
+    makeFolder(dirname(this.file));
     // Drafts of a crashed process may contain secrets that were removed later.
-    await removeDrafts(this.#file);
-    await writeDurably(this.#file, `${JSON.stringify({ v: 1, secrets: Object.fromEntries(secrets) }, null, 2)}\n`);
+    await removeDrafts(this.file);
+    const text = `${JSON.stringify({ v: 1, secrets: Object.fromEntries(secrets) }, null, 2)}\n`;
+    await inFolder(dirname(this.file), (held) => writeDurably(join(held, basename(this.file)), text));
   }
 }
 

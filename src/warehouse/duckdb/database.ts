@@ -17,8 +17,9 @@ export const duckDb: WarehouseDatabase = {
   identityOf: absolute,
   fileOf: absolute,
   whyNoFile: whyNoDatabase,
-  open(address, { say = () => undefined, credentialsFor, extensions }) {
-    const options = { file: resolve(address), say };
+  open(address, { say = () => undefined, credentialsFor, extensions, check }) {
+    const options = { file: resolve(address), say, check };
+    if (check !== undefined) Warehouse.at(options.file).check = check;
     const rows = createDuckDbRows(options);
     const [events, monitors] = [createDuckDbEvents(options), createDuckDbMonitors(options)];
     // Loaded by the first publish, because few commands publish.

@@ -1,7 +1,9 @@
-import { resolve } from 'node:path';
+import { basename, dirname, join, resolve } from 'node:path';
 import { type RowWarehouse, WarehouseBusy, WarehouseUnusable } from '../../core/rows/row-warehouse.js';
 import { withDraftFolder } from '../../files/draft-folder.js';
 import { LockBusy } from '../../files/process-lock.js';
+import { realPath } from '../../files/same-file.js';
+import type { FileCheck } from '../shared/database.js';
 import { warehouseError } from '../shared/duckdb-error.js';
 import { exportCsv } from './export-csv.js';
 import { exportParquet } from './export-parquet.js';
@@ -16,6 +18,7 @@ export interface ExportSource {
   /** The file of the warehouse; null for a warehouse on a server. */
   readonly file: string | null;
   readonly say: (sentence: string) => void;
+  readonly checkTarget?: FileCheck | undefined;
   /** Throws if the job does not exist. */
   check(job: string): Promise<void>;
   /** Runs `work` on the rows of a job. `scratch`: a folder for temporary files, which the caller removes. */
@@ -30,15 +33,17 @@ export type Export<T> = (reader: RowReader, draft: string, target: string) => Pr
  * step, or not changed.
  */
 export function createExports(source: ExportSource): Pick<RowWarehouse, 'exportCsv' | 'exportParquet'> {
-  const { file, say } = source;
+  const { file, say, checkTarget } = source;
   const exporting = async <T>(kind: TargetKind, job: string, path: string, write: Export<T>): Promise<T> => {
-    const target = resolve(path);
+    const named = resolve(path);
+    const target = join(realPath(dirname(named)), basename(named));
     const refuse = (input: string | null) => {
       const why = whyNoTarget(kind, target, { into: file, input });
       if (why !== null) throw new WarehouseUnusable('output-path-unusable', why);
     };
     await source.check(job);
     refuse(null);
+    if (kind === 'csv') await checkTarget?.({ csv: target });
     try {
       return await withDraftFolder(
         target,

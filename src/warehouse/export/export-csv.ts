@@ -1,7 +1,8 @@
 import { createReadStream, statSync } from 'node:fs';
 import { open, rm } from 'node:fs/promises';
-import { join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { type CsvForm, usualCsv } from '../../core/rows/row-warehouse.js';
+import { inFolder } from '../../files/open-path.js';
 import { moveDurably } from '../../files/write-durably.js';
 import { literal } from '../shared/duckdb-quote.js';
 import { viewColumns } from '../shared/view-columns.js';
@@ -41,7 +42,7 @@ export async function exportCsv(
   } finally {
     await draft.close();
   }
-  await moveDurably(whole, file);
+  await inFolder(dirname(file), (held) => moveDurably(whole, join(held, basename(file))));
   return { rows, bytes };
 }
 

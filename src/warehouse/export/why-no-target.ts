@@ -68,7 +68,7 @@ function whyNoFolder(target: string, there: Stats): string | null {
 }
 
 /** The path of an input up to its first wildcard. */
-function firstFolder(input: string): string {
+export function firstFolder(input: string): string {
   const parts = resolve(input).split(sep);
   const first = existsSync(input) ? -1 : parts.findIndex(isPattern);
   return (first < 0 ? parts : parts.slice(0, first)).join(sep) || sep;

@@ -17,7 +17,7 @@ export const postgres: WarehouseDatabase = {
   identityOf: (address) => addressOf(address).shown,
   fileOf: () => null,
   whyNoFile: () => null,
-  open(address, { credentialsFor, say = () => undefined, extensions }) {
+  open(address, { credentialsFor, say = () => undefined, extensions, check }) {
     const url = credentialsFor?.(addressOf(address).carried)?.reveal() ?? address;
     const warehouse = new Warehouse(url, { say });
     // Loaded by the first publish, because few commands publish.
@@ -30,7 +30,7 @@ export const postgres: WarehouseDatabase = {
       check: async (to) => (await loaded()).check(to),
     };
     return {
-      rows: createPostgresRows({ url, say }, warehouse),
+      rows: createPostgresRows({ url, say, check }, warehouse),
       events: createPostgresEvents(url, { say }, warehouse),
       monitors: createPostgresMonitors({ url, say }, warehouse),
       agentRuns: createPostgresAgentRuns(warehouse),

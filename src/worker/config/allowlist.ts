@@ -9,7 +9,7 @@ import { isAddress, serverOfAddress, whyNoAddress } from '../../core/rows/source
 import { isWithin } from '../../files/is-within.js';
 import { realPath } from '../../files/same-file.js';
 import { isPostgresUrl, isRemote, type PostgresAddress, parseAddress, rankOf, sslModes } from '../../postgres/index.js';
-import { hasDatabaseForm, POSTGRES_FORM, s3Name, warehouseFile } from '../../warehouse/index.js';
+import { firstFolder, hasDatabaseForm, POSTGRES_FORM, s3Name, warehouseFile } from '../../warehouse/index.js';
 import { NO_PASSWORD, placeOrProblem } from './publish-step.js';
 import type { RuntimeConfig } from './runtime-types.js';
 import { whyNoWarehouse } from './why-unwritable.js';
@@ -34,11 +34,11 @@ const fileParameters = ['sslrootcert', 'sslcert', 'sslkey'] as const;
  */
 export class Allowlist {
   readonly #config: Pick<RuntimeConfig, 'paths' | 'hosts' | 'warehouse' | 'source' | 'stateDir'>;
-  readonly #entries: Pick<JobEntries, 'all' | 'walks' | 'allowed'>;
+  readonly #entries: Pick<JobEntries, 'allowed'>;
 
   constructor(
     config: Pick<RuntimeConfig, 'paths' | 'hosts' | 'warehouse' | 'source' | 'stateDir'>,
-    entries: Pick<JobEntries, 'all' | 'walks' | 'allowed'>,
+    entries: Pick<JobEntries, 'allowed'>,
   ) {
     this.#config = config;
     this.#entries = entries;
@@ -60,15 +60,17 @@ export class Allowlist {
       return value === undefined || value === null ? [] : this.#refusals(field, value);
     });
     if (refused.length === 0) return null;
-    const typed = new Set((await this.#typed()).map(keyOf));
+    const typed = new Set((await this.#entries.allowed()).map(keyOf));
     return refused.find(({ named }) => named === null || !typed.has(keyOf(named)))?.why ?? null;
   }
 
-  /** Whether a person typed all of these names in commands. Names of earlier jobs do not count: a workflow may have named them. */
-  async isTyped(names: Names): Promise<boolean> {
-    const typed = new Set((await this.#entries.allowed()).map(keyOf));
-    const meant = allowedBy(names);
-    return meant.length > 0 && meant.every((name) => typed.has(keyOf(name)));
+  /** Throws `BadInput` for an open file of an input that is neither allowed itself nor in a folder or pattern that a person typed. */
+  async checkFile(file: string, input: string): Promise<void> {
+    const isTyped = (await this.#entries.allowed()).some(
+      ({ field, what, host }) =>
+        field === 'input' && host === hostname() && what === realPath(input) && isWithin(firstFolder(what), file),
+    );
+    if (!isTyped) await this.check({ input: file });
   }
 
   /** Names that the settings alone do not allow. */
@@ -191,31 +193,6 @@ export class Allowlist {
     const { warehouse, source } = this.#config;
     const own = field === 'input' ? [source, warehouse] : [warehouse];
     return own.flatMap((one) => (one ? (parsed(one.url.reveal()) ?? []) : []));
-  }
-
-  /**
-   * Names that commands recorded, and names in the entries of jobs and walks. Each of these names was typed by a person, or allowed by this
-   * check when the job or walk started.
-   */
-  async #typed(): Promise<readonly Allowed[]> {
-    const [entered, jobs, walks] = await Promise.all([
-      this.#entries.allowed(),
-      this.#entries.all(),
-      this.#entries.walks(),
-    ]);
-    const ofEntries = [
-      ...jobs.map(({ staged: { input, into, host }, csv, asked }) => ({
-        host,
-        names: { input, into, csv, publish: asked.publish?.to },
-      })),
-      ...walks.map(({ into, host }) => ({ host, names: { into } })),
-    ];
-    return [
-      ...entered,
-      ...ofEntries
-        .filter(({ host }) => host === undefined || host === hostname())
-        .flatMap(({ names }) => allowedBy(names)),
-    ];
   }
 }
 

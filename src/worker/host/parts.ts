@@ -216,8 +216,7 @@ export async function assembleParts(config: RuntimeConfig, store: Store, held: W
       await allowlist.check({ input: file, into, csv, publish: input.publish?.to });
       const jobs = () => store.entries.all();
       const checkFiles = async (files: readonly string[]) => {
-        if (await allowlist.isTyped({ input: file })) return;
-        for (const one of files) await allowlist.check({ input: one });
+        for (const one of files) await allowlist.checkFile(one, file);
       };
       const forgotten = async () => (await store.journal()).forgetting.forgotten();
       const context = {

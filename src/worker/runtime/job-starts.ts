@@ -10,6 +10,7 @@ import { some } from '../../core/text/count.js';
 import { staticSummary } from '../../core/text/static-summary.js';
 import { withoutUndefined } from '../../core/text/without-undefined.js';
 import { loadDuckDb, warehouseFile } from '../../warehouse/index.js';
+import { allowedBy } from '../config/allowlist.js';
 import type { JobHandle, JobPlan, Ownership, RetryPlan } from '../config/runtime-types.js';
 import { UsageError } from '../config/runtime-types.js';
 import { RowJobHandle } from '../control/job-handle.js';
@@ -49,6 +50,10 @@ export class JobStarts {
   async start(plan: JobPlan, { detached = false }: Ownership = {}): Promise<JobHandle> {
     const { staged } = plan;
     const work: Work = { job: staged.job, workflowId: workflowIdOf(staged.job) };
+    const { request } = plan;
+    const csv = request.csv === null ? null : resolve(request.csv);
+    const typed = { input: staged.input, into: staged.into, csv, publish: request.publish?.to };
+    await this.#parts.store.entries.allow(allowedBy(typed));
     let claimed = await this.#claimJob(work, plan);
     try {
       // DuckDB is loaded while the server starts. If it cannot be loaded, its first use says so.

@@ -41,6 +41,7 @@ export function openWarehouses(
   const warehouses = createWarehouses({
     say,
     extensions: duckDbExtensions,
+    check: allowlist ? (names) => allowlist.check(names) : undefined,
     credentialsFor: (address) => {
       if (!warehouse) return null;
       const own = warehouse.url.reveal();
@@ -76,8 +77,9 @@ export function openWarehouses(
       },
       async secrets({ file, host }) {
         onlyHere(`The secret file ${file}`, host);
-        await allowlist?.check({ secretFile: file });
-        return new FileSecrets(file);
+        const secrets = new FileSecrets(file);
+        await allowlist?.check({ secretFile: secrets.file });
+        return secrets;
       },
     },
     close: () => warehouses.close(),

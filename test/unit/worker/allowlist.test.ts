@@ -21,7 +21,7 @@ const stateDir = join(open, 'state');
 const warehouse = databaseWarehouse(
   'postgres://ann:canary@DB.internal:6000/dw?sslmode=verify-full&sslrootcert=/etc/ca.pem',
 );
-const nothing = { all: async () => [], walks: async () => [], allowed: async () => [] };
+const nothing = { allowed: async () => [] };
 const list = (changes = {}, entries: Partial<ConstructorParameters<typeof Allowlist>[1]> = {}) =>
   new Allowlist({ paths: [open], hosts: [], stateDir, warehouse, ...changes }, { ...nothing, ...entries });
 
@@ -120,11 +120,12 @@ describe('the allowlist of a worker', () => {
     expect(await why('S3://mine/x')).toMatch(/must be in lower case/);
   });
 
-  it('knows what a person typed, and not what earlier jobs read', async () => {
+  it('allows an open file in a pattern that a person typed, and no file beside it', async () => {
     const input = '/closed/*.csv';
     const entered = { allowed: async () => allowedBy({ input }) };
-    expect(await list({}, entered).isTyped({ input })).toBe(true);
-    expect(await list().isTyped({ input })).toBe(false);
+    await list({}, entered).checkFile('/closed/a.csv', input);
+    await expect(list({}, entered).checkFile('/other/a.csv', input)).rejects.toThrow(/may not use \/other\/a\.csv/);
+    await expect(list().checkFile('/closed/a.csv', input)).rejects.toThrow(/PATHS/);
     const typed = { allowed: async () => allowedBy({ input: 'https://data.example.com/a.csv' }) };
     expect(await list({}, typed).whyRefused({ input: 'https://data.example.com/b.csv' })).toBeNull();
   });
@@ -188,7 +189,7 @@ describe('the allowlist of a worker', () => {
     expect(await list({ paths: ['/'] }).whyRefused({ csv: join(open, 'loop', 'a.csv') })).toBeNull();
   });
 
-  it('allows typed and remembered paths, in their field and on their machine', async () => {
+  it('allows typed paths, in their field and on their machine', async () => {
     const file = join(dir, 'closed', 'x.duckdb');
     const typed = allowedBy({ into: file, csv: '-', secretFile: 'a\0' });
     expect(typed).toEqual([{ field: 'into', what: file, host: hostname() }]);
@@ -197,9 +198,6 @@ describe('the allowlist of a worker', () => {
     expect(await entered.whyRefused({ csv: file })).toMatch(/PATHS/);
     const elsewhere = typed.map((one) => ({ ...one, host: 'another-machine' }));
     expect(await list({}, { allowed: async () => elsewhere }).whyRefused({ into: file })).toMatch(/PATHS/);
-    const walk = { job: 'w', workflowId: 'w', origin: 'o', stream: 'sync', into: file };
-    expect(await list({}, { walks: async () => [walk] }).whyRefused({ into: file })).toBeNull();
-    expect(await list({}, { walks: async () => [{ ...walk, host: 'b' }] }).whyRefused({ into: file })).toMatch(/PATHS/);
     const server = allowedBy({ into: 'postgres://db3.internal/x?sslmode=verify-full' });
     expect(
       await list({}, { allowed: async () => server }).whyRefused({ into: 'postgres://DB3.internal/y' }),

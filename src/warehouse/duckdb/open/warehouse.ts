@@ -3,7 +3,9 @@ import { dirname } from 'node:path';
 import type { DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
 import { WarehouseUnusable } from '../../../core/rows/row-warehouse.js';
 import { makeFolder } from '../../../files/make-folder.js';
+import { isOpenForWriting } from '../../../files/open-path.js';
 import { realPath } from '../../../files/same-file.js';
+import type { FileCheck } from '../../shared/database.js';
 import { warehouseError } from '../../shared/duckdb-error.js';
 import { identifier, literal } from '../../shared/duckdb-quote.js';
 import { inTransaction } from '../../shared/in-transaction.js';
@@ -90,6 +92,8 @@ export class Warehouse {
   }
 
   readonly file: string;
+  /** See `WarehousesOptions`. */
+  check: FileCheck = async () => undefined;
   #instance: Promise<DuckDBInstance> | null = null;
   readonly #tails: Record<WorkQueue, Promise<unknown>> = { incoming: Promise.resolve(), state: Promise.resolve() };
   #users = 0;
@@ -265,6 +269,15 @@ export class Warehouse {
     await instance?.then((one) => one.closeSync(), nothing);
   }
 
+  /** Throws if DuckDB opened another file, because a link took the place of this one or of its folder. */
+  #checkOpened(): void {
+    if (isOpenForWriting(this.file) === false || realPath(this.file) !== this.file)
+      throw new WarehouseUnusable(
+        'warehouse-path-unusable',
+        `${this.file} was replaced by a link while it was opened: name the file itself`,
+      );
+  }
+
   async #open(): Promise<DuckDBInstance> {
     if (this.file.includes('?')) {
       throw new WarehouseUnusable(
@@ -272,6 +285,7 @@ export class Warehouse {
         `${this.file} has a question mark in its path, which DuckDB does not support: name another file`,
       );
     }
+    await this.check({ into: this.file });
     const why = whyNoDatabase(this.file);
     if (why !== null) throw new WarehouseUnusable('warehouse-path-unusable', `${this.file} ${why}`);
     this.#inForce = Promise.resolve(USUAL);
@@ -291,6 +305,7 @@ export class Warehouse {
       const connection = await instance.connect();
       try {
         await attachWithRowGroups(connection, this.file);
+        this.#checkOpened();
         await migrate(connection, this.file);
         await checkSchema(connection, this.file);
       } finally {

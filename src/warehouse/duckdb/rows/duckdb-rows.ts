@@ -7,6 +7,7 @@ import { createFigures } from '../../report/row-figures.js';
 import { unpurged } from '../../rows/marks/forget.js';
 import type { RowDatabase, RowTransaction } from '../../rows/row-sql.js';
 import { createRowStore, readJob, unknownJob } from '../../rows/row-store.js';
+import type { FileCheck } from '../../shared/database.js';
 import { inTransaction } from '../../shared/in-transaction.js';
 import { createRowPlaces } from '../../traces/create-row-places.js';
 import { duckDbRowDialect } from '../dialect/row-dialect.js';
@@ -27,6 +28,7 @@ export function createDuckDbRows(options: {
   readonly file: string;
   /** Receives a sentence about each long operation. */
   readonly say?: (sentence: string) => void;
+  readonly check?: FileCheck | undefined;
 }): RowWarehouse {
   const warehouse = Warehouse.at(resolve(options.file));
   const say = options.say ?? (() => undefined);
@@ -67,6 +69,7 @@ export function createDuckDbRows(options: {
     ...createExports({
       file: warehouse.file,
       say,
+      checkTarget: options.check,
       check: async (job) => check(job),
       read: (job, _scratch, work) =>
         onceFree(async () => {

@@ -6,6 +6,7 @@ import { createFigures } from '../../report/row-figures.js';
 import { unpurged } from '../../rows/marks/forget.js';
 import type { Purpose, RowDatabase, RowTransaction } from '../../rows/row-sql.js';
 import { createRowStore, readJob, unknownJob } from '../../rows/row-store.js';
+import type { FileCheck } from '../../shared/database.js';
 import { setMemory, withScratchDuckDb } from '../../shared/scratch-duckdb.js';
 import { createRowPlaces } from '../../traces/create-row-places.js';
 import { postgresRowDialect } from '../dialect/row-dialect.js';
@@ -20,7 +21,7 @@ import { rowTransaction } from './row-transaction.js';
  * Throws `WarehouseUnusable` for a text that is not an address.
  */
 export function createPostgresRows(
-  options: WarehouseOptions & { readonly url: string },
+  options: WarehouseOptions & { readonly url: string; readonly check?: FileCheck | undefined },
   warehouse = new Warehouse(options.url, options),
 ): RowWarehouse {
   const { say = () => undefined } = options;
@@ -50,6 +51,7 @@ export function createPostgresRows(
     ...createExports({
       file: null,
       say,
+      checkTarget: options.check,
       check: async (job) => {
         if (!(await warehouse.exists())) throw unknownJob(job, warehouse.shown);
       },

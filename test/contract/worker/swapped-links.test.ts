@@ -1,0 +1,206 @@
+import { spawn } from 'node:child_process';
+import {
+  existsSync,
+  linkSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { Readable } from 'node:stream';
+import { DuckDBInstance } from '@duckdb/node-api';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { Secret } from '../../../src/core/connections/secret.js';
+import { inFolder } from '../../../src/files/open-path.js';
+import { realPath } from '../../../src/files/same-file.js';
+import { openReader } from '../../../src/sources/open-reader.js';
+import { FileSecrets } from '../../../src/store/process/file-secrets.js';
+import { openWarehouse } from '../../../src/warehouse/index.js';
+import { Allowlist, allowedBy } from '../../../src/worker/config/allowlist.js';
+
+const dir = mkdtempSync(join(tmpdir(), 'searchflow-swapped-'));
+const open = join(dir, 'open');
+const at = (...names: string[]) => join(open, ...names);
+const closed = (...names: string[]) => join(dir, 'closed', ...names);
+const allowlist = new Allowlist(
+  { paths: [open], hosts: [], stateDir: join(dir, 'state'), warehouse: null },
+  { allowed: async () => [] },
+);
+
+async function database(path: string, text: string): Promise<void> {
+  const instance = await DuckDBInstance.create(path);
+  const connection = await instance.connect();
+  await connection.run(`CREATE TABLE rows AS SELECT '${text}' AS url`);
+  connection.closeSync();
+  instance.closeSync();
+}
+
+let end: () => void = () => undefined;
+beforeAll(async () => {
+  for (const folder of [at('inner'), closed()]) {
+    mkdirSync(folder, { recursive: true });
+    const text = folder === closed() ? 'CANARY' : 'https://good.example';
+    writeFileSync(join(folder, 'a.csv'), `url\n${text}\n`);
+    writeFileSync(join(folder, 'a.jsonl'), `{"url":"${text}"}\n`);
+    await database(join(folder, 'a.duckdb'), text);
+    const instance = await DuckDBInstance.create();
+    await (await instance.connect()).run(
+      `COPY (SELECT '${text}' AS url) TO '${join(folder, 'a.parquet')}' (FORMAT parquet)`,
+    );
+    instance.closeSync();
+  }
+  writeFileSync(closed('old.csv'), 'untouched');
+  const files = ['a.csv', 'a.jsonl', 'a.parquet'].map((name) => ({
+    ...{ name: at(`last-${name}`), good: at('inner', name), bad: closed(name), hard: true },
+  }));
+  const links = [...files, { name: at('folder'), good: at('inner'), bad: closed(), hard: false }];
+  for (const { name, good, hard } of links) hard ? linkSync(good, name) : symlinkSync(good, name);
+  mkdirSync(at('real'));
+  for (const name of ['a.csv', 'a.duckdb']) linkSync(at('inner', name), at('real', name));
+  const swaps = [...links, { name: at('real'), good: null, bad: closed() }];
+  const script = new URL('../../support/worker/link-swapper.mjs', import.meta.url).pathname;
+  const child = spawn(process.execPath, [script, JSON.stringify(swaps)], { stdio: 'inherit' });
+  end = () => void child.kill('SIGKILL');
+});
+afterAll(() => {
+  end();
+  rmSync(dir, { recursive: true, force: true });
+});
+
+/** The first cell that a workflow reads of this input; null if it is refused. */
+async function read(input: string, how: { readonly table?: string } = {}): Promise<string | null> {
+  const scratch = mkdtempSync(join(dir, 'scratch-'));
+  const checkFiles = async (files: readonly string[]) => {
+    for (const file of files) await allowlist.checkFile(file, input);
+  };
+  try {
+    await allowlist.check({ input });
+    const table = await openReader({
+      input,
+      stdin: Readable.from([]),
+      delimiter: null,
+      checkFiles,
+      scratch,
+      ...how,
+    }).open();
+    try {
+      for await (const batch of table.batches()) for (const { cells } of batch) return cells[0] ?? '';
+      return '';
+    } finally {
+      await table.close();
+    }
+  } catch (error) {
+    expect(String(error)).not.toContain('CANARY');
+    return null;
+  } finally {
+    rmSync(scratch, { recursive: true, force: true });
+  }
+}
+
+/** Time for the tries of one test; `SWAP_MS` sets more, such as for 10,000 tries. */
+const SWAP_MS = Number(process.env.SWAP_MS || 4000);
+
+async function tries(one: () => Promise<string | null>) {
+  const seen: Record<string, number> = {};
+  for (const until = performance.now() + SWAP_MS; performance.now() < until; ) {
+    const found = String(await one());
+    seen[found] = (seen[found] ?? 0) + 1;
+  }
+  return seen;
+}
+
+const GOOD = 'https://good.example';
+const linux = process.platform === 'linux';
+
+it.runIf(linux).each([
+  ['a CSV whose name', 'last-a.csv', {}],
+  ['a CSV whose folder', 'folder/a.csv', {}],
+  ['a CSV whose moved folder', 'real/a.csv', {}],
+  ['JSON Lines whose name', 'last-a.jsonl', {}],
+  ['a Parquet file whose name', 'last-a.parquet', {}],
+  ['a Parquet file whose folder', 'folder/a.parquet', {}],
+  ['a pattern whose folder', 'folder/*.csv', {}],
+  ['a DuckDB file whose folder', 'folder/a.duckdb', { table: 'rows' }],
+  ['a DuckDB file whose moved folder', 'real/a.duckdb', { table: 'rows' }],
+] as const)('%s is swapped between check and use is never read outside of the paths', async (_, input, how) => {
+  const seen = await tries(() => read(at(input), how));
+  expect(Object.keys(seen)).not.toContain('CANARY');
+  expect(seen[GOOD]).toBeGreaterThan(0);
+});
+
+it.runIf(linux)('a file in a folder that is swapped between check and use is never written elsewhere', async () => {
+  const seen = await tries(async () => {
+    const real = realPath(at('real', 'old.csv'));
+    try {
+      await allowlist.check({ csv: real });
+      return await inFolder(dirname(real), async (held) => {
+        writeFileSync(join(held, 'old.csv'), 'written');
+        return 'written';
+      });
+    } catch {
+      return null;
+    }
+  });
+  expect(seen.written).toBeGreaterThan(0);
+  expect(readFileSync(closed('old.csv'), 'utf8')).toBe('untouched');
+});
+
+it.runIf(linux)('secrets are never written into a folder that a link leads to after the check', async () => {
+  const seen = await tries(async () => {
+    try {
+      const secrets = new FileSecrets(at('real', 'secrets.json'));
+      await allowlist.check({ secretFile: secrets.file });
+      await secrets.put('webhook', new Secret('value'));
+      return 'written';
+    } catch {
+      return null;
+    }
+  });
+  expect(seen.written).toBeGreaterThan(0);
+  expect(existsSync(closed('secrets.json'))).toBe(false);
+});
+
+it.runIf(linux)('no table of a warehouse is ever made outside of the paths', async () => {
+  const check = (names: { readonly into?: string; readonly csv?: string }) => allowlist.check(names);
+  await tries(async () => {
+    const warehouse = openWarehouse(at('folder', 'new.duckdb'), { check });
+    try {
+      await warehouse.rows.make();
+      return 'made';
+    } catch {
+      return null;
+    } finally {
+      await warehouse.close();
+    }
+  });
+  // DuckDB makes a new file by its name: an empty one may stay.
+  const strays = readdirSync(closed()).filter((name) => name.startsWith('new.duckdb'));
+  for (const stray of strays) {
+    expect(stray).toBe('new.duckdb');
+    const instance = await DuckDBInstance.create(closed(stray), { access_mode: 'READ_ONLY' });
+    const connection = await instance.connect();
+    const found = await connection.runAndReadAll('SELECT count(*)::INTEGER FROM duckdb_tables()');
+    expect(found.getRows()).toEqual([[0]]);
+    connection.closeSync();
+    instance.closeSync();
+  }
+});
+
+it('a link that took the place of a typed name is refused', async () => {
+  const input = at('..', 'typed.csv');
+  writeFileSync(input, 'url\n');
+  const entered = allowedBy({ input });
+  const typed = new Allowlist(
+    { paths: [open], hosts: [], stateDir: join(dir, 'state'), warehouse: null },
+    { allowed: async () => entered },
+  );
+  expect(await typed.whyRefused({ input })).toBeNull();
+  rmSync(input);
+  symlinkSync(closed('a.csv'), input);
+  expect(await typed.whyRefused({ input })).toMatch(/PATHS/);
+});
