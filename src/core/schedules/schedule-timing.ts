@@ -31,6 +31,12 @@ function cronProblem(cron: string): string | null {
   const alone = (part: string, nth: number) => fields.map((_, at) => (at === nth ? part : '*')).join(' ');
   const wrong = parts.findIndex((part, nth) => !field.test(part) || !readCron(alone(part, nth), 'UTC'));
   if (wrong !== -1) return `cron: '${parts[wrong]}' is not a valid ${fields[wrong]}`;
+  const [, , day = '*', , weekday = '*'] = parts;
+  if (!day.startsWith('*') && !weekday.startsWith('*'))
+    return (
+      `cron: '${cron}' names days of the month and days of the week. The Temporal server starts it on days that are both, ` +
+      'and cron on days that are one of them. Use * for one of the fields, or two schedules'
+    );
   if (readCron(cron, 'UTC')?.nextRun()) return null;
   return `cron: '${cron}' never fires: no date has this day and month`;
 }

@@ -12,7 +12,7 @@ it.each([
   ['0 0 29 2 *', 'UTC'],
   ['0 0 30 */2 *', 'UTC'],
   ['0 0 31 jun,jul *', 'UTC'],
-  ['0 0 1,30-31 feb mon', 'UTC'],
+  ['0 0 1,30-31 feb *', 'UTC'],
   ['0 0 */30 2 *', 'UTC'],
   ['0 0 31 2/5 *', 'UTC'],
 ])('a schedule accepts the cron %s in %s', (cron, tz) => {
@@ -26,7 +26,8 @@ it.each([
   ['daily', 'UTC', ["'daily' has 1 field; "]],
   ['0 six! * * *', 'UTC', ["'six!' is not a valid hour"]],
   ['0 0 30 2 *', 'UTC', ["'0 0 30 2 *' never fires: no date has this day and month"]],
-  ['0 0 30-31/1 Feb mon', 'UTC', ['never fires']],
+  ['0 0 30-31/1 Feb *', 'UTC', ['never fires']],
+  ['0 6 1 * mon', 'UTC', ['names days of the month and days of the week']],
   ['0 0 31 4,6-7/2,sep *', 'UTC', ['never fires']],
   ['0 6 * * *', 'Berlin', ["tz must be a time zone such as Europe/Berlin (got 'Berlin')"]],
   ['@every 5m', 'Mars/City', ['has 2 fields', "(got 'Mars/City')"]],
