@@ -3,6 +3,7 @@ import { MisshapenPage, type RawPage, type StreamRun } from '#searchflow/core/ev
 import { startWalk } from '#searchflow/core/events/walk.js';
 import { event, history, iso, type MadeEvent, noon, pagesOf, shuffled, sync } from './made-events.js';
 import { currentState } from './oracle.js';
+import { sha256 } from './row-job.js';
 import { type InFolder, type MakeWarehouse, makeInFolder } from './warehouse-under-test.js';
 
 /**
@@ -470,6 +471,66 @@ export function eventContract(make: MakeWarehouse, size: 'small' | 'full' = 'sma
     expect(await query(`SELECT id FROM events WHERE page = 2 ORDER BY id`)).toEqual([{ id: stored }, { id: 'other' }]);
   });
 
+  it('keeps events and objects with ids of any length apart, loaded twice or verified', async () => {
+    await begin();
+    const long = (start: string, end: string) =>
+      start + Array.from({ length: 4000 }, (_, at) => sha256(`${at}`).slice(0, 2)).join('') + end;
+    const item = (end: string) => ({
+      ...event('webset.item.enriched', 1, {
+        ...{ id: long('i', end), websetId: long('é', 'w'), properties: {} },
+        enrichments: [{ enrichmentId: long('x', end), result: ['1'] }],
+      }),
+      id: long('é', end),
+    });
+    const webset = event('webset.idle', 2, { id: long('é', 'w'), items: [{ id: long('j', 'a') }] });
+    const pages = pagesOf([item('a'), item('b'), webset]);
+    for (const attempt of ['one', 'two']) {
+      await here.events.claim(sync, 1, attempt);
+      expect(await load([], { pages, attempt })).toMatchObject({ events: 3, added: attempt === 'one' ? 3 : 0 });
+    }
+    const verify = { ...sync, stream: 'verify x' };
+    await here.events.begin(verify, { ...run, from: noon(0) });
+    await here.events.claim(verify, 1, 'one');
+    await here.events.load([{ ...verify, window: 1, attempt: 'one', pages, walk: walked(true) }]);
+    expect(await here.events.verified(verify)).toMatchObject({ missing: 0, changed: 0, gone: 0 });
+    const short = (id: string) => `${id.slice(0, 180)}~${sha256(id)}`;
+    expect(await ids()).toEqual([webset.id, ...['a', 'b'].map((end) => short(long('é', end)))].sort());
+    expect(
+      await query(`SELECT w.id, count(*) AS n FROM websets w JOIN webset_items i ON i.webset_id = w.id
+        JOIN webset_item_enrichments e ON e.item_id = i.id GROUP BY w.id`),
+    ).toMatchObject([{ id: short(long('é', 'w')) }]);
+    expect(await query('SELECT data FROM events')).toContainEqual({ data: webset.data });
+  });
+
+  it.each(['oldest', 'newest'])(
+    'keeps the order of the service among events of equal times, listed from the %s',
+    async (order) => {
+      await begin();
+      const at = (seconds: number, id: string, url: string) => ({
+        ...event('webset.item.enriched', seconds, { id: 'i', websetId: 'w', properties: { url } }),
+        id,
+      });
+      const story = [at(1, 'e5', '1'), at(2, 'e4', '2'), at(2, 'e9', '3'), at(2, 'e1', '4'), at(3, 'e2', '5')];
+      const ties = [at(4, 'f3', '6'), at(4, 'f1', '7'), at(4, 'f2', '8')];
+      const listed = order === 'oldest' ? [...story, ...ties] : [...story, ...ties].reverse();
+      const steps = async () =>
+        (await query('SELECT event_id, url FROM item_timeline ORDER BY step')).map(({ url }) => Number(url));
+      // Pages and loads divide the events of equal times.
+      await load([], { pages: pagesOf(listed.slice(0, 7), 2) });
+      await load([], { pages: pagesOf(listed.slice(6), 2, 5) });
+      expect(await steps()).toEqual([1, 2, 3, 4, 5, 6, 7, 8]);
+      expect(await query('SELECT url FROM webset_items')).toEqual([{ url: '8' }]);
+      // Nor do further reads change the order, from any page on and with other contents.
+      const newer = listed.map((one) =>
+        one.id === 'e9' ? { ...one, data: { ...(one.data as object), updatedAt: iso(2.5) } } : one,
+      );
+      await load([], { pages: pagesOf(newer.slice(2), 3, 7) });
+      await load([], { pages: pagesOf(listed.slice(3), 90, 20) });
+      expect(await steps()).toEqual([1, 2, 3, 4, 5, 6, 7, 8]);
+      expect(await query('SELECT url FROM webset_items')).toEqual([{ url: '8' }]);
+    },
+  );
+
   it('loads a whole batch or nothing: a page without events fails all of it', async () => {
     await begin();
     const good = pagesOf([event('webset.idle', 1, { id: 'w' })]);
@@ -659,7 +720,7 @@ function describeHistory(
     const parts: unknown[] = [];
     for (const table of [...tables, 'webset_item_enrichments', 'events']) {
       const rows = await query(`SELECT * FROM ${table}`);
-      const plain = rows.map(({ load_id, page, loaded_at, digest, ...row }) => JSON.stringify(row));
+      const plain = rows.map(({ load_id, page, loaded_at, digest, list_order, ...row }) => JSON.stringify(row));
       parts.push([table, plain.sort()]);
     }
     return JSON.stringify(parts);

@@ -201,6 +201,28 @@ export function monitorContract(make: MakeWarehouse): void {
     expect(await runs.counts(origin, 'export-1')).toMatchObject({ again: 1, results: 2 });
   });
 
+  it('keeps records with ids of any length apart, and reads each by its own id', async () => {
+    const { warehouse, query } = await opened();
+    const { runs, audit } = warehouse;
+    const long = (end: string) =>
+      Array.from({ length: 5000 }, (_, at) => String.fromCodePoint(0x4e00 + ((at * 7919) % 20_000))).join('') + end;
+    for (let times = 0; times < 2; times++) {
+      await runs.loadMonitors(origin, 'export-1', [{ id: long('a') }, { id: long('b') }]);
+      await runs.loadRuns(origin, `export-${times}`, long('a'), [runRecord(long('a')), runRecord(long('b'))]);
+    }
+    expect(await runs.unread(origin, 'export-1', 10)).toEqual(expect.arrayContaining([long('a'), long('b')]));
+    await runs.endRuns(origin, 'export-1', long('a'));
+    expect(await runs.unread(origin, 'export-1', 10)).toEqual([long('b')]);
+    expect(await runs.knownRuns(origin, long('a'))).toHaveLength(2);
+    expect(await query('SELECT CAST(count(*) AS INTEGER) AS n FROM monitor_run_results')).toEqual([{ n: 4 }]);
+    await audit.plan(
+      record,
+      states(1).map((state) => ({ ...state, id: long('a') })),
+      [],
+    );
+    expect(await audit.record(run, call(1, [long('a')]))).toEqual({ planned: 1, unplanned: [] });
+  });
+
   it('runs are rows with their results; they are replaced when loaded again, and unfinished ones stay open', async () => {
     const { warehouse, query } = await opened();
     const { runs } = warehouse;

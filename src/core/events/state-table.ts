@@ -1,7 +1,7 @@
 import type { PayloadKind } from './payloads.js';
 
-/** Lists and objects have no columns of their own; the column `data` of every table has the lists and objects. */
-export type ColumnType = 'text' | 'integer' | 'number' | 'time';
+/** `id`: a text of bounded length. Lists and objects have no columns of their own; the column `data` of every table has the lists and objects. */
+export type ColumnType = 'text' | 'id' | 'integer' | 'number' | 'time';
 
 /** A column for a field of the object. `path`: the names of fields that lead to this field. */
 export interface StateColumn {
@@ -23,7 +23,7 @@ export interface StateSource {
 
 /**
  * A table of current state: one row for each object, in its newest version. Versions are compared by the object's `updatedAt` (or the
- * event's `createdAt`), then the event's `createdAt`, then the event's id; a deletion is final.
+ * event's `createdAt`), then the event's `createdAt`, then the order in which the service lists the events; a deletion is final.
  */
 export interface StateTable {
   readonly name: string;
@@ -56,7 +56,7 @@ export function field(type: ColumnType, name: string, is: string, ...path: strin
 /** Columns that most objects have. */
 export const common = {
   status: field('text', 'status', 'Status as the service gives it.'),
-  webset: field('text', 'webset_id', 'Webset that it belongs to.'),
+  webset: field('id', 'webset_id', 'Webset that it belongs to.'),
   created: field('time', 'created_at', 'When it was created, UTC.'),
   updated: field('time', 'updated_at', 'When it last changed, UTC.'),
 } as const;

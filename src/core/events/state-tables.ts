@@ -93,7 +93,7 @@ export const stateTables: readonly StateTable[] = [
     columns: [
       webset,
       field('text', 'source', 'Its source: search or import.'),
-      field('text', 'source_id', 'Id of its search or import.'),
+      field('id', 'source_id', 'Id of its search or import.'),
       field('text', 'type', 'Type of the entity.', 'properties', 'type'),
       field('text', 'url', 'URL of the entity.', 'properties', 'url'),
       field('text', 'description', 'Description of the entity.', 'properties', 'description'),
@@ -130,7 +130,7 @@ export const stateTables: readonly StateTable[] = [
       { payload: 'webset', path: ['monitors', '*', 'lastRun'] },
     ],
     columns: [
-      field('text', 'monitor_id', 'Monitor that ran.'),
+      field('id', 'monitor_id', 'Monitor that ran.'),
       status,
       field('text', 'type', 'search or refresh.'),
       field('time', 'completed_at', 'When it completed, UTC.'),
@@ -160,7 +160,7 @@ export const partTables: readonly PartTable[] = [
     owner: 'item_id',
     path: 'enrichments',
     columns: [
-      field('text', 'enrichment_id', 'Enrichment that it belongs to.'),
+      field('id', 'enrichment_id', 'Enrichment that it belongs to.'),
       status,
       field('text', 'format', 'Format of its values.'),
       field('text', 'value', 'First value.', 'result', '0'),

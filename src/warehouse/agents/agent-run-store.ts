@@ -4,7 +4,7 @@ import { toMicros } from '../../core/text/money.js';
 import { millisOf } from '../../core/text/value-forms.js';
 import type { Transact } from '../monitors/batch-audit.js';
 import { insert, type MonitorDialect } from '../monitors/monitor-sql.js';
-import { fieldsOf, jsonOf, textOf, uniqueRecords } from '../monitors/record-fields.js';
+import { fieldsOf, heldId, jsonOf, textOf, uniqueRecords } from '../monitors/record-fields.js';
 import type { SqlValue } from '../shared/sql.js';
 import { agentRunCitations, agentRunSyncs, agentRuns } from './agent-run-tables.js';
 
@@ -27,8 +27,8 @@ export function createAgentRunStore(
 
     load: (origin, mark, records) =>
       transact(async (tx) => {
-        const unique = uniqueRecords(records, dialect.plain);
-        const ids = JSON.stringify(unique.map(({ id }) => id));
+        const unique = uniqueRecords(records, dialect);
+        const ids = JSON.stringify([...unique.keys()]);
         const before = await tx.rows<{ id: string; data: string; added: string; loaded: number }>(
           `SELECT id, CAST(data AS text) AS data, added_mark AS added, ${millis('loaded_at')} AS loaded
            FROM agent_runs WHERE origin = $1 AND id IN (${texts('$2')})`,
@@ -36,15 +36,16 @@ export function createAgentRunStore(
         );
         const known = new Map(before.map((one) => [one.id, one]));
         const now = Date.now();
-        const isSame = (run: RawRecord) => known.get(run.id)?.data === dialect.json(JSON.stringify(rawJson(run)));
-        const rows = unique.map((run) => {
-          const { added = mark, loaded = now } = known.get(run.id) ?? {};
-          return runRow(origin, run, { added, read: mark, loaded: isSame(run) ? loaded : now });
+        const isSame = ([id, run]: readonly [string, RawRecord]) =>
+          known.get(id)?.data === dialect.json(JSON.stringify(rawJson(run)));
+        const rows = [...unique].map(([id, run]) => {
+          const { added = mark, loaded = now } = known.get(id) ?? {};
+          return runRow(origin, run, { added, read: mark, loaded: isSame([id, run]) ? loaded : now });
         });
         await tx.run(`DELETE FROM agent_runs WHERE origin = $1 AND id IN (${texts('$2')})`, [origin, ids]);
         await insert(tx, dialect, agentRuns, rows);
-        const changed = unique.filter((run) => !isSame(run));
-        const changedIds = JSON.stringify(changed.map(({ id }) => id));
+        const changed = [...unique].filter((one) => !isSame(one));
+        const changedIds = JSON.stringify(changed.map(([id]) => id));
         await tx.run(`DELETE FROM agent_run_citations WHERE origin = $1 AND run_id IN (${texts('$2')})`, [
           origin,
           changedIds,
@@ -53,17 +54,17 @@ export function createAgentRunStore(
           tx,
           dialect,
           agentRunCitations,
-          changed.flatMap((run) => citationRows(origin, run)),
+          changed.flatMap(([, run]) => citationRows(origin, run)),
         );
-        const added = unique.filter(({ id }) => !known.has(id)).length;
+        const added = [...unique.keys()].filter((id) => !known.has(id)).length;
         return { added, changed: changed.length - added };
       }),
 
     unfinished: (origin, mark, limit) =>
       transact(async (tx) => {
         const rows = await tx.rows<{ id: string }>(
-          `SELECT id FROM agent_runs WHERE origin = $1 AND is_over = 0 AND gone_at IS NULL AND read_mark <> $2
-           ORDER BY id LIMIT ${Math.floor(limit)}`,
+          `SELECT coalesce(${dialect.text('data', ['id'])}, id) AS id FROM agent_runs WHERE origin = $1 AND is_over = 0 AND gone_at IS NULL AND read_mark <> $2
+           ORDER BY agent_runs.id LIMIT ${Math.floor(limit)}`,
           [origin, mark],
         );
         return rows.map(({ id }) => id);
@@ -73,7 +74,7 @@ export function createAgentRunStore(
       transact((tx) =>
         tx.run(
           `UPDATE agent_runs SET gone_at = ${moment('$3')}, read_mark = $4 WHERE origin = $1 AND id IN (${texts('$2')})`,
-          [origin, JSON.stringify(ids), Date.now(), mark],
+          [origin, JSON.stringify(ids.map((id) => heldId(dialect, id))), Date.now(), mark],
         ),
       ),
 

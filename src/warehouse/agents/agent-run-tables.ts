@@ -10,12 +10,12 @@ export const agentRuns: Relation = {
   key: ['origin', 'id'],
   columns: [
     origin,
-    required('text', 'id', 'Id at the service.'),
+    required('id', 'id', 'Id at the service.'),
     column('text', 'status', 'queued, running, completed, failed, cancelled, or another status of the service.'),
     column('text', 'stop_reason', 'Why the run ended, as the service returned it.'),
     column('text', 'query', 'Question or task of its request.'),
     column('text', 'effort', 'Effort of its request, which decides its price; NULL: the default.'),
-    column('text', 'previous_run_id', 'The run that it continues.'),
+    column('id', 'previous_run_id', 'The run that it continues.'),
     column('json', 'metadata', 'Metadata of its request.'),
     column('json', 'request', 'The whole request, as the service returned it.'),
     column('text', 'output_text', 'Its output as text.'),
@@ -52,7 +52,7 @@ export const agentRunCitations: Relation = {
   key: ['origin', 'run_id', 'rank'],
   columns: [
     origin,
-    required('text', 'run_id', 'Id of the run.'),
+    required('id', 'run_id', 'Id of the run.'),
     column('integer', 'rank', 'Position among the citations of the run, from 1.'),
     column('text', 'field', 'Field of the output that it supports.'),
     column('text', 'confidence', 'Confidence of the service in the field.'),

@@ -25,7 +25,7 @@ export async function chooseNew(
   await tx.run(
     dialect.temp(
       'known',
-      `SELECT id, ${digest} AS digest FROM events WHERE origin = $1 AND id IN (SELECT id FROM came)`,
+      `SELECT id, ${digest} AS digest, list_order FROM events WHERE origin = $1 AND id IN (SELECT id FROM came)`,
     ),
     [origin],
   );

@@ -26,6 +26,8 @@ export interface EventDialect extends SqlDialect {
   readonly checksIdsFirst: boolean;
   /** Additional columns of `events` in this database. */
   readonly moreEventColumns: readonly RelationColumn[];
+  /** An id in the form that tables hold, see `shortId`. */
+  id(text: string): string;
   /** A text as a time; NULL if the text does not fit. */
   time(text: string): string;
   /**

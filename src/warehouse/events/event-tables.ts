@@ -8,11 +8,16 @@ const origin: RelationColumn = required(
   'origin',
   'Base URL of the service, or sandbox: its data is never real.',
 );
-const id: RelationColumn = required('text', 'id', 'Id at the service.');
+const id: RelationColumn = required(
+  'text',
+  'id',
+  'Id at the service. In all tables, an id of more than 250 characters is cut and ends with its SHA-256.',
+);
 const stream: RelationColumn = required('text', 'stream', 'sync, or a backfill: each has a watermark of its own.');
 const version: readonly RelationColumn[] = [
   required('time', 'version_at', 'Time of this version, UTC: its updatedAt, else the time of the event.'),
   required('time', 'event_at', 'Time of the event that has this version, UTC.'),
+  required('long', 'list_order', 'Order of that event; see events.'),
   required('text', 'event_id', 'Id of that event; see events.'),
 ];
 
@@ -45,6 +50,7 @@ function logTables(dialect: EventDialect): Relation[] {
         origin,
         required('long', 'load_id', 'Load of the event; see event_loads.'),
         required('integer', 'page', 'Page of the window that has the event.'),
+        required('long', 'list_order', 'Order of events with equal times, as the service lists them.'),
         required('time', 'loaded_at', 'Time of the load, UTC.'),
       ],
     },

@@ -29,7 +29,7 @@ export function eventViews(dialect: EventDialect, prefix: string): readonly View
         column('text', 'event_id', 'Id of the event; see events.'),
       ],
       query: `SELECT origin, webset_id, item_id,
-  row_number() OVER (PARTITION BY origin, item_id ORDER BY created_at, id) AS step,
+  row_number() OVER (PARTITION BY origin, item_id ORDER BY created_at, list_order, id) AS step,
   created_at AS happened_at, type, ${text('data', ['properties', 'type'])} AS item_type,
   ${text('data', ['properties', 'url'])} AS url, ${time(text('data', ['createdAt']))} AS item_created_at, id AS event_id
 FROM ${prefix}events WHERE item_id IS NOT NULL`,

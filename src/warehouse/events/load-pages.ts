@@ -46,9 +46,8 @@ async function insertAll(
   key: readonly [string, number],
 ): Promise<PartResult[]> {
   await insert(tx, dialect, load, key[0]);
-  const counts = await tx.rows<{ load: number; events: number; newest: number | null; broken: number; again: number }>(
-    `SELECT ${integer('load_id')} AS load, ${integer('count(*)')} AS events, ${dialect.millis('max(created_at)')} AS newest,
-       ${integer('count(*) - count(id) + count(*) - count(type)')} AS broken,
+  const counts = await tx.rows<Counts & { load: number; again: number }>(
+    `SELECT ${integer('load_id')} AS load, ${countsOf(dialect, 'count(*)', 'list_order')},
        ${integer(`(SELECT count(*) - count(DISTINCT id) FROM events WHERE ${loaded}) + (
          SELECT count(*) FROM (SELECT 1 FROM events WHERE origin = $1 AND load_id < CAST($2 AS BIGINT)
            AND id IN (SELECT id FROM events WHERE ${loaded}) LIMIT 1) k)`)} AS again
@@ -56,6 +55,11 @@ async function insertAll(
     key,
   );
   if (counts.some((one) => one.broken > 0)) throw broken();
+  const reversed = counts.filter((one) => one.reversed === 1).map((one) => one.load);
+  if (reversed.length > 0) {
+    const which = `origin = $1 AND load_id IN (${reversed.join(', ')})`;
+    await tx.run(`UPDATE events SET list_order = -list_order WHERE ${which}`, [key[0]]);
+  }
   const again = counts[0]?.again ? await takeOutAgain(tx, dialect, key) : [];
   return load.loads.map((line) => {
     const { events = 0, newest = null } = counts.find((one) => one.load === line) ?? {};
@@ -110,22 +114,43 @@ async function insertNew(
       `SELECT part, page, n, id, type, created_at, ${dialect.digest('data')} AS digest FROM (${staged.events(false)}) e`,
     ),
   );
-  const counts = await tx.rows<{ part: number; events: number; broken: number; newest: number | null }>(
-    `SELECT part, ${integer('count(DISTINCT id)')} AS events, ${dialect.millis('max(created_at)')} AS newest,
-       ${integer('count(*) - count(id) + count(*) - count(type)')} AS broken
-     FROM came GROUP BY part`,
+  const counts = await tx.rows<Counts & { part: number }>(
+    `SELECT part, ${countsOf(dialect, 'count(DISTINCT id)', 'CAST(page AS BIGINT) * 65536 + n')} FROM came GROUP BY part`,
   );
   if (counts.some((one) => one.broken > 0)) throw broken();
   const verifying = load.batch.flatMap((one, part) => (verifies(one) ? [part] : []));
   const chosen = await chooseNew(tx, dialect, staged, origin, verifying);
   await noteChecks(tx, load.batch, verifying);
-  await insert(tx, dialect, load, origin, 'JOIN chosen c ON c.part = e.part AND c.page = e.page AND c.n = e.n');
+  const only = 'JOIN chosen c ON c.part = e.part AND c.page = e.page AND c.n = e.n';
+  const reversed = counts.filter((one) => one.reversed === 1).map((one) => one.part);
+  await insert(tx, dialect, load, origin, { only, reversed });
+  // A replaced event keeps its place among the events of the same time.
+  if ([...chosen.values()].some(({ changed }) => changed > 0)) {
+    await tx.run(
+      `UPDATE events SET list_order = k.list_order FROM known k
+       WHERE events.origin = $1 AND events.id = k.id AND k.id IN (SELECT id FROM winners)`,
+      [origin],
+    );
+  }
   return load.loads.map((_, part) => {
     const { events = 0, newest = null } = counts.find((one) => one.part === part) ?? {};
     const { added, changed } = chosen.get(part) ?? { added: 0, changed: 0 };
     return { events, added, changed, newest };
   });
 }
+
+interface Counts {
+  readonly events: number;
+  readonly newest: number | null;
+  readonly broken: number;
+  readonly reversed: number;
+}
+
+/** Columns of `Counts`. `reversed`: the list has the newest events first. `order`: the order of the list. */
+const countsOf = (dialect: EventDialect, events: string, order: string) =>
+  `${integer(events)} AS events, ${dialect.millis('max(created_at)')} AS newest,
+   ${integer('count(*) - count(id) + count(*) - count(type)')} AS broken,
+   CASE WHEN max(created_at) > min(created_at) AND covar_pop(${dialect.millis('created_at')}, ${order}) < 0 THEN 1 ELSE 0 END AS reversed`;
 
 function broken(): MisshapenPage {
   return new MisshapenPage('a page of events has an entry without an id or a type');
@@ -141,24 +166,29 @@ const payloadOf = `CASE ${[...kinds, ...objects].join(' ')} END`;
 async function insert(
   tx: EventTransaction,
   dialect: EventDialect,
-  { staged, loads }: Load,
+  { batch, staged, loads }: Load,
   origin: string,
-  only = '',
+  { only = '', reversed = [] }: { readonly only?: string; readonly reversed?: readonly number[] } = {},
 ): Promise<void> {
   const more = dialect.moreEventColumns.map(({ name }) => `${name}, `).join('');
   const source = dialect.withFields(`(SELECT e.*, e.data AS o FROM (${staged.events(true)}) e ${only})`, [
     { name: 'object', path: ['object'], type: 'text' },
-    { name: 'object_id', path: ['id'], type: 'text' },
-    { name: 'webset', path: ['websetId'], type: 'text' },
+    { name: 'object_id', path: ['id'], type: 'id' },
+    { name: 'webset', path: ['websetId'], type: 'id' },
     { name: 'updated_at', path: ['updatedAt'], type: 'time' },
   ]);
   const loadOf = `CASE part ${loads.map((load, part) => `WHEN ${part} THEN ${load}`).join(' ')} END`;
+  // All readers of a list see its events in one order. So of events with equal times, those of an earlier load come first in the list.
+  const orders = loads.map((load, part) => {
+    const order = `CAST(${load} AS BIGINT) * 4294967296 + (page - ${batch[part]?.pages[0]?.page ?? 0}) * 65536 + n`;
+    return `WHEN ${part} THEN ${reversed.includes(part) ? `-(${order})` : order}`;
+  });
   await tx.run(
     `INSERT INTO events (id, type, created_at, payload, object_id, webset_id, item_id, version_at, data, extra, ${more}digest,
-       origin, load_id, page, loaded_at)
+       origin, load_id, page, list_order, loaded_at)
      SELECT id, type, created_at, payload, object_id, CASE WHEN payload = 'webset' THEN object_id ELSE webset END,
        CASE WHEN payload = 'item' THEN object_id END, coalesce(updated_at, created_at, ${dialect.moment('0')}), data, extra,
-       ${more}${dialect.digest('data')}, $1, ${loadOf}, page, ${dialect.moment('$2')}
+       ${more}${dialect.digest('data')}, $1, ${loadOf}, page, CASE part ${orders.join(' ')} END, ${dialect.moment('$2')}
      FROM (SELECT *, ${payloadOf} AS payload FROM (${source}) f) p`,
     [origin, Date.now()],
   );

@@ -6,6 +6,7 @@ import type { ScheduledPause } from '../../core/monitors/scheduled-pauses.js';
 import type { SqlTransaction, SqlValue } from '../shared/sql.js';
 import { insert, type MonitorDialect } from './monitor-sql.js';
 import { actions, batches } from './monitor-tables.js';
+import { heldId } from './record-fields.js';
 
 /** Runs work in one transaction of the warehouse. */
 export type Transact = <T>(work: (tx: SqlTransaction) => Promise<T>) => Promise<T>;
@@ -94,22 +95,23 @@ export function createBatchAudit(transact: Transact, dialect: MonitorDialect): B
         };
       }),
 
-    record: ({ origin, job, run }, { call, requestId, at, answered, ids }) =>
+    record: ({ origin, job, run }, { call, requestId, at, answered, ids: named }) =>
       transact(async (tx) => {
+        const ids = named.map((id) => heldId(dialect, id));
         const list = JSON.stringify([...new Set(ids)]);
-        const named = `monitor_id IN (${texts('$4')})`;
+        const isNamed = `monitor_id IN (${texts('$4')})`;
         const note = answered ? null : 'the answer was lost; the list of monitors showed the effect';
         await tx.run(
           `UPDATE monitor_actions SET affected_at = ${moment('$5')}, call_number = $6, request_id = $7, note = $8
-           WHERE ${ofRun} AND ${named} AND NOT (${done}) AND (planned = 1 OR effect IS NULL)`,
+           WHERE ${ofRun} AND ${isNamed} AND NOT (${done}) AND (planned = 1 OR effect IS NULL)`,
           [origin, job, run, list, at, call, requestId, note],
         );
         const known = await tx.rows<{ id: string }>(
-          `SELECT monitor_id AS id FROM monitor_actions WHERE ${ofRun} AND ${named} AND ${done}`,
+          `SELECT monitor_id AS id FROM monitor_actions WHERE ${ofRun} AND ${isNamed} AND ${done}`,
           [origin, job, run, list],
         );
         await tx.run(
-          `UPDATE monitor_actions SET again_call = $5 WHERE ${ofRun} AND ${named} AND ${done} AND call_number < $5`,
+          `UPDATE monitor_actions SET again_call = $5 WHERE ${ofRun} AND ${isNamed} AND ${done} AND call_number < $5`,
           [origin, job, run, list, call],
         );
         await addUnplanned(tx, { origin, job, run, call, requestId, at, note, ids: without(ids, known) });
@@ -159,7 +161,7 @@ export function createBatchAudit(transact: Transact, dialect: MonitorDialect): B
               job,
               run,
               ...part.flatMap(({ id, kind, note, after, name }) => [
-                ...[id, kind, note, held(after?.status), held(after?.updatedAt), held(name)],
+                ...[heldId(dialect, id), kind, note, held(after?.status), held(after?.updatedAt), held(name)],
               ]),
             ],
           );

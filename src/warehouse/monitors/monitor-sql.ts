@@ -1,4 +1,5 @@
 import type { ColumnType, ColumnTypes, Relation } from '../shared/relation.js';
+import { shortId } from '../shared/short-id.js';
 import type { SqlDialect, SqlTransaction, SqlValue } from '../shared/sql.js';
 
 /** The SQL of one database in the statements for monitors. */
@@ -39,6 +40,7 @@ export async function insert(
 
   function held(type: ColumnType | undefined, value: SqlValue): SqlValue {
     if (typeof value !== 'string') return value;
+    if (type === 'id') return shortId(dialect.plain(value));
     return type === 'json' ? dialect.json(value) : dialect.plain(value);
   }
 }

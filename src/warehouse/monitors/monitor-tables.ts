@@ -3,7 +3,7 @@ import { column, commentsOn, createTable, type Relation, required, type TableSty
 const origin = required('text', 'origin', 'Base URL of the service, or sandbox: its data is never real.');
 const job = required('text', 'job', 'Name of the batch: the same for the same action and filter.');
 const run = required('text', 'run', 'Id of the workflow run; a batch may run again.');
-const monitorId = required('text', 'monitor_id', 'Id of the monitor.');
+const monitorId = required('id', 'monitor_id', 'Id of the monitor.');
 
 export const batches: Relation = {
   kind: 'TABLE',
@@ -86,7 +86,7 @@ export const monitors: Relation = {
   key: ['origin', 'id'],
   columns: [
     origin,
-    required('text', 'id', 'Id at the service.'),
+    required('id', 'id', 'Id at the service.'),
     column('text', 'name', 'Name of the monitor.'),
     column('text', 'status', 'active, paused or disabled.'),
     column('text', 'query', 'Query of its search.'),
@@ -113,7 +113,7 @@ export const runs: Relation = {
   columns: [
     origin,
     monitorId,
-    required('text', 'id', 'Id at the service.'),
+    required('id', 'id', 'Id at the service.'),
     column('text', 'status', 'pending, running, completed, failed, cancelled, or another status of the service.'),
     column('text', 'fail_reason', 'Reason of the failure.'),
     column('integer', 'results', 'Number of its results.'),
@@ -143,7 +143,7 @@ export const results: Relation = {
   columns: [
     origin,
     monitorId,
-    required('text', 'run_id', 'Id of the run.'),
+    required('id', 'run_id', 'Id of the run.'),
     column('integer', 'rank', 'Position in the output, from 1.'),
     column('text', 'url', 'URL of the page.'),
     column('text', 'title', 'Title of the page.'),

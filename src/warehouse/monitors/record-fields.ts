@@ -1,4 +1,6 @@
 import type { RawRecord } from '../../core/monitors/monitor-warehouse.js';
+import { shortId } from '../shared/short-id.js';
+import type { MonitorDialect } from './monitor-sql.js';
 
 /** The fields of an object; none for another value. */
 export function fieldsOf(value: unknown): { readonly [name: string]: unknown } {
@@ -16,8 +18,10 @@ export function jsonOf(value: unknown): string | null {
   return value === null || value === undefined ? null : JSON.stringify(value);
 }
 
-/** The last record of each id. `plain`: a text in a form that the database can hold, see `MonitorDialect`. */
-export function uniqueRecords(records: readonly RawRecord[], plain: (text: string) => string): readonly RawRecord[] {
-  const found = records.map((one) => ({ ...one, id: plain(one.id) }));
-  return [...new Map(found.map((one) => [one.id, one])).values()];
+/** An id in the form that the database holds. */
+export const heldId = ({ plain }: Pick<MonitorDialect, 'plain'>, id: string): string => shortId(plain(id));
+
+/** The last record of each id in the form that the database holds. */
+export function uniqueRecords(records: readonly RawRecord[], dialect: MonitorDialect): ReadonlyMap<string, RawRecord> {
+  return new Map(records.map((one) => [heldId(dialect, one.id), one]));
 }

@@ -5,7 +5,7 @@ import type { SqlTransaction, SqlValue } from '../shared/sql.js';
 import type { Transact } from './batch-audit.js';
 import { insert, type MonitorDialect } from './monitor-sql.js';
 import { monitors, results, runs } from './monitor-tables.js';
-import { fieldsOf, jsonOf, textOf, uniqueRecords } from './record-fields.js';
+import { fieldsOf, heldId, jsonOf, textOf, uniqueRecords } from './record-fields.js';
 
 /** Returns the runs of monitors in a database. All databases get the same statements. */
 export function createMonitorRuns(transact: Transact, dialect: MonitorDialect): MonitorRuns {
@@ -13,8 +13,8 @@ export function createMonitorRuns(transact: Transact, dialect: MonitorDialect): 
   return {
     loadMonitors: (origin, mark, records) =>
       transact(async (tx) => {
-        const unique = uniqueRecords(records, dialect.plain);
-        const ids = JSON.stringify(unique.map(({ id }) => id));
+        const unique = uniqueRecords(records, dialect);
+        const ids = JSON.stringify([...unique.keys()]);
         const before = await tx.rows<{ id: string; mark: string | null }>(
           `SELECT id, read_mark AS mark FROM monitors WHERE origin = $1 AND id IN (${texts('$2')})`,
           [origin, ids],
@@ -25,7 +25,7 @@ export function createMonitorRuns(transact: Transact, dialect: MonitorDialect): 
           tx,
           dialect,
           monitors,
-          unique.map((one) => monitorRow(origin, mark, one, read.get(one.id) ?? null)),
+          [...unique].map(([id, one]) => monitorRow(origin, mark, one, read.get(id) ?? null)),
         );
       }),
 
@@ -43,8 +43,8 @@ export function createMonitorRuns(transact: Transact, dialect: MonitorDialect): 
     unread: (origin, mark, limit) =>
       transact(async (tx) => {
         const rows = await tx.rows<{ id: string }>(
-          `SELECT id FROM monitors WHERE origin = $1 AND export_mark = $2 AND (read_mark IS NULL OR read_mark <> $2)
-           ORDER BY id LIMIT ${Math.floor(limit)}`,
+          `SELECT coalesce(${dialect.text('data', ['id'])}, id) AS id FROM monitors WHERE origin = $1 AND export_mark = $2 AND (read_mark IS NULL OR read_mark <> $2)
+           ORDER BY monitors.id LIMIT ${Math.floor(limit)}`,
           [origin, mark],
         );
         return rows.map(({ id }) => id);
@@ -55,31 +55,32 @@ export function createMonitorRuns(transact: Transact, dialect: MonitorDialect): 
         const rows = await tx.rows<{ id: string; over: number; reached: number }>(
           `SELECT id, CAST(is_over AS INTEGER) AS over, CAST(is_reached AS INTEGER) AS reached FROM monitor_runs
            WHERE origin = $1 AND monitor_id = $2`,
-          [origin, monitor],
+          [origin, heldId(dialect, monitor)],
         );
         return rows.map((one): KnownRun => ({ id: one.id, over: one.over === 1, reached: one.reached === 1 }));
       }),
 
     loadRuns: (origin, mark, monitor, records) =>
       transact(async (tx) => {
-        const unique = uniqueRecords(records, dialect.plain);
-        const ids = JSON.stringify(unique.map(({ id }) => id));
+        const unique = uniqueRecords(records, dialect);
+        const ids = JSON.stringify([...unique.keys()]);
+        const held = heldId(dialect, monitor);
         const before = await tx.rows<Before & { id: string }>(
           `SELECT id, CAST(is_reached AS INTEGER) AS reached, added_mark AS "addedMark" FROM monitor_runs
            WHERE origin = $1 AND monitor_id = $2 AND id IN (${texts('$3')})`,
-          [origin, monitor, ids],
+          [origin, held, ids],
         );
         const known = new Map(before.map((one) => [one.id, one]));
-        await remove(tx, origin, monitor, ids);
-        const rows = unique.map((run) =>
-          runRow(origin, mark, monitor, run, known.get(run.id) ?? { reached: 0, addedMark: mark }),
+        await remove(tx, origin, held, ids);
+        const rows = [...unique].map(([id, run]) =>
+          runRow(origin, mark, monitor, run, known.get(id) ?? { reached: 0, addedMark: mark }),
         );
         await insert(tx, dialect, runs, rows);
         await insert(
           tx,
           dialect,
           results,
-          unique.flatMap((run) => resultRows(origin, monitor, run)),
+          [...unique.values()].flatMap((run) => resultRows(origin, monitor, run)),
         );
       }),
 
@@ -87,9 +88,11 @@ export function createMonitorRuns(transact: Transact, dialect: MonitorDialect): 
       transact(async (tx) => {
         await tx.run(
           'UPDATE monitor_runs SET is_reached = 1 WHERE origin = $1 AND monitor_id = $2 AND is_reached = 0',
-          [...[origin, monitor]],
+          [origin, heldId(dialect, monitor)],
         );
-        await tx.run('UPDATE monitors SET read_mark = $3 WHERE origin = $1 AND id = $2', [origin, monitor, mark]);
+        await tx.run('UPDATE monitors SET read_mark = $3 WHERE origin = $1 AND id = $2', [
+          ...[origin, heldId(dialect, monitor), mark],
+        ]);
       }),
 
     counts: (origin, mark) =>

@@ -1,9 +1,9 @@
 /**
- * Types of columns. `small`: an integer of 32 bits; `integer` and `long`: of 64 bits; `texts`: a list of texts; `parsed`: JSON that is
+ * Types of columns. `id`: a text of bounded length; `small`: an integer of 32 bits; `integer` and `long`: of 64 bits; `texts`: a list of texts; `parsed`: JSON that is
  * stored parsed, if the database can do so; `other`: the column of a view, whose query has the type.
  */
 export type ColumnType =
-  | ('text' | 'texts' | 'boolean' | 'small' | 'integer' | 'long' | 'number')
+  | ('text' | 'id' | 'texts' | 'boolean' | 'small' | 'integer' | 'long' | 'number')
   | ('time' | 'json' | 'parsed' | 'digest' | 'other');
 
 /** The types of columns in the SQL of one database. */

@@ -14,11 +14,12 @@ COMMENT ON TABLE ${schema}.slots IS 'Slots for runs at the service, by the purch
 
 CREATE TABLE ${schema}.slots_freed (
   team text COLLATE "C" NOT NULL,
-  run_id text COLLATE "C" NOT NULL,
+  run bytea NOT NULL,
   freed_at timestamptz NOT NULL DEFAULT clock_timestamp(),
-  PRIMARY KEY (team, run_id)
+  PRIMARY KEY (team, run)
 );
 COMMENT ON TABLE ${schema}.slots_freed IS 'Runs whose slot was freed after the list in slots_noted was read.';
+COMMENT ON COLUMN ${schema}.slots_freed.run IS 'SHA-256 of the id of the run, which may be too long for a key';
 
 CREATE TABLE ${schema}.slots_noted (
   team text COLLATE "C" PRIMARY KEY,
@@ -46,7 +47,7 @@ LANGUAGE sql STABLE SET search_path TO pg_catalog, pg_temp AS $body$
   WHERE noted.team = p_team
     AND NOT EXISTS (SELECT FROM ${schema}.slots AS held WHERE held.team = p_team AND held.run_id = run_id.run_id)
     AND NOT EXISTS (SELECT FROM ${schema}.slots_freed AS freed
-      WHERE freed.team = p_team AND freed.run_id = run_id.run_id AND freed.freed_at > noted.as_of)
+      WHERE freed.team = p_team AND freed.run = sha256(convert_to(run_id.run_id, 'UTF8')) AND freed.freed_at > noted.as_of)
 $body$;
 
 -- Called with all owners that wait in a process. Returns the owners that now hold a slot; fresh: the owner got the slot in this call.
@@ -92,8 +93,8 @@ LANGUAGE plpgsql SET search_path TO pg_catalog, pg_temp AS $body$
 BEGIN
   PERFORM ${schema}.slots_lock(p_team);
   WITH gone AS (DELETE FROM ${schema}.slots WHERE team = p_team AND owner = p_owner RETURNING run_id)
-  INSERT INTO ${schema}.slots_freed (team, run_id) SELECT p_team, run_id FROM gone WHERE run_id IS NOT NULL
-    ON CONFLICT (team, run_id) DO UPDATE SET freed_at = excluded.freed_at;
+  INSERT INTO ${schema}.slots_freed (team, run) SELECT p_team, sha256(convert_to(run_id, 'UTF8')) FROM gone WHERE run_id IS NOT NULL
+    ON CONFLICT (team, run) DO UPDATE SET freed_at = excluded.freed_at;
   DELETE FROM ${schema}.slots_freed WHERE team = p_team AND freed_at < clock_timestamp() - interval '1 day';
   PERFORM pg_notify('searchflow_slots', p_team);
 END $body$;

@@ -1,4 +1,5 @@
 import type { EventDialect, Field } from '../../events/event-sql.js';
+import { shortIdSql } from '../../shared/short-id.js';
 import { typedValue } from '../../shared/typed-value.js';
 import { duckDbSql, jsonPath } from './sql-dialect.js';
 
@@ -7,6 +8,7 @@ export const duckDbDialect: EventDialect = {
   ...duckDbSql,
   checksIdsFirst: false,
   moreEventColumns: [],
+  id: (text) => shortIdSql(text, `sha256(${text})`),
   time: (text) => typedValue(text, 'time'),
   withFields: (from, fields) =>
     // One expression reads all fields, because a separate expression for each field would parse the object again.
@@ -23,12 +25,13 @@ export const duckDbDialect: EventDialect = {
   },
   // `max` compares structs field by field. A window function would take twice as long.
   newest: (from) =>
-    `SELECT id, v.o AS o, v.version_at AS version_at, v.event_at AS event_at, v.event_id AS event_id, deleted_at FROM (
-       SELECT id, max({'version_at': version_at, 'event_at': event_at, 'event_id': event_id, 'o': o}) AS v,
+    `SELECT id, v.o AS o, v.version_at AS version_at, v.event_at AS event_at, v.list_order AS list_order, v.event_id AS event_id, deleted_at FROM (
+       SELECT id, max({'version_at': version_at, 'event_at': event_at, 'list_order': list_order, 'event_id': event_id, 'o': o}) AS v,
          min(deleted_at) AS deleted_at FROM ${from} s GROUP BY id) r`,
   digest: (json) => `hash(${json})`,
 };
 
 function typed({ type }: Field, text: string): string {
+  if (type === 'id') return duckDbDialect.id(text);
   return type === 'text' ? text : typedValue(text, type);
 }

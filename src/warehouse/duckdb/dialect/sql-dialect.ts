@@ -4,7 +4,7 @@ import type { SqlDialect } from '../../shared/sql.js';
 
 export const duckDbSql: SqlDialect = {
   types: {
-    ...{ text: 'VARCHAR', texts: 'VARCHAR[]', boolean: 'BOOLEAN', number: 'DOUBLE', time: 'TIMESTAMP' },
+    ...{ text: 'VARCHAR', id: 'VARCHAR', texts: 'VARCHAR[]', boolean: 'BOOLEAN', number: 'DOUBLE', time: 'TIMESTAMP' },
     ...{ small: 'INTEGER', integer: 'BIGINT', long: 'BIGINT', digest: 'UBIGINT', json: 'JSON', parsed: 'JSON' },
   },
   moment: (parameter) => `make_timestamp_ms(CAST(${parameter} AS BIGINT))`,

@@ -4,7 +4,14 @@ import type { SqlDialect } from '../../shared/sql.js';
 
 export const postgresSql: SqlDialect = {
   types: {
-    ...{ text: 'text', texts: 'text[]', boolean: 'boolean', number: 'double precision', time: 'timestamptz' },
+    ...{
+      text: 'text',
+      id: 'text',
+      texts: 'text[]',
+      boolean: 'boolean',
+      number: 'double precision',
+      time: 'timestamptz',
+    },
     ...{ small: 'integer', integer: 'bigint', long: 'bigint', digest: 'bigint', json: 'json', parsed: 'jsonb' },
   },
   moment: (parameter) => `to_timestamp(CAST(${parameter} AS double precision) / 1000)`,

@@ -48,7 +48,8 @@ export function postgresPublisher(warehouse: Warehouse, options: PublishOptions)
 }
 
 const types: Readonly<Record<RelationColumn['type'], string>> = {
-  ...{ text: 'VARCHAR', texts: 'VARCHAR[]', boolean: 'BOOLEAN', number: 'DOUBLE', time: 'TIMESTAMP', other: 'VARCHAR' },
+  ...{ text: 'VARCHAR', id: 'VARCHAR', texts: 'VARCHAR[]', boolean: 'BOOLEAN', number: 'DOUBLE' },
+  ...{ time: 'TIMESTAMP', other: 'VARCHAR' },
   ...{ small: 'INTEGER', integer: 'BIGINT', long: 'BIGINT', digest: 'UBIGINT', json: 'VARCHAR', parsed: 'VARCHAR' },
 };
 
