@@ -1,4 +1,5 @@
 import { isUtf8 } from 'node:buffer';
+import { canonicalJsonText } from '../../core/text/exact-json.js';
 import { RawJson } from '../../core/text/json.js';
 import { MAX_NESTING } from './nesting.js';
 
@@ -72,14 +73,39 @@ export function pathAt(json: Uint8Array, offset: number): readonly (string | num
   return path;
 }
 
-/** Returns a JSON value on one line, otherwise unchanged. Raw line feeds occur only between the parts of a JSON value. */
+/**
+ * Returns a JSON value on one line, otherwise unchanged. Raw line feeds occur only between the parts of a JSON value. A value with a repeated
+ * name becomes canonical JSON with the last of its values, because readers of JSON differ about such names.
+ */
 export function rawJson(json: Uint8Array): RawJson {
   const bytes = bufferOf(json);
+  if (repeatsName(bytes)) return new RawJson(canonicalJsonText(bytes.toString()));
   const isPlain = bytes[0] !== 0xef && !bytes.includes(LINE_FEED) && !bytes.includes(RETURN) && isUtf8(bytes);
   if (isPlain) return new RawJson(bytes);
   const text = bytes.toString();
   const plain = text.charCodeAt(0) === 0xfeff ? text.slice(1) : text;
   return new RawJson(/[\r\n]/.test(plain) ? plain.replace(/[\r\n]/g, ' ').trim() : plain);
+}
+
+/** Whether an object in a JSON has a name twice. */
+function repeatsName(json: Buffer): boolean {
+  const objects: Set<string | null>[] = [];
+  for (let at = 0; at < json.length; at++) {
+    const byte = json[at] as number;
+    if (byte === OBJECT) objects.push(new Set());
+    else if (byte === 0x7d) objects.pop();
+    if (byte !== QUOTE) continue;
+    const start = at;
+    at = endOfText(json, at);
+    let next = at + 1;
+    while ((json[next] as number) <= 0x20) next++;
+    if (json[next] !== 0x3a) continue;
+    const text = json.subarray(start + 1, at);
+    const name = text.includes(BACKSLASH) ? textOf(json.subarray(start, at + 1)) : text.toString();
+    if (objects.at(-1)?.has(name)) return true;
+    objects.at(-1)?.add(name);
+  }
+  return false;
 }
 
 /** The same bytes as a `Buffer`, whose searches are faster. */

@@ -1,6 +1,6 @@
 import type { ResultDialect } from '../../rows/make-views.js';
 import type { RelationColumn } from '../../rows/result-relations.js';
-import { listLength, pathOf, typed } from './result-sql.js';
+import { listLength, pathOf, textOf, typed } from './result-sql.js';
 
 /** The views of results in PostgreSQL's SQL. `prefix`: the schema with its dot. */
 export function postgresResults(prefix: string): ResultDialect {
@@ -21,20 +21,19 @@ export function postgresResults(prefix: string): ResultDialect {
 
 function readValue(o: string, { type, path }: RelationColumn, prefix: string): string {
   const at = path.length === 0 ? o : `(${o} #> ${pathOf(path)})`;
-  const text = `(${o} #>> ${pathOf(path)})`;
   switch (type) {
     case 'json':
       return at;
     case 'number':
-      return typed(text, 'number', prefix);
+      return typed(`(${o} #>> ${pathOf(path)})`, 'number', prefix);
     case 'string':
-      return `CASE WHEN json_typeof(${at}) = 'string' THEN ${text} END`;
+      return `CASE WHEN json_typeof(${at}) = 'string' THEN ${textOf(at, prefix)} END`;
     case 'structure':
       return `CASE WHEN json_typeof(${at}) IN ('object', 'array') THEN ${at} END`;
     case 'count':
       return listLength(at);
     // A row has an error message if fields of its answer do not fit their types. In such a row, a value that is not a text becomes NULL.
     default:
-      return `CASE WHEN error_message IS NULL OR json_typeof(${at}) = 'string' THEN ${text} END`;
+      return `CASE WHEN error_message IS NULL OR json_typeof(${at}) = 'string' THEN ${textOf(at, prefix)} END`;
   }
 }

@@ -18,12 +18,12 @@ export function resultSql(columns: readonly ResultColumn[], prefix: string): Res
       if ('stored' in from) return from.stored;
       if ('count' in from) return listLength(`response #> ${pathOf(from.count)}`);
       const source = from.of === 'row' ? 'row_part' : 'response';
-      const text = `(${source} #>> ${pathOf(from.path)})`;
+      const at = `${source} #> ${pathOf(from.path)}`;
+      if (from.type === 'text') return textOf(at, prefix);
       if (from.type === 'string') {
-        const type = `json_typeof(${source} #> ${pathOf(from.path)})`;
-        return `CASE WHEN error_message IS NULL OR ${type} = 'string' THEN ${text} END`;
+        return `CASE WHEN error_message IS NULL OR json_typeof(${at}) = 'string' THEN ${textOf(at, prefix)} END`;
       }
-      return from.type === 'json' ? `(${source} #> ${pathOf(from.path)})` : typed(text, from.type, prefix);
+      return from.type === 'json' ? `(${at})` : typed(`(${source} #>> ${pathOf(from.path)})`, from.type, prefix);
     }),
   };
 }
@@ -37,6 +37,9 @@ export function partsOf(response: string, rowHash: string): string {
   return `SELECT part AS row_part FROM json_array_elements(CASE WHEN json_typeof(${list}) = 'array' THEN ${list} ELSE '[]' END) part
   WHERE json_typeof(part) = 'object' AND part ->> '${ROW_ID_FIELD}' = ${rowHash}`;
 }
+
+/** A value of an answer as text. */
+export const textOf = (json: string, prefix: string): string => `${prefix}searchflow_text(${json})`;
 
 /** Length of a list; NULL if the value is not a list. */
 export function listLength(json: string): string {

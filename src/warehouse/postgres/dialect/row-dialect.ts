@@ -2,7 +2,7 @@ import type { RowDialect } from '../../rows/row-sql.js';
 import { cutName } from '../../shared/cut-name.js';
 import type { ColumnTypes } from '../../shared/relation.js';
 import { postgresInput } from './input-column.js';
-import { partsOf, pathOf, resultSql } from './result-sql.js';
+import { partsOf, pathOf, resultSql, textOf } from './result-sql.js';
 import { postgresSql } from './sql-dialect.js';
 
 /** Maximum number of columns of a view. */
@@ -15,6 +15,7 @@ export function postgresRowDialect(prefix: string): RowDialect {
   return {
     ...postgresSql,
     prefix,
+    text: (json, path) => textOf(`${json} #> ${pathOf(path)}`, prefix),
     id: 'id',
     keepsExact: true,
     now: () => 'now()',
@@ -24,9 +25,9 @@ export function postgresRowDialect(prefix: string): RowDialect {
     isText: (json, path) => `json_typeof(${json} #> ${pathOf(path)}) = 'string'`,
     // One function reads all fields, because a separate expression for each field would parse the result again.
     withFacts: (from, names) =>
-      `SELECT s.*, ${names.map((name) => `f."${name}" AS "fact_${name}"`).join(', ')} FROM ${from} s
+      `SELECT s.*, ${names.map((name) => `${textOf(`f."${name}"`, prefix)} AS "fact_${name}"`).join(', ')} FROM ${from} s
        CROSS JOIN LATERAL json_to_record(CASE WHEN json_typeof(s.result) = 'object' THEN s.result ELSE '{}' END)
-         AS f(${names.map((name) => `"${name}" text`).join(', ')})`,
+         AS f(${names.map((name) => `"${name}" json`).join(', ')})`,
     namesRow: (response, rowHash) => `EXISTS (${partsOf(response, rowHash)})`,
     records: (parameter, columns) => {
       const fields = columns.map(({ name, type }) => `${name} ${recordTypes[type as keyof ColumnTypes]}`);
