@@ -24,19 +24,20 @@ export function resultContract(make: MakeWarehouse): void {
   });
   afterEach(() => test.remove());
 
-  const template = { query: '{{name}} official site' };
+  const plainTemplate = { query: '{{name}} official site' };
   const run = async (
     operation: string,
     answer: (unit: string) => Json,
     options: Json = {},
     text = csv,
-    more: Pick<JobRecord, 'onMisfit'> = {},
+    more: Pick<JobRecord, 'onMisfit'> & { template?: { [name: string]: Json } } = {},
   ) => {
+    const { template = plainTemplate, ...settings } = more;
     const service = new Service((unit) => ({ result: answer(unit), http_status: null, source: null }));
     const staged = await stageText(dir, text, {
       ...{ operation, options, units: { kind: 'template', template } },
       request: { template, rowsPerRun: 1 },
-      ...more,
+      ...settings,
     });
     await runJob(dir, test.rows, staged, service);
     return service;
@@ -103,19 +104,23 @@ export function resultContract(make: MakeWarehouse): void {
       });
     });
 
-    it('have highlights and summary of the first result in the row and the CSV, if requested', async () => {
-      const contents = { highlights: true, summary: { query: 'q' } };
-      await run('search', found, { contents });
-      const rows = plain(await test.values('SELECT name, highlights, summary FROM brands ORDER BY row_number'));
-      expect(rows).toEqual([
-        ['Acme', ['h'], 'about Acme'],
-        ['Bolt', null, null],
-        ['Cog', ['h'], 'about Cog'],
-      ]);
-      const [first, second] = await exported(dir, test.rows);
-      expect(first).toMatchObject({ highlights: '["h"]', summary: 'about Acme' });
-      expect(second).toMatchObject({ highlights: '', summary: '' });
-    });
+    it.each(['options', 'template'])(
+      'have highlights and summary of the first result in the row and the CSV, if the %s request them',
+      async (where) => {
+        const contents = { highlights: true, summary: { query: 'of {{city}}' } };
+        if (where === 'options') await run('search', found, { contents });
+        else await run('search', found, {}, csv, { template: { ...plainTemplate, contents } });
+        const rows = plain(await test.values('SELECT name, highlights, summary FROM brands ORDER BY row_number'));
+        expect(rows).toEqual([
+          ['Acme', ['h'], 'about Acme'],
+          ['Bolt', null, null],
+          ['Cog', ['h'], 'about Cog'],
+        ]);
+        const [first, second] = await exported(dir, test.rows);
+        expect(first).toMatchObject({ highlights: '["h"]', summary: 'about Acme' });
+        expect(second).toMatchObject({ highlights: '', summary: '' });
+      },
+    );
 
     it('disappear or move with their row', async () => {
       await run('search', found);
@@ -322,8 +327,8 @@ export function resultContract(make: MakeWarehouse): void {
         return { status: 'error', error_tag: 'RUN_FAILED', result };
       });
       const staged = await stageText(dir, csv, {
-        ...{ operation: 'agent', options: {}, units: { kind: 'template', template } },
-        request: { template, rowsPerRun: 1 },
+        ...{ operation: 'agent', options: {}, units: { kind: 'template', template: plainTemplate } },
+        request: { template: plainTemplate, rowsPerRun: 1 },
       });
       await runJob(dir, test.rows, staged, service);
       expect(await test.values('SELECT name, error_message FROM brands ORDER BY row_number')).toEqual([
@@ -419,7 +424,7 @@ export function resultContract(make: MakeWarehouse): void {
         ...{
           columns: ['name', 'city'],
           options: { outputSchema },
-          request: { template, rowsPerRun: 1 },
+          request: { template: plainTemplate, rowsPerRun: 1 },
           rows: 3,
           slices: 1,
         },
