@@ -334,7 +334,7 @@ export function resultContract(make: MakeWarehouse): void {
       expect(await test.values('SELECT name, error_message FROM brands ORDER BY row_number')).toEqual([
         ['Acme', 'it failed'],
         ['Bolt', 'the service tells nothing more of the run'],
-        ['Cog', null],
+        ['Cog', 'the service reported RUN_FAILED (HTTP 200)'],
       ]);
     });
 

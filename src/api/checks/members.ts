@@ -79,11 +79,13 @@ export function pathAt(json: Uint8Array, offset: number): readonly (string | num
  */
 export function rawJson(json: Uint8Array): RawJson {
   const bytes = bufferOf(json);
-  if (repeatsName(bytes)) return new RawJson(canonicalJsonText(bytes.toString()));
-  const isPlain = bytes[0] !== 0xef && !bytes.includes(LINE_FEED) && !bytes.includes(RETURN) && isUtf8(bytes);
+  const repeats = repeatsName(bytes);
+  const isPlain =
+    !repeats && bytes[0] !== 0xef && !bytes.includes(LINE_FEED) && !bytes.includes(RETURN) && isUtf8(bytes);
   if (isPlain) return new RawJson(bytes);
   const text = bytes.toString();
   const plain = text.charCodeAt(0) === 0xfeff ? text.slice(1) : text;
+  if (repeats) return new RawJson(canonicalJsonText(plain));
   return new RawJson(/[\r\n]/.test(plain) ? plain.replace(/[\r\n]/g, ' ').trim() : plain);
 }
 

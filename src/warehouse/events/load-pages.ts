@@ -56,10 +56,8 @@ async function insertAll(
   );
   if (counts.some((one) => one.broken > 0)) throw broken();
   const reversed = counts.filter((one) => one.reversed === 1).map((one) => one.load);
-  if (reversed.length > 0) {
-    const which = `origin = $1 AND load_id IN (${reversed.join(', ')})`;
-    await tx.run(`UPDATE events SET list_order = -list_order WHERE ${which}`, [key[0]]);
-  }
+  const turned = `UPDATE events SET list_order = -list_order WHERE origin = $1 AND load_id IN (${reversed.join(', ')})`;
+  if (reversed.length > 0) await tx.run(turned, [key[0]]);
   const again = counts[0]?.again ? await takeOutAgain(tx, dialect, key) : [];
   return load.loads.map((line) => {
     const { events = 0, newest = null } = counts.find((one) => one.load === line) ?? {};
@@ -125,13 +123,9 @@ async function insertNew(
   const reversed = counts.filter((one) => one.reversed === 1).map((one) => one.part);
   await insert(tx, dialect, load, origin, { only, reversed });
   // A replaced event keeps its place among the events of the same time.
-  if ([...chosen.values()].some(({ changed }) => changed > 0)) {
-    await tx.run(
-      `UPDATE events SET list_order = k.list_order FROM known k
-       WHERE events.origin = $1 AND events.id = k.id AND k.id IN (SELECT id FROM winners)`,
-      [origin],
-    );
-  }
+  const kept = `UPDATE events SET list_order = k.list_order FROM known k
+    WHERE events.origin = $1 AND events.id = k.id AND k.id IN (SELECT id FROM winners)`;
+  if ([...chosen.values()].some(({ changed }) => changed > 0)) await tx.run(kept, [origin]);
   return load.loads.map((_, part) => {
     const { events = 0, newest = null } = counts.find((one) => one.part === part) ?? {};
     const { added, changed } = chosen.get(part) ?? { added: 0, changed: 0 };
@@ -139,12 +133,7 @@ async function insertNew(
   });
 }
 
-interface Counts {
-  readonly events: number;
-  readonly newest: number | null;
-  readonly broken: number;
-  readonly reversed: number;
-}
+type Counts = Record<'events' | 'broken' | 'reversed', number> & { readonly newest: number | null };
 
 /** Columns of `Counts`. `reversed`: the list has the newest events first. `order`: the order of the list. */
 const countsOf = (dialect: EventDialect, events: string, order: string) =>

@@ -1,7 +1,7 @@
 import { gzipSync } from 'node:zlib';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { membersOf } from '../../../src/api/checks/members.js';
+import { membersOf, rawJson } from '../../../src/api/checks/members.js';
 import { listEventsEndpoint } from '../../../src/api/endpoints/events.js';
 import type { Transport } from '../../../src/api/transport.js';
 import { BodyMemory } from '../../../src/core/purchase/body-memory.js';
@@ -25,6 +25,19 @@ describe('the members of a JSON object', () => {
       const members = membersOf(Buffer.from(json));
       expect(members, json).toBeNull();
     }
+  });
+});
+
+describe('a landed answer', () => {
+  it('is kept byte for byte, unless a name is repeated: then its last value counts, and numbers keep their digits', () => {
+    const same = ['{"a":{"a":1},"b":[{"a" : 1.50},{"a":"{\\"a\\":"}], "\\u0061b": 1e3}', '["a","a"]', '"a"'];
+    for (const json of same) expect(rawJson(Buffer.from(json)).text).toBe(json);
+    for (const [json, kept] of [
+      ['{"a":1, "b":12345678901234567890.5, "a":2}', '{"a":2,"b":12345678901234567890.5}'],
+      ['\ufeff[{"c":{"é":1,\n"\\u00e9" :[2]}}]', '[{"c":{"é":[2]}}]'],
+      ['{"":1,"x":"\\"","":"\\u0001n5"}', '{"":"\\u0001n5","x":"\\""}'],
+    ] as const)
+      expect(rawJson(Buffer.from(json)).text).toBe(kept);
   });
 });
 

@@ -4,15 +4,8 @@ import type { SqlDialect } from '../../shared/sql.js';
 
 export const postgresSql: SqlDialect = {
   types: {
-    ...{
-      text: 'text',
-      id: 'text',
-      texts: 'text[]',
-      boolean: 'boolean',
-      number: 'double precision',
-      time: 'timestamptz',
-    },
-    ...{ small: 'integer', integer: 'bigint', long: 'bigint', digest: 'bigint', json: 'json', parsed: 'jsonb' },
+    ...{ text: 'text', id: 'text', texts: 'text[]', boolean: 'boolean', number: 'double precision', json: 'json' },
+    ...{ time: 'timestamptz', small: 'integer', integer: 'bigint', long: 'bigint', digest: 'bigint', parsed: 'jsonb' },
   },
   moment: (parameter) => `to_timestamp(CAST(${parameter} AS double precision) / 1000)`,
   millis: (time) => `CAST(extract(epoch FROM ${time}) * 1000 AS double precision)`,

@@ -48,9 +48,9 @@ export function postgresPublisher(warehouse: Warehouse, options: PublishOptions)
 }
 
 const types: Readonly<Record<RelationColumn['type'], string>> = {
-  ...{ text: 'VARCHAR', id: 'VARCHAR', texts: 'VARCHAR[]', boolean: 'BOOLEAN', number: 'DOUBLE' },
-  ...{ time: 'TIMESTAMP', other: 'VARCHAR' },
+  ...{ text: 'VARCHAR', id: 'VARCHAR', texts: 'VARCHAR[]', boolean: 'BOOLEAN', number: 'DOUBLE', time: 'TIMESTAMP' },
   ...{ small: 'INTEGER', integer: 'BIGINT', long: 'BIGINT', digest: 'UBIGINT', json: 'VARCHAR', parsed: 'VARCHAR' },
+  other: 'VARCHAR',
 };
 
 /** Times are copied as UTC, and JSON as text, unchanged. */
