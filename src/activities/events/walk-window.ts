@@ -10,8 +10,9 @@ import {
   type WalkWindowResult,
 } from '../../core/events/walk-job.js';
 import { onceForEach } from '../../core/processes/once-for-each.js';
-import { heartbeatFrom, SLICE_MS } from '../base/cancellation.js';
+import { cancellation, heartbeatFrom, SLICE_MS } from '../base/cancellation.js';
 import type { WalkDeps } from '../base/deps.js';
+import { holding } from '../base/held.js';
 import { onlyFor } from '../base/monitor-warehouses.js';
 import { toFailure } from '../call/failure.js';
 import { walkOn } from './follow-cursor.js';
@@ -47,10 +48,13 @@ export function createWalkWindow(deps: WalkDeps) {
     let state: WalkHeartbeat = { window, pages: 0, waitingFor: null };
     let loaded: (() => LoadedPages) | null = null;
     let claimedIn: EventWarehouse | null = null;
-    const heart = heartbeatFrom((): WalkHeartbeat => {
+    const details = (): WalkHeartbeat => {
       const { events = 0, added = 0, changed = 0 } = loaded?.() ?? {};
       return { ...state, events, added, changed };
-    });
+    };
+    const heart = heartbeatFrom(details);
+    const keepHeld = holding(window, details);
+    const { stop, done: release } = cancellation({});
     const until = performance.now() + SLICE_MS;
     try {
       onlyFor(deps, walk.origin);
@@ -66,13 +70,14 @@ export function createWalkWindow(deps: WalkDeps) {
           careful: info.attempt > 1,
           splits,
           readsTimes,
-          hasTime: () => performance.now() < until && !signal.aborted,
+          hasTime: () => performance.now() < until && !stop.aborted,
           report: (changes) => {
             state = { ...state, ...changes };
           },
         });
         const replaced = parts && (await warehouse.split(walk, window, attempt, parts, begin));
         const { current, ...counts } = await loading.landed();
+        await keepHeld();
         if (context.cancellationDetails?.cancelRequested) await foldQuietly(warehouse, walk);
         return {
           ...counts,
@@ -86,11 +91,13 @@ export function createWalkWindow(deps: WalkDeps) {
         loading.leave();
       }
     } catch (error) {
+      await keepHeld();
       const failure = toWalkFailure(error, info.attempt);
       if (claimedIn && failure instanceof ApplicationFailure && failure.nonRetryable)
         await foldQuietly(claimedIn, walk);
       throw failure;
     } finally {
+      release();
       heart.stop();
     }
   };

@@ -18,6 +18,7 @@ import { Serial } from '../../core/waits/serial.js';
 import { readUnits } from '../../rows/index.js';
 import { cancellation, heartbeatFrom, SLICE_MS } from '../base/cancellation.js';
 import type { ActivityDeps } from '../base/deps.js';
+import { holding } from '../base/held.js';
 import { toFailure, waiting } from '../call/failure.js';
 import type { PurchaseRequest, Receipt, Unit } from '../purchase/purchase-request.js';
 import { CONTENTS } from './contents-purchase.js';
@@ -113,6 +114,7 @@ export function createPieceActivity<Input extends SliceInput>(deps: ActivityDeps
       },
     });
     const heart = heartbeatFrom(() => state);
+    const keepHeld = holding(slice, () => state);
     try {
       await noteRuns(staged, resumedAt);
       const warehouse = deps.warehouseFor(staged);
@@ -154,6 +156,7 @@ export function createPieceActivity<Input extends SliceInput>(deps: ActivityDeps
           ...(receipt.misfit ? { misfit: await rowMisfit(receipt.misfit, rowOf) } : {}),
         };
         if (!receipt.complete) {
+          await keepHeld();
           // A cancelled slice (a pause, a cancel, the end of the worker) returns its counts. The rest of the slice is left to the next
           // attempt.
           const { aborted } = Context.current().cancellationSignal;
@@ -166,9 +169,11 @@ export function createPieceActivity<Input extends SliceInput>(deps: ActivityDeps
         const loaded = await load();
         const misfit =
           result.misfit ?? (purchaseRequest.misfitStop && (await warehouse.firstMisfit(staged.job, resumedAt)));
+        await keepHeld();
         return { ...result, complete: true, rows: loaded.rows, ...(misfit ? { misfit } : {}) };
       });
     } catch (error) {
+      await keepHeld();
       throw toFailure(error, nth);
     } finally {
       heart.stop();

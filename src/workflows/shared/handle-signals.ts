@@ -1,7 +1,11 @@
 import { defineSignal, setDefaultSignalHandler, setHandler } from '@temporalio/workflow';
-import type { signalNames } from '../../core/rows/job.js';
+import type { heldSignals, signalNames } from '../../core/rows/job.js';
 
-export type SignalHandlers = { readonly [Name in keyof typeof signalNames]?: (content?: never) => void };
+export type SignalHandlers = {
+  readonly [Name in keyof typeof signalNames | (typeof heldSignals)[keyof typeof heldSignals]]?: (
+    content?: never,
+  ) => void;
+};
 
 /**
  * Sets the handlers of a workflow's signals, in its first step. Signals that came before that step are handled in the order of their

@@ -12,7 +12,7 @@ import {
   workflowInfo,
 } from '@temporalio/workflow';
 import type { RunState } from '../../core/alerts/job-alerts.js';
-import { type JobPhase, jobOfWorkflow, queryNames, type WorkflowSinks } from '../../core/rows/job.js';
+import { heldSignals, type JobPhase, jobOfWorkflow, queryNames, type WorkflowSinks } from '../../core/rows/job.js';
 import { type Pause, pauseOf } from '../../core/rows/pause.js';
 import { endedByCancel, failureOf, messageOf, toWorkflowFailure } from './failures.js';
 import { handleSignals, type SignalHandlers } from './handle-signals.js';
@@ -56,7 +56,9 @@ export abstract class WindowedJob<State extends WindowedState, Result, Summary> 
   protected isStopped = false;
   protected readonly isScheduled: boolean;
   readonly #again: WindowedOptions<State>['again'];
-  #scope = new CancellationScope();
+  readonly #scopes = new Map<number, CancellationScope>();
+  /** Pieces whose activity a person paused in Temporal. While there is one, no other piece runs. */
+  readonly #held = new Set<number>();
   /** The work of the planning that a pause interrupts. */
   #planning: CancellationScope | null = null;
   #fatal: unknown = null;
@@ -94,6 +96,8 @@ export abstract class WindowedJob<State extends WindowedState, Result, Summary> 
       resume: (how?: never) => this.resume(how),
       // Ends the job as `stopped` after calls in flight have landed. The argument is the reason in a few words.
       stop: (why?: string) => this.stop(why),
+      [heldSignals.held]: (piece?: never) => this.#hold(piece as unknown),
+      [heldSignals.released]: (piece?: never) => this.#release(piece as unknown),
       ...further,
     });
     return this.#toEnd();
@@ -161,8 +165,21 @@ export abstract class WindowedJob<State extends WindowedState, Result, Summary> 
 
   /** Interrupts the pieces in progress. Calls in flight land; the rest of each piece returns to the queue. */
   protected interrupt(): void {
-    this.#scope.cancel();
+    for (const scope of this.#scopes.values()) scope.cancel();
     searchflow.interrupt();
+  }
+
+  /** Interrupts all other pieces; their rest returns to the queue. */
+  #hold(piece: unknown): void {
+    if (typeof piece !== 'number' || !this.running.has(piece) || this.state?.paused) return;
+    this.#changes++;
+    this.#held.add(piece);
+    for (const [other, scope] of this.#scopes) if (!this.#held.has(other)) scope.cancel();
+    searchflow.interrupt();
+  }
+
+  #release(piece: unknown): void {
+    if (this.#held.delete(piece as number)) this.#changes++;
   }
 
   /** The state of an opened job. */
@@ -188,9 +205,15 @@ export abstract class WindowedJob<State extends WindowedState, Result, Summary> 
   protected get status(): { phase: JobPhase; message: string | null; startedAt: number } {
     return {
       phase: this.phase,
-      message: this.state?.paused?.message ?? this.message,
+      message: this.state?.paused?.message ?? this.#heldText ?? this.message,
       startedAt: this.state?.startedAt ?? workflowInfo().startTime.getTime(),
     };
+  }
+
+  /** Why a job waits for `temporal activity unpause`. */
+  get #heldText(): string | null {
+    if (this.#held.size === 0) return null;
+    return 'an activity of the job is paused in Temporal; the job continues when it is unpaused (temporal activity unpause)';
   }
 
   /** The name for `resume`. Null for a scheduled run, because the next run continues the job. */
@@ -241,9 +264,10 @@ export abstract class WindowedJob<State extends WindowedState, Result, Summary> 
       const seen = this.#changes;
       const { paused } = this.opened;
       const enough = workflowInfo().continueAsNewSuggested;
-      this.phase = paused ? 'paused' : 'running';
+      const isHeld = this.#held.size > 0;
+      this.phase = paused || isHeld ? 'paused' : 'running';
       this.show();
-      if (!this.#fatal && !paused && !enough) this.#fillWindow();
+      if (!this.#fatal && !paused && !enough && !isHeld) this.#fillWindow();
       if (this.running.size === 0) {
         if (this.#fatal) throw this.#fatal;
         if (!paused && this.queue.size === 0) return null;
@@ -285,15 +309,18 @@ export abstract class WindowedJob<State extends WindowedState, Result, Summary> 
 
   async #runPiece(piece: number): Promise<void> {
     this.running.add(piece);
-    if (this.#scope.consideredCancelled) this.#scope = new CancellationScope();
+    const scope = new CancellationScope();
+    this.#scopes.set(piece, scope);
     const { resumedAt } = this.opened;
     try {
-      this.landed(piece, await this.#scope.run(() => this.perform(piece)));
+      this.landed(piece, await scope.run(() => this.perform(piece)));
     } catch (error) {
       this.putBack(piece);
       if (!isCancellation(error) && !endedByCancel(error)) this.#failed(error, resumedAt);
     } finally {
       this.running.delete(piece);
+      this.#scopes.delete(piece);
+      this.#held.delete(piece);
       this.#changes++;
     }
   }

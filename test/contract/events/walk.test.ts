@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { expect, it } from 'vitest';
 import { expectAll } from '../../support/events/expect-all.js';
 import { from, to, walkSettings } from '../../support/events/walk-setting.js';
@@ -73,4 +74,25 @@ it('a walk with wrong dates is refused', async () => {
   await expect((await walks.setting.backfill({ from: to, until: from })).result()).rejects.toMatchObject({
     cause: { type: 'BadInput' },
   });
+});
+
+it('a window that is paused in Temporal stops the requests of its walk, until it is unpaused', async () => {
+  await open({ count: 3000 }, { latencyMs: 200 });
+  const run = await walks.setting.backfill({ from, until: to });
+  const { sandbox } = walks.setting;
+  await expect.poll(() => sandbox.log().length, soon).toBeGreaterThan(3);
+  const { workflowService, options } = run.handle.client;
+  const { namespace } = options;
+  const execution = { workflowId: run.handle.workflowId };
+  const pending = async () => (await run.handle.describe()).raw.pendingActivities ?? [];
+  const one = { namespace, execution, identity: 'a person', id: (await pending())[0]?.activityId };
+  await workflowService.pauseActivity(one);
+  await expect.poll(async () => (await pending()).map(({ paused }) => paused), soon).toEqual([true]);
+  await expect.poll(async () => (await pending())[0]?.attempt ?? 0, soon).toBeGreaterThan(1);
+  const sent = sandbox.log().length;
+  await delay(2000);
+  expect(sandbox.log().length).toBe(sent);
+  await workflowService.unpauseActivity(one);
+  await run.result();
+  await expectAll(walks.setting);
 });

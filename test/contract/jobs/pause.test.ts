@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import type { TestWorkflowEnvironment } from '@temporalio/testing';
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
 import type { Sandbox } from '../../../src/sandbox/index.js';
@@ -71,6 +72,54 @@ it('a pause by a person lets paid requests land, loads them, and sends nothing u
   await job.resume();
   await expectWhole(sandbox, job, rows);
 });
+
+it('a slice that is paused in Temporal stops the requests of its job, until it is unpaused', async () => {
+  const slow = await openSetting(temporal, { config: { rate: { qps: 20 } } });
+  onTestFinished(() => slow.close());
+  const rows = manyRows();
+  const { job, unpause, execution } = await pausedSlice(slow, rows);
+  await expect.poll(async () => (await job.progress()).phase, soon).toBe('paused');
+  await expect.poll(async () => pendingCount(execution), soon).toBe(1);
+  const sent = slow.sandbox.log().length;
+  expect(sent).toBeLessThan(rows.length / 10);
+  expect((await job.progress()).message).toContain('temporal activity unpause');
+  await delay(2000);
+  expect(slow.sandbox.log().length).toBe(sent);
+  await unpause();
+  await expectWhole(slow.sandbox, job, rows);
+});
+
+it('a slice that is paused in Temporal and ends before a heartbeat reports the pause stays open', async () => {
+  const worker = { maxHeartbeatThrottleInterval: '1 minute', defaultHeartbeatThrottleInterval: '30s' } as const;
+  const slow = await openSetting(temporal, { config: { rate: { qps: 20 } }, worker });
+  onTestFinished(() => slow.close());
+  const rows = manyRows();
+  const { job, unpause, execution } = await pausedSlice(slow, rows);
+  await expect.poll(async () => (await job.progress()).phase, soon).toBe('paused');
+  await expect.poll(async () => pendingCount(execution), soon).toBe(1);
+  await unpause();
+  await expectWhole(slow.sandbox, job, rows);
+});
+
+/** Starts a job and pauses its first running slice in Temporal. */
+async function pausedSlice(slow: Setting, rows: ReturnType<typeof manyRows>) {
+  const job = await slow.begin(rows);
+  await expect.poll(() => slow.sandbox.log().length, soon).toBeGreaterThan(5);
+  const { workflowService } = temporal.client;
+  const { namespace } = temporal;
+  const execution = { workflowId: job.handle.workflowId };
+  const { pendingActivities } = await workflowService.describeWorkflowExecution({ namespace, execution });
+  expect(pendingActivities?.length).toBeGreaterThan(1);
+  const one = { namespace, execution, identity: 'a person', id: pendingActivities?.[0]?.activityId };
+  await workflowService.pauseActivity(one);
+  return { job, execution, unpause: () => workflowService.unpauseActivity(one) };
+}
+
+async function pendingCount(execution: { readonly workflowId: string }): Promise<number | undefined> {
+  const { namespace } = temporal;
+  const found = await temporal.client.workflowService.describeWorkflowExecution({ namespace, execution });
+  return found.pendingActivities?.length;
+}
 
 it.each(['pause', 'cancel'] as const)(
   'a %s stops the slices of its process at once, not with a heartbeat',

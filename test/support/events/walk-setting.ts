@@ -1,3 +1,4 @@
+import type { WorkflowHandle } from '@temporalio/client';
 import type { TestWorkflowEnvironment } from '@temporalio/testing';
 import { afterAll, afterEach, beforeAll } from 'vitest';
 import type { RuntimeConfig } from '../../../dist/worker/config/runtime-types.js';
@@ -24,6 +25,7 @@ export interface RunningWalk {
   result(): Promise<WalkSummary>;
   /** Number of activities that are running or wait for another attempt. */
   activities(): Promise<number>;
+  readonly handle: WorkflowHandle;
 }
 
 /** Tasks for a worker that has ended move to another worker after one second instead of ten. */
@@ -104,6 +106,7 @@ export class WalkSetting {
       ...(state ? { memo: startedByUs } : {}),
     });
     return {
+      handle,
       progress: () => handle.query<WalkProgress>(queryNames.progress),
       pause: () => handle.signal(signalNames.pause),
       resume: () => handle.signal(signalNames.resume),
