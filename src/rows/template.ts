@@ -26,7 +26,8 @@ const engine = new Liquid({
   strictFilters: true,
   lenientIf: true,
   ownPropertyOnly: true,
-  templates: {},
+  // Without a prototype: the engine would take a name such as `constructor` for a template.
+  templates: Object.create(null) as Record<string, string>,
   cache: false,
 });
 

@@ -32,6 +32,8 @@ export async function openScratchDuckDb(temporary: string): Promise<ScratchDuckD
     temp_directory: temporary,
     autoinstall_known_extensions: 'false',
     autoload_known_extensions: 'false',
+    // Secrets that a person stored for DuckDB would log in for the SQL of others.
+    allow_persistent_secrets: 'false',
   });
   try {
     const connection = await instance.connect();

@@ -52,6 +52,8 @@ describe('a template', () => {
     expect(refuse('{{ name | nofilter }}')).toThrow(/nofilter/);
     expect(refuse('no column at all')).toThrow(/uses no column/);
     expect(refuse('{{name}}{% include "secrets" %}')).toThrow(TemplateError);
+    for (const name of ['constructor', 'toString', '__proto__'])
+      expect(refuse(`{{name}}{% render "${name}" %}`)).toThrow(TemplateError);
   });
 
   it('cannot run for ever', () => {

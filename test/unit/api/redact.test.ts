@@ -1,0 +1,38 @@
+import { expect, it } from 'vitest';
+import { createRedact } from '../../../src/api/checks/redact.js';
+import { Secret } from '../../../src/core/connections/secret.js';
+
+const key = '5Ae1f0c2-7B44+4d5e/9a01=c3';
+const redact = createRedact(new Secret(key), ['tok3n of the gateway']);
+const base64 = (text: string) => Buffer.from(text).toString('base64');
+
+it.each([
+  ['as it is', key],
+  ['in lower case', key.toLowerCase()],
+  ['in upper case', key.toUpperCase()],
+  ['in a URL', encodeURIComponent(key)],
+  ['in a URL in lower case', encodeURIComponent(key).toLowerCase()],
+  ['in hex', Buffer.from(key).toString('hex')],
+  ['as a header', 'TOK3N OF THE GATEWAY'],
+])('a key that is repeated %s is not shown', (_how, repeated) => {
+  expect(redact(`no such key: ${repeated}!`)).toBe('no such key: [redacted]!');
+});
+
+it('a key inside of a text in Base64 is not shown, at any place', () => {
+  for (const before of ['', ':', 'x-', 'Bearer ', 'Authorization: Bearer ']) {
+    for (const after of ['', ':', '\n{}', ' and more']) {
+      for (const text of [base64(before + key + after), Buffer.from(before + key + after).toString('base64url')]) {
+        const shown = redact(text);
+        expect(shown).toContain('[redacted]');
+        expect(Buffer.from(shown.replace('[redacted]', ''), 'base64').toString('latin1')).not.toContain(
+          key.slice(2, 8),
+        );
+      }
+    }
+  }
+});
+
+it('a short key is no part of longer words in Base64, and no key redacts nothing', () => {
+  expect(createRedact(new Secret('test'))('dGVzdA== test')).toBe('dGVzdA== [redacted]');
+  expect(createRedact(null)('any text')).toBe('any text');
+});
