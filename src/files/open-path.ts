@@ -1,5 +1,6 @@
 import { constants, fstatSync, readdirSync, readFileSync, readlinkSync, statSync } from 'node:fs';
 import { open } from 'node:fs/promises';
+import { CodedError } from '../core/errors/coded-error.js';
 import { realPath } from './same-file.js';
 
 /** Linux names the file of each open handle; elsewhere paths are compared before and after. */
@@ -56,7 +57,8 @@ export async function inFolder<T>(folder: string, work: (held: string) => Promis
   if (process.platform === 'win32') return work(folder);
   const handle = await open(folder, constants.O_RDONLY | constants.O_DIRECTORY);
   try {
-    if (openedPath(handle.fd, folder) !== folder) throw new Error(`${folder} was replaced by a link to another folder`);
+    if (openedPath(handle.fd, folder) !== folder)
+      throw new CodedError('output-path-unusable', `${folder} was replaced by a link to another folder`);
     return await work(pathOfHandle(handle.fd, folder));
   } finally {
     await handle.close();

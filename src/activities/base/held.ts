@@ -42,7 +42,7 @@ export function holding(piece: number, details: () => object): () => Promise<voi
     if (told === null || context.cancellationDetails?.cancelRequested) return;
     await told;
     context.heartbeat({ ...details(), held: true });
-    throw ApplicationFailure.retryable('paused in Temporal', 'ActivityPause');
+    throw ApplicationFailure.retryable('paused in Temporal');
   };
 }
 
