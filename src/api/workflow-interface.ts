@@ -62,6 +62,7 @@ const rowJob: WorkflowInterface = {
     },
     stop,
     handOver: { does: 'Sent by a command before it cancels the job: runs at the service stay for its next start.' },
+    proven: { does: 'Sent by an activity of the job after its first usable answer: more requests may be in flight.' },
   },
   queries: progress(jobProgress),
   updates: {},

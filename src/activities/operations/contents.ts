@@ -35,8 +35,9 @@ export function createContentsActivity(deps: ActivityDeps) {
     const byUrl = Array.isArray(urls) && urls.every((url) => typeof url === 'string');
     if (!byUrl || ids || options.context || call.variant) return buyWhole(deps, contentsEndpoint, input, call);
     const wire = sendOptions(call);
-    // A single bad URL is reported in its status instead.
-    checkRequest(deps, contentsEndpoint, { ...input, urls: urls.slice(0, 1).map(() => 'https://example.com/') }, call);
+    // Each URL is left to the service, which reports it in its status; an empty text is none.
+    const sample = urls.find((url) => url.trim() === '') ?? 'https://example.com/';
+    checkRequest(deps, contentsEndpoint, { ...input, urls: urls.slice(0, 1).map(() => sample) }, call);
     const keyOf = contentsKeys(deps, options, wire);
     const asked = [...new Set(urls)].map((unit) => ({ key: keyOf(unit), unit }));
     // Spellings of one page are one unit, whose answer each of them gets.

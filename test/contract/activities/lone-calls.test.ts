@@ -93,7 +93,7 @@ describe('an activity of one operation', () => {
     expect(server.requests[2]?.headers['x-trace']).toBe('t');
   });
 
-  it.each([{ urls: [] }, { urls: ['ftp://a.example'] }, { urls: ['https://a.example'], subpages: -1 }])(
+  it.each([{ urls: [] }, { urls: [''] }, { urls: ['https://a.example'], subpages: -1 }])(
     'refuses getContents of %j before anything is sent',
     async (input) => {
       const { server, run } = await service(replying(200, { results: [] }));
@@ -133,12 +133,12 @@ describe('an activity of one operation', () => {
     },
   );
 
-  it('buys the good URLs among bad ones, and reports the status of each URL', async () => {
+  it('leaves odd URLs to the service, and reports the status of each URL', async () => {
     const { run } = await service(replying(200, { results: [{ id: 'https://a.example', title: 'A' }] }));
     const { data } = await run('getContents', { urls: ['https://a.example', 'ftp://b.example'] });
     expect(data.statuses).toMatchObject([
       { id: 'https://a.example', status: 'success' },
-      { id: 'ftp://b.example', status: 'error', error: { tag: 'INVALID_REQUEST' } },
+      { id: 'ftp://b.example', status: 'error', error: { tag: 'MISSING_FROM_RESPONSE' } },
     ]);
   });
 

@@ -47,7 +47,7 @@ describe('a job is refused with the position of the mistake, before anything is 
     ],
     [
       'a field of all rows is wrong',
-      { operation: 'search', template: { query }, options: { numResults: 500 } },
+      { operation: 'search', template: { query }, options: { numResults: 0 } },
       /numResults/,
     ],
     ['a field is given twice', { operation: 'search', template: { query }, options: { query: 'x' } }, /query.*once/],
@@ -78,14 +78,14 @@ describe('a job is refused with the position of the mistake, before anything is 
   });
 });
 
-it('a row whose own request the service would refuse is a bad row with its line, and the others are bought', async () => {
+it('a row whose own request cannot be meant is a bad row with its line, and nothing is bought for it', async () => {
   here.folder.write([...rows.slice(0, 3), ['3', 'x'.repeat(5000), 'https://x.example/']]);
   const { plan, summary } = await run({
     operation: 'search',
-    template: { query: '{{name}}', includeText: ['{{name}} of many more words than the five {{id}}'] },
+    template: { query: '{{name}}', startPublishedDate: '{{name}}' },
     options: {},
   });
   expect(plan.badRows[0]).toMatchObject({ row: 1, tag: 'INVALID_REQUEST' });
-  expect(plan.badRows[0]?.message).toMatch(/^line 2: .*includeText/);
+  expect(plan.badRows[0]?.message).toMatch(/^line 2: .*startPublishedDate/);
   expect(summary).toMatchObject({ requests: 0, warehouse: { invalid: 4 } });
 });
