@@ -1,6 +1,23 @@
+import { lookup } from 'node:dns';
 import { once } from 'node:events';
 import { createServer, request } from 'node:http';
-import { type AddressInfo, connect } from 'node:net';
+import { type AddressInfo, BlockList, connect, isIP, type LookupFunction } from 'node:net';
+
+/** Addresses where clouds give the keys of a machine to its programs. */
+const metadata = new BlockList();
+metadata.addSubnet('169.254.0.0', 16);
+metadata.addAddress('100.100.100.200');
+metadata.addSubnet('fe80::', 10, 'ipv6');
+metadata.addAddress('fd00:ec2::254', 'ipv6');
+const isMetadata = (address: string) => metadata.check(address, isIP(address) === 6 ? 'ipv6' : 'ipv4');
+
+/** Refuses a name that leads to one of these addresses. */
+const withoutMetadata: LookupFunction = (name, options, callback) =>
+  lookup(name, options, (error, found, family) => {
+    const addresses = typeof found === 'string' ? [found] : (found ?? []).map(({ address }) => address);
+    if (error === null && addresses.some(isMetadata)) callback(new Error(`${name} is a metadata address`), '');
+    else callback(error, found, family);
+  });
 
 /** A proxy on this machine that leads to one server. */
 export interface OneServer {
@@ -17,16 +34,18 @@ export interface OneServer {
  */
 export async function openOneServer(isMeant: (server: string) => boolean): Promise<OneServer> {
   let other: string | null = null;
-  const isRefused = (server: string) => {
-    if (isMeant(server.toLowerCase())) return false;
+  const isRefused = (server: string, hostname: string) => {
+    const address = bare(hostname);
+    if (isMeant(server.toLowerCase()) && !(isIP(address) !== 0 && isMetadata(address))) return false;
     other = server;
     return true;
   };
   const proxy = createServer((asked, answer) => {
     const url = URL.canParse(asked.url ?? '') ? new URL(asked.url as string) : null;
-    if (url === null || isRefused(`${url.hostname}:${url.port || 80}`)) return void answer.writeHead(403).end();
+    if (url === null || isRefused(`${url.hostname}:${url.port || 80}`, url.hostname))
+      return void answer.writeHead(403).end();
     const { method, headers } = asked;
-    const forwarded = request(url, { method, headers }, (found) => {
+    const forwarded = request(url, { method, headers, lookup: withoutMetadata }, (found) => {
       answer.writeHead(found.statusCode ?? 502, found.headers);
       found.pipe(answer);
     });
@@ -34,9 +53,10 @@ export async function openOneServer(isMeant: (server: string) => boolean): Promi
     asked.pipe(forwarded);
   });
   proxy.on('connect', ({ url = '' }, socket, head) => {
-    if (isRefused(url)) return void socket.end('HTTP/1.1 403 Forbidden\r\n\r\n');
-    const { hostname, port } = new URL(`http://${url}`);
-    const server = connect(Number(port || 80), hostname.replace(/^\[|\]$/g, ''), () => {
+    const { hostname, port } = URL.canParse(`http://${url}`) ? new URL(`http://${url}`) : { hostname: '', port: '' };
+    if (isRefused(url, hostname)) return void socket.end('HTTP/1.1 403 Forbidden\r\n\r\n');
+    const to = { host: bare(hostname), port: Number(port || 80), lookup: withoutMetadata };
+    const server = connect(to, () => {
       socket.write('HTTP/1.1 200 Connection established\r\n\r\n');
       server.write(head);
       server.pipe(socket).pipe(server);
@@ -56,3 +76,6 @@ export async function openOneServer(isMeant: (server: string) => boolean): Promi
     },
   };
 }
+
+/** A host without the brackets of an IPv6 address. */
+const bare = (hostname: string) => hostname.replace(/^\[|\]$/g, '');

@@ -174,7 +174,9 @@ function explained(error: unknown, address: string, proxy: OneServer | null): un
   if (other !== null)
     return new CsvError(
       'source-access-refused',
-      `${at} leads to another server, ${other}: name an address there, or download the file first`,
+      other === serverOfAddress(address)
+        ? `${at} is on a metadata address, which is never read: download the file first`
+        : `${at} leads to another server, ${other}: name an address there, or download the file first`,
     );
   if (/\b404\b|NoSuchBucket|NoSuchKey/.test(message))
     return new CsvError(
