@@ -201,7 +201,7 @@ class Spellings {
 
   notes(pages: number): readonly string[] {
     const all = this.#usual + this.#others.size;
-    if (all === pages) return [];
+    if (all === 0 || all === pages) return [];
     return [`${count(all)} spellings of URLs name ${some(pages, 'page')}; each page is bought once.`];
   }
 }

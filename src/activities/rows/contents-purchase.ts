@@ -82,7 +82,8 @@ function nothingOf(
 ): string | null {
   const isNamed = ({ status, errorTag }: (typeof outcomes)[number]) =>
     status === 'error' && errorTag !== MISSING_FROM_RESPONSE && errorTag !== NO_CONTENT;
-  if (results.length === 0 || 2 * outcomes.filter(isNamed).length >= outcomes.length) return null;
+  const named = outcomes.filter(isNamed).length;
+  if (2 * named >= outcomes.length || (results.length === 0 && named === 0)) return null;
   if (outcomes.every(({ status }) => status === 'error')) return 'none of its results belongs to a requested URL';
   return withoutContents(results, options);
 }

@@ -53,7 +53,7 @@ function valuesOf({ operation, options }: Pick<StagedJob, 'operation' | 'options
 /** Whether a value is null, a blank text, or a list or object of such values. The id of a row in a shared run is no value. */
 function isBlank(value: unknown): boolean {
   if (value === null || value === undefined) return true;
-  if (typeof value === 'string') return !/\S/.test(value);
+  if (typeof value === 'string') return !/[^\s\p{Cf}]/u.test(value);
   if (typeof value !== 'object') return false;
   return Object.entries(value).every(([name, one]) => name === ROW_ID_FIELD || isBlank(one));
 }
@@ -75,17 +75,26 @@ export function withoutContents(results: readonly object[], asked: unknown): str
 
 /** Returns why the answer to a whole request has nothing of what was requested; null if it has something. */
 export function nothingIn(request: object, answer: object): string | null {
-  const text = fieldOf(answer, 'answer');
-  if (typeof text === 'string' && isBlank(text)) return 'its answer is an empty text';
+  if ('answer' in answer && holdsNothing(answer.answer)) return 'its answer is empty';
+  const output = fieldOf(answer, 'output');
+  if (fieldOf(request, 'outputSchema') && 'results' in answer && isNoOutput(output)) return 'it has no output';
   const results = fieldOf(answer, 'results');
-  if (!Array.isArray(results) || !isBlank([fieldOf(answer, 'output'), fieldOf(answer, 'context')])) return null;
-  return withoutContents(results, fieldOf(request, 'contents'));
+  if (!Array.isArray(results) || results.length === 0) return null;
+  const isPage = (result: unknown) =>
+    [fieldOf(result, 'url'), fieldOf(result, 'id')].some((name) => !holdsNothing(name));
+  if (!results.some(isPage)) return `none of its ${results.length} results names a page`;
+  return isBlank([output, fieldOf(answer, 'context')]) ? withoutContents(results, fieldOf(request, 'contents')) : null;
 }
 
-/** Whether the output of a run has no value in any form. An object has a value, even if all its fields are null. */
+/** Whether the output of a run or a search has no value in any form. */
 export function isNoOutput(output: unknown): boolean {
-  if (typeof output === 'string') return isBlank(output);
-  if (typeof output !== 'object' || output === null) return output === null || output === undefined;
-  const values = Object.entries(output).filter(([name]) => name !== 'grounding');
-  return values.every(([, value]) => (typeof value === 'string' ? isBlank(value) : (value ?? null) === null));
+  if (typeof output !== 'object' || output === null || Array.isArray(output)) return holdsNothing(output);
+  return Object.entries(output).every(([name, value]) => name === 'grounding' || holdsNothing(value));
+}
+
+/** Whether a value holds nothing. A list without elements has a value, and so has an object of which all fields are null. */
+function holdsNothing(value: unknown): boolean {
+  if (Array.isArray(value)) return value.length > 0 && value.every(holdsNothing);
+  if (typeof value === 'object' && value !== null) return Object.keys(value).length === 0;
+  return isBlank(value);
 }

@@ -109,6 +109,14 @@ describe('what an answer has', () => {
     ['an output beside them', { contents: { text: true } }, { results: [page], output: { content: 'x' } }, false],
     ['an answer', { query: 'q' }, { answer: 'yes' }, false],
     ['a blank answer', { query: 'q' }, { answer: ' ' }, true],
+    ['an answer of an invisible character', { query: 'q' }, { answer: '\u200b' }, true],
+    ['an answer without fields', { query: 'q' }, { answer: {} }, true],
+    ['an answer that lists nothing', { query: 'q' }, { answer: [[]] }, false],
+    ['an answer that lists nulls', { query: 'q' }, { answer: [null] }, true],
+    ['results that are no pages', { query: 'q' }, { results: [{}, null, 'x', [[]]] }, true],
+    ['no output for a schema', { outputSchema: {} }, { results: [page] }, true],
+    ['an output without content', { outputSchema: {} }, { results: [page], output: { content: null } }, true],
+    ['an output with a field', { outputSchema: {} }, { results: [page], output: { content: { a: null } } }, false],
     ['an answer whose values are all unknown', { query: 'q' }, { answer: { size: null } }, false],
   ])('%s', (_, request, answer, nothing) => {
     expect(nothingIn(request, answer) !== null).toBe(nothing);
@@ -119,6 +127,8 @@ describe('what an answer has', () => {
     [undefined, true],
     [{}, true],
     [{ text: ' ', structured: null, grounding: [{}] }, true],
+    [{ text: null, structured: {} }, true],
+    [[null], true],
     [{ text: null, structured: { size: null } }, false],
     [{ text: 'x' }, false],
     ['x', false],
