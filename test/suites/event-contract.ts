@@ -519,7 +519,8 @@ export function eventContract(make: MakeWarehouse, size: 'small' | 'full' = 'sma
       await load([], { pages: pagesOf(listed.slice(0, 7), 2) });
       await load([], { pages: pagesOf(listed.slice(6), 2, 5) });
       expect(await steps()).toEqual([1, 2, 3, 4, 5, 6, 7, 8]);
-      expect(await query('SELECT url FROM webset_items')).toEqual([{ url: '8' }]);
+      // The state does not depend on the order of loads: of equal times, the last id counts.
+      expect(await query('SELECT url FROM webset_items')).toEqual([{ url: '6' }]);
       // Nor do further reads change the order, from any page on and with other contents.
       const newer = listed.map((one) =>
         one.id === 'e9' ? { ...one, data: { ...(one.data as object), updatedAt: iso(2.5) } } : one,
@@ -527,7 +528,7 @@ export function eventContract(make: MakeWarehouse, size: 'small' | 'full' = 'sma
       await load([], { pages: pagesOf(newer.slice(2), 3, 7) });
       await load([], { pages: pagesOf(listed.slice(3), 90, 20) });
       expect(await steps()).toEqual([1, 2, 3, 4, 5, 6, 7, 8]);
-      expect(await query('SELECT url FROM webset_items')).toEqual([{ url: '8' }]);
+      expect(await query('SELECT url FROM webset_items')).toEqual([{ url: '6' }]);
     },
   );
 

@@ -178,7 +178,7 @@ describe('runAgent', () => {
         (error: Error) => error.cause,
       );
     expect(await failure(run({ query: '' }))).toMatchObject({ type: 'BadInput' });
-    const ofAnotherType = { query: 'q', metadata: { a: 1 } } as unknown as AgentRequest;
+    const ofAnotherType = { query: 'q', input: { data: [5] } } as unknown as AgentRequest;
     expect(await failure(run(ofAnotherType))).toMatchObject({ type: 'InvalidRequest' });
     service.next({
       what: 'start',
