@@ -180,7 +180,7 @@ describe('.ci/run', () => {
       test: script('test', steps.test ?? passing(7)),
       'test:long': script('long', steps.long ?? passing(5)),
       lint: script('lint', steps.lint ?? {}),
-      ...{ types: ok, unused: ok, imports: ok, commits: ok, licences: ok },
+      ...{ types: ok, unused: ok, imports: ok, size: ok, commits: ok, licences: ok },
     };
     writeFileSync(join(clone, 'package.json'), JSON.stringify({ name: 'clone', scripts }));
     const { status, stdout } = spawnSync(join(clone, '.ci', 'run'), { encoding: 'utf8' });

@@ -133,8 +133,8 @@ it('a workflow reads a query again with each run, and only files that the worker
   writeFileSync(join(dir, 'parts', 'a.csv'), 'url\nhttps://a.example/\n');
   symlinkSync('/etc/hosts', join(dir, 'parts', 'b.csv'));
   const refusals: [input: object, why: RegExp][] = [
-    [{ input: join(dir, 'parts') }, /may not use .*b\.csv/],
-    [{ input: join(dir, 'parts', '*.csv') }, /may not use .*b\.csv/],
+    [{ input: join(dir, 'parts') }, /may not use \/etc\/hosts/],
+    [{ input: join(dir, 'parts', '*.csv') }, /may not use \/etc\/hosts/],
     [{ input: 's3://bucket/x.csv' }, /may not read from s3\.amazonaws\.com:443/],
     [{ input: 'https://data.example.com/x.csv' }, /may not read from data\.example\.com:443/],
     [{ input: 'https://user:canary@data.example.com/x.csv' }, /password|secret/i],
