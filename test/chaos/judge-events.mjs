@@ -6,7 +6,7 @@ const tables = [
   ...['webset_monitor_runs', 'webset_exports', 'webset_item_enrichments', 'events'],
 ];
 /** Columns about the load, whose values differ from run to run. */
-const OWN = ['load_id', 'page', 'loaded_at', 'digest'];
+const OWN = ['load_id', 'page', 'list_order', 'loaded_at', 'digest'];
 
 /** The judge of walks: every event is loaded once, the watermark is the newest event, and the tables equal those of an undisturbed run. */
 export async function judgeEvents(campaign) {

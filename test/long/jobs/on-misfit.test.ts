@@ -52,8 +52,8 @@ it('a job pauses at the first value that does not fit, and a resume accepts the 
 });
 
 it('a misfit that only the database finds pauses the job when its rows are loaded', async () => {
-  const job = await file.setting.begin(freshRows(40), { ...answers('0x1p'), onMisfit: 'stop' });
-  expect(await parked(file.setting.temporal, job, 'misfit')).toMatch(/^Row \d+: the value "0x1p" does not fit/);
+  const job = await file.setting.begin(freshRows(40), { ...answers('1e400'), onMisfit: 'stop' });
+  expect(await parked(file.setting.temporal, job, 'misfit')).toMatch(/^Row \d+: the value "1e400" does not fit/);
   // Nothing is left to buy, and the run is done once a person has accepted the value.
   expect(file.setting.sandbox.log()).toHaveLength(40);
   await job.resume();
