@@ -55,7 +55,9 @@ it.runIf(process.platform === 'linux')(
     expect(paused.said).toMatch(/Paused \(key\): .*401/);
     expect(paused.code).toBe(4);
     sandbox.setFaults(broken);
-    const done = await run();
+    let done = await run();
+    // Two answers of another program pause the job again.
+    for (let tries = 0; done.code === 6 && tries < 5; tries++) done = await run();
     expect([done.code, done.said]).toEqual([0, expect.any(String)]);
 
     expect(paused.said + done.said).not.toContain(canary);

@@ -61,7 +61,8 @@ it('a damaged text without a bad record has the same cells as with the csv modul
   let [whole, stray] = [0, 0];
   for (const [index, text] of texts.entries()) {
     const ours = read(text, 1 + (index % 50));
-    if (ours.some(({ problem }) => problem !== null)) continue;
+    // Python keeps white space around a quoted cell, and its quotes.
+    if (ours.some(({ problem }) => problem !== null) || / "|" /.test(text)) continue;
     whole++;
     if (ours.some(({ cells }) => cells.some((one) => /[^"]"/.test(one)))) stray++;
     expect(

@@ -50,7 +50,10 @@ it('reads at least 200 cron expressions as the server does: the next five times 
     const next = (Array.isArray(server) ? server : []).filter((time) => time > now).slice(0, 5);
     const mine = readCron(cron, timezone)?.nextRuns(5, now) ?? [];
     expect([cron, timezone, mine.slice(0, next.length)]).toEqual([cron, timezone, next]);
-    expect([cron, timingProblems({ cron, tz: timezone }).length]).toEqual([cron, next.length > 0 ? 0 : 1]);
+    // Cron starts on either of two named days, the server on days that are both: such an expression is refused.
+    const [, , day, , weekday] = cron.split(' ');
+    const isClear = day?.startsWith('*') || weekday?.startsWith('*');
+    expect([cron, timingProblems({ cron, tz: timezone }).length]).toEqual([cron, isClear && next.length > 0 ? 0 : 1]);
     compared++;
   };
   for (let from = 0; from < expressions.length; from += 20)
