@@ -493,10 +493,18 @@ for (const name of ['rename', 'unlink', 'rmdir', 'rm', 'mkdir'])
   async[name] = async (path, ...rest) =>
     bootOf(path) ? sync[`${name}Sync`](path, ...rest) : promises[name](path, ...rest);
 
+/** Paths in a folder that is held open, with the name of the folder. */
+const unheld = (given) =>
+  typeof given === 'string'
+    ? given.replace(/^\/proc\/(?:self|\d+)\/fd\/\d+(?=\/|$)/, (link) => real.readlinkSync(link))
+    : given;
+const named = (functions) =>
+  Object.fromEntries(Object.entries(functions).map(([name, run]) => [name, (...given) => run(...given.map(unheld))]));
+
 /** Replaces the functions; modules that were imported before use the new functions too. */
 export async function replaceFileFunctions() {
-  Object.assign(fs, sync, withCallback);
-  Object.assign(fs.promises, async);
+  Object.assign(fs, named(sync), named(withCallback));
+  Object.assign(fs.promises, named(async));
   const handle = await promises.open('/dev/null');
   const methods = Object.getPrototypeOf(handle);
   await handle.close();
