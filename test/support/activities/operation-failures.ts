@@ -60,7 +60,12 @@ function forms(status: number, tag: string, meaning: Meaning): Row[] {
         .slice(0, meaning.is === 'final' ? 2 : 4)
         .map(([head, headers, ms]): Row => [`${status} ${form} ${head}`, json(status, body, headers), later(ms)]),
     ),
-    [`${status} gateway`, answer(status, '<h1>Bad</h1>', { 'content-type': 'text/html' }), later(null)],
+    [
+      `${status} gateway`,
+      answer(status, '<h1>Bad</h1>', { 'content-type': 'text/html' }),
+      // A page that refuses access is not the service's: the request did not reach it.
+      status === 401 || status === 403 ? waits('unwell') : later(null),
+    ],
     [`${status} empty`, answer(status, ''), later(null)],
   ];
 }
