@@ -16,9 +16,9 @@ export function holding(piece: number, details: () => object): () => Promise<voi
   // If the signal is lost, only this piece stops.
   const tell = async (name: string) =>
     asked(async () => context.client.workflow.getHandle(workflowId, runId).signal(name, piece));
-  let told: Promise<unknown> | null = null;
+  let sent: Promise<unknown> | null = null;
   const hold = () => {
-    told ??= tell(heldSignals.held);
+    sent ??= tell(heldSignals.held);
   };
   const isHeld = () => context.cancellationDetails?.paused === true && !context.cancellationDetails.cancelRequested;
   const onCancel = () => {
@@ -39,8 +39,8 @@ export function holding(piece: number, details: () => object): () => Promise<voi
   };
   return async () => {
     if (!cancellationSignal.aborted && (await asked(isPausedThere))) hold();
-    if (told === null || context.cancellationDetails?.cancelRequested) return;
-    await told;
+    if (sent === null || context.cancellationDetails?.cancelRequested) return;
+    await sent;
     context.heartbeat({ ...details(), held: true });
     throw ApplicationFailure.retryable('paused in Temporal');
   };

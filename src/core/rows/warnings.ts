@@ -14,12 +14,12 @@ export function addWarnings(
   known: readonly ServiceWarning[],
   more: readonly ServiceWarning[],
 ): readonly ServiceWarning[] {
-  const seen = new Set<string>();
-  const isFirst = ({ kind, code, path }: ServiceWarning) => {
-    const place = JSON.stringify([kind, code, path]);
-    return !seen.has(place) && seen.add(place).has(place);
-  };
-  return [...known, ...more].filter(isFirst).slice(0, MOST_WARNINGS);
+  const firsts = new Map<string, ServiceWarning>();
+  for (const one of [...known, ...more]) {
+    const place = JSON.stringify([one.kind, one.code, one.path]);
+    if (!firsts.has(place)) firsts.set(place, one);
+  }
+  return [...firsts.values()].slice(0, MOST_WARNINGS);
 }
 
 /** Returns the warnings that stop a job: those whose code is not accepted. */
