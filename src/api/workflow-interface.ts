@@ -50,6 +50,14 @@ const stop = {
   does: 'Ends the work as `stopped` after requests in flight have landed. The content is the reason, in a few words.',
   content: z.string().optional(),
 };
+/** Sent by activities. The content is the number of the piece. */
+const paused = {
+  activityPaused: { does: 'Sent by an activity that a person paused in Temporal: the work pauses.', content: z.int() },
+  activityUnpaused: {
+    does: 'Sent by an activity that a person unpaused in Temporal: the work resumes.',
+    content: z.int(),
+  },
+};
 const progress = (answer: z.ZodType) => ({ progress: { does: 'Returns the progress.', answer } });
 
 const rowJob: WorkflowInterface = {
@@ -63,13 +71,14 @@ const rowJob: WorkflowInterface = {
     stop,
     handOver: { does: 'Sent by a command before it cancels the job: runs at the service stay for its next start.' },
     proven: { does: 'Sent by an activity of the job after its first usable answer: more requests may be in flight.' },
+    ...paused,
   },
   queries: progress(jobProgress),
   updates: {},
 };
 const walk: WorkflowInterface = {
   result: walkSummary,
-  signals: { pause, resume: { does: 'Resumes the walk.' }, stop },
+  signals: { pause, resume: { does: 'Resumes the walk.' }, stop, ...paused },
   queries: progress(walkProgress),
   updates: {},
 };

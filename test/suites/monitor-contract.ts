@@ -195,8 +195,10 @@ export function monitorContract(make: MakeWarehouse): void {
       await runs.loadMonitors(origin, `export-${times}`, [{ id: 'm\ud800\0', name: 'n\ud800', createdAt: 'now' }]);
       await runs.loadRuns(origin, `export-${times}`, 'm1', [odd]);
     }
-    const found = await query('SELECT duration_ms, created_at, completed_at FROM monitor_runs');
-    expect(found).toEqual([{ duration_ms: null, created_at: new Date('2026-01-01T10:00:00Z'), completed_at: null }]);
+    const found = await query(
+      'SELECT duration_ms, CAST(EXTRACT(epoch FROM created_at) AS INTEGER) AS created, completed_at FROM monitor_runs',
+    );
+    expect(found).toEqual([{ duration_ms: null, created: Date.UTC(2026, 0, 1, 10) / 1000, completed_at: null }]);
     expect(await query('SELECT name FROM monitors')).toEqual([{ name: 'n\\ud800' }]);
     expect(await runs.counts(origin, 'export-1')).toMatchObject({ again: 1, results: 2 });
   });

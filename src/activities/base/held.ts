@@ -1,6 +1,6 @@
 import { Context } from '@temporalio/activity';
 import { ApplicationFailure } from '@temporalio/common';
-import { heldSignals } from '../../core/rows/job.js';
+import { signalNames } from '../../core/rows/job.js';
 
 const ASK_MS = 5000;
 
@@ -18,7 +18,7 @@ export function holding(piece: number, details: () => object): () => Promise<voi
     asked(async () => context.client.workflow.getHandle(workflowId, runId).signal(name, piece));
   let sent: Promise<unknown> | null = null;
   const hold = () => {
-    sent ??= tell(heldSignals.held);
+    sent ??= tell(signalNames.activityPaused);
   };
   const isHeld = () => context.cancellationDetails?.paused === true && !context.cancellationDetails.cancelRequested;
   const onCancel = () => {
@@ -27,7 +27,7 @@ export function holding(piece: number, details: () => object): () => Promise<voi
   if (cancellationSignal.aborted) onCancel();
   else cancellationSignal.addEventListener('abort', onCancel, { once: true });
   const before = info.heartbeatDetails as { readonly held?: unknown } | undefined;
-  if (info.attempt > 1 && before?.held === true) void tell(heldSignals.released);
+  if (info.attempt > 1 && before?.held === true) void tell(signalNames.activityUnpaused);
   /** Whether the server knows of a pause that no heartbeat has reported yet. */
   const isPausedThere = async () => {
     const { client } = context;

@@ -29,9 +29,9 @@ export const signalNames = {
   handOver: 'handOver',
   stop: 'stop',
   proven: 'proven',
+  activityPaused: 'activityPaused',
+  activityUnpaused: 'activityUnpaused',
 } as const;
-/** Signals from an activity that a person paused or unpaused in Temporal, with the number of its piece. */
-export const heldSignals = { held: 'activityPaused', released: 'activityUnpaused' } as const;
 export const queryNames = { progress: 'progress', holder: 'holder' } as const;
 
 /** Calls from workflows to the process that runs them, which are no part of their histories. `interrupt`: the activities stop. */

@@ -1,10 +1,8 @@
 import { defineSignal, setDefaultSignalHandler, setHandler } from '@temporalio/workflow';
-import type { heldSignals, signalNames } from '../../core/rows/job.js';
+import type { signalNames } from '../../core/rows/job.js';
 
 export type SignalHandlers = {
-  readonly [Name in keyof typeof signalNames | (typeof heldSignals)[keyof typeof heldSignals]]?: (
-    content?: never,
-  ) => void;
+  readonly [Name in keyof typeof signalNames]?: (content?: never) => void;
 };
 
 /**

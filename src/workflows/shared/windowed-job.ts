@@ -12,7 +12,7 @@ import {
   workflowInfo,
 } from '@temporalio/workflow';
 import type { RunState } from '../../core/alerts/job-alerts.js';
-import { heldSignals, type JobPhase, jobOfWorkflow, queryNames, type WorkflowSinks } from '../../core/rows/job.js';
+import { type JobPhase, jobOfWorkflow, queryNames, type WorkflowSinks } from '../../core/rows/job.js';
 import { type Pause, pauseOf } from '../../core/rows/pause.js';
 import { endedByCancel, failureOf, messageOf, toWorkflowFailure } from './failures.js';
 import { handleSignals, type SignalHandlers } from './handle-signals.js';
@@ -96,8 +96,8 @@ export abstract class WindowedJob<State extends WindowedState, Result, Summary> 
       resume: (how?: never) => this.resume(how),
       // Ends the job as `stopped` after calls in flight have landed. The argument is the reason in a few words.
       stop: (why?: string) => this.stop(why),
-      [heldSignals.held]: (piece?: never) => this.#hold(piece as unknown),
-      [heldSignals.released]: (piece?: never) => this.#release(piece as unknown),
+      activityPaused: (piece?: never) => this.#hold(piece as unknown),
+      activityUnpaused: (piece?: never) => this.#release(piece as unknown),
       ...further,
     });
     return this.#toEnd();
