@@ -2,9 +2,7 @@
 // and the drawings.
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { buildProgram } from '../dist/cli/program.js';
-import { costTexts, retryTexts } from '../dist/core/errors/entry.js';
-import { errorEntries, errorGroups } from '../dist/core/errors/registry.js';
-import { exitCodes } from '../dist/core/processes/exit-codes.js';
+import { errorGroups } from '../dist/core/errors/registry.js';
 import { commandsDoc, decisionsDoc } from './commands-doc.mjs';
 import { drawings } from './drawings.mjs';
 import { errorsDoc } from './errors-doc.mjs';
@@ -20,5 +18,5 @@ write(
   decisionsDoc(decisions.map((name) => [name, readFileSync(inRoot('docs', 'decisions', name), 'utf8')])),
 );
 write('reference/limits.md', await limitsDoc((path) => import(`../dist/${path}.js`)));
-write('errors.md', errorsDoc(errorGroups, errorEntries, { costs: costTexts, retries: retryTexts, exitCodes }));
+write('errors.md', errorsDoc(errorGroups));
 for (const [name, svg] of Object.entries(drawings)) write(`concepts/${name}.svg`, svg);

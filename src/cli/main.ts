@@ -7,7 +7,7 @@ import { limitCommandMemory } from '../files/process-memory.js';
 import { buildProgram, parseErrorCode, saidAlready } from './program.js';
 import { loadSettingsFile } from './set-up/settings-file.js';
 import { type Context, type ExitCode, exitCodes } from './shared/context.js';
-import { asksForJson, failureData, failureText, moreText, parseFailure, stackText } from './shared/failure-text.js';
+import { asksForJson, failureData, failureText, fixText, parseFailure, stackText } from './shared/failure-text.js';
 import { type Interrupts, watchInterrupts } from './shared/signals.js';
 import { type OutputFlags, openTerminal, scrubber } from './shared/terminal.js';
 
@@ -27,7 +27,7 @@ function report(error: unknown): ExitCode {
   if (inJson) terminal.sayJson(failureData(failure));
   else {
     terminal.say(terminal.colors.red(text));
-    terminal.say(terminal.colors.dim(moreText(errorCode)));
+    terminal.say(terminal.colors.dim(fixText(errorCode)));
   }
   if (env.SEARCHFLOW_DEBUG === '1') terminal.say(stackText(error));
   return code;
@@ -60,7 +60,7 @@ async function run(args: readonly string[]): Promise<ExitCode> {
     const errorCode = parseErrorCode(error);
     if (code === exitCodes.ok || errorCode === null) return code;
     if (inJson) terminal.sayJson(failureData(parseFailure((error as Error).message, errorCode, code)));
-    else terminal.say(terminal.colors.dim(moreText(errorCode)));
+    else terminal.say(terminal.colors.dim(fixText(errorCode)));
     return code;
   }
   if (action === null) return exitCodes.ok;

@@ -45,7 +45,6 @@ export const commandOutputs: { readonly [command: string]: z.ZodType } = {
   limits: team.limits,
   usage: z.union([team.usage, team.reconciliation]),
   doctor: team.doctor,
-  explain: team.explanations,
   failed: inspect.failed,
   trace: inspect.trace,
   retry: z.union([rows.retryPlan, rows.summary, rows.paused]),
@@ -86,7 +85,6 @@ export type ReconciliationOutput = Shape<typeof team.reconciliation>;
 export type PublishOutput = Shape<typeof team.publish>;
 export type ScheduleOutput = Shape<typeof team.schedule>;
 export type ErrorOutput = Shape<typeof team.failure>;
-export type ExplanationsOutput = Shape<typeof team.explanations>;
 export type DoctorOutput = Shape<typeof team.doctor>;
 export type KeptScheduleOutput = Shape<typeof team.keptSchedule>;
 export type CreatedMonitorOutput = Shape<typeof service.createdMonitor>;

@@ -125,38 +125,13 @@ export const schedule = z.object(scheduleFields);
 /** `--every`, `--cron`: the schedule that was created or changed. */
 export const keptSchedule = z.object({ kind: z.literal('schedule'), made: flag, ...scheduleFields });
 
-const entryFields = {
-  title: text,
-  fix: text,
-  command: maybeText,
-  cost: z.enum(['nothing', 'kept', 'maybe']),
-  retry: z.enum(['later', 'fixed', 'never']),
-};
-
 /** An error of any command with `--json`: the last line on stderr. */
 export const failure = z.object({
   kind: z.literal('error'),
   code: text,
   message: text,
-  ...entryFields,
+  fix: text,
   exitCode: count,
-  docs: text,
-});
-
-/** `explain`: the entries of one code or of all. */
-export const explanations = z.object({
-  kind: z.literal('errors'),
-  errors: list(
-    z.object({
-      code: text,
-      group: text,
-      ...entryFields,
-      happened: text,
-      why: text,
-      exitCodes: list(count),
-      docs: text,
-    }),
-  ),
 });
 
 /** The findings of `doctor`. */

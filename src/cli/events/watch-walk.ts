@@ -6,7 +6,7 @@ import { JobFailed, wasCancelled } from '../../worker/config/runtime-types.js';
 import type { WalkHandle } from '../../worker/control/job-handle.js';
 import { followJob } from '../progress/follow.js';
 import { type Context, type ExitCode, exitCodes } from '../shared/context.js';
-import { moreText } from '../shared/failure-text.js';
+import { fixText } from '../shared/failure-text.js';
 import { resumeCommand } from '../shared/resume-command.js';
 import type { Session } from '../shared/session.js';
 import { printable } from '../text/printable.js';
@@ -52,7 +52,7 @@ export function showPausedWalk(
   const why = commandsAsTyped(printable(withoutCommand(message) ?? 'no reason given'), env);
   terminal.say(`Paused (${pausedFor}): ${why}`);
   terminal.say(`Loaded events are kept. To resume after fixing this:\n  ${resumeCommand(args, env)}`);
-  terminal.say(terminal.colors.dim(moreText(code)));
+  terminal.say(terminal.colors.dim(fixText(code)));
   return exitCodeOfPause(pausedFor);
 }
 

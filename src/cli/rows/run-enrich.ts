@@ -27,7 +27,7 @@ import { summaryData, summaryText } from '../progress/summary.js';
 import { agreed, isAgreed, type Purchase } from '../shared/ask.js';
 import { checkConnection, checkWarehouse } from '../shared/check-connection.js';
 import { type Context, type ExitCode, exitCodes } from '../shared/context.js';
-import { moreText } from '../shared/failure-text.js';
+import { fixText } from '../shared/failure-text.js';
 import { type Session, withRuntime } from '../shared/session.js';
 import { count, dollars, some } from '../text/amounts.js';
 import { printable } from '../text/printable.js';
@@ -212,7 +212,7 @@ export function showPaused({ terminal, args, env }: Context, progress: JobProgre
   if (json) terminal.data(JSON.stringify(pausedData(progress)));
   terminal.say(pausedText(progress, args, env));
   const { pausedFor, message } = progress;
-  terminal.say(terminal.colors.dim(moreText(codeOfPause(pausedFor, message))));
+  terminal.say(terminal.colors.dim(fixText(codeOfPause(pausedFor, message))));
   return exitCodeOfPause(pausedFor);
 }
 

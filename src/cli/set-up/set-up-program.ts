@@ -19,11 +19,4 @@ export function addSetUp(program: Command, chosen: Chosen): void {
     .option('--json', 'one JSON object on stdout')
     .action((flags) => chosen(async (context) => (await import('./doctor.js')).doctor(context, flags)));
   withExamples(doctor, 'searchflow doctor', 'searchflow doctor --settings .env --json');
-  const explain = program
-    .command('explain')
-    .description('say what an error means and what to do')
-    .argument('[code]', 'code of an error, as the last line of its message names it (default: list all)')
-    .option('--json', 'one JSON object on stdout')
-    .action((code, flags) => chosen(async (context) => (await import('./explain.js')).explain(context, code, flags)));
-  withExamples(explain, 'searchflow explain budget-reached', 'searchflow explain --json');
 }

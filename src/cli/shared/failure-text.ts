@@ -1,6 +1,6 @@
 import type { ErrorOutput } from '../../api/outputs/index.js';
 import { codeOfError } from '../../core/errors/code-of.js';
-import { type ErrorCode, errorEntries } from '../../core/errors/registry.js';
+import { type ErrorCode, errorFixes } from '../../core/errors/registry.js';
 import { exitCodeOfFailure, exitCodeOfUsage } from '../../core/processes/exit-codes.js';
 import { shellWord } from '../../core/text/shell-word.js';
 import { JobFailed, JobStopped, UsageError } from '../../worker/config/runtime-types.js';
@@ -110,19 +110,12 @@ export function asksForJson(words: readonly string[]): boolean {
   return (end < 0 ? words : words.slice(0, end)).includes('--json');
 }
 
-/** The last line of the text of an error. */
-export const moreText = (code: ErrorCode): string => `More: searchflow explain ${code}`;
-
-/** The page of all errors in the documentation, with the place of a code. */
-export const docsOf = (code: ErrorCode): string => `docs/errors.md#${code}`;
+/** The last line of the text of an error: its code, and what to do. */
+export const fixText = (code: ErrorCode): string => `${code}: ${errorFixes[code]}`;
 
 /** The error as an object, for commands with `--json`. */
 export function failureData({ text, code, errorCode }: FailureText): ErrorOutput {
-  const { title, fix, command = null, cost, retry } = errorEntries[errorCode];
-  return {
-    ...{ kind: 'error', code: errorCode, message: text, title, fix, command, cost, retry },
-    ...{ exitCode: code as ExitCode, docs: docsOf(errorCode) },
-  };
+  return { kind: 'error', code: errorCode, message: text, fix: errorFixes[errorCode], exitCode: code };
 }
 
 /** Returns a mistake in a command line, which the parser of the command line found. `message` begins with `error: `. */

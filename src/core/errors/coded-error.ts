@@ -1,6 +1,6 @@
 import type { ErrorCode } from './registry.js';
 
-/** An error of a known kind. `searchflow explain CODE` and docs/errors.md say what to do. */
+/** An error of a known kind. docs/errors.md says what to do. */
 export interface Coded {
   readonly errorCode: ErrorCode;
 }

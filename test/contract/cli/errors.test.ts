@@ -20,14 +20,14 @@ it.each([
   [['enrihc'], 'unknown-command'],
   [['jobs', '--frob'], 'unknown-option'],
   [['enrich', 'canary-5f2e91c4.csv'], 'input-missing'],
-  [['explain', 'budget'], 'invalid-argument'],
+  [['limits', 'set', '--per-day', 'x'], 'invalid-argument'],
 ])('the last line of an error names its code, and with --json the error is one object on stderr: %j', (args, code) => {
   const text = run(...args);
-  expect(text).toMatchObject({ status: 2, stdout: '', last: `More: searchflow explain ${code}` });
+  expect(text).toMatchObject({ status: 2, stdout: '', last: expect.stringMatching(`^${code}: [A-Z].*\\.$`) as string });
   const json = run(...args, '--json');
   expect(json).toMatchObject({ status: 2, stdout: '', count: 1 });
   const { message, ...error } = JSON.parse(json.last) as { readonly message: string };
-  expect(error).toMatchObject({ kind: 'error', code, exitCode: 2, docs: `docs/errors.md#${code}` });
+  expect(error).toMatchObject({ kind: 'error', code, exitCode: 2, fix: text.last.slice(code.length + 2) });
   expect(text.stderr).toContain(message.split('\n')[0]);
   expect(text.stderr + json.stderr).not.toContain('canary');
   expect(readdirSync(cwd)).toEqual([]);

@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { expect, it, onTestFinished } from 'vitest';
+import { errorFixes } from '../../../src/core/errors/registry.js';
 
 const main = fileURLToPath(new URL('../../../dist/bin/searchflow.js', import.meta.url));
 
@@ -47,7 +48,7 @@ it('a disk that is full while rows are staged is one sentence, from each kind of
     expect([name, code, stderr, stdout]).toEqual([
       name,
       2,
-      `The disk of ${stateDir} is full: free some space, then run the command again. Nothing was bought\nMore: searchflow explain disk-full\n`,
+      `The disk of ${stateDir} is full: free some space, then run the command again. Nothing was bought\ndisk-full: ${errorFixes['disk-full']}\n`,
       '',
     ]);
   }

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { errorEntries, isErrorCode } from '../../../src/core/errors/registry.js';
+import { errorFixes } from '../../../src/core/errors/registry.js';
 import { listen } from '../../support/cli/fake-runtime.js';
 import { typeCommand } from '../../support/cli/type-command.js';
 import { type WrongLine, wrongLines } from '../../support/cli/wrong-lines.js';
@@ -25,9 +25,6 @@ afterAll(() => {
 /** The most characters of a refusal. */
 const MOST = 4000;
 
-/** Whether a code is one of the registry, of errors that end with exit code 2. */
-const isUsageCode = (code: string | null) => isErrorCode(code) && errorEntries[code].exits.includes('usage');
-
 /** Returns what is wrong with the refusal of a wrong command line; null if it is right. */
 async function problemOf({ words, names }: WrongLine): Promise<string | null> {
   const line = words.map((word) => JSON.stringify(word.slice(0, 60))).join(' ');
@@ -35,7 +32,7 @@ async function problemOf({ words, names }: WrongLine): Promise<string | null> {
   if (typed === null) return `${line}: hangs`;
   const text = typed.usage || typed.refusal;
   const why = [
-    isUsageCode(typed.errorCode) ? '' : `the code ${typed.errorCode}`,
+    Object.hasOwn(errorFixes, typed.errorCode ?? '') ? '' : `the code ${typed.errorCode}`,
     typed.code === 2 ? '' : `exit code ${typed.code}`,
     text.includes(names) ? '' : `does not name ${JSON.stringify(names)}`,
     /\n {4}at /.test(text) ? 'a stack' : '',

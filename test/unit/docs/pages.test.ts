@@ -7,9 +7,7 @@ import { drawings } from '../../../scripts/drawings.mjs';
 import { errorsDoc } from '../../../scripts/errors-doc.mjs';
 import { limitsDoc } from '../../../scripts/limits-doc.mjs';
 import { buildProgram } from '../../../src/cli/program.js';
-import { costTexts, retryTexts } from '../../../src/core/errors/entry.js';
-import { errorEntries, errorGroups } from '../../../src/core/errors/registry.js';
-import { exitCodes } from '../../../src/core/processes/exit-codes.js';
+import { errorGroups } from '../../../src/core/errors/registry.js';
 import { blocksOf, documents, pages } from '../../support/docs/blocks.js';
 
 const docs = fileURLToPath(new URL('../../../docs/', import.meta.url));
@@ -22,8 +20,7 @@ describe('a page that is made (else: node scripts/make-docs-pages.mjs)', () => {
   });
 
   it('docs/errors.md equals the registry of errors', () => {
-    const texts = { costs: costTexts, retries: retryTexts, exitCodes };
-    expect(read('errors.md')).toBe(errorsDoc(errorGroups, errorEntries, texts));
+    expect(read('errors.md')).toBe(errorsDoc(errorGroups));
   });
 
   it('docs/why/decisions.md lists each decision', () => {

@@ -2,51 +2,18 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 import { describe, expect, it } from 'vitest';
 import { outputSchema } from '../../../scripts/output-schemas.mjs';
 import { errorOutput } from '../../../src/api/outputs/index.js';
-import { asksForJson, failureData, failureText, moreText } from '../../../src/cli/shared/failure-text.js';
+import { asksForJson, failureData, failureText, fixText } from '../../../src/cli/shared/failure-text.js';
 import { CodedError } from '../../../src/core/errors/coded-error.js';
-import { type ErrorCode, errorEntries } from '../../../src/core/errors/registry.js';
+import { type ErrorCode, errorFixes } from '../../../src/core/errors/registry.js';
 import { fakeTerminal } from '../../support/cli/fake-terminal.js';
 import { typeCommand } from '../../support/cli/type-command.js';
 
-const codes = Object.keys(errorEntries) as ErrorCode[];
+const codes = Object.keys(errorFixes) as ErrorCode[];
 
-describe('explain', () => {
-  it('says for each code what happened, why, what to do and how the command ends, and opens nothing', async () => {
-    for (const code of codes) {
-      const { happened, why, fix } = errorEntries[code];
-      const typed = await typeCommand('/', ['explain', code]);
-      expect(typed).toMatchObject({ code: 0, calls: [] });
-      for (const part of [code, happened, why, fix, 'Exit code']) expect(typed.out).toContain(part);
-    }
-  });
-
-  it('lists all codes, also as JSON', async () => {
-    const { out } = await typeCommand('/', 'explain');
-    for (const code of codes) expect(out).toContain(`\n  ${code} `);
-    const json = JSON.parse((await typeCommand('/', 'explain --json')).out) as { errors: { code: string }[] };
-    expect(json.errors.map(({ code }) => code)).toEqual(codes);
-  });
-
-  it('proposes the nearest code', async () => {
-    expect(await typeCommand('/', 'explain budgte-reached')).toMatchObject({
-      code: 2,
-      refusal: 'There is no error code budgte-reached. Did you mean budget-reached?',
-    });
-    const { refusal } = await typeCommand('/', ['explain', 'x'.repeat(100_000)]);
-    expect(refusal).toContain('searchflow explain');
-    expect(refusal.length).toBeLessThan(1000);
-  });
-});
-
-describe('the entry of a code', () => {
-  it.each(codes)('%s has whole sentences and names what changes nothing', (code) => {
-    const { title, happened, why, fix, command = 'searchflow', exits } = errorEntries[code];
-    expect(code).toMatch(/^[a-z]+(-[a-z]+)*$/);
-    expect(title).toMatch(/^[A-Z].{5,80}[^.]$/);
-    for (const text of [happened, why, fix]) expect(text).toMatch(/^[A-Z`].{10,260}\.$/);
-    expect(command).not.toContain('\n');
-    expect(exits.length).toBeGreaterThan(0);
-  });
+it.each(codes)('the code %s has one sentence that says what to do', (code) => {
+  expect(code).toMatch(/^[a-z]+(-[a-z]+)*$/);
+  expect(errorFixes[code]).toMatch(/^[A-Z`][^\n]{10,260}\.$/);
+  expect(errorFixes[code]).not.toMatch(/\. /);
 });
 
 describe('an error', () => {
@@ -64,8 +31,8 @@ describe('an error', () => {
     expect(await typeCommand('/', line)).toMatchObject({ code: 2, errorCode });
   });
 
-  it('ends with a line that names its code', () => {
-    expect(moreText('budget-reached')).toBe('More: searchflow explain budget-reached');
+  it('ends with a line that has its code and says what to do', () => {
+    expect(fixText('budget-reached')).toBe('budget-reached: Resume the job with a higher `--max-cost`.');
   });
 
   it('of a command with --json is one line of the schema in the package', () => {
