@@ -20,7 +20,7 @@ it.each([
   [['enrihc'], 'unknown-command'],
   [['jobs', '--frob'], 'unknown-option'],
   [['enrich', 'canary-5f2e91c4.csv'], 'input-missing'],
-  [['limits', 'set', '--per-day', 'x'], 'invalid-argument'],
+  [['enrich', '-', '--limit', 'x'], 'invalid-argument'],
 ])('the last line of an error names its code, and with --json the error is one object on stderr: %j', (args, code) => {
   const text = run(...args);
   expect(text).toMatchObject({ status: 2, stdout: '', last: expect.stringMatching(`^${code}: [A-Z].*\\.$`) as string });
