@@ -11,7 +11,7 @@ import type { Journal } from '../../core/purchase/journal.js';
 import type { PriceTable } from '../../core/purchase/prices.js';
 import type { Sha256 } from '../../core/purchase/unit-key.js';
 import type { EnrichCsvInput, StagedJob, StagedName } from '../../core/rows/job.js';
-import type { JobState, Stage } from '../../core/rows/job-entries.js';
+import type { JobEntry, JobState, Stage } from '../../core/rows/job-entries.js';
 import type { RowWarehouse } from '../../core/rows/row-warehouse.js';
 import type { Stages } from '../../core/rows/stages.js';
 import type { Purchase } from '../purchase/purchase-request.js';
@@ -80,16 +80,18 @@ export interface ActivityDeps extends Here {
   /** Warehouses of event walks. */
   readonly events: WalkWarehouses;
   /**
-   * Returns a stage by its name from the worker's own folder or store, with the limit of the run. Rejects with `BadInput` for an unknown
-   * name.
+   * Returns a stage by its name from the worker's own folder or store, with the limit of the run and the amount that counted before the run.
+   * Rejects with `BadInput` for an unknown name.
    */
-  staged(named: StagedName): Promise<Stage>;
+  staged(named: StagedName): Promise<Stage & { readonly beforeMicros: number }>;
   /** Returns the path of a job's CSV. The path comes from the workflow, or from the latest command. */
   csvOf(stage: Stage, csv: string): Promise<string | null>;
   /** Publishes the view of a job at the end of its run. */
   readonly publishing: Publishing;
   /** Records the state of a job. For a finished job, also records that the warehouse holds all rows of the job. */
   noteState(staged: StagedJob, state: JobState): Promise<void>;
+  /** Records the amount that counted before a run of a job, once for each run. */
+  noteOpened(job: string, opened: NonNullable<JobEntry['opened']>): Promise<void>;
   /** Records a walk, so that commands find the walk by name. */
   noteWalk(walk: Walk, workflowId: string): Promise<void>;
   /** Warehouses of agent runs. */

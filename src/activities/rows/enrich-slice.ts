@@ -99,7 +99,7 @@ export function createPieceActivity<Input extends SliceInput>(deps: ActivityDeps
   };
   return async (asked: Input): Promise<SliceResult> => {
     const { attempt: nth } = Context.current().info;
-    const { staged } = await deps.staged(asked.staged).catch((error: unknown) => {
+    const { staged, beforeMicros } = await deps.staged(asked.staged).catch((error: unknown) => {
       throw toFailure(error, nth);
     });
     const input = { ...asked, staged };
@@ -132,7 +132,7 @@ export function createPieceActivity<Input extends SliceInput>(deps: ActivityDeps
           known,
           resumedAt,
           startedAt: input.startedAt,
-          ...capOf(deps, input),
+          ...capOf(deps, input, beforeMicros),
           failureStop: failureStopOf(input),
           misfitStop: misfitStopOf(warehouse, input),
           maxRunMs,
@@ -182,17 +182,16 @@ export function createPieceActivity<Input extends SliceInput>(deps: ActivityDeps
   };
 }
 
-/** Returns the lower one of the run's cap and the worker's cap. */
+/** Returns the lower one of the run's cap and the worker's cap. `beforeMicros`: from the worker's own records, never from the workflow. */
 function capOf(
-  { maxCostPerJobMicros = null }: Pick<ActivityDeps, 'maxCostPerJobMicros'>,
-  { staged, cap, spentBeforeMicros }: SliceInput,
+  { maxCostPerJobMicros: most = null }: Pick<ActivityDeps, 'maxCostPerJobMicros'>,
+  { staged, limitMicros: own }: SliceInput,
+  beforeMicros: number,
 ): Pick<PurchaseRequest, 'cap' | 'workerCapMicros'> {
-  const beforeMicros = spentBeforeMicros;
-  const own = cap && { ...cap, beforeMicros };
-  if (maxCostPerJobMicros === null) return { cap: own };
-  const limitMicros = spentBeforeMicros + maxCostPerJobMicros;
-  if (cap && cap.limitMicros <= limitMicros) return { cap: own };
-  return { cap: { bookPrefix: `${staged.job}/`, limitMicros, beforeMicros }, workerCapMicros: maxCostPerJobMicros };
+  const cap = { bookPrefix: `${staged.job}/`, beforeMicros };
+  const limitMicros = beforeMicros + (most ?? Number.POSITIVE_INFINITY);
+  if (own !== undefined && own <= limitMicros) return { cap: { ...cap, limitMicros: own } };
+  return most === null ? {} : { cap: { ...cap, limitMicros }, workerCapMicros: most };
 }
 
 function failureStopOf({

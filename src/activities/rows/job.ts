@@ -138,6 +138,8 @@ export function createJobActivities(deps: ActivityDeps) {
         const files: string[] = [];
         for (let slice = 0; slice < staged.slices; slice++) files.push(await deps.stages.slice(staged, slice));
         const before = spentOn(await deps.journal.totals(`${staged.job}/`));
+        const run = Context.current().info.workflowExecution?.runId ?? '';
+        await deps.noteOpened(staged.job, { run, beforeMicros: before.committedMicros });
         const carried = await warehouse.holdsRows(staged.job);
         const adopts = await warehouse.holdsAnswers();
         const slices = await warehouse.openJob(jobRecord(staged), files, freshness);

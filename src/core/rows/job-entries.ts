@@ -38,6 +38,8 @@ export interface JobEntry {
   readonly workflowId?: string;
   /** The schedule that started the last run; absent for other runs. */
   readonly schedule?: string;
+  /** The last run that was opened, and the amount of the job that counted under caps before this run, in micro-dollars. */
+  readonly opened?: { readonly run: string; readonly beforeMicros: number };
   readonly state: JobState;
   /** The other options of the last run, so that `resume` can start the job again. */
   readonly asked: {
@@ -66,11 +68,11 @@ export interface Stage {
 /** The number of earlier stages of a job that are kept. */
 const KEEP_STAGES = 3;
 
-/** Returns the entry of a job that is staged again. The stages of the former entry become earlier stages. */
+/** Returns the entry of a job that is staged again. The stages of the former entry become earlier stages; its last run stays. */
 export function entryAfter(before: JobEntry | null, now: JobEntry): JobEntry {
-  if (before === null) return now;
   const others = stagesOf(before).filter(({ staged }) => staged.generation !== now.staged.generation);
-  return others.length === 0 ? now : { ...now, earlier: others.slice(0, KEEP_STAGES) };
+  const earlier = others.length === 0 ? undefined : others.slice(0, KEEP_STAGES);
+  return { ...now, opened: before?.opened, earlier };
 }
 
 /** Returns the current stage of an entry and its earlier stages, newest first; null has none. */

@@ -1,6 +1,5 @@
 import type { PublishOutcome, PublishStep } from '../publish/publish-request.js';
 import type { Freshness, RetryFreshness } from '../purchase/freshness.js';
-import type { SpendCap } from '../purchase/spend.js';
 import type { Json } from '../text/json.js';
 import { withoutUndefined } from '../text/without-undefined.js';
 import type { ColumnType } from './column-type.js';
@@ -312,8 +311,8 @@ export interface SliceInput {
   readonly resumedAt: number;
   /** Start of the run of the job, in Unix ms. */
   readonly startedAt: number;
-  /** The cap of the job; the cost of its earlier runs counts, too. */
-  readonly cap?: SpendCap;
+  /** The cap of the run, with the cost of the job's earlier runs, in micro-dollars. Absent: no cap. */
+  readonly limitMicros?: number;
   /** Age in ms after which a run of a row is left running and the row fails as `RUN_OVERDUE`; default 6 hours. */
   readonly maxRunMs?: number;
   /** See `EnrichCsvInput.skipRefused`. */
@@ -329,11 +328,6 @@ export interface SliceInput {
   readonly acceptWarnings?: readonly string[];
   /** Whether a value of an answer since `resumedAt` that does not fit its column stops the slice. */
   readonly stopAtMisfit?: boolean;
-  /**
-   * Cost of the job before this run, in micro-dollars. The activity needs this amount, because the worker's own cap is for the cost of one
-   * run.
-   */
-  readonly spentBeforeMicros: number;
 }
 
 /** Input of the activity that buys failed rows once more: the units whose first failed row is in the slices `slice` … `to - 1`. */

@@ -109,6 +109,7 @@ const job = z.object({
   earlier: z.array(z.object({ staged, csv: text.nullable() })).optional(),
   workflowId: text.optional(),
   schedule: text.optional(),
+  opened: z.object({ run: text, beforeMicros: number }).optional(),
   asked,
   state,
 } satisfies { readonly [Field in keyof JobEntry]-?: z.ZodType });

@@ -31,7 +31,7 @@ import { type RuntimeConfig, UsageError } from '../config/runtime-types.js';
 import { sha256 } from '../config/sha256.js';
 import { noteWalk } from '../control/find-walk.js';
 import { watchSchedules } from '../schedules/schedule-watch.js';
-import { noteState, refuseOtherUse } from '../staging/find-job.js';
+import { noteOpened, noteState, refuseOtherUse } from '../staging/find-job.js';
 import {
   askedOf,
   forgetEarlierStages,
@@ -178,7 +178,8 @@ export async function assembleParts(config: RuntimeConfig, store: Store, held: W
           'BadInput',
         );
       const { limit: _, ...staged } = stage.staged;
-      return { ...stage, staged: limit === undefined ? staged : { ...staged, limit } };
+      const beforeMicros = entry.opened?.beforeMicros ?? 0;
+      return { ...stage, beforeMicros, staged: limit === undefined ? staged : { ...staged, limit } };
     },
     csvOf: async (stage, csv) => {
       // If `csv` is not allowed, the job's command has named another file in the meantime.
@@ -200,6 +201,7 @@ export async function assembleParts(config: RuntimeConfig, store: Store, held: W
         }),
     },
     noteState: (staged, state) => noteState(store.entries, staged, state),
+    noteOpened: (job, opened) => noteOpened(store.entries, job, opened),
     noteWalk: (walk, workflowId) => noteWalk(store.entries, walk, workflowId),
     monitors: warehouses.monitors,
     agentRuns: warehouses.agentRuns,

@@ -117,3 +117,12 @@ export async function noteState(entries: JobEntries, staged: StagedJob, state: J
     return { owned, entry: { job: staged.job, now } };
   });
 }
+
+/** Records the amount that counted before a run of a job. The first record of a run stays. */
+export async function noteOpened(entries: JobEntries, job: string, opened: NonNullable<JobEntry['opened']>) {
+  await entries.claim(workflowIdOf(job), ({ owned, jobs }) => {
+    const entry = jobs.find(({ staged }) => staged.job === job);
+    if (!entry || entry.opened?.run === opened.run) return { owned };
+    return { owned, entry: { job, now: { ...entry, opened } } };
+  });
+}

@@ -6,7 +6,6 @@ import {
   jobOfWorkflow,
   type MaxCost,
   type RetryCounts,
-  type SliceInput,
   type StagedJob,
   wantedRows,
   wantedRowsOf,
@@ -76,11 +75,11 @@ export interface RowJobState extends WindowedState {
 }
 
 /** Returns the cap of a slice: the job's cost before this run plus the cap of this run. */
-export function capOf({ staged, before, maxCostMicros }: RowJobState): Pick<SliceInput, 'cap' | 'spentBeforeMicros'> {
-  const spentBeforeMicros = before.committedMicros;
-  if (maxCostMicros === null) return { spentBeforeMicros };
-  return { spentBeforeMicros, cap: { bookPrefix: `${staged.job}/`, limitMicros: spentBeforeMicros + maxCostMicros } };
-}
+export const limitOf = ({
+  before,
+  maxCostMicros,
+}: Pick<RowJobState, 'before' | 'maxCostMicros'>): number | undefined =>
+  maxCostMicros === null ? undefined : before.committedMicros + maxCostMicros;
 
 /**
  * Returns the progress of a job. `running`: slices in progress, whose rows are counted from their heartbeats. `queued`: the other slices

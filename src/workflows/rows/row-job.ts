@@ -34,7 +34,7 @@ import { RangeQueue, toRanges } from '../shared/range-queue.js';
 import { summarizedActivities } from '../shared/summarized-activities.js';
 import { WindowedJob } from '../shared/windowed-job.js';
 import { planRowJob } from './row-job-plan.js';
-import { boundOf, capOf, earlierOf, isBound, jobDetails, progressOf, type RowJobState } from './row-job-state.js';
+import { boundOf, earlierOf, isBound, jobDetails, limitOf, progressOf, type RowJobState } from './row-job-state.js';
 
 export type { RowJobState } from './row-job-state.js';
 
@@ -328,7 +328,7 @@ class RowJob extends WindowedJob<RowJobState, SliceResult, JobSummary> {
       freshness: this.#freshness,
       isProven: this.#isProven,
       acceptWarnings: this.#acceptedWarnings,
-      ...capOf(this.opened),
+      limitMicros: limitOf(this.opened),
       ...(maxRunSeconds === undefined ? {} : { maxRunMs: maxRunSeconds * 1000 }),
       ...(limit ? { stopAtFailed: { ...limit, answered } } : {}),
       ...(stopAtMisfit ? { stopAtMisfit } : {}),

@@ -325,7 +325,7 @@ it('the runs of all slices of a cancelled job are ended, also of the last slice 
   const deps: ActivityDeps = {
     ...world.deps,
     stages: { ...world.deps.stages, slice: async (_, slice) => fileOf(slice) },
-    staged: async () => ({ staged, csv: null }),
+    staged: async () => ({ staged, csv: null, beforeMicros: 0 }),
   };
   const ranges = [[0, 0] as const, [2, 3] as const];
   const ended = await attempt(createEndRuns(deps), { staged, slices: ranges, resumedAt: 0, withinMs: 20_000 });

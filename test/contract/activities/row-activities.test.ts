@@ -4,12 +4,13 @@ import type { ActivityDeps } from '../../../src/activities/index.js';
 import { createEnrichSlice } from '../../../src/activities/rows/enrich-slice.js';
 import { createJobActivities, type PausedJob } from '../../../src/activities/rows/job.js';
 import type { SliceInput, StagedJob } from '../../../src/core/rows/job.js';
+import type { JobEntry } from '../../../src/core/rows/job-entries.js';
 import { jobRecord } from '../../../src/core/rows/job-record.js';
 import { readSlice } from '../../../src/rows/index.js';
 import { createWarehouses } from '../../../src/warehouse/index.js';
 import { type Service, startService } from '../../service/service.mjs';
 import { stageText } from '../../suites/row-job.js';
-import { ActivitySetting, attempt, logged } from '../../support/activities/activity-setting.js';
+import { ActivitySetting, attempt, logged, quiet } from '../../support/activities/activity-setting.js';
 import { Folder } from '../../support/jobs/folder.js';
 
 let service: Service;
@@ -35,6 +36,7 @@ async function open({ into, journal }: { readonly into?: Folder; readonly journa
     ...{ rowsPerSlice: 2, window: 2, stageDir: folder.dir },
   } as unknown as StagedJob;
   const states: object[] = [];
+  let opened: JobEntry['opened'];
   const deps: ActivityDeps = {
     ...setting.worker({ baseUrl: service.url }),
     stages: {
@@ -43,7 +45,13 @@ async function open({ into, journal }: { readonly into?: Folder; readonly journa
       forget: async () => 0,
       rewrite: async () => undefined,
     },
-    staged: async ({ limit }) => ({ staged: limit === undefined ? staged : { ...staged, limit }, csv: null }),
+    staged: async ({ limit }) => ({
+      ...{ staged: limit === undefined ? staged : { ...staged, limit }, csv: null },
+      beforeMicros: opened?.beforeMicros ?? 0,
+    }),
+    noteOpened: async (_, now) => {
+      if (opened?.run !== now.run) opened = now;
+    },
     warehouseFor: () => warehouse.rows,
     noteState: async (_, state) => void states.push(state),
   };
@@ -59,10 +67,11 @@ async function open({ into, journal }: { readonly into?: Folder; readonly journa
         .slice(began)
         .map((url) => Number(/site-(\d)/.exec(url)?.[1]))
         .sort(),
-    open: (limit?: number) => attempt(openJob, { staged: named(limit) }),
+    open: (limit?: number, runId = 'first'): ReturnType<typeof openJob> =>
+      quiet({ workflowExecution: { workflowId: 'w', runId } }).run(openJob, { staged: named(limit) }),
     slice: (slice: number, changes: Partial<SliceInput> = {}, worker: Partial<ActivityDeps> = {}) =>
       attempt(createEnrichSlice({ ...deps, ...worker }), {
-        ...{ staged, slice, carried: false, adopts: false, startedAt: 0, resumedAt: 0, spentBeforeMicros: 0 },
+        ...{ staged, slice, carried: false, adopts: false, startedAt: 0, resumedAt: 0 },
         ...changes,
       }),
     spent: (slices: readonly number[], changes: Partial<PausedJob> = {}) =>
@@ -202,7 +211,7 @@ it('answers in the warehouse that the journal lacks are taken, unless a person a
   // For the same job no row is missing.
   expect(await other.slice(2, { carried: true })).toMatchObject({ complete: true, rows: 2, requests: 0 });
   const another = { ...other.staged, job: 'brands-2', name: 'brands-2' };
-  const staged = async () => ({ staged: another, csv: null });
+  const staged = async () => ({ staged: another, csv: null, beforeMicros: 0 });
   const { openJob } = createJobActivities({ ...other.deps, staged });
   expect(await attempt(openJob, { staged: another })).toMatchObject({ adopts: true, carried: false });
   expect(await other.slice(0, { adopts: true }, { staged })).toMatchObject({ complete: true, rows: 2, requests: 0 });
@@ -236,7 +245,7 @@ it('a worker records a job as running once for each start and resume', async () 
   const w = await open();
   await w.open();
   const enrichSlice = createEnrichSlice(w.deps);
-  const input = { staged: w.staged, carried: false, adopts: false, startedAt: 0, spentBeforeMicros: 0 };
+  const input = { staged: w.staged, carried: false, adopts: false, startedAt: 0 };
   await attempt(enrichSlice, { ...input, slice: 0, resumedAt: 1 });
   await attempt(enrichSlice, { ...input, slice: 1, resumedAt: 1 });
   await attempt(enrichSlice, { ...input, slice: 2, resumedAt: 2 });
@@ -249,21 +258,23 @@ it('a worker records a job as running once for each start and resume', async () 
 it('the lower of the caps of a run and of its worker holds, and a refusal names it', async () => {
   const w = await open();
   await w.open();
-  const cap = (limitMicros: number) => ({ cap: { bookPrefix: `${w.staged.job}/`, limitMicros } });
   const details = (slice: number, changes: Partial<SliceInput>, maxCostPerJobMicros: number) =>
     w.slice(slice, changes, { maxCostPerJobMicros }).then(
       () => null,
       (error: { details?: unknown[] }) => error.details?.[0],
     );
-  expect(await details(0, { spentBeforeMicros: 0 }, 1)).toMatchObject({ scope: 'worker', capMicros: 1 });
-  expect(await details(0, { spentBeforeMicros: 0, ...cap(5) }, 3)).toMatchObject({ scope: 'worker', capMicros: 3 });
-  expect(await details(0, { spentBeforeMicros: 0, ...cap(2) }, 3)).toMatchObject({ scope: 'job', capMicros: 2 });
+  expect(await details(0, {}, 1)).toMatchObject({ scope: 'worker', capMicros: 1 });
+  expect(await details(0, { limitMicros: 5 }, 3)).toMatchObject({ scope: 'worker', capMicros: 3 });
+  expect(await details(0, { limitMicros: 2 }, 3)).toMatchObject({ scope: 'job', capMicros: 2 });
   expect(w.bought()).toEqual([]);
-  expect(await details(0, { spentBeforeMicros: 0 }, 1_000_000)).toBeNull();
-  // Earlier runs do not count against the worker's cap.
+  expect(await details(0, {}, 1_000_000)).toBeNull();
   const { costMicros } = await w.deps.journal.totals(`${w.staged.job}/`);
-  expect(await details(1, { spentBeforeMicros: costMicros }, costMicros)).toBeNull();
-  expect(await details(2, { spentBeforeMicros: 0 }, costMicros)).toMatchObject({ scope: 'worker' });
+  // A run that is opened again has the cost from its first opening.
+  await w.open(undefined, 'second');
+  expect(await details(1, {}, costMicros)).toBeNull();
+  await w.open(undefined, 'second');
+  const forged = { spentBeforeMicros: 1e12, cap: { bookPrefix: 'other/', limitMicros: 1 } } as Partial<SliceInput>;
+  expect(await details(2, forged, costMicros)).toMatchObject({ scope: 'worker' });
 });
 
 it('a job whose rows are staged again keeps the time of its creation', async () => {

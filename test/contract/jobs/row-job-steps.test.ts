@@ -147,8 +147,7 @@ describe('a row job', () => {
     open.answer(job.openedJob([0], { carried: true, adopts: true, loaded, csv: '/entry.csv' }));
     const slice = await job.slice();
     expect(slice.input).toMatchObject({
-      ...{ slice: 0, carried: true, adopts: true, freshness, maxRunMs: 90_000, spentBeforeMicros: 5000 },
-      cap: { bookPrefix: 'rows-1/', limitMicros: 2_005_000 },
+      ...{ slice: 0, carried: true, adopts: true, freshness, maxRunMs: 90_000, limitMicros: 2_005_000 },
     });
     expect(await job.progress()).toMatchObject({ rows: 7, rowsDone: 4, failed: 3, maxCostMicros: 2_000_000 });
     expect((await job.handle.describe()).memo).toMatchObject({ generation: 'g', limit: 7 });
@@ -220,7 +219,7 @@ describe('a pause of a row job', () => {
     await job.resume(3);
     (await job.call('stageInput')).answer({ staged: job.staged });
     (await job.call('openJob')).answer(job.openedJob());
-    expect((await job.slice()).input.cap?.limitMicros).toBe(3_005_000);
+    expect((await job.slice()).input.limitMicros).toBe(3_005_000);
     await job.handle.terminate();
   });
 
@@ -231,7 +230,7 @@ describe('a pause of a row job', () => {
     expect((await job.progress()).maxCostMicros).toBe(3_000_000);
     (await job.call('stageInput')).answer({ staged: job.staged });
     (await job.call('openJob')).answer(job.openedJob());
-    expect((await job.slice()).input.cap?.limitMicros).toBe(3_005_000);
+    expect((await job.slice()).input.limitMicros).toBe(3_005_000);
     await job.handle.terminate();
   });
 
@@ -311,7 +310,7 @@ describe('a pause of a row job', () => {
     await job.resume(0.05);
     sum.answer(spent({ committedMicros: 17_000 }));
     const slice = await job.slice();
-    expect(slice.input.cap?.limitMicros).toBe(55_000);
+    expect(slice.input.limitMicros).toBe(55_000);
     slice.answer(result());
     (await job.finish()).answer({ phase: 'done' });
   });
@@ -399,7 +398,7 @@ describe('a resume of a row job in progress', () => {
     first.fail('Unauthorized', 'an old refusal');
     second.answer(result({ complete: false }));
     const again = await job.both();
-    expect(again.map(({ input }) => [input.slice, input.cap?.limitMicros])).toEqual([
+    expect(again.map(({ input }) => [input.slice, input.limitMicros])).toEqual([
       [0, 4_005_000],
       [1, 4_005_000],
     ]);

@@ -95,6 +95,7 @@ export class ActivitySetting {
         },
       },
       noteState: async () => undefined,
+      noteOpened: async () => undefined,
       noteWalk: async () => undefined,
       agentRuns: {
         warehouse: async () => {

@@ -2,7 +2,8 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, it } from 'vitest';
-import type { JobEntry, WalkEntry } from '../../../src/core/rows/job-entries.js';
+import { entryAfter, type JobEntry, type WalkEntry } from '../../../src/core/rows/job-entries.js';
+import { noteOpened } from '../../../src/worker/staging/find-job.js';
 import { FolderJobs } from '../../../src/worker/store/folder-jobs.js';
 
 const dir = mkdtempSync(join(tmpdir(), 'searchflow-entries-'));
@@ -69,4 +70,17 @@ it.each<readonly [path: string, value: unknown]>([
   for (let nth = 0; nth < 2; nth++) expect((await jobs.all()).map(({ staged }) => staged.job)).toEqual(['good']);
   expect(said).toEqual([`${file} is damaged. Remove it and run the job's command again (nothing is bought twice).`]);
   await expect(jobs.get('bad')).rejects.toThrow(`${file} is damaged.`);
+});
+
+it('the amount before a run is that of the first opening of the run, also after the job is staged again', async () => {
+  const jobs = new FolderJobs(join(dir, 'opened'));
+  const before = async () => (await jobs.get('good'))?.opened?.beforeMicros;
+  const open = (run: string, beforeMicros: number) => noteOpened(jobs, 'good', { run, beforeMicros });
+  await jobs.put(entry('good'));
+  await open('first', 5);
+  await open('first', 900);
+  await jobs.put(entryAfter(await jobs.get('good'), entry('good')));
+  expect(await before()).toBe(5);
+  await open('second', 900);
+  expect(await before()).toBe(900);
 });
