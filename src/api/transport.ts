@@ -1,4 +1,5 @@
 import { EnvHttpProxyAgent, Pool } from 'undici';
+import { proxiesTo } from '../core/connections/proxies.js';
 import { type Answer, readAnswer } from './answer/read-answer.js';
 import { type RawList, readRawList } from './answer/read-raw-list.js';
 import { misspeltFields, WAY_PAST } from './checks/misspelt-fields.js';
@@ -69,7 +70,7 @@ export interface Transport {
  */
 export function createTransport(options: TransportOptions): Transport {
   const base = resolveBase(options.baseUrl);
-  const { proxy } = options;
+  const proxy = proxiesTo(base.url.hostname, options.proxy);
   const timeouts = readTimeouts(options.timeouts);
   const maxBytes = options.maxBodyBytes ?? 67_108_864;
   const redact = createRedact(options.apiKey, Object.values(options.headers ?? {}));
@@ -91,7 +92,6 @@ export function createTransport(options: TransportOptions): Transport {
         httpProxy: proxy.http?.reveal() ?? '',
         httpsProxy: proxy.https?.reveal() ?? '',
         noProxy: proxy.no,
-        proxyTunnel: false,
         proxyTls: tls,
         requestTls: tls,
         connect: connector.connect,

@@ -2,6 +2,7 @@ import { connect as connectTcp, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 import { connectProblem } from '../../core/connections/connect-problem.js';
 import { isPostgresUrl } from '../../core/connections/postgres-address.js';
+import { proxiesTo } from '../../core/connections/proxies.js';
 import { CodedError } from '../../core/errors/coded-error.js';
 import type { RuntimeConfig } from '../../worker/config/runtime-types.js';
 import { whyAway } from '../../worker/store/check-database.js';
@@ -24,8 +25,8 @@ export async function checkConnection({
   wire,
 }: Pick<RuntimeConfig, 'service' | 'baseUrl' | 'wire'>): Promise<void> {
   // Whether a proxy reaches the service is only known from a request.
-  if (service !== 'live' || wire?.proxy) return;
   const url = new URL(baseUrl);
+  if (service !== 'live' || proxiesTo(url.hostname, wire?.proxy)) return;
   const secure = url.protocol === 'https:';
   const host = url.hostname.replace(/^\[|\]$/g, '');
   const port = Number(url.port || (secure ? 443 : 80));

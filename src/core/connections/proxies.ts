@@ -1,3 +1,4 @@
+import { isLoopback } from './loopback.js';
 import { Secret } from './secret.js';
 
 /** The proxies between this machine and the service. Their addresses may hold passwords. */
@@ -8,17 +9,10 @@ export interface Proxies {
   readonly no: string;
 }
 
-/** The variables of {@link proxiesOf}. Those in lower case come first, as in other programs. */
-export const proxyVariables = [
-  'https_proxy',
-  'HTTPS_PROXY',
-  'http_proxy',
-  'HTTP_PROXY',
-  'no_proxy',
-  'NO_PROXY',
-] as const;
-
-/** The proxies in HTTPS_PROXY, HTTP_PROXY and NO_PROXY; null if there are none. Throws `TypeError` for an address that is none. */
+/**
+ * The proxies in HTTPS_PROXY, HTTP_PROXY and NO_PROXY; null if there are none. Names in lower case come first, as in other programs. Throws
+ * `TypeError` for an address that is none.
+ */
 export function proxiesOf(env: Readonly<Record<string, string | undefined>>): Proxies | null {
   const read = (name: string): Secret | null => {
     const text = env[name.toLowerCase()] || env[name];
@@ -28,6 +22,10 @@ export function proxiesOf(env: Readonly<Record<string, string | undefined>>): Pr
       throw new TypeError(`${name} (not shown) must be the address of a proxy, such as http://proxy.example:3128`);
     return new Secret(address);
   };
-  const [https, http] = [read('HTTPS_PROXY'), read('HTTP_PROXY')];
-  return https || http ? { https, http, no: env.no_proxy || env.NO_PROXY || '' } : null;
+  const [https, http, no] = [read('HTTPS_PROXY'), read('HTTP_PROXY'), env.no_proxy || env.NO_PROXY || ''];
+  return (https || http) && !no.split(/[,\s]/).includes('*') ? { https, http, no } : null;
 }
+
+/** The proxies for requests to a host. Requests to this machine use none: a proxy could neither reach it nor should see the key. */
+export const proxiesTo = (host: string, proxies: Proxies | null | undefined): Proxies | null =>
+  isLoopback(host) ? null : (proxies ?? null);

@@ -2,7 +2,7 @@ import { access, constants } from 'node:fs/promises';
 import { listAgentRunsEndpoint } from '../../api/endpoints/agent-runs.js';
 import { ApiError, createTransport } from '../../api/index.js';
 import { codeOf } from '../../api/wire/errors.js';
-import { proxyVariables } from '../../core/connections/proxies.js';
+import { type Proxies, proxiesTo } from '../../core/connections/proxies.js';
 import { type Found, messageOf, ok, problem, type Setup, skipped, warning } from './finding.js';
 
 /** Limits of the one request. */
@@ -29,17 +29,22 @@ export async function checkService({ config, env, isWrong }: Setup): Promise<rea
     return [ok(`${baseUrl} accepts the key.`), ...clockFindings(date, began)];
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;
-    return [await keyFinding(error, baseUrl, env), ...clockFindings(error.date, began)];
+    return [await keyFinding(error, baseUrl, env, wire?.proxy), ...clockFindings(error.date, began)];
   } finally {
     await transport.close();
   }
 }
 
-async function keyFinding(error: ApiError, baseUrl: string, env: Setup['env']): Promise<Found> {
+async function keyFinding(
+  error: ApiError,
+  baseUrl: string,
+  env: Setup['env'],
+  proxy: Proxies | null | undefined,
+): Promise<Found> {
   const { status, phase, tag, unrecognized } = error.facts;
-  const { host } = new URL(baseUrl);
+  const { host, hostname } = new URL(baseUrl);
   const text = `${messageOf(error)}.`;
-  if (phase === 'connect') return unreachable(error, host, env);
+  if (phase === 'connect') return unreachable(error, host, env, proxiesTo(hostname, proxy) !== null);
   if (unrecognized)
     return problem(
       `Another program answers in the name of ${host}: ${text}`,
@@ -71,10 +76,9 @@ async function keyFinding(error: ApiError, baseUrl: string, env: Setup['env']): 
 }
 
 /** No connection: the network, the name, the certificate or the address is wrong. */
-async function unreachable(error: ApiError, host: string, env: Setup['env']): Promise<Found> {
+async function unreachable(error: ApiError, host: string, env: Setup['env'], isProxied: boolean): Promise<Found> {
   const code = codeOf(error.cause) ?? '';
   const text = `${messageOf(error)}.`;
-  const isProxied = proxyVariables.some((name) => env[name] && !/^no/i.test(name));
   if (code === 'CERT_NOT_YET_VALID' || code === 'CERT_HAS_EXPIRED')
     return problem(
       text,

@@ -116,10 +116,13 @@ describe('a broken set-up of the service', () => {
   });
 
   it('a network that only a proxy may leave', async () => {
-    const env = { SEARCHFLOW_API_KEY: KEY, SEARCHFLOW_BASE_URL: `http://127.0.0.1:${await closedPort()}` };
-    expect((await wrong(['service'], { ...env, HTTPS_PROXY: 'http://user:canary@proxy:3128' })).mend).toMatch(
-      /^Requests go through HTTPS_PROXY\. Check the address of the proxy, or add 127\.0\.0\.1/,
+    const env = { SEARCHFLOW_API_KEY: KEY, SEARCHFLOW_BASE_URL: 'https://service.invalid' };
+    const HTTPS_PROXY = `http://user:canary@127.0.0.1:${await closedPort()}`;
+    expect((await wrong(['service'], { ...env, HTTPS_PROXY })).mend).toMatch(
+      /^Requests go through HTTPS_PROXY\. Check the address of the proxy, or add service\.invalid/,
     );
+    const direct = { ...env, SEARCHFLOW_BASE_URL: `http://127.0.0.1:${await closedPort()}`, HTTPS_PROXY };
+    expect((await wrong(['service'], direct)).mend).toMatch(/^Check the network, DNS and firewall/);
     expect((await wrong(['service'], env)).mend).toMatch(/^Check the network, DNS and firewall/);
   });
 

@@ -32,7 +32,7 @@ const service = (seen: object[]) =>
     }),
   );
 
-/** A proxy that passes requests and tunnels on, or refuses them with a status. */
+/** A proxy that takes requests, and passes tunnels to any host on to this machine, or refuses both with a status. */
 function proxy(seen: string[], status = 200) {
   const server = createServer((request, response) => {
     seen.push(`${request.method} ${request.url} ${request.headers['proxy-authorization'] ?? ''}`);
@@ -42,8 +42,8 @@ function proxy(seen: string[], status = 200) {
   server.on('connect', (request, socket) => {
     seen.push(`CONNECT ${request.url} ${request.headers['proxy-authorization'] ?? ''}`);
     if (status !== 200) return void socket.end(`HTTP/1.1 ${status} No\r\n\r\n`);
-    const [host, port] = (request.url as string).split(':');
-    const far = connect(Number(port), host, () => socket.write('HTTP/1.1 200 OK\r\n\r\n'));
+    const port = Number((request.url as string).split(':')[1]);
+    const far = connect(port, '127.0.0.1', () => socket.write('HTTP/1.1 200 OK\r\n\r\n'));
     far.pipe(socket).pipe(far);
     for (const end of [far, socket]) end.on('error', () => far.destroy());
   });
@@ -84,42 +84,58 @@ describe('a request', () => {
 });
 
 describe('a proxy', () => {
-  test('of HTTP_PROXY gets the whole address of an http service', async () => {
+  test.each(['127.0.0.1', 'localhost'])('gets no request to %s, and so no key in plain text', async (host) => {
     const [seen, direct]: [string[], object[]] = [[], []];
     const [at, to] = [await proxy(seen), await service(direct)];
-    const got = await send(`http://${to}`, { proxy: proxiesOf({ HTTP_PROXY: `http://user:canary@${at}` }) });
-    expect(got).toMatchObject({ status: 200 });
-    expect(seen).toEqual([`POST http://${to}/contents Basic ${Buffer.from('user:canary').toString('base64')}`]);
-    expect(direct).toEqual([]);
+    const settings = proxiesOf({ HTTP_PROXY: `http://${at}`, HTTPS_PROXY: `http://${at}` });
+    const port = to.split(':')[1];
+    expect(await send(`http://${host}:${port}`, { proxy: settings })).toMatchObject({ status: 200 });
+    expect(await send(`https://${host}:${port}`, { proxy: settings })).toMatchObject({ facts: { phase: 'connect' } });
+    expect([seen.length, direct.length]).toEqual([0, 1]);
+    await expect(send('http://service.example', { proxy: settings })).rejects.toThrow(/must begin with https/);
   });
 
   test('of HTTPS_PROXY gets a CONNECT for an https service', async () => {
     const seen: string[] = [];
-    const [at, to] = [await proxy(seen), await service([])];
-    const error = (await send(`https://${to}`, { proxy: proxiesOf({ https_proxy: at }) })) as ApiError;
+    const at = await proxy(seen);
+    const to = (await service([])).replace('127.0.0.1', 'service.example');
+    const login = Buffer.from('user:canary').toString('base64');
+    const error = (await send(`https://${to}`, { proxy: proxiesOf({ https_proxy: `user:canary@${at}` }) })) as ApiError;
     // The service speaks no TLS: the tunnel was open, and nothing was sent.
-    expect(seen).toEqual([`CONNECT ${to} `]);
+    expect(seen).toEqual([`CONNECT ${to} Basic ${login}`]);
     expect(error).toMatchObject({ facts: { phase: 'connect' }, verdict: { charged: 'never', retry: true } });
     expect(error.message).toContain('SEARCHFLOW_BASE_URL and HTTPS_PROXY');
   });
 
-  test('is passed by for a host of NO_PROXY', async () => {
-    const [seen, direct]: [string[], object[]] = [[], []];
-    const [at, to] = [await proxy(seen), await service(direct)];
-    const settings = proxiesOf({ HTTP_PROXY: `http://${at}`, NO_PROXY: 'a.example, 127.0.0.1' });
-    expect(await send(`http://${to}`, { proxy: settings })).toMatchObject({ status: 200 });
-    expect([seen.length, direct.length]).toEqual([0, 1]);
+  test.each([
+    ['a.example, service.invalid', true],
+    ['.invalid', true],
+    ['*.invalid b.example', true],
+    ['SERVICE.INVALID', true],
+    ['service.invalid:9', true],
+    ['service.invalid:443', false],
+    ['vice.invalid', false],
+    [' * ', true],
+    ['a.example,*', true],
+    ['', false],
+  ])('is passed by for NO_PROXY "%s": %s', async (no, isDirect) => {
+    const seen: string[] = [];
+    const proxied = proxiesOf({ HTTPS_PROXY: `http://${await proxy(seen, 403)}`, NO_PROXY: no });
+    const error = (await send('https://service.invalid:9', { proxy: proxied })) as ApiError;
+    expect(error.facts).toMatchObject(isDirect ? { phase: 'connect' } : { status: 403, unrecognized: true });
+    expect(seen).toHaveLength(isDirect ? 0 : 1);
   });
 
   test.each([
-    ['http', 407, /407 .*: a proxy before .* wants a login, and not the service; put it into HTTPS_PROXY/],
-    ['https', 407, /407 .*: a proxy before .* wants a login, and not the service; put it into HTTPS_PROXY/],
-    ['http', 403, /403 .*: a gateway or proxy before .* refuses the request, and not the service.*Corporate page/],
-    ['https', 403, /403 .*: a gateway or proxy before .* refuses the request, and not the service/],
-  ])('that refuses an %s request with %s is named, and nothing is charged', async (scheme, status, message) => {
+    ['a service', 407, /407 .*: a proxy before .* wants a login, and not the service; put it into HTTPS_PROXY/],
+    ['a tunnel', 407, /407 .*: a proxy before .* wants a login, and not the service; put it into HTTPS_PROXY/],
+    ['a service', 403, /403 .*: a gateway or proxy before .* refuses the request, and not the service.*Corporate page/],
+    ['a tunnel', 403, /403 .*: a gateway or proxy before .* refuses the request, and not the service/],
+  ])('in the place of %s that answers %s is named, and nothing is charged', async (place, status, message) => {
     const at = await proxy([], status);
-    const settings = proxiesOf({ HTTP_PROXY: `http://u:canary@${at}`, HTTPS_PROXY: `http://u:canary@${at}` });
-    const error = (await send(`${scheme}://127.0.0.1:9`, { proxy: settings })) as ApiError;
+    const proxied = proxiesOf({ HTTPS_PROXY: `http://u:canary@${at}` });
+    const [to, settings] = place === 'a tunnel' ? ['https://service.invalid:9', proxied] : [`http://${at}`, null];
+    const error = (await send(to, { proxy: settings })) as ApiError;
     expect(error.message).toMatch(message);
     expect(error.facts).toMatchObject({ status, unrecognized: true });
     expect(error.verdict).toEqual({ type: 'ServiceUnavailable', retry: true, charged: 'never', blocks: false });
@@ -128,10 +144,10 @@ describe('a proxy', () => {
 
   test('that cannot reach the service is named', async () => {
     const at = await proxy([], 502);
-    const error = (await send('https://127.0.0.1:9', {
+    const error = (await send('https://service.invalid:9', {
       proxy: proxiesOf({ HTTPS_PROXY: `http://${at}` }),
     })) as ApiError;
-    expect(error.message).toContain('the proxy (HTTPS_PROXY) cannot reach 127.0.0.1:9: it answered 502');
+    expect(error.message).toContain('the proxy (HTTPS_PROXY) cannot reach service.invalid:9: it answered 502');
     expect(error.verdict).toMatchObject({ charged: 'never', retry: true });
   });
 
