@@ -62,8 +62,8 @@ function refusedByProxy(call: CallContext, status: number): ApiError {
 }
 
 /** Whether an answer is the refusal of a gateway or proxy. The service also has 401 and 403, in its own form. */
-function isStranger(status: number, { isOwn }: ErrorEnvelope, requestId: string | null): boolean {
-  return status === 407 || status === 511 || ([401, 403].includes(status) && requestId === null && !isOwn);
+function isStranger(status: number, { form }: ErrorEnvelope): boolean {
+  return [407, 511].includes(status) || (status === 401 && form === 'other') || (status === 403 && form !== 'own');
 }
 
 function unsentReason({ base, timeouts, setting }: CallContext, { by, error }: Broken): string {
@@ -96,7 +96,7 @@ export async function badStatus(
   const envelope = readErrorEnvelope(body?.toString('utf8') ?? '', call.redact);
   // A date in `Retry-After` is compared with the service's own clock where that clock is known, so that different clocks do not matter.
   const retryAfterMs = parseRetryAfter(header(received.headers, 'retry-after'), answerHeaders.date ?? Date.now());
-  const unrecognized = isStranger(status, envelope, answerHeaders.requestId);
+  const unrecognized = isStranger(status, envelope);
   return new ApiError({
     endpoint: call.endpoint,
     facts: { phase: 'answer', status, tag: envelope.tag, retryAfterMs, ...(unrecognized ? { unrecognized } : {}) },

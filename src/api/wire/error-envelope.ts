@@ -8,8 +8,11 @@ export interface ErrorEnvelope {
   /** `tag` of the standard envelope, `error.code` of the agent envelope. */
   readonly tag: string | null;
   readonly requestId: string | null;
-  /** Whether the body is empty or has the form of the service's errors. */
-  readonly isOwn: boolean;
+  /**
+   * `own`: the service's form, with the name of the error in `tag`, or in `type` and `code` of an object `error`. `bare`: only a text `error`,
+   * an older form of the service, which other servers use, too.
+   */
+  readonly form: 'own' | 'bare' | 'other';
   /** The 402 challenge to a request without a key; the challenge says how to pay. */
   readonly challenge: Json;
 }
@@ -27,18 +30,22 @@ function short(value: Json | undefined, max: number): string | null {
   return typeof value === 'string' ? oneLine(value, max) || null : null;
 }
 
+/** The service's names of errors, such as `INVALID_API_KEY`. A gateway has other ones, numbers or none. */
+const ownName = /^[A-Z][A-Z\d]*(_[A-Z\d]+)+$/;
+
 const challengeFields = ['x402Version', 'resource', 'accepts', 'extensions'] as const;
 
-function readChallenge(body: Fields): Json {
-  const found = challengeFields.filter((name) => body[name] !== undefined);
-  return found.length === 0 ? null : Object.fromEntries(found.map((name) => [name, body[name] ?? null]));
+function readChallenge(body: Fields, redact: Redact): Json {
+  const found = challengeFields.flatMap((name) => (body[name] === undefined ? [] : [[name, body[name]]]));
+  if (found.length === 0) return null;
+  return parse(redact(JSON.stringify(Object.fromEntries(found))), redact) ?? null;
 }
 
-function parse(text: string): Json | undefined {
+/** Returns the value of a JSON text with redacted texts: in the JSON, an escaped character could hide a key. */
+function parse(text: string, redact: Redact): Json | undefined {
   if (nestsDeeper(text)) return undefined;
   try {
-    const value: Json = JSON.parse(text);
-    return value;
+    return JSON.parse(text, (_, value) => (typeof value === 'string' ? redact(value) : value));
   } catch {
     return undefined;
   }
@@ -49,31 +56,27 @@ function parse(text: string): Json | undefined {
  * `code`. A gateway may answer without JSON. Never throws.
  */
 export function readErrorEnvelope(text: string, redact: Redact): ErrorEnvelope {
-  const value = parse(text);
-  // The value is serialized again: in the original text, an escaped character could hide a key from `redact`.
-  const body = value === undefined ? undefined : parse(redact(JSON.stringify(value)));
+  const body = parse(text, redact);
   if (!isFields(body)) {
     // HTML tags are dropped; the text between the tags is kept.
     const words = redact(text)
       .slice(0, 100_000)
       .replace(/<(script|style)\b[\s\S]*?(<\/\1>|$)|<[^<>]*>/gi, ' ');
-    return {
-      message: oneLine(words, MAX_MESSAGE) || null,
-      tag: null,
-      requestId: null,
-      isOwn: text.trim() === '',
-      challenge: null,
-    };
+    return { message: oneLine(words, MAX_MESSAGE) || null, tag: null, requestId: null, form: 'other', challenge: null };
   }
   const { error } = body;
   const inner: Fields = isFields(error) ? error : body;
   const tag = short(body.tag, MAX_NAME) ?? short(inner.tag, MAX_NAME) ?? short(inner.code, MAX_NAME);
   const requestId = short(body.requestId, MAX_NAME) ?? short(inner.requestId, MAX_NAME);
+  const names = isFields(error) ? [error.tag, error.type, error.code] : [];
+  const isOwn = short(body.tag, MAX_NAME) !== null || names.some((name) => ownName.test(String(name)));
+  const isBare =
+    typeof error === 'string' && Object.keys(body).every((name) => name === 'error' || name === 'requestId');
   return {
     message: short(error, MAX_MESSAGE) ?? short(inner.message, MAX_MESSAGE),
     tag,
     requestId,
-    isOwn: (error ?? null) !== null || body.tag !== undefined || body.requestId !== undefined,
-    challenge: readChallenge(body),
+    form: isOwn ? 'own' : isBare ? 'bare' : 'other',
+    challenge: readChallenge(body, redact),
   };
 }

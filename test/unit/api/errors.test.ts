@@ -27,14 +27,14 @@ async function failure(bytes: Buffer, apiKey: Secret | null = new Secret(KEY)): 
 const asIs = (text: string): string => text;
 
 describe('an error envelope', () => {
-  test.each<[string, string, string | null, string | null, string | null, isOwn?: boolean]>([
+  test.each<[string, string, string | null, string | null, string | null, form?: string]>([
     [
       'standard',
       '{"requestId":"r","error":"No good","tag":"INVALID_REQUEST"}',
       'No good',
       'INVALID_REQUEST',
       'r',
-      true,
+      'own',
     ],
     [
       'agent',
@@ -42,18 +42,21 @@ describe('an error envelope', () => {
       'No run',
       'RUN_NOT_FOUND',
       null,
-      true,
+      'own',
     ],
-    ['nested', '{"error":{"code":"C","message":"m","detail":1},"requestId":"r"}', 'm', 'C', 'r', true],
-    ['bare', '{"error":"only text"}', 'only text', null, null, true],
+    ['nested', '{"error":{"code":"A_B","message":"m","detail":1},"requestId":"r"}', 'm', 'A_B', 'r', 'own'],
+    ['bare', '{"error":"only text"}', 'only text', null, null, 'bare'],
+    ['first gateway', '{"error":"no","message":"Forbidden","requestId":"r"}', 'no', null, 'r'],
+    ['second gateway', '{"error":{"code":403,"message":"m","status":"PERMISSION_DENIED"}}', 'm', null, null],
+    ['third gateway', '{"code":"ACCESS_DENIED","message":"m"}', 'm', 'ACCESS_DENIED', null],
     ['message', '{"message":"only message"}', 'only message', null, null],
-    ['null', '{"error":null,"tag":7}', null, null, null, true],
+    ['null', '{"error":null,"tag":7}', null, null, null],
     ['list', '[1]', '[1]', null, null],
     ['text', 'upstream\r\n  gone', 'upstream gone', null, null],
     ['HTML', '<html><style>a{}</style><h1>Bad</h1>Gateway<script>x()</script></html>', 'Bad Gateway', null, null],
-    ['empty', '', null, null, null, true],
-  ])('of the %s form is read', (_name, text, message, tag, requestId, isOwn = false) => {
-    expect(readErrorEnvelope(text, asIs)).toEqual({ message, tag, requestId, isOwn, challenge: null });
+    ['empty', '', null, null, null],
+  ])('of the %s form is read', (_name, text, message, tag, requestId, form = 'other') => {
+    expect(readErrorEnvelope(text, asIs)).toEqual({ message, tag, requestId, form, challenge: null });
   });
 
   test.each([
@@ -108,6 +111,7 @@ test('the challenge of a call without a key is kept in the details', async () =>
 test.each([
   ['the message', json(401, { error: `bad key ${KEY}!`, tag: KEY }, { 'x-request-id': KEY })],
   ['escaped JSON', answer(401, `{"error":"bad key ${KEY.replace('/', '\\/')}"}`)],
+  ['a name of a field', json(402, { accepts: [{ [KEY]: 1 }] })],
   ['a URL', json(400, { error: `at /?key=${encodeURIComponent(KEY)}` })],
   ['the challenge', json(402, { accepts: [{ payTo: KEY }] })],
 ])('a key that the server repeats in %s is in no part of the error', async (_name, bytes) => {

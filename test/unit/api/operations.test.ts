@@ -82,20 +82,26 @@ describe.each(names)('%s', (name) => {
     [status, standard(tag), {}, type, retry, null],
     [status, agent(tag), {}, type, retry, null],
     [status, { error: { type: 'T', code: tag, message: 'm', detail: 1 }, requestId: 'r' }, {}, type, retry, null],
-    [status, { error: 'm' }, {}, type, retry, null],
     // A gateway answers 401 and 403 in its own form: the service does not refuse the key.
     ...(type === 'Unauthorized'
       ? ([
-          [status, '<h1>gateway</h1>', {}, 'ServiceUnavailable', true, null],
+          [status, '<h1>gateway</h1>', { 'x-request-id': 'r' }, 'ServiceUnavailable', true, null],
+          [status, '', {}, 'ServiceUnavailable', true, null],
+          [status, { error: 'Forbidden', status }, {}, 'ServiceUnavailable', true, null],
           [status, { message: 'Forbidden' }, {}, 'ServiceUnavailable', true, null],
         ] as Row[])
-      : ([[status, 'gateway', {}, type, retry, null]] as Row[])),
+      : ([
+          [status, { error: 'm' }, {}, type, retry, null],
+          [status, 'gateway', {}, type, retry, null],
+        ] as Row[])),
     [status, standard(tag), { 'retry-after': '7' }, type, retry, 7000],
   ];
   const date = 'Sun, 06 Nov 1994 08:49:37 GMT';
   test.each<Row>([
     ...forms(400, 'INVALID_REQUEST_BODY', 'InvalidRequest', false),
     ...forms(401, 'INVALID_API_KEY', 'Unauthorized', false),
+    [401, { error: 'm' }, {}, 'Unauthorized', false, null],
+    [403, { error: 'm' }, {}, 'ServiceUnavailable', true, null],
     ...forms(402, 'NO_MORE_CREDITS', 'PaymentRequired', false),
     [402, standard('TEAM_BUDGET_EXCEEDED'), {}, 'PaymentRequired', false, null],
     [402, { ...standard('X402_PAYMENT_REQUIRED'), accepts: [] }, {}, 'ApiKeyMissing', false, null],
