@@ -6,26 +6,26 @@ export type Redact = (text: string) => string;
 /** Shorter keys would match ordinary words. */
 const SHORTEST = 4;
 
-/** Shorter values of headers are words such as `production`. */
-const SHORTEST_HEADER = 12;
+/** A value of at least this length is also found in other encodings; a shorter one would match ordinary texts there. */
+const LONG = 12;
 
-/** `headers`: values of headers, which may be tokens. */
+/** `headers`: values of headers, which may be tokens. One of a few characters is found only as a word of its own. */
 export function createRedact(key: Secret | null, headers: readonly string[] = []): Redact {
   const given = key?.reveal() ?? '';
-  const values = [
-    ...(given.length < SHORTEST ? [] : [given]),
-    ...headers.filter((one) => one.length >= SHORTEST_HEADER),
-  ];
+  const values = [...(given.length < SHORTEST ? [] : [given]), ...headers.map((one) => one.trim()).filter(Boolean)];
   const forms = [...new Set(values.flatMap(formsOf))].sort((one, other) => other.length - one.length);
   if (forms.length === 0) return (text) => text;
-  const longest = new RegExp(forms.map((form) => form.replace(/[^\w]/gu, '\\$&')).join('|'), 'gi');
+  const literal = (form: string): string => form.replace(/[^\w]/gu, '\\$&');
+  const pattern = (form: string): string =>
+    form.length < SHORTEST ? `(?<!\\w)${literal(form)}(?!\\w)` : literal(form);
+  const longest = new RegExp(forms.map(pattern).join('|'), 'gi');
   return (text) => text.replace(longest, '[redacted]');
 }
 
 /** A value as a text may repeat it: as it is, in a URL, in JSON, and, if it is long, in hex and inside of a text in Base64. */
 function formsOf(value: string): readonly string[] {
   const plain = [value, encodeURIComponent(value), JSON.stringify(value).slice(1, -1)];
-  if (value.length < SHORTEST_HEADER) return plain;
+  if (value.length < LONG) return plain;
   const bytes = Buffer.from(value);
   const inBase64 = [0, 1, 2].map((before) => {
     const text = Buffer.concat([Buffer.alloc(before), bytes]).toString('base64');

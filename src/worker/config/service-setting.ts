@@ -47,11 +47,10 @@ export function readWire(
   env: Environment,
   { service }: Pick<ServiceSetting, 'service'>,
 ): WireOptions {
-  const beta = reader.check(
-    reader.variable('SEARCHFLOW_BETA'),
-    tokenList,
-    'a list of tokens such as feature-2026-08-28',
-  );
+  const tokens = reader.variable('SEARCHFLOW_BETA');
+  const beta = tokenList.safeParse(tokens?.text ?? '');
+  if (tokens !== null && !beta.success)
+    reader.wrong(tokens, 'is not a list of tokens such as feature-2026-08-28.', NOT_SHOWN);
   const betaHeader = reader.variable('SEARCHFLOW_BETA_HEADER')?.text;
   const found = reader.variable('SEARCHFLOW_HEADERS');
   const headers = found === null ? undefined : readHeaders(reader, found);
@@ -66,8 +65,11 @@ export function readWire(
   } catch (error) {
     reader.mistakes.push(`${(error as Error).message}.`);
   }
-  return withoutUndefined({ beta: beta ?? undefined, betaHeader, headers, proxy });
+  return withoutUndefined({ beta: beta.data, betaHeader, headers, proxy });
 }
+
+/** Words for a value that may be a key in the wrong place. */
+const NOT_SHOWN = 'the value (not shown)';
 
 const tokenList = z
   .string()
@@ -84,11 +86,7 @@ function readHeaders(reader: SettingsReader, found: Found): Readonly<Record<stri
   const value: unknown = text.trimStart().startsWith('{') ? parsed(text) : Object.fromEntries(pairs);
   const { data, success } = z.record(z.string().min(1), z.string()).safeParse(value);
   if (success && !pairs.some((pair) => text.trimStart()[0] !== '{' && pair.length < 2)) return data;
-  reader.wrong(
-    found,
-    'must be a JSON object of texts, or a list such as x-team: data, x-stage: test.',
-    'the value (not shown)',
-  );
+  reader.wrong(found, 'must be a JSON object of texts, or a list such as x-team: data, x-stage: test.', NOT_SHOWN);
   return undefined;
 }
 

@@ -32,6 +32,13 @@ it('a key inside of a text in Base64 is not shown, at any place', () => {
   }
 });
 
+it('a value of a header is not shown, however short: of less than four characters as a word of its own', () => {
+  const short = createRedact(null, ['s3cret', ' a1 ', '', '+']);
+  expect(short('no s3cret, a1 or "a1"; xs3cretx, a12')).toBe(
+    'no [redacted], [redacted] or "[redacted]"; x[redacted]x, a12',
+  );
+});
+
 it('a short key is no part of longer words in Base64, and no key redacts nothing', () => {
   expect(createRedact(new Secret('test'))('dGVzdA== test')).toBe('dGVzdA== [redacted]');
   expect(createRedact(null)('any text')).toBe('any text');
