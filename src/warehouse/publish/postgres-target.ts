@@ -83,7 +83,7 @@ const systemColumns = ['tableoid', 'ctid', 'xmin', 'xmax', 'cmin', 'cmax'];
 
 /**
  * A table as PostgreSQL names and types it. Names that PostgreSQL does not accept are cut or get a number. A column with values that its
- * type cannot hold, such as nanoseconds or dates before 4714 BC, is text.
+ * type cannot hold, such as nanoseconds or dates before 4714-11-24 BC, is text.
  */
 export async function postgresTable(connection: DuckDBConnection, staged: StagedTable): Promise<TargetTable> {
   const { exact } = staged;

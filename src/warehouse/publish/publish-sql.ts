@@ -106,7 +106,10 @@ async function changeOf(
   return { table, latest, isThere: true, ...columnChange({ ...latest, columns: before }, { name, columns }, at) };
 }
 
-/** A merge leaves equal rows as they are, so that the changes of a table, where the target records them, are those of the rows. */
+/**
+ * A merge leaves a row as it is that equals the published one, so that the changes of a table, where the target records them, are those of the
+ * rows. Several rows of one key, from earlier appends, become one.
+ */
 async function changeTable(target: SqlTarget, change: Change, { mode, key }: PublishRequest): Promise<void> {
   const { table, isThere, other, added } = change;
   const name = target.within(table.name);
@@ -119,13 +122,16 @@ async function changeTable(target: SqlTarget, change: Change, { mode, key }: Pub
   if (!other && mode === 'replace') await target.query(`DELETE FROM ${name}`);
   if (other || mode !== 'merge') return target.add(table, name);
   const names = table.columns.map((column) => identifier(column.name));
-  const same = sameKey(
-    key.map((column) => table.columns[table.staged.columns.findIndex((one) => one.name === column)]?.name ?? column),
+  const keys = key.map(
+    (column) => table.columns[table.staged.columns.findIndex((one) => one.name === column)]?.name ?? column,
   );
+  const same = sameKey(keys);
+  const listed = (of: string) => keys.map((column) => `${of}${identifier(column)}`).join(', ');
+  const repeated = `(${listed('old.')}) IN (SELECT ${listed('')} FROM ${name} GROUP BY ${listed('')} HAVING count(*) > 1)`;
   const differs = names.map((column) => `old.${column} IS DISTINCT FROM new.${column}`).join(' OR ');
   await target.query(`CREATE TEMP TABLE ${NEW} (${list(table.columns)})`);
   await target.add(table, NEW);
-  await target.query(`DELETE FROM ${name} AS old USING ${NEW} AS new WHERE ${same} AND (${differs})`);
+  await target.query(`DELETE FROM ${name} AS old USING ${NEW} AS new WHERE ${same} AND (${differs} OR ${repeated})`);
   await target.query(
     `INSERT INTO ${name} (${names.join(', ')}) SELECT ${names.join(', ')} FROM ${NEW} AS new
      WHERE NOT EXISTS (SELECT 1 FROM ${name} AS old WHERE ${same})`,

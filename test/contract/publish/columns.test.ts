@@ -70,6 +70,20 @@ describe.each(Object.entries(targets))('%s', (_name, { open, read }) => {
   });
 });
 
+describe.each(Object.entries(targets))('%s with equal rows', (_name, { open, read }) => {
+  it('has one row for each published key after a merge, and all rows of other keys', async () => {
+    const to = await open();
+    const csv = 'url,size\nhttps://a.com,1\nhttps://b.com,2\n';
+    await publish(await load(`${csv}https://c.com,3\n`), { to });
+    for (let times = 0; times < 2; times++)
+      await publish(await load(`${csv}https://c.com,3\n`), { to, mode: 'append' });
+    await publish(await load(csv.replace(',2', ',4')), { to, mode: 'merge', key: ['url', 'size'] });
+    const rows = (await read(to, 'url, size')).map(({ url, size }) => `${url} ${size}`);
+    const [a, b, c] = ['https://a.com 1', 'https://b.com 2', 'https://c.com 3'];
+    expect(rows.sort()).toEqual([a, b, b, b, 'https://b.com 4', c, c, c]);
+  });
+});
+
 describe('PostgreSQL', () => {
   const long = 'x'.repeat(70);
   const csv = (cell: string) => `xmin,ctid,oid,XMAX,select,${long},${long}y,url\n${cell},b,c,d,e,f,g,https://a.com\n`;
