@@ -29,7 +29,7 @@ export interface RowMisfit extends Misfit {
 }
 
 /** Types whose columns are NULL for a value that does not fit. Columns of other types accept any value. */
-export const strictTypes = ['number', 'integer', 'boolean', 'date', 'time'] as const;
+export const strictTypes = ['number', 'integer', 'boolean', 'date', 'time', 'array', 'object'] as const;
 export type StrictType = (typeof strictTypes)[number];
 
 const isNumber = new RegExp(NUMBER);
@@ -41,6 +41,8 @@ const BIGGEST_INTEGER = 2 ** 63;
  */
 export function surelyMisfits(value: unknown, type: StrictType): boolean {
   if (value === null || value === undefined) return false;
+  if (type === 'array') return !Array.isArray(value);
+  if (type === 'object') return typeof value !== 'object' || Array.isArray(value);
   if (type === 'boolean') return value !== true && value !== false && value !== 'true' && value !== 'false';
   if (type === 'date' || type === 'time') return millisOf(value) === null;
   if (value === Number.POSITIVE_INFINITY || value === Number.NEGATIVE_INFINITY) return false;

@@ -4,7 +4,7 @@ import type { JobRows } from './job-rows.js';
 
 /** Stored columns without text from the web. The values of these columns are safe, and so are values that are not text. */
 const ours: readonly string[] = ['status', 'http_status', 'cost_dollars', 'fetched_at'];
-const texts: readonly string[] = ['text', 'string', 'json'];
+const texts: readonly string[] = ['text', 'string', 'json', 'array', 'object'];
 
 function isFromWeb({ from }: ResultColumn): boolean {
   if ('stored' in from) return !ours.includes(from.stored);
@@ -38,7 +38,7 @@ const extraCells = (columns: number): string =>
 
 /**
  * Query of the rows of `source` (see `JobRows.part`) in their order. Cells of the input are unchanged. An empty cell of a CSV is NULL, so
- * that nothing is written; if columns have types, only NULL writes nothing, and an empty text is `""`. Texts from the web lose their control characters, except line feed and tab. These texts also get an apostrophe in
+ * that nothing is written; if columns have types, only NULL writes nothing, and an empty text is `""`. In texts from the web, `\u0000` replaces NUL, and the other control characters are removed, except line feed and tab. These texts also get an apostrophe in
  * front of anything that a spreadsheet would read as a formula, with any separator. The query has layers, so that the JSON of a row is read
  * once and each text is searched once. The outermost layer splits the input into its cells, because there may be thousands of cells.
  */
@@ -57,7 +57,7 @@ export function guardedCsvQuery(
   };
   const cleaned = replace(
     (name) =>
-      `CASE WHEN regexp_matches(${name}, '${CONTROLS}') THEN regexp_replace(${name}, '${CONTROLS}', '', 'g') ELSE ${name} END`,
+      `CASE WHEN regexp_matches(${name}, '${CONTROLS}') THEN regexp_replace(replace(${name}, chr(0), '\\u0000'), '${CONTROLS}', '', 'g') ELSE ${name} END`,
   );
   const apart = replace(
     (name) =>

@@ -32,7 +32,7 @@ export async function exportCsv(
     const guarded = { columns: columns.length, types, added, hasExtraCells, delimiter };
     for await (const part of partsOf(job)) {
       const copied = await connection.runAndReadAll(
-        `COPY (${guardedCsvQuery(guarded, part)}) TO ${literal(piece)} (FORMAT csv, DELIMITER ${literal(delimiter)}, HEADER false, TIMESTAMPFORMAT '%Y-%m-%dT%H:%M:%S.%gZ')`,
+        `COPY (${guardedCsvQuery(guarded, part)}) TO ${literal(piece)} (FORMAT csv, DELIMITER ${literal(delimiter)}, HEADER false, TIMESTAMPFORMAT '%Y-%m-%dT%H:%M:%S.%fZ')`,
       );
       rows += Number(copied.getRowsJson()[0]?.[0]);
       for await (const bytes of createReadStream(piece, { highWaterMark: 1 << 20 })) await draft.writeFile(bytes);

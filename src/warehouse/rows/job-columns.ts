@@ -1,4 +1,5 @@
 import { type ColumnType, TEXT } from '../../core/rows/column-type.js';
+import { strictTypes } from '../../core/rows/on-misfit.js';
 import { ROW_ID_FIELD, ROWS_FIELD } from '../../core/rows/row-operation.js';
 import type { RowRequest } from '../../core/rows/row-warehouse.js';
 import type { SchemaColumn } from '../../core/rows/schema-changes.js';
@@ -156,7 +157,8 @@ function contents(options: Fields): readonly ResultColumn[] {
 function schemaColumns(schema: Json | undefined, path: readonly string[], whole: string): readonly ResultColumn[] {
   if (!isFields(schema)) return [];
   const columns = flattenSchema(schema, path);
-  return columns.length > 0 ? columns : [read(whole, path, 'json')];
+  const type = typeOf(schema);
+  return columns.length > 0 ? columns : [read(whole, path, type === 'array' || type === 'object' ? type : 'json')];
 }
 
 /**
@@ -177,7 +179,8 @@ const MAX_COLUMNS = 200;
 
 /**
  * Returns a column for each property of a JSON Schema of type object. Columns for texts, numbers, integers, booleans, dates and times have
- * these types. Properties of nested objects are named `outer_inner`. All other properties (lists, unions, references) are JSON.
+ * these types. Properties of nested objects are named `outer_inner`. Lists and other objects are JSON of that
+ * kind, and all other properties (unions, references) any JSON.
  */
 function flattenSchema(schema: Fields, path: Path, of: 'response' | 'row' = 'response'): readonly ResultColumn[] {
   return properties(schema, path, [], 0)
@@ -197,13 +200,12 @@ function properties(schema: Fields, path: Path, names: readonly string[], depth:
     const at = [...path, name];
     const all = [...names, name];
     const type = typeOf(property);
-    if (type !== 'object') return [{ names: all, type, at }];
-    const inner = depth < MAX_DEPTH ? properties(property as Fields, at, all, depth + 1) : [];
-    return inner.length > 0 ? inner : [{ names: all, type: 'json', at }];
+    const inner = type === 'object' && depth < MAX_DEPTH ? properties(property as Fields, at, all, depth + 1) : [];
+    return inner.length > 0 ? inner : [{ names: all, type, at }];
   });
 }
 
-function typeOf(property: Json): ValueType | 'object' {
+function typeOf(property: Json): ValueType {
   if (!isFields(property)) return 'json';
   const types = (Array.isArray(property.type) ? (property.type as readonly Json[]) : [property.type]).filter(
     (type) => type !== 'null',
@@ -211,7 +213,7 @@ function typeOf(property: Json): ValueType | 'object' {
   const [type] = types;
   if (types.length !== 1) return 'json';
   if (type === 'string') return property.format === 'date' ? 'date' : property.format === 'date-time' ? 'time' : 'text';
-  return type === 'number' || type === 'integer' || type === 'boolean' || type === 'object' ? type : 'json';
+  return strictTypes.find((one) => one === type) ?? 'json';
 }
 
 function isFields(value: Json | undefined): value is Fields {

@@ -1,9 +1,11 @@
+import type { StrictType } from '../../core/rows/on-misfit.js';
+
 /**
  * Types of values that are read from an answer. A value that does not fit its type is NULL; the answer itself is always kept. `text`
  * accepts any value. `string` also accepts any value, unless fields of the row's answer do not fit their types; then `string` accepts only
  * texts.
  */
-export type ValueType = 'text' | 'string' | 'number' | 'integer' | 'boolean' | 'date' | 'time' | 'json';
+export type ValueType = 'text' | 'string' | 'json' | StrictType;
 
 /** Path of a value in an answer. */
 export type Path = readonly string[];

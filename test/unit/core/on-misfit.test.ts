@@ -24,6 +24,8 @@ describe('a value of an answer', () => {
       ],
     ],
     ['time', ['infinity', 1_700_000_000, '10:00', '2026-01-02 99:00', '2024-05-01T24:00:00Z', '2016-12-31T23:59:60Z']],
+    ['array', ['[1]', 'x', 1, {}]],
+    ['object', ['{}', 1, [], [{}]]],
   ])('that no database reads as %s is a misfit', (type, values) => {
     expect(values.filter((value) => !surelyMisfits(value, type))).toEqual([]);
   });
@@ -32,6 +34,8 @@ describe('a value of an answer', () => {
     ['number', [1, -1.5, '1.5', '+7', '1e5', Number('1e400'), '1e400', null, undefined]],
     ['integer', [3, 3.0, '3', '9223372036854775807', 2 ** 63, '1e3', null]],
     ['boolean', [true, false, 'true', 'false', null]],
+    ['array', [[], [{}], null]],
+    ['object', [{}, { a: [] }, null]],
     ['date', ['2024-02-29', '2024-01-31', '2024-01-31T10:00:00Z', null]],
     ['time', ['2026-01-02T03:04:05+01:00', '2026-01-02 09:00', '2026-01-02T03:04z', null]],
   ])('that a database may read as %s is left to the database', (type, values) => {

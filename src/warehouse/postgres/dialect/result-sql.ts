@@ -23,6 +23,8 @@ export function resultSql(columns: readonly ResultColumn[], prefix: string): Res
       if (from.type === 'string') {
         return `CASE WHEN error_message IS NULL OR json_typeof(${at}) = 'string' THEN ${textOf(at, prefix)} END`;
       }
+      if (from.type === 'array' || from.type === 'object')
+        return `CASE WHEN json_typeof(${at}) = '${from.type}' THEN ${at} END`;
       return from.type === 'json' ? `(${at})` : typed(`(${source} #>> ${pathOf(from.path)})`, from.type, prefix);
     }),
   };
