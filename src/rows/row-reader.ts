@@ -47,6 +47,8 @@ export interface RowRecord {
 /** A table that is open for reading. */
 export interface OpenedTable {
   readonly columns: readonly RowColumn[];
+  /** Types that hold all values, after the last row; absent: those of the columns, which only a value that does not fit changes. */
+  typesAtEnd?(): readonly ColumnType[];
   /** Whether the columns have types. The columns of a CSV have none: all are texts, and an empty cell is like no value. */
   readonly isTyped: boolean;
   /** Columns that have no name of their own in the input: positions from 1, with the names that they were given. */

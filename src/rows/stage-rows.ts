@@ -86,7 +86,7 @@ type Facts = Omit<StageManifest, 'version' | 'slices' | 'rowsPerSlice'>;
 async function writeRows(options: StageOptions, table: OpenedTable, writer: SliceWriter): Promise<Facts> {
   const { isTyped, renamed, delimiter, notes } = table;
   const columns = table.columns.map(({ name }) => name);
-  const types = table.columns.map(({ type }) => type);
+  let types = table.columns.map(({ type }) => type);
   const keys = new DigestMap(4096);
   const firstBad: StagedBadRow[] = [];
   const cells = { filled: 0, urls: 0, withoutScheme: 0 };
@@ -160,6 +160,9 @@ async function writeRows(options: StageOptions, table: OpenedTable, writer: Slic
   if (rows === 0 && waiting.length === 0 && !options.mayBeEmpty) throw noRows(isTyped);
   const units = found ?? (await bind());
   await putAll((groups as RowGroups | null)?.end() ?? []);
+  const typesAtEnd = table.typesAtEnd?.() ?? types;
+  if (String(typesAtEnd) !== String(types)) hash?.update(JSON.stringify(typesAtEnd));
+  types = [...typesAtEnd];
   const allNotes = [...notes, ...spellings.notes(keys.size), ...oddNotes(oddities)];
   return {
     columns,

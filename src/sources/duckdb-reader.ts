@@ -1,8 +1,8 @@
 import type { DuckDBConnection } from '@duckdb/node-api';
-import { columnTypeOf, isJson, isNested, TEXT } from '../core/rows/column-type.js';
+import { columnTypeOf, isJson, isNested, JSON_TYPE, TEXT } from '../core/rows/column-type.js';
 import { canonicalJsonText } from '../core/text/exact-json.js';
 import { CsvError, MAX_RECORD, nameColumns, type OpenedTable, type RowReader, type RowRecord } from '../rows/index.js';
-import { identifier, openScratchDuckDb, utcText } from '../warehouse/index.js';
+import { duckDbCell, identifier, openScratchDuckDb, utcText } from '../warehouse/index.js';
 import { packedQuery, unpacking } from './packed-cells.js';
 import { withLimit } from './with-limit.js';
 
@@ -54,15 +54,19 @@ async function openTable(
   const columns = found.map(({ type }, index) => ({ name: names[index] as string, type: columnTypeOf(type) }));
   // Columns are named by their positions, because two columns of a query may have one name.
   const own = columns.map((_, index) => identifier(`c${index}`));
-  const texts = columns.map(({ type }, index) => ({
-    text: canonicalText(own[index] as string, type, found[index]?.type ?? TEXT),
-    mayBeLong: type === TEXT || type === 'BLOB' || isJson(type),
-  }));
-  const cellsAt = unpacking(texts);
+  const texts = columns.map(({ type }, index) => {
+    const text = canonicalText(own[index] as string, type, found[index]?.type ?? TEXT);
+    const back = mayDiffer.test(type) ? `${duckDbCell(text, type)} IS NOT DISTINCT FROM ${own[index]}` : null;
+    return { text, back, mayBeLong: type === TEXT || type === 'BLOB' || isJson(type) };
+  });
+  const typesAtEnd = columns.map(({ type }) => type);
+  const cellsAt = unpacking(texts, (index) => {
+    typesAtEnd[index] = isJson(columns[index]?.type ?? TEXT) ? JSON_TYPE : TEXT;
+  });
   const place = { word: 'row' as const };
   let line = 0;
   return {
-    ...{ columns, isTyped: true, renamed, delimiter: null, notes: rows.notes() },
+    ...{ columns, isTyped: true, renamed, delimiter: null, notes: rows.notes(), typesAtEnd: () => typesAtEnd },
     async *batches() {
       try {
         const result = await bounded(connection.stream(packedQuery(texts, `(${query}) AS t(${own.join(', ')})`)));
@@ -100,15 +104,22 @@ async function openTable(
 function canonicalText(value: string, type: string, original: string): string {
   if (type === 'BLOB') return `to_base64(${value})`;
   if (type === 'TIMESTAMP WITH TIME ZONE') return utcText(value);
-  return `CAST(${isNested(original) ? `to_json(${value})` : value} AS VARCHAR)`;
+  return `CAST(${type !== TEXT && isNested(original) ? `to_json(${value})` : value} AS VARCHAR)`;
 }
+
+/** Types with values whose text is not read as the same value: large intervals, keys of maps. Their column is text or JSON. */
+const mayDiffer = /^(TIMESTAMP|DATE|INTERVAL|STRUCT|MAP)|\]$/;
+
+/** Numbers that are not JSON, as DuckDB writes them into JSON, and their canonical texts. */
+const noNumbers = /"(?:[^"\\]|\\.)*"|-?\b(?:NaN|Infinity)\b/g;
 
 function jsonText(text: string): string {
   try {
     return canonicalJsonText(text);
   } catch {
-    // DuckDB writes NaN and infinity into JSON.
-    return text;
+    const quoted = (found: string) =>
+      found[0] === '"' ? found : `"${found.replace('NaN', 'nan').replace('Infinity', 'inf')}"`;
+    return canonicalJsonText(text.replace(noNumbers, quoted));
   }
 }
 

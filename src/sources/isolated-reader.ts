@@ -4,6 +4,7 @@ import { createWriteStream, existsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Readable, Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
+import type { ColumnType } from '../core/rows/column-type.js';
 import { isAddress, isPattern, pathOfAddress } from '../core/rows/source-fields.js';
 import type { Json } from '../core/text/json.js';
 import { inPackage } from '../files/package-root.js';
@@ -57,7 +58,7 @@ export function isolatedReader(request: SourceRequest, template: Json | null, en
       try {
         process.write({ ...others, input, scratch, spool, template, isChecked: checkFiles !== undefined });
         const header = await headerOf(process, checkFiles);
-        return { ...header, ...tableOf(process, header.isHashed), close };
+        return { ...header, ...tableOf(process, header), close };
       } catch (error) {
         await close();
         throw error;
@@ -66,7 +67,9 @@ export function isolatedReader(request: SourceRequest, template: Json | null, en
   };
 }
 
-type Header = Omit<OpenedTable, 'batches' | 'contentHash' | 'progress' | 'close'> & { readonly isHashed: boolean };
+type Header = Omit<OpenedTable, 'typesAtEnd' | 'batches' | 'contentHash' | 'progress' | 'close'> & {
+  readonly isHashed: boolean;
+};
 
 async function headerOf(process: ReaderProcess, checkFiles: SourceRequest['checkFiles']): Promise<Header> {
   for (;;) {
@@ -79,8 +82,11 @@ async function headerOf(process: ReaderProcess, checkFiles: SourceRequest['check
   }
 }
 
-function tableOf(process: ReaderProcess, isHashed: boolean): Pick<OpenedTable, 'batches' | 'contentHash' | 'progress'> {
-  let hash: string | null = isHashed ? '' : null;
+function tableOf(
+  process: ReaderProcess,
+  { columns, isHashed }: Header,
+): Pick<OpenedTable, 'typesAtEnd' | 'batches' | 'contentHash' | 'progress'> {
+  let end: { hash: string | null; types?: readonly ColumnType[] } = { hash: isHashed ? '' : null };
   let progress: ReturnType<OpenedTable['progress']> = { bytes: 0, total: null };
   return {
     async *batches() {
@@ -90,7 +96,7 @@ function tableOf(process: ReaderProcess, isHashed: boolean): Pick<OpenedTable, '
           if (line[0] === 'R') records.push(new ReadRecord(line));
           else if (line[0] === 'P') progress = JSON.parse(line.slice(1)) as typeof progress;
           else if (line[0] === 'E') {
-            hash = JSON.parse(line.slice(1)) as string | null;
+            end = JSON.parse(line.slice(1)) as typeof end;
             yield records;
             return;
           }
@@ -98,7 +104,8 @@ function tableOf(process: ReaderProcess, isHashed: boolean): Pick<OpenedTable, '
         yield records;
       }
     },
-    contentHash: () => hash,
+    typesAtEnd: () => end.types ?? columns.map(({ type }) => type),
+    contentHash: () => end.hash,
     progress: () => progress,
   };
 }

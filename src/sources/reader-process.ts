@@ -81,7 +81,7 @@ async function send(table: OpenedTable, template: IsolatedRequest['template']): 
     await say('P', table.progress());
   }
   await table.close();
-  await say('E', table.contentHash());
+  await say('E', { hash: table.contentHash(), types: table.typesAtEnd?.() });
   out.end(end);
 }
 

@@ -6,6 +6,7 @@ export { DEFAULT_SCHEMA as WAREHOUSE_SCHEMA } from './postgres/open/warehouse.js
 export { createPostgresRows } from './postgres/rows/postgres-rows.js';
 export { type Place, placeOf } from './publish/place-of.js';
 export { s3Name, s3Place, setS3 } from './publish/s3-files.js';
+export { duckDbCell } from './rows/duckdb-result-sql.js';
 export { schemaOf, viewColumnNames } from './rows/job-columns.js';
 export type { OpenedWarehouse } from './shared/database.js';
 export { identifier, literal, plainPath, utcText } from './shared/duckdb-quote.js';

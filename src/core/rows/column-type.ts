@@ -24,8 +24,11 @@ const scalar = new RegExp(
   ].join('|')})$`,
 );
 /** Types that JSON cannot be cast to without a loss, or whose text has quotes: their columns stay JSON. */
-const onlyJson = /\b(ENUM|UNION|BIT|VARIANT|BIGNUM)\b|DECIMAL\((1[6-9]|[23]\d),/;
+const onlyJson = /\b(BLOB|ENUM|UNION|BIT|VARIANT|BIGNUM)\b|DECIMAL\((1[6-9]|[23]\d),/;
 const nestedText = /^(?:[\w ,()[\]]|"(?:[^"\\]|"")*")+$/;
+
+/** Structs whose parts have no names: JSON would keep one of the parts. */
+const unnamed = /\bSTRUCT\((?!"|\w+ (?!WITH TIME))/;
 
 /** Whether values are canonical JSON: structs, lists, maps and JSON itself. */
 export function isJson(type: ColumnType): boolean {
@@ -39,6 +42,7 @@ export function isNested(type: string): boolean {
 
 /** The type that a column of this type of DuckDB keeps. Types that only DuckDB knows become `VARCHAR`, and some structs become `JSON`. */
 export function columnTypeOf(type: string): ColumnType {
+  if (unnamed.test(type)) return TEXT;
   if (isNested(type)) return nestedText.test(type) && !onlyJson.test(type) ? type : JSON_TYPE;
   return scalar.test(type) ? type : TEXT;
 }

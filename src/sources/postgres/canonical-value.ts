@@ -46,15 +46,50 @@ export function typeOf({ oid, modifier, element }: PgType): ColumnType {
   return fits ? `DECIMAL(${precision},${scale})` : TEXT;
 }
 
-/** Returns a function from PostgreSQL's text of a value to its canonical text, see `docs/tasks/sources.md`. */
-export function canonicalOf(type: PgType, split: SplitArray): (text: string) => string {
+/** A column while its rows are read. */
+interface ColumnReading {
+  /** Returns the canonical text of a value from PostgreSQL's text, see `docs/tasks/sources.md`. */
+  read(text: string): string;
+  /** The type that holds all values that were read, which may not be the type of the column. */
+  type(): ColumnType;
+}
+
+/** A column whose values DuckDB cannot hold is text, or JSON if they are lists. The type of a list has no number of dimensions. */
+export function readColumn(type: PgType, split: SplitArray): ColumnReading {
+  const [declared, canonical, depths] = [typeOf(type), canonicalOf(type, split), new Set<number>()];
+  const element = type.element === null ? null : typeOf({ ...type, oid: type.element, element: null });
+  const beyond = beyondDuckDb.find(([of]) => of.test(element ?? declared))?.[1];
+  let isBeyond = false;
+  return {
+    read(text) {
+      const value = canonical(text);
+      if (beyond?.test(value)) isBeyond = true;
+      if (element !== null && text !== '{}') depths.add(/\{+/.exec(text)?.[0].length ?? 1);
+      return value;
+    },
+    type() {
+      if (element === null) return isBeyond ? TEXT : declared;
+      const [depth = 1] = depths;
+      return isBeyond || depths.size > 1 ? JSON_TYPE : columnTypeOf(`${element}${'[]'.repeat(depth)}`);
+    },
+  };
+}
+
+/** Values of PostgreSQL that DuckDB's type cannot hold. */
+const beyondDuckDb: readonly (readonly [type: RegExp, value: RegExp])[] = [
+  [/^DECIMAL/, /NaN/],
+  [/^TIMESTAMP/, /\b294(24[7-9]|2[5-9]\d)-/],
+  [/^INTERVAL/, /infinity|\b\d{10,}:/],
+];
+
+function canonicalOf(type: PgType, split: SplitArray): (text: string) => string {
   const { element } = type;
   if (element === null) return texts[typeOf(type)] ?? ((text) => text);
   const ofElement = { oid: element, modifier: type.modifier, element: null };
   const canonical = canonicalOf(ofElement, split);
   const plain = jsonPlain.test(typeOf(ofElement));
   const json = (text: string) => {
-    const value = canonical(text);
+    const value = typeOf(ofElement) === 'BLOB' ? blobText(text) : canonical(text);
     return plain && /^(-?\d|true$|false$|[[{"]|null$)/.test(value) ? value : JSON.stringify(value);
   };
   return (text) => canonicalJsonText(jsonOf(split(text, json)));
@@ -79,6 +114,13 @@ const texts: Readonly<Record<ColumnType, (text: string) => string>> = {
   INTERVAL: intervalText,
   [JSON_TYPE]: canonicalJsonText,
 };
+
+/** The bytes in DuckDB's words, as it writes them in a list. */
+const blobText = (text: string) =>
+  text.slice(2).replace(/../g, (byte) => {
+    const char = String.fromCharCode(Number.parseInt(byte, 16));
+    return /[ -~]/.test(char) && !/["'\\]/.test(char) ? char : `\\x${byte.toUpperCase()}`;
+  });
 
 /** PostgreSQL's shortest digits in DuckDB's form. */
 function floatText(text: string): string {

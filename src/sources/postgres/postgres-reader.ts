@@ -4,7 +4,7 @@ import { deferred } from '../../core/waits/deferred.js';
 import { identifier, openPostgres, type PgTransaction, parseAddress } from '../../postgres/index.js';
 import { CsvError, nameColumns, type OpenedTable, type RowReader, type RowRecord } from '../../rows/index.js';
 import { type BoundedMessages, boundMessages } from './bounded-messages.js';
-import { canonicalOf, isScalar, type PgType, type SplitArray, typeOf } from './canonical-value.js';
+import { isScalar, type PgType, readColumn, type SplitArray } from './canonical-value.js';
 import { isOrdered } from './is-ordered.js';
 import { queryError, tooLong } from './query-error.js';
 
@@ -112,17 +112,18 @@ function tableOf(
 ): Omit<OpenedTable, 'close' | 'notes'> {
   if (fields.length === 0) throw new CsvError('sql-invalid', 'The SQL has no columns');
   const { names, renamed } = nameColumns(fields.map(({ name }) => name));
-  const columns = fields.map(({ type }, index) => ({ name: names[index] as string, type: typeOf(type) }));
-  const canonical = fields.map(({ type }) => canonicalOf(type, split));
+  const readings = fields.map(({ type }) => readColumn(type, split));
+  const typesAtEnd = () => readings.map((column) => column.type());
+  const columns = typesAtEnd().map((type, index) => ({ name: names[index] as string, type }));
   const place = { word: 'row' as const };
   return {
-    ...{ columns, isTyped: true, renamed, delimiter: null },
+    ...{ columns, typesAtEnd, isTyped: true, renamed, delimiter: null },
     async *batches() {
       let line = 0;
       messages.startRows();
       for await (const rows of pieces(client, reading)) {
         yield rows.map((row): RowRecord => {
-          const cells = row.map((text, index) => (text === null ? null : (canonical[index]?.(text) ?? text)));
+          const cells = row.map((text, index) => (text === null ? null : (readings[index]?.read(text) ?? text)));
           return { line: ++line, place, cells, problem: null };
         });
       }
@@ -192,7 +193,7 @@ async function describe(tx: PgTransaction, sql: string, schema: string): Promise
   const unknown = [...new Set(fields.map(({ dataTypeID }) => dataTypeID))].filter((oid) => !isScalar(oid));
   const arrays = await tx.query<{ oid: number; element: number }>(
     `SELECT oid::bigint::int8 AS oid, typelem::bigint AS element FROM pg_catalog.pg_type
-     WHERE oid = ANY($1::oid[]) AND typcategory = 'A' AND typdelim = ','`,
+     WHERE oid = ANY($1::oid[]) AND typinput = 'array_in'::regproc AND typdelim = ','`,
     [unknown],
   );
   const elements = new Map(arrays.map(({ oid, element }) => [Number(oid), Number(element)]));

@@ -27,10 +27,13 @@ export function resultSql(columns: readonly ResultColumn[], plain: boolean): Res
   const shown = columns.map(({ from }) => {
     if ('stored' in from) return from.stored === 'response' && plain ? 'CAST(response AS VARCHAR)' : from.stored;
     if ('count' in from) return `CAST(json_array_length(response, ${pointer(from.count)}) AS BIGINT)`;
-    if (from.type === 'json' && !plain) return `json_extract(${source[from.of]}, ${pointer(from.path)})`;
-    const text = fact(from.of, from.path);
+    const kind = `json_type(${source[from.of]}, ${pointer(from.path)})`;
+    const isWhole = from.type === 'json' || from.type === 'array' || from.type === 'object';
+    const text =
+      isWhole && !plain ? `json_extract(${source[from.of]}, ${pointer(from.path)})` : fact(from.of, from.path);
+    if (isWhole && from.type !== 'json') return `CASE WHEN ${kind} = '${from.type.toUpperCase()}' THEN ${text} END`;
     if (from.type !== 'string') return typed(text, from.type);
-    return `CASE WHEN error_message IS NULL OR json_type(${source[from.of]}, ${pointer(from.path)}) = 'VARCHAR' THEN ${text} END`;
+    return `CASE WHEN error_message IS NULL OR ${kind} = 'VARCHAR' THEN ${text} END`;
   });
   const ofRow = columns.some(({ from }) => 'of' in from && from.of === 'row');
   return {
@@ -67,8 +70,14 @@ function typed(text: string, type: ValueType): string {
 
 /** DuckDB's expression of a cell of `row_store.input` with the type of its column. A text that does not fit is NULL. */
 export function duckDbInput(index: number, type: ColumnType = TEXT): string {
-  const cell = `input[${index + 1}]`;
+  return duckDbCell(`input[${index + 1}]`, type);
+}
+
+/** DuckDB's expression of a canonical text as a value. */
+export function duckDbCell(cell: string, type: ColumnType): string {
   if (type === TEXT) return cell;
   if (type === 'BLOB') return `TRY(from_base64(${cell}))`;
-  return `TRY_CAST(${isNested(type) ? `TRY_CAST(${cell} AS ${JSON_TYPE})` : cell} AS ${type})`;
+  // TRY_CAST alone throws for the key of a map that it cannot read.
+  if (isNested(type)) return `TRY(TRY_CAST(TRY_CAST(${cell} AS ${JSON_TYPE}) AS ${type}))`;
+  return `TRY_CAST(${cell} AS ${type})`;
 }

@@ -5,6 +5,7 @@ import type { LoadBatch } from '../../core/rows/row-warehouse.js';
 import { literal } from '../shared/duckdb-quote.js';
 import { answerOf, facts } from './answers.js';
 import { rowIdentity } from './duckdb-result-sql.js';
+import type { InputColumns } from './job-columns.js';
 import { listMisfits } from './misfits.js';
 import { checkGeneration, columnsOf, type StoredTexts, storedTexts } from './open-job.js';
 import { insertInto, type RowTransaction, stale, useFreshness, withoutForgotten } from './row-sql.js';
@@ -61,7 +62,7 @@ export async function loadSlice(
   if (pending.rows > pending.units) await insertInvalid(tx, batch, origin, pending);
   if (pending.units > 0) await insertUnits(tx, batch, origin, pending);
   if (pending.rows > 0) {
-    await listMisfits(tx, { job, columns: before.columns, results: columnsOf(before) }, numbersOf(tx, pending));
+    await listMisfits(tx, { ...before, job, results: columnsOf(before) }, numbersOf(tx, pending));
   }
   if (part !== null) return { rows: pending.rows, already: false };
   return finish(tx, batch, pending.staged);
@@ -102,12 +103,10 @@ async function finish(
 export async function loadedBefore(
   tx: RowTransaction,
   { job, generation, slice }: Pick<LoadBatch, 'job' | 'generation'> & { readonly slice: number | null },
-): Promise<{ readonly origin: string; readonly columns: readonly string[]; readonly loaded: unknown } & StoredTexts> {
+): Promise<{ readonly origin: string; readonly loaded: unknown } & InputColumns & StoredTexts> {
   await tx.lock(slice === null ? { job } : { job, slice });
-  const [current] = await tx.rows<
-    { generation: string; origin: string; columns: readonly string[]; loaded: unknown } & StoredTexts
-  >(
-    `SELECT generation, origin, columns, ${storedTexts}, (SELECT rows FROM load_ledger WHERE job = $1 AND generation = $2 AND slice = $3) AS loaded
+  const [current] = await tx.rows<{ generation: string; origin: string; loaded: unknown } & InputColumns & StoredTexts>(
+    `SELECT generation, origin, columns, types, ${storedTexts}, (SELECT rows FROM load_ledger WHERE job = $1 AND generation = $2 AND slice = $3) AS loaded
      FROM searchflow_jobs WHERE job = $1`,
     [job, generation, slice],
   );

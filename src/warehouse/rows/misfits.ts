@@ -1,10 +1,11 @@
+import { TEXT } from '../../core/rows/column-type.js';
 import { type Misfit, type RowMisfit, strictTypes, surelyMisfits } from '../../core/rows/on-misfit.js';
 import { ROW_ID_FIELD, ROWS_FIELD } from '../../core/rows/row-operation.js';
 import type { JobRecord, RowWarehouse } from '../../core/rows/row-warehouse.js';
 import { jsonText } from '../../core/text/json.js';
 import { withoutUndefined } from '../../core/text/without-undefined.js';
 import { identifier, literal } from '../shared/duckdb-quote.js';
-import { jobColumns } from './job-columns.js';
+import { type InputColumns, jobColumns } from './job-columns.js';
 import { viewNames } from './job-view.js';
 import type { ResultColumn } from './result-column.js';
 import type { RowDialect, RowTransaction } from './row-sql.js';
@@ -13,30 +14,31 @@ import type { RowDialect, RowTransaction } from './row-sql.js';
 const KEPT = 200;
 
 /** A job whose misfits are listed: the columns of its input, and the columns that are read from its answers. */
-interface MisfitJob {
+interface MisfitJob extends InputColumns {
   readonly job: string;
-  readonly columns: readonly string[];
   readonly results: readonly ResultColumn[];
 }
 
 /**
- * Lists the values of loaded answers that do not fit the type of their column. Replaces what was listed for these rows. `rows`: condition on
+ * Lists the values of loaded answers, and the cells, that do not fit the type of their column. Replaces what was listed for these rows. `rows`: condition on
  * `row_number`; absent: all rows of the job.
  */
 export async function listMisfits(tx: RowTransaction, job: MisfitJob, rows?: string): Promise<void> {
   const { dialect } = tx;
-  const typed = typedColumns(dialect, job);
+  const typed = [...typedColumns(dialect, job), ...cellColumns(dialect, job)];
   // Most jobs have no such columns, and their loads read nothing again.
   if (typed.length === 0 && rows !== undefined) return;
   const which = `job = ${literal(job.job)}${rows === undefined ? '' : ` AND ${rows}`}`;
   await tx.run(`DELETE FROM misfits WHERE ${which}`);
   if (typed.length === 0) return;
-  const columns = typed.flatMap(({ column }) => [asText(column), column]);
-  const where = `${which} AND row_number IS NOT NULL AND status = 'success' AND outdated_at IS NULL AND vanished_at IS NULL`;
+  const columns = typed.flatMap((one) => ('column' in one ? [asText(one.column), one.column] : []));
+  const where = `${which} AND row_number IS NOT NULL AND outdated_at IS NULL AND vanished_at IS NULL`;
   const { from, shown } = dialect.view.read(columns, where);
-  const values = typed.map(
-    (_, at) => `CASE WHEN ${shown[2 * at + 1]} IS NULL THEN left(${shown[2 * at]}, ${KEPT}) END AS m${at}`,
-  );
+  const values = typed.map((one, at) => {
+    const [text, value] = 'cell' in one ? [one.cell, one.value] : shown.slice(2 * at, 2 * at + 2);
+    const isRead = 'cell' in one ? '' : "status = 'success' AND ";
+    return `CASE WHEN ${isRead}${value} IS NULL THEN left(${text}, ${KEPT}) END AS m${at}`;
+  });
   const parts = typed.map(
     ({ name, type }, at) =>
       `SELECT ${literal(job.job)}, n, ${literal(name)}, m${at}, ${literal(type)}, g, ${dialect.now()} FROM read_values WHERE m${at} IS NOT NULL`,
@@ -51,13 +53,42 @@ export async function listMisfits(tx: RowTransaction, job: MisfitJob, rows?: str
   );
 }
 
-/** The columns of a job whose values may not fit, with their names in the view of the job. */
-function typedColumns({ view }: Pick<RowDialect, 'view'>, { columns, results }: Omit<MisfitJob, 'job'>) {
+/** The columns of a job whose values may not fit, with their names in the view of the job, and the objects whose properties are columns. */
+function typedColumns(
+  { view }: Pick<RowDialect, 'view'>,
+  { columns, results }: Pick<MisfitJob, 'columns' | 'results'>,
+) {
   const names = viewNames(view, columns, results).results;
-  return results.flatMap((column, index) => {
+  const typed = [...results, ...outerObjects(results)].flatMap((column, index) => {
     const { from } = column;
     const type = 'type' in from && strictTypes.find((one) => one === from.type);
-    return type ? [{ column, from, type, name: names[index] as string }] : [];
+    return type ? [{ column, from, type, name: names[index] ?? column.name }] : [];
+  });
+  return typed.filter(({ name }, index) => typed.findIndex((one) => one.name === name) === index);
+}
+
+/** The objects whose properties are columns, and which have no column of their own: `outer` of `outer_inner`. */
+function outerObjects(results: readonly ResultColumn[]): readonly ResultColumn[] {
+  return results.flatMap(({ name, from }) => {
+    if (!('path' in from)) return [];
+    const { path, of } = from;
+    const depth = [...path, name].findIndex((_, at) => at > 0 && path.slice(-at).join('_') === name);
+    return path.slice(path.length - depth, -1).map((_, at): ResultColumn => {
+      const outer = path.slice(0, path.length - depth + at + 1);
+      return {
+        name: outer.slice(path.length - depth).join('_'),
+        csv: false,
+        from: { path: outer, type: 'object', of },
+      };
+    });
+  });
+}
+
+/** The columns of the input whose type may not hold all values in this database. */
+function cellColumns({ view }: Pick<RowDialect, 'view'>, { columns, types, results }: MisfitJob) {
+  return viewNames(view, columns, results).own.flatMap((name, index) => {
+    const type = types?.[index] ?? TEXT;
+    return view.isNarrow(type) ? [{ name, type, cell: `input[${index + 1}]`, value: view.input(index, type) }] : [];
   });
 }
 

@@ -45,6 +45,8 @@ interface ViewDialect {
   cut(name: string, suffix: string): string;
   /** Expression of a cell of `input` with the type of its column; absent: text. */
   input(index: number, type?: ColumnType): string;
+  /** Whether the expression is NULL for some values of the type, which are then misfits. */
+  isNarrow(type: ColumnType): boolean;
   /** Reads result columns from the rows of `enriched_rows` that meet the condition: the source, and an expression for each column. */
   read(columns: readonly ResultColumn[], where: string): { readonly from: string; readonly shown: readonly string[] };
 }

@@ -183,7 +183,7 @@ export const runs: Relation = {
 const misfits: Relation = {
   kind: 'TABLE',
   name: 'misfits',
-  is: 'Values of answers that do not fit the type of their column, so that the view of the job has NULL there. The answers are kept whole.',
+  is: 'Values of answers, and cells of the input, that do not fit the type of their column, so that the view of the job has NULL there. Answers and cells are kept whole.',
   row: 'one value in one row of one job',
   key: ['job', 'row_number', 'column_name'],
   columns: [
@@ -191,7 +191,11 @@ const misfits: Relation = {
     required('long', 'row_number', 'Number of the row in the input, from 1.'),
     required('text', 'column_name', 'Column of the view of the job.'),
     required('text', 'value', 'First 200 characters of the value, as text.'),
-    required('text', 'expected', 'Type of the column: number, integer, boolean, date or time.'),
+    required(
+      'text',
+      'expected',
+      'Type of the column: number, integer, boolean, date, time, array or object; of a column of the input, its type in DuckDB.',
+    ),
     required('text', 'generation', 'Generation of the job that loaded the row.'),
     loadedAt,
   ],

@@ -56,7 +56,7 @@ const oddValue = fc.oneof(
 );
 /** Columns that keep their names in both databases. */
 const apart = new Set(['at', 'day', 'response', 'cost_dollars']);
-const strict = { whole: 'integer', number: 'number', yes: 'boolean', day: 'date', at: 'time' } as const;
+const strict = { whole: 'integer', number: 'number', yes: 'boolean', day: 'date', at: 'time', list: 'array' } as const;
 const types = { whole: 'integer', number: 'number', yes: 'boolean', text: 'string' } as const;
 const properties = {
   ...Object.fromEntries(Object.entries(types).map(([name, type]) => [name, { type }])),
@@ -190,14 +190,14 @@ describe('any values', () => {
       const { response: _duck, cost_dollars: _one, ...row } = duckDb.cells[n] ?? {};
       const { response: _post, cost_dollars: _two, ...other } = postgres.cells[n] ?? {};
       expect([shown, other]).toEqual([shown, row]);
-      const { whole, number, yes, day, at } = (JSON.parse(answer) as { answer: Record<string, unknown> }).answer;
+      const { whole, number, yes, day, at, list } = (JSON.parse(answer) as { answer: Record<string, unknown> }).answer;
       expect([shown, row.at, row.day]).toEqual([
         shown,
         millisOf(at),
         millisOf(day) && millisOf(String(day).slice(0, 10)),
       ]);
       // Before the load, no value counts as a misfit that the databases accept.
-      const sure = Object.entries({ whole, number, yes, day, at }).filter(([name, value]) =>
+      const sure = Object.entries({ whole, number, yes, day, at, list }).filter(([name, value]) =>
         surelyMisfits(value, strict[name as keyof typeof strict]),
       );
       const found = duckDb.misfits.filter(([number]) => number === n + 1).map(([, name]) => name);

@@ -39,6 +39,8 @@ export const duckDbRowDialect: RowDialect = {
     columnsOf: null,
     cut: (name, suffix) => `${name}${suffix}`,
     input: duckDbInput,
+    // The readers of inputs choose types that hold all values.
+    isNarrow: () => false,
     read(columns, where) {
       const { inner, shown } = resultSql(columns, false);
       return { from: `(SELECT ${['*', ...inner].join(', ')} FROM enriched_rows WHERE ${where})`, shown };

@@ -1,7 +1,7 @@
 import type { RowDialect } from '../../rows/row-sql.js';
 import { cutName } from '../../shared/cut-name.js';
 import type { ColumnTypes } from '../../shared/relation.js';
-import { postgresInput } from './input-column.js';
+import { isNarrow, postgresInput } from './input-column.js';
 import { partsOf, pathOf, resultSql, textOf } from './result-sql.js';
 import { postgresSql } from './sql-dialect.js';
 
@@ -41,6 +41,7 @@ export function postgresRowDialect(prefix: string): RowDialect {
         'SELECT attname AS name FROM pg_attribute WHERE attrelid = to_regclass($1) AND attnum > 0 ORDER BY attnum',
       cut: cutName,
       input: (index, type) => postgresInput(prefix, index, type),
+      isNarrow,
       read(columns, where) {
         const { from, shown } = resultSql(columns, prefix);
         return { from: `${from} WHERE ${where}`, shown };

@@ -115,6 +115,6 @@ export async function loadRetry(
   await tx.run(`DELETE FROM row_store WHERE job = $1 AND status = 'error' AND ${numbersOf(tx, found)}`, [job]);
   // The rows keep their slices.
   await insertUnits(tx, { job, generation, slice: 0, unitFiles }, before.origin, found);
-  await listMisfits(tx, { job, columns: before.columns, results: columnsOf(before) }, numbersOf(tx, found));
+  await listMisfits(tx, { ...before, job, results: columnsOf(before) }, numbersOf(tx, found));
   return { rows };
 }
