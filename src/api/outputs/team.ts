@@ -138,16 +138,7 @@ export const failure = z.object({
 export const doctor = z.object({
   kind: z.literal('doctor'),
   problems: count,
-  warnings: count,
-  checks: list(
-    z.object({
-      check: text,
-      level: z.enum(['ok', 'warning', 'problem', 'skipped']),
-      text,
-      mend: maybeText,
-      command: maybeText,
-    }),
-  ),
+  checks: list(z.object({ check: text, ok: flag, why: text, mend: maybeText })),
 });
 
 /** The files that `init` wrote and kept, and the lines that an existing .gitignore lacks. */

@@ -1,10 +1,10 @@
 import type { DoctorOutput } from '../../api/outputs/index.js';
 import { examine } from '../../worker/doctor/examine.js';
-import type { Finding, Level } from '../../worker/doctor/finding.js';
+import type { Finding } from '../../worker/doctor/finding.js';
 import { type Context, type ExitCode, exitCodes } from '../shared/context.js';
 import { signalExitCodes } from '../shared/signals.js';
 import { some } from '../text/amounts.js';
-import { printable, printableLines } from '../text/printable.js';
+import { printableLines } from '../text/printable.js';
 
 /** `searchflow doctor`: examines the setup. Exit code 1 if it has a problem. */
 export async function doctor(context: Context, { json = false }: { readonly json?: boolean }): Promise<ExitCode> {
@@ -16,42 +16,30 @@ export async function doctor(context: Context, { json = false }: { readonly json
     terminal.say('Stopped; nothing was changed.');
     return signalExitCodes[found.name];
   }
-  const levels = levelsOf(found);
-  if (json) terminal.data(JSON.stringify(doctorData(found)));
-  else {
-    for (const line of doctorLines(found)) terminal.data(line);
-    terminal.data(`\n${some(levels.problem, 'problem')}, ${some(levels.warning, 'warning')}.`);
-  }
-  return levels.problem > 0 ? exitCodes.failed : exitCodes.ok;
+  const data = doctorData(found);
+  if (json) terminal.data(JSON.stringify(data));
+  else for (const line of [...doctorLines(found), `\n${some(data.problems, 'problem')}.`]) terminal.data(line);
+  return data.problems > 0 ? exitCodes.failed : exitCodes.ok;
 }
-
-const levelsOf = (found: readonly Finding[]): Record<Level, number> => {
-  const levels = { ok: 0, warning: 0, problem: 0, skipped: 0 };
-  for (const { level } of found) levels[level]++;
-  return levels;
-};
 
 /** The object of `--json`. */
 export function doctorData(found: readonly Finding[]): DoctorOutput {
-  const { problem, warning } = levelsOf(found);
-  const checks = found.map(({ text, mend, command, ...rest }) => ({
+  const checks = found.map(({ why, mend, ...rest }) => ({
     ...rest,
-    text: printable(text, 2000),
-    mend: mend === null ? null : printable(mend, 2000),
-    command: command === null ? null : printable(command, 2000),
+    why: printableLines(why),
+    mend: mend === null ? null : printableLines(mend),
   }));
-  return { kind: 'doctor', problems: problem, warnings: warning, checks };
+  return { kind: 'doctor', problems: found.filter(({ ok }) => !ok).length, checks };
 }
 
-/** A line for each finding, below it what to do, and a command on a line of its own. */
+/** A line for each finding, and below it what to do. */
 export function doctorLines(found: readonly Finding[]): string[] {
   const width = Math.max(...found.map(({ check }) => check.length));
   const indent = ' '.repeat('problem'.length + width + 4);
-  return found.flatMap(({ check, level, text, mend, command }) => [
-    `${level.padEnd('problem'.length)}  ${check.padEnd(width)}  ${indented(text, indent)}`,
-    ...(mend === null ? [] : [`${indent}${indented(mend, indent)}`]),
-    ...(command === null ? [] : [`${indent}  ${indented(command, `${indent}  `)}`]),
+  const level = ({ ok, mend }: Finding) => (ok ? (mend === null ? 'ok' : 'note') : 'problem');
+  const indented = (text: string) => printableLines(text).replaceAll('\n', `\n${indent}`);
+  return found.flatMap((one) => [
+    `${level(one).padEnd('problem'.length)}  ${one.check.padEnd(width)}  ${indented(one.why)}`,
+    ...(one.mend === null ? [] : [`${indent}${indented(one.mend)}`]),
   ]);
 }
-
-const indented = (text: string, indent: string) => printableLines(text).replaceAll('\n', `\n${indent}`);

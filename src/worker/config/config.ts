@@ -90,7 +90,10 @@ export function readConfig(sources: ConfigSources): RuntimeConfig {
 }
 
 /** Why a state folder cannot be used, a sentence for each reason. */
-function whyNoStateFolder({ env, cwd }: Pick<ConfigSources, 'env' | 'cwd'>, stateDir: string): readonly string[] {
+export function whyNoStateFolder(
+  { env, cwd }: Pick<ConfigSources, 'env' | 'cwd'>,
+  stateDir: string,
+): readonly string[] {
   const reader = new SettingsReader(env);
   if (hasScheme(stateDir)) return [`The state folder (not shown) ${NO_ADDRESS}. See SEARCHFLOW_STATE_DIR.`];
   const shown = reader.shown(stateDir);
@@ -124,7 +127,7 @@ function fileInWay(dir: string): string | null {
 }
 
 /** Why other users could change a state folder, in words that follow its name; null if they cannot, and if the settings trust the folder. */
-export function whyForeign({ env, cwd }: Pick<ConfigSources, 'env' | 'cwd'>, stateDir: string): string | null {
+function whyForeign({ env, cwd }: Pick<ConfigSources, 'env' | 'cwd'>, stateDir: string): string | null {
   const trusted = env.SEARCHFLOW_TRUST_STATE_DIR;
   return trusted && resolve(cwd, trusted) === stateDir ? null : whyNotOwn(stateDir);
 }

@@ -1,97 +1,206 @@
-import { openPostgres, type Postgres, PostgresRefused, parseAddress } from '../../postgres/index.js';
+import { shellWord } from '../../core/text/shell-word.js';
+import {
+  identifier,
+  missingRights,
+  openPostgres,
+  type Postgres,
+  type PostgresAddress,
+  parseAddress,
+  type Schema,
+  schemaState,
+} from '../../postgres/index.js';
+import { livingWorkers } from '../../store/postgres/journal/process-heartbeat.js';
 import { STORE_SCHEMA } from '../../store/postgres/open-store.js';
 import { storeSchema } from '../../store/postgres/schema/store-schema.js';
 import { WAREHOUSE_SCHEMA } from '../../warehouse/index.js';
 import { rowTableNames } from '../../warehouse/postgres/open/check-schema.js';
 import { postgresSchema } from '../../warehouse/postgres/open/schema.js';
-import type { DatabaseAddress, RuntimeConfig } from '../config/runtime-types.js';
-import { createdb, type Database, openFindings } from './database-schema.js';
-import { type Found, messageOf, ok, problem, type Setup, skipped } from './finding.js';
+import type { RuntimeConfig } from '../config/runtime-types.js';
+import { isTeamAt, otherLimitsText, teamOf } from '../team/team.js';
+import { bad, badBy, clockFinding, type Finding, fine, messageOf, type Setup } from './finding.js';
 
-function databasesOf({ store = null, warehouse = null, source = null }: RuntimeConfig): readonly Database[] {
-  return [
-    {
-      check: 'store',
-      setting: 'SEARCHFLOW_STORE',
-      address: store,
-      defaultSchema: STORE_SCHEMA,
-      schema: storeSchema,
-      tables: null,
-    },
-    {
-      check: 'warehouse',
-      setting: 'SEARCHFLOW_WAREHOUSE_URL',
-      address: warehouse,
-      defaultSchema: WAREHOUSE_SCHEMA,
-      schema: postgresSchema,
-      tables: rowTableNames,
-    },
-    { check: 'source', setting: 'SEARCHFLOW_SOURCE_URL', address: source, defaultSchema: '', schema: null, tables: [] },
-  ];
+/** Limit of each statement, in ms. */
+const STATEMENT_MS = 5000;
+
+/** A database of the settings. `schema`: what searchflow makes there, null if it only reads; `tables`: whose rights are needed, null for all. */
+interface Database {
+  readonly check: 'store' | 'warehouse' | 'source';
+  readonly setting: string;
+  readonly defaultSchema: string;
+  readonly schema: Schema | null;
+  readonly tables: readonly string[] | null;
 }
 
-/** Checks the databases of the settings. Only reads: rights are asked for, not tried. */
-export async function checkDatabases(setup: Setup): Promise<readonly Found[]> {
-  const found = await Promise.all(databasesOf(setup.config).map((one) => databaseFindings(one, setup)));
+const databases: readonly Database[] = [
+  {
+    check: 'store',
+    setting: 'SEARCHFLOW_STORE',
+    defaultSchema: STORE_SCHEMA,
+    schema: storeSchema,
+    tables: null,
+  },
+  {
+    check: 'warehouse',
+    setting: 'SEARCHFLOW_WAREHOUSE_URL',
+    defaultSchema: WAREHOUSE_SCHEMA,
+    schema: postgresSchema,
+    tables: rowTableNames,
+  },
+  { check: 'source', setting: 'SEARCHFLOW_SOURCE_URL', defaultSchema: '', schema: null, tables: [] },
+];
+
+/** Checks the databases of the settings: login, encryption, version, rights and clock. Only reads: rights are asked for, not tried. */
+export async function checkDatabases({ config, isWrong }: Setup): Promise<readonly Finding[]> {
+  const found = await Promise.all(
+    databases.map(async (database) => {
+      const { check, setting, defaultSchema } = database;
+      const url = config[check]?.url.reveal();
+      if (url === undefined || isWrong(setting)) return [];
+      const address = parseAddress(url, defaultSchema);
+      let postgres: Postgres | null = null;
+      try {
+        postgres = await openPostgres(address, { applicationName: 'searchflow doctor', max: 1, patienceMs: 0 });
+        return await openFindings(postgres, database, config);
+      } catch (error) {
+        const isMissing = (error as { readonly code?: unknown }).code === '3D000';
+        const mend = `Create the database, or correct its name in ${setting}:\n  ${createdb(address)}`;
+        const found = badBy(check, error);
+        return [{ ...found, why: `${setting}: ${found.why}`, mend: isMissing ? mend : found.mend }];
+      } finally {
+        await postgres?.close().catch(() => undefined);
+      }
+    }),
+  );
   return found.flat();
 }
 
-async function databaseFindings(database: Database, setup: Setup): Promise<readonly Found[]> {
-  const { check, setting, address, defaultSchema } = database;
-  if (setup.isWrong(setting)) return [{ ...skipped(setting), check }];
-  if (address === null) {
-    const none = check === 'store' ? 'No PostgreSQL store: the state folder is the store, for one worker.' : null;
-    return none === null ? [] : [{ ...ok(none), check }];
-  }
-  let postgres: Postgres | null = null;
-  try {
-    postgres = await openToExamine(address, defaultSchema);
-    return (await openFindings(postgres, database, setup.config)).map((one) => ({ check, ...one }));
-  } catch (error) {
-    return [{ ...refusal(error, database), check }];
-  } finally {
-    await postgres?.close().catch(() => undefined);
-  }
+/** The command that creates the database of an address. */
+const createdb = ({ host, port, user, database }: PostgresAddress): string =>
+  `createdb -h ${shellWord(host)} -p ${port}${user === null ? '' : ` -U ${shellWord(user)}`} ${shellWord(database)}`;
+
+interface Facts {
+  readonly version: number;
+  readonly encoding: string;
+  readonly isolation: string;
+  readonly readonly: boolean;
+  readonly user: string;
+  readonly database: string;
+  readonly creates: boolean;
+  readonly present: boolean;
+  readonly uses: boolean;
+  readonly now: number;
 }
 
-/** Opens a database for one check, with one connection and without a retry. */
-export function openToExamine(address: DatabaseAddress, defaultSchema: string): Promise<Postgres> {
-  return openPostgres(parseAddress(address.url.reveal(), defaultSchema), {
-    applicationName: 'searchflow doctor',
-    max: 1,
-    patienceMs: 0,
+async function openFindings(postgres: Postgres, database: Database, config: RuntimeConfig): Promise<Finding[]> {
+  const { schema: name, shown, parameters } = postgres.address;
+  const { check, schema } = database;
+  const began = Date.now();
+  const [facts] = await postgres.query<Facts>(
+    `SELECT current_setting('server_version_num')::int AS version, current_setting('server_encoding') AS encoding,
+       current_setting('default_transaction_isolation') AS isolation,
+       current_setting('transaction_read_only') = 'on' OR pg_is_in_recovery() AS readonly,
+       current_user AS user, current_database() AS database, has_database_privilege(current_database(), 'CREATE') AS creates,
+       n.oid IS NOT NULL AS present, n.oid IS NULL OR has_schema_privilege(n.oid, 'USAGE') AS uses,
+       (extract(epoch FROM clock_timestamp()) * 1000)::float8 AS now
+     FROM (SELECT) one LEFT JOIN pg_namespace n ON n.nspname = $1`,
+    [name],
+    { statementMs: STATEMENT_MS },
+  );
+  if (facts === undefined) return [];
+  const clock = clockFinding(`${check}-clock`, began, Date.now(), facts.now, `the database ${shown}`);
+  const wrong = schema === null ? [] : serverFindings(facts, shown, check);
+  if (wrong.length > 0) return [...wrong, clock];
+  const found = schema === null ? null : await schemaFinding(postgres, facts, database, schema);
+  const isOpen = parameters.sslmode === 'require' && parameters.sslrootcert === undefined;
+  const mend = isOpen ? 'Nothing verifies the server (sslmode=require): use sslmode=verify-full.' : null;
+  const good = fine(check, `${shown} accepts ${facts.user}.`, mend);
+  return [found ?? good, clock, ...(check === 'store' && facts.present ? await otherWorkers(postgres, config) : [])];
+}
+
+function serverFindings(facts: Facts, shown: string, check: string): Finding[] {
+  const alter = (what: string) =>
+    `As the owner of the database:\n  ALTER DATABASE ${identifier(facts.database)} SET ${what};`;
+  return [
+    facts.version < 140_000
+      ? bad(check, `${shown} runs PostgreSQL ${facts.version}.`, 'Use PostgreSQL 14 or newer.')
+      : null,
+    facts.encoding === 'UTF8'
+      ? null
+      : bad(
+          check,
+          `The database ${shown} has the encoding ${facts.encoding}.`,
+          'Use a database with the encoding UTF8.',
+        ),
+    check !== 'store' || facts.isolation === 'read committed'
+      ? null
+      : bad(
+          check,
+          `The store has default_transaction_isolation = ${facts.isolation}.`,
+          alter("default_transaction_isolation = 'read committed'"),
+        ),
+    facts.readonly
+      ? bad(
+          check,
+          `${shown} is read-only.`,
+          `Name the primary server, or let the user write. ${alter('default_transaction_read_only = off')}`,
+        )
+      : null,
+  ].filter((one) => one !== null);
+}
+
+/** What is wrong with the schema and the rights in it; null: nothing. */
+async function schemaFinding(
+  postgres: Postgres,
+  facts: Facts,
+  { check, setting, tables }: Database,
+  schema: Schema,
+): Promise<Finding | null> {
+  const { schema: name, shown } = postgres.address;
+  const [quoted, user] = [identifier(name), identifier(facts.user)];
+  const grant = (statement: string) => `As the owner of the database:\n  ${statement};`;
+  if (!facts.present)
+    return facts.creates
+      ? fine(check, `The first command creates the schema ${name}.`)
+      : bad(
+          check,
+          `${facts.user} may not create the schema ${name} in ${shown}.`,
+          grant(`CREATE SCHEMA ${quoted} AUTHORIZATION ${user}`),
+        );
+  if (!facts.uses)
+    return bad(
+      check,
+      `${facts.user} may not use the schema ${name}.`,
+      grant(`GRANT USAGE, CREATE ON SCHEMA ${quoted} TO ${user}`),
+    );
+  const state = await schemaState(postgres, name, schema).catch((error: unknown) => {
+    return bad(check, `${messageOf(error)}.`, `Name another schema in ${setting} (?schema=name).`);
   });
+  if (state !== null && 'check' in state) return state;
+  const missing = await missingRights(postgres, name, state === null ? [] : tables);
+  // A store is not changed once its tables are there; a warehouse gets a view for each job.
+  const isMade = check === 'store' && state?.missing.length === 0;
+  const needed = missing.filter((right) => !isMade || !/^(CREATE|TEMPORARY) /.test(right));
+  if (needed.length > 0) {
+    const onTables = needed.filter((right) => !/^(CREATE|TEMPORARY) /.test(right));
+    const others = needed.filter((right) => !onTables.includes(right)).map((right) => `GRANT ${right} TO ${user}`);
+    const all = `GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA ${quoted} TO ${user}`;
+    return bad(
+      check,
+      `${facts.user} lacks ${needed.length} rights in ${shown}, such as ${needed[0]}.`,
+      grant([...(onTables.length > 0 ? [all] : []), ...others].join('; ')),
+    );
+  }
+  if (state === null || state.newer.length === 0) return null;
+  const text = `A newer version of searchflow has changed the schema ${name} (${state.newer.join(', ')}).`;
+  return fine(check, text, 'Update searchflow here, too: see docs/tasks/upgrade.md.');
 }
 
-/** Why the database cannot be used, with what to do. */
-function refusal(error: unknown, { setting, defaultSchema, address }: Database): Found {
-  const text = `${messageOf(error).replace(/\. Start it, or correct its address$/, '')} (${setting}).`;
-  const code = error instanceof PostgresRefused ? error.code : ((error as { readonly code?: unknown }).code ?? null);
-  if (code === '28P01') return problem(text, `Correct the password in ${setting}, PGPASSWORD or ~/.pgpass.`);
-  if (code === '28000')
-    return problem(
-      text,
-      `Correct the user in ${setting}, or let pg_hba.conf of the server accept this machine, user and encryption.`,
-    );
-  if (code === '3D000') {
-    const mend = `Create the database, or correct its name in ${setting}`;
-    if (address === null) return problem(text, `${mend}.`);
-    const parsed = parseAddress(address.url.reveal(), defaultSchema);
-    return problem(text, `${mend}:`, createdb(parsed, parsed.database));
-  }
-  if (code === '42501') return problem(text, 'Grant the right to this user, as the owner of the database.');
-  if (/does not support SSL/i.test(text))
-    return problem(text, 'Turn on TLS on the server, or write sslmode=disable if the network is private.');
-  if (/certificate|altname|self.signed/i.test(text))
-    return problem(
-      text,
-      `Name the authority of the server's certificate in ${setting} (sslrootcert=/path/ca.pem), and its host as in the certificate.`,
-    );
-  if (/^53/.test(String((error as { readonly cause?: { readonly code?: unknown } }).cause?.code ?? '')))
-    return problem(text, 'Raise max_connections of the server, or connect through PgBouncer.');
-  if (/ENOTFOUND|EAI_AGAIN/.test(text))
-    return problem(text, `Correct the host in ${setting}, or the DNS of this machine.`);
-  if (/ECONNREFUSED|ENOENT/.test(text))
-    return problem(text, `Start the server, or correct the host and port in ${setting}.`);
-  return problem(text, `Open the way to the server (firewall, VPN), or correct the host and port in ${setting}.`);
+/** Workers of the store with another key, and so another limit. */
+async function otherWorkers(postgres: Postgres, config: RuntimeConfig): Promise<Finding[]> {
+  const schema = identifier(postgres.address.schema);
+  // A newer version may have changed the table.
+  const all = await livingWorkers(postgres, schema, config.taskQueue, null).catch(() => []);
+  const own = teamOf(config);
+  const text = otherLimitsText(all.filter(({ team }) => team !== own && isTeamAt(team, config.origin)));
+  return text === null ? [] : [fine('rate', text, 'Set the same SEARCHFLOW_TEAM for all of them.')];
 }

@@ -1,46 +1,44 @@
-import { statSync } from 'node:fs';
+import { execFile } from 'node:child_process';
+import { existsSync, readFileSync, statSync } from 'node:fs';
+import { mkdtemp, rm, statfs, writeFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { dirname, join, resolve } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { listAgentRunsEndpoint } from '../../api/endpoints/agent-runs.js';
+import { ApiError, createTransport } from '../../api/index.js';
+import { proxiesTo } from '../../core/connections/proxies.js';
+import { errorFixes } from '../../core/errors/registry.js';
 import { shellWord } from '../../core/text/shell-word.js';
-import { type ConfigSources, readSettings } from '../config/config.js';
-import { checkAlerts } from './alerts.js';
+import { inPackage } from '../../files/package-root.js';
+import { type ConfigSources, readSettings, whyNoStateFolder } from '../config/config.js';
+import { rateProfileOf } from '../config/rate-setting.js';
+import type { RuntimeConfig } from '../config/runtime-types.js';
+import { bareEnvironment } from '../temporal-program/bare-environment.js';
 import { checkDatabases } from './databases.js';
-import { checkExtensions, checkWarehouseFiles } from './duckdb.js';
-import {
-  type Check,
-  type Finding,
-  type Found,
-  messageOf,
-  ok,
-  problem,
-  type Setup,
-  warning,
-  within,
-} from './finding.js';
-import { checkOutputFolder, checkStateFolder, checkUserFolder } from './folders.js';
-import { checkLimits } from './process-limits.js';
-import { checkNative, checkNode, checkPackages } from './program.js';
-import { checkService } from './service.js';
+import { bad, badBy, clockFinding, type Finding, fine, messageOf, type Setup } from './finding.js';
 import { checkTemporal } from './temporal.js';
-import { checkWork } from './work.js';
+
+type Check = (setup: Setup) => Promise<readonly Finding[]>;
 
 /** Longest time of a check. Each wait of a check is shorter, so that its own message is reported. */
 const CHECK_MS = 20_000;
+/** Limits of the one request to the service. */
+const timeouts = { connectMs: 5000, headersMs: 8000, bodyMs: 5000, totalMs: 12_000 };
+const MIB = 1_048_576;
+/** Free space below which a job soon stops. The reserve for answers in flight takes up to 256 MiB. */
+const LEAST_FREE = 256 * MIB;
 
-const checks: readonly Check[] = [
-  { name: 'node', run: checkNode },
-  { name: 'packages', run: checkPackages },
-  { name: 'native-parts', run: checkNative },
-  { name: 'limits', run: checkLimits },
-  { name: 'state-folder', run: checkStateFolder },
-  { name: 'user-folder', run: checkUserFolder },
-  { name: 'output-folder', run: checkOutputFolder },
-  { name: 'service', run: checkService },
-  { name: 'temporal', run: checkTemporal },
-  { name: 'databases', run: checkDatabases },
-  { name: 'warehouse-files', run: checkWarehouseFiles },
-  { name: 'extensions', run: checkExtensions },
-  { name: 'work', run: checkWork },
-  { name: 'alerts', run: checkAlerts },
-];
+const checks: Readonly<Record<string, Check>> = {
+  node: checkNode,
+  packages: checkPackages,
+  'native-parts': checkNative,
+  'state-folder': checkStateFolder,
+  disk: checkDisk,
+  service: checkService,
+  rate: checkRate,
+  temporal: checkTemporal,
+  databases: checkDatabases,
+};
 
 /**
  * Examines whether jobs can run here. The checks run side by side, and none hides another. Changes nothing and buys nothing. `wanted`: names
@@ -48,61 +46,240 @@ const checks: readonly Check[] = [
  */
 export async function examine(
   { env, cwd }: Pick<ConfigSources, 'env' | 'cwd'>,
-  wanted: readonly string[] = checks.map(({ name }) => name),
+  wanted: readonly string[] = Object.keys(checks),
 ): Promise<readonly Finding[]> {
   const warnings: string[] = [];
-  const say = (sentence: string) => void warnings.push(sentence);
-  const { config, mistakes } = readSettings({ env, cwd, flags: {}, say });
+  const { config, mistakes } = readSettings({ env, cwd, flags: {}, say: (sentence) => void warnings.push(sentence) });
   const setup: Setup = {
     env,
     cwd,
     config: { ...config, say: () => undefined },
     isWrong: (...settings) => mistakes.some((mistake) => settings.some((name) => mistake.includes(name))),
   };
-  const all = await Promise.all(
-    checks
-      .filter(({ name }) => wanted.includes(name))
-      .map(async (check) => named(check.name, await runOne(check, setup))),
-  );
-  return [...named('settings', ofSettings(mistakes, warnings, env)), ...all.flat()];
+  const run = async (name: string, check: Check) => {
+    const late = new Promise<never>((_, reject) =>
+      setTimeout(() => reject(new Error(`The check did not end within ${CHECK_MS / 1000} s`)), CHECK_MS).unref(),
+    );
+    return Promise.race([check(setup), late]).catch((error: unknown) => [badBy(name, error)]);
+  };
+  const chosen = Object.entries(checks).filter(([name]) => wanted.includes(name));
+  const found = await Promise.all(chosen.map(([name, check]) => run(name, check)));
+  return [...ofSettings(mistakes, warnings, env), ...found.flat()];
 }
 
-const named = (check: string, found: readonly Found[]): Finding[] => found.map((one) => ({ check, ...one }));
+function ofSettings(mistakes: readonly string[], warnings: readonly string[], env: Setup['env']): readonly Finding[] {
+  const file = env.SEARCHFLOW_SETTINGS;
+  const where = file ? `in the environment or in ${file}` : 'in the environment';
+  const mode = file && process.platform !== 'win32' ? (statSync(file, { throwIfNoEntry: false })?.mode ?? 0) : 0;
+  const found = [
+    ...mistakes.map((one) =>
+      bad('settings', one, `Correct it ${where}; docs/reference/configuration.md lists all settings.`),
+    ),
+    ...warnings.map((one) =>
+      fine('settings', one.replace(/^Warning: t/, 'T').replace(/^Warning: /, ''), `Correct or remove it ${where}.`),
+    ),
+  ];
+  if (file && (mode & 0o044) !== 0)
+    found.push(
+      fine(
+        'settings',
+        `Other users may read ${file}, and it may hold a key.`,
+        `Let only its owner read it:\n  chmod 600 ${shellWord(file)}`,
+      ),
+    );
+  return found.length > 0 ? found : [fine('settings', 'All settings can be used.')];
+}
 
-async function runOne({ name, run }: Check, setup: Setup): Promise<readonly Found[]> {
-  try {
-    return await within(CHECK_MS, run(setup), `the check did not end within ${CHECK_MS / 1000} s`);
-  } catch (error) {
+const manifestIn = (folder: string) =>
+  JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as {
+    readonly version: string;
+    readonly engines: { readonly node: string };
+    readonly peerDependencies: Readonly<Record<string, string>>;
+  };
+
+async function checkNode(): Promise<readonly Finding[]> {
+  const { engines, version } = manifestIn(inPackage());
+  const [least = 0, minor = 0] = engines.node.replace(/^\D+/, '').split('.').map(Number);
+  const [here = 0, hereMinor = 0] = process.versions.node.split('.').map(Number);
+  const text = `Node ${process.versions.node} on ${process.platform} ${process.arch}, searchflow ${version}.`;
+  const isOld = here < least || (here === least && hereMinor < minor);
+  return [isOld ? bad('node', text, `Install Node ${least}.${minor} or newer.`) : fine('node', text)];
+}
+
+/** The packages of the Temporal SDK that a project installs. */
+const peers = () => Object.keys(manifestIn(inPackage()).peerDependencies).filter((name) => /^@temporalio/.test(name));
+const installPeers = () => `\n  npm install ${peers().join(' ')}`;
+
+/** Checks that the packages of the Temporal SDK are there, in one version. */
+async function checkPackages(): Promise<readonly Finding[]> {
+  const versions = new Map(peers().map((name) => [name, versionOf(folderOf(name, inPackage('package.json')))]));
+  const missing = [...versions].filter(([, version]) => version === null).map(([name]) => name);
+  if (missing.length > 0)
     return [
-      problem(`The check ${name} failed: ${messageOf(error)}.`, 'Run the same command again with SEARCHFLOW_DEBUG=1.'),
+      bad('packages', `Missing: ${missing.join(', ')}.`, `Install the Temporal SDK in your project:${installPeers()}`),
     ];
+  const [first, ...others] = new Set(versions.values());
+  if (others.length === 0) return [fine('packages', `Temporal SDK ${first}.`)];
+  const each = [...versions].map(([name, version]) => `${name} ${version}`).join(', ');
+  return [
+    bad(
+      'packages',
+      `The packages of the Temporal SDK have several versions: ${each}.`,
+      `Install one version of all:${installPeers()}`,
+    ),
+  ];
+}
+
+const versionOf = (folder: string | null) => (folder === null ? null : manifestIn(folder).version);
+
+/** The folder of a package as Node finds it from a file; null if it finds none. Packages may hide their package.json, so folders are searched. */
+function folderOf(name: string, from: string): string | null {
+  const roots = createRequire(from).resolve.paths(name) ?? [];
+  return roots.map((root) => join(root, name)).find((folder) => existsSync(join(folder, 'package.json'))) ?? null;
+}
+
+/** The parts of native code: check, name, package that loads it, and what to do. */
+const native = [
+  [
+    'duckdb',
+    'DuckDB',
+    '@duckdb/node-api',
+    'Install DuckDB for this machine, or load into PostgreSQL only:\n  npm install --include=optional @duckdb/node-api',
+  ],
+  [
+    'file-locks',
+    'File locks',
+    'fs-native-extensions',
+    'Install searchflow again on this machine; node_modules of another platform has no file for it:\n  npm install --include=optional',
+  ],
+  [
+    'temporal-sdk',
+    "The Temporal SDK's native part",
+    '@temporalio/core-bridge',
+    'Use Linux with glibc (not Alpine), macOS or Windows, and install the SDK again on this machine:',
+  ],
+] as const;
+
+/** Loads each native part in a process of its own, because a binary of another machine may crash its process. */
+async function checkNative(): Promise<readonly Finding[]> {
+  return Promise.all(
+    native.map(async ([check, what, load, mend]) => {
+      const why = await whyNotLoaded(load);
+      if (why === null) return fine(check, `${what} can be loaded.`);
+      const text = `${what} (${load}) cannot be loaded on ${process.platform} ${process.arch}: ${why}.`;
+      return bad(check, text, mend.endsWith(':') ? `${mend}${installPeers()}` : mend);
+    }),
+  );
+}
+
+async function whyNotLoaded(name: string): Promise<string | null> {
+  const from = name === '@temporalio/core-bridge' ? folderOf('@temporalio/worker', inPackage('package.json')) : null;
+  let path: string;
+  try {
+    path = createRequire(from === null ? inPackage('package.json') : join(from, 'package.json')).resolve(name);
+  } catch {
+    return 'the package is missing';
+  }
+  const args = ['--input-type=module', '-e', 'await import(process.argv[1])', pathToFileURL(path).href];
+  const options = { env: bareEnvironment(process.env), timeout: 15_000, killSignal: 'SIGKILL' } as const;
+  return new Promise((done) => {
+    execFile(process.execPath, args, { ...options, windowsHide: true }, (error, _, stderr) => {
+      if (error === null) return done(null);
+      if (error.signal) return done(`the process ended with ${error.signal}`);
+      done(/^\w*Error.*$/m.exec(stderr)?.[0]?.replace(/\.$/, '') ?? messageOf(error).split('\n', 1)[0] ?? '');
+    });
+  });
+}
+
+/** Whether the state folder belongs to this user, has the format of this version and can be written. Nothing is left in the folder. */
+async function checkStateFolder({ env, cwd, config: { stateDir } }: Setup): Promise<readonly Finding[]> {
+  const [why] = whyNoStateFolder({ env, cwd }, stateDir);
+  if (why !== undefined) {
+    const foreign = /belongs to another user/.test(why) ? `sudo chown -R "$(id -un)"` : 'chmod go-w';
+    const mend = /Other users could/.test(why) ? `To make it yours:\n  ${foreign} ${shellWord(stateDir)}` : null;
+    return [bad('state-folder', why, mend ?? errorFixes['state-folder-unusable'])];
+  }
+  if (!existsSync(stateDir)) return [fine('state-folder', `The first command makes the state folder ${stateDir}.`)];
+  let trial: string | null = null;
+  try {
+    trial = await mkdtemp(join(stateDir, '.searchflow-doctor-'));
+    await writeFile(join(trial, 'trial'), Buffer.alloc(65_536), { flush: true });
+    return [fine('state-folder', `The state folder ${stateDir} can be written.`)];
+  } catch (error) {
+    return [badBy('state-folder', error)];
+  } finally {
+    if (trial !== null) await rm(trial, { recursive: true, force: true }).catch(() => undefined);
   }
 }
 
-function ofSettings(mistakes: readonly string[], warnings: readonly string[], env: Setup['env']): readonly Found[] {
-  const file = env.SEARCHFLOW_SETTINGS;
-  const where = file ? `in the environment or in ${file}` : 'in the environment';
-  const open = file ? openTo(file) : null;
-  const found = [
-    ...(open === null
-      ? []
-      : [
-          warning(
-            `${file} may be read by ${open}, and it may hold a key.`,
-            'Let only its owner read it:',
-            `chmod 600 ${shellWord(file ?? '')}`,
-          ),
-        ]),
-    ...mistakes.map((one) => problem(one, `Correct it ${where}; docs/reference/configuration.md lists all settings.`)),
-    ...warnings.map((one) =>
-      warning(one.replace(/^Warning: t/, 'T').replace(/^Warning: /, ''), `Correct or remove it ${where}.`),
-    ),
-  ];
-  return found.length > 0 ? found : [ok(`All settings can be used${file ? ` (with those of ${file})` : ''}.`)];
+/** The free space of the state folder, and of the folder of warehouses and CSV files by default. */
+async function checkDisk({ cwd, config: { stateDir } }: Setup): Promise<readonly Finding[]> {
+  const folders = new Set([stateDir, resolve(cwd, 'out')].map(nearestThere));
+  return Promise.all(
+    [...folders].map(async (folder) => {
+      const { bavail, bsize, files, ffree } = await statfs(folder);
+      const free = bavail * bsize;
+      const text = `The disk of ${folder} has ${Math.floor(free / MIB)} MiB free.`;
+      // Some file systems do not count inodes.
+      const isFull = free < LEAST_FREE || (files > 0 && ffree === 0);
+      return isFull ? bad('disk', text, errorFixes['disk-full']) : fine('disk', text);
+    }),
+  );
 }
 
-/** The other users who may read a file; null for none, and on Windows. */
-function openTo(file: string): string | null {
-  const mode = process.platform === 'win32' ? 0 : (statSync(file, { throwIfNoEntry: false })?.mode ?? 0);
-  return (mode & 0o004) !== 0 ? 'every user' : (mode & 0o040) !== 0 ? 'its group' : null;
+const nearestThere = (path: string): string =>
+  existsSync(path) || dirname(path) === path ? path : nearestThere(dirname(path));
+
+/**
+ * Checks the key with one free request that takes nothing of the rate limit: a list of agent runs with at most one run. Then compares the
+ * clocks. Without a key there is nothing to check, because commands use the sandbox.
+ */
+async function checkService({ config, isWrong }: Setup): Promise<readonly Finding[]> {
+  if (isWrong('SEARCHFLOW_API_KEY', 'EXA_API_KEY', 'SEARCHFLOW_BASE_URL', 'API key')) return [];
+  if (config.service === 'sandbox')
+    return [fine('service', 'No API key is set: commands use the sandbox. For the service, set SEARCHFLOW_API_KEY.')];
+  const { baseUrl, apiKey, wire } = config;
+  const transport = createTransport({ ...wire, baseUrl, apiKey, timeouts, connections: 1 });
+  const began = Date.now();
+  try {
+    const { date } = await transport.send(listAgentRunsEndpoint, { limit: 1 });
+    return [fine('service', `${baseUrl} accepts the key.`), ...serviceClock(date, began)];
+  } catch (error) {
+    if (!(error instanceof ApiError)) throw error;
+    return [keyFinding(error, config), ...serviceClock(error.date, began)];
+  } finally {
+    await transport.close();
+  }
+}
+
+function keyFinding(error: ApiError, { baseUrl, wire }: RuntimeConfig): Finding {
+  const { status, tag, phase, unrecognized } = error.facts;
+  const { host, hostname } = new URL(baseUrl);
+  const text = `${messageOf(error)}.`;
+  if (unrecognized)
+    return bad(
+      'service',
+      `Another program answers in the name of the service: ${text}`,
+      'Log in to the network or the proxy (HTTPS_PROXY), let the gateway pass requests (SEARCHFLOW_HEADERS), or correct SEARCHFLOW_BASE_URL.',
+    );
+  if (phase === 'connect' && proxiesTo(hostname, wire?.proxy) !== null)
+    return bad('service', text, `Check HTTPS_PROXY, through which requests go, or add ${host} to NO_PROXY.`);
+  if (tag === 'INSUFFICIENT_SCOPE' || tag === 'FEATURE_DISABLED')
+    return fine('service', `The key may not list agent runs: ${text}`, 'If jobs are refused, too, use another key.');
+  if (status === 429) return fine('service', `The key was not checked: ${text}`, errorFixes['rate-limited']);
+  return bad('service', text, errorFixes[error.errorCode]);
+}
+
+/** `date`: the clock of the service in whole seconds; null if the answer has none. */
+function serviceClock(date: number | null, began: number): readonly Finding[] {
+  if (date === null) return [];
+  // A date of the answer is between the request and the answer, plus the part of a second that it leaves out.
+  return [clockFinding('clock', began - 1000, Date.now(), date, 'the service')];
+}
+
+/** The rate limit that requests keep. */
+async function checkRate({ config, isWrong }: Setup): Promise<readonly Finding[]> {
+  if (isWrong('SEARCHFLOW_QPS', 'SEARCHFLOW_RATE', 'SEARCHFLOW_KEY_QPS')) return [];
+  const buckets = rateProfileOf(config).buckets.map(({ name, qps }) => `${name} ${qps}/s`);
+  return [fine('rate', `Rate limit: ${buckets.join(', ')}${config.rateIsShare ? ', a share of the team' : ''}.`)];
 }

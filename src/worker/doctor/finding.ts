@@ -1,23 +1,22 @@
+import { codeOfError } from '../../core/errors/code-of.js';
+import { errorFixes } from '../../core/errors/registry.js';
 import type { ConfigSources } from '../config/config.js';
 import type { RuntimeConfig } from '../config/runtime-types.js';
 
-/** `problem`: work fails, or will fail; `warning`: it may; `skipped`: the setting that the check needs is wrong. */
-export type Level = 'ok' | 'warning' | 'problem' | 'skipped';
+/** Difference of clocks, in ms, that tokens, watermarks and ages of answers tolerate, and from which work fails. */
+const SKEW_MS = 5000;
+const LARGE_SKEW_MS = 60_000;
 
 /** The result of one check. */
 export interface Finding {
   /** Name of the check, such as `state-folder`; the name never changes. */
   readonly check: string;
-  readonly level: Level;
-  readonly text: string;
-  /** What to do, in a sentence; null if nothing is to be done. */
+  /** False: work fails, or will fail. */
+  readonly ok: boolean;
+  readonly why: string;
+  /** What to do, with a command to copy on a line of its own; null if nothing is to be done. With `ok`, it is advice. */
   readonly mend: string | null;
-  /** A command to copy, which belongs to `mend`. */
-  readonly command: string | null;
 }
-
-/** A finding whose check is that of the caller, unless it names another. */
-export type Found = Omit<Finding, 'check'> & { readonly check?: string };
 
 /** The setup that is examined. */
 export interface Setup extends Pick<ConfigSources, 'env' | 'cwd'> {
@@ -27,45 +26,28 @@ export interface Setup extends Pick<ConfigSources, 'env' | 'cwd'> {
   isWrong(...settings: readonly string[]): boolean;
 }
 
-/** A part of the setup that is examined on its own. */
-export interface Check {
-  readonly name: string;
-  run(setup: Setup): Promise<readonly Found[]>;
-}
+export const fine = (check: string, why: string, mend: string | null = null): Finding => ({
+  check,
+  ok: true,
+  why,
+  mend,
+});
+export const bad = (check: string, why: string, mend: string): Finding => ({ check, ok: false, why, mend });
 
-export const ok = (text: string): Found => ({ level: 'ok', text, mend: null, command: null });
-export const warning = (text: string, mend: string | null, command: string | null = null): Found => ({
-  level: 'warning',
-  text,
-  mend,
-  command,
-});
-export const problem = (text: string, mend: string, command: string | null = null): Found => ({
-  level: 'problem',
-  text,
-  mend,
-  command,
-});
-export const skipped = (setting: string): Found => ({
-  level: 'skipped',
-  text: `Not checked, because ${setting} is wrong.`,
-  mend: null,
-  command: null,
-});
+/** The finding about an error, with the sentence of its code. */
+export const badBy = (check: string, error: unknown): Finding =>
+  bad(check, `${messageOf(error)}.`, errorFixes[codeOfError(error)]);
 
 /** The message of an error, in a sentence without its end. */
 export const messageOf = (error: unknown): string =>
   (error instanceof Error ? error.message || error.name : String(error)).replace(/\.$/, '');
 
-/** The result of some work; rejects with this message if there is none within `ms`. */
-export async function within<T>(ms: number, work: Promise<T>, message: string): Promise<T> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error(message)), ms);
-  });
-  try {
-    return await Promise.race([work, late]);
-  } finally {
-    clearTimeout(timer);
-  }
+/** Compares the clock of this machine with another one, which was read between `began` and `ended`. */
+export function clockFinding(check: string, began: number, ended: number, there: number, other: string): Finding {
+  const aheadMs = began > there ? began - there : ended < there ? ended - there : 0;
+  const seconds = Math.round(Math.abs(aheadMs) / 1000);
+  if (Math.abs(aheadMs) <= SKEW_MS) return fine(check, `The clock agrees with that of ${other}.`);
+  const text = `The clock of this machine is ${seconds} s ${aheadMs > 0 ? 'ahead of' : 'behind'} that of ${other}.`;
+  const mend = 'Set the clock by NTP:\n  sudo timedatectl set-ntp true';
+  return Math.abs(aheadMs) > LARGE_SKEW_MS ? bad(check, text, mend) : fine(check, text, mend);
 }

@@ -1,112 +1,186 @@
 import { existsSync } from 'node:fs';
-import type { Client } from '@temporalio/client';
+import { connect as connectTcp } from 'node:net';
+import { hostname } from 'node:os';
+import { join } from 'node:path';
+import { type ConnectionOptions, connect as connectTls } from 'node:tls';
+import type { Client, ConnectionOptions as TemporalOptions } from '@temporalio/client';
+import { networkReason } from '../../core/connections/connect-problem.js';
 import { shellWord } from '../../core/text/shell-word.js';
 import { isAlive, processIsStopped } from '../../files/process-identity.js';
-import type { RuntimeConfig } from '../config/runtime-types.js';
+import { lockHolder } from '../../files/process-lock.js';
 import { keyFileOf } from '../data-converter/encryption-key.js';
+import { schedulesHere } from '../schedules/schedule-control.js';
+import { queueLockOf, workerOn } from '../team/presence.js';
+import { findTemporalBinary, hasTemporalFile } from '../temporal-program/binary.js';
 import { addressOf, readRecord, serverFiles } from '../temporal-server/server-files.js';
-import { type Found, messageOf, ok, problem, type Setup, skipped, warning } from './finding.js';
-import { queueFindings } from './task-queue.js';
-import { connectionFinding } from './temporal-connection.js';
-import { programFinding } from './temporal-program.js';
+import { bad, badBy, type Finding, fine, messageOf, type Setup } from './finding.js';
 
+const CONNECT_MS = 4000;
 /** Longest wait for an answer of a server that accepts connections. */
 const ANSWER_MS = 5000;
-const NOT_FOUND = 5;
 
 /** Checks the configured server, or the embedded one: its program, and the server if it runs. Starts and installs nothing. */
-export async function checkTemporal(setup: Setup): Promise<readonly Found[]> {
-  const { config, env, isWrong } = setup;
+export async function checkTemporal(setup: Setup): Promise<readonly Finding[]> {
+  const { config, isWrong } = setup;
   if (isWrong('Temporal', 'TEMPORAL_', 'SEARCHFLOW_TASK_QUEUE', 'SEARCHFLOW_DATA_CONVERTER', 'SEARCHFLOW_ENCRYPT'))
-    return [skipped('a setting of Temporal')];
+    return [];
   if (config.temporalAddress !== null) return serverFindings(setup, config.temporalAddress);
   const record = readRecord(serverFiles(config.stateDir));
-  const runs = record !== null && isAlive(record.pid, record.startTime);
-  const program = { ...(await programFinding(env)), check: 'temporal-program' };
-  if (!runs) return [program, ok('The embedded server is not running; the next command that needs it starts it.')];
+  const program = await programFinding(setup.env);
+  if (record === null || !isAlive(record.pid, record.startTime)) return [program];
   if (processIsStopped(record.pid))
     return [
       program,
-      problem(
+      bad(
+        'temporal',
         `The embedded server (PID ${record.pid}) is suspended.`,
-        'Continue its process:',
-        `kill -CONT ${record.pid}`,
+        `Continue its process:\n  kill -CONT ${record.pid}`,
       ),
     ];
-  return [program, ...(await serverFindings(setup, addressOf(record))), loginFinding(setup)];
+  const hidden = existsSync(keyFileOf(config.stateDir)) ? 'Histories are encrypted.' : 'and read histories.';
+  const login = `The embedded server has no login: other users of this machine can start workflows. ${hidden}`;
+  const found = await serverFindings(setup, addressOf(record));
+  return [program, ...found, fine('embedded-login', login, 'See docs/reference/trust.md.')];
 }
 
-/** What other users of the machine can do with the embedded server. */
-const loginFinding = ({ config: { stateDir } }: Setup): Found => ({
-  ...ok(
-    existsSync(keyFileOf(stateDir))
-      ? 'The embedded server has no login: other users of this machine can start workflows. Histories are encrypted.'
-      : 'The embedded server has no login: other users of this machine can start workflows and read histories. ' +
-          'See docs/reference/trust.md.',
-  ),
-  check: 'embedded-login',
-});
+/** Whether the program of the embedded server is here. Installs nothing. */
+async function programFinding(env: Setup['env']): Promise<Finding> {
+  try {
+    const { path, version } = await findTemporalBinary({ env, say: () => undefined, allowDownload: false });
+    return fine('temporal-program', `${version.split(' (', 1)[0]} is at ${path}.`);
+  } catch (error) {
+    const isThere = hasTemporalFile(env);
+    const [text = '', ...ways] = messageOf(error).split('\n');
+    if (isThere || ways.length === 0) return badBy('temporal-program', error);
+    const install = 'The first command that needs it builds it with Go or downloads it. To avoid this:';
+    return fine('temporal-program', `${text.replace(/\. Do.*/, '')}.`, [install, ...ways].join('\n'));
+  }
+}
 
-async function serverFindings(setup: Setup, address: string): Promise<readonly Found[]> {
+async function serverFindings(setup: Setup, address: string): Promise<readonly Finding[]> {
   const { config, env } = setup;
   // The module is loaded here, because it needs the Temporal SDK, which may be missing.
-  const { openClient, reasonOf } = await import('../temporal-server/open-client.js');
-  const connection = await connectionFinding(setup, address);
-  if (connection !== null) return [connection];
+  const { checkNamespace, noConnection, openClient } = await import('../temporal-server/open-client.js');
+  const disagreement = await connectionFinding(setup, address);
+  if (disagreement !== null) return [disagreement];
   // A missing key of the embedded server must not be created here.
-  const opened = await openClient({ ...config, encrypts: null }, env, address, '10s');
+  const opened = await openClient({ ...config, encrypts: null }, env, address, '3s').catch((error: unknown) => error);
+  if (opened instanceof Error) return [badBy('temporal', noConnection(address, opened, env.TEMPORAL_API_KEY))];
+  const { client, close } = opened as Awaited<ReturnType<typeof openClient>>;
   try {
-    const { client } = opened;
-    const ask = <T>(work: () => Promise<T>) => client.withDeadline(Date.now() + ANSWER_MS, work);
-    const { namespace } = config;
-    const info = await ask(() => client.workflowService.getSystemInfo({}));
-    const server = ok(`Temporal ${info.serverVersion || 'of an unknown version'} answers at ${address}.`);
+    const info = await client.withDeadline(Date.now() + ANSWER_MS, () => client.workflowService.getSystemInfo({}));
+    const server = fine('temporal', `Temporal ${info.serverVersion || 'of an unknown version'} answers at ${address}.`);
     try {
-      await ask(() => client.workflowService.describeNamespace({ namespace }));
+      await checkNamespace(client, config.namespace, address);
     } catch (error) {
-      return [
-        server,
-        {
-          ...namespaceFinding(config, address, reasonOf(wrapped(error), env.TEMPORAL_API_KEY), env),
-          check: 'namespace',
-        },
-      ];
+      const create = `temporal operator namespace create --address ${shellWord(address)} --namespace ${shellWord(config.namespace)}`;
+      const { check, why } = badBy('namespace', error);
+      if (config.temporalAddress === null) return [server, fine(check, why, 'The next command creates it.')];
+      return [server, bad(check, why, `Correct TEMPORAL_NAMESPACE, or create the namespace:\n  ${create}`)];
     }
-    const queue = await queueFindings(client as Client, setup).catch((error: unknown) => [
-      {
-        ...warning(
-          `The task queue ${config.taskQueue} was not checked: ${messageOf(error)}.`,
-          'Run the same command again.',
-        ),
-        check: 'task-queue',
-      },
-    ]);
-    return [server, { ...ok(`The namespace ${namespace} exists.`), check: 'namespace' }, ...queue];
+    const worker = await workerFinding(client, setup).catch((error: unknown) => badBy('task-queue', error));
+    return [server, fine('namespace', `The namespace ${config.namespace} exists.`), worker];
   } finally {
-    await opened.close();
+    await close();
   }
 }
 
-/** An error of gRPC as the cause of an error, as the client wraps others. */
-const wrapped = (cause: unknown) => new Error(cause instanceof Error ? cause.message : String(cause), { cause });
-
-function namespaceFinding(
-  { namespace, temporalAddress }: RuntimeConfig,
-  address: string,
-  { code, reason }: { readonly code: number | null; readonly reason: string },
-  env: Setup['env'],
-): Found {
-  const isCloud = Boolean(env.TEMPORAL_API_KEY) || /\.tmprl\.cloud|\.temporal\.io/.test(address);
-  if (code !== NOT_FOUND) {
-    const mend = 'Check TEMPORAL_NAMESPACE, and the rights of the login (TEMPORAL_API_KEY or the client certificate).';
-    return problem(`The namespace ${namespace} cannot be read: ${reason}.`, mend);
-  }
-  const text = `Temporal at ${address} has no namespace ${namespace}.`;
-  if (temporalAddress === null) return warning(text, 'The next command creates it.');
-  if (isCloud) return problem(text, 'Correct TEMPORAL_NAMESPACE: in Temporal Cloud it has the form name.account.');
-  return problem(
-    text,
-    'Correct TEMPORAL_NAMESPACE, or create the namespace:',
-    `temporal operator namespace create --address ${shellWord(address)} --namespace ${shellWord(namespace)} --retention 168h`,
+/** The worker of the task queue. */
+async function workerFinding(client: Client, { config }: Setup): Promise<Finding> {
+  const { taskQueue, store, stateDir } = config;
+  const [worker, schedules] = await Promise.all([workerOn(client, taskQueue), schedulesHere(client, taskQueue)]);
+  const waiting = schedules.filter(({ state }) => !state.paused);
+  if (worker === null && waiting.length === 0)
+    return fine('task-queue', `No worker answers on the task queue ${taskQueue}; commands run one themselves.`);
+  if (worker === null)
+    return bad(
+      'task-queue',
+      `No worker answers on the task queue ${taskQueue}, and ${waiting.length} schedules wait for one.`,
+      'Keep a worker running, under systemd or in tmux:\n  searchflow worker',
+    );
+  const own = store?.shown ?? null;
+  const ofFolder = worker.host === hostname() && lockHolder(join(stateDir, 'worker.lock'))?.pid === worker.pid;
+  const who = `PID ${worker.pid} on ${worker.host}`;
+  if (worker.store === own && (own !== null || ofFolder))
+    return fine('task-queue', `A worker answers on the task queue ${taskQueue} (${who}).`);
+  const { remedy } = queueLockOf(config);
+  return bad(
+    'task-queue',
+    `A worker with another store answers on the task queue ${taskQueue} (${who}).`,
+    `${remedy}.`,
   );
+}
+
+/**
+ * Why no connection can be opened: no server, or server and settings disagree about TLS; null if it can. Checked first, because the client of
+ * Temporal waits for seconds and gives no reason.
+ */
+async function connectionFinding({ config, env }: Setup, address: string): Promise<Finding | null> {
+  const port = await probe(address, null);
+  if (port !== 'open')
+    return bad(
+      'temporal',
+      `No server accepts connections at ${address} (${config.temporalAddress === null ? 'the embedded server' : 'TEMPORAL_ADDRESS'}): ${networkReason(port)}.`,
+      'Start the server, or correct TEMPORAL_ADDRESS; without it, commands use an embedded server.',
+    );
+  if (config.temporalAddress === null) return null;
+  const tls = await tlsOf(env);
+  const pair = tls?.clientCertPair;
+  const identity = pair ? { cert: Buffer.from(pair.crt), key: Buffer.from(pair.key) } : {};
+  const speaks = await probe(address, { rejectUnauthorized: false, ...identity });
+  if (tls === null)
+    return speaks === 'open'
+      ? bad('temporal', `The Temporal server at ${address} needs TLS.`, 'Turn on TLS:\n  export TEMPORAL_TLS=true')
+      : null;
+  if (/EPROTO|WRONG_VERSION|PACKET_LENGTH|ECONNRESET|ended/i.test(speaks))
+    return bad(
+      'temporal',
+      `The Temporal server at ${address} does not speak TLS, or wants a client certificate.`,
+      'Set TEMPORAL_TLS_CLIENT_CERT_PATH and TEMPORAL_TLS_CLIENT_KEY_PATH, or turn TLS off:\n  export TEMPORAL_TLS=false',
+    );
+  const servername = tls.serverNameOverride;
+  const verified = await probe(address, {
+    ...identity,
+    ...(servername ? { servername } : {}),
+    ...(tls.serverRootCACertificate ? { ca: Buffer.from(tls.serverRootCACertificate) } : {}),
+  });
+  if (verified === 'open') return null;
+  return bad(
+    'temporal',
+    `The certificate of the Temporal server at ${address} is not trusted: ${networkReason(verified)}.`,
+    'Set TEMPORAL_TLS_SERVER_CA_CERT_PATH to the file of its authority, or TEMPORAL_TLS_SERVER_NAME to the name in the certificate.',
+  );
+}
+
+type Tls = Exclude<NonNullable<TemporalOptions['tls']>, boolean>;
+
+/** The TLS of Temporal's own settings; null: plain text. */
+async function tlsOf(env: Setup['env']): Promise<Tls | null> {
+  const { loadClientConnectConfig } = await import('@temporalio/envconfig');
+  const entries = Object.entries(env).filter((one): one is [string, string] => one[1] !== undefined);
+  const { tls, apiKey } = loadClientConnectConfig({ overrideEnvVars: Object.fromEntries(entries) }).connectionOptions;
+  if (typeof tls === 'object' && tls !== null) return tls;
+  return tls === true || (tls === undefined && apiKey) ? {} : null;
+}
+
+/** Opens and closes a connection, with TLS unless the options are null. Returns `open`, or the error in a few words. */
+function probe(address: string, tls: ConnectionOptions | null): Promise<string> {
+  const { hostname: name, port } = new URL(`tcp://${address}`);
+  const host = name.replace(/^\[|\]$/g, '');
+  const to = { host, port: Number(port || 7233), timeout: CONNECT_MS };
+  const named = /^[\d.:]+$/.test(host) ? {} : { servername: host };
+  return new Promise((resolve) => {
+    const end = (result: string) => {
+      socket.destroy();
+      resolve(result);
+    };
+    const socket = tls === null ? connectTcp(to) : connectTls({ ALPNProtocols: ['h2'], ...named, ...to, ...tls });
+    socket.once(tls === null ? 'connect' : 'secureConnect', () => end('open'));
+    socket.once('timeout', () => end(`no answer within ${CONNECT_MS / 1000} s`));
+    socket.once('end', () => end('the server ended the connection'));
+    socket.once('error', (error: NodeJS.ErrnoException & { readonly errors?: readonly NodeJS.ErrnoException[] }) => {
+      const { code, message } = error.errors?.[0] ?? error;
+      end(code ?? message);
+    });
+  });
 }
