@@ -58,30 +58,18 @@ const compared = {
   differenceDollars: number,
   unknownOutcomes: count,
   unknownAtMostDollars: number,
-  explained: z.object({
-    unknownOutcomesDollars: number,
-    pricesDollars: number,
-    otherDayDollars: number,
-    roundingDollars: number,
-  }),
+  unknownDollars: number,
   unexplainedDollars: number,
+  keys: list(z.object({ id: text, name: maybeText, serviceDollars: number })),
 };
 
-/** `--reconcile`: the journal and the service's bill, day by day. */
+/** `--reconcile`: the journal and the service's bill, by day and key. */
 export const reconciliation = z.object({
   kind: z.literal('reconciliation'),
   origin: text,
   team: maybeText,
   agrees: flag,
-  days: list(
-    z.object({
-      day: text,
-      ...compared,
-      keys: list(z.object({ id: maybeText, name: maybeText, serviceDollars: number })),
-      prices: list(z.object({ id: text, name: text, quantity: number, dollars: number })),
-    }),
-  ),
-  priceChanges: list(z.object({ day: text, name: text, beforeDollars: number, afterDollars: number })),
+  days: list(z.object({ day: text, ...compared })),
   total: z.object(compared),
 });
 

@@ -1,12 +1,13 @@
-import { reconcile } from '../../core/purchase/reconcile.js';
+import type { ReconciliationOutput } from '../../api/outputs/index.js';
+import { type ReconciledDay, reconcile } from '../../core/purchase/reconcile.js';
 import type { UsageGroup } from '../../core/purchase/spend.js';
 import { type RuntimeConfig, UsageError } from '../../worker/config/runtime-types.js';
 import { type Context, type ExitCode, exitCodes } from '../shared/context.js';
 import { withRuntime } from '../shared/session.js';
 import { settings } from '../shared/settings.js';
-import { dollars } from '../text/amounts.js';
+import { dollars, some } from '../text/amounts.js';
+import { columns } from '../text/columns.js';
 import { printable } from '../text/printable.js';
-import { reconciliationData, reconciliationText } from './reconcile-text.js';
 
 const DAY_MS = 86_400_000;
 /** Look-back of the service's usage endpoint, in days. */
@@ -57,15 +58,12 @@ export async function reconcileUsage(context: Context, flags: ReconcileFlags, ra
       if (hint !== null) terminal.say(hint);
       throw error;
     });
-    const result = reconcile(lines, bill);
-    const about = { origin: config.origin, keys: access.keyIds, today: dayText(today), team: config.team ?? null };
-    for (const { day, contradictions = [] } of bill)
-      for (const { id, micros, priceMicros } of contradictions)
-        terminal.say(
-          `${day}: the bill of API key ${printable(id, 100)} contradicts itself: its total is ${dollars(micros)}, its prices add up to ${dollars(priceMicros)}. The total is compared.`,
-        );
-    terminal.data(flags.json ? JSON.stringify(reconciliationData(result, about)) : reconciliationText(result, about));
-    return result.agrees ? exitCodes.ok : exitCodes.failed;
+    const found = reconcile(lines, bill);
+    const { origin, team = null } = config;
+    const agrees = found.every(({ unexplainedMicros }) => unexplainedMicros === 0);
+    if (flags.json) terminal.data(JSON.stringify(data(found, { origin, team, agrees })));
+    else terminal.data([`Journal and bill of ${printable(origin)} (UTC):`, ...textOf(found, agrees)].join('\n'));
+    return agrees ? exitCodes.ok : exitCodes.failed;
   });
 }
 
@@ -103,4 +101,60 @@ function billAccess({ service, bill, origin }: RuntimeConfig) {
   ];
   if (!bill?.url || missing.length > 0) throw new UsageError('key-missing', missing.join('\n'));
   return { ...bill, url: bill.url };
+}
+
+const amounts = ['journalMicros', 'micros', 'differenceMicros', 'unknownMicros', 'unexplainedMicros'] as const;
+const heads = ['journal', 'service', 'difference', 'unknown outcomes', 'unexplained'];
+
+/** The sum of all days, with the sum of each key. */
+function totalOf(days: readonly ReconciledDay[]): ReconciledDay {
+  const sum = (of: (day: ReconciledDay) => number) => days.reduce((all, day) => all + of(day), 0);
+  return {
+    ...(Object.fromEntries(amounts.map((name) => [name, sum((day) => day[name])])) as unknown as ReconciledDay),
+    day: 'total',
+    unknownOutcomes: sum(({ unknownOutcomes }) => unknownOutcomes),
+    atMostMicros: sum(({ atMostMicros }) => atMostMicros),
+    keys: (days[0]?.keys ?? []).map((key, nth) => ({ ...key, micros: sum(({ keys }) => keys[nth]?.micros ?? 0) })),
+  };
+}
+
+/** The days with purchases or charges, with a column for each of several keys, and what the difference means. */
+function textOf(days: readonly ReconciledDay[], agrees: boolean): string[] {
+  const total = totalOf(days);
+  const keys = total.keys.length > 1 ? total.keys : [];
+  const shown = days.filter(({ journalMicros, micros, atMostMicros }) => journalMicros + micros + atMostMicros > 0);
+  if (shown.length === 0) return ['Neither the journal nor the service has a charge in this time.'];
+  const row = (one: ReconciledDay) => [
+    ...[one.day, ...amounts.map((name) => dollars(one[name]))],
+    ...keys.map((_, nth) => dollars(one.keys[nth]?.micros ?? 0)),
+  ];
+  return [
+    ...columns([['day', ...heads, ...keys.map(({ id }) => printable(id, 40))], ...shown.map(row), row(total)]),
+    ...(total.unknownOutcomes > 0
+      ? [`${some(total.unknownOutcomes, 'unknown outcome')} may have cost at most ${dollars(total.atMostMicros)}.`]
+      : []),
+    agrees
+      ? 'Every difference is explained.'
+      : 'A difference is not explained. Other programs with the same key, other state folders, runs of monitors and keys that SEARCHFLOW_KEY_ID does not name are not in this journal; the bill of today may be incomplete.',
+  ];
+}
+
+function data(
+  days: readonly ReconciledDay[],
+  about: Pick<ReconciliationOutput, 'origin' | 'team' | 'agrees'>,
+): ReconciliationOutput {
+  const figures = (one: ReconciledDay) => ({
+    journalDollars: one.journalMicros / 1e6,
+    serviceDollars: one.micros / 1e6,
+    differenceDollars: one.differenceMicros / 1e6,
+    unknownOutcomes: one.unknownOutcomes,
+    unknownAtMostDollars: one.atMostMicros / 1e6,
+    unknownDollars: one.unknownMicros / 1e6,
+    unexplainedDollars: one.unexplainedMicros / 1e6,
+    keys: one.keys.map(({ id, name, micros }) => ({ id, name, serviceDollars: micros / 1e6 })),
+  });
+  return {
+    ...{ kind: 'reconciliation', ...about, total: figures(totalOf(days)) },
+    days: days.map((day) => ({ day: day.day, ...figures(day) })),
+  };
 }

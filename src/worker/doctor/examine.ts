@@ -279,7 +279,7 @@ function serviceClock(date: number | null, began: number): readonly Finding[] {
 
 /** The rate limit that requests keep. */
 async function checkRate({ config, isWrong }: Setup): Promise<readonly Finding[]> {
-  if (isWrong('SEARCHFLOW_QPS', 'SEARCHFLOW_RATE', 'SEARCHFLOW_KEY_QPS')) return [];
+  if (isWrong('SEARCHFLOW_QPS', 'SEARCHFLOW_RATE_PROFILE', 'SEARCHFLOW_KEY_QPS')) return [];
   const buckets = rateProfileOf(config).buckets.map(({ name, qps }) => `${name} ${qps}/s`);
   return [fine('rate', `Rate limit: ${buckets.join(', ')}${config.rateIsShare ? ', a share of the team' : ''}.`)];
 }

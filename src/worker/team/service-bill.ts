@@ -3,7 +3,7 @@ import { mapConcurrent } from '../../activities/call/map-concurrent.js';
 import { createTransport, type KeyUsage, keyUsageEndpoint } from '../../api/index.js';
 import { CodedError } from '../../core/errors/coded-error.js';
 import { flatProfile } from '../../core/limiter/rate.js';
-import type { BilledDay, BilledPrice } from '../../core/purchase/reconcile.js';
+import type { BilledDay } from '../../core/purchase/reconcile.js';
 import { toMicros } from '../../core/text/money.js';
 import { MemoryLimiter } from '../../store/limiter/memory-limiter.js';
 import type { BillSetting } from '../config/service-setting.js';
@@ -91,37 +91,14 @@ function hasWholeCents({ total_cost_usd: total, cost_breakdown: breakdown }: Key
 }
 
 function billedDay(day: string, byKey: ReadonlyMap<string, KeyUsage>, isRounded: boolean): BilledDay {
-  const keys = [...byKey].map(([id, { api_key_name: name, total_cost_usd: total }]) => ({
-    ...{ id, name: name ?? null },
-    micros: toMicros(total) as number,
+  const keys = [...byKey].map(([id, { api_key_name: name = null, total_cost_usd: total }]) => ({
+    ...{ id, name, micros: toMicros(total) as number },
   }));
-  const contradictions = [...byKey].flatMap(([id, { total_cost_usd: total, cost_breakdown: breakdown }]) => {
-    if (!breakdown) return [];
-    const micros = toMicros(total) as number;
-    const priceMicros = breakdown.reduce((sum, { amount_usd: amount }) => sum + (toMicros(amount) ?? 0), 0);
-    // Each amount may be rounded for itself.
-    const rounding = ((isRounded ? CENT : 1) / 2) * (breakdown.length + 1);
-    return Math.abs(micros - priceMicros) > rounding ? [{ id, micros, priceMicros }] : [];
-  });
-  const prices = new Map<string, BilledPrice>();
-  for (const { cost_breakdown: breakdown } of byKey.values()) {
-    for (const { price_id: id, price_name: name, quantity, amount_usd: amount } of breakdown ?? []) {
-      const key = id ?? name ?? '';
-      const before = prices.get(key);
-      prices.set(key, {
-        ...{ id: key, name: name ?? key },
-        quantity: (before?.quantity ?? 0) + (quantity ?? 0),
-        micros: (before?.micros ?? 0) + (toMicros(amount) ?? 0),
-      });
-    }
-  }
   return {
     day,
     micros: keys.reduce((sum, { micros }) => sum + micros, 0),
     roundedMicros: isRounded ? keys.filter(({ micros }) => micros > 0).length * (CENT / 2) : 0,
-    prices: [...prices.values()],
     keys,
-    contradictions,
   };
 }
 

@@ -46,7 +46,7 @@ it('a job with a lost answer agrees with the bill, and purchases of another prog
     agrees: true,
     total: { journalDollars: 0.06, serviceDollars: 0.07, unknownOutcomes: 1, unexplainedDollars: 0 },
   });
-  expect(explained.days.at(-1)).toMatchObject({ explained: { unknownOutcomesDollars: 0.01 } });
+  expect(explained.days.at(-1)).toMatchObject({ unknownDollars: 0.01 });
 
   service.bill.charge(service.key, today(), 'search', 2, 14_000);
   expect(await reconcile()).toMatchObject({ code: 1, agrees: false, total: { unexplainedDollars: 0.014 } });

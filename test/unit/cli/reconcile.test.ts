@@ -50,26 +50,21 @@ describe('searchflow usage --reconcile', () => {
     const { run, out } = compare([line(day(2), 14_000, { unknownOutcomes: 1, unknownMicros: 7000 })]);
     expect(await run()).toBe(0);
     const [, head, row, ...rest] = out().trimEnd().split('\n');
-    expect(head?.split(/ {2,}/)).toEqual([
-      'day',
-      'journal',
-      'service',
-      'difference',
-      'unknown outcomes',
-      'unexplained',
+    expect(head?.trim().split(/ {2,}/)).toEqual([
+      ...['day', 'journal', 'service', 'difference', 'unknown outcomes', 'unexplained'],
     ]);
-    expect(row?.split(/ +/)).toEqual([day(2), '$0.014', '$0.021', '+$0.007', '+$0.007', '$0.00']);
-    expect(rest.join('\n')).toBe(
-      '1 unknown outcome, at most $0.007 with requests in flight: $0.007 of it was charged.\nEvery difference is explained.',
-    );
+    expect(row?.split(/ +/)).toEqual([day(2), '$0.014', '$0.021', '$0.007', '$0.007', '$0.00']);
+    expect(rest.slice(1)).toEqual([
+      '1 unknown outcome may have cost at most $0.007.',
+      'Every difference is explained.',
+    ]);
   });
 
-  it('ends with exit code 1 and names what was billed where another program uses the key', async () => {
+  it('ends with exit code 1 where another program uses the key', async () => {
     service.bill.charge(KEY, day(1), 'answer', 100, 500_000);
     const { run, out } = compare([line(day(2), 21_000)]);
     expect(await run()).toBe(1);
-    expect(out()).toContain(`${day(1)}: $0.50 is not explained. The service charged more than the journal has.`);
-    expect(out()).toContain('Billed: answer 100 × for $0.50');
+    expect(out()).toContain('A difference is not explained. Other programs with the same key');
     const json = compare([line(day(2), 21_000)]);
     expect(await json.run({ json: true })).toBe(1);
     expect(JSON.parse(json.out())).toMatchObject({
@@ -82,16 +77,6 @@ describe('searchflow usage --reconcile', () => {
       ],
       total: { journalDollars: 0.021, serviceDollars: 0.521, differenceDollars: 0.5, unexplainedDollars: 0.5 },
     });
-  });
-
-  it('names a bill that contradicts itself, and compares its total', async () => {
-    service.bill.change = (answer) => ({ ...answer, total_cost_usd: (answer.total_cost_usd as number) + 1 });
-    const { run, out, err } = compare([]);
-    expect(await run({ since: day(0) })).toBe(1);
-    expect(err()).toContain(
-      `${day(0)}: the bill of API key ${service.bill.idOf(KEY)} contradicts itself: its total is $1.00, its prices add up to $0.00. The total is compared.`,
-    );
-    expect(out()).toContain('$1.00 is not explained');
   });
 
   it('refuses the bill of another key', async () => {
@@ -116,13 +101,14 @@ describe('searchflow usage --reconcile', () => {
     expect(connections).toBe(3);
   });
 
-  it('adds up the keys of a team', async () => {
+  it('adds up the keys of a team, and shows the bill of each key', async () => {
     service.bill.charge('second key', day(1), 'search', 1, 7000);
     const ids = `${service.bill.idOf(KEY)}, ${service.bill.idOf('second key')}`;
     const { run, out } = compare([line(day(2), 21_000), line(day(1), 507_000)], { SEARCHFLOW_KEY_ID: ids });
     expect(await run()).toBe(0);
-    expect(out()).toContain('2 API keys');
-    expect(out()).toContain(`${service.bill.idOf('second key')} (the key): $0.007`);
+    const [, head, , later, total] = out().trimEnd().split('\n');
+    expect(head).toContain(service.bill.idOf('second key'));
+    expect([later, total].map((row) => row?.split(/ +/).at(-1))).toEqual(['$0.007', '$0.007']);
   });
 
   it('says what is missing, with exit code 2, before it opens the store', async () => {
