@@ -20,30 +20,52 @@ export function holding(piece: number, details: () => object): () => Promise<voi
   const hold = () => {
     sent ??= tell(signalNames.activityPaused);
   };
-  const isHeld = () => context.cancellationDetails?.paused === true && !context.cancellationDetails.cancelRequested;
   const onCancel = () => {
-    if (isHeld()) hold();
+    if (isPaused(context)) hold();
   };
   if (cancellationSignal.aborted) onCancel();
   else cancellationSignal.addEventListener('abort', onCancel, { once: true });
   const before = info.heartbeatDetails as { readonly held?: unknown } | undefined;
   if (info.attempt > 1 && before?.held === true) void tell(signalNames.activityUnpaused);
-  /** Whether the server knows of a pause that no heartbeat has reported yet. */
-  const isPausedThere = async () => {
-    const { client } = context;
-    const execution = { workflowId, runId };
-    const found = await client.withDeadline(Date.now() + ASK_MS, () =>
-      client.workflowService.describeWorkflowExecution({ namespace: info.namespace, execution }),
-    );
-    return found.pendingActivities?.some(({ activityId, paused }) => paused && activityId === info.activityId);
-  };
   return async () => {
-    if (!cancellationSignal.aborted && (await asked(isPausedThere))) hold();
-    if (sent === null || context.cancellationDetails?.cancelRequested) return;
+    if (!(await isPausedNow(context))) return;
+    hold();
     await sent;
     context.heartbeat({ ...details(), held: true });
-    throw ApplicationFailure.retryable('paused in Temporal');
+    throw pausedFailure();
   };
+}
+
+/**
+ * Throws if a person has paused this activity in Temporal, so that Temporal keeps it open until it is unpaused: its next attempt finds what
+ * is done. `asks`: also asks the server, because a new activity would follow, and no heartbeat reports a pause of the last second.
+ */
+export async function stayIfPaused(asks: boolean): Promise<void> {
+  const context = Context.current();
+  const { attempt, retryPolicy } = context.info;
+  // Without a further attempt, the result would be lost.
+  if (attempt === retryPolicy?.maximumAttempts) return;
+  if (asks ? await isPausedNow(context) : isPaused(context)) throw pausedFailure();
+}
+
+const pausedFailure = () => ApplicationFailure.retryable('paused in Temporal');
+
+/** Whether a heartbeat has reported a pause. */
+const isPaused = ({ cancellationDetails }: Context) =>
+  cancellationDetails?.paused === true && !cancellationDetails.cancelRequested;
+
+/** Whether the activity is paused, also if no heartbeat has reported the pause yet. */
+async function isPausedNow(context: Context): Promise<boolean> {
+  const { info, cancellationSignal } = context;
+  if (cancellationSignal.aborted) return isPaused(context);
+  const { namespace, activityId, workflowExecution: execution } = info;
+  const found = await asked(async () => {
+    const { client } = context;
+    return client.withDeadline(Date.now() + ASK_MS, () =>
+      client.workflowService.describeWorkflowExecution({ namespace, execution }),
+    );
+  });
+  return found?.pendingActivities?.some((one) => one.paused && one.activityId === activityId) ?? false;
 }
 
 /** The answer of the server; null if there is none. */

@@ -2,6 +2,7 @@ import { Context } from '@temporalio/activity';
 import { toFailure } from '../call/failure.js';
 import { longWaitFor } from '../purchase/purchase-stats.js';
 import { heartbeatFrom } from './cancellation.js';
+import { stayIfPaused } from './held.js';
 
 /**
  * One wait of an activity. A wait with a `reason` is reported at once. A request in flight has no reason; the request is reported once it
@@ -16,13 +17,21 @@ interface ActivityWait {
 /** Waits in progress, by activity. Calls and warehouses add their waits; the heartbeats of the activity report these waits. */
 const waits = new WeakMap<Context, Set<ActivityWait>>();
 
-/** Runs an activity's work with a heartbeat from a timer. Rejects with the Temporal failure that `toFailure` returns. */
+/**
+ * Runs an activity's work with a heartbeat from a timer, and keeps the activity open while a person has paused it. Rejects with the Temporal
+ * failure that `toFailure` returns.
+ */
 export async function withHeartbeat<T>(work: () => Promise<T>): Promise<T> {
-  const heart = heartbeatOfWaits(2000);
+  const heart = heartbeatOfWaits();
+  const { cancellationSignal, info } = Context.current();
   try {
-    return await work();
+    const result = await work();
+    await stayIfPaused(true);
+    return result;
   } catch (error) {
-    throw toFailure(error, Context.current().info.attempt);
+    // The SDK would report an interrupted wait as a cancelled activity, also if the activity is only paused.
+    const isAbort = error instanceof Error && error.name === 'AbortError' && cancellationSignal.aborted;
+    throw isAbort ? cancellationSignal.reason : toFailure(error, info.attempt);
   } finally {
     heart.stop();
   }

@@ -8,6 +8,7 @@ import type { SentWith } from '../../core/rows/job.js';
 import { toMicros } from '../../core/text/money.js';
 import { cancellation, heartbeatFrom } from '../base/cancellation.js';
 import type { ActivityDeps } from '../base/deps.js';
+import { stayIfPaused } from '../base/held.js';
 import { toFailure, waiting } from '../call/failure.js';
 import type { PurchaseRequest } from '../purchase/purchase-request.js';
 
@@ -126,8 +127,10 @@ export async function buyRecords(
       const rest = purchaseRequest.longRunning ? '; runs in progress are ended next' : ' before all units landed';
       if (cancellationSignal.aborted) throw new CancelledFailure(`cancelled${rest}`);
       if (receipt.waitMs > 0) throw waiting(receipt.waitMs, receipt.waitingFor);
+      await stayIfPaused(true);
       return { records: null, waitingFor };
     }
+    await stayIfPaused(false);
     const byKey = await deps.journal.read(purchaseRequest.units.map((unit) => unit.key));
     const records = purchaseRequest.units.map((unit) => byKey.get(unit.key)).filter((record) => record !== undefined);
     return { records, waitingFor };

@@ -101,7 +101,8 @@ export class SearchflowPlugin extends SimplePlugin {
     const { useVersioning, buildId, workerDeploymentOptions = null } = options;
     const deployment = useVersioning || buildId || workerDeploymentOptions ? null : deploymentOfEnvironment();
     return super.configureWorker({
-      ...options,
+      // A pause in Temporal arrives with a heartbeat.
+      ...{ maxHeartbeatThrottleInterval: '1s', defaultHeartbeatThrottleInterval: '1s', ...options },
       ...(deployment ? { workerDeploymentOptions: deploymentOptions(deployment) } : {}),
       sinks: { ...options.sinks, ...workflowSinks },
     });

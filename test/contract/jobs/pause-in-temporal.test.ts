@@ -1,0 +1,128 @@
+import { randomUUID } from 'node:crypto';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import type { WorkflowHandle } from '@temporalio/client';
+import type { TestWorkflowEnvironment } from '@temporalio/testing';
+import { bundleWorkflowCode, DefaultLogger } from '@temporalio/worker';
+import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
+import { soon } from '../../support/jobs/checks.js';
+import { Folder } from '../../support/jobs/folder.js';
+import { startHost } from '../../support/jobs/host.js';
+import { openTemporal } from '../../support/temporal.js';
+
+let temporal: TestWorkflowEnvironment;
+let operations: { readonly code: string };
+beforeAll(async () => {
+  temporal = await openTemporal();
+  operations = await bundleWorkflowCode({
+    workflowsPath: fileURLToPath(new URL('../../support/jobs/operations-workflow.ts', import.meta.url)),
+    logger: new DefaultLogger('WARN', () => undefined),
+  });
+});
+afterAll(() => temporal?.teardown());
+
+const PAGES = 60;
+const MONITORS = 120;
+const at = (nth: number) => new Date(1_790_000_000_000 - 1000 * nth).toISOString();
+const pageOf = (nth: number, of: number, data: readonly object[]) => ({
+  data,
+  hasMore: nth + 1 < of,
+  nextCursor: nth + 1 < of ? String(nth + 1) : null,
+});
+const run = (id: string, over: boolean) => ({
+  ...{ id, object: 'agent_run', status: over ? 'completed' : 'running', createdAt: at(0), request: { query: 'q' } },
+  ...(over ? { stopReason: 'schema_satisfied', output: { text: 'done' }, costDollars: { total: 0.1 } } : {}),
+});
+
+/** A service that answers after 50 ms, a search after 2 s, and counts the requests. An agent run ends when `end` is called. */
+async function openService() {
+  const seen: string[] = [];
+  let isOver = false;
+  const answer = (method: string, url: URL): object => {
+    const [, first, id, more] = url.pathname.split('/');
+    const nth = Number(url.searchParams.get('cursor') ?? 0);
+    if (first === 'agent' && method === 'POST') return run('agent_run_one', false);
+    if (url.pathname === '/agent/runs')
+      return pageOf(nth, PAGES, [{ ...run(`agent_run_${nth}`, true), createdAt: at(nth) }]);
+    if (first === 'agent') return run('agent_run_one', isOver);
+    if (first === 'monitors' && more === 'runs') return pageOf(0, 1, []);
+    if (first === 'monitors' && id === undefined)
+      return pageOf(
+        0,
+        1,
+        Array.from({ length: MONITORS }, (_, n) => ({ id: `monitor-${n}`, name: `m${n}`, status: 'active' })),
+      );
+    return { requestId: randomUUID(), results: [{ id: 'a', url: 'https://a.example' }], costDollars: { total: 0.005 } };
+  };
+  const server = createServer((request, response) => {
+    request.resume();
+    seen.push(`${request.method} ${request.url}`);
+    const ms = request.url === '/search' ? 2000 : 50;
+    const body = JSON.stringify(answer(request.method ?? '', new URL(request.url ?? '', 'http://x')));
+    setTimeout(() => response.writeHead(200, { 'content-type': 'application/json' }).end(body), ms);
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => void server.close());
+  const end = () => {
+    isOver = true;
+  };
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, seen, end };
+}
+
+const queries = Array.from({ length: 5 }, (_, nth) => `query ${nth}`);
+const kinds: Readonly<Record<string, { readonly type: string; args(folder: Folder): readonly unknown[] }>> = {
+  'a sync of agent runs': { type: 'syncAgentRuns', args: ({ into }) => [{ into }] },
+  'an export of monitor runs': { type: 'exportMonitorRuns', args: ({ into }) => [{ into }] },
+  'an agent run': { type: 'runAgent', args: () => [{ query: 'who leads acme', effort: 'low' }] },
+  'a workflow with single operations': { type: 'searchEach', args: () => [queries] },
+};
+
+it.each(Object.keys(kinds))(
+  '%s sends nothing while its activity is paused in Temporal, and ends after it',
+  async (kind) => {
+    const { type, args } = kinds[kind] as (typeof kinds)[string];
+    const [service, folder] = [await openService(), new Folder()];
+    const config = folder.config(service.url, { rate: { qps: 40 } });
+    const host = await startHost(temporal, config, type === 'searchEach' ? { workflowBundle: operations } : {});
+    onTestFinished(async () => {
+      await host.stop();
+      folder.remove();
+    });
+    const options = { workflowId: `${type}-${randomUUID()}`, taskQueue: config.taskQueue, args: [...args(folder)] };
+    const handle: WorkflowHandle = await temporal.client.workflow.start(type, options);
+    const result = handle.result();
+    await expect.poll(() => service.seen.length, soon).toBeGreaterThan(type === 'searchEach' ? 1 : 5);
+
+    const pending = async () => (await handle.describe()).raw.pendingActivities?.[0];
+    const request = {
+      namespace: temporal.namespace,
+      execution: { workflowId: handle.workflowId },
+      identity: 'a person',
+    };
+    const { workflowService } = temporal.client;
+    // An activity may end between the question and the pause.
+    await expect
+      .poll(async () => {
+        const id = (await pending())?.activityId;
+        await workflowService.pauseActivity({ ...request, id }).catch(() => undefined);
+        return (await pending())?.paused;
+      }, soon)
+      .toBe(true);
+    const { activityId: id, attempt } = (await pending()) ?? {};
+    // The attempt has ended, so its requests in flight have landed.
+    await expect.poll(async () => ((await pending())?.attempt ?? 0) > (attempt ?? 0), soon).toBe(true);
+    const sent = service.seen.length;
+    await delay(2000);
+    expect((await pending())?.activityId).toBe(id);
+    expect(service.seen.length).toBe(sent);
+    service.end();
+    await workflowService.unpauseActivity({ ...request, id });
+    await result;
+    if (type !== 'runAgent') expect(service.seen.length).toBeGreaterThan(sent);
+    const searches = service.seen.filter((one) => one === 'POST /search');
+    expect(searches).toHaveLength(type === 'searchEach' ? queries.length : 0);
+    expect(service.seen.filter((one) => one === 'POST /agent/runs')).toHaveLength(type === 'runAgent' ? 1 : 0);
+  },
+);
