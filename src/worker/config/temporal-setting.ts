@@ -3,6 +3,7 @@ import { createRequire } from 'node:module';
 import { resolve } from 'node:path';
 import type * as Envconfig from '@temporalio/envconfig';
 import { z } from 'zod';
+import { isLoopback } from '../../core/connections/loopback.js';
 import type { RuntimeConfig } from './runtime-types.js';
 import type { Environment, Found, SettingsReader } from './settings-reader.js';
 
@@ -24,6 +25,7 @@ export function readTemporal(
     .map((name) => reader.variable(name))
     .find((found) => found !== null);
   let address: Found | null = null;
+  let isPlain = false;
   let namespace = reader.variable('TEMPORAL_NAMESPACE');
   if (asked) {
     const overrides = Object.entries(env).filter((entry): entry is [string, string] => entry[1] !== undefined);
@@ -34,6 +36,7 @@ export function readTemporal(
       const profile = loadClientConfigProfile({ overrideEnvVars: Object.fromEntries(overrides) });
       const where = `${asked.name} in ${asked.where === 'environment' ? 'the environment' : asked.where}`;
       if (profile.address) address = { text: profile.address, name: 'Temporal address', where };
+      isPlain = profile.tls === undefined && profile.apiKey === undefined;
       if (profile.namespace) namespace = { text: profile.namespace, name: 'Temporal namespace', where };
     } catch (error) {
       // Only the first line is shown, because the second may quote the file, which may hold a Temporal key.
@@ -41,8 +44,14 @@ export function readTemporal(
       reader.wrong(asked, `cannot be used: ${reason}`);
     }
   }
+  const server = reader.check(address, hostPort, 'an address such as localhost:7233');
+  if (address && server && isPlain && !isLoopback(server.replace(/:\d+$/, '')))
+    reader.wrong(
+      address,
+      'is on another machine, and the connection has no TLS. Set TEMPORAL_TLS=true. In a private network, TEMPORAL_TLS=false allows plain text.',
+    );
   return {
-    address: reader.check(address, hostPort, 'an address such as localhost:7233'),
+    address: server,
     namespace: reader.check(namespace, temporalName, 'a namespace name') ?? 'default',
   };
 }

@@ -4,30 +4,29 @@ import { nearest } from '../../core/text/nearest.js';
 import { inPackage } from '../../files/package-root.js';
 import { type RuntimeConfig, UsageError } from '../config/runtime-types.js';
 import { createEncryptionCodec, textIn } from './encryption-codec.js';
-import { keyFileOf, makeKey, readKey } from './encryption-key.js';
+import { keyFileOf, keyOf } from './encryption-key.js';
 
-type Setting = Pick<RuntimeConfig, 'dataConverterPath' | 'encrypts' | 'stateDir' | 'temporalAddress'>;
+type Setting = Pick<RuntimeConfig, 'dataConverterPath' | 'encrypts' | 'stateDir' | 'temporalAddress' | 'namespace'>;
 
 /** The failure converter that makes failures encryptable, see `failure-converter.cjs`. */
 export const failureConverterPath = inPackage('dist', 'worker', 'data-converter', 'failure-converter.cjs');
 
-/** The data converter of the settings: a module, or the encryption of the state folder; null: Temporal's own. */
-export async function dataConverterOf({
-  dataConverterPath,
-  encrypts,
-  stateDir,
-  temporalAddress,
-}: Setting): Promise<DataConverter | null> {
+/**
+ * The data converter of the settings: a module, or the encryption of the state folder; null: Temporal's own. `readsPlain`: whether plain
+ * payloads are read although new ones are encrypted.
+ */
+export async function dataConverterOf(
+  { dataConverterPath, encrypts, stateDir, temporalAddress, namespace }: Setting,
+  readsPlain: boolean,
+): Promise<DataConverter | null> {
   if (dataConverterPath) return loadModule(dataConverterPath);
   if (temporalAddress !== null) return null;
   // Once a folder has a key, its workflows stay encrypted without the setting, so that a forgotten variable writes no plain payload.
-  const key = encrypts ? await makeKey(stateDir) : readKey(stateDir);
+  const key = await keyOf(stateDir, encrypts ?? null);
   if (key === null) return null;
   const encodes = encrypts ?? true;
-  return {
-    payloadCodecs: [createEncryptionCodec(key, encodes, keyFileOf(stateDir))],
-    ...(encodes ? { failureConverterPath } : {}),
-  };
+  const setting = { key, namespace, keyFile: keyFileOf(stateDir), encodes, readsPlain: readsPlain || !encodes };
+  return { payloadCodecs: [createEncryptionCodec(setting)], ...(encodes ? { failureConverterPath } : {}) };
 }
 
 /** Fields of Temporal's `DataConverter`. */

@@ -1,5 +1,5 @@
 import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:crypto';
-import type { Payload, PayloadCodec } from '@temporalio/common';
+import type { Payload, PayloadCodec, SerializationContext } from '@temporalio/common';
 import { UsageError } from '../config/runtime-types.js';
 
 const CIPHER = 'aes-256-gcm';
@@ -9,38 +9,67 @@ const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 const ENCODING = 'binary/encrypted';
 const KEY_ID = 'encryption-key-id';
+/** What the server adds to the workflow id of a schedule when it starts a run with the arguments of the schedule. */
+const SCHEDULED_AT = /-\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/;
+const PLAIN =
+  'Workflows of this folder are encrypted, and this payload is not, so it is refused. Start the workflow with searchflow. ' +
+  'To end workflows from before the encryption, set SEARCHFLOW_ENCRYPT=0.';
+
+export interface EncryptionSetting {
+  readonly key: Buffer;
+  readonly namespace: string;
+  /** For messages. */
+  readonly keyFile: string;
+  /** Whether new payloads are encrypted. */
+  readonly encodes: boolean;
+  /** Whether plain payloads are read. A worker must not obey them. */
+  readonly readsPlain: boolean;
+}
 
 /**
- * Encrypts payloads with AES-256-GCM. The encrypted text has the metadata of the payload, too. Payloads that are not encrypted are read as
- * they are. `encodes`: whether new payloads are encrypted. `keyFile`: for messages.
+ * Encrypts payloads with AES-256-GCM, each for its namespace and workflow id: elsewhere it cannot be decrypted. The encrypted text has the
+ * metadata of the payload, too.
  */
-export function createEncryptionCodec(key: Buffer, encodes: boolean, keyFile: string): PayloadCodec {
-  const keyId = createHash('sha256').update(key).digest('hex').slice(0, 16);
+export function createEncryptionCodec({
+  key,
+  namespace,
+  keyFile,
+  encodes,
+  readsPlain,
+}: EncryptionSetting): PayloadCodec {
+  const keyId = keyIdOf(key);
   const metadata = { encoding: Buffer.from(ENCODING), [KEY_ID]: Buffer.from(keyId) };
-  const encode = (payload: Payload): Payload => {
+  const ownerOf = (context?: SerializationContext) =>
+    Buffer.from(JSON.stringify([namespace, context?.workflowId?.replace(SCHEDULED_AT, '') ?? null]));
+  const encode = (payload: Payload, context?: SerializationContext): Payload => {
     const nonce = randomBytes(NONCE_BYTES);
-    const cipher = createCipheriv(CIPHER, key, nonce);
+    const cipher = createCipheriv(CIPHER, key, nonce).setAAD(ownerOf(context));
     const encrypted = [cipher.update(packed(payload)), cipher.final()];
     return { metadata, data: Buffer.concat([nonce, ...encrypted, cipher.getAuthTag()]) };
   };
-  const decode = (payload: Payload): Payload => {
-    if (textIn(payload, 'encoding') !== ENCODING) return payload;
+  const decode = (payload: Payload, context?: SerializationContext): Payload => {
+    if (textIn(payload, 'encoding') !== ENCODING) {
+      if (readsPlain) return payload;
+      throw new UsageError('encryption-key-unusable', PLAIN);
+    }
     const [data, id] = [payload.data ?? new Uint8Array(), textIn(payload, KEY_ID)];
     if (id !== keyId)
       throw new UsageError(
         'encryption-key-unusable',
         `Workflows of this folder were encrypted with another key (${id}) than that of ${keyFile} (${keyId}). Restore the former file.`,
       );
-    const decipher = createDecipheriv(CIPHER, key, data.subarray(0, NONCE_BYTES));
+    const decipher = createDecipheriv(CIPHER, key, data.subarray(0, NONCE_BYTES)).setAAD(ownerOf(context));
     decipher.setAuthTag(data.subarray(data.length - TAG_BYTES));
     const bytes = decipher.update(data.subarray(NONCE_BYTES, data.length - TAG_BYTES));
     return unpacked(Buffer.concat([bytes, decipher.final()]));
   };
   return {
-    encode: async (payloads) => (encodes ? payloads.map(encode) : payloads),
-    decode: async (payloads) => payloads.map(decode),
+    encode: async (payloads, context) => (encodes ? payloads.map((one) => encode(one, context)) : payloads),
+    decode: async (payloads, context) => payloads.map((one) => decode(one, context)),
   };
 }
+
+export const keyIdOf = (key: Buffer): string => createHash('sha256').update(key).digest('hex').slice(0, 16);
 
 /** A field of the metadata as text; empty without it. */
 export const textIn = ({ metadata }: Payload, name: string): string => Buffer.from(metadata?.[name] ?? []).toString();

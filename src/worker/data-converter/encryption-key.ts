@@ -1,16 +1,41 @@
 import { randomBytes } from 'node:crypto';
-import { linkSync, lstatSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, linkSync, lstatSync, readFileSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { makeFolder } from '../../files/make-folder.js';
 import { syncFolder, writeDurably } from '../../files/write-durably.js';
 import { UsageError } from '../config/runtime-types.js';
-import { KEY_BYTES } from './encryption-codec.js';
+import { KEY_BYTES, keyIdOf } from './encryption-codec.js';
 
 /** The file of the key that encrypts the workflows of a state folder. */
 export const keyFileOf = (stateDir: string): string => join(stateDir, 'encryption-key');
 
+/**
+ * The key of a state folder; null for a folder that is not encrypted. `encrypts`: the setting; null: not set. The file `encrypted` has the id
+ * of the key, so that a lost or another key is noticed.
+ */
+export async function keyOf(stateDir: string, encrypts: boolean | null): Promise<Buffer | null> {
+  const mark = join(stateDir, 'encrypted');
+  const id = existsSync(mark) ? readFileSync(mark, 'utf8').trim() : null;
+  const found = readKey(stateDir);
+  const path = keyFileOf(stateDir);
+  if (id !== null && found === null && encrypts !== false)
+    throw new UsageError(
+      'encryption-key-unusable',
+      `Workflows of this folder are encrypted, and their key ${path} (${id}) is missing. Restore the file. Without it, these workflows ` +
+        'cannot be read; SEARCHFLOW_ENCRYPT=0 writes plain payloads from now on.',
+    );
+  if (id !== null && found !== null && keyIdOf(found) !== id)
+    throw new UsageError(
+      'encryption-key-unusable',
+      `Workflows of this folder were encrypted with another key (${id}) than that of ${path} (${keyIdOf(found)}). Restore the former file.`,
+    );
+  const key = found ?? (encrypts ? await makeKey(stateDir) : null);
+  if (key !== null && id === null) await writeDurably(mark, `${keyIdOf(key)}\n`);
+  return key;
+}
+
 /** Reads the key of a state folder; null without one. Throws `UsageError` for a file that others can read, or that has no key. */
-export function readKey(stateDir: string): Buffer | null {
+function readKey(stateDir: string): Buffer | null {
   const path = keyFileOf(stateDir);
   const stats = lstatSync(path, { throwIfNoEntry: false });
   if (stats === undefined) return null;
@@ -31,9 +56,7 @@ export function readKey(stateDir: string): Buffer | null {
 }
 
 /** The key of a state folder, which is created if there is none. If two processes create it at once, both get the same key. */
-export async function makeKey(stateDir: string): Promise<Buffer> {
-  const known = readKey(stateDir);
-  if (known !== null) return known;
+async function makeKey(stateDir: string): Promise<Buffer> {
   const path = keyFileOf(stateDir);
   makeFolder(stateDir);
   const draft = `${path}-${randomBytes(8).toString('hex')}`;

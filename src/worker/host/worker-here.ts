@@ -132,7 +132,7 @@ export class WorkerHere {
     // The worker of a command ends with it, so it never becomes a version of the deployment.
     const deployment = this.#role === 'worker' && isExternal ? (this.#config.deployment ?? null) : null;
     const create = async (connect: ConnectNatively, watch: WorkerParts['watch']) => {
-      const [connection, dataConverter] = await Promise.all([connect(), dataConverterOf(this.#config)]);
+      const [connection, dataConverter] = await Promise.all([connect(), dataConverterOf(this.#config, false)]);
       return createWorker(this.#config, connection, parts.activities, { dataConverter, deployment, watch });
     };
     const ofCommand = !isExternal && this.#role === 'command' && !this.#takesOver;

@@ -22,7 +22,7 @@ export async function openClient(
   connectTimeout: '3s' | '10s',
 ): Promise<OpenedClient> {
   const { temporalAddress, namespace } = config;
-  const dataConverter = await dataConverterOf(config);
+  const dataConverter = await dataConverterOf(config, true);
   const loaded =
     temporalAddress === null
       ? null

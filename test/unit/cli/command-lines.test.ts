@@ -341,15 +341,21 @@ describe('a command line', () => {
     );
     expect(other.err).not.toMatch(/start no runs|searchflow worker/);
     const elsewhere = { list: async () => [{ ...one, ...schedulesOfRow('brands', [], true) }] };
-    const foreign = await type('jobs --json', elsewhere, { TEMPORAL_ADDRESS: 'temporal.internal:7233' });
+    const foreign = await type('jobs --json', elsewhere, {
+      TEMPORAL_ADDRESS: 'temporal.internal:7233',
+      TEMPORAL_TLS: 'true',
+    });
     expect(JSON.parse(foreign.out)).toMatchObject([{ startedBy: 'brands', schedules: null, nextRun: null }]);
     expect(foreign.err).toContain('at temporal.internal:7233 does not have schedule brands');
     expect(schedulesOfRow('brands', [], false)).toEqual({ startedBy: 'brands', schedules: [] });
     expect(schedulesOfRow('brands', [next], true)).toEqual({ startedBy: 'brands', schedules: [next] });
-    const away = await type('jobs --json', unknown, { TEMPORAL_ADDRESS: 'temporal.internal:7233' });
+    const away = await type('jobs --json', unknown, {
+      TEMPORAL_ADDRESS: 'temporal.internal:7233',
+      TEMPORAL_TLS: 'true',
+    });
     expect(JSON.parse(away.out)).toMatchObject([{ startedBy: 'brands', schedules: null, nextRun: null }]);
     const far = { list: async () => [{ ...one, schedules: null }] };
-    const table = await type('jobs', far, { TEMPORAL_ADDRESS: 'temporal.internal:7233' });
+    const table = await type('jobs', far, { TEMPORAL_ADDRESS: 'temporal.internal:7233', TEMPORAL_TLS: 'true' });
     expect(table.out).toMatch(/next run {2}from, into\n.* \? {2}\/in\.csv/);
     expect((await type('jobs', far)).out).not.toContain('next run');
     expect(away.err).toContain('No Temporal server answers at temporal.internal:7233 (TEMPORAL_ADDRESS)');

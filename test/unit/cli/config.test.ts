@@ -180,8 +180,19 @@ describe('readConfig', () => {
   );
 
   it('reads Temporal address and namespace from the environment', () => {
-    const { config } = read({ TEMPORAL_ADDRESS: 'temporal.internal:7233', TEMPORAL_NAMESPACE: 'etl' });
+    const address = { TEMPORAL_ADDRESS: 'temporal.internal:7233' };
+    const { config } = read({ ...address, TEMPORAL_TLS: 'true', TEMPORAL_NAMESPACE: 'etl' });
     expect(config).toMatchObject({ temporalAddress: 'temporal.internal:7233', namespace: 'etl' });
+    for (const [name, value] of Object.entries({
+      TEMPORAL_TLS: 'false',
+      TEMPORAL_API_KEY: 'k',
+      TEMPORAL_TLS_SERVER_NAME: 'x',
+    }))
+      expect(read({ ...address, [name]: value }).config.temporalAddress).toBe('temporal.internal:7233');
+    for (const local of ['localhost:1', '127.0.0.1:1', '[::1]:1'])
+      expect(read({ TEMPORAL_ADDRESS: local }).config.temporalAddress).toBe(local);
+    for (const remote of ['temporal.internal:7233', '10.0.0.1:1', '127.0.0.1.evil.example:1'])
+      expect(mistakes({ TEMPORAL_ADDRESS: remote })).toMatch(/has no TLS. Set TEMPORAL_TLS=true/);
   });
 
   it('reads the version of a worker and the data converter, and refuses half of them', () => {

@@ -65,6 +65,9 @@ spec:
         {{- if or .enabled .clientSecret .caSecret .serverName }}
         - name: TEMPORAL_TLS
           value: "true"
+        {{- else if .plain }}
+        - name: TEMPORAL_TLS
+          value: "false"
         {{- end }}
         {{- end }}
         {{- range $name, $value := .Values.settings }}
