@@ -1,18 +1,11 @@
 import { lookup } from 'node:dns';
 import { once } from 'node:events';
 import { createServer, request } from 'node:http';
-import { type AddressInfo, BlockList, connect, isIP, type LookupFunction } from 'node:net';
-
-/** Addresses where clouds give the keys of a machine to its programs. */
-const metadata = new BlockList();
-metadata.addSubnet('169.254.0.0', 16);
-metadata.addAddress('100.100.100.200');
-metadata.addSubnet('fe80::', 10, 'ipv6');
-metadata.addAddress('fd00:ec2::254', 'ipv6');
-const isMetadata = (address: string) => metadata.check(address, isIP(address) === 6 ? 'ipv6' : 'ipv4');
+import { type AddressInfo, connect, type LookupFunction } from 'node:net';
+import { isMetadata } from '../core/connections/metadata-address.js';
 
 /** Refuses a name that leads to one of these addresses. */
-const withoutMetadata: LookupFunction = (name, options, callback) =>
+export const withoutMetadata: LookupFunction = (name, options, callback) =>
   lookup(name, options, (error, found, family) => {
     const addresses = typeof found === 'string' ? [found] : (found ?? []).map(({ address }) => address);
     if (error === null && addresses.some(isMetadata)) callback(new Error(`${name} is a metadata address`), '');
@@ -35,8 +28,7 @@ export interface OneServer {
 export async function openOneServer(isMeant: (server: string) => boolean): Promise<OneServer> {
   let other: string | null = null;
   const isRefused = (server: string, hostname: string) => {
-    const address = bare(hostname);
-    if (isMeant(server.toLowerCase()) && !(isIP(address) !== 0 && isMetadata(address))) return false;
+    if (isMeant(server.toLowerCase()) && !isMetadata(hostname)) return false;
     other = server;
     return true;
   };

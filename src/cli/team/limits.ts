@@ -1,4 +1,3 @@
-import type { SpendCaps } from '../../core/purchase/spend.js';
 import { parseDollars } from '../../core/text/money.js';
 import type { ConfigFlags } from '../../worker/config/config.js';
 import { UsageError } from '../../worker/config/runtime-types.js';
@@ -67,12 +66,7 @@ export async function setLimits(context: Context, flags: CapFlags): Promise<Exit
   }
   return withRuntime(context, config, { sends: false }, async ({ runtime }) => {
     const spend = await runtime.team.spend();
-    const before = await spend.caps();
-    const caps: SpendCaps = {
-      dayMicros: dayMicros === undefined ? before.dayMicros : dayMicros,
-      monthMicros: monthMicros === undefined ? before.monthMicros : monthMicros,
-    };
-    await spend.setCaps(caps);
+    const caps = await spend.setCaps({ dayMicros, monthMicros });
     const shown = (micros: number | null) => (micros === null ? 'no cap' : `at most ${dollars(micros)}`);
     context.terminal.say(
       `New caps: ${shown(caps.dayMicros)} per day, ${shown(caps.monthMicros)} per month (UTC). ` +

@@ -1,5 +1,6 @@
 import { nearest } from '../text/nearest.js';
 import { isLoopback } from './loopback.js';
+import { isMetadata } from './metadata-address.js';
 import { Secret } from './secret.js';
 
 /** A parsed address of a PostgreSQL database. */
@@ -66,6 +67,7 @@ export function parseAddress(url: string, defaultSchema: string): PostgresAddres
     return (inFront === '' ? query.get(name) : decoded(inFront)) || null;
   };
   const host = hostOf(once('host', address.hostname) ?? 'localhost');
+  if (isMetadata(host)) throw new Error('names a metadata address, to which nothing connects');
   const port = Number(once('port', address.port) ?? '5432');
   if (!Number.isInteger(port) || port < 1 || port > 65_535) throw new Error('has an invalid port');
   const schema = query.get('schema') || defaultSchema;

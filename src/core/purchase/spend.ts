@@ -49,7 +49,8 @@ export interface UsageLine {
  */
 export interface Spend {
   caps(): Promise<SpendCaps>;
-  setCaps(caps: SpendCaps): Promise<void>;
+  /** Sets the caps that are given, in one step with respect to other callers, and returns all caps. Undefined: unchanged. */
+  setCaps(caps: Partial<SpendCaps>): Promise<SpendCaps>;
   /** The current day and month. */
   spent(): Promise<{ readonly day: PeriodSpend; readonly month: PeriodSpend }>;
   /** The amount of a job that counts under its cap, of all its runs and teams, in micro-dollars. */

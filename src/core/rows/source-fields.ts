@@ -1,4 +1,5 @@
 import { secretParameter } from '../connections/address-secrets.js';
+import { isMetadata } from '../connections/metadata-address.js';
 
 /** Formats of files of rows. `jsonl`: JSON Lines, or one list of objects. */
 export const fileFormats = ['csv', 'jsonl', 'parquet'] as const;
@@ -86,6 +87,8 @@ export function whyNoAddress(input: string): string | null {
   if (authority.includes('@')) return 'The address has a user or password, which would be kept in the job';
   if (/[#\\\s\p{Cc}]/u.test(input)) return 'The address has a character that no address has';
   if (!(isS3 ? BUCKET : SERVER).test(authority)) return `The address has no valid ${isS3 ? 'bucket' : 'server'}`;
+  if (isMetadata((isS3 ? (parameters.get('endpoint') ?? '') : authority).replace(/:\d+$/, '')))
+    return 'The address is a metadata address, which is never read or written';
   const names = [...parameters.keys()];
   const secret = names.find((name) => secretParameter.test(name));
   if (secret !== undefined)

@@ -1,9 +1,9 @@
 /** The largest cap in dollars. Sums of such amounts are exact in micro-dollars. */
 export const MOST_DOLLARS = 1_000_000_000;
 
-/** Converts a dollar amount from an answer to whole micro-dollars; `null` for an invalid amount. */
+/** Converts a dollar amount from an answer to whole micro-dollars; `null` for an invalid amount, also for one that no column holds. */
 export function toMicros(dollars: unknown): number | null {
-  return typeof dollars === 'number' && Number.isFinite(dollars) && dollars >= 0 ? Math.round(dollars * 1e6) : null;
+  return typeof dollars === 'number' && dollars >= 0 && dollars <= MOST_DOLLARS ? Math.round(dollars * 1e6) : null;
 }
 
 /** Reads `20`, `1.00` or `0.0005` dollars, with or without `$`, as whole micro-dollars; null for an invalid amount. */

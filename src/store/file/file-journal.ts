@@ -317,7 +317,7 @@ export class FileJournal implements Journal, Spend, PurchaseHistory {
     return this.#caps.get(this.#team);
   }
 
-  setCaps(caps: SpendCaps): Promise<void> {
+  setCaps(caps: Partial<SpendCaps>): Promise<SpendCaps> {
     return this.#caps.set(this.#team, caps);
   }
 

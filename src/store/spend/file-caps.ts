@@ -2,9 +2,12 @@ import { readFileSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { CodedError } from '../../core/errors/coded-error.js';
 import type { SpendCaps } from '../../core/purchase/spend.js';
+import { withoutUndefined } from '../../core/text/without-undefined.js';
 import { makeFolder } from '../../files/make-folder.js';
+import { withLock } from '../../files/process-lock.js';
 import { writeDurably } from '../../files/write-durably.js';
 
+const LOCK_MS = 10_000;
 const none: SpendCaps = { dayMicros: null, monthMicros: null };
 
 /**
@@ -25,10 +28,16 @@ export class FileCaps {
     return this.#read()[team] ?? none;
   }
 
-  async set(team: string, { dayMicros, monthMicros }: SpendCaps): Promise<void> {
-    const caps = { ...this.#read(), [team]: { dayMicros, monthMicros } };
+  /** See `Spend.setCaps`. */
+  set(team: string, changes: Partial<SpendCaps>): Promise<SpendCaps> {
     makeFolder(dirname(this.#path));
-    await writeDurably(this.#path, `${JSON.stringify(caps, null, 2)}\n`);
+    const write = async () => {
+      const [all, { dayMicros, monthMicros }] = [this.#read(), this.get(team)];
+      const caps = { ...{ dayMicros, monthMicros }, ...withoutUndefined(changes) };
+      await writeDurably(this.#path, `${JSON.stringify({ ...all, [team]: caps }, null, 2)}\n`);
+      return caps;
+    };
+    return withLock(`${this.#path}.lock`, write, { waitMs: LOCK_MS, passing: true });
   }
 
   #read(): Readonly<Record<string, SpendCaps>> {

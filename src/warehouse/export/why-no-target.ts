@@ -4,6 +4,7 @@ import { hasScheme, isPattern, NO_ADDRESS } from '../../core/rows/source-fields.
 import { type FileKind, fileKind } from '../../files/file-kind.js';
 import { isWithin } from '../../files/is-within.js';
 import { isSameFile, realPath } from '../../files/same-file.js';
+import { isLibpqForm } from '../../postgres/index.js';
 
 /** Target of an export. */
 export type TargetKind = 'csv' | 'parquet';
@@ -29,7 +30,8 @@ const otherKinds: readonly (FileKind | null)[] = [
  */
 export function whyNoTarget(kind: TargetKind, target: string, { into = null, input = null }: Sources): string | null {
   // Not quoted, because an address may have a password.
-  if (hasScheme(target) && !existsSync(dirname(target))) return `the value (not shown) ${NO_ADDRESS}`;
+  if ((hasScheme(target) && !existsSync(dirname(target))) || isLibpqForm(target))
+    return `the value (not shown) ${NO_ADDRESS}`;
   try {
     const there = lstatSync(target, { throwIfNoEntry: false });
     const taken = into === null ? [] : [into, `${into}.wal`, `${into}.tmp`];

@@ -2,7 +2,9 @@ import { accessSync, constants, statSync } from 'node:fs';
 import { isAbsolute } from 'node:path';
 import { type AlertType, alertTypes, usualAlerts } from '../../core/alerts/alert.js';
 import { type Receiver, receivers } from '../../core/alerts/outbox.js';
+import { addressSecrets, secretParameter } from '../../core/connections/address-secrets.js';
 import { isLoopback } from '../../core/connections/loopback.js';
+import { isMetadata } from '../../core/connections/metadata-address.js';
 import { Secret } from '../../core/connections/secret.js';
 import { nearest } from '../../core/text/nearest.js';
 
@@ -104,6 +106,7 @@ function whyNoUrl(text: string): string | null {
   if (url === null || !/^https?:$/.test(url.protocol)) return 'the value (not shown) is not an https address';
   if (url.protocol === 'http:' && !isLoopback(url.hostname))
     return 'the value (not shown) must begin with https, because http would send alerts unencrypted';
+  if (isMetadata(url.hostname)) return 'the value (not shown) is a metadata address, to which nothing is sent';
   if (url.username !== '' || url.password !== '')
     return 'the value (not shown) has a user name or password, which are not sent. Use a token in the path or the query';
   return null;
@@ -126,11 +129,17 @@ function argvOf(command: string | readonly string[]): readonly string[] | string
   const isText = (one: unknown) => typeof one === 'string' && one.length <= MOST_CHARACTERS && !one.includes('\0');
   if (file === undefined || list.length > MOST_ARGUMENTS || !list.every(isText))
     return `the value (not shown) must be a list of a program and at most ${MOST_ARGUMENTS - 1} texts`;
+  if (list.some(seemsSecret))
+    return 'an argument (not shown) seems to be a secret, and other users of the machine see arguments. Let the program read it from a file';
   if (!isAbsolute(file))
     return `the program must be an absolute path, such as /usr/local/bin/alert (got ${shownPath(file)})`;
   const why = whyNotExecutable(file);
   return why === null ? list : `${shownPath(file)} ${why}`;
 }
+
+/** Whether an argument is an option or a header with the name of a secret, or an address with one. */
+const seemsSecret = (argument: string): boolean =>
+  secretParameter.test(/^(--?[\w-]+|[\w-]+\s*[:=])/.exec(argument)?.[0] ?? '') || addressSecrets(argument).length > 0;
 
 const shownPath = (path: string): string => JSON.stringify(path.length > 200 ? `${path.slice(0, 200)}…` : path);
 

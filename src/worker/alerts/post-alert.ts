@@ -3,6 +3,7 @@ import { Agent, request } from 'undici';
 import { parseRetryAfter } from '../../api/wire/parse-retry-after.js';
 import type { Alert } from '../../core/alerts/alert.js';
 import type { Secret } from '../../core/connections/secret.js';
+import { withoutMetadata } from '../../sources/one-server.js';
 
 /** Headers of a webhook: its signature, and the id of its alert. */
 const SIGNATURE_HEADER = 'searchflow-signature';
@@ -36,7 +37,7 @@ const problems: Readonly<Record<string, string>> = {
 /** Sends an alert once. An answer 2xx is a delivery; its body is not read, and a redirect is not followed. */
 export async function postAlert(alert: Alert, { url, secret, timeoutMs, signal }: PostOptions): Promise<Sent> {
   const body = JSON.stringify(alert);
-  const dispatcher = new Agent({ connections: 1, connect: { timeout: timeoutMs } });
+  const dispatcher = new Agent({ connections: 1, connect: { timeout: timeoutMs, lookup: withoutMetadata } });
   const late = AbortSignal.timeout(timeoutMs);
   try {
     const answer = await request(url.reveal(), {

@@ -138,12 +138,12 @@ export class Allowlist {
     return [{ named, why }, ...others];
   }
 
-  /** An input at an address: its server must be in `hosts`, with its port. */
+  /** An input at an address: its bucket, or its server with its port, must be in `hosts`. */
   #ofAddress(address: string): Refusal[] {
-    const why = whyNoAddress(address);
-    const server = serverOfAddress(address);
-    if (why !== null || server === null) return [{ named: null, why: `input: ${why}.` }];
-    if (this.#servers('input').some((known) => known.server.toLowerCase() === server)) return [];
+    const server = nameOfAddress(address);
+    if (typeof server !== 'string') return [{ named: null, why: `input: ${server.why}.` }];
+    const isKnown = (known: string) => (server.startsWith('s3:') ? known : known.toLowerCase()) === server;
+    if ([...(this.#config.hosts ?? []), ...this.#servers('input').map((one) => one.server)].some(isKnown)) return [];
     const way =
       `input: workflows of this worker may not read from ${server}. To allow it, add ${server} to SEARCHFLOW_HOSTS ` +
       '(option hosts of SearchflowPlugin).';
@@ -221,6 +221,15 @@ function otherThanCsv(path: string): Refusal[] {
   return [{ named: { field: 'csv', what: real, host: hostname() }, why }];
 }
 
+/** The bucket or server of an input at an address, as `hosts` names it, or why the address is none. */
+function nameOfAddress(address: string): string | { readonly why: string | null } {
+  const server = serverOfAddress(address);
+  if (server === null) return { why: whyNoAddress(address) };
+  if (!/^s3:/.test(address)) return server;
+  const place = placeOrProblem(address);
+  return typeof place === 'string' ? { why: place } : s3Name(address);
+}
+
 /** The path that a name stands for; null for a warehouse on a server, and for rows of a database. */
 function pathOf(field: Field, value: string): string | null {
   if (field === 'input' && isPostgresUrl(value)) return null;
@@ -233,8 +242,8 @@ export function allowedBy(names: Names): readonly Allowed[] {
     const value = names[field];
     if (value === undefined || value === null || value === '-' || whyInvalid(value) !== null) return [];
     if (field === 'input' && isAddress(value)) {
-      const server = serverOfAddress(value);
-      return server === null ? [] : [{ field, what: server, host: null }];
+      const server = nameOfAddress(value);
+      return typeof server === 'string' ? [{ field, what: server, host: null }] : [];
     }
     const place = field === 'publish' ? placeOrProblem(value) : null;
     if (typeof place === 'string') return [];

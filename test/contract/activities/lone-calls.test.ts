@@ -48,6 +48,17 @@ const replying =
 const odd = { newField: { deep: [1, null, 0, ''] } };
 
 describe('an activity of one operation', () => {
+  it.each([1e300, -1, Number.MAX_VALUE])(
+    'an answer with the cost %s lands at the price of the table',
+    async (total) => {
+      const body = { requestId: 'r', results: [{ id: 'https://a.example' }], costDollars: { total } };
+      const { run } = await service(replying(200, body));
+      const { requests } = await run('search');
+      expect(requests[0]?.costDollars).toBeGreaterThan(0);
+      expect(requests[0]?.costDollars).toBeLessThan(1);
+    },
+  );
+
   it('keeps every field of an answer, known or not, and reports its request id', async () => {
     const contents = {
       requestId: 'r',

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, statSync } from 'node:fs';
+import { chmodSync, mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, it } from 'vitest';
@@ -48,5 +48,19 @@ it('a DuckDB warehouse writes a large log into the file although other writes ne
     return logBytes();
   };
   await expect.poll(logSize, { timeout: 20_000, interval: 20 }).toBeLessThan(1_048_576);
+  await warehouse.close();
+});
+
+it('a new DuckDB file and its log are private, and a log has no more rights than its file', async () => {
+  const file = join(dir, 'new.duckdb');
+  const warehouse = Warehouse.at(file);
+  const modes = () => [file, `${file}.wal`].map((path) => statSync(path).mode & 0o777);
+  const insert = () => warehouse.use((connection) => connection.run('CREATE TABLE IF NOT EXISTS t AS SELECT 1 AS n'));
+  await insert();
+  expect(modes()).toEqual([0o600, 0o600]);
+  await warehouse.close();
+  chmodSync(file, 0o640);
+  await warehouse.use((connection) => connection.run('INSERT INTO t VALUES (2)'));
+  expect(modes()).toEqual([0o640, 0o640]);
   await warehouse.close();
 });

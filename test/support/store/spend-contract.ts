@@ -134,8 +134,11 @@ export function spendContract(
     it('applies the team’s caps of a day and a month to all jobs, and reports when they start again', async () => {
       const { journal, reopen } = await open();
       expect(await journal.caps()).toEqual({ dayMicros: null, monthMicros: null });
-      await journal.setCaps({ dayMicros: 3000, monthMicros: 4000 });
+      // Two commands at once, of which each sets one cap.
+      await Promise.all([journal.setCaps({ dayMicros: 3000 }), journal.setCaps({ monthMicros: 4000 })]);
       expect(await journal.caps()).toEqual({ dayMicros: 3000, monthMicros: 4000 });
+      expect(await journal.setCaps({ dayMicros: null })).toEqual({ dayMicros: null, monthMicros: 4000 });
+      await journal.setCaps({ dayMicros: 3000 });
       await land(journal, await ask(journal, 2, { segment: 'job/gen/000000' }), 2, 2000);
       const day = await over(ask(journal, 2, { segment: 'calls/2026-11-21' }));
       expect(day).toMatchObject({ scope: 'day', capMicros: 3000, remainingMicros: 1000, openMicros: 0 });

@@ -51,7 +51,7 @@ it('a call respects the team’s budget, and reports when the budget starts agai
   const { run, sent } = await service();
   const { day } = await setting.journal.spent();
   await setting.journal.setCaps({ dayMicros: day.landedMicros + 5000, monthMicros: null });
-  onTestFinished(() => setting.journal.setCaps({ dayMicros: null, monthMicros: null }));
+  onTestFinished(async () => void (await setting.journal.setCaps({ dayMicros: null, monthMicros: null })));
   await expect(run('search')).rejects.toMatchObject({
     type: 'BudgetExceeded',
     nonRetryable: true,

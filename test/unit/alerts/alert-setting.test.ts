@@ -59,6 +59,16 @@ it.each([
   [{ SEARCHFLOW_ALERT_COMMAND: '["/x", 1]' }, 'must be a list of a program'],
   [{ SEARCHFLOW_ALERT_COMMAND: '[]' }, 'must be a list of a program'],
   [{ SEARCHFLOW_ALERT_COMMAND: '["/x"' }, 'is neither a path nor a JSON list'],
+  ...[
+    ['--token', 'secret-token'],
+    ['--api-key=secret-token'],
+    ['-H', 'Authorization: Bearer secret-token'],
+    ['https://u:secret-token@example.com/'],
+    ['https://example.com/?sig=secret-token'],
+  ].map((args): [Record<string, string>, string] => [
+    { SEARCHFLOW_ALERT_COMMAND: JSON.stringify([program, ...args]) },
+    'an argument (not shown) seems to be a secret',
+  ]),
   [{ SEARCHFLOW_ALERT_URL: hook, SEARCHFLOW_ALERT_ON: 'job.faild' }, 'did you mean job.failed?'],
   [{ SEARCHFLOW_ALERT_ON: 'everything' }, 'is not an event'],
   [{ SEARCHFLOW_ALERT_URL: hook, SEARCHFLOW_ALERT_LAG: '30s' }, 'is not a time of at least a minute'],

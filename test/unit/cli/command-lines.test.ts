@@ -2,6 +2,7 @@ import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
+import type { SpendCaps } from '../../../src/core/purchase/spend.js';
 import { WarehouseBusy } from '../../../src/core/rows/row-warehouse.js';
 import type {
   JobHandle,
@@ -167,6 +168,7 @@ describe('a command line', () => {
     ["publish brands --to ''", "option '--to <target>' argument '' is invalid. The value is empty."],
     ["status ''", "command-argument value '' is invalid for argument 'job'. The value is empty."],
     ['publish brands --to ftp://host', '--to: the value (not shown) is not a target'],
+    ["publish brands --to 'host=db password=canary'", '--to: the value (not shown) is not a target'],
     ['publish brands --to out --from md:x', '--from: the value (not shown)'],
     ['limits set --per-day 5 --json', "unknown option '--json'"],
     ['limits sett', "unknown command 'sett' (Did you mean set?)"],
@@ -670,8 +672,10 @@ describe('a command line', () => {
     const team = {
       spend: async () => ({
         ...spend,
-        caps: async () => ({ dayMicros: 1_000_000, monthMicros: 9_000_000 }),
-        setCaps: async (caps: unknown) => void asked.push(caps),
+        setCaps: async (caps: Partial<SpendCaps>) => {
+          asked.push(caps);
+          return { dayMicros: 1_000_000, monthMicros: 20_500_000 };
+        },
         usage: async (...args: unknown[]) => {
           asked.push(args);
           return [];
@@ -687,8 +691,8 @@ describe('a command line', () => {
     expect(asked).toEqual([
       ['day', Date.UTC(2026, 10, 1), Date.UTC(2026, 10, 3)],
       ['job', undefined, undefined],
-      { dayMicros: null, monthMicros: 9_000_000 },
-      { dayMicros: 1_000_000, monthMicros: 20_500_000 },
+      { dayMicros: null, monthMicros: undefined },
+      { dayMicros: undefined, monthMicros: 20_500_000 },
       { dayMicros: 0, monthMicros: null },
     ]);
     expect(said).toContain('at most $1.00 per day, at most $20.50 per month (UTC)');

@@ -24,8 +24,9 @@ function team(caps: SpendCaps) {
     spend: async () => ({
       ...spend,
       caps: async () => known.caps,
-      setCaps: async (next) => {
-        known.caps = next;
+      setCaps: async ({ dayMicros = known.caps.dayMicros, monthMicros = known.caps.monthMicros }) => {
+        known.caps = { dayMicros, monthMicros };
+        return known.caps;
       },
       spent: async () => ({ day: spent, month: spent }),
     }),

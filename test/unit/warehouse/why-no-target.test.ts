@@ -26,3 +26,9 @@ it.each([
   if (why === null) expect(found).toBeNull();
   else expect(found).toMatch(why);
 });
+
+it.each(['csv', 'parquet'] as const)('a %s is not written to an address in the form of libpq', (kind) => {
+  const why = whyNoTarget(kind, 'host=db.internal password=canary', {});
+  expect(why).toContain('the value (not shown)');
+  expect(why).not.toContain('canary');
+});

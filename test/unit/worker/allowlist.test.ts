@@ -61,7 +61,8 @@ describe('the allowlist of a worker', () => {
   });
 
   it('allows its folders and patterns in them as inputs, and addresses on its servers with their port', async () => {
-    const hosts = [parseServer('data.example.com:443'), parseServer('s3.amazonaws.com:443'), parseServer('minio:9000')];
+    const own = ['s3://bucket', 's3://bucket?endpoint=minio:9000&use_ssl=false'];
+    const hosts = ['data.example.com:443', 's3.amazonaws.com:443', 'minio:9000', ...own].map(parseServer);
     const allowed = [
       open,
       `${open}/inner`,
@@ -76,14 +77,16 @@ describe('the allowlist of a worker', () => {
       ['http://data.example.com/a.csv', /may not read from data\.example\.com:80\. .* SEARCHFLOW_HOSTS/],
       ['https://data.example.com.evil.example/a.csv', /HOSTS/],
       ['https://data.example.com@evil.example/a.csv', /has a user or password/],
-      ['s3://bucket/a.csv?endpoint=evil.example', /may not read from evil\.example:443/],
+      ['s3://bucket/a.csv?endpoint=evil.example', /may not read from s3:\/\/bucket\?endpoint=evil\.example/],
+      ['s3://other/a.csv', /may not read from s3:\/\/other\. .* add s3:\/\/other to SEARCHFLOW_HOSTS/],
+      ['s3://bucket/a.csv?endpoint=minio:9000', /may not read from s3:\/\/bucket\?endpoint=minio:9000/],
       ...[
         's3://bucket/a.csv?endpoint=minio:9000&endpoint=evil.example',
         's3://bucket/a.csv?region=evil.example/',
         's3://bucket/a.csv?endpoint=evil.example%23.minio:9000',
         's3://bucket/a.csv?use_ssl=no',
       ].map((input): [string, RegExp] => [input, /has a wrong value of the parameter/]),
-      ['s3://bucket/a.csv?%65ndpoint=evil.example', /may not read from evil\.example:443/],
+      ['s3://bucket/a.csv?%65ndpoint=evil.example', /may not read from s3:\/\/bucket\?endpoint=evil\.example/],
       ['s3://evil.example#/a.csv', /has a character that no address has/],
       ['https://data.example.com\\.evil.example/a.csv', /has a character that no address has/],
       ['https:///a.csv', /has no valid server/],

@@ -259,7 +259,7 @@ export class PgJournal implements Journal, Spend, PurchaseHistory {
   totals = (segmentPrefix: string, since?: number): Promise<JournalTotals> =>
     totalsOf(this.#postgres, segmentPrefix, since);
   caps = (): Promise<SpendCaps> => this.#spend.caps();
-  setCaps = (caps: SpendCaps): Promise<void> => this.#spend.setCaps(caps);
+  setCaps = (caps: Partial<SpendCaps>): Promise<SpendCaps> => this.#spend.setCaps(caps);
   spent = () => this.#spend.spent();
   counted = (job: string): Promise<number> => this.#spend.counted(job);
   usage = (by: UsageGroup, since?: number, until?: number) => this.#spend.usage(by, since, until);

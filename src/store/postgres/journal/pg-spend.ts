@@ -38,11 +38,14 @@ export function createPgSpend(postgres: Postgres, team: string): Spend {
     },
 
     async setCaps({ dayMicros, monthMicros }) {
-      await postgres.query(
-        `INSERT INTO ${schema}.caps (team, day_micros, month_micros) VALUES ($1, $2, $3)
-         ON CONFLICT (team) DO UPDATE SET day_micros = excluded.day_micros, month_micros = excluded.month_micros`,
-        [team, dayMicros, monthMicros],
+      const [row] = await postgres.query<SpendCaps>(
+        `INSERT INTO ${schema}.caps AS c (team, day_micros, month_micros) VALUES ($1, $2, $3)
+         ON CONFLICT (team) DO UPDATE SET day_micros = CASE WHEN $4 THEN $2 ELSE c.day_micros END,
+           month_micros = CASE WHEN $5 THEN $3 ELSE c.month_micros END
+         RETURNING day_micros::double precision AS "dayMicros", month_micros::double precision AS "monthMicros"`,
+        [team, dayMicros ?? null, monthMicros ?? null, dayMicros !== undefined, monthMicros !== undefined],
       );
+      return row as SpendCaps;
     },
 
     async spent() {

@@ -1,4 +1,4 @@
-import { existsSync, statSync } from 'node:fs';
+import { chmodSync, existsSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
 import { WarehouseUnusable } from '../../../core/rows/row-warehouse.js';
@@ -131,6 +131,7 @@ export class Warehouse {
           return await this.#granted(connection, needs, work);
         } finally {
           connection.closeSync();
+          this.#keepLogPrivate();
           this.#checkpointLargeLog();
         }
       } catch (error) {
@@ -220,6 +221,14 @@ export class Warehouse {
     }).catch(nothing);
   }
 
+  /** Gives the log, which DuckDB makes anew for each of its writes, no more rights than the file has. */
+  #keepLogPrivate(): void {
+    const [{ mode = 0 } = {}, { mode: log = 0 } = {}] = [this.file, `${this.file}.wal`].map(
+      (path) => statSync(path, { throwIfNoEntry: false }) ?? {},
+    );
+    if ((log & ~mode & 0o777) !== 0) chmodSync(`${this.file}.wal`, log & mode & 0o777);
+  }
+
   #inTurn<T>(queues: readonly WorkQueue[], work: () => Promise<T>): Promise<T> {
     const result = Promise.all(queues.map((queue) => this.#tails[queue])).then(work);
     const over = result.catch(nothing);
@@ -291,6 +300,7 @@ export class Warehouse {
     this.#inForce = Promise.resolve(USUAL);
     const { DuckDBInstance } = await loadDuckDb();
     makeFolder(dirname(this.file), 0o777);
+    const isNew = !existsSync(this.file);
     // The instance comes from the process-wide cache. A second instance on the file in this process, for example in the user's own code,
     // would take the lock from the first, and both would write.
     const instance = await DuckDBInstance.fromCache(this.file, {
@@ -306,6 +316,8 @@ export class Warehouse {
       try {
         await attachWithRowGroups(connection, this.file);
         this.#checkOpened();
+        if (isNew) chmodSync(this.file, 0o600);
+        this.#keepLogPrivate();
         await migrate(connection, this.file);
         await checkSchema(connection, this.file);
       } finally {
