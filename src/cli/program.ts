@@ -5,7 +5,7 @@ import { hasScheme, NO_ADDRESS } from '../core/rows/source-fields.js';
 import { nearest } from '../core/text/nearest.js';
 import { addAgentRuns } from './agents/agent-commands.js';
 import { addAlerts } from './alerts/alert-program.js';
-import { addCompletion } from './completion/completion-program.js';
+import { addCompletion } from './completion.js';
 import { addEvents } from './events/event-program.js';
 import { addInspection } from './inspect/inspect-program.js';
 import { addLocal } from './local/local-program.js';

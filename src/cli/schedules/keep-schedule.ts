@@ -7,7 +7,6 @@ import { isSameWarehouse } from '../../worker/config/store-setting.js';
 import { whyUnwritable } from '../../worker/config/why-unwritable.js';
 import type { ScheduleControl } from '../../worker/schedules/schedule-control.js';
 import { whyRefused } from '../../worker/store/check-database.js';
-import { rememberSchedules } from '../completion/known-names.js';
 import { type Context, type ExitCode, exitCodes } from '../shared/context.js';
 import { printable } from '../text/printable.js';
 import type { ScheduleWish } from './schedule-wish.js';
@@ -32,10 +31,7 @@ export async function keepSchedule(
   const called = wish.name ?? name;
   if (wish.timing === 'never') {
     await control.remove(called).then(
-      async () => {
-        await rememberSchedules(access.config.stateDir, (names) => names.filter((one) => one !== called));
-        terminal.say(`Schedule ${printable(called)} deleted.`);
-      },
+      () => terminal.say(`Schedule ${printable(called)} deleted.`),
       (error: unknown) => {
         if (!(error instanceof UsageError)) throw error;
         terminal.say(`Schedule ${printable(called)} not found.`);
@@ -45,7 +41,6 @@ export async function keepSchedule(
   }
   await refuseUnwritable(context, access.config, work.input.into);
   const { view, made } = await control.put(called, work, wish.timing);
-  await rememberSchedules(access.config.stateDir, (names) => [...names, called]);
   const times = view.next.slice(0, SHOWN_TIMES).map(moment).join(', ');
   const state = view.paused ? '; it is paused' : times === '' ? '' : `; next ${times}`;
   terminal.say(`Schedule ${printable(called)} ${made ? 'created' : 'changed'}: ${printable(view.when)}${state}.`);

@@ -1,7 +1,6 @@
 import { shellWord } from '../../core/text/shell-word.js';
-import { type RuntimeConfig, UsageError } from '../../worker/config/runtime-types.js';
+import { UsageError } from '../../worker/config/runtime-types.js';
 import { ScheduleControl } from '../../worker/schedules/schedule-control.js';
-import { rememberSchedules } from '../completion/known-names.js';
 import { toMoment } from '../options/moment-option.js';
 import { type Context, type ExitCode, exitCodes } from '../shared/context.js';
 import { withRuntime } from '../shared/session.js';
@@ -19,13 +18,13 @@ async function withSchedules(
   context: Context,
   asked: string | null,
   mistakes: readonly string[],
-  work: (control: ScheduleControl, name: string, who: () => Promise<string>, config: RuntimeConfig) => Promise<void>,
+  work: (control: ScheduleControl, name: string, who: () => Promise<string>) => Promise<void>,
 ): Promise<ExitCode> {
   const config = settings(context, {}, mistakes);
   return withRuntime(context, config, { sends: false }, async ({ runtime }) => {
     const control = new ScheduleControl(await runtime.workflows());
     const name = asked === null ? '' : await control.named(asked);
-    await work(control, name, () => whoRuns(config, control), config);
+    await work(control, name, () => whoRuns(config, control));
     return exitCodes.ok;
   });
 }
@@ -33,9 +32,8 @@ async function withSchedules(
 /** `searchflow schedule list`. */
 export function list(context: Context, flags: { readonly json?: boolean }): Promise<ExitCode> {
   const { terminal } = context;
-  return withSchedules(context, null, [], async (control, _name, _who, config) => {
+  return withSchedules(context, null, [], async (control) => {
     const views = await control.list();
-    await rememberSchedules(config.stateDir, () => views.map(({ name }) => name));
     if (flags.json) terminal.data(JSON.stringify(views.map(scheduleData)));
     else for (const line of schedulesText(views)) terminal.data(line);
     if (views.length === 0)
@@ -94,9 +92,8 @@ export function trigger(context: Context, asked: string): Promise<ExitCode> {
 
 /** `searchflow schedule delete NAME`: deletes a schedule. Paid and loaded results are kept. */
 export function remove(context: Context, asked: string): Promise<ExitCode> {
-  return withSchedules(context, asked, [], async (control, name, _who, config) => {
+  return withSchedules(context, asked, [], async (control, name) => {
     await control.remove(name);
-    await rememberSchedules(config.stateDir, (names) => names.filter((one) => one !== name));
     context.terminal.say(
       `Schedule ${printable(name)} deleted. Paid and loaded results are kept; a current run finishes.`,
     );
