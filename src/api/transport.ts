@@ -42,6 +42,8 @@ export {
 } from './wire/transport-options.js';
 
 export interface Transport {
+  /** See {@link TransportOptions}. */
+  readonly unchecked: boolean;
   /** Throws the `ApiError` with which `send` would refuse this input. Sends nothing and does not wait. */
   check<I, O>(endpoint: Endpoint<I, O>, input: Input<NoInfer<I>>, options?: SendOptions): void;
   /** One attempt. Rejects with `ApiError` for every failure. */
@@ -203,12 +205,15 @@ export function createTransport(options: TransportOptions): Transport {
   };
 
   return {
+    unchecked: options.unchecked ?? false,
     check(endpoint, input, sendOptions = {}) {
       check(endpoint, input, sendOptions);
     },
     async send(contract, input, sendOptions = {}) {
       const { endpoint, call, received, answerHeaders } = await succeed(contract, input, sendOptions);
-      return readAnswer(endpoint, call, received, answerHeaders, maxBytes);
+      const answer = await readAnswer(endpoint, call, received, answerHeaders, maxBytes, input);
+      deprecations.ofMisread(endpoint, answer.misread);
+      return answer;
     },
     async sendRawList(contract, input, { careful = false, ...sendOptions } = {}) {
       const { endpoint, call, received, answerHeaders } = await succeed(contract, input, sendOptions);

@@ -235,6 +235,7 @@ const walk = {
     .meta({ description: `a whole number from 1 to ${MOST_PARALLEL}, the most requests in flight of a worker` })
     .optional(),
   origin: text.optional(),
+  unchecked: flag.optional(),
   scheduled: flag.optional(),
 };
 
@@ -273,6 +274,7 @@ const batchMonitors = z.strictObject({
 const exportMonitorRuns = z.strictObject({
   origin: text.optional(),
   filter: filter.optional(),
+  unchecked: flag.optional(),
   into: text.optional(),
   host: text.optional(),
   // Schedules pass this field to all workflows that they start.

@@ -262,7 +262,7 @@ export const workerHolder = of<WorkerHolder>()(
 );
 
 const share = z.object({ requestId: maybeText, costDollars: number, bought: flag });
-const paidFor = { requests: list(share), costDollars: number };
+const paidFor = { requests: list(share), costDollars: number, misread: text.optional() };
 
 /** Returns the schema of the result of an operation, whose answer has the schema `data`. */
 export const operationResult = (data: z.ZodType) =>

@@ -24,9 +24,10 @@ export async function sendFree<I, O>(
   endpoint: Endpoint<I, O>,
   input: Input<NoInfer<I>>,
   options: SendOptions = {},
+  attempt = Context.current().info.attempt,
 ): Promise<Answer<O>> {
   const { transport, limiter } = deps;
-  const { info, cancellationSignal } = Context.current();
+  const { cancellationSignal } = Context.current();
   const control = cancellation({});
   const heart = heartbeatOfWaits();
   try {
@@ -37,12 +38,13 @@ export async function sendFree<I, O>(
     // attempt.
     const signal = endpoint.method === 'PATCH' ? control.cut : control.stop;
     return await sendInTurn(
-      { limiter, rateCost, refusals: info.attempt - 1 },
+      { limiter, rateCost, refusals: attempt - 1 },
       () => waitingFor(null, (waits) => waitForTurn(limiter, rateCost, { signal: control.stop, first: true, waits })),
       () => waitingForAnswer(() => transport.send(endpoint, input, { ...options, signal })),
     );
   } catch (error) {
-    throw isApiError(error) && error.aborted ? cancellationSignal.reason : toFailure(error, info.attempt);
+    if (isApiError(error) && error.aborted) throw cancellationSignal.reason;
+    throw toFailure(error, attempt, endpoint.retry === 'repeat');
   } finally {
     heart.stop();
     control.done();
@@ -57,11 +59,12 @@ export async function sendFreeWithRetries<I, O>(
   deps: Pick<ActivityDeps, 'transport' | 'limiter'>,
   endpoint: Endpoint<I, O>,
   input: Input<NoInfer<I>>,
+  options: SendOptions = {},
 ): Promise<Answer<O>> {
-  const { cancellationSignal: signal } = Context.current();
+  const { cancellationSignal: signal, info } = Context.current();
   for (let tries = 1; ; tries++) {
     try {
-      return await sendFree(deps, endpoint, input);
+      return await sendFree(deps, endpoint, input, options, (info.attempt - 1) * MAX_TRIES + tries);
     } catch (error) {
       if (!(error instanceof ApplicationFailure) || error.nonRetryable || tries === MAX_TRIES) throw error;
       const retryAfterMs = typeof error.nextRetryDelay === 'number' ? error.nextRetryDelay : 0;

@@ -56,8 +56,14 @@ const MAX_INPUT = 3;
 /** Names of input errors. Errors are matched by name, because some of their classes cannot be imported here. */
 const ofInput = ['CsvError', 'UsageError'];
 
-/** Maps any error to a Temporal failure. Details hold facts for programs (status, tag, request id), never a key or a body. */
-export function toFailure(error: unknown, attempt = 1): unknown {
+/** Attempts at a free answer of the wrong shape, which may have been damaged on its way. */
+export const MAX_MISSHAPEN = 3;
+
+/**
+ * Maps any error to a Temporal failure. Details hold facts for programs (status, tag, request id), never a key or a body. `isFree`: another
+ * attempt costs nothing and changes nothing.
+ */
+export function toFailure(error: unknown, attempt = 1, isFree = false): unknown {
   if (error instanceof ServiceUnrecognized) {
     return ApplicationFailure.create({ type: SERVICE_UNRECOGNIZED, message: error.message, nonRetryable: true });
   }
@@ -78,7 +84,7 @@ export function toFailure(error: unknown, attempt = 1): unknown {
     return ApplicationFailure.create({
       type: verdict.type,
       message: error.message,
-      nonRetryable: !verdict.retry || tooLong,
+      nonRetryable: !(verdict.retry || (isFree && facts.wrongShape && attempt < MAX_MISSHAPEN)) || tooLong,
       // A wait that the service asks for is not logged as a failure.
       ...(waits && !tooLong ? { category: ApplicationFailureCategory.BENIGN } : {}),
       ...(verdict.retry && !tooLong && delay !== null ? { nextRetryDelay: Math.min(delay, MAX_BLOCK_MS) } : {}),

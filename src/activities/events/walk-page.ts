@@ -9,7 +9,7 @@ import { YIELD_AFTER_MS } from '../base/cancellation.js';
 import type { WalkDeps } from '../base/deps.js';
 import { waitForTurn } from '../base/wait-for-turn.js';
 import { MAX_UNRECOGNIZED, ServiceUnrecognized } from '../call/circuit-breaker.js';
-import { isApiError } from '../call/failure.js';
+import { isApiError, MAX_MISSHAPEN } from '../call/failure.js';
 import { longWaitFor } from '../purchase/purchase-stats.js';
 
 export interface PageOptions {
@@ -28,8 +28,8 @@ export interface PageOptions {
 export async function fetchPage(deps: WalkDeps, query: EventFilter, options: PageOptions): Promise<RawList> {
   const { transport, limiter } = deps;
   const rateCost = rateCostOf(listEventsEndpoint, query);
-  /** Number of consecutive answers of another server. */
-  let unrecognized = 0;
+  /** Number of consecutive answers of another server, and of answers of the wrong shape. */
+  let [unrecognized, misshapen] = [0, 0];
   for (let attempt = 0; ; attempt++) {
     // A turn usually comes within a second, so the block is not checked before the turn is requested.
     await waitForTurn(limiter, rateCost, { ...options, first: false });
@@ -42,8 +42,9 @@ export async function fetchPage(deps: WalkDeps, query: EventFilter, options: Pag
       if (page.queued) limiter.queued(rateCost);
       return page;
     } catch (error) {
-      if (!isApiError(error) || error.aborted || !error.verdict.retry) throw error;
-      const { facts, message } = error;
+      if (!isApiError(error) || error.aborted) throw error;
+      const { facts, message, verdict } = error;
+      if (!verdict.retry && !(facts.wrongShape && ++misshapen < MAX_MISSHAPEN)) throw error;
       unrecognized = facts.unrecognized ? unrecognized + 1 : 0;
       if (unrecognized === MAX_UNRECOGNIZED) throw new ServiceUnrecognized(error, unrecognized);
       // A new attempt by Temporal would reset the count of answers by another server. So a wait after such an answer is kept short, and

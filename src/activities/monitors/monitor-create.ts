@@ -7,7 +7,7 @@ import { type First, onlyFor, onlyForServed } from '../base/monitor-warehouses.j
 import { withHeartbeat } from '../base/with-heartbeat.js';
 import { withoutSecrets } from '../call/redact-answer.js';
 import { createMonitor } from '../operations/create-monitor.js';
-import { pagesOf } from './monitor-list.js';
+import { pagesOf, refusal } from './monitor-list.js';
 
 /** Input of each activity of a creation. */
 export interface CreateStep extends CreateMonitorInput {
@@ -54,8 +54,12 @@ export function createMonitorCreateActivities(deps: ActivityDeps) {
       return withHeartbeat(async () => {
         onlyFor(deps, step.origin);
         const found: CreatedMonitor[] = [];
-        for await (const page of pagesOf(deps, listMonitorsEndpoint, { metadata: { [MONITOR_KEY]: step.key } }))
-          found.push(...page);
+        const filter = { metadata: { [MONITOR_KEY]: step.key } };
+        // An entry that cannot be read may be the monitor that is searched for.
+        const onLost = (entries: string) => {
+          throw refusal(`listMonitors: ${entries}`, 'ResponseShape');
+        };
+        for await (const page of pagesOf(deps, listMonitorsEndpoint, filter, { onLost })) found.push(...page);
         return withSecrets(
           step,
           found.map((one) => withoutSecrets(one, listMonitorsEndpoint.secrets) as unknown as Made),

@@ -34,19 +34,31 @@ export function createMonitorExportActivities(deps: ActivityDeps) {
   return {
     /** `exportMonitors`: loads the current monitors, and marks loaded monitors that no longer exist. */
     async exportMonitors(
-      step: First<ExportStep & { readonly filter: MonitorFilter }>,
+      step: First<ExportStep & { readonly filter: MonitorFilter; readonly unchecked?: boolean | undefined }>,
     ): Promise<{ readonly monitors: number }> {
       return withHeartbeat(async () => {
         await onlyForServed(deps, step);
         const { runs } = await deps.monitors.warehouse(step);
         const since = Date.now();
         const ids = new Set<string>();
-        for await (const page of pagesOf(deps, listMonitorsEndpoint, { ...step.filter })) {
+        let isWhole = true;
+        const pages = pagesOf(
+          deps,
+          listMonitorsEndpoint,
+          { ...step.filter },
+          {
+            unchecked: step.unchecked,
+            onLost: () => {
+              isWhole = false;
+            },
+          },
+        );
+        for await (const page of pages) {
           const safe = page.map((one) => withoutSecrets(one, listMonitorsEndpoint.secrets) as unknown as RawRecord);
           await runs.loadMonitors(origin, step.mark, safe);
           for (const { id } of safe) ids.add(id);
         }
-        await runs.endMonitors(origin, step.mark, takesSome(step.filter) ? null : since);
+        await runs.endMonitors(origin, step.mark, takesSome(step.filter) || !isWhole ? null : since);
         return { monitors: ids.size };
       });
     },

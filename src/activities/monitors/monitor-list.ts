@@ -1,4 +1,5 @@
 import { ApplicationFailure } from '@temporalio/common';
+import { misreadText } from '../../api/checks/shape.js';
 import { getMonitorEndpoint, listMonitorsEndpoint, updateMonitorEndpoint } from '../../api/endpoints/monitors.js';
 import type { Monitor } from '../../api/schemas/monitor-schemas.js';
 import type { Input } from '../../api/transport.js';
@@ -6,6 +7,7 @@ import type { Endpoint } from '../../api/wire/endpoint.js';
 import { next, type PageEnvelope, startWalk } from '../../core/events/walk.js';
 import type { MonitorState } from '../../core/monitors/monitor-batch.js';
 import type { MonitorFilter } from '../../core/monitors/monitor-filter.js';
+import { sentWith } from '../../core/rows/job.js';
 import { canonicalJson } from '../../core/text/json.js';
 import type { ActivityDeps } from '../base/deps.js';
 import { sendFreeWithRetries } from '../base/free-call.js';
@@ -20,16 +22,22 @@ const DIGEST = 16;
 
 type Deps = Pick<ActivityDeps, 'transport' | 'limiter' | 'sha256'>;
 
-/** Yields every page of a list in order. Rejects with `WalkError` if the walk of the list cannot continue. */
+/**
+ * Yields every page of a list in order. Rejects with `WalkError` if the walk of the list cannot continue. `onLost` is called with the entries
+ * of a page that cannot be read.
+ */
 export async function* pagesOf<I, T>(
   deps: Deps,
   endpoint: Endpoint<I, PageEnvelope<T>>,
   input: Input<NoInfer<I>>,
+  { unchecked, onLost }: { readonly unchecked?: boolean | undefined; onLost?(entries: string): void } = {},
 ): AsyncGenerator<readonly T[]> {
   let state = startWalk();
   while (!state.done) {
     const page = { ...input, limit: PAGE, ...(state.cursor === null ? {} : { cursor: state.cursor }) };
-    const { data } = await sendFreeWithRetries(deps, endpoint, page);
+    const { data, misread } = await sendFreeWithRetries(deps, endpoint, page, sentWith({ unchecked }));
+    const lost = misread.filter((one) => one.isLost);
+    if (lost.length > 0) onLost?.(misreadText(lost));
     const step = next<T>(state, data);
     state = step.state;
     yield step.items;

@@ -19,17 +19,21 @@ import type { PurchaseRequest } from '../purchase/purchase-request.js';
 export const MAX_INLINE_BYTES = 256 * 1024;
 
 /** The result of an operation's activity. Amounts in dollars. */
-export type OperationResult<T> =
-  | { readonly data: T; readonly requests: readonly RequestShare[]; readonly costDollars: number }
+export type OperationResult<T> = (
+  | { readonly data: T }
   | {
       /** Keys of the answer in the journal; `SearchflowPlugin.readLanded` reads the answer. */
       readonly landed: readonly string[];
       readonly bytes: number;
       /** First characters of the result as JSON. */
       readonly preview: string;
-      readonly requests: readonly RequestShare[];
-      readonly costDollars: number;
-    };
+    }
+) & {
+  readonly requests: readonly RequestShare[];
+  readonly costDollars: number;
+  /** Fields of other types than expected, which are null in `data`, and entries of a list that are left out. Absent: none. */
+  readonly misread?: string | undefined;
+};
 
 /**
  * One request whose answer is part of a result. `bought`: this call paid for the request; otherwise the answer had landed before, or is

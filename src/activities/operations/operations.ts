@@ -1,10 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import type { Answer } from '../../api/answer/read-answer.js';
+import { misreadText } from '../../api/checks/shape.js';
 import { type OperationName, type Operations, operationTable } from '../../api/operations.js';
 import type { Input } from '../../api/transport.js';
 import type { AnyEndpoint, Endpoint } from '../../api/wire/endpoint.js';
 import { unitKeys } from '../../core/purchase/unit-key.js';
-import { sendOptions } from '../../core/rows/job.js';
+import { sentWith } from '../../core/rows/job.js';
 import { canonicalJson, type Json } from '../../core/text/json.js';
 import type { ActivityDeps } from '../base/deps.js';
 import { sendFree } from '../base/free-call.js';
@@ -44,7 +45,7 @@ function activityOf(deps: ActivityDeps, endpoint: AnyCall) {
     return (input: Fields, call?: CallOptions) => buyWhole(deps, endpoint, input, call);
   return async (input: Fields, call: CallOptions = {}) => {
     checkRequest(deps, endpoint, input, call);
-    return packFree(deps, endpoint, input, await sendFree(deps, endpoint, input, sendOptions(call)));
+    return packFree(deps, endpoint, input, await sendFree(deps, endpoint, input, sentWith(call)));
   };
 }
 
@@ -53,13 +54,14 @@ async function packFree(
   deps: ActivityDeps,
   endpoint: AnyCall,
   input: Fields,
-  { data: answer, requestId }: Answer<unknown>,
+  { data: answer, requestId, misread: odd }: Answer<unknown>,
 ): Promise<OperationResult<Json>> {
   const data = withoutSecrets(answer, endpoint.secrets);
   const requests = [{ requestId, costDollars: 0, bought: false }];
   const json = JSON.stringify(data);
   const bytes = Buffer.byteLength(json);
-  if (bytes <= MAX_INLINE_BYTES) return { data, requests, costDollars: 0 };
+  const misread = misreadText(odd) || undefined;
+  if (bytes <= MAX_INLINE_BYTES) return { data, requests, costDollars: 0, misread };
   const { segment, owner } = lonePurchase();
   const unit = canonicalJson([input, randomUUID()]);
   const key = unitKeys(deps.sha256, deps.origin, endpoint.name, {})(unit);
@@ -74,5 +76,5 @@ async function packFree(
     result: data,
   } as const;
   await deps.journal.recordOutcomes(owner, segment, endpoint.name, [outcome]);
-  return { landed: [key], bytes, preview: json.slice(0, 500), requests, costDollars: 0 };
+  return { landed: [key], bytes, preview: json.slice(0, 500), requests, costDollars: 0, misread };
 }

@@ -3,6 +3,7 @@ import { ApplicationFailure } from '@temporalio/common';
 import { z } from 'zod';
 import { type Answer, readLeniently } from '../../api/answer/read-answer.js';
 import { jsonSchemaOf } from '../../api/checks/misspelt-fields.js';
+import { misreadText } from '../../api/checks/shape.js';
 import { openHeaderProblems } from '../../api/request.js';
 import type { Input, SendOptions } from '../../api/transport.js';
 import { type Endpoint, rateCostOf } from '../../api/wire/endpoint.js';
@@ -46,7 +47,8 @@ export async function buyWhole<I, O>(
   const { records, requests } = await buyNow(deps, purchaseRequest);
   const { result } = failUnlessSuccess(records[0], endpoint.paid, shape);
   // A whole answer was checked against the endpoint's schema when it landed.
-  return packed(readLeniently(endpoint, result)?.value ?? (result as O), purchaseRequest, requests);
+  const { value, misread } = readLeniently(endpoint, result) ?? { value: result as O, misread: [] };
+  return { ...packed(value, purchaseRequest, requests), misread: misreadText(misread) || undefined };
 }
 
 /** Throws if the service would refuse the request, or ignore a misspelt field; sends and writes nothing. */

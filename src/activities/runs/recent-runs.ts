@@ -65,17 +65,18 @@ export class RecentRuns<R> {
     this.#next = null;
     const runs: R[] = [];
     const options = { ...this.#kind.options, totalMs: POLL_TIMEOUT_MS, tries: TRIES };
-    let clockAheadMs = 0;
+    let [clockAheadMs, whole] = [0, true];
     let cursor: string | undefined;
     for (let page = 0; page < MAX_PAGES; page++) {
       const input = { limit: PAGE, cursor };
       const reported = await this.#page(input, options);
       if (reported === null) return { runs, whole: false, clockAheadMs };
       clockAheadMs = reported.clockAheadMs;
+      whole &&= reported.isWhole;
       runs.push(...reported.items);
       const times = reported.items.map((run) => this.#kind.createdAt(run)).filter((at) => at !== null);
       const older = times.length > 0 && Math.min(...times) < since + clockAheadMs;
-      if (!reported.cursor || reported.items.length === 0 || older) return { runs, whole: true, clockAheadMs };
+      if (!reported.cursor || reported.items.length === 0 || older) return { runs, whole, clockAheadMs };
       cursor = reported.cursor;
     }
     return { runs, whole: false, clockAheadMs };
@@ -83,9 +84,11 @@ export class RecentRuns<R> {
 
   async #page(input: PageRequest, options: SendOptions & { readonly tries: number }) {
     try {
-      const { data, date } = await callWithRetries(this.#deps, this.#list, input, options);
+      const { data, date, misread } = await callWithRetries(this.#deps, this.#list, input, options);
       const page = readPage(data);
-      return page && { ...page, clockAheadMs: date === null ? 0 : date - Date.now() };
+      // A run that cannot be read may be the one that is searched for.
+      const isWhole = !misread.some(({ isLost }) => isLost);
+      return page && { ...page, isWhole, clockAheadMs: date === null ? 0 : date - Date.now() };
     } catch (error) {
       // The service has no list.
       if (isApiError(error) && error.verdict.type === 'NotFound') return null;

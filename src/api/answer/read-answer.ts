@@ -43,13 +43,14 @@ export interface Answer<O> extends AnswerHeaders {
 
 const EMPTY = Buffer.alloc(0);
 
-/** Reads a success of `endpoint`: decompressed, parsed and checked. Rejects with `ApiError` otherwise. */
+/** Reads a success of `endpoint` to a request: decompressed, parsed and checked. Rejects with `ApiError` otherwise. */
 export async function readAnswer<I, O>(
   endpoint: Endpoint<I, O>,
   call: CallContext,
   received: Exchange,
   answerHeaders: AnswerHeaders,
   maxBytes: number,
+  request?: unknown,
 ): Promise<Answer<O>> {
   // A body that holds a secret is not kept.
   const kept = (body: Buffer): Buffer => (endpoint.secrets ? EMPTY : body);
@@ -60,7 +61,7 @@ export async function readAnswer<I, O>(
   const nothing = body.length === 0 && endpoint.method === 'DELETE';
   const read: ReadJson = nothing ? { value: {} } : readJson(body, framed);
   if (!('value' in read)) throw fail({ ...read, kept: body });
-  const value = sealed(read.value, endpoint.secrets);
+  const { value, oddId } = withId(endpoint, sealed(read.value, endpoint.secrets), request);
   if (!nothing && !isTheServices(endpoint, value)) {
     const reason = `the answer has no known field of ${endpoint.name}`;
     throw fail({ kind: 'unrecognized', reason, kept: body });
@@ -79,7 +80,7 @@ export async function readAnswer<I, O>(
     ...answerHeaders,
     requestId: answerHeaders.requestId ?? (typeof id === 'string' ? oneLine(call.redact(id), 200) || null : null),
     data: fits.value,
-    misread: [...fits.misread, ...text.misread],
+    misread: [...oddId, ...fits.misread, ...text.misread],
     raw: () => (endpoint.secrets ? EMPTY : text.json),
     rawList: (name) => (endpoint.secrets ? null : text.list(name)),
     status: received.status ?? 0,
@@ -94,16 +95,27 @@ export async function readAnswer<I, O>(
   return answer;
 }
 
+/** Returns an answer that is one record with the id of its request, where its own cannot be read. */
+function withId<I, O>({ record, response }: Endpoint<I, O>, value: unknown, request: unknown) {
+  const [own, id] = [fieldOf(value, 'id'), record === undefined ? undefined : fieldOf(request, record)];
+  if (typeof id !== 'string' || typeof own === 'string' || !hasKnownField(response, value)) return { value, oddId: [] };
+  const oddId: readonly Misread[] = [
+    { path: ['id'], message: `expected string, received ${own === undefined ? 'none' : typeof own}` },
+  ];
+  return { value: { ...(value as object), id }, oddId };
+}
+
 /**
  * Returns a value as the endpoint's answer; fields of wrong types become null or empty, except in the answer to a free call with an effect,
- * whose effect is then looked up. Returns null where the value does not fit and cannot be corrected in this way.
+ * whose effect is then looked up, unless the answer holds a secret that comes only once. Returns null where the value does not fit and cannot
+ * be corrected in this way.
  */
 export function readLeniently<I, O>(
-  { response, paid, idempotent }: Pick<Endpoint<I, O>, 'response' | 'paid' | 'idempotent'>,
+  { response, paid, idempotent, secrets }: Pick<Endpoint<I, O>, 'response' | 'paid' | 'idempotent' | 'secrets'>,
   value: unknown,
 ): { readonly value: O; readonly misread: readonly Misread[] } | null {
   if (isShape(response, value)) return { value, misread: [] };
-  return paid || idempotent ? withoutMisfits(response, value) : null;
+  return paid || idempotent || secrets ? withoutMisfits(response, value) : null;
 }
 
 /** Reads the body of a kept answer. Returns null where another server sent the answer, or where the body has the wrong shape. */

@@ -1,4 +1,4 @@
-import { listNames } from '../../core/events/walk.js';
+import { listNames, oddEnd, type PageEnvelope, readPage } from '../../core/events/walk.js';
 import { membersOf } from '../checks/members.js';
 import { hasKnownField } from '../checks/shape.js';
 import type { AnswerHeaders } from '../wire/answer-headers.js';
@@ -45,6 +45,10 @@ export async function readRawList<I, O>(
 ): Promise<RawList> {
   const body = await wholeBody(call, received, answerHeaders, maxBytes);
   const cut = (careful ? null : cutByEnds(body)) ?? cutByMembers(body);
+  if (cut && 'field' in cut) {
+    const reason = `the answer has the wrong shape: ${cut.field}: ${cut.message}`;
+    throw unusable(call, received, answerHeaders, { kind: 'wrongShape', reason, kept: body });
+  }
   if (cut) return { ...answerHeaders, ...cut, bytes: body.length };
   const read = readJson(body, isFramed(received));
   if (!('value' in read)) throw unusable(call, received, answerHeaders, { ...read, kept: body });
@@ -77,23 +81,18 @@ function cutByEnds(body: Buffer): Cut | null {
   return null;
 }
 
-function cutByMembers(body: Buffer): Cut | null {
+/** Returns the list in an answer of any envelope; the field of its end that cannot be read; null where it has no list. */
+function cutByMembers(body: Buffer): Cut | ReturnType<typeof oddEnd> {
   const members = membersOf(body);
   const name = listNames.find((one) => members?.get(one)?.[0] === 0x5b);
   const items = name === undefined ? undefined : members?.get(name);
   if (!members || !items) return null;
-  const value = (...names: string[]): unknown => {
-    for (const one of names) {
-      const json = members.get(one);
-      const read = json && readJson(Buffer.from(json), true);
-      if (read && 'value' in read && read.value !== null) return read.value;
-    }
-    return null;
-  };
-  const [more, cursor] = [value('hasMore', 'has_more'), value('nextCursor', 'next_cursor')];
-  return {
-    items,
-    hasMore: typeof more === 'boolean' ? more : null,
-    cursor: typeof cursor === 'string' && cursor !== '' ? cursor : null,
-  };
+  const ends = ['hasMore', 'has_more', 'nextCursor', 'next_cursor'].map((one) => {
+    const json = members.get(one);
+    const read = json && readJson(Buffer.from(json), true);
+    return [one, read && 'value' in read ? read.value : null] as const;
+  });
+  const page: PageEnvelope<never> = { data: [], ...Object.fromEntries(ends) };
+  const { hasMore, cursor } = readPage(page) as NonNullable<ReturnType<typeof readPage>>;
+  return oddEnd(page) ?? { items, hasMore, cursor };
 }

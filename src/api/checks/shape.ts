@@ -30,6 +30,8 @@ export function shapeProblem(schema: ZodType, value: unknown): FieldProblem {
 export interface Misread {
   readonly path: readonly PropertyKey[];
   readonly message: string;
+  /** Set where the entry of a list that holds the field is left out. */
+  readonly isLost?: true;
 }
 
 /**
@@ -37,7 +39,10 @@ export interface Misread {
  * leave out.
  */
 export function misreadText(misread: readonly Misread[], from = 0): string {
-  const problems = misread.map(({ path, message }) => `${nameOf(path.slice(from)) || 'the whole'}: ${message}`);
+  const problems = misread.map(
+    ({ path, message, isLost }) =>
+      `${nameOf(path.slice(from)) || 'the whole'}: ${message}${isLost ? ' (the entry is left out)' : ''}`,
+  );
   const more = problems.length - MAX_SHOWN;
   return problems.slice(0, MAX_SHOWN).join('; ') + (more > 0 ? `; and ${more} more` : '');
 }
@@ -48,8 +53,8 @@ const MAX_ROUNDS = 20;
 
 /**
  * Returns a copy of a value without the fields that do not fit the schema. Each field that does not fit becomes null, or empty if
- * the field cannot be null. If an empty value does not fit either, the parent of the field becomes null or empty. Returns null
- * where no such copy fits.
+ * the field cannot be null. If an empty value does not fit either, the parent of the field becomes null or empty; an entry of a list is
+ * left out. Returns null where no such copy fits.
  */
 export function withoutMisfits<T>(
   schema: ZodType<T>,
@@ -60,21 +65,32 @@ export function withoutMisfits<T>(
   const tries = new Map<string, number>();
   /** Containers that are already copies. */
   const own = new Set<unknown>();
+  const lost: (readonly PropertyKey[])[] = [];
+  const isLost = ({ path }: { readonly path: readonly PropertyKey[] }): boolean =>
+    lost.some((entry) => entry.every((step, depth) => step === path[depth]));
   const empty = (path: readonly PropertyKey[], expected: string | null): boolean => {
     if (path.length === 0) return false;
     const key = JSON.stringify(path);
     const nth = tries.get(key) ?? 0;
     tries.set(key, nth + 1);
+    if (nth > 1 && typeof path.at(-1) === 'number') return lost.push(path) > 0;
     if (nth > 0 && expected !== 'array' && expected !== 'object') return empty(path.slice(0, -1), null);
     if (nth > 1) return empty(path.slice(0, -1), null);
     value = replaced(value, path, nth === 0 ? null : expected === 'array' ? [] : {}, own);
     return true;
   };
   for (let round = 0; round < MAX_ROUNDS; round++) {
-    const issues = schema.safeParse(value).error?.issues;
-    if (!issues) return { value: value as T, misread: misread ?? [] };
+    const issues = schema.safeParse(value).error?.issues.filter((issue) => !isLost(issue)) ?? [];
     misread ??= issues.map((issue) => ({ path: issue.path, message: plain(issue.message) }));
-    for (const issue of issues) if (!empty(issue.path, expectedBy(issue))) return null;
+    for (const issue of issues) if (!isLost(issue) && !empty(issue.path, expectedBy(issue))) return null;
+    if (issues.length > 0) continue;
+    // The deepest and last entries first, so that the places of the others stay.
+    for (const path of lost.sort((a, b) => b.length - a.length || Number(b.at(-1)) - Number(a.at(-1)))) {
+      const list = path.slice(0, -1).reduce<unknown>((holder, step) => fieldOf(holder, String(step)), value);
+      (list as unknown[]).splice(Number(path.at(-1)), 1);
+    }
+    if (lost.length > 0 && !schema.safeParse(value).success) return null;
+    return { value: value as T, misread: misread.map((one) => (isLost(one) ? { ...one, isLost: true } : one)) };
   }
   return null;
 }

@@ -7,8 +7,8 @@ import {
   agentRunEvent,
   agentRunRequest,
 } from '../schemas/agent-run-schemas.js';
-import { type PageRequest, pageOf, pageQuery, pageRequest } from '../schemas/page.js';
-import { type ById, byId, defineEndpoint } from '../wire/endpoint.js';
+import { defineList, type PageRequest, pageOf, pageQuery, pageRequest } from '../schemas/page.js';
+import { type ById, byId, defineEndpoint, ofRecord } from '../wire/endpoint.js';
 
 /** Reads of runs do not count against the rate (API reference: rate limits), but they wait during a block. */
 const polling = { rateClass: 'agent', weight: 0 };
@@ -38,7 +38,7 @@ export const getAgentRunEndpoint = defineEndpoint<ById, AgentRun>({
   name: 'getAgentRun',
   path: '/agent/runs/{id}',
   ...polling,
-  request: byId,
+  ...ofRecord,
   response: agentRun,
 });
 
@@ -46,7 +46,7 @@ const agentRunPage = pageOf(agentRun);
 export type AgentRunPage = z.infer<typeof agentRunPage>;
 
 /** The agent runs of the team, newest first. */
-export const listAgentRunsEndpoint = defineEndpoint<PageRequest, AgentRunPage>({
+export const listAgentRunsEndpoint = defineList<PageRequest, AgentRunPage>({
   name: 'listAgentRuns',
   path: '/agent/runs',
   ...polling,
@@ -75,7 +75,7 @@ export const cancelAgentRunEndpoint = defineEndpoint<ById, AgentRun>({
   name: 'cancelAgentRun',
   ...action,
   path: '/agent/runs/{id}/cancel',
-  request: byId,
+  ...ofRecord,
   response: agentRun,
 });
 
@@ -87,7 +87,7 @@ export const stopAgentRunEndpoint = defineEndpoint<ById, AgentRun>({
   name: 'stopAgentRun',
   ...action,
   path: '/agent/runs/{id}/stop',
-  request: byId,
+  ...ofRecord,
   response: agentRun,
 });
 
@@ -98,7 +98,7 @@ const agentRunEventPage = pageOf(agentRunEvent);
 export type AgentRunEventPage = z.infer<typeof agentRunEventPage>;
 
 /** The stored events of a run. */
-export const listAgentRunEventsEndpoint = defineEndpoint<AgentRunEventFilter, AgentRunEventPage>({
+export const listAgentRunEventsEndpoint = defineList<AgentRunEventFilter, AgentRunEventPage>({
   name: 'listAgentRunEvents',
   path: '/agent/runs/{id}/events',
   ...polling,

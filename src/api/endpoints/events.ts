@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { eventTypes } from '../../core/events/payloads.js';
 import { date, oneOf } from '../checks/fields.js';
-import { pageQuery } from '../schemas/page.js';
-import { type ById, byId, defineEndpoint } from '../wire/endpoint.js';
+import { defineList, pageOf, pageQuery } from '../schemas/page.js';
+import { type ById, defineEndpoint, ofRecord } from '../wire/endpoint.js';
 
 const eventFilter = z.looseObject({
   ...pageQuery,
@@ -25,15 +25,11 @@ const event = z.looseObject({
 });
 export type WebsetEvent = z.infer<typeof event>;
 
-const eventPage = z.looseObject({
-  data: z.array(event),
-  hasMore: z.boolean(),
-  nextCursor: z.string().nullish(),
-});
+const eventPage = pageOf(event);
 export type EventPage = z.infer<typeof eventPage>;
 
 /** The events of the team's websets. */
-export const listEventsEndpoint = defineEndpoint<EventFilter, EventPage>({
+export const listEventsEndpoint = defineList<EventFilter, EventPage>({
   name: 'listEvents',
   path: '/websets/v0/events',
   rateClass: 'websets',
@@ -46,6 +42,6 @@ export const getEventEndpoint = defineEndpoint<ById, WebsetEvent>({
   name: 'getEvent',
   path: '/websets/v0/events/{id}',
   rateClass: 'websets',
-  request: byId,
+  ...ofRecord,
   response: event,
 });

@@ -13,8 +13,8 @@ import {
   monitorFilterFields,
   monitorRun,
 } from '../schemas/monitor-schemas.js';
-import { pageOf, pageQuery } from '../schemas/page.js';
-import { type ById, byId, defineEndpoint } from '../wire/endpoint.js';
+import { defineList, pageOf, pageQuery } from '../schemas/page.js';
+import { type ById, byId, defineEndpoint, ofRecord } from '../wire/endpoint.js';
 
 const secrets = ['webhookSecret'];
 
@@ -39,7 +39,7 @@ const monitorPage = pageOf(monitor);
 export type MonitorPage = z.infer<typeof monitorPage>;
 
 /** The monitors of the team. */
-export const listMonitorsEndpoint = defineEndpoint<MonitorFilter, MonitorPage>({
+export const listMonitorsEndpoint = defineList<MonitorFilter, MonitorPage>({
   name: 'listMonitors',
   path: '/monitors',
   request: monitorFilter,
@@ -51,7 +51,7 @@ export const listMonitorsEndpoint = defineEndpoint<MonitorFilter, MonitorPage>({
 export const getMonitorEndpoint = defineEndpoint<ById, Monitor>({
   name: 'getMonitor',
   path: '/monitors/{id}',
-  request: byId,
+  ...ofRecord,
   response: monitor,
   secrets,
 });
@@ -62,6 +62,7 @@ export const updateMonitorEndpoint = defineEndpoint<MonitorChanges, Monitor>({
   method: 'PATCH',
   path: '/monitors/{id}',
   request: monitorChanges,
+  record: 'id',
   beta: ({ search }) => betaOfHighlights(search?.contents),
   response: monitor,
   secrets,
@@ -72,7 +73,7 @@ export const deleteMonitorEndpoint = defineEndpoint<ById, Partial<Monitor>>({
   name: 'deleteMonitor',
   method: 'DELETE',
   path: '/monitors/{id}',
-  request: byId,
+  ...ofRecord,
   response: monitor.partial(),
   secrets,
 });
@@ -95,7 +96,7 @@ const monitorRunPage = pageOf(monitorRun);
 export type MonitorRunPage = z.infer<typeof monitorRunPage>;
 
 /** The runs of a monitor, newest first. */
-export const listMonitorRunsEndpoint = defineEndpoint<z.infer<typeof runFilter>, MonitorRunPage>({
+export const listMonitorRunsEndpoint = defineList<z.infer<typeof runFilter>, MonitorRunPage>({
   name: 'listMonitorRuns',
   path: '/monitors/{id}/runs',
   request: runFilter,
@@ -109,5 +110,6 @@ export const getMonitorRunEndpoint = defineEndpoint<z.infer<typeof runId>, Monit
   name: 'getMonitorRun',
   path: '/monitors/{id}/runs/{runId}',
   request: runId,
+  record: 'runId',
   response: monitorRun,
 });

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { estimateResearch } from '../../core/purchase/prices.js';
 import { filled, oneOf } from '../checks/fields.js';
 import { outputSchema } from '../checks/schema-form.js';
-import { type PageRequest, pageOf, pageRequest } from '../schemas/page.js';
+import { defineList, type PageRequest, pageOf, pageRequest } from '../schemas/page.js';
 import { type ById, byId, defineEndpoint } from '../wire/endpoint.js';
 
 const text = z.string().nullish();
@@ -100,7 +100,7 @@ export const getResearchTaskEndpoint = defineEndpoint<ById, ResearchTask>({
 const researchPage = pageOf(researchTask);
 
 /** The research tasks of the team. */
-export const listResearchTasksEndpoint = defineEndpoint<PageRequest, z.infer<typeof researchPage>>({
+export const listResearchTasksEndpoint = defineList<PageRequest, z.infer<typeof researchPage>>({
   name: 'listResearchTasks',
   path: '/research/tasks',
   request: pageRequest,

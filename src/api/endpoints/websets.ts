@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { type PageRequest, pageOf, pageQuery, pageRequest } from '../schemas/page.js';
+import { defineList, type PageRequest, pageOf, pageQuery, pageRequest } from '../schemas/page.js';
 import { type Webset, type WebsetItem, webset, websetItem } from '../schemas/webset-schemas.js';
 import { defineEndpoint } from '../wire/endpoint.js';
 
@@ -9,7 +9,7 @@ const websetPage = pageOf(webset);
 export type WebsetPage = z.infer<typeof websetPage>;
 
 /** The websets of the team. */
-export const listWebsetsEndpoint = defineEndpoint<PageRequest, WebsetPage>({
+export const listWebsetsEndpoint = defineList<PageRequest, WebsetPage>({
   name: 'listWebsets',
   path: '/websets/v0/websets',
   rateClass,
@@ -42,7 +42,7 @@ const itemPage = pageOf<WebsetItem>(websetItem);
 export type WebsetItemPage = z.infer<typeof itemPage>;
 
 /** The items of a webset, in no defined order. */
-export const listWebsetItemsEndpoint = defineEndpoint<WebsetItemFilter, WebsetItemPage>({
+export const listWebsetItemsEndpoint = defineList<WebsetItemFilter, WebsetItemPage>({
   name: 'listWebsetItems',
   path: '/websets/v0/websets/{id}/items',
   rateClass,

@@ -46,6 +46,8 @@ export interface Endpoint<I, O> {
   readonly response: ZodType<O>;
   /** Returns the part of an answer that the call is made for, if it is missing or of another type; such an answer is unusable. */
   readonly lacks: (answer: unknown) => ReturnType<typeof shapeProblem> | null;
+  /** The field of the request with the id of the record that the answer is; it stands in for an `id` that cannot be read. */
+  readonly record?: string;
   /** Fields of the answer that hold a secret: their texts become `Secret`s as soon as the answer is read. */
   readonly secrets?: readonly string[];
   /** Fields of the request that the service is going to remove; each is reported once. */
@@ -57,7 +59,7 @@ export interface Endpoint<I, O> {
 /** An endpoint of any types, for code that reads the table. */
 export type AnyEndpoint = Omit<Endpoint<never, unknown>, 'request'> & { readonly request: ZodType };
 
-type Declared<I, O> = Pick<Endpoint<I, O>, 'name' | 'path' | 'request' | 'response'> & Partial<Endpoint<I, O>>;
+export type Declared<I, O> = Pick<Endpoint<I, O>, 'name' | 'path' | 'request' | 'response'> & Partial<Endpoint<I, O>>;
 
 /** Declares an endpoint. Defaults: a free read that may be repeated. */
 export function defineEndpoint<I, O>(declared: Declared<I, O>): Endpoint<I, O> {
@@ -80,6 +82,8 @@ export function defineEndpoint<I, O>(declared: Declared<I, O>): Endpoint<I, O> {
 /** Input of an operation on one record. */
 export const byId = z.looseObject({ id: z.string() });
 export type ById = z.infer<typeof byId>;
+/** The request and answer of an operation on one record. */
+export const ofRecord = { request: byId, record: 'id' } as const;
 
 /** Rate class of one call. */
 export function rateClassOf<I, O>(endpoint: Endpoint<I, O>, input: I): string {

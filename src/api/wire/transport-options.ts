@@ -51,7 +51,7 @@ export interface TransportOptions {
   readonly beta?: readonly string[];
   /** The header for the tokens of `beta`. Default `exa-beta`. */
   readonly betaHeader?: string;
-  /** Called once for each deprecation: the `Deprecation` header of an operation, or a deprecated field of a request. */
+  /** Called once for each deprecation (the header `Deprecation`, a field of a request), and for odd fields of a free answer. */
   readonly warn?: (warning: Deprecation) => void;
   /** Maximum number of concurrent connections. Default 256. */
   readonly connections?: number;

@@ -9,6 +9,7 @@ export interface EventFlags {
   readonly into?: string;
   readonly type?: readonly string[];
   readonly parallel?: string;
+  readonly unchecked?: boolean;
   readonly qps?: string;
   readonly rateProfile?: string;
   readonly json?: boolean;
@@ -21,18 +22,24 @@ export interface RangeFlags {
 }
 
 /** Returns the options that all walks share; adds a sentence to `mistakes` for each invalid flag. */
-export function toWalkOptions(flags: EventFlags, mistakes: string[]): Pick<EventWalkOptions, 'types' | 'parallel'> {
-  const { type, parallel } = flags;
+export function toWalkOptions(
+  { type, parallel, unchecked }: EventFlags,
+  mistakes: string[],
+): Pick<EventWalkOptions, 'types' | 'parallel' | 'unchecked'> {
   const types = [...new Set((type ?? []).flatMap((text) => text.split(',')).map((text) => text.trim()))];
   if (types.includes('')) mistakes.push('--type: name an event type, such as webset.item.created.');
   for (const one of types) {
-    const meant = eventTypes.includes(one) ? null : misspelt(one, eventTypes);
-    if (meant !== null) mistakes.push(`--type: '${one}' is not an event type; did you mean ${meant}?`);
+    const meant = unchecked || eventTypes.includes(one) ? null : misspelt(one, eventTypes);
+    if (meant !== null)
+      mistakes.push(
+        `--type: '${one}' is not an event type; did you mean ${meant}? To send it unchanged, pass --unchecked.`,
+      );
   }
   const windows = toCount(parallel, '--parallel', MOST_PARALLEL, mistakes);
   return {
     ...(types.length === 0 ? {} : { types: types.sort() }),
     parallel: windows,
+    unchecked,
   };
 }
 

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { limitWalkMemory } from '../../files/process-memory.js';
-import { many, withDetach, withExamples, withQps } from '../options/options.js';
+import { many, uncheckedOption, withDetach, withExamples, withQps } from '../options/options.js';
 import { withSchedule } from '../schedules/schedule-flags.js';
 import type { Context, ExitCode } from '../shared/context.js';
 
@@ -44,6 +44,7 @@ function withInto(command: Command): Command {
 function withWalk(command: Command): Command {
   withInto(command)
     .option('--type <type>', 'event type, such as webset.item.created; repeatable (default: all)', many)
+    .option(...uncheckedOption)
     .option('--parallel <n>', 'windows of time that are read at once (default: 16)');
   return withQps(command).option(
     '--rate-profile <name>',

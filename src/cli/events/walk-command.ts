@@ -1,3 +1,6 @@
+import { eventTypes } from '../../core/events/payloads.js';
+import { misspelt } from '../../core/text/nearest.js';
+
 /**
  * Returns the arguments of the command that resumes a stream. Returns null for a stream that a client started without a start
  * time: no command can resume such a stream. `into`: null for the default warehouse.
@@ -12,6 +15,9 @@ export function walkCommand(stream: string, into: string | null): readonly strin
     ...flag('--from', from),
     ...flag('--until', until),
     ...(types ?? '').split(',').flatMap((type) => flag('--type', type)),
+    ...((types ?? '').split(',').some((type) => !eventTypes.includes(type) && misspelt(type, eventTypes))
+      ? ['--unchecked']
+      : []),
     ...flag('--into', into ?? ''),
   ];
 }

@@ -5,6 +5,7 @@ export interface FilterFlags {
   readonly name?: string;
   readonly status?: string;
   readonly metadata?: readonly string[];
+  readonly unchecked?: boolean;
 }
 
 /** Returns the filter that the flags describe; adds a sentence to `mistakes` for each invalid flag. */

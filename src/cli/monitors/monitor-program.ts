@@ -1,4 +1,4 @@
-import { type Command, Option } from 'commander';
+import type { Command } from 'commander';
 import { many, uncheckedOption, withDetach, withExamples, withQps } from '../options/options.js';
 import { withSchedule } from '../schedules/schedule-flags.js';
 import type { Context, ExitCode } from '../shared/context.js';
@@ -16,6 +16,7 @@ export function addMonitors(program: Command, chosen: Chosen): void {
   addSingle(monitors, chosen);
   addBatches(monitors, chosen);
   const write = withDetach(withSchedule(withQps(withFilter(monitors.command('export')))))
+    .option(...uncheckedOption)
     .description('load monitors, their runs and results into a warehouse; later exports load only what is new')
     .option('--into <address>', 'DuckDB file, or postgres://host/database (default: out/monitors.duckdb)')
     .option('--json', 'one JSON object on stdout')
@@ -43,6 +44,7 @@ function addSingle(monitors: Command, chosen: Chosen): void {
     .action((id, flags) => chosen(async (context) => (await single()).get(context, id, flags)));
   withExamples(get, 'searchflow monitors get mon_1');
   const list = withQps(withFilter(monitors.command('list')))
+    .option(...uncheckedOption)
     .description('list monitors')
     .option('--limit <n>', 'maximum number of monitors (default: 100)')
     .option('--json', 'one JSON array on stdout')
@@ -115,7 +117,7 @@ function withFilter(command: Command): Command {
   return command
     .option('--name <text>', 'part of the name, case-insensitive')
     .option('--metadata <key=value>', 'exact key=value match; repeatable, all must match', many)
-    .addOption(new Option('--status <status>', 'current status').choices(['active', 'paused', 'disabled']));
+    .option('--status <status>', 'current status: active, paused or disabled');
 }
 
 function withBatch(command: Command): Command {

@@ -30,7 +30,7 @@ export async function exportRuns(
   if (wish !== null && flags.detach) mistakes.push(SCHEDULED_DETACH);
   const loads = wish?.timing !== 'never';
   const exports = async (control: MonitorControl, { runtime }: Session) => {
-    const input = { filter, ...control.target(flags.into) };
+    const input = { filter, unchecked: flags.unchecked, ...control.target(flags.into) };
     if (wish !== null) await keepSchedule(context, await runtime.workflows(), wish, control.exportWork(input));
     if (!loads) return exitCodes.ok;
     const { name, work } = control.exportWork(input);

@@ -40,7 +40,7 @@ export async function create(
     const { made, before } = await control.create(definition, secretFile as string, flags.unchecked);
     if (before)
       context.terminal.say('An interrupted command has created this monitor already; nothing was created now.');
-    return showCreated(context, control, definition, secretFile as string, made, flags.json ?? false);
+    return showCreated(context, control, definition, secretFile as string, made, flags);
   });
 }
 
@@ -50,12 +50,12 @@ async function showCreated(
   definition: Fields,
   secretFile: string,
   made: CreatedMonitorResult,
-  json: boolean,
+  flags: Flags,
 ): Promise<ExitCode> {
   const { terminal, cwd } = context;
   const id = printable(made.monitor.id);
   const output: CreatedMonitorOutput = { kind: 'monitor', ...made };
-  if (json) terminal.data(JSON.stringify(output));
+  if (flags.json) terminal.data(JSON.stringify(output));
   else terminal.data(id);
   if (made.adopted)
     terminal.say('The answer of the service was lost; the monitor that it created was found and adopted.');
@@ -75,8 +75,8 @@ async function showCreated(
   );
   if (terminal.asks && (await askYesNo(context, `Delete ${id} and create it again, with a new id?`))) {
     await control.call({ operation: 'deleteMonitor', input: { id: made.monitor.id } });
-    const { made: second } = await control.create(definition, secretFile);
-    return showCreated(context, control, definition, secretFile, second, json);
+    const { made: second } = await control.create(definition, secretFile, flags.unchecked);
+    return showCreated(context, control, definition, secretFile, second, flags);
   }
   terminal.say(`Run this, and then the same command again:\n  searchflow monitors delete ${shellWord(printable(id))}`);
   return exitCodes.failed;
@@ -137,7 +137,7 @@ export async function list(
   const filter = toFilter(flags, mistakes) as Fields;
   const most = toCount(flags.limit, '--limit', 100_000, mistakes) ?? 100;
   return withMonitors(context, flags, mistakes, async (control) => {
-    const found = await pages(control, 'listMonitors', filter, most);
+    const found = await pages(control, 'listMonitors', filter, most, flags.unchecked);
     context.terminal.data(flags.json ? JSON.stringify(found) : monitorsText(found));
     return exitCodes.ok;
   });
@@ -172,13 +172,14 @@ async function pages(
   operation: 'listMonitors' | 'listMonitorRuns',
   input: Fields,
   most: number,
+  unchecked?: boolean,
 ): Promise<Fields[]> {
   const found: Fields[] = [];
   let state = startWalk();
   while (!state.done && found.length < most) {
     const limit = Math.min(50, most - found.length);
     const cursor: Fields = state.cursor === null ? {} : { cursor: state.cursor };
-    const page = await control.call({ operation, input: { ...input, ...cursor, limit } });
+    const page = await control.call({ operation, input: { ...input, ...cursor, limit }, unchecked });
     const step = next<Fields>(state, page as PageEnvelope<Fields>);
     found.push(...step.items);
     state = step.state;

@@ -24,6 +24,8 @@ export interface EventWalkOptions {
   readonly types?: readonly string[];
   /** Number of windows in progress at once, 1 to 256; default 16. */
   readonly parallel?: number;
+  /** Sends misspelt event types, too. Default: they are refused. */
+  readonly unchecked?: boolean;
   /** Base URL of the service, or `sandbox`: only workers of that service run the walk. Default: any worker. */
   readonly origin?: string;
 }
@@ -173,7 +175,8 @@ export function streamOf(input: WalkInput): string {
 export function inputOfStream(stream: string): WalkInput {
   const [kind = '', ...rest] = stream.split(' ');
   const [range = '', only] = kind === 'sync' ? ['', rest[0]] : rest;
-  const types = only === undefined ? {} : { types: only.split(',') };
+  // The types were checked when the stream began.
+  const types = only === undefined ? {} : { types: only.split(','), unchecked: true };
   if (kind === 'sync') return { kind: 'sync', ...types };
   const [from = '', until = ''] = range.split('..');
   return {

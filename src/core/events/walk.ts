@@ -21,6 +21,17 @@ export interface Page<T> {
   readonly cursor: string | null;
 }
 
+/**
+ * Returns the field of a page that cannot be read, so that the next page is not known and the list would seem to end; null if there is none.
+ */
+export function oddEnd(page: unknown): { readonly field: string; readonly message: string } | null {
+  const { hasMore, has_more, nextCursor, next_cursor } = page as Readonly<Record<string, unknown>>;
+  const [more, cursor] = [hasMore ?? has_more ?? null, nextCursor ?? next_cursor ?? null];
+  const odd = (field: string, type: string) => ({ field, message: `expected ${type}, so the next page is not known` });
+  if (more !== null && typeof more !== 'boolean') return odd('hasMore', 'boolean');
+  return more === false || cursor === null || typeof cursor === 'string' ? null : odd('nextCursor', 'string');
+}
+
 /** Reads a list's answer; `null` where the answer has no list. */
 export function readPage<T>(answer: PageEnvelope<T>): Page<T> | null {
   const name = listNames.find((one) => Array.isArray(answer[one]));

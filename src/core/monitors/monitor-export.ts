@@ -6,6 +6,8 @@ export interface ExportMonitorRunsInput {
   readonly origin?: string;
   /** Default: all monitors. */
   readonly filter?: MonitorFilter;
+  /** Sends a misspelt status, too. Default: it is refused. */
+  readonly unchecked?: boolean | undefined;
   /** Warehouse to load into; default `out/monitors.duckdb` under the worker's directory. */
   readonly into?: string;
   /** The machine that has the warehouse file, for workers on several machines. */

@@ -4,16 +4,20 @@ const MOST_FAR = 4;
 /** The largest distance at which an unknown name certainly is a misspelt one, and the shortest name for which this holds. */
 const SURELY_NEAR = 2;
 const LEAST_LETTERS = 5;
+/** The shortest name that a missing or further letter makes a misspelt one. */
+const FEW_LETTERS = 3;
 
 /**
- * Returns the known name that a name certainly means: with other separators, with one wrong letter, or with two exchanged ones. A short
- * name counts only with two exchanged letters, because one other letter may make another word.
+ * Returns the known name that a name certainly means: with other separators, a missing or further letter, two exchanged ones, or one wrong
+ * letter. A short name with a wrong letter may be another word, such as `last` for `fast`.
  */
 export function misspelt(name: string, known: readonly string[]): string | null {
   const near = nearest(name, known);
   if (near === null || sameName(near, name)) return near;
+  const far = distance(name, near);
+  if (far === 1 && Math.max(near.length, name.length) >= FEW_LETTERS) return near;
   const isLong = Math.min(near.length, name.length) >= LEAST_LETTERS;
-  return distance(name, near) <= SURELY_NEAR && (isLong || sorted(name) === sorted(near)) ? near : null;
+  return far <= SURELY_NEAR && (isLong || sorted(name) === sorted(near)) ? near : null;
 }
 
 const sorted = (name: string): string => [...name].sort().join('');

@@ -44,7 +44,7 @@ export interface StageContext {
   readonly origin: string;
   readonly cwd: string;
   readonly concurrency: number;
-  readonly transport: Pick<Transport, 'check'>;
+  readonly transport: Pick<Transport, 'check' | 'unchecked'>;
   /** The entries of all jobs; absent: none. */
   jobs?(): Promise<readonly JobEntry[]>;
   /** The keys of the units and bad rows whose data a person removed; absent: none. */

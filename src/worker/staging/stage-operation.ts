@@ -77,11 +77,13 @@ interface Context {
   readonly origin: string;
   /** Number of the job's paid requests in flight at once. */
   readonly concurrency: number;
-  readonly transport: Pick<Transport, 'check'>;
+  readonly transport: Pick<Transport, 'check' | 'unchecked'>;
 }
 
 /** How the rows are staged. Throws for a request that the service would refuse for every row, before a row is read. */
-export function stageOperation(context: Context, request: OperationRequest): OperationStage {
+export function stageOperation(context: Context, asked: OperationRequest): OperationStage {
+  const { unchecked = context.transport.unchecked } = asked;
+  const request = { ...asked, unchecked };
   const large = whyTooLarge([request.options, request.template]);
   if (large !== null) throw new UsageError('request-invalid', `The request of the rows ${large}.`);
   return (request.operation ?? 'contents') === 'contents'

@@ -28,6 +28,7 @@ export async function exportMonitorRuns(input?: ExportMonitorRunsInput, ...extra
     into = DEFAULT_MONITOR_WAREHOUSE,
     host,
     origin,
+    unchecked,
   } = publicInput('exportMonitorRuns', [input ?? {}], {
     extra,
     also: (checked) => filterProblem(checked.filter ?? {}),
@@ -36,7 +37,7 @@ export async function exportMonitorRuns(input?: ExportMonitorRunsInput, ...extra
   let progress: MonitorExport = { into, monitors: 0, read: 0, added: 0, again: 0, results: 0 };
   setHandler(progressQuery, () => progress);
   try {
-    const { monitors } = await exportMonitors(forFirst({ ...step, filter }));
+    const { monitors } = await exportMonitors(forFirst({ ...step, filter, unchecked }));
     progress = { ...progress, monitors };
     // Each activity takes up to a minute, so even an export of a whole day has a short history.
     for (let complete = false; !complete; ) {

@@ -3,12 +3,12 @@ import type { Activities, OperationResult } from '../../activities/index.js';
 import type { MonitorCall } from '../../core/monitors/monitor-call.js';
 import type { Json } from '../../core/text/json.js';
 import { toWorkflowFailure } from '../shared/failures.js';
-import { slicePolicy } from '../shared/policies.js';
+import { lonePolicy } from '../shared/policies.js';
 import { forFirst, publicInput } from '../shared/public-input.js';
 import { summarizedActivities } from '../shared/summarized-activities.js';
 import { setVersioning } from '../shared/versioning.js';
 
-const { callMonitor } = summarizedActivities<Activities, 'callMonitor'>(slicePolicy, {
+const { callMonitor } = summarizedActivities<Activities, 'callMonitor'>(lonePolicy, {
   callMonitor: 'call the service',
 });
 

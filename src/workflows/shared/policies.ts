@@ -14,6 +14,9 @@ export const slicePolicy: ActivityOptions = {
   cancellationType: 'WAIT_CANCELLATION_COMPLETED',
 };
 
+/** The policy of one free call that a person waits for: answers of another server end it within 20 seconds. */
+export const lonePolicy: ActivityOptions = { ...slicePolicy, retry: { ...patient, maximumInterval: '2s' } };
+
 /** The policy of staging, reconciling and exporting, which take longer for larger files. */
 export const bulkPolicy: ActivityOptions = {
   startToCloseTimeout: '6 hours',

@@ -174,6 +174,44 @@ describe('an activity of one operation', () => {
   });
 });
 
+describe('an activity of a free operation', () => {
+  it('refuses a misspelt name or value, and sends both unchecked', async () => {
+    const { server, run } = await service(replying(200, { data: [], hasMore: false }));
+    for (const [name, input] of [
+      ['listMonitors', { limt: 5 }],
+      ['listMonitors', { status: 'activ' }],
+      ['listEvents', { types: ['webset.item.create'] }],
+      ['listAgentRuns', { curser: 'c' }],
+    ] as const) {
+      await expect(run(name, input)).rejects.toThrow(/did you mean .*unchecked: true/);
+      await run(name, input, { unchecked: true });
+    }
+    expect(server.requests).toHaveLength(4);
+  });
+
+  it('names the entries of a list that it leaves out', async () => {
+    const { run } = await service(replying(200, { data: [{ id: 'a' }, { id: 5 }], hasMore: false }));
+    expect(await run('listMonitors', {})).toMatchObject({
+      data: { data: [{ id: 'a' }] },
+      misread: 'data[1].id: expected string, received number (the entry is left out)',
+    });
+  });
+
+  it('may be tried again after a page whose end cannot be read, three times', async () => {
+    const { deps } = await service(replying(200, { data: [{ id: 'a' }], nextCursor: 7 }));
+    const attempts = await Promise.all(
+      [1, 2, 3].map((attempt) =>
+        runActivity(deps, 'listEvents', {}, {}, quiet({ attempt })).catch((error: unknown) => error),
+      ),
+    );
+    expect(attempts).toMatchObject([
+      { type: 'ResponseShape', nonRetryable: false },
+      { type: 'ResponseShape', nonRetryable: false },
+      { type: 'ResponseShape', nonRetryable: true, message: expect.stringContaining('nextCursor: expected string') },
+    ]);
+  });
+});
+
 it('an answer that must be fresh is bought once for all attempts of an activity', async () => {
   const { server, deps } = await service(replying(200, examples.search.answer));
   const info = { scheduledTimestampMs: Date.now() - 1000 };

@@ -6,8 +6,15 @@ import { answerEndpoint } from '../../../src/api/endpoints/answer.js';
 import { contentsEndpoint } from '../../../src/api/endpoints/contents.js';
 import { listEventsEndpoint } from '../../../src/api/endpoints/events.js';
 import { matchContents } from '../../../src/api/endpoints/match.js';
-import { listMonitorsEndpoint } from '../../../src/api/endpoints/monitors.js';
+import {
+  createMonitorEndpoint,
+  getMonitorEndpoint,
+  getMonitorRunEndpoint,
+  listMonitorRunsEndpoint,
+  listMonitorsEndpoint,
+} from '../../../src/api/endpoints/monitors.js';
 import { searchEndpoint } from '../../../src/api/endpoints/search.js';
+import { getWebsetEndpoint, listWebsetItemsEndpoint } from '../../../src/api/endpoints/websets.js';
 import type { Transport } from '../../../src/api/transport.js';
 import type { Endpoint } from '../../../src/api/wire/endpoint.js';
 import { jsonText } from '../../../src/core/text/json.js';
@@ -16,8 +23,12 @@ import { transportTo } from '../../support/api/transport-to.js';
 let transport: Transport;
 let close: () => Promise<void>;
 let body = '';
+const warned: string[] = [];
 beforeAll(async () => {
-  ({ transport, close } = await transportTo((_request, response) => response.end(body)));
+  ({ transport, close } = await transportTo(
+    (_request, response) => response.end(body),
+    ({ message }) => warned.push(message),
+  ));
 });
 afterAll(() => close());
 
@@ -134,11 +145,67 @@ describe('fault 58: a field of another type', () => {
     ]);
   });
 
-  it('a record without an id is refused: no record may be missing', async () => {
-    body = '{"data":[{"id":5}]}';
-    await expect(transport.send(listMonitorsEndpoint, {})).rejects.toMatchObject({
-      verdict: { type: 'ResponseShape' },
+  it.each([
+    ['listMonitors', listMonitorsEndpoint],
+    ['listMonitorRuns', listMonitorRunsEndpoint],
+    ['listAgentRuns', listAgentRunsEndpoint],
+    ['listWebsetItems', listWebsetItemsEndpoint],
+    ['listEvents', listEventsEndpoint],
+  ] as const)('an entry of %s that cannot be read is left out and named, and reported once', async (name, endpoint) => {
+    body = '{"data":[{"id":"a","x":1},{"name":"N"},7,{"id":"b"},{"id":5,"status":[]},null],"hasMore":false}';
+    warned.length = 0;
+    for (let times = 0; times < 2; times++) {
+      const { data, misread } = await transport.send(endpoint as Endpoint<object, { data?: unknown }>, { id: 'i' });
+      expect(data.data).toEqual([{ id: 'a', x: 1 }, { id: 'b' }]);
+      expect(new Set(misread.map(({ path, isLost }) => isLost && path[1]))).toEqual(new Set([1, 2, 4, 5]));
+    }
+    expect(warned).toEqual([
+      expect.stringContaining(`the answer of ${name} has odd fields: data[1].id: expected string`),
+    ]);
+    expect(warned[0]).toContain('data[2]: expected object, received number (the entry is left out)');
+  });
+
+  it('a list inside of an answer loses only the entry that cannot be read', async () => {
+    body = '{"id":"w","items":[{"id":"a"},{},{"id":"c","properties":7}]}';
+    const { data } = await transport.send(getWebsetEndpoint, { id: 'w' });
+    expect(data).toEqual({ id: 'w', items: [{ id: 'a' }, { id: 'c', properties: null }] });
+  });
+
+  it.each([
+    ['{"data":[{"id":"a"}],"hasMore":true,"nextCursor":7}', 'nextCursor: expected string'],
+    ['{"data":[{"id":"a"}],"nextCursor":{"after":"a"}}', 'nextCursor: expected string'],
+    ['{"runs":[],"next_cursor":false}', 'nextCursor: expected string'],
+    ['{"data":[{"id":"a"}],"hasMore":"yes"}', 'hasMore: expected boolean'],
+    ['{"data":{"id":"a"}}', 'data: expected a list'],
+    ['{"hasMore":false}', 'data: expected a list'],
+  ])('a page whose end or list cannot be read is refused: %s', async (page, said) => {
+    body = page;
+    const refused = { verdict: { type: 'ResponseShape' }, message: expect.stringContaining(said) };
+    await expect(transport.send(listMonitorsEndpoint, {})).rejects.toMatchObject(refused);
+    await expect(transport.send(listEventsEndpoint, {})).rejects.toMatchObject(refused);
+    if (page.includes('[')) await expect(transport.sendRawList(listEventsEndpoint, {})).rejects.toMatchObject(refused);
+  });
+
+  it('the id of a single record that cannot be read is that of the request', async () => {
+    body = '{"id":7,"name":"N","status":[]}';
+    const { data, misread } = await transport.send(getMonitorEndpoint, { id: 'm' });
+    expect(data).toEqual({ id: 'm', name: 'N', status: null });
+    expect(misread.map(({ path }) => path.join('.'))).toEqual(['id', 'status']);
+    body = '{"status":"completed"}';
+    const run = await transport.send(getMonitorRunEndpoint, { id: 'm', runId: 'r' });
+    expect(run.data).toEqual({ id: 'r', status: 'completed' });
+    body = '{"portal":1}';
+    await expect(transport.send(getMonitorEndpoint, { id: 'm' })).rejects.toMatchObject({
+      facts: { unrecognized: true },
     });
+  });
+
+  it('in the answer to a creation does not cost the secret that comes only once', async () => {
+    body = '{"id":"m","name":7,"webhookSecret":"canary"}';
+    const { data } = await transport.send(createMonitorEndpoint, { search: { query: 'q' } });
+    expect([data.id, data.name, data.webhookSecret?.reveal()]).toEqual(['m', null, 'canary']);
+    body = '{"name":"N"}';
+    await expect(transport.send(createMonitorEndpoint, { search: { query: 'q' } })).rejects.toThrow(/id: /);
   });
 });
 

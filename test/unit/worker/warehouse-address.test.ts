@@ -27,7 +27,13 @@ async function staged(into: string | null, { job = null, warehouse = null, jobs 
   const input = join(dir, 'rows.csv');
   writeFileSync(input, 'url\nhttps://a.com/\n');
   const { config } = access(warehouse);
-  const context = { ...config, cwd: dir, concurrency: 5, transport: { check: () => undefined }, shared: true };
+  const context = {
+    ...config,
+    cwd: dir,
+    concurrency: 5,
+    transport: { check: () => undefined, unchecked: false },
+    shared: true,
+  };
   const request = { input, urlColumn: null, delimiter: null, job, into, options: {}, batch: 100 };
   return (await stageEnrichment({ ...context, jobs: async () => jobs }, request)).staged;
 }
