@@ -45,16 +45,16 @@ function utc(
   return date.getTime();
 }
 
-/** The longest wait that counts, in ms: 2^31 seconds, about 68 years, which is the bound of RFC 9111 for seconds. */
-const MOST_MS = 2 ** 31 * 1000;
+/** The longest wait that counts, in ms: a year. A larger number is a time in Unix seconds or ms, which the header does not have. */
+const MOST_MS = 366 * 86_400_000;
 /** A time that is longer past than this, in ms, is no wait of zero but nonsense. */
 const LONG_PAST_MS = 86_400_000;
 
 /**
  * Returns the wait in ms of a `Retry-After` header (RFC 9110 section 10.2.3): seconds, or a time in one of the three HTTP-date
- * formats. A time in the last day is 0. A time far ahead is a large number, which the caller caps. Nonsense is `null` like an absent header,
- * and the caller uses its own backoff: fractions, signs, words, several values, a wait of more than 2^31 seconds, a time long past. `nowMs`: Unix ms by the service's `Date` header where the answer has one, so that different clocks do not
- * matter.
+ * formats. A time in the last day is 0. A long wait is a large number, which the caller caps. Nonsense is `null` like an absent header,
+ * and the caller uses its own backoff: fractions, signs, words, several values, a wait of more than a year, a time long past. `nowMs`: Unix
+ * ms by the service's `Date` header where the answer has one, so that different clocks do not matter.
  */
 export function parseRetryAfter(value: string | null | undefined, nowMs: number): number | null {
   if (value === null || value === undefined) return null;

@@ -87,7 +87,8 @@ describe('fault 1: 429', () => {
     ['absent', {}, null],
     ['garbage', { 'retry-after': 'in a while' }, null],
     ['0', { 'retry-after': '0' }, 0],
-    ['10^9 s', { 'retry-after': '1000000000' }, 1e12],
+    ['two days', { 'retry-after': '172800' }, 172_800_000],
+    ['10^9 s, a time in Unix seconds', { 'retry-after': '1000000000' }, null],
     [
       'a date, by the clock of the service',
       { 'retry-after': 'Sun, 06 Nov 1994 08:49:37 GMT', date: 'Sun, 06 Nov 1994 08:49:33 GMT' },
