@@ -23,11 +23,41 @@ describe('the warnings of an answer', () => {
 
   it.each([
     [undefined],
-    ['IGNORED_FIELD'],
-    [{ code: 'X' }],
-    [[null, 'text', 7, [], {}, { code: 7 }, { code: '' }, { message: 'no code' }]],
-  ])('of an odd form are left out: %j', (warnings) => {
-    expect(readWarnings({ warnings }, plain)).toEqual([]);
+    [null],
+    [false],
+    [0],
+    [''],
+    [' '],
+    [{}],
+    [[null, 7, [], {}, { code: '' }, '', { message: ' ' }]],
+  ])('that say nothing are left out: %j', (warnings) => {
+    expect(readWarnings({ warnings, notices: warnings }, plain)).toEqual([]);
+  });
+
+  it.each([
+    ['IGNORED_FIELD', 'IGNORED_FIELD', 'IGNORED_FIELD'],
+    [{ code: 'X' }, 'X', ''],
+    [[{ code: 7, detail: 'seven' }], '7', 'seven'],
+    [
+      ['The field "startCrawlDate" is ignored.'],
+      'The_field_startCrawlDate_is_ignored',
+      'The field "startCrawlDate" is ignored.',
+    ],
+    [[{ message: 'ignored since 2026-04-01 (id a8f3)' }], 'ignored_since', 'ignored since 2026-04-01 (id a8f3)'],
+    [[{ text: '--yes, ignored' }], 'yes_ignored', '--yes, ignored'],
+    [{ startCrawlDate: 'has no effect' }, 'startCrawlDate:has_no_effect', '{"startCrawlDate":"has no effect"}'],
+    [['フィールドは無視されます'], 'TEXT_', 'フィールドは無視されます'],
+  ])('of another form have a code to accept them by: %j', (warnings, code, message) => {
+    for (const kind of ['warning', 'notice'] as const) {
+      const read = readWarnings({ [`${kind}s`]: warnings }, plain);
+      expect(read).toEqual([{ kind, code: expect.stringMatching(new RegExp(`^${code}`)), path: '', message }]);
+      expect(read[0]?.code).toMatch(/^\w[\w.:-]*$/);
+    }
+  });
+
+  it('without a code are one warning if they differ in words with digits only', () => {
+    const warnings = ['request 17 is slow', 'request 18 is slow', 'request 19 is fast'];
+    expect(readWarnings({ warnings }, plain).map(({ code }) => code)).toEqual(['request_is_slow', 'request_is_fast']);
   });
 
   it('are bounded, and safe for a terminal, a command and a database', () => {
