@@ -1,5 +1,6 @@
+import { addressSecrets } from '../core/connections/address-secrets.js';
 import { parseUrl } from '../core/purchase/unit-key.js';
-import { quoted } from './csv-error.js';
+import { quoted as plainlyQuoted } from './csv-error.js';
 import type { Oddity } from './row-reader.js';
 
 /** Longest URL that the service accepts, in characters. */
@@ -33,17 +34,40 @@ export function urlProblem(text: string, scheme: Scheme | null = null): string |
   if (CONTROL.test(text)) return `${quoted(text)} has a control character, a line break or half of a character inside`;
   if (text.includes(REPLACED)) return `${quoted(text)} has U+FFFD, which replaces a damaged character`;
   if (!HAS_HOST.test(text)) return `${quoted(text)} has no host after ://`;
-  if (parseUrl(text) === null) return `${quoted(text)} is not a valid URL`;
+  const url = parseUrl(text);
+  if (url === null) return `${quoted(text)} is not a valid URL`;
+  const problem = hostProblem(text, url);
+  if (problem !== null) return `${quoted(text)} ${problem}`;
   return /\s/u.test(text) ? `${quoted(text)} has white space inside; write a space as %20` : null;
+}
+
+/** Returns why no page can be at a host; null if one can. The checks are those of a name server, which a URL parser does not make. */
+function hostProblem(text: string, { username, password, hostname, port }: URL): string | null {
+  if (username !== '' || password !== '') return 'has a user or a password, which the service must not get';
+  if (/^https?:\/\/https?:?\/\//i.test(text)) return 'has two schemes';
+  if (port === '0') return 'has port 0';
+  if (hostname.startsWith('[')) return null;
+  const labels = hostname.replace(/\.$/, '').split('.');
+  if (labels.includes('')) return 'has a host with two dots in a row, or a dot at its start';
+  if (hostname.length > 254 || labels.some(({ length }) => length > 63))
+    return 'has a host that is too long; 63 characters between dots and 253 in all are the limit';
+  return labels.every((label) => /^[\w-]+$/.test(label)) ? null : 'has a host with a character that no host has';
+}
+
+/** Quotes a text without the user and the password in it. */
+function quoted(text: string): string {
+  const secrets = /[@=]/.test(text) ? addressSecrets(text.replace(/^\/+/, '')) : [];
+  return plainlyQuoted(secrets.reduce((rest, secret) => rest.replaceAll(secret, '[redacted]'), text));
 }
 
 /** Cells that most URLs have: printable ASCII, with percent-encodings. */
 const USUAL = /^(?:[!-$&-[\]-~]|%[\da-f]{2})*$/i;
+const USUAL_HOST = /^https?:\/\/(?:[\w-]+\.)+[a-z]{2,63}(?:[:/?#]|$)/i;
 const INVISIBLE = /[\p{Cf}\p{DI}\u2800]/u;
 
 /** Returns what is odd about a cell and its URL; null if nothing is. */
 export function oddityOf(cell: string, url: string): Oddity | null {
-  if (USUAL.test(cell)) return null;
+  if (USUAL.test(cell) && USUAL_HOST.test(url)) return null;
   const [invisible] = INVISIBLE.exec(url) ?? [];
   if (invisible !== undefined) {
     const code = (invisible.codePointAt(0) as number).toString(16).toUpperCase().padStart(4, '0');
@@ -52,9 +76,14 @@ export function oddityOf(cell: string, url: string): Oddity | null {
   if (url.includes('\\')) return { what: 'with a backslash, which is sent', example: quoted(url) };
   if (/%(?![\da-f]{2})/i.test(url))
     return { what: 'with a % that encodes no character, which is sent', example: quoted(url) };
-  const [, host = ''] = /^https?:\/\/(?:[^/?#]*@)?([^/?#]*)/i.exec(url) ?? [];
-  if (/[^!-~]/.test(host))
-    return { what: 'with a host beyond ASCII, which is sent', example: `${host} is ${new URL(url).host}` };
+  const [, host = ''] = /^https?:\/\/([^/?#]*?)(?::\d*)?(?:[/?#]|$)/i.exec(url) ?? [];
+  const { hostname } = new URL(url);
+  if (host.toLowerCase() !== hostname) {
+    const what = /[^!-~]/.test(host) ? 'with a host beyond ASCII' : 'with a host in an unusual form';
+    return { what: `${what}, which is sent`, example: `${host} is ${hostname}` };
+  }
+  if (!hostname.includes('.') && !hostname.startsWith('['))
+    return { what: 'with a host without a dot, which is sent', example: quoted(url) };
   if (/^\s|\s$/u.test(cell)) return { what: 'with surrounding white space, which is not sent', example: quoted(cell) };
   return null;
 }
@@ -77,5 +106,5 @@ export function withScheme(text: string, scheme: Scheme): string | null {
   if (!(DOMAIN.test(host) || IPV4.test(host)) || !/^(?::\d{1,5})?(?:[/?#]|$)/.test(after)) return null;
   if (/\s/u.test(rest) || CONTROL.test(rest) || rest.includes(REPLACED)) return null;
   const url = `${scheme}://${rest}`;
-  return url.length <= MAX_URL && parseUrl(url) !== null ? url : null;
+  return urlProblem(url) === null ? url : null;
 }

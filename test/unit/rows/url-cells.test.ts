@@ -111,6 +111,20 @@ describe('a URL that the request would refuse', () => {
     ['https://:80/', 'no host'],
     ['https://@x.example/', 'no host'],
     ['https://\\x.example/', 'no host'],
+    ['https://ann:s3cret@x.example/', 'a user or a password'],
+    ['https://ann@x.example/', 'a user or a password'],
+    ['https://https://x.example/', 'two schemes'],
+    ['http://HTTPS//x.example/', 'two schemes'],
+    ['https://*.x.example/', 'a character that no host has'],
+    ['https://a..example/', 'two dots in a row'],
+    ['https://.x.example/', 'two dots in a row'],
+    ['https://../x', 'two dots in a row'],
+    ['https://x.example:0/', 'port 0'],
+    [`https://${'a'.repeat(64)}.example/`, 'too long'],
+    [`https://${'ü'.repeat(60)}.example/`, 'too long'],
+    [`https://${'a.'.repeat(130)}example/`, 'too long'],
+    ['https://256.256.256.256/', 'not a valid URL'],
+    ['https://1.2.3.4.5/', 'not a valid URL'],
     ['http://[::1', 'not a valid URL'],
     ['http://x.example:99999/', 'not a valid URL'],
     ['http://a b/', 'not a valid URL'],
@@ -129,6 +143,44 @@ describe('a URL that the request would refuse', () => {
     const { manifest } = await stage([['url'], [url], ['https://good.example/']], { defaultScheme: 'https' });
     expect(manifest.firstBad.map(({ row, tag }) => [row, tag])).toEqual([[1, 'INVALID_URL']]);
     expect(manifest.firstBad[0]?.message).toContain(problem);
+  });
+
+  it.each([
+    'https://ann:s3cret@x.example/',
+    'https://ann:s3cret@x.example/a b',
+    'https://ann:s3cret@/',
+    'https://ann:s3cret@[::1',
+    'http://ann:s3cret@x.example/\0',
+    'ann:s3cret@x.example',
+    'ftp://ann:s3cret@x.example/',
+    '//ann:s3cret@x.example',
+  ])('is shown without its password: %j', async (url) => {
+    const { manifest, staged } = await stage([['url'], [url], ['https://good.example/']], { defaultScheme: 'https' });
+    expect(manifest.firstBad).toHaveLength(1);
+    expect(JSON.stringify([manifest.firstBad, manifest.notes, staged])).not.toContain('s3cret');
+  });
+
+  it('is none with 63 letters between two dots, a port, a number as a name, or a dot at its end', () => {
+    for (const url of [
+      `https://${'a'.repeat(63)}.example./`,
+      'https://x.example:8080/',
+      'https://1.example/',
+      'http://[::1]:80/',
+    ])
+      expect(urlProblem(url)).toBeNull();
+    expect(withScheme(`${'a'.repeat(64)}.example`, 'https')).toBeNull();
+    expect(withScheme('x.example:0', 'https')).toBeNull();
+  });
+
+  it.each([
+    ['https://256/', '256 is 0.0.1.0'],
+    ['https://0x7f.1/', '0x7f.1 is 127.0.0.1'],
+    ['https://ex%61mple.com/', 'ex%61mple.com is example.com'],
+    ['https://intranet/', 'https://intranet/'],
+  ])('is named by the plan if its host is odd: %s', async (url, example) => {
+    const { manifest } = await stage([['url'], [url], ['https://good.example/']]);
+    expect(manifest.firstBad).toEqual([]);
+    expect(JSON.stringify(manifest.notes)).toContain(example);
   });
 
   it('is none with a letter beyond ASCII, also after many other URLs', () => {
