@@ -94,12 +94,15 @@ function blockText({ blockedUntil, blockedSince, blockReason }: LimiterView, now
   return `until ${new Date(blockedUntil).toISOString()} (${left} left)${since}: ${printable(blockReason ?? 'no reason given')}`;
 }
 
-/** What `--unblock` has done. `before`: the limits before it. */
-export function unblockedText({ blockedUntil, blockReason }: LimiterView): string {
-  if (blockedUntil === null) return 'There was no block to lift.';
+/** What `--unblock` has done. `before`: the limits before it. `isAwake`: whether no work waits in Temporal any longer. */
+export function unblockedText({ blockedUntil, blockReason }: LimiterView, isAwake: boolean): string {
+  const until = blockedUntil === null ? null : new Date(blockedUntil).toISOString();
+  const asleep = `Work that waits in Temporal could not be woken. It continues ${until === null ? 'at the end of its wait' : `at ${until}`}. To wake it:\n  searchflow limits --unblock`;
+  if (until === null) return `There was no block to lift.${isAwake ? '' : ` ${asleep}`}`;
   return (
-    `The block until ${new Date(blockedUntil).toISOString()} was lifted (${printable(blockReason ?? 'no reason given')}). ` +
-    'Waiting requests are sent within seconds. To resume a job that was paused by the block:\n  searchflow resume JOB'
+    `The block until ${until} was lifted (${printable(blockReason ?? 'no reason given')}). ` +
+    `${isAwake ? 'Waiting requests are sent within seconds.' : `${asleep}\n`} ` +
+    'To resume a job that was paused by the block:\n  searchflow resume JOB'
   );
 }
 

@@ -16,8 +16,8 @@ export async function limits(
   return withRuntime(context, config, { sends: false, bounded: true }, async ({ runtime }) => {
     if (flags.unblock) {
       const before = await runtime.team.limits();
-      await runtime.team.unblock();
-      context.terminal.say(unblockedText(before));
+      const isAwake = await runtime.team.unblock();
+      context.terminal.say(unblockedText(before, isAwake));
     }
     const spend = await runtime.team.spend();
     const [limiter, others, slots, caps, spent] = await Promise.all([

@@ -1,4 +1,5 @@
 import { hostname } from 'node:os';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client, DescribeWorkflowExecutionResponse } from '@temporalio/client';
 import { ApplicationFailure, type LoadedDataConverter } from '@temporalio/common';
 import {
@@ -22,8 +23,9 @@ type ActivityInfo = NonNullable<DescribeWorkflowExecutionResponse['pendingActivi
 
 /** State of an activity that waits for its next attempt, in Temporal's API. */
 const SCHEDULED = 1;
-/** The code of a call that a server does not know. */
+/** The codes of a call that a server does not know, and of work that has ended meanwhile. */
 const UNIMPLEMENTED = 12;
+const NOT_FOUND = 5;
 /** Waits shorter than this are not reported. */
 const LONG_SECONDS = 10;
 
@@ -70,22 +72,43 @@ function refusalIn(failure: Error | undefined): WorkerRefusal | null {
 /** Failures of activities that wait for the end of a block. */
 const blocked: readonly unknown[] = ['Waiting', 'RateLimited'];
 
+/** Passes over the work in progress. An attempt that began before the end of the block may still decide to wait for it. */
+const PASS_MS = 1000;
+const QUIET_PASSES = 3;
+const MOST_PASSES = 15;
+
 /**
- * Lets the activities of a task queue that wait for the end of a block make their next attempt at once. Temporal servers before 1.28 cannot do
- * that: there the activities wait for the end of the block.
+ * Lets the activities of a task queue that wait for the end of a block make their next attempt at once. Returns whether none waits any longer;
+ * Temporal servers before 1.28 cannot wake them.
  */
-export async function wakeWaiting(client: Client, taskQueue: string): Promise<void> {
+export async function wakeWaiting(client: Client, taskQueue: string): Promise<boolean> {
+  for (let pass = 1, quiet = 0; ; pass++) {
+    const { running, waiting } = await wakeOnce(client, taskQueue);
+    quiet = waiting === 0 ? quiet + 1 : 0;
+    if (running === 0 || quiet >= QUIET_PASSES) return true;
+    if (pass >= MOST_PASSES) return false;
+    await sleep(PASS_MS);
+  }
+}
+
+async function wakeOnce(client: Client, taskQueue: string) {
   const { namespace, identity } = client.options;
-  const running = `ExecutionStatus = 'Running' AND TaskQueue = '${taskQueue.replaceAll("'", "''")}'`;
-  for await (const { workflowId, runId } of client.workflow.list({ query: running })) {
-    const about = await client.workflow.getHandle(workflowId, runId).describe();
-    for (const { activityId, state, lastFailure } of about.raw.pendingActivities ?? []) {
-      if (state !== SCHEDULED || !blocked.includes(lastFailure?.applicationFailureInfo?.type)) continue;
+  const query = `ExecutionStatus = 'Running' AND TaskQueue = '${taskQueue.replaceAll("'", "''")}'`;
+  const found = { running: 0, waiting: 0 };
+  for await (const { workflowId, runId } of client.workflow.list({ query })) {
+    found.running++;
+    const { raw } = await client.workflow.getHandle(workflowId, runId).describe();
+    for (const { activityId, state, lastFailure, nextAttemptScheduleTime } of raw.pendingActivities ?? []) {
+      const isLater = (nextAttemptScheduleTime?.seconds?.toNumber() ?? 0) > Date.now() / 1000;
+      if (state !== SCHEDULED || !isLater || !blocked.includes(lastFailure?.applicationFailureInfo?.type)) continue;
+      found.waiting++;
       await client.workflowService
         .resetActivity({ namespace, identity, execution: { workflowId, runId }, id: activityId })
         .catch((error: unknown) => {
-          if ((error as { readonly code?: unknown }).code !== UNIMPLEMENTED) throw error;
+          const { code } = error as { readonly code?: unknown };
+          if (code !== UNIMPLEMENTED && code !== NOT_FOUND) throw error;
         });
     }
   }
+  return found;
 }

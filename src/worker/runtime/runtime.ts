@@ -16,6 +16,8 @@ import type { OpenRuntime, OwnWork, TeamView } from './views.js';
 
 /** Longest wait, on closing, for a server that is still starting. */
 const STARTING_MS = 1000;
+/** Longest time, in ms, for which a server that does not answer yet is asked again. */
+const ANSWERING_MS = 10_000;
 
 /**
  * Opens the runtime of a folder, for commands. All parts but the store are opened when they are needed; a plan, an export and a summary
@@ -122,12 +124,22 @@ const ownWork = (work: LazyWork, parts: RuntimeParts): OwnWork => ({
   stop: async (until) => work.opened?.stop(until),
 });
 
-const teamView = ({ store, config, connectIfRunning: connected }: RuntimeParts): TeamView => ({
+const teamView = ({ store, config }: RuntimeParts): TeamView => ({
   limits: () => store.limits(),
   async unblock() {
     await store.unblock();
-    const temporal = await connected();
-    if (temporal) await (await import('../control/pending-activity.js')).wakeWaiting(temporal.client, config.taskQueue);
+    // Without a process that works in the folder, nothing waits in its server.
+    if (config.temporalAddress === null && !store.shared && store.holder() === null) return true;
+    const { wakeWaiting } = await import('../control/pending-activity.js');
+    const until = Date.now() + ANSWERING_MS;
+    for (; ; await sleep(STARTING_MS)) {
+      const temporal = await connectIfRunning(config, process.env);
+      if (temporal)
+        return wakeWaiting(temporal.client, config.taskQueue)
+          .catch(() => false)
+          .finally(temporal.close);
+      if (Date.now() > until) return false;
+    }
   },
   otherLimits: () => store.otherLimits(),
   workerElsewhere: () => {

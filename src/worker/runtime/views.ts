@@ -122,8 +122,8 @@ export interface OwnWork {
 /** Limits and spending of the team. */
 export interface TeamView {
   limits(): Promise<LimiterView>;
-  /** Ends the block of the team. Work that Temporal keeps until the end of the block continues at once. */
-  unblock(): Promise<void>;
+  /** Ends the block of the team. Returns whether the work that Temporal keeps until the end of the block continues at once. */
+  unblock(): Promise<boolean>;
   /** Other workers on the same task queue with a rate limit of their own. */
   otherLimits(): Promise<readonly OtherLimit[]>;
   /**

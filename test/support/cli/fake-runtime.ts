@@ -161,7 +161,7 @@ export function fakeRuntime(changes: RuntimeAnswers = {}): {
     plan: async () => plan,
     start: async () => fakeHandle({ result: async () => summary }),
     resume: async () => fakeHandle(),
-    unblock: async () => undefined,
+    unblock: async () => true,
     planRetry: async () => retryPlan,
     planForget: async () => forgetPlan,
     forget: async (plan) => ({ plan, csvs: ['/data/out/brands.csv'], notes: plan.notes }),

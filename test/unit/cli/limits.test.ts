@@ -60,7 +60,7 @@ describe('searchflow limits', () => {
         blockedUntil: calls.length > 0 ? null : Date.UTC(2026, 10, 22),
         blockReason: '429',
       }),
-      unblock: async () => void calls.push('unblock'),
+      unblock: async () => calls.push('unblock') > 0,
     });
     const { context, out, err } = fakeContext(runtime);
     expect(await limits(context, { unblock: true })).toBe(0);
