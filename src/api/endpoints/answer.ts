@@ -37,8 +37,8 @@ export const citation = z.looseObject({
 
 const answerResponse = z.looseObject({
   requestId: text,
-  /** A text, or an object or a list of the `outputSchema`. */
-  answer: z.union([z.string(), z.looseObject({}), z.array(z.unknown())]).nullish(),
+  /** A text, or any value of the `outputSchema`. */
+  answer: z.union([z.string(), z.looseObject({}), z.array(z.unknown()), z.number(), z.boolean()]).nullish(),
   citations: z.array(citation).nullish(),
   costDollars: costDollars.nullish(),
 });
@@ -58,9 +58,6 @@ export const answerEndpoint = defineEndpoint<AnswerRequest, AnswerResponse>({
   rateClass: 'answer',
   request: answerRequest,
   response: answerResponse,
-  lacks: (response) => {
-    const answer = fieldOf(response, 'answer') ?? null;
-    if (typeof answer === 'string' || (typeof answer === 'object' && answer !== null)) return null;
-    return { field: 'answer', message: 'expected a text or an object' };
-  },
+  lacks: (response) =>
+    (fieldOf(response, 'answer') ?? null) === null ? { field: 'answer', message: 'expected a value' } : null,
 });

@@ -47,7 +47,8 @@ const MOST_INPUT_KB = 1024;
 
 /** Why a value is too large, as the end of a sentence; null if it is not. Default: the limit of a request, which each activity of a job gets. */
 export function whyTooLarge(value: unknown, mostKb = 256): string | null {
-  const kb = Math.ceil((JSON.stringify(value) ?? '').length / 1024);
+  const bytes = encodeURIComponent(JSON.stringify(value) ?? '').replace(/%../g, '.').length;
+  const kb = Math.ceil(bytes / 1024);
   return kb <= mostKb ? null : `has ${kb} KB as JSON; ${mostKb} KB is the limit. Shorten its schema, texts or lists`;
 }
 
