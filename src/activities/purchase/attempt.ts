@@ -1,3 +1,4 @@
+import { costInBody } from '../../api/schemas/result.js';
 import type { ApiError } from '../../api/wire/errors.js';
 import type { Grant } from '../../core/limiter/limiter.js';
 import { unsentReasons } from '../../core/purchase/attempts.js';
@@ -32,10 +33,11 @@ export interface LostStart {
   readonly error: ApiError;
 }
 
-/** How an attempt ended. `blocked`: a block held the request back, so the request was not sent. */
+/** How an attempt ended. Not sent: a block (`blocked`) or answers with nothing usable (`held`) held the request back. */
 export type Outcome =
   | { readonly type: 'landed' }
   | { readonly type: 'blocked' }
+  | { readonly type: 'held' }
   | { readonly type: 'overBudget'; readonly over: OverBudget }
   | { readonly type: 'failed'; readonly error: ApiError }
   | Running
@@ -61,6 +63,7 @@ export async function attempt(
   try {
     // Turn: it comes before the intent, so that a request that waits for its turn reserves no money.
     const grant = await turn.take();
+    if (context.failures?.gate.take(claimed.units) === false) return { type: 'held' };
 
     // Intent: one durable write checks all caps and records the request.
     const intent = await intend(context, claimed);
@@ -210,7 +213,7 @@ async function recordAnswer(
       ...failed(unit, 'RESPONSE_SHAPE', facts.status),
       result: index === 0 ? { error: message, body: body ?? null } : { error: message },
     }));
-    await land(context, intent, { requestId, costMicros: null, nothing: message, units: outcomes });
+    await land(context, intent, { requestId, costMicros: costInBody(body), nothing: message, units: outcomes });
     return { type: 'landed' };
   }
   await miss(context, intent, message, verdict.charged, body);

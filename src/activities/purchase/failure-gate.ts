@@ -1,4 +1,4 @@
-import type { ApiError } from '../../api/wire/errors.js';
+import { type ApiError, isUnusable } from '../../api/wire/errors.js';
 import type { UnitOutcome } from '../../core/purchase/journal.js';
 import {
   type AnswerCounts,
@@ -9,6 +9,7 @@ import {
   NOTHING_AT_FIRST,
   NOTHING_IN_ROW,
   noAnswers,
+  PAGES_COUNT_AS,
 } from '../../core/rows/stop-at-failed.js';
 import { addWarnings, notAccepted, type ServiceWarning } from '../../core/rows/warnings.js';
 import { WaitQueue } from '../../core/waits/wait-queue.js';
@@ -21,9 +22,18 @@ const IDLE_KEPT = 100;
 /** From this room on, the gate bounds nothing: a process has fewer requests in flight. */
 const MOST_ROOM = 4096;
 
+/** An answer with nothing usable. */
+interface Unusable {
+  readonly why: string;
+  /** Whether its text can be read later. */
+  readonly isKept: boolean;
+  /** Whether its transfer broke off. */
+  readonly isCut?: boolean;
+}
+
 /**
  * The answers that all purchases of a job share in a process. The gate begins with few requests in flight. Each usable answer doubles their
- * number, and answers with nothing usable take their place.
+ * number. An answer with nothing usable halves it, so that no further request is sent until an answer is usable or few are in flight.
  */
 class FailureGate {
   readonly since: number;
@@ -52,6 +62,11 @@ class FailureGate {
   #inRow = { weight: 0, requests: 0 };
   #ofAll = { weight: 0, requests: 0 };
   #judged = { weight: 0, requests: 0 };
+  /** The requests that were sent and are not answered yet, by the key of their first unit, with the times at which they took their room. */
+  readonly #taken = new Map<string, number>();
+  /** When a transfer last broke off. */
+  #cutAt = Number.NEGATIVE_INFINITY;
+  #isUsable: boolean;
   readonly #waiting = new WaitQueue<number>();
 
   constructor({ since, limit, weight, isProven = false, onProven, acceptWarnings }: FailureStop) {
@@ -60,6 +75,7 @@ class FailureGate {
     this.#weight = weight;
     this.#accepted = acceptWarnings;
     this.#isFirst = !isProven;
+    this.#isUsable = isProven;
     this.#onProven = onProven;
     this.#isProven = limit === undefined || limit.answered >= limit.after;
     this.#room = isProven ? MOST_ROOM : NOTHING_IN_ROW;
@@ -68,8 +84,7 @@ class FailureGate {
   /** Whether further requests wait for the answers to those that are being bought. */
   get isFull(): boolean {
     if (this.#open === 0) return false;
-    const more = (this.#openRequests + 1) * this.#weight;
-    if (this.#room < MOST_ROOM && this.#inRow.weight + more > this.#room) return true;
+    if (this.#isBeyondRoom(this.#openRequests)) return true;
     return !this.#isProven && this.counts.answered + this.#open >= (this.#limit?.after ?? 0);
   }
 
@@ -83,10 +98,25 @@ class FailureGate {
     this.#openRequests++;
   }
 
-  leave(units: number): void {
-    this.#open -= units;
+  leave(units: readonly Unit[]): void {
+    this.#taken.delete(keyOf(units));
+    this.#open -= units.length;
     this.#openRequests--;
     this.#wake();
+  }
+
+  /** Takes room for a request that is about to be sent. False: answers with nothing usable came since the request has entered. */
+  take(units: readonly Unit[]): boolean {
+    const key = keyOf(units);
+    const { size } = this.#taken;
+    if (size > 0 && !this.#taken.has(key) && this.#isBeyondRoom(size)) return false;
+    this.#taken.set(key, performance.now());
+    return true;
+  }
+
+  /** Whether one more request than these would need more than the room. */
+  #isBeyondRoom(requests: number): boolean {
+    return this.#room < MOST_ROOM && this.#inRow.weight + (requests + 1) * this.#weight > this.#room;
   }
 
   count(counts: AnswerCounts): void {
@@ -104,17 +134,22 @@ class FailureGate {
     this.#wake();
   }
 
-  /** Counts the answer to one request. `why`: why it has nothing usable; null: it has something. */
-  judge(why: string | null, key: string, pages = this.#weight): void {
-    const weight = Math.min(pages, this.#weight);
+  /** Counts the answer to a request, named by the key of its first unit. Null: the answer has something usable. */
+  judge(key: string, found: Unusable | null, most: number): void {
+    // Transfers that one loss of the connection broke off are one sign, once the service is known to answer.
+    const isLoss = this.#isUsable && found?.isCut === true;
+    if (isLoss && (this.#taken.get(key) ?? 0) < this.#cutAt) return;
+    if (isLoss) this.#cutAt = performance.now();
+    const weight = isLoss ? 1 : most;
     const add = (one: { weight: number; requests: number }) => {
       one.weight += weight;
       one.requests++;
     };
     add(this.#judged);
-    if (why === null) {
+    if (found === null) {
       this.#onProven?.();
       this.#onProven = undefined;
+      this.#isUsable = true;
       this.#inRow = { weight: 0, requests: 0 };
       this.#room = Math.min(MOST_ROOM, 2 * this.#room);
       this.#wake();
@@ -122,10 +157,12 @@ class FailureGate {
     }
     add(this.#inRow);
     add(this.#ofAll);
+    this.#room = Math.max(NOTHING_IN_ROW, Math.floor(Math.min(this.#room, this.#taken.size * this.#weight) / 2));
     const isFirst = this.#judged.weight <= NOTHING_AT_FIRST.of && this.#ofAll.weight >= NOTHING_AT_FIRST.most;
     if (this.nothing !== null || (this.#inRow.weight < NOTHING_IN_ROW && !isFirst)) return;
     const { requests } = isFirst ? this.#ofAll : this.#inRow;
-    this.nothing = { requests, of: isFirst ? this.#judged.requests : requests, why, key };
+    const { why, isKept } = found;
+    this.nothing = { requests, of: isFirst ? this.#judged.requests : requests, why, key, isKept };
     this.stopped.abort(new Error('the answers have nothing usable'));
   }
 
@@ -144,6 +181,8 @@ class FailureGate {
     }
   }
 }
+
+const keyOf = ([first]: readonly Pick<Unit, 'key'>[]): string => first?.key ?? '';
 
 /** The gates of one process: one gate for each job. */
 export class FailureGates {
@@ -184,10 +223,14 @@ export class PurchaseFailures {
   /** The warnings and notices in the answers to this purchase. */
   warnings: readonly ServiceWarning[] = [];
   readonly #limit: FailedLimit | undefined;
+  readonly #weight: number;
+  readonly #unitWeight: number;
   readonly #stats: PurchaseStats;
 
-  constructor(gate: FailureGate, { limit }: FailureStop, stats: PurchaseStats) {
+  constructor(gate: FailureGate, { limit, weight, unitWeight = 1 }: FailureStop, stats: PurchaseStats) {
     this.gate = gate;
+    this.#weight = weight;
+    this.#unitWeight = unitWeight;
     this.#limit = limit;
     this.#stats = stats;
   }
@@ -210,7 +253,7 @@ export class PurchaseFailures {
     try {
       return await work();
     } finally {
-      this.gate.leave(units.length);
+      this.gate.leave(units);
     }
   }
 
@@ -219,16 +262,30 @@ export class PurchaseFailures {
     else await this.#stats.waits.during(this.gate.wait(units.length, signal), FIRST_ANSWERS);
   }
 
-  /** Counts the error of an attempt. Returns whether the attempt was answered, with nothing usable, and may have been charged. */
-  unusable({ facts, message, verdict }: ApiError, [first]: readonly Unit[]): boolean {
-    const isAnswer = facts.unrecognized === true && verdict.charged === 'maybe' && (facts.status ?? 0) < 300;
-    if (isAnswer && first) this.gate.judge(message, first.key);
-    return isAnswer;
+  /**
+   * Counts the error of an attempt. Returns whether the attempt was answered as a success, with nothing usable. `isUnwell`: the circuit breaker
+   * sends one request at a time, so that each proves more.
+   */
+  unusable(error: ApiError, units: readonly Unit[], isUnwell: boolean): boolean {
+    if (!isUnusable(error)) return false;
+    const { message, facts, body } = error;
+    const isCut = facts.truncated && !facts.unrecognized;
+    this.gate.judge(
+      keyOf(units),
+      { why: message, isKept: Boolean(body), isCut },
+      isUnwell ? PAGES_COUNT_AS : this.#weight,
+    );
+    return true;
   }
 
-  /** Waits with units whose last attempt was unusable: the answer to the next attempt is one more. */
+  /** Counts consecutive polls of a run that were answered without a run. */
+  unusablePolls({ message }: ApiError, unit: Unit, polls: number): void {
+    this.gate.judge(unit.key, { why: message, isKept: false }, polls);
+  }
+
+  /** Waits with units whose request is not sent yet, or is repeated after an unusable answer: its answer is one more. */
   async again(units: readonly Unit[], signal: AbortSignal): Promise<void> {
-    this.gate.leave(units.length);
+    this.gate.leave(units);
     await this.#enter(units, signal).catch((error: unknown) => {
       this.gate.open(units.length);
       throw error;
@@ -237,10 +294,11 @@ export class PurchaseFailures {
 
   /** Counts answers that landed. `nothing`: see `Bought`. */
   landed(units: readonly Pick<UnitOutcome, 'key' | 'status' | 'errorTag' | 'result'>[], nothing: string | null): void {
-    const [first] = units;
     // One page without content proves less than an answer of another form.
-    const pages = units.some(({ status }) => status === 'success') ? units.length : undefined;
-    if (first) this.gate.judge(nothing, first.key, pages);
+    const isContent = units.some(({ status }) => status === 'success');
+    const weight = isContent ? Math.min(this.#weight, units.length * this.#unitWeight) : this.#weight;
+    if (units.length > 0)
+      this.gate.judge(keyOf(units), nothing === null ? null : { why: nothing, isKept: true }, weight);
     if (this.#limit === undefined) return;
     let failed = 0;
     const tags = new Map<string, number>();

@@ -1,10 +1,13 @@
 import { fieldOf } from '../../api/checks/field-of.js';
+import { isUnusable } from '../../api/wire/errors.js';
 import { GRANT_AHEAD_MS } from '../../core/limiter/rate.js';
 import { type Claimed, RUN_OVERDUE } from '../../core/purchase/journal.js';
+import { ODD_POLLS } from '../../core/rows/stop-at-failed.js';
 import type { Json } from '../../core/text/json.js';
+import { isApiError } from '../call/failure.js';
 import { type LostStart, type Running, tagOf } from './attempt.js';
 import { adopt, fail, giveUp, land, miss, note, type OpenIntent, type PurchaseContext } from './journal-writes.js';
-import type { LongRunning, RunFacts, Unit } from './purchase-request.js';
+import type { Bought, LongRunning, RunFacts, Unit } from './purchase-request.js';
 
 /** Time in ms. By the service's clock, which may differ from ours, a run may have begun up to this long before its intent. */
 const LOOK_BACK_MS = 5 * 60_000;
@@ -101,6 +104,19 @@ export class LongRunningUnit {
     }
   }
 
+  /** Returns the answer of a run that has ended. If polls are answered without a run, the run is followed again until they stop the job. */
+  async #ended(facts: RunFacts, startedAt: number, signal: AbortSignal): Promise<Bought | null> {
+    for (;;) {
+      try {
+        return await this.#longRunning.follow(this.#unit, facts, startedAt, signal);
+      } catch (error) {
+        const { failures } = this.#context;
+        if (!isApiError(error) || !isUnusable(error) || !(failures || error.verdict.retry)) throw error;
+        failures?.unusablePolls(error, this.#unit, ODD_POLLS);
+      }
+    }
+  }
+
   /** Follows a run to its end and lands its answer. */
   async #follow(intent: OpenIntent, facts: RunFacts): Promise<RunStep> {
     const { stats, stop, gate, purchaseRequest } = this.#context;
@@ -116,7 +132,7 @@ export class LongRunningUnit {
       : undefined;
     try {
       const until = AbortSignal.any([stop, overdue.signal]);
-      const bought = await this.#longRunning.follow(this.#unit, facts, startedAt, until);
+      const bought = await this.#ended(facts, startedAt, until);
       if (bought) await land(this.#context, intent, bought);
       else {
         const why = `the service no longer returns the run ${facts.run}`;

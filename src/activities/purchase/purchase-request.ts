@@ -99,6 +99,8 @@ export interface FailureStop {
   readonly since: number;
   /** The number of answers that a request counts as, where answers with nothing usable are counted. */
   readonly weight: number;
+  /** The number that each unit of a request counts as, if the request has less than its weight; default 1. */
+  readonly unitWeight?: number;
   /** Whether another process has had a usable answer since then, so that this one does not begin with few requests. */
   readonly isProven?: boolean | undefined;
   /** Called at the first usable answer in this process. */

@@ -207,7 +207,7 @@ class Loop {
    * progress or may be in progress; otherwise null.
    */
   async #buy(units: readonly Unit[]): Promise<Running | LostStart | null> {
-    const { purchaseRequest, gate, stats, stop, failures: answers } = this.#context;
+    const { purchaseRequest, gate, stats, stop, health, failures: answers } = this.#context;
     const { cap, mostMicros } = purchaseRequest;
     const isCapped = cap || mostMicros !== undefined;
     const limitMicros = isCapped ? this.#bound(units, purchaseRequest.estimateMicros(units)) : null;
@@ -223,8 +223,13 @@ class Loop {
         }
         gate.attemptEnded();
         if (outcome.type === 'blocked') continue;
+        if (outcome.type === 'held') {
+          budget.leave();
+          await answers?.again(units, stop);
+          continue;
+        }
         if (outcome.type === 'landed') return null;
-        const isUnusable = 'error' in outcome && answers?.unusable(outcome.error, batch.units);
+        const isUnusable = 'error' in outcome && answers?.unusable(outcome.error, batch.units, health.holdMs > 0);
         if (outcome.type === 'failed' && isUnusable && stop.aborted) return null;
         if (outcome.type === 'lostStart') failures.checkService(outcome.error, budget.askedAt);
         if (outcome.type !== 'failed') return outcome;

@@ -1,12 +1,6 @@
 import type { Answer } from '../../api/answer/read-answer.js';
 import { type ContentsRequest, type ContentsResponse, contentsEndpoint } from '../../api/endpoints/contents.js';
-import {
-  listOf,
-  type MatchedUnit,
-  MISSING_FROM_RESPONSE,
-  matchContents,
-  NO_CONTENT,
-} from '../../api/endpoints/match.js';
+import { listOf, type MatchedUnit, matchContents } from '../../api/endpoints/match.js';
 import type { SendOptions } from '../../api/transport.js';
 import { rateCostOf } from '../../api/wire/endpoint.js';
 import type { UnitOutcome } from '../../core/purchase/journal.js';
@@ -65,7 +59,7 @@ export function contentsPurchase(
       const { data, requestId, costMicros, queued, warnings } = answer;
       onAnswer?.(data);
       const outcomes = contentsOutcomes(units, answer);
-      const nothing = nothingOf(outcomes, data.results, options);
+      const nothing = nothingOf(outcomes, data, options);
       answer.release();
       return { requestId, costMicros, queued, warnings, nothing, units: outcomes };
     },
@@ -74,17 +68,25 @@ export function contentsPurchase(
 
 /**
  * Returns why an answer has no page that was requested; null if it has one, names the errors of most pages, or has an empty list of results.
+ * Pages for other URLs, or one page for all of them, are no pages that were requested.
  */
 function nothingOf(
-  outcomes: readonly Pick<UnitOutcome, 'status' | 'errorTag'>[],
-  results: ContentsResponse['results'],
+  outcomes: readonly Pick<UnitOutcome, 'status' | 'errorTag' | 'httpStatus'>[],
+  { results, statuses }: ContentsResponse,
   options: ContentsOptions,
 ): string | null {
-  const isNamed = ({ status, errorTag }: (typeof outcomes)[number]) =>
-    status === 'error' && errorTag !== MISSING_FROM_RESPONSE && errorTag !== NO_CONTENT;
+  const tags = new Set((statuses ?? []).map(({ error }) => error?.tag?.trim()));
+  const isNamed = ({ status, errorTag, httpStatus }: (typeof outcomes)[number]) =>
+    status === 'error' && (httpStatus !== null || tags.has(errorTag ?? ''));
+  const isMost = (count: number) => 2 * count >= outcomes.length;
   const named = outcomes.filter(isNamed).length;
-  if (2 * named >= outcomes.length || (results.length === 0 && named === 0)) return null;
-  if (outcomes.every(({ status }) => status === 'error')) return 'none of its results belongs to a requested URL';
+  if ((named > 0 && isMost(named)) || (results.length === 0 && !statuses?.some(({ status }) => status === 'error')))
+    return null;
+  const pages = outcomes.filter(({ status }) => status === 'success').length;
+  if (results.length === 0) return 'it has no results, and names no errors';
+  if (pages === 0) return 'none of its results belongs to a requested URL';
+  if (2 * pages <= outcomes.length && isMost(results.length - pages))
+    return 'many of its results belong to no requested URL';
   return withoutContents(results, options);
 }
 

@@ -1,7 +1,7 @@
 import { fieldOf } from '../../api/checks/field-of.js';
 import type { UnitOutcome } from '../../core/purchase/journal.js';
 import type { StagedJob } from '../../core/rows/job.js';
-import { ROW_ID_FIELD } from '../../core/rows/row-operation.js';
+import { ROW_ID_FIELD, ROWS_FIELD } from '../../core/rows/row-operation.js';
 import { jsonText } from '../../core/text/json.js';
 
 type Path = readonly string[];
@@ -58,19 +58,26 @@ function isBlank(value: unknown): boolean {
   return Object.entries(value).every(([name, one]) => name === ROW_ID_FIELD || isBlank(one));
 }
 
-/** Contents of a page that a request may ask for, and further parts of a result that count as contents. */
+/** Contents of a page that a request may ask for. */
 const askable = ['text', 'highlights', 'summary'] as const;
-const contents = [...askable, 'subpages', 'extras'] as const;
 
 /**
- * Returns why none of the results of an answer has the requested contents; null if one has, if no contents were requested, or if there are no
- * results. `asked`: the options of the contents.
+ * Returns why none of the results of an answer, or their subpages, has the requested contents; null if one has, if no contents were requested,
+ * or if there are no results. `asked`: the options of the contents.
  */
 export function withoutContents(results: readonly object[], asked: unknown): string | null {
   const names = askable.filter((name) => fieldOf(asked, name));
   if (names.length === 0 || results.length === 0) return null;
-  if (results.some((result) => contents.some((name) => !isBlank(fieldOf(result, name))))) return null;
-  return `none of its ${results.length} results has the requested ${names.join(', ')}`;
+  const values = fieldOf(asked, 'extras') ? [...askable, 'extras'] : askable;
+  const hasContents = (page: unknown): boolean => {
+    const subpages = fieldOf(page, 'subpages');
+    return (
+      values.some((name) => !isBlank(fieldOf(page, name))) || (Array.isArray(subpages) && subpages.some(hasContents))
+    );
+  };
+  return results.some(hasContents)
+    ? null
+    : `none of its ${results.length} results has the requested ${names.join(', ')}`;
 }
 
 /** Returns why the answer to a whole request has nothing of what was requested; null if it has something. */
@@ -90,6 +97,18 @@ export function nothingIn(request: object, answer: object): string | null {
 export function isNoOutput(output: unknown): boolean {
   if (typeof output !== 'object' || output === null || Array.isArray(output)) return holdsNothing(output);
   return Object.entries(output).every(([name, value]) => name === 'grounding' || holdsNothing(value));
+}
+
+/** Whether the outputs of a run for several rows have no object for one of them, with more than its id. `unit`: the request of the run. */
+export function holdsNoRow(outputs: readonly unknown[], unit: string): boolean {
+  return !outputs.some((output) => {
+    const rows = fieldOf(fieldOf(output, 'structured'), ROWS_FIELD);
+    const isOurs = (row: unknown) => {
+      const id = fieldOf(row, ROW_ID_FIELD);
+      return typeof id === 'string' && unit.includes(JSON.stringify(id)) && Object.keys(row as object).length > 1;
+    };
+    return Array.isArray(rows) && rows.some(isOurs);
+  });
 }
 
 /** Whether a value holds nothing. A list without elements has a value, and so has an object of which all fields are null. */

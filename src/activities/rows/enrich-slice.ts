@@ -201,8 +201,12 @@ function failureStopOf({
   isProven,
   acceptWarnings,
 }: SliceInput): PurchaseRequest['failureStop'] {
+  const { rowsPerRun = 1 } = staged;
+  const isContents = staged.operation === CONTENTS;
   return {
-    ...{ job: staged.job, since: resumedAt, weight: staged.operation === CONTENTS ? PAGES_COUNT_AS : 1 },
+    ...{ job: staged.job, since: resumedAt },
+    weight: Math.min(PAGES_COUNT_AS, isContents ? PAGES_COUNT_AS : rowsPerRun),
+    unitWeight: isContents ? 1 : rowsPerRun,
     ...{ isProven, acceptWarnings, onProven: isProven === false ? () => void reportProven(resumedAt) : undefined },
     limit: stopAtFailed && { ...stopAtFailed, isEmpty: emptyAnswers(staged) },
   };

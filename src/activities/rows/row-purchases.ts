@@ -41,13 +41,13 @@ export function rowPurchase(
   { ending, maxRunMs, ...slice }: SlicePurchase,
 ): PurchaseRequest {
   const requests = rowRequests(deps, staged);
-  const { operation, batch, options } = staged;
+  const { operation, batch, options, rowsPerRun } = staged;
   const wire = sendOptions(staged);
   if (requests !== null) {
     const request = <I>({ unit }: Unit) => JSON.parse(requests.requestOf(unit)) as I;
     const ends = ending && { ending, cancelledTag: ENDED_WITH_JOB };
     if (operation === 'agent')
-      return agentPurchase(deps, { ...slice, ...ends, maxRunMs, refused: 'record', request, wire });
+      return agentPurchase(deps, { ...slice, ...ends, maxRunMs, rowsPerRun, refused: 'record', request, wire });
     if (operation === 'research')
       return researchPurchase(deps, {
         ...slice,

@@ -10,7 +10,7 @@ import type { Landing } from '../call/landing.js';
 import type { Bought, PurchaseRequest, RunFacts, Unit } from '../purchase/purchase-request.js';
 import type { RunKind } from '../runs/run-follower.js';
 import type { Runs } from '../runs/runs.js';
-import { isNoOutput } from './empty-answers.js';
+import { holdsNoRow, isNoOutput } from './empty-answers.js';
 
 /** Tag of a unit whose run was cancelled. */
 const RUN_CANCELLED = 'RUN_CANCELLED';
@@ -68,6 +68,8 @@ export interface RunsWanted<I, R>
   readonly wire?: SendOptions;
   /** The age in ms after which a run is left running. */
   readonly maxRunMs?: number | undefined;
+  /** Number of rows that share a run; default 1. */
+  readonly rowsPerRun?: number | undefined;
 }
 
 /** Returns a purchase request for runs; see `LongRunning`. Each unit is one request. */
@@ -77,7 +79,17 @@ export function runPurchase<I, R>(
   kind: RunPurchaseKind<I, R>,
   wanted: RunsWanted<I, R>,
 ): PurchaseRequest {
-  const { request, onPoll, end, cancelledTag, wire = {}, refused = 'record', maxRunMs, ...purchaseRequest } = wanted;
+  const {
+    request,
+    onPoll,
+    end,
+    cancelledTag,
+    wire = {},
+    refused = 'record',
+    maxRunMs,
+    rowsPerRun = 1,
+    ...purchaseRequest
+  } = wanted;
   const { create, run } = kind;
   const example = purchaseRequest.units[0];
   const estimate = (unit: Unit): number => create.estimate(request(unit), deps.prices());
@@ -122,10 +134,11 @@ export function runPurchase<I, R>(
         });
         if (ended.run === null) return null;
         onPoll?.(unit, ended.run, startedAt);
-        return {
-          ...bought(kind, unit, facts, { run: ended.run, kept: ended.kept }, cancelledTag),
-          warnings: ended.warnings,
-        };
+        const answer = bought(kind, unit, facts, { run: ended.run, kept: ended.kept }, cancelledTag);
+        const [{ status } = { status: 'error' }] = answer.units;
+        const isWithoutRows = rowsPerRun > 1 && status === 'success' && holdsNoRow(kind.outputs(ended.run), unit.unit);
+        const nothing = isWithoutRows ? 'the output of the run has none of its rows' : answer.nothing;
+        return { ...answer, nothing, warnings: ended.warnings };
       },
       async find(unit, sought, signal) {
         const input = request(unit);

@@ -2,8 +2,10 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { PageRequest } from '../../api/schemas/page.js';
 import type { SendOptions } from '../../api/transport.js';
 import type { ById, Endpoint } from '../../api/wire/endpoint.js';
+import { isUnusable } from '../../api/wire/errors.js';
 import { type PageEnvelope, readPage } from '../../core/events/walk.js';
 import { backoffMs } from '../../core/purchase/backoff.js';
+import { ODD_POLLS } from '../../core/rows/stop-at-failed.js';
 import type { ServiceWarning } from '../../core/rows/warnings.js';
 import { type Waiter, WaitQueue } from '../../core/waits/wait-queue.js';
 import { callInTurn, type SendDeps } from '../call/call-in-turn.js';
@@ -40,6 +42,7 @@ interface Poll<R> {
   due: number;
   failures: number;
   missing: number;
+  odd: number;
 }
 
 type Followed<R> = Waiter<Poll<R>, FollowedRun<R>>;
@@ -63,8 +66,6 @@ const TOGETHER_MS = 200;
 const MAX_MISSING = 3;
 /** A run is given up after this many consecutive timeouts that the service reports. */
 const MAX_TIMEOUTS = 8;
-/** After this many consecutive answers without a run, the answers count as the service's. Fewer such answers may come from a proxy. */
-const MAX_ODD = 5;
 
 /**
  * Follows many runs at the service at once, until they end; one page of the list has a hundred runs. Polls do not count against the rate,
@@ -98,7 +99,7 @@ export class RunFollower<R> {
   ): Promise<FollowedRun<R>> {
     const { startedAt, signal, onPoll } = options;
     const due = performance.now() + gap(Date.now() - startedAt);
-    const end = this.#runs.wait({ id, startedAt, onPoll, due, failures: 0, missing: 0 }, { signal });
+    const end = this.#runs.wait({ id, startedAt, onPoll, due, failures: 0, missing: 0, odd: 0 }, { signal });
     this.#wake.abort();
     void this.#pollAll();
     return end;
@@ -184,6 +185,7 @@ export class RunFollower<R> {
   #inProgress(poll: Poll<R>, run: R): void {
     poll.failures = 0;
     poll.missing = 0;
+    poll.odd = 0;
     poll.due = performance.now() + gap(Date.now() - poll.startedAt);
     poll.onPoll?.(run);
   }
@@ -204,7 +206,7 @@ export class RunFollower<R> {
       followed.resolve({ run: null, requestId: error.requestId });
       return;
     }
-    const passes = retry || type === 'NotFound' || (type === 'ResponseShape' && item.failures < MAX_ODD);
+    const passes = isUnusable(error) ? ++item.odd < ODD_POLLS : retry || type === 'NotFound';
     if (!passes) {
       followed.reject(error);
       return;

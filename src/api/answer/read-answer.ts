@@ -1,11 +1,11 @@
 import { Secret } from '../../core/connections/secret.js';
 import type { ServiceWarning } from '../../core/rows/warnings.js';
-import { toMicros } from '../../core/text/money.js';
 import { fieldOf } from '../checks/field-of.js';
 import { listsOf, pathAt } from '../checks/members.js';
 import { MAX_NESTING } from '../checks/nesting.js';
 import { oneLine } from '../checks/redact.js';
 import { hasKnownField, isShape, type Misread, shapeProblem, withoutMisfits } from '../checks/shape.js';
+import { costOf } from '../schemas/result.js';
 import { type AnswerHeaders, header } from '../wire/answer-headers.js';
 import { type CallContext, cutShort, type Unusable, unusable } from '../wire/call-failure.js';
 import { decodeBody, decodedToKeep, UnreadableBody } from '../wire/decode-body.js';
@@ -75,7 +75,6 @@ export async function readAnswer<I, O>(
   }
   let text: CutText = cutText(read, body);
   const id = fieldOf(value, 'requestId');
-  const cost = fieldOf(value, 'costDollars');
   const answer: { -readonly [name in keyof Answer<O>]: Answer<O>[name] } = {
     ...answerHeaders,
     requestId: answerHeaders.requestId ?? (typeof id === 'string' ? oneLine(call.redact(id), 200) || null : null),
@@ -84,7 +83,7 @@ export async function readAnswer<I, O>(
     raw: () => (endpoint.secrets ? EMPTY : text.json),
     rawList: (name) => (endpoint.secrets ? null : text.list(name)),
     status: received.status ?? 0,
-    costMicros: toMicros(typeof cost === 'number' ? cost : fieldOf(cost, 'total')),
+    costMicros: costOf(value),
     warnings: readWarnings(value, call.redact),
     bytes: body.length,
     release: () => {
@@ -185,9 +184,14 @@ function isTheServices<I, O>({ response, paid }: Endpoint<I, O>, value: unknown)
   return hasKnownField(response, value) || (!paid && isShape(response, value));
 }
 
-/** Whether a `Content-Length` or a `Transfer-Encoding` marks the end of the body. */
-export function isFramed({ headers }: Exchange): boolean {
-  return header(headers, 'content-length') !== null || header(headers, 'transfer-encoding') !== null;
+/** Whether the status, a `Content-Length` or a `Transfer-Encoding` marks the end of the body. */
+export function isFramed({ headers, status }: Exchange): boolean {
+  return (
+    status === 204 ||
+    status === 205 ||
+    header(headers, 'content-length') !== null ||
+    header(headers, 'transfer-encoding') !== null
+  );
 }
 
 /** Wraps the secrets of a value at any depth, so that they are never printed. */

@@ -43,10 +43,15 @@ const contentsResponse = z.looseObject({
 /** Answer of `POST /contents`. */
 export type ContentsResponse = z.infer<typeof contentsResponse>;
 
-/** Whether an answer names the errors of its URLs; then it needs no results. */
+/** Whether an answer names the error of a URL; then it needs no results. */
 function hasErrors(answer: unknown): boolean {
   const statuses = fieldOf(answer, 'statuses');
-  return Array.isArray(statuses) && statuses.some((one) => fieldOf(one, 'status') === 'error');
+  const isNamed = (error: unknown) =>
+    typeof fieldOf(error, 'httpStatusCode') === 'number' || /\S/.test(String(fieldOf(error, 'tag') ?? ''));
+  return (
+    Array.isArray(statuses) &&
+    statuses.some((one) => fieldOf(one, 'status') === 'error' && isNamed(fieldOf(one, 'error')))
+  );
 }
 
 /** Page contents for up to 100 URLs: a URL that fails is a status in the answer, never an HTTP error. */

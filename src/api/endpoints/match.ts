@@ -129,7 +129,7 @@ function toUnit(
 ): MatchedUnit {
   const httpStatus = status?.error?.httpStatusCode ?? null;
   const source = status?.source ?? null;
-  const tag = status?.error?.tag || null;
+  const tag = status?.error?.tag?.trim() || null;
   const wholeStatus = isJson(status) && hasMoreFields(status) ? status : undefined;
   // An unknown status with a result counts as a success.
   const failed = status?.status === 'error' || (status !== undefined && status.status !== 'success' && !result);

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { toMicros } from '../../core/text/money.js';
 import { fieldOf } from '../checks/field-of.js';
 
 const text = z.string().nullish();
@@ -52,6 +53,23 @@ export const commonAnswer = {
   warnings: z.unknown().optional(),
   notices: z.unknown().optional(),
 };
+
+/** The cost in an answer, in micro-dollars; null where it has none. */
+export function costOf(answer: unknown): number | null {
+  const cost = fieldOf(answer, 'costDollars');
+  return toMicros(typeof cost === 'number' ? cost : fieldOf(cost, 'total'));
+}
+
+/** The cost in the text of an unusable answer, which may have an envelope around it; null where none can be read. */
+export function costInBody(body: string | null): number | null {
+  try {
+    const value: unknown = JSON.parse(body ?? '');
+    const parts = typeof value === 'object' && value !== null ? [value, ...Object.values(value)] : [];
+    return parts.map(costOf).find((micros) => micros !== null) ?? null;
+  } catch {
+    return null;
+  }
+}
 
 /** See `Endpoint.lacks`: an answer with results needs a list of them, which may be empty. */
 export function lacksResults(answer: unknown): { readonly field: string; readonly message: string } | null {

@@ -91,6 +91,11 @@ export class StreamDropped extends ApiError {
   }
 }
 
+/** Whether a call was answered as a success, and the answer cannot be used. */
+export function isUnusable({ aborted, facts: { status } }: ApiError): boolean {
+  return !aborted && status !== null && status < 300;
+}
+
 function routeOf({ endpoint }: ApiErrorParts): string {
   return `${endpoint.method} ${endpoint.path}`;
 }

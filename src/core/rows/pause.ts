@@ -174,13 +174,13 @@ export function failedPause(counts: AnswerCounts, limit: Required<StopAtFailed>,
 }
 
 /** Returns the pause of a job whose answers have nothing usable; `job` as for {@link failedPause}. */
-export function nothingPause({ requests, of, why, row }: RowsOfNothing, job: string | null): Pause {
+export function nothingPause({ requests, of, why, row, isKept }: RowsOfNothing, job: string | null): Pause {
   const which =
     requests === of
       ? `The last ${count(of)} answers have`
       : `${count(requests)} of the first ${count(of)} answers have`;
   const see =
-    job === null || row === null
+    job === null || row === null || !isKept
       ? ''
       : ` The answers are kept; to see the last one: searchflow trace ${shellWord(job)} --row ${row} --answer.`;
   const next =

@@ -81,15 +81,18 @@ export function limitText({ percent, after }: Required<StopAtFailed>): string {
 export const NOTHING_IN_ROW = 10;
 /** A job also pauses after `most` such answers among its first `of`. */
 export const NOTHING_AT_FIRST = { most: 20, of: 50 } as const;
-/** A request for many pages counts as so many answers: a job of page contents pauses after two of them. */
+/** A request for many pages, or a run for several rows, counts as at most so many answers: a job pauses after two of them. */
 export const PAGES_COUNT_AS = 5;
+/** After so many consecutive polls that are answered without a run, a run is not followed. Fewer such answers may come from a proxy. */
+export const ODD_POLLS = 5;
 
-/** The answers with nothing usable that stopped a job. `why`: what the last of them was; `key`: a unit of it. */
+/** The answers with nothing usable that stopped a job. The last of them: `why`, a unit of it, and whether its text can be read later. */
 export interface FoundNothing {
   readonly requests: number;
   readonly of: number;
   readonly why: string;
   readonly key: string;
+  readonly isKept: boolean;
 }
 
 /** {@link FoundNothing} with the number of the row instead of the key; null: unknown. */

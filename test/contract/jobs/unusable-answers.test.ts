@@ -12,6 +12,8 @@ const body = (text: string, headers: Record<string, string> = {}): Fault => ({
   when: { method: 'POST' },
   do: { kind: 'body', body: text, contentType: 'application/json', headers },
 });
+const unnamed = '{"statuses":[{"status":"error"}],"costDollars":{"total":0.01}}';
+const portal = '{"results":[{"id":"https://portal.example/","text":"Sign in"}],"costDollars":{"total":0.01}}';
 const deflated = deflateSync('{}').toString('latin1');
 
 const cases: readonly [string, Partial<EnrichCsvInput>, Fault, most: number][] = [
@@ -20,6 +22,8 @@ const cases: readonly [string, Partial<EnrichCsvInput>, Fault, most: number][] =
   ['searches with an envelope', search, body('{"data":{"results":[]},"costDollars":{"total":0.005}}'), 10],
   ['answers that are null', answer, body('{"answer":null,"citations":[]}'), 10],
   ['contents as an empty object', {}, body('{}'), 2],
+  ['contents with errors without a name', {}, body(unnamed), 2],
+  ['contents with one page for all', {}, body(portal), 2],
 ];
 
 it.each(cases)(
@@ -31,7 +35,7 @@ it.each(cases)(
     await expect.poll(async () => (await job.progress()).pausedFor, soon).toBe('service');
     await expect.poll(async () => (await job.progress()).landing ?? false, soon).toBe(false);
     expect((await job.progress()).message).toMatch(
-      /^The last \d+ answers have nothing usable: POST .*: searchflow trace \S+ --row \d+ --answer\. .* To continue: searchflow resume \S+$/,
+      /^The last \d+ answers have nothing usable: .*: searchflow trace \S+ --row \d+ --answer\. .* To continue: searchflow resume \S+$/,
     );
     const sent = () => sandbox.log().filter((entry) => entry.fault === 'body').length;
     expect(sent()).toBe(most);
@@ -43,7 +47,7 @@ it.each(cases)(
       'SELECT DISTINCT error_tag AS tag, error_message AS reason FROM enriched_rows',
     );
     for (const { tag, reason } of failed)
-      expect([tag, reason]).toEqual(['RESPONSE_SHAPE', expect.stringContaining('POST')]);
+      expect([tag, reason]).toEqual([expect.stringMatching(/^RESPONSE_SHAPE|MISSING/), expect.stringMatching(/./)]);
     await job.handle.terminate();
   },
 );

@@ -4,7 +4,8 @@ import { InFlight } from '../../../src/activities/call/in-flight.js';
 import { createPurchase } from '../../../src/activities/purchase/purchase.js';
 import type { Bought, FailureStop, Unit } from '../../../src/activities/purchase/purchase-request.js';
 import { contentsPurchase } from '../../../src/activities/rows/contents-purchase.js';
-import { isNoOutput, nothingIn } from '../../../src/activities/rows/empty-answers.js';
+import { holdsNoRow, isNoOutput, nothingIn } from '../../../src/activities/rows/empty-answers.js';
+import { costInBody } from '../../../src/api/schemas/result.js';
 import { decodedToKeep, keptText } from '../../../src/api/wire/decode-body.js';
 import { nothingPause } from '../../../src/core/rows/pause.js';
 import { answered, failure, setting, success, units } from '../../support/activities/purchase-setting.js';
@@ -54,6 +55,31 @@ describe('answers with nothing usable', () => {
     expect(receipt).toMatchObject({ complete: false, nothing: { requests: 10, of: 10 } });
   });
 
+  it('hold back all further requests of a proven job, so that only those in flight are lost', async () => {
+    const s = await setting();
+    const answers: ((isGood: boolean) => void)[] = [];
+    const send = (batch: readonly Unit[]) =>
+      new Promise<Bought>((resolve) => answers.push((good) => resolve(good ? success(batch) : holdsNothing(batch))));
+    const wanted = slice(0, { units: units(1000), failureStop: stop({ isProven: true }) });
+    const ended = createPurchase({ ...s, inFlight: new InFlight(64) })(s.request(send, wanted), s.control);
+    let answered = 0;
+    const answer = (isGood: boolean) => answers[answered++]?.(isGood);
+    await vi.waitFor(() => expect(answers).toHaveLength(64), soon);
+    for (let nth = 0; nth < 40; nth++) answer(true);
+    await vi.waitFor(() => expect(answers).toHaveLength(104), soon);
+    // One such answer among others costs no more than a moment.
+    answer(false);
+    answer(true);
+    answer(true);
+    await vi.waitFor(() => expect(answers).toHaveLength(107), soon);
+    for (let nth = 0; nth < 9; nth++) answer(false);
+    await vi.waitFor(() => expect(s.journal.totals('')).resolves.toMatchObject({ requests: 52 }), soon);
+    expect(answers).toHaveLength(107);
+    while (answered < answers.length) answer(false);
+    expect(await ended).toMatchObject({ complete: false, nothing: { requests: 10 } });
+    expect(s.sent).toHaveLength(107);
+  });
+
   it('stop a job if they are twenty of the first fifty', async () => {
     const s = await setting();
     const send = async (batch: readonly Unit[]) => (s.sent.length % 2 === 0 ? success(batch) : holdsNothing(batch));
@@ -89,6 +115,45 @@ it('a job begins with ten requests in flight, and each usable answer doubles the
   }, 1);
   expect(await ended).toMatchObject({ complete: true, bought: 100 });
   clearInterval(timer);
+});
+
+describe('transfers that break off', () => {
+  const cut = () => failure({ ...answered(200), phase: 'sent', truncated: true });
+  const broken = async () => {
+    throw cut();
+  };
+
+  it('stop a job that has had no usable answer', async () => {
+    for (const [weight, most] of [
+      [1, 10],
+      [5, 2],
+    ] as const) {
+      const s = await setting();
+      const request = s.request(broken, slice(0, { unitsPerRequest: weight, failureStop: stop({ weight }) }));
+      expect(await createPurchase(s)(request, s.control)).toMatchObject({ complete: false, unknownOutcomes: most });
+      expect(s.sent).toHaveLength(most);
+    }
+  });
+
+  it('together are one sign in a job that has had one', async () => {
+    const s = await setting();
+    let broke = 0;
+    const failures: (() => void)[] = [];
+    const send = (batch: readonly Unit[]): Promise<Bought> => {
+      if (s.sent.length <= 20 || broke === 30) return Promise.resolve(success(batch));
+      broke++;
+      return new Promise((_, reject) => {
+        failures.push(() => reject(cut()));
+        if (failures.length === 30) for (const fail of failures) fail();
+      });
+    };
+    const request = s.request(send, slice(0, { failureStop: stop({ isProven: true }) }));
+    expect(await createPurchase(s)(request, s.control)).toMatchObject({
+      complete: true,
+      bought: 100,
+      unknownOutcomes: 30,
+    });
+  });
 });
 
 describe('what an answer has', () => {
@@ -138,6 +203,13 @@ describe('what an answer has', () => {
   });
 
   const [a, b] = ['https://a.example/', 'https://b.example/'] as const;
+  const unnamed = (id: string, error?: object) => ({ id, status: 'error', error });
+  const subpage = (text: string | null) => ({
+    id: b,
+    subpages: [{ id: `${b}x`, url: `${b}x`, text }],
+    extras: { links: [a] },
+  });
+  const same = { id: a, url: a, text: 'x' };
   const named = (id: string) => ({ id, status: 'error', error: { tag: 'CRAWL_NOT_FOUND' } });
   it.each([
     ['named errors', { results: [], statuses: [named(a), named(b)] }, false],
@@ -145,6 +217,26 @@ describe('what an answer has', () => {
     ['a page of two', { results: [{ id: a, text: 'x' }, { id: b }], statuses: [] }, false],
     ['pages without text', { results: [{ id: a }, { id: b, text: '' }], statuses: [] }, true],
     ['a page without text beside a named error', { results: [{ id: a }], statuses: [named(b)] }, false],
+    [
+      'errors without a name',
+      { results: [], statuses: [unnamed(a), unnamed(b, { tag: ' ', httpStatusCode: null })] },
+      true,
+    ],
+    ['errors of which half have a name', { results: [], statuses: [unnamed(a), named(b)] }, false],
+    [
+      'errors with an HTTP status',
+      { results: [], statuses: [a, b].map((id) => unnamed(id, { httpStatusCode: 404 })) },
+      false,
+    ],
+    [
+      'the tag of errors without a name as a name',
+      { results: [], statuses: [a, b].map((id) => unnamed(id, { tag: 'CRAWL_UNKNOWN_ERROR' })) },
+      false,
+    ],
+    ['subpages without text', { results: [{ id: a }, subpage(null)], statuses: [] }, true],
+    ['a subpage with text', { results: [{ id: a }, subpage('x')], statuses: [] }, false],
+    ['one page for all URLs', { results: [same, same, same], statuses: [] }, true],
+    ['one page for one of two URLs', { results: [same], statuses: [] }, false],
     ['pages that were not asked for', { results: [{ id: 'https://c.example/', text: 'x' }], statuses: [] }, true],
   ])('contents with %s', async (_, data, nothing) => {
     const answer = { data, misread: [], raw: () => Buffer.from('{}'), rawList: () => null, release: () => undefined };
@@ -158,6 +250,29 @@ describe('what an answer has', () => {
     );
     expect(typeof bought.nothing === 'string').toBe(nothing);
   });
+});
+
+it.each([
+  [[], true],
+  [null, true],
+  [[{ row_id: 'other', size: 1 }, null, 'h1'], true],
+  [[{ row_id: 'h1' }], true],
+  [[{ row_id: 'h2', size: null }], false],
+])('the rows %j of a run that several rows share', (rows, nothing) => {
+  const unit = JSON.stringify({ input: { data: [{ row_id: 'h1' }, { row_id: 'h2' }] } });
+  expect(holdsNoRow([null, { structured: { rows } }], unit)).toBe(nothing);
+});
+
+it.each([
+  ['{"results":null,"costDollars":{"total":0.25}}', 250_000],
+  ['{"status":"ok","data":{"results":[],"costDollars":{"total":0.007}}}', 7000],
+  ['{"answer":null,"costDollars":0.005}', 5000],
+  ['{"costDollars":{"total":"0.1"}}', null],
+  ['[{"costDollars"', null],
+  ['null', null],
+  [null, null],
+])('the cost in the unusable body %j is %j', (body, micros) => {
+  expect(costInBody(body)).toBe(micros);
 });
 
 describe('the kept text of an unusable body', () => {
@@ -179,7 +294,7 @@ describe('the kept text of an unusable body', () => {
 });
 
 it('the pause names the reason, the row with the kept answer, and the command to continue', () => {
-  const found = { requests: 10, of: 10, why: 'POST /search: 200 OK: not JSON', row: 7 };
+  const found = { requests: 10, of: 10, why: 'POST /search: 200 OK: not JSON', row: 7, isKept: true };
   expect(nothingPause(found, 'brands')).toEqual({
     reason: 'service',
     message:
