@@ -13,14 +13,15 @@ type Any = any;
 /** Current state by table and id, computed one event at a time. */
 export function currentState(events: readonly MadeEvent[]): Map<string, Map<string, Version>> {
   const tables = new Map<string, Map<string, Version>>();
-  const see = (table: string, object: Any, { id, createdAt }: MadeEvent, gone = false) => {
+  const see = (table: string, object: Any, { createdAt }: MadeEvent, gone = false) => {
     if (typeof object?.id !== 'string') return;
     const rows = tables.get(table) ?? new Map<string, Version>();
     tables.set(table, rows);
-    const order = `${object.updatedAt ?? createdAt} ${createdAt} ${id}`;
+    const order = `${object.updatedAt ?? createdAt} ${createdAt}`;
     const known = rows.get(object.id);
     const deletions = [known?.deleted, gone ? createdAt : null].filter((at) => typeof at === 'string').sort();
-    const newest = !known || order > known.order ? { order, data: object } : known;
+    // The service lists the events in their order.
+    const newest = !known || order >= known.order ? { order, data: object } : known;
     rows.set(object.id, { order: newest.order, data: newest.data, deleted: deletions[0] ?? null });
   };
   for (const event of events) {

@@ -23,7 +23,7 @@ export interface StateSource {
 
 /**
  * A table of current state: one row for each object, in its newest version. Versions are compared by the object's `updatedAt` (or the
- * event's `createdAt`), then the event's `createdAt`, then the event's id; a deletion is final.
+ * event's `createdAt`), then the event's `createdAt`, then the order in which the service lists the events; a deletion is final.
  */
 export interface StateTable {
   readonly name: string;

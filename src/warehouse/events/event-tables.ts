@@ -17,6 +17,7 @@ const stream: RelationColumn = required('text', 'stream', 'sync, or a backfill: 
 const version: readonly RelationColumn[] = [
   required('time', 'version_at', 'Time of this version, UTC: its updatedAt, else the time of the event.'),
   required('time', 'event_at', 'Time of the event that has this version, UTC.'),
+  required('long', 'list_order', 'Order of that event; see events.'),
   required('text', 'event_id', 'Id of that event; see events.'),
 ];
 

@@ -167,9 +167,17 @@ async function insert(
     { name: 'updated_at', path: ['updatedAt'], type: 'time' },
   ]);
   const loadOf = `CASE part ${loads.map((load, part) => `WHEN ${part} THEN ${load}`).join(' ')} END`;
-  // All readers of a list see its events in one order. So of events with equal times, those of an earlier load come first in the list.
-  const orders = loads.map((load, part) => {
-    const order = `CAST(${load} AS BIGINT) * 4294967296 + (page - ${batch[part]?.pages[0]?.page ?? 0}) * 65536 + n`;
+  const windows = await tx.rows<Pick<WindowPages, 'stream' | 'window'> & { first: number }>(
+    `SELECT stream, CAST(window_number AS INTEGER) AS "window", CAST(min(load_id) AS INTEGER) AS first FROM event_loads
+     WHERE origin = $1 AND window_number IN (${batch.map(({ window }) => window).join(', ')}) GROUP BY stream, window_number`,
+    [origin],
+  );
+  // Pages of one window have one order, whichever is loaded first. Of events with equal times in several windows, those of the window that was
+  // loaded first come first in the list.
+  const orders = batch.map(({ stream, window }, part) => {
+    const isOne = (one: Pick<WindowPages, 'stream' | 'window'>) => one.stream === stream && one.window === window;
+    const first = windows.find(isOne)?.first ?? loads[batch.findIndex(isOne)];
+    const order = `CAST(${first} AS BIGINT) * 68719476736 + page * 65536 + n`;
     return `WHEN ${part} THEN ${reversed.includes(part) ? `-(${order})` : order}`;
   });
   await tx.run(

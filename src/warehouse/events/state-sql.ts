@@ -17,7 +17,7 @@ export interface Folded {
  */
 const LARGE: ReadonlySet<PayloadKind> = new Set(['item', 'webset']);
 
-const versionOf = (alias: string) => `(${alias}.version_at, ${alias}.event_at, ${alias}.event_id)`;
+const versionOf = (alias: string) => `(${alias}.version_at, ${alias}.event_at, ${alias}.list_order, ${alias}.event_id)`;
 
 /** A table of current state to update, and the versions found in the events. */
 interface Change {
@@ -43,7 +43,7 @@ export async function updateStates(
 ): Promise<void> {
   const laidOut: string[] = [];
   if ([...kinds].some((kind) => !LARGE.has(kind))) {
-    const columns = 'id, type, created_at, payload, object_id, version_at, data';
+    const columns = 'id, type, created_at, payload, object_id, version_at, list_order, data';
     const others = `${folded.which} AND payload NOT IN ('${[...LARGE].join("', '")}')`;
     await tx.run(dialect.temp('few', `SELECT ${columns} FROM events WHERE ${others}`), [folded.origin]);
     laidOut.push('few');
@@ -86,8 +86,8 @@ async function nest(
   const names = new Set(paths.flatMap(({ path }) => path[0] ?? []));
   if (names.size === 0) return [];
   const { origin, which } = folded;
-  const events = `(SELECT id AS event_id, ${eventAt(dialect)} AS event_at, data FROM ${eventsWith(payload, which)})`;
-  const columns = `event_id, event_at, ${[...names].join(', ')}`;
+  const events = `(SELECT id AS event_id, ${eventAt(dialect)} AS event_at, list_order, data FROM ${eventsWith(payload, which)})`;
+  const columns = `event_id, event_at, list_order, ${[...names].join(', ')}`;
   const name = `nested_${payload}`;
   const members = `SELECT ${columns} FROM (${dialect.withMembers(events, [...names])}) m`;
   await tx.run(dialect.temp(name, members), LARGE.has(payload) ? [origin] : []);
@@ -106,8 +106,8 @@ async function find(
     dialect.temp(
       found,
       `WITH f AS MATERIALIZED (${versions}),
-         t AS (SELECT id, version_at, event_at, event_id, deleted_at FROM ${table.name} WHERE origin = $1 AND id IN (SELECT id FROM f))
-       SELECT f.id, f.o, f.version_at, f.event_at, f.event_id, f.deleted_at, t.id IS NOT NULL AS met,
+         t AS (SELECT id, version_at, event_at, list_order, event_id, deleted_at FROM ${table.name} WHERE origin = $1 AND id IN (SELECT id FROM f))
+       SELECT f.id, f.o, f.version_at, f.event_at, f.list_order, f.event_id, f.deleted_at, t.id IS NOT NULL AS met,
          t.id IS NULL OR ${versionOf('f')} > ${versionOf('t')} AS newer, t.deleted_at AS was_deleted_at
        FROM f LEFT JOIN t ON t.id = f.id`,
     ),
@@ -157,20 +157,20 @@ async function update(
     // Events are looked up by id, not joined, because a join may hold all data in memory.
     ...whole.map(
       (payload) =>
-        `SELECT object_id AS id, data AS o, version_at, ${eventAt(dialect)} AS event_at, id AS event_id,
+        `SELECT object_id AS id, data AS o, version_at, ${eventAt(dialect)} AS event_at, list_order, id AS event_id,
            CAST(NULL AS ${dialect.types.time}) AS deleted_at
          FROM ${eventsWith(payload, which)} AND id IN (SELECT event_id FROM ${found} WHERE newer AND o IS NULL)`,
     ),
     sources.length > whole.length &&
-      `SELECT id, o, version_at, event_at, event_id, least(deleted_at, was_deleted_at) AS deleted_at
+      `SELECT id, o, version_at, event_at, list_order, event_id, least(deleted_at, was_deleted_at) AS deleted_at
        FROM ${found} WHERE newer AND o IS NOT NULL`,
   ]
     .filter(Boolean)
     .join(' UNION ALL ')})`;
   const names = columns.map((column) => column.name).join(', ');
   await tx.runOnMany(
-    `INSERT INTO ${name} (id, ${names}, data, deleted_at, version_at, event_at, event_id, origin)
-     SELECT id, ${names}, o, deleted_at, version_at, event_at, event_id, $1 FROM (${dialect.withFields(put, columns)}) w`,
+    `INSERT INTO ${name} (id, ${names}, data, deleted_at, version_at, event_at, list_order, event_id, origin)
+     SELECT id, ${names}, o, deleted_at, version_at, event_at, list_order, event_id, $1 FROM (${dialect.withFields(put, columns)}) w`,
     [origin],
   );
   if (there.deleted > 0) await markDeleted(tx, change, origin, 'newer AND o IS NULL');
@@ -183,13 +183,13 @@ function candidates(dialect: EventDialect, { payload, path, deletes = [] }: Stat
   const [member, ...rest] = path;
   if (member === undefined) {
     const gone = deletes.length === 0 ? 'NULL' : `CASE WHEN type IN ('${deletes.join("', '")}') THEN event_at END`;
-    return `SELECT object_id AS id, CAST(NULL AS ${types.parsed}) AS o, version_at, event_at, event_id,
+    return `SELECT object_id AS id, CAST(NULL AS ${types.parsed}) AS o, version_at, event_at, list_order, event_id,
         CAST(${gone} AS ${types.time}) AS deleted_at
-      FROM (SELECT object_id, version_at, ${eventAt(dialect)} AS event_at, id AS event_id, type
+      FROM (SELECT object_id, version_at, ${eventAt(dialect)} AS event_at, list_order, id AS event_id, type
         FROM ${eventsWith(payload, which)} AND object_id IS NOT NULL) c`;
   }
-  const members = `(SELECT event_id, event_at, ${member} AS data FROM nested_${payload})`;
-  return `SELECT id, o, coalesce(updated_at, event_at) AS version_at, event_at, event_id, CAST(NULL AS ${types.time}) AS deleted_at
+  const members = `(SELECT event_id, event_at, list_order, ${member} AS data FROM nested_${payload})`;
+  return `SELECT id, o, coalesce(updated_at, event_at) AS version_at, event_at, list_order, event_id, CAST(NULL AS ${types.time}) AS deleted_at
     FROM (${dialect.withFields(`(${dialect.withObjects(members, rest)})`, versionFields)}) c WHERE id IS NOT NULL`;
 }
 
@@ -237,10 +237,10 @@ async function putParts(
   origin: string,
 ): Promise<void> {
   const names = columns.map((column) => column.name).join(', ');
-  const owners = `(SELECT id AS owner_id, o AS data, version_at, event_at, event_id FROM ${put} p)`;
+  const owners = `(SELECT id AS owner_id, o AS data, version_at, event_at, list_order, event_id FROM ${put} p)`;
   await tx.runOnMany(
-    `INSERT INTO ${name} (${owner}, ${names}, data, version_at, event_at, event_id, origin)
-     SELECT owner_id, ${names}, o, version_at, event_at, event_id, $1
+    `INSERT INTO ${name} (${owner}, ${names}, data, version_at, event_at, list_order, event_id, origin)
+     SELECT owner_id, ${names}, o, version_at, event_at, list_order, event_id, $1
      FROM (${dialect.withFields(`(${dialect.withObjects(owners, [path, '*'])})`, columns)}) w`,
     [origin],
   );

@@ -25,8 +25,8 @@ export const duckDbDialect: EventDialect = {
   },
   // `max` compares structs field by field. A window function would take twice as long.
   newest: (from) =>
-    `SELECT id, v.o AS o, v.version_at AS version_at, v.event_at AS event_at, v.event_id AS event_id, deleted_at FROM (
-       SELECT id, max({'version_at': version_at, 'event_at': event_at, 'event_id': event_id, 'o': o}) AS v,
+    `SELECT id, v.o AS o, v.version_at AS version_at, v.event_at AS event_at, v.list_order AS list_order, v.event_id AS event_id, deleted_at FROM (
+       SELECT id, max({'version_at': version_at, 'event_at': event_at, 'list_order': list_order, 'event_id': event_id, 'o': o}) AS v,
          min(deleted_at) AS deleted_at FROM ${from} s GROUP BY id) r`,
   digest: (json) => `hash(${json})`,
 };

@@ -36,8 +36,8 @@ export function postgresDialect(prefix = ''): EventDialect {
         CROSS JOIN LATERAL jsonb_array_elements(CASE WHEN jsonb_typeof(${list}) = 'array' THEN ${list} ELSE '[]' END) l`;
     },
     newest: (from) =>
-      `SELECT id, o, version_at, event_at, event_id, first_deleted AS deleted_at FROM (
-       SELECT *, row_number() OVER (PARTITION BY id ORDER BY version_at DESC, event_at DESC, event_id DESC) AS turn,
+      `SELECT id, o, version_at, event_at, list_order, event_id, first_deleted AS deleted_at FROM (
+       SELECT *, row_number() OVER (PARTITION BY id ORDER BY version_at DESC, event_at DESC, list_order DESC, event_id DESC) AS turn,
          min(deleted_at) OVER (PARTITION BY id) AS first_deleted FROM ${from} s) r WHERE turn = 1`,
     digest: (json) => `jsonb_hash_extended(${json}, 0)`,
   };
