@@ -16,6 +16,30 @@ function time(ms) {
 /** Each limit: its part, what it bounds, the module and the constant, its form, and what follows beyond it. */
 const limits = [
   ['Rows', 'a record of a CSV or of JSON Lines', 'rows/csv/csv-record', 'MAX_RECORD', bytes, 'the record is a bad row'],
+  [
+    'Rows',
+    'a row of DuckDB, Parquet or PostgreSQL',
+    'rows/csv/csv-record',
+    'MAX_RECORD',
+    bytes,
+    'the input is refused',
+  ],
+  [
+    'Rows',
+    'a file of CSV or JSON Lines at an address',
+    'sources/remote-reader',
+    'MOST_COPIED',
+    bytes,
+    'the input is refused: download the file, or use Parquet',
+  ],
+  [
+    'Rows',
+    'memory of the process that reads an input',
+    'sources/reader-lines',
+    'MOST_MEMORY',
+    bytes,
+    'the input is refused',
+  ],
   ['Rows', 'columns of a CSV or of JSON Lines', 'rows/csv/csv-record', 'MAX_CELLS', number, 'the input is refused'],
   [
     'Rows',

@@ -23,8 +23,9 @@ export interface DuckDbRows {
   end?(): Promise<void>;
 }
 
-/** Rows of a batch. The texts of few rows become garbage before V8 keeps them for long, which halves the peak of memory. */
+/** Most rows of a batch, and most characters but for its last row. The texts of few rows become garbage before V8 keeps them for long, which halves the peak of memory. */
 const PIECE_ROWS = 128;
+const PIECE_CHARS = 4 * 1_048_576;
 
 /** Returns a reader of the rows of a query. DuckDB runs one thread with its usual memory and returns the rows in pieces. */
 export function duckDbReader(rows: DuckDbRows): RowReader {
@@ -73,10 +74,10 @@ async function openTable(
         for (;;) {
           const chunk = await bounded(result.fetchChunk());
           if (chunk === null || chunk.rowCount === 0) break;
-          for (let from = 0; from < chunk.rowCount; from += PIECE_ROWS) {
-            const length = Math.min(PIECE_ROWS, chunk.rowCount - from);
-            yield Array.from({ length }, (_, index): RowRecord => {
-              const cells = cellsAt(chunk, from + index);
+          for (let from = 0; from < chunk.rowCount; ) {
+            const piece: RowRecord[] = [];
+            for (let size = 0; from < chunk.rowCount && piece.length < PIECE_ROWS && size < PIECE_CHARS; from++) {
+              const cells = cellsAt(chunk, from);
               line++;
               if (cells === null)
                 throw new CsvError(
@@ -85,8 +86,10 @@ async function openTable(
                 );
               for (const [column, { type }] of columns.entries())
                 if (isJson(type) && cells[column] != null) cells[column] = jsonText(cells[column]);
-              return { line, place, cells, problem: null };
-            });
+              size += cells.reduce((sum, cell) => sum + (cell?.length ?? 0), 0);
+              piece.push({ line, place, cells, problem: null });
+            }
+            yield piece;
           }
         }
         await rows.end?.();

@@ -30,7 +30,7 @@ export interface RemoteRequest {
 }
 
 /** Most bytes of a file that is copied before it is read. DuckDB holds such a file in memory. */
-const MOST_COPIED = 64 * 1_048_576;
+export const MOST_COPIED = 64 * 1_048_576;
 /** Memory in MB beside a file that is copied, and copies of the file in memory. */
 const BASE_MB = 256;
 const COPIES = 4;
