@@ -25,6 +25,7 @@ import {
   type Staged,
   type StagedTable,
   sameKey,
+  sides,
 } from './stage-tables.js';
 
 /** A publish into files, from its drafts on. */
@@ -178,13 +179,14 @@ async function keptFiles(
 ): Promise<readonly ManifestFile[]> {
   if (!merges && added.length === 0) return kept;
   const remaining: ManifestFile[] = [];
+  const names = sides(table.columns);
   const columns = table.columns.map(({ name, type }) => {
     const isNew = added.some((column) => column.name === name);
-    return isNew ? `CAST(NULL AS ${type}) AS ${identifier(name)}` : `old.${identifier(name)}`;
+    return isNew ? `CAST(NULL AS ${type}) AS ${identifier(name)}` : `${names.old}.${identifier(name)}`;
   });
-  const others = merges ? ` ANTI JOIN ${draftsOf(table)} new ON ${sameKey(key)}` : '';
+  const others = merges ? ` ANTI JOIN ${draftsOf(table)} ${names.fresh} ON ${sameKey(key, names)}` : '';
   for (const file of kept) {
-    const rest = `SELECT ${columns.join(', ')} FROM ${parquetFiles([files.pathOf(file.path)])} old${others}`;
+    const rest = `SELECT ${columns.join(', ')} FROM ${parquetFiles([files.pathOf(file.path)])} ${names.old}${others}`;
     const counted = await connection.runAndReadAll(`SELECT count(*) FROM (${rest})`);
     const rows = Number(counted.getRows()[0]?.[0]);
     if (rows === file.rows && added.length === 0) remaining.push(file);

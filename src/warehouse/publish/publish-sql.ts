@@ -3,7 +3,7 @@ import { WarehouseUnusable } from '../../core/rows/row-warehouse.js';
 import type { TableColumn } from '../export/file-parts.js';
 import { identifier } from '../shared/duckdb-quote.js';
 import { type ColumnChange, columnChange, isAppended, type LatestPublish } from './plan-table.js';
-import { contentOf, type Staged, type StagedTable, sameKey } from './stage-tables.js';
+import { contentOf, type Staged, type StagedTable, sameKey, sides } from './stage-tables.js';
 
 /** Table of a target database that records each publish of each table. */
 const PUBLISHES = 'searchflow_publishes';
@@ -125,16 +125,19 @@ async function changeTable(target: SqlTarget, change: Change, { mode, key }: Pub
   const keys = key.map(
     (column) => table.columns[table.staged.columns.findIndex((one) => one.name === column)]?.name ?? column,
   );
-  const same = sameKey(keys);
+  const { old, fresh } = sides(table.columns);
+  const same = sameKey(keys, { old, fresh });
   const listed = (of: string) => keys.map((column) => `${of}${identifier(column)}`).join(', ');
-  const repeated = `(${listed('old.')}) IN (SELECT ${listed('')} FROM ${name} GROUP BY ${listed('')} HAVING count(*) > 1)`;
-  const differs = names.map((column) => `old.${column} IS DISTINCT FROM new.${column}`).join(' OR ');
+  const repeated = `(${listed(`${old}.`)}) IN (SELECT ${listed('')} FROM ${name} GROUP BY ${listed('')} HAVING count(*) > 1)`;
+  const differs = names.map((column) => `${old}.${column} IS DISTINCT FROM ${fresh}.${column}`).join(' OR ');
   await target.query(`CREATE TEMP TABLE ${NEW} (${list(table.columns)})`);
   await target.add(table, NEW);
-  await target.query(`DELETE FROM ${name} AS old USING ${NEW} AS new WHERE ${same} AND (${differs} OR ${repeated})`);
   await target.query(
-    `INSERT INTO ${name} (${names.join(', ')}) SELECT ${names.join(', ')} FROM ${NEW} AS new
-     WHERE NOT EXISTS (SELECT 1 FROM ${name} AS old WHERE ${same})`,
+    `DELETE FROM ${name} AS ${old} USING ${NEW} AS ${fresh} WHERE ${same} AND (${differs} OR ${repeated})`,
+  );
+  await target.query(
+    `INSERT INTO ${name} (${names.join(', ')}) SELECT ${names.join(', ')} FROM ${NEW} AS ${fresh}
+     WHERE NOT EXISTS (SELECT 1 FROM ${name} AS ${old} WHERE ${same})`,
   );
   await target.query(`DROP TABLE ${NEW}`);
 }

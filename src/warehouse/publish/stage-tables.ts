@@ -93,9 +93,17 @@ export const parquetFiles = (paths: readonly string[]): string =>
 
 export const draftsOf = ({ files }: StagedTable): string => parquetFiles(files.map(({ path }) => path));
 
-/** Condition: a row of `old` and a row of `new` have the same key. */
-export const sameKey = (key: readonly string[]): string =>
-  key.map((column) => `old.${identifier(column)} = new.${identifier(column)}`).join(' AND ');
+/** Names of the present and the new rows in a statement. DuckDB would take the name of a struct column for the column. */
+export function sides(columns: readonly TableColumn[]): { readonly old: string; readonly fresh: string } {
+  const taken = new Set(columns.map(({ name }) => name.toLowerCase()));
+  let [old, fresh] = ['old', 'new'];
+  while (taken.has(old) || taken.has(fresh)) [old, fresh] = [`${old}_`, `${fresh}_`];
+  return { old, fresh };
+}
+
+/** Condition: a row of `old` and a row of `fresh` have the same key. */
+export const sameKey = (key: readonly string[], { old, fresh }: ReturnType<typeof sides>): string =>
+  key.map((column) => `${old}.${identifier(column)} = ${fresh}.${identifier(column)}`).join(' AND ');
 
 /** Throws `WarehouseUnusable` if a column of the key is missing, or the key does not identify the new rows. */
 export async function checkUnique(

@@ -4,7 +4,6 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { parse } from 'csv-parse/sync';
-import { columnTypeOf, JSON_TYPE } from '../../../src/core/rows/column-type.js';
 import { openReader } from '../../../src/sources/open-reader.js';
 import { openWarehouse, utcText } from '../../../src/warehouse/index.js';
 import { runJob, Service, stageText } from '../../suites/row-job.js';
@@ -55,6 +54,24 @@ const names = [
     '%',
     '\\',
   ],
+  ...[
+    'Status',
+    'A B',
+    'Select',
+    '1ST',
+    'url',
+    'URL',
+    'group',
+    'end',
+    'null',
+    'true',
+    'table',
+    'user',
+    '日本語',
+    '👩‍👩‍👧',
+  ],
+  ...['🇩🇪', 'e\u0301', 'é', '"', "'", '""', '$1', '{{a}}', '--', ';', '/* */', '\n', '\t', ' ', 'a\u00a0b', '\u200b'],
+  ...['c0', 'data', 'value', 'İ', 'ı', 'ß', 'SS'],
 ];
 
 /** Texts of a type that DuckDB casts. `n`: a number from 0 to 1. */
@@ -180,8 +197,7 @@ const name = (value: string) => `"${value.replaceAll('"', '""')}"`;
 
 /** A list, struct or map of values of a type. */
 function nested(n: () => number): readonly [type: string, sql: () => string] {
-  const plain = kinds.filter(([type]) => !/BLOB|BIT|ENUM|JSON|TIME WITH|VARCHAR/.test(type));
-  const [type, make] = pick(n, plain);
+  const [type, make] = pick(n, kinds);
   const value = () => (n() < 0.15 ? 'NULL' : `CAST(${quote(make(n))} AS ${type})`);
   const list = () => `[${Array.from({ length: 1 + Math.floor(n() * 3) }, value).join(', ')}]`;
   return pick(n, [
@@ -190,10 +206,15 @@ function nested(n: () => number): readonly [type: string, sql: () => string] {
     [`${type}[2]`, () => `[${value()}, ${value()}]`],
     [`STRUCT(a ${type}, "b c" VARCHAR[])`, () => `{'a': ${value()}, 'b c': [${quote(text(n))}, NULL]}`],
     [`MAP(VARCHAR, ${type})`, () => `MAP {${quote(`k${digits(n, 2)}`)}: ${value()}}`],
+    [
+      `STRUCT(a ${type}[], "B""" MAP(VARCHAR, STRUCT(c ${type})))[]`,
+      () => `[{'a': ${list()}, 'B"': MAP {'k': {'c': ${value()}}}}, NULL]`,
+    ],
   ] as const);
 }
 
 export interface MadeColumn {
+  /** Its name in the input, which another column may have, too. */
   readonly name: string;
   readonly type: string;
   /** SQL of the value as text, with the type of the source. */
@@ -203,7 +224,10 @@ export interface MadeColumn {
 export interface MadeTable {
   readonly name: string;
   readonly columns: readonly MadeColumn[];
+  /** Creates the table, whose columns are `c0`, `c1` and so on. */
   readonly sql: string;
+  /** Reads its rows, with the names of the input. */
+  readonly query: string;
 }
 
 const URL_COLUMN = 'the site';
@@ -227,11 +251,13 @@ export function madeTable(seed: number): MadeTable {
     { length: rows },
     (_, row) => `(${[quote(`https://${row}.com/`), ...columns.map(({ values }) => values[row])].join(', ')})`,
   );
-  const definition = [`${name(URL_COLUMN)} VARCHAR`, ...columns.map((column) => `${name(column.name)} ${column.type}`)];
+  const definition = [`${name(URL_COLUMN)} VARCHAR`, ...columns.map(({ type }, at) => `c${at} ${type}`)];
+  const named = columns.map((column, at) => `c${at} AS ${name(column.name)}`);
   return {
     name: table,
-    columns: columns.map(({ name: column, type }) => ({ name: column, type, text: textOf(name(column), type) })),
-    sql: `CREATE TABLE ${name(table)} (${definition.join(', ')});${rows === 0 ? '' : ` INSERT INTO ${name(table)} VALUES ${lines.join(', ')};`}`,
+    columns: columns.map(({ name: column, type }, at) => ({ name: column, type, text: textOf(`c${at}`, type) })),
+    sql: `CREATE TABLE ${name(table)} (${definition.join(', ')}); INSERT INTO ${name(table)} VALUES ${lines.join(', ')};`,
+    query: `SELECT ${[name(URL_COLUMN), ...named].join(', ')} FROM ${name(table)} ORDER BY ${name(URL_COLUMN)}`,
   };
 }
 
@@ -240,14 +266,11 @@ const isNested = (type: string) => /\]$|^(STRUCT|MAP)/.test(type);
 /** A text of a value that its readers agree on: the canonical text, with the bytes of a BLOB, and JSON for parts. */
 function textOf(column: string, type: string): string {
   if (type === 'BLOB') return `hex(CAST(${column} AS BLOB))`;
-  if (/^(TIME WITH|BIT|ENUM|JSON)/.test(type)) return `CAST(${column} AS VARCHAR)`;
+  if (/^(TIME WITH|BIT|ENUM|JSON)/.test(type) && !isNested(type)) return `CAST(${column} AS VARCHAR)`;
   const value = `CAST(${column} AS ${type})`;
   if (type === 'TIMESTAMP WITH TIME ZONE') return utcText(value);
   return isNested(type) ? `CAST(to_json(${value}) AS VARCHAR)` : `CAST(${value} AS VARCHAR)`;
 }
-
-/** The type in the view: parts that JSON cannot hold make the whole value JSON, which files have as text. */
-const viewType = (type: string) => (isNested(type) && columnTypeOf(type) === JSON_TYPE ? JSON_TYPE : type);
 
 export type Texts = readonly (readonly (string | null)[])[];
 
@@ -334,6 +357,8 @@ export function pythonReader(python: string, script: string, folder: string): Ta
   };
 }
 
+const jobOf = (table: string) => `${table.replace(' ', '-')}-1`;
+
 /** Runs tables through a warehouse and each target. Returns the differences, in words; none if all values are equal. */
 export async function checkTables(
   dir: string,
@@ -353,11 +378,13 @@ export async function checkTables(
   const warehouse = openWarehouse(address);
   const [folder, file] = [join(dir, 'folder'), join(dir, 'target.duckdb')];
   const exported: string[] = [];
+  /** The types of the columns of each job, which may differ from those of its table. */
+  const types: (readonly string[])[] = [];
   const csv: string[][][] = [];
   try {
-    for (const [index, { name: table }] of made.entries()) {
-      const job = `${table.replace(' ', '-')}-1`;
-      const read = openReader({ input: source, table, stdin: Readable.from([]), delimiter: null, scratch: dir });
+    for (const [index, { name: table, query }] of made.entries()) {
+      const job = jobOf(table);
+      const read = openReader({ input: source, sql: query, stdin: Readable.from([]), delimiter: null, scratch: dir });
       const staged = await stageText(dir, '', {
         reader: read,
         job,
@@ -365,6 +392,7 @@ export async function checkTables(
         urlColumn: URL_COLUMN,
         rowsPerSlice: 10,
       });
+      types.push(staged.record.types?.slice(1) ?? []);
       await runJob(dir, warehouse.rows, staged, new Service());
       await warehouse.rows.exportCsv(job, join(dir, 'out.csv'));
       csv.push(parse(readFileSync(join(dir, 'out.csv'), 'utf8'), { relaxColumnCount: true }).slice(1));
@@ -389,14 +417,26 @@ export async function checkTables(
   const viewNames = (table: string) =>
     published.find((one) => one.name === table)?.columns.map((column) => column.name) ?? [];
   const asked = (files: (table: string, index: number) => readonly string[]): Asked[] =>
-    made.map(({ name: table, columns }, index) => {
+    made.map(({ name: table }, index) => {
       const [, ...view] = viewNames(table);
-      const selects = columns.map(({ type }, at) => textOf(name(view[at] ?? ''), viewType(type)));
+      const selects = (types[index] ?? []).map((type, at) => textOf(name(view[at] ?? ''), type));
       return { table, files: files(table, index), selects: [...selects, name(view.at(-1) ?? '')] };
     });
   const ofManifest = (table: string) =>
     published.find((one) => one.name === table)?.files.map(({ path }) => join(folder, path)) ?? [];
+  const named = made.map(({ name: table }) => table);
+  const isDuckDb = !address.startsWith('postgres');
+  const inWarehouse = `${address}?schema=searchflow`;
+  const misfits = new Set(
+    isDuckDb ? [] : (await pgResult(inWarehouse, 'SELECT job, row_number FROM misfits')).rows.map((row) => row.join()),
+  );
   const all = {
+    view: isDuckDb
+      ? await nodeReader.duckDb(
+          address,
+          asked(() => []),
+        )
+      : (await nodeReader.postgres(inWarehouse, named)).map((rows) => rows.map(([, ...row]) => row)),
     'exported Parquet': await reader.parquet(
       asked((_, index) => [join(exported[index] as string, 'part-00000.parquet')]),
     ),
@@ -405,12 +445,7 @@ export async function checkTables(
       file,
       asked(() => []),
     ),
-    PostgreSQL: (
-      await reader.postgres(
-        postgres,
-        made.map(({ name: table }) => table),
-      )
-    ).map((rows) => rows.map(([, ...row]) => row)),
+    PostgreSQL: (await reader.postgres(postgres, named)).map((rows) => rows.map(([, ...row]) => row)),
     CSV: csv.map((rows) => rows.map(([, ...row]) => row)),
   };
   return Object.entries(all).flatMap(([target, tables]) =>
@@ -421,6 +456,7 @@ export async function checkTables(
         columns.flatMap(({ name: column, type }, number) => {
           const [is = null, was = null] = [found[at]?.[number], row[number]];
           const isSame = is === was || plain(is, type, target) === plain(was, type, 'source', target);
+          if (target === 'view' && is === null && misfits.has(`${jobOf(table)},${at + 1}`)) return [];
           return isSame ? [] : [`${target}, ${table}, ${column} (${type}), row ${at}: ${is} in place of ${was}`];
         }),
       );
@@ -437,13 +473,16 @@ function plain(value: string | null, type: string, from: string, to = from): str
     return from === 'cell'
       ? Buffer.from(value, 'base64').toString('hex').toUpperCase()
       : value.replace(/^\\x/, '').toUpperCase();
-  if (isNested(type) || type === 'JSON') return sorted(value.replace(/(-?)\b(NaN|Infinity)\b(?=[,\]}])/g, '"$1$2"'));
+  if (isNested(type) || type === 'JSON')
+    return sorted(value.replace(/(-?)\b(NaN|Infinity)\b(?=[,\]}])/g, '"$1$2"'), type.includes('FLOAT'));
   if (/^(FLOAT|DOUBLE)$/.test(type))
-    return value
-      .toLowerCase()
-      .replace('infinity', 'inf')
-      .replace(/^-0\.0$/, '-0')
-      .replace(/^(-?\d.*)$/, (digit) => (digit === '-0' ? digit : String(Number(digit))));
+    return (
+      value
+        .toLowerCase()
+        .replace('infinity', 'inf')
+        // A DuckDB file may store 0.0 and -0.0 of a column as one constant.
+        .replace(/^(-?\d.*)$/, (digit) => String(Number(digit) + 0))
+    );
   if (type === 'INTERVAL')
     return value
       .replace(/\bmon(s?)\b/g, 'month$1')
@@ -453,29 +492,22 @@ function plain(value: string | null, type: string, from: string, to = from): str
   return value.replace(/^(\S+) \(BC\)(.*)$/, '$1$2 BC');
 }
 
-const sorted = (text: string): string => {
+const sorted = (text: string, isFloat: boolean): string => {
   try {
-    return JSON.stringify(ordered(JSON.parse(text)));
+    return JSON.stringify(ordered(JSON.parse(text), isFloat));
   } catch {
     return text;
   }
 };
 /** A text in JSON; in PostgreSQL the numbers beside NaN or an infinity are texts. */
-const textual = (value: string): string =>
+const textual = (value: string, isFloat: boolean): string =>
   /^-?\d[\d.]*(e[+-]?\d+)?$/i.test(value)
-    ? String(Number(value))
+    ? String((isFloat ? Math.fround(Number(value)) : Number(value)) + 0)
     : value.toLowerCase().replace(/^(-?)infinity$/, '$1inf');
-const ordered = (value: unknown): unknown =>
-  Array.isArray(value)
-    ? value.map(ordered)
-    : typeof value === 'object' && value !== null
-      ? Object.fromEntries(
-          Object.entries(value)
-            .sort(([a], [b]) => (a < b ? -1 : 1))
-            .map(([key, one]) => [key, ordered(one)]),
-        )
-      : typeof value === 'string'
-        ? textual(value)
-        : typeof value === 'number'
-          ? String(value)
-          : value;
+const ordered = (value: unknown, isFloat: boolean): unknown => {
+  if (Array.isArray(value)) return value.map((one) => ordered(one, isFloat));
+  if (typeof value === 'string' || typeof value === 'number') return textual(String(value), isFloat);
+  if (typeof value !== 'object' || value === null) return value;
+  const entries = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
+  return Object.fromEntries(entries.map(([key, one]) => [key, ordered(one, isFloat)]));
+};
