@@ -1,7 +1,7 @@
 import { Command, CommanderError, InvalidArgumentError, Option, type OutputConfiguration } from 'commander';
 import type { ErrorCode } from '../core/errors/registry.js';
 import { exitCodeMeanings } from '../core/processes/exit-codes.js';
-import { hasScheme, NO_ADDRESS } from '../core/rows/source-fields.js';
+import { whyNoPath } from '../core/rows/source-fields.js';
 import { nearest } from '../core/text/nearest.js';
 import { addAgentRuns } from './agents/agent-commands.js';
 import { addAlerts } from './alerts/alert-program.js';
@@ -165,12 +165,14 @@ function refuseAddresses(command: Command): void {
   const given = files.map((option) => [option.long, command.getOptionValue(option.attributeName())] as const);
   if (command.registeredArguments[0]?.name() === 'folder') given.push(['folder', command.args[0]]);
   // A schema may be JSON itself.
-  const wrong = given.find(([, value]) => typeof value === 'string' && !value.startsWith('{') && hasScheme(value));
-  if (wrong !== undefined)
-    command.error(`error: ${wrong[0]}: the value (not shown) ${NO_ADDRESS}.`, {
+  for (const [name, value] of given) {
+    const why = typeof value === 'string' && !value.startsWith('{') ? whyNoPath(value, process.platform) : null;
+    if (why === null) continue;
+    command.error(`error: ${name}: the value (not shown) ${why}.`, {
       exitCode: exitCodes.usage,
       code: 'commander.invalidArgument',
     });
+  }
 }
 
 /** The words of a command, such as `searchflow events sync`. */

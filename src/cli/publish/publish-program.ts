@@ -13,7 +13,10 @@ export function addPublish(program: Command, chosen: (action: (context: Context)
       '--to <target>',
       'folder (out/lake), s3://bucket/prefix, .duckdb file, ducklake:<file>, or postgres://host/database',
     )
-    .option('--from <address>', 'warehouse of events or monitors (default: as in events status and monitors export)')
+    .option(
+      '--from <address>',
+      'warehouse of events or monitors (default: as in events status and monitors export), or the warehouse of the job with its user',
+    )
     .addOption(new Option('--mode <mode>', 'effect on rows of the target').choices(publishModes).default('replace'))
     .option('--key <column>', 'column that identifies a row, for --mode merge; repeatable', many)
     .addOption(

@@ -42,8 +42,15 @@ export const isAddress = (input: string): boolean => /^(s3|https?):\/\//i.test(i
 /** Whether a path is an address of another system, such as `gs://bucket/x` or `mysql://host`, also after it was made absolute. */
 export const hasScheme = (path: string): boolean => /(^|[\\/])([a-z][a-z0-9+.-]+:)+[\\/]/i.test(path);
 
-/** Words about such an address where only a file or a folder can be written; they follow its name. */
+/** Words about an address where only a file or a folder can be written; they follow its name. */
 export const NO_ADDRESS = 'is an address, not a file or folder of this machine: name one';
+
+/** Why a path is no file or folder of this machine, as words that follow its name; null if it may be one. `platform`: of Node. */
+export function whyNoPath(path: string, platform: string): string | null {
+  if (hasScheme(path)) return NO_ADDRESS;
+  const hasDrive = platform !== 'win32' && /(^|\/)[a-z]:[\\/]/i.test(path);
+  return hasDrive ? 'has a drive of Windows: name a file or folder of this machine' : null;
+}
 
 /** Whether a path that does not exist is a pattern of file names. */
 export const isPattern = (path: string): boolean => /[*?[]/.test(path);

@@ -4,7 +4,7 @@ import { delimiter, dirname, isAbsolute, join, resolve } from 'node:path';
 import { z } from 'zod';
 import { bucketsFor, type RateProfile, rateProfiles } from '../../core/limiter/rate.js';
 import { DEFAULT_TASK_QUEUE } from '../../core/rows/job.js';
-import { hasScheme, NO_ADDRESS } from '../../core/rows/source-fields.js';
+import { whyNoPath } from '../../core/rows/source-fields.js';
 import { parseDollars } from '../../core/text/money.js';
 import { whyNotOwn } from '../../files/make-folder.js';
 import { stateDirOf } from '../../files/state-dir.js';
@@ -95,7 +95,8 @@ export function whyNoStateFolder(
   stateDir: string,
 ): readonly string[] {
   const reader = new SettingsReader(env);
-  if (hasScheme(stateDir)) return [`The state folder (not shown) ${NO_ADDRESS}. See SEARCHFLOW_STATE_DIR.`];
+  const noPath = whyNoPath(stateDir, process.platform);
+  if (noPath !== null) return [`The state folder (not shown) ${noPath}. See SEARCHFLOW_STATE_DIR.`];
   const shown = reader.shown(stateDir);
   const file = fileInWay(stateDir);
   if (file !== null) {

@@ -1,5 +1,6 @@
 import { accessSync, constants, existsSync, mkdtempSync, rmdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { whyNoPath } from '../../core/rows/source-fields.js';
 import { isLibpqForm, isPostgresUrl } from '../../postgres/index.js';
 import {
   hasDatabaseForm,
@@ -53,6 +54,8 @@ const urls = ['file', 'http', 'https', 's3', 'gs', 'gcs', 'az', 'abfss'];
  */
 export function whyNoWarehouse(into: string): string | null {
   const text = into.trim();
+  const drive = /^[a-z]:[\\/]/i.test(text) ? whyNoPath(text, process.platform) : null;
+  if (drive !== null) return drive;
   const scheme = /^([a-z][a-z0-9+.-]+):(\/?)/i.exec(text);
   const name = scheme?.[1]?.toLowerCase() ?? '';
   // Matches an address whose colon is missing or is another character. No folder has such a name.

@@ -4,7 +4,7 @@ import type { Published, PublishRequest, PublishStep } from '../../core/publish/
 import type { StagedJob } from '../../core/rows/job.js';
 import { whyNotHere } from '../config/publish-step.js';
 import { UsageError } from '../config/runtime-types.js';
-import { warehouseOf } from '../config/store-setting.js';
+import { isSameWarehouse, warehouseOf } from '../config/store-setting.js';
 import { findJob } from '../staging/find-job.js';
 import type { RuntimeParts } from './runtime-parts.js';
 
@@ -47,7 +47,8 @@ export async function publish(
     return warehouses.publisher({ into }).publish({ ...request, subject: what });
   }
   const { staged } = await findJob(store.entries, what);
-  if (from !== null)
+  // The address may have the user and password that the job's own address lacks.
+  if (from !== null && !isSameWarehouse(warehouseOf(config, from, staged.into, process.cwd()), staged.into))
     throw new UsageError('option-unusable', `--from: the rows of ${staged.job} are in ${staged.into}. Leave it out.`);
   return warehouses.publisher(staged).publish({ ...request, subject: { job: staged.job } });
 }

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { buildProgram } from '../../../src/cli/program.js';
-import { hasScheme } from '../../../src/core/rows/source-fields.js';
+import { hasScheme, whyNoPath } from '../../../src/core/rows/source-fields.js';
 import { whyNoTarget } from '../../../src/warehouse/index.js';
 import { typeCommand } from '../../support/cli/type-command.js';
 import { commandsIn } from '../../support/cli/wrong-lines.js';
@@ -49,6 +49,11 @@ describe('an address where a file is written or read', () => {
       expect([address, hasScheme(address)]).toEqual([address, true]);
     for (const path of ['a.csv', 'C:\\out\\a.csv', 'C:/out', 'a:b.csv', 'out/10:30.csv', '/a/b'])
       expect([path, hasScheme(path)]).toEqual([path, false]);
+    for (const path of ['C:\\out\\a.csv', 'C:/out', 'c:/a.csv', '/cwd/C:/a.csv']) {
+      expect(whyNoPath(path, 'linux')).toContain('has a drive of Windows');
+      expect(whyNoPath(path, 'win32')).toBeNull();
+    }
+    for (const path of ['a.csv', 'a:b.csv', 'out/10:30.csv']) expect(whyNoPath(path, 'linux')).toBeNull();
   });
 });
 
