@@ -1,5 +1,7 @@
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { transientTags } from '#searchflow/core/purchase/failure.js';
+import { reasonOf } from '#searchflow/core/rows/row-operation.js';
 import type { JobRecord } from '#searchflow/core/rows/row-warehouse.js';
 import type { Json } from '#searchflow/core/text/json.js';
 import { exported, parquetRows, runJob, Service, stageText } from './row-job.js';
@@ -142,7 +144,50 @@ export function resultContract(make: MakeWarehouse): void {
     });
   });
 
+  it('of failed rows have a reason, whatever their tag and result are', async () => {
+    const tags = [...transientTags, ...Object.keys(reasonOf), 'RESPONSE_SHAPE', 'CRAWL_HTTP_404', 'x', null];
+    const results: Json[] = [
+      null,
+      {},
+      'x',
+      [],
+      { error: '' },
+      { error: ' \n' },
+      { error: null },
+      { error: { message: ' ' } },
+    ];
+    const failures = tags.flatMap((tag) => results.map((result) => [tag, result] as const));
+    const service = new Service((unit) => {
+      const [error_tag, result] = failures[Number(query(unit).slice(1))] as (typeof failures)[number];
+      return { status: 'error', error_tag, result, http_status: null, source: null };
+    });
+    const template = { query: '{{name}}' };
+    const text = `name\n${failures.map((_, nth) => `n${nth}\n`).join('')}`;
+    const units = { kind: 'template', template } as const;
+    await runJob(
+      dir,
+      test.rows,
+      await stageText(dir, text, { operation: 'search', units, request: { template, rowsPerRun: 1 } }),
+      service,
+    );
+    const rows = await test.values('SELECT status, error_tag, error_message FROM enriched_rows');
+    expect(rows).toHaveLength(failures.length);
+    expect(rows.filter(([status, , message]) => status !== 'error' || !/\S/.test(String(message ?? '')))).toEqual([]);
+  });
+
   describe('answers', () => {
+    it('are numbers and booleans, too', async () => {
+      await run('answer', (unit) => ({ answer: query(unit).startsWith('Bolt') ? false : 42, citations: [] }));
+      const rows = await test.values(
+        'SELECT row_number, coalesce(answer, CAST(structured AS text)) FROM answers ORDER BY 1',
+      );
+      expect(rows.map(([row, value]) => [row, String(value)])).toEqual([
+        [1, '42'],
+        [2, 'false'],
+        [3, '42'],
+      ]);
+    });
+
     it('are a text with its sources, or the output of a schema', async () => {
       await run('answer', (unit) => ({
         answer: query(unit).startsWith('Bolt') ? { ceo: 'Bo' } : `yes, ${query(unit)}`,

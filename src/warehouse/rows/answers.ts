@@ -18,7 +18,7 @@ export function answerOf({ text, isText, keepsExact }: RowDialect, r: string) {
     `CASE WHEN ${r}.misread IS NULL OR ${isText(result, [name])} THEN ${r}."fact_${name}" END`;
   // A failed answer has a message as `error.message`, or `error` is a text.
   const own = `coalesce(${text(result, ['error', 'message'])}, CASE WHEN ${isText(result, ['error'])} THEN ${text(result, ['error'])} END)`;
-  const reason = `coalesce(nullif(${own}, ''), CASE ${reasons(`${r}.error_tag`)}
+  const reason = `coalesce(CASE WHEN trim(${own}, E' \\t\\r\\n') <> '' THEN ${own} END, CASE ${reasons(`${r}.error_tag`)}
     ELSE 'the service reported ' || coalesce(${r}.error_tag, 'an error') || coalesce(' (HTTP ' || CAST(${r}.http_status AS text) || ')', '') END)`;
   return {
     error_tag: `${r}.error_tag`,

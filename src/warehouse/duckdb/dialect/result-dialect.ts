@@ -46,7 +46,7 @@ function alone({ o, column: { type, path } }: ResultValue): string {
     case 'string':
       return `CASE WHEN json_type(${at}) = 'VARCHAR' THEN json_extract_string(${o}, ${pointer(path)}) END`;
     case 'structure':
-      return `CASE WHEN json_type(${at}) IN ('OBJECT', 'ARRAY') THEN ${at} END`;
+      return `CASE WHEN json_type(${at}) NOT IN ('VARCHAR', 'NULL') THEN ${at} END`;
     case 'count':
       return `CASE WHEN json_type(${at}) = 'ARRAY' THEN CAST(json_array_length(${at}) AS BIGINT) END`;
     default:

@@ -29,7 +29,7 @@ function readValue(o: string, { type, path }: RelationColumn, prefix: string): s
     case 'string':
       return `CASE WHEN json_typeof(${at}) = 'string' THEN ${textOf(at, prefix)} END`;
     case 'structure':
-      return `CASE WHEN json_typeof(${at}) IN ('object', 'array') THEN ${at} END`;
+      return `CASE WHEN json_typeof(${at}) NOT IN ('string', 'null') THEN ${at} END`;
     case 'count':
       return listLength(at);
     // A row has an error message if fields of its answer do not fit their types. In such a row, a value that is not a text becomes NULL.
