@@ -155,7 +155,7 @@ export class Refusals {
     this.#refusals.push({ unit, error });
     this.#context.failures?.failed([unit], tagOf(error));
     const isAlike = (one: { readonly error: ApiError }) => sentenceOf(one.error) === sentenceOf(error);
-    if (!this.#isEnough || !this.#refusals.every(isAlike)) return;
+    if (!this.#isEnough() || !this.#refusals.every(isAlike)) return;
     if (!(await this.#wasAccepted()) && this.#context.stats.acceptsNone) throw this.#allRefused(error);
   }
 
@@ -169,7 +169,10 @@ export class Refusals {
     const { status, tag } = first.error.facts;
     const isCommon = this.#refusals.every(({ error: { facts } }) => facts.status === status && facts.tag === tag);
     const isAll = this.#refusals.length === units || end === 'stopped';
-    if (isAll && isCommon && this.#isEnough && !(await this.#wasAccepted())) throw this.#allRefused(first.error);
+    // A job of few rows has no more requests that could show the cause.
+    const isSmall = (this.#context.purchaseRequest.rows ?? Number.POSITIVE_INFINITY) <= REFUSALS_TO_FAIL;
+    if (isAll && isCommon && this.#isEnough(isSmall ? 1 : undefined) && !(await this.#wasAccepted()))
+      throw this.#allRefused(first.error);
     // If a purchase was cancelled before any success, its refusals may come from another service, so they are not recorded.
     if (end === 'cancelled' && this.#context.stats.acceptsNone && !(await this.#wasAccepted())) return;
     for (const { unit, error } of this.#refusals) {
@@ -180,8 +183,8 @@ export class Refusals {
   }
 
   /** Whether the service has refused enough units, and accepted none, to refuse the purchase as a whole. */
-  get #isEnough(): boolean {
-    return this.#refusals.length >= REFUSALS_TO_FAIL && this.#context.stats.acceptsNone;
+  #isEnough(most = REFUSALS_TO_FAIL): boolean {
+    return this.#refusals.length >= most && this.#context.stats.acceptsNone;
   }
 
   /**

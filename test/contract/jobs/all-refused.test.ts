@@ -37,12 +37,22 @@ it('a resume that skips refused rows records each of them as failed', async () =
   expect(await job.result()).toMatchObject(end);
 });
 
-it('a job that was started to skip refused rows does not pause, and one of a few rows neither', async () => {
-  const jobs = [await file.setting.begin(freshRows(20), { skipRefused: true }, [always])];
-  expect(await jobs[0]?.result()).toMatchObject({ phase: 'done', warehouse: { rows: 20, error: 20 } });
-  const few = await file.setting.begin(freshRows(3), {}, [always]);
-  expect(await few.result()).toMatchObject({ phase: 'done', warehouse: { rows: 3, error: 3 } });
+it('a job that was started to skip refused rows does not pause', async () => {
+  const job = await file.setting.begin(freshRows(20), { skipRefused: true }, [always]);
+  expect(await job.result()).toMatchObject({ phase: 'done', warehouse: { rows: 20, error: 20 } });
 });
+
+it.each([{ limit: 5 }, { limit: 5, batch: 1 }, { limit: 1 }])(
+  'a job of few rows pauses if all are refused: %j',
+  async (how) => {
+    const job = await file.setting.begin(freshRows(20), how, [always]);
+    const message = await parked(file.setting.temporal, job, 'request');
+    expect(message).toContain(`accepted none of this run; the job has ${how.limit} row`);
+    file.setting.sandbox.setFaults([]);
+    await job.resume();
+    expect(await job.result()).toMatchObject({ phase: 'done', warehouse: { success: how.limit, error: 0 } });
+  },
+);
 
 it('a scheduled run ends as stopped instead', async () => {
   const job = await file.setting.begin(freshRows(20), { scheduled: true }, [always]);
