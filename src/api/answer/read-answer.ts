@@ -110,11 +110,11 @@ function withId<I, O>({ record, response }: Endpoint<I, O>, value: unknown, requ
  * be corrected in this way.
  */
 export function readLeniently<I, O>(
-  { response, paid, idempotent, secrets }: Pick<Endpoint<I, O>, 'response' | 'paid' | 'idempotent' | 'secrets'>,
+  { response, paid, idempotent, tellsOnce }: Pick<Endpoint<I, O>, 'response' | 'paid' | 'idempotent' | 'tellsOnce'>,
   value: unknown,
 ): { readonly value: O; readonly misread: readonly Misread[] } | null {
   if (isShape(response, value)) return { value, misread: [] };
-  return paid || idempotent || secrets ? withoutMisfits(response, value) : null;
+  return paid || idempotent || tellsOnce ? withoutMisfits(response, value) : null;
 }
 
 /** Reads the body of a kept answer. Returns null where another server sent the answer, or where the body has the wrong shape. */

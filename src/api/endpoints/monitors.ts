@@ -29,6 +29,7 @@ export const createMonitorEndpoint = defineEndpoint<MonitorDefinition, CreatedMo
   beta: ({ search }) => betaOfHighlights(search.contents),
   response: createdMonitor,
   secrets,
+  tellsOnce: true,
 });
 
 const monitorFilter = z.looseObject({ ...pageQuery, ...monitorFilterFields });

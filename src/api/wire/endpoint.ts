@@ -48,6 +48,8 @@ export interface Endpoint<I, O> {
   readonly lacks: (answer: unknown) => ReturnType<typeof shapeProblem> | null;
   /** The field of the request with the id of the record that the answer is; it stands in for an `id` that cannot be read. */
   readonly record?: string;
+  /** Whether the answer has a secret that no other answer has: an odd field beside it must not make the answer unreadable. */
+  readonly tellsOnce?: true;
   /** Fields of the answer that hold a secret: their texts become `Secret`s as soon as the answer is read. */
   readonly secrets?: readonly string[];
   /** Fields of the request that the service is going to remove; each is reported once. */

@@ -86,10 +86,6 @@ function readRequest(flags: RowRequestFlags, operation: RowOperation, cwd: strin
   }
   const schema = flags.schema === undefined ? null : readObject('--schema', flags.schema, cwd, mistakes);
   if (schema !== null) {
-    if ((schema.type ?? 'object') !== 'object')
-      mistakes.push(
-        `--schema: type must be "object", because its properties become columns (got ${JSON.stringify(schema.type)}).`,
-      );
     if (research) put('output', { schema }, '--schema', false);
     else put('outputSchema', schema, '--schema', false);
   }

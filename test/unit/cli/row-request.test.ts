@@ -110,9 +110,15 @@ describe('flags of a row operation', () => {
     [{ op: 'agent', query: '{{name}}', schema: 'none.json' }, /--schema: file none\.json not found/],
     [{ op: 'agent', query: '{{name}}', schema: 'list.json' }, /--schema: list\.json must contain a JSON object/],
     [{ op: 'agent', query: '{{name}}', schema: 'broken.json' }, /--schema: broken\.json is not JSON: /],
-    [{ op: 'agent', query: '{{name}}', schema: 'number.json' }, /--schema: type must be "object".*got "number"/],
   ];
   it.each(refused)('are refused with a remedy: %j', (flags, what) => {
     expect(read(flags).mistakes.join('\n')).toMatch(what);
   });
+});
+
+it.each(['answer', 'search', 'agent'])('a schema of any type reaches %s: the service decides', (op) => {
+  const mistakes: string[] = [];
+  const schema = { type: 'array', items: { type: 'string' } };
+  const request = toRowRequest({ op, query: '{{name}}', schema: JSON.stringify(schema) }, '.', mistakes);
+  expect([mistakes, request.options]).toEqual([[], { outputSchema: schema }]);
 });
