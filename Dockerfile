@@ -18,12 +18,12 @@ RUN node scripts/build.mjs \
 # The extensions of DuckDB for a publish to S3 or a DuckLake. They are inside the image, because a worker downloads nothing.
 FROM ${PYTHON_IMAGE} AS extensions
 ARG DUCKDB_EXTENSIONS="httpfs ducklake"
-ARG DUCKDB_VERSION=1.5.5
 WORKDIR /extensions
 SHELL ["/bin/bash", "-o", "pipefail", "-c"]
-RUN for name in ${DUCKDB_EXTENSIONS}; do \
-      pip install --no-cache-dir --no-deps --target /packages "duckdb-extension-${name}==${DUCKDB_VERSION}" || exit 1; \
-    done \
+# The hashes of the packages are in the file, for x86-64 and ARM.
+COPY deploy/docker/extensions.txt /all.txt
+RUN for name in ${DUCKDB_EXTENSIONS}; do grep "^duckdb-extension-${name}==" /all.txt || exit 1; done > /chosen.txt \
+    && if [ -s /chosen.txt ]; then pip install --no-cache-dir --no-deps --require-hashes --target /packages -r /chosen.txt; fi \
     && mkdir -p /packages \
     && find /packages -name '*.duckdb_extension' -exec cp {} /extensions ';'
 

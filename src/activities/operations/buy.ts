@@ -3,7 +3,7 @@ import { CancelledFailure, Context } from '@temporalio/activity';
 import { ApplicationFailure } from '@temporalio/common';
 import { fieldOf } from '../../api/checks/field-of.js';
 import { transientTags } from '../../core/purchase/failure.js';
-import type { UnitRecord } from '../../core/purchase/journal.js';
+import { BodiesGone, type UnitRecord } from '../../core/purchase/journal.js';
 import type { SentWith } from '../../core/rows/job.js';
 import { toMicros } from '../../core/text/money.js';
 import { cancellation, heartbeatFrom } from '../base/cancellation.js';
@@ -135,9 +135,11 @@ export async function buyRecords(
       return { records: null, waitingFor };
     }
     await stayIfPaused(false);
-    const byKey = await deps.journal.read(purchaseRequest.units.map((unit) => unit.key));
-    const records = purchaseRequest.units.map((unit) => byKey.get(unit.key)).filter((record) => record !== undefined);
-    return { records, waitingFor };
+    const keys = purchaseRequest.units.map((unit) => unit.key);
+    const byKey = await deps.journal.read(keys);
+    const gone = keys.filter((key) => !byKey.has(key));
+    if (gone.length > 0) throw new BodiesGone(gone, 'call it with { refreshAfterMs: 0 }');
+    return { records: keys.map((key) => byKey.get(key) as UnitRecord), waitingFor };
   } catch (error) {
     throw toFailure(error, info.attempt);
   } finally {

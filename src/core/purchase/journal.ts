@@ -240,10 +240,13 @@ export class ClaimLost extends Error {
 export class BodiesGone extends Error {
   override readonly name = 'BodiesGone';
   readonly errorCode = 'answers-gone' satisfies ErrorCode;
-  constructor(readonly keys: readonly string[]) {
+  constructor(
+    readonly keys: readonly string[],
+    again = 'run the same command with --rebuy',
+  ) {
     super(
       `${keys.length} bought answer(s) are no longer in the journal (pruned or damaged) and not in the warehouse; ` +
-        'nothing was bought again. To buy them again, run the same command with --rebuy',
+        `nothing was bought again. To buy them again, ${again}`,
     );
   }
 }

@@ -161,6 +161,11 @@ export function readSettings({ env, flags, cwd, say }: ConfigSources): {
     wholeNumber(36_500),
     'a whole number of days from 1',
   );
+  const keepCallsDays = reader.check(
+    reader.variable('SEARCHFLOW_KEEP_CALLS_DAYS'),
+    wholeNumber(36_500),
+    'a whole number of days from 1',
+  );
   const prices = readFile(reader, reader.variable('SEARCHFLOW_PRICES'), cwd, readPriceFile);
   const store = readStore(reader, reader.flag(flags.into, flags.intoFlag ?? '--into'), cwd);
   const source = readSource(reader, flags.source);
@@ -204,6 +209,7 @@ export function readSettings({ env, flags, cwd, say }: ConfigSources): {
     rateIsShare: flags.qps !== undefined,
     concurrency: concurrency ?? Math.min(MAX_CONCURRENCY, 5 * contentsQps(rate)),
     keepLandingMs: keepDays === null ? DEFAULT_KEEP_LANDING_MS : keepDays * 86_400_000,
+    ...(keepCallsDays === null ? {} : { keepCallsMs: keepCallsDays * 86_400_000 }),
     paths: pathsOf(paths, cwd),
     hosts: hosts ?? [],
     duckDbExtensions: extensions === null ? null : resolve(cwd, extensions.text),

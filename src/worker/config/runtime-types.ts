@@ -121,6 +121,8 @@ export interface RuntimeConfig {
   readonly concurrency: number;
   /** How long, in ms, answers stay in the journal after the warehouse has their rows (`--keep-landing`); default 7 days. */
   readonly keepLandingMs: number;
+  /** How long, in ms, answers of single operations stay in the journal; default 90 days. */
+  readonly keepCallsMs?: number | undefined;
   /** Agent runs that the team may have in progress; default 50. */
   readonly agentSlots?: number;
   /** Price tables that replace the built-in ones. */

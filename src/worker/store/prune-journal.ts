@@ -10,12 +10,15 @@ import type { PurchaseJournal, Store } from './store.js';
 /** Times of a worker that runs for months: the first time after its start, then once a day. */
 const TIMES = { firstMs: 600_000, everyMs: 86_400_000 };
 
-type Kept = Pick<RuntimeConfig, 'origin' | 'keepLandingMs'>;
+/** Default age, in ms, of the answers of single operations. */
+const KEEP_CALLS_MS = 90 * 86_400_000;
+
+type Kept = Pick<RuntimeConfig, 'origin' | 'keepLandingMs' | 'keepCallsMs'>;
 type Pruned = Pick<Store, 'entries' | 'journal'>;
 type WarehouseFor = (staged: StagedJob) => RowWarehouse;
 
 /**
- * Removes old answers of done jobs from the journal, now and then, with the warehouses of the worker. Returns a function that ends it and
+ * Removes old answers of done jobs and of single operations from the journal, now and then, with the warehouses of the worker. Returns a function that ends it and
  * resolves when no removal is in progress.
  */
 export function pruneDaily(
@@ -61,7 +64,7 @@ export async function pruneJournal(
 
 /** A warehouse is queried only if there is something to remove. */
 async function pruneLoaded(
-  { origin, keepLandingMs }: Kept,
+  { origin, keepLandingMs, keepCallsMs = KEEP_CALLS_MS }: Kept,
   store: Pruned,
   warehouseFor: WarehouseFor,
   signal?: AbortSignal,
@@ -69,6 +72,7 @@ async function pruneLoaded(
 ): Promise<void> {
   const before = Date.now() - keepLandingMs;
   const journal = await store.journal();
+  await journal.prune('calls/', Date.now() - keepCallsMs);
   for (const entry of await store.entries.all()) {
     if (signal?.aborted) return;
     if (entry.staged.origin !== origin || !isWanted(entry.staged)) continue;

@@ -1,7 +1,7 @@
 import { chmodSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { CancelledFailure } from '@temporalio/common';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import type { ActivityDeps, CallOptions } from '../../../src/activities/index.js';
 import type { OperationName } from '../../../src/api/operations.js';
 import { flatProfile } from '../../../src/core/limiter/rate.js';
@@ -57,6 +57,24 @@ describe('an activity of one operation', () => {
       expect(await run('search')).toMatchObject({ requests: [{ costDollars }] });
     },
   );
+
+  it('a call whose answer is no longer kept is not bought again, unless it asks for a new answer', async () => {
+    let sent = 0;
+    const { run } = await service((_request, socket) => {
+      sent++;
+      socket.write(json(200, examples.search.answer, {}));
+    });
+    await run('search');
+    vi.spyOn(setting.journal, 'read').mockResolvedValueOnce(new Map());
+    await expect(run('search')).rejects.toMatchObject({
+      type: 'BodiesGone',
+      nonRetryable: true,
+      message: expect.stringContaining('call it with { refreshAfterMs: 0 }'),
+    });
+    expect(sent).toBe(1);
+    expect(await run('search', undefined, { refreshAfterMs: 0 })).toMatchObject({ requests: [{ bought: true }] });
+    expect(sent).toBe(2);
+  });
 
   it('keeps every field of an answer, known or not, and reports its request id', async () => {
     const contents = {

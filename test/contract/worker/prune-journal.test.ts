@@ -97,14 +97,17 @@ it('old answers are removed only of finished jobs of this service whose rows are
   const env = { SEARCHFLOW_STATE_DIR: folder.stateDir, HOME: folder.dir };
   const config = readConfig({ env, flags: { service: 'sandbox' }, cwd: folder.dir, say: () => undefined });
   await pruneJournal({ ...config, keepLandingMs: 3_600_000 }, store, ({ into }) => !into.startsWith('postgres:'));
-  expect(pruned).toEqual(['whole/']);
+  expect(pruned).toEqual(['calls/', 'whole/']);
   expect([...times]).toEqual([60]);
 });
 
 it('a worker that runs on removes old answers again and again, until it ends', async () => {
   const staged = { job: 'whole', generation: 'gen', slices: 2, origin: 'sandbox', into: '/dw' };
-  const removed: string[] = [];
-  const journal = { prunable: async () => true, prune: async (prefix: string) => void removed.push(prefix) };
+  const removed: [prefix: string, ageMs: number][] = [];
+  const journal = {
+    prunable: async () => true,
+    prune: async (prefix: string, before: number) => void removed.push([prefix, Date.now() - before]),
+  };
   const entries = { all: async () => [{ staged, completed: 'gen' }] };
   const store = { entries, journal: async () => journal } as unknown as Store;
   let asked = 0;
@@ -116,11 +119,14 @@ it('a worker that runs on removes old answers again and again, until it ends', a
       return asked > 3 ? new Promise(() => undefined) : Promise.resolve([0, 1]);
     },
   } as unknown as RowWarehouse;
-  const config = { origin: 'sandbox', keepLandingMs: 0 };
+  const config = { origin: 'sandbox', keepLandingMs: 0, keepCallsMs: 3_600_000 };
   const end = pruneDaily(config, store, () => warehouse, { firstMs: 0, everyMs: 5 });
   await expect.poll(() => asked).toBe(4);
   await end();
-  expect(removed).toEqual(['whole/', 'whole/']);
+  expect(removed.filter(([prefix]) => prefix !== 'calls/').map(([prefix]) => prefix)).toEqual(['whole/', 'whole/']);
+  const ages = removed.flatMap(([prefix, ageMs]) => (prefix === 'calls/' ? [ageMs] : []));
+  expect(ages).toHaveLength(4);
+  for (const age of ages) expect(age).toBeGreaterThanOrEqual(3_600_000);
 });
 
 it('a worker without a login names the running and paused jobs that wait for another worker, and no others', async () => {

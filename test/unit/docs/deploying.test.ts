@@ -50,7 +50,7 @@ it('the chart has copies of the dashboard and of the alert rules', () => {
 });
 
 it('image and chart have the versions of the package', () => {
-  const [, duckDb] = /^ARG DUCKDB_VERSION=(.+)$/m.exec(text('Dockerfile')) ?? [];
+  const [, duckDb] = /^duckdb-extension-httpfs==(\S+) --hash=sha256:/m.exec(text('deploy/docker/extensions.txt')) ?? [];
   expect(packageJson.dependencies['@duckdb/node-api']).toMatch(new RegExp(`^${duckDb}(-|$)`));
   const chart = text('deploy/helm/searchflow/Chart.yaml');
   expect(/^appVersion: (.+)$/m.exec(chart)?.[1]).toBe(packageJson.version);
@@ -110,4 +110,20 @@ it('the entry point of the image reads each secret setting from a file, and docs
   expect(expected.filter((name) => !names.includes(name))).toEqual([]);
   const documented = text('docs/tasks/deploy.md');
   expect(names.filter((name) => !documented.includes(`\`${name}\``))).toEqual([]);
+});
+
+it('the workers of compose.yaml have a database role of their own, which is neither the superuser nor that of Temporal', () => {
+  const compose = text('compose.yaml');
+  const users = [...compose.matchAll(/postgres:\/\/(\w+):\$\{(\w+):-/g)].map(([, user, password]) => [user, password]);
+  expect(users).toEqual([
+    ['searchflow', 'WORKER_DB_PASSWORD'],
+    ['searchflow', 'WORKER_DB_PASSWORD'],
+  ]);
+  expect(compose).toMatch(/POSTGRES_USER: temporal\n +POSTGRES_PWD: \$\{TEMPORAL_DB_PASSWORD:-/);
+  expect(compose.match(/CREATE ROLE .*/g)?.join()).not.toMatch(/SUPERUSER|CREATEDB|CREATEROLE/);
+  expect(compose).toContain('REVOKE CONNECT ON DATABASE');
+});
+
+it('the chart allows no connection to its workers but to their metrics, by default', () => {
+  expect(text('deploy/helm/searchflow/values.yaml')).toMatch(/^networkPolicy:\n(?: +#.*\n)* +enabled: true$/m);
 });
