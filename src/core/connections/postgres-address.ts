@@ -1,4 +1,5 @@
 import { nearest } from '../text/nearest.js';
+import { addressSecrets, foreignScheme } from './address-secrets.js';
 import { isLoopback } from './loopback.js';
 import { isMetadata } from './metadata-address.js';
 import { Secret } from './secret.js';
@@ -224,7 +225,8 @@ function problemOf(address: string): string | null {
   if (!isPostgresUrl(address)) {
     if (isLibpqForm(address)) return "has libpq's form; write postgres://host:5432/database";
     const url = /^[a-z][a-z0-9+.-]+:\/\//i.test(address) && URL.canParse(address) ? new URL(address) : null;
-    return url && (url.username || url.password) ? 'holds a user or password; remove them' : null;
+    const isForeign = foreignScheme(address) !== null && addressSecrets(address).length > 0;
+    return url?.username || url?.password || isForeign ? 'holds a user or password; remove them' : null;
   }
   try {
     const { user, password } = parseAddress(address, '');

@@ -1,5 +1,6 @@
 import { accessSync, constants, existsSync, mkdtempSync, rmdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { foreignScheme } from '../../core/connections/address-secrets.js';
 import { whyNoPath } from '../../core/rows/source-fields.js';
 import { isLibpqForm, isPostgresUrl } from '../../postgres/index.js';
 import {
@@ -62,6 +63,7 @@ export function whyNoWarehouse(into: string): string | null {
   if (/^postgres(ql)?[^\w.:/-]?:?\/\//i.test(text) && !isPostgresUrl(text))
     return `is not an address of PostgreSQL; write ${POSTGRES_FORM}`;
   if (isLibpqForm(text)) return `has libpq's form; write ${POSTGRES_FORM}`;
+  if (foreignScheme(text) === '') return `has a user and no scheme; write ${POSTGRES_FORM}`;
   if (text === ':memory:') return `is a database in memory, which would be lost; give ${WAREHOUSE_FORMS}`;
   if (scheme === null || !(scheme[2] === '/' || schemes.includes(name) || urls.includes(name))) return null;
   if (text !== into) return 'begins or ends with white space; remove it';

@@ -29,18 +29,29 @@ const inputs: Readonly<Record<string, object>> = {
 it('a workflow whose input holds a password fails before its first activity, and nothing is written', async () => {
   const setting = await MonitorSetting.open(temporal);
   const into = ['postgres://ann:canary-pw@127.0.0.1:9/dw', 'postgres://127.0.0.1:9/dw?user=ann&password=canary-pw'];
+  const others = [
+    ...[
+      'host=127.0.0.1 dbname=dw password=canary-pw',
+      'ann:canary-pw@127.0.0.1/dw',
+      'mysql://ann:canary-pw@127.0.0.1/dw',
+    ],
+    ...['jdbc:postgresql://127.0.0.1/dw?user=ann&password=canary-pw', 'snowflake://ann:canary-pw@account/dw'],
+  ];
+  const fields = ['input', 'into', 'csv'].flatMap((field) =>
+    others.map((at) => ({ workflow: 'enrichCsv', input: { input: 'rows.csv', [field]: at } })),
+  );
   const all = Object.entries(inputs).flatMap(([workflow, input]) =>
     into.map((at) => ({ workflow, input: { ...input, into: at } })),
   );
   const scheduled = { schedule: 'daily', workflow: 'syncEvents', workflowId: 'never', input: { into: into[0] } };
   const before = readdirSync(setting.folder.dir, { recursive: true }).length;
-  for (const { workflow, input } of [...all, { workflow: 'scheduledJob', input: scheduled }]) {
+  for (const { workflow, input } of [...all, ...fields, { workflow: 'scheduledJob', input: scheduled }]) {
     const handle = await setting.start(workflow, input);
     const error = await handle.result().catch((reason: Error) => reason.cause);
     expect(error, workflow).toBeInstanceOf(ApplicationFailure);
     expect(error, workflow).toMatchObject({
       type: 'BadInput',
-      message: expect.stringMatching(/^Invalid input of \w+\. (input\.)?into: (?!.*canary)/),
+      message: expect.stringMatching(/^Invalid input of \w+\. (input\.)?(into|input|csv): (?!.*canary)/),
     });
     const { events = [] } = await handle.fetchHistory();
     const said = events?.filter(({ workflowExecutionStartedEventAttributes: started }) => !started);

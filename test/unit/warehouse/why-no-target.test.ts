@@ -3,6 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, it } from 'vitest';
 import { whyNoTarget } from '../../../src/warehouse/export/why-no-target.js';
+import { placeOrProblem } from '../../../src/worker/config/publish-step.js';
+import { whyNoWarehouse } from '../../../src/worker/config/why-unwritable.js';
 
 const root = mkdtempSync(join(tmpdir(), 'searchflow-targets-'));
 const at = (path: string) => join(root, path);
@@ -27,8 +29,18 @@ it.each([
   else expect(found).toMatch(why);
 });
 
-it.each(['csv', 'parquet'] as const)('a %s is not written to an address in the form of libpq', (kind) => {
-  const why = whyNoTarget(kind, 'host=db.internal password=canary', {});
-  expect(why).toContain('the value (not shown)');
-  expect(why).not.toContain('canary');
-});
+it.each(['host=db.internal password=canary', 'ann:canary@db.internal/dw', 'mysql://ann:canary@db.internal/dw'])(
+  'nothing is written to %s, and its password is no name of a file',
+  (target) => {
+    const whys = [
+      whyNoTarget('csv', target, {}),
+      whyNoTarget('parquet', target, {}),
+      whyNoWarehouse(target),
+      placeOrProblem(target),
+    ];
+    for (const why of whys) {
+      expect(why).toEqual(expect.any(String));
+      expect(why).not.toContain('canary');
+    }
+  },
+);
