@@ -71,6 +71,19 @@ describe('searchflow limits', () => {
     expect(err()).toContain('There was no block to lift.');
   });
 
+  it('says until when work waits in Temporal that could not be woken', async () => {
+    const { runtime } = fakeRuntime({
+      limits: async () => ({ ...view, blockedUntil: Date.UTC(2026, 10, 22), blockReason: '429' }),
+      unblock: async () => false,
+    });
+    const { context, err } = fakeContext(runtime);
+    await limits(context, { unblock: true });
+    expect(err()).toContain(
+      'could not be woken. It continues at 2026-11-22T00:00:00.000Z. To wake it:\n  searchflow limits --unblock\n',
+    );
+    expect(err()).not.toContain('within seconds');
+  });
+
   it('names the runs that were left running, and the command that ends one', async () => {
     const { runtime } = fakeRuntime({
       slots: async () => ({ limit: 50, held: 51, elsewhere: 0, leftRunning: 51, waiting: 1 }),
