@@ -1,13 +1,27 @@
+import { stripVTControlCharacters } from 'node:util';
 import type { WatchedRun } from '../../core/schedules/schedule.js';
 import type { ConfigFlags } from '../../worker/config/config.js';
-import type { LogLine } from '../../worker/config/runtime-types.js';
+import type { Log, LogLine } from '../../worker/config/runtime-types.js';
 import { serviceText } from '../progress/plan.js';
 import { moment, runText } from '../schedules/schedules.js';
 import { type Context, type ExitCode, exitCodes } from '../shared/context.js';
 import { withRuntime } from '../shared/session.js';
 import { settings } from '../shared/settings.js';
+import type { Terminal } from '../shared/terminal.js';
 import { printable } from '../text/printable.js';
-import { jsonLog, linesOf } from './json-log.js';
+
+/** A log of JSON lines on stdout: `time`, `level`, `message` and further fields. Secrets are redacted as in every other output. */
+function jsonLog(terminal: Terminal, now: () => number = Date.now): Log {
+  return ({ level, message, ...fields }) =>
+    terminal.data(JSON.stringify({ time: new Date(now()).toISOString(), level, message, ...fields }));
+}
+
+/** A terminal whose texts become lines of the log. */
+function linesOf(terminal: Terminal, log: Log): Terminal {
+  const say = (text: string) => log({ level: 'INFO', message: stripVTControlCharacters(text) });
+  const cannotAsk = 'SEARCHFLOW_LOG=json is set';
+  return { ...terminal, live: false, asks: false, cannotAsk, say, note: say, show: () => undefined };
+}
 
 /**
  * `searchflow worker` and `searchflow dev`: run a worker until Ctrl-C. If needed, the commands also run a Temporal server and

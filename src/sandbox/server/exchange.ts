@@ -1,25 +1,154 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
+import { z } from 'zod';
 import { fieldOf } from '../../api/checks/field-of.js';
-import { fraction, mix } from '../base/hash.js';
+import { fraction, hashText, mix } from '../base/hash.js';
 import { readJson } from '../base/read-json.js';
-import { envelopeOf, Refusal } from '../base/refusal.js';
+import { envelopeOf, errorBody, Refusal } from '../base/refusal.js';
 import type { Timers } from '../base/timers.js';
 import { keyIdOf } from '../ledger/key-usage.js';
 import type { Ledger } from '../ledger/ledger.js';
 import { routes } from '../routes/index.js';
 import type { Frames, RouteContext } from '../routing/route.js';
 import type { FoundRoute } from '../routing/router.js';
-import { checkAccess, keyOf } from './access.js';
-import { changeResults } from './change-results.js';
 import { cut, deliver, type Reply } from './deliver.js';
 import { deliverStream } from './deliver-stream.js';
-import { faultReply, refusalReply } from './error-reply.js';
 import { type FaultDo, faultLabel } from './fault.js';
 import type { FaultScript } from './fault-script.js';
 import type { Settings } from './options.js';
 import type { RateGate } from './rate-gate.js';
 import type { OpenEntry, RequestLog } from './request-log.js';
-import { retryAfterOf } from './retry-after.js';
+import { retryAfterOf, retryAfterText } from './retry-after.js';
+
+/**
+ * The answer to a refused request, in the envelope of its path. An error that is not a {@link Refusal} gives a 500. In both
+ * cases nothing was recorded.
+ */
+function refusalReply(path: string, requestId: string, error: unknown): Reply {
+  const refusal = error instanceof Refusal ? error : new Refusal(500, 'INTERNAL_ERROR', String(error));
+  const { body, contentType } = errorBody(envelopeOf(path), requestId, refusal);
+  return toReply(refusal.status, { ...refusal.headers, 'content-type': contentType, 'x-request-id': requestId }, body);
+}
+
+/** The answer of a fault, instead of the true one. */
+function faultReply(path: string, requestId: string, fault: Extract<FaultDo, { kind: 'status' | 'body' }>): Reply {
+  if (fault.kind === 'body') {
+    const contentType = fault.contentType ?? 'text/html; charset=utf-8';
+    return toReply(
+      fault.status ?? 200,
+      { 'content-type': contentType, 'x-request-id': requestId, ...fault.headers },
+      fault.body,
+    );
+  }
+  const { body, contentType } = errorBody(fault.envelope ?? envelopeOf(path), requestId, {
+    status: fault.status,
+    tag: fault.tag ?? null,
+    message: 'A fault of the fault script',
+  });
+  const headers: Record<string, string> = { 'content-type': contentType, 'x-request-id': requestId, ...fault.headers };
+  if (fault.retryAfter !== undefined) headers['retry-after'] = retryAfterText(fault.retryAfter);
+  return toReply(fault.status, headers, body);
+}
+
+function toReply(status: number, headers: Readonly<Record<string, string>>, body: string): Reply {
+  return { status, headers, body: Buffer.from(body, 'utf8') };
+}
+
+const item = z.looseObject({ url: z.string().optional(), id: z.string().optional() });
+const answerSchema = z.looseObject({
+  results: z.array(item).optional(),
+  data: z.array(item).optional(),
+  statuses: z.array(z.looseObject({ id: z.string() })).optional(),
+});
+
+/** Ways to change the results of an answer. The changed answer is still valid JSON of the right shape. */
+type ResultsChange = 'shuffle' | 'repeat' | 'lose' | 'add' | 'unknown';
+
+/**
+ * Changes the `results` of an answer, or the `data` of a list. Other bodies do not change. A client that matches results by
+ * position, or relies on their number, then fails.
+ */
+function changeResults(body: Buffer, change: ResultsChange): Buffer {
+  const answer = answerSchema.safeParse(JSON.parse(body.toString('utf8'))).data;
+  const items = answer?.results ?? answer?.data;
+  if (!answer || !items) return body;
+  const { statuses } = answer;
+  const [first] = items;
+  if (change === 'shuffle') {
+    items.sort((left, right) => hashText(nameOf(left), 3) - hashText(nameOf(right), 3));
+    statuses?.sort((left, right) => hashText(left.id, 5) - hashText(right.id, 5));
+  }
+  if (change === 'repeat' && first) items.push(first);
+  if (change === 'lose') items.shift();
+  if (change === 'add') {
+    const url = 'https://nobody-asked.example/';
+    items.unshift({ id: url, url, title: 'Not asked for', text: 'Nobody asked for this page.' });
+    statuses?.unshift({ id: url, status: 'success', source: 'cached' });
+  }
+  if (change === 'unknown') {
+    for (const one of items) one.novelty = { nested: [null, '', 0] };
+    statuses?.push({ id: 'https://nobody-asked.example/', status: 'deferred', error: null });
+    Object.assign(answer, { notices: [{ code: 'NEW' }] });
+  }
+  return Buffer.from(JSON.stringify(answer));
+}
+
+function nameOf({ url, id }: z.infer<typeof item>): string {
+  return url ?? id ?? '';
+}
+
+/** The key of a request: `x-api-key`, or `Authorization` with the Bearer scheme. */
+function keyOf(headers: IncomingHttpHeaders): string | null {
+  const direct = headers['x-api-key'];
+  if (typeof direct === 'string' && direct !== '') return direct;
+  return /^Bearer +(\S+) *$/i.exec(headers.authorization ?? '')?.[1] ?? null;
+}
+
+/** The x402 challenge for a request without a key. */
+function challenge(path: string, baseUrl: string): Refusal {
+  const terms = {
+    x402Version: 2,
+    resource: { url: `${baseUrl}${path}`, description: `One call of POST ${path}`, mimeType: 'application/json' },
+    accepts: [
+      {
+        scheme: 'exact',
+        network: 'eip155:84532',
+        amount: '7000',
+        asset: '0x0000000000000000000000000000000000000000',
+        payTo: '0x0000000000000000000000000000000000000001',
+        maxTimeoutSeconds: 60,
+        extra: {},
+      },
+    ],
+  };
+  const header = Buffer.from(JSON.stringify(terms)).toString('base64');
+  return new Refusal(402, 'X402_PAYMENT_REQUIRED', 'Payment is required: send an API key, or pay for this request', {
+    extra: terms,
+    headers: { 'payment-required': header },
+  });
+}
+
+/** Checks the key. Throws the {@link Refusal} for a request without a valid key. */
+function checkAccess(
+  headers: IncomingHttpHeaders,
+  path: string,
+  options: {
+    readonly keys: readonly string[] | null;
+    readonly serviceKey: string | null;
+    readonly x402: boolean;
+    readonly baseUrl: string;
+  },
+): void {
+  const key = keyOf(headers);
+  if (key === null && options.x402 && (path === '/search' || path === '/contents'))
+    throw challenge(path, options.baseUrl);
+  if (path.startsWith('/team-management/')) {
+    if (key !== null && (options.serviceKey === null || key === options.serviceKey)) return;
+    throw new Refusal(401, 'INVALID_API_KEY', 'The service key is not valid');
+  }
+  if (key !== null && (options.keys === null || options.keys.includes(key))) return;
+  const tag = envelopeOf(path) === 'agent' ? 'TEAM_NOT_FOUND' : 'INVALID_API_KEY';
+  throw new Refusal(401, tag, key === null ? 'The request has no API key' : 'The API key is not valid');
+}
 
 /** The parts that serve a request. */
 export interface ExchangeParts {

@@ -1,9 +1,10 @@
 import { existsSync } from 'node:fs';
 import { readFile, rm } from 'node:fs/promises';
+import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { badRowKey } from '../../core/purchase/forgotten.js';
 import { isUnderWay } from '../../core/rows/job.js';
-import type { JobEntry } from '../../core/rows/job-entries.js';
+import { type JobEntry, stagesOf } from '../../core/rows/job-entries.js';
 import { CANCEL_WAITS } from '../../core/rows/pause.js';
 import {
   type ForgetSubjects,
@@ -16,6 +17,7 @@ import { shellWord } from '../../core/text/shell-word.js';
 import { removeFolders } from '../../files/folder-size.js';
 import { makeFolder } from '../../files/make-folder.js';
 import { writeDurably } from '../../files/write-durably.js';
+import { warehouseFile } from '../../warehouse/index.js';
 import { UsageError } from '../config/runtime-types.js';
 import { sha256 } from '../config/sha256.js';
 import { findJob, noteState } from '../staging/find-job.js';
@@ -23,7 +25,21 @@ import type { PurchaseJournal } from '../store/store.js';
 import type { ForgetParts, ForgetPlan, ForgetWish, Forgot } from './forget-types.js';
 import { selectSubjects } from './select-subjects.js';
 import { forgetStaged, stagedJobs } from './staged-values.js';
-import { reachableWarehouses } from './warehouses-of.js';
+
+/** The warehouses of all jobs that this machine can reach, each once, and a note for each other one. */
+function reachableWarehouses({ warehouses }: Pick<ForgetParts, 'warehouses'>, entries: readonly JobEntry[]) {
+  const found = new Map<string, RowWarehouse>();
+  const notes = new Set<string>();
+  for (const { staged } of entries.flatMap(stagesOf)) {
+    const { into, host = hostname() } = staged;
+    const file = warehouseFile(into);
+    if (file !== null && host !== hostname())
+      notes.add(`The warehouse ${into} is a file on ${host}. Run the same command there, too`);
+    else if (file === null || existsSync(file)) found.set(into, warehouses.of(staged));
+    else notes.add(`The warehouse ${into} is missing. If it comes back, run the same command again`);
+  }
+  return { warehouses: [...found].map(([into, rows]) => ({ into, rows })), notes: [...notes] };
+}
 
 /** Drafts of stages that were changed since this time in ms may belong to a command in progress. */
 const DRAFT_MS = 600_000;

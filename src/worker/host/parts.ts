@@ -1,6 +1,8 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { asyncLocalStorage } from '@temporalio/activity';
 import type { Client } from '@temporalio/client';
 import { ApplicationFailure } from '@temporalio/common';
 import {
@@ -27,7 +29,7 @@ import { reportsCaps, unwatched, watchCaps } from '../alerts/cap-watch.js';
 import { openAlerts } from '../alerts/worker-alerts.js';
 import { Allowlist } from '../config/allowlist.js';
 import { whyNoKey, whyNoPublish, whyNotHere } from '../config/publish-step.js';
-import { type RuntimeConfig, UsageError } from '../config/runtime-types.js';
+import { type Log, type RuntimeConfig, UsageError } from '../config/runtime-types.js';
 import { sha256 } from '../config/sha256.js';
 import { noteWalk } from '../control/find-walk.js';
 import { watchSchedules } from '../schedules/schedule-watch.js';
@@ -47,11 +49,70 @@ import { standHere } from '../team/standing-worker.js';
 import { teamOf } from '../team/team.js';
 import { openWarehouses } from '../warehouse/warehouses.js';
 import { metered, requestMetrics } from './metrics.js';
-import { observedActivities, observedTransport } from './observed.js';
+import {
+  type ActivityIds,
+  countsOf,
+  failedRequest,
+  failureOf,
+  type Observer,
+  observedActivities,
+  observedTransport,
+} from './observed.js';
 import { gaugeBudget, gaugeStore, gaugeTemporal, meteredEvents } from './state-metrics.js';
 import { flushSpans, traces } from './traces.js';
-import { warnInActivity } from './warn-in-activity.js';
-import { workLog } from './work-log.js';
+
+/**
+ * Logs the end of each activity with the ids of its job, slice or window, workflow and activity, and each request with the id that the
+ * service gave it and the ids of its activity. Inputs and answers are never logged.
+ */
+function workLog(log: Log): Observer {
+  const current = new AsyncLocalStorage<ActivityIds>();
+  return {
+    activity: (ids, call) => {
+      const startedAt = performance.now();
+      const ended = (level: 'INFO' | 'WARN', message: string, more: object) =>
+        log({ level, message, ...ids, seconds: secondsSince(startedAt), ...more });
+      return current.run(ids, async () => {
+        try {
+          const result = await call();
+          ended('INFO', `${ids.activity} ended`, countsOf(result));
+          return result;
+        } catch (error) {
+          const { type, isExpected } = failureOf(error);
+          ended(isExpected ? 'INFO' : 'WARN', `${ids.activity} failed`, { failure: type });
+          throw error;
+        }
+      });
+    },
+    request: async ({ name: operation }, call) => {
+      const startedAt = performance.now();
+      const ended = (level: 'INFO' | 'WARN', outcome: string, requestId: string | null, more: object = {}) =>
+        log({
+          ...{ level, message: 'request', operation, outcome, requestId, ...current.getStore() },
+          ...{ seconds: secondsSince(startedAt), ...more },
+        });
+      try {
+        const answer = await call();
+        ended('INFO', 'ok', answer.requestId);
+        return answer;
+      } catch (error) {
+        const failed = failedRequest(error);
+        if (failed) {
+          const { status, tag } = failed.facts;
+          ended('WARN', failed.verdict.type, failed.requestId, { status, tag });
+        }
+        throw error;
+      }
+    },
+  };
+}
+
+const secondsSince = (startedAt: number) => Math.round(performance.now() - startedAt) / 1000;
+
+/** Writes a warning to the log of the current activity, if there is one. */
+function warnInActivity(message: string): void {
+  asyncLocalStorage.getStore()?.log.warn(message);
+}
 
 /** Longest wait for the delivery of alerts when a worker ends, in ms. The next worker delivers the rest. */
 const ALERTS_MS = 3000;

@@ -1,8 +1,12 @@
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import { CodedError } from '../../core/errors/coded-error.js';
 import { idleView } from '../../core/limiter/limiter.js';
 import { slotsInUse } from '../../core/limiter/slots.js';
 import { AGENT } from '../../core/rows/row-operation.js';
+import type { Stages } from '../../core/rows/stages.js';
 import { lockHolder, tryLock } from '../../files/process-lock.js';
+import { sliceFile } from '../../rows/index.js';
 import { FileOutbox } from '../../store/alerts/file-outbox.js';
 import { FileJournal, type FileJournalOptions } from '../../store/file/file-journal.js';
 import { damageText } from '../../store/file/mend-segment.js';
@@ -16,8 +20,22 @@ import { LastUse } from '../team/last-use.js';
 import { blockFile, reserveLimit } from '../team/limit-owner.js';
 import { teamOf } from '../team/team.js';
 import { FolderJobs } from './folder-jobs.js';
-import { folderStages } from './folder-stages.js';
 import type { PurchaseJournal, Store, WorkerStore } from './store.js';
+
+/** Slices in the state folder, for the worker of that folder. */
+const folderStages: Stages = {
+  share: async () => undefined,
+  async slice({ stageDir }, slice) {
+    const path = sliceFile(stageDir, slice);
+    if (existsSync(path)) return path;
+    throw new CodedError(
+      'staged-rows-missing',
+      `The staged rows ${path} are missing. Run the job's command again to stage them; nothing is bought twice`,
+    );
+  },
+  forget: async () => 0,
+  rewrite: async () => undefined,
+};
 
 /** The store of a state folder, for one worker process at a time (by a lock) and any number of readers. */
 export class FolderStore implements Store {

@@ -1,11 +1,13 @@
-import { chmodSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { spawn } from 'node:child_process';
+import { chmodSync, closeSync, openSync, readFileSync, rmSync, statSync } from 'node:fs';
 import type { ErrorCode } from '../../core/errors/registry.js';
 import { makeFolder } from '../../files/make-folder.js';
+import { inPackage } from '../../files/package-root.js';
 import { isAlive } from '../../files/process-identity.js';
-import { withLock } from '../../files/process-lock.js';
+import { tryLock, withLock } from '../../files/process-lock.js';
+import { bareEnvironment } from '../temporal-program/bare-environment.js';
 import { findTemporalBinary } from '../temporal-program/binary.js';
 import { freePort } from './free-port.js';
-import { keepWatcher } from './keep-watcher.js';
 import {
   addressOf,
   enrol,
@@ -17,6 +19,34 @@ import {
 } from './server-files.js';
 import type { HealthCheck } from './server-health.js';
 import { endProcess, startServer } from './server-process.js';
+
+const inherits = process.platform !== 'win32';
+const INHERITED_FD = 3;
+
+/** Starts the watcher of a folder if none is running. Call this function while holding the folder's lock, before the server is started. */
+function keepWatcher(files: ServerFiles, lingerMs: number, env: Readonly<Record<string, string | undefined>>): void {
+  const lock = tryLock(files.watcherLock);
+  if (lock === null) return;
+  const log = openSync(files.log, 'a', 0o600);
+  try {
+    const lockFd = inherits ? String(INHERITED_FD) : 'none';
+    const watcher = inPackage('dist', 'worker', 'temporal-server', 'server-watcher.js');
+    const child = spawn(process.execPath, [watcher, files.stateDir, String(lingerMs), lockFd], {
+      detached: true,
+      // An unexpected error of the watcher goes to the server's log.
+      stdio: ['ignore', 'ignore', log, inherits ? lock.fd : 'ignore'],
+      env: bareEnvironment(env),
+      windowsHide: true,
+    });
+    // If the watcher cannot be started, the server runs without a watcher until the next command of the folder starts one.
+    child.once('error', () => undefined);
+    if (child.pid !== undefined && inherits) lock.handOver(child.pid);
+    child.unref();
+  } finally {
+    closeSync(log);
+    lock.release();
+  }
+}
 
 const REUSE_WITHIN_MS = 10_000;
 /** Time, after SIGTERM, for the end of a server that does not answer. A kill does not damage the database of the server. */

@@ -5,19 +5,37 @@ import {
   ContinueAsNew,
   condition,
   defineQuery,
+  defineSignal,
   isCancellation,
   proxySinks,
   setCurrentDetails,
+  setDefaultSignalHandler,
   setHandler,
   workflowInfo,
 } from '@temporalio/workflow';
 import type { RunState } from '../../core/alerts/job-alerts.js';
-import { type JobPhase, jobOfWorkflow, queryNames, type WorkflowSinks } from '../../core/rows/job.js';
+import { type JobPhase, jobOfWorkflow, queryNames, type signalNames, type WorkflowSinks } from '../../core/rows/job.js';
 import { type Pause, pauseOf } from '../../core/rows/pause.js';
 import { endedByCancel, failureOf, messageOf, toWorkflowFailure } from './failures.js';
-import { handleSignals, type SignalHandlers } from './handle-signals.js';
 import { reportState } from './note-alert.js';
 import { RangeQueue, type Ranges } from './range-queue.js';
+
+type SignalHandlers = {
+  readonly [Name in keyof typeof signalNames]?: (content?: never) => void;
+};
+
+/**
+ * Sets the handlers of a workflow's signals, in its first step. Signals that came before that step are handled in the order of their
+ * arrival. The SDK would first handle all signals of one name: after `pause`, `resume` and `pause`, the work would run.
+ */
+function handleSignals(handlers: SignalHandlers): void {
+  const early: { readonly name: string; readonly content: unknown }[] = [];
+  setDefaultSignalHandler((name, content) => void early.push({ name, content }));
+  setDefaultSignalHandler(undefined);
+  const named = new Map(Object.entries(handlers) as [string, (content?: unknown) => void][]);
+  for (const [name, handler] of named) setHandler(defineSignal<[unknown?]>(name), handler);
+  for (const { name, content } of early) named.get(name)?.(content);
+}
 
 const { searchflow } = proxySinks<WorkflowSinks>();
 

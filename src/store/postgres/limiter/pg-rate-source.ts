@@ -4,10 +4,68 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { CodedError } from '../../../core/errors/coded-error.js';
 import { type BucketView, type Grant, idleView, type RateCost } from '../../../core/limiter/limiter.js';
 import { bucketsFor, limitOf, type RateBucket, type RateProfile } from '../../../core/limiter/rate.js';
+import { type BucketState, bucketView, type QueueEntry, stillWaits } from '../../../core/limiter/rate-queue.js';
 import { BRIEF_MS, identifier, type Postgres } from '../../../postgres/index.js';
 import type { Block, GrantedStart, RateSource, Wanted } from '../../limiter/rate-source.js';
-import { LimiterClock } from './limiter-clock.js';
-import { type BucketRow, viewOf, waitingElsewhere } from './limiter-view.js';
+
+/** A row of `limiter_buckets`. */
+interface BucketRow extends Omit<BucketState, 'turns' | 'backpressure' | 'backpressureAt' | 'guardAt'> {
+  readonly scope: string;
+  readonly name: string;
+  readonly slack: number;
+  readonly slack_at: number;
+  readonly guard_at: number;
+  readonly turns: readonly QueueEntry[];
+}
+
+/** View of a bucket from its row; a bucket without a row is unused. */
+function viewOf(rows: readonly BucketRow[], bucket: RateBucket, scope: string, now: number): BucketView {
+  const row = rows.find((one) => one.scope === scope && one.name === bucket.name);
+  if (row)
+    return bucketView(
+      bucket,
+      { ...row, backpressure: row.slack, backpressureAt: row.slack_at, guardAt: row.guard_at },
+      now,
+    );
+  return { name: bucket.name, qps: bucket.qps, effectiveQps: limitOf(bucket), used: 0 };
+}
+
+/** Number of calls that wait in other processes. A queue that waits for two buckets is counted once. */
+function waitingElsewhere(rows: readonly BucketRow[], me: string, now: number): number {
+  const others = rows
+    .flatMap(({ turns }) => turns)
+    .filter((turn) => stillWaits(turn, now) && !turn.who.startsWith(`${me}/`));
+  return [...new Map(others.map(({ who, waiting }) => [who, waiting])).values()].reduce((sum, count) => sum + count, 0);
+}
+
+/** Differences up to this time come from reading two clocks one after the other. Such differences do not show that a clock was set. */
+const SLOP_MS = 2;
+
+/**
+ * Converts between the database's clock (Unix ms) and this process's monotonic clock. Each answer contains the database's time at a moment
+ * between request and answer, so the fastest answer gives the most exact offset. If a later answer contradicts the offset, a clock was set
+ * or drifted, and the offset of that answer is used.
+ */
+class LimiterClock {
+  #offset = 0;
+  #roundTrip = Number.POSITIVE_INFINITY;
+
+  observe(askedAt: number, answeredAt: number, databaseNow: number): void {
+    const [least, most] = [databaseNow - answeredAt, databaseNow - askedAt];
+    const contradicts = this.#offset < least - SLOP_MS || this.#offset > most + SLOP_MS;
+    if (!contradicts && answeredAt - askedAt > this.#roundTrip) return;
+    this.#offset = (least + most) / 2;
+    this.#roundTrip = answeredAt - askedAt;
+  }
+
+  toLocal(databaseTime: number): number {
+    return databaseTime - this.#offset;
+  }
+
+  toDatabase(localTime: number): number {
+    return localTime + this.#offset;
+  }
+}
 
 /** Interval at which the database is asked for a block while a granted call waits for its start, because a notification may be lost. */
 const POLL_MS = 120;
