@@ -9,7 +9,7 @@ import { inRoot } from './root.mjs';
 const [from, to] = process.argv.slice(2);
 
 /** Packages of many files, which a command or the start of a job needs. */
-const bundled = ['@duckdb/node-api', '@opentelemetry/api', 'commander', 'undici', 'zod'];
+const bundled = ['@duckdb/node-api', 'commander', 'undici', 'zod'];
 
 /**
  * Packages that `require` loads faster than `import`. In a CommonJS package, `import` first reads all files to find the names that they

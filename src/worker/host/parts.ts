@@ -59,7 +59,6 @@ import {
   observedTransport,
 } from './observed.js';
 import { gaugeBudget, gaugeStore, gaugeTemporal, meteredEvents } from './state-metrics.js';
-import { flushSpans, traces } from './traces.js';
 
 /**
  * Logs the end of each activity with the ids of its job, slice or window, workflow and activity, and each request with the id that the
@@ -125,7 +124,7 @@ const RESEARCH_TASKS = 15;
 /** The parts of a worker process, with a function that closes them. */
 export interface Parts {
   readonly deps: ActivityDeps;
-  /** The activities, with their log and traces. */
+  /** The activities, with their log. */
   readonly activities: Activities;
   readonly transport: Transport;
   readonly inFlight: InFlight;
@@ -184,7 +183,7 @@ export async function assembleParts(config: RuntimeConfig, store: Store, held: W
   const scratchDir = join(config.stateDir, 'scratch');
   makeFolder(scratchDir);
   const meter = Runtime.instance().metricMeter;
-  const observers = [traces, requestMetrics(meter), ...(config.log ? [workLog(config.log)] : [])];
+  const observers = [requestMetrics(meter), ...(config.log ? [workLog(config.log)] : [])];
   const transport = observedTransport(openTransport(config), observers);
   const { working, close } = metered(meter, held);
   const { journal, limiter, slots } = working;
@@ -331,7 +330,6 @@ export async function assembleParts(config: RuntimeConfig, store: Store, held: W
       walks.close();
       await endPruning();
       await transport.close();
-      await flushSpans();
       await researchSlots.close();
       await held.close();
       await warehouses.close();

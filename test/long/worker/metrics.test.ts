@@ -1,9 +1,7 @@
 import { once } from 'node:events';
-import { readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import { pathToFileURL } from 'node:url';
 import { gunzipSync } from 'node:zlib';
 import type { TestWorkflowEnvironment } from '@temporalio/testing';
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
@@ -186,30 +184,10 @@ async function startCollector() {
   return { got, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, close: () => server.close() };
 }
 
-it('a worker sends its metrics by OTLP, and its spans to the provider that the program registered', async () => {
+it('a worker sends its metrics by OTLP', async () => {
   const folder = new Folder();
   folder.write(plainRows(30));
   const [sandbox, collector] = await Promise.all([startSandbox({ failureRate: 0, textBytes: 100 }), startCollector()]);
-  const spans = join(folder.dir, 'spans.txt');
-  const sdk = pathToFileURL(join(process.cwd(), 'node_modules/@opentelemetry/sdk-trace-node/build/src/index.js')).href;
-  const tracing = join(folder.dir, 'tracing.mjs');
-  writeFileSync(
-    tracing,
-    `import { appendFileSync } from 'node:fs';
-import sdk from ${JSON.stringify(sdk)};
-const exporter = {
-  export: (spans, done) => {
-    for (const span of spans)
-      appendFileSync(${JSON.stringify(spans)}, JSON.stringify([span.name, span.spanContext().traceId, span.attributes]) + '\\n');
-    done({ code: 0 });
-  },
-  shutdown: async () => undefined,
-};
-// The spans of the last minute are exported only if the worker asks for it at its end.
-const processor = new sdk.BatchSpanProcessor(exporter, { scheduledDelayMillis: 60_000 });
-new sdk.NodeTracerProvider({ spanProcessors: [processor] }).register();
-`,
-  );
   const worker = startCommand(['worker', '--qps', '20'], {
     cwd: folder.dir,
     env: {
@@ -223,7 +201,6 @@ new sdk.NodeTracerProvider({ spanProcessors: [processor] }).register();
       OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
       OTEL_EXPORTER_OTLP_HEADERS: 'x-token=a',
       OTEL_METRIC_EXPORT_INTERVAL: '500',
-      NODE_OPTIONS: `--import ${pathToFileURL(tracing).href}`,
     },
   });
   onTestFinished(async () => {
@@ -242,13 +219,5 @@ new sdk.NodeTracerProvider({ spanProcessors: [processor] }).register();
   expect(await worker.ended).toBe(143);
   expect(collector.got.map(({ path, token }) => `${path} ${token}`)).toContain('/v1/metrics a');
 
-  const lines = readFileSync(spans, 'utf8').trimEnd().split('\n');
-  const found = lines.map((line) => JSON.parse(line) as [string, string, Record<string, unknown>]);
-  const traceId = job.handle.firstExecutionRunId.replaceAll('-', '');
-  const requests = found.filter(([name]) => name === 'request:contents');
-  expect(requests.map(([, id]) => id)).toEqual([traceId, traceId, traceId]);
-  const costs = requests.map(([, , { 'searchflow.cost_microdollars': micros }]) => Number(micros));
-  expect(costs.reduce((sum, micros) => sum + micros)).toBe(Math.round(sandbox.bill().dollars * 1e6));
-  expect(found.map(([name]) => name)).toContain('searchflow:enrichSlice');
-  expect(`${lines}${collector.got.map(({ text }) => text)}`).not.toMatch(/canary|site-\d+\.example/);
+  expect(`${collector.got.map(({ text }) => text)}`).not.toMatch(/canary|site-\d+\.example/);
 });
