@@ -448,7 +448,7 @@ describe('a field of another version', () => {
 
   it('is refused from a client, and ignored in a scheduled run of the command', async () => {
     expect(inputProblems('scheduledJob', [run], true)).toEqual([
-      'input.later is not a field of input; its fields are into, host, types, parallel, origin, scheduled.',
+      'input.later is not a field of input; its fields are into, host, types, parallel, origin, unchecked, scheduled.',
     ]);
     const schedule = await temporal.client.schedule.create({
       scheduleId: 'searchflow-schedule-tolerant',
