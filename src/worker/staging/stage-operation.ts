@@ -82,7 +82,7 @@ interface Context {
 
 /** How the rows are staged. Throws for a request that the service would refuse for every row, before a row is read. */
 export function stageOperation(context: Context, asked: OperationRequest): OperationStage {
-  const { unchecked = context.transport.unchecked } = asked;
+  const unchecked = (asked.unchecked ?? context.transport.unchecked) || undefined;
   const request = { ...asked, unchecked };
   const large = whyTooLarge([request.options, request.template]);
   if (large !== null) throw new UsageError('request-invalid', `The request of the rows ${large}.`);

@@ -198,7 +198,7 @@ describe('a PostgreSQL warehouse', () => {
     const rows = await exported(dir, warehouse);
     expect(rows.map((row) => [row.name, row.title])).toEqual([
       ['a', 'Title of https://a.com/'],
-      ['b\0', 'nul '],
+      ['b\0', 'nul \\u0000'],
     ]);
   });
 
