@@ -147,7 +147,8 @@ async function firstAsked(deps: WalkDeps, input: WalkInput, types: readonly stri
   const start = input.kind === 'backfill' && input.from !== undefined ? Date.parse(input.from) : null;
   if (types.length === 0 && start === null) return null;
   try {
-    const { date } = await sendFree(deps, listEventsEndpoint, { limit: 1, ...(types.length > 0 ? { types } : {}) });
+    const asked = { limit: 1, ...(types.length > 0 ? { types } : {}) };
+    const { date } = await sendFree(deps, listEventsEndpoint, asked, { unchecked: input.unchecked });
     const now = date ?? Date.now();
     if (start !== null) spanOf(input, start, now);
     return now;

@@ -13,7 +13,8 @@ export async function expectAll(setting: WalkSetting): Promise<void> {
   expect(ids.size).toBe(events.length);
   expect([...ids.values()].every((times) => times === 1)).toBe(true);
   expect(events.filter(({ id }) => !ids.has(id))).toEqual([]);
-  const state = currentState(events);
+  const isNewestFirst = (events[0]?.createdAt ?? '') > (events.at(-1)?.createdAt ?? '');
+  const state = currentState(isNewestFirst ? events.toReversed() : events);
   for (const table of ['websets', 'webset_searches', 'webset_items', 'webset_monitors']) {
     const rows = await setting.query<{ id: string; data: string }>(`SELECT id, data FROM ${table} ORDER BY id`);
     const wanted = [...(state.get(table) ?? [])].sort(([left], [right]) => (left < right ? -1 : 1));
