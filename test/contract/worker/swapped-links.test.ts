@@ -135,8 +135,8 @@ it.runIf(linux).each([
 
 it.runIf(linux)('a file in a folder that is swapped between check and use is never written elsewhere', async () => {
   const seen = await tries(async () => {
-    const real = realPath(at('real', 'old.csv'));
     try {
+      const real = realPath(at('real', 'old.csv'));
       await allowlist.check({ csv: real });
       return await inFolder(dirname(real), async (held) => {
         writeFileSync(join(held, 'old.csv'), 'written');
