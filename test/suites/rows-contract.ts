@@ -357,7 +357,9 @@ export function rowsContract(make: MakeWarehouse): void {
       expect(service.asked).toHaveLength(16);
       expect(await warehouse.openJob(staged.record, staged.files, freshness)).toEqual([]);
       expect(await test.values('SELECT count(*) FROM enriched_rows')).toEqual([[8]]);
-      expect((await exported(dir, warehouse)).every((row) => row.fetched_at === '2026-11-20T11:00:00.000000Z')).toBe(true);
+      expect((await exported(dir, warehouse)).every((row) => row.fetched_at === '2026-11-20T11:00:00.000000Z')).toBe(
+        true,
+      );
     });
 
     it('retries only rows that failed with one of these tags', async () => {

@@ -79,7 +79,9 @@ describe('flags', () => {
   it('refuse a misspelt type, which no event has', () => {
     const mistakes: string[] = [];
     toWalkOptions({ type: ['webset.idel', 'webset.merged'] }, mistakes);
-    expect(mistakes).toEqual(["--type: 'webset.idel' is not an event type; did you mean webset.idle? To send it unchanged, pass --unchecked."]);
+    expect(mistakes).toEqual([
+      "--type: 'webset.idel' is not an event type; did you mean webset.idle? To send it unchanged, pass --unchecked.",
+    ]);
   });
 });
 
