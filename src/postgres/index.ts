@@ -1,4 +1,5 @@
 export {
+  isBareAddress,
   isLibpqForm,
   isPostgresUrl,
   isRemote,

@@ -49,6 +49,9 @@ export function isLibpqForm(text: string): boolean {
   return /(^|\s)(host|hostaddr|port|user|password|dbname|passfile)\s*=\s*\S/i.test(text);
 }
 
+/** Whether a text is an address without a scheme. A file or folder with this name would show its password. */
+export const isBareAddress = (text: string): boolean => isLibpqForm(text) || foreignScheme(text) === '';
+
 export function isPostgresUrl(text: string): boolean {
   return /^postgres(ql)?:\/\//i.test(text);
 }

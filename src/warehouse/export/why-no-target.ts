@@ -1,11 +1,10 @@
 import { accessSync, constants, existsSync, lstatSync, readlinkSync, type Stats, statSync } from 'node:fs';
 import { basename, dirname, extname, join, relative, resolve, sep } from 'node:path';
-import { foreignScheme } from '../../core/connections/address-secrets.js';
 import { isPattern, NO_ADDRESS, whyNoPath } from '../../core/rows/source-fields.js';
 import { type FileKind, fileKind } from '../../files/file-kind.js';
 import { isWithin } from '../../files/is-within.js';
 import { isSameFile, realPath } from '../../files/same-file.js';
-import { isLibpqForm } from '../../postgres/index.js';
+import { isBareAddress } from '../../postgres/index.js';
 
 /** Target of an export. */
 export type TargetKind = 'csv' | 'parquet';
@@ -32,7 +31,7 @@ const otherKinds: readonly (FileKind | null)[] = [
 export function whyNoTarget(kind: TargetKind, target: string, { into = null, input = null }: Sources): string | null {
   // Not quoted, because an address may have a password.
   const noFile = existsSync(dirname(target)) ? null : whyNoPath(target, process.platform);
-  const noPath = isLibpqForm(target) || foreignScheme(target) === '' ? NO_ADDRESS : noFile;
+  const noPath = isBareAddress(target) ? NO_ADDRESS : noFile;
   if (noPath !== null) return `the value (not shown) ${noPath}`;
   try {
     const there = lstatSync(target, { throwIfNoEntry: false });

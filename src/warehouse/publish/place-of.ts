@@ -1,10 +1,9 @@
 import { statSync } from 'node:fs';
 import { extname, resolve } from 'node:path';
-import { foreignScheme } from '../../core/connections/address-secrets.js';
 import { WarehouseUnusable } from '../../core/rows/row-warehouse.js';
 import { whyNoAddress, whyNoPath } from '../../core/rows/source-fields.js';
 import { fileKind } from '../../files/file-kind.js';
-import { isLibpqForm, isPostgresUrl } from '../../postgres/index.js';
+import { isBareAddress, isPostgresUrl } from '../../postgres/index.js';
 import { s3Place } from './s3-files.js';
 
 /** Where a publish goes. */
@@ -31,12 +30,7 @@ export function placeOf(to: string): Place {
   const [, catalog = ''] = /^ducklake:(.*)$/.exec(to) ?? [];
   if (catalog !== '' && !/^[a-z]+:/i.test(catalog)) return { kind: 'ducklake', path: resolve(catalog) };
   // A folder has no such name; for one that does, write ./md:x.
-  if (
-    /^[a-z][a-z0-9+.-]+:/i.test(to) ||
-    whyNoPath(to, process.platform) !== null ||
-    isLibpqForm(to) ||
-    foreignScheme(to) === ''
-  )
+  if (/^[a-z][a-z0-9+.-]+:/i.test(to) || whyNoPath(to, process.platform) !== null || isBareAddress(to))
     throw new WarehouseUnusable(
       'publish-target-invalid',
       `--to: the value (not shown) is not a target: give ${TARGET_FORMS}`,
