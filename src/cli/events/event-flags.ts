@@ -21,6 +21,10 @@ export interface RangeFlags {
   readonly until?: string;
 }
 
+/** The known event type that an unknown one certainly means; null for a known type and for another one. */
+export const meantType = (type: string): string | null =>
+  eventTypes.includes(type) ? null : misspelt(type, eventTypes);
+
 /** Returns the options that all walks share; adds a sentence to `mistakes` for each invalid flag. */
 export function toWalkOptions(
   { type, parallel, unchecked }: EventFlags,
@@ -29,7 +33,7 @@ export function toWalkOptions(
   const types = [...new Set((type ?? []).flatMap((text) => text.split(',')).map((text) => text.trim()))];
   if (types.includes('')) mistakes.push('--type: name an event type, such as webset.item.created.');
   for (const one of types) {
-    const meant = unchecked || eventTypes.includes(one) ? null : misspelt(one, eventTypes);
+    const meant = unchecked ? null : meantType(one);
     if (meant !== null)
       mistakes.push(
         `--type: '${one}' is not an event type; did you mean ${meant}? To send it unchanged, pass --unchecked.`,

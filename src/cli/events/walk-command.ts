@@ -1,5 +1,4 @@
-import { eventTypes } from '../../core/events/payloads.js';
-import { misspelt } from '../../core/text/nearest.js';
+import { meantType } from './event-flags.js';
 
 /**
  * Returns the arguments of the command that resumes a stream. Returns null for a stream that a client started without a start
@@ -10,14 +9,13 @@ export function walkCommand(stream: string, into: string | null): readonly strin
   const [range, types] = kind === 'sync' ? [null, rest[0]] : rest;
   const [from = '', until = ''] = range?.split('..') ?? [];
   if (kind !== 'sync' && from === '') return null;
+  const given = (types ?? '').split(',');
   return [
     ...['events', kind],
     ...flag('--from', from),
     ...flag('--until', until),
-    ...(types ?? '').split(',').flatMap((type) => flag('--type', type)),
-    ...((types ?? '').split(',').some((type) => !eventTypes.includes(type) && misspelt(type, eventTypes))
-      ? ['--unchecked']
-      : []),
+    ...given.flatMap((type) => flag('--type', type)),
+    ...(given.some((type) => meantType(type) !== null) ? ['--unchecked'] : []),
     ...flag('--into', into ?? ''),
   ];
 }
