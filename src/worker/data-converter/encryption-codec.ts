@@ -53,11 +53,7 @@ export function createEncryptionCodec({
       throw new UsageError('encryption-key-unusable', PLAIN);
     }
     const [data, id] = [payload.data ?? new Uint8Array(), textIn(payload, KEY_ID)];
-    if (id !== keyId)
-      throw new UsageError(
-        'encryption-key-unusable',
-        `Workflows of this folder were encrypted with another key (${id}) than that of ${keyFile} (${keyId}). Restore the former file.`,
-      );
+    if (id !== keyId) throw otherKey(id, keyFile, keyId);
     const decipher = createDecipheriv(CIPHER, key, data.subarray(0, NONCE_BYTES)).setAAD(ownerOf(context));
     decipher.setAuthTag(data.subarray(data.length - TAG_BYTES));
     const bytes = decipher.update(data.subarray(NONCE_BYTES, data.length - TAG_BYTES));
@@ -68,6 +64,13 @@ export function createEncryptionCodec({
     decode: async (payloads, context) => payloads.map((one) => decode(one, context)),
   };
 }
+
+/** The error about payloads or a folder with the key `id`, where the key file has the key `own`. */
+export const otherKey = (id: string, keyFile: string, own: string): UsageError =>
+  new UsageError(
+    'encryption-key-unusable',
+    `Workflows of this folder were encrypted with another key (${id}) than that of ${keyFile} (${own}). Restore the former file.`,
+  );
 
 export const keyIdOf = (key: Buffer): string => createHash('sha256').update(key).digest('hex').slice(0, 16);
 

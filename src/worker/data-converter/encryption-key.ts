@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import { makeFolder } from '../../files/make-folder.js';
 import { syncFolder, writeDurably } from '../../files/write-durably.js';
 import { UsageError } from '../config/runtime-types.js';
-import { KEY_BYTES, keyIdOf } from './encryption-codec.js';
+import { KEY_BYTES, keyIdOf, otherKey } from './encryption-codec.js';
 
 /** The file of the key that encrypts the workflows of a state folder. */
 export const keyFileOf = (stateDir: string): string => join(stateDir, 'encryption-key');
@@ -24,11 +24,7 @@ export async function keyOf(stateDir: string, encrypts: boolean | null): Promise
       `Workflows of this folder are encrypted, and their key ${path} (${id}) is missing. Restore the file. Without it, these workflows ` +
         'cannot be read; SEARCHFLOW_ENCRYPT=0 writes plain payloads from now on.',
     );
-  if (id !== null && found !== null && keyIdOf(found) !== id)
-    throw new UsageError(
-      'encryption-key-unusable',
-      `Workflows of this folder were encrypted with another key (${id}) than that of ${path} (${keyIdOf(found)}). Restore the former file.`,
-    );
+  if (id !== null && found !== null && keyIdOf(found) !== id) throw otherKey(id, path, keyIdOf(found));
   const key = found ?? (encrypts ? await makeKey(stateDir) : null);
   if (key !== null && id === null) await writeDurably(mark, `${keyIdOf(key)}\n`);
   return key;
