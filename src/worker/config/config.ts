@@ -156,16 +156,14 @@ export function readSettings({ env, flags, cwd, say }: ConfigSources): {
     temporalName,
     'a task queue name (no white space, at most 200 characters)',
   );
-  const keepDays = reader.check(
+  const msOfDays = (found: Found | null): number | undefined => {
+    const days = reader.check(found, wholeNumber(36_500), 'a whole number of days from 1');
+    return days === null ? undefined : days * 86_400_000;
+  };
+  const keepLandingMs = msOfDays(
     reader.flag(flags.keepLanding, '--keep-landing') ?? reader.variable('SEARCHFLOW_KEEP_LANDING_DAYS'),
-    wholeNumber(36_500),
-    'a whole number of days from 1',
   );
-  const keepCallsDays = reader.check(
-    reader.variable('SEARCHFLOW_KEEP_CALLS_DAYS'),
-    wholeNumber(36_500),
-    'a whole number of days from 1',
-  );
+  const keepCallsMs = msOfDays(reader.variable('SEARCHFLOW_KEEP_CALLS_DAYS'));
   const prices = readFile(reader, reader.variable('SEARCHFLOW_PRICES'), cwd, readPriceFile);
   const store = readStore(reader, reader.flag(flags.into, flags.intoFlag ?? '--into'), cwd);
   const source = readSource(reader, flags.source);
@@ -208,8 +206,8 @@ export function readSettings({ env, flags, cwd, say }: ConfigSources): {
     ...(prices === null ? {} : { prices }),
     rateIsShare: flags.qps !== undefined,
     concurrency: concurrency ?? Math.min(MAX_CONCURRENCY, 5 * contentsQps(rate)),
-    keepLandingMs: keepDays === null ? DEFAULT_KEEP_LANDING_MS : keepDays * 86_400_000,
-    ...(keepCallsDays === null ? {} : { keepCallsMs: keepCallsDays * 86_400_000 }),
+    keepLandingMs: keepLandingMs ?? DEFAULT_KEEP_LANDING_MS,
+    keepCallsMs,
     paths: pathsOf(paths, cwd),
     hosts: hosts ?? [],
     duckDbExtensions: extensions === null ? null : resolve(cwd, extensions.text),
