@@ -205,7 +205,7 @@ function failureStopOf({
   const isContents = staged.operation === CONTENTS;
   return {
     ...{ job: staged.job, since: resumedAt },
-    weight: Math.min(PAGES_COUNT_AS, isContents ? PAGES_COUNT_AS : rowsPerRun),
+    weight: isContents ? PAGES_COUNT_AS : Math.min(PAGES_COUNT_AS, rowsPerRun),
     unitWeight: isContents ? 1 : rowsPerRun,
     ...{ isProven, acceptWarnings, onProven: isProven === false ? () => void reportProven(resumedAt) : undefined },
     limit: stopAtFailed && { ...stopAtFailed, isEmpty: emptyAnswers(staged) },
