@@ -23,7 +23,10 @@ export interface DuckDbRows {
   end?(): Promise<void>;
 }
 
-/** Most rows of a batch, and most characters but for its last row. The texts of few rows become garbage before V8 keeps them for long, which halves the peak of memory. */
+/**
+ * Most rows of a batch, and most characters but for its last row. The texts of few rows become garbage before V8 keeps them for long, which
+ * halves the peak of memory.
+ */
 const PIECE_ROWS = 128;
 const PIECE_CHARS = 4 * 1_048_576;
 

@@ -17,7 +17,8 @@ export interface PackedCell {
 
 /**
  * SQL of rows whose cells are packed into one text, with their sizes in bytes before it: `3,n,l!:abc`. `n` is NULL, and `l` a long text, which
- * has a column of its own; `!`: the text is read as another value. A row above the limit of all rows is NULL. DuckDB's binding makes a buffer for each text that is read, which took a third of the memory of staging.
+ * has a column of its own; `!`: the text is read as another value. A row above the limit of all rows is NULL. DuckDB's binding makes a
+ * buffer for each text that is read, which took a third of the memory of staging.
  */
 export function packedQuery(cells: readonly PackedCell[], from: string): string {
   const names = cells.map((_, index) => identifier(`t${index}`));

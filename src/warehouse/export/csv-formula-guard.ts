@@ -38,9 +38,10 @@ const extraCells = (columns: number): string =>
 
 /**
  * Query of the rows of `source` (see `JobRows.part`) in their order. Cells of the input are unchanged. An empty cell of a CSV is NULL, so
- * that nothing is written; if columns have types, only NULL writes nothing, and an empty text is `""`. In texts from the web, `\u0000` replaces NUL, and the other control characters are removed, except line feed and tab. These texts also get an apostrophe in
- * front of anything that a spreadsheet would read as a formula, with any separator. The query has layers, so that the JSON of a row is read
- * once and each text is searched once. The outermost layer splits the input into its cells, because there may be thousands of cells.
+ * that nothing is written; if columns have types, only NULL writes nothing, and an empty text is `""`. In texts from the web, `\u0000`
+ * replaces NUL, and the other control characters are removed, except line feed and tab. These texts also get an apostrophe in front of
+ * anything that a spreadsheet would read as a formula, with any separator. The query has layers, so that the JSON of a row is read once and
+ * each text is searched once. The outermost layer splits the input into its cells, because there may be thousands of cells.
  */
 export function guardedCsvQuery(
   { columns, types, added, hasExtraCells, delimiter }: GuardedCsv,

@@ -20,8 +20,8 @@ interface MisfitJob extends InputColumns {
 }
 
 /**
- * Lists the values of loaded answers, and the cells, that do not fit the type of their column. Replaces what was listed for these rows. `rows`: condition on
- * `row_number`; absent: all rows of the job.
+ * Lists the values of loaded answers, and the cells, that do not fit the type of their column. Replaces what was listed for these rows.
+ * `rows`: condition on `row_number`; absent: all rows of the job.
  */
 export async function listMisfits(tx: RowTransaction, job: MisfitJob, rows?: string): Promise<void> {
   const { dialect } = tx;

@@ -18,8 +18,8 @@ type Pruned = Pick<Store, 'entries' | 'journal'>;
 type WarehouseFor = (staged: StagedJob) => RowWarehouse;
 
 /**
- * Removes old answers of done jobs and of single operations from the journal, now and then, with the warehouses of the worker. Returns a function that ends it and
- * resolves when no removal is in progress.
+ * Removes old answers of done jobs and of single operations from the journal, now and then, with the warehouses of the worker. Returns a
+ * function that ends it and resolves when no removal is in progress.
  */
 export function pruneDaily(
   config: Kept,

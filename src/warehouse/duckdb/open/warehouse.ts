@@ -221,7 +221,7 @@ export class Warehouse {
     }).catch(nothing);
   }
 
-  /** Gives the log, which DuckDB makes anew for each of its writes, no more rights than the file has. */
+  /** Gives the log, which DuckDB makes again for each of its writes, no more rights than the file has. */
   #keepLogPrivate(): void {
     const [{ mode = 0 } = {}, { mode: log = 0 } = {}] = [this.file, `${this.file}.wal`].map(
       (path) => statSync(path, { throwIfNoEntry: false }) ?? {},
