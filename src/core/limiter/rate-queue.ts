@@ -50,6 +50,11 @@ export interface Answered {
 
 /** Time in ms after the due time of an entry. After this time the entry is removed if its process has not asked. */
 const GRACE_MS = 100;
+/**
+ * Longest time in ms until an entry is due: twice the longest time between two requests of an asker. An asker that left during a block does
+ * not delay others after the block was lifted.
+ */
+const MOST_DUE_MS = 4000;
 /** Shortest time in ms before a process asks again while an earlier entry is waiting. */
 const AGAIN_MS = 20;
 /** The number of times that single units may overtake a heavier call that waits for a wider gap. */
@@ -160,7 +165,7 @@ export function ask(buckets: readonly LimitedBucket[], now: number, blockedUntil
   const first = chances.every((one) => one.first);
   const comeAt = first ? start - GRANT_AHEAD_MS : Math.max(start - GRANT_AHEAD_MS, now + AGAIN_MS);
   for (const { queue, ahead, start: own } of chances) {
-    const turn = { who, weight, passed: queue.own?.passed ?? 0, due: comeAt, waiting };
+    const turn = { who, weight, passed: queue.own?.passed ?? 0, due: Math.min(comeAt, now + MOST_DUE_MS), waiting };
     const mine = waiting > 0 && own === start ? [turn] : [];
     queue.bucket.turns = [...ahead, ...mine, ...(served ? [] : queue.after)];
   }

@@ -108,6 +108,15 @@ export const askCases: readonly AskCase[] = [
     ],
   },
   {
+    name: 'an asker that left during a block delays no other after the block was lifted',
+    steps: [
+      { now: 0, who: 'a', starts: [], comeAt: 760 },
+      { now: 5000, who: 'gone', blockedUntil: 1_805_000, starts: [], comeAt: 1_804_750 },
+      { now: 6000, who: 'b', blockedUntil: 1_805_000, starts: [], comeAt: 1_804_900 },
+      { now: 9200, who: 'b', starts: [9200], comeAt: 9100 },
+    ],
+  },
+  {
     name: 'a call without weight needs no unit, but waits for a block',
     steps: [
       { now: 0, who: 'a', weight: 0, count: 3, starts: [0, 0, 0], comeAt: 0 },

@@ -144,7 +144,7 @@ BEGIN
   FOR i IN 1..many LOOP
     CONTINUE WHEN waiting = 0 OR own_start[i] <> start;
     b := held[i];
-    b.turns := b.turns[:at[i] - 1] || ROW(p_who, p_weight, own_passed[i], come_at, waiting)::${schema}.limiter_turn
+    b.turns := b.turns[:at[i] - 1] || ROW(p_who, p_weight, own_passed[i], least(come_at, now_ms + 4000), waiting)::${schema}.limiter_turn
       || b.turns[at[i]:];
     held[i] := b;
   END LOOP;
