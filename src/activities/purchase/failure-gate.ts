@@ -138,6 +138,8 @@ class FailureGate {
   judge(key: string, found: Unusable | null, most: number): void {
     // Transfers that one loss of the connection broke off are one sign, once the service is known to answer.
     const isLoss = this.#isUsable && found?.isCut === true;
+    if (found !== null)
+      this.#room = Math.max(NOTHING_IN_ROW, Math.floor(Math.min(this.#room, this.#taken.size * this.#weight) / 2));
     if (isLoss && (this.#taken.get(key) ?? 0) < this.#cutAt) return;
     if (isLoss) this.#cutAt = performance.now();
     const weight = isLoss ? 1 : most;
@@ -157,7 +159,6 @@ class FailureGate {
     }
     add(this.#inRow);
     add(this.#ofAll);
-    this.#room = Math.max(NOTHING_IN_ROW, Math.floor(Math.min(this.#room, this.#taken.size * this.#weight) / 2));
     const isFirst = this.#judged.weight <= NOTHING_AT_FIRST.of && this.#ofAll.weight >= NOTHING_AT_FIRST.most;
     if (this.nothing !== null || (this.#inRow.weight < NOTHING_IN_ROW && !isFirst)) return;
     const { requests } = isFirst ? this.#ofAll : this.#inRow;

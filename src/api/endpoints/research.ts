@@ -3,6 +3,7 @@ import { estimateResearch } from '../../core/purchase/prices.js';
 import { filled, oneOf } from '../checks/fields.js';
 import { outputSchema } from '../checks/schema-form.js';
 import { defineList, type PageRequest, pageOf, pageRequest } from '../schemas/page.js';
+import { lacksStatus } from '../schemas/result.js';
 import { type ById, byId, defineEndpoint } from '../wire/endpoint.js';
 
 const text = z.string().nullish();
@@ -91,6 +92,7 @@ export const getResearchTaskEndpoint = defineEndpoint<ById, ResearchTask>({
   path: '/research/tasks/{id}',
   request: byId,
   response: researchTask,
+  lacks: lacksStatus,
   variants: {
     v0: { path: '/research/v0/tasks/{id}' },
     v1: { path: '/research/v1/{id}' },

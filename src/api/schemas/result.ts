@@ -75,3 +75,8 @@ export function costInBody(body: string | null): number | null {
 export function lacksResults(answer: unknown): { readonly field: string; readonly message: string } | null {
   return Array.isArray(fieldOf(answer, 'results')) ? null : { field: 'results', message: 'expected a list' };
 }
+
+/** See `Endpoint.lacks`: a run without a status would be polled without end. */
+export function lacksStatus(answer: unknown): { readonly field: string; readonly message: string } | null {
+  return typeof fieldOf(answer, 'status') === 'string' ? null : { field: 'status', message: 'expected a text' };
+}

@@ -40,6 +40,7 @@ it.each<readonly [string, Partial<EnrichCsvInput>, Fault, number]>([
   ['answers without a body', answer, { when, do: body('', 204) }, 10],
   ['agent runs whose start has an envelope', agent, { when, do: body('{"data":{"id":"agent_run_1"}}') }, 10],
   ['agent runs whose polls have an envelope', agent, { when: polls, do: body('{"data":{"status":"completed"}}') }, 10],
+  ['agent runs whose polls have no status', agent, { when: polls, do: body('{"requestId":"r","data":{}}') }, 10],
   ['agent runs whose polls break off', agent, { when: polls, do: cut }, 10],
   ['runs for several rows that have none of them', shared, { when: polls, do: body(ended('[]')) }, 2],
   [
