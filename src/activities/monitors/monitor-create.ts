@@ -36,7 +36,13 @@ export function createMonitorCreateActivities(deps: ActivityDeps) {
     async makeMonitor(step: First<CreateStep>): Promise<MadeMonitor> {
       const { definition, key, unchecked } = step;
       await onlyForServed(deps, step);
-      const metadata = { ...(definition.metadata as object | null | undefined), [MONITOR_KEY]: key };
+      const own = definition.metadata ?? {};
+      if (typeof own !== 'object' || Array.isArray(own))
+        throw refusal(
+          'createMonitor: metadata must be an object: a field is added by which a lost monitor is found',
+          'InvalidRequest',
+        );
+      const metadata = { ...own, [MONITOR_KEY]: key };
       const secrets = await withHeartbeat(() => storeOf(step));
       // The input is checked against the service's limits and types before it is sent.
       const input = { ...definition, metadata } as unknown as Input<MonitorDefinition>;

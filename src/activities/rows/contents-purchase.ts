@@ -80,7 +80,10 @@ function nothingOf(
     status === 'error' && (httpStatus !== null || tags.has(errorTag ?? ''));
   const isMost = (count: number) => 2 * count >= outcomes.length;
   const named = outcomes.filter(isNamed).length;
-  if ((named > 0 && isMost(named)) || (results.length === 0 && (statuses ?? []).every(({ status }) => status === 'success')))
+  if (
+    (named > 0 && isMost(named)) ||
+    (results.length === 0 && (statuses ?? []).every(({ status }) => status === 'success'))
+  )
     return null;
   const pages = outcomes.filter(({ status }) => status === 'success').length;
   if (results.length === 0) return 'it has no results, and names no errors';

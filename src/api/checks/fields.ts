@@ -29,18 +29,16 @@ export const filled = ruled(z.string(), 'a text that is not empty', (value) => v
 /** A text with known values. The service may accept others, so only a misspelt known value is refused. */
 export const oneOf = (...values: readonly string[]) => z.string().meta({ examples: [...values] });
 
-const isoDate = /^\d{4}-\d\d-\d\d(?:[Tt ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:[Zz]|[+-]\d\d:?\d\d)?)?$/;
+/** The characters of the forms of ISO 8601: `2025-01-31`, `2025-01`, `20250131T0000Z`, `2025-W05-5`. */
+const isoDate = /^\d{4}[-\dTtWwZz:.,+ ]*$/;
 
 /** An ISO 8601 date or date-time. */
-export const date = ruled(
-  z.string(),
-  'an ISO 8601 date or date-time',
+export const date = ruled(z.string(), 'an ISO 8601 date or date-time', (value) => {
+  if (!isoDate.test(value)) return false;
   // `Date` reads February 30 as March 2.
-  (value) =>
-    isoDate.test(value) &&
-    !Number.isNaN(Date.parse(value)) &&
-    new Date(`${value.slice(0, 10)}T00:00:00Z`).toISOString().startsWith(value.slice(0, 10)),
-);
+  const [day] = /^\d{4}-\d\d-\d\d/.exec(value) ?? [];
+  return day === undefined || (!Number.isNaN(Date.parse(day)) && new Date(day).toISOString().startsWith(day));
+});
 
 /** Returns a value without the null members of its objects: clients of other languages send null for an absent field. */
 export function withoutNulls(value: unknown): unknown {

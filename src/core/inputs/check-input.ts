@@ -71,7 +71,8 @@ export function inputProblems(workflow: string, args: readonly unknown[], strict
     const others = index === 0 ? Object.keys(schemas[1]?.properties ?? {}) : [];
     check.value(args[index] ?? {}, schema, index === 0 ? '' : 'options', others);
   });
-  return check.more > 0 ? [...check.problems, `There are ${check.more} more problems.`] : check.problems;
+  if (check.more > 0) check.problems.push(`There are ${check.more} more problems.`);
+  return check.isMisspelt ? [...check.problems, 'To send it unchanged, set unchecked: true.'] : check.problems;
 }
 
 /** Returns the problems of one value, one sentence for each field; `name` is the name of the value. Unknown fields are problems. Pure. */
@@ -102,6 +103,8 @@ class Check {
   readonly fields: string[] = [];
   /** Number of problems above the maximum of reported problems. */
   more = 0;
+  /** Whether a name or value of a request may be misspelt. */
+  isMisspelt = false;
 
   constructor(
     readonly workflow: string,
@@ -139,8 +142,10 @@ class Check {
       else {
         const meant = misspelt(field, known);
         const other = misspelt(field, elsewhere);
-        if (this.strict && meant && !this.unchecked) this.#unknown(field, full, path, [meant]);
-        else if (this.strict && other && (other === field || !this.unchecked))
+        if (this.strict && meant && !this.unchecked) {
+          this.isMisspelt = true;
+          this.#unknown(field, full, path, [meant]);
+        } else if (this.strict && other && (other === field || !this.unchecked))
           this.#report(full, () =>
             requests.includes(path)
               ? `${full} belongs beside ${path}, as ${other}.`
@@ -170,7 +175,9 @@ class Check {
 
   #misspeltValue(value: string, { examples = [] }: InputSchema, path: string): void {
     const meant = this.strict && !this.unchecked && !examples.includes(value) ? misspelt(value, examples) : null;
-    if (meant !== null) this.#report(path, () => `${path} is ${shown(value, {})}; did you mean ${meant}?`);
+    if (meant === null) return;
+    this.isMisspelt = true;
+    this.#report(path, () => `${path} is ${shown(value, {})}; did you mean ${meant}?`);
   }
 
   #wrong(value: unknown, schema: InputSchema, path: string): void {

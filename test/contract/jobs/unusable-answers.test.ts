@@ -23,7 +23,12 @@ const cases: readonly [string, Partial<EnrichCsvInput>, Fault, most: number][] =
   ['answers that are null', answer, body('{"answer":null,"citations":[]}'), 10],
   ['contents as an empty object', {}, body('{}'), 2],
   ['contents with errors without a name', {}, body(unnamed), 2],
-  ['contents with statuses that are no errors', {}, body('{"results":[],"statuses":[{"id":"x","status":"pending"}]}'), 2],
+  [
+    'contents with statuses that are no errors',
+    {},
+    body('{"results":[],"statuses":[{"id":"x","status":"pending"}]}'),
+    2,
+  ],
   ['contents with one page for all', {}, body(portal), 2],
 ];
 
