@@ -29,6 +29,7 @@ export {
   WebhookRefused,
 } from './api/index.js';
 export type { AgentRunSync, SyncAgentRunsInput } from './core/agents/agent-run-sync.js';
+export { type Proxies, proxiesOf } from './core/connections/proxies.js';
 export { Secret } from './core/connections/secret.js';
 export { DEFAULT_BASE_URL } from './core/connections/service.js';
 export type { Differences, Verification } from './core/events/event-warehouse.js';

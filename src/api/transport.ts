@@ -88,12 +88,15 @@ export function createTransport(options: TransportOptions): Transport {
   };
   const direct = new Pool(base.url.origin, { ...poolOptions, connect: connector.connect });
   const tls = { timeout: timeouts.connectMs };
+  // All requests have the scheme of the base URL, so they have one proxy.
+  const proxyOfScheme = base.url.protocol === 'https:' ? (proxy?.https ?? proxy?.http) : proxy?.http;
   const pool = proxy
     ? new EnvHttpProxyAgent({
-        // An empty text: no proxy. Without a value undici would read the environment.
-        httpProxy: proxy.http?.reveal() ?? '',
-        httpsProxy: proxy.https?.reveal() ?? '',
+        // An empty text: no other proxy. Without a value undici would read the environment.
+        httpProxy: proxyOfScheme?.reveal() ?? '',
+        httpsProxy: '',
         noProxy: proxy.no,
+        headers: { 'user-agent': headers['user-agent'] },
         proxyTls: tls,
         requestTls: tls,
         connect: connector.connect,

@@ -217,8 +217,8 @@ const runAgentOptions = z.strictObject({
 
 const runResearchOptions = z.strictObject({
   ...bought,
+  ...sent,
   variant: text.optional(),
-  unchecked: flag.optional(),
 } satisfies Fields<RunResearchOptions>);
 
 const walk = {
@@ -250,7 +250,7 @@ const backfillEvents = z.strictObject({
 const filter = z.strictObject({
   status: text.optional(),
   name: text.optional(),
-  metadata: z.record(z.string(), z.string()).optional(),
+  metadata: z.record(z.string(), z.union([z.string(), z.number(), z.boolean()])).optional(),
 } satisfies Fields<MonitorFilter>);
 
 export const decision = z.strictObject({ by: text, why: anyText.optional() } satisfies Fields<Decision>);

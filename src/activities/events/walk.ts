@@ -20,6 +20,7 @@ import { sendFree } from '../base/free-call.js';
 import { type First, onlyFor, onlyForServed } from '../base/monitor-warehouses.js';
 import { waitingFor, withHeartbeat } from '../base/with-heartbeat.js';
 import { localFailures } from '../call/failure.js';
+import { checkRequest } from '../operations/whole-request.js';
 import { createWalkWindow } from './walk-window.js';
 
 /** Input of `finishWalk`. */
@@ -55,6 +56,7 @@ export function createWalkActivities(
       return withHeartbeat(async () => {
         await onlyForServed(deps, input);
         const walk = walkOf(deps, input);
+        checkRequest(deps, listEventsEndpoint, { types: input.types ?? [] }, { unchecked: input.unchecked });
         // If the warehouse, the types or the start of a new walk are refused, the walk is not recorded.
         const warehouse = await waitingFor(WAREHOUSE, () => deps.events.warehouse(walk));
         const note = () => deps.noteWalk(walk, Context.current().info.workflowExecution?.workflowId ?? '');

@@ -26,9 +26,9 @@ export function createResearchRunActivities(deps: ActivityDeps) {
   return {
     /** `researchRun`: starts a research task, or takes over the task of the same request, and follows the task for `sliceMs`. */
     async researchRun(step: Step): Promise<RunStepResult<ResearchResult>> {
-      const { variant, unchecked } = step.call;
+      const wire = sendOptions(step.call);
       const request = step.request as ResearchTaskRequest;
-      checkRequest(deps, createResearchTaskEndpoint, request, { variant, unchecked });
+      checkRequest(deps, createResearchTaskEndpoint, request, step.call);
       const unit = canonicalJson(step.request);
       let seen: RunSnapshot = {
         runId: null,
@@ -40,12 +40,12 @@ export function createResearchRunActivities(deps: ActivityDeps) {
       };
       const purchaseRequest = researchPurchase(deps, {
         ...runOrderFields(deps, step),
-        units: [{ key: researchKeys(deps, {}, sendOptions({ variant }))(unit), unit }],
+        units: [{ key: researchKeys(deps, {}, wire)(unit), unit }],
         request: () => request,
         onPoll: (_unit, task, startedAt) => {
           seen = snapshotOf(task, startedAt);
         },
-        wire: { variant },
+        wire,
       });
       const end = await buyLongRunning(deps, purchaseRequest, { sliceMs: step.sliceMs, snapshot: () => seen });
       if (end.record === null) return { ended: null, look: end.snapshot };

@@ -114,7 +114,7 @@ export function readLeniently<I, O>(
   value: unknown,
 ): { readonly value: O; readonly misread: readonly Misread[] } | null {
   if (isShape(response, value)) return { value, misread: [] };
-  return paid || idempotent || tellsOnce ? withoutMisfits(response, value) : null;
+  return paid || idempotent || tellsOnce ? withoutMisfits(response, value, paid) : null;
 }
 
 /** Reads the body of a kept answer. Returns null where another server sent the answer, or where the body has the wrong shape. */

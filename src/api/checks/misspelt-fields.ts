@@ -1,6 +1,7 @@
 import { toJSONSchema, type ZodType } from 'zod';
-import { type InputSchema, misspellings } from '../../core/inputs/check-input.js';
+import { bounds, type InputSchema, misspellings } from '../../core/inputs/check-input.js';
 import { onceForEach } from '../../core/processes/once-for-each.js';
+import { misspelt } from '../../core/text/nearest.js';
 import type { FieldProblem } from './fields.js';
 
 /** Fields about the caller rather than about one operation: other operations of the service may accept these fields, too. */
@@ -17,7 +18,9 @@ const common = Object.fromEntries(commonFields.map((name) => [name, {}]));
 
 /** Options of a call, which must not be inside its request. */
 const callFields: readonly string[] = [
-  ...['beta', 'extraHeaders', 'variant', 'unchecked', 'refreshAfterMs', 'maxCostDollars'],
+  ...['beta', 'extraHeaders', 'variant', 'unchecked', 'maxDurationSeconds', 'deleteAfter'],
+  // `limit` may be a field of an operation.
+  ...bounds.filter((name) => name !== 'limit'),
 ];
 
 /** An operation, as far as its request is concerned. */
@@ -40,7 +43,8 @@ export function misspeltFields(
   const schema = jsonSchemaOf(request);
   const known = { ...common, ...schema.properties };
   const strangers = Object.keys(typeof input === 'object' && input !== null ? input : {}).flatMap((field) => {
-    if (Object.hasOwn(known, field)) return [];
+    // A name near a known one is reported once, as misspelt.
+    if (Object.hasOwn(known, field) || misspelt(field, Object.keys(known))) return [];
     const others = all.filter((one) => one.paid && Object.hasOwn(jsonSchemaOf(one.request).properties ?? {}, field));
     const message = `${field} is a field of ${others.map((one) => one.name).join(', ')}, not of ${name}.`;
     return others.length > 0 ? [{ field, message }] : [];

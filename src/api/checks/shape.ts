@@ -54,11 +54,13 @@ const MAX_ROUNDS = 20;
 /**
  * Returns a copy of a value without the fields that do not fit the schema. Each field that does not fit becomes null, or empty if
  * the field cannot be null. If an empty value does not fit either, the parent of the field becomes null or empty; an entry of a list is
- * left out. Returns null where no such copy fits.
+ * left out. `keepsPlaces`: an entry that is no object becomes an empty one, because its place in the list counts. Returns null where no such
+ * copy fits.
  */
 export function withoutMisfits<T>(
   schema: ZodType<T>,
   original: unknown,
+  keepsPlaces: boolean,
 ): { readonly value: T; readonly misread: readonly Misread[] } | null {
   let misread: Misread[] | null = null;
   let value = original;
@@ -73,7 +75,8 @@ export function withoutMisfits<T>(
     const key = JSON.stringify(path);
     const nth = tries.get(key) ?? 0;
     tries.set(key, nth + 1);
-    if (nth > 1 && typeof path.at(-1) === 'number') return lost.push(path) > 0;
+    const isOver = nth > 1 || (nth > 0 && expected === 'object' && !keepsPlaces);
+    if (isOver && typeof path.at(-1) === 'number') return lost.push(path) > 0;
     if (nth > 0 && expected !== 'array' && expected !== 'object') return empty(path.slice(0, -1), null);
     if (nth > 1) return empty(path.slice(0, -1), null);
     value = replaced(value, path, nth === 0 ? null : expected === 'array' ? [] : {}, own);

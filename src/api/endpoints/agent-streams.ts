@@ -1,7 +1,7 @@
 import { fieldOf } from '../checks/field-of.js';
 import { type AgentRunEvent, type AgentRunRequest, agentRunEvent, isTerminal } from '../schemas/agent-run-schemas.js';
 import type { SseEvent } from '../stream/sse.js';
-import type { Ending, StreamEndpoint, StreamFailure } from '../stream/stream-endpoint.js';
+import type { Ending, StreamEndpoint } from '../stream/stream-endpoint.js';
 import { type AgentRunEventFilter, createAgentRunEndpoint, listAgentRunEventsEndpoint } from './agent-runs.js';
 
 const last = /^agent_run\.(completed|failed|cancelled|canceled|stopped)$/;
@@ -16,11 +16,6 @@ function ending({ event, data }: AgentRunEvent): Ending | null {
   return lifecycle.test(event ?? '') && typeof status === 'string' && isTerminal(status) ? 'onClose' : null;
 }
 
-function failure({ event, data }: AgentRunEvent): StreamFailure | null {
-  if (event !== 'error') return null;
-  return typeof data === 'object' && data !== null ? data : String(data);
-}
-
 const form = {
   ask: {},
   chunk: agentRunEvent,
@@ -29,7 +24,6 @@ const form = {
   ofUnknown: ({ id, event }: SseEvent, data: unknown): AgentRunEvent => ({ id, event, data }),
   ofWhole: (data: object): unknown => ({ id: null, event: 'response', data }),
   ending,
-  failure,
 };
 
 /**

@@ -15,8 +15,6 @@ const choice = z.looseObject({
   finish_reason: text,
 });
 
-const failure = z.looseObject({ message: text, code: z.union([z.string(), z.number()]).nullish() });
-
 const shared = {
   choices: z.array(choice).nullish(),
   citations: z.array(citation).nullish(),
@@ -42,7 +40,6 @@ const searchChunk = z.looseObject({
   output: synthesised.nullish(),
   searchTime: z.number().nullish(),
   warnings: z.array(z.unknown()).nullish(),
-  error: z.union([z.string(), failure]).nullish(),
   ...unknownKind,
 });
 /** A chunk of a streamed search (API reference: /search), exactly as received. */
@@ -53,10 +50,6 @@ const answerChunk = z.looseObject({
   /** `response` where the service did not stream: then this chunk has `answer` and the citations. */
   type: text,
   answer: z.unknown().optional(),
-  /** `ERROR` comes with a `payload`; the reader gets an error instead of the chunk. */
-  tag: text,
-  payload: z.looseObject({ error: failure.nullish(), requestId: text }).nullish(),
-  error: z.union([z.string(), failure]).nullish(),
   ...unknownKind,
 });
 /** A chunk of a streamed answer (API reference: /answer), exactly as received. */
@@ -83,12 +76,11 @@ export const searchStream: StreamEndpoint<SearchRequest, SearchChunk> = {
   ask: asked,
   chunk: searchChunk,
   toChunk,
-  knows: ofKinds('text-delta', 'grounding', 'results', 'stream-reset', 'done', 'error', 'response'),
+  knows: ofKinds('text-delta', 'grounding', 'results', 'stream-reset', 'done', 'response'),
   ofUnknown,
   ofWhole,
   ending: ({ type }) => (type === 'done' || type === 'response' ? 'complete' : null),
   endsWithConnection: false,
-  failure: (chunk) => (chunk.type === 'error' || (!chunk.type && chunk.error) ? chunk : null),
 };
 
 /**
@@ -109,7 +101,4 @@ export const answerStream: StreamEndpoint<AnswerRequest, AnswerChunk> = {
     return cost || choices?.some(({ finish_reason }) => finish_reason) ? 'onClose' : null;
   },
   endsWithConnection: false,
-  // `ERROR` is the kind of the chunk, not the tag of the error.
-  failure: ({ tag, payload, ...chunk }) =>
-    tag === 'ERROR' ? { ...chunk, ...payload } : chunk.error ? { ...chunk, tag } : null,
 };

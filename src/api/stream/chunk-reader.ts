@@ -3,13 +3,13 @@ import { toMicros } from '../../core/text/money.js';
 import { fieldOf } from '../checks/field-of.js';
 import { nestsDeeper } from '../checks/nesting.js';
 import { oneLine } from '../checks/redact.js';
-import { isShape, shapeProblem } from '../checks/shape.js';
+import { hasKnownField, isShape, shapeProblem } from '../checks/shape.js';
 import type { CallContext } from '../wire/call-failure.js';
 import { readErrorEnvelope } from '../wire/error-envelope.js';
 import { ApiError, type ApiErrorParts } from '../wire/errors.js';
 import type { StreamFacts } from './event-stream.js';
 import { createSseReader, EventTooLarge, type SseEvent } from './sse.js';
-import type { Ending, StreamEndpoint, StreamFailure } from './stream-endpoint.js';
+import type { Ending, StreamEndpoint } from './stream-endpoint.js';
 
 /** Number of the latest events that are kept to recognize a repeated event. */
 const MAX_SEEN = 1000;
@@ -47,6 +47,7 @@ export class ChunkReader<I, C> {
 
   /** Returns the one chunk of an answer that was not streamed. */
   whole(body: object): C {
+    if (reportsError(null, body) && !hasKnownField(this.#spec.endpoint.response, body)) throw this.#failed(body);
     return this.#accept(this.#spec.ofWhole(body), () => JSON.stringify(body));
   }
 
@@ -82,16 +83,22 @@ export class ChunkReader<I, C> {
     return false;
   }
 
-  /** Returns an event as a chunk. An event of an unknown kind is passed on in any shape. */
+  /** Returns an event as a chunk; throws the failure that the event reports. An event of an unknown kind is passed on in any shape. */
   #chunkOf(event: SseEvent): C {
     const { toChunk, chunk: schema, knows, ofUnknown } = this.#spec;
     const data = parsed(event.data);
     const chunk = toChunk(event, data);
+    const isNamed = event.event !== null && event.event !== 'message';
+    if (reportsError(event.event, isNamed ? chunk : data)) throw this.#failed(data);
     if (!knows(chunk) && !isShape(schema, chunk)) return ofUnknown(event, data);
     return this.#accept(chunk, () => event.data);
   }
 
-  /** Records the facts of a chunk of the right shape; throws the failure that the chunk reports. */
+  #failed(data: unknown): ApiError {
+    return new ApiError(this.error(failureParts(data, this.#call)));
+  }
+
+  /** Records the facts of a chunk of the right shape. */
   #accept(chunk: unknown, text: () => string): C {
     if (!isShape(this.#spec.chunk, chunk)) {
       const { field, message } = shapeProblem(this.#spec.chunk, chunk);
@@ -99,8 +106,6 @@ export class ChunkReader<I, C> {
       throw this.misshapen(`${where}: ${field || 'the whole'}: ${message}`, text());
     }
     this.#facts.requestId ??= requestIdOf(chunk, this.#call);
-    const failure = this.#spec.failure(chunk);
-    if (failure) throw new ApiError(this.error(failureParts(failure, this.#call)));
     this.#facts.costMicros = costOf(chunk) ?? this.#facts.costMicros;
     this.ending = this.#spec.ending(chunk) ?? this.ending;
     return chunk;
@@ -129,12 +134,26 @@ function parsed(data: string): unknown {
   }
 }
 
-/** An error chunk without a status counts as an answer that broke off: the request may have been charged. */
-function failureParts(failure: StreamFailure, { redact }: CallContext): Partial<ApiErrorParts> {
-  const { tag, message, requestId } = readErrorEnvelope(
-    typeof failure === 'string' ? failure : JSON.stringify(failure),
-    redact,
-  );
+/**
+ * Whether an event reports an error: by its name, the `type` or `tag` of its fields, or an `error` in fields of no type. The fields of an
+ * event with a name are those of its chunk, because the data of a run has errors of its own.
+ */
+function reportsError(event: string | null, fields: unknown): boolean {
+  const type = fieldOf(fields, 'type') ?? null;
+  if (event === 'error' || type === 'error' || fieldOf(fields, 'tag') === 'ERROR') return true;
+  return type === null && Boolean(fieldOf(fields, 'error'));
+}
+
+/**
+ * An error without a status counts as an answer that broke off: the request may have been charged. The error is a text, or the fields of an
+ * error envelope, with the HTTP status as a number in `code`. `tag: ERROR` is the kind of an event that has the envelope in `payload`.
+ */
+function failureParts(data: unknown, { redact }: CallContext): Partial<ApiErrorParts> {
+  const { tag: kind, payload, ...fields } = Object(data) as Readonly<Record<string, unknown>>;
+  const inner = typeof payload === 'object' || payload === undefined ? payload : { error: payload };
+  const failure = kind === 'ERROR' ? { ...fields, ...inner } : data;
+  const text = typeof failure === 'object' ? JSON.stringify(failure) : String(failure);
+  const { tag, message, requestId } = readErrorEnvelope(text, redact);
   const status = fieldOf(fieldOf(failure, 'error'), 'code') ?? fieldOf(failure, 'code');
   const known = typeof status === 'number' && Number.isInteger(status) && status >= 400 && status <= 599;
   const shared = { tag, retryAfterMs: null };

@@ -9,9 +9,6 @@ import type { SseEvent } from './sse.js';
  */
 export type Ending = 'now' | 'complete' | 'onClose';
 
-/** An error in a chunk, after status 200: a text, or the fields of an error envelope, with the HTTP status as a number in `code`. */
-export type StreamFailure = string | object;
-
 /** The streamed form of an operation (`text/event-stream`). */
 export interface StreamEndpoint<I, C> {
   /** Name of the function, such as `streamSearch`. */
@@ -32,5 +29,4 @@ export interface StreamEndpoint<I, C> {
   readonly ending: (chunk: C) => Ending | null;
   /** Whether the orderly end of the connection always ends the stream. */
   readonly endsWithConnection: boolean;
-  readonly failure: (chunk: C) => StreamFailure | null;
 }

@@ -61,9 +61,14 @@ function refusedByProxy(call: CallContext, status: number): ApiError {
   });
 }
 
-/** Whether an answer is the refusal of a gateway or proxy. The service also has 401 and 403, in its own form. */
+/** Statuses that have one meaning, from the service and from any server before it. */
+const sameFromAll: readonly number[] = [408, 413, 414, 429];
+
+/** Whether an answer is the refusal of a gateway or proxy. The service also has 401 and 403, in its own form, and refuses in JSON. */
 function isStranger(status: number, { form }: ErrorEnvelope): boolean {
-  return [407, 511].includes(status) || (status === 401 && form === 'other') || (status === 403 && form !== 'own');
+  if (form === 'page' && status >= 400 && status < 500) return !sameFromAll.includes(status);
+  const isForbidden = status === 403 || status === 451;
+  return [407, 511].includes(status) || (status === 401 && form === 'other') || (isForbidden && form !== 'own');
 }
 
 function unsentReason({ base, timeouts, setting }: CallContext, { by, error }: Broken): string {

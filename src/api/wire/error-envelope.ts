@@ -9,10 +9,10 @@ export interface ErrorEnvelope {
   readonly tag: string | null;
   readonly requestId: string | null;
   /**
-   * `own`: the service's form, with the name of the error in `tag`, or in `type` and `code` of an object `error`. `bare`: only a text `error`,
-   * an older form of the service, which other servers use, too.
+   * `own`: the service's form, with a `tag`, or with an object `error` that has a name of the API reference, or any name beside a request id.
+   * `bare`: forms that other servers use, too: only a text `error`, or an object `error` with another name in capitals. `page`: HTML.
    */
-  readonly form: 'own' | 'bare' | 'other';
+  readonly form: 'own' | 'bare' | 'page' | 'other';
   /** The 402 challenge to a request without a key; the challenge says how to pay. */
   readonly challenge: Json;
 }
@@ -30,8 +30,11 @@ function short(value: Json | undefined, max: number): string | null {
   return typeof value === 'string' ? oneLine(value, max) || null : null;
 }
 
-/** The service's names of errors, such as `INVALID_API_KEY`. A gateway has other ones, numbers or none. */
-const ownName = /^[A-Z][A-Z\d]*(_[A-Z\d]+)+$/;
+/** The form of the service's names of errors. A gateway has names of this form, too, other ones, numbers or none. */
+const anyName = /^[A-Z][A-Z\d_]+$/;
+/** Names of the API reference that a refusal (401, 403) or a missing record may have in an object `error`. */
+const ownName =
+  /^(AUTHENTICATION_ERROR|INVALID_(API_KEY|REQUEST|DATA_SOURCE)|(TEAM|MONITOR|RUN|PREVIOUS_RUN)_NOT_FOUND|FEATURE_DISABLED|PROHIBITED_CONTENT|CONTENT_FILTER_ERROR|INSUFFICIENT_SCOPE|TEAM_BLOCKED|ROBOTS_FILTER_FAILED)$/;
 
 const challengeFields = ['x402Version', 'resource', 'accepts', 'extensions'] as const;
 
@@ -62,18 +65,26 @@ export function readErrorEnvelope(text: string, redact: Redact): ErrorEnvelope {
     const words = redact(text)
       .slice(0, 100_000)
       .replace(/<(script|style)\b[\s\S]*?(<\/\1>|$)|<[^<>]*>/gi, ' ');
-    return { message: oneLine(words, MAX_MESSAGE) || null, tag: null, requestId: null, form: 'other', challenge: null };
+    const form = /^\s*</.test(text) ? 'page' : 'other';
+    return { message: oneLine(words, MAX_MESSAGE) || null, tag: null, requestId: null, form, challenge: null };
   }
   const { error } = body;
   const inner: Fields = isFields(error) ? error : body;
-  const tag = short(body.tag, MAX_NAME) ?? short(inner.tag, MAX_NAME) ?? short(inner.code, MAX_NAME);
-  const requestId = short(body.requestId, MAX_NAME) ?? short(inner.requestId, MAX_NAME);
-  const names = isFields(error) ? [error.tag, error.type, error.code] : [];
-  const isOwn = short(body.tag, MAX_NAME) !== null || names.some((name) => ownName.test(String(name)));
+  const first = (max: number, ...values: readonly (Json | undefined)[]) =>
+    values.map((value) => short(value, max)).find((value) => value !== null) ?? null;
+  const tag = first(MAX_NAME, body.tag, inner.tag, inner.code, body.code);
+  const requestId = first(MAX_NAME, body.requestId, body.request_id, inner.requestId, inner.request_id);
+  const names = isFields(error) ? [error.tag, error.type, error.code].map(String) : [];
+  const isNamed = names.some((name) => anyName.test(name));
+  const isOwn =
+    short(body.tag, MAX_NAME) !== null ||
+    (isNamed && requestId !== null) ||
+    names.some((name) => ownName.test(name));
   const isBare =
-    typeof error === 'string' && Object.keys(body).every((name) => name === 'error' || name === 'requestId');
+    isNamed ||
+    (typeof error === 'string' && Object.keys(body).every((name) => name === 'error' || name === 'requestId'));
   return {
-    message: short(error, MAX_MESSAGE) ?? short(inner.message, MAX_MESSAGE),
+    message: first(MAX_MESSAGE, error, inner.message, body.message),
     tag,
     requestId,
     form: isOwn ? 'own' : isBare ? 'bare' : 'other',

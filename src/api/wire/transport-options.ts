@@ -1,4 +1,4 @@
-import type { Proxies } from '../../core/connections/proxies.js';
+import type { ProxySetting } from '../../core/connections/proxies.js';
 import type { Secret } from '../../core/connections/secret.js';
 import type { Json } from '../../core/text/json.js';
 import type { Deprecation } from './deprecations.js';
@@ -57,8 +57,8 @@ export interface TransportOptions {
   readonly connections?: number;
   /** Sends misspelt names and values of requests, too. Default: they are refused. */
   readonly unchecked?: boolean;
-  /** Default: none; `proxiesOf` reads the usual variables. */
-  readonly proxy?: Proxies | null;
+  /** Default: none. `proxiesOf(process.env)` reads HTTPS_PROXY, HTTP_PROXY and NO_PROXY. A text is the address of one proxy. */
+  readonly proxy?: ProxySetting;
 }
 
 /** The wire options of a worker. */

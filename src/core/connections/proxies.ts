@@ -9,6 +9,9 @@ export interface Proxies {
   readonly no: string;
 }
 
+/** The address of one proxy for all requests, or the result of `proxiesOf`; null: no proxy. */
+export type ProxySetting = Proxies | string | null;
+
 /**
  * The proxies in HTTPS_PROXY, HTTP_PROXY and NO_PROXY; null if there are none. Names in lower case come first, as in other programs. Throws
  * `TypeError` for an address that is none.
@@ -27,5 +30,10 @@ export function proxiesOf(env: Readonly<Record<string, string | undefined>>): Pr
 }
 
 /** The proxies for requests to a host. Requests to this machine use none: a proxy could neither reach it nor should see the key. */
-export const proxiesTo = (host: string, proxies: Proxies | null | undefined): Proxies | null =>
-  isLoopback(host) ? null : (proxies ?? null);
+export function proxiesTo(host: string, proxy: ProxySetting | undefined): Proxies | null {
+  const isAddress = typeof proxy === 'string';
+  const proxies = isAddress ? proxiesOf({ HTTPS_PROXY: proxy, HTTP_PROXY: proxy }) : (proxy ?? null);
+  if (proxies !== null && !((Object(proxies).https ?? Object(proxies).http) instanceof Secret))
+    throw new TypeError('proxy must be the address of a proxy, or the result of proxiesOf(process.env)');
+  return isLoopback(host) ? null : proxies;
+}

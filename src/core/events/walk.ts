@@ -166,11 +166,11 @@ export function advance(state: WalkState, { items, hasMore, cursor, print }: Pag
  */
 export function expiredCursor(
   state: WalkState,
-  facts: Pick<CallFacts, 'phase' | 'status'>,
+  facts: Pick<CallFacts, 'phase' | 'status' | 'unrecognized'>,
   cause?: Error,
 ): WalkError | null {
   const refused = facts.phase === 'answer' && (facts.status === 400 || facts.status === 404 || facts.status === 410);
-  if (state.cursor === null || !refused) return null;
+  if (state.cursor === null || !refused || facts.unrecognized) return null;
   const message = `the service refused the cursor of the next page (${facts.status}): it has expired, or the list is gone; start the walk again`;
   return new WalkError('expired-cursor', message, state.pages, cause ? { cause } : undefined);
 }

@@ -1,5 +1,5 @@
 import { mayHoldSecret } from '../connections/secret.js';
-import { misspelt, nearest } from '../text/nearest.js';
+import { misspelt, nearest, sameName } from '../text/nearest.js';
 import { inputSchemas } from './input-schemas.js';
 
 /** The part of JSON Schema that describes inputs of workflows. */
@@ -31,7 +31,7 @@ export interface InputSchema {
 
 /** `requests`: fields that hold the request of an operation. `bounds`: fields of a job that must not be inside the request. */
 const requests: readonly string[] = ['options', 'request', 'template'];
-const bounds: readonly string[] = [
+export const bounds: readonly string[] = [
   'maxCostDollars',
   'maxRunSeconds',
   'refreshAfterMs',
@@ -59,20 +59,20 @@ const MOST_SHOWN = 60;
 
 /**
  * Returns the problems of a workflow's arguments, one sentence for each field. `strict`: unknown fields are problems, too; inputs from
- * other versions of this program may have unknown fields. Pure.
+ * other versions of this program may have unknown fields. Misspelt names and values of requests are left to the first activity, which knows
+ * whether its worker sends them unchecked. Pure.
  */
 export function inputProblems(workflow: string, args: readonly unknown[], strict: boolean): readonly string[] {
   const large = whyTooLarge(args, MOST_INPUT_KB);
   if (large !== null) return [`${workflow}: the input ${large}.`];
   const schemas: readonly InputSchema[] = JSON.parse(inputSchemas[workflow] ?? '[]');
-  const unchecked = args.some((arg) => isObject(arg) && arg.unchecked === true);
-  const check = new Check(workflow, strict, true, unchecked);
+  const check = new Check(workflow, strict);
   schemas.forEach((schema, index) => {
     const others = index === 0 ? Object.keys(schemas[1]?.properties ?? {}) : [];
     check.value(args[index] ?? {}, schema, index === 0 ? '' : 'options', others);
   });
   if (check.more > 0) check.problems.push(`There are ${check.more} more problems.`);
-  return check.isMisspelt ? [...check.problems, 'To send it unchanged, set unchecked: true.'] : check.problems;
+  return check.problems;
 }
 
 /** Returns the problems of one value, one sentence for each field; `name` is the name of the value. Unknown fields are problems. Pure. */
@@ -103,16 +103,12 @@ class Check {
   readonly fields: string[] = [];
   /** Number of problems above the maximum of reported problems. */
   more = 0;
-  /** Whether a name or value of a request may be misspelt. */
-  isMisspelt = false;
 
   constructor(
     readonly workflow: string,
     readonly strict: boolean,
-    /** False: only names of fields and misspelt values are checked. */
+    /** False: the names of open objects and misspelt values are checked instead of types. */
     readonly types = true,
-    /** True: misspelt names and values of requests are no problems. */
-    readonly unchecked = false,
   ) {}
 
   /** `elsewhere`: fields that must not be in this value, because they belong to the enclosing value or to the second argument. */
@@ -142,16 +138,14 @@ class Check {
       else {
         const meant = misspelt(field, known);
         const other = misspelt(field, elsewhere);
-        if (this.strict && meant && !this.unchecked) {
-          this.isMisspelt = true;
-          this.#unknown(field, full, path, [meant]);
-        } else if (this.strict && other && (other === field || !this.unchecked))
+        if (meant && !this.types) this.#unknown(field, full, path, [meant]);
+        else if (this.strict && other && (!this.types || sameName(other, field)))
           this.#report(full, () =>
             requests.includes(path)
               ? `${full} belongs beside ${path}, as ${other}.`
               : `${full} belongs to the options, the second argument of ${this.workflow}, as ${other}.`,
           );
-        else if (additionalProperties?.type) this.value(own, additionalProperties, full);
+        else if (additionalProperties) this.value(own, additionalProperties, full);
       }
     }
     if (!this.types) return;
@@ -174,10 +168,8 @@ class Check {
   }
 
   #misspeltValue(value: string, { examples = [] }: InputSchema, path: string): void {
-    const meant = this.strict && !this.unchecked && !examples.includes(value) ? misspelt(value, examples) : null;
-    if (meant === null) return;
-    this.isMisspelt = true;
-    this.#report(path, () => `${path} is ${shown(value, {})}; did you mean ${meant}?`);
+    const meant = this.types || examples.includes(value) ? null : misspelt(value, examples);
+    if (meant !== null) this.#report(path, () => `${path} is ${shown(value, {})}; did you mean ${meant}?`);
   }
 
   #wrong(value: unknown, schema: InputSchema, path: string): void {

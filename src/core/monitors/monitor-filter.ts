@@ -6,7 +6,7 @@ export type MonitorFilter = {
   readonly status?: string;
   /** Part of the name, in any case. */
   readonly name?: string;
-  readonly metadata?: Record<string, string>;
+  readonly metadata?: Record<string, string | number | boolean>;
 };
 
 const fields: ReadonlySet<string> = new Set(['status', 'name', 'metadata'] satisfies (keyof MonitorFilter)[]);
@@ -26,9 +26,10 @@ export function filterProblem(filter: unknown, path = 'filter.'): string | null 
   }
   const { metadata } = filter;
   if (metadata === undefined) return null;
-  if (!isObject(metadata)) return `${path}metadata must be an object of strings`;
+  if (!isObject(metadata)) return `${path}metadata must be an object`;
   for (const [key, value] of Object.entries(metadata)) {
-    if (typeof value !== 'string') return `${path}metadata: the value of '${key}' must be a string`;
+    if (!['string', 'number', 'boolean'].includes(typeof value))
+      return `${path}metadata: the value of '${key}' must be a text, a number or a boolean`;
     // Assigning to a field of this name sets the prototype, so a copy of the object would lack the field.
     if (key === '__proto__') return `${path}metadata: '__proto__' cannot be used as a name`;
   }

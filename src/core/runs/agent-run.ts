@@ -60,7 +60,7 @@ export interface RunAgentOptions extends RunOptions {
   readonly deleteAfter?: boolean;
 }
 
-export interface RunResearchOptions extends Omit<RunOptions, 'beta' | 'extraHeaders'> {
+export interface RunResearchOptions extends RunOptions {
   /** Variant of the operations: `v0` or `v1` (API reference: /research); default: the contract's. */
   readonly variant?: string;
 }

@@ -122,7 +122,7 @@ const properties: Readonly<Record<keyof SearchflowPluginOptions, InputSchema>> =
   beta: texts,
   betaHeader: text,
   unchecked: flag,
-  proxy: { anyOf: [{ type: 'object', writeOnly: true }, { type: 'null' }] },
+  proxy: { anyOf: [{ type: 'object', writeOnly: true }, { type: 'string', writeOnly: true }, { type: 'null' }] },
 };
 const schema: InputSchema = { type: 'object', properties, required: ['apiKey'], additionalProperties: false };
 

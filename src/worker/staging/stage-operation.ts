@@ -205,7 +205,7 @@ function asUsageError<T>(check: () => T): T {
 function refuseOtherFields(operation: RowOperation, fields: Fields, request: OperationRequest): void {
   const wrongHeaders = openHeaderProblems(request.extraHeaders);
   if (wrongHeaders.length > 0) throw new UsageError('request-invalid', wrongHeaders.join(' '));
-  for (const name of ['urls', 'ids'])
+  for (const name of ['urls', 'url', 'ids'])
     if (operation === 'contents' && name in fields) throw new UsageError('request-invalid', fromRows(name, operation));
   if (request.unchecked) return;
   const named = Object.entries(rowEndpoints).map(([name, endpoint]) => ({ ...endpoint, name }));

@@ -2,11 +2,11 @@ import { chmodSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { CancelledFailure } from '@temporalio/common';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
-import type { ActivityDeps, CallOptions } from '../../../src/activities/index.js';
+import { type ActivityDeps, type CallOptions, createActivities } from '../../../src/activities/index.js';
 import type { OperationName } from '../../../src/api/operations.js';
 import { flatProfile } from '../../../src/core/limiter/rate.js';
 import { MemoryLimiter } from '../../../src/store/limiter/memory-limiter.js';
-import { ActivitySetting, type Fields, quiet, runActivity } from '../../support/activities/activity-setting.js';
+import { ActivitySetting, attempt, type Fields, quiet, runActivity } from '../../support/activities/activity-setting.js';
 import { examples } from '../../support/api/examples.js';
 import { type Handler, json, type RawServer, rawServer } from '../../support/api/raw-server.js';
 
@@ -190,6 +190,19 @@ describe('an activity of one operation', () => {
       expect(await run('search')).toMatchObject({ data: { results: [] }, requests: [{ requestId: 'req-1', bought }] });
     expect(server.requests).toHaveLength(1);
   });
+});
+
+it('a research task is started with the beta tokens and headers of its call, which are part of its key', async () => {
+  const { server, deps } = await service(replying(200, { id: 't', status: 'completed', data: { a: 1 } }));
+  const { researchRun } = createActivities(deps);
+  const step = { request: { input: { instructions: 'i' } }, askedAt: Date.now(), sliceMs: 5000 };
+  await attempt(researchRun, { ...step, call: { beta: ['b-2026-01-01'], extraHeaders: { 'x-team': 'a' } } });
+  await attempt(researchRun, { ...step, call: {} });
+  const starts = server.requests.filter(({ body }) => body !== '');
+  expect(starts.map(({ headers }) => [headers['exa-beta'], headers['x-team']])).toEqual([
+    ['b-2026-01-01', 'a'],
+    [undefined, undefined],
+  ]);
 });
 
 describe('an activity of a free operation', () => {

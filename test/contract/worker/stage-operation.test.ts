@@ -87,6 +87,7 @@ describe('a request that fits no row', () => {
     [{ options: { numResults: 1e9 } }, 'numResults is a field of search, findSimilar, not of contents.'],
     [{ options: { urls: ['https://b.example/'] } }, 'urls: the URLs of contents come from the rows of the file.'],
     [{ options: { ids: ['https://b.example/'] } }, 'ids: the URLs of contents come from the rows of the file.'],
+    [{ options: { url: 'https://b.example/' } }, 'url: the URLs of contents come from the rows of the file.'],
     [{ options: { text: 5 } }, 'text: '],
     [{ operation: 'findSimilar', urlColumn: 'site', options: { numResults: '5' } }, 'numResults: '],
     [{ operation: 'search', template: ask, options: { numResults: '5' } }, 'numResults: '],

@@ -63,8 +63,8 @@ function forms(status: number, tag: string, meaning: Meaning): Row[] {
     [
       `${status} gateway`,
       answer(status, '<h1>Bad</h1>', { 'content-type': 'text/html' }),
-      // A page that refuses access is not the service's: the request did not reach it.
-      status === 401 || status === 403 ? waits('unwell') : later(null),
+      // A page that refuses the request is not the service's: the request did not reach it.
+      status >= 400 && status < 500 && ![408, 413, 414, 429].includes(status) ? waits('unwell') : later(null),
     ],
     [`${status} empty`, answer(status, ''), later(null)],
   ];

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { rawResults } from '../../../src/activities/call/landing.js';
 import { elementsOf, rawJson } from '../../../src/api/checks/members.js';
-import { listAgentRunsEndpoint } from '../../../src/api/endpoints/agent-runs.js';
+import { listAgentRunEventsEndpoint, listAgentRunsEndpoint } from '../../../src/api/endpoints/agent-runs.js';
 import { answerEndpoint } from '../../../src/api/endpoints/answer.js';
 import { contentsEndpoint } from '../../../src/api/endpoints/contents.js';
 import { listEventsEndpoint } from '../../../src/api/endpoints/events.js';
@@ -162,6 +162,13 @@ describe('fault 58: a field of another type', () => {
       expect.stringContaining(`the answer of ${name} has odd fields: data[1].id: expected string`),
     ]);
     expect(warned[0]).toContain('data[2]: expected object, received number (the entry is left out)');
+  });
+
+  it('an event of a run that is no object is left out and named', async () => {
+    body = '{"data":[{"id":1,"event":"a"},5,null,{"event":7}],"hasMore":false}';
+    const { data, misread } = await transport.send(listAgentRunEventsEndpoint, { id: 'r' });
+    expect(data.data).toEqual([{ id: 1, event: 'a' }, { event: null }]);
+    expect(misread.filter(({ isLost }) => isLost).map(({ path }) => path[1])).toEqual([1, 2]);
   });
 
   it('a list inside of an answer loses only the entry that cannot be read', async () => {

@@ -40,6 +40,7 @@ function proxy(seen: string[], status = 200) {
     response.setHeader('content-type', 'application/json').end(JSON.stringify(answer));
   });
   server.on('connect', (request, socket) => {
+    if (request.headers['user-agent'] !== `searchflow/${VERSION}`) return void socket.end('HTTP/1.1 400 No\r\n\r\n');
     seen.push(`CONNECT ${request.url} ${request.headers['proxy-authorization'] ?? ''}`);
     if (status !== 200) return void socket.end(`HTTP/1.1 ${status} No\r\n\r\n`);
     const port = Number((request.url as string).split(':')[1]);
@@ -151,7 +152,22 @@ describe('a proxy', () => {
     expect(error.verdict).toMatchObject({ charged: 'never', retry: true });
   });
 
-  test('of a wrong address is refused without its text', () => {
+  test.each<(address: string) => WireOptions['proxy']>([
+    (address) => address,
+    (address) => proxiesOf({ HTTP_PROXY: address }),
+    (address) => proxiesOf({ HTTP_PROXY: 'http://other:canary@other.invalid', HTTPS_PROXY: address }),
+  ])('gets a CONNECT with no login of another proxy, given as a text or in variables: %s', async (setting) => {
+    const seen: string[] = [];
+    await send('https://service.invalid:9', { proxy: setting(`http://${await proxy(seen, 403)}`) });
+    expect(seen).toEqual(['CONNECT service.invalid:9 ']);
+  });
+
+  test.each([5, {}, { https: 'http://h:1' }])('that is no address is refused: %j', async (proxied) => {
+    await expect(send('https://service.invalid:9', { proxy: proxied as never })).rejects.toThrow(/^proxy must be the address/);
+  });
+
+  test('of a wrong address is refused without its text', async () => {
+    await expect(send('https://service.invalid', { proxy: 'ftp://user:canary@h' })).rejects.toThrow(/\(not shown\)/);
     expect(() => proxiesOf({ HTTPS_PROXY: 'ftp://user:canary@h' })).toThrow(/^HTTPS_PROXY \(not shown\) must be/);
     expect(proxiesOf({ NO_PROXY: 'a' })).toBeNull();
     expect(JSON.stringify(proxiesOf({ HTTPS_PROXY: 'http://user:canary@h' }))).not.toContain('canary');

@@ -175,6 +175,25 @@ describe('a streamed answer', () => {
   });
 });
 
+describe.each(['streamSearch', 'streamAnswer', 'streamAgentRun'] as const)('an error in %s', (kind) => {
+  const X = { tag: 'X_IN', message: 'boom' };
+  test.each([
+    ['a payload', data({ tag: 'ERROR', payload: { error: 'boom', tag: 'X_IN', requestId: 'r_in' } })],
+    ['an object in a payload', data({ tag: 'ERROR', payload: { error: { ...X, code: 7 } }, requestId: 'r_in' })],
+    ['a named event', `event: error\n${data({ message: 'boom', code: 'X_IN', requestId: 'r_in' })}`],
+    ['a type', data({ type: 'error', ...X, requestId: 'r_in' })],
+    ['an event without a name', data({ error: X, requestId: 'r_in' })],
+    ['fields beside it', data({ error: { message: 'boom' }, code: 'X_IN', request_id: 'r_in' })],
+    ['an event named message', `event: message\n${data({ error: { code: 'X_IN', message: 'boom' }, requestId: 'r_in' })}`],
+  ])('as %s keeps its tag, text and request id', async (_form, text) => {
+    const { client } = await service(streaming([text]));
+    const { chunks, error } = await all<unknown>(client[kind]({ query: 'q' }));
+    expect(chunks).toEqual([]);
+    expect(error).not.toBeInstanceOf(StreamDropped);
+    expect(error).toMatchObject({ facts: { tag: 'X_IN' }, serverMessage: 'boom', requestId: 'r_in' });
+  });
+});
+
 describe('a streamed agent run', () => {
   const created = event(1, 'agent_run.created', { id: 'agent_run_1', status: 'queued' });
   const trace = event(2, 'agent_run.search_trace', { callId: 'c', status: 'running' });
@@ -245,6 +264,7 @@ describe('a streamed agent run', () => {
     const texts = [
       created,
       'event: agent_run.note\ndata: words\n\n',
+      event(3, 'agent_run.tool', { type: 'error', error: 'of a tool' }),
       event(9, 'error', { error: { message: 'gone' } }),
     ];
     const { client } = await service(streaming(texts));
