@@ -77,9 +77,7 @@ export function readErrorEnvelope(text: string, redact: Redact): ErrorEnvelope {
   const names = isFields(error) ? [error.tag, error.type, error.code].map(String) : [];
   const isNamed = names.some((name) => anyName.test(name));
   const isOwn =
-    short(body.tag, MAX_NAME) !== null ||
-    (isNamed && requestId !== null) ||
-    names.some((name) => ownName.test(name));
+    short(body.tag, MAX_NAME) !== null || (isNamed && requestId !== null) || names.some((name) => ownName.test(name));
   const isBare =
     isNamed ||
     (typeof error === 'string' && Object.keys(body).every((name) => name === 'error' || name === 'requestId'));

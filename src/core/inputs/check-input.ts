@@ -145,8 +145,7 @@ class Check {
               ? `${full} belongs beside ${path}, as ${other}.`
               : `${full} belongs to the options, the second argument of ${this.workflow}, as ${other}.`,
           );
-        else if (additionalProperties?.type || additionalProperties?.anyOf)
-          this.value(own, additionalProperties, full);
+        else if (additionalProperties?.type || additionalProperties?.anyOf) this.value(own, additionalProperties, full);
       }
     }
     if (!this.types) return;

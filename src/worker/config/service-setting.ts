@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { requestHeaders } from '../../api/request.js';
 import type { WireOptions } from '../../api/transport.js';
 import { isLoopback } from '../../core/connections/loopback.js';
-import { type Proxies, proxiesOf } from '../../core/connections/proxies.js';
+import { type Proxies, type ProxySetting, proxiesOf } from '../../core/connections/proxies.js';
 import { Secret } from '../../core/connections/secret.js';
 import { DEFAULT_ADMIN_URL, DEFAULT_BASE_URL } from '../../core/connections/service.js';
 import { withoutUndefined } from '../../core/text/without-undefined.js';
@@ -105,7 +105,7 @@ export interface BillSetting {
   readonly serviceKey: Secret | null;
   /** Ids of the team's API keys. */
   readonly keyIds: readonly string[];
-  readonly proxy?: Proxies | null;
+  readonly proxy?: ProxySetting;
 }
 
 const MOST_KEYS = 50;

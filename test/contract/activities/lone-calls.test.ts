@@ -6,7 +6,13 @@ import { type ActivityDeps, type CallOptions, createActivities } from '../../../
 import type { OperationName } from '../../../src/api/operations.js';
 import { flatProfile } from '../../../src/core/limiter/rate.js';
 import { MemoryLimiter } from '../../../src/store/limiter/memory-limiter.js';
-import { ActivitySetting, attempt, type Fields, quiet, runActivity } from '../../support/activities/activity-setting.js';
+import {
+  ActivitySetting,
+  attempt,
+  type Fields,
+  quiet,
+  runActivity,
+} from '../../support/activities/activity-setting.js';
 import { examples } from '../../support/api/examples.js';
 import { type Handler, json, type RawServer, rawServer } from '../../support/api/raw-server.js';
 

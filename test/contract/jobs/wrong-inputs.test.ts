@@ -395,16 +395,19 @@ describe('a misspelt name or value of a request', () => {
     ['backfillEvents', { into, from: '2025-01-01', types: ['webset.idle', 'webset.item.creatd'] }, 'types[1] is'],
   ];
 
-  it.each(misspelt)('is refused by the first activity of %s; nothing is written or sent: %j', async (workflow, given, message) => {
-    const before = filesIn(folder.dir);
-    const workflowId = `misspelt-${workflow}-${message}`;
-    const run = temporal.client.workflow.execute(workflow, { workflowId, taskQueue, args: [given] });
-    const text = expect.stringMatching(/set unchecked: true/);
-    await expect(run).rejects.toMatchObject({ cause: { type: 'InvalidRequest', nonRetryable: true, message: text } });
-    await expect(run).rejects.toMatchObject({ cause: { message: expect.stringContaining(message) } });
-    expect(filesIn(folder.dir)).toEqual(before);
-    expect(server.requests).toEqual([]);
-  });
+  it.each(misspelt)(
+    'is refused by the first activity of %s; nothing is written or sent: %j',
+    async (workflow, given, message) => {
+      const before = filesIn(folder.dir);
+      const workflowId = `misspelt-${workflow}-${message}`;
+      const run = temporal.client.workflow.execute(workflow, { workflowId, taskQueue, args: [given] });
+      const text = expect.stringMatching(/set unchecked: true/);
+      await expect(run).rejects.toMatchObject({ cause: { type: 'InvalidRequest', nonRetryable: true, message: text } });
+      await expect(run).rejects.toMatchObject({ cause: { message: expect.stringContaining(message) } });
+      expect(filesIn(folder.dir)).toEqual(before);
+      expect(server.requests).toEqual([]);
+    },
+  );
 });
 
 describe('a misspelt field of the request of rows', () => {

@@ -57,7 +57,14 @@ describe('an error envelope', () => {
     ['null', '{"error":null,"tag":7}', null, null, null],
     ['list', '[1]', '[1]', null, null],
     ['text', 'upstream\r\n  gone', 'upstream gone', null, null],
-    ['HTML', '<html><style>a{}</style><h1>Bad</h1>Gateway<script>x()</script></html>', 'Bad Gateway', null, null, 'page'],
+    [
+      'HTML',
+      '<html><style>a{}</style><h1>Bad</h1>Gateway<script>x()</script></html>',
+      'Bad Gateway',
+      null,
+      null,
+      'page',
+    ],
     ['empty', '', null, null, null],
   ])('of the %s form is read', (_name, text, message, tag, requestId, form = 'other') => {
     expect(readErrorEnvelope(text, asIs)).toEqual({ message, tag, requestId, form, challenge: null });
@@ -110,7 +117,7 @@ describe('a status', () => {
     [504, {}, 'ServiceUnavailable', true],
     [599, {}, 'ServiceUnavailable', true],
   ])('%d with %j is %s', async (status, body, type, retry) => {
-    const error = await failure(json(status, body));
+    const error = await failure(typeof body === 'string' ? answer(status, body) : json(status, body));
     expect(error.facts).toMatchObject({ phase: 'answer', status });
     expect(error.verdict).toMatchObject({ type, retry });
     expect(error.message).toMatch(new RegExp(`^POST /contents: ${status}`));

@@ -123,7 +123,12 @@ describe('before sending', () => {
   test.each<readonly [OperationName, object, string, string]>([
     ['createAgentRun', { query: 'q', effort: 'xxhigh' }, 'effort', 'effort is "xxhigh"; did you mean xhigh?'],
     ['search', { query: 'q', type: 'neural2' }, 'type', 'did you mean neural?'],
-    ['getContents', { urls: ['https://a.example'], url: 'x' }, 'url', 'url is not a field of contents; did you mean urls? To'],
+    [
+      'getContents',
+      { urls: ['https://a.example'], url: 'x' },
+      'url',
+      'url is not a field of contents; did you mean urls? To',
+    ],
     ['search', { query: 'q', numResult: 5 }, 'numResult', 'did you mean numResults?'],
     ['search', { query: 'q', contents: { text: { verbosity: 'compat' } } }, 'contents.text.verbosity', 'compact?'],
     ['search', { query: 'q', contents: { livecrawl: 'allways' } }, 'contents.livecrawl', 'always?'],

@@ -163,7 +163,9 @@ describe('a proxy', () => {
   });
 
   test.each([5, {}, { https: 'http://h:1' }])('that is no address is refused: %j', async (proxied) => {
-    await expect(send('https://service.invalid:9', { proxy: proxied as never })).rejects.toThrow(/^proxy must be the address/);
+    await expect(send('https://service.invalid:9', { proxy: proxied as never })).rejects.toThrow(
+      /^proxy must be the address/,
+    );
   });
 
   test('of a wrong address is refused without its text', async () => {

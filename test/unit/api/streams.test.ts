@@ -184,7 +184,10 @@ describe.each(['streamSearch', 'streamAnswer', 'streamAgentRun'] as const)('an e
     ['a type', data({ type: 'error', ...X, requestId: 'r_in' })],
     ['an event without a name', data({ error: X, requestId: 'r_in' })],
     ['fields beside it', data({ error: { message: 'boom' }, code: 'X_IN', request_id: 'r_in' })],
-    ['an event named message', `event: message\n${data({ error: { code: 'X_IN', message: 'boom' }, requestId: 'r_in' })}`],
+    [
+      'an event named message',
+      `event: message\n${data({ error: { code: 'X_IN', message: 'boom' }, requestId: 'r_in' })}`,
+    ],
   ])('as %s keeps its tag, text and request id', async (_form, text) => {
     const { client } = await service(streaming([text]));
     const { chunks, error } = await all<unknown>(client[kind]({ query: 'q' }));

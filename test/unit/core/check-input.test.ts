@@ -36,9 +36,12 @@ describe('inputProblems', () => {
     ['runResearch', { modell: 'exa-research', output: { shcema: {} } }],
     ['runAgentRows', { input: 'a', query: 'q', effort: 'xxhigh' }],
     ['syncEvents', { types: ['webset.item.creatd'] }],
-  ])('leaves misspelt names and values of requests of %s to the worker, which may send them: %j', (workflow, request) => {
-    expect(inputProblems(workflow, [request], true)).toEqual([]);
-  });
+  ])(
+    'leaves misspelt names and values of requests of %s to the worker, which may send them: %j',
+    (workflow, request) => {
+      expect(inputProblems(workflow, [request], true)).toEqual([]);
+    },
+  );
 
   it.each([
     ['maxCostDollars', 'maxCostDollars'],
