@@ -1,9 +1,20 @@
-import type { TracedName } from '../../worker/runtime/trace-row.js';
+import type { TraceOutput } from '../../api/outputs/index.js';
+import type { TracedName } from '../../worker/runtime/traced-rows.js';
 import { type Context, type ExitCode, exitCodes } from '../shared/context.js';
 import { withRuntime } from '../shared/session.js';
 import { settings } from '../shared/settings.js';
+import { count, dollars, duration } from '../text/amounts.js';
 import { printable } from '../text/printable.js';
-import { traceData, traceText } from './trace-text.js';
+import { commandOnOwnLine } from '../text/way-to-resume.js';
+import { retryText } from './failed.js';
+
+/** Most characters of a cell, of a unit, and of a kept answer; `--json` has all. */
+const CELL_SHOWN = 200;
+const UNIT_SHOWN = 500;
+const ANSWER_SHOWN = 65_536;
+/** Most attempts that are printed; the newest are kept. */
+const ATTEMPTS_SHOWN = 20;
+const MISFITS_SHOWN = 10;
 
 export interface TraceFlags {
   readonly row?: string;
@@ -20,7 +31,7 @@ export async function trace(context: Context, job: string, flags: TraceFlags): P
   const config = settings(context, {}, mistakes);
   return withRuntime(context, config, { sends: false, bounded: true }, async ({ runtime }) => {
     const traced = await runtime.rows.trace(job, flags.answer ? { ...name, withAnswer: true } : name);
-    terminal.data(flags.json ? JSON.stringify(traceData(traced)) : traceText(traced, Date.now()));
+    terminal.data(flags.json ? JSON.stringify(traced) : traceText(traced, Date.now()));
     return exitCodes.ok;
   });
 }
@@ -34,4 +45,154 @@ function readName({ row, url }: TraceFlags, mistakes: string[]): TracedName {
   if (row !== undefined && number < 1)
     mistakes.push(`--row: ${printable(row, 60)} is not the number of a row. Rows are numbered from 1.`);
   return { row: number };
+}
+
+const stateWords: Readonly<Record<TraceOutput['state'], string>> = {
+  notBought: 'not bought yet',
+  inFlight: 'a request is in flight',
+  unknown: 'unknown outcome: the last request got no answer and may have been charged',
+  landed: 'bought, not loaded yet',
+  success: 'loaded, success',
+  failed: 'loaded, failed',
+  quarantined: 'loaded, in quarantine',
+  invalid: 'bad row: it is never sent and costs nothing',
+  outdated: 'loaded with an answer to other options, which will be replaced',
+  vanished: 'vanished from the input; the row and its answer are kept',
+};
+
+const moment = (at: string | null): string => at?.replace('T', ' ').replace('Z', ' UTC') ?? '';
+const price = (amount: number): string => dollars(Math.round(amount * 1e6));
+/** Parts of a sentence, without the absent ones. */
+const joined = (...parts: readonly (string | false | null | undefined)[]): string => parts.filter(Boolean).join(', ');
+
+/** A name and a text; a line without a name continues the one before. */
+type Line = readonly [name: string, text: string];
+
+/** Returns the trace of a row as text, from its input to its warehouse. */
+function traceText(trace: TraceOutput, now: number): string {
+  const { row, state, reason, input, loaded, problems } = trace;
+  const isUnread = state === 'landed' && loaded === null && problems.length > 0;
+  const lines: readonly Line[] = [
+    ...(reason === null ? [] : [['Why', commandOnOwnLine(printable(reason))] as const]),
+    ['Input', `${row === null ? '' : `row ${count(row)} of `}${printable(trace.source, 300)}`],
+    ...input.map(
+      ({ column, value }): Line => [
+        '',
+        `${printable(column ?? 'extra cell', 60)}: ${value === null ? '(null)' : printable(value, CELL_SHOWN)}`,
+      ],
+    ),
+    ...(trace.unitKey === null ? [] : [...unitLines(trace), ...requestLines(trace)]),
+    ...answerLines(trace, now),
+    ...(loaded ? loadLines(loaded) : []),
+    ...publishLines(trace),
+    ...(trace.retry === null ? [] : [['Retry', retryText(trace.retry)] as const]),
+    ...(trace.answerText === null ? [] : [['Kept answer', ''] as const]),
+  ];
+  const shown = lines.map(([name, text]) => `  ${(name === '' ? '' : `${name}:`).padEnd(10)}${text}`.trimEnd());
+  return [
+    `${printable(trace.job)}, ${row === null ? 'a vanished row' : `row ${count(row)}`}: ${isUnread ? 'bought; it is not known whether it is loaded' : stateWords[state]}`,
+    ...shown,
+    ...(trace.answerText === null ? [] : [printable(trace.answerText, ANSWER_SHOWN)]),
+    ...problems.map((problem) => `  Not read: ${printable(problem)}`),
+  ].join('\n');
+}
+
+function unitLines({ operation, unit, unitKey, sharedWith, slice }: TraceOutput): Line[] {
+  const { rows, first } = sharedWith;
+  const named = first.map((row) => count(row)).join(', ');
+  const more = rows > first.length ? `, … (${count(rows)} in all)` : '';
+  return [
+    ['Unit', `${printable(operation)} ${printable(unit ?? '', UNIT_SHOWN)}`],
+    ...(rows === 0
+      ? []
+      : [['', `shared with row${rows === 1 ? '' : 's'} ${named}${more}; it is bought once for all of them`] as const]),
+    ['Key', unitKey ?? ''],
+    ...(slice === null ? [] : [['Slice', `${count(slice.number)} (${printable(slice.segment)})`] as const]),
+  ];
+}
+
+function requestLines({ attempts, requests, dollars: paid, dollarsAreWhole, unknownDollars, job }: TraceOutput): Line[] {
+  if (attempts.length === 0) return [['Requests', 'none']];
+  const unknown = unknownDollars > 0 && `and at most ${price(unknownDollars)} for unknown outcomes`;
+  const left = attempts.length - ATTEMPTS_SHOWN;
+  return [
+    ['Requests', joined(count(requests), `for ${dollarsAreWhole ? '' : 'at least '}${price(paid)}`, unknown)],
+    ...(left > 0 ? [['', `… ${count(left)} earlier`] as const] : []),
+    ...attempts.slice(-ATTEMPTS_SHOWN).map((attempt): Line => ['', attemptText(attempt, job)]),
+  ];
+}
+
+const outcomeWords: Readonly<Record<TraceOutput['attempts'][number]['outcome'], string>> = {
+  landed: 'answered',
+  free: 'failed, not charged',
+  unknown: 'unknown outcome',
+  open: 'in flight',
+  unsent: 'not sent',
+};
+
+function attemptText(attempt: TraceOutput['attempts'][number], job: string): string {
+  const { at, endedAt, outcome, requestId, run, reason, units, dollars: paid, requestDollars } = attempt;
+  const seconds = endedAt === null ? null : Math.max(0, Date.parse(endedAt) - Date.parse(at ?? '')) / 1000;
+  const many = units === 1 ? '' : ` for ${count(units)} units`;
+  const cost =
+    outcome === 'landed'
+      ? `${paid === null ? 'a share' : price(paid)}${many && ` of ${price(requestDollars)}${many}`}`
+      : requestDollars > 0 && `at most ${price(requestDollars)}${many}`;
+  return `${moment(at)}  ${joined(
+    `${outcomeWords[outcome]}${seconds === null ? '' : ` after ${duration(seconds)}`}`,
+    cost,
+    requestId && `request ${printable(requestId, 100)}`,
+    run && `run ${printable(run, 100)}`,
+    attempt.job !== job && `by the job ${printable(attempt.job)}`,
+    reason && printable(reason),
+  )}`;
+}
+
+function answerLines({ answer }: TraceOutput, now: number): Line[] {
+  if (answer === null) return [];
+  const age = duration(Math.max(0, now - Date.parse(answer.at ?? '')) / 1000);
+  const text = joined(
+    `${moment(answer.at)} (${age} ago)`,
+    `${answer.status}${answer.tag === null ? '' : ` ${printable(answer.tag)}`}`,
+    !answer.bought && 'recorded without a request',
+    answer.inJournal ? `${count(answer.bytes ?? 0)} bytes in the journal` : 'its body is no longer in the journal',
+  );
+  return [['Answer', text]];
+}
+
+function loadLines(loaded: NonNullable<TraceOutput['loaded']>): Line[] {
+  const { status, tag, message, httpStatus, requestId, fetchedAt, ledgerAt, outdatedAt, slice } = loaded;
+  const whole = ledgerAt === null ? 'the slice is not loaded as a whole' : `in the ledger since ${moment(ledgerAt)}`;
+  const result = joined(tag === null ? status : `${status} ${printable(tag)}`, httpStatus !== null && `HTTP ${httpStatus}`);
+  return [
+    ['Loaded', `${moment(loaded.at)} into ${printable(loaded.into)}, slice ${count(slice)}, ${whole}`],
+    ['Row', message ? `${result}: ${printable(message)}` : result],
+    ...(fetchedAt === null
+      ? []
+      : [['', joined(`answer of ${moment(fetchedAt)}`, requestId && `request ${printable(requestId, 100)}`)] as const]),
+    ...(outdatedAt === null ? [] : [['', `the options of the job changed at ${moment(outdatedAt)}`] as const]),
+    ...loaded.misfits
+      .slice(0, MISFITS_SHOWN)
+      .map(
+        ({ column, value, expected }): Line => [
+          '',
+          `${printable(column, 60)} (${expected}) is NULL: the value ${printable(JSON.stringify(value), 100)} does not fit`,
+        ],
+      ),
+  ];
+}
+
+function publishLines({ published, loaded, state }: TraceOutput): Line[] {
+  if (published === null) return [];
+  const { to, at, error } = published;
+  const where = `to ${printable(to)} at ${moment(at)}`;
+  if (error !== null) return [['Publish', `not published ${where}: ${printable(error)}`]];
+  const isLater = (loaded?.at ?? '') > (at ?? '');
+  const left = isLater ? ', before this row was loaded' : '';
+  return [
+    [
+      'Publish',
+      `the last publish was ${where}${state === 'quarantined' ? '; a row in quarantine is not part of it' : left}`,
+    ],
+  ];
 }

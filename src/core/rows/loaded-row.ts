@@ -19,7 +19,6 @@ export interface LoadedRow {
   readonly requestId: string | null;
   readonly costMicros: number;
   readonly fetchedAt: number | null;
-  readonly generation: string;
   readonly slice: number;
   readonly loadedAt: number;
   /** Since when the job has other options, so that the answer will be replaced. */

@@ -29,7 +29,7 @@ import { jobStatuses, unopenedRunOf } from './job-lists.js';
 import { checkPublish } from './publish.js';
 import type { RuntimeParts } from './runtime-parts.js';
 import type { LazyWork } from './runtime-work.js';
-import type { TracedName } from './trace-row.js';
+import type { TracedName } from './traced-rows.js';
 import type { PlanOptions, RowJobs } from './views.js';
 
 /** Longest wait, in ms, for the process of the server, which may be started later as well. */
@@ -172,12 +172,12 @@ export class StoreRowJobs implements RowJobs {
   }
 
   async failed(job: string, filter: FailedFilter) {
-    return (await import('./failed-rows.js')).failedRowsOf(this.#parts, job, filter);
+    return (await import('./traced-rows.js')).failedRowsOf(this.#parts, job, filter);
   }
 
   async trace(job: string, asked: TracedName) {
     const statusOf = async (entry: JobEntry) => (await jobStatuses(this.#parts, [entry]))[0] as JobStatus;
-    return (await import('./trace-row.js')).traceRow(this.#parts, job, asked, statusOf);
+    return (await import('./traced-rows.js')).traceRow(this.#parts, job, asked, statusOf);
   }
 
   async #totals(job: string) {

@@ -2,6 +2,7 @@ import type { LimiterView } from '../../core/limiter/limiter.js';
 import type { SlotsInUse } from '../../core/limiter/slots.js';
 import type { OtherLimit } from '../../core/processes/presence.js';
 import type { Published } from '../../core/publish/publish-request.js';
+import type { FailedOutput, TraceOutput } from '../../api/outputs/index.js';
 import type { UnknownOutcome } from '../../core/purchase/journal.js';
 import type { Spend } from '../../core/purchase/spend.js';
 import type { Report, ReportWish } from '../../core/report/report.js';
@@ -29,9 +30,8 @@ import type {
   WorkflowAccess,
 } from '../config/runtime-types.js';
 import type { ForgetPlan, ForgetWish, Forgot } from '../forget/forget-types.js';
-import type { FailedJob } from './failed-rows.js';
 import type { PublishWish } from './publish.js';
-import type { RowTrace, TracedName } from './trace-row.js';
+import type { TracedName } from './traced-rows.js';
 
 export interface PlanOptions {
   /** Whether the run will follow without a question. Then the Temporal server starts while many rows are read. Default: no. */
@@ -83,9 +83,9 @@ export interface RowJobs {
     dir: string,
   ): Promise<{ readonly rows: number; readonly files: number; readonly bytes: number; readonly folder: string }>;
   /** The failed rows of a job, from its warehouse and the journal, without Temporal. */
-  failed(job: string, filter: FailedFilter): Promise<FailedJob>;
+  failed(job: string, filter: FailedFilter): Promise<FailedOutput>;
   /** Traces one row from its input to its warehouse. Asks a running server, but starts none. */
-  trace(job: string, asked: TracedName): Promise<RowTrace>;
+  trace(job: string, asked: TracedName): Promise<TraceOutput>;
   /** Parses again the answers in the plan's warehouse that could not be parsed; buys nothing. */
   reparse(plan: JobPlan): Promise<Reparsed>;
 }

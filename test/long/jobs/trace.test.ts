@@ -3,7 +3,6 @@ import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
 import { Secret } from '../../../dist/core/connections/secret.js';
 import type { RuntimeConfig } from '../../../dist/worker/config/runtime-types.js';
 import { openRuntime } from '../../../dist/worker/index.js';
-import { costOf, sentCount } from '../../../src/core/purchase/attempts.js';
 import { type Service, startService } from '../../service/service.mjs';
 import { enrich, serverOf } from '../../support/jobs/command.js';
 import { Folder, plainRows } from '../../support/jobs/folder.js';
@@ -70,36 +69,36 @@ it.each(places)('the attempts and costs of each row are those of the bill, in %s
   const traces = [];
   for (const [index, url] of urls.entries()) {
     const trace = await rows.trace('rows', index === 3 ? { url } : { row: index + 1 });
-    expect(trace).toMatchObject({ row: index + 1, unit: url, input: plain[index], problems: [] });
-    expect(sentCount(trace.history)).toBe(calls(url));
-    for (const { outcome, requestId, requestMicros } of trace.history.attempts)
-      if (outcome === 'landed') expect(requestMicros).toBe(charge(requestId));
+    expect(trace).toMatchObject({ row: index + 1, unit: url, requests: calls(url), problems: [], reason: null });
+    expect(trace.input.map(({ value }) => value)).toEqual(plain[index]);
+    for (const { outcome, requestId, requestDollars } of trace.attempts)
+      if (outcome === 'landed') expect(Math.round(requestDollars * 1e6)).toBe(charge(requestId));
     expect(['success', 'failed']).toContain(trace.state);
-    expect(costOf(trace.history)).toEqual({ micros: trace.state === 'failed' ? 0 : 1000, isWhole: true });
-    expect(trace.place?.loaded.requestId).toBe(trace.history.attempts.at(-1)?.requestId);
+    expect(trace).toMatchObject({ dollars: trace.state === 'failed' ? 0 : 0.001, dollarsAreWhole: true });
+    expect(trace.loaded?.requestId).toBe(trace.attempts.at(-1)?.requestId);
     traces.push(trace);
   }
   // One request was charged and got no answer; its units were bought again.
-  expect(traces.filter(({ history }) => history.attempts[0]?.outcome === 'unknown')).toHaveLength(5);
-  const landed = traces.reduce((sum, { history }) => sum + costOf(history).micros, 0);
+  expect(traces.filter(({ attempts }) => attempts[0]?.outcome === 'unknown')).toHaveLength(5);
+  const landed = traces.reduce((sum, { dollars }) => sum + Math.round(dollars * 1e6), 0);
   const lost = [...service.log].find(({ fault }) => fault !== null);
   expect(landed + charge(lost?.requestId ?? null)).toBe(service.purchases.report().micros);
 
   const failed = await rows.failed('rows', { tags: [], limit: 100 });
   const wrong = traces.filter(({ state }) => state === 'failed');
   expect(wrong.length).toBeGreaterThan(0);
-  expect(failed.groups).toMatchObject([
+  expect(failed.byTag).toMatchObject([
     { tag: 'CRAWL_NOT_FOUND', rows: wrong.length + (wrong[0]?.row === 1 ? 1 : 0), retry: 'none' },
     { tag: 'INVALID_URL', status: 'invalid', rows: 1, units: 0, retry: 'none' },
   ]);
-  for (const row of failed.rows.filter(({ unit }) => urls.includes(unit ?? '')))
-    expect(row).toMatchObject({ attempts: calls(row.unit ?? ''), paidMicros: 0, costIsWhole: true });
-  expect((await rows.failed('rows', { tags: ['INVALID_URL'], limit: 5 })).rows).toMatchObject([
+  for (const row of failed.listed.filter(({ unit }) => urls.includes(unit ?? '')))
+    expect(row).toMatchObject({ attempts: calls(row.unit ?? ''), dollars: 0, dollarsAreWhole: true });
+  expect((await rows.failed('rows', { tags: ['INVALID_URL'], limit: 5 })).listed).toMatchObject([
     { row: 22, attempts: 0, message: expect.stringContaining('nope') },
   ]);
 
-  expect(await rows.trace('rows', { row: 21 })).toMatchObject({ sharing: { rows: 1, first: [1] }, unit: first[2] });
-  expect(await rows.trace('rows', { row: 22 })).toMatchObject({ state: 'invalid', bad: { tag: 'INVALID_URL' } });
+  expect(await rows.trace('rows', { row: 21 })).toMatchObject({ sharedWith: { rows: 1, first: [1] }, unit: first[2] });
+  expect(await rows.trace('rows', { row: 22 })).toMatchObject({ state: 'invalid', reason: expect.stringMatching(/^INVALID_URL: .*nope/) });
   expect(await rows.trace('rows', { url: 'nope' })).toMatchObject({ row: 22, state: 'invalid' });
 
   // The second row leaves the file, and further rows come, of which one is bought.
@@ -109,9 +108,12 @@ it.each(places)('the attempts and costs of each row are those of the bill, in %s
   expect(service.log.length - sent).toBe(1);
   const later = await opened();
   const gone = await later.trace('rows', { url: urls[1] as string });
-  expect(gone).toMatchObject({ state: 'vanished', row: null, unit: urls[1] });
-  expect(sentCount(gone.history)).toBe(calls(urls[1] as string));
-  expect(await later.trace('rows', { row: 21 })).toMatchObject({ state: 'notBought', isAfterLimit: true, place: null });
+  expect(gone).toMatchObject({ state: 'vanished', row: null, unit: urls[1], requests: calls(urls[1] as string) });
+  expect(gone.reason).toMatch(/^missing from the input since 20\d\d-.* UTC$/);
+  expect(await later.trace('rows', { row: 21 })).toMatchObject({
+    ...{ state: 'notBought', slice: { afterLimit: true }, loaded: null },
+    reason: 'it is after --limit 20; run the command without --limit to buy it',
+  });
   await expect(later.trace('rows', { row: 23 })).rejects.toThrow('--row: ');
   await expect(later.trace('rows', { url: 'https://unknown.example' })).rejects.toThrow(
     'has no row with the URL https://unknown.example.',

@@ -196,12 +196,7 @@ export function fakeRuntime(changes: RuntimeAnswers = {}): {
     isStaging: () => false,
     unknownOutcomes: async () => [],
     costMicros: async () => 0,
-    failed: async (job) => ({
-      ...{ job, into: staged.into, unitColumn: 'source' },
-      groups: [],
-      rows: [],
-      problem: null,
-    }),
+    failed: async (job) => ({ kind: 'failed', job, into: staged.into, rows: 0, byTag: [], listed: [] }),
     trace: async () => {
       throw new Error('there are no rows');
     },

@@ -2,11 +2,8 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Attempt } from '../../../src/core/purchase/attempts.js';
-import type { LoadedRow, RowPlace } from '../../../src/core/rows/loaded-row.js';
-import type { FailedJob, FailedRow } from '../../../src/worker/runtime/failed-rows.js';
-import type { RowTrace } from '../../../src/worker/runtime/trace-row.js';
-import { listen, plan, type RuntimeAnswers } from '../../support/cli/fake-runtime.js';
+import type { FailedOutput, TraceOutput } from '../../../src/api/outputs/index.js';
+import { listen, type RuntimeAnswers } from '../../support/cli/fake-runtime.js';
 import { typeCommand } from '../../support/cli/type-command.js';
 
 const cwd = mkdtempSync(join(tmpdir(), 'searchflow-inspect-'));
@@ -20,31 +17,26 @@ afterAll(() => {
 });
 const type = (line: string, changes: RuntimeAnswers = {}) => typeCommand(cwd, line, changes);
 
-const at = Date.UTC(2026, 10, 21, 6);
-const iso = '2026-11-21T06:00:00.000Z';
-const loaded: LoadedRow = {
-  ...{ row: 17, hash: 'h', status: 'error', tag: 'CRAWL_TIMEOUT', message: 'too slow', httpStatus: 504, key: 'k1' },
-  ...{ unit: 'https://a.com', input: ['A', 'a.com'], requestId: 'req-2', costMicros: 0, fetchedAt: at + 2000 },
-  ...{ generation: 'g', slice: 3, loadedAt: at + 3000, outdatedAt: null, vanishedAt: null },
-};
-const row: FailedRow = {
-  ...loaded,
-  ...{ retry: 'charged', why: 'it may have been charged' },
-  ...{ attempts: 2, paidMicros: 1500, costIsWhole: true, unknownMicros: 700 },
-};
-const group = { status: 'error', tag: 'CRAWL_TIMEOUT', rows: 25, units: 24, costMicros: 0 } as const;
-const failedJob: FailedJob = {
-  ...{ job: 'brands-1', into: '/out.duckdb', unitColumn: 'url', problem: null },
-  groups: [
-    { ...group, retry: 'free', why: 'the failure cost nothing' },
+const at = (seconds: string) => `2026-11-21T06:00:${seconds}Z`;
+const group = { status: 'error', tag: 'CRAWL_TIMEOUT', rows: 25, units: 24, dollars: 0, retry: 'free' } as const;
+const found: FailedOutput = {
+  ...{ kind: 'failed', job: 'brands-1', into: '/out.duckdb', rows: 26 },
+  byTag: [
+    { ...group, why: 'the failure cost nothing' },
     { ...group, status: 'invalid', tag: 'INVALID_URL', rows: 1, units: 0, retry: 'none', why: 'never sent' },
   ],
-  rows: [row],
+  listed: [
+    {
+      ...{ row: 17, status: 'error', tag: 'CRAWL_TIMEOUT', message: 'too slow', httpStatus: 504 },
+      ...{ unit: 'https://a.com', input: ['A', 'a.com'], attempts: 2, dollars: 0.0015, dollarsAreWhole: true },
+      ...{ unknownDollars: 0.0007, requestId: 'req-2', fetchedAt: at('02.000'), retry: 'charged', why: 'it may' },
+    },
+  ],
 };
 
 describe('searchflow failed', () => {
   it('shows the tags with their counts first, then the rows, and how to go on', async () => {
-    const { out, asked } = await type('failed brands', { failed: async () => failedJob });
+    const { out, asked } = await type('failed brands', { failed: async () => found });
     expect(asked).toEqual([['failed', 'brands', { tags: [], limit: 20 }]]);
     expect(out.trimEnd().split('\n')).toEqual([
       'tag            rows  units   cost  retry',
@@ -60,32 +52,15 @@ describe('searchflow failed', () => {
       'To trace a row:',
       '  searchflow trace brands-1 --row 17',
     ]);
-  });
-
-  it('prints every field as JSON', async () => {
-    const { out } = await type('failed brands --json --limit 1', { failed: async () => failedJob });
-    const { byTag, listed, ...rest } = JSON.parse(out);
-    expect(rest).toEqual({ kind: 'failed', job: 'brands-1', into: '/out.duckdb', rows: 26 });
-    expect(byTag[0]).toEqual({
-      ...{ status: 'error', tag: 'CRAWL_TIMEOUT', rows: 25, units: 24, dollars: 0 },
-      ...{ retry: 'free', why: 'the failure cost nothing' },
-    });
-    expect(listed).toEqual([
-      {
-        ...{ row: 17, status: 'error', tag: 'CRAWL_TIMEOUT', message: 'too slow', httpStatus: 504 },
-        ...{ unit: 'https://a.com', input: ['A', 'a.com'], attempts: 2, dollars: 0.0015, dollarsAreWhole: true },
-        ...{ unknownDollars: 0.0007, requestId: 'req-2', fetchedAt: '2026-11-21T06:00:02.000Z' },
-        ...{ retry: 'charged', why: 'it may have been charged' },
-      },
-    ]);
+    expect(JSON.parse((await type('failed brands --json', { failed: async () => found })).out)).toEqual(found);
   });
 
   it('says that no row has failed, or none with a tag, and suggests the nearest tag', async () => {
-    const none = { ...failedJob, groups: [], rows: [] };
+    const none = { ...found, rows: 0, byTag: [], listed: [] };
     expect((await type('failed brands', { failed: async () => none })).err).toBe(
       'No loaded row of brands-1 has failed.\n',
     );
-    const tagged: RuntimeAnswers = { failed: async (_, { tags }) => (tags.length > 0 ? none : failedJob) };
+    const tagged: RuntimeAnswers = { failed: async (_, { tags }) => (tags.length > 0 ? none : found) };
     expect((await type('failed brands --tag CRAWL_TIMEOT', tagged)).err).toBe(
       'No failed row of brands-1 has the tag CRAWL_TIMEOT. Did you mean CRAWL_TIMEOUT?\n',
     );
@@ -94,12 +69,7 @@ describe('searchflow failed', () => {
     );
   });
 
-  it('says which process has the warehouse, and refuses a wrong limit', async () => {
-    const busy = { ...failedJob, groups: [], rows: [], problem: '/out.duckdb is open in process 7' };
-    expect(await type('failed brands', { failed: async () => busy })).toMatchObject({
-      code: 1,
-      refusal: 'The failed rows of brands-1 cannot be read now: /out.duckdb is open in process 7.',
-    });
+  it('refuses a wrong limit', async () => {
     for (const limit of ['1001', '-1', 'ten', '1.5'])
       expect(await type(`failed brands --limit ${limit}`)).toMatchObject({
         code: 2,
@@ -108,44 +78,42 @@ describe('searchflow failed', () => {
   });
 });
 
-const attempt: Attempt = {
-  ...{ segment: 'brands-1/g/000003', operation: 'contents', at, endedAt: at + 1500, outcome: 'unknown' },
-  ...{
-    requestId: null,
-    run: null,
-    reason: 'the connection was cut',
-    units: 10,
-    costMicros: null,
-    requestMicros: 10_000,
-  },
-};
-const place: RowPlace = {
-  ...{ loaded, ledgerAt: at + 4000, misfits: [], isQuarantined: false, sharing: { rows: 1, first: [9] } },
-  published: { to: 'out/lake', error: null, publish: 'p', rows: 200, changed: true, at: at + 5000 },
-};
-const trace: RowTrace = {
-  ...{ job: 'brands-1', staged: plan.staged, row: 17, input: ['A', 'a.com'], unit: 'https://a.com', key: 'k1' },
-  ...{ bad: null, slice: { number: 3, segment: 'brands-1/g/000003' }, isAfterLimit: false, place, isPlaceKnown: true },
-  answer: null,
-  history: {
-    attempts: [
-      attempt,
-      {
-        ...{ ...attempt, segment: 'other-2/g/000000', outcome: 'landed', requestId: 'req-2', reason: null },
-        ...{ at: at + 2000, endedAt: at + 2500, costMicros: 1000, requestMicros: 9000 },
-      },
-    ],
-    landed: {
-      ...{ segment: 'other-2/g/000000', fetchedAt: at + 2500, status: 'error', errorTag: 'CRAWL_TIMEOUT' },
-      ...{ isBought: true, bytes: 1234, hasBody: true },
+const attempt = { requestId: null, run: null, units: 10, dollars: null, requestDollars: 0.01 };
+const trace: TraceOutput = {
+  ...{ kind: 'trace', job: 'brands-1', row: 17, state: 'failed', reason: null, jobState: 'done' },
+  ...{ source: '/data/brands.csv', operation: 'contents', unit: 'https://a.com', unitKey: 'k1' },
+  input: [
+    { column: 'name', value: 'A' },
+    { column: 'source', value: 'a.com' },
+  ],
+  sharedWith: { rows: 1, first: [9] },
+  slice: { number: 3, segment: 'brands-1/g/000003', afterLimit: false },
+  ...{ requests: 2, dollars: 0.001, dollarsAreWhole: true, unknownDollars: 0.001 },
+  attempts: [
+    {
+      ...{ ...attempt, at: at('00.000'), endedAt: at('01.500'), job: 'brands-1', outcome: 'unknown' },
+      reason: 'the connection was cut',
     },
+    {
+      ...{ ...attempt, at: at('02.000'), endedAt: at('02.500'), job: 'other-2', outcome: 'landed', reason: null },
+      ...{ requestId: 'req-2', dollars: 0.001, requestDollars: 0.009 },
+    },
+  ],
+  answer: {
+    ...{ at: at('02.500'), status: 'error', tag: 'CRAWL_TIMEOUT', bought: true, bytes: 1234, inJournal: true },
   },
-  ...{ state: 'failed', sharing: place.sharing, help: { retry: 'free', why: 'it may pass' } },
-  ...{ status: { phase: 'done', message: null }, problems: [] },
+  answerText: null,
+  loaded: {
+    ...{ into: '/data/out/brands.duckdb', at: at('03.000'), slice: 3, ledgerAt: at('04.000'), status: 'error' },
+    ...{ tag: 'CRAWL_TIMEOUT', message: 'too slow', httpStatus: 504, requestId: 'req-2', dollars: 0 },
+    ...{ fetchedAt: at('02.000'), outdatedAt: null, vanishedAt: null, misfits: [], quarantined: false },
+  },
+  published: { to: 'out/lake', at: at('05.000'), error: null, rows: 200 },
+  ...{ retry: { retry: 'free', why: 'it may pass' }, problems: [] },
 };
 
 describe('searchflow trace', () => {
-  const traced = async (changes: Partial<RowTrace>, flags = '--row 17') =>
+  const traced = async (changes: Partial<TraceOutput>, flags = '--row 17') =>
     (await type(`trace brands ${flags}`, { trace: async () => ({ ...trace, ...changes }) })).out;
 
   it('shows a row from its input to its warehouse', async () => {
@@ -175,76 +143,26 @@ describe('searchflow trace', () => {
       '  Publish:  the last publish was to out/lake at 2026-11-21 06:00:05.000 UTC',
       '  Retry:    free: it may pass',
     ]);
+    expect(JSON.parse(await traced({}, '--row 17 --json'))).toEqual(trace);
   });
 
-  it('says why a row is not bought, invalid, vanished, in quarantine or cannot be read', async () => {
-    const none = { attempts: [], landed: null };
-    const paused = { phase: 'paused', message: 'the budget is used up' } as const;
-    const unbought = { state: 'notBought', place: null, history: none, help: null, status: paused } as const;
-    expect(await traced(unbought)).toMatch(/not bought yet\n {2}Why: {6}the job is paused: the budget is used up\n/);
-    expect(await traced({ ...unbought, isAfterLimit: true })).toContain(
-      'it is after --limit 0; run the command without',
+  it('shows why a row is in its state, misfits, the kept answer, and what cannot be read', async () => {
+    const reason = 'the job is paused: the budget is used up: searchflow resume brands-1 --max-cost 9';
+    expect(await traced({ state: 'notBought', reason, loaded: null })).toMatch(
+      /not bought yet\n {2}Why: {6}the job is paused: the budget is used up:\n {2}searchflow resume brands-1 --max-cost 9\n/,
     );
-    const bad = { tag: 'INVALID_URL', message: 'line 18' };
-    expect(await traced({ state: 'invalid', bad, key: null, history: none })).toContain(
-      'Why:      INVALID_URL: line 18\n',
-    );
-    const gone = { ...place, loaded: { ...loaded, row: null, vanishedAt: at } };
-    expect(await traced({ state: 'vanished', row: null, slice: null, place: gone }, '--url https://a.com')).toMatch(
-      /^brands-1, a vanished row: vanished from the input.*\n {2}Why: {6}missing from the input since 2026-11-21 06:00:00\.000 UTC\n/,
+    expect(await traced({ state: 'vanished', row: null, slice: null }, '--url https://a.com')).toMatch(
+      /^brands-1, a vanished row: vanished from the input/,
     );
     const misfits = [{ column: 'size', value: 'many', expected: 'integer' }];
-    expect(await traced({ state: 'quarantined', place: { ...place, misfits, isQuarantined: true } })).toMatch(
+    const loaded = { ...(trace.loaded as NonNullable<TraceOutput['loaded']>), misfits };
+    expect(await traced({ state: 'quarantined', loaded })).toMatch(
       /size \(integer\) is NULL: the value "many" does not fit[\s\S]*a row in quarantine is not part of it/,
     );
-    const unread = { place: null, isPlaceKnown: false, problems: ['/out.duckdb is open in process 7'] };
-    expect(await traced({ ...unread, state: 'landed' })).toMatch(
-      /^brands-1, row 17: bought; it is not known whether it is loaded\n[\s\S]*Not read: \/out\.duckdb is open in process 7\n/,
+    const unread = { loaded: null, problems: ['/out.duckdb is open in process 7'], answerText: '{"a":1}' };
+    expect(await traced({ ...unread, state: 'landed' }, '--row 17 --answer')).toMatch(
+      /^brands-1, row 17: bought; it is not known whether it is loaded\n[\s\S]*Kept answer:\n\{"a":1\}\n {2}Not read: \/out\.duckdb is open in process 7\n/,
     );
-  });
-
-  it('prints every field as JSON', async () => {
-    const { attempts, answer, loaded: load, ...rest } = JSON.parse(await traced({}, '--row 17 --json'));
-    expect(rest).toEqual({
-      ...{ kind: 'trace', job: 'brands-1', row: 17, state: 'failed', reason: null, jobState: 'done' },
-      ...{ source: '/data/brands.csv', operation: 'contents', unit: 'https://a.com', unitKey: 'k1' },
-      input: [
-        { column: 'name', value: 'A' },
-        { column: 'source', value: 'a.com' },
-      ],
-      sharedWith: { rows: 1, first: [9] },
-      slice: { number: 3, segment: 'brands-1/g/000003', afterLimit: false },
-      ...{ requests: 2, dollars: 0.001, dollarsAreWhole: true, unknownDollars: 0.001 },
-      published: { to: 'out/lake', at: '2026-11-21T06:00:05.000Z', error: null, rows: 200 },
-      retry: { retry: 'free', why: 'it may pass' },
-      problems: [],
-      answerText: null,
-    });
-    expect(attempts[0]).toEqual({
-      ...{
-        at: iso,
-        endedAt: '2026-11-21T06:00:01.500Z',
-        job: 'brands-1',
-        outcome: 'unknown',
-        requestId: null,
-        run: null,
-      },
-      ...{ reason: 'the connection was cut', units: 10, dollars: null, requestDollars: 0.01 },
-    });
-    const tag = 'CRAWL_TIMEOUT';
-    expect(answer).toEqual({
-      ...{ at: '2026-11-21T06:00:02.500Z', status: 'error', tag, bought: true, bytes: 1234, inJournal: true },
-    });
-    expect(load).toEqual({
-      ...{
-        into: '/data/out/brands.duckdb',
-        at: '2026-11-21T06:00:03.000Z',
-        slice: 3,
-        ledgerAt: '2026-11-21T06:00:04.000Z',
-      },
-      ...{ status: 'error', tag, message: 'too slow', httpStatus: 504, requestId: 'req-2', dollars: 0 },
-      ...{ fetchedAt: '2026-11-21T06:00:02.000Z', outdatedAt: null, vanishedAt: null, misfits: [], quarantined: false },
-    });
   });
 
   it('needs exactly one name of a row', async () => {

@@ -9,7 +9,7 @@ import type { RowDatabase, RowTransaction } from '../../rows/row-sql.js';
 import { createRowStore, readJob, unknownJob } from '../../rows/row-store.js';
 import type { FileCheck } from '../../shared/database.js';
 import { inTransaction } from '../../shared/in-transaction.js';
-import { createRowPlaces } from '../../traces/create-row-places.js';
+import { createRowPlaces } from '../../rows/row-places.js';
 import { duckDbRowDialect } from '../dialect/row-dialect.js';
 import { Warehouse } from '../open/warehouse.js';
 import { loadRetryWholeOrInParts, loadWholeOrInParts } from './load-parts.js';

@@ -8,7 +8,7 @@ import type { Purpose, RowDatabase, RowTransaction } from '../../rows/row-sql.js
 import { createRowStore, readJob, unknownJob } from '../../rows/row-store.js';
 import type { FileCheck } from '../../shared/database.js';
 import { setMemory, withScratchDuckDb } from '../../shared/scratch-duckdb.js';
-import { createRowPlaces } from '../../traces/create-row-places.js';
+import { createRowPlaces } from '../../rows/row-places.js';
 import { postgresRowDialect } from '../dialect/row-dialect.js';
 import { Warehouse, type WarehouseOptions } from '../open/warehouse.js';
 import { partOf } from './export-part.js';

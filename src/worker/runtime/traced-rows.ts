@@ -1,0 +1,233 @@
+import { keysOfJob } from '../../activities/rows/row-requests.js';
+import { sliceSegment } from '../../activities/rows/slice-loads.js';
+import { fieldOf } from '../../api/checks/field-of.js';
+import type { FailedOutput, TraceOutput } from '../../api/outputs/index.js';
+import { CodedError } from '../../core/errors/coded-error.js';
+import { costOf, sentCount, type UnitHistory, unknownMicros } from '../../core/purchase/attempts.js';
+import { jobOf } from '../../core/purchase/journal.js';
+import { type RetryHelp, retryHelp } from '../../core/purchase/retry-help.js';
+import { type StagedJob, wantedRows } from '../../core/rows/job.js';
+import type { JobEntry } from '../../core/rows/job-entries.js';
+import type { FailedFilter, LoadedRow, RowPlace } from '../../core/rows/loaded-row.js';
+import type { StagedRow } from '../../core/rows/row-warehouse.js';
+import { inputText } from '../../core/rows/source-fields.js';
+import { count, some } from '../../core/text/count.js';
+import { toDollars } from '../../core/text/money.js';
+import { toUrl } from '../../rows/url-problem.js';
+import { type JobStatus, UsageError } from '../config/runtime-types.js';
+import { sha256 } from '../config/sha256.js';
+import { findJob } from '../staging/find-job.js';
+import { StagedRows } from '../staging/staged-rows.js';
+import type { RuntimeParts } from './runtime-parts.js';
+import { readWarehouse } from './warehouse-read.js';
+
+/** Names the row to trace: by its number, or by its URL. `withAnswer`: the trace has the kept text of the answer. */
+export type TracedName = ({ readonly row: number } | { readonly url: string }) & { readonly withAnswer?: boolean };
+
+const noHistory: UnitHistory = { attempts: [], landed: null };
+const time = (at: number | null): string | null => (at === null ? null : new Date(at).toISOString());
+
+/** What the requests for a unit cost, and the most that requests without an answer may have cost. */
+function spentFor(history: UnitHistory) {
+  const { micros, isWhole } = costOf(history);
+  return { dollars: toDollars(micros), dollarsAreWhole: isWhole, unknownDollars: toDollars(unknownMicros(history)) };
+}
+
+/** Whether a retry of a failed row of the job can help. */
+const helpOf = (
+  { rowsPerRun }: StagedJob,
+  { status, tag }: Pick<LoadedRow, 'status' | 'tag'>,
+  paidMicros: number,
+): RetryHelp => retryHelp({ status: status === 'invalid' ? 'invalid' : 'error', tag, rowsPerRun, paidMicros });
+
+const paidFor = (history: UnitHistory): number => costOf(history).micros + unknownMicros(history);
+
+/** The failed rows of a job, from its warehouse and the journal, without Temporal. */
+export async function failedRowsOf(parts: RuntimeParts, name: string, filter: FailedFilter): Promise<FailedOutput> {
+  const { staged } = await findJob(parts.store.entries, name);
+  const { job, into } = staged;
+  const { value, problem } = await readWarehouse(parts, () => parts.warehouses.of(staged).failedRows(job, filter));
+  if (value === null)
+    throw new CodedError('warehouse-unusable', `The failed rows of ${job} cannot be read now: ${problem}.`);
+  const keys = value.rows.flatMap(({ key }) => key ?? []);
+  const histories = await (await parts.store.journal()).history(keys, [job]);
+  return {
+    ...{ kind: 'failed', job, into },
+    rows: value.groups.reduce((sum, { rows }) => sum + rows, 0),
+    byTag: value.groups.map(({ costMicros, ...group }) => ({
+      ...group,
+      dollars: toDollars(costMicros),
+      ...helpOf(staged, group, costMicros),
+    })),
+    listed: value.rows.map((found) => {
+      const { row, status, tag, message, httpStatus, key, unit, input, requestId, fetchedAt } = found;
+      const history = histories.get(key ?? '') ?? noHistory;
+      return {
+        ...{ row, status, tag, message, httpStatus, unit, input, attempts: sentCount(history), ...spentFor(history) },
+        ...{ requestId, fetchedAt: time(fetchedAt), ...helpOf(staged, found, paidFor(history)) },
+      };
+    }),
+  };
+}
+
+/**
+ * Traces a row of a job, from its stage, the journal and the warehouse. Sends nothing, and starts nothing. `statusOf` returns the state of the
+ * job; without a server, the state that was recorded last.
+ */
+export async function traceRow(
+  parts: RuntimeParts,
+  name: string,
+  asked: TracedName,
+  statusOf: (entry: JobEntry) => Promise<JobStatus>,
+): Promise<TraceOutput> {
+  const entry = await findJob(parts.store.entries, name);
+  const { staged } = entry;
+  const { job, generation, columns, operation, into } = staged;
+  const rows = new StagedRows(parts.store.stages, staged);
+  const { place, line, problem } =
+    'row' in asked ? await byNumber(parts, staged, rows, asked.row) : await byUrl(parts, staged, rows, asked.url);
+  const loaded = place?.loaded;
+  const key = line?.k ?? loaded?.key ?? null;
+  const journal = await parts.store.journal();
+  if (key !== null) await journal.verify([key]);
+  const history =
+    (key === null ? null : (await journal.history([key], [job], asked.withAnswer)).get(key)) ?? noHistory;
+  const { landed } = history;
+  const status = await statusOf(entry);
+  const state = stateOf(line, place, history);
+  const failed = { status: state === 'invalid' ? 'invalid' : 'error', tag: line?.e ?? loaded?.tag ?? null } as const;
+  const help = state === 'failed' || state === 'invalid' ? helpOf(staged, failed, paidFor(history)) : null;
+  const slice = line === null ? null : rows.sliceOf(line.n);
+  return {
+    ...{ kind: 'trace', job, row: line?.n ?? loaded?.row ?? null, state },
+    reason: reasonOf(state, { staged, line, place, history, status }),
+    ...{ jobState: status.phase, source: inputText(staged) },
+    input: (line?.i ?? loaded?.input ?? []).map((value, nth) => ({ column: columns[nth] ?? null, value })),
+    ...{ operation, unit: line?.u ?? loaded?.unit ?? null, unitKey: key },
+    sharedWith: place?.sharing ?? (await rows.sharing(line)),
+    slice:
+      line === null || slice === null
+        ? null
+        : {
+            number: slice,
+            segment: sliceSegment(job, generation, slice),
+            afterLimit: line.n > wantedRows(staged),
+          },
+    ...{ requests: sentCount(history), ...spentFor(history) },
+    attempts: history.attempts.map(({ segment, outcome, requestId, run, reason, units, costMicros, ...attempt }) => ({
+      ...{ at: time(attempt.at), endedAt: time(attempt.endedAt), job: jobOf(segment) },
+      ...{ outcome, requestId, run, reason, units },
+      dollars: costMicros === null ? null : toDollars(costMicros),
+      requestDollars: toDollars(attempt.requestMicros),
+    })),
+    answer: landed && {
+      ...{ at: time(landed.fetchedAt), status: landed.status, tag: landed.errorTag },
+      ...{ bought: landed.isBought, bytes: landed.bytes, inJournal: landed.hasBody },
+    },
+    answerText: key !== null && asked.withAnswer ? await answerOf(parts, key, history) : null,
+    loaded: place && {
+      ...{ into, at: time(place.loaded.loadedAt), slice: place.loaded.slice, ledgerAt: time(place.ledgerAt) },
+      ...{ status: place.loaded.status, tag: place.loaded.tag, message: place.loaded.message },
+      ...{ httpStatus: place.loaded.httpStatus, requestId: place.loaded.requestId },
+      ...{ fetchedAt: time(place.loaded.fetchedAt), dollars: toDollars(place.loaded.costMicros) },
+      ...{ outdatedAt: time(place.loaded.outdatedAt), vanishedAt: time(place.loaded.vanishedAt) },
+      ...{ misfits: place.misfits, quarantined: place.isQuarantined },
+    },
+    published: publishedOf(place),
+    retry: help && { retry: help.retry, why: help.why },
+    problems: [problem, rows.problem].filter((one) => one !== null),
+  };
+}
+
+function publishedOf(place: RowPlace | null): TraceOutput['published'] {
+  if (!place?.published) return null;
+  const { to, at, error, rows } = place.published;
+  return { to, at: time(at), error, rows };
+}
+
+interface Found {
+  readonly line: StagedRow | null;
+  readonly place: RowPlace | null;
+  readonly problem: string | null;
+}
+
+async function byNumber(parts: RuntimeParts, staged: StagedJob, rows: StagedRows, row: number): Promise<Found> {
+  if (row > staged.rows)
+    throw new UsageError('row-unknown', `--row: ${staged.job} has ${some(staged.rows, 'row')}, from 1 on.`);
+  const line = await rows.row(row);
+  const name = line ? { row, hash: line.h } : { row };
+  const { value, problem } = await readWarehouse(parts, () => parts.warehouses.of(staged).placeOf(staged.job, name));
+  return { line, place: value, problem };
+}
+
+async function byUrl(parts: RuntimeParts, staged: StagedJob, rows: StagedRows, typed: string): Promise<Found> {
+  const { job, unitColumn, columns } = staged;
+  if (unitColumn === null)
+    throw new UsageError('option-unusable', `--url: ${job} has no column of URLs. Name the row with --row N.`);
+  const text = typed.trim();
+  const url = toUrl(text, staged.defaultScheme ?? null);
+  const unit = [...new Set([text, url ?? text])];
+  // Another spelling of the page has the same key.
+  const key = url === null ? null : keysOfJob({ origin: staged.origin, sha256 }, staged)(url);
+  const cell = columns.indexOf(unitColumn) + 1;
+  const read = await readWarehouse(parts, () => parts.warehouses.of(staged).placeOf(job, { unit, cell, key }));
+  const { value: place, problem } = read;
+  const line =
+    place?.loaded.row != null
+      ? await rows.row(place.loaded.row)
+      : ((await rows.find(({ u, i }) => unit.includes(u ?? '') || unit.includes((i[cell - 1] ?? '').trim()))) ??
+        (await rows.find(({ k }) => k !== null && k === key)));
+  // The warehouse may number the rows of an earlier input.
+  if (line !== null && place !== null && place.loaded.hash !== line.h)
+    return { line: await rows.find(({ h }) => h === place.loaded.hash), place, problem };
+  if (line !== null || place !== null) return { line, place, problem };
+  const why = [problem, rows.problem].filter((one) => one !== null).map((one) => ` ${one}.`);
+  throw new UsageError('row-unknown', `--url: ${job} has no row with the URL ${text}.${why.join('')}`);
+}
+
+async function answerOf(parts: RuntimeParts, key: string, { attempts, landed }: UnitHistory): Promise<string | null> {
+  const came = attempts.findLast((attempt) => attempt.came)?.came ?? null;
+  if (!landed?.hasBody) return came;
+  const result = (await (await parts.store.journal()).read([key])).get(key)?.result ?? null;
+  const body = fieldOf(result, 'body');
+  return landed.errorTag === 'RESPONSE_SHAPE' && typeof body === 'string' ? body : (JSON.stringify(result) ?? came);
+}
+
+type State = TraceOutput['state'];
+
+function stateOf(line: StagedRow | null, place: RowPlace | null, { attempts, landed }: UnitHistory): State {
+  const loaded = place?.loaded;
+  if (line === null && loaded && loaded.vanishedAt !== null) return 'vanished';
+  if (line ? line.k === null : loaded?.status === 'invalid') return 'invalid';
+  const isPresent = loaded !== undefined && loaded.vanishedAt === null;
+  if (isPresent && loaded.outdatedAt === null && (line === null || loaded.key === line.k)) {
+    if (loaded.status === 'error') return 'failed';
+    return place?.isQuarantined ? 'quarantined' : 'success';
+  }
+  const last = attempts.findLast(({ outcome }) => outcome !== 'unsent' && outcome !== 'free');
+  if (last?.outcome === 'open') return 'inFlight';
+  if (landed) return 'landed';
+  if (last?.outcome === 'unknown') return 'unknown';
+  return isPresent ? 'outdated' : 'notBought';
+}
+
+interface Facts extends Omit<Found, 'problem'> {
+  readonly staged: StagedJob;
+  readonly history: UnitHistory;
+  readonly status: JobStatus;
+}
+
+/** Why the row is in its state, if the state alone does not say so. */
+function reasonOf(state: State, { staged, line, place, history, status }: Facts): string | null {
+  const { vanishedAt = null, tag, message } = place?.loaded ?? {};
+  if (state === 'invalid') return line ? `${line.e}: ${line.m}` : `${tag}: ${message}`;
+  if (state === 'vanished') return `missing from the input since ${time(vanishedAt)?.replace('T', ' ').replace('Z', ' UTC')}`;
+  if (state === 'quarantined')
+    return 'its answer has values that do not fit their columns; --on-misfit keep shows the row';
+  if (!['notBought', 'landed', 'unknown', 'outdated'].includes(state)) return null;
+  if (line && line.n > wantedRows(staged))
+    return `it is after --limit ${count(staged.limit ?? 0)}; run the command without --limit to buy it`;
+  const held = history.attempts.at(-1)?.outcome === 'free' ? 'its last request failed and was not charged; ' : '';
+  const phase = status.phase === 'waiting' ? 'waiting for a worker' : status.phase;
+  return `${held}the job is ${phase}${status.message === null ? '' : `: ${status.message}`}`;
+}
