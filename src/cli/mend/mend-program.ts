@@ -39,11 +39,8 @@ export function addMend(program: Command, chosen: (action: (context: Context) =>
   );
   const forget = program
     .command('forget')
-    .argument('[job]', 'name or id of a job: all its rows, or those of --row')
-    .description(
-      'remove the data of a job, of rows or of a URL for good: cells, answers and journal, not hashes and costs',
-    )
-    .option('--row <n>', 'row of the job with this number, from 1; repeatable', many)
+    .argument('[job]', 'name or id of a job: all its rows')
+    .description('remove the data of a job or of a URL for good: cells, answers and journal, not hashes and costs')
     .option('--url <url>', 'rows of all jobs whose unit or cells have this URL')
     .option('--dry-run', 'the plan only; nothing is removed')
     .option('--yes', 'no confirmation prompts')
@@ -51,7 +48,6 @@ export function addMend(program: Command, chosen: (action: (context: Context) =>
     .action((job, flags) => chosen(async (context) => (await import('./forget.js')).forget(context, job, flags)));
   withExamples(
     forget,
-    'searchflow forget companies --row 17 --row 42',
     'searchflow forget --url https://example.com/jane --dry-run',
     'searchflow forget companies --yes',
   );

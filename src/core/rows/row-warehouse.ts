@@ -148,7 +148,7 @@ export interface FailedUnit {
 }
 
 /** The rows to forget: all rows of a job, some of its rows, or the rows of all jobs whose unit or cells have a text in any case. */
-export type ForgetPick = { readonly job: string; readonly rows?: readonly number[] } | { readonly text: string };
+export type ForgetPick = { readonly job: string } | { readonly text: string };
 
 /** A row that may be forgotten. */
 export interface ForgettableRow {

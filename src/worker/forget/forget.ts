@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { readFile, rm } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
+import type { ForgetOutput } from '../../api/outputs/index.js';
 import { badRowKey } from '../../core/purchase/forgotten.js';
 import { isUnderWay } from '../../core/rows/job.js';
 import { type JobEntry, stagesOf } from '../../core/rows/job-entries.js';
@@ -22,12 +23,24 @@ import { UsageError } from '../config/runtime-types.js';
 import { sha256 } from '../config/sha256.js';
 import { findJob, noteState } from '../staging/find-job.js';
 import type { PurchaseJournal } from '../store/store.js';
-import type { ForgetParts, ForgetPlan, ForgetWish, Forgot } from './forget-types.js';
-import { selectSubjects } from './select-subjects.js';
-import { forgetStaged, stagedJobs } from './staged-values.js';
+import { type ForgetParts, type ForgetWish, forgetStaged, selectSubjects, stagedJobs } from './subjects.js';
+
+/** The data that a person wants to remove. */
+export interface ForgetPlan {
+  readonly subjects: ForgetSubjects;
+  /** Where the data is, and how much. Bad rows count as units; units that are recorded as forgotten do not. */
+  readonly found: ForgetOutput;
+  /** Whether there is nothing to remove. */
+  readonly isEmpty: boolean;
+}
+
+/** Drafts of stages that were changed since this time in ms may belong to a command in progress. */
+const DRAFT_MS = 600_000;
+/** Scratch files of workers that others may run, in ms. */
+const SCRATCH_MS = 86_400_000;
 
 /** The warehouses of all jobs that this machine can reach, each once, and a note for each other one. */
-function reachableWarehouses({ warehouses }: Pick<ForgetParts, 'warehouses'>, entries: readonly JobEntry[]) {
+function reachableWarehouses({ warehouses }: ForgetParts, entries: readonly JobEntry[]) {
   const found = new Map<string, RowWarehouse>();
   const notes = new Set<string>();
   for (const { staged } of entries.flatMap(stagesOf)) {
@@ -41,28 +54,21 @@ function reachableWarehouses({ warehouses }: Pick<ForgetParts, 'warehouses'>, en
   return { warehouses: [...found].map(([into, rows]) => ({ into, rows })), notes: [...notes] };
 }
 
-/** Drafts of stages that were changed since this time in ms may belong to a command in progress. */
-const DRAFT_MS = 600_000;
-/** Scratch files of workers that others may run, in ms. */
-const SCRATCH_MS = 86_400_000;
-
-/** Where the command is, for tests and for people. */
-export type ForgetStep = (what: string) => void;
-
 /**
- * Finds the data that a person wants to remove, and counts it. Changes nothing. Throws `UsageError` for an unknown job, row or URL, and if a job
- * with this data is running.
+ * Finds the data that a person wants to remove, and counts it. Changes nothing. Throws `UsageError` for an unknown job, and if a job with this
+ * data is running.
  */
-export async function planForget(parts: ForgetParts, wish: ForgetWish): Promise<ForgetPlan> {
-  const entries = await parts.store.entries.all();
-  const { forgetting } = await parts.store.journal();
-  const named = 'job' in wish ? await findJob(parts.store.entries, wish.job) : null;
+export async function planForget(parts: ForgetParts, asked: ForgetWish): Promise<ForgetPlan> {
+  const { store } = parts;
+  const entries = await store.entries.all();
+  const { forgetting } = await store.journal();
+  const wish = 'job' in asked ? { job: (await findJob(store.entries, asked.job)).staged.job } : asked;
   const { warehouses, notes } = reachableWarehouses(parts, entries);
-  const found = await selectSubjects({ parts, entries, named, wish, warehouses: warehouses.map(({ rows }) => rows) });
+  const named = await selectSubjects(parts, wish, { entries, warehouses: warehouses.map(({ rows }) => rows) });
   const already = await forgetting.forgotten();
-  const all: ForgetSubjects = { keys: [...new Set([...found.keys, ...already])], badRows: found.badRows };
-  const isForgotten = forgottenRows(all);
-  const jobs = new Set(named === null ? [] : [named.staged.job]);
+  const subjects: ForgetSubjects = { keys: [...new Set([...named.keys, ...already])], badRows: named.badRows };
+  const isForgotten = forgottenRows(subjects);
+  const jobs = new Set(named.jobs);
   let [slices, stagedRows] = [0, 0];
   for (const job of stagedJobs(parts, entries)) {
     const changed = await forgetStaged(parts, job, isForgotten(job), true);
@@ -71,44 +77,43 @@ export async function planForget(parts: ForgetParts, wish: ForgetWish): Promise<
     if (changed.rows > 0) jobs.add(job);
   }
   const unfinished = await unfinishedJobs(parts);
-  for (const job of [...found.jobs, ...unfinished]) jobs.add(job);
+  for (const job of unfinished) jobs.add(job);
   if (unfinished.length > 0)
     notes.push('An earlier forget was interrupted. The counts contain its data, which is removed now, too');
   const inWarehouses: { into: string; rows: number }[] = [];
-  for (const { into, rows } of warehouses) inWarehouses.push({ into, rows: await rows.forget(all, true) });
-  const keys = new Set(all.keys);
-  const { bodies, bytes } = await forgetting.removeBodies(keys, true);
+  for (const { into, rows } of warehouses) inWarehouses.push({ into, rows: await rows.forget(subjects, true) });
+  const { bodies, bytes } = await forgetting.removeBodies(new Set(subjects.keys), true);
   const touched = entries.filter(({ staged }) => jobs.has(staged.job));
   await refuseBusy(parts, touched, wish);
-  const busy = await forgetting.busyKeys(all.keys);
+  const busy = await forgetting.busyKeys(subjects.keys);
   if (busy.length > 0)
     notes.push(
       `${busy.length} unit(s) have a request or a run at the service that has not ended. Its answer is not kept when it lands`,
     );
-  const journalKeys = keysOf(found);
-  const units = journalKeys.filter((key) => !already.has(key)).length;
+  const units = keysOf(named).filter((key) => !already.has(key)).length;
   const rows = inWarehouses.reduce((sum, one) => sum + one.rows, 0);
-  const isEmpty = units + rows + stagedRows + bodies + unfinished.length === 0;
   return {
-    ...{ wish, subjects: all, jobs: [...jobs], units, rows, warehouses: inWarehouses },
-    ...{ slices, stagedRows, bodies, bytes, isEmpty },
-    csvs: touched.flatMap(({ staged, csv }) => (csv && existsSync(csv) ? [{ job: staged.job, file: csv }] : [])),
-    targets: [...new Set(touched.flatMap(targetsOf))].sort(),
-    notes,
+    subjects,
+    found: {
+      ...{ kind: 'forgotten', state: 'plan', job: null, url: null, ...asked, jobs: [...jobs], units, rows },
+      ...{ warehouses: inWarehouses, stagedRows, slices, bodies, bytes },
+      csvs: touched.flatMap(({ csv }) => (csv && existsSync(csv) ? [csv] : [])),
+      targets: [...new Set(touched.flatMap(targetsOf))].sort(),
+      notes,
+    },
+    isEmpty: units + rows + stagedRows + bodies + unfinished.length === 0,
   };
 }
 
 /**
  * Removes the data of a plan. The journal records the units first, so that a killed process leaves nothing that is bought again. The next call
- * removes what it left.
+ * removes what it left. `step` gets each step.
  */
 export async function forget(
   parts: ForgetParts,
   plan: ForgetPlan,
-  step: ForgetStep = () => undefined,
-): Promise<Forgot> {
-  const { subjects, jobs } = plan;
-  const entries = await parts.store.entries.all();
+  step: (what: string) => void = () => undefined,
+): Promise<ForgetOutput> {
   const working = await parts.store.work();
   if (working === null)
     throw new UsageError(
@@ -116,38 +121,30 @@ export async function forget(
       `The worker of this folder is running (PID ${parts.store.holder()}), and has its answers in memory. Stop it, then run forget again`,
     );
   try {
-    const touched = entries.filter(({ staged }) => jobs.includes(staged.job));
-    await refuseBusy(parts, touched, plan.wish);
-    return await remove(parts, plan, { entries, touched, subjects, journal: working.journal, step });
+    return await remove(parts, plan, working.journal, step);
   } finally {
     await working.close();
   }
 }
 
-interface Removal {
-  readonly entries: readonly JobEntry[];
-  readonly touched: readonly JobEntry[];
-  readonly subjects: ForgetSubjects;
-  readonly journal: PurchaseJournal;
-  readonly step: ForgetStep;
-}
-
 async function remove(
   parts: ForgetParts,
-  plan: ForgetPlan,
-  { entries, touched, subjects, journal, step }: Removal,
-): Promise<Forgot> {
+  { subjects, found }: ForgetPlan,
+  { forgetting }: PurchaseJournal,
+  step: (what: string) => void,
+): Promise<ForgetOutput> {
   const { config, store } = parts;
-  const notes = [...plan.notes];
-  const { forgetting } = journal;
+  const entries = await store.entries.all();
+  const touched = entries.filter(({ staged }) => found.jobs.includes(staged.job));
+  await refuseBusy(parts, touched, found.job === null ? null : { job: found.job });
+  const notes = [...found.notes];
   step('journal: record the units');
   await forgetting.forget(keysOf(subjects));
   // The file comes after the record: from now on, the next call finds the units in the journal. A killed process may leave only work that
   // cannot be seen in the data.
   step('begin');
-  const jobs = JSON.stringify(plan.jobs);
   makeFolder(config.stateDir);
-  await writeDurably(unfinishedFile(parts), `${jobs}\n`);
+  await writeDurably(unfinishedFile(parts), `${JSON.stringify(found.jobs)}\n`);
   const isForgotten = forgottenRows(subjects);
   for (const job of stagedJobs(parts, entries)) {
     step(`staged rows of ${job}`);
@@ -183,7 +180,7 @@ async function remove(
   }
   step('done');
   await rm(unfinishedFile(parts), { force: true });
-  return { plan, csvs, notes };
+  return { ...found, state: 'done', csvs, notes };
 }
 
 /** The file with the jobs of a forget that has not ended. */
@@ -230,29 +227,25 @@ function forgottenRows(subjects: ForgetSubjects): (job: string) => (row: StagedR
 
 /** Throws if a job with this data has a run that has not ended. */
 export async function refuseBusy(
-  parts: Pick<ForgetParts, 'statuses'>,
+  { statuses }: Pick<ForgetParts, 'statuses'>,
   entries: readonly JobEntry[],
-  wish: ForgetWish,
+  wish: ForgetWish | null,
 ): Promise<void> {
-  const statuses = await parts.statuses(entries);
-  for (const [nth, { staged }] of entries.entries()) {
-    const phase = statuses[nth]?.phase ?? 'done';
+  for (const [nth, { phase, message }] of (await statuses(entries)).entries()) {
     if (phase !== 'waiting' && !isUnderWay(phase)) continue;
-    const also = 'job' in wish && staged.job !== wish.job && staged.name !== wish.job ? ' and has the same units' : '';
-    if (statuses[nth]?.message === CANCEL_WAITS)
-      throw new UsageError(
-        'job-running',
-        `${staged.job} is cancelled${also}, but no worker has ended it, so its rows cannot be forgotten. Start a worker, which ends it, and run forget again:\n  searchflow worker`,
-      );
+    const { job, name } = (entries[nth] as JobEntry).staged;
+    const also = wish && 'job' in wish && job !== wish.job && name !== wish.job ? ' and has the same units' : '';
     throw new UsageError(
       'job-running',
-      `${staged.job} is ${phase}${also}, so its rows cannot be forgotten. Cancel it first:\n  searchflow cancel ${shellWord(staged.job)}`,
+      message === CANCEL_WAITS
+        ? `${job} is cancelled${also}, but no worker has ended it, so its rows cannot be forgotten. Start a worker, which ends it, and run forget again:\n  searchflow worker`
+        : `${job} is ${phase}${also}, so its rows cannot be forgotten. Cancel it first:\n  searchflow cancel ${shellWord(job)}`,
     );
   }
 }
 
 /** Where data of a job was published, as far as its entry knows. */
-const targetsOf = (entry: JobEntry): readonly string[] => [
-  ...(entry.asked.publish ? [entry.asked.publish.to] : []),
-  ...(entry.state.counts?.published ? [entry.state.counts.published.to] : []),
+const targetsOf = ({ asked, state }: JobEntry): readonly string[] => [
+  ...(asked.publish ? [asked.publish.to] : []),
+  ...(state.counts?.published ? [state.counts.published.to] : []),
 ];

@@ -2,7 +2,7 @@ import type { LimiterView } from '../../core/limiter/limiter.js';
 import type { SlotsInUse } from '../../core/limiter/slots.js';
 import type { OtherLimit } from '../../core/processes/presence.js';
 import type { Published } from '../../core/publish/publish-request.js';
-import type { FailedOutput, TraceOutput } from '../../api/outputs/index.js';
+import type { FailedOutput, ForgetOutput, TraceOutput } from '../../api/outputs/index.js';
 import type { UnknownOutcome } from '../../core/purchase/journal.js';
 import type { Spend } from '../../core/purchase/spend.js';
 import type { Report, ReportWish } from '../../core/report/report.js';
@@ -29,7 +29,8 @@ import type {
   RuntimeConfig,
   WorkflowAccess,
 } from '../config/runtime-types.js';
-import type { ForgetPlan, ForgetWish, Forgot } from '../forget/forget-types.js';
+import type { ForgetPlan } from '../forget/forget.js';
+import type { ForgetWish } from '../forget/subjects.js';
 import type { PublishWish } from './publish.js';
 import type { TracedName } from './traced-rows.js';
 
@@ -156,10 +157,10 @@ export interface Runtime {
   publish(wish: PublishWish): Promise<Published>;
   /** Removes the state of done jobs that nothing needs, without Temporal. The records of purchases stay. */
   clean(wish: CleanWish): Promise<Cleaned>;
-  /** Finds the data of a job, rows or a URL, without Temporal. Changes nothing. */
+  /** Finds the data of a job or a URL, without Temporal. Changes nothing. */
   planForget(wish: ForgetWish): Promise<ForgetPlan>;
   /** Removes the data of a plan from store and warehouses. The costs and the hashes of units stay. `step` gets each step. */
-  forget(plan: ForgetPlan, step?: (what: string) => void): Promise<Forgot>;
+  forget(plan: ForgetPlan, step?: (what: string) => void): Promise<ForgetOutput>;
   /** Reads the figures of a report from store and warehouses. Starts no server. */
   report(wish: ReportWish): Promise<Report>;
   /** Access to the workflows of walks, monitors, agents and schedules. `worker: true` also runs the worker here. */

@@ -21,15 +21,9 @@ it('a forget that is killed at any step is completed by the next one: no byte is
   await run();
   const before = await usageOf(config);
   const { apiKey: _, ...settings } = config;
+  const urlOf = (row: number) => `https://site-${row - 1}.example/about`;
   const child = (row: number, at: number, after: number) =>
-    promisify(execFile)(process.execPath, [
-      script,
-      JSON.stringify(settings),
-      'rows',
-      String(row),
-      String(at),
-      String(after),
-    ]);
+    promisify(execFile)(process.execPath, [script, JSON.stringify(settings), urlOf(row), String(at), String(after)]);
   const steps = Number((await child(1, 0, 0)).stdout);
   expect(steps).toBeGreaterThan(7);
   let row = 1;
@@ -42,7 +36,7 @@ it('a forget that is killed at any step is completed by the next one: no byte is
       if (at === 3) expect((await run({ rebuy: true })).plan.toBuy).toBe(0);
       expect(await usageOf(config)).toEqual(before);
       // Once the units are recorded, a forget of any other row completes the killed one, too.
-      await forget(config, { job: 'rows', rows: [at > 1 ? OTHER : row] });
+      await forget(config, { url: urlOf(at > 1 ? OTHER : row) });
       expect(filesWith(folder.dir, texts), `step ${at}, after ${after} ms`).toEqual([]);
     }
   }
@@ -59,11 +53,11 @@ it('with stores and warehouses in PostgreSQL, the data of a row is in no table, 
   const changes = { into: address(warehouse).shown };
   await run(changes, config);
   const before = await usageOf(config);
-  const { plan, done } = await forget(config, { job: 'rows', rows: [8] });
+  const { plan, done } = await forget(config, { url: 'https://site-7.example/about' });
   expect(plan).toMatchObject({ units: 1, rows: 1, bodies: 1 });
   expect(done?.notes).toEqual([]);
   expect(await usageOf(config)).toEqual(before);
-  expect((await forget(config, { url: 'https://site-7.example/about' })).plan.isEmpty).toBe(true);
+  expect((await forget(config, { url: 'https://site-7.example/about' })).isEmpty).toBe(true);
   for (const [url, schema] of [
     [store, 'searchflow_store'],
     [warehouse, 'searchflow'],

@@ -18,7 +18,7 @@ it('the data of a row is in no file afterwards, the bill is the same, and nothin
   expect(filesWith(folder.dir, texts)).not.toEqual([]);
   const before = await usageOf(config);
 
-  const { plan, done } = await forget(config, { job: 'rows', rows: [8] });
+  const { plan, done } = await forget(config, { url: 'https://site-7.example/about' });
   expect(plan).toMatchObject({ units: 1, rows: 1, stagedRows: 1, bodies: 1, notes: [] });
   expect(done).toMatchObject({ csvs: [folder.csv], notes: [] });
   expect(filesWith(folder.dir, texts)).toEqual([]);
@@ -27,7 +27,7 @@ it('the data of a row is in no file afterwards, the bill is the same, and nothin
   expect(rows.filter(({ error_tag: tag }) => tag === 'FORGOTTEN')).toEqual([
     expect.objectContaining({ row_number: 8, url: null, status: 'error', input: [null, null, null], text: null }),
   ]);
-  expect((await forget(config, { job: 'rows', rows: [8] })).plan.isEmpty).toBe(true);
+  expect((await forget(config, { url: 'https://site-7.example/about' })).isEmpty).toBe(true);
 
   // The row comes back with its input, under every rule of freshness, and in another job of the same units.
   await run({ rebuy: true, retryFailed: true });
@@ -59,7 +59,7 @@ it('a URL is removed from all jobs, and a whole job with its bad rows', async ()
   ]);
   expect(plan).toMatchObject({ units: 1, rows: 2, stagedRows: 3, bodies: 1 });
   expect(filesWith(folder.dir, texts)).toEqual([]);
-  expect((await forget(config, { url: 'https://site-70.example/about' })).plan.isEmpty).toBe(true);
+  expect((await forget(config, { url: 'https://site-70.example/about' })).isEmpty).toBe(true);
 
   rmSync(join(stages, 'refused-123456'), { recursive: true });
   const before = await usageOf(config);
@@ -70,10 +70,9 @@ it('a URL is removed from all jobs, and a whole job with its bad rows', async ()
   expect(filesWith(folder.dir, ['site-', 'Secret Person', 'no url at all'])).toEqual([]);
 });
 
-it('a paused job, a wrong row and an unknown job are refused, and change nothing', async () => {
+it('a paused job and an unknown job are refused, and change nothing', async () => {
   const { folder, run, config } = openJob(here, plainRows(40));
   await run();
-  await expect(forget(config, { job: 'rows', rows: [41] })).rejects.toThrow('--row: rows-');
   await expect(forget(config, { job: 'nothing' })).rejects.toThrow('There is no job nothing');
   const runtime = await openRuntime(config);
   try {

@@ -8,7 +8,7 @@ import { flatProfile } from '../../../src/core/limiter/rate.js';
 import type { Spend } from '../../../src/core/purchase/spend.js';
 import type { JobProgress, JobSummary, StagedJob } from '../../../src/core/rows/job.js';
 import type { EnrichRequest, JobHandle, JobPlan, RetryPlan } from '../../../src/worker/config/runtime-types.js';
-import type { ForgetPlan } from '../../../src/worker/forget/forget-types.js';
+import type { ForgetPlan } from '../../../src/worker/forget/forget.js';
 import type { JobLists, OwnWork, RowJobs, Runtime, TeamView } from '../../../src/worker/runtime/views.js';
 import { fakeTerminal } from './fake-terminal.js';
 
@@ -74,14 +74,13 @@ export const retryPlan: RetryPlan = {
 
 /** A plan of `searchflow forget`: two rows with one unit. */
 export const forgetPlan: ForgetPlan = {
-  wish: { job: 'brands', rows: [7, 12] },
   subjects: { keys: ['a'.repeat(32)], badRows: [] },
-  jobs: ['brands-1'],
-  ...{ units: 1, rows: 2, slices: 1, stagedRows: 2, bodies: 1, bytes: 3000 },
-  warehouses: [{ into: '/data/out/brands.duckdb', rows: 2 }],
-  csvs: [{ job: 'brands-1', file: '/data/out/brands.csv' }],
-  targets: ['out/published'],
-  notes: [],
+  found: {
+    ...{ kind: 'forgotten', state: 'plan', job: 'brands', url: null, jobs: ['brands-1'] },
+    ...{ units: 1, rows: 2, slices: 1, stagedRows: 2, bodies: 1, bytes: 3000 },
+    warehouses: [{ into: '/data/out/brands.duckdb', rows: 2 }],
+    ...{ csvs: ['/data/out/brands.csv'], targets: ['out/published'], notes: [] },
+  },
   isEmpty: false,
 };
 
@@ -164,7 +163,7 @@ export function fakeRuntime(changes: RuntimeAnswers = {}): {
     unblock: async () => true,
     planRetry: async () => retryPlan,
     planForget: async () => forgetPlan,
-    forget: async (plan) => ({ plan, csvs: ['/data/out/brands.csv'], notes: plan.notes }),
+    forget: async ({ found }) => ({ ...found, state: 'done' }),
     clean: async () => ({ items: [], folder: '/data/.searchflow', before: 0, after: 0, notes: [] }),
     discard: async () => ({ job: 'brands-1', name: 'brands', rows: 5, discarded: 5, failed: 0 }),
     retry: async () => fakeHandle({ result: async () => summary }),

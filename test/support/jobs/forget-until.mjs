@@ -1,15 +1,15 @@
-// Forgets a row, and kills itself at a step. Arguments: the configuration without its key, the job, the row, the step (0: none) and the
+// Forgets a URL, and kills itself at a step. Arguments: the configuration without its key, the URL, the step (0: none) and the
 // time after its beginning in ms. Prints the number of steps.
 import { Secret } from '../../../dist/core/connections/secret.js';
 import { openRuntime } from '../../../dist/worker/index.js';
 
-const [config, job, row, at, after] = process.argv.slice(2);
+const [config, url, at, after] = process.argv.slice(2);
 const runtime = await openRuntime({
   ...JSON.parse(config),
   apiKey: new Secret('key-of-the-tests'),
   say: () => undefined,
 });
-const plan = await runtime.planForget({ job, rows: [Number(row)] });
+const plan = await runtime.planForget({ url });
 let steps = 0;
 const die = () => process.kill(process.pid, 'SIGKILL');
 await runtime.forget(plan, () => {

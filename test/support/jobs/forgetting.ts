@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import type { RuntimeConfig } from '../../../dist/worker/config/runtime-types.js';
-import type { ForgetWish } from '../../../dist/worker/forget/forget-types.js';
+import type { ForgetWish } from '../../../dist/worker/forget/subjects.js';
 import { openRuntime } from '../../../dist/worker/index.js';
 
 async function withRuntime<T>(
@@ -21,7 +21,7 @@ async function withRuntime<T>(
 export const forget = (config: RuntimeConfig, wish: ForgetWish) =>
   withRuntime(config, async (runtime) => {
     const plan = await runtime.planForget(wish);
-    return { plan, done: plan.isEmpty ? null : await runtime.forget(plan) };
+    return { plan: plan.found, isEmpty: plan.isEmpty, done: plan.isEmpty ? null : await runtime.forget(plan) };
   });
 
 /** The usage by job, by operation and by day. */

@@ -498,9 +498,9 @@ describe('a command line', () => {
   });
 
   it('of forget shows its plan, and removes nothing without a confirmation', async () => {
-    const asked = await type('forget brands --row 7 --row 12');
+    const asked = await type('forget brands');
     expect(asked).toMatchObject({ code: 2, refusal: expect.stringContaining('Nothing was removed.\nPass --yes') });
-    expect(asked.asked).toContainEqual(['planForget', { job: 'brands', rows: [7, 12] }]);
+    expect(asked.asked).toContainEqual(['planForget', { job: 'brands' }]);
     expect(asked.err).toContain('Loaded rows:    2 in /data/out/brands.duckdb\nStaged rows:    2 in 1 slice\n');
     expect(asked.calls).not.toContain('forget');
     const shown = await type('forget --url https://example.com --dry-run --json');
@@ -516,7 +516,7 @@ describe('a command line', () => {
     const none = await type('forget brands --yes', { planForget: async () => ({ ...forgetPlan, isEmpty: true }) });
     expect([none.code, none.calls.includes('forget')]).toEqual([0, false]);
     expect(none.out).toContain('Nothing to forget');
-    for (const wrong of ['', 'brands --row 0', 'brands --url https://example.com', '--row 7', '--url a'])
+    for (const wrong of ['', 'brands --url https://example.com', '--url a'])
       expect(await type(`forget ${wrong}`.trim())).toMatchObject({ code: 2, config: undefined });
   });
 

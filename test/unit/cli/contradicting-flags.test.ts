@@ -75,7 +75,6 @@ const contradictions: readonly (readonly [line: string, ...names: string[]])[] =
   ['retry companies --qps 2 --rate-profile boost', '--qps', '--rate-profile'],
   ['discard companies --tag X --row 1', '--tag', '--row'],
   ['forget companies --url https://example.com', '--url', 'job'],
-  ['forget --row 1 --url https://example.com', '--url', '--row'],
   ['trace companies --row 1 --url https://example.com', '--row', '--url'],
   ['publish companies --to out/lake --mode merge', '--mode', '--key'],
   ['publish companies --to out/lake --mode append --key name', '--mode', '--key'],

@@ -10,9 +10,7 @@ export async function forgettableRows(tx: RowTransaction, pick: ForgetPick): Pro
   // A cell with a URL may be the unit only in part, and the unit may be a whole request.
   const [condition, values] = isText
     ? [`strpos(lower(coalesce(e.url, '')), lower($1)) > 0 OR strpos(lower(${cells}), lower($1)) > 0`, [pick.text]]
-    : pick.rows === undefined
-      ? ['e.job = $1', [pick.job]]
-      : ['e.job = $1 AND e.row_number = ANY(CAST(CAST($2 AS text[]) AS bigint[]))', [pick.job, pick.rows.map(String)]];
+    : ['e.job = $1', [pick.job]];
   const found = await tx.rows<Omit<ForgettableRow, 'cells'> & { readonly cells: string | null }>(
     `SELECT DISTINCT e.job, e.unit_key AS key, e.row_hash AS hash, ${isText ? 'e.url' : 'NULL'} AS unit, ${isText ? cells : 'NULL'} AS cells
      FROM row_store e WHERE ${condition}`,
