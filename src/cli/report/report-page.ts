@@ -53,74 +53,65 @@ function factsOf({ job, origin, team }: Report): Page['facts'] {
   return facts.flatMap(([name, value]) => (value === null ? [] : [{ name, value: printable(value) }]));
 }
 
+const figure = (name: string, value: string, more: string, isBad = false): Page['figures'][number] => ({
+  ...{ name, value, more, isBad },
+});
+
 function figuresOf({ job, jobs, activity, days, unknownCount, caps, spent }: Report): Page['figures'] {
   const total = sumOf(days);
   const sum = sumOf(activity);
   const rows = job?.rows;
   const failed = rows ? rows.error + rows.invalid : 0;
   const mean = sum('answered') > 0 ? sum('seconds') / sum('answered') : null;
+  const slowest = Math.max(...activity.map((step) => step.slowest));
   const taken = takenOf(spent.day);
+  const cap = caps.dayMicros;
+  const open = total('openMicros');
   const unknown = job === null ? total('unknownOutcomes') : unknownCount;
+  const limited = sum('limited');
   return [
     ...(rows
       ? [
-          { name: 'Rows', value: count(rows.rows), more: `${share(rows.success, rows.rows)} successful` },
-          {
-            name: 'Failed rows',
-            value: count(failed),
-            more: `${share(failed, rows.rows)} of all rows`,
-            isBad: failed > 0,
-          },
-          {
-            name: 'Not loaded yet',
-            value: count(rows.missing),
-            more: `${some(rows.vanished, 'row')} vanished from the input`,
-          },
+          figure('Rows', count(rows.rows), `${share(rows.success, rows.rows)} successful`),
+          figure('Failed rows', count(failed), `${share(failed, rows.rows)} of all rows`, failed > 0),
+          figure('Not loaded yet', count(rows.missing), `${some(rows.vanished, 'row')} vanished from the input`),
         ]
       : [
-          {
-            name: 'Jobs',
-            value: count(jobs.length),
-            more: `${some(jobs.filter(({ usage }) => usage).length, 'job')} bought in this time`,
-          },
+          figure(
+            'Jobs',
+            count(jobs.length),
+            `${some(jobs.filter(({ usage }) => usage).length, 'job')} bought in this time`,
+          ),
         ]),
-    {
-      name: 'Spent',
-      value: dollars(total('landedMicros')),
-      more:
-        total('openMicros') > 0
-          ? `and ${dollars(total('openMicros'))} in flight`
-          : `${some(total('requests'), 'answer')}`,
-    },
-    {
-      name: 'Spent today, whole team',
-      value: dollars(spent.day.landedMicros),
-      more: [
+    figure(
+      'Spent',
+      dollars(total('landedMicros')),
+      open > 0 ? `and ${dollars(open)} in flight` : some(total('requests'), 'answer'),
+    ),
+    figure(
+      'Spent today, whole team',
+      dollars(spent.day.landedMicros),
+      [
         ...besides(spent.day),
-        caps.dayMicros === null
-          ? 'no cap for a day'
-          : `${share(taken, caps.dayMicros)} of the cap of ${dollars(caps.dayMicros)}`,
+        cap === null ? 'no cap for a day' : `${share(taken, cap)} of the cap of ${dollars(cap)}`,
       ].join(', '),
-      isBad: caps.dayMicros !== null && taken >= caps.dayMicros,
-    },
-    {
-      name: 'Unknown outcomes',
-      value: count(unknown),
-      more: unknown === 0 ? 'no answer was lost' : `at most ${dollars(total('unknownMicros'))} in this time`,
-      isBad: unknown > 0,
-    },
-    {
-      name: 'Answers 429',
-      value: count(sum('limited')),
-      more: sum('limited') === 0 ? 'the limit was never exceeded' : `waits of ${duration(sum('waitSeconds'))} named`,
-      isBad: sum('limited') > 0,
-    },
-    {
-      name: 'Time of an answer',
-      value: mean === null ? '–' : seconds(mean),
-      more:
-        mean === null ? 'no answers' : `mean; slowest ${seconds(Math.max(...activity.map(({ slowest }) => slowest)))}`,
-    },
+      cap !== null && taken >= cap,
+    ),
+    figure(
+      'Unknown outcomes',
+      count(unknown),
+      unknown === 0 ? 'no answer was lost' : `at most ${dollars(total('unknownMicros'))} in this time`,
+      unknown > 0,
+    ),
+    figure(
+      'Answers 429',
+      count(limited),
+      limited === 0 ? 'the limit was never exceeded' : `waits of ${duration(sum('waitSeconds'))} named`,
+      limited > 0,
+    ),
+    mean === null
+      ? figure('Time of an answer', '–', 'no answers')
+      : figure('Time of an answer', seconds(mean), `mean; slowest ${seconds(slowest)}`),
   ];
 }
 
@@ -180,81 +171,89 @@ function statusOf({ figures, job }: Report): Section | null {
   };
 }
 
+/** A section with a table of things; null without things. */
+function listOf<T>(
+  title: string,
+  things: readonly T[],
+  columns: Readonly<Record<string, (thing: T) => Cell>>,
+  more: Pick<Section, 'lead' | 'note'>,
+): Section | null {
+  return things.length === 0 ? null : { title, table: table(things, columns), ...more };
+}
+
 function hostsOf({ figures }: Report): Section | null {
   const hosts = figures?.hosts ?? [];
-  if (hosts.length === 0) return null;
-  const most = Math.max(...hosts.map((host) => host.seconds));
-  return {
-    title: 'Slowest hosts',
-    table: table(hosts, {
+  const most = Math.max(...hosts.map((host) => host.seconds)) || 1;
+  return listOf(
+    'Slowest hosts',
+    hosts,
+    {
       host: ({ host }) => text(host),
-      mean: (host) => ({ ...number(seconds(host.seconds)), bar: cellBar(host.seconds / (most || 1), 'series-1') }),
+      mean: (host) => ({ ...number(seconds(host.seconds)), bar: cellBar(host.seconds / most, 'series-1') }),
       slowest: ({ slowest }) => number(seconds(slowest)),
       requests: ({ requests }) => counted(requests),
       rows: ({ rows }) => counted(rows),
       failed: ({ failed }) => alarming(failed),
-    }),
-    note: 'Derived: the time of a request counts for each host of its rows, because one request has many pages. A host is slow if its rows are in slow requests. The newest 20,000 requests count.',
-  };
+    },
+    {
+      note: 'Derived: the time of a request counts for each host of its rows, because one request has many pages. A host is slow if its rows are in slow requests. The newest 20,000 requests count.',
+    },
+  );
 }
 
 function nullsOf({ figures, job }: Report): Section | null {
-  if (figures === null || figures.nulls.length === 0 || figures.viewRows === 0) return null;
-  return {
-    title: 'Null rate of columns',
-    table: table(
-      [...figures.nulls].sort((a, b) => b.nulls - a.nulls),
-      {
-        column: ({ column }) => text(column),
-        NULL: ({ nulls }) => counted(nulls),
-        share: ({ nulls }) => number(share(nulls, figures.viewRows)),
-      },
-    ),
-    note: `Of ${some(figures.viewRows, 'row')} in the view ${printable(job?.name ?? '', 60)}.`,
-  };
+  const { nulls = [], viewRows = 0 } = figures ?? {};
+  return listOf(
+    'Null rate of columns',
+    viewRows === 0 ? [] : [...nulls].sort((a, b) => b.nulls - a.nulls),
+    {
+      column: ({ column }) => text(column),
+      NULL: (one) => counted(one.nulls),
+      share: (one) => number(share(one.nulls, viewRows)),
+    },
+    { note: `Of ${some(viewRows, 'row')} in the view ${printable(job?.name ?? '', 60)}.` },
+  );
 }
 
-function misfitsOf({ figures }: Report): Section | null {
-  const misfits = Object.entries(figures?.summary.misfits ?? {});
-  if (misfits.length === 0) return null;
-  return {
-    title: 'Values that do not fit their column',
-    table: table(misfits, { column: ([column]) => text(column), values: ([, values]) => alarming(values) }),
-    note: 'The view of the job has NULL in their place; the table misfits has the values.',
-  };
-}
+const misfitsOf = ({ figures }: Report): Section | null =>
+  listOf(
+    'Values that do not fit their column',
+    Object.entries(figures?.summary.misfits ?? {}),
+    { column: ([column]) => text(column), values: ([, values]) => alarming(values) },
+    { note: 'The view of the job has NULL in their place; the table misfits has the values.' },
+  );
 
-function unknownOf({ unknown, unknownCount }: Report): Section | null {
-  if (unknownCount === 0) return null;
-  return {
-    title: 'Unknown outcomes',
-    lead: `${some(unknownCount, 'request')} of all runs got no answer and may have been charged.`,
-    table: table(unknown, {
+const unknownOf = ({ unknown, unknownCount }: Report): Section | null =>
+  listOf(
+    'Unknown outcomes',
+    unknown,
+    {
       time: ({ intendedAt }) => text(minute(intendedAt)),
       operation: ({ operation }) => text(operation),
       units: ({ keys }) => counted(keys.length),
       'at most': ({ estimateMicros }) => money(estimateMicros),
       reason: ({ reason }) => text(reason),
-    }),
-    note: unknownCount > unknown.length ? `The newest ${unknown.length} are shown.` : null,
-  };
-}
+    },
+    {
+      lead: `${some(unknownCount, 'request')} of all runs got no answer and may have been charged.`,
+      note: unknownCount > unknown.length ? `The newest ${unknown.length} are shown.` : null,
+    },
+  );
 
-function eventsOf({ streams, at }: Report): Section | null {
-  if (streams.length === 0) return null;
-  return {
-    title: 'Lag of events',
-    table: table(streams, {
+const eventsOf = ({ streams, at }: Report): Section | null =>
+  listOf(
+    'Lag of events',
+    streams,
+    {
       stream: ({ stream }) => text(stream),
       warehouse: ({ into }) => text(into),
       'loaded up to': ({ upTo }) => text(upTo === null ? null : minute(upTo)),
       lag: ({ upTo }) => number(upTo === null ? '–' : duration((at - upTo) / 1000)),
       'last complete run': ({ completedAt }) => text(completedAt === null ? null : minute(completedAt)),
       'unread windows': ({ pending }) => alarming(pending),
-    }),
-    note: 'A backfill with an end has no lag: its events end with its range.',
-  };
-}
+    },
+    { note: 'A backfill with an end has no lag: its events end with its range.' },
+  );
 
 type Run = Report['runs'][number];
 

@@ -52,25 +52,23 @@ async function rowFigures(
   };
 }
 
-async function tagCounts({ rows }: RowTransaction, { job }: FiguresQuery): Promise<TagCount[]> {
-  const found = await rows<{ status: string; tag: string | null; count: unknown }>(
-    `SELECT status, error_tag AS tag, count(*) AS count FROM row_store WHERE ${CURRENT} GROUP BY 1, 2 ORDER BY 3 DESC, 1, 2`,
+const number = (expression: string, name: string): string => `CAST(${expression} AS double precision) AS "${name}"`;
+
+const tagCounts = ({ rows }: RowTransaction, { job }: FiguresQuery) =>
+  rows<TagCount>(
+    `SELECT status, error_tag AS tag, ${number('count(*)', 'rows')} FROM row_store WHERE ${CURRENT}
+     GROUP BY 1, 2 ORDER BY 3 DESC, 1, 2`,
     [job],
   );
-  return found.map(({ status, tag, count }) => ({ status, tag, rows: Number(count) }));
-}
 
-async function loadSteps({ rows, dialect }: RowTransaction, { job, since, stepMs }: FiguresQuery): Promise<LoadStep[]> {
+function loadSteps({ rows, dialect }: RowTransaction, { job, since, stepMs }: FiguresQuery) {
   const step = 'CAST($3 AS double precision)';
-  const found = await rows<{ nth: unknown; count: unknown; failed: unknown }>(
-    `SELECT floor(greatest(${dialect.millis('loaded_at')}, CAST($2 AS double precision)) / ${step}) AS nth, count(*) AS count,
-       count(*) FILTER (WHERE status <> 'success') AS failed
+  const at = `floor(greatest(${dialect.millis('loaded_at')}, CAST($2 AS double precision)) / ${step}) * ${step}`;
+  return rows<LoadStep>(
+    `SELECT ${number(at, 'at')}, ${number('count(*)', 'rows')}, ${number("count(*) FILTER (WHERE status <> 'success')", 'failed')}
      FROM row_store WHERE ${CURRENT} GROUP BY 1 ORDER BY 1`,
     [job, since, stepMs],
   );
-  return found.map(({ nth, count, failed }) => ({
-    ...{ at: Number(nth) * stepMs, rows: Number(count), failed: Number(failed) },
-  }));
 }
 
 /** Columns in one statement: each column reads the answers of all rows. */
@@ -108,48 +106,30 @@ const HOST = ['://', '/', '?', '#'].reduce(
 async function hostTimes(
   { rows, dialect }: RowTransaction,
   { job, times, mostHosts }: FiguresQuery,
-): Promise<HostTimes[]> {
+): Promise<readonly HostTimes[]> {
   if (times.length === 0) return [];
   const relation = dialect.records('$2', [
     { name: 'request', type: 'text', is: '' },
     { name: 'seconds', type: 'number', is: '' },
   ]);
-  const found = await rows<Record<keyof HostTimes, unknown>>(
-    `SELECT host, count(*) AS rows, count(*) FILTER (WHERE status = 'error') AS failed, count(DISTINCT request) AS requests,
-       avg(seconds) AS seconds, max(seconds) AS slowest
+  return rows<HostTimes>(
+    `SELECT host, ${number('count(*)', 'rows')}, ${number("count(*) FILTER (WHERE status = 'error')", 'failed')},
+       ${number('count(DISTINCT request)', 'requests')}, ${number('avg(seconds)', 'seconds')}, ${number('max(seconds)', 'slowest')}
      FROM (SELECT lower(${HOST}) AS host, e.status, r.request, r.seconds
        FROM row_store e JOIN ${relation} ON r.request = e.request_id
        WHERE e.job = $1 AND e.vanished_at IS NULL AND e.outdated_at IS NULL AND e.url LIKE 'http%') h
      WHERE host <> '' GROUP BY host ORDER BY count(DISTINCT request) > 1 DESC, 5 DESC, 1 LIMIT ${Number(mostHosts)}`,
     [job, dialect.json(JSON.stringify(times.map(({ requestId, seconds }) => ({ request: requestId, seconds }))))],
   );
-  return found.map(({ host, ...numbers }) => ({
-    host: String(host),
-    ...(Object.fromEntries(Object.entries(numbers).map(([name, value]) => [name, Number(value)])) as Omit<
-      HostTimes,
-      'host'
-    >),
-  }));
 }
 
+const runCounts = ['rows', 'success', 'error', 'invalid', 'missing', 'vanished', 'requests'].map((one) => number(one, one));
+
 /** The newest recorded runs, of one job or of all jobs. */
-async function lastRuns({ rows, dialect }: RowTransaction, most: number, job?: string): Promise<RecordedRun[]> {
-  const counts = ['rows', 'success', 'error', 'invalid', 'missing', 'vanished', 'requests', 'cost_micros'];
-  const found = await rows<Record<string, unknown>>(
-    `SELECT job, run, scheduled, phase, reason, message, ${counts.join(', ')}, ${dialect.millis('started_at')} AS started,
-       ${dialect.millis('ended_at')} AS ended
+const lastRuns = ({ rows, dialect }: RowTransaction, most: number, job?: string) =>
+  rows<RecordedRun>(
+    `SELECT job, run, coalesce(scheduled, false) AS scheduled, phase, reason, message, ${runCounts.join(', ')},
+       ${number('cost_micros', 'costMicros')}, ${dialect.millis('started_at')} AS "startedAt", ${dialect.millis('ended_at')} AS "endedAt"
      FROM searchflow_runs ${job === undefined ? '' : 'WHERE job = $1'} ORDER BY ended_at DESC, run LIMIT ${Number(most)}`,
     job === undefined ? [] : [job],
   );
-  return found.map((row) => {
-    const number = (name: string) => Number(row[name]);
-    const text = (name: string) => (row[name] === null ? null : String(row[name]));
-    return {
-      ...{ job: String(row.job), run: String(row.run), scheduled: row.scheduled === true },
-      ...{ phase: row.phase === 'done' ? 'done' : 'stopped', reason: text('reason'), message: text('message') },
-      ...{ rows: number('rows'), success: number('success'), error: number('error'), invalid: number('invalid') },
-      ...{ missing: number('missing'), vanished: number('vanished'), requests: number('requests') },
-      ...{ costMicros: number('cost_micros'), startedAt: number('started'), endedAt: number('ended') },
-    };
-  });
-}

@@ -18,7 +18,7 @@ const MINUTE_MS = 60_000;
 const STEPS = [2, 10, 20, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200].map((seconds) => seconds * 1000);
 const LEAST_STEP_MS = STEPS[0] as number;
 const MOST_STEPS = 48;
-/** Purchases within this time are counted by the minute, others by the day. */
+/** Purchases within this time are divided into minutes or less, others into days. */
 const NEAR_MS = 3 * DAY_MS;
 /** The windows for purchases within this time, in ms. */
 const WINDOWS = [
@@ -115,27 +115,39 @@ function sharesOf(buckets: readonly RateBucket[], profile: { readonly name: stri
 
 type Read = (query: Pick<ActivityQuery, 'since' | 'until' | 'stepMs' | 'windowMs'>) => Promise<readonly ActivityStep[]>;
 
-/** Finds the time with purchases, and divides it into at most `MOST_STEPS` steps of minutes or days. */
+interface Span {
+  readonly since: number;
+  readonly until: number;
+}
+
+/** Whole steps that contain a span. */
+const inSteps = ({ since, until }: Span, stepMs: number): Report['active'] => ({
+  since: since - (since % stepMs),
+  until: Math.ceil(until / stepMs) * stepMs,
+  stepMs,
+});
+const daysFor = ({ since, until }: Span): number => DAY_MS * Math.ceil((until - since) / DAY_MS / MOST_STEPS);
+
+/** Finds the time with purchases, and divides it into about `MOST_STEPS` steps of seconds, minutes or days. */
 async function zoom(read: Read, since: number, until: number) {
-  const days = await read({ since, until, stepMs: DAY_MS, windowMs: MINUTE_MS });
-  if (days.length === 0) return { active: { since, until, stepMs: DAY_MS }, windowMs: MINUTE_MS, activity: days };
-  const times = days.map(({ at }) => at);
-  const [first, last] = [Math.min(...times), Math.max(...times) + DAY_MS];
-  if (last - first > NEAR_MS) {
-    const stepMs = DAY_MS * Math.ceil((last - first) / DAY_MS / MOST_STEPS);
-    return { active: { since: first, until: last, stepMs }, windowMs: MINUTE_MS, activity: merged(days, stepMs) };
-  }
-  const minutes = await read({ since: first, until: last, stepMs: MINUTE_MS, windowMs: MINUTE_MS });
-  const rough = spanOf(minutes, MINUTE_MS);
-  const finer = WINDOWS.find(({ within }) => rough.until - rough.since <= within);
-  const windowMs = finer?.windowMs ?? MINUTE_MS;
-  const fine = finer ? await read({ ...rough, stepMs: windowMs, windowMs }) : minutes;
-  const { since: from, until: to } = spanOf(fine, windowMs);
-  const stepMs =
-    STEPS.find((step) => step % windowMs === 0 && (to - from) / step <= MOST_STEPS) ?? (STEPS.at(-1) as number);
-  const start = from - (from % stepMs);
-  const end = to + ((stepMs - (to % stepMs)) % stepMs);
-  return { active: { since: start, until: end, stepMs }, windowMs, activity: merged(fine, stepMs) };
+  const narrow = async (span: Span, stepMs: number): Promise<Span | null> => {
+    const starts = (await read({ ...span, stepMs, windowMs: stepMs })).map(({ at }) => at);
+    return starts.length === 0 ? null : { since: Math.min(...starts), until: Math.max(...starts) + stepMs };
+  };
+  const divided = async (span: Span, stepMs: number, windowMs: number) => {
+    const active = inSteps(span, stepMs);
+    const asked = { since: Math.max(since, active.since), until: Math.min(until, active.until) };
+    return { active, windowMs, activity: await read({ ...asked, stepMs, windowMs }) };
+  };
+  const days = await narrow({ since, until }, DAY_MS);
+  if (days === null) return { active: { since, until, stepMs: DAY_MS }, windowMs: MINUTE_MS, activity: [] };
+  if (days.until - days.since > NEAR_MS) return divided(days, daysFor(days), MINUTE_MS);
+  const minutes = (await narrow(days, MINUTE_MS)) ?? days;
+  const windowMs =
+    WINDOWS.find(({ within }) => minutes.until - minutes.since <= within)?.windowMs ?? MINUTE_MS;
+  const span = (await narrow(minutes, windowMs)) ?? minutes;
+  const fits = (step: number) => step % windowMs === 0 && (span.until - span.since) / step <= MOST_STEPS;
+  return divided(span, STEPS.find(fits) ?? (STEPS.at(-1) as number), windowMs);
 }
 
 /**
@@ -152,40 +164,15 @@ export function overLoads(
   const starts = runs.filter(({ endedAt }) => endedAt >= first).map(({ startedAt }) => startedAt);
   const from = Math.max(since, Math.min(first, ...starts));
   const fits = (step: number) => (last - from) / step <= MOST_STEPS;
-  const stepMs = STEPS.find(fits) ?? DAY_MS * Math.ceil((last - from) / DAY_MS / MOST_STEPS);
+  const span = { since: from, until: last };
+  const stepMs = STEPS.find(fits) ?? daysFor(span);
   const sums = new Map<number, LoadStep>();
   for (const load of loads) {
     const at = load.at - (load.at % stepMs);
     const { rows = 0, failed = 0 } = sums.get(at) ?? {};
     sums.set(at, { at, rows: rows + load.rows, failed: failed + load.failed });
   }
-  const end = last + ((stepMs - (last % stepMs)) % stepMs);
-  return { active: { since: from - (from % stepMs), until: end, stepMs }, loads: [...sums.values()] };
-}
-
-/** The time from the first to the last step. */
-function spanOf(steps: readonly ActivityStep[], stepMs: number) {
-  const starts = steps.map(({ at }) => at);
-  return { since: Math.min(...starts), until: Math.max(...starts) + stepMs };
-}
-
-/** Adds up steps to longer steps. */
-function merged(steps: readonly ActivityStep[], stepMs: number): readonly ActivityStep[] {
-  const sums = new Map<string, ActivityStep>();
-  for (const step of steps) {
-    const at = step.at - (step.at % stepMs);
-    const name = `${step.bucket} ${at}`;
-    const sum = sums.get(name);
-    const add = (field: keyof ActivityStep) => (Number(sum?.[field] ?? 0) as number) + Number(step[field]);
-    sums.set(name, {
-      ...{ bucket: step.bucket, at, requests: add('requests'), units: add('units'), active: add('active') },
-      busiest: Math.max(sum?.busiest ?? 0, step.busiest),
-      ...{ answered: add('answered'), seconds: add('seconds') },
-      slowest: Math.max(sum?.slowest ?? 0, step.slowest),
-      ...{ limited: add('limited'), waitSeconds: add('waitSeconds'), failed: add('failed'), lost: add('lost') },
-    });
-  }
-  return [...sums.values()];
+  return { active: inSteps(span, stepMs), loads: [...sums.values()] };
 }
 
 /** Repeats a read while another process has the warehouse, for a few seconds. */
