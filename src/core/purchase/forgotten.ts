@@ -37,8 +37,6 @@ export const keptReason = (reason: string): string => (keptReasons.includes(reas
 export interface RemovedBodies {
   readonly bodies: number;
   readonly bytes: number;
-  /** Number of files of the journal that change; 0 for a database. */
-  readonly files: number;
 }
 
 /** The part of a journal that removes data. */
@@ -51,8 +49,6 @@ export interface ForgettingJournal {
   keysOf(job: string): Promise<readonly string[]>;
   /** The units with this text in any case: their keys, and the units as JSON texts. Reads all bodies. */
   search(text: string, each: (key: string, unit: string) => void): Promise<void>;
-  /** Keys among these that are being bought, or whose runs at the service have not ended. */
-  busyKeys(keys: readonly string[]): Promise<readonly string[]>;
   /** Removes the bodies of these units, and all texts that came instead of their answers. Repeated calls find nothing. */
   removeBodies(keys: ReadonlySet<string>, dryRun: boolean): Promise<RemovedBodies>;
   /** Lets the store give back the space of removed data; returns why it cannot, as a sentence, or null. */

@@ -353,8 +353,6 @@ export class FileJournal implements Journal, Spend, PurchaseHistory {
       return [...keys];
     },
     search: (text, each) => searchBodies(this.#dir, text, each),
-    busyKeys: async (keys) =>
-      keys.filter((key) => this.#claims.ownerOf(key) !== undefined || this.#unlanded.of(key).started),
     removeBodies: (keys, dryRun) => removeFileBodies(this.#dir, keys, dryRun),
     // The bodies were overwritten.
     purge: async () => null,

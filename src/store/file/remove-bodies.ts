@@ -36,7 +36,7 @@ export async function removeFileBodies(
   keys: ReadonlySet<string>,
   dryRun: boolean,
 ): Promise<RemovedBodies> {
-  const sum = { bodies: 0, bytes: 0, files: 0 };
+  const sum = { bodies: 0, bytes: 0 };
   for (const path of filesIn(dir)) {
     if (path.endsWith('.draft')) {
       if (!dryRun) await rm(path, { force: true });
@@ -45,7 +45,6 @@ export async function removeFileBodies(
     const found = isBodies(path) ? await blankBodies(path, keys, dryRun) : await dropTexts(path, keys, dryRun);
     sum.bodies += found.bodies;
     sum.bytes += found.bytes;
-    if (found.bytes > 0) sum.files++;
   }
   return sum;
 }

@@ -85,11 +85,6 @@ export async function planForget(parts: ForgetParts, asked: ForgetWish): Promise
   const { bodies, bytes } = await forgetting.removeBodies(new Set(subjects.keys), true);
   const touched = entries.filter(({ staged }) => jobs.has(staged.job));
   await refuseBusy(parts, touched, wish);
-  const busy = await forgetting.busyKeys(subjects.keys);
-  if (busy.length > 0)
-    notes.push(
-      `${busy.length} unit(s) have a request or a run at the service that has not ended. Its answer is not kept when it lands`,
-    );
   const units = keysOf(named).filter((key) => !already.has(key)).length;
   const rows = inWarehouses.reduce((sum, one) => sum + one.rows, 0);
   return {

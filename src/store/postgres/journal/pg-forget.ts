@@ -73,22 +73,9 @@ export function createPgForget(postgres: Postgres): ForgettingJournal {
       for (const { key, unit } of rows) each(hex(key), unit);
     },
 
-    async busyKeys(keys) {
-      const busy: string[] = [];
-      await inParts(keys, async (part) => {
-        const rows = await postgres.query<{ key: string }>(
-          `SELECT key::text AS key FROM ${schema}.claims WHERE key = ANY ($1::uuid[])
-           UNION SELECT key::text FROM ${schema}.runs WHERE key = ANY ($1::uuid[])`,
-          [part],
-        );
-        busy.push(...rows.map(({ key }) => hex(key)));
-      });
-      return busy;
-    },
-
     async removeBodies(keys, dryRun) {
-      const sum = { bodies: 0, bytes: 0, files: 0 };
-      const add = (found: Pick<RemovedBodies, 'bodies' | 'bytes'> | undefined) => {
+      const sum = { bodies: 0, bytes: 0 };
+      const add = (found: RemovedBodies | undefined) => {
         sum.bodies += found?.bodies ?? 0;
         sum.bytes += found?.bytes ?? 0;
       };
