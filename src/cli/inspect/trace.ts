@@ -111,7 +111,14 @@ function unitLines({ operation, unit, unitKey, sharedWith, slice }: TraceOutput)
   ];
 }
 
-function requestLines({ attempts, requests, dollars: paid, dollarsAreWhole, unknownDollars, job }: TraceOutput): Line[] {
+function requestLines({
+  attempts,
+  requests,
+  dollars: paid,
+  dollarsAreWhole,
+  unknownDollars,
+  job,
+}: TraceOutput): Line[] {
   if (attempts.length === 0) return [['Requests', 'none']];
   const unknown = unknownDollars > 0 && `and at most ${price(unknownDollars)} for unknown outcomes`;
   const left = attempts.length - ATTEMPTS_SHOWN;
@@ -163,7 +170,10 @@ function answerLines({ answer }: TraceOutput, now: number): Line[] {
 function loadLines(loaded: NonNullable<TraceOutput['loaded']>): Line[] {
   const { status, tag, message, httpStatus, requestId, fetchedAt, ledgerAt, outdatedAt, slice } = loaded;
   const whole = ledgerAt === null ? 'the slice is not loaded as a whole' : `in the ledger since ${moment(ledgerAt)}`;
-  const result = joined(tag === null ? status : `${status} ${printable(tag)}`, httpStatus !== null && `HTTP ${httpStatus}`);
+  const result = joined(
+    tag === null ? status : `${status} ${printable(tag)}`,
+    httpStatus !== null && `HTTP ${httpStatus}`,
+  );
   return [
     ['Loaded', `${moment(loaded.at)} into ${printable(loaded.into)}, slice ${count(slice)}, ${whole}`],
     ['Row', message ? `${result}: ${printable(message)}` : result],

@@ -121,7 +121,8 @@ function namedBy(text: string) {
   const page = url && pageOf(url);
   const isNamed = (value: string | null): boolean =>
     value !== null &&
-    (forms.some((form) => hasUrl(value, form)) || (page !== null && pageOf(toUrl(value.trim(), 'https') ?? '') === page));
+    (forms.some((form) => hasUrl(value, form)) ||
+      (page !== null && pageOf(toUrl(value.trim(), 'https') ?? '') === page));
   if (url === null) return { isNamed, parts: forms };
   // Every spelling of the page has its host: as it is typed, in Punycode, or in Unicode.
   const { hostname } = new URL(url);

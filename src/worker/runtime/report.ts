@@ -143,8 +143,7 @@ async function zoom(read: Read, since: number, until: number) {
   if (days === null) return { active: { since, until, stepMs: DAY_MS }, windowMs: MINUTE_MS, activity: [] };
   if (days.until - days.since > NEAR_MS) return divided(days, daysFor(days), MINUTE_MS);
   const minutes = (await narrow(days, MINUTE_MS)) ?? days;
-  const windowMs =
-    WINDOWS.find(({ within }) => minutes.until - minutes.since <= within)?.windowMs ?? MINUTE_MS;
+  const windowMs = WINDOWS.find(({ within }) => minutes.until - minutes.since <= within)?.windowMs ?? MINUTE_MS;
   const span = (await narrow(minutes, windowMs)) ?? minutes;
   const fits = (step: number) => step % windowMs === 0 && (span.until - span.since) / step <= MOST_STEPS;
   return divided(span, STEPS.find(fits) ?? (STEPS.at(-1) as number), windowMs);

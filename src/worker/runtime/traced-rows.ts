@@ -90,8 +90,7 @@ export async function traceRow(
   const key = line?.k ?? loaded?.key ?? null;
   const journal = await parts.store.journal();
   if (key !== null) await journal.verify([key]);
-  const history =
-    (key === null ? null : (await journal.history([key], [job], asked.withAnswer)).get(key)) ?? noHistory;
+  const history = (key === null ? null : (await journal.history([key], [job], asked.withAnswer)).get(key)) ?? noHistory;
   const { landed } = history;
   const status = await statusOf(entry);
   const state = stateOf(line, place, history);
@@ -221,7 +220,8 @@ interface Facts extends Omit<Found, 'problem'> {
 function reasonOf(state: State, { staged, line, place, history, status }: Facts): string | null {
   const { vanishedAt = null, tag, message } = place?.loaded ?? {};
   if (state === 'invalid') return line ? `${line.e}: ${line.m}` : `${tag}: ${message}`;
-  if (state === 'vanished') return `missing from the input since ${time(vanishedAt)?.replace('T', ' ').replace('Z', ' UTC')}`;
+  if (state === 'vanished')
+    return `missing from the input since ${time(vanishedAt)?.replace('T', ' ').replace('Z', ' UTC')}`;
   if (state === 'quarantined')
     return 'its answer has values that do not fit their columns; --on-misfit keep shows the row';
   if (!['notBought', 'landed', 'unknown', 'outdated'].includes(state)) return null;

@@ -1,8 +1,8 @@
+import type { FailedOutput, ForgetOutput, TraceOutput } from '../../api/outputs/index.js';
 import type { LimiterView } from '../../core/limiter/limiter.js';
 import type { SlotsInUse } from '../../core/limiter/slots.js';
 import type { OtherLimit } from '../../core/processes/presence.js';
 import type { Published } from '../../core/publish/publish-request.js';
-import type { FailedOutput, ForgetOutput, TraceOutput } from '../../api/outputs/index.js';
 import type { UnknownOutcome } from '../../core/purchase/journal.js';
 import type { Spend } from '../../core/purchase/spend.js';
 import type { Report, ReportWish } from '../../core/report/report.js';

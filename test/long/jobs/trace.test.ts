@@ -98,7 +98,10 @@ it.each(places)('the attempts and costs of each row are those of the bill, in %s
   ]);
 
   expect(await rows.trace('rows', { row: 21 })).toMatchObject({ sharedWith: { rows: 1, first: [1] }, unit: first[2] });
-  expect(await rows.trace('rows', { row: 22 })).toMatchObject({ state: 'invalid', reason: expect.stringMatching(/^INVALID_URL: .*nope/) });
+  expect(await rows.trace('rows', { row: 22 })).toMatchObject({
+    state: 'invalid',
+    reason: expect.stringMatching(/^INVALID_URL: .*nope/),
+  });
   expect(await rows.trace('rows', { url: 'nope' })).toMatchObject({ row: 22, state: 'invalid' });
 
   // The second row leaves the file, and further rows come, of which one is bought.

@@ -8,10 +8,10 @@ import type {
   TagCount,
 } from '../../core/rows/row-figures.js';
 import type { RowWarehouse, WarehouseSummary } from '../../core/rows/row-warehouse.js';
-import { viewNames } from '../rows/job-view.js';
-import type { RowDatabase, RowTransaction } from '../rows/row-sql.js';
-import { readJob, summarize, unknownJob } from '../rows/row-store.js';
 import { identifier } from '../shared/duckdb-quote.js';
+import { viewNames } from './job-view.js';
+import type { RowDatabase, RowTransaction } from './row-sql.js';
+import { readJob, summarize, unknownJob } from './row-store.js';
 
 type Job = Awaited<ReturnType<typeof readJob>>;
 
@@ -123,7 +123,9 @@ async function hostTimes(
   );
 }
 
-const runCounts = ['rows', 'success', 'error', 'invalid', 'missing', 'vanished', 'requests'].map((one) => number(one, one));
+const runCounts = ['rows', 'success', 'error', 'invalid', 'missing', 'vanished', 'requests'].map((one) =>
+  number(one, one),
+);
 
 /** The newest recorded runs, of one job or of all jobs. */
 const lastRuns = ({ rows, dialect }: RowTransaction, most: number, job?: string) =>
