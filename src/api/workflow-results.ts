@@ -187,7 +187,7 @@ const batchFields = {
   filter: z.object({
     status: text.optional(),
     name: text.optional(),
-    metadata: z.record(z.string(), text).optional(),
+    metadata: z.record(z.string(), z.union([text, number, flag])).optional(),
   }),
   ofSchedule: maybeText,
   limit: count,
