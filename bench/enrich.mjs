@@ -145,7 +145,7 @@ export async function run({ rows, runs, into }) {
     bar('rows/s from the first request to the last load, ours / plain', span, `>= ${targets.span}`);
     bar('rows/s of the whole command, ours / plain', speed, `>= ${targets.speed}`);
     bar('CPU seconds, ours / plain', cpu, '<= 2');
-    bar('peak memory, MB', median(ours.map(({ peakMb }) => peakMb)), '<= 500');
+    bar('peak memory, MB', median(ours.map(({ peakMb }) => peakMb)), '<= 1000');
   } finally {
     sandbox.stop();
     await targets.stop();

@@ -19,7 +19,7 @@ export const run = ({ small, large, parallel }) =>
         row({ events, 'events/s': speed, 'peak MB': peakMb, windows });
         peaks.push(peakMb);
       }
-      bar(`peak MB at ${large} events`, peaks[1], '<= 600');
+      bar(`peak MB at ${large} events`, peaks[1], '<= 1000');
       bar('peak, large / small', peaks[1] / peaks[0], '<= 1.15');
     } finally {
       remove();

@@ -53,7 +53,7 @@ async function measure({ address, latencyMs, events, runs, parallel, one }) {
       bar(`events/s at ${latencyMs} ms, ${name} / plain`, ratio, latencyMs === 0 ? '>= 0.8' : '>= 1');
     }
     const peak = Math.max(...ours[`${parallel} windows`].map((one) => one['peak MB']));
-    bar(`peak memory at ${latencyMs} ms, MB`, peak, '<= 500');
+    bar(`peak memory at ${latencyMs} ms, MB`, peak, '<= 1000');
   } finally {
     await sandbox.stop();
     remove();

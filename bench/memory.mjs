@@ -23,7 +23,7 @@ export async function run({ small, large }) {
       row({ rows, seconds: result.seconds, 'rows/s': rows / result.seconds, 'peak MB': result.peakMb });
       peaks.push(result.peakMb);
     }
-    bar(`peak MB at ${large} rows`, peaks[1], '<= 700');
+    bar(`peak MB at ${large} rows`, peaks[1], '<= 1000');
     bar('peak, large / small', peaks[1] / peaks[0], '<= 1.15');
   } finally {
     remove();

@@ -82,17 +82,6 @@ export const historyStories = [
     },
   },
   {
-    ...{ name: 'research-rows', workflow: 'enrichCsv', rows: 6 },
-    sandbox: { research: { durationMs: 200 } },
-    args: ({ input, into }) => [
-      {
-        ...{ input, into, operation: 'research' },
-        template: { input: { instructions: 'Find the owner of {{url}}' } },
-        options: { output: { schema } },
-      },
-    ],
-  },
-  {
     ...{ name: 'agent-rows-paused-and-resumed', workflow: 'runAgentRows', rows: 8 },
     sandbox: { agentRuns: { durationMs: 300 }, latencyMs: 50 },
     args: ({ input, into }) => [

@@ -17,9 +17,7 @@ show(data.results.length, deprecation);`,
   input: { instructions: 'Find the three largest makers of bicycle bells.' },
   output: { schema: { type: 'object', required: ['makers'], properties: { makers: { type: 'array', items: { type: 'string' } } } } },
 });
-show(data.id);
-// The paths that the public service once had:
-await client.createResearchTask({ instructions: 'The same.', outputSchema: { type: 'object' } }, { variant: 'v1' });`,
+show(data.id);`,
   getResearchTask: `const { data } = await client.createResearchTask({ input: { instructions: 'Find a bell.' } });
 const task = await client.getResearchTask({ id: data.id ?? '' });
 show(task.data.status, task.data.data);`,

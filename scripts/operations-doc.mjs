@@ -77,7 +77,6 @@ function section(name, endpoint, summary, stream) {
     const field = line.slice(1).split('`')[0];
     return !details.test(field) && !(list && !stream && aliases.test(field));
   });
-  const variants = Object.entries(endpoint.variants ?? {}).map(([form, { path }]) => `\`${form}\`: \`${path}\``);
   return [
     `### ${name}`,
     '',
@@ -88,7 +87,6 @@ function section(name, endpoint, summary, stream) {
     '',
     `- ${endpoint.paid ? 'Paid' : 'Free'}; ${rateOf(endpoint)}; ${endpoint.idempotent ? 'idempotent' : 'not idempotent'}.`,
     `- A call without an answer ${after[endpoint.retry]}.`,
-    ...(variants.length === 0 ? [] : [`- Other forms, by the option \`variant\`: ${variants.join(', ')}.`]),
     `- Request: ${fieldLines(endpoint.request, [], 1)}`,
     `- ${stream ? 'Chunk' : 'Answer'}: ${shown.join(' · ')}`,
     '',
@@ -135,7 +133,7 @@ export function operationsDoc({ operations, streams }, source) {
     'may hold',
     '',
     '- `refreshAfterMs`: an answer older than this is bought again; 0 buys every time (default: an answer never expires)',
-    '- `variant`: `v0` or `v1` of research; `beta`: tokens of beta features; `extraHeaders`: headers without secrets; `unchecked`.',
+    '- `beta`: tokens of beta features; `extraHeaders`: headers without secrets; `unchecked`.',
     '',
     'Instead of a result above 256 KiB, the activity returns `{ landed, bytes, preview }`; `SearchflowPlugin.readLanded(landed)` returns',
     'the result. If an answer is lost, the next step depends on the operation (`rebuy`, `adopt`, `check` or `repeat`). With `adopt` and',

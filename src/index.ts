@@ -16,7 +16,6 @@ export {
   matchContents,
   parseRetryAfter,
   readMonitorBatch,
-  researchIdOf,
   type SearchRequest,
   type SearchResponse,
   type SearchResult,
@@ -67,7 +66,6 @@ export {
   signalNames,
   workflowNames,
 } from './core/rows/job.js';
-export type { OnMisfit } from './core/rows/on-misfit.js';
 export type { RowOperation } from './core/rows/row-operation.js';
 export type { FailureLimit, StopAtFailed } from './core/rows/stop-at-failed.js';
 export type { AgentRequest, AgentRunResult, RunAgentOptions, RunProgress } from './core/runs/agent-run.js';

@@ -9,8 +9,8 @@ query='Who leads {{name}} ({{website}}), and how large is it?'
 
 # Ten rows first: read their answers before the rest is bought.
 $searchflow agent rows "$table" --query "$query" --schema "$schema" --effort low --job leaders --into out/leaders.duckdb \
-  --on-misfit quarantine --stop-at-failed 20% --stop-after 5 --max-cost 5 --limit 10
+  --stop-at-failed 20% --stop-after 5 --max-cost 5 --limit 10
 
-# The rest. A row whose answer does not fit its columns goes into quarantine; one failed or empty answer in five pauses the job.
+# The rest. One failed or empty answer in five pauses the job; a value that does not fit its column is NULL there, and in the table misfits.
 $searchflow agent rows "$table" --query "$query" --schema "$schema" --effort low --job leaders --into out/leaders.duckdb \
-  --on-misfit quarantine --stop-at-failed 20% --stop-after 5 --max-cost 5 --csv out/leaders.csv --fail-on-failed-rows 5%
+  --stop-at-failed 20% --stop-after 5 --max-cost 5 --csv out/leaders.csv --fail-on-failed-rows 5%

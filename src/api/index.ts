@@ -21,7 +21,7 @@ export {
   readMonitorBatch,
 } from './endpoints/monitor-batch.js';
 export type { MonitorFilter, MonitorPage, MonitorRunPage } from './endpoints/monitors.js';
-export { type ResearchTask, type ResearchTaskRequest, researchIdOf } from './endpoints/research.js';
+export type { ResearchTask, ResearchTaskRequest } from './endpoints/research.js';
 export { type SearchRequest, type SearchResponse, searchEndpoint } from './endpoints/search.js';
 export type { WebsetItemFilter, WebsetItemPage, WebsetPage, WebsetRequest } from './endpoints/websets.js';
 export {

@@ -50,10 +50,7 @@ export const operations = {
   answer: answerEndpoint,
   /** Links similar to a URL. Paid. Deprecated by the service: use `search`. API reference: POST /findSimilar. */
   findSimilar: findSimilarEndpoint,
-  /**
-   * Starts a research task from instructions and a schema of the output. Paid. Retired by the public service; `variant: 'v0'` and `'v1'`
-   * select older paths. API reference: POST /research/tasks.
-   */
+  /** Starts a research task from instructions and a schema of the output. Paid. API reference: POST /research/tasks. */
   createResearchTask: createResearchTaskEndpoint,
   /** A research task, with the result once the task is completed. 404 for an unknown id. API reference: GET /research/tasks/{id}. */
   getResearchTask: getResearchTaskEndpoint,

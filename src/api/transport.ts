@@ -13,7 +13,7 @@ import { readAnswerHeaders } from './wire/answer-headers.js';
 import { badStatus, type CallContext, noAnswer, refused } from './wire/call-failure.js';
 import { ACCEPT_ENCODING } from './wire/decode-body.js';
 import { createDeprecations } from './wire/deprecations.js';
-import { type Endpoint, variantOf } from './wire/endpoint.js';
+import type { Endpoint } from './wire/endpoint.js';
 import { MAX_KEPT_BODY } from './wire/errors.js';
 import { exchange, type WireRequest } from './wire/exchange.js';
 import {
@@ -112,12 +112,8 @@ export function createTransport(options: TransportOptions): Transport {
     redact,
   });
 
-  /** Returns the request for the wire, and the requested variant of the endpoint. */
-  const encode = <I, O>(contract: Endpoint<I, O>, input: unknown, sendOptions: SendOptions) => {
-    const endpoint = variantOf(contract, sendOptions.variant);
-    if (endpoint === null) {
-      throw refused(contextOf(contract), 'variant', `variant: ${contract.name} has no variant of that name`);
-    }
+  /** Returns the request for the wire. */
+  const encode = <I, O>(endpoint: Endpoint<I, O>, input: unknown, sendOptions: SendOptions) => {
     const given = [...(options.beta ?? []), ...(sendOptions.beta ?? [])];
     const beta = given.length === 0 ? {} : { [betaHeader]: given.join(',') };
     const extra = { body: sendOptions.extraBody, headers: { ...beta, ...sendOptions.extraHeaders } };

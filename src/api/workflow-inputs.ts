@@ -17,7 +17,6 @@ import { type PublishStep, publishModes, publishPartitions } from '../core/publi
 import type { Freshness } from '../core/purchase/freshness.js';
 import type { AgentRowsInput } from '../core/rows/agent-rows.js';
 import { defaultSchemes, type EnrichCsvInput, ID_PATTERN, type StagedName } from '../core/rows/job.js';
-import { onMisfitChoices } from '../core/rows/on-misfit.js';
 import { rowOperations } from '../core/rows/row-operation.js';
 import { fileFormats } from '../core/rows/source-fields.js';
 import { MOST_STOP_AFTER, type StopAtFailed } from '../core/rows/stop-at-failed.js';
@@ -136,7 +135,6 @@ const rows = {
   skipRefused: flag.optional(),
   stopAtFailed: failureLimit.optional(),
   acceptWarnings: z.array(text).optional(),
-  onMisfit: z.enum(onMisfitChoices).optional(),
   publish: publishStep.optional(),
   rowsPerRun: count(100).optional(),
   ...sent,
@@ -153,7 +151,6 @@ const enrichCsv = z.strictObject({
   defaultScheme: z.enum(defaultSchemes).optional(),
   operation: z.enum(rowOperations).optional(),
   template: open.optional(),
-  variant: text.optional(),
   options: open.nullable().optional(),
   batch: count(100).nullable().optional(),
   limit: count().optional(),
@@ -196,11 +193,8 @@ const agentRequest = z.looseObject({
 } satisfies Fields<Known<AgentRequest>>);
 
 const researchRequest = part<ResearchTaskRequest>({
-  input: part<NonNullable<ResearchTaskRequest['input']>>({ instructions: anything }).optional(),
-  output: part<NonNullable<ResearchTaskRequest['output']>>({ schema: anything, inferSchema: anything }).optional(),
-  instructions: anything,
-  model: anything,
-  outputSchema: anything,
+  input: part<ResearchTaskRequest['input']>({ instructions: anything }),
+  output: part<NonNullable<ResearchTaskRequest['output']>>({ schema: anything }).optional(),
 });
 
 const bought = {
@@ -218,7 +212,6 @@ const runAgentOptions = z.strictObject({
 const runResearchOptions = z.strictObject({
   ...bought,
   ...sent,
-  variant: text.optional(),
 } satisfies Fields<RunResearchOptions>);
 
 const walk = {

@@ -1,6 +1,5 @@
 import { z } from 'zod';
 import type { Resumption } from '../core/rows/job.js';
-import { onMisfitChoices } from '../core/rows/on-misfit.js';
 import { decision, failureLimit, maxCost, type workflowInputs } from './workflow-inputs.js';
 import {
   agentRunResult,
@@ -42,7 +41,6 @@ const resumption = z.looseObject({
   redrive: z.literal(true).optional(),
   stopAtFailed: failureLimit.optional(),
   acceptWarnings: z.array(z.string()).optional(),
-  onMisfit: z.enum(onMisfitChoices).optional(),
 } satisfies { readonly [Name in keyof Resumption]-?: z.ZodType });
 
 const pause = { does: 'Pauses the work. Requests in flight land first.' };

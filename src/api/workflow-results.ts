@@ -66,7 +66,6 @@ export const warehouseSummary = of<WarehouseSummary>()(
     vanished: count,
     tags: counts,
     misfits: counts.optional(),
-    quarantined: count.optional(),
     discarded: count.optional(),
     schemaChanges: list(schemaChange).optional(),
     published: publishOutcome.optional(),

@@ -79,7 +79,6 @@ export function placeContract(make: MakeWarehouse): void {
         loaded: { row: 3, status: 'success', input: ['A', url('a')], unit: url('a'), requestId: 'request-1', slice: 0 },
         sharing: { rows: 2, first: [1, 5] },
         misfits: [],
-        isQuarantined: false,
         published: null,
       });
       expect(place?.ledgerAt).toBeGreaterThan(service.now);
@@ -120,7 +119,7 @@ export function placeContract(make: MakeWarehouse): void {
 
     it('has the publish of the latest run', async () => {
       const { record } = await run(a);
-      const counts = { rows: 1, success: 1, error: 0, invalid: 0, missing: 0, vanished: 0, quarantined: 0 };
+      const counts = { rows: 1, success: 1, error: 0, invalid: 0, missing: 0, vanished: 0 };
       const facts = {
         ...counts,
         scheduled: false,

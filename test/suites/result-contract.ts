@@ -2,7 +2,6 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { transientTags } from '#searchflow/core/purchase/failure.js';
 import { reasonOf } from '#searchflow/core/rows/row-operation.js';
-import type { JobRecord } from '#searchflow/core/rows/row-warehouse.js';
 import type { Json } from '#searchflow/core/text/json.js';
 import { exported, parquetRows, runJob, Service, stageText } from './row-job.js';
 import { type InFolder, type MakeWarehouse, makeInFolder } from './warehouse-under-test.js';
@@ -32,7 +31,7 @@ export function resultContract(make: MakeWarehouse): void {
     answer: (unit: string) => Json,
     options: Json = {},
     text = csv,
-    more: Pick<JobRecord, 'onMisfit'> & { template?: { [name: string]: Json } } = {},
+    more: { template?: { [name: string]: Json } } = {},
   ) => {
     const { template = plainTemplate, ...settings } = more;
     const service = new Service((unit) => ({ result: answer(unit), http_status: null, source: null }));
@@ -92,7 +91,6 @@ export function resultContract(make: MakeWarehouse): void {
         ['Bolt', '', 'success', 0, null, null],
         ['Cog', 'Oslo', 'success', 2, 'https://Cog.com/1', '=Cog 1'],
       ]);
-      expect(await test.values('SELECT count(*) FROM similar_results')).toEqual([[0]]);
     });
 
     it('are written to a CSV without their formulas, and otherwise unchanged', async () => {
@@ -133,14 +131,6 @@ export function resultContract(make: MakeWarehouse): void {
         [2, 1, 'https://New.com/1'],
         [2, 2, 'https://New.com/2'],
       ]);
-    });
-
-    it('are similar pages for the operation findSimilar', async () => {
-      await run('findSimilar', found);
-      expect(await test.values('SELECT count(*), count(DISTINCT url), max(rank) FROM similar_results')).toEqual([
-        [4, 4, 2],
-      ]);
-      expect(await test.values('SELECT count(*) FROM search_results')).toEqual([[0]]);
     });
   });
 
@@ -488,70 +478,6 @@ export function resultContract(make: MakeWarehouse): void {
         ['', ''],
         ['[1,{"b":[]}]', '{"c":1}'],
       ]);
-    });
-
-    it('find misfits before the load only where the database finds them, too', async () => {
-      const answer = (unit: string) => recordOf(query(unit).startsWith('Bolt') ? odd : structured);
-      await run('agent', answer, { outputSchema });
-      const job = {
-        ...{ job: 'brands-1', name: 'brands', origin: 'sandbox', operation: 'agent', input: '-', generation: '1' },
-        ...{
-          columns: ['name', 'city'],
-          options: { outputSchema },
-          request: { template: plainTemplate, rowsPerRun: 1 },
-          rows: 3,
-          slices: 1,
-        },
-      };
-      const misfitIn = test.rows.misfitsOf(job);
-      expect(misfitIn?.(recordOf(structured), '')).toBeNull();
-      expect(misfitIn?.(recordOf(odd), '')).toEqual({ column: 'employees', value: '3.7', expected: 'integer' });
-      const later = { ...odd, employees: 1, revenue: 2, listed: null, founded: null };
-      expect(misfitIn?.(recordOf(later), '')).toEqual({ column: 'seen', value: 'infinity', expected: 'time' });
-      expect(test.rows.misfitsOf({ ...job, options: {} })).toBeNull();
-      const first = { row: 2, column: 'employees', value: '3.7', expected: 'integer' };
-      expect(await test.rows.firstMisfit('brands-1', 0)).toEqual(first);
-      expect(await test.rows.firstMisfit('brands-1', Date.UTC(2100, 0))).toBeNull();
-    });
-
-    it('leave rows in quarantine out of the view and the exports, and keep their answers', async () => {
-      const answer = (unit: string) => recordOf(query(unit).startsWith('Bolt') ? odd : structured);
-      const quarantine = { onMisfit: 'quarantine' as const };
-      await run('agent', answer, { outputSchema }, csv, quarantine);
-      const names = async () => (await test.values('SELECT name FROM brands ORDER BY row_number')).flat();
-      const written = async () => (await exported(dir, test.rows)).map(({ name }) => name);
-      expect([await names(), await written()]).toEqual([
-        ['Acme', 'Cog'],
-        ['Acme', 'Cog'],
-      ]);
-      expect(await test.rows.summary('brands-1')).toMatchObject({ rows: 3, success: 3, missing: 0, quarantined: 1 });
-      const figures = await test.rows.figures({
-        ...{ job: 'brands-1', since: 0, stepMs: 3_600_000, times: [], mostHosts: 1, mostRuns: 1 },
-      });
-      expect(figures.viewRows).toBe(2);
-      const found = await test.values('SELECT row_number, misfits, cost_dollars FROM quarantined_rows');
-      const place = await test.rows.placeOf('brands-1', { row: Number(found[0]?.[0]) });
-      expect(place?.isQuarantined).toBe(true);
-      expect(place?.misfits).toHaveLength(7);
-      expect(place?.misfits[0]).toEqual({ column: 'employees', value: '3.7', expected: 'integer' });
-      expect(found.map(([row, misfits]) => [row, misfits])).toEqual([
-        [
-          2,
-          'employees (integer): 3.7; founded (date): today; listed (boolean): true-ish; office (object): none; products (array): one; revenue (number): much; seen (time): infinity',
-        ],
-      ]);
-      // A row leaves the quarantine with its misfits, and all rows leave it with the mode.
-      await run('agent', () => recordOf(structured), { outputSchema, effort: 'low' }, csv, quarantine);
-      expect(await names()).toEqual(['Acme', 'Bolt', 'Cog']);
-      await run('agent', answer, { outputSchema, effort: 'high' }, csv, quarantine);
-      expect(await names()).toEqual(['Acme', 'Cog']);
-      await run('agent', answer, { outputSchema, effort: 'high' }, `${csv}Dot,\n`);
-      expect([await names(), await written()]).toEqual([
-        ['Acme', 'Bolt', 'Cog', 'Dot'],
-        ['Acme', 'Bolt', 'Cog', 'Dot'],
-      ]);
-      expect(await test.rows.summary('brands-1')).not.toHaveProperty('quarantined');
-      expect(await test.values('SELECT count(*) FROM quarantined_rows')).toEqual([[0]]);
     });
 
     it('change their columns with the schema, even if the names stay', async () => {

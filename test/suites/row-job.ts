@@ -34,7 +34,6 @@ export async function stageText(
     operation?: string;
     units?: UnitSource;
     request?: RowRequest;
-    onMisfit?: 'quarantine';
     /** Reads the rows in place of the text. */
     reader?: RowReader;
   } = {},
@@ -61,12 +60,9 @@ export async function stageText(
       input: '/data/brands.csv',
       columns: manifest.columns,
       ...(manifest.types ? { types: manifest.types } : {}),
-      generation: sha256(
-        manifest.contentHash + JSON.stringify([options, settings.key]) + (settings.onMisfit ?? ''),
-      ).slice(0, 12),
+      generation: sha256(manifest.contentHash + JSON.stringify([options, settings.key])).slice(0, 12),
       options,
       ...(settings.request ? { request: settings.request } : {}),
-      ...(settings.onMisfit ? { onMisfit: settings.onMisfit } : {}),
       rows: manifest.rows,
       slices: manifest.slices,
     },

@@ -11,7 +11,6 @@ select
   r.success,
   r.error,
   r.missing,
-  r.quarantined,
   r.schema_changes is not null as schema_changed,
   r.cost_micros / 1000000.0 as cost_dollars
 from {{ source('searchflow', 'searchflow_runs') }} as r

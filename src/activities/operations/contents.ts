@@ -33,7 +33,7 @@ export function createContentsActivity(deps: ActivityDeps) {
     const { urls, ids, ...options } = input ?? {};
     // Only a list of texts is bought URL by URL. A request with any other list is refused as a whole.
     const byUrl = Array.isArray(urls) && urls.every((url) => typeof url === 'string');
-    if (!byUrl || ids || options.context || call.variant) return buyWhole(deps, contentsEndpoint, input, call);
+    if (!byUrl || ids || options.context) return buyWhole(deps, contentsEndpoint, input, call);
     const wire = sendOptions(call);
     // Each URL is left to the service, which reports it in its status; an empty text is none.
     const sample = urls.find((url) => url.trim() === '') ?? 'https://example.com/';

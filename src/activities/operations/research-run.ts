@@ -2,9 +2,9 @@ import {
   createResearchTaskEndpoint,
   type ResearchTask,
   type ResearchTaskRequest,
-  researchIdOf,
 } from '../../api/endpoints/research.js';
 import type { UnitRecord } from '../../core/purchase/journal.js';
+import { unitKeys } from '../../core/purchase/unit-key.js';
 import { sendOptions } from '../../core/rows/job.js';
 import type {
   ResearchResult,
@@ -14,10 +14,39 @@ import type {
   RunStepResult,
 } from '../../core/runs/agent-run.js';
 import { canonicalJson, type Json } from '../../core/text/json.js';
+import { toMicros } from '../../core/text/money.js';
 import type { ActivityDeps } from '../base/deps.js';
-import { researchKeys, researchPurchase } from '../rows/research-purchase.js';
+import { runTag } from '../rows/agent-purchase.js';
+import { type RunPurchaseKind, runPurchase } from '../rows/run-purchase.js';
+import { researchKind } from '../runs/run-kinds.js';
 import { buyLongRunning, failUnlessEnded, requestOf, runOrderFields, tooLarge } from './long-running-call.js';
 import { checkRequest } from './whole-request.js';
+
+/** Name of the operation in keys and segments. */
+const RESEARCH = 'research';
+
+const kind: RunPurchaseKind<ResearchTaskRequest, ResearchTask> = {
+  operation: RESEARCH,
+  run: researchKind,
+  create: createResearchTaskEndpoint,
+  // The service accepts neither metadata for a tag nor a budget for a task.
+  tagged: (input) => input,
+  bounded: (input) => input,
+  bound: () => null,
+  match: ({ instructions, schema }, { input, output }) =>
+    canonicalJson([instructions, schema ?? null]) === canonicalJson([input.instructions, output?.schema ?? null])
+      ? 'echo'
+      : null,
+  isTagged: () => false,
+  named: () => null,
+  outputs: ({ data }) => [data],
+  outcome({ status, costDollars, error }) {
+    const costMicros = toMicros(costDollars?.total);
+    const completed = status ? status === 'completed' : !error;
+    if (completed) return { status: 'success', errorTag: null, costMicros };
+    return { status: 'error', errorTag: runTag(status ?? 'failed'), costMicros };
+  },
+};
 
 type Step = RunStep<{ readonly [field: string]: Json }, RunResearchOptions>;
 
@@ -38,9 +67,9 @@ export function createResearchRunActivities(deps: ActivityDeps) {
         costDollars: null,
         waitingFor: null,
       };
-      const purchaseRequest = researchPurchase(deps, {
+      const purchaseRequest = runPurchase(deps, deps.runs.research, kind, {
         ...runOrderFields(deps, step),
-        units: [{ key: researchKeys(deps, {}, wire)(unit), unit }],
+        units: [{ key: unitKeys(deps.sha256, deps.origin, RESEARCH, Object.keys(wire).length === 0 ? {} : [{}, wire])(unit), unit }],
         request: () => request,
         onPoll: (_unit, task, startedAt) => {
           seen = snapshotOf(task, startedAt);
@@ -55,12 +84,12 @@ export function createResearchRunActivities(deps: ActivityDeps) {
 }
 
 function snapshotOf(task: ResearchTask, startedAt: number): RunSnapshot {
-  const { status, events, costDollars } = task;
+  const { id, status, costDollars } = task;
   return {
-    runId: researchIdOf(task),
+    runId: id ?? null,
     status: status ?? null,
     startedAt,
-    events: events?.length ?? null,
+    events: null,
     costDollars: costDollars?.total ?? null,
     waitingFor: null,
   };
@@ -72,7 +101,7 @@ function resultOf(landed: UnitRecord, askedAt: number): ResearchResult {
   const task = record.result as unknown as ResearchTask;
   const leftOutBytes = tooLarge(task);
   return {
-    taskId: researchIdOf(task),
+    taskId: task.id ?? null,
     status: task.status ?? null,
     task: leftOutBytes === null ? record.result : null,
     costDollars: record.cost_micros / 1e6,

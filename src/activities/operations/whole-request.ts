@@ -81,7 +81,6 @@ function checkOptions(call: CallOptions): void {
 /** The schema of the options of an activity. */
 export const callOptions = z.strictObject({
   refreshAfterMs: z.number().min(0).optional(),
-  variant: z.string().min(1).optional(),
   beta: z.array(z.string()).optional(),
   extraHeaders: z.record(z.string(), z.string()).optional(),
   unchecked: z.boolean().optional(),
@@ -97,7 +96,7 @@ function wholeRequestPurchase<I, O>(
 ): PurchaseRequest {
   const isOnce = endpoint.retry === 'check';
   const unit = canonicalJson(isOnce ? [thisActivity(), input] : input);
-  // Other variants and beta features give other answers, so both are part of the key.
+  // Beta features and headers give other answers, so both are part of the key.
   const key = unitKeys(
     deps.sha256,
     deps.origin,

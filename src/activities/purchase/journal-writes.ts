@@ -12,7 +12,6 @@ import type { CircuitBreaker } from '../call/circuit-breaker.js';
 import type { InFlight } from '../call/in-flight.js';
 import type { BudgetGate } from './budget-gate.js';
 import type { PurchaseFailures } from './failure-gate.js';
-import type { PurchaseMisfits } from './misfit-stop.js';
 import type { Bought, PurchaseRequest, RunFacts, Unit } from './purchase-request.js';
 import type { PurchaseStats } from './purchase-stats.js';
 
@@ -35,8 +34,6 @@ export interface PurchaseContext extends PurchaseDeps {
   readonly gate: BudgetGate;
   /** Null or absent: the purchase has no job. */
   readonly failures?: PurchaseFailures | null;
-  /** Null or absent: misfits do not stop the job. */
-  readonly misfits?: PurchaseMisfits | null;
   readonly stats: PurchaseStats;
 }
 
@@ -120,14 +117,14 @@ export function note(
   return persist(() => journal.note(intentId, purchaseRequest.owner, { ...facts }));
 }
 
-/** Lands an answer, whose units are taken out. The cost of the answer is split over its units. */
+/** Lands an answer. The cost of the answer is split over its units. */
 export async function land(
-  { journal, stats, purchaseRequest, failures, misfits }: PurchaseContext,
+  { journal, stats, purchaseRequest, failures }: PurchaseContext,
   { id, estimateMicros, listMicros, takenMicros, at }: OpenIntent,
   bought: Bought,
 ): Promise<void> {
   const total = bought.costMicros ?? estimateMicros;
-  const answered = bought.units.splice(0);
+  const answered = bought.units;
   const charged = answered.filter(({ status }) => status === 'success').length;
   // Failures are free, unless the answer cost as much as its successes and a failure: then each unit may have been charged, and has a share.
   const mostOfSuccesses = (estimateMicros * (charged + 0.5)) / answered.length;
@@ -147,7 +144,6 @@ export async function land(
   if (at < (purchaseRequest.startedAt ?? 0)) stats.earlierMicros += Math.min(total, takenMicros);
   failures?.landed(units, bought.nothing ?? null);
   failures?.hear(bought.warnings);
-  misfits?.landed(units);
 }
 
 /** The fields are named, because the copies of a spread have different shapes, which all later code reads more slowly. */

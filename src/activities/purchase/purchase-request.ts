@@ -4,7 +4,6 @@ import type { SlotsInUse } from '../../core/limiter/slots.js';
 import type { Freshness } from '../../core/purchase/freshness.js';
 import type { UnitOutcome } from '../../core/purchase/journal.js';
 import type { SpendCap } from '../../core/purchase/spend.js';
-import type { FoundMisfit } from '../../core/rows/on-misfit.js';
 import type { KnownAnswer } from '../../core/rows/row-warehouse.js';
 import type { AnswerCounts, FoundNothing, StopAtFailed } from '../../core/rows/stop-at-failed.js';
 import type { ServiceWarning } from '../../core/rows/warnings.js';
@@ -28,8 +27,7 @@ export interface Bought {
   /** Why the answer has nothing of what it was bought for; null or absent: it has, or it says why not. */
   readonly nothing?: string | null;
   readonly warnings?: readonly ServiceWarning[] | undefined;
-  /** Taken out when the answer lands, see `Answer.release`. */
-  readonly units: Omit<UnitOutcome, 'costMicros'>[];
+  readonly units: readonly Omit<UnitOutcome, 'costMicros'>[];
 }
 
 /** The recorded facts of a start that was answered. */
@@ -118,12 +116,6 @@ export interface FailedLimit extends Required<StopAtFailed> {
   isEmpty(answer: Pick<UnitOutcome, 'result'>): boolean;
 }
 
-/** Stops a purchase at the first answer with a value that does not fit its column. */
-export interface MisfitStop {
-  /** Returns a misfit of an answer that is a success; null: none was found. */
-  misfitIn(result: UnitOutcome['result'], unit: string): FoundMisfit | null;
-}
-
 /** The units to buy, and the functions that make a request for some of them. */
 export interface PurchaseRequest {
   readonly segment: string;
@@ -179,8 +171,6 @@ export interface PurchaseRequest {
   readonly workerCapMicros?: number | undefined;
   /** Absent: answers do not stop the purchase. */
   readonly failureStop?: FailureStop | undefined;
-  /** Absent: misfits do not stop the purchase. */
-  readonly misfitStop?: MisfitStop | undefined;
   /** Number of rows of the purchase's job, for the error of a purchase that is refused as a whole. */
   readonly rows?: number | undefined;
 }
@@ -232,8 +222,6 @@ export interface Receipt {
   readonly warnings?: readonly ServiceWarning[];
   /** Warnings in the first answers that stopped the purchase, because they are not accepted. */
   readonly stoppedBy?: readonly ServiceWarning[];
-  /** The value that stopped the purchase, because it does not fit its column, with the key of its unit. */
-  readonly misfit?: FoundMisfit & { readonly key: string };
   /** For an incomplete purchase: the milliseconds to wait before a retry. */
   readonly waitMs: number;
   readonly waitingFor: string | null;

@@ -15,7 +15,6 @@ import {
   recordKnown,
 } from './journal-writes.js';
 import { LongRunningUnit } from './long-running.js';
-import { PurchaseMisfits } from './misfit-stop.js';
 import type { Control, LongRunning, Purchase, Receipt, Unit } from './purchase-request.js';
 import { PurchaseStats } from './purchase-stats.js';
 
@@ -37,11 +36,9 @@ export function createPurchase(deps: PurchaseDeps): Purchase {
     const aborted = new AbortController();
     const stats = new PurchaseStats();
     const failures = failureGates.enter(purchaseRequest, stats);
-    const { misfitStop, units } = purchaseRequest;
-    const misfits = misfitStop ? new PurchaseMisfits(misfitStop, units) : null;
-    const ends = [failures?.gate.stopped, misfits?.stopped].flatMap((end) => (end ? [end.signal] : []));
+    const ends = failures ? [failures.gate.stopped.signal] : [];
     const stop = AbortSignal.any([control.stop, aborted.signal, ...ends]);
-    const context = { ...deps, purchaseRequest, stop, cut: control.cut, gate, failures, misfits, stats };
+    const context = { ...deps, purchaseRequest, stop, cut: control.cut, gate, failures, stats };
     try {
       return await new Loop(context, control, aborted).toEnd();
     } catch (error) {
@@ -81,7 +78,7 @@ class Loop {
   }
 
   async toEnd(): Promise<Receipt> {
-    const { stop, stats, failures, misfits } = this.#context;
+    const { stop, stats, failures } = this.#context;
     const ticker = setInterval(() => void this.#tick(), TICK_MS);
     try {
       await this.#claimAndBuy();
@@ -108,7 +105,6 @@ class Loop {
       unknownOutcomes,
       leftRunning,
       ...failures?.receipt,
-      ...(misfits?.first ? { misfit: misfits.first } : {}),
       waitMs: this.#waitMs,
       waitingFor: this.#waitingFor,
     };

@@ -60,7 +60,6 @@ export function contentsPurchase(
       onAnswer?.(data);
       const outcomes = contentsOutcomes(units, answer);
       const nothing = nothingOf(outcomes, data, options);
-      answer.release();
       return { requestId, costMicros, queued, warnings, nothing, units: outcomes };
     },
   };

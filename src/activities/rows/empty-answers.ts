@@ -37,14 +37,10 @@ function valuesOf({ operation, options }: Pick<StagedJob, 'operation' | 'options
   switch (operation) {
     case 'search':
       return hasSchema ? [['output', 'content']] : [['results']];
-    case 'findSimilar':
-      return [['results']];
     case 'answer':
       return [['answer']];
     case 'agent':
       return hasSchema ? [['output', 'structured']] : [['output', 'text']];
-    case 'research':
-      return [['data'], ['output']];
     default:
       return pageValues;
   }

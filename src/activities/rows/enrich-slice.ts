@@ -9,8 +9,6 @@ import {
   signalNames,
   wantedRows,
 } from '../../core/rows/job.js';
-import { jobRecord } from '../../core/rows/job-record.js';
-import type { RowMisfit } from '../../core/rows/on-misfit.js';
 import type { KnownAnswer, RowWarehouse } from '../../core/rows/row-warehouse.js';
 import { type FoundNothing, PAGES_COUNT_AS, type RowsOfNothing } from '../../core/rows/stop-at-failed.js';
 import { withoutUndefined } from '../../core/text/without-undefined.js';
@@ -20,7 +18,7 @@ import { cancellation, heartbeatFrom, SLICE_MS } from '../base/cancellation.js';
 import type { ActivityDeps } from '../base/deps.js';
 import { holding } from '../base/held.js';
 import { toFailure, waiting } from '../call/failure.js';
-import type { PurchaseRequest, Receipt, Unit } from '../purchase/purchase-request.js';
+import type { PurchaseRequest, Unit } from '../purchase/purchase-request.js';
 import { CONTENTS } from './contents-purchase.js';
 import { emptyAnswers } from './empty-answers.js';
 import { rowPurchase } from './row-purchases.js';
@@ -40,8 +38,8 @@ export interface Piece {
   readonly units: readonly Unit[];
   /** Loads the answers, after all units have landed. Returns the number of loaded rows. */
   load(): Promise<{ readonly rows: number }>;
-  /** The number of the first row with the unit, or with this hash. */
-  rowOf(key: string, rowHash?: string): Promise<number | null>;
+  /** The number of the first row with the unit. */
+  rowOf(key: string): Promise<number | null>;
 }
 
 /** Calls `work` with the piece that an input names. `attempt`: token of this attempt. */
@@ -76,12 +74,7 @@ const withSlice =
           units.length = 0;
           return loadFromJournal(deps, staged, { slice, attempt, rowsFile, partial, keys, freshness });
         },
-        rowOf: async (key, rowHash) => {
-          const row = (await readUnits(rowsFile)).find(({ k, h }) =>
-            rowHash === undefined ? k === key : h === rowHash,
-          );
-          return row?.n ?? null;
-        },
+        rowOf: async (key) => (await readUnits(rowsFile)).find(({ k }) => k === key)?.n ?? null,
       });
     });
 
@@ -134,7 +127,6 @@ export function createPieceActivity<Input extends SliceInput>(deps: ActivityDeps
           startedAt: input.startedAt,
           ...capOf(deps, input, beforeMicros),
           failureStop: failureStopOf(input),
-          misfitStop: misfitStopOf(warehouse, input),
           maxRunMs,
           rows: wantedRows(staged),
           recordsAll: asked.skipRefused,
@@ -153,24 +145,21 @@ export function createPieceActivity<Input extends SliceInput>(deps: ActivityDeps
             ...{ warnings: receipt.warnings?.length ? receipt.warnings : undefined, stoppedBy: receipt.stoppedBy },
           }),
           ...(receipt.nothing ? { nothing: await rowOfNothing(receipt.nothing, rowOf) } : {}),
-          ...(receipt.misfit ? { misfit: await rowMisfit(receipt.misfit, rowOf) } : {}),
         };
         if (!receipt.complete) {
           await keepHeld();
           // A cancelled slice (a pause, a cancel, the end of the worker) returns its counts. The rest of the slice is left to the next
           // attempt.
           const { aborted } = Context.current().cancellationSignal;
-          const { tooManyFailed, nothing, stoppedBy, misfit } = receipt;
-          if (receipt.waitMs > 0 && !aborted && !tooManyFailed && !nothing && !stoppedBy && !misfit)
+          const { tooManyFailed, nothing, stoppedBy } = receipt;
+          if (receipt.waitMs > 0 && !aborted && !tooManyFailed && !nothing && !stoppedBy)
             throw waiting(receipt.waitMs, receipt.waitingFor);
           return { ...result, complete: false, rows: 0 };
         }
         state = { ...state, landed: state.units, waitingFor: 'the warehouse' };
         const loaded = await load();
-        const misfit =
-          result.misfit ?? (purchaseRequest.misfitStop && (await warehouse.firstMisfit(staged.job, resumedAt)));
         await keepHeld();
-        return { ...result, complete: true, rows: loaded.rows, ...(misfit ? { misfit } : {}) };
+        return { ...result, complete: true, rows: loaded.rows };
       });
     } catch (error) {
       await keepHeld();
@@ -217,22 +206,6 @@ async function reportProven(since: number): Promise<void> {
   const { client, info } = Context.current();
   const job = client.workflow.getHandle(info.workflowExecution?.workflowId ?? '');
   await job.signal(signalNames.proven, since).catch(() => undefined);
-}
-
-function misfitStopOf(
-  warehouse: Pick<RowWarehouse, 'misfitsOf'>,
-  { staged, stopAtMisfit }: SliceInput,
-): PurchaseRequest['misfitStop'] {
-  const misfitIn = stopAtMisfit ? warehouse.misfitsOf(jobRecord(staged)) : null;
-  return misfitIn === null ? undefined : { misfitIn };
-}
-
-/** Returns a misfit with the number of the first row that has its answer. */
-async function rowMisfit(
-  { key, rowHash, ...misfit }: NonNullable<Receipt['misfit']>,
-  rowOf: Piece['rowOf'],
-): Promise<RowMisfit> {
-  return { row: await rowOf(key, rowHash), ...misfit };
 }
 
 async function rowOfNothing({ key, ...nothing }: FoundNothing, rowOf: Piece['rowOf']): Promise<RowsOfNothing> {

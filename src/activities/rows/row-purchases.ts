@@ -5,7 +5,6 @@ import type { ActivityDeps } from '../base/deps.js';
 import type { PurchaseRequest, Unit } from '../purchase/purchase-request.js';
 import { agentPurchase } from './agent-purchase.js';
 import { type ContentsOptions, contentsPurchase } from './contents-purchase.js';
-import { researchPurchase } from './research-purchase.js';
 import { type RowRequests, rowRequests } from './row-requests.js';
 
 type Deps = Pick<ActivityDeps, 'transport' | 'limiter' | 'timeoutMs' | 'prices' | 'origin' | 'sha256' | 'runs'>;
@@ -23,7 +22,6 @@ export type SlicePurchase = Pick<
   | 'cap'
   | 'workerCapMicros'
   | 'failureStop'
-  | 'misfitStop'
   | 'accepted'
   | 'recordsAll'
   | 'rows'
@@ -48,14 +46,6 @@ export function rowPurchase(
     const ends = ending && { ending, cancelledTag: ENDED_WITH_JOB };
     if (operation === 'agent')
       return agentPurchase(deps, { ...slice, ...ends, maxRunMs, rowsPerRun, refused: 'record', request, wire });
-    if (operation === 'research')
-      return researchPurchase(deps, {
-        ...slice,
-        maxRunMs,
-        refused: 'record',
-        request,
-        wire,
-      });
     return requestPurchase(deps, requests, slice);
   }
   return contentsPurchase(deps, { ...slice, unitsPerRequest: batch, options: options as ContentsOptions, wire });

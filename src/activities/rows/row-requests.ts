@@ -1,8 +1,6 @@
 import { createAgentRunEndpoint } from '../../api/endpoints/agent-runs.js';
 import { answerEndpoint } from '../../api/endpoints/answer.js';
 import { contentsEndpoint } from '../../api/endpoints/contents.js';
-import { findSimilarEndpoint } from '../../api/endpoints/find-similar.js';
-import { createResearchTaskEndpoint } from '../../api/endpoints/research.js';
 import { searchEndpoint } from '../../api/endpoints/search.js';
 import type { Input, SendOptions, Transport } from '../../api/transport.js';
 import { type Endpoint, rateCostOf } from '../../api/wire/endpoint.js';
@@ -18,20 +16,17 @@ import type { Bought, SendAs } from '../purchase/purchase-request.js';
 import { agentKeys } from './agent-purchase.js';
 import { type ContentsOptions, contentsKeys } from './contents-purchase.js';
 import { nothingIn } from './empty-answers.js';
-import { researchKeys } from './research-purchase.js';
 
 /** The endpoints of the operations for rows. */
 export const rowEndpoints = {
   contents: contentsEndpoint,
   search: searchEndpoint,
   answer: answerEndpoint,
-  findSimilar: findSimilarEndpoint,
   agent: createAgentRunEndpoint,
-  research: createResearchTaskEndpoint,
 } satisfies Readonly<Record<RowOperation, unknown>>;
 
 /** The facts of a job from which its requests are made. */
-export type RowRequestFacts = Pick<StagedJob, 'operation' | 'options' | 'unitColumn' | keyof SentWith>;
+export type RowRequestFacts = Pick<StagedJob, 'operation' | 'options' | keyof SentWith>;
 
 /**
  * Makes requests from the rows of a job whose units are whole requests. A request has the rendered fields of a row and the options that all
@@ -64,12 +59,8 @@ export function rowRequests(deps: Pick<ActivityDeps, 'origin' | 'sha256'>, facts
       return bind(facts, rowEndpoints.search, keysOf(deps, rowEndpoints.search, wire), listSearch);
     case 'answer':
       return bind(facts, rowEndpoints.answer, keysOf(deps, rowEndpoints.answer, wire));
-    case 'findSimilar':
-      return bind(facts, rowEndpoints.findSimilar, keysOf(deps, rowEndpoints.findSimilar, wire));
     case 'agent':
       return bind(facts, rowEndpoints.agent, agentKeys(deps, {}, wire));
-    case 'research':
-      return bind(facts, rowEndpoints.research, researchKeys(deps, {}, wire));
     default:
       return null;
   }
@@ -93,16 +84,13 @@ function keysOf(
 }
 
 function bind<I, O>(
-  { options, unitColumn, unchecked, ...facts }: RowRequestFacts,
+  { options, unchecked, ...facts }: RowRequestFacts,
   endpoint: Endpoint<I, O>,
   key: (request: string) => string,
   list: (input: I, prices: PriceTable) => number = endpoint.estimate,
 ): RowRequests {
   const send = sendOptions(facts);
-  const request = (unit: string) => {
-    const own = unitColumn === null ? (JSON.parse(unit) as { readonly [name: string]: Json }) : { url: unit };
-    return { ...options, ...own };
-  };
+  const request = (unit: string) => ({ ...options, ...(JSON.parse(unit) as { readonly [name: string]: Json }) });
   // The request was checked against the endpoint's types when its row was staged, and is checked again before it is sent.
   const input = (unit: string) => request(unit) as Input<I> & I;
   const requestOf = (unit: string) => canonicalJson(request(unit));

@@ -65,8 +65,7 @@ export async function summarize(
   const counts = await warehouse.summary(staged.job);
   const written = csv === null ? null : await warehouse.exportCsv(staged.job, csv, staged.csvForm);
   const unasked = staged.rows - wantedRows(staged);
-  const left = counts.rows - (counts.quarantined ?? 0);
-  const missing = Math.max(counts.missing, left - (written?.rows ?? left)) - unasked;
+  const missing = Math.max(counts.missing, counts.rows - (written?.rows ?? counts.rows)) - unasked;
   if (input.run !== undefined && !stopped && missing > 0) {
     throw new WarehouseUnusable(
       'warehouse-rows-lost',
@@ -76,25 +75,16 @@ export async function summarize(
   const summary = summaryOf({ ...input, before, counts, totals });
   const { unknown } = totals;
   if (input.run === undefined) return { summary, unknown };
-  const {
-    tags,
-    misfits,
-    schemaChanges: _changes,
-    published: _published,
-    quarantined,
-    discarded,
-    view,
-    ...rows
-  } = counts;
+  const { tags, misfits, schemaChanges: _changes, published: _published, discarded, view, ...rows } = counts;
   const { requests, costMicros } = summary;
   const schemaChanges = await warehouse.recordRun({
     ...{ job: staged.job, run: input.run, scheduled: input.scheduled ?? false, generation: staged.generation },
     ...{ startedAt: input.startedAt, endedAt: Date.now(), phase: stopped ? 'stopped' : 'done' },
     ...{ reason: stopped?.reason ?? null, message: stopped?.message ?? null },
     ...rows,
-    ...{ quarantined: quarantined ?? 0, requests, costMicros, warnings: input.warnings },
+    ...{ requests, costMicros, warnings: input.warnings },
   });
-  const kept = withoutUndefined({ misfits, quarantined, discarded, view });
+  const kept = withoutUndefined({ misfits, discarded, view });
   const changed = schemaChanges.length > 0 ? { schemaChanges } : {};
   return { summary: { ...summary, warehouse: { ...rows, tags, ...kept, ...changed } }, unknown };
 }

@@ -51,9 +51,7 @@ export class RecentRuns<R> {
   /** Returns one run; null if the service does not return the run, whatever the reason. */
   async one(id: string, signal: AbortSignal): Promise<R | null> {
     try {
-      return (
-        await callWithRetries(this.#deps, this.#kind.one, { id }, { ...this.#kind.options, signal, tries: TRIES })
-      ).data;
+      return (await callWithRetries(this.#deps, this.#kind.one, { id }, { signal, tries: TRIES })).data;
     } catch (error) {
       if (isApiError(error)) return null;
       throw error;
@@ -64,7 +62,7 @@ export class RecentRuns<R> {
     const since = this.#next?.since ?? 0;
     this.#next = null;
     const runs: R[] = [];
-    const options = { ...this.#kind.options, totalMs: POLL_TIMEOUT_MS, tries: TRIES };
+    const options = { totalMs: POLL_TIMEOUT_MS, tries: TRIES };
     let [clockAheadMs, whole] = [0, true];
     let cursor: string | undefined;
     for (let page = 0; page < MAX_PAGES; page++) {

@@ -1,6 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { PageRequest } from '../../api/schemas/page.js';
-import type { SendOptions } from '../../api/transport.js';
 import type { ById, Endpoint } from '../../api/wire/endpoint.js';
 import { isUnusable } from '../../api/wire/errors.js';
 import { type PageEnvelope, readPage } from '../../core/events/walk.js';
@@ -17,8 +16,6 @@ export interface RunKind<R> {
   readonly one: Endpoint<ById, R>;
   /** The operation that lists runs, newest first. One read of the list polls many runs at once. Null: each run is polled alone. */
   readonly list: Endpoint<PageRequest, PageEnvelope<R>> | null;
-  /** The variant of the operations. Absent: the contract's variant. */
-  readonly options?: SendOptions;
   idOf(run: R): string | null;
   ended(run: R): boolean;
   /** When the run was created, in Unix ms by the service's clock; null if the record has no time. */
@@ -216,7 +213,7 @@ export class RunFollower<R> {
   }
 
   #send<I, O>(endpoint: Endpoint<I, O>, input: I) {
-    return callInTurn(this.#deps, endpoint, input, { ...this.#kind.options, totalMs: POLL_TIMEOUT_MS });
+    return callInTurn(this.#deps, endpoint, input, { totalMs: POLL_TIMEOUT_MS });
   }
 }
 

@@ -1,5 +1,5 @@
 import { getAgentRunEndpoint, listAgentRunsEndpoint } from '../../api/endpoints/agent-runs.js';
-import { getResearchTaskEndpoint, type ResearchTask, researchIdOf } from '../../api/endpoints/research.js';
+import { getResearchTaskEndpoint, type ResearchTask } from '../../api/endpoints/research.js';
 import { type AgentRun, isTerminal } from '../../api/schemas/agent-run-schemas.js';
 import type { RunKind } from './run-follower.js';
 
@@ -14,20 +14,16 @@ export const agentRunKind: RunKind<AgentRun> = {
 
 const researchInProgress = new Set(['pending', 'in_progress', 'queued', 'running']);
 
-/** Research tasks, in the contract's variant or in an older variant. */
-export function researchKind(variant?: string): RunKind<ResearchTask> {
-  return {
-    one: getResearchTaskEndpoint,
-    // The list is not used for polls of tasks, because a read of the list counts against the rate.
-    list: null,
-    options: { variant },
-    idOf: researchIdOf,
-    // A task without a status has ended if it has a result or an end time.
-    ended: ({ status, data, output, finishedAt }) =>
-      status ? !researchInProgress.has(status) : Boolean(data ?? output ?? finishedAt),
-    createdAt: ({ createdAt }) => timeOf(createdAt),
-  };
-}
+/** Research tasks. */
+export const researchKind: RunKind<ResearchTask> = {
+  one: getResearchTaskEndpoint,
+  // The list is not used for polls of tasks, because a read of the list counts against the rate.
+  list: null,
+  idOf: ({ id }) => id ?? null,
+  // A task without a status has ended if it has a result or an end time.
+  ended: ({ status, data, finishedAt }) => (status ? !researchInProgress.has(status) : Boolean(data ?? finishedAt)),
+  createdAt: ({ createdAt }) => timeOf(createdAt),
+};
 
 function timeOf(time: string | number | null | undefined): number | null {
   const at = typeof time === 'number' ? time : Date.parse(time ?? '');

@@ -1,4 +1,3 @@
-import type { SendOptions } from '../../api/transport.js';
 import { readPage } from '../../core/events/walk.js';
 import { callInTurn, type SendDeps } from '../call/call-in-turn.js';
 import { isApiError } from '../call/failure.js';
@@ -16,6 +15,7 @@ const MAX_PAGES = 3;
 const OVERLAP_MS = 60_000;
 /** Interval of the polls, in ms, for a run that was not in the pages that were read. Such a run is polled alone. */
 const POLL_MS = 10_000;
+const SENT = { totalMs: POLL_TIMEOUT_MS };
 /** The most runs that are polled alone. A team cannot have more runs in progress. */
 const MAX_KNOWN = 200;
 
@@ -31,7 +31,6 @@ export interface SeenRuns {
 export class RunsInProgress<R> {
   readonly #deps: SendDeps;
   readonly #kind: RunKind<R>;
-  readonly #options: SendOptions;
   /** Runs without a slot in this store, and when each was last seen in progress. */
   readonly #known = new Map<string, number>();
   #readAt: number | null = null;
@@ -39,7 +38,6 @@ export class RunsInProgress<R> {
   constructor(deps: SendDeps, kind: RunKind<R>) {
     this.#deps = deps;
     this.#kind = kind;
-    this.#options = { ...kind.options, totalMs: POLL_TIMEOUT_MS };
   }
 
   /**
@@ -74,7 +72,7 @@ export class RunsInProgress<R> {
   /** Whether a run has ended or is gone. */
   async over(id: string): Promise<boolean> {
     try {
-      return this.#kind.ended((await callInTurn(this.#deps, this.#kind.one, { id }, this.#options)).data);
+      return this.#kind.ended((await callInTurn(this.#deps, this.#kind.one, { id }, SENT)).data);
     } catch (error) {
       if (!isApiError(error)) throw error;
       return error.verdict.type === 'NotFound';
@@ -92,7 +90,7 @@ export class RunsInProgress<R> {
     let cursor: string | undefined;
     for (let page = 0; page < pages; page++) {
       const input = { limit: PAGE, cursor };
-      const reported = readPage((await callInTurn(this.#deps, list, input, this.#options)).data);
+      const reported = readPage((await callInTurn(this.#deps, list, input, SENT)).data);
       const going = inProgress.size;
       let oldest = Number.POSITIVE_INFINITY;
       for (const run of reported?.items ?? []) {

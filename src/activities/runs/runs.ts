@@ -1,15 +1,12 @@
 import { listAgentRunsEndpoint } from '../../api/endpoints/agent-runs.js';
 import { listResearchTasksEndpoint, type ResearchTask } from '../../api/endpoints/research.js';
 import type { AgentRun } from '../../api/schemas/agent-run-schemas.js';
-import type { PageRequest } from '../../api/schemas/page.js';
-import type { Endpoint } from '../../api/wire/endpoint.js';
-import type { PageEnvelope } from '../../core/events/walk.js';
 import type { Slots } from '../../core/limiter/slots.js';
 import type { Journal } from '../../core/purchase/journal.js';
 import type { SendDeps } from '../call/call-in-turn.js';
 import type { RunSlots } from '../purchase/purchase-request.js';
 import { RecentRuns } from './recent-runs.js';
-import { RunFollower, type RunKind } from './run-follower.js';
+import { RunFollower } from './run-follower.js';
 import { agentRunKind, researchKind } from './run-kinds.js';
 import { SlotKeeper } from './slot-keeper.js';
 
@@ -25,41 +22,35 @@ export interface Runs<R> {
 /** The runs of a worker process, by kind. */
 export interface WorkerRuns {
   readonly agent: Runs<AgentRun>;
-  /** `variant`: the variant of the operations; absent: the contract's variant. */
-  research(variant?: string): Runs<ResearchTask>;
+  readonly research: Runs<ResearchTask>;
 }
 
 export interface RunsDeps extends SendDeps {
   readonly journal: Journal;
   /** The team's slots for agent runs. */
   readonly slots: Slots;
-  /** This process's slots for research tasks. */
-  readonly researchSlots: Slots;
 }
 
-export function createRuns({ researchSlots, ...deps }: RunsDeps): WorkerRuns {
-  const variants = new Map<string | undefined, Runs<ResearchTask>>();
+export function createRuns(deps: RunsDeps): WorkerRuns {
+  // The service has no slots for research tasks. The owners of tasks are kept, so that no two purchases take the same task.
+  const owners = new Map<string, string>();
   return {
-    agent: runsOf(deps, agentRunKind, listAgentRunsEndpoint),
-    research(variant) {
-      const made =
-        variants.get(variant) ??
-        runsOf({ ...deps, slots: researchSlots }, researchKind(variant), listResearchTasksEndpoint);
-      variants.set(variant, made);
-      return made;
+    agent: {
+      follower: new RunFollower(deps, agentRunKind),
+      recent: new RecentRuns(deps, agentRunKind, listAgentRunsEndpoint),
+      slots: new SlotKeeper(deps, agentRunKind),
+      claimed: async (id, key) => (await deps.slots.owners()).some(({ owner, runId }) => runId === id && owner !== key),
     },
-  };
-}
-
-function runsOf<R>(
-  deps: Omit<RunsDeps, 'researchSlots'>,
-  kind: RunKind<R>,
-  list: Endpoint<PageRequest, PageEnvelope<R>>,
-): Runs<R> {
-  return {
-    follower: new RunFollower(deps, kind),
-    recent: new RecentRuns(deps, kind, list),
-    slots: new SlotKeeper(deps, kind),
-    claimed: async (id, key) => (await deps.slots.owners()).some(({ owner, runId }) => runId === id && owner !== key),
+    research: {
+      follower: new RunFollower(deps, researchKind),
+      recent: new RecentRuns(deps, researchKind, listResearchTasksEndpoint),
+      slots: {
+        take: async () => undefined,
+        name: async (owner, runId) => void owners.set(owner, runId),
+        free: async (owner) => void owners.delete(owner),
+        refused: async () => undefined,
+      },
+      claimed: async (id, key) => [...owners].some(([owner, runId]) => runId === id && owner !== key),
+    },
   };
 }

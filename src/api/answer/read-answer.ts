@@ -34,11 +34,6 @@ export interface Answer<O> extends AnswerHeaders {
   readonly warnings: readonly ServiceWarning[];
   /** Size of the decompressed body. */
   readonly bytes: number;
-  /**
-   * Releases the value and its text, which are empty afterwards. For callers of many large answers: an async function that waited for an answer
-   * is old memory, and keeps the answer alive until the next full garbage collection.
-   */
-  readonly release: () => void;
 }
 
 const EMPTY = Buffer.alloc(0);
@@ -73,9 +68,9 @@ export async function readAnswer<I, O>(
     const reason = `the answer has the wrong shape: ${field || 'the whole'}: ${message}`;
     throw fail({ kind: 'wrongShape', reason, kept: body });
   }
-  let text: CutText = cutText(read, body);
+  const text = cutText(read, body);
   const id = fieldOf(value, 'requestId');
-  const answer: { -readonly [name in keyof Answer<O>]: Answer<O>[name] } = {
+  return {
     ...answerHeaders,
     requestId: answerHeaders.requestId ?? (typeof id === 'string' ? oneLine(call.redact(id), 200) || null : null),
     data: fits.value,
@@ -86,12 +81,7 @@ export async function readAnswer<I, O>(
     costMicros: costOf(value),
     warnings: readWarnings(value, call.redact),
     bytes: body.length,
-    release: () => {
-      answer.data = null as O;
-      text = { json: EMPTY, list: () => null, misread: [] };
-    },
   };
-  return answer;
 }
 
 /** Returns an answer that is one record with the id of its request, where its own cannot be read. */

@@ -18,7 +18,7 @@ const common = Object.fromEntries(commonFields.map((name) => [name, {}]));
 
 /** Options of a call, which must not be inside its request. */
 const callFields: readonly string[] = [
-  ...['beta', 'extraHeaders', 'variant', 'unchecked', 'maxDurationSeconds', 'deleteAfter'],
+  ...['beta', 'extraHeaders', 'unchecked', 'maxDurationSeconds', 'deleteAfter'],
   // `limit` may be a field of an operation.
   ...bounds.filter((name) => name !== 'limit'),
 ];

@@ -33,7 +33,7 @@ export const trace = z.object({
   job: text,
   row: count.nullable(),
   state: z.enum([
-    ...(['notBought', 'inFlight', 'unknown', 'landed', 'success', 'failed', 'quarantined', 'invalid'] as const),
+    ...(['notBought', 'inFlight', 'unknown', 'landed', 'success', 'failed', 'invalid'] as const),
     ...(['outdated', 'vanished'] as const),
   ]),
   reason: maybeText,
@@ -71,7 +71,6 @@ export const trace = z.object({
       ...{ message: maybeText, httpStatus: count.nullable(), requestId: maybeText, fetchedAt: maybeText },
       ...{ dollars: number, outdatedAt: maybeText, vanishedAt: maybeText },
       misfits: list(z.object({ column: text, value: text, expected: text })),
-      quarantined: flag,
     })
     .nullable(),
   published: z.object({ to: text, at: maybeText, error: maybeText, rows: count }).nullable(),

@@ -21,7 +21,7 @@ const aboutJob = {
 const run = z.object({
   ...{ job: text, run: text, scheduled: flag, startedAt: text, endedAt: text },
   phase: z.enum(['done', 'stopped']),
-  ...{ reason: maybeText, message: maybeText, ...rows, quarantined: count.optional() },
+  ...{ reason: maybeText, message: maybeText, ...rows },
   ...{ requests: count, costDollars: number },
 });
 

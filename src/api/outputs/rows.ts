@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import { publishModes, publishPartitions } from '../../core/publish/publish-request.js';
 import { pauseReasons } from '../../core/rows/job.js';
-import { onMisfitChoices } from '../../core/rows/on-misfit.js';
 import { fileFormats } from '../../core/rows/source-fields.js';
 import { count, counts, flag, list, maybeText, number, text } from '../exact-schema.js';
 import { jobProgressFields, publishOutcome, schemaChange, serviceWarning } from '../workflow-results.js';
@@ -37,7 +36,6 @@ export const plan = z.object({
   dollarsAreMost: flag,
   maxDollars: number.nullable(),
   stopAtFailed: z.object({ percent: number, after: count }).nullable(),
-  onMisfit: z.enum(onMisfitChoices),
   publish: z
     .object({
       to: text,
@@ -72,7 +70,6 @@ const summaryFields = {
   byStatus: z.object({ success: count, error: count, invalid: count, missing: count, vanished: count }),
   tags: counts,
   misfits: counts,
-  quarantined: count,
   discarded: count,
   schemaChanges: list(schemaChange),
   warnings: list(serviceWarning),

@@ -57,7 +57,7 @@ export async function* readStream<I, C>(
   if (received.status > 299) throw await badStatus(call, received, received.status, answerHeaders);
   if (!isEventStream(received.headers)) {
     // The service streams only some answers; other answers come as one body.
-    const asWhole = { ...spec.endpoint, response: whole, variants: {} };
+    const asWhole = { ...spec.endpoint, response: whole };
     const answer = await readAnswer<I, object>(asWhole, call, received, answerHeaders, limits.maxBytes);
     Object.assign(facts, { requestId: answer.requestId, costMicros: answer.costMicros });
     yield reader.whole(answer.data);

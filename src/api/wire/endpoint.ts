@@ -54,8 +54,6 @@ export interface Endpoint<I, O> {
   readonly secrets?: readonly string[];
   /** Fields of the request that the service is going to remove; each is reported once. */
   readonly deprecated?: Readonly<Record<string, string>>;
-  /** Other variants of the operation that the service has had, by name. */
-  readonly variants?: Readonly<Record<string, Pick<Endpoint<I, O>, 'path'>>>;
 }
 
 /** An endpoint of any types, for code that reads the table. */
@@ -95,11 +93,4 @@ export function rateClassOf<I, O>(endpoint: Endpoint<I, O>, input: I): string {
 /** The rate cost of one call. */
 export function rateCostOf<I, O>(endpoint: Endpoint<I, O>, input: I): RateCost {
   return { rateClass: rateClassOf(endpoint, input), weight: endpoint.weight };
-}
-
-/** Returns the endpoint in a variant; null where the endpoint has no such variant. */
-export function variantOf<I, O>(endpoint: Endpoint<I, O>, variant: string | undefined): Endpoint<I, O> | null {
-  if (variant === undefined || variant === 'contract') return endpoint;
-  const changes = endpoint.variants?.[variant];
-  return changes ? { ...endpoint, ...changes } : null;
 }

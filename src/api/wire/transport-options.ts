@@ -76,8 +76,6 @@ export interface SendOptions {
   readonly beta?: readonly string[];
   /** Sends misspelt names and values, too. Default: the transport's. */
   readonly unchecked?: boolean;
-  /** Another variant of the operation: `v0` or `v1` of research (API reference: /research). Default `contract`. */
-  readonly variant?: string;
 }
 
 /** The space for the body of a successful answer. The caller gives the space back. */

@@ -54,7 +54,6 @@ const stateWords: Readonly<Record<TraceOutput['state'], string>> = {
   landed: 'bought, not loaded yet',
   success: 'loaded, success',
   failed: 'loaded, failed',
-  quarantined: 'loaded, in quarantine',
   invalid: 'bad row: it is never sent and costs nothing',
   outdated: 'loaded with an answer to other options, which will be replaced',
   vanished: 'vanished from the input; the row and its answer are kept',
@@ -202,7 +201,7 @@ function publishLines({ published, loaded, state }: TraceOutput): Line[] {
   return [
     [
       'Publish',
-      `the last publish was ${where}${state === 'quarantined' ? '; a row in quarantine is not part of it' : left}`,
+      `the last publish was ${where}${left}`,
     ],
   ];
 }

@@ -5,9 +5,7 @@ const words: Readonly<Record<string, readonly [one: string, many: string]>> = {
   contents: ['URL', 'URLs'],
   search: ['search', 'searches'],
   answer: ['answer', 'answers'],
-  findSimilar: ['search for similar pages', 'searches for similar pages'],
   agent: ['agent run', 'agent runs'],
-  research: ['research task', 'research tasks'],
 };
 
 /** Returns a number with its noun, such as `3,470 searches` or `1 URL`. */

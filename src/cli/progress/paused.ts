@@ -11,7 +11,7 @@ type Env = Readonly<Record<string, string | undefined>>;
 export function pausedText(progress: JobProgress, args: readonly string[], env: Env): string {
   const { pausedFor, message } = progress;
   // No command is added for these reasons, because their message has the command that continues the job.
-  const isAnother = pausedFor !== null && ['budget', 'request', 'failed', 'misfit'].includes(pausedFor);
+  const isAnother = pausedFor !== null && ['budget', 'request', 'failed'].includes(pausedFor);
   const why = isAnother ? message : withoutCommand(message);
   const reason = `Paused (${pausedFor}): ${commandsAsTyped(commandOnOwnLine(printable(why ?? 'no reason given')), env)}`;
   if (isAnother) return `${reason}\nPaid results are kept.`;

@@ -1,6 +1,5 @@
 import type { PlanOutput } from '../../api/outputs/index.js';
 import { passesFree } from '../../core/purchase/freshness.js';
-import type { OnMisfit } from '../../core/rows/on-misfit.js';
 import { isLongRunning } from '../../core/rows/row-operation.js';
 import { inputText } from '../../core/rows/source-fields.js';
 import { limitInAnswers, limitText } from '../../core/rows/stop-at-failed.js';
@@ -117,13 +116,6 @@ function retryLine({ request, staged, status }: JobPlan): [string, string][] {
   return [['Tried again', 'at the end, once: failed rows that may pass and cost nothing; the price includes them']];
 }
 
-/** What follows if a value of an answer does not fit its column. */
-const misfitTexts: Readonly<Record<OnMisfit, string>> = {
-  keep: 'kept, NULL in their columns',
-  quarantine: 'their rows are left out of the view, exports and publishes',
-  stop: 'the job pauses at the first one',
-};
-
 /** Returns the plan as text. */
 export function planText(plan: JobPlan, config: Pick<RuntimeConfig, 'service' | 'origin'>): string {
   const { staged } = plan;
@@ -146,7 +138,6 @@ export function planText(plan: JobPlan, config: Pick<RuntimeConfig, 'service' | 
     ['Time', timeText(plan)],
     ...retryLine(plan),
     ...(limit ? [['Pauses', `if ${limitText(limit)}`] as [string, string]] : []),
-    ...(plan.request.onMisfit ? [['Misfits', misfitTexts[plan.request.onMisfit]] as [string, string]] : []),
     ['Warehouse', printable(staged.into)],
     ...(plan.request.publish ? [['Publishes', printable(plan.request.publish.to)] as [string, string]] : []),
     ...(plan.rest ? [['The rest', restText(plan, plan.rest)] as [string, string]] : []),
@@ -189,7 +180,6 @@ export function planData(plan: JobPlan, config: Pick<RuntimeConfig, 'service' | 
     dollarsAreMost: plan.estimateIsMost,
     maxDollars: most === null ? null : most / 1e6,
     stopAtFailed: limitOf(plan),
-    onMisfit: plan.request.onMisfit ?? 'keep',
     redrive: plan.request.redrive ?? false,
     publish: plan.request.publish ?? null,
     seconds: plan.seconds,

@@ -13,7 +13,6 @@ const paused: Readonly<Record<PauseReason, string>> = {
   service: 'paused: the answers are not usable',
   request: 'paused: the service refuses the requests',
   failed: 'paused: too many answers failed',
-  misfit: 'paused: a value does not fit its column',
 };
 
 /** The time in ms over which speed is measured: long enough that the time left does not jump after a retried slice or a large load. */

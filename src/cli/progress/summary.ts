@@ -53,7 +53,6 @@ export function summaryText(ending: Ending, env: Readonly<Record<string, string 
     ...tags.map(([tag, rows]) => `    ${count(rows).padStart(9)}  ${printable(tag)}`),
     ...badRowLines(ending.badRows, warehouse.invalid),
     ...misfitLines(summary),
-    ...quarantineLines(summary),
     ...schemaLines(summary),
     ...warningLines(summary),
     ...publishLines(summary),
@@ -96,15 +95,6 @@ function misfitLines({ warehouse: { misfits = {} } }: JobSummary): string[] {
   const more = columns.length > SHOWN ? `, and ${some(columns.length - SHOWN, 'more column')}` : '';
   const verb = all === 1 ? 'does not fit its column and is' : 'do not fit their columns and are';
   return [`${some(all, 'value')} ${verb} NULL there (table misfits): ${shown.join(', ')}${more}`];
-}
-
-function quarantineLines({ warehouse: { quarantined = 0, view = '' } }: JobSummary): string[] {
-  if (quarantined === 0) return [];
-  const verb = quarantined === 1 ? 'is' : 'are';
-  const schema = /^\w+\./.exec(view)?.[0] ?? '';
-  return [
-    `In quarantine: ${some(quarantined, 'row')} with such values ${verb} not in the view, exports and publishes of the job. To see them: SELECT * FROM ${schema}quarantined_rows`,
-  ];
 }
 
 function schemaLines({ warehouse: { schemaChanges } }: JobSummary): string[] {
@@ -276,7 +266,6 @@ export function summaryData(ending: Ending): SummaryOutput {
     vanished,
     tags,
     misfits = {},
-    quarantined = 0,
     discarded = 0,
     schemaChanges = [],
   } = summary.warehouse;
@@ -291,7 +280,6 @@ export function summaryData(ending: Ending): SummaryOutput {
     byStatus: { success, error, invalid, missing, vanished },
     tags,
     misfits,
-    quarantined,
     discarded,
     retried: summary.retried ?? { units: 0, failedAgain: 0 },
     schemaChanges,

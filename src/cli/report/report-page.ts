@@ -148,7 +148,7 @@ function statusOf({ figures, job }: Report): Section | null {
   if (figures === null) return null;
   const { tags, summary } = figures;
   const all = tags.reduce((sum, { rows }) => sum + rows, 0);
-  const { quarantined = 0, discarded = 0, missing } = summary;
+  const { discarded = 0, missing } = summary;
   return {
     title: 'Rows by status and error',
     table: table(tags.slice(0, MOST_TAGS), {
@@ -162,7 +162,6 @@ function statusOf({ figures, job }: Report): Section | null {
     }),
     note: [
       tags.length > MOST_TAGS && `${some(tags.length - MOST_TAGS, 'further error')} not shown.`,
-      quarantined > 0 && `${some(quarantined, 'success', 'successes')} in quarantine.`,
       discarded > 0 && `${some(discarded, 'failed row')} of these discarded or forgotten by a person.`,
       missing > 0 && `${some(missing, 'row')} of ${count(job?.rows?.rows ?? summary.rows)} not loaded yet.`,
     ]

@@ -1,4 +1,3 @@
-import type { OnMisfit } from '../../core/rows/on-misfit.js';
 import { shellWord } from '../../core/text/shell-word.js';
 import { UsageError } from '../../worker/config/runtime-types.js';
 import { EventControl } from '../../worker/control/event-control.js';
@@ -54,7 +53,6 @@ export async function resume(
     readonly maxCost?: string;
     readonly redrive?: boolean;
     readonly skipRefused?: boolean;
-    readonly onMisfit?: OnMisfit;
     readonly acceptWarning?: readonly string[];
   },
 ): Promise<ExitCode> {
@@ -75,7 +73,6 @@ export async function resume(
         throw new UsageError('option-unusable', '--skip-refused is for jobs of rows, not for events.');
       if (stopAtFailed !== undefined)
         throw new UsageError('option-unusable', '--stop-at-failed is for jobs of rows, not for events.');
-      if (flags.onMisfit) throw new UsageError('option-unusable', '--on-misfit is for jobs of rows, not for events.');
       if (flags.acceptWarning)
         throw new UsageError('option-unusable', '--accept-warning is for jobs of rows, not for events.');
       if (maxCostDollars !== undefined)
@@ -96,7 +93,6 @@ export async function resume(
       ...(flags.redrive ? { redrive: true } : {}),
       ...(flags.skipRefused ? { skipRefused: true } : {}),
       ...(stopAtFailed ? { stopAtFailed } : {}),
-      ...(flags.onMisfit ? { onMisfit: flags.onMisfit } : {}),
       acceptWarnings: flags.acceptWarning,
     };
     if (detached) {

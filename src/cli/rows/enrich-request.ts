@@ -2,7 +2,6 @@ import { statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { isDatabaseSource, sourceShown, whyNoSource } from '../../core/connections/source-address.js';
 import type { ErrorCode } from '../../core/errors/registry.js';
-import type { OnMisfit } from '../../core/rows/on-misfit.js';
 import { isCsvDelimiter } from '../../core/rows/row-warehouse.js';
 import {
   isAddress,
@@ -28,7 +27,6 @@ export interface EnrichFlags extends RowRequestFlags, FailureLimitFlags, CsvForm
   readonly encoding?: string;
   /** False: `--no-key`. */
   readonly key?: readonly string[] | false;
-  readonly onMisfit?: OnMisfit;
   readonly job?: string;
   readonly into?: string;
   readonly refreshAfter?: string;
@@ -115,7 +113,6 @@ export function toEnrichRequest(
     ...(flags.skipRefused ? { skipRefused: true } : {}),
     ...(stopAtFailed ? { stopAtFailed } : {}),
     ...(flags.acceptWarning ? { acceptWarnings: flags.acceptWarning } : {}),
-    ...(flags.onMisfit ? { onMisfit: flags.onMisfit } : {}),
     ...(publish ? { publish } : {}),
   };
 }

@@ -1,4 +1,4 @@
-import { type Command, Option } from 'commander';
+import type { Command } from 'commander';
 import { many, withCsvForm, withExamples, withRate } from '../options/options.js';
 import type { Context, ExitCode } from '../shared/context.js';
 
@@ -35,12 +35,6 @@ export function addJobs(program: Command, chosen: Chosen): void {
     )
     .option('--stop-after <n>', 'rows that are answered before --stop-at-failed counts (default: 50)')
     .option('--accept-warning <code>', 'warning of the service that does not pause the job; repeatable', many)
-    .addOption(
-      new Option(
-        '--on-misfit <mode>',
-        'keep: values that do not fit their column no longer pause the job; stop: they do (default: unchanged)',
-      ).choices(['keep', 'stop']),
-    )
     .option('--detach', 'resume the job on the workers, print its id and return; needs `searchflow worker`')
     .option('--json', 'the summary as one JSON object on stdout')
     .action((job, flags) => chosen(async (context) => (await control()).resume(context, job, flags)));

@@ -1,7 +1,6 @@
 import { type Command, Option } from 'commander';
 import { publishModes, publishPartitions } from '../../core/publish/publish-request.js';
 import { defaultSchemes } from '../../core/rows/job.js';
-import { onMisfitChoices } from '../../core/rows/on-misfit.js';
 import { rowOperations } from '../../core/rows/row-operation.js';
 import { fileFormats } from '../../core/rows/source-fields.js';
 import { many, uncheckedOption, withCsvForm, withExamples, withRate } from '../options/options.js';
@@ -130,10 +129,7 @@ function withJob(command: Command): Command {
           ),
         )
         .option('--max-cost <dollars>', 'cap of this run, such as 20; the run pauses at the cap; none: no cap')
-        .option(
-          '--max-run-time <duration>',
-          'maximum wait for an agent run or research task, which is then left running (default: 6h)',
-        )
+        .option('--max-run-time <duration>', 'maximum wait for an agent run, which is then left running (default: 6h)')
         .option('--refresh-after <duration>', 'maximum age of results, such as 30d; older results are bought again')
         .option('--retry-failed', 'at the start, buy again the rows of earlier runs that failed for a temporary reason')
         .option(
@@ -153,12 +149,6 @@ function withJob(command: Command): Command {
           '--accept-warning <code>',
           'warning of the service that does not pause the job, such as IGNORED_FIELD; repeatable',
           many,
-        )
-        .addOption(
-          new Option(
-            '--on-misfit <mode>',
-            'values of structured answers that do not fit their column: keep (NULL, listed in the table misfits), quarantine (the row is left out of the view, exports and publishes) or stop (the job pauses) (default: keep)',
-          ).choices([...onMisfitChoices]),
         )
         .option('--rebuy', 'buy again the answers that are in neither journal nor warehouse')
         .option('--limit <n>', 'first n rows only; a later run without --limit buys the rest (default: all rows)')

@@ -31,9 +31,7 @@ const takes: Readonly<Record<RowOperation, readonly (keyof RowRequestFlags)[]>> 
   contents: ['text', 'highlights', 'summary', 'maxAgeHours', 'urlColumn', 'defaultScheme', 'batch'],
   search: ['query', 'numResults', 'schema', 'text', 'highlights', 'summary', 'maxAgeHours'],
   answer: ['query', 'schema', 'text'],
-  findSimilar: ['urlColumn', 'defaultScheme', 'numResults', 'text', 'highlights', 'summary', 'maxAgeHours'],
   agent: ['query', 'schema', 'effort', 'rowsPerRun'],
-  research: ['query', 'schema'],
 };
 const limited = [...new Set(Object.values(takes).flat())];
 const spelled = (name: string) => `--${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
@@ -77,18 +75,12 @@ function readRequest(flags: RowRequestFlags, operation: RowOperation, cwd: strin
   };
   const file = flags.request === undefined ? null : readObject('--request', flags.request, cwd, mistakes);
   for (const [name, value] of Object.entries(file ?? {})) put(name, value, '--request', true);
-  const research = operation === 'research';
-  if (flags.query !== undefined) {
-    if (research) put('input', { instructions: flags.query }, '--query', true);
-    else put('query', flags.query, '--query', true);
-  } else if (flags.request === undefined && operation !== 'findSimilar') {
+  if (flags.query !== undefined) put('query', flags.query, '--query', true);
+  else if (flags.request === undefined) {
     mistakes.push(`${operation} needs --query TEMPLATE, such as "{{name}} official site", or --request FILE.`);
   }
   const schema = flags.schema === undefined ? null : readObject('--schema', flags.schema, cwd, mistakes);
-  if (schema !== null) {
-    if (research) put('output', { schema }, '--schema', false);
-    else put('outputSchema', schema, '--schema', false);
-  }
+  if (schema !== null) put('outputSchema', schema, '--schema', false);
   checkEffort(flags.effort, flags.unchecked, mistakes);
   if (flags.effort !== undefined) put('effort', flags.effort, '--effort', false);
   const numResults = readWhole(flags.numResults, '--num-results', 9999, mistakes);

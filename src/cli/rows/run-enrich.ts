@@ -3,7 +3,7 @@ import { exitCodeOfPause } from '../../core/processes/exit-codes.js';
 import { stepMode } from '../../core/publish/publish-request.js';
 import type { JobProgress, JobSummary } from '../../core/rows/job.js';
 import { codeOfPause } from '../../core/rows/pause.js';
-import { canBeEnded } from '../../core/rows/row-operation.js';
+import { isLongRunning } from '../../core/rows/row-operation.js';
 import { limitText } from '../../core/rows/stop-at-failed.js';
 import { toMicros } from '../../core/text/money.js';
 import type { BadRow, EnrichRequest, JobHandle, JobPlan, RuntimeConfig } from '../../worker/config/runtime-types.js';
@@ -90,7 +90,7 @@ export async function runEnrich(
     }
     session.working();
     const handle = await session.runtime.rows.start(plan);
-    session.working(handle.job, canBeEnded(plan.staged.operation) ? RUNS_CONTINUE : undefined);
+    session.working(handle.job, isLongRunning(plan.staged.operation) ? RUNS_CONTINUE : undefined);
     return watchToEnd(context, config, session, handle, { ...manner, csv: request.csv, badRows: plan.badRows, plan });
   });
 }

@@ -34,7 +34,6 @@ const reasons: Readonly<Record<PauseReason, string>> = {
   service: 'answers did not come from the service: a proxy or a captive portal may answer instead',
   request: 'the service refuses its requests',
   failed: 'too many of its answers failed',
-  misfit: 'a value of an answer does not fit its column',
 };
 
 /** A name as a text for people has it. Angle brackets would be markup for some receivers. */

@@ -92,7 +92,6 @@ const groups = {
     'answers-gone':
       'Restore the journal or the warehouse from a backup; to pay a second time, run the same command with `--rebuy`.',
     'too-many-failures': 'Look at the failures; correct the request, or resume to accept them.',
-    'value-misfit': 'Correct the schema, run with `--on-misfit keep`, or resume to accept the value.',
   },
   'Jobs and schedules': {
     'job-unknown': 'Look at the list of jobs with `searchflow jobs`.',

@@ -39,7 +39,6 @@ export const bounds: readonly string[] = [
   'skipRefused',
   'stopAtFailed',
   'acceptWarnings',
-  'onMisfit',
   'limit',
 ];
 /** Largest input of a workflow, in KB. Temporal takes at most 2 MB, with the state of the workflow. */

@@ -41,7 +41,6 @@ const byReason: Readonly<Record<PauseReason, ExitCode>> = {
   service: exitCodes.stopped,
   request: exitCodes.stopped,
   failed: exitCodes.stopped,
-  misfit: exitCodes.stopped,
   person: exitCodes.stopped,
 };
 

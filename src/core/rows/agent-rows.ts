@@ -27,7 +27,6 @@ export interface AgentRowsInput
     | 'skipRefused'
     | 'stopAtFailed'
     | 'acceptWarnings'
-    | 'onMisfit'
     | 'publish'
     | 'rowsPerRun'
     | 'origin'

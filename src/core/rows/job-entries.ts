@@ -1,7 +1,6 @@
 import type { PublishStep } from '../publish/publish-request.js';
 import type { Freshness } from '../purchase/freshness.js';
 import type { JobPhase, MaxCost, PauseReason, RunFigures, StagedJob } from './job.js';
-import type { OnMisfit } from './on-misfit.js';
 import type { WarehouseSummary } from './row-warehouse.js';
 import type { FailureLimit } from './stop-at-failed.js';
 
@@ -49,7 +48,6 @@ export interface JobEntry {
     readonly skipRefused?: boolean;
     readonly stopAtFailed?: FailureLimit;
     readonly acceptWarnings?: readonly string[];
-    readonly onMisfit?: OnMisfit;
     readonly publish?: PublishStep;
     readonly freshness?: Freshness;
   };

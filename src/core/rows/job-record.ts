@@ -4,8 +4,8 @@ import type { JobRecord } from './row-warehouse.js';
 /** Returns the facts of a job that are kept in its warehouse. */
 export function jobRecord(staged: StagedJob): JobRecord {
   const { job, name, origin, operation, input, columns, generation, options, rows, slices } = staged;
-  const { template = null, rowsPerRun = 1, onMisfit, types } = staged;
+  const { template = null, rowsPerRun = 1, types } = staged;
   const request = template === null && rowsPerRun === 1 ? {} : { request: { template, rowsPerRun } };
   const facts = { job, name, origin, operation, input, columns, generation, options, ...request, rows, slices };
-  return { ...facts, ...(types ? { types } : {}), ...(onMisfit ? { onMisfit } : {}) };
+  return { ...facts, ...(types ? { types } : {}) };
 }

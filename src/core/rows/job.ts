@@ -3,7 +3,6 @@ import type { Freshness, RetryFreshness } from '../purchase/freshness.js';
 import type { Json } from '../text/json.js';
 import { withoutUndefined } from '../text/without-undefined.js';
 import type { ColumnType } from './column-type.js';
-import type { OnMisfit, RowMisfit } from './on-misfit.js';
 import type { RowOperation } from './row-operation.js';
 import type { CsvForm, WarehouseSummary } from './row-warehouse.js';
 import type { SourceFields } from './source-fields.js';
@@ -51,19 +50,9 @@ export const isJobId = (id: unknown): id is string => typeof id === 'string' && 
 /**
  * Why a job is paused. `person`: a person paused it; `credits`: no credits; `budget`: a cap is reached; `key`: the key was refused; `rate`:
  * a block of more than an hour; `service`: answers that are not the service's; `request`: the service refuses the request of every row;
- * `failed`: too many answers failed; `misfit`: a value of an answer does not fit its column.
+ * `failed`: too many answers failed.
  */
-export const pauseReasons = [
-  'person',
-  'credits',
-  'budget',
-  'key',
-  'rate',
-  'service',
-  'request',
-  'failed',
-  'misfit',
-] as const;
+export const pauseReasons = ['person', 'credits', 'budget', 'key', 'rate', 'service', 'request', 'failed'] as const;
 export type PauseReason = (typeof pauseReasons)[number];
 
 /**
@@ -90,8 +79,6 @@ export type ContentsJobOptions = { readonly [name: string]: Json };
 
 /** How requests are sent, beside their fields. */
 export interface SentWith {
-  /** For `research`: `v0` or `v1` (API reference: /research). */
-  readonly variant?: string;
   /** Tokens of beta features (API reference: beta features). The tokens that `effort: max` and dynamic highlights need are added. */
   readonly beta?: readonly string[];
   /** Further headers. They are in histories, so headers with keys, tokens or cookies are refused; such headers are settings of the worker. */
@@ -100,8 +87,8 @@ export interface SentWith {
   readonly unchecked?: boolean;
 }
 
-export const sentWith = ({ variant, beta, extraHeaders, unchecked }: SentWith): SentWith =>
-  withoutUndefined({ variant, beta, extraHeaders, unchecked });
+export const sentWith = ({ beta, extraHeaders, unchecked }: SentWith): SentWith =>
+  withoutUndefined({ beta, extraHeaders, unchecked });
 
 /** The part that changes answers, and so belongs to the keys of units. */
 export function sendOptions(sent: SentWith): Omit<SentWith, 'unchecked'> {
@@ -114,7 +101,7 @@ export interface EnrichCsvInput extends SourceFields, SentWith {
   /** Path of the file on the worker's machine, `.gz` allowed. */
   readonly input: string;
   /**
-   * Column with the URLs, for `contents` and `findSimilar`. Default: the column of the job's last run; in the first run, the column is
+   * Column with the URLs, for `contents`. Default: the column of the job's last run; in the first run, the column is
    * found by name and contents.
    */
   readonly urlColumn?: string;
@@ -181,7 +168,7 @@ export interface EnrichCsvInput extends SourceFields, SentWith {
   readonly scheduled?: boolean;
   /** The cap of this run. The job pauses (`budget`) before the cost of the run exceeds the cap. Default: no cap. */
   readonly maxCostDollars?: MaxCost;
-  /** Age in seconds after which a run of a row (`agent`, `research`) is left running and the row fails as `RUN_OVERDUE`; default 6 hours. */
+  /** Age in seconds after which the agent run of a row is left running and the row fails as `RUN_OVERDUE`; default 6 hours. */
   readonly maxRunSeconds?: number;
   /**
    * At the end of a run, failed rows that may pass are bought once more if their failure cost nothing. With this field, rows whose failure
@@ -200,8 +187,6 @@ export interface EnrichCsvInput extends SourceFields, SentWith {
    * its first answers.
    */
   readonly acceptWarnings?: readonly string[];
-  /** What follows if a value of an answer does not fit the type of its column; default `keep`. */
-  readonly onMisfit?: OnMisfit;
   /** Publishes the view of the job after a complete run. */
   readonly publish?: PublishStep;
   /**
@@ -226,8 +211,6 @@ export interface Resumption {
   readonly stopAtFailed?: FailureLimit;
   /** Codes that are added to `EnrichCsvInput.acceptWarnings`. */
   readonly acceptWarnings?: readonly string[];
-  /** See `EnrichCsvInput.onMisfit`; absent: not changed. In any case, the misfits so far are accepted. */
-  readonly onMisfit?: OnMisfit;
 }
 
 /** Names staged rows; `limit` is the number of rows that a run buys. */
@@ -258,8 +241,6 @@ export interface StagedJob extends SourceFields, SentWith {
    * `rows` of objects with these ids; each object is stored with the row that has the same id.
    */
   readonly rowsPerRun?: number;
-  /** `quarantine`: rows with a value that does not fit its column are left out of the job's view. */
-  readonly onMisfit?: 'quarantine';
   /** The form of the enriched CSV. Absent: commas, no byte order mark. */
   readonly csvForm?: CsvForm;
   /** Number of units in one request. */
@@ -326,8 +307,6 @@ export interface SliceInput {
   readonly isProven?: boolean;
   /** See `EnrichCsvInput.acceptWarnings`. */
   readonly acceptWarnings?: readonly string[];
-  /** Whether a value of an answer since `resumedAt` that does not fit its column stops the slice. */
-  readonly stopAtMisfit?: boolean;
 }
 
 /** Input of the activity that buys failed rows once more: the units whose first failed row is in the slices `slice` … `to - 1`. */
@@ -364,8 +343,6 @@ export interface SliceResult {
   readonly warnings?: readonly ServiceWarning[];
   /** Warnings in the first answers that stopped the slice. */
   readonly stoppedBy?: readonly ServiceWarning[];
-  /** The value that stopped the slice, or that was found when the slice was loaded. */
-  readonly misfit?: RowMisfit;
 }
 
 /** Heartbeat details of a running slice. */

@@ -1,6 +1,6 @@
 import type { PublishOutcome } from '../publish/publish-request.js';
 import type { UnitStatus } from '../purchase/journal.js';
-import type { Misfit } from './on-misfit.js';
+import type { Misfit } from './misfit.js';
 
 /** A row as its warehouse has it. Times in Unix ms. */
 export interface LoadedRow {
@@ -64,7 +64,6 @@ export interface RowPlace {
   /** Time of the ledger line of its slice; null: the slice is not loaded as a whole. */
   readonly ledgerAt: number | null;
   readonly misfits: readonly Misfit[];
-  readonly isQuarantined: boolean;
   /** Other rows of the job with the same unit: their number, and the first of them. */
   readonly sharing: { readonly rows: number; readonly first: readonly number[] };
   /** The latest publish at the end of a run; null: none. */

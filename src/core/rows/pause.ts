@@ -6,7 +6,6 @@ import { count } from '../text/count.js';
 import { dollars } from '../text/money.js';
 import { shellWord } from '../text/shell-word.js';
 import type { PauseReason } from './job.js';
-import type { RowMisfit } from './on-misfit.js';
 import { isLongRunning } from './row-operation.js';
 import { type AnswerCounts, limitText, type RowsOfNothing, type StopAtFailed } from './stop-at-failed.js';
 import { type ServiceWarning, warningText } from './warnings.js';
@@ -108,7 +107,6 @@ const codes: Readonly<Record<PauseReason, ErrorCode>> = {
   service: 'service-unrecognized',
   request: 'requests-refused',
   failed: 'too-many-failures',
-  misfit: 'value-misfit',
   person: 'job-paused',
 };
 
@@ -204,23 +202,6 @@ export function warningPause(warnings: readonly ServiceWarning[], job: string | 
   return {
     reason: 'request',
     message: `The service warns about the request: ${shown}. The answers so far are kept. ${next}`,
-  };
-}
-
-/** Number of characters of a value in a message. */
-const VALUE_SHOWN = 60;
-
-/** Returns the pause of a job with a value that does not fit its column; `job` as for {@link failedPause}. */
-export function misfitPause({ row, column, value, expected }: RowMisfit, job: string | null): Pause {
-  const shown = JSON.stringify(value.length > VALUE_SHOWN ? `${value.slice(0, VALUE_SHOWN)}…` : value);
-  const where = row === null ? '' : `Row ${count(row)}: `;
-  const next =
-    job === null
-      ? 'Correct the schema or the request; the next run accepts this value and buys the rest'
-      : `Run the job's command again with a corrected schema, which buys the rows again, or with --on-misfit keep. To accept this value and continue to the next one: searchflow resume ${shellWord(job)}`;
-  return {
-    reason: 'misfit',
-    message: `${where}the value ${shown} does not fit the column ${JSON.stringify(column)} of type ${expected}, so it is NULL there; the answer is kept, and the job pauses at such a value. ${next}`,
   };
 }
 

@@ -5,8 +5,7 @@ import type { ServiceWarning } from './warnings.js';
 
 /**
  * Counts of rows by status. Keys of `tags` are error tags. `misfits`: by column, the number of values that do not fit the type of their
- * column; absent: none, or not counted. `quarantined`: successes that are left out of the job's view, because they have misfits; absent:
- * none.
+ * column; absent: none, or not counted.
  */
 export interface WarehouseSummary {
   readonly rows: number;
@@ -19,7 +18,6 @@ export interface WarehouseSummary {
   readonly vanished: number;
   readonly tags: Readonly<Record<string, number>>;
   readonly misfits?: Readonly<Record<string, number>>;
-  readonly quarantined?: number;
   /** Rows among `error` and `invalid` that a person discarded or forgot. `tags` leaves them out. Absent: none. */
   readonly discarded?: number;
   /** Changes of the columns between the latest recorded run and the run before it; absent: none. */
@@ -32,7 +30,7 @@ export interface WarehouseSummary {
 
 /** How a run of a job ended. Times in Unix ms, amounts in micro-dollars. */
 export interface RunRecord
-  extends Pick<WarehouseSummary, 'rows' | 'success' | 'error' | 'invalid' | 'missing' | 'vanished' | 'quarantined'> {
+  extends Pick<WarehouseSummary, 'rows' | 'success' | 'error' | 'invalid' | 'missing' | 'vanished'> {
   readonly job: string;
   /** Id of the first run of the job's workflow. */
   readonly run: string;

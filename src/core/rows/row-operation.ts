@@ -2,7 +2,7 @@
  * Operations that can be bought for rows. `contents` buys the pages of a column of URLs. Each other operation buys the answer to a request
  * that is rendered for each row.
  */
-export const rowOperations = ['contents', 'search', 'answer', 'findSimilar', 'agent', 'research'] as const;
+export const rowOperations = ['contents', 'search', 'answer', 'agent'] as const;
 export type RowOperation = (typeof rowOperations)[number];
 
 /** Name of the operation of agent runs in keys and segments. */
@@ -14,11 +14,6 @@ export function isRowOperation(name: string): name is RowOperation {
 
 /** Whether the operation starts a run at the service (API reference: /agent/runs). Such a run takes minutes or longer. */
 export function isLongRunning(operation: string): boolean {
-  return operation === AGENT || operation === 'research';
-}
-
-/** Whether runs of the operation can be ended early. Research tasks cannot. */
-export function canBeEnded(operation: string): boolean {
   return operation === AGENT;
 }
 

@@ -6,7 +6,6 @@ import type { UnitOutcome, UnknownOutcome } from '../purchase/journal.js';
 import type { Json } from '../text/json.js';
 import type { ColumnType } from './column-type.js';
 import type { RowPlaces } from './loaded-row.js';
-import type { FoundMisfit, RowMisfit } from './on-misfit.js';
 import type { FiguresQuery, RecordedRun, RowFigures, RunRecord, WarehouseSummary } from './row-figures.js';
 import type { SchemaChange } from './schema-changes.js';
 
@@ -34,8 +33,6 @@ export interface JobRecord {
   readonly request?: RowRequest;
   readonly rows: number;
   readonly slices: number;
-  /** `quarantine`: rows with a value that does not fit its column are left out of the job's view, exports and publishes. */
-  readonly onMisfit?: 'quarantine';
 }
 
 /** The part of a request that comes from the row; the other part is the options that all rows share. */
@@ -250,13 +247,6 @@ export interface RowWarehouse extends RowPlaces {
     freshness?: RetryFreshness,
   ): Promise<readonly string[]>;
   load(batch: LoadBatch, freshness?: RetryFreshness): Promise<{ readonly rows: number; readonly already: boolean }>;
-  /**
-   * Returns a function that finds a misfit in an answer before it is loaded; null if no column of the job can have misfits. The function
-   * finds no value that fits, but may overlook misfits that only the database can find.
-   */
-  misfitsOf(job: JobRecord): ((result: UnitOutcome['result'], unit: string) => FoundMisfit | null) | null;
-  /** Returns the first misfit of the job's loaded rows whose answers were fetched since this time, in Unix ms; null without one. */
-  firstMisfit(job: string, since: number): Promise<RowMisfit | null>;
   /**
    * Marks the failed rows of the job that the rule names, if their failure is newer than the last complete run and they have no mark from
    * since then. Returns the marked rows whose failure is older than their mark; null: none. `by`: these rows are loaded with their `slice`,

@@ -60,10 +60,7 @@ export interface RunAgentOptions extends RunOptions {
   readonly deleteAfter?: boolean;
 }
 
-export interface RunResearchOptions extends RunOptions {
-  /** Variant of the operations: `v0` or `v1` (API reference: /research); default: the contract's. */
-  readonly variant?: string;
-}
+export type RunResearchOptions = RunOptions;
 
 /** The state of a run. Times in Unix ms by the worker's clock. */
 export interface RunSnapshot {

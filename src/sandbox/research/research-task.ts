@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import { toDollars } from '../../core/text/money.js';
 import { hashText, mix } from '../base/hash.js';
 import { sentences } from '../base/sentences.js';
 import { pageOf } from '../pages/page.js';
@@ -14,11 +13,10 @@ export const taskSchema = z.object({
   endsAt: z.number(),
   failed: z.boolean(),
   instructions: z.string(),
-  model: z.string(),
   outputSchema: z.record(z.string(), z.unknown()).nullable(),
 });
 
-/** A research task, created on any of the three paths. Its output follows from its id. */
+/** A research task. Its output follows from its id. */
 export type ResearchTask = z.infer<typeof taskSchema>;
 
 export function taskStatus(task: ResearchTask, now: number): 'running' | 'completed' | 'failed' {
@@ -26,23 +24,21 @@ export function taskStatus(task: ResearchTask, now: number): 'running' | 'comple
   return task.failed ? 'failed' : 'completed';
 }
 
-/** Cost of a finished task: $5 for 1,000 searches, 1,000 pages or a million tokens, as in the retired service. */
-export function taskCost({ id, failed }: ResearchTask): { micros: number; costDollars: Record<string, number> } {
+/** Cost of a finished task in micro-dollars: $5 for 1,000 searches, 1,000 pages or a million tokens. */
+export function taskCost({ id, failed }: ResearchTask): number {
   const hash = hashText(id, 0);
   const numSearches = failed ? 1 : 4 + (mix(hash, 1) % 12);
   const numPages = failed ? 0 : 3 + (mix(hash, 2) % 20);
   const reasoningTokens = failed ? 1000 : 5000 + (mix(hash, 3) % 40_000);
-  const micros = numSearches * 5000 + numPages * 5000 + reasoningTokens * 5;
-  return { micros, costDollars: { total: toDollars(micros), numSearches, numPages, reasoningTokens } };
+  return numSearches * 5000 + numPages * 5000 + reasoningTokens * 5;
 }
 
 export interface Findings {
-  readonly content: string;
-  readonly parsed: unknown;
+  readonly data: unknown;
   readonly citations: Readonly<Record<string, readonly unknown[]>>;
 }
 
-/** Output of a finished task: text, or a value that fits its schema, with citations by field. */
+/** Output of a finished task: a report, or a value that fits its schema, with citations by field. */
 export function findingsOf({ id, instructions, outputSchema }: ResearchTask, pages: PageSettings): Findings {
   const hash = hashText(id, pages.seed);
   const parsed = outputSchema ? schemaValue(outputSchema, hash) : null;
@@ -54,8 +50,7 @@ export function findingsOf({ id, instructions, outputSchema }: ResearchTask, pag
   };
   const fields = typeof parsed === 'object' && parsed !== null ? Object.keys(parsed) : ['report'];
   return {
-    content: parsed === null ? report : JSON.stringify(parsed),
-    parsed,
+    data: parsed ?? { report },
     citations: Object.fromEntries(
       fields.map((field, index) => [field, urls.slice(index % 2, (index % 2) + 2).map(cite)]),
     ),

@@ -18,7 +18,7 @@ export interface ResearchTasksParts {
   readonly now: () => number;
 }
 
-/** The research tasks of the team, created on any of the three paths. */
+/** The research tasks of the team. */
 export class ResearchTasks {
   readonly #parts: ResearchTasksParts;
   readonly #tasks = new Map<string, ResearchTask>();
@@ -58,7 +58,7 @@ export class ResearchTasks {
   }
 
   /** Starts a task. Refuses if the credits are used up, or if the maximum number is in progress. */
-  create(wanted: Pick<ResearchTask, 'instructions' | 'model' | 'outputSchema'>): ResearchTask {
+  create(wanted: Pick<ResearchTask, 'instructions' | 'outputSchema'>): ResearchTask {
     const { options, seed, nextId, ledger, write, now } = this.#parts;
     ledger.checkCredits();
     if (this.inProgress >= options.maxInProgress) {
@@ -82,7 +82,7 @@ export class ResearchTasks {
     for (const task of this.#inProgress) {
       if (taskStatus(task, now) === 'running') continue;
       this.#inProgress.delete(task);
-      this.#parts.ledger.charge('createResearchTask', task.id, taskCost(task).micros);
+      this.#parts.ledger.charge('createResearchTask', task.id, taskCost(task));
     }
   }
 

@@ -11,8 +11,7 @@ import {
   listAgentRuns,
   stopAgentRun,
 } from './runs/agent-runs.js';
-import { createResearchTask, createResearchTaskV0, getResearchTask, listResearchTasks } from './runs/research.js';
-import { createResearchV1, getResearchV1, listResearchV1 } from './runs/research-v1.js';
+import { createResearchTask, getResearchTask, listResearchTasks } from './runs/research.js';
 import { answer } from './search/answer.js';
 import { contents } from './search/contents.js';
 import { findSimilar } from './search/find-similar.js';
@@ -33,12 +32,6 @@ export const routes = new Router()
   .add('POST /research/tasks', createResearchTask)
   .add('GET /research/tasks', listResearchTasks)
   .add('GET /research/tasks/:id', getResearchTask)
-  .add('POST /research/v0/tasks', createResearchTaskV0)
-  .add('GET /research/v0/tasks', listResearchTasks)
-  .add('GET /research/v0/tasks/:id', getResearchTask)
-  .add('POST /research/v1', createResearchV1)
-  .add('GET /research/v1', listResearchV1)
-  .add('GET /research/v1/:id', getResearchV1)
   .add('POST /monitors', createMonitor)
   .add('GET /monitors', listMonitors)
   .add('POST /monitors/batch', batchMonitors)

@@ -1,7 +1,6 @@
 import { existsSync, readdirSync, statSync } from 'node:fs';
 import { join, relative, sep } from 'node:path';
 import { UsageError } from '../../core/errors/coded-error.js';
-import { BodyMemory } from '../../core/purchase/body-memory.js';
 import { isJobId } from '../../core/rows/job.js';
 import type { SpendSums } from '../spend/spend-sums.js';
 import { readSegment, Segment, type SegmentContents } from './segment.js';
@@ -13,8 +12,6 @@ const LINES = '.journal';
 const UNITS = '.units.jsonl';
 /** The most segments that are open for writing; above this number, the segment that was idle longest is closed. */
 const MAX_WRITERS = 32;
-/** The maximum number of free bytes that are kept for the next writes: the writes of some segments at once, of 32 answers of 200 KB. */
-const WRITE_BYTES = 12_582_912;
 
 /** A segment with damaged lines, or with bodies after those that its lines name. */
 export interface DamagedSegment extends SegmentContents {
@@ -32,7 +29,6 @@ export class SegmentStore {
   readonly #byNumber: Segment[] = [];
   readonly #ends = new Map<string, SegmentEnds>();
   readonly #writers = new Map<string, SegmentWriter>();
-  readonly #memory = new BodyMemory(WRITE_BYTES);
 
   constructor(dir: string, sums: SpendSums, take: (segment: Segment, line: SegmentLine) => void) {
     this.#dir = dir;
@@ -107,7 +103,7 @@ export class SegmentStore {
       const ends = this.#ends.get(name);
       if (!ends) segment.writtenHere = true;
       const from = ends ?? { lines: 0, units: 0 };
-      writer = new SegmentWriter(this.#path(name, LINES), this.#path(name, UNITS), from, this.#memory);
+      writer = new SegmentWriter(this.#path(name, LINES), this.#path(name, UNITS), from);
       this.#closeIdle();
     }
     // The writer moves to the end of the map, so that the writer that was idle longest is found first.

@@ -1,28 +1,17 @@
 import { type FileHandle, open } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { crc32 } from 'node:zlib';
-import type { BodyMemory } from '../../core/purchase/body-memory.js';
 import { makeFolder } from '../../files/make-folder.js';
 import { syncFolder, withPath } from '../../files/write-durably.js';
 import { encodeLine, type SegmentLine, type UnitEntry } from './segment-lines.js';
-import { bytesOf, LINE_END, type UnitLine } from './unit-record.js';
-
-type Entry = [...UnitEntry];
-
-/** Lines of one append, in memory that is given back once they are written. The offsets of the entries begin at the start of the lines. */
-interface Packed {
-  readonly lines: Buffer;
-  readonly entries: readonly Entry[];
-}
+import { LINE_END, type UnitLine } from './unit-record.js';
 
 interface Pending {
-  readonly packed: Packed;
+  readonly units: readonly UnitLine[];
   readonly line: (entries: readonly UnitEntry[]) => SegmentLine;
   readonly resolve: (line: SegmentLine) => void;
   readonly reject: (error: unknown) => void;
 }
-
-const NOTHING: Packed = { lines: Buffer.alloc(0), entries: [] };
 
 interface Files {
   readonly lines: FileHandle;
@@ -45,12 +34,9 @@ export class SegmentWriter {
   #ends: SegmentEnds;
   #files: Files | null = null;
   #pending: Pending[] = [];
-  readonly #memory: BodyMemory;
   #flushing: Promise<void> | null = null;
 
-  /** `memory`: shared by the writers of a journal, because most of them are idle. */
-  constructor(linesPath: string, unitsPath: string, ends: SegmentEnds, memory: BodyMemory) {
-    this.#memory = memory;
+  constructor(linesPath: string, unitsPath: string, ends: SegmentEnds) {
     this.#linesPath = linesPath;
     this.#unitsPath = unitsPath;
     this.#ends = ends;
@@ -66,9 +52,7 @@ export class SegmentWriter {
   }
 
   append(units: readonly UnitLine[], line: Pending['line']): Promise<SegmentLine> {
-    // The lines are packed at once, so that V8 need not keep their texts until the disk has written them.
-    const packed = this.#pack(units);
-    return new Promise((resolve, reject) => this.#add({ packed, line, resolve, reject }));
+    return new Promise((resolve, reject) => this.#add({ units, line, resolve, reject }));
   }
 
   #add(pending: Pending): void {
@@ -105,47 +89,27 @@ export class SegmentWriter {
   }
 
   async #write(batch: readonly Pending[]): Promise<SegmentLine[]> {
-    try {
-      this.#files ??= await this.#open();
-      return await this.#writeTo(this.#files, batch);
-    } finally {
-      // The memory is reused, because the kernel would clear new memory of this size each time.
-      for (const { packed } of batch) this.#memory.giveBack(packed.lines);
-    }
-  }
-
-  async #writeTo(files: Files, batch: readonly Pending[]): Promise<SegmentLine[]> {
+    this.#files ??= await this.#open();
+    const files = this.#files;
     let end = this.#ends.units;
-    const lines = batch.map(({ packed, line }) => {
-      for (const entry of packed.entries) entry[1] += end;
-      end += packed.lines.length;
-      return line(packed.entries);
-    });
-    const bodies = batch.map(({ packed }) => packed.lines).filter(({ length }) => length > 0);
-    if (bodies.length > 0) await writeAll(files.units, bodies, this.#ends.units, this.#unitsPath);
+    const bodies: Buffer[] = [];
+    const lines = batch.map(({ units, line }) =>
+      line(
+        units.map(({ outcome: { key, status, errorTag, costMicros }, head, result }): UnitEntry => {
+          const json = typeof result === 'string' ? Buffer.from(result) : result;
+          const body = Buffer.concat([Buffer.from(head), json, Buffer.from(LINE_END)]);
+          const offset = end;
+          end += body.length;
+          bodies.push(body);
+          return [key, offset, body.length, crc32(body), status, errorTag, costMicros];
+        }),
+      ),
+    );
+    if (bodies.length > 0) await writeAll(files.units, [Buffer.concat(bodies)], this.#ends.units, this.#unitsPath);
     const text = Buffer.from(lines.map(encodeLine).join(''));
     await writeAll(files.lines, [text], this.#ends.lines, this.#linesPath);
     this.#ends = { lines: this.#ends.lines + text.length, units: end };
     return lines;
-  }
-
-  #pack(units: readonly UnitLine[]): Packed {
-    if (units.length === 0) return NOTHING;
-    const memory = this.#memory.take(bytesOf(units));
-    let used = 0;
-    const entries = units.map(({ outcome, head, result, bytes: length }): Entry => {
-      const from = used;
-      used += memory.write(head, used);
-      if (typeof result === 'string') used += memory.write(result, used);
-      else {
-        memory.set(result, used);
-        used += result.length;
-      }
-      used += memory.write(LINE_END, used);
-      const crc = crc32(memory.subarray(from, used));
-      return [outcome.key, from, length, crc, outcome.status, outcome.errorTag, outcome.costMicros];
-    });
-    return { lines: memory.subarray(0, used), entries };
   }
 
   /** Opens both files and cuts off incomplete contents of a killed process. */

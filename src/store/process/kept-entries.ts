@@ -9,7 +9,6 @@ import {
 import type { Freshness } from '../../core/purchase/freshness.js';
 import { ID_PATTERN, pauseReasons, type StagedJob } from '../../core/rows/job.js';
 import type { Allowed, JobEntry, JobState, OwnedWork, WalkEntry } from '../../core/rows/job-entries.js';
-import { onMisfitChoices } from '../../core/rows/on-misfit.js';
 import type { SchemaChange } from '../../core/rows/schema-changes.js';
 import { fileFormats } from '../../core/rows/source-fields.js';
 import { type FailureLimit, isFailureLimit } from '../../core/rows/stop-at-failed.js';
@@ -31,10 +30,9 @@ const staged = z.looseObject({
   ...{ rows: count, badRows: count, distinctUnits: count, slices: count, rowsPerSlice: count, window: count },
   batch: count,
   defaultScheme: z.enum(['http', 'https']).optional(),
-  onMisfit: z.literal('quarantine').optional(),
   csvForm: z.object({ delimiter: text, bom: flag }).optional(),
   ...{ rowsPerRun: count.optional(), limit: count.optional(), host: text.optional() },
-  ...{ variant: text.optional(), beta: z.array(text).optional(), unchecked: flag.optional() },
+  ...{ beta: z.array(text).optional(), unchecked: flag.optional() },
   extraHeaders: z.record(text, text).optional(),
 } satisfies { readonly [Field in Exclude<keyof StagedJob, 'template'>]: z.ZodType });
 
@@ -53,7 +51,6 @@ const counts = z
     ...{ rows: count, success: count, error: count, invalid: count, missing: count, vanished: count },
     tags: z.record(text, count),
     misfits: z.record(text, count).optional(),
-    quarantined: count.optional(),
     discarded: count.optional(),
     schemaChanges: z.array(schemaChange).optional(),
     published: published.optional(),
@@ -82,7 +79,6 @@ const asked = z.looseObject({
   skipRefused: flag.optional(),
   stopAtFailed: z.custom<FailureLimit>(isFailureLimit).optional(),
   acceptWarnings: z.array(text).optional(),
-  onMisfit: z.enum(onMisfitChoices).optional(),
   publish: z
     .object({
       to: text,

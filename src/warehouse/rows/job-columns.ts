@@ -1,5 +1,5 @@
 import { type ColumnType, TEXT } from '../../core/rows/column-type.js';
-import { strictTypes } from '../../core/rows/on-misfit.js';
+import { strictTypes } from '../../core/rows/misfit.js';
 import { ROW_ID_FIELD, ROWS_FIELD } from '../../core/rows/row-operation.js';
 import type { RowRequest } from '../../core/rows/row-warehouse.js';
 import type { SchemaColumn } from '../../core/rows/schema-changes.js';
@@ -67,8 +67,6 @@ function own(operation: string, options: Fields, sharesRun: boolean): readonly R
   switch (operation) {
     case 'search':
       return [...firstResult(options), ...schemaColumns(outputSchema, ['output', 'content'], 'output')];
-    case 'findSimilar':
-      return firstResult(options);
     case 'answer':
       return [
         ...(isFields(outputSchema) ? flattenSchema(outputSchema, ['answer']) : []),
@@ -83,14 +81,6 @@ function own(operation: string, options: Fields, sharesRun: boolean): readonly R
         read('text', ['output', 'text']),
         read('stop_reason', ['stopReason']),
         read('run_id', ['id']),
-      ];
-    case 'research':
-      return [
-        ...(isFields(options.output)
-          ? schemaColumns(options.output.schema, ['data'], 'data')
-          : [read('data', ['data'], 'json')]),
-        ...schemaColumns(outputSchema, ['output', 'parsed'], 'output'),
-        read('task_id', ['id']),
       ];
     default:
       return contents(options);

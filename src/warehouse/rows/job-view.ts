@@ -1,4 +1,4 @@
-import { identifier } from '../shared/duckdb-quote.js';
+import { identifier, literal } from '../shared/duckdb-quote.js';
 import { freeName } from '../shared/free-name.js';
 import { viewColumns } from '../shared/view-columns.js';
 import type { InputColumns } from './job-columns.js';
@@ -25,6 +25,9 @@ export function viewNames(
   const names = added.map(({ name }) => name);
   return viewColumns(columns.slice(0, maxColumns - added.length), names, cut);
 }
+
+/** Condition: the row is in the job's view, exports and publishes, because it is in the current input. */
+export const viewedRows = (job: string): string => `job = ${literal(job)} AND vanished_at IS NULL`;
 
 /**
  * Creates the view of a job. The user's columns come first. `where`: condition on its rows, see `viewedRows`. `unchanged`: the columns and

@@ -9,7 +9,6 @@ export function makeRowTables(dialect: RowDialect, style: TableStyle, more: read
   return [
     ...tables.map((table) => createTable(table, style)),
     `${enrichedRows(dialect)};`,
-    `${quarantineView(dialect)};`,
     `${spendView(dialect)};`,
     commentsOn([...tables, ...rowViews(keepsExact)], prefix),
   ].join('\n');
@@ -35,17 +34,6 @@ function enrichedRows({ prefix, keepsExact, text, isText }: RowDialect): string 
  */
 export function dollarsOf(micros: string): string {
   return `CAST(CAST(${micros} AS DECIMAL(18, 0)) * CAST(0.000001 AS DECIMAL(7, 6)) AS DECIMAL(18, 6))`;
-}
-
-/** The view `quarantined_rows`, in SQL that both databases accept. */
-function quarantineView({ prefix }: Pick<RowDialect, 'prefix'>): string {
-  return `CREATE VIEW ${prefix}quarantined_rows AS
-SELECT r.job, r.row_number, m.misfits, r.input, r.response, r.request_id, ${dollarsOf('r.cost_micros')} AS cost_dollars, r.fetched_at
-FROM ${prefix}row_store r
-JOIN ${prefix}searchflow_jobs j ON j.job = r.job AND j.on_misfit = 'quarantine'
-JOIN (
-  SELECT job, row_number, string_agg(column_name || ' (' || expected || '): ' || value, '; ' ORDER BY column_name) AS misfits
-  FROM ${prefix}misfits GROUP BY job, row_number) m ON m.job = r.job AND m.row_number = r.row_number`;
 }
 
 /**

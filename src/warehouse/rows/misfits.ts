@@ -1,11 +1,7 @@
 import { TEXT } from '../../core/rows/column-type.js';
-import { type Misfit, type RowMisfit, strictTypes, surelyMisfits } from '../../core/rows/on-misfit.js';
-import { ROW_ID_FIELD, ROWS_FIELD } from '../../core/rows/row-operation.js';
-import type { JobRecord, RowWarehouse } from '../../core/rows/row-warehouse.js';
-import { jsonText } from '../../core/text/json.js';
-import { withoutUndefined } from '../../core/text/without-undefined.js';
-import { identifier, literal } from '../shared/duckdb-quote.js';
-import { type InputColumns, jobColumns } from './job-columns.js';
+import { strictTypes } from '../../core/rows/misfit.js';
+import { literal } from '../shared/duckdb-quote.js';
+import type { InputColumns } from './job-columns.js';
 import { viewNames } from './job-view.js';
 import type { ResultColumn } from './result-column.js';
 import type { RowDialect, RowTransaction } from './row-sql.js';
@@ -92,87 +88,8 @@ function cellColumns({ view }: Pick<RowDialect, 'view'>, { columns, types, resul
   });
 }
 
-/** See `RowWarehouse.misfitsOf`. */
-export function misfitsOf(dialect: Pick<RowDialect, 'view'>, job: JobRecord): ReturnType<RowWarehouse['misfitsOf']> {
-  const typed = typedColumns(dialect, { columns: job.columns, results: jobColumns(job) });
-  if (typed.length === 0) return null;
-  return (result, unit) => {
-    const answer = parsed(jsonText(result));
-    const parts = rowParts(answer, unit);
-    for (const { from, type, name } of typed) {
-      for (const [rowHash, part] of from.of === 'row' ? parts : [[undefined, answer] as const]) {
-        const value = from.path.reduce(fieldOf, part);
-        if (!surelyMisfits(value, type)) continue;
-        const text = typeof value === 'string' ? value : JSON.stringify(value);
-        return { column: name, value: text.slice(0, KEPT), expected: type, ...withoutUndefined({ rowHash }) };
-      }
-    }
-    return null;
-  };
-}
-
-/** The objects for the rows of a shared run, by the hashes of the rows: the first object for each row of the unit. */
-function rowParts(answer: unknown, unit: string): ReadonlyMap<string, unknown> {
-  const parts = new Map<string, unknown>();
-  const list = ['output', 'structured', ROWS_FIELD].reduce(fieldOf, answer);
-  for (const part of Array.isArray(list) ? (list as readonly unknown[]) : []) {
-    const id = fieldOf(part, ROW_ID_FIELD);
-    if (typeof id === 'string' && unit.includes(JSON.stringify(id)) && !parts.has(id)) parts.set(id, part);
-  }
-  return parts;
-}
-
-/** An answer that is not JSON has no values. */
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return null;
-  }
-}
-
-const fieldOf = (value: unknown, name: string): unknown =>
-  typeof value === 'object' && value !== null && Object.hasOwn(value, name)
-    ? (value as Readonly<Record<string, unknown>>)[name]
-    : undefined;
-
-/** See `RowWarehouse.firstMisfit`. */
-export async function firstMisfit(
-  { dialect, rows }: RowTransaction,
-  job: string,
-  since: number,
-): Promise<RowMisfit | null> {
-  const [found] = await rows<{ row: unknown } & Misfit>(
-    `SELECT m.row_number AS row, m.column_name AS ${identifier('column')}, m.value, m.expected
-     FROM misfits m JOIN row_store r ON r.job = m.job AND r.row_number = m.row_number
-     WHERE m.job = $1 AND r.fetched_at >= ${dialect.moment('$2')} ORDER BY m.row_number, m.column_name LIMIT 1`,
-    [job, since],
-  );
-  return found ? { ...found, row: Number(found.row) } : null;
-}
-
 function asText(column: ResultColumn): ResultColumn {
   return 'type' in column.from ? { ...column, from: { ...column.from, type: 'text' } } : column;
-}
-
-/**
- * Condition: the row of `table` is in the job's view, exports and publishes, because it is in the current input and not in quarantine. The
- * table `misfits` alone decides about the quarantine, so that rows enter and leave it with their misfits. `prefix`: the schema with its dot,
- * or empty.
- */
-export function viewedRows({ job, onMisfit }: Pick<JobRecord, 'job' | 'onMisfit'>, table: string, prefix = ''): string {
-  const present = `job = ${literal(job)} AND vanished_at IS NULL`;
-  if (onMisfit !== 'quarantine') return present;
-  return `${present} AND NOT EXISTS (
-    SELECT 1 FROM ${prefix}misfits m WHERE m.job = ${literal(job)} AND m.row_number = ${table}.row_number)`;
-}
-
-/** Counts the rows of a job that are in quarantine. */
-export async function countQuarantined({ rows }: RowTransaction, job: string): Promise<number> {
-  const [found] = await rows<{ count: unknown }>('SELECT count(*) AS count FROM quarantined_rows WHERE job = $1', [
-    job,
-  ]);
-  return Number(found?.count ?? 0);
 }
 
 /** Counts the misfits of a job by column. */

@@ -2,8 +2,8 @@ import type { RetryFreshness } from '../../core/purchase/freshness.js';
 import { type JobRecord, WarehouseUnusable } from '../../core/rows/row-warehouse.js';
 import type { Json } from '../../core/text/json.js';
 import { type JobShape, jobColumns, type StoredRequest, storedRequest, storedShape } from './job-columns.js';
-import { chooseViewName, makeView } from './job-view.js';
-import { listMisfits, viewedRows } from './misfits.js';
+import { chooseViewName, makeView, viewedRows } from './job-view.js';
+import { listMisfits } from './misfits.js';
 import { reconcile } from './reconcile.js';
 import { insertInto, type RowTransaction, recordsOf, stale, useFreshness } from './row-sql.js';
 import { jobs } from './row-tables.js';
@@ -17,21 +17,18 @@ export async function openJob(
   say: (sentence: string) => void,
 ): Promise<readonly number[]> {
   await tx.lock({ job: job.job });
-  const [before] = await tx.rows<
-    { generation: string; view_name: string; types: unknown; on_misfit: string | null } & StoredTexts
-  >(`SELECT generation, view_name, types, on_misfit, ${storedTexts} FROM searchflow_jobs WHERE job = $1`, [job.job]);
+  const [before] = await tx.rows<{ generation: string; view_name: string; types: unknown } & StoredTexts>(
+    `SELECT generation, view_name, types, ${storedTexts} FROM searchflow_jobs WHERE job = $1`,
+    [job.job],
+  );
   await useFreshness(tx, freshness);
   if (before?.generation !== job.generation) {
     const view = before?.view_name ?? (await chooseViewName(tx, job.name));
     await record(tx, job, before === undefined ? view : null);
     const added = jobColumns(job);
     const sources = (types: unknown, results: unknown) => JSON.stringify([types ?? null, results]);
-    const unchanged =
-      before !== undefined &&
-      before.on_misfit === (job.onMisfit ?? null) &&
-      sources(before.types, columnsOf(before)) === sources(job.types, added);
-    const where = viewedRows(job, 'enriched_rows', tx.dialect.prefix);
-    await makeView(tx, view, where, job, added, unchanged);
+    const unchanged = before !== undefined && sources(before.types, columnsOf(before)) === sources(job.types, added);
+    await makeView(tx, view, viewedRows(job.job), job, added, unchanged);
     if (before !== undefined) {
       await reconcile(tx, job, rowsFiles, say);
       // Rows have other numbers, or their columns other types.
@@ -133,9 +130,7 @@ async function slicesToLoad(tx: RowTransaction, { job, generation, slices }: Job
 /** Records a job, with its view if the job is new. */
 async function record(tx: RowTransaction, job: JobRecord, view: string | null): Promise<void> {
   const { values, from } = recordsOf(tx, jobs, ['view_name', 'created_at', 'opened_at']);
-  const text = tx.dialect.json(
-    JSON.stringify([{ ...job, request: storedRequest(job) ?? undefined, on_misfit: job.onMisfit }]),
-  );
+  const text = tx.dialect.json(JSON.stringify([{ ...job, request: storedRequest(job) ?? undefined }]));
   const now = tx.dialect.now();
   if (view !== null) {
     const all = { ...values, view_name: '$2', created_at: now, opened_at: now };

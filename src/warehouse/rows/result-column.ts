@@ -1,4 +1,4 @@
-import type { StrictType } from '../../core/rows/on-misfit.js';
+import type { StrictType } from '../../core/rows/misfit.js';
 
 /**
  * Types of values that are read from an answer. A value that does not fit its type is NULL; the answer itself is always kept. `text`

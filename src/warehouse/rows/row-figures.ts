@@ -27,7 +27,7 @@ export function createFigures({
   return {
     async figures(query) {
       if (!(await exists())) throw unknownJob(query.job, shown);
-      return transaction('readAll', async (tx) => {
+      return transaction('read', async (tx) => {
         const summary = await summarize(tx, query.job, shown);
         return rowFigures(tx, query, await readJob(tx, query.job, shown), summary);
       });
@@ -82,7 +82,7 @@ async function nullCounts(
 ): Promise<Pick<RowFigures, 'viewRows' | 'nulls'>> {
   const { view } = dialect;
   const names = viewNames(view, job.columns, job.results);
-  const { from, shown } = view.read(job.results, job.whereIn('enriched_rows', dialect.prefix));
+  const { from, shown } = view.read(job.results, job.where);
   const own = names.own.map((name, index) => [name, view.input(index, job.types?.[index])] as const);
   const results = names.results.map((name, index) => [name, shown[index] as string] as const);
   const all = [...results, ...own].slice(0, MOST_COLUMNS);

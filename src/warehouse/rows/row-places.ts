@@ -42,7 +42,7 @@ export function createRowPlaces({ exists, transaction }: Pick<RowDatabase, 'exis
         AND e.vanished_at IS NULL AND e.outdated_at IS NULL
         AND NOT ${discardedRow} AND (CAST($2 AS boolean) OR coalesce(e.error_tag, '') IN (SELECT unnest(CAST($3 AS text[]))))`;
       const values = [job, tags.length === 0, tags];
-      return transaction('readAll', async ({ dialect, rows }) => ({
+      return transaction('read', async ({ dialect, rows }) => ({
         groups: await rows<FailedGroup>(
           `SELECT e.status, e.error_tag AS tag, CAST(count(*) AS double precision) AS rows,
              CAST(count(DISTINCT e.unit_key) AS double precision) AS units,
@@ -59,13 +59,13 @@ export function createRowPlaces({ exists, transaction }: Pick<RowDatabase, 'exis
 
     async placeOf(job, name) {
       if (!(await exists())) return null;
-      return transaction('readAll', async (tx) => {
+      return transaction('read', async (tx) => {
         const { dialect, rows } = tx;
         const loaded = await findRow(tx, job, name);
         if (loaded === null) return null;
         const { row, slice, key } = loaded;
         const [facts] = await rows<{ ledgerAt: number | null; onMisfit: string | null }>(
-          `SELECT ${dialect.millis('l.loaded_at')} AS "ledgerAt", j.on_misfit AS "onMisfit" FROM searchflow_jobs j
+          `SELECT ${dialect.millis('l.loaded_at')} AS "ledgerAt" FROM searchflow_jobs j
            LEFT JOIN load_ledger l ON l.job = j.job AND l.generation = j.generation AND l.slice = $2 WHERE j.job = $1`,
           [job, slice],
         );
@@ -87,7 +87,6 @@ export function createRowPlaces({ exists, transaction }: Pick<RowDatabase, 'exis
           loaded,
           ledgerAt: facts?.ledgerAt ?? null,
           misfits,
-          isQuarantined: misfits.length > 0 && facts?.onMisfit === 'quarantine',
           sharing: { rows: others[0]?.rows ?? 0, first: others.map((other) => other.row) },
           published: run ? { ...(JSON.parse(run.published) as PublishOutcome), at: run.at } : null,
         };

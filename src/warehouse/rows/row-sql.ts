@@ -72,11 +72,8 @@ export interface RowTransaction extends SqlTransaction {
   readUnits(files: readonly string[], careful: boolean, work: (units: string) => Promise<boolean>): Promise<boolean>;
 }
 
-/**
- * Purpose of a transaction. `read` needs only an existing warehouse and the right to read. The purposes with `All` sort or join all rows of
- * a job, which needs more memory.
- */
-export type Purpose = 'read' | 'readAll' | 'write' | 'writeAll';
+/** Purpose of a transaction. `read` needs only an existing warehouse and the right to read. */
+export type Purpose = 'read' | 'write';
 
 /** The parts of a database for `createRowStore`. */
 export interface RowDatabase {

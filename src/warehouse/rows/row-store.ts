@@ -13,11 +13,12 @@ import { type SchemaChange, schemaChanges } from '../../core/rows/schema-changes
 import { identifier, typedName } from '../shared/duckdb-quote.js';
 import { knownAnswers, knownCosts, misreadAnswers, putAnswers } from './answers.js';
 import { type InputColumns, schemaOf } from './job-columns.js';
+import { viewedRows } from './job-view.js';
 import { loadSlice, pendingKeys } from './load-slice.js';
 import { forgetRows, forgettableRows } from './marks/forget.js';
 import { loadRetry, openRetry, retryUnits } from './marks/retry.js';
 import { discardedRow, failedUnits, markRows, rowStates, unmarkRows } from './marks/row-marks.js';
-import { countMisfits, countQuarantined, firstMisfit, listMisfits, misfitsOf, viewedRows } from './misfits.js';
+import { countMisfits, listMisfits } from './misfits.js';
 import {
   checkGeneration,
   columnsOf,
@@ -68,21 +69,21 @@ export function createRowStore(
 
     async openJob(job, rowsFiles, freshness) {
       await database.make();
-      return transaction('writeAll', (tx) => openJob(tx, job, rowsFiles, freshness, say));
+      return transaction('write', (tx) => openJob(tx, job, rowsFiles, freshness, say));
     },
 
     async unloadedSlices(job, freshness) {
       if (!(await database.exists())) checkGeneration(job.job, job.generation, undefined);
-      return transaction('writeAll', (tx) => unloadedSlices(tx, job, freshness));
+      return transaction('write', (tx) => unloadedSlices(tx, job, freshness));
     },
 
     holdsRows: (job) => has('job = $1', [job]),
     holdsAnswers: () => has('unit_key IS NOT NULL', []),
 
     known: async (keys, freshness) =>
-      keys.length === 0 ? new Map() : ifPresent(new Map(), 'writeAll', (tx) => knownCosts(tx, keys, freshness)),
+      keys.length === 0 ? new Map() : ifPresent(new Map(), 'write', (tx) => knownCosts(tx, keys, freshness)),
     answers: async (keys, freshness) =>
-      keys.length === 0 ? [] : ifPresent([], 'writeAll', (tx) => knownAnswers(tx, keys, freshness)),
+      keys.length === 0 ? [] : ifPresent([], 'write', (tx) => knownAnswers(tx, keys, freshness)),
 
     loadedSlices: (job, generation) =>
       ifPresent<readonly number[] | null>(null, 'read', async (tx) => {
@@ -96,24 +97,21 @@ export function createRowStore(
         return lines.map(({ slice }) => slice);
       }),
     loadedRows: (job, generation, freshness) =>
-      existing(job, 'writeAll', (tx) => loadedRows(tx, job, generation, freshness)),
+      existing(job, 'write', (tx) => loadedRows(tx, job, generation, freshness)),
 
     pendingKeys: (job, _generation, _slice, rowsFile, freshness) =>
       transaction('write', (tx) => pendingKeys(tx, job, rowsFile, freshness)),
     load: (batch, freshness) => transaction('write', (tx) => loadSlice(tx, batch, freshness)),
 
-    misfitsOf: (job) => misfitsOf(database.dialect, job),
-    firstMisfit: (job, since) => existing(job, 'read', (tx) => firstMisfit(tx, job, since)),
-    openRetry: (job, rule, by) => existing(job, 'writeAll', (tx) => openRetry(tx, job, rule, by)),
+    openRetry: (job, rule, by) => existing(job, 'write', (tx) => openRetry(tx, job, rule, by)),
     retryUnits: (job, slices) => existing(job, 'read', (tx) => retryUnits(tx, job, slices)),
     loadRetry: (batch) => existing(batch.job, 'write', (tx) => loadRetry(tx, batch)),
-    failedUnits: (job, pick) => existing(job, 'writeAll', (tx) => failedUnits(tx, job, pick)),
+    failedUnits: (job, pick) => existing(job, 'write', (tx) => failedUnits(tx, job, pick)),
     rowStates: (job, numbers) => existing(job, 'read', (tx) => rowStates(tx, job, numbers)),
-    markRows: (job, mark, pick) => existing(job, 'writeAll', (tx) => markRows(tx, job, mark, pick)),
-    unmarkRows: (job, pick) => existing(job, 'writeAll', (tx) => unmarkRows(tx, job, pick)),
-    forgettable: (pick) => ifPresent([], 'readAll', (tx) => forgettableRows(tx, pick)),
-    forget: (subjects, dryRun) =>
-      ifPresent(0, dryRun ? 'readAll' : 'writeAll', (tx) => forgetRows(tx, subjects, dryRun)),
+    markRows: (job, mark, pick) => existing(job, 'write', (tx) => markRows(tx, job, mark, pick)),
+    unmarkRows: (job, pick) => existing(job, 'write', (tx) => unmarkRows(tx, job, pick)),
+    forgettable: (pick) => ifPresent([], 'read', (tx) => forgettableRows(tx, pick)),
+    forget: (subjects, dryRun) => ifPresent(0, dryRun ? 'read' : 'write', (tx) => forgetRows(tx, subjects, dryRun)),
     misreadAnswers: (job) => existing(job, 'read', (tx) => misreadAnswers(tx, job)),
     putAnswers: (job, unitFile) =>
       existing(job, 'write', async (tx) => {
@@ -132,7 +130,7 @@ export function createRowStore(
           ...[job, run, tx.dialect.json(JSON.stringify(outcome))],
         ]),
       ),
-    summary: (job) => existing(job, 'readAll', (tx) => summarize(tx, job, shown)),
+    summary: (job) => existing(job, 'read', (tx) => summarize(tx, job, shown)),
   };
 }
 
@@ -142,8 +140,7 @@ export function unknownJob(job: string, where: string): JobNotLoaded {
 }
 
 /**
- * A job for its exports: its input, its view with the columns and the condition on its rows (`where` in `row_store`, `whereIn` in a relation
- * on it), its highest row number, and its latest recorded run.
+ * A job for its exports: its input, its view with the columns and the condition on its rows (`where`), its highest row number, and its latest recorded run.
  */
 export async function readJob({ rows }: RowTransaction, job: string, shown: string) {
   const [record] = await rows<
@@ -152,29 +149,26 @@ export async function readJob({ rows }: RowTransaction, job: string, shown: stri
       readonly view: string;
       readonly columns: readonly string[];
       readonly types: readonly ColumnType[] | null;
-      readonly on_misfit: 'quarantine' | null;
       readonly last: unknown;
       readonly run: string | null;
     } & StoredTexts
   >(
-    `SELECT input, view_name AS view, columns, types, on_misfit, ${storedTexts},
+    `SELECT input, view_name AS view, columns, types, ${storedTexts},
        (SELECT coalesce(max(row_number), 0) FROM row_store WHERE job = $1) AS last,
        (SELECT run FROM searchflow_runs WHERE job = $1 ORDER BY ended_at DESC LIMIT 1) AS run
      FROM searchflow_jobs WHERE job = $1`,
     [job],
   );
   if (record === undefined) throw unknownJob(job, shown);
-  const { input, view, columns, types, on_misfit: onMisfit, last, run } = record;
+  const { input, view, columns, types, last, run } = record;
   const results: readonly ResultColumn[] = columnsOf(record);
-  const whereIn = (table: string, prefix = '') =>
-    viewedRows({ job, ...(onMisfit === null ? {} : { onMisfit }) }, table, prefix);
-  const where = whereIn('row_store');
+  const where = viewedRows(job);
   const extra = await rows(
     `SELECT 1 AS found FROM row_store WHERE ${where} AND error_tag = 'CSV_RAGGED' AND array_length(input, 1) > $1 LIMIT 1`,
     [columns.length],
   );
   const facts = { input, view, columns, types, results, last: Number(last), run };
-  return { ...facts, where, whereIn, hasExtraCells: extra.length > 0 };
+  return { ...facts, where, hasExtraCells: extra.length > 0 };
 }
 
 /** Counts the loaded rows by slice. `ledger`: whether the slice has a line in the ledger. */
@@ -265,7 +259,6 @@ export async function summarize(tx: RowTransaction, job: string, shown: string):
   const { success = 0, error = 0, invalid = 0, vanished = 0 } = counts;
   const misfits = await countMisfits(tx, job);
   const hasMisfits = Object.keys(misfits).length > 0;
-  const quarantined = hasMisfits ? await countQuarantined(tx, job) : 0;
   return {
     rows,
     success,
@@ -275,7 +268,6 @@ export async function summarize(tx: RowTransaction, job: string, shown: string):
     vanished,
     tags,
     ...(hasMisfits ? { misfits } : {}),
-    ...(quarantined > 0 ? { quarantined } : {}),
     ...(rowsDiscarded > 0 ? { discarded: rowsDiscarded } : {}),
     ...(record.published === null ? {} : { published: JSON.parse(record.published) as PublishOutcome }),
     ...(record.changes === null ? {} : { schemaChanges: JSON.parse(record.changes) as readonly SchemaChange[] }),

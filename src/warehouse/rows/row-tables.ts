@@ -34,11 +34,6 @@ export const jobs: Relation = {
       'types',
       'Types of the columns of the input, in the words of DuckDB; NULL: the input is a CSV, whose cells are texts.',
     ),
-    column(
-      'text',
-      'on_misfit',
-      'quarantine: rows with misfits are left out of the view of the job. NULL: they are kept.',
-    ),
   ],
 };
 
@@ -149,7 +144,7 @@ export const runs: Relation = {
     column(
       'text',
       'reason',
-      'Reason of a stopped run: budget, credits, key, rate, service, request, failed, misfit or person.',
+      'Reason of a stopped run: budget, credits, key, rate, service, request, failed or person.',
     ),
     column('text', 'message', 'The reason as a sentence.'),
     required('long', 'rows', 'Number of rows of the input.'),
@@ -160,7 +155,6 @@ export const runs: Relation = {
     required('long', 'vanished', 'Rows of earlier inputs that are missing from this input.'),
     required('long', 'requests', 'Number of paid requests of the run.'),
     required('long', 'cost_micros', 'Cost of these requests, in millionths of a dollar.'),
-    column('long', 'quarantined', 'Rows with an answer that are in quarantine.'),
     column('json', 'columns', 'Columns of the input and of the answers with their types, as a JSON list.'),
     column(
       'json',
@@ -283,26 +277,6 @@ export function rowViews(keepsExact: boolean): readonly Relation[] {
         column('text', 'summary', 'Summary of the page.'),
         column('other', 'cost_dollars', 'cost_micros in dollars, exact.'),
         ...(keepsExact ? exact : []),
-      ],
-    },
-    {
-      kind: 'VIEW',
-      name: 'quarantined_rows',
-      is: 'Rows in quarantine: answers with misfits, of jobs with --on-misfit quarantine. They are not in the view of their job.',
-      row: 'one row of one job',
-      columns: [
-        job,
-        column('long', 'row_number', 'Number of the row in the input, from 1.'),
-        column(
-          'text',
-          'misfits',
-          'The values that do not fit, with their columns and the expected types; see the table misfits.',
-        ),
-        required('texts', 'input', 'Cells of the row, unchanged; their names are in searchflow_jobs.columns.'),
-        column('json', 'response', 'The whole answer as JSON, unchanged.'),
-        column('text', 'request_id', 'Id of the request at the service.'),
-        column('other', 'cost_dollars', 'Cost in dollars.'),
-        column('time', 'fetched_at', 'Time of the answer, UTC.'),
       ],
     },
     {

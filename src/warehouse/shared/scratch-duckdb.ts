@@ -1,7 +1,7 @@
 import type { DuckDBConnection } from '@duckdb/node-api';
 import { loadDuckDb } from './load-duckdb.js';
 
-/** Memory in MB of a scratch DuckDB. A warehouse file has as much for work on a whole job. */
+/** Memory in MB of a scratch DuckDB. */
 const MEMORY_MB = 256;
 
 /** Runs `work` on a DuckDB with memory of its own, which spills into the directory `temporary`. */

@@ -17,7 +17,6 @@ import type {
   SliceHeartbeat,
   StagedJob,
 } from '../../core/rows/job.js';
-import type { OnMisfit } from '../../core/rows/on-misfit.js';
 import type { RowOperation } from '../../core/rows/row-operation.js';
 import type { FailedPick } from '../../core/rows/row-warehouse.js';
 import type { SourceFields } from '../../core/rows/source-fields.js';
@@ -194,8 +193,6 @@ export interface EnrichRequest extends SourceFields, SentWith {
   readonly stopAtFailed?: FailureLimit;
   /** Codes of warnings that do not pause the job. */
   readonly acceptWarnings?: readonly string[];
-  /** What follows if a value of an answer does not fit its column; absent: `keep`, or as the running job does. */
-  readonly onMisfit?: OnMisfit;
   /** The publish at the end of the run; absent: none. */
   readonly publish?: PublishStep;
 }

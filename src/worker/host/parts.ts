@@ -23,7 +23,6 @@ import { isJobId } from '../../core/rows/job.js';
 import { entryAfter, stageOf } from '../../core/rows/job-entries.js';
 import { WarehouseBusy } from '../../core/rows/row-warehouse.js';
 import { makeFolder } from '../../files/make-folder.js';
-import { MemorySlots } from '../../store/limiter/memory-slots.js';
 import { FileSecrets } from '../../store/process/file-secrets.js';
 import { reportsCaps, unwatched, watchCaps } from '../alerts/cap-watch.js';
 import { openAlerts } from '../alerts/worker-alerts.js';
@@ -118,9 +117,6 @@ const ALERTS_MS = 3000;
 /** Longest wait for the last check of caps. */
 const CAPS_MS = 1000;
 
-/** Most research tasks in progress, for each process. */
-const RESEARCH_TASKS = 15;
-
 /** The parts of a worker process, with a function that closes them. */
 export interface Parts {
   readonly deps: ActivityDeps;
@@ -188,7 +184,6 @@ export async function assembleParts(config: RuntimeConfig, store: Store, held: W
   const { working, close } = metered(meter, held);
   const { journal, limiter, slots } = working;
   const gauges = [gaugeBudget(meter, journal), gaugeStore(meter, store.entries)];
-  const researchSlots = new MemorySlots(RESEARCH_TASKS);
   const allowlist = new Allowlist(config, store.entries);
   const warehouses = openWarehouses(config, store.shared, allowlist);
   const walks = meteredEvents(meter, warehouses.events);
@@ -212,7 +207,7 @@ export async function assembleParts(config: RuntimeConfig, store: Store, held: W
     journal,
     limiter,
     purchase,
-    runs: createRuns({ transport, limiter, journal, slots, researchSlots }),
+    runs: createRuns({ transport, limiter, journal, slots }),
     maxCostPerJobMicros: config.maxCostPerJobMicros ?? null,
     prices: () => pricesAt(Date.now(), config.prices),
     sha256,
@@ -330,7 +325,6 @@ export async function assembleParts(config: RuntimeConfig, store: Store, held: W
       walks.close();
       await endPruning();
       await transport.close();
-      await researchSlots.close();
       await held.close();
       await warehouses.close();
     },

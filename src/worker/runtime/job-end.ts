@@ -51,7 +51,7 @@ export function withJobEnd(
       throw error;
     });
     const entry = await parts.store.entries.get(staged.job);
-    return { ...summary, csv: summary.csv ?? (await csvHere(parts, staged, entry?.csv ?? null, summary)) };
+    return { ...summary, csv: summary.csv ?? (await csvHere(parts, staged, entry?.csv ?? null)) };
   };
   return handle.with({ finish });
 }
@@ -73,15 +73,10 @@ async function countBriefly(parts: RuntimeParts, staged: StagedJob): Promise<War
 }
 
 /** Writes the CSV of a job of a shared store, whose workers may be on other machines, if the CSV's folder exists on this machine. */
-async function csvHere(
-  parts: RuntimeParts,
-  staged: StagedJob,
-  csv: string | null,
-  { warehouse }: Pick<JobSummary, 'warehouse'>,
-): Promise<string | null> {
+async function csvHere(parts: RuntimeParts, staged: StagedJob, csv: string | null): Promise<string | null> {
   if (csv === null || !parts.store.shared || !existsSync(dirname(csv))) return null;
   const { rows } = await parts.warehouses.of(staged).exportCsv(staged.job, csv, staged.csvForm);
-  if (rows >= staged.rows - (warehouse.quarantined ?? 0)) return csv;
+  if (rows >= staged.rows) return csv;
   throw new CodedError(
     'warehouse-rows-lost',
     `${csv} has ${rows} of ${staged.rows} rows, because the warehouse has lost some. Run the same command again`,

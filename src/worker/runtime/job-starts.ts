@@ -127,7 +127,6 @@ export class JobStarts {
       ...(request.skipRefused ? { skipRefused: true } : {}),
       ...(request.stopAtFailed ? { stopAtFailed: request.stopAtFailed } : {}),
       acceptWarnings: request.acceptWarnings,
-      ...(request.onMisfit ? { onMisfit: request.onMisfit } : {}),
     };
     const asked = askedOf(request, freshnessOf(request, Date.now()));
     const why = await startReason({

@@ -130,7 +130,7 @@ export async function traceRow(
       ...{ httpStatus: place.loaded.httpStatus, requestId: place.loaded.requestId },
       ...{ fetchedAt: time(place.loaded.fetchedAt), dollars: toDollars(place.loaded.costMicros) },
       ...{ outdatedAt: time(place.loaded.outdatedAt), vanishedAt: time(place.loaded.vanishedAt) },
-      ...{ misfits: place.misfits, quarantined: place.isQuarantined },
+      ...{ misfits: place.misfits },
     },
     published: publishedOf(place),
     retry: help && { retry: help.retry, why: help.why },
@@ -201,7 +201,7 @@ function stateOf(line: StagedRow | null, place: RowPlace | null, { attempts, lan
   const isPresent = loaded !== undefined && loaded.vanishedAt === null;
   if (isPresent && loaded.outdatedAt === null && (line === null || loaded.key === line.k)) {
     if (loaded.status === 'error') return 'failed';
-    return place?.isQuarantined ? 'quarantined' : 'success';
+    return 'success';
   }
   const last = attempts.findLast(({ outcome }) => outcome !== 'unsent' && outcome !== 'free');
   if (last?.outcome === 'open') return 'inFlight';
@@ -222,8 +222,6 @@ function reasonOf(state: State, { staged, line, place, history, status }: Facts)
   if (state === 'invalid') return line ? `${line.e}: ${line.m}` : `${tag}: ${message}`;
   if (state === 'vanished')
     return `missing from the input since ${time(vanishedAt)?.replace('T', ' ').replace('Z', ' UTC')}`;
-  if (state === 'quarantined')
-    return 'its answer has values that do not fit their columns; --on-misfit keep shows the row';
   if (!['notBought', 'landed', 'unknown', 'outdated'].includes(state)) return null;
   if (line && line.n > wantedRows(staged))
     return `it is after --limit ${count(staged.limit ?? 0)}; run the command without --limit to buy it`;

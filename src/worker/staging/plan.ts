@@ -15,7 +15,7 @@ import { readUnits, type StageManifest, sliceFile } from '../../rows/index.js';
 import type { EnrichRequest, JobPlan, RestPlan } from '../config/runtime-types.js';
 import { limitNotes } from './limit-notes.js';
 import { type Quote, quote } from './quote.js';
-import { misfitNotes, schemaNotes } from './schema-notes.js';
+import { schemaNotes } from './schema-notes.js';
 import { teamBudgetNote } from './team-budget-note.js';
 
 interface PlanParts {
@@ -45,7 +45,6 @@ export async function makePlan(parts: PlanParts): Promise<JobPlan> {
     ...headerNotes(manifest),
     ...emptyNotes(staged, before),
     ...(manifest.notes ?? []),
-    ...(await misfitNotes(staged, request.onMisfit, parts.warehouse)),
   ];
   const freshness = freshnessOf(request, now);
   const loaded = await loadedSlices(parts, notes);

@@ -93,7 +93,7 @@ function outcomesOf(
     });
     return [{ ...unit, ...success, result, misread }];
   }
-  const endpoint = { agent: 'getAgentRun', research: 'getResearchTask' }[operation] ?? operation;
+  const endpoint = operation === 'agent' ? 'getAgentRun' : operation;
   const kept = readKept(operations[endpoint as keyof typeof operations] as never, Buffer.from(body));
   return kept && [{ ...unit, ...success, ...landingOf(kept) }];
 }

@@ -8,7 +8,6 @@ import { badRowKey } from '../../core/purchase/forgotten.js';
 import type { Freshness } from '../../core/purchase/freshness.js';
 import { type EnrichCsvInput, type StagedJob, sentWith } from '../../core/rows/job.js';
 import { type JobEntry, stagesOf } from '../../core/rows/job-entries.js';
-import type { OnMisfit } from '../../core/rows/on-misfit.js';
 import { type CsvForm, isCsvDelimiter, usualCsv } from '../../core/rows/row-warehouse.js';
 import { isAddress, pathOfAddress, type SourceFields, sourceFieldsOf } from '../../core/rows/source-fields.js';
 import { canonicalJson, type Json } from '../../core/text/json.js';
@@ -71,7 +70,6 @@ export interface StageRequest extends OperationRequest, SourceFields {
   readonly job: string | null;
   readonly into: string | null;
   readonly limit?: number;
-  readonly onMisfit?: OnMisfit;
   /** Path of the enriched CSV; null or absent: none is written. */
   readonly csv?: string | null;
   readonly csvDelimiter?: string;
@@ -184,9 +182,7 @@ async function stage(context: StageContext, asked: StageRequest): Promise<Stagin
     // A stream can be read only once, so its slices get the size of the last stage.
     let manifest = await stageAs(isStream && before ? sameSize(before.staged) : how.rowsPerSlice);
     const { operation: _, options, batch, ...operationFacts } = how.facts;
-    // The mode decides which rows the view of the job has, so it belongs to the generation.
-    const onMisfit = request.onMisfit === 'quarantine' ? request.onMisfit : undefined;
-    const others = withoutUndefined({ ...operationFacts, encoding: request.encoding || undefined, ...key, onMisfit });
+    const others = withoutUndefined({ ...operationFacts, encoding: request.encoding || undefined, ...key });
     const factsOf = ({ contentHash, unitColumn }: StageManifest) =>
       [operation, contentHash, options, unitColumn, request.delimiter, batch, others] as const;
     let known = stagedBefore(factsOf(manifest), before);
@@ -207,7 +203,6 @@ async function stage(context: StageContext, asked: StageRequest): Promise<Stagin
         ...identity,
         origin: context.origin,
         ...how.facts,
-        ...(onMisfit ? { onMisfit } : {}),
         csvForm: csvFormOf(request, manifest),
         columns: manifest.columns,
         ...(manifest.types ? { types: manifest.types } : {}),
@@ -340,7 +335,6 @@ export function toStageRequest(input: EnrichCsvInput): StageRequest {
     urlColumn: input.urlColumn ?? null,
     defaultScheme: input.defaultScheme,
     limit: input.limit,
-    ...(input.onMisfit ? { onMisfit: input.onMisfit } : {}),
     operation: input.operation,
     template: input.template,
     rowsPerRun: input.rowsPerRun,
@@ -365,14 +359,7 @@ export function askedOf(request: Bounds, freshness: Freshness | null | undefined
 
 type Bounds = Pick<
   EnrichCsvInput,
-  | 'maxCostDollars'
-  | 'maxRunSeconds'
-  | 'redrive'
-  | 'skipRefused'
-  | 'stopAtFailed'
-  | 'acceptWarnings'
-  | 'onMisfit'
-  | 'publish'
+  'maxCostDollars' | 'maxRunSeconds' | 'redrive' | 'skipRefused' | 'stopAtFailed' | 'acceptWarnings' | 'publish'
 >;
 
 /** The fields of a request that bound a run, as in the workflow's input. */
@@ -383,7 +370,6 @@ export function boundsOf({
   skipRefused,
   stopAtFailed,
   acceptWarnings,
-  onMisfit,
   publish,
 }: Bounds): Bounds {
   return {
@@ -393,7 +379,6 @@ export function boundsOf({
     ...(skipRefused ? { skipRefused } : {}),
     ...(stopAtFailed ? { stopAtFailed } : {}),
     ...(acceptWarnings ? { acceptWarnings } : {}),
-    ...(onMisfit ? { onMisfit } : {}),
     ...(publish ? { publish } : {}),
   };
 }

@@ -128,29 +128,26 @@ function urlsOf(request: OperationRequest): UnitSource & { readonly kind: 'url' 
 }
 
 function stageRequests({ origin, concurrency, transport }: Context, request: OperationRequest): OperationStage {
-  const { operation = 'contents', rowsPerRun = 1, urlColumn } = request;
+  const { operation = 'contents', rowsPerRun = 1 } = request;
   checkRowsPerRun(operation, rowsPerRun);
   const sharesRuns = rowsPerRun > 1;
   const { template, options } = splitRequest(request);
-  const unitColumn = operation === 'findSimilar' && template === null ? (urlColumn ?? '') : null;
-  if (template === null && unitColumn === null && !sharesRuns) {
+  if (template === null && !sharesRuns) {
     throw new UsageError(
       'row-template-constant',
       `${operation}: the request names no column, so every row would send the same request. Name a column in double braces, such as {{name}}.`,
     );
   }
   refuseOtherFields(operation, { ...options, ...(template as Fields | null) }, request);
-  if (unitColumn !== null && 'url' in options) throw new UsageError('request-invalid', fromRows('url', operation));
   const facts = {
     operation,
     options: sharesRuns ? forRows(options) : options,
     ...(template === null ? {} : { template }),
     ...(sharesRuns ? { rowsPerRun } : {}),
     ...sentWith(request),
-    ...(unitColumn === null ? {} : schemeOf(request)),
     batch: 1,
   };
-  const requests = rowRequests({ origin, sha256 }, { ...facts, unitColumn });
+  const requests = rowRequests({ origin, sha256 }, facts);
   if (requests === null)
     throw new UsageError('request-invalid', `The operation ${operation} is not available for rows.`);
   const check: UnitCheck = (unit) =>
@@ -161,31 +158,21 @@ function stageRequests({ origin, concurrency, transport }: Context, request: Ope
       } catch (error) {
         // A mistake in a field that no row fills in concerns all rows, so the command is refused.
         const field = error instanceof ApiError ? /^\w+/.exec(error.field ?? '')?.[0] : undefined;
-        if (field === undefined || !(field in ownFields(template, unitColumn))) throw error;
+        if (field === undefined || !(field in ((template as object | null) ?? { input: true }))) throw error;
         return (error as ApiError).message;
       }
     });
   const row = sharesRuns ? rowTemplate(template) : null;
   // The fields that all rows share are checked before a row is read; the rows decide about the others.
-  check(exampleUnit(unitColumn, sharesRuns ? { input: { data: [row ?? {}] } } : template));
+  check(JSON.stringify(sharesRuns ? { input: { data: [row ?? {}] } } : template));
   const rows = isLongRunning(operation) ? RUNS_PER_SLICE * rowsPerRun : null;
   return {
-    units:
-      unitColumn !== null
-        ? { ...urlsOf(request), check }
-        : sharesRuns
-          ? { kind: 'rows', row, rowsPerRun, check }
-          : { kind: 'template', template, check },
+    units: sharesRuns ? { kind: 'rows', row, rowsPerRun, check } : { kind: 'template', template, check },
     keyOf: requests.keyOf,
     rowsPerSlice: rows === null ? sizesOf(options, concurrency) : { large: rows, small: rows },
     window: (perSlice) => (rows === null ? fill(concurrency, perSlice) : LONG_RUNNING_WINDOW),
     facts,
   };
-}
-
-/** A unit like those of the rows, whose own fields need not be right. */
-function exampleUnit(unitColumn: string | null, fields: Json): string {
-  return unitColumn === null ? JSON.stringify(fields) : EXAMPLE_URL;
 }
 
 /** Turns the refusal of a request that was not sent into a `UsageError`: the options or the template are wrong. */
@@ -260,11 +247,6 @@ function splitRequest({ template, options }: OperationRequest): { template: Json
     template: Object.keys(rendered).length > 0 ? rendered : null,
     options: { ...options, ...fieldsOf(false) },
   };
-}
-
-function ownFields(template: Json | null, unitColumn: string | null): object {
-  if (unitColumn !== null) return { url: true };
-  return template === null ? { input: true } : (template as object);
 }
 
 /** The template of each row of a shared run: the only object in the list `input.data`. Null: a row is sent with all its cells. */

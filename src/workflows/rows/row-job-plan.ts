@@ -18,7 +18,7 @@ interface Planning {
   /** Returns the effect of the signals received so far. */
   asked(): Pick<
     RowJobState,
-    'paused' | 'maxCostMicros' | 'skipRefused' | 'redrive' | 'stopAtFailed' | 'onMisfit' | 'acceptWarnings'
+    'paused' | 'maxCostMicros' | 'skipRefused' | 'redrive' | 'stopAtFailed' | 'acceptWarnings'
   >;
   /** Does work that a pause interrupts. */
   planWith<T>(work: () => Promise<T>): Promise<T>;

@@ -11,7 +11,6 @@ import {
   wantedRowsOf,
   wantedSlices,
 } from '../../core/rows/job.js';
-import type { OnMisfit } from '../../core/rows/on-misfit.js';
 import type { LoadedRows } from '../../core/rows/row-warehouse.js';
 import type { AnswerCounts, FailureLimit } from '../../core/rows/stop-at-failed.js';
 import type { ServiceWarning } from '../../core/rows/warnings.js';
@@ -58,8 +57,6 @@ export interface RowJobState extends WindowedState {
   readonly acceptWarnings?: readonly string[];
   /** Warnings and notices of the service in this run of the job. Absent: none. */
   readonly warnings?: readonly ServiceWarning[];
-  /** See `EnrichCsvInput.onMisfit`. Absent: the value of the input counts. */
-  readonly onMisfit?: OnMisfit;
   /** For a job with a limit of failed answers: the answers of landed slices since `resumedAt`. */
   readonly answers?: AnswerCounts;
   readonly requests: number;

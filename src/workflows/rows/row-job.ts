@@ -3,12 +3,10 @@ import type { Activities } from '../../activities/index.js';
 import type { PublishStep } from '../../core/publish/publish-request.js';
 import type { RetryFreshness } from '../../core/purchase/freshness.js';
 import type { EnrichCsvInput, JobProgress, JobSummary, Resumption, SliceResult } from '../../core/rows/job.js';
-import { isOnMisfit } from '../../core/rows/on-misfit.js';
 import {
   endingText,
   type Failure,
   failedPause,
-  misfitPause,
   nothingPause,
   type Pause,
   pauseOf,
@@ -16,7 +14,7 @@ import {
   spentOf,
   warningPause,
 } from '../../core/rows/pause.js';
-import { canBeEnded, isLongRunning } from '../../core/rows/row-operation.js';
+import { isLongRunning } from '../../core/rows/row-operation.js';
 import {
   addCounts,
   failsTooOften,
@@ -81,10 +79,7 @@ class RowJob extends WindowedJob<RowJobState, SliceResult, JobSummary> {
   readonly #broken = new Set<number>();
   #handedOver = false;
   /** The settings of the run that `resume` can change. Used until the job is opened. */
-  #asked: Pick<
-    RowJobState,
-    'maxCostMicros' | 'skipRefused' | 'redrive' | 'stopAtFailed' | 'onMisfit' | 'acceptWarnings'
-  >;
+  #asked: Pick<RowJobState, 'maxCostMicros' | 'skipRefused' | 'redrive' | 'stopAtFailed' | 'acceptWarnings'>;
   /** For slices in progress whose answers may pause the job: the last resume before their start. */
   readonly #resumedBefore = new Map<number, number>();
 
@@ -137,11 +132,10 @@ class RowJob extends WindowedJob<RowJobState, SliceResult, JobSummary> {
   }
 
   override resume(how?: Resumption): void {
-    const { stopAtFailed, onMisfit, acceptWarnings } = how ?? {};
+    const { stopAtFailed, acceptWarnings } = how ?? {};
     // An invalid cap must not mean "no cap": the signal is ignored. The same holds for the limit of failed answers.
     if (this.isStopped || !isBound(how?.maxCostDollars)) return;
     if (stopAtFailed !== undefined && !isFailureLimit(stopAtFailed)) return;
-    if (onMisfit !== undefined && !isOnMisfit(onMisfit)) return;
     if (acceptWarnings !== undefined && !Array.isArray(acceptWarnings)) return;
     const before = this.state?.resumedAt;
     super.resume();
@@ -152,7 +146,7 @@ class RowJob extends WindowedJob<RowJobState, SliceResult, JobSummary> {
       // Only `true` is a consent; any other value changes nothing.
       ...(how?.skipRefused === true ? { skipRefused: true } : {}),
       ...(how?.redrive === true ? { redrive: true } : {}),
-      ...withoutUndefined({ stopAtFailed, onMisfit }),
+      ...withoutUndefined({ stopAtFailed }),
       ...(acceptWarnings ? { acceptWarnings: [...this.#acceptedWarnings, ...acceptWarnings] } : {}),
     };
     if (!this.state) {
@@ -160,9 +154,7 @@ class RowJob extends WindowedJob<RowJobState, SliceResult, JobSummary> {
       return;
     }
     const isOtherLimit = stopAtFailed !== undefined && !isSameLimit(stopAtFailed, this.state.stopAtFailed);
-    const stops = this.#stopsAtMisfit;
-    const isOtherMode = onMisfit !== undefined && (onMisfit === 'stop') !== stops;
-    const isOther = (max !== undefined && max !== this.state.maxCostMicros) || isOtherLimit || isOtherMode;
+    const isOther = (max !== undefined && max !== this.state.maxCostMicros) || isOtherLimit;
     this.set({ ...changes, ...(isOther ? { resumedAt: Date.now() } : {}) });
     // The failures so far are accepted.
     if (this.state.answers && this.state.resumedAt !== before) this.set({ answers: noAnswers });
@@ -248,7 +240,7 @@ class RowJob extends WindowedJob<RowJobState, SliceResult, JobSummary> {
     this.message = 'cancelled: paid requests in flight still land';
     this.show();
     await super.afterCancel();
-    if (!this.state || this.#handedOver || !canBeEnded(this.state.staged.operation)) return null;
+    if (!this.state || this.#handedOver || !isLongRunning(this.state.staged.operation)) return null;
     const { staged, resumedAt } = this.state;
     this.message = 'cancelled: its runs at the service are being ended';
     this.show();
@@ -314,7 +306,6 @@ class RowJob extends WindowedJob<RowJobState, SliceResult, JobSummary> {
     const { staged, carried, adopts, resumedAt, startedAt, retry, skipRefused = this.#input.skipRefused } = this.opened;
     const { maxRunSeconds } = this.#input;
     const limit = this.#failureLimit;
-    const stopAtMisfit = this.#stopsAtMisfit;
     this.#resumedBefore.set(slice, resumedAt);
     const { answered } = this.opened.answers ?? noAnswers;
     const to = Math.min(staged.slices, slice + (retry?.slicesPerPiece ?? 1));
@@ -331,7 +322,6 @@ class RowJob extends WindowedJob<RowJobState, SliceResult, JobSummary> {
       limitMicros: limitOf(this.opened),
       ...(maxRunSeconds === undefined ? {} : { maxRunMs: maxRunSeconds * 1000 }),
       ...(limit ? { stopAtFailed: { ...limit, answered } } : {}),
-      ...(stopAtMisfit ? { stopAtMisfit } : {}),
     };
     return retry?.slicesPerPiece === undefined ? enrichSlice(input) : retryRows({ ...input, to });
   }
@@ -361,7 +351,6 @@ class RowJob extends WindowedJob<RowJobState, SliceResult, JobSummary> {
     if (result.warnings) this.set({ warnings: addWarnings(this.opened.warnings ?? [], result.warnings) });
     if (isCurrent && result.stoppedBy) this.pause(warningPause(result.stoppedBy, this.resumable));
     this.#judgeFailures(slice, result);
-    this.#judgeMisfit(slice, result);
     if (result.complete) return;
     const { paused } = this.opened;
     // A slice with a run of an hour must not delay the start of other slices. So such a slice continues after all other slices have
@@ -395,19 +384,6 @@ class RowJob extends WindowedJob<RowJobState, SliceResult, JobSummary> {
     // Requests in flight land after the pause, so the last slice has the final counts.
     if (paused?.reason === 'failed') this.set({ paused: pause });
     else this.pause(pause);
-  }
-
-  /** Whether the job pauses at a value that does not fit its column. */
-  get #stopsAtMisfit(): boolean {
-    return (this.opened.onMisfit ?? this.#input.onMisfit) === 'stop';
-  }
-
-  /** Pauses the job at a misfit, even if nothing is left to buy: a person must accept the value before the run is done. */
-  #judgeMisfit(slice: number, { misfit }: SliceResult): void {
-    const { resumedAt } = this.opened;
-    // Misfits from before the last resume are accepted.
-    if (!misfit || !this.#stopsAtMisfit || this.#resumedBefore.get(slice) !== resumedAt) return;
-    this.pause(misfitPause(misfit, this.resumable));
   }
 
   protected override putBack(slice: number): void {

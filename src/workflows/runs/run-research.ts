@@ -16,8 +16,8 @@ const { researchRun } = summarizedActivities<Activities, 'researchRun'>(slicePol
  * `runResearch`: executes one research task, from its start to its result, like `runAgent`. The service cannot end a task: after a cancel
  * of the workflow the task stays in progress, and a later workflow with the same request takes it over.
  *
- * Start the workflow by name with plain JSON: the request in the form of the variant, and `RunResearchOptions`. Query `progress`. API
- * reference: /research/tasks.
+ * Start the workflow by name with plain JSON: the request and `RunResearchOptions`. Query `progress`. API reference:
+ * /research/tasks.
  */
 export async function runResearch(
   request: { readonly [field: string]: Json },

@@ -112,16 +112,18 @@ describe('an activity of one operation', () => {
     }
   });
 
-  it('accepts the other forms of research and beta features, each with an answer of its own', async () => {
+  it('accepts beta features and headers, each with an answer of its own', async () => {
     const { server, run } = await service(replying(200, { id: 'task' }));
-    await run('createResearchTask', { instructions: 'i' }, { variant: 'v0' });
-    await run('createResearchTask', { instructions: 'i' }, { variant: 'v1', beta: ['b-1'] });
-    await run('getResearchTask', { id: 'task' }, { variant: 'v1', extraHeaders: { 'x-trace': 't' } });
-    await expect(run('answer', { query: 'q' }, { variant: 'v9' })).rejects.toMatchObject({ type: 'InvalidRequest' });
+    const request = { input: { instructions: 'i' } };
+    await run('createResearchTask', request);
+    await run('createResearchTask', request, { beta: ['b-1'] });
+    await run('getResearchTask', { id: 'task' }, { extraHeaders: { 'x-trace': 't' } });
+    const options = { variant: 'v1' } as object;
+    await expect(run('answer', { query: 'q' }, options)).rejects.toMatchObject({ type: 'InvalidRequest' });
     expect(server.requests.map(({ path }) => path)).toEqual([
-      '/research/v0/tasks',
-      '/research/v1',
-      '/research/v1/task',
+      '/research/tasks',
+      '/research/tasks',
+      '/research/tasks/task',
     ]);
     expect(server.requests[1]?.headers['exa-beta']).toBe('b-1');
     expect(server.requests[2]?.headers['x-trace']).toBe('t');

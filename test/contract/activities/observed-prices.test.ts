@@ -69,22 +69,14 @@ const cases: readonly Case[] = [
   },
   { operation: 'search', options: { type: 'fast', numResults: 5 }, micros: 7000, row: query('query') },
   { operation: 'answer', options: {}, micros: 5000, row: query('query') },
-  { operation: 'findSimilar', options: { numResults: 5 }, micros: 7000, row: (row) => `https://like-${row}.example/` },
   { operation: 'agent', options: { effort: 'low' }, micros: 25_000, row: query('query') },
 ];
-
-/** The price of a task depends on its usage; it is 0.41 dollars at most. */
-const research: Case = { operation: 'research', options: {}, micros: 410_000, row: query('instructions') };
 
 /** The rows for this number of requests, as one slice of a job. A request for contents has 20 URLs; any other request has one row. */
 function slice({ operation, options, row }: Case, requests: number, limitMicros: number) {
   const batch = operation === 'contents' ? 20 : 1;
-  const urls = operation === 'contents' || operation === 'findSimilar';
-  const staged = {
-    ...{ job: operation, operation, options, batch, unitColumn: urls ? 'url' : null },
-    // Only variant v1 reports the cost of a task.
-    ...(operation === 'research' ? { variant: 'v1' } : {}),
-  } as unknown as StagedJob;
+  const unitColumn = operation === 'contents' ? 'url' : null;
+  const staged = { job: operation, operation, options, batch, unitColumn } as unknown as StagedJob;
   const units = Array.from({ length: requests * batch }, (_, index) => {
     const unit = row(index);
     return { key: deps.sha256(`${operation} ${unit}`).slice(0, 32), unit };
@@ -127,14 +119,6 @@ describe(`a cap when the service is ${DEARER} times as dear as the price table`,
     const end = await deps.purchase(slice(others, 15, spent + one.micros), control).catch((error: unknown) => error);
     expect(end).toBeInstanceOf(OverBudget);
     expect(sandbox.bill().micros - before).toBe(one.micros);
-  });
-
-  it('research: exceeds the cap by the two requests at most that were in flight before a price was known', async () => {
-    const before = sandbox.bill().micros;
-    const limit = 400_000;
-    const end = await deps.purchase(slice(research, 15, limit), control).catch((error: unknown) => error);
-    expect(end).toBeInstanceOf(OverBudget);
-    expect(sandbox.bill().micros - before).toBeLessThanOrEqual(limit + 2 * (research.micros - 1e6 * believed.research));
   });
 
   it('a call with a maximum cost: its requests count at the cost of its first answers', async () => {

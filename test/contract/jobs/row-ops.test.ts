@@ -8,7 +8,7 @@ import { openTemporal } from '../../support/temporal.js';
 const here = new RowSetting(openTemporal);
 const { run } = here;
 
-rowOperations(['search', 'agent', 'research'], here);
+rowOperations(['search', 'agent'], here);
 
 it('several rows share a run, and each gets its part of the output', async () => {
   const request = {

@@ -13,7 +13,7 @@ const jobs: { readonly [Name in keyof typeof workflowInterface]: readonly unknow
   enrichCsv: [rows],
   runAgentRows: [{ ...rows, query: 'Who leads {{name}}?' }],
   runAgent: [{ query: 'Who leads Acme?' }],
-  runResearch: [{ instructions: 'Who leads Acme?' }],
+  runResearch: [{ input: { instructions: 'Who leads Acme?' } }],
   syncEvents: [{}],
   backfillEvents: [{}],
   exportMonitorRuns: [{}],

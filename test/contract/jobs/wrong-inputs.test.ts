@@ -314,9 +314,8 @@ describe('a wrong input', () => {
 
 describe('a request that no row of the file can have', () => {
   const wrong: readonly (readonly [string, object, string])[] = [
-    ['runAgentRows', { ...agents, request: { numResults: 5 } }, 'numResults is a field of search, findSimilar, not of'],
-    ['enrichCsv', { ...rows, variant: 'v9' }, 'contents has no variant of that name'],
-    ['enrichCsv', { ...rows, options: { numResults: 1e9 } }, 'numResults is a field of search, findSimilar, not of'],
+    ['runAgentRows', { ...agents, request: { numResults: 5 } }, 'numResults is a field of search, not of'],
+    ['enrichCsv', { ...rows, options: { numResults: 1e9 } }, 'numResults is a field of search, not of'],
     ['enrichCsv', { ...rows, options: { urls: [] } }, 'urls: the URLs of contents come from the rows'],
     ['enrichCsv', { ...rows, urlColumn: 'url', options: { text: 5 } }, 'text: '],
     ['enrichCsv', { ...rows, operation: 'answer', template: { query: '{{name}}', text: 'yes' } }, 'text: '],

@@ -32,7 +32,7 @@ it('all users of a DuckDB file in a process share one warehouse, one instance an
   expect(Warehouse.at(join(dir, 'link', 'shared.duckdb'))).toBe(warehouse);
   const setting = async (connection: DuckDBConnection) =>
     (await connection.runAndReadAll("SELECT current_setting('memory_limit'), current_setting('threads')")).getRows()[0];
-  const usual = ['110.6 MiB', 1n];
+  const usual = ['488.2 MiB', 1n];
   const seen: unknown[] = [];
   const opened = openWarehouse(file);
   // The settings of this statement hold until it ends, also for a statement of the other queue.
@@ -45,8 +45,8 @@ it('all users of a DuckDB file in a process share one warehouse, one instance an
     { threads: 2 },
   );
   await Promise.all([
-    warehouse.useWhole(async (connection, grant) => {
-      await grant({ memory: 300 });
+    warehouse.use(async (connection, grant) => {
+      await grant({ memory: 600 });
       seen.push(await setting(connection));
     }),
     opened.events.streams('https://api'),
@@ -54,7 +54,7 @@ it('all users of a DuckDB file in a process share one warehouse, one instance an
     opened.rows.holdsRows('job'),
   ]);
   await warehouse.use(async (connection) => seen.push(await setting(connection)));
-  expect(seen).toEqual([['110.6 MiB', 2n], ['110.6 MiB', 2n], ['286.1 MiB', 1n], usual]);
+  expect(seen).toEqual([['488.2 MiB', 2n], ['488.2 MiB', 2n], ['572.2 MiB', 1n], usual]);
   await opened.close();
 });
 

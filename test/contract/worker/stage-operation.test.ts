@@ -84,12 +84,11 @@ describe('a request that fits no row', () => {
   const url = 'site\nhttps://a.example/\n';
   const ask = { query: '{{site}}' };
   it.each<[Partial<StageRequest>, string]>([
-    [{ options: { numResults: 1e9 } }, 'numResults is a field of search, findSimilar, not of contents.'],
+    [{ options: { numResults: 1e9 } }, 'numResults is a field of search, not of contents.'],
     [{ options: { urls: ['https://b.example/'] } }, 'urls: the URLs of contents come from the rows of the file.'],
     [{ options: { ids: ['https://b.example/'] } }, 'ids: the URLs of contents come from the rows of the file.'],
     [{ options: { url: 'https://b.example/' } }, 'url: the URLs of contents come from the rows of the file.'],
     [{ options: { text: 5 } }, 'text: '],
-    [{ operation: 'findSimilar', urlColumn: 'site', options: { numResults: '5' } }, 'numResults: '],
     [{ operation: 'search', template: ask, options: { numResults: '5' } }, 'numResults: '],
     [{ operation: 'agent', template: {}, options: { query: 'Find', effort: 5 }, rowsPerRun: 2 }, 'effort: '],
     [{ options: { txet: true } }, 'txet is not a field of contents; did you mean text?'],
@@ -111,8 +110,6 @@ describe('a request that fits no row', () => {
       'did you mean budget.maxCostDollars?',
     ],
     [{ options: { livecrawl: 'allways' } }, 'livecrawl is "allways"; did you mean always?'],
-    [{ variant: 'v9' }, 'has no variant of that name'],
-    [{ operation: 'search', template: ask, variant: 'v0' }, 'has no variant of that name'],
     [
       { operation: 'search', template: ask, options: { numResults: 0 } },
       'numResults: must be a whole number of at least 1 (got 0)',
@@ -123,25 +120,13 @@ describe('a request that fits no row', () => {
     ],
     [
       { operation: 'answer', template: ask, options: { numResults: 3 } },
-      'numResults is a field of search, findSimilar',
+      'numResults is a field of search, not of answer',
     ],
-    [
-      { operation: 'findSimilar', options: { url: 'https://b.example/' } },
-      'url: the URLs of findSimilar come from the rows',
-    ],
-    [
-      { operation: 'agent', template: { ...ask, numResults: 3 } },
-      'numResults is a field of search, findSimilar, not of agent',
-    ],
+    [{ operation: 'agent', template: { ...ask, numResults: 3 } }, 'numResults is a field of search, not of agent'],
     [
       { operation: 'agent', template: ask, options: { outputSchema: { type: 'banana' } } },
       'outputSchema.type: must be one of',
     ],
-    [
-      { operation: 'research', template: { input: { instructions: '{{site}}' } }, options: { effort: 'low' } },
-      'effort is a field of agent, not of research.',
-    ],
-    [{ operation: 'research', template: { instructions: '{{site}}' }, variant: 'v9' }, 'has no variant of that name'],
   ])('is refused before anything is written: %j', async (request, message) => {
     // The folder of the stage is below a file, so its draft cannot be made.
     await expect(stage(url, request, 'refused.csv', join(dir, 'refused.csv'))).rejects.toMatchObject({
@@ -150,7 +135,7 @@ describe('a request that fits no row', () => {
   });
 
   it.each<Partial<StageRequest>>([
-    { options: { text: true, novelty: 1, systemPrompt: 'p', userIdentifier: 'u' }, variant: 'contract' },
+    { options: { text: true, novelty: 1, systemPrompt: 'p', userIdentifier: 'u' } },
     { operation: 'search', template: ask, options: { type: 'novel', category: 'other', novelty: 1 } },
     { operation: 'agent', template: { ...ask, effort: 'novel', outputSchema: { novelty: 5, items: true } } },
     { operation: 'answer', template: ask, options: { model: 'novel', text: true } },
@@ -365,7 +350,6 @@ describe('the input of a workflow', () => {
       operation: 'agent',
       rowsPerRun: 2,
       template: { query: '{{name}}' },
-      variant: 'v',
       delimiter: ';',
       job: 'brands',
       into: '/o.duckdb',

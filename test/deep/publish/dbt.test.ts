@@ -44,7 +44,7 @@ beforeAll(async () => {
   const now = Date.now();
   const run: RunRecord = {
     ...{ job: 'brands-1', run: 'r1', scheduled: true, generation: 'g', phase: 'done', reason: null, message: null },
-    ...{ rows: 3, success: 1, error: 1, invalid: 1, missing: 0, vanished: 0, quarantined: 0 },
+    ...{ rows: 3, success: 1, error: 1, invalid: 1, missing: 0, vanished: 0 },
     ...{ requests: 2, costMicros: 2000, startedAt: now - 3_600_000, endedAt: now - 3_000_000 },
   };
   await rows.recordRun(run);

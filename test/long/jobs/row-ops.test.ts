@@ -3,4 +3,4 @@ import { openTemporal } from '../../support/temporal.js';
 
 const here = new RowSetting(openTemporal);
 
-rowOperations(['answer', 'findSimilar'], here);
+rowOperations(['answer'], here);

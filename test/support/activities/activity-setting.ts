@@ -55,13 +55,13 @@ export class ActivitySetting {
     const { journal } = this;
     const [inFlight, health, accountBreaker] = [new InFlight(10), new CircuitBreaker(), new AccountBreaker()];
     const transport = createTransport({ apiKey: new Secret('canary-key'), ...options });
-    const [slots, researchSlots] = [new MemorySlots(), new MemorySlots()];
+    const slots = new MemorySlots();
     const deps: ActivityDeps = {
       host: hostname(),
       servedElsewhere: async () => false,
       transport,
       alerts: { note: async () => undefined },
-      runs: createRuns({ transport, limiter, journal, slots, researchSlots }),
+      runs: createRuns({ transport, limiter, journal, slots }),
       origin,
       journal,
       limiter,

@@ -20,7 +20,7 @@ export const hostileReport: Report = {
   job: {
     ...{ job: `brands-1${image}`, name: `${script}${long}`, phase: 'stopped', message: `stopped: ${ends}` },
     ...{ operation: image, input: `/data/${attribute}.csv`, into: `postgres://host/db?schema=${template}` },
-    rows: { rows: 1000, success: 700, error: 200, invalid: 50, missing: 50, vanished: 7, tags: {}, quarantined: 3 },
+    rows: { rows: 1000, success: 700, error: 200, invalid: 50, missing: 50, vanished: 7, tags: {} },
     usage: null,
   },
   ...{ origin: `https://api.example/${script}`, team: marks, at, since: at - 30 * DAY_MS, until: at + DAY_MS / 2 },
@@ -62,7 +62,7 @@ export const hostileReport: Report = {
   unknownCount: 2,
   figures: {
     summary: {
-      ...{ rows: 1000, success: 700, error: 200, invalid: 50, missing: 50, vanished: 7, tags: {}, quarantined: 3 },
+      ...{ rows: 1000, success: 700, error: 200, invalid: 50, missing: 50, vanished: 7, tags: {} },
       misfits: { [script]: 3, [template]: 1 },
     },
     tags: [

@@ -19,8 +19,7 @@ export class RowSetting {
     });
     afterAll(() => this.#temporal?.teardown());
     beforeEach(async () => {
-      const runs = { agentRuns: { durationMs: 200 }, research: { durationMs: 200 } };
-      this.sandbox = await startSandbox({ failureRate: 0, ...runs });
+      this.sandbox = await startSandbox({ failureRate: 0, agentRuns: { durationMs: 200 } });
       this.folder = new Folder();
       this.folder.write(rows);
     });
@@ -46,31 +45,15 @@ const operations: readonly (readonly [string, Partial<EnrichRequest>, check: str
     'SELECT count(*) AS rows, min(length(answer)) > 10 AS long FROM answers',
   ],
   [
-    'findSimilar',
-    { operation: 'findSimilar', urlColumn: 'url', options: { numResults: 2 } },
-    'SELECT count(DISTINCT row_number) AS rows, max(rank) AS most FROM similar_results',
-  ],
-  [
     'agent',
     { operation: 'agent', template: { query }, options: { effort: 'low', outputSchema: schema } },
     'SELECT count(*) AS rows, count(DISTINCT run_id) AS runs FROM agent_outputs',
-  ],
-  [
-    'research',
-    {
-      operation: 'research',
-      template: { input: { instructions: query } },
-      options: { output: { schema } },
-    },
-    'SELECT count(*) AS rows, count(DISTINCT task_id) AS runs FROM research_outputs',
   ],
 ];
 const found: Readonly<Record<string, object>> = {
   search: { rows: '29', most: '2' },
   answer: { rows: '29', long: true },
-  findSimilar: { rows: '29', most: '2' },
   agent: { rows: '29', runs: '28' },
-  research: { rows: '29', runs: '28' },
 };
 
 /** Makes one test for each of these operations: a job of the operation buys each request once and loads an answer for each row. */
@@ -95,8 +78,7 @@ export function rowOperations(names: readonly string[], here: RowSetting): void 
       expect(await folder.query(check)).toEqual([found[operation]]);
       const cost = folder.enriched().reduce((sum, row) => sum + Math.round(Number(row.cost_dollars) * 1e6), 0);
       expect(cost).toBe(summary?.costMicros);
-      // The answer of a research task does not have its cost.
-      if (operation !== 'research') expect(cost).toBe(sandbox.bill().micros);
+      expect(cost).toBe(sandbox.bill().micros);
 
       const sent = sandbox.log().length;
       const again = await run(request);

@@ -12,7 +12,6 @@ it.each<[operation: string, options: { [name: string]: Json }, answer: Json, isE
   ['search', {}, { results: [] }, true],
   ['search', {}, { results: [{ url: 'https://a.example' }] }, false],
   ['search', schema, { results: [{}], output: { content: { name: null } } }, true],
-  ['findSimilar', {}, { results: [] }, true],
   ['answer', {}, { answer: '' }, true],
   ['answer', schema, { answer: { name: null, years: [] } }, true],
   ['answer', schema, { answer: { name: null, is_open: false } }, false],
@@ -21,8 +20,6 @@ it.each<[operation: string, options: { [name: string]: Json }, answer: Json, isE
   ['agent', schema, { output: { text: 'Nothing was found', structured: { ceo: null } } }, true],
   ['agent', schema, { output: { structured: { rows: [{ row_id: '1', ceo: null }] } } }, true],
   ['agent', schema, { output: { structured: { rows: [{ row_id: '1', ceo: 'Ada' }] } } }, false],
-  ['research', {}, { data: {} }, true],
-  ['research', {}, { output: { content: 'Ada' } }, false],
 ])('%s with %j: %j', (operation, options, answer, isEmpty) => {
   const find = emptyAnswers({ operation, options });
   expect([find({ result: answer }), find({ result: new RawJson(JSON.stringify(answer)) })]).toEqual([isEmpty, isEmpty]);

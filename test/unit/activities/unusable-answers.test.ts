@@ -241,7 +241,7 @@ describe('what an answer has', () => {
     ['one page for one of two URLs', { results: [same], statuses: [] }, false],
     ['pages that were not asked for', { results: [{ id: 'https://c.example/', text: 'x' }], statuses: [] }, true],
   ])('contents with %s', async (_, data, nothing) => {
-    const answer = { data, misread: [], raw: () => Buffer.from('{}'), rawList: () => null, release: () => undefined };
+    const answer = { data, misread: [], raw: () => Buffer.from('{}'), rawList: () => null };
     const request = contentsPurchase(
       { transport: { send: async () => answer } as never, timeoutMs: 1, prices: () => ({}) as never },
       { ...slice(0), owner: 'o', unitsPerRequest: 2, resumedAt: 0, options: { text: true } },

@@ -2,7 +2,6 @@ import { inspect } from 'node:util';
 import { afterEach, describe, expect, test } from 'vitest';
 import { type Client, type ClientOptions, createClient } from '../../../src/api/client.js';
 import { readMonitorBatch } from '../../../src/api/endpoints/monitor-batch.js';
-import { researchIdOf } from '../../../src/api/endpoints/research.js';
 import type { Deprecation } from '../../../src/api/wire/deprecations.js';
 import { ApiError } from '../../../src/api/wire/errors.js';
 import { Secret } from '../../../src/core/connections/secret.js';
@@ -150,26 +149,6 @@ describe('a deprecated operation or field', () => {
     ]);
     const quiet = await service(results);
     expect((await quiet.client.findSimilar({ url: 'https://a.example' })).deprecation).toBe('@1767225600');
-  });
-});
-
-describe('research', () => {
-  test.each([
-    ['contract', '/research/tasks', { input: { instructions: 'i' } }],
-    ['v0', '/research/v0/tasks', { instructions: 'i', output: { inferSchema: true } }],
-    ['v1', '/research/v1', { instructions: 'i', outputSchema: {} }],
-  ])('of form %s has paths of its own', async (variant, path, input) => {
-    const { server, client } = await service((request, socket) => {
-      const record = variant === 'v1' ? { researchId: 't' } : { id: 't' };
-      socket.write(
-        json(201, request.head.startsWith('POST') || request.path.endsWith('/t') ? record : { data: [record] }),
-      );
-    });
-    const { data } = await client.createResearchTask(input, { variant });
-    expect(researchIdOf(data)).toBe('t');
-    await client.getResearchTask({ id: 't' }, { variant });
-    for await (const task of client.each.listResearchTasks({}, { variant })) expect(researchIdOf(task)).toBe('t');
-    expect(server.requests.map((request) => request.path)).toEqual([path, `${path}/t`, path]);
   });
 });
 

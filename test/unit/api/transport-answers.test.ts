@@ -69,16 +69,6 @@ describe('an answer', () => {
     });
   });
 
-  test('that was released has its facts, but no value and no text', async () => {
-    const body = { results: [{ id: 'a', url: 'https://a.example/1' }], costDollars: { total: 0.001 } };
-    const { transport } = await service(replying(json(200, body, { 'x-request-id': 'req_1' })));
-    const came = await transport.send(contentsEndpoint, { urls });
-    expect(came.rawList('results')).toHaveLength(1);
-    came.release();
-    expect(came).toMatchObject({ requestId: 'req_1', costMicros: 1000, data: null });
-    expect([came.raw().length, came.rawList('results')]).toEqual([0, null]);
-  });
-
   test('takes the id from the body and the queue from the other prefix, and returns null for missing values', async () => {
     const headers = { 'x-exa-queued': 'false', 'x-exa-queue-ms': 'soon' };
     const { transport } = await service(replying(json(200, { requestId: 'req_b', results: [] }, headers)));

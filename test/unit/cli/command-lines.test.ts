@@ -123,14 +123,6 @@ describe('a command line', () => {
     ['enrich in.csv --rebuy', { retryFailed: false, rebuy: true }],
     ['enrich in.csv --reparse', { reparse: true, retryFailed: false, rebuy: false }],
     [
-      'enrich in.csv --op research --query {{name}} --schema schema.json',
-      {
-        operation: 'research',
-        template: { input: { instructions: '{{name}}' } },
-        options: { output: { schema: { type: 'object' } } },
-      },
-    ],
-    [
       'agent rows in.csv --query {{name}} --schema schema.json --effort low --rows-per-run 100 --max-cost none',
       {
         operation: 'agent',

@@ -40,7 +40,7 @@ describe('--limit and --default-scheme', () => {
 
   it('are only for operations that support them', () => {
     expect(read({ op: 'search', query: '{{name}}', defaultScheme: 'https' }).mistakes).toEqual([
-      '--default-scheme is for --op contents, findSimilar, not for search.',
+      '--default-scheme is for --op contents, not for search.',
     ]);
     expect(read({ op: 'search', query: '{{name}}', limit: '3' }).mistakes).toEqual([]);
   });

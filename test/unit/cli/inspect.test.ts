@@ -106,7 +106,7 @@ const trace: TraceOutput = {
   loaded: {
     ...{ into: '/data/out/brands.duckdb', at: at('03.000'), slice: 3, ledgerAt: at('04.000'), status: 'error' },
     ...{ tag: 'CRAWL_TIMEOUT', message: 'too slow', httpStatus: 504, requestId: 'req-2', dollars: 0 },
-    ...{ fetchedAt: at('02.000'), outdatedAt: null, vanishedAt: null, misfits: [], quarantined: false },
+    ...{ fetchedAt: at('02.000'), outdatedAt: null, vanishedAt: null, misfits: [] },
   },
   published: { to: 'out/lake', at: at('05.000'), error: null, rows: 200 },
   ...{ retry: { retry: 'free', why: 'it may pass' }, problems: [] },
@@ -156,8 +156,8 @@ describe('searchflow trace', () => {
     );
     const misfits = [{ column: 'size', value: 'many', expected: 'integer' }];
     const loaded = { ...(trace.loaded as NonNullable<TraceOutput['loaded']>), misfits };
-    expect(await traced({ state: 'quarantined', loaded })).toMatch(
-      /size \(integer\) is NULL: the value "many" does not fit[\s\S]*a row in quarantine is not part of it/,
+    expect(await traced({ loaded })).toMatch(
+      /size \(integer\) is NULL: the value "many" does not fit/,
     );
     const unread = { loaded: null, problems: ['/out.duckdb is open in process 7'], answerText: '{"a":1}' };
     expect(await traced({ ...unread, state: 'landed' }, '--row 17 --answer')).toMatch(

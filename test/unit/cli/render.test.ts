@@ -279,13 +279,6 @@ describe('summary', () => {
     );
   });
 
-  it('names the view of rows in quarantine with the schema of the job', () => {
-    const of = (view: string) =>
-      summaryText({ ...ending, summary: { ...summary, warehouse: { ...summary.warehouse, view, quarantined: 1 } } });
-    expect(of('brands')).toContain(': SELECT * FROM quarantined_rows\n');
-    expect(of('searchflow.brands')).toContain(': SELECT * FROM searchflow.quarantined_rows\n');
-  });
-
   it('shows rows by status and tag, dollars, requests and files', () => {
     expect(summaryText({ ...ending, csv: '/data/out/brands.csv' }).split('\n')).toEqual([
       'Done: 103 rows of brands in 8.2 s.',

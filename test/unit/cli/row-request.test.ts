@@ -68,7 +68,7 @@ describe('flags of a row operation', () => {
     expect(read({ ...ask, schema: '{"type": ' }).mistakes[0]).toContain('--schema: the inline text is not JSON');
   });
 
-  it('make agent runs and research tasks, with their schema unchanged', () => {
+  it('make agent runs, with their schema unchanged', () => {
     expect(
       read({ op: 'agent', query: 'CEO of {{name}}', schema: 'schema.json', effort: 'low', rowsPerRun: '1' }),
     ).toEqual({
@@ -78,26 +78,19 @@ describe('flags of a row operation', () => {
       rowsPerRun: 1,
       mistakes: [],
     });
-    expect(read({ op: 'research', query: '{{name}}?', schema: 'schema.json' })).toMatchObject({
-      template: { input: { instructions: '{{name}}?' } },
-      options: { output: { schema } },
-    });
-    expect(read({ op: 'findSimilar', urlColumn: 'url' })).toEqual({
-      operation: 'findSimilar',
-      options: {},
-      mistakes: [],
-    });
   });
 
   const refused: readonly (readonly [RowRequestFlags, RegExp])[] = [
+    [{ op: 'findSimilar' }, /--op: 'findSimilar' must be one of contents, search, answer, agent\./],
+    [{ op: 'research' }, /--op: 'research' must be one of contents, search, answer, agent\./],
     [{ op: 'serach' }, /--op: 'serach' must be one of contents, search/],
-    [{ query: '{{name}}' }, /--query is for --op search, answer, agent, research, not for contents/],
+    [{ query: '{{name}}' }, /--query is for --op search, answer, agent, not for contents/],
     [{ request: 'request.json' }, /--request is not for --op contents/],
     [{ op: 'search' }, /search needs --query TEMPLATE.*or --request FILE/],
     [{ op: 'search', query: '{{name}}', rowsPerRun: '5' }, /--rows-per-run is for --op agent/],
     [
       { op: 'answer', query: '{{name}}', highlights: true },
-      /--highlights is for --op contents, search, findSimilar, not for answer/,
+      /--highlights is for --op contents, search, not for answer/,
     ],
     [{ op: 'search', query: '{{name}}', batch: '5' }, /--batch is for --op contents/],
     [{ op: 'search', query: '{{name}}', numResults: '0' }, /--num-results: '0' must be a whole number from 1 to 9999/],

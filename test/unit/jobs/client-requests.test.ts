@@ -14,7 +14,6 @@ import { stageOperation } from '../../../src/worker/staging/stage-operation.js';
 type Fields = Record<string, Json>;
 interface Requests {
   readonly base: Fields;
-  readonly variant?: string;
   readonly rows?: RowOperation;
   readonly fields: Record<string, readonly Json[]>;
 }
@@ -35,10 +34,9 @@ const context = { origin: 'sandbox', concurrency: 5, transport };
 
 /** The problem of a request as the activity of its operation sees it; null if it is sent. */
 function ofActivity(name: OperationName, input: Fields, unchecked?: boolean): string | null {
-  const { variant } = operations[name];
   try {
     const endpoint = operationTable[name] as unknown as Endpoint<Fields, unknown>;
-    checkRequest({ transport }, endpoint, input, { variant, unchecked });
+    checkRequest({ transport }, endpoint, input, { unchecked });
     return null;
   } catch (error) {
     return (error as Error).message;
@@ -47,15 +45,14 @@ function ofActivity(name: OperationName, input: Fields, unchecked?: boolean): st
 
 /** The problem of a request for rows. */
 function ofRows(name: OperationName, options: Fields, unchecked?: boolean): string | null {
-  const { rows = 'contents', variant } = operations[name];
-  const urls = rows === 'contents' || rows === 'findSimilar';
-  const template = urls ? undefined : { [rows === 'research' ? 'instructions' : 'query']: '{{name}}' };
+  const { rows = 'contents' } = operations[name];
+  const urls = rows === 'contents';
+  const template = urls ? undefined : { query: '{{name}}' };
   try {
     const request = {
       operation: rows,
       options,
       template,
-      variant,
       unchecked,
       urlColumn: urls ? 'url' : null,
       batch: 100,
@@ -69,17 +66,17 @@ function ofRows(name: OperationName, options: Fields, unchecked?: boolean): stri
 
 /** The problems of a request in the workflows that take it, as plain JSON. */
 function ofWorkflows(name: OperationName, fields: Fields, unchecked?: boolean): readonly string[] {
-  const { base, rows, variant } = operations[name];
+  const { base, rows } = operations[name];
   const whole = { ...base, ...fields };
   const calls: [string, unknown[]][] = [];
-  if (rows) calls.push(['enrichCsv', [{ input: 'a.csv', operation: rows, options: fields, variant, unchecked }]]);
+  if (rows) calls.push(['enrichCsv', [{ input: 'a.csv', operation: rows, options: fields, unchecked }]]);
   if (rows === 'agent') {
     calls.push(['runAgent', [whole, { unchecked }]]);
     calls.push(['runAgentRows', [{ input: 'a.csv', query: 'q', request: fields, unchecked }]]);
     const { effort, dataSources, systemPrompt } = fields;
     calls.push(['runAgentRows', [{ input: 'a.csv', query: 'q', effort, dataSources, systemPrompt, unchecked }]]);
   }
-  if (rows === 'research') calls.push(['runResearch', [whole, { variant, unchecked }]]);
+  if (name === 'createResearchTask') calls.push(['runResearch', [whole, { unchecked }]]);
   if (name === 'createMonitor') calls.push(['createMonitor', [{ definition: whole, unchecked }]]);
   if (/Monitor/.test(name) && name !== 'createMonitor')
     calls.push(['monitorCall', [{ operation: name, input: whole, unchecked }]]);
@@ -92,7 +89,7 @@ function ofCommands(name: OperationName, field: string, value: Json, unchecked?:
   const mistakes: string[] = [];
   const option = [`${field}=${JSON.stringify(value)}`];
   if (rows) {
-    const query = rows === 'contents' || rows === 'findSimilar' ? undefined : '{{name}}';
+    const query = rows === 'contents' ? undefined : '{{name}}';
     toRowRequest({ op: rows, query, option, unchecked }, '.', mistakes);
   }
   if (rows === 'agent') {

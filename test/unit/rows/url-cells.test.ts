@@ -329,7 +329,7 @@ describe('a job that ran before', () => {
     const before = await entry({ urlColumn: 'url', options: { summary: {} } });
     const other = await stage(table({ web: (row) => `https://firma-${row}.de` }), {}, before);
     expect(other.staged.unitColumn).toBe('web');
-    const similar = await stage(rows, { operation: 'findSimilar', urlColumn: 'site' }, before);
-    expect(similar.staged.options).toEqual({});
+    const runs = await stage(rows, { operation: 'agent', options: { query: 'Find' }, rowsPerRun: 2 }, before);
+    expect(runs.staged.options).toEqual({ query: 'Find' });
   });
 });

@@ -64,17 +64,6 @@ test('the vendor’s client gets contents, similar pages and answers that fit a 
   expect(citations[0]).toMatchObject({ text: expect.any(String) });
 });
 
-test('the vendor’s client runs research to its end, by polling and as a stream', async () => {
-  const outputSchema = { type: 'object', properties: { total: { type: 'number' } }, required: ['total'] };
-  const { researchId } = await exa.research.create({ instructions: 'count them', outputSchema });
-  const events = await collect(await exa.research.get(researchId, { stream: true }));
-  expect(events.at(-1)?.eventType).toBe('research-output');
-  const done = await exa.research.pollUntilFinished(researchId, { pollInterval: 20, events: true });
-  expect(done).toMatchObject({ status: 'completed', output: { parsed: { total: expect.any(Number) } } });
-  expect(done.events).toHaveLength(events.length);
-  expect((await exa.research.list({ limit: 1 })).data[0]?.researchId).toBe(researchId);
-});
-
 test('the vendor’s client runs agents: by polling, as a stream, lists, events, cancel, stop, delete', async () => {
   const outputSchema = { type: 'object', properties: { url: { type: 'string', format: 'uri' } }, required: ['url'] };
   const done = await exa.agent.runs.createAndWait({ query: 'find it', outputSchema }, { pollInterval: 20 });

@@ -14,7 +14,7 @@ const entry = (job: string): JobEntry => ({
     ...{ job, name: 'x', origin: 'sandbox', operation: 'agent', input: '/x.csv', into: '/x.duckdb', generation: 'g' },
     ...{ columns: ['name'], unitColumn: null, options: { effort: 'low' }, template: { query: '{{name}}' }, batch: 1 },
     ...{ rows: 9, badRows: 1, distinctUnits: 8, slices: 1, rowsPerSlice: 25, window: 3, stageDir: '/stage' },
-    ...{ rowsPerRun: 3, limit: 5, variant: 'v1', host: 'here' },
+    ...{ rowsPerRun: 3, limit: 5, host: 'here' },
   },
   named: true,
   csv: '/x-out.csv',

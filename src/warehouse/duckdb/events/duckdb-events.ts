@@ -19,8 +19,7 @@ export function createDuckDbEvents(options: { readonly file: string }): EventWar
     exists: async () => warehouse.exists(),
     transaction: (purpose, work) => {
       const inOne = (connection: DuckDBConnection) => inTransaction(connection, () => work(transactionOn(connection)));
-      // Work on existing events compares whole contents, which needs more memory.
-      if (purpose === 'all') return warehouse.useWhole(inOne);
+      if (purpose === 'all') return warehouse.use(inOne);
       return warehouse.use(inOne, queues[purpose], purpose === 'foldAll' ? { threads: 2 } : {});
     },
     stage: (_tx, batch) => stagePages(batch),

@@ -10,7 +10,6 @@ import { warehouseError } from '../../shared/duckdb-error.js';
 import { identifier, literal } from '../../shared/duckdb-quote.js';
 import { inTransaction } from '../../shared/in-transaction.js';
 import { loadDuckDb } from '../../shared/load-duckdb.js';
-import { worthGivingBack } from '../driver/release-memory.js';
 import { whyNoDatabase } from '../driver/why-not-a-warehouse.js';
 import { checkSchema } from './check-schema.js';
 import { migrate } from './migrate.js';
@@ -46,12 +45,7 @@ const LIMITS = {
 const ROW_GROUP_ROWS = 4096;
 
 /** Memory (MB) and threads of a statement by default. */
-export const USUAL: Required<Needs> = { memory: 116, threads: 1 };
-
-/**
- * Resources for work that sorts and joins all rows of a job, or compares whole contents. With less memory such work spills more, or fails.
- */
-const WHOLE_JOB: Needs = { memory: 256 };
+export const USUAL: Required<Needs> = { memory: 512, threads: 1 };
 
 /** Number of row groups of a table that are merged when the file is closed. So the space of deleted rows is released in small steps. */
 const MERGES = 2;
@@ -143,11 +137,6 @@ export class Warehouse {
         if (this.#users === 0) this.#idle = setTimeout(() => void this.close(), IDLE_MS);
       }
     });
-  }
-
-  /** Like `use`, with the memory for work on a whole job. */
-  useWhole<T>(work: Work<T>): Promise<T> {
-    return this.use(work, WORK_QUEUES, WHOLE_JOB);
   }
 
   /** Like `use`, in one transaction. */
@@ -249,21 +238,20 @@ export class Warehouse {
       return await work(connection, grant);
     } finally {
       for (const one of mine) this.#needs.delete(one);
-      await this.#applyNeeds(connection, true).catch(nothing);
+      await this.#applyNeeds(connection).catch(nothing);
     }
   }
 
   /**
    * Sets memory and threads of the instance to the most that running work needs; the calls run one after the other. No other code changes
-   * these settings. Setting the memory limit also releases memory to the system. So after work has ended (`over`), an unchanged limit is
-   * set again, too, if this would release enough memory.
+   * these settings.
    */
-  #applyNeeds(connection: DuckDBConnection, over = false): Promise<unknown> {
+  #applyNeeds(connection: DuckDBConnection): Promise<unknown> {
     const granted = this.#inForce.then(async (last) => {
       const all = [USUAL, ...this.#needs];
       const most = (name: keyof Needs) => Math.max(...all.map((needs) => needs[name] ?? 0));
       const [memory, threads] = [most('memory'), most('threads')];
-      if (memory !== last.memory || (over && worthGivingBack())) await connection.run(memoryLimit(memory));
+      if (memory !== last.memory) await connection.run(`SET GLOBAL memory_limit = '${memory}MB'`);
       if (threads !== last.threads) await connection.run(`SET GLOBAL threads = ${threads}`);
       return { memory, threads };
     });
@@ -330,8 +318,6 @@ export class Warehouse {
     }
   }
 }
-
-const memoryLimit = (megabytes: number) => `SET GLOBAL memory_limit = '${megabytes}MB'`;
 
 /** Writes the log into the file and merges up to `merges` row groups of a table. If the checkpoint fails, the data stays in the log. */
 async function checkpoint(instance: DuckDBInstance, merges: number): Promise<void> {

@@ -20,7 +20,7 @@ export function duckDbPublisher(warehouse: Warehouse, options: PublishOptions): 
         const isJob = typeof subject === 'object';
         if (!warehouse.exists())
           throw isJob ? unknownJob(subject.job, warehouse.file) : nothingToPublish(subject, warehouse.file);
-        return warehouse.useWhole((connection, grant) =>
+        return warehouse.use((connection, grant) =>
           inTransaction(connection, async () => {
             const need = (memory: number) => grant({ memory });
             if (!isJob) {

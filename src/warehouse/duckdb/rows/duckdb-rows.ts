@@ -9,7 +9,6 @@ import { createRowPlaces } from '../../rows/row-places.js';
 import type { RowDatabase, RowTransaction } from '../../rows/row-sql.js';
 import { createRowStore, readJob, unknownJob } from '../../rows/row-store.js';
 import type { FileCheck } from '../../shared/database.js';
-import { inTransaction } from '../../shared/in-transaction.js';
 import { duckDbRowDialect } from '../dialect/row-dialect.js';
 import { Warehouse } from '../open/warehouse.js';
 import { loadRetryWholeOrInParts, loadWholeOrInParts } from './load-parts.js';
@@ -38,10 +37,7 @@ export function createDuckDbRows(options: {
     exists: async () => warehouse.exists(),
     // The first use creates the tables.
     make: async () => undefined,
-    transaction: (purpose, work) => {
-      const use = purpose === 'readAll' || purpose === 'writeAll' ? 'useWhole' : 'use';
-      return warehouse[use]((connection) => inTransaction(connection, () => work(rowTransaction(connection))));
-    },
+    transaction: (_purpose, work) => warehouse.transaction((connection) => work(rowTransaction(connection))),
   };
   const check = (job: string) => {
     if (!warehouse.exists()) throw unknownJob(job, warehouse.file);
@@ -74,7 +70,7 @@ export function createDuckDbRows(options: {
       read: (job, _scratch, work) =>
         onceFree(async () => {
           check(job);
-          return warehouse.useWhole(async (connection, grant) => {
+          return warehouse.use(async (connection, grant) => {
             const tx = rowTransaction(connection);
             const record = await readJob(tx, job, warehouse.file);
             const rows = { ...record, ...duckDbParts(tx, record.where) };

@@ -17,7 +17,7 @@ import { loadRetry, pendingRetry } from '../../rows/marks/retry.js';
 import type { RowTransaction } from '../../rows/row-sql.js';
 import { withTemporaryFolder } from '../../shared/temporary-folder.js';
 import { largest, MAX_OBJECT } from '../driver/read-files.js';
-import { type Needs, USUAL, type Warehouse } from '../open/warehouse.js';
+import { USUAL, type Warehouse } from '../open/warehouse.js';
 import { rowTransaction } from './row-transaction.js';
 
 /**
@@ -30,10 +30,6 @@ const PART_BYTES = 2_097_152;
  * values.
  */
 const MEMORY_FACTOR = 60;
-
-/** Bytes of answers above which a whole slice gets more than the usual memory: DuckDB keeps answers until they are compressed. */
-const LARGE_SLICE = 16_777_216;
-const LARGE_SLICE_NEEDS: Needs = { memory: 256 };
 
 interface Line {
   readonly file: string;
@@ -88,9 +84,8 @@ async function wholeOrInParts<T>(
   unitFiles: readonly string[],
   load: { whole(tx: RowTransaction): Promise<T>; inParts(): Promise<T> },
 ): Promise<T> {
-  const needs = (await largest(unitFiles)) > LARGE_SLICE ? LARGE_SLICE_NEEDS : {};
   try {
-    return await warehouse.transaction((connection) => load.whole(rowTransaction(connection)), needs);
+    return await warehouse.transaction((connection) => load.whole(rowTransaction(connection)));
   } catch (error) {
     const parts = error instanceof TooMuchAtOnce || (await largest(unitFiles)) > MAX_OBJECT;
     if (!parts) throw error;

@@ -27,7 +27,7 @@ export function createPostgresRows(
   const { say = () => undefined } = options;
   const dialect = postgresRowDialect(`${warehouse.schema}.`);
   const transaction = <T>(purpose: Purpose, work: (tx: RowTransaction) => Promise<T>): Promise<T> =>
-    warehouse[purpose.startsWith('read') ? 'read' : 'transaction']((tx) => work(rowTransaction(tx, dialect)));
+    warehouse[purpose === 'read' ? 'read' : 'transaction']((tx) => work(rowTransaction(tx, dialect)));
   const database: RowDatabase = {
     shown: warehouse.shown,
     dialect,
@@ -43,9 +43,7 @@ export function createPostgresRows(
       if (!(await warehouse.exists())) return null;
       const problem = await warehouse.vacuum(['row_store', 'misfits', 'unknown_outcomes']);
       if (problem === null)
-        await transaction('writeAll', (tx) =>
-          tx.run(`UPDATE row_marks SET before = ${dialect.now()} WHERE ${unpurged}`),
-        );
+        await transaction('write', (tx) => tx.run(`UPDATE row_marks SET before = ${dialect.now()} WHERE ${unpurged}`));
       return problem;
     },
     ...createExports({
