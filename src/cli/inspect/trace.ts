@@ -191,7 +191,7 @@ function loadLines(loaded: NonNullable<TraceOutput['loaded']>): Line[] {
   ];
 }
 
-function publishLines({ published, loaded, state }: TraceOutput): Line[] {
+function publishLines({ published, loaded }: TraceOutput): Line[] {
   if (published === null) return [];
   const { to, at, error } = published;
   const where = `to ${printable(to)} at ${moment(at)}`;

@@ -1,6 +1,6 @@
 import type { PublishOutcome } from '../../core/publish/publish-request.js';
 import type { FailedGroup, LoadedRow, RowName, RowPlaces } from '../../core/rows/loaded-row.js';
-import type { Misfit } from '../../core/rows/on-misfit.js';
+import type { Misfit } from '../../core/rows/misfit.js';
 import { discardedRow } from './marks/row-marks.js';
 import type { RowDatabase, RowDialect, RowTransaction } from './row-sql.js';
 
@@ -64,7 +64,7 @@ export function createRowPlaces({ exists, transaction }: Pick<RowDatabase, 'exis
         const loaded = await findRow(tx, job, name);
         if (loaded === null) return null;
         const { row, slice, key } = loaded;
-        const [facts] = await rows<{ ledgerAt: number | null; onMisfit: string | null }>(
+        const [facts] = await rows<{ ledgerAt: number | null }>(
           `SELECT ${dialect.millis('l.loaded_at')} AS "ledgerAt" FROM searchflow_jobs j
            LEFT JOIN load_ledger l ON l.job = j.job AND l.generation = j.generation AND l.slice = $2 WHERE j.job = $1`,
           [job, slice],
