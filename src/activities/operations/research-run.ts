@@ -69,7 +69,12 @@ export function createResearchRunActivities(deps: ActivityDeps) {
       };
       const purchaseRequest = runPurchase(deps, deps.runs.research, kind, {
         ...runOrderFields(deps, step),
-        units: [{ key: unitKeys(deps.sha256, deps.origin, RESEARCH, Object.keys(wire).length === 0 ? {} : [{}, wire])(unit), unit }],
+        units: [
+          {
+            key: unitKeys(deps.sha256, deps.origin, RESEARCH, Object.keys(wire).length === 0 ? {} : [{}, wire])(unit),
+            unit,
+          },
+        ],
         request: () => request,
         onPoll: (_unit, task, startedAt) => {
           seen = snapshotOf(task, startedAt);

@@ -198,10 +198,5 @@ function publishLines({ published, loaded }: TraceOutput): Line[] {
   if (error !== null) return [['Publish', `not published ${where}: ${printable(error)}`]];
   const isLater = (loaded?.at ?? '') > (at ?? '');
   const left = isLater ? ', before this row was loaded' : '';
-  return [
-    [
-      'Publish',
-      `the last publish was ${where}${left}`,
-    ],
-  ];
+  return [['Publish', `the last publish was ${where}${left}`]];
 }

@@ -156,9 +156,7 @@ describe('searchflow trace', () => {
     );
     const misfits = [{ column: 'size', value: 'many', expected: 'integer' }];
     const loaded = { ...(trace.loaded as NonNullable<TraceOutput['loaded']>), misfits };
-    expect(await traced({ loaded })).toMatch(
-      /size \(integer\) is NULL: the value "many" does not fit/,
-    );
+    expect(await traced({ loaded })).toMatch(/size \(integer\) is NULL: the value "many" does not fit/);
     const unread = { loaded: null, problems: ['/out.duckdb is open in process 7'], answerText: '{"a":1}' };
     expect(await traced({ ...unread, state: 'landed' }, '--row 17 --answer')).toMatch(
       /^brands-1, row 17: bought; it is not known whether it is loaded\n[\s\S]*Kept answer:\n\{"a":1\}\n {2}Not read: \/out\.duckdb is open in process 7\n/,
