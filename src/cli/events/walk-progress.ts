@@ -21,7 +21,9 @@ export class WalkProgressReader extends ProgressReader<WalkProgress, WalkHeartbe
       facts: [
         some(events, 'event'),
         ...speedText(this.speed.at(at, events), 'events'),
-        ...(secondsLeft === null || progress.phase !== 'running' ? [] : [`${duration(Math.ceil(secondsLeft))} left`]),
+        ...(secondsLeft === null || progress.phase !== 'running' || blocked !== null
+          ? []
+          : [`${duration(Math.ceil(secondsLeft))} left`]),
         ...(added + changed < events ? [`${count(added)} new`] : []),
       ],
       alarm: null,

@@ -18,7 +18,9 @@ export class RowProgressReader extends ProgressReader<JobProgress, SliceHeartbea
       facts: [
         `${count(done)}/${count(rows)} rows`,
         ...speedText(perSecond, 'rows'),
-        ...(perSecond && phase !== 'paused' ? [`${duration(Math.ceil((rows - done) / perSecond))} left`] : []),
+        ...(perSecond && phase !== 'paused' && blocked === null
+          ? [`${duration(Math.ceil((rows - done) / perSecond))} left`]
+          : []),
         costText({ costMicros, earlierMicros, maxCostMicros }),
         ...(retrying > 0 ? [`trying ${count(retrying)} failed once more`] : []),
       ],

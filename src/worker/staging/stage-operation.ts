@@ -35,6 +35,8 @@ const RUNS_PER_SLICE = 50;
  */
 const LONG_RUNNING_WINDOW = 4;
 const MAX_ROWS_PER_RUN = 100;
+/** Largest request of the rows: each activity of the job gets it. A schema at its limit and the other fields fit. */
+const MOST_REQUEST_KB = 272;
 
 /** Stands for the URL of a row in checks of the other fields. */
 const EXAMPLE_URL = 'https://example.com/';
@@ -84,7 +86,7 @@ interface Context {
 export function stageOperation(context: Context, asked: OperationRequest): OperationStage {
   const unchecked = (asked.unchecked ?? context.transport.unchecked) || undefined;
   const request = { ...asked, unchecked };
-  const large = whyTooLarge([request.options, request.template]);
+  const large = whyTooLarge([request.options, request.template], MOST_REQUEST_KB);
   if (large !== null) throw new UsageError('request-invalid', `The request of the rows ${large}.`);
   return (request.operation ?? 'contents') === 'contents'
     ? stageContents(context, request)

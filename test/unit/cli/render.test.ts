@@ -173,6 +173,11 @@ describe('RowProgressReader', () => {
     const blocked = 'blocked for 3 s by POST /contents: 429 Too Many Requests';
     expect(blockedText(limits, 3_000)).toBe(blocked);
     expect(reader.line(3_000, progress, running, blocked).waits).toBe(blocked);
+    // The speed before the block tells nothing about the time to the end.
+    const timeLeft = expect.stringMatching(/ left$/);
+    const later = { ...progress, rowsDone: progress.rowsDone + 100 };
+    expect(reader.line(4_000, later, running, blocked).facts).not.toContainEqual(timeLeft);
+    expect(reader.line(4_000, later, running, null).facts).toContainEqual(timeLeft);
     expect(blockedText(limits, 6_000)).toBeNull();
     expect(reader.line(6_000, progress, running, null).waits).toBe('the warehouse');
   });

@@ -206,11 +206,15 @@ describe('a URL that the request would refuse', () => {
   });
 });
 
-it('a request of rows above 256 KB is refused before a row is read', async () => {
-  const options = { summary: { query: 'x'.repeat(300_000) } };
-  await expect(stage([['url'], ['https://good.example/']], { options })).rejects.toThrow(
-    'The request of the rows has 293 KB as JSON; 256 KB is the limit.',
-  );
+it('a request of rows takes a schema at its limit of 256 KB; a larger request is refused before a row is read', async () => {
+  const withSchema = (length: number) => {
+    const description = 'x'.repeat(length - JSON.stringify({ type: 'object', description: '' }).length);
+    return stage([['url'], ['https://good.example/']], {
+      options: { summary: { query: 'what?', schema: { type: 'object', description } } },
+    });
+  };
+  expect((await withSchema(256 * 1024)).staged.rows).toBe(1);
+  await expect(withSchema(300_000)).rejects.toThrow('The request of the rows has 294 KB as JSON; 272 KB is the limit.');
 });
 
 describe('the notes of a plan', () => {
