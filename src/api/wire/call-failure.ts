@@ -107,7 +107,9 @@ export async function badStatus(
     facts: { phase: 'answer', status, tag: envelope.tag, retryAfterMs, ...(unrecognized ? { unrecognized } : {}) },
     reason: unrecognized
       ? strangerProblem(status, call.base.host, call.setting)
-      : statusProblem(status, header(received.headers, 'location'), call.base.href, call.setting),
+      : status === 401 && envelope.form === 'none'
+        ? `the answer is empty, so a gateway or proxy before ${call.base.host} may have sent it`
+        : statusProblem(status, header(received.headers, 'location'), call.base.href, call.setting),
     serverMessage: envelope.message,
     requestId: answerHeaders.requestId ?? envelope.requestId,
     date: answerHeaders.date,

@@ -10,9 +10,9 @@ export interface ErrorEnvelope {
   readonly requestId: string | null;
   /**
    * `own`: the service's form, with a `tag`, or with an object `error` that has a name of the API reference, or any name beside a request id.
-   * `bare`: forms that other servers use, too: only a text `error`, or an object `error` with another name in capitals. `page`: HTML.
+   * `bare`: forms that other servers use, too: only a text `error`, or an object `error` with another name in capitals. `page`: HTML. `none`: nothing.
    */
-  readonly form: 'own' | 'bare' | 'page' | 'other';
+  readonly form: 'own' | 'bare' | 'page' | 'none' | 'other';
   /** The 402 challenge to a request without a key; the challenge says how to pay. */
   readonly challenge: Json;
 }
@@ -65,7 +65,7 @@ export function readErrorEnvelope(text: string, redact: Redact): ErrorEnvelope {
     const words = redact(text)
       .slice(0, 100_000)
       .replace(/<(script|style)\b[\s\S]*?(<\/\1>|$)|<[^<>]*>/gi, ' ');
-    const form = /^\s*</.test(text) ? 'page' : 'other';
+    const form = /^\s*</.test(text) ? 'page' : text.trim() === '' ? 'none' : 'other';
     return { message: oneLine(words, MAX_MESSAGE) || null, tag: null, requestId: null, form, challenge: null };
   }
   const { error } = body;

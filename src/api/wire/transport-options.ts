@@ -57,7 +57,7 @@ export interface TransportOptions {
   readonly connections?: number;
   /** Sends misspelt names and values of requests, too. Default: they are refused. */
   readonly unchecked?: boolean;
-  /** Default: none. `proxiesOf(process.env)` reads HTTPS_PROXY, HTTP_PROXY and NO_PROXY. A text is the address of one proxy. */
+  /** Default: none. `proxiesOf` reads HTTPS_PROXY, HTTP_PROXY and NO_PROXY of an environment. A text is the address of one proxy. */
   readonly proxy?: ProxySetting;
 }
 

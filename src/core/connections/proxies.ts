@@ -34,6 +34,6 @@ export function proxiesTo(host: string, proxy: ProxySetting | undefined): Proxie
   const isAddress = typeof proxy === 'string';
   const proxies = isAddress ? proxiesOf({ HTTPS_PROXY: proxy, HTTP_PROXY: proxy }) : (proxy ?? null);
   if (proxies !== null && !((Object(proxies).https ?? Object(proxies).http) instanceof Secret))
-    throw new TypeError('proxy must be the address of a proxy, or the result of proxiesOf(process.env)');
+    throw new TypeError('proxy must be the address of a proxy, or the result of proxiesOf');
   return isLoopback(host) ? null : proxies;
 }

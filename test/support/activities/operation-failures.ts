@@ -53,12 +53,20 @@ function forms(status: number, tag: string, meaning: Meaning): Row[] {
     ['Retry-After: a date', { 'retry-after': 'Sun, 06 Nov 1994 08:49:38 GMT', date }, 1000],
     ['Retry-After: soon', { 'retry-after': 'soon' }, null],
   ];
-  const later = (ms: number | null): Meaning => (meaning.is === 'final' ? meaning : { ...meaning, later: ms });
+  const later = (ms: number | null, own = meaning): Meaning => (own.is === 'final' ? own : { ...own, later: ms });
+  // Any server refuses with 403, so without the service's own words the request may not have reached the service.
+  const unsigned = status === 403 ? waits('unwell') : meaning;
   return [
     ...bodies.flatMap(([form, body]) =>
       heads
         .slice(0, meaning.is === 'final' ? 2 : 4)
-        .map(([head, headers, ms]): Row => [`${status} ${form} ${head}`, json(status, body, headers), later(ms)]),
+        .map(
+          ([head, headers, ms]): Row => [
+            `${status} ${form} ${head}`,
+            json(status, body, headers),
+            later(ms, form === 'bare' ? unsigned : meaning),
+          ],
+        ),
     ),
     [
       `${status} gateway`,
@@ -66,7 +74,7 @@ function forms(status: number, tag: string, meaning: Meaning): Row[] {
       // A page that refuses the request is not the service's: the request did not reach it.
       status >= 400 && status < 500 && ![408, 413, 414, 429].includes(status) ? waits('unwell') : later(null),
     ],
-    [`${status} empty`, answer(status, ''), later(null)],
+    [`${status} empty`, answer(status, ''), later(null, unsigned)],
   ];
 }
 
@@ -95,7 +103,12 @@ const rows: readonly Row[] = [
   limited(40),
   limited(3600),
   limited(3601),
-  limited(1_000_000_000),
+  limited(31_000_000),
+  [
+    '429 until a Unix time',
+    json(429, { error: 'm', tag: 'RATE_LIMIT_EXCEEDED' }, { 'retry-after': '1900000000' }),
+    waits('limited'),
+  ],
   ['429 all slots taken', json(429, busy), waits('full')],
   ['429 all slots taken, Retry-After: 1', json(429, busy, { 'retry-after': '1' }), waits('full', 1000)],
   ...forms(500, 'INTERNAL_ERROR', waits('lost')),

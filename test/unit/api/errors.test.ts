@@ -65,7 +65,7 @@ describe('an error envelope', () => {
       null,
       'page',
     ],
-    ['empty', '', null, null, null],
+    ['empty', ' ', null, null, null, 'none'],
   ])('of the %s form is read', (_name, text, message, tag, requestId, form = 'other') => {
     expect(readErrorEnvelope(text, asIs)).toEqual({ message, tag, requestId, form, challenge: null });
   });
@@ -97,6 +97,10 @@ describe('a status', () => {
     [404, { error: { code: 'RUN_NOT_FOUND', message: 'no' } }, 'NotFound', false],
     [401, { error: { code: 'UNAUTHORIZED', message: 'no' } }, 'Unauthorized', false],
     [401, { error: { code: 'invalid_api_key', message: 'of a gateway' } }, 'ServiceUnavailable', true],
+    [401, '', 'Unauthorized', false],
+    [401, 'no key', 'ServiceUnavailable', true],
+    [403, '', 'ServiceUnavailable', true],
+    [403, { error: 'no' }, 'ServiceUnavailable', true],
     [403, { error: { type: 'AUTHENTICATION_ERROR', code: 'NEW_NAME', message: 'no' } }, 'Unauthorized', false],
     [403, { error: { code: 'ACCESS_DENIED', message: 'no' }, requestId: 'r' }, 'Unauthorized', false],
     [403, { error: { code: 'ACCESS_DENIED', message: 'Blocked by policy' } }, 'ServiceUnavailable', true],
@@ -122,6 +126,13 @@ describe('a status', () => {
     expect(error.verdict).toMatchObject({ type, retry });
     expect(error.message).toMatch(new RegExp(`^POST /contents: ${status}`));
   });
+});
+
+test('an empty 401 refuses the key, and says that a gateway may have sent it', async () => {
+  const { message } = await failure(answer(401, ''));
+  expect(message).toMatch(
+    /401 Unauthorized: the answer is empty, so a gateway or proxy before 127.0.0.1:\d+ may have sent it/,
+  );
 });
 
 test('the challenge of a call without a key is kept in the details', async () => {

@@ -86,7 +86,6 @@ describe.each(names)('%s', (name) => {
     ...(type === 'Unauthorized'
       ? ([
           [status, '<h1>gateway</h1>', { 'x-request-id': 'r' }, 'ServiceUnavailable', true, null],
-          [status, '', {}, 'ServiceUnavailable', true, null],
           [status, { error: 'Forbidden', status }, {}, 'ServiceUnavailable', true, null],
           [status, { message: 'Forbidden' }, {}, 'ServiceUnavailable', true, null],
         ] as Row[])
@@ -101,6 +100,8 @@ describe.each(names)('%s', (name) => {
     ...forms(400, 'INVALID_REQUEST_BODY', 'InvalidRequest', false),
     ...forms(401, 'INVALID_API_KEY', 'Unauthorized', false),
     [401, { error: 'm' }, {}, 'Unauthorized', false, null],
+    [401, '', {}, 'Unauthorized', false, null],
+    [403, '', {}, 'ServiceUnavailable', true, null],
     [403, { error: 'm' }, {}, 'ServiceUnavailable', true, null],
     ...forms(402, 'NO_MORE_CREDITS', 'PaymentRequired', false),
     [402, standard('TEAM_BUDGET_EXCEEDED'), {}, 'PaymentRequired', false, null],

@@ -29,9 +29,10 @@ describe.each(Object.keys(operationTable) as OperationName[])('%s', (name) => {
     const call = { endpoint, base: new URL('http://x'), timeouts, redact: (text: string) => text };
     await fc.assert(
       fc.asyncProperty(arbitraryOf(endpoint.response), async (value) => {
-        // Some answers need a field: a list its records, a new task an id, a new monitor a secret.
+        // Some answers need a field: a list its records, a new task an id, a run a status, a new monitor a secret.
         if (name.startsWith('list')) fc.pre(readPage(value as object) !== null);
         if (name === 'createResearchTask') Object.assign(value as object, { id: 'task' });
+        if (name === 'getResearchTask' || name === 'getAgentRun') Object.assign(value as object, { status: 'running' });
         if (name === 'createMonitor') Object.assign(value as object, { webhookSecret: 'whsec' });
         // The answer to a question needs an answer.
         if (name === 'answer')

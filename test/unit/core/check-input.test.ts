@@ -33,7 +33,7 @@ describe('inputProblems', () => {
   it.each([
     ['runAgent', { query: 'q', effrot: 'low', budget: { maxCostDollers: 1 }, input: { dtaa: [] } }],
     ['runAgent', { query: 'q', effort: 'xxhigh', dataSources: [{ provdier: 'x' }] }],
-    ['runResearch', { modell: 'exa-research', output: { shcema: {} } }],
+    ['runResearch', { input: { instructions: 'i', instructons: 'j' }, output: { shcema: {} } }],
     ['runAgentRows', { input: 'a', query: 'q', effort: 'xxhigh' }],
     ['syncEvents', { types: ['webset.item.creatd'] }],
   ])(
@@ -129,7 +129,7 @@ describe('inputProblems', () => {
     ['runAgent', [{ query: 'q', effort: 'new' }, { maxDurationSeconds: 2_073_600 }]],
     ['enrichCsv', [{ input: 'a', delimiter: '\t', limit: 1e15, maxCostDollars: 'none' }]],
     ['syncEvents', [{ parallel: 256, types: ['webset.new'] }]],
-    ['runResearch', [{ instructions: 'i' }, { beta: ['b-2026-01-01'], extraHeaders: { 'x-team': 'a' } }]],
+    ['runResearch', [{ input: { instructions: 'i' } }, { beta: ['b-2026-01-01'], extraHeaders: { 'x-team': 'a' } }]],
     ['exportMonitorRuns', [{ filter: { metadata: { n: 1, isNew: true, team: 'a' } } }]],
   ])('accepts the last value of a range, and values that only the service may know: %s %j', (workflow, args) => {
     expect(inputProblems(workflow, args, true)).toEqual([]);
