@@ -1,5 +1,8 @@
 import type { ForgetOutput } from '../../api/outputs/index.js';
+import { parseUrl } from '../../core/purchase/unit-key.js';
 import { shellWord } from '../../core/text/shell-word.js';
+import { quoted } from '../../rows/csv-error.js';
+import { toUrl } from '../../rows/url-problem.js';
 import { UsageError } from '../../worker/config/runtime-types.js';
 import type { ForgetWish } from '../../worker/forget/subjects.js';
 import { askYesNo } from '../shared/ask.js';
@@ -15,9 +18,6 @@ export interface ForgetFlags {
   readonly yes?: boolean;
   readonly json?: boolean;
 }
-
-/** A shorter text is hardly a URL, and may be in many cells. */
-const SHORTEST = 4;
 
 /** What `forget` never removes. */
 const KEPT = [
@@ -64,7 +64,9 @@ function readWish(job: string | undefined, { url }: ForgetFlags, mistakes: strin
     return { job: job ?? '' };
   }
   if (job !== undefined) mistakes.push('--url: names the rows of all jobs. Leave out the job.');
-  if (url.trim().length < SHORTEST) mistakes.push(`--url: '${url}' must be a whole URL or domain.`);
+  const text = url.trim();
+  if (toUrl(text, 'https') === null && parseUrl(text) === null)
+    mistakes.push(`--url: ${quoted(url)} must be a URL or a domain, such as https://example.com/jane.`);
   return { url };
 }
 
