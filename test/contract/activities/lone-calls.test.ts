@@ -113,7 +113,7 @@ describe('an activity of one operation', () => {
   });
 
   it('accepts beta features and headers, each with an answer of its own', async () => {
-    const { server, run } = await service(replying(200, { id: 'task' }));
+    const { server, run } = await service(replying(200, { id: 'task', status: 'running' }));
     const request = { input: { instructions: 'i' } };
     await run('createResearchTask', request);
     await run('createResearchTask', request, { beta: ['b-1'] });

@@ -389,7 +389,7 @@ describe('a misspelt name or value of a request', () => {
     ['runAgent', { query: 'q', budget: { maxCostDollers: 1 } }, 'did you mean budget.maxCostDollars?'],
     ['runAgent', { query: 'q', effort: 'lwo' }, 'effort is "lwo"; did you mean low?'],
     ['runAgent', { query: 'q', maxDurationSecond: 60 }, 'as maxDurationSeconds.'],
-    ['runResearch', { instructions: 'i', modell: 'exa-research' }, 'did you mean model?'],
+    ['runResearch', { input: { instructions: 'i' }, outptu: { schema: {} } }, 'did you mean output?'],
     ['syncEvents', { into, types: ['webset.item.creatd'] }, 'did you mean webset.item.created?'],
     ['backfillEvents', { into, from: '2025-01-01', types: ['webset.idle', 'webset.item.creatd'] }, 'types[1] is'],
   ];

@@ -85,7 +85,7 @@ it.each([
   [{ action: 'pause', filter: {} }, /filter/],
   [{ action: 'pause', filter: { metadata: {} } }, /filter/],
   [{ action: 'pause', filter: { name: 'a', metadata: JSON.parse('{"__proto__":"x"}') } }, /__proto__/],
-  [{ action: 'pause', filter: { name: 'a', metadata: { team: 7 } } }, /metadata/],
+  [{ action: 'pause', filter: { name: 'a', metadata: { team: [7] } } }, /metadata/],
   [{ action: 'pause', filter: { name: 'a', metdata: { team: 'growth' } } }, /metdata/],
   [{ action: 'pause', filter: { status: 'disabled' } }, /must be active or absent/],
   [{ action: 'unpause', filter: { name: 'a' }, limit: 501 }, /limit/],
