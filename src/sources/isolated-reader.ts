@@ -170,6 +170,7 @@ function startProcess({ input }: SourceRequest, env: Environment, signal: AbortS
   signal?.addEventListener('abort', end, { once: true });
   const output = linesOf(child.stdio[3] as Readable);
   let kept: readonly string[] = [];
+  let isSilent = false;
   return {
     write: (value) => void stdin.write(`${JSON.stringify(value)}\n`),
     giveBack: (lines) => {
@@ -187,7 +188,6 @@ function startProcess({ input }: SourceRequest, env: Environment, signal: AbortS
   };
 
   async function next(): Promise<readonly string[]> {
-    let isSilent = false;
     const silence = setTimeout(() => {
       isSilent = true;
       kill();
@@ -231,7 +231,7 @@ function endedEarly(input: string, { signalCode, exitCode }: ChildProcess, isSil
     );
   return new CsvError(
     'source-out-of-memory',
-    `${name}: reading needs more than ${MOST_MEMORY / MIB} MiB of memory, and its process has ended (${signalCode ?? `exit code ${exitCode}`}). Select fewer or smaller columns, or make the template simpler; nothing was bought`,
+    `${name}: the process that reads has ended (${signalCode ?? `exit code ${exitCode}`}), most often because reading needs more than ${MOST_MEMORY / MIB} MiB of memory. Select fewer or smaller columns, or make the template simpler; nothing was bought`,
   );
 }
 

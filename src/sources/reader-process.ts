@@ -32,7 +32,7 @@ let go = () => {};
 const end = () => process.kill(process.pid, 'SIGKILL');
 out.once('error', end);
 for (const event of ['uncaughtException', 'unhandledRejection']) process.on(event, (error) => void fail(error));
-setInterval(() => out.write('B\n'), BEAT_MS).unref();
+const beat = setInterval(() => out.write('B\n'), BEAT_MS).unref();
 // Most systems bound the memory, too, see `isolatedReader`.
 setInterval(() => {
   if (process.memoryUsage.rss() > MOST_MEMORY) end();
@@ -81,8 +81,7 @@ async function send(table: OpenedTable, template: IsolatedRequest['template']): 
     await say('P', table.progress());
   }
   await table.close();
-  await say('E', { hash: table.contentHash(), types: table.typesAtEnd?.() });
-  out.end(end);
+  await sayLast('E', { hash: table.contentHash(), types: table.typesAtEnd?.() });
 }
 
 /** `R`, the facts of a record as JSON, a tab, and its cells as JSON. */
@@ -98,6 +97,12 @@ async function say(kind: ReaderLine, value: unknown): Promise<void> {
 async function fail(error: unknown): Promise<void> {
   const { name, message, code, errorCode, line, column } = error as CsvError & { readonly code?: string };
   const isTransient = error instanceof InputUnsteady;
-  await say('X', { name, message: message ?? String(error), code, errorCode, line, column, isTransient });
+  await sayLast('X', { name, message: message ?? String(error), code, errorCode, line, column, isTransient });
+}
+
+/** A beat after the end would be an error, and end the process before a slow parent has its last lines. */
+async function sayLast(kind: ReaderLine, value: unknown): Promise<void> {
+  clearInterval(beat);
+  await say(kind, value);
   out.end(end);
 }

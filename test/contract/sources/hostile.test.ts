@@ -152,6 +152,25 @@ it('a step that ignores interrupts ends with its abort, and with the process tha
   await expect.poll(() => isRunning(Number(said)), { timeout: 10_000 }).toBe(false);
 });
 
+it('a parent that is slow at the end of a table gets its last rows', async () => {
+  // The last piece fills the channel for some of these lengths, so that the end of the table waits for the parent.
+  const lengths = Array.from({ length: 12 }, (_, index) => 200 + 8 * index);
+  const open = (rows: number) => {
+    const input = file(`${rows}.csv`);
+    writeFileSync(input, `name\n${`${'x'.repeat(999)}\n`.repeat(rows)}`);
+    return start({ input });
+  };
+  const tables = await Promise.all(lengths.map(open));
+  const until = performance.now() + 2500;
+  while (performance.now() < until);
+  for (const [index, table] of tables.entries()) {
+    let rows = 0;
+    for await (const batch of table.batches()) rows += batch.length;
+    expect(rows).toBe(lengths[index]);
+    await table.close();
+  }
+});
+
 function isRunning(id: number): boolean {
   try {
     // A zombie has ended.
