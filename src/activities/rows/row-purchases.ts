@@ -1,6 +1,7 @@
 import type { RateCost } from '../../core/limiter/limiter.js';
 import { ENDED_WITH_JOB } from '../../core/purchase/journal.js';
 import { type StagedJob, sendOptions } from '../../core/rows/job.js';
+import { sharesAnswers } from '../../core/rows/row-operation.js';
 import type { ActivityDeps } from '../base/deps.js';
 import type { PurchaseRequest, Unit } from '../purchase/purchase-request.js';
 import { agentPurchase } from './agent-purchase.js';
@@ -39,13 +40,21 @@ export function rowPurchase(
   { ending, maxRunMs, ...slice }: SlicePurchase,
 ): PurchaseRequest {
   const requests = rowRequests(deps, staged);
-  const { operation, batch, options, rowsPerRun } = staged;
+  const { operation, batch, options } = staged;
   const wire = sendOptions(staged);
   if (requests !== null) {
     const request = <I>({ unit }: Unit) => JSON.parse(requests.requestOf(unit)) as I;
     const ends = ending && { ending, cancelledTag: ENDED_WITH_JOB };
     if (operation === 'agent')
-      return agentPurchase(deps, { ...slice, ...ends, maxRunMs, rowsPerRun, refused: 'record', request, wire });
+      return agentPurchase(deps, {
+        ...slice,
+        ...ends,
+        maxRunMs,
+        sharesAnswers: sharesAnswers(staged),
+        refused: 'record',
+        request,
+        wire,
+      });
     return requestPurchase(deps, requests, slice);
   }
   return contentsPurchase(deps, { ...slice, unitsPerRequest: batch, options: options as ContentsOptions, wire });

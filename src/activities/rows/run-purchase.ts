@@ -68,8 +68,8 @@ export interface RunsWanted<I, R>
   readonly wire?: SendOptions;
   /** The age in ms after which a run is left running. */
   readonly maxRunMs?: number | undefined;
-  /** Number of rows that share a run; default 1. */
-  readonly rowsPerRun?: number | undefined;
+  /** Whether an answer has one object for each of its rows; default false. */
+  readonly sharesAnswers?: boolean;
 }
 
 /** Returns a purchase request for runs; see `LongRunning`. Each unit is one request. */
@@ -87,7 +87,7 @@ export function runPurchase<I, R>(
     wire = {},
     refused = 'record',
     maxRunMs,
-    rowsPerRun = 1,
+    sharesAnswers = false,
     ...purchaseRequest
   } = wanted;
   const { create, run } = kind;
@@ -136,7 +136,7 @@ export function runPurchase<I, R>(
         onPoll?.(unit, ended.run, startedAt);
         const answer = bought(kind, unit, facts, { run: ended.run, kept: ended.kept }, cancelledTag);
         const [{ status } = { status: 'error' }] = answer.units;
-        const isWithoutRows = rowsPerRun > 1 && status === 'success' && holdsNoRow(kind.outputs(ended.run), unit.unit);
+        const isWithoutRows = sharesAnswers && status === 'success' && holdsNoRow(kind.outputs(ended.run), unit.unit);
         const nothing = isWithoutRows ? 'the output of the run has none of its rows' : answer.nothing;
         return { ...answer, nothing, warnings: ended.warnings };
       },

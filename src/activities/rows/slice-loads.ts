@@ -5,6 +5,7 @@ import { log } from '@temporalio/activity';
 import type { RetryFreshness } from '../../core/purchase/freshness.js';
 import { type StagedJob, wantedRows, wantedRowsOf, wantedSlices } from '../../core/rows/job.js';
 import { jobRecord } from '../../core/rows/job-record.js';
+import { sharesAnswers } from '../../core/rows/row-operation.js';
 import { type LoadBatch, WarehouseUnusable } from '../../core/rows/row-warehouse.js';
 import { cutRows, readUnits } from '../../rows/index.js';
 import type { ActivityDeps } from '../base/deps.js';
@@ -144,9 +145,4 @@ export async function loadLanded(
         await loadFromJournal(deps, staged, { slice, attempt, rowsFile: cutFile, partial: true, keys, freshness });
     });
   }
-}
-
-/** Whether an answer has one object for each of its rows. Without an output schema the answer is one text for all rows. */
-function sharesAnswers({ rowsPerRun = 1, options }: StagedJob): boolean {
-  return rowsPerRun > 1 && Boolean(options.outputSchema);
 }

@@ -35,3 +35,8 @@ export const reasonOf: Readonly<Record<string, string>> = {
   JOB_CANCELLED: 'the run was ended because its job was cancelled',
   FORGOTTEN: 'a person removed the data of this row',
 };
+
+/** Whether an answer has one object for each of its rows. Without an output schema the answer is one text for all rows. */
+export function sharesAnswers(staged: { readonly rowsPerRun?: number; readonly options: object }): boolean {
+  return (staged.rowsPerRun ?? 1) > 1 && 'outputSchema' in staged.options;
+}
