@@ -107,7 +107,7 @@ async function asked(team: string, step: Omit<AskStep, 'starts' | 'comeAt'>): Pr
   const { now, who, on = { all: 4 }, weight = 1, count = 1, margin = 0.01, queued = 0, blockedUntil } = step;
   const names = weight > 0 ? Object.keys(on).sort() : [];
   if (blockedUntil !== undefined) {
-    const block = `INSERT INTO ${schema}.limiter_blocks VALUES ($1, $2, 1e6, 'a block') ON CONFLICT (team) DO UPDATE SET until_ms = $2`;
+    const block = `INSERT INTO ${schema}.limiter_blocks VALUES ($1, $2, 1e7, 'a block') ON CONFLICT (team) DO UPDATE SET until_ms = $2`;
     await postgres.query(block, [team, blockedUntil]);
   }
   const limits = names.map((name) => on[name]);

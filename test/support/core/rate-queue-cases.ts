@@ -113,7 +113,7 @@ export const askCases: readonly AskCase[] = [
       { now: 0, who: 'a', starts: [], comeAt: 760 },
       { now: 5000, who: 'gone', blockedUntil: 1_805_000, starts: [], comeAt: 1_804_750 },
       { now: 6000, who: 'b', blockedUntil: 1_805_000, starts: [], comeAt: 1_804_900 },
-      { now: 9200, who: 'b', starts: [9200], comeAt: 9100 },
+      { now: 9200, who: 'b', blockedUntil: 0, starts: [9200], comeAt: 9100 },
     ],
   },
   {
