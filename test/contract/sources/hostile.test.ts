@@ -99,7 +99,7 @@ const hostile: Readonly<Record<string, [() => Parameters<typeof start>[0], RegEx
     ]),
   ),
   'a long text of PostgreSQL': [
-    () => ({ input: url, sql: "SELECT repeat('x', 600000000)" }),
+    () => ({ input: url, sql: "SELECT repeat('x', 300000000)" }),
     /^row 1: the row has more than 16 MiB/,
   ],
   'a later text of PostgreSQL': [

@@ -7,16 +7,19 @@ import { type Running, runCommand, startCommand } from '../../support/cli/comman
 const cwd = mkdtempSync(join(tmpdir(), 'searchflow-detach-'));
 let worker: Running;
 const run = (...args: string[]) => runCommand(args, { cwd });
+const work = async (...args: string[]) => {
+  worker = startCommand(['worker', ...args], { cwd });
+  await worker.says('Press Ctrl-C to stop');
+};
 
 beforeAll(async () => {
-  const rows = Array.from({ length: 1200 }, (_, index) => `Name ${index},https://example-${index}.com`);
+  const rows = Array.from({ length: 2400 }, (_, index) => `Name ${index},https://example-${index}.com`);
   writeFileSync(join(cwd, 'rows.csv'), `name,site\n${rows.join('\n')}\n`);
   writeFileSync(join(cwd, 'few.csv'), 'name,site\nExample,https://example.com\n');
   const refused = await run('enrich', 'few.csv', '--detach');
   expect(refused).toMatchObject({ code: 2, out: '', err: expect.stringContaining('searchflow worker') });
-  // One request a second: the job of 1,200 rows takes at least 12 seconds.
-  worker = startCommand(['worker', '--qps', '1'], { cwd });
-  await worker.says('Press Ctrl-C to stop');
+  // One request a second: the job of 2,400 rows takes at least 24 seconds.
+  await work('--qps', '1');
 });
 afterAll(async () => {
   worker.child.kill('SIGTERM');
@@ -41,9 +44,13 @@ it('a detached job outlives its command, a wait and a watching command, and wait
   expect((await run('pause', job)).code).toBe(0);
   const paused = await run('wait', job, '--json');
   expect([paused.code, JSON.parse(paused.out)]).toMatchObject([6, { kind: 'paused', pausedFor: 'person' }]);
+  // The rest needs no time.
+  worker.child.kill('SIGTERM');
+  await worker.ended;
+  await work();
   expect(await run('resume', job, '--detach')).toMatchObject({ code: 0, out: `${job}\n` });
   const done = await run('wait', job, '--json');
-  expect([done.code, JSON.parse(done.out)]).toMatchObject([0, { kind: 'summary', phase: 'done', rows: 1200 }]);
+  expect([done.code, JSON.parse(done.out)]).toMatchObject([0, { kind: 'summary', phase: 'done', rows: 2400 }]);
 }, 180_000);
 
 it('walks and exports detach, too', async () => {

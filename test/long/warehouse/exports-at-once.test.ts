@@ -22,7 +22,8 @@ import { type PostgresServer, startPostgres } from '../../support/postgres-serve
 
 const program = fileURLToPath(new URL('../../support/warehouse/exporter.mjs', import.meta.url));
 const dir = mkdtempSync(join(tmpdir(), 'searchflow-at-once-'));
-const ROWS = 4000;
+const ROWS = 3000;
+const EXPORTS = 3;
 let server: PostgresServer;
 const addresses: Record<'DuckDB' | 'PostgreSQL', string> = { DuckDB: join(dir, 'w.duckdb'), PostgreSQL: '' };
 let made = 0;
@@ -31,7 +32,7 @@ beforeAll(async () => {
   server = await startPostgres();
   addresses.PostgreSQL = await server.database();
   const lines = Array.from({ length: ROWS }, (_, index) => `company ${index},https://a.com/${index}\n`);
-  const staged = await stageText(dir, `name,url\n${lines.join('')}`, { rowsPerSlice: 2000 });
+  const staged = await stageText(dir, `name,url\n${lines.join('')}`, { rowsPerSlice: 1500 });
   const warehouses = createWarehouses();
   const service = new Service((url) => ({ result: { title: url, text: 'text '.repeat(100) } }));
   for (const address of Object.values(addresses)) await runJob(dir, warehouses.open(address).rows, staged, service);
@@ -82,13 +83,13 @@ describe.each(['DuckDB', 'PostgreSQL'] as const)('exports from %s', (database) =
     ['csv', 'out.csv'],
     ['parquet', 'out'],
   ])(
-    'to one %s target by five processes at once are all whole, and other files beside it are unchanged',
+    'to one %s target by three processes at once are all whole, and other files beside it are unchanged',
     async (kind, name) => {
       const { path, read, before } = neighbours(name);
       const said = await Promise.all(
-        Array.from({ length: 5 }, () => text(exporter(addresses[database], kind, path).stdout)),
+        Array.from({ length: EXPORTS }, () => text(exporter(addresses[database], kind, path).stdout)),
       );
-      expect(said).toEqual(Array.from({ length: 5 }, () => `${ROWS}\n`));
+      expect(said).toEqual(Array.from({ length: EXPORTS }, () => `${ROWS}\n`));
       expect(await namesIn(kind, path)).toEqual(names);
       expect(read().filter(([entry]) => !entry?.match(/^out(\.csv)?($|\/)/))).toEqual(before);
     },
