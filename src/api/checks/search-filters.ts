@@ -23,6 +23,7 @@ export const searchFilters = {
   /** A two-letter ISO country code, or an object with `country`, `latitude` and `longitude`. */
   userLocation: z.union([z.string(), z.looseObject({})]).optional(),
   context: contentsOptions.context,
+  filterEmptyResults: contentsOptions.filterEmptyResults,
   contents,
   flags: strings,
 };
