@@ -55,7 +55,7 @@ function hostProblem(text: string, { username, password, hostname, port }: URL):
 }
 
 /** Quotes a text without the user and the password in it. */
-function quoted(text: string): string {
+export function quoted(text: string): string {
   const secrets = /[@=]/.test(text) ? addressSecrets(text.replace(/^\/+/, '')) : [];
   return plainlyQuoted(secrets.reduce((rest, secret) => rest.replaceAll(secret, '[redacted]'), text));
 }

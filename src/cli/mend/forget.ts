@@ -1,8 +1,7 @@
 import type { ForgetOutput } from '../../api/outputs/index.js';
 import { parseUrl } from '../../core/purchase/unit-key.js';
 import { shellWord } from '../../core/text/shell-word.js';
-import { quoted } from '../../rows/csv-error.js';
-import { toUrl } from '../../rows/url-problem.js';
+import { quoted, toUrl } from '../../rows/url-problem.js';
 import { UsageError } from '../../worker/config/runtime-types.js';
 import type { ForgetWish } from '../../worker/forget/subjects.js';
 import { askYesNo } from '../shared/ask.js';

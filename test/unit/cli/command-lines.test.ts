@@ -510,6 +510,8 @@ describe('a command line', () => {
     expect(none.out).toContain('Nothing to forget');
     for (const wrong of ['', 'brands --url https://example.com', '--url a'])
       expect(await type(`forget ${wrong}`.trim())).toMatchObject({ code: 2, config: undefined });
+    const { refusal } = await type('forget --url http://jane:hunter2@');
+    expect([refusal.includes('--url'), refusal.includes('hunter2')]).toEqual([true, false]);
   });
 
   it('of enrich does not count discarded rows as failed', async () => {
