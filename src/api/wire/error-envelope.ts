@@ -82,7 +82,7 @@ export function readErrorEnvelope(text: string, redact: Redact): ErrorEnvelope {
     isNamed ||
     (typeof error === 'string' && Object.keys(body).every((name) => name === 'error' || name === 'requestId'));
   return {
-    message: first(MAX_MESSAGE, error, inner.message, body.message),
+    message: first(MAX_MESSAGE, error, inner.message, inner.error, body.message),
     tag,
     requestId,
     form: isOwn ? 'own' : isBare ? 'bare' : 'other',

@@ -54,6 +54,7 @@ describe('an error envelope', () => {
     ['snake case', '{"error":{"message":"m"},"code":"X_OUT","request_id":"r"}', 'm', 'X_OUT', 'r'],
     ['outer message', '{"error":{"code":"A_B"},"message":"m"}', 'm', 'A_B', null, 'bare'],
     ['message', '{"message":"only message"}', 'only message', null, null],
+    ['doubled', '{"error":{"error":"m","tag":"A_B"}}', 'm', 'A_B', null, 'bare'],
     ['null', '{"error":null,"tag":7}', null, null, null],
     ['list', '[1]', '[1]', null, null],
     ['text', 'upstream\r\n  gone', 'upstream gone', null, null],
