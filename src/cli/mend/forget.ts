@@ -1,9 +1,7 @@
 import type { ForgetOutput } from '../../api/outputs/index.js';
-import { parseUrl } from '../../core/purchase/unit-key.js';
 import { shellWord } from '../../core/text/shell-word.js';
-import { quoted, toUrl } from '../../rows/url-problem.js';
 import { UsageError } from '../../worker/config/runtime-types.js';
-import type { ForgetWish } from '../../worker/forget/subjects.js';
+import { type ForgetWish, noUrl } from '../../worker/forget/subjects.js';
 import { askYesNo } from '../shared/ask.js';
 import { type Context, type ExitCode, exitCodes } from '../shared/context.js';
 import { withRuntime } from '../shared/session.js';
@@ -63,9 +61,8 @@ function readWish(job: string | undefined, { url }: ForgetFlags, mistakes: strin
     return { job: job ?? '' };
   }
   if (job !== undefined) mistakes.push('--url: names the rows of all jobs. Leave out the job.');
-  const text = url.trim();
-  if (toUrl(text, 'https') === null && parseUrl(text) === null)
-    mistakes.push(`--url: ${quoted(url)} must be a URL or a domain, such as https://example.com/jane.`);
+  const problem = noUrl(url);
+  if (problem !== null) mistakes.push(`--url: ${problem}`);
   return { url };
 }
 

@@ -3,13 +3,13 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { domainToUnicode } from 'node:url';
 import { hasUrl } from '../../core/purchase/forgotten.js';
-import { pageOf } from '../../core/purchase/unit-key.js';
+import { pageOf, parseUrl } from '../../core/purchase/unit-key.js';
 import type { JobEntry } from '../../core/rows/job-entries.js';
 import type { ForgetSubjects, RowWarehouse, StagedRow } from '../../core/rows/row-warehouse.js';
 import { folderNames } from '../../files/folder-size.js';
 import { writeDurably } from '../../files/write-durably.js';
 import { forgetInManifest, forgetInSlice } from '../../rows/index.js';
-import { toUrl } from '../../rows/url-problem.js';
+import { quoted, toUrl } from '../../rows/url-problem.js';
 import type { JobStatus, RuntimeConfig } from '../config/runtime-types.js';
 import type { Store } from '../store/store.js';
 import type { Warehouses } from '../warehouse/warehouses.js';
@@ -25,6 +25,14 @@ export interface ForgetParts {
 
 /** What a person wants to forget: the id of a job, or a URL in all jobs. */
 export type ForgetWish = { readonly job: string } | { readonly url: string };
+
+/** Why a text names no page to forget; null if it names one. */
+export function noUrl(url: string): string | null {
+  const text = url.trim();
+  return (toUrl(text, 'https') ?? parseUrl(text))
+    ? null
+    : `${quoted(url)} must be a URL or a domain, such as https://example.com/jane.`;
+}
 
 const STAGES = ['stages', 'fetched-stages'] as const;
 
