@@ -18,8 +18,12 @@ const built: Plugin = {
   },
 };
 
+/** A machine may be slow: a poll that succeeds needs no more time by a long limit. */
+const patient = { expect: { poll: { timeout: 30_000 } } };
+
 /** Tiers, from quick to slow: `docs/testing.md` says what each proves. */
 const withServers = {
+  ...patient,
   globalSetup: ['test/support/global-set-up.ts'],
   server: { deps: { external: [/\/dist\//] } },
   // Native modules and signals to real processes: a fork each.
@@ -57,6 +61,7 @@ export default defineConfig({
     projects: [
       {
         test: {
+          ...patient,
           name: 'unit',
           include: ['test/unit/**/*.test.ts'],
           setupFiles: ['test/support/no-processes.ts', 'test/support/property-runs.ts'],
@@ -97,6 +102,7 @@ export default defineConfig({
         test: {
           // The properties of the unit tier, with many runs.
           name: 'properties',
+          ...patient,
           include: propertyFiles,
           setupFiles: ['test/support/property-runs.ts'],
           provide: { propertyRuns: 8 },
@@ -116,6 +122,8 @@ export default defineConfig({
           ],
           provide: { propertyRuns: 8 },
           ...withServers,
+          // A bound for a hang: many processes share a slow machine here.
+          testTimeout: 180_000,
           // Few at a time: these tests watch clocks and processes.
           maxWorkers: 3,
           isolate: false,

@@ -1225,7 +1225,7 @@ export function longRowsContract(make: MakeWarehouse<LoadedElsewhere>): void {
           'SELECT slice, count(*), count(DISTINCT row_number) FROM enriched_rows GROUP BY slice ORDER BY slice',
         );
         expect(counts).toEqual(loaded.map((slice) => [slice, 100, 100]));
-      });
+      }, 30_000);
     }
     for (const batch of batches) await warehouse.load(batch);
     expect((await exported(dir, warehouse)).map((row) => row.name)).toEqual(rows.map((_, index) => `n${index}`));

@@ -179,7 +179,6 @@ describe('SEARCHFLOW_DATA_CONVERTER', () => {
     const namespace = fileNamespace();
     const { folder, run, start, done, env, sandbox } = await open(
       {
-        SEARCHFLOW_QPS: '3',
         TEMPORAL_ADDRESS: address,
         TEMPORAL_NAMESPACE: namespace,
         SEARCHFLOW_DATA_CONVERTER: './converter.mjs',
@@ -189,10 +188,9 @@ describe('SEARCHFLOW_DATA_CONVERTER', () => {
     writeFileSync(join(folder.dir, 'converter.mjs'), converter);
     const worker = start('worker');
     await worker.says('Worker running');
-    const job = start('enrich', folder.input, '--into', 'a.duckdb', '--job', 'long', '--batch', '1', '--yes');
-    await job.says(/[1-9]\/22 rows/);
-    await done('pause', 'long');
-    await expect.poll(() => run('status', 'long').then(({ out }) => out), { timeout: 30_000 }).toMatch(/paused/);
+    const job = ['enrich', folder.input, '--into', 'a.duckdb', '--job', 'long', '--batch', '1', '--yes'];
+    expect((await run(...job, '--max-cost', '0.003')).code).toBe(5);
+    expect(await done('status', 'long')).toMatch(/paused/);
 
     const { SEARCHFLOW_DATA_CONVERTER: module } = env;
     Reflect.deleteProperty(env, 'SEARCHFLOW_DATA_CONVERTER');
@@ -221,8 +219,7 @@ describe('SEARCHFLOW_DATA_CONVERTER', () => {
     expect(await other.ended).toBe(2);
     expect(other.err()).toContain(`Another worker (PID ${worker.child.pid} on `);
 
-    job.child.kill('SIGKILL');
-    expect((await run('resume', 'long')).code).toBe(0);
+    expect((await run('resume', 'long', '--max-cost', '1')).code).toBe(0);
     expect(Object.values(sandbox.bill().keys)).toEqual(Array.from({ length: 21 }, () => 1));
     worker.child.kill('SIGTERM');
     await worker.ended;

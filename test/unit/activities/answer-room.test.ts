@@ -154,7 +154,7 @@ describe('an answer that finds no room', () => {
       { urls: ['https://a.example/'], text: true },
       { signal, space: place },
     );
-    await vi.waitFor(() => expect(answers.length).toBe(1));
+    await expect.poll(() => answers.length).toBe(1);
     return { answer, response: answers.pop() as ServerResponse };
   }
 
@@ -168,7 +168,7 @@ describe('an answer that finds no room', () => {
     const { answer, response } = await ask(place);
     response.writeHead(200, { 'content-type': 'application/json', ...headers });
     response.end(text);
-    await vi.waitFor(() => expect(room.waiting).toBe(1));
+    await expect.poll(() => room.waiting).toBe(1);
     expect(response.writableFinished).toBe(false);
     full.leave();
     const { raw } = await answer;
@@ -189,7 +189,7 @@ describe('an answer that finds no room', () => {
     const refused = expect(answer).rejects.toMatchObject({ aborted: true });
     response.writeHead(200, { 'content-length': text.length });
     response.end(text);
-    await vi.waitFor(() => expect(room.waiting).toBe(1));
+    await expect.poll(() => room.waiting).toBe(1);
     stop.abort(new Error('stopped'));
     await refused;
     if (!response.destroyed) await once(response, 'close');

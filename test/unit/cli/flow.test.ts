@@ -306,7 +306,7 @@ describe('Ctrl-C', () => {
     const { runtime, calls } = fakeRuntime(endless);
     const { context, err, press } = fakeContext(runtime);
     const code = run(context);
-    await vi.waitFor(() => expect(calls).toContain('start'));
+    await expect.poll(() => calls).toContain('start');
     press();
     expect(await code).toBe(130);
     expect(err()).toContain('waiting up to 10 s for 3 paid requests in flight; press Ctrl-C again to stop now');
@@ -323,9 +323,9 @@ describe('Ctrl-C', () => {
     });
     const { context, err, press } = fakeContext(runtime);
     const code = run(context);
-    await vi.waitFor(() => expect(calls).toContain('start'));
+    await expect.poll(() => calls).toContain('start');
     press();
-    await vi.waitFor(() => expect(calls).toContain('close drain'));
+    await expect.poll(() => calls).toContain('close drain');
     press();
     expect(await code).toBe(130);
     return { calls, said: err() };
@@ -348,7 +348,7 @@ describe('Ctrl-C', () => {
     const { runtime, calls } = fakeRuntime({ ...endless, stop: never, close: never });
     const { context, press } = fakeContext(runtime);
     const code = run(context);
-    await vi.waitFor(() => expect(calls).toContain('start'));
+    await expect.poll(() => calls).toContain('start');
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
     onTestFinished(() => void vi.useRealTimers());
     let ended = false;
@@ -371,7 +371,7 @@ describe('Ctrl-C', () => {
     const { runtime, calls } = fakeRuntime(endless);
     const { context, press } = fakeContext(runtime);
     const code = run(context);
-    await vi.waitFor(() => expect(calls).toContain('start'));
+    await expect.poll(() => calls).toContain('start');
     press('SIGTERM');
     expect(await code).toBe(143);
   });
@@ -380,7 +380,7 @@ describe('Ctrl-C', () => {
     const { runtime, calls } = fakeRuntime({ ...endless, clientOnly: 'folder', owned: async () => [] });
     const { context, err, press } = fakeContext(runtime);
     const code = run(context);
-    await vi.waitFor(() => expect(calls).toContain('start'));
+    await expect.poll(() => calls).toContain('start');
     press();
     expect(await code).toBe(130);
     expect(err()).toContain('Detached. brands-1 continues in the process that runs it');
@@ -392,7 +392,7 @@ describe('Ctrl-C', () => {
     const { runtime, calls } = fakeRuntime({ plan: () => new Promise(() => undefined) });
     const { context, err, press } = fakeContext(runtime);
     const code = run(context);
-    await vi.waitFor(() => expect(calls).toContain('plan'));
+    await expect.poll(() => calls).toContain('plan');
     press();
     expect(await code).toBe(130);
     expect(err()).toContain('Stopped; nothing was bought.');
