@@ -2,7 +2,7 @@
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { TestWorkflowEnvironment } from '@temporalio/testing';
-import { findTemporalBinary } from '../dist/worker/temporal-program/binary.js';
+import { findTemporalBinary } from '../dist/worker/temporal-server/binary.js';
 import { readRow, root, timed } from './measure.mjs';
 
 export const from = '2025-01-01T00:00:00.000Z';

@@ -7,7 +7,7 @@ import { takeTurn } from '../dist/core/limiter/limiter.js';
 import { flatProfile } from '../dist/core/limiter/rate.js';
 import { blockMs } from '../dist/core/purchase/backoff.js';
 import { MemoryLimiter } from '../dist/store/limiter/memory-limiter.js';
-import { PgLimiter } from '../dist/store/postgres/limiter/limiter.js';
+import { PgLimiter } from '../dist/store/postgres/limiter.js';
 import { openStore } from '../dist/store/postgres/open-store.js';
 
 const { name, store, team, service, limit, heavyEvery } = JSON.parse(process.argv[2]);

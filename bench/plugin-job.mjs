@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Client, Connection } from '@temporalio/client';
-import { findTemporalBinary } from '../dist/worker/temporal-program/binary.js';
+import { findTemporalBinary } from '../dist/worker/temporal-server/binary.js';
 import { freePort } from '../dist/worker/temporal-server/free-port.js';
 import { sandboxProcess, startScript, watch, workFolder } from './measure.mjs';
 

@@ -2,7 +2,7 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { cpus, totalmem, type } from 'node:os';
 import { join } from 'node:path';
-import { findTemporalBinary } from '../dist/worker/temporal-program/binary.js';
+import { findTemporalBinary } from '../dist/worker/temporal-server/binary.js';
 import { root } from './measure.mjs';
 
 const bars = [];

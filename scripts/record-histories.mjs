@@ -13,7 +13,7 @@ import { Secret } from '../dist/core/connections/secret.js';
 import { startSandbox } from '../dist/sandbox/index.js';
 import { openParts } from '../dist/worker/host/parts.js';
 import { workerDefaults } from '../dist/worker/host/worker-host.js';
-import { findTemporalBinary } from '../dist/worker/temporal-program/binary.js';
+import { findTemporalBinary } from '../dist/worker/temporal-server/binary.js';
 import { History, withoutStackTraces } from './history-proto.mjs';
 import { historyStories } from './history-stories.mjs';
 import { inRoot, textOf } from './root.mjs';

@@ -27,7 +27,6 @@ export {
   type WebhookProblem,
   WebhookRefused,
 } from './api/index.js';
-export type { AgentRunSync, SyncAgentRunsInput } from './core/agents/agent-run-sync.js';
 export { type Proxies, proxiesOf } from './core/connections/proxies.js';
 export { Secret } from './core/connections/secret.js';
 export { DEFAULT_BASE_URL } from './core/connections/service.js';
@@ -49,7 +48,7 @@ export type { ExportMonitorRunsInput, MonitorExport } from './core/monitors/moni
 export type { MonitorFilter } from './core/monitors/monitor-filter.js';
 export { monitorUpdates, monitorWorkflows } from './core/monitors/monitor-names.js';
 export { type ExitCode, exitCodes } from './core/processes/exit-codes.js';
-export type { PublishMode, PublishOutcome, PublishPartition, PublishStep } from './core/publish/publish-request.js';
+export type { PublishMode, PublishOutcome, PublishPartition, PublishStep } from './core/publish-request.js';
 export { type CallFacts, classify, type FailureType, transientTags, type Verdict } from './core/purchase/failure.js';
 export { type ContentType, type PriceBands, type PriceTable, priceTables } from './core/purchase/prices.js';
 export type { AgentRowsInput } from './core/rows/agent-rows.js';
@@ -69,5 +68,6 @@ export {
 export type { RowOperation } from './core/rows/row-operation.js';
 export type { FailureLimit, StopAtFailed } from './core/rows/stop-at-failed.js';
 export type { AgentRequest, AgentRunResult, RunAgentOptions, RunProgress } from './core/runs/agent-run.js';
-export type { ScheduledJobInput, ScheduledOutcome } from './core/schedules/schedule.js';
+export type { AgentRunSync, SyncAgentRunsInput } from './core/runs/agent-run-sync.js';
+export type { ScheduledJobInput, ScheduledOutcome } from './core/schedule.js';
 export { MemoryLimiter } from './store/limiter/memory-limiter.js';

@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import type { SyncAgentRunsInput } from '../core/agents/agent-run-sync.js';
 import { eventTypes } from '../core/events/payloads.js';
 import { type BackfillEventsInput, MOST_PARALLEL, type SyncEventsInput } from '../core/events/walk-job.js';
 import {
@@ -13,7 +12,7 @@ import type { CreateMonitorInput } from '../core/monitors/monitor-create.js';
 import type { ExportMonitorRunsInput } from '../core/monitors/monitor-export.js';
 import type { MonitorFilter } from '../core/monitors/monitor-filter.js';
 import type { WorkerHolder } from '../core/processes/presence.js';
-import { type PublishStep, publishModes, publishPartitions } from '../core/publish/publish-request.js';
+import { type PublishStep, publishModes, publishPartitions } from '../core/publish-request.js';
 import type { Freshness } from '../core/purchase/freshness.js';
 import type { AgentRowsInput } from '../core/rows/agent-rows.js';
 import { defaultSchemes, type EnrichCsvInput, ID_PATTERN, type StagedName } from '../core/rows/job.js';
@@ -28,7 +27,8 @@ import {
   type RunAgentOptions,
   type RunResearchOptions,
 } from '../core/runs/agent-run.js';
-import type { ScheduledJobInput } from '../core/schedules/schedule.js';
+import type { SyncAgentRunsInput } from '../core/runs/agent-run-sync.js';
+import type { ScheduledJobInput } from '../core/schedule.js';
 import { MOST_DOLLARS } from '../core/text/money.js';
 import type { ResearchTaskRequest } from './endpoints/research.js';
 

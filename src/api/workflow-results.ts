@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import type { AgentRunSync } from '../core/agents/agent-run-sync.js';
 import type { Verification } from '../core/events/event-warehouse.js';
 import type { WalkProgress, WalkSummary } from '../core/events/walk-job.js';
 import { type BatchProgress, type MonitorState, monitorActions } from '../core/monitors/monitor-batch.js';
@@ -7,14 +6,15 @@ import type { CreatedMonitorResult } from '../core/monitors/monitor-create.js';
 import type { BatchSummary, MonitorEffect } from '../core/monitors/monitor-effect.js';
 import type { MonitorExport } from '../core/monitors/monitor-export.js';
 import type { WorkerHolder } from '../core/processes/presence.js';
-import type { PublishOutcome } from '../core/publish/publish-request.js';
+import type { PublishOutcome } from '../core/publish-request.js';
 import { type JobProgress, type JobSummary, pauseReasons, type RetryCounts } from '../core/rows/job.js';
 import type { WarehouseSummary } from '../core/rows/row-warehouse.js';
 import type { SchemaChange } from '../core/rows/schema-changes.js';
 import type { StopAtFailed } from '../core/rows/stop-at-failed.js';
 import type { ServiceWarning } from '../core/rows/warnings.js';
 import type { AgentRunResult, ResearchResult, RunProgress, RunRequest } from '../core/runs/agent-run.js';
-import type { ScheduledOutcome } from '../core/schedules/schedule.js';
+import type { AgentRunSync } from '../core/runs/agent-run-sync.js';
+import type { ScheduledOutcome } from '../core/schedule.js';
 import { count, counts, flag, json, list, maybeText, number, of, text } from './exact-schema.js';
 
 const jobPhase = z.enum(['planning', 'running', 'paused', 'done', 'stopped', 'failed', 'cancelled']);

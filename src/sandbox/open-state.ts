@@ -1,4 +1,5 @@
 import { AgentRuns } from './agents/agent-runs.js';
+import { ResearchTasks } from './agents/research-tasks.js';
 import { idsOf } from './base/ids.js';
 import type { Timers } from './base/timers.js';
 import type { Fact, WriteFact } from './ledger/fact-log.js';
@@ -7,7 +8,6 @@ import { Monitors } from './monitors/monitors.js';
 import { Webhooks } from './monitors/webhooks.js';
 import type { PageSettings } from './pages/result.js';
 import type { SandboxState, Trigger } from './panel.js';
-import { ResearchTasks } from './research/research-tasks.js';
 import type { Settings } from './server/options.js';
 import { EventHistory } from './websets/event-history.js';
 import { idOf } from './websets/scene.js';

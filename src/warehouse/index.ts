@@ -1,9 +1,9 @@
-export { warehouseFileVersion } from './duckdb/open/file-version.js';
-export { closedWarehouseFile, createDuckDbRows } from './duckdb/rows/duckdb-rows.js';
+export { closedWarehouseFile, createDuckDbRows } from './duckdb/duckdb-rows.js';
+export { warehouseFileVersion } from './duckdb/file-version.js';
 export { firstFolder, type TargetKind, whyNoTarget } from './export/why-no-target.js';
 export { POSTGRES_FORM } from './postgres/database.js';
-export { DEFAULT_SCHEMA as WAREHOUSE_SCHEMA } from './postgres/open/warehouse.js';
-export { createPostgresRows } from './postgres/rows/postgres-rows.js';
+export { createPostgresRows } from './postgres/postgres-rows.js';
+export { DEFAULT_SCHEMA as WAREHOUSE_SCHEMA } from './postgres/warehouse.js';
 export { type Place, placeOf } from './publish/place-of.js';
 export { s3Name, s3Place, setS3 } from './publish/s3-files.js';
 export { duckDbCell } from './rows/duckdb-result-sql.js';

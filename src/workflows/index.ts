@@ -1,4 +1,3 @@
-export { syncAgentRuns } from './agents/sync-agent-runs.js';
 export { backfillEvents } from './events/backfill-events.js';
 export { syncEvents } from './events/sync-events.js';
 export { batchMonitors } from './monitors/batch-monitors.js';
@@ -9,5 +8,6 @@ export { enrichCsv } from './rows/enrich-csv.js';
 export { runAgentRows } from './rows/run-agent-rows.js';
 export { runAgent } from './runs/run-agent.js';
 export { runResearch } from './runs/run-research.js';
+export { syncAgentRuns } from './runs/sync-agent-runs.js';
 export { scheduledJob } from './scheduled-job.js';
 export { workerPresence } from './worker-presence.js';

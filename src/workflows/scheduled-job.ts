@@ -9,7 +9,7 @@ import {
 } from '@temporalio/workflow';
 import { jobOfWorkflow } from '../core/rows/job.js';
 import { pauseOf } from '../core/rows/pause.js';
-import type { ScheduledJobInput, ScheduledOutcome } from '../core/schedules/schedule.js';
+import type { ScheduledJobInput, ScheduledOutcome } from '../core/schedule.js';
 import { staticSummary } from '../core/text/static-summary.js';
 import { detailsText } from './shared/details-text.js';
 import { failureOf, messageOf } from './shared/failures.js';

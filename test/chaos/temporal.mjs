@@ -4,7 +4,7 @@ import { mkdirSync } from 'node:fs';
 import { connect, createServer } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { findTemporalBinary } from '../../dist/worker/temporal-program/binary.js';
+import { findTemporalBinary } from '../../dist/worker/temporal-server/binary.js';
 
 export async function startTemporal(dir) {
   mkdirSync(dir, { recursive: true });

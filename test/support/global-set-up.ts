@@ -94,6 +94,6 @@ async function makeWarehouse(file: string): Promise<void> {
     const warehouse = Warehouse.at(process.argv[2]);
     await warehouse.use(() => undefined);
     await warehouse.close();`;
-  const module = new URL('../../dist/warehouse/duckdb/open/warehouse.js', import.meta.url).href;
+  const module = new URL('../../dist/warehouse/duckdb/warehouse.js', import.meta.url).href;
   await promisify(execFile)(process.execPath, ['--input-type=module', '-e', script, module, file]);
 }

@@ -3,7 +3,7 @@ import { basename, dirname } from 'node:path';
 import { TestWorkflowEnvironment } from '@temporalio/testing';
 import { DefaultLogger, Runtime } from '@temporalio/worker';
 import { expect, inject } from 'vitest';
-import { findTemporalBinary } from '../../src/worker/temporal-program/binary.js';
+import { findTemporalBinary } from '../../src/worker/temporal-server/binary.js';
 import { retriesUntilClose } from '../../src/worker/temporal-server/retries-until-close.js';
 
 const silenced = Symbol.for('searchflow.tests.silenced');

@@ -1,11 +1,10 @@
 import type { Transport } from '../../api/transport.js';
-import type { AgentRunStore } from '../../core/agents/agent-run-sync.js';
 import type { AlertBook } from '../../core/alerts/outbox.js';
 import type { SecretStore } from '../../core/connections/secret-store.js';
 import type { EventWarehouse } from '../../core/events/event-warehouse.js';
 import type { Walk } from '../../core/events/walk-job.js';
 import type { Limiter } from '../../core/limiter/limiter.js';
-import type { Published, PublishStep } from '../../core/publish/publish-request.js';
+import type { Published, PublishStep } from '../../core/publish-request.js';
 import type { Freshness } from '../../core/purchase/freshness.js';
 import type { Journal } from '../../core/purchase/journal.js';
 import type { PriceTable } from '../../core/purchase/prices.js';
@@ -14,6 +13,7 @@ import type { EnrichCsvInput, StagedJob, StagedName } from '../../core/rows/job.
 import type { JobEntry, JobState, Stage } from '../../core/rows/job-entries.js';
 import type { RowWarehouse } from '../../core/rows/row-warehouse.js';
 import type { Stages } from '../../core/rows/stages.js';
+import type { AgentRunStore } from '../../core/runs/agent-run-sync.js';
 import type { Purchase } from '../purchase/purchase-request.js';
 import type { WorkerRuns } from '../runs/runs.js';
 import type { Here, MonitorWarehouses } from './monitor-warehouses.js';

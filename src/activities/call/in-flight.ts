@@ -1,4 +1,4 @@
-import { WaitQueue } from '../../core/waits/wait-queue.js';
+import { WaitQueue } from '../../core/processes/wait-queue.js';
 import { AnswerPlace, AnswerRoom } from './answer-room.js';
 
 /** The number of permits at first. */

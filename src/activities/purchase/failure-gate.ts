@@ -1,4 +1,5 @@
 import { type ApiError, isUnusable } from '../../api/wire/errors.js';
+import { WaitQueue } from '../../core/processes/wait-queue.js';
 import type { UnitOutcome } from '../../core/purchase/journal.js';
 import {
   type AnswerCounts,
@@ -12,7 +13,6 @@ import {
   PAGES_COUNT_AS,
 } from '../../core/rows/stop-at-failed.js';
 import { addWarnings, notAccepted, type ServiceWarning } from '../../core/rows/warnings.js';
-import { WaitQueue } from '../../core/waits/wait-queue.js';
 import type { FailedLimit, FailureStop, PurchaseRequest, Receipt, Unit } from './purchase-request.js';
 import type { PurchaseStats } from './purchase-stats.js';
 

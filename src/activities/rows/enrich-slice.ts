@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { Context, log } from '@temporalio/activity';
+import { Serial } from '../../core/processes/serial.js';
 import type { Freshness } from '../../core/purchase/freshness.js';
 import {
   newHeartbeat,
@@ -12,7 +13,6 @@ import {
 import type { KnownAnswer, RowWarehouse } from '../../core/rows/row-warehouse.js';
 import { type FoundNothing, PAGES_COUNT_AS, type RowsOfNothing } from '../../core/rows/stop-at-failed.js';
 import { withoutUndefined } from '../../core/text/without-undefined.js';
-import { Serial } from '../../core/waits/serial.js';
 import { readUnits } from '../../rows/index.js';
 import { cancellation, heartbeatFrom, SLICE_MS } from '../base/cancellation.js';
 import type { ActivityDeps } from '../base/deps.js';

@@ -1,6 +1,6 @@
 import { Context, log } from '@temporalio/activity';
 import { type AlertRun, endOfRows, findingsOfRows, pauseOfRun, unknownOfRun } from '../../core/alerts/job-alerts.js';
-import type { PublishOutcome, PublishStep } from '../../core/publish/publish-request.js';
+import type { PublishOutcome, PublishStep } from '../../core/publish-request.js';
 import { type Freshness, type RetryFreshness, retryRuleOf } from '../../core/purchase/freshness.js';
 import type { JournalTotals } from '../../core/purchase/journal.js';
 import {

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { publishModes, publishPartitions } from '../../core/publish/publish-request.js';
+import { publishModes, publishPartitions } from '../../core/publish-request.js';
 import { pauseReasons } from '../../core/rows/job.js';
 import { fileFormats } from '../../core/rows/source-fields.js';
 import { count, counts, flag, list, maybeText, number, text } from '../exact-schema.js';

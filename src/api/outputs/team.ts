@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { publishModes } from '../../core/publish/publish-request.js';
+import { publishModes } from '../../core/publish-request.js';
 import { count, flag, list, maybeText, number, text } from '../exact-schema.js';
 import { agentRunSync, batchSummary, jobSummary, monitorExport, walkSummary } from '../workflow-results.js';
 

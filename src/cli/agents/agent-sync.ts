@@ -1,5 +1,5 @@
 import type { AgentSyncOutput } from '../../api/outputs/index.js';
-import type { AgentRunSync } from '../../core/agents/agent-run-sync.js';
+import type { AgentRunSync } from '../../core/runs/agent-run-sync.js';
 import type { RuntimeConfig, WorkflowAccess } from '../../worker/config/runtime-types.js';
 import { startSync, syncTarget, syncWork } from '../../worker/control/agent-control.js';
 import { keepSchedule } from '../schedules/keep-schedule.js';

@@ -4,7 +4,7 @@ import type { RuntimeConfig } from '../../worker/config/runtime-types.js';
 import { isSameWarehouse } from '../../worker/config/store-setting.js';
 import { eventTarget, isMissingFile } from '../../worker/control/event-control.js';
 import type { Runtime } from '../../worker/runtime/views.js';
-import { type EventStatus, readEventStatus } from '../../worker/warehouse/event-status.js';
+import { type EventStatus, readEventStatus } from '../../worker/store/event-status.js';
 import { type Context, type ExitCode, exitCodes } from '../shared/context.js';
 import { resumeCommand } from '../shared/resume-command.js';
 import { withRuntime } from '../shared/session.js';

@@ -1,7 +1,7 @@
 import type { EventStatusOutput, WalkOutput } from '../../api/outputs/index.js';
 import type { Differences, StreamListing, Verification } from '../../core/events/event-warehouse.js';
 import type { WalkHeartbeat, WalkProgress, WalkSummary } from '../../core/events/walk-job.js';
-import type { EventStatus } from '../../worker/warehouse/event-status.js';
+import type { EventStatus } from '../../worker/store/event-status.js';
 import { progressText } from '../progress/progress-line.js';
 import { count, duration, some } from '../text/amounts.js';
 import { columns } from '../text/columns.js';

@@ -1,4 +1,4 @@
-import type { PublishMode, PublishPartition, PublishStep } from '../../core/publish/publish-request.js';
+import type { PublishMode, PublishPartition, PublishStep } from '../../core/publish-request.js';
 import { absoluteTarget, whyNoPublish } from '../../worker/config/publish-step.js';
 
 /** The flags of a publish as the last step of a run. */

@@ -1,5 +1,5 @@
 import type { ActivityStep, DayUsage } from '../../core/purchase/activity.js';
-import type { Report } from '../../core/report/report.js';
+import type { Report } from '../../core/report.js';
 import { dollars, duration } from '../text/amounts.js';
 import { printable } from '../text/printable.js';
 import { barChart, heatStrip } from './charts.js';

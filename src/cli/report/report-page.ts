@@ -1,4 +1,4 @@
-import type { Report, ReportedJob } from '../../core/report/report.js';
+import type { Report, ReportedJob } from '../../core/report.js';
 import { count, dollars, duration, some } from '../text/amounts.js';
 import { printable } from '../text/printable.js';
 import { cellBar, lineChart } from './charts.js';

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { dirname, resolve } from 'node:path';
 import type { ReportOutput } from '../../api/outputs/index.js';
-import type { Report } from '../../core/report/report.js';
+import type { Report } from '../../core/report.js';
 import { makeFolder } from '../../files/make-folder.js';
 import { writeDurably } from '../../files/write-durably.js';
 import type { RuntimeConfig } from '../../worker/config/runtime-types.js';

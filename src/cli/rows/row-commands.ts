@@ -1,5 +1,5 @@
 import { type Command, Option } from 'commander';
-import { publishModes, publishPartitions } from '../../core/publish/publish-request.js';
+import { publishModes, publishPartitions } from '../../core/publish-request.js';
 import { defaultSchemes } from '../../core/rows/job.js';
 import { rowOperations } from '../../core/rows/row-operation.js';
 import { fileFormats } from '../../core/rows/source-fields.js';

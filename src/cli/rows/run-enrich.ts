@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import { exitCodeOfPause } from '../../core/processes/exit-codes.js';
-import { stepMode } from '../../core/publish/publish-request.js';
+import { stepMode } from '../../core/publish-request.js';
 import type { JobProgress, JobSummary } from '../../core/rows/job.js';
 import { codeOfPause } from '../../core/rows/pause.js';
 import { isLongRunning } from '../../core/rows/row-operation.js';

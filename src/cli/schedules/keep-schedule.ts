@@ -1,6 +1,6 @@
 import type { KeptScheduleOutput } from '../../api/outputs/index.js';
 import { parseAddress } from '../../core/connections/postgres-address.js';
-import type { ScheduledWork } from '../../core/schedules/schedule.js';
+import type { ScheduledWork } from '../../core/schedule.js';
 import { shellWord } from '../../core/text/shell-word.js';
 import { type RuntimeConfig, UsageError, type WorkflowAccess } from '../../worker/config/runtime-types.js';
 import { isSameWarehouse } from '../../worker/config/store-setting.js';

@@ -1,4 +1,4 @@
-import { type ScheduleTiming, timingProblems } from '../../core/schedules/schedule-timing.js';
+import { type ScheduleTiming, timingProblems } from '../../core/schedule-timing.js';
 import { parseDuration } from '../options/duration-option.js';
 import type { ScheduleFlags } from './schedule-flags.js';
 

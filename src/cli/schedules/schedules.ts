@@ -1,7 +1,7 @@
 import type { ScheduleOutput } from '../../api/outputs/index.js';
 import { schemaChangesText } from '../../core/rows/schema-changes.js';
 import { inputText } from '../../core/rows/source-fields.js';
-import type { ScheduledRun } from '../../core/schedules/schedule.js';
+import type { ScheduledRun } from '../../core/schedule.js';
 import type { ScheduleView } from '../../worker/schedules/schedule-view.js';
 import { count, dollars } from '../text/amounts.js';
 import { columns } from '../text/columns.js';

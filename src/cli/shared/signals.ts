@@ -1,6 +1,6 @@
 import type { EventEmitter } from 'node:events';
+import { deferred } from '../../core/processes/deferred.js';
 import { type ExitCode, exitCodes } from '../../core/processes/exit-codes.js';
-import { deferred } from '../../core/waits/deferred.js';
 
 export type StopSignal = 'SIGINT' | 'SIGTERM' | 'SIGHUP';
 

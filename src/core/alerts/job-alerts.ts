@@ -1,5 +1,5 @@
 import type { WalkSummary } from '../events/walk-job.js';
-import type { PublishOutcome } from '../publish/publish-request.js';
+import type { PublishOutcome } from '../publish-request.js';
 import type { UnknownOutcome } from '../purchase/journal.js';
 import type { JobPhase, JobSummary, PauseReason } from '../rows/job.js';
 import type { Pause } from '../rows/pause.js';

@@ -1,4 +1,4 @@
-import type { PublishStep } from '../publish/publish-request.js';
+import type { PublishStep } from '../publish-request.js';
 import type { Freshness } from '../purchase/freshness.js';
 import type { JobPhase, MaxCost, PauseReason, RunFigures, StagedJob } from './job.js';
 import type { WarehouseSummary } from './row-warehouse.js';

@@ -1,4 +1,4 @@
-import type { PublishOutcome, PublishStep } from '../publish/publish-request.js';
+import type { PublishOutcome, PublishStep } from '../publish-request.js';
 import type { Freshness, RetryFreshness } from '../purchase/freshness.js';
 import type { Json } from '../text/json.js';
 import { withoutUndefined } from '../text/without-undefined.js';

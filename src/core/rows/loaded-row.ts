@@ -1,4 +1,4 @@
-import type { PublishOutcome } from '../publish/publish-request.js';
+import type { PublishOutcome } from '../publish-request.js';
 import type { UnitStatus } from '../purchase/journal.js';
 import type { Misfit } from './misfit.js';
 

@@ -1,6 +1,6 @@
 import { codeOfCap } from '../errors/code-of.js';
 import type { ErrorCode } from '../errors/registry.js';
-import type { PublishOutcome } from '../publish/publish-request.js';
+import type { PublishOutcome } from '../publish-request.js';
 import type { OverBudget } from '../purchase/spend.js';
 import { count } from '../text/count.js';
 import { dollars } from '../text/money.js';

@@ -1,4 +1,4 @@
-import type { PublishOutcome } from '../publish/publish-request.js';
+import type { PublishOutcome } from '../publish-request.js';
 import type { RequestTime } from '../purchase/activity.js';
 import type { SchemaChange } from './schema-changes.js';
 import type { ServiceWarning } from './warnings.js';

@@ -1,6 +1,6 @@
 import { CodedError } from '../errors/coded-error.js';
 import type { ErrorCode } from '../errors/registry.js';
-import type { PublishOutcome } from '../publish/publish-request.js';
+import type { PublishOutcome } from '../publish-request.js';
 import type { RetryFreshness, RetryRule } from '../purchase/freshness.js';
 import type { UnitOutcome, UnknownOutcome } from '../purchase/journal.js';
 import type { Json } from '../text/json.js';

@@ -1,8 +1,5 @@
 import { Router } from '../routing/router.js';
-import { batchMonitors } from './monitors/monitor-batch.js';
-import { getMonitorRun, listMonitorRuns, triggerMonitor } from './monitors/monitor-runs.js';
-import { createMonitor, deleteMonitor, getMonitor, listMonitors, updateMonitor } from './monitors/monitors.js';
-import { listAgentRunEvents } from './runs/agent-run-stream.js';
+import { listAgentRunEvents } from './agent-run-stream.js';
 import {
   cancelAgentRun,
   createAgentRun,
@@ -10,15 +7,18 @@ import {
   getAgentRun,
   listAgentRuns,
   stopAgentRun,
-} from './runs/agent-runs.js';
-import { createResearchTask, getResearchTask, listResearchTasks } from './runs/research.js';
-import { answer } from './search/answer.js';
-import { contents } from './search/contents.js';
-import { findSimilar } from './search/find-similar.js';
-import { search } from './search/search.js';
-import { keyUsage } from './team/key-usage.js';
-import { getEvent, listEvents } from './websets/webset-events.js';
-import { getWebset, getWebsetItem, listWebsetItems, listWebsets } from './websets/websets.js';
+} from './agent-runs.js';
+import { answer } from './answer.js';
+import { contents } from './contents.js';
+import { findSimilar } from './find-similar.js';
+import { keyUsage } from './key-usage.js';
+import { batchMonitors } from './monitor-batch.js';
+import { getMonitorRun, listMonitorRuns, triggerMonitor } from './monitor-runs.js';
+import { createMonitor, deleteMonitor, getMonitor, listMonitors, updateMonitor } from './monitors.js';
+import { createResearchTask, getResearchTask, listResearchTasks } from './research.js';
+import { search } from './search.js';
+import { getEvent, listEvents } from './webset-events.js';
+import { getWebset, getWebsetItem, listWebsetItems, listWebsets } from './websets.js';
 
 const queued = { queued: true };
 const polling = { weight: 0 };

@@ -1,6 +1,6 @@
 import type { ClientBase } from 'pg';
+import { deferred } from '../../core/processes/deferred.js';
 import { UNORDERED } from '../../core/rows/source-fields.js';
-import { deferred } from '../../core/waits/deferred.js';
 import { identifier, openPostgres, type PgTransaction, parseAddress } from '../../postgres/index.js';
 import { CsvError, nameColumns, type OpenedTable, type RowReader, type RowRecord } from '../../rows/index.js';
 import { type BoundedMessages, boundMessages } from './bounded-messages.js';

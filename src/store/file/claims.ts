@@ -1,4 +1,4 @@
-import { WaitQueue } from '../../core/waits/wait-queue.js';
+import { WaitQueue } from '../../core/processes/wait-queue.js';
 
 /** The claims of units in one process: each key has one owner at a time. */
 export class Claims {

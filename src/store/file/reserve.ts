@@ -3,7 +3,7 @@ import { rmSync } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { CodedError } from '../../core/errors/coded-error.js';
-import { Serial } from '../../core/waits/serial.js';
+import { Serial } from '../../core/processes/serial.js';
 import { makeFolder } from '../../files/make-folder.js';
 import { withPath } from '../../files/write-durably.js';
 

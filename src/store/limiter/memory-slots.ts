@@ -1,5 +1,5 @@
 import type { SlotOwner, Slots, SlotsView } from '../../core/limiter/slots.js';
-import { WaitQueue } from '../../core/waits/wait-queue.js';
+import { WaitQueue } from '../../core/processes/wait-queue.js';
 
 interface Held {
   readonly runId: string | null;

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Grant, Limiter, LimiterView, RateCost } from '../../core/limiter/limiter.js';
-import { Serial } from '../../core/waits/serial.js';
-import { unlessAborted } from '../../core/waits/wait-queue.js';
+import { Serial } from '../../core/processes/serial.js';
+import { unlessAborted } from '../../core/processes/wait-queue.js';
 import type { MemoryLimiter } from './memory-limiter.js';
 
 /** The right to use a limit, which one process holds at a time. */

@@ -1,7 +1,7 @@
 import { performance } from 'node:perf_hooks';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Grant, RateCost } from '../../core/limiter/limiter.js';
-import { WaitQueue } from '../../core/waits/wait-queue.js';
+import { WaitQueue } from '../../core/processes/wait-queue.js';
 import type { RateSource } from './rate-source.js';
 
 /**

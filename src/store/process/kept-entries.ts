@@ -1,11 +1,6 @@
 import { z } from 'zod';
 import { UsageError } from '../../core/errors/coded-error.js';
-import {
-  type PublishOutcome,
-  type PublishStep,
-  publishModes,
-  publishPartitions,
-} from '../../core/publish/publish-request.js';
+import { type PublishOutcome, type PublishStep, publishModes, publishPartitions } from '../../core/publish-request.js';
 import type { Freshness } from '../../core/purchase/freshness.js';
 import { ID_PATTERN, pauseReasons, type StagedJob } from '../../core/rows/job.js';
 import type { Allowed, JobEntry, JobState, OwnedWork, WalkEntry } from '../../core/rows/job-entries.js';

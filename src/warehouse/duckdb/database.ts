@@ -1,11 +1,11 @@
 import { resolve } from 'node:path';
-import type { Publisher } from '../../core/publish/publish-request.js';
+import type { Publisher } from '../../core/publish-request.js';
 import type { WarehouseDatabase } from '../shared/database.js';
 import { whyNoDatabase } from './driver/why-not-a-warehouse.js';
-import { createDuckDbEvents } from './events/duckdb-events.js';
-import { createDuckDbAgentRuns, createDuckDbMonitors } from './monitors/duckdb-monitors.js';
-import { Warehouse } from './open/warehouse.js';
-import { createDuckDbRows } from './rows/duckdb-rows.js';
+import { createDuckDbEvents } from './duckdb-events.js';
+import { createDuckDbAgentRuns, createDuckDbMonitors } from './duckdb-monitors.js';
+import { createDuckDbRows } from './duckdb-rows.js';
+import { Warehouse } from './warehouse.js';
 
 const absolute = (address: string, cwd: string) => resolve(cwd, address);
 
@@ -24,7 +24,7 @@ export const duckDb: WarehouseDatabase = {
     const [events, monitors] = [createDuckDbEvents(options), createDuckDbMonitors(options)];
     // Loaded by the first publish, because few commands publish.
     const loaded = async () =>
-      (await import('./publish/duckdb-publisher.js')).duckDbPublisher(Warehouse.at(options.file), {
+      (await import('./duckdb-publisher.js')).duckDbPublisher(Warehouse.at(options.file), {
         ...{ say, credentialsFor, extensions },
       });
     const publisher: Publisher = {

@@ -1,10 +1,10 @@
-import type { Publisher } from '../../core/publish/publish-request.js';
+import type { Publisher } from '../../core/publish-request.js';
 import { isPostgresUrl } from '../../postgres/index.js';
 import type { WarehouseDatabase } from '../shared/database.js';
-import { createPostgresEvents } from './events/postgres-events.js';
-import { createPostgresAgentRuns, createPostgresMonitors } from './monitors/postgres-monitors.js';
-import { addressOf, Warehouse } from './open/warehouse.js';
-import { createPostgresRows } from './rows/postgres-rows.js';
+import { createPostgresEvents } from './postgres-events.js';
+import { createPostgresAgentRuns, createPostgresMonitors } from './postgres-monitors.js';
+import { createPostgresRows } from './postgres-rows.js';
+import { addressOf, Warehouse } from './warehouse.js';
 
 /** The form of an address, for messages. */
 export const POSTGRES_FORM = 'postgres://host:5432/database';
@@ -22,7 +22,7 @@ export const postgres: WarehouseDatabase = {
     const warehouse = new Warehouse(url, { say });
     // Loaded by the first publish, because few commands publish.
     const loaded = async () =>
-      (await import('./publish/postgres-publisher.js')).postgresPublisher(warehouse, {
+      (await import('./postgres-publisher.js')).postgresPublisher(warehouse, {
         ...{ say, credentialsFor, extensions },
       });
     const publisher: Publisher = {

@@ -9,7 +9,7 @@ import type {
   PublishRecord,
   PublishRequest,
   PublishSubject,
-} from '../../core/publish/publish-request.js';
+} from '../../core/publish-request.js';
 import { WarehouseBusy, WarehouseUnusable } from '../../core/rows/row-warehouse.js';
 import { withDraftFolder } from '../../files/draft-folder.js';
 import { LockBusy } from '../../files/process-lock.js';

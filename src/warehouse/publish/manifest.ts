@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { PublishMode, PublishPartition, PublishRecord } from '../../core/publish/publish-request.js';
+import type { PublishMode, PublishPartition, PublishRecord } from '../../core/publish-request.js';
 import { WarehouseUnusable } from '../../core/rows/row-warehouse.js';
 import type { TableColumn } from '../export/file-parts.js';
 

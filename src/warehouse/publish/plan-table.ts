@@ -1,4 +1,4 @@
-import type { PublishMode } from '../../core/publish/publish-request.js';
+import type { PublishMode } from '../../core/publish-request.js';
 import { WarehouseUnusable } from '../../core/rows/row-warehouse.js';
 import type { TableColumn } from '../export/file-parts.js';
 import { contentOf, type StagedTable } from './stage-tables.js';

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import type { DuckDBConnection } from '@duckdb/node-api';
-import type { PublishRecord, PublishRequest } from '../../core/publish/publish-request.js';
+import type { PublishRecord, PublishRequest } from '../../core/publish-request.js';
 import { WarehouseUnusable } from '../../core/rows/row-warehouse.js';
 import { copyToParquet } from '../export/export-parquet.js';
 import type { TableColumn } from '../export/file-parts.js';

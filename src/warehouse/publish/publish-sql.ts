@@ -1,4 +1,4 @@
-import type { PublishRecord, PublishRequest } from '../../core/publish/publish-request.js';
+import type { PublishRecord, PublishRequest } from '../../core/publish-request.js';
 import { WarehouseUnusable } from '../../core/rows/row-warehouse.js';
 import type { TableColumn } from '../export/file-parts.js';
 import { identifier } from '../shared/duckdb-quote.js';

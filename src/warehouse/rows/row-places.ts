@@ -1,7 +1,7 @@
-import type { PublishOutcome } from '../../core/publish/publish-request.js';
+import type { PublishOutcome } from '../../core/publish-request.js';
 import type { FailedGroup, LoadedRow, RowName, RowPlaces } from '../../core/rows/loaded-row.js';
 import type { Misfit } from '../../core/rows/misfit.js';
-import { discardedRow } from './marks/row-marks.js';
+import { discardedRow } from './row-marks.js';
 import type { RowDatabase, RowDialect, RowTransaction } from './row-sql.js';
 
 /** The most rows with the same unit that are named. */

@@ -1,4 +1,4 @@
-import type { PublishOutcome } from '../../core/publish/publish-request.js';
+import type { PublishOutcome } from '../../core/publish-request.js';
 import type { RetryFreshness } from '../../core/purchase/freshness.js';
 import type { UnknownOutcome } from '../../core/purchase/journal.js';
 import type { ColumnType } from '../../core/rows/column-type.js';
@@ -12,12 +12,10 @@ import {
 import { type SchemaChange, schemaChanges } from '../../core/rows/schema-changes.js';
 import { identifier, typedName } from '../shared/duckdb-quote.js';
 import { knownAnswers, knownCosts, misreadAnswers, putAnswers } from './answers.js';
+import { forgetRows, forgettableRows } from './forget.js';
 import { type InputColumns, schemaOf } from './job-columns.js';
 import { viewedRows } from './job-view.js';
 import { loadSlice, pendingKeys } from './load-slice.js';
-import { forgetRows, forgettableRows } from './marks/forget.js';
-import { loadRetry, openRetry, retryUnits } from './marks/retry.js';
-import { discardedRow, failedUnits, markRows, rowStates, unmarkRows } from './marks/row-marks.js';
 import { countMisfits, listMisfits } from './misfits.js';
 import {
   checkGeneration,
@@ -30,6 +28,8 @@ import {
   unloadedSlices,
 } from './open-job.js';
 import type { ResultColumn } from './result-column.js';
+import { loadRetry, openRetry, retryUnits } from './retry.js';
+import { discardedRow, failedUnits, markRows, rowStates, unmarkRows } from './row-marks.js';
 import {
   insertInto,
   type Purpose,

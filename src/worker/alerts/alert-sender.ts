@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import type { Alert } from '../../core/alerts/alert.js';
 import type { AlertOutbox, Attempted, DueAlert, Receiver } from '../../core/alerts/outbox.js';
+import { deferred } from '../../core/processes/deferred.js';
 import { backoffMs } from '../../core/purchase/backoff.js';
-import { deferred } from '../../core/waits/deferred.js';
 import { ALERT_FOR_MS } from './alert-book.js';
 import { type AlertSettings, receiversOf } from './alert-setting.js';
 import { postAlert, type Sent } from './post-alert.js';

@@ -1,5 +1,5 @@
 import { resolve } from 'node:path';
-import { type PublishStep, whyNoStep } from '../../core/publish/publish-request.js';
+import { type PublishStep, whyNoStep } from '../../core/publish-request.js';
 import type { StagedJob } from '../../core/rows/job.js';
 import { jobRecord } from '../../core/rows/job-record.js';
 import { isSameFile } from '../../files/same-file.js';

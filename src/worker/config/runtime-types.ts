@@ -2,7 +2,7 @@ import type { Client } from '@temporalio/client';
 import type { WireOptions } from '../../api/transport.js';
 import type { Secret } from '../../core/connections/secret.js';
 import type { RateProfile } from '../../core/limiter/rate.js';
-import type { PublishStep } from '../../core/publish/publish-request.js';
+import type { PublishStep } from '../../core/publish-request.js';
 import type { PriceTable } from '../../core/purchase/prices.js';
 import type {
   DefaultScheme,

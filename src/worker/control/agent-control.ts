@@ -1,10 +1,5 @@
 import { agentKeys } from '../../activities/rows/agent-purchase.js';
 import { createClient, type Client as ServiceClient } from '../../api/client.js';
-import {
-  type AgentRunSync,
-  DEFAULT_AGENT_WAREHOUSE,
-  type SyncAgentRunsInput,
-} from '../../core/agents/agent-run-sync.js';
 import { jobOfWorkflow, workflowNames } from '../../core/rows/job.js';
 import type {
   AgentRequest,
@@ -13,7 +8,8 @@ import type {
   RunProgress,
   RunSnapshot,
 } from '../../core/runs/agent-run.js';
-import type { ScheduledWork } from '../../core/schedules/schedule.js';
+import { type AgentRunSync, DEFAULT_AGENT_WAREHOUSE, type SyncAgentRunsInput } from '../../core/runs/agent-run-sync.js';
+import type { ScheduledWork } from '../../core/schedule.js';
 import { canonicalJson } from '../../core/text/json.js';
 import { staticSummary } from '../../core/text/static-summary.js';
 import { MemoryLimiter } from '../../store/limiter/memory-limiter.js';

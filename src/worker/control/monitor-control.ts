@@ -9,7 +9,7 @@ import type { ExportMonitorRunsInput, MonitorExport } from '../../core/monitors/
 import { DEFAULT_MONITOR_WAREHOUSE, monitorUpdates, monitorWorkflows } from '../../core/monitors/monitor-names.js';
 import { jobOfWorkflow, startedByUs, workflowIdOf } from '../../core/rows/job.js';
 import type { Work } from '../../core/rows/job-entries.js';
-import type { ScheduledWork } from '../../core/schedules/schedule.js';
+import type { ScheduledWork } from '../../core/schedule.js';
 import { canonicalJson, type Json } from '../../core/text/json.js';
 import { staticSummary } from '../../core/text/static-summary.js';
 import { FileSecrets } from '../../store/process/file-secrets.js';

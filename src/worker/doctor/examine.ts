@@ -13,7 +13,7 @@ import { inPackage } from '../../files/package-root.js';
 import { type ConfigSources, readSettings, whyNoStateFolder } from '../config/config.js';
 import { rateProfileOf } from '../config/rate-setting.js';
 import type { RuntimeConfig } from '../config/runtime-types.js';
-import { bareEnvironment } from '../temporal-program/bare-environment.js';
+import { bareEnvironment } from '../temporal-server/bare-environment.js';
 import { checkDatabases } from './databases.js';
 import { bad, badBy, clockFinding, type Finding, fine, messageOf, type Setup } from './finding.js';
 import { checkTemporal } from './temporal.js';

@@ -11,7 +11,7 @@ import { lockHolder } from '../../files/process-lock.js';
 import { keyFileOf } from '../data-converter/encryption-key.js';
 import { schedulesHere } from '../schedules/schedule-control.js';
 import { queueLockOf, workerOn } from '../team/presence.js';
-import { findTemporalBinary, hasTemporalFile } from '../temporal-program/binary.js';
+import { findTemporalBinary, hasTemporalFile } from '../temporal-server/binary.js';
 import { addressOf, readRecord, serverFiles } from '../temporal-server/server-files.js';
 import { bad, badBy, type Finding, fine, messageOf, type Setup } from './finding.js';
 

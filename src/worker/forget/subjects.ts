@@ -12,7 +12,7 @@ import { forgetInManifest, forgetInSlice } from '../../rows/index.js';
 import { quoted, toUrl } from '../../rows/url-problem.js';
 import type { JobStatus, RuntimeConfig } from '../config/runtime-types.js';
 import type { Store } from '../store/store.js';
-import type { Warehouses } from '../warehouse/warehouses.js';
+import type { Warehouses } from '../store/warehouses.js';
 
 /** The parts of a runtime that `forget` uses. */
 export interface ForgetParts {

@@ -16,7 +16,7 @@ import {
   InFlight,
 } from '../../activities/index.js';
 import { createTransport, defaultTimeouts, type Transport } from '../../api/transport.js';
-import { stepMode } from '../../core/publish/publish-request.js';
+import { stepMode } from '../../core/publish-request.js';
 import { freshnessOf } from '../../core/purchase/freshness.js';
 import { pricesAt } from '../../core/purchase/prices.js';
 import { isJobId } from '../../core/rows/job.js';
@@ -43,10 +43,10 @@ import {
 import { openStore } from '../store/open-store.js';
 import { pruneDaily } from '../store/prune-journal.js';
 import type { Store, WorkerStore } from '../store/store.js';
+import { openWarehouses } from '../store/warehouses.js';
 import type { LimitReservation } from '../team/limit-owner.js';
 import { standHere } from '../team/standing-worker.js';
 import { teamOf } from '../team/team.js';
-import { openWarehouses } from '../warehouse/warehouses.js';
 import { metered, requestMetrics } from './metrics.js';
 import {
   type ActivityIds,

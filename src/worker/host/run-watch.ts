@@ -2,7 +2,7 @@ import type { Info } from '@temporalio/activity';
 import type { Client } from '@temporalio/client';
 import type { ActivityInterceptorsFactory } from '@temporalio/worker';
 import { jobOfWorkflow } from '../../core/rows/job.js';
-import type { WatchedRun } from '../../core/schedules/schedule.js';
+import type { WatchedRun } from '../../core/schedule.js';
 import { awaitEnd } from '../schedules/schedule-view.js';
 
 /** Most runs whose end is awaited, each by a request that waits at the server. Of further runs only the start is reported. */

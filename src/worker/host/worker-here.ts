@@ -1,9 +1,9 @@
 import { CodedError } from '../../core/errors/coded-error.js';
+import { deferred } from '../../core/processes/deferred.js';
 import type { StagedJob } from '../../core/rows/job.js';
 import { isUnfinished } from '../../core/rows/job-entries.js';
 import { WarehouseBusy } from '../../core/rows/row-warehouse.js';
-import type { WatchedRun } from '../../core/schedules/schedule.js';
-import { deferred } from '../../core/waits/deferred.js';
+import type { WatchedRun } from '../../core/schedule.js';
 import { limitHeapGrowth } from '../../files/process-memory.js';
 import { warehouseFile } from '../../warehouse/index.js';
 import { type RuntimeConfig, UsageError } from '../config/runtime-types.js';

@@ -5,7 +5,7 @@ import { sourceFieldsOf } from '../../core/rows/source-fields.js';
 import type { JobListing, JobStatus, KnownJob, NextRun } from '../config/runtime-types.js';
 import { walkName } from '../control/find-walk.js';
 import { jobStatus, unopenedRun, unopenedRuns, walkState } from '../control/job-status.js';
-import { loadedStates, type WalkState } from '../warehouse/event-status.js';
+import { loadedStates, type WalkState } from '../store/event-status.js';
 import type { RuntimeParts } from './runtime-parts.js';
 import type { JobLists } from './views.js';
 

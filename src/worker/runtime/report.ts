@@ -2,13 +2,13 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { operationTable } from '../../api/index.js';
 import { bucketsFor, type RateBucket } from '../../core/limiter/rate.js';
 import type { ActivityQuery, ActivityStep, RateShare } from '../../core/purchase/activity.js';
-import type { Report, ReportedJob, ReportedStream, ReportWish } from '../../core/report/report.js';
+import type { Report, ReportedJob, ReportedStream, ReportWish } from '../../core/report.js';
 import type { JobEntry } from '../../core/rows/job-entries.js';
 import type { LoadStep, RecordedRun, RowFigures } from '../../core/rows/row-figures.js';
 import { WarehouseBusy, WarehouseUnusable } from '../../core/rows/row-warehouse.js';
 import { rateProfileOf } from '../config/rate-setting.js';
 import { findJob } from '../staging/find-job.js';
-import { readEventStatus } from '../warehouse/event-status.js';
+import { readEventStatus } from '../store/event-status.js';
 import { jobStatuses } from './job-lists.js';
 import type { RuntimeParts } from './runtime-parts.js';
 

@@ -23,7 +23,7 @@ import type {
 import { UsageError } from '../config/runtime-types.js';
 import { findJob, findKnownJob, noteCancel, refuseUnknownJob } from '../staging/find-job.js';
 import { identify } from '../staging/job-id.js';
-import { hasTemporalFile } from '../temporal-program/binary.js';
+import { hasTemporalFile } from '../temporal-server/binary.js';
 import { countRows, withJobEnd } from './job-end.js';
 import { jobStatuses, unopenedRunOf } from './job-lists.js';
 import { checkPublish } from './publish.js';

@@ -1,12 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { deferred } from '../../core/processes/deferred.js';
 import type { JobEntry } from '../../core/rows/job-entries.js';
-import { deferred } from '../../core/waits/deferred.js';
 import { alertsView } from '../alerts/alerts-view.js';
 import type { RuntimeConfig } from '../config/runtime-types.js';
 import { openStore } from '../store/open-store.js';
+import { openWarehouses } from '../store/warehouses.js';
 import { connectIfRunning } from '../temporal-server/running-server.js';
 import type { AcceptingServer, ConnectionSteps, Temporal } from '../temporal-server/temporal.js';
-import { openWarehouses } from '../warehouse/warehouses.js';
 import { jobStatuses, StoreJobLists } from './job-lists.js';
 import { publish } from './publish.js';
 import { StoreRowJobs } from './row-jobs.js';

@@ -2,15 +2,15 @@ import type { FailedOutput, ForgetOutput, TraceOutput } from '../../api/outputs/
 import type { LimiterView } from '../../core/limiter/limiter.js';
 import type { SlotsInUse } from '../../core/limiter/slots.js';
 import type { OtherLimit } from '../../core/processes/presence.js';
-import type { Published } from '../../core/publish/publish-request.js';
+import type { Published } from '../../core/publish-request.js';
 import type { UnknownOutcome } from '../../core/purchase/journal.js';
 import type { Spend } from '../../core/purchase/spend.js';
-import type { Report, ReportWish } from '../../core/report/report.js';
+import type { Report, ReportWish } from '../../core/report.js';
 import type { JobSummary, Resumption } from '../../core/rows/job.js';
 import type { WalkEntry, Work } from '../../core/rows/job-entries.js';
 import type { FailedFilter } from '../../core/rows/loaded-row.js';
 import type { CsvForm } from '../../core/rows/row-warehouse.js';
-import type { WatchedRun } from '../../core/schedules/schedule.js';
+import type { WatchedRun } from '../../core/schedule.js';
 import type { AlertsView } from '../alerts/alerts-view.js';
 import type {
   Cleaned,

@@ -7,14 +7,8 @@ import {
 } from '@temporalio/client';
 import { msNumberToTs } from '@temporalio/common/lib/time.js';
 import { jobOfWorkflow, workflowNames } from '../../core/rows/job.js';
-import type { ScheduledJobInput, ScheduledWork } from '../../core/schedules/schedule.js';
-import {
-  catchUpMs,
-  jitterMs,
-  type ScheduleTiming,
-  timingProblems,
-  timingText,
-} from '../../core/schedules/schedule-timing.js';
+import type { ScheduledJobInput, ScheduledWork } from '../../core/schedule.js';
+import { catchUpMs, jitterMs, type ScheduleTiming, timingProblems, timingText } from '../../core/schedule-timing.js';
 import { count } from '../../core/text/count.js';
 import { staticSummary } from '../../core/text/static-summary.js';
 import { UsageError, type WorkflowAccess } from '../config/runtime-types.js';

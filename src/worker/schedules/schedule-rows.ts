@@ -1,10 +1,10 @@
 import { hostname } from 'node:os';
 import { resolve } from 'node:path';
 import { isDatabaseSource } from '../../core/connections/source-address.js';
-import type { PublishStep } from '../../core/publish/publish-request.js';
+import type { PublishStep } from '../../core/publish-request.js';
 import { type EnrichCsvInput, sentWith, workflowIdOf, workflowNames } from '../../core/rows/job.js';
 import { sourceFieldsOf } from '../../core/rows/source-fields.js';
-import type { ScheduledWork } from '../../core/schedules/schedule.js';
+import type { ScheduledWork } from '../../core/schedule.js';
 import { withoutUndefined } from '../../core/text/without-undefined.js';
 import { warehouseFile } from '../../warehouse/index.js';
 import { isLocalTarget } from '../config/publish-step.js';

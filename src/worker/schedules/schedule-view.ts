@@ -6,7 +6,7 @@ import {
   WorkflowNotFoundError,
 } from '@temporalio/client';
 import { jobOfWorkflow } from '../../core/rows/job.js';
-import type { ScheduledJobInput, ScheduledOutcome, ScheduledRun } from '../../core/schedules/schedule.js';
+import type { ScheduledJobInput, ScheduledOutcome, ScheduledRun } from '../../core/schedule.js';
 
 /** A schedule with its state. Times in Unix ms. */
 export interface ScheduleView {

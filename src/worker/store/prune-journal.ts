@@ -1,11 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { unlessAborted } from '../../core/processes/wait-queue.js';
 import type { StagedJob } from '../../core/rows/job.js';
 import type { JobEntry } from '../../core/rows/job-entries.js';
 import type { RowWarehouse } from '../../core/rows/row-warehouse.js';
-import { unlessAborted } from '../../core/waits/wait-queue.js';
 import type { RuntimeConfig } from '../config/runtime-types.js';
-import { openWarehouses } from '../warehouse/warehouses.js';
 import type { PurchaseJournal, Store } from './store.js';
+import { openWarehouses } from './warehouses.js';
 
 /** Times of a worker that runs for months: the first time after its start, then once a day. */
 const TIMES = { firstMs: 600_000, everyMs: 86_400_000 };

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { Serial } from '../../core/waits/serial.js';
+import { Serial } from '../../core/processes/serial.js';
 import { makeFolder } from '../../files/make-folder.js';
 import { lockHolder, tryLock } from '../../files/process-lock.js';
 import { writeDurably } from '../../files/write-durably.js';

@@ -15,7 +15,7 @@ import { CodedError } from '../../core/errors/coded-error.js';
 import { isAlive, type ProcessIdentity, processStartTime, toIdentity } from '../../files/process-identity.js';
 import { type ProcessLock, tryLock } from '../../files/process-lock.js';
 import { recordFormat } from '../../store/process/folder-format.js';
-import { bareEnvironment } from '../temporal-program/bare-environment.js';
+import { bareEnvironment } from './bare-environment.js';
 import type { ServerFiles, ServerRecord } from './server-files.js';
 import { writeRecord } from './server-files.js';
 

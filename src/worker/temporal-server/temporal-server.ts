@@ -5,8 +5,8 @@ import { makeFolder } from '../../files/make-folder.js';
 import { inPackage } from '../../files/package-root.js';
 import { isAlive } from '../../files/process-identity.js';
 import { tryLock, withLock } from '../../files/process-lock.js';
-import { bareEnvironment } from '../temporal-program/bare-environment.js';
-import { findTemporalBinary } from '../temporal-program/binary.js';
+import { bareEnvironment } from './bare-environment.js';
+import { findTemporalBinary } from './binary.js';
 import { freePort } from './free-port.js';
 import {
   addressOf,

@@ -1,6 +1,6 @@
 import { proxyActivities, workflowInfo } from '@temporalio/workflow';
 import type { Activities } from '../../activities/index.js';
-import type { PublishStep } from '../../core/publish/publish-request.js';
+import type { PublishStep } from '../../core/publish-request.js';
 import type { RetryFreshness } from '../../core/purchase/freshness.js';
 import type { EnrichCsvInput, JobProgress, JobSummary, Resumption, SliceResult } from '../../core/rows/job.js';
 import {

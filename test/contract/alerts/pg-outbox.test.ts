@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { identifier } from '../../../src/postgres/index.js';
-import { PgOutbox } from '../../../src/store/alerts/pg-outbox.js';
+import { PgOutbox } from '../../../src/store/postgres/pg-outbox.js';
 import { AlertSender } from '../../../src/worker/alerts/alert-sender.js';
 import { madeAlert, outboxContract } from '../../support/alerts/outbox-contract.js';
 import { startReceiver } from '../../support/alerts/receiver.js';

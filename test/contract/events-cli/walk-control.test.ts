@@ -3,7 +3,7 @@ import type { TestWorkflowEnvironment } from '@temporalio/testing';
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
 import { walkStatusOf } from '../../../dist/cli/events/walk-status.js';
 import { EventControl } from '../../../dist/worker/control/event-control.js';
-import { readEventStatus } from '../../../dist/worker/warehouse/event-status.js';
+import { readEventStatus } from '../../../dist/worker/store/event-status.js';
 import { findWalk } from '../../../src/worker/control/find-walk.js';
 import { RowJobHandle } from '../../../src/worker/control/job-handle.js';
 import { FolderJobs } from '../../../src/worker/store/folder-jobs.js';

@@ -5,7 +5,7 @@ import type { TestWorkflowEnvironment } from '@temporalio/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { alertTypes } from '../../../src/core/alerts/alert.js';
 import type { JobEntry } from '../../../src/core/rows/job-entries.js';
-import { FileOutbox } from '../../../src/store/alerts/file-outbox.js';
+import { FileOutbox } from '../../../src/store/file/file-outbox.js';
 import type { RuntimeConfig } from '../../../src/worker/config/runtime-types.js';
 import { noteEndOfWalk } from '../../../src/worker/control/end-in-temporal.js';
 import { startedByCommand, WorkOwners } from '../../../src/worker/control/work-owners.js';

@@ -2,7 +2,7 @@ import type { TestWorkflowEnvironment } from '@temporalio/testing';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { type BatchMonitorsInput, batchProblem } from '../../../src/core/monitors/monitor-batch.js';
 import type { BatchSummary } from '../../../src/core/monitors/monitor-effect.js';
-import type { ScheduledOutcome } from '../../../src/core/schedules/schedule.js';
+import type { ScheduledOutcome } from '../../../src/core/schedule.js';
 import { startedByCommand } from '../../../src/worker/control/work-owners.js';
 import { approval, batchCases, exactBatches } from '../../support/monitors/exact-batches.js';
 import { failureOf, MonitorSetting } from '../../support/monitors/setting.js';

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
-import type { PublishRequest } from '../../../src/core/publish/publish-request.js';
+import type { PublishRequest } from '../../../src/core/publish-request.js';
 import { createWarehouses, openWarehouse } from '../../../src/warehouse/index.js';
 import { runJob, Service, stageText } from '../../suites/row-job.js';
 import { sharedPostgres } from '../../support/postgres.js';

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestWorkflowEnvironment } from '@temporalio/testing';
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
-import type { ScheduledWork } from '../../../src/core/schedules/schedule.js';
+import type { ScheduledWork } from '../../../src/core/schedule.js';
 import type { RuntimeConfig, WorkflowAccess } from '../../../src/worker/config/runtime-types.js';
 import { nextRuns } from '../../../src/worker/schedules/next-runs.js';
 import { ScheduleControl } from '../../../src/worker/schedules/schedule-control.js';

@@ -9,7 +9,7 @@ import { jobStatus } from '../../../dist/worker/control/job-status.js';
 import { ScheduleControl } from '../../../dist/worker/schedules/schedule-control.js';
 import { FolderJobs } from '../../../dist/worker/store/folder-jobs.js';
 import type { EnrichCsvInput, JobProgress, JobSummary } from '../../../src/core/rows/job.js';
-import type { ScheduledOutcome } from '../../../src/core/schedules/schedule.js';
+import type { ScheduledOutcome } from '../../../src/core/schedule.js';
 import type { Fault } from '../../../src/sandbox/index.js';
 import { Folder, plainRows } from '../../support/jobs/folder.js';
 import { boughtAgain, openSetting, type Setting } from '../../support/jobs/setting.js';

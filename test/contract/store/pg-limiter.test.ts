@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { RateCost } from '../../../src/core/limiter/limiter.js';
 import { flatProfile, type RateProfile, rateProfiles, withKeyLimit } from '../../../src/core/limiter/rate.js';
 import { identifier, type PgLimits, type Postgres } from '../../../src/postgres/index.js';
-import { PgLimiter } from '../../../src/store/postgres/limiter/limiter.js';
+import { PgLimiter } from '../../../src/store/postgres/limiter.js';
 import { limiterContract, mostInASecond, pass } from '../../support/store/limiter-contract.js';
 import { type PgStores, startPgStores } from '../../support/store/pg-store.js';
 

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { PgLimits, Postgres } from '../../../src/postgres/index.js';
-import { PgSlots } from '../../../src/store/postgres/limiter/slots.js';
+import { PgSlots } from '../../../src/store/postgres/slots.js';
 import { type PgStores, startPgStores } from '../../support/store/pg-store.js';
 import { slotsContract } from '../../support/store/slots-contract.js';
 

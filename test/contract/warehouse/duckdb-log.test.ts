@@ -2,7 +2,7 @@ import { chmodSync, mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, it } from 'vitest';
-import { Warehouse } from '../../../src/warehouse/duckdb/open/warehouse.js';
+import { Warehouse } from '../../../src/warehouse/duckdb/warehouse.js';
 
 const dir = mkdtempSync(join(tmpdir(), 'searchflow-log-'));
 afterAll(() => rmSync(dir, { recursive: true, force: true }));

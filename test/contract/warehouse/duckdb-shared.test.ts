@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
 import { expect, it, onTestFinished } from 'vitest';
-import { Warehouse } from '../../../src/warehouse/duckdb/open/warehouse.js';
+import { Warehouse } from '../../../src/warehouse/duckdb/warehouse.js';
 import { openWarehouse } from '../../../src/warehouse/index.js';
 
 it('a DuckDB warehouse refuses the file to another instance in the same process meanwhile, and accepts it afterwards', async () => {

@@ -9,7 +9,7 @@ import { RawJson } from '../../../src/core/text/json.js';
 import { migrate, openPostgres, parseAddress } from '../../../src/postgres/index.js';
 import { unitLine } from '../../../src/store/file/unit-record.js';
 import { createDuckDbRows, createPostgresRows } from '../../../src/warehouse/index.js';
-import { postgresSchema } from '../../../src/warehouse/postgres/open/schema.js';
+import { postgresSchema } from '../../../src/warehouse/postgres/schema.js';
 import { reparse } from '../../../src/worker/staging/reparse.js';
 import { exported, runJob, Service, stageText } from '../../suites/row-job.js';
 import { type SharedPostgres, sharedPostgres } from '../../support/postgres.js';

@@ -16,8 +16,8 @@ import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { UsageError } from '../../../src/worker/config/runtime-types.js';
-import { checkBinary, findTemporalBinary, hasTemporalFile } from '../../../src/worker/temporal-program/binary.js';
-import { installTemporal } from '../../../src/worker/temporal-program/install.js';
+import { checkBinary, findTemporalBinary, hasTemporalFile } from '../../../src/worker/temporal-server/binary.js';
+import { installTemporal } from '../../../src/worker/temporal-server/install.js';
 
 // A script that answers like Temporal's program; the real program has 250 MB.
 const temporal = (version: string) => `#!/bin/sh\necho "temporal version ${version}"\n`;

@@ -5,7 +5,7 @@ import { missedRuns } from '../../../dist/worker/schedules/missed-runs.js';
 import { ScheduleControl } from '../../../dist/worker/schedules/schedule-control.js';
 import { checkSchedules } from '../../../dist/worker/schedules/schedule-watch.js';
 import type { AlertFact } from '../../../src/core/alerts/alert.js';
-import type { ScheduleTiming } from '../../../src/core/schedules/schedule-timing.js';
+import type { ScheduleTiming } from '../../../src/core/schedule-timing.js';
 import { openSetting, type Setting } from '../../support/jobs/setting.js';
 import { openTemporal } from '../../support/temporal.js';
 

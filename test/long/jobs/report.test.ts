@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import type { Report, ReportWish } from '../../../dist/core/report/report.js';
+import type { Report, ReportWish } from '../../../dist/core/report.js';
 import { openRuntime } from '../../../dist/worker/index.js';
 import { openJob, surroundings } from '../../support/jobs/command.js';
 import { plainRows } from '../../support/jobs/folder.js';

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { PublishRequest } from '../../../src/core/publish/publish-request.js';
+import type { PublishRequest } from '../../../src/core/publish-request.js';
 import { openWarehouse } from '../../../src/warehouse/index.js';
 import { runJob, Service, stageText } from '../../suites/row-job.js';
 import { sharedPostgres } from '../../support/postgres.js';

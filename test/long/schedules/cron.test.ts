@@ -1,6 +1,6 @@
 import type { TestWorkflowEnvironment } from '@temporalio/testing';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { readCron, timingProblems } from '../../../src/core/schedules/schedule-timing.js';
+import { readCron, timingProblems } from '../../../src/core/schedule-timing.js';
 import { openTemporal } from '../../support/temporal.js';
 
 let temporal: TestWorkflowEnvironment;

@@ -6,7 +6,7 @@ import pg from 'pg';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { type RowWarehouse, WarehouseBusy, WarehouseUnusable } from '../../../src/core/rows/row-warehouse.js';
 import { createPostgresRows } from '../../../src/warehouse/index.js';
-import type { WarehouseOptions } from '../../../src/warehouse/postgres/open/warehouse.js';
+import type { WarehouseOptions } from '../../../src/warehouse/postgres/warehouse.js';
 import { batchOf, buySlice, exported, runJob, Service, type StagedTest, stageText } from '../../suites/row-job.js';
 import { type PostgresServer, startPostgres } from '../../support/postgres-server.mjs';
 import { type PgProxy, startProxy } from '../../support/warehouse/pg-proxy.js';

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { Secret } from '../../../src/core/connections/secret.js';
 import { WarehouseBusy, WarehouseUnusable } from '../../../src/core/rows/row-warehouse.js';
 import { whyAway, whyRefused } from '../../../src/worker/store/check-database.js';
-import { openWarehouses } from '../../../src/worker/warehouse/warehouses.js';
+import { openWarehouses } from '../../../src/worker/store/warehouses.js';
 import { type PostgresServer, startPostgres } from '../../support/postgres-server.mjs';
 
 let server: PostgresServer;

@@ -1,4 +1,4 @@
-import type { Report } from '../../../src/core/report/report.js';
+import type { Report } from '../../../src/core/report.js';
 
 /** Texts that break out of a page which does not escape them. */
 export const hostile = [

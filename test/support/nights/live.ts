@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import { deferred } from '../../../src/core/waits/deferred.js';
+import { deferred } from '../../../src/core/processes/deferred.js';
 import type { Fault } from '../../service/service.mjs';
 import { alertProblems } from '../alerts/schema.js';
 import { NightlyFile } from './nightly-file.js';

@@ -7,7 +7,7 @@ import pg from 'pg';
 import { expect } from 'vitest';
 import type { Alert } from '../../../src/core/alerts/alert.js';
 import type { Delivery } from '../../../src/core/alerts/outbox.js';
-import type { ScheduledOutcome } from '../../../src/core/schedules/schedule.js';
+import type { ScheduledOutcome } from '../../../src/core/schedule.js';
 import { withLock } from '../../../src/files/process-lock.js';
 import { writeDurably } from '../../../src/files/write-durably.js';
 import { startTemporal } from '../../chaos/temporal.mjs';

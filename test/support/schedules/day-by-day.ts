@@ -5,7 +5,7 @@ import type { ScheduleHandle } from '@temporalio/client';
 import type { TestWorkflowEnvironment } from '@temporalio/testing';
 import { expect } from 'vitest';
 import type { JobSummary } from '../../../src/core/rows/job.js';
-import type { ScheduledOutcome } from '../../../src/core/schedules/schedule.js';
+import type { ScheduledOutcome } from '../../../src/core/schedule.js';
 import { type Sandbox, startSandbox } from '../../../src/sandbox/index.js';
 import { type Running, runCommand, startCommand } from '../cli/command.js';
 import { Folder } from '../jobs/folder.js';

@@ -3,7 +3,7 @@
 import { createInterface } from 'node:readline';
 import { takeTurn } from '../../../dist/core/limiter/limiter.js';
 import { flatProfile } from '../../../dist/core/limiter/rate.js';
-import { PgLimiter } from '../../../dist/store/postgres/limiter/limiter.js';
+import { PgLimiter } from '../../../dist/store/postgres/limiter.js';
 import { openStore } from '../../../dist/store/postgres/open-store.js';
 
 const { url, qps } = JSON.parse(process.argv[2]);

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, it } from 'vitest';
 import { verifyWebhook, WebhookRefused } from '../../../src/api/verify-webhook.js';
-import { FileOutbox } from '../../../src/store/alerts/file-outbox.js';
+import { FileOutbox } from '../../../src/store/file/file-outbox.js';
 import { AlertSender, type AlertTimes } from '../../../src/worker/alerts/alert-sender.js';
 import { madeAlert } from '../../support/alerts/outbox-contract.js';
 import { type Answer, silence, startReceiver, status } from '../../support/alerts/receiver.js';

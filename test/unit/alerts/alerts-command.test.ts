@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { alerts, retryAlerts, testAlerts } from '../../../src/cli/alerts/alerts.js';
+import { alerts, retryAlerts, testAlerts } from '../../../src/cli/team/alerts.js';
 import type { Delivery, KeptAlert } from '../../../src/core/alerts/outbox.js';
 import type { AlertsView } from '../../../src/worker/alerts/alerts-view.js';
 import { madeAlert } from '../../support/alerts/outbox-contract.js';

@@ -2,7 +2,7 @@ import { mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, it } from 'vitest';
-import { FileOutbox } from '../../../src/store/alerts/file-outbox.js';
+import { FileOutbox } from '../../../src/store/file/file-outbox.js';
 import { madeAlert, outboxContract } from '../../support/alerts/outbox-contract.js';
 
 const home = mkdtempSync(join(tmpdir(), 'searchflow-outbox-'));

@@ -10,7 +10,7 @@ import { usageData } from '../../../src/cli/team/usage-text.js';
 import { idleView } from '../../../src/core/limiter/limiter.js';
 import { flatProfile } from '../../../src/core/limiter/rate.js';
 import type { AgentRunResult } from '../../../src/core/runs/agent-run.js';
-import type { ScheduledRun } from '../../../src/core/schedules/schedule.js';
+import type { ScheduledRun } from '../../../src/core/schedule.js';
 import type { RuntimeConfig } from '../../../src/worker/config/runtime-types.js';
 import type { ScheduleView } from '../../../src/worker/schedules/schedule-view.js';
 import { plan, progress, summary } from '../../support/cli/fake-runtime.js';

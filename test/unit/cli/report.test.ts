@@ -7,7 +7,7 @@ import { renderPage } from '../../../src/cli/report/page.js';
 import { share } from '../../../src/cli/report/purchase-sections.js';
 import { opener, type ReportFlags, report } from '../../../src/cli/report/report.js';
 import { reportPage } from '../../../src/cli/report/report-page.js';
-import type { Report, ReportWish } from '../../../src/core/report/report.js';
+import type { Report, ReportWish } from '../../../src/core/report.js';
 import type { RecordedRun } from '../../../src/core/rows/row-figures.js';
 import { overLoads } from '../../../src/worker/runtime/report.js';
 import { fakeContext, fakeRuntime } from '../../support/cli/fake-runtime.js';

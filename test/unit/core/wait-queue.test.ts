@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { unlessAborted, WaitQueue } from '../../../src/core/waits/wait-queue.js';
+import { unlessAborted, WaitQueue } from '../../../src/core/processes/wait-queue.js';
 
 const names = (queue: WaitQueue<string, number>) => [...queue].map(({ item }) => item);
 

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { toScheduleWish } from '../../../src/cli/schedules/schedule-wish.js';
-import { catchUpMs, jitterMs, timingProblems, timingText } from '../../../src/core/schedules/schedule-timing.js';
+import { catchUpMs, jitterMs, timingProblems, timingText } from '../../../src/core/schedule-timing.js';
 
 const DAY = 86_400_000;
 

@@ -2,7 +2,7 @@ import type { Client } from '@temporalio/client';
 import { WorkflowFailedError, WorkflowNotFoundError } from '@temporalio/client';
 import { CancelledFailure, RetryState } from '@temporalio/common';
 import { expect, it } from 'vitest';
-import type { WatchedRun } from '../../../src/core/schedules/schedule.js';
+import type { WatchedRun } from '../../../src/core/schedule.js';
 import { runWatch } from '../../../src/worker/host/run-watch.js';
 import { awaitEnd } from '../../../src/worker/schedules/schedule-view.js';
 

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
 import { expect, it, onTestFinished } from 'vitest';
 import { Secret } from '../../../src/core/connections/secret.js';
-import { openWarehouses } from '../../../src/worker/warehouse/warehouses.js';
+import { openWarehouses } from '../../../src/worker/store/warehouses.js';
 
 /** First packet of a client that requests TLS, before its login. */
 const SSL_REQUEST = '0000000804d2162f';

@@ -1,0 +1,46 @@
+import { z } from 'zod';
+import { canonicalJson } from '../../core/text/json.js';
+import { checkInput } from '../base/check-input.js';
+import { Refusal } from '../base/refusal.js';
+import { contentsPrice, costDollars, searchPrice } from '../ledger/prices.js';
+import { hostOf } from '../pages/page.js';
+import { jsonWork, type Route } from '../routing/route.js';
+import { findPages } from './search.js';
+import { searchFilters } from './search-filters.js';
+
+const schema = z.looseObject({
+  url: z.string().min(3).max(2048),
+  excludeSourceDomain: z.boolean().optional(),
+  ...searchFilters,
+});
+
+/**
+ * `POST /findSimilar`: pages similar to the page of the request, at the price of a search. A header says that the operation is
+ * deprecated.
+ */
+export const findSimilar: Route = (input, context) => {
+  const body = checkInput(schema, input);
+  if ((body.numResults ?? 10) > 100) {
+    throw new Refusal(400, 'INVALID_NUM_RESULTS', 'Invalid request body: numResults: at most 100');
+  }
+  return (requestId) => {
+    const source = body.excludeSourceDomain ? [hostOf(body.url)] : [];
+    const excludeDomains = [...(body.excludeDomains ?? []), ...source];
+    const found = findPages({ ...body, query: `like ${body.url}`, excludeDomains }, body, context);
+    const micros = searchPrice('neural', found.results.length);
+    const answer = {
+      requestId,
+      results: found.results,
+      ...found.context,
+      costDollars: costDollars({ micros, deep: false }, found.pages),
+    };
+    const purchase = {
+      operation: 'findSimilar',
+      options: '',
+      units: [canonicalJson(input)],
+      failed: [],
+      micros: micros + contentsPrice(found.pages),
+    };
+    return jsonWork(answer, { purchase, headers: { deprecation: 'true' } });
+  };
+};

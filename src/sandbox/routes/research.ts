@@ -1,0 +1,61 @@
+import { z } from 'zod';
+import { canonicalJson } from '../../core/text/json.js';
+import { findingsOf, type ResearchTask, taskStatus } from '../agents/research-task.js';
+import { checkInput, checkQuery } from '../base/check-input.js';
+import { pageOfList } from '../base/page-of-list.js';
+import { Refusal } from '../base/refusal.js';
+import { schemaProblem } from '../pages/schema-problem.js';
+import { listQueryOf } from '../routing/list-query.js';
+import { jsonWork, type Route, type RouteContext } from '../routing/route.js';
+
+const listQuery = listQueryOf(200, 25, {});
+const schema = z.looseObject({
+  input: z.looseObject({ instructions: z.string().min(1).max(4096) }),
+  output: z.looseObject({ schema: z.record(z.string(), z.unknown()) }).optional(),
+});
+
+/** `POST /research/tasks`: 200 with the id. */
+export const createResearchTask: Route = (input, context) => {
+  const body = checkInput(schema, input);
+  const outputSchema = body.output?.schema ?? null;
+  const problem = outputSchema ? schemaProblem(outputSchema) : null;
+  if (problem !== null) throw new Refusal(400, 'INVALID_JSON_SCHEMA', `Invalid request body: the schema: ${problem}`);
+  return () => {
+    const { id } = context.research.create({ instructions: body.input.instructions, outputSchema });
+    const units = [canonicalJson(input)];
+    const purchase = { operation: 'createResearchTask', options: '', units, failed: [], micros: 0, starts: id };
+    return jsonWork({ id }, { purchase });
+  };
+};
+
+/** `GET /research/tasks/{id}`: the record of a task. */
+export const getResearchTask: Route =
+  (_input, context, { params }) =>
+  () =>
+    jsonWork(taskRecord(context.research.get(params.id as string), context));
+
+/** `GET /research/tasks`: newest first. */
+export const listResearchTasks: Route = (_input, context, { query }) => {
+  const { limit, cursor } = checkQuery(listQuery, query);
+  return (requestId) => {
+    const { data, ...page } = pageOfList(tasksAfter(context, cursor), limit, ({ id }) => id);
+    return jsonWork({ requestId, data: data.map((task) => taskRecord(task, context)), ...page });
+  };
+};
+
+/** The tasks after a cursor, which is the id of the last task of the previous page. Throws if there is no such task. */
+function tasksAfter({ research }: RouteContext, cursor: string | undefined): ResearchTask[] {
+  const tasks = research.newestFirst();
+  if (cursor === undefined) return tasks;
+  const at = tasks.findIndex(({ id }) => id === cursor);
+  if (at < 0) throw new Refusal(400, 'INVALID_REQUEST_QUERY', 'Invalid query: cursor: no such task');
+  return tasks.slice(at + 1);
+}
+
+function taskRecord(task: ResearchTask, { research, pages }: RouteContext): Record<string, unknown> {
+  const { id, instructions, outputSchema: schema } = task;
+  const status = taskStatus(task, research.now);
+  const record = { id, status, instructions, schema };
+  if (status !== 'completed') return record;
+  return { ...record, ...findingsOf(task, pages) };
+}

@@ -1,0 +1,132 @@
+import { z } from 'zod';
+import { canonicalJson } from '../../core/text/json.js';
+import { checkInput } from '../base/check-input.js';
+import { hashText } from '../base/hash.js';
+import { Refusal } from '../base/refusal.js';
+import { DONE_FRAME, sseFrame } from '../base/sse.js';
+import { contentsPrice, costDollars, searchPrice } from '../ledger/prices.js';
+import { contextLimit, wantedOf } from '../pages/contents-options.js';
+import { contextOf, countPages, pagesOf, resultOf } from '../pages/result.js';
+import { findUrls } from '../pages/search-index.js';
+import { checkOutputSchema, groundingOf, outputSchemaSchema, piecesOf, writeAbout } from '../pages/synthesis.js';
+import { type Frames, jsonWork, type Route, type RouteContext } from '../routing/route.js';
+import { searchFilters, userLocationSchema } from './search-filters.js';
+
+interface SearchAnswer {
+  readonly requestId: string;
+  readonly results: readonly { readonly url: string; readonly id?: unknown; readonly title?: unknown }[];
+  readonly output: { readonly content: unknown; readonly grounding: readonly unknown[] };
+  readonly searchTime: number;
+  readonly costDollars: unknown;
+  readonly warnings?: readonly unknown[];
+}
+
+/** The answer of a search as a stream: text, grounding, results, done, `[DONE]`. */
+function searchFrames(answer: SearchAnswer): Frames {
+  return function* frames() {
+    const { requestId, results, output, searchTime, costDollars, warnings } = answer;
+    if (warnings) yield sseFrame({ requestId, warnings });
+    for (const [index, delta] of piecesOf(output.content).entries()) {
+      const role = index === 0 ? { role: 'assistant' } : {};
+      const choices = [{ index: 0, delta: { ...role, content: delta }, finish_reason: null }];
+      yield sseFrame({ type: 'text-delta', requestId, delta, choices });
+    }
+    const citations = results.map(({ id, url, title }) => ({ id, url, title }));
+    const choices = [{ index: 0, delta: { citations }, finish_reason: 'stop' }];
+    yield sseFrame({ type: 'grounding', requestId, grounding: output.grounding, citations, choices });
+    yield sseFrame({ type: 'results', requestId, results });
+    yield sseFrame({ type: 'done', requestId, output, searchTime, costDollars });
+    yield DONE_FRAME;
+  };
+}
+
+const schema = z
+  .looseObject({
+    query: z.string().min(1),
+    additionalQueries: z.array(z.string().min(1)).max(10).optional(),
+    type: z.string().optional(),
+    userLocation: userLocationSchema,
+    ...searchFilters,
+    systemPrompt: z.string().optional(),
+    objective: z.string().max(4096).optional(),
+    outputSchema: outputSchemaSchema.optional(),
+    stream: z.boolean().optional(),
+  })
+  .refine((body) => body.additionalQueries === undefined || body.type?.startsWith('deep'), {
+    path: ['additionalQueries'],
+    message: 'only with type deep',
+  })
+  .refine(
+    (body) => !isEntity(body.category) || !(body.startPublishedDate ?? body.endPublishedDate ?? body.excludeDomains),
+    {
+      path: ['category'],
+      message: 'takes neither published dates nor excludeDomains',
+    },
+  );
+
+function isEntity(category: string | undefined): boolean {
+  return category === 'company' || category === 'people';
+}
+
+/**
+ * `POST /search`: finds pages that follow from the query. With `outputSchema` it also writes the requested output. With
+ * `stream` it answers with a stream. The whole request is one unit in both cases.
+ */
+export const search: Route = (input, context) => {
+  const body = checkInput(schema, input);
+  checkOutputSchema(body.outputSchema);
+  const asked = body.numResults ?? 10;
+  if (asked > 100) throw new Refusal(400, 'INVALID_NUM_RESULTS', 'Invalid request body: numResults: at most 100');
+  return (requestId) => {
+    const found = findPages(body, body, context);
+    const deep = body.type?.startsWith('deep') ?? false;
+    const micros = searchPrice(body.type ?? 'auto', found.results.length);
+    const content = body.outputSchema && writeAbout(body.query, body.outputSchema, context.pages.seed);
+    const ignored = (['startCrawlDate', 'endCrawlDate'] as const).filter((name) => body[name] !== undefined);
+    const answer = {
+      requestId,
+      searchType: deep ? 'deep' : 'neural',
+      resolvedSearchType: deep ? 'deep' : 'neural',
+      results: found.results,
+      ...(content === undefined ? {} : { output: { content, grounding: groundingOf(content, found.results) } }),
+      ...found.context,
+      searchTime: 50 + (hashText(body.query, context.pages.seed) % 500),
+      costDollars: costDollars({ micros, deep }, found.pages),
+      ...(ignored.length > 0 ? { warnings: ignored.map(ignoredWarning) } : {}),
+    };
+    const { stream: _, ...unit } = input as Record<string, unknown>;
+    const purchase = {
+      operation: 'search',
+      options: '',
+      units: [canonicalJson(unit)],
+      failed: [],
+      micros: micros + contentsPrice(found.pages),
+    };
+    if (body.stream && answer.output) return { body: searchFrames({ ...answer, output: answer.output }), purchase };
+    return jsonWork(answer, { purchase });
+  };
+};
+
+function ignoredWarning(name: string): unknown {
+  return { code: 'IGNORED_FIELD', path: `/${name}`, message: `${name} is ignored` };
+}
+
+interface PageWishes {
+  readonly numResults?: number | undefined;
+  readonly contents?: z.infer<typeof searchFilters.contents>;
+  readonly context?: z.infer<typeof searchFilters.context>;
+}
+
+/** Finds the results that match the filters, with the requested contents, and counts the paid pages. */
+export function findPages(filters: Parameters<typeof findUrls>[0], wishes: PageWishes, context: RouteContext) {
+  const contents = wishes.contents ?? {};
+  const wanted = wantedOf(contents, false);
+  const urls = findUrls(filters, wishes.numResults ?? 10, context.pages);
+  const results = urls.map((url) => resultOf(url, wanted, contents, context.pages));
+  const limit = contextLimit(wishes.context ?? contents.context);
+  return {
+    results,
+    context: limit === null ? {} : { context: contextOf(results, limit) },
+    pages: { ...countPages(wanted, results.length * pagesOf(contents)), text: 0, highlights: 0 },
+  };
+}

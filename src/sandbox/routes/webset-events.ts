@@ -1,0 +1,51 @@
+import { z } from 'zod';
+import { checkQuery } from '../base/check-input.js';
+import { Refusal } from '../base/refusal.js';
+import { listQueryOf } from '../routing/list-query.js';
+import { jsonWork, type Route } from '../routing/route.js';
+import { AsciiWriter } from '../websets/ascii-writer.js';
+import { eventPage } from '../websets/event-list.js';
+import { eventTypes } from '../websets/story.js';
+
+/** A little more than the average size of an event. */
+const BYTES_AN_EVENT = 2000;
+
+const time = z.iso
+  .datetime({ offset: true })
+  .transform((text) => Date.parse(text))
+  .optional();
+const listQuery = listQueryOf(200, 25, {
+  types: z.array(z.enum(eventTypes)).optional(),
+  createdAfter: time,
+  createdBefore: time,
+});
+
+/** `GET /websets/v0/events`: a page of the history. The parameter for types may be repeated; both times are inclusive. */
+export const listEvents: Route = (_input, { history }, { query }) => {
+  const { limit, cursor, types, createdAfter, createdBefore } = checkQuery(listQuery, query, ['types']);
+  return () => {
+    const { events, nextCursor } = eventPage(history, {
+      limit,
+      cursor,
+      types: types ? new Set(types) : null,
+      after: createdAfter ?? Number.NEGATIVE_INFINITY,
+      before: createdBefore ?? Number.MAX_SAFE_INTEGER,
+    });
+    const answer = new AsciiWriter(1000 + events.length * BYTES_AN_EVENT);
+    answer.write('{"data":[');
+    for (const [index, event] of events.entries()) {
+      answer.write(index > 0 ? `,${history.text(event)}` : history.text(event));
+    }
+    answer.write(`],"hasMore":${nextCursor !== null},"nextCursor":${JSON.stringify(nextCursor)}}`);
+    return { body: answer.finish() };
+  };
+};
+
+/** `GET /websets/v0/events/{id}`. */
+export const getEvent: Route =
+  (_input, { history }, { params }) =>
+  () => {
+    const event = history.find(params.id as string);
+    if (event === null) throw new Refusal(404, 'NOT_FOUND', `There is no event ${params.id}`);
+    return jsonWork(history.record(event));
+  };

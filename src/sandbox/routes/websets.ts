@@ -1,0 +1,82 @@
+import { z } from 'zod';
+import { checkQuery } from '../base/check-input.js';
+import { fromCursor, pageOfList, toCursor } from '../base/page-of-list.js';
+import { Refusal } from '../base/refusal.js';
+import { listQueryOf } from '../routing/list-query.js';
+import { jsonWork, type Route } from '../routing/route.js';
+import type { EventHistory } from '../websets/event-history.js';
+import { numberOf } from '../websets/scene.js';
+import { externalIdOf, isDeletedAt, websetAt } from '../websets/webset.js';
+import { itemAt } from '../websets/webset-item.js';
+import { itemCountAt } from '../websets/webset-parts.js';
+
+const listQuery = listQueryOf(100, 25, {});
+const getQuery = z.looseObject({ expand: z.array(z.literal('items')).optional() });
+const itemsQuery = listQueryOf(100, 20, { sourceId: z.string().min(1).optional() });
+
+/** `GET /websets/v0/websets`: all websets that are not deleted, newest first. */
+export const listWebsets: Route = (_input, { history }, { query }) => {
+  const { limit, cursor } = checkQuery(listQuery, query);
+  const before = cursor === undefined ? Number.POSITIVE_INFINITY : fromCursor('websets', cursor);
+  return () => {
+    const { data, ...page } = pageOfList(living(history, before), limit, (story) => toCursor('websets', story));
+    return jsonWork({ data: data.map((story) => websetOf(history, story)), ...page });
+  };
+};
+
+/** `GET /websets/v0/websets/{id or externalId}`; `expand=items` adds the first hundred items. */
+export const getWebset: Route = (_input, { history }, { params, query }) => {
+  const { expand } = checkQuery(getQuery, query, ['expand']);
+  return () => {
+    const story = find(history, params.id as string);
+    const items = expand ? { items: itemsOf(history, story).slice(0, 100) } : {};
+    return jsonWork({ ...websetOf(history, story), ...items });
+  };
+};
+
+/** `GET /websets/v0/websets/{id}/items`: all items. The service promises no order. */
+export const listWebsetItems: Route = (_input, { history }, { params, query }) => {
+  const { limit, cursor, sourceId } = checkQuery(itemsQuery, query);
+  const from = cursor === undefined ? 0 : fromCursor('items', cursor);
+  return () => {
+    const items = itemsOf(history, find(history, params.id as string));
+    const found = items.filter((item) => sourceId === undefined || item.sourceId === sourceId);
+    const { data, hasMore } = pageOfList(found.slice(from), limit, () => '');
+    return jsonWork({ data, hasMore, nextCursor: hasMore ? toCursor('items', from + data.length) : null });
+  };
+};
+
+/** `GET /websets/v0/websets/{id}/items/{itemId}`. */
+export const getWebsetItem: Route =
+  (_input, { history }, { params }) =>
+  () => {
+    const item = itemsOf(history, find(history, params.id as string)).find(({ id }) => id === params.itemId);
+    if (!item) throw new Refusal(404, 'NOT_FOUND', `There is no item ${params.itemId}`);
+    return jsonWork(item);
+  };
+
+function* living(history: EventHistory, before: number): Iterable<number> {
+  for (const story of history.newestWebsets()) {
+    if (story < before && !isDeletedAt(story, history.stepOf(story))) yield story;
+  }
+}
+
+function find(history: EventHistory, name: string): number {
+  const external = /^external-(\d+)$/.exec(name)?.[1];
+  const story = external === undefined ? numberOf('webset', history.seed, name) : Number(external);
+  const step = story === null ? -1 : history.stepOf(story);
+  if (story === null || step < 0 || isDeletedAt(story, step) || (external !== undefined && !externalIdOf(story))) {
+    throw new Refusal(404, 'NOT_FOUND', `There is no webset ${name}`);
+  }
+  return story;
+}
+
+function websetOf(history: EventHistory, story: number): Record<string, unknown> {
+  return websetAt(history.sceneAt(story, history.stepOf(story)), history.seed);
+}
+
+function itemsOf(history: EventHistory, story: number): Record<string, unknown>[] {
+  const step = history.stepOf(story);
+  const scene = history.sceneAt(story, step);
+  return Array.from({ length: itemCountAt(step) }, (_, n) => itemAt(scene, n, history.seed));
+}

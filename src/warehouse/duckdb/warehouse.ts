@@ -1,0 +1,350 @@
+import { chmodSync, existsSync, statSync } from 'node:fs';
+import { dirname } from 'node:path';
+import type { DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
+import { WarehouseUnusable } from '../../core/rows/row-warehouse.js';
+import { makeFolder } from '../../files/make-folder.js';
+import { isOpenForWriting } from '../../files/open-path.js';
+import { realPath } from '../../files/same-file.js';
+import type { FileCheck } from '../shared/database.js';
+import { warehouseError } from '../shared/duckdb-error.js';
+import { identifier, literal } from '../shared/duckdb-quote.js';
+import { inTransaction } from '../shared/in-transaction.js';
+import { loadDuckDb } from '../shared/load-duckdb.js';
+import { checkSchema } from './check-schema.js';
+import { whyNoDatabase } from './driver/why-not-a-warehouse.js';
+import { migrate } from './migrate.js';
+
+/**
+ * Time in ms after the last use, after which a warehouse is closed. The time is short, because an open warehouse blocks other processes,
+ * even processes that only read.
+ */
+const IDLE_MS = 250;
+
+/** Size at which a checkpoint writes the log into the file. Until then the changes in the log are also in memory. */
+const LARGE_LOG_MB = 24;
+
+/**
+ * Settings of an instance. DuckDB's own defaults (80% of the memory, all cores) are too much inside a worker, so memory and threads come
+ * from `USUAL`. One thread is enough: a slice is too small to share, and a second thread would wait actively for the first (loads took 1.6
+ * times the CPU). Rare checkpoints halve the cost of loading; DuckDB replays a log of this size in well under a second. Checkpoints do not
+ * merge row groups that are not full, because such merges took a fifth of the CPU of loads of events. Closing the file merges these row
+ * groups, see `MERGES`. New files have the format of DuckDB 1.2, which has zstd (see `compressions`). With zstd, JSON takes a sixth of the
+ * space, and less time. Older files keep their format.
+ */
+const LIMITS = {
+  checkpoint_threshold: `${LARGE_LOG_MB}MB`,
+  max_vacuum_tasks: '0',
+  storage_compatibility_version: 'v1.2.0',
+} as const;
+
+/**
+ * Number of rows in one row group. A transaction writes each full group once, straight into the file. All other rows are written into the
+ * log, and then by a checkpoint, which also writes the last group again; see docs/decisions/0013. A large slice of contents fills a group
+ * (`LARGE_CONTENTS`). Groups of 2,048 rows take a sixth more CPU for events, and groups of 6,144 rows would need larger slices.
+ */
+const ROW_GROUP_ROWS = 4096;
+
+/** Memory (MB) and threads of a statement by default. */
+export const USUAL: Required<Needs> = { memory: 512, threads: 1 };
+
+/** Number of row groups of a table that are merged when the file is closed. So the space of deleted rows is released in small steps. */
+const MERGES = 2;
+
+/**
+ * Queues of work. Work of different queues may run at the same time, because each queue writes tables of its own. `incoming`: loads;
+ * `state`: updates of the current state with loaded events.
+ */
+export type WorkQueue = 'incoming' | 'state';
+const WORK_QUEUES: readonly WorkQueue[] = ['incoming', 'state'];
+
+/** Resources that some work needs: memory in MB, and threads. */
+export interface Needs {
+  readonly memory?: number;
+  readonly threads?: number;
+}
+
+/** Raises the resources of later statements to at least `more`. */
+export type Grant = (more: Needs) => Promise<void>;
+
+type Work<T> = (connection: DuckDBConnection, grant: Grant) => Promise<T>;
+
+/** The warehouses of this process by the real paths of their files. */
+const warehouses = new Map<string, Warehouse>();
+const nothing = () => undefined;
+
+/**
+ * One DuckDB file, for all work of this process. The file is opened for use and closed when idle. Work of one queue runs one at a time. All
+ * methods throw errors as `WarehouseBusy` and `WarehouseUnusable`.
+ */
+export class Warehouse {
+  /** The warehouse of a file: one object for all callers in this process, including callers that use links. `file`: absolute path. */
+  static at(file: string): Warehouse {
+    const path = realPath(file);
+    const warehouse = warehouses.get(path) ?? new Warehouse(path);
+    warehouses.set(path, warehouse);
+    return warehouse;
+  }
+
+  readonly file: string;
+  /** See `WarehousesOptions`. */
+  check: FileCheck = async () => undefined;
+  #instance: Promise<DuckDBInstance> | null = null;
+  readonly #tails: Record<WorkQueue, Promise<unknown>> = { incoming: Promise.resolve(), state: Promise.resolve() };
+  #users = 0;
+  #checkpointing = false;
+  #idle: NodeJS.Timeout | null = null;
+  /** `#needs`: resources that running work needs; `#inForce`: resources that the instance has now. */
+  readonly #needs = new Set<Needs>();
+  #inForce: Promise<Required<Needs>> = Promise.resolve(USUAL);
+
+  private constructor(file: string) {
+    this.file = file;
+  }
+
+  exists(): boolean {
+    return existsSync(this.file);
+  }
+
+  /**
+   * Runs `work` when its turn comes in these queues (default: all). `work` gets a connection of its own, which is closed
+   * afterwards.
+   */
+  use<T>(work: Work<T>, queues: readonly WorkQueue[] = WORK_QUEUES, needs: Needs = {}): Promise<T> {
+    return this.#inTurn(queues, async () => {
+      if (this.#idle !== null) clearTimeout(this.#idle);
+      this.#users++;
+      try {
+        this.#instance ??= this.#open().catch((error: unknown) => {
+          this.#instance = null;
+          throw error;
+        });
+        const connection = await (await this.#instance).connect();
+        try {
+          // Only of this connection: the instance may be shared with other code of the process.
+          await connection.run("SET TimeZone = 'UTC'");
+          return await this.#granted(connection, needs, work);
+        } finally {
+          connection.closeSync();
+          this.#keepLogPrivate();
+          this.#checkpointLargeLog();
+        }
+      } catch (error) {
+        // After a fatal error DuckDB refuses all further use of the instance, so the next use opens a new instance.
+        if (/FATAL|has been invalidated/.test(String(error))) await this.#drop();
+        throw warehouseError(error, this.file);
+      } finally {
+        this.#users--;
+        if (this.#users === 0) this.#idle = setTimeout(() => void this.close(), IDLE_MS);
+      }
+    });
+  }
+
+  /** Like `use`, in one transaction. */
+  transaction<T>(work: Work<T>, needs: Needs = {}): Promise<T> {
+    return this.use(
+      (connection, grant) => inTransaction(connection, () => work(connection, grant)),
+      WORK_QUEUES,
+      needs,
+    );
+  }
+
+  /** Closes the file after the waiting work. A later use opens the file again. */
+  close(): Promise<void> {
+    if (this.#idle !== null) clearTimeout(this.#idle);
+    return this.#inTurn(WORK_QUEUES, () => this.#closeNow());
+  }
+
+  /**
+   * Closes the file after the waiting work, and keeps it closed until the returned function is called: all other work waits. For readers with
+   * an instance of their own, because a second instance on the file would take its lock.
+   */
+  keepClosed(): Promise<() => void> {
+    return new Promise((ready, failed) => {
+      this.#inTurn(WORK_QUEUES, async () => {
+        await this.#closeNow();
+        await new Promise<void>((release) => ready(release));
+      }).catch(failed);
+    });
+  }
+
+  /**
+   * Rewrites the file without the bytes of deleted rows, which DuckDB keeps in its free blocks: copies it to a draft, changes the draft with
+   * `finish`, and replaces the file by the draft in one step. All other work waits. The file stays locked until it is replaced.
+   */
+  rewrite(finish: string): Promise<void> {
+    return this.#inTurn(WORK_QUEUES, async () => {
+      await this.#closeNow();
+      try {
+        const { rewriteFile } = await import('./rewrite-file.js');
+        await rewriteFile(this.file, {
+          rowGroupRows: ROW_GROUP_ROWS,
+          version: LIMITS.storage_compatibility_version,
+          finish,
+        });
+      } catch (error) {
+        throw warehouseError(error, this.file);
+      }
+    });
+  }
+
+  async #closeNow(): Promise<void> {
+    if (this.#idle !== null) clearTimeout(this.#idle);
+    if (this.#instance === null) return;
+    // Without this checkpoint, closing would run a checkpoint on the event loop.
+    await checkpoint(await this.#instance, MERGES);
+    await this.#drop();
+  }
+
+  /**
+   * Starts a checkpoint while both queues wait. DuckDB itself runs a checkpoint only while no other transaction writes. With two queues
+   * there may be no such moment for minutes.
+   */
+  #checkpointLargeLog(): void {
+    const { size = 0 } = statSync(`${this.file}.wal`, { throwIfNoEntry: false }) ?? {};
+    if (this.#checkpointing || size < LARGE_LOG_MB * 1_048_576) return;
+    this.#checkpointing = true;
+    this.#inTurn(WORK_QUEUES, async () => {
+      this.#checkpointing = false;
+      // If the warehouse was closed meanwhile, no checkpoint is needed.
+      if (this.#instance !== null) await checkpoint(await this.#instance, 0);
+    }).catch(nothing);
+  }
+
+  /** Gives the log, which DuckDB makes again for each of its writes, no more rights than the file has. */
+  #keepLogPrivate(): void {
+    const [{ mode = 0 } = {}, { mode: log = 0 } = {}] = [this.file, `${this.file}.wal`].map(
+      (path) => statSync(path, { throwIfNoEntry: false }) ?? {},
+    );
+    if ((log & ~mode & 0o777) !== 0) chmodSync(`${this.file}.wal`, log & mode & 0o777);
+  }
+
+  #inTurn<T>(queues: readonly WorkQueue[], work: () => Promise<T>): Promise<T> {
+    const result = Promise.all(queues.map((queue) => this.#tails[queue])).then(work);
+    const over = result.catch(nothing);
+    for (const queue of queues) this.#tails[queue] = over;
+    return result;
+  }
+
+  /** Runs `work` with the resources that it needs. */
+  async #granted<T>(connection: DuckDBConnection, needs: Needs, work: Work<T>): Promise<T> {
+    const mine: Needs[] = [];
+    const grant: Grant = async (more) => {
+      mine.push(more);
+      this.#needs.add(more);
+      await this.#applyNeeds(connection);
+    };
+    try {
+      await grant({ ...needs });
+      return await work(connection, grant);
+    } finally {
+      for (const one of mine) this.#needs.delete(one);
+      await this.#applyNeeds(connection).catch(nothing);
+    }
+  }
+
+  /**
+   * Sets memory and threads of the instance to the most that running work needs; the calls run one after the other. No other code changes
+   * these settings.
+   */
+  #applyNeeds(connection: DuckDBConnection): Promise<unknown> {
+    const granted = this.#inForce.then(async (last) => {
+      const all = [USUAL, ...this.#needs];
+      const most = (name: keyof Needs) => Math.max(...all.map((needs) => needs[name] ?? 0));
+      const [memory, threads] = [most('memory'), most('threads')];
+      if (memory !== last.memory) await connection.run(`SET GLOBAL memory_limit = '${memory}MB'`);
+      if (threads !== last.threads) await connection.run(`SET GLOBAL threads = ${threads}`);
+      return { memory, threads };
+    });
+    // If the instance did not accept a setting, the next call sets the setting again.
+    this.#inForce = granted.catch(() => ({ memory: 0, threads: 0 }));
+    return granted;
+  }
+
+  async #drop(): Promise<void> {
+    const instance = this.#instance;
+    this.#instance = null;
+    await instance?.then((one) => one.closeSync(), nothing);
+  }
+
+  /** Throws if DuckDB opened another file, because a link took the place of this one or of its folder. */
+  #checkOpened(): void {
+    if (isOpenForWriting(this.file) === false || realPath(this.file) !== this.file)
+      throw new WarehouseUnusable(
+        'warehouse-path-unusable',
+        `${this.file} was replaced by a link while it was opened: name the file itself`,
+      );
+  }
+
+  async #open(): Promise<DuckDBInstance> {
+    if (this.file.includes('?')) {
+      throw new WarehouseUnusable(
+        'warehouse-path-unusable',
+        `${this.file} has a question mark in its path, which DuckDB does not support: name another file`,
+      );
+    }
+    await this.check({ into: this.file });
+    const why = whyNoDatabase(this.file);
+    if (why !== null) throw new WarehouseUnusable('warehouse-path-unusable', `${this.file} ${why}`);
+    this.#inForce = Promise.resolve(USUAL);
+    const { DuckDBInstance } = await loadDuckDb();
+    makeFolder(dirname(this.file), 0o777);
+    const isNew = !existsSync(this.file);
+    // The instance comes from the process-wide cache. A second instance on the file in this process, for example in the user's own code,
+    // would take the lock from the first, and both would write.
+    const instance = await DuckDBInstance.fromCache(this.file, {
+      ...LIMITS,
+      memory_limit: `${USUAL.memory}MB`,
+      threads: `${USUAL.threads}`,
+      temp_directory: `${this.file}.tmp`,
+      autoinstall_known_extensions: 'false',
+      autoload_known_extensions: 'false',
+    });
+    try {
+      const connection = await instance.connect();
+      try {
+        await attachWithRowGroups(connection, this.file);
+        this.#checkOpened();
+        if (isNew) chmodSync(this.file, 0o600);
+        this.#keepLogPrivate();
+        await migrate(connection, this.file);
+        await checkSchema(connection, this.file);
+      } finally {
+        connection.closeSync();
+      }
+      return instance;
+    } catch (error) {
+      instance.closeSync();
+      throw error;
+    }
+  }
+}
+
+/** Writes the log into the file and merges up to `merges` row groups of a table. If the checkpoint fails, the data stays in the log. */
+async function checkpoint(instance: DuckDBInstance, merges: number): Promise<void> {
+  const connection = await instance.connect();
+  try {
+    await connection.run(`SET GLOBAL max_vacuum_tasks = ${merges}`);
+    await connection.run('CHECKPOINT').catch(nothing);
+  } finally {
+    connection.closeSync();
+  }
+}
+
+/**
+ * Attaches the file again with the size of row groups, which only ATTACH can set. The instance stays in the process-wide cache, and its
+ * database keeps its name, so that all users of the instance share the database. Call this function once for each instance.
+ */
+async function attachWithRowGroups(connection: DuckDBConnection, file: string): Promise<void> {
+  const reader = await connection.runAndReadAll(
+    `SELECT database_name, options['row_group_size'] IS NULL FROM duckdb_databases() WHERE database_name = current_database()`,
+  );
+  const [name, asItComes] = reader.getRows()[0] ?? [];
+  if (!asItComes) return;
+  const database = identifier(String(name));
+  await connection.run(`ATTACH ':memory:' AS "searchflow aside"`);
+  await connection.run('USE "searchflow aside"');
+  await connection.run(`DETACH ${database}`);
+  await connection.run(`ATTACH ${literal(file)} AS ${database} (ROW_GROUP_SIZE ${ROW_GROUP_ROWS})`);
+  await connection.run(`USE ${database}`);
+  await connection.run('DETACH "searchflow aside"');
+}

@@ -1,0 +1,50 @@
+import type { PgTransaction } from '../../postgres/index.js';
+import type { RowDialect, RowTransaction } from '../rows/row-sql.js';
+import { copyLines, makeLineTables, stagedRows, unitRecords } from './driver/copy-lines.js';
+import { lockJob, lockNames, lockSlice } from './driver/locks.js';
+import { sqlTransaction } from './driver/sql-transaction.js';
+
+/** Time limit of a statement in a transaction that changes row numbers, which takes longer than any load of a slice. */
+const RENUMBER_MS = 3_600_000;
+
+/** A transaction for rows. The lines of files are copied into temporary tables, and the server parses the lines. */
+export function rowTransaction(tx: PgTransaction, dialect: RowDialect): RowTransaction {
+  let hasLines = false;
+  let tables: Promise<void> | null = null;
+  const ready = () => {
+    tables ??= makeLineTables(tx);
+    return tables;
+  };
+  return {
+    ...sqlTransaction(tx),
+    dialect,
+    async lock(lock) {
+      if (lock === 'names') return lockNames(tx);
+      if (lock.slice !== undefined) return lockSlice(tx, lock.job, lock.slice);
+      await lockJob(tx, lock.job);
+      await tx.allow(RENUMBER_MS);
+    },
+    async readRows(files, _cells, work) {
+      await ready();
+      for (const [slice, file] of files.entries()) {
+        if (hasLines) await tx.query('TRUNCATE row_lines');
+        hasLines = true;
+        await copyLines(tx, 'row_lines', file);
+        await work(stagedRows(slice));
+      }
+    },
+    async readUnits(files, careful, work) {
+      await ready();
+      await tx.query('SAVEPOINT units');
+      try {
+        for (const file of files) await copyLines(tx, 'unit_lines', file, careful);
+        if (await work(unitRecords)) return true;
+      } catch (error) {
+        // The defect (SQLSTATE class 22) may be in a line that this slice does not need, so the caller reads the files with care.
+        if (careful || !/^22/.test(String((error as { code?: unknown }).code))) throw error;
+      }
+      await tx.query('ROLLBACK TO SAVEPOINT units');
+      return false;
+    },
+  };
+}

@@ -1,0 +1,187 @@
+import { WarehouseUnusable } from '../../core/rows/row-warehouse.js';
+import {
+  identifier,
+  MIGRATIONS_TABLE,
+  migrate,
+  openPostgres,
+  type PgTransaction,
+  type Postgres,
+  type PostgresAddress,
+  parseAddress,
+  vacuum,
+} from '../../postgres/index.js';
+import { checkSchema } from './check-schema.js';
+import { warehouseError } from './driver/warehouse-error.js';
+import { postgresSchema } from './schema.js';
+
+export const DEFAULT_SCHEMA = 'searchflow';
+
+/** Maximum number of connections of a process. Loads of different slices run in parallel. */
+const CONNECTIONS = 4;
+/** Time in ms after which the caller gets `WarehouseBusy`, and retries. */
+const PATIENCE_MS = 30_000;
+
+/** Time in ms for which a suspended process keeps its transaction and locks. */
+const STALLED_MS = 60_000;
+
+export interface WarehouseOptions {
+  /** Receives a sentence about each long operation. */
+  readonly say?: (sentence: string) => void;
+  /** Time for which work waits for an unavailable database before `WarehouseBusy`, in ms. */
+  readonly patienceMs?: number;
+  /**
+   * Time in ms after which the server ends the transaction of a silent process (suspended, cut off, its machine gone), so that
+   * its locks block no other process. Default: a minute.
+   */
+  readonly stalledMs?: number;
+}
+
+/**
+ * One schema of a PostgreSQL database, with one pool of connections. The methods throw errors as `WarehouseBusy` and `WarehouseUnusable`.
+ */
+export class Warehouse {
+  /** Host, port, database and schema; never a user or password. */
+  readonly shown: string;
+  /** The schema, quoted. */
+  readonly schema: string;
+  readonly #address: PostgresAddress;
+  readonly #options: WarehouseOptions;
+  /** Settings of every transaction here. */
+  readonly #settings: Readonly<Record<string, string>>;
+  #postgres: Promise<Postgres> | null = null;
+  #current: Promise<void> | null = null;
+  #made: Promise<void> | null = null;
+
+  /** Throws `WarehouseUnusable` for a text that is not an address. */
+  constructor(url: string, options: WarehouseOptions = {}) {
+    this.#address = addressOf(url);
+    this.shown = this.#address.shown;
+    this.schema = identifier(this.#address.schema);
+    this.#options = options;
+    const { patienceMs = PATIENCE_MS, stalledMs = STALLED_MS } = options;
+    this.#settings = {
+      search_path: this.schema,
+      // Transactions wait for the locks of other processes, at most for this time.
+      lock_timeout: `${Math.ceil(patienceMs / 2)}ms`,
+      idle_in_transaction_session_timeout: `${stalledMs}ms`,
+      // JIT is off, because compiling a small statement takes longer than running it.
+      jit: 'off',
+      standard_conforming_strings: 'on',
+    };
+  }
+
+  /** Whether the warehouse exists. Throws `WarehouseUnusable` if the schema is a store. */
+  async exists(): Promise<boolean> {
+    const [found] = await this.#saying((postgres) =>
+      postgres.query<{ jobs: boolean; migrations: boolean }>(
+        'SELECT to_regclass($1) IS NOT NULL AS jobs, to_regclass($2) IS NOT NULL AS migrations',
+        [`${this.schema}.searchflow_jobs`, `${this.schema}.${MIGRATIONS_TABLE}`],
+      ),
+    );
+    // Migrating refuses every schema with our migrations that is not a warehouse.
+    if (found?.migrations && !found.jobs) await this.#migrate();
+    return found?.jobs === true;
+  }
+
+  /** Creates missing tables, and checks that existing tables are unchanged. */
+  async make(): Promise<void> {
+    this.#current = null;
+    this.#made = null;
+    await this.#make();
+  }
+
+  /**
+   * Runs `work` in one transaction, with the warehouse's schema as search path. If the connection breaks, the whole transaction
+   * is repeated.
+   */
+  async transaction<T>(work: (tx: PgTransaction) => Promise<T>): Promise<T> {
+    await this.#make();
+    return this.read(work);
+  }
+
+  /**
+   * Like `transaction`, for work that only reads an existing warehouse. The right to read is enough. Only a warehouse of an earlier release
+   * needs more rights, because such a warehouse is migrated first. `snapshot`: all statements of `work` see one state of the database.
+   */
+  async read<T>(work: (tx: PgTransaction) => Promise<T>, { snapshot = false } = {}): Promise<T> {
+    await this.#migrate();
+    const { stalledMs = STALLED_MS } = this.#options;
+    return this.#saying((postgres) =>
+      postgres.transaction(
+        async (tx) => {
+          if (snapshot) await tx.query('SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY');
+          await tx.query('SELECT set_config(name, value, true) FROM unnest($1::text[], $2::text[]) AS s(name, value)', [
+            Object.keys(this.#settings),
+            Object.values(this.#settings),
+          ]);
+          return work(tx);
+        },
+        // A load of huge pages over a slow line takes minutes. This limit also ends a process that is suspended during a COPY, because the
+        // server does not count a COPY as idle.
+        { statementMs: stalledMs * 10 },
+      ),
+    );
+  }
+
+  /** Vacuums tables; returns why that failed, as a sentence without a dot, or null. */
+  vacuum(tables: readonly string[]): Promise<string | null> {
+    return this.#saying((postgres) => vacuum(postgres, tables));
+  }
+
+  async close(): Promise<void> {
+    const postgres = this.#postgres;
+    this.#postgres = null;
+    this.#current = null;
+    this.#made = null;
+    await (await postgres)?.close();
+  }
+
+  /** Migrates and checks the warehouse once for each process, and again after a failure. */
+  #make(): Promise<void> {
+    this.#made ??= this.#migrate()
+      .then(() => this.#saying((postgres) => checkSchema(postgres, this.shown)))
+      .catch((error: unknown) => {
+        this.#made = null;
+        throw error;
+      });
+    return this.#made;
+  }
+
+  #migrate(): Promise<void> {
+    this.#current ??= this.#saying((postgres) => migrate(postgres, postgresSchema)).catch((error: unknown) => {
+      this.#current = null;
+      throw error;
+    });
+    return this.#current;
+  }
+
+  async #saying<T>(work: (postgres: Postgres) => Promise<T>): Promise<T> {
+    const { say, patienceMs = PATIENCE_MS } = this.#options;
+    this.#postgres ??= openPostgres(this.#address, {
+      applicationName: 'searchflow warehouse',
+      max: CONNECTIONS,
+      patienceMs,
+      say,
+    }).catch((error: unknown) => {
+      this.#postgres = null;
+      throw error;
+    });
+    try {
+      return await work(await this.#postgres);
+    } catch (error) {
+      throw warehouseError(error, this.shown);
+    }
+  }
+}
+
+/** The parts of a warehouse's address. Throws `WarehouseUnusable` for a text that is not an address of a PostgreSQL database. */
+export function addressOf(url: string): PostgresAddress {
+  try {
+    return parseAddress(url, DEFAULT_SCHEMA);
+  } catch (error) {
+    throw new WarehouseUnusable(
+      'postgres-address-invalid',
+      `The address of the warehouse ${error instanceof Error ? error.message : String(error)}`,
+    );
+  }
+}

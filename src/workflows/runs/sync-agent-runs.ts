@@ -1,0 +1,51 @@
+import { ActivityFailure, defineQuery, setCurrentDetails, setHandler, workflowInfo } from '@temporalio/workflow';
+import type { SyncRunsSlice } from '../../activities/agents/agent-run-sync.js';
+import type { Activities } from '../../activities/index.js';
+import { queryNames } from '../../core/rows/job.js';
+import {
+  type AgentRunSync,
+  type AgentRunSyncState,
+  DEFAULT_AGENT_WAREHOUSE,
+  type SyncAgentRunsInput,
+} from '../../core/runs/agent-run-sync.js';
+import { withoutUndefined } from '../../core/text/without-undefined.js';
+import { toWorkflowFailure } from '../shared/failures.js';
+import { bulkPolicy } from '../shared/policies.js';
+import { forFirst, publicInput } from '../shared/public-input.js';
+import { summarizedActivities } from '../shared/summarized-activities.js';
+import { setVersioning } from '../shared/versioning.js';
+
+const progressQuery = defineQuery<AgentRunSync>(queryNames.progress);
+const { syncRunSlice } = summarizedActivities<Activities, 'syncRunSlice'>(bulkPolicy, {
+  syncRunSlice: 'load new and unfinished agent runs',
+});
+
+/**
+ * `syncAgentRuns`: loads all agent runs of the team into a warehouse, whichever client started them. The workflow reads the list of runs from
+ * the newest to 15 minutes before its watermark, once a day two days further, and reads again each loaded run that had not ended. All calls
+ * are free. Start the workflow by name with plain JSON, see `SyncAgentRunsInput`. API reference: /agent/runs.
+ */
+export async function syncAgentRuns(input?: SyncAgentRunsInput, ...extra: []): Promise<AgentRunSync> {
+  const { into = DEFAULT_AGENT_WAREHOUSE, host, origin } = publicInput('syncAgentRuns', [input ?? {}], { extra });
+  const step = { ...withoutUndefined({ origin, host }), into, mark: workflowInfo().firstExecutionRunId };
+  let progress: AgentRunSync = {
+    ...{ into, pages: 0, runs: 0, added: 0, changed: 0, gone: 0 },
+    ...{ unfinished: 0, watermark: null },
+  };
+  setHandler(progressQuery, () => progress);
+  try {
+    // Each activity takes up to a minute, so even the first sync of a long history has a short history here.
+    for (let before: AgentRunSyncState | null = null; ; ) {
+      const { state, end }: SyncRunsSlice = await syncRunSlice(forFirst({ ...step, state: before }));
+      before = state;
+      const { pages, runs, added, changed, gone } = state;
+      progress = { ...progress, pages, runs, added, changed, gone, ...end };
+      setCurrentDetails(`${runs} agent runs read, ${added} new, ${changed} changed`);
+      if (end !== null) return progress;
+    }
+  } catch (error) {
+    throw error instanceof ActivityFailure ? toWorkflowFailure(error) : error;
+  }
+}
+
+setVersioning('stays', syncAgentRuns);
