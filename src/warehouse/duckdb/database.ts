@@ -19,12 +19,11 @@ export const duckDb: WarehouseDatabase = {
   whyNoFile: whyNoDatabase,
   open(address, { say = () => undefined, credentialsFor, extensions, check }) {
     const options = { file: resolve(address), say, check };
-    if (check !== undefined) Warehouse.at(options.file).check = check;
     const rows = createDuckDbRows(options);
     const [events, monitors] = [createDuckDbEvents(options), createDuckDbMonitors(options)];
     // Loaded by the first publish, because few commands publish.
     const loaded = async () =>
-      (await import('./duckdb-publisher.js')).duckDbPublisher(Warehouse.at(options.file), {
+      (await import('./duckdb-publisher.js')).duckDbPublisher(Warehouse.at(options.file, check), {
         ...{ say, credentialsFor, extensions },
       });
     const publisher: Publisher = {

@@ -7,13 +7,13 @@ import { inTransaction } from '../shared/in-transaction.js';
 import { duckDbDialect } from './dialect/event-dialect.js';
 import { sqlTransaction } from './driver/sql-transaction.js';
 import { stagePages } from './stage-pages.js';
-import { Warehouse } from './warehouse.js';
+import { Warehouse, type WarehouseFile } from './warehouse.js';
 
 /**
  * Returns the webset events of a DuckDB file. The same file may hold the rows of jobs. Call this function once for each file and process.
  */
-export function createDuckDbEvents(options: { readonly file: string }): EventWarehouse {
-  const warehouse = Warehouse.at(resolve(options.file));
+export function createDuckDbEvents(options: WarehouseFile): EventWarehouse {
+  const warehouse = Warehouse.at(resolve(options.file), options.check);
   return createEventStore({
     dialect: duckDbDialect,
     exists: async () => warehouse.exists(),

@@ -29,7 +29,7 @@ export function createDuckDbRows(options: {
   readonly say?: (sentence: string) => void;
   readonly check?: FileCheck | undefined;
 }): RowWarehouse {
-  const warehouse = Warehouse.at(resolve(options.file));
+  const warehouse = Warehouse.at(resolve(options.file), options.check);
   const say = options.say ?? (() => undefined);
   const database: RowDatabase = {
     shown: warehouse.file,

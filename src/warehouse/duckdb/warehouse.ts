@@ -66,6 +66,12 @@ export interface Needs {
 /** Raises the resources of later statements to at least `more`. */
 export type Grant = (more: Needs) => Promise<void>;
 
+/** A file, and the check of its name before it is opened. */
+export interface WarehouseFile {
+  readonly file: string;
+  readonly check?: FileCheck | undefined;
+}
+
 type Work<T> = (connection: DuckDBConnection, grant: Grant) => Promise<T>;
 
 /** The warehouses of this process by the real paths of their files. */
@@ -77,11 +83,15 @@ const nothing = () => undefined;
  * methods throw errors as `WarehouseBusy` and `WarehouseUnusable`.
  */
 export class Warehouse {
-  /** The warehouse of a file: one object for all callers in this process, including callers that use links. `file`: absolute path. */
-  static at(file: string): Warehouse {
+  /**
+   * The warehouse of a file: one object for all callers in this process, including callers that use links. `file`: absolute path. Each caller
+   * gives its `check`, because the name may lead to another file than for the caller before.
+   */
+  static at(file: string, check?: FileCheck): Warehouse {
     const path = realPath(file);
     const warehouse = warehouses.get(path) ?? new Warehouse(path);
     warehouses.set(path, warehouse);
+    if (check !== undefined) warehouse.check = check;
     return warehouse;
   }
 
