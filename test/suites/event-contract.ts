@@ -538,10 +538,22 @@ export function eventContract(make: MakeWarehouse, size: 'small' | 'full' = 'sma
     },
   );
 
+  it('loads an event without a type as one of an unknown type', async () => {
+    await begin();
+    const odd = '[{"id":"a","type":null,"data":{}},{"id":"b","data":{}},{"id":"c","type":5,"data":{}}]';
+    for (const attempt of ['first', 'again'])
+      await load([], { pages: [{ page: 1, events: Buffer.from(odd) }], attempt });
+    expect(await query('SELECT id, type FROM events ORDER BY id')).toEqual([
+      { id: 'a', type: 'unknown' },
+      { id: 'b', type: 'unknown' },
+      { id: 'c', type: '5' },
+    ]);
+  });
+
   it('loads a whole batch or nothing: a page without events fails all of it', async () => {
     await begin();
     const good = pagesOf([event('webset.idle', 1, { id: 'w' })]);
-    for (const bad of ['[{"type":"webset.idle","data":{}}]', '[{"id":"e","data":{}}]']) {
+    for (const bad of ['[{"type":"webset.idle","data":{}}]', '[{"id":null,"data":{}}]']) {
       const pages = [...good, { page: 2, events: Buffer.from(bad) }];
       await expect(load([], { pages })).rejects.toThrow(MisshapenPage);
     }

@@ -80,11 +80,11 @@ function query(files: readonly string[], longest: number, whole: boolean): strin
     columns = {part: 'INTEGER', page: 'INTEGER', events: '${form}[]'}, maximum_object_size = ${longest})`;
   const each = `SELECT part, page, unnest(events) AS e, generate_subscripts(events, 1) AS n FROM ${lines}`;
   if (!whole) {
-    return `SELECT part, page, n, ${id('e.id')} AS id, e.type AS type, ${time('e."createdAt"')} AS created_at, e.data AS data FROM (${each}) l`;
+    return `SELECT part, page, n, ${id('e.id')} AS id, coalesce(e.type, 'unknown') AS type, ${time('e."createdAt"')} AS created_at, e.data AS data FROM (${each}) l`;
   }
   const text = (name: string) => `json_extract_string(e['${name}'], '$')`;
   const strange = `list_filter(map_entries(e), lambda one: one.key NOT IN ('${KNOWN.join("', '")}'))`;
-  return `SELECT part, page, n, ${id(text('id'))} AS id, ${text('type')} AS type, ${time(text('createdAt'))} AS created_at,
+  return `SELECT part, page, n, ${id(text('id'))} AS id, coalesce(${text('type')}, 'unknown') AS type, ${time(text('createdAt'))} AS created_at,
       e['data'] AS data, CASE WHEN cardinality(e) <> ${KNOWN.length} OR e['object'] IS NULL THEN
         CASE WHEN len(${strange}) > 0 THEN to_json(map_from_entries(${strange})) END END AS extra
     FROM (${each}) l`;

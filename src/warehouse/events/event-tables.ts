@@ -32,7 +32,7 @@ function logTables(dialect: EventDialect): Relation[] {
       key: ['origin', 'id'],
       columns: [
         id,
-        required('text', 'type', 'Type of the event, such as webset.item.created.'),
+        required('text', 'type', 'Type of the event, such as webset.item.created; unknown where the event has none.'),
         column('time', 'created_at', 'Time of the event, UTC.'),
         column(
           'text',

@@ -138,11 +138,11 @@ type Counts = Record<'events' | 'broken' | 'reversed', number> & { readonly newe
 /** Columns of `Counts`. `reversed`: the list has the newest events first. `order`: the order of the list. */
 const countsOf = (dialect: EventDialect, events: string, order: string) =>
   `${integer(events)} AS events, ${dialect.millis('max(created_at)')} AS newest,
-   ${integer('count(*) - count(id) + count(*) - count(type)')} AS broken,
+   ${integer('count(*) - count(id)')} AS broken,
    CASE WHEN max(created_at) > min(created_at) AND covar_pop(${dialect.millis('created_at')}, ${order}) < 0 THEN 1 ELSE 0 END AS reversed`;
 
 function broken(): MisshapenPage {
-  return new MisshapenPage('a page of events has an entry without an id or a type');
+  return new MisshapenPage('a page of events has an entry without an id');
 }
 
 const kinds = payloads.flatMap(({ kind, types }) =>

@@ -35,7 +35,8 @@ export async function stagePages(tx: PgTransaction, batch: readonly WindowPages[
   }
   return {
     // OFFSET 0 prevents a join before the pages are unpacked: a page would then be unpacked once for each of its events.
-    events: () => `SELECT p.part, p.page, l.n, searchflow_id(l.value ->> 'id') AS id, l.value ->> 'type' AS type,
+    events:
+      () => `SELECT p.part, p.page, l.n, searchflow_id(l.value ->> 'id') AS id, coalesce(l.value ->> 'type', 'unknown') AS type,
         searchflow_time(l.value ->> 'createdAt') AS created_at, l.value -> 'data' AS data,
         nullif(l.value - '{id,object,type,data,createdAt}'::text[], '{}') AS extra,
         CASE WHEN l.exact::text ~ '\\\\u0000|\\\\u[dD][89a-fA-F]|[eE][+-]?[0-9]{4}|[0-9.]{255}' THEN l.exact END AS event_exact
