@@ -140,18 +140,20 @@ function parsed(data: string): unknown {
  */
 function reportsError(event: string | null, fields: unknown): boolean {
   const type = fieldOf(fields, 'type') ?? null;
-  if (event === 'error' || type === 'error' || fieldOf(fields, 'tag') === 'ERROR') return true;
+  if ([event, type].some((name) => /^error$/i.test(String(name))) || fieldOf(fields, 'tag') === 'ERROR') return true;
   return type === null && Boolean(fieldOf(fields, 'error'));
 }
 
 /**
  * An error without a status counts as an answer that broke off: the request may have been charged. The error is a text, or the fields of an
- * error envelope, with the HTTP status as a number in `code`. `tag: ERROR` is the kind of an event that has the envelope in `payload`.
+ * error envelope, with the HTTP status as a number in `code`; an event may have them in `payload` or `data`. `tag: ERROR` is a kind of event.
  */
 function failureParts(data: unknown, { redact }: CallContext): Partial<ApiErrorParts> {
-  const { tag: kind, payload, ...fields } = Object(data) as Readonly<Record<string, unknown>>;
-  const inner = typeof payload === 'object' || payload === undefined ? payload : { error: payload };
-  const failure = kind === 'ERROR' ? { ...fields, ...inner } : data;
+  const { tag: kind, payload, data: nested, ...fields } = Object(data) as Readonly<Record<string, unknown>>;
+  const inside = payload ?? nested;
+  const inner = typeof inside === 'object' || inside === undefined ? inside : { error: inside };
+  const own = { ...(kind === 'ERROR' ? {} : { tag: kind }), ...fields, ...inner };
+  const failure = typeof data === 'object' ? own : data;
   const text = typeof failure === 'object' ? JSON.stringify(failure) : String(failure);
   const { tag, message, requestId } = readErrorEnvelope(text, redact);
   const status = fieldOf(fieldOf(failure, 'error'), 'code') ?? fieldOf(failure, 'code');

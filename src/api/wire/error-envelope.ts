@@ -72,7 +72,8 @@ export function readErrorEnvelope(text: string, redact: Redact): ErrorEnvelope {
   const inner: Fields = isFields(error) ? error : body;
   const first = (max: number, ...values: readonly (Json | undefined)[]) =>
     values.map((value) => short(value, max)).find((value) => value !== null) ?? null;
-  const tag = first(MAX_NAME, body.tag, inner.tag, inner.code, body.code);
+  const type = anyName.test(String(inner.type)) ? inner.type : null;
+  const tag = first(MAX_NAME, body.tag, inner.tag, inner.code, body.code, type);
   const requestId = first(MAX_NAME, body.requestId, body.request_id, inner.requestId, inner.request_id);
   const names = isFields(error) ? [error.tag, error.type, error.code].map(String) : [];
   const isNamed = names.some((name) => anyName.test(name));

@@ -50,7 +50,7 @@ describe('an error envelope', () => {
     ['second gateway', '{"error":{"code":403,"message":"m","status":"PERMISSION_DENIED"}}', 'm', null, null],
     ['third gateway', '{"code":"ACCESS_DENIED","message":"m"}', 'm', 'ACCESS_DENIED', null],
     ['policy', '{"error":{"code":"ACCESS_DENIED","message":"m"}}', 'm', 'ACCESS_DENIED', null, 'bare'],
-    ['policy of a type', '{"error":{"type":"FORBIDDEN_BY_POLICY"}}', null, null, null, 'bare'],
+    ['policy of a type', '{"error":{"type":"FORBIDDEN_BY_POLICY"}}', null, 'FORBIDDEN_BY_POLICY', null, 'bare'],
     ['snake case', '{"error":{"message":"m"},"code":"X_OUT","request_id":"r"}', 'm', 'X_OUT', 'r'],
     ['outer message', '{"error":{"code":"A_B"},"message":"m"}', 'm', 'A_B', null, 'bare'],
     ['message', '{"message":"only message"}', 'only message', null, null],

@@ -182,6 +182,10 @@ describe.each(['streamSearch', 'streamAnswer', 'streamAgentRun'] as const)('an e
     ['an object in a payload', data({ tag: 'ERROR', payload: { error: { ...X, code: 7 } }, requestId: 'r_in' })],
     ['a named event', `event: error\n${data({ message: 'boom', code: 'X_IN', requestId: 'r_in' })}`],
     ['a type', data({ type: 'error', ...X, requestId: 'r_in' })],
+    ['a payload of a named event', `event: error\n${data({ payload: { ...X, requestId: 'r_in' } })}`],
+    ['data of a type', data({ type: 'error', data: { ...X, requestId: 'r_in' } })],
+    ['a name in capitals', `event: ERROR\n${data({ ...X, requestId: 'r_in' })}`],
+    ['an error of a type', data({ error: { type: 'X_IN', message: 'boom' }, requestId: 'r_in' })],
     ['an event without a name', data({ error: X, requestId: 'r_in' })],
     ['fields beside it', data({ error: { message: 'boom' }, code: 'X_IN', request_id: 'r_in' })],
     [
