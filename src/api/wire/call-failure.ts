@@ -71,6 +71,12 @@ function isStranger(status: number, { form }: ErrorEnvelope): boolean {
   return [407, 511].includes(status) || (status === 401 && form === 'other') || (isForbidden && form !== 'own');
 }
 
+/** Whether an answer is a redirect to another host: a gateway or portal wants a login there, or the base URL is wrong. */
+function leadsElsewhere(status: number, location: string | null, { href, host }: URL): boolean {
+  if (status < 300 || status > 399 || location === null || !URL.canParse(location, href)) return false;
+  return new URL(location, href).host !== host;
+}
+
 function unsentReason({ base, timeouts, setting }: CallContext, { by, error }: Broken): string {
   if (by === 'caller') return 'cancelled before it was sent';
   if (by === 'total') return `not sent: no connection was free within ${timeouts.totalMs / 1000} s`;
@@ -101,15 +107,17 @@ export async function badStatus(
   const envelope = readErrorEnvelope(body?.toString('utf8') ?? '', call.redact);
   // A date in `Retry-After` is compared with the service's own clock where that clock is known, so that different clocks do not matter.
   const retryAfterMs = parseRetryAfter(header(received.headers, 'retry-after'), answerHeaders.date ?? Date.now());
-  const unrecognized = isStranger(status, envelope);
+  const location = header(received.headers, 'location');
+  const unrecognized = isStranger(status, envelope) || leadsElsewhere(status, location, call.base);
   return new ApiError({
     endpoint: call.endpoint,
     facts: { phase: 'answer', status, tag: envelope.tag, retryAfterMs, ...(unrecognized ? { unrecognized } : {}) },
-    reason: unrecognized
-      ? strangerProblem(status, call.base.host, call.setting)
-      : status === 401 && envelope.form === 'none'
-        ? `the answer is empty, so a gateway or proxy before ${call.base.host} may have sent it`
-        : statusProblem(status, header(received.headers, 'location'), call.base.href, call.setting),
+    reason:
+      unrecognized && status >= 400
+        ? strangerProblem(status, call.base.host, call.setting)
+        : status === 401 && envelope.form === 'none'
+          ? `the answer is empty, so a gateway or proxy before ${call.base.host} may have sent it`
+          : statusProblem(status, location, call.base.href, call.setting),
     serverMessage: envelope.message,
     requestId: answerHeaders.requestId ?? envelope.requestId,
     date: answerHeaders.date,

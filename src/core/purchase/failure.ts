@@ -65,10 +65,10 @@ export function classify(facts: CallFacts, creates = false): Verdict {
   if (facts.phase === 'connect') return verdict('ServiceUnavailable', true);
   const { status, tag } = facts;
   if (facts.wrongShape) return verdict('ResponseShape', false, 'maybe');
-  // A gateway that refuses a request has not passed the request on.
-  if (facts.unrecognized && status !== null && status >= 400) return verdict('ServiceUnavailable', true);
+  // A gateway that refuses or redirects a request has not passed the request on.
+  if (facts.unrecognized && status !== null && status >= 300) return verdict('ServiceUnavailable', true);
   if (status === null || facts.truncated || facts.unrecognized) return verdict('ServiceUnavailable', true, 'maybe');
-  // A redirect is not followed. A redirect means that the service is not at this address.
+  // A redirect is not followed. A redirect on the same host means that the service is not at this address.
   if (status >= 300 && status < 400) return verdict('NotFound', false);
   switch (status) {
     case 401:

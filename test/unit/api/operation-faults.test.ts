@@ -97,7 +97,7 @@ const table: readonly (readonly [string, Handler, Expected])[] = [
   [
     'fault 11: a redirect to another host',
     (_request, socket) => socket.write(answer(307, '', { location: `${elsewhere.url}/contents` })),
-    { type: 'NotFound', charged: 'never' },
+    { type: 'ServiceUnavailable', charged: 'never', phase: 'answer' },
   ],
   [
     'fault 12: 401',

@@ -299,7 +299,7 @@ describe('fault 11: redirects', () => {
         `a redirect to host localhost:${other.port} was not followed; set SEARCHFLOW_BASE_URL`,
       );
       expect(error.message).not.toContain('secret');
-      expect(error.verdict).toMatchObject({ type: 'NotFound', retry: false });
+      expect(error.verdict).toMatchObject({ type: 'ServiceUnavailable', retry: true, charged: 'never' });
       expect(other.connections()).toBe(0);
     },
   );
