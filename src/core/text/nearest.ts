@@ -4,6 +4,8 @@ const MOST_FAR = 4;
 /** The largest distance at which an unknown name certainly is a misspelt one, and the shortest name for which this holds. */
 const SURELY_NEAR = 2;
 const LEAST_LETTERS = 5;
+/** In a long name one more letter may differ, as in `additionalQuerys`. */
+const MANY_LETTERS = 12;
 /** The shortest name that a missing or further letter makes a misspelt one. */
 const FEW_LETTERS = 3;
 
@@ -16,8 +18,9 @@ export function misspelt(name: string, known: readonly string[]): string | null 
   if (near === null || sameName(near, name)) return near;
   const far = distance(name, near);
   if (far === 1 && Math.max(near.length, name.length) >= FEW_LETTERS) return near;
-  const isLong = Math.min(near.length, name.length) >= LEAST_LETTERS;
-  return far <= SURELY_NEAR && (isLong || sorted(name) === sorted(near)) ? near : null;
+  const letters = Math.min(near.length, name.length);
+  if (letters >= MANY_LETTERS) return far <= SURELY_NEAR + 1 ? near : null;
+  return far <= SURELY_NEAR && (letters >= LEAST_LETTERS || sorted(name) === sorted(near)) ? near : null;
 }
 
 const sorted = (name: string): string => [...name].sort().join('');
