@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { PageRequest } from '../../api/schemas/page.js';
 import type { ById, Endpoint } from '../../api/wire/endpoint.js';
-import { isUnusable } from '../../api/wire/errors.js';
+import { ApiError, isUnusable } from '../../api/wire/errors.js';
 import { type PageEnvelope, readPage } from '../../core/events/walk.js';
 import { type Waiter, WaitQueue } from '../../core/processes/wait-queue.js';
 import { backoffMs } from '../../core/purchase/backoff.js';
@@ -171,8 +171,12 @@ export class RunFollower<R> {
     try {
       const answer = await this.#send(this.#kind.one, { id: item.id });
       const { data, requestId } = answer;
-      if (this.#kind.ended(data))
-        followed.resolve({ run: data, requestId, kept: landingOf(answer), warnings: answer.warnings });
+      const { idOf, one, ended } = this.#kind;
+      if ((idOf(data) ?? item.id) !== item.id) {
+        const facts = { phase: 'answer', status: 200, tag: null, retryAfterMs: null, wrongShape: true } as const;
+        throw new ApiError({ endpoint: one, facts, requestId, reason: 'the answer is another run' });
+      }
+      if (ended(data)) followed.resolve({ run: data, requestId, kept: landingOf(answer), warnings: answer.warnings });
       else this.#inProgress(item, data);
     } catch (error) {
       this.#failed(followed, error);

@@ -6,9 +6,9 @@ import {
   agentRun,
   agentRunEvent,
   agentRunRequest,
+  lacksRunStatus,
 } from '../schemas/agent-run-schemas.js';
 import { defineList, type PageRequest, pageOf, pageQuery, pageRequest } from '../schemas/page.js';
-import { lacksStatus } from '../schemas/result.js';
 import { type ById, byId, defineEndpoint, ofRecord } from '../wire/endpoint.js';
 
 /** Reads of runs do not count against the rate (API reference: rate limits), but they wait during a block. */
@@ -41,7 +41,7 @@ export const getAgentRunEndpoint = defineEndpoint<ById, AgentRun>({
   ...polling,
   ...ofRecord,
   response: agentRun,
-  lacks: lacksStatus,
+  lacks: lacksRunStatus,
 });
 
 const agentRunPage = pageOf(agentRun);

@@ -3,6 +3,7 @@ import { efforts } from '../../core/runs/agent-run.js';
 import { filled, oneOf, positive } from '../checks/fields.js';
 import { outputSchema } from '../checks/schema-form.js';
 import { grounding } from './output-schema.js';
+import { lacksStatus } from './result.js';
 
 const text = z.string().nullish();
 const number = z.number().nullish();
@@ -67,9 +68,21 @@ export const agentRun = z.looseObject({
 });
 export type AgentRun = z.infer<typeof agentRun>;
 
-/** Whether a status is terminal: every text except `queued` and `running`, because the contract names only `completed`. */
+/** Statuses of a run in progress: those of the contract, and other usual words for them. */
+const inProgress = ['queued', 'running', 'pending', 'in_progress', 'processing', 'created', 'starting'];
+const ends = /^(completed|failed|cancell?ed|stopped|expired|timed_?out|timeout|error)$/;
+
+/** Whether a status is terminal: every text except those of a run in progress, because the contract names only `completed`. */
 export function isTerminal(status: string | null | undefined): boolean {
-  return typeof status === 'string' && status !== 'queued' && status !== 'running';
+  return typeof status === 'string' && !inProgress.includes(status);
+}
+
+/** See `Endpoint.lacks`: a run has a known status, or another one with a sign of its end. */
+export function lacksRunStatus(answer: unknown): ReturnType<typeof lacksStatus> {
+  const { status, completedAt, stopReason, error, output } = Object(answer) as Partial<AgentRun>;
+  const signs = [completedAt, stopReason, error, output?.text, output?.structured];
+  if (!isTerminal(status) || ends.test(status ?? '') || signs.some((sign) => sign != null)) return lacksStatus(answer);
+  return { field: 'status', message: 'expected a known status, or a sign of the end of the run' };
 }
 
 /** An event of a run, stored or streamed (API reference: /agent/runs). The fields of `data` depend on the event. */

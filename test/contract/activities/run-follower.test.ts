@@ -8,6 +8,7 @@ import { createTransport, type Transport } from '../../../src/api/transport.js';
 import { Secret } from '../../../src/core/connections/secret.js';
 import type { Limiter } from '../../../src/core/limiter/limiter.js';
 import { flatProfile } from '../../../src/core/limiter/rate.js';
+import { ODD_POLLS } from '../../../src/core/rows/stop-at-failed.js';
 import { MemoryLimiter } from '../../../src/store/limiter/memory-limiter.js';
 
 interface World {
@@ -75,10 +76,22 @@ const follow = ({ follower }: World, id: string, signal = new AbortController().
   follower.follow(id, { startedAt: Date.now(), signal, ...(onPoll ? { onPoll } : {}) });
 
 describe('runs that are followed', () => {
-  it('end with their last record, also with an unknown status', async () => {
+  it('end with their last record, also with an unknown status and a sign of the end', async () => {
     const world = await open(['a']);
-    const end = follow(world, 'a', undefined, () => world.runs.set('a', 'expired_unknown'));
-    expect((await end).run).toMatchObject({ id: 'a', status: 'expired_unknown' });
+    const record = { id: 'a', status: 'expired_unknown', completedAt: '2026-01-01T00:00:00Z' };
+    for (const status of ['in_progress', 'pending']) world.next({ status: 200, body: { id: 'a', status } });
+    world.next({ status: 200, body: record });
+    expect((await follow(world, 'a')).run).toMatchObject(record);
+  });
+
+  it.each([
+    ['an unknown status without a sign of the end', { id: 'a', status: 'pondering' }],
+    ['the id of another run', { id: 'b', status: 'completed' }],
+  ])('are given up after a few polls with %s', async (_, body) => {
+    const world = await open(['a']);
+    for (let poll = 0; poll < ODD_POLLS; poll++) world.next({ status: 200, body });
+    await expect(follow(world, 'a')).rejects.toMatchObject({ facts: { wrongShape: true } });
+    expect(world.polls).toHaveLength(ODD_POLLS);
   });
 
   it('are polled by one list, however many there are', async () => {
