@@ -27,8 +27,8 @@ interface Unusable {
   readonly why: string;
   /** Whether its text can be read later. */
   readonly isKept: boolean;
-  /** Whether its transfer broke off. */
-  readonly isCut?: boolean;
+  /** Whether its transfer broke off. `alone`: no other request was in flight. */
+  readonly cut?: 'alone' | 'together' | null;
 }
 
 /**
@@ -137,12 +137,12 @@ class FailureGate {
   /** Counts the answer to a request, named by the key of its first unit. Null: the answer has something usable. */
   judge(key: string, found: Unusable | null, most: number): void {
     // Transfers that one loss of the connection broke off are one sign, once the service is known to answer.
-    const isLoss = this.#isUsable && found?.isCut === true;
+    const isLoss = this.#isUsable && Boolean(found?.cut);
     if (found !== null)
       this.#room = Math.max(NOTHING_IN_ROW, Math.floor(Math.min(this.#room, this.#taken.size * this.#weight) / 2));
     if (isLoss && (this.#taken.get(key) ?? 0) < this.#cutAt) return;
     if (isLoss) this.#cutAt = performance.now();
-    const weight = isLoss ? 1 : most;
+    const weight = isLoss && found?.cut === 'together' ? 1 : most;
     const add = (one: { weight: number; requests: number }) => {
       one.weight += weight;
       one.requests++;
@@ -271,11 +271,9 @@ export class PurchaseFailures {
     if (!isUnusable(error)) return false;
     const { message, facts, body } = error;
     const isCut = facts.truncated && !facts.unrecognized;
-    this.gate.judge(
-      keyOf(units),
-      { why: message, isKept: Boolean(body), isCut },
-      isUnwell ? PAGES_COUNT_AS : this.#weight,
-    );
+    const cut = isCut ? (isUnwell ? 'alone' : 'together') : null;
+    const weight = isUnwell && !isCut ? PAGES_COUNT_AS : this.#weight;
+    this.gate.judge(keyOf(units), { why: message, isKept: Boolean(body), cut }, weight);
     return true;
   }
 

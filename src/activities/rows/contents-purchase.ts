@@ -1,4 +1,5 @@
 import type { Answer } from '../../api/answer/read-answer.js';
+import { fieldOf } from '../../api/checks/field-of.js';
 import { type ContentsRequest, type ContentsResponse, contentsEndpoint } from '../../api/endpoints/contents.js';
 import { listOf, type MatchedUnit, matchContents } from '../../api/endpoints/match.js';
 import type { SendOptions } from '../../api/transport.js';
@@ -59,33 +60,35 @@ export function contentsPurchase(
       const { data, requestId, costMicros, queued, warnings } = answer;
       onAnswer?.(data);
       const outcomes = contentsOutcomes(units, answer);
-      const nothing = nothingOf(outcomes, data, options);
+      const nothing = nothingOf(outcomes, answer, options);
       return { requestId, costMicros, queued, warnings, nothing, units: outcomes };
     },
   };
 }
 
 /**
- * Returns why an answer has no page that was requested; null if it has one, names the errors of most pages, or has an empty list of results.
+ * Returns why an answer has no page that was requested; null if it has one, names the errors of most pages, or has an empty list of results and nothing else.
  * Pages for other URLs, or one page for all of them, are no pages that were requested.
  */
 function nothingOf(
   outcomes: readonly Pick<UnitOutcome, 'status' | 'errorTag' | 'httpStatus'>[],
-  { results, statuses }: ContentsResponse,
+  { data, misread }: Pick<Answer<ContentsResponse>, 'data' | 'misread'>,
   options: ContentsOptions,
 ): string | null {
+  const { results, statuses } = data;
+  const error = fieldOf(data, 'error');
+  const isMisread = misread.some(({ path }) => path[0] === 'statuses');
   const tags = new Set((statuses ?? []).map(({ error }) => error?.tag?.trim()));
   const isNamed = ({ status, errorTag, httpStatus }: (typeof outcomes)[number]) =>
     status === 'error' && (httpStatus !== null || tags.has(errorTag ?? ''));
   const isMost = (count: number) => 2 * count >= outcomes.length;
   const named = outcomes.filter(isNamed).length;
-  if (
-    (named > 0 && isMost(named)) ||
-    (results.length === 0 && (statuses ?? []).every(({ status }) => status === 'success'))
-  )
-    return null;
+  if (named > 0 && isMost(named)) return null;
   const pages = outcomes.filter(({ status }) => status === 'success').length;
-  if (results.length === 0) return 'it has no results, and names no errors';
+  if (results.length === 0) {
+    const saysMore = (statuses ?? []).length > 0 || isMisread || Boolean(error);
+    return saysMore ? 'it has no results, and names no errors' : null;
+  }
   if (pages === 0) return 'none of its results belongs to a requested URL';
   if (2 * pages <= outcomes.length && isMost(results.length - pages))
     return 'many of its results belong to no requested URL';

@@ -78,7 +78,10 @@ export function withoutContents(results: readonly object[], asked: unknown): str
 
 /** Returns why the answer to a whole request has nothing of what was requested; null if it has something. */
 export function nothingIn(request: object, answer: object): string | null {
-  if ('answer' in answer && holdsNothing(answer.answer)) return 'its answer is empty';
+  // A list without elements is an answer to a question for a list only.
+  const isList = 'answer' in answer && Array.isArray(answer.answer) && answer.answer.length === 0;
+  if ('answer' in answer && (holdsNothing(answer.answer) || (isList && !fieldOf(request, 'outputSchema'))))
+    return 'its answer is empty';
   const output = fieldOf(answer, 'output');
   if (fieldOf(request, 'outputSchema') && 'results' in answer && isNoOutput(output)) return 'it has no output';
   const results = fieldOf(answer, 'results');

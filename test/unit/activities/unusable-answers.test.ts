@@ -137,6 +137,16 @@ describe('transfers that break off', () => {
     }
   });
 
+  it('one after the other stop a proven job of page contents after a few requests', async () => {
+    const s = await setting();
+    const send = async (batch: readonly Unit[]) => (s.sent.length <= 4 ? success(batch) : broken());
+    const failureStop = stop({ weight: 5, isProven: true });
+    const pages = slice(0, { units: units(1000), unitsPerRequest: 20, failureStop });
+    const receipt = await createPurchase({ ...s, inFlight: new InFlight(1) })(s.request(send, pages), s.control);
+    expect(receipt).toMatchObject({ complete: false, nothing: { why: expect.stringContaining('200') } });
+    expect(s.sent.length).toBeLessThanOrEqual(4 + 10);
+  });
+
   it('together are one sign in a job that has had one', async () => {
     const s = await setting();
     let broke = 0;
@@ -178,6 +188,8 @@ describe('what an answer has', () => {
     ['a blank answer', { query: 'q' }, { answer: ' ' }, true],
     ['an answer of an invisible character', { query: 'q' }, { answer: '\u200b' }, true],
     ['an answer without fields', { query: 'q' }, { answer: {} }, true],
+    ['an answer without elements to a question for a list', { outputSchema: {} }, { answer: [] }, false],
+    ['an answer without elements to a question for a text', { query: 'q' }, { answer: [] }, true],
     ['an answer that lists nothing', { query: 'q' }, { answer: [[]] }, false],
     ['an answer that lists nulls', { query: 'q' }, { answer: [null] }, true],
     ['results that are no pages', { query: 'q' }, { results: [{}, null, 'x', [[]]] }, true],
@@ -216,6 +228,9 @@ describe('what an answer has', () => {
   it.each([
     ['named errors', { results: [], statuses: [named(a), named(b)] }, false],
     ['an empty list of results', { results: [], statuses: [] }, false],
+    ['successes without pages', { results: [], statuses: [a, b].map((id) => ({ id, status: 'success' })) }, true],
+    ['successes without pages and ids', { results: [], statuses: [{ status: 'success' }] }, true],
+    ['an error beside an empty list', { results: [], error: 'boom' }, true],
     ['a page of two', { results: [{ id: a, text: 'x' }, { id: b }], statuses: [] }, false],
     ['pages without text', { results: [{ id: a }, { id: b, text: '' }], statuses: [] }, true],
     ['a page without text beside a named error', { results: [{ id: a }], statuses: [named(b)] }, false],
