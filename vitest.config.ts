@@ -81,6 +81,9 @@ export default defineConfig({
           include: ['test/contract/**/*.test.ts'],
           exclude: clocks,
           ...withServers,
+          // Bounds for a hang, not measures of speed.
+          testTimeout: 180_000,
+          hookTimeout: 180_000,
           // More than cores: these tests wait for servers most of the time.
           maxWorkers: 5,
           isolate: false,

@@ -85,7 +85,8 @@ it('a command that is stopped ends its query, and has bought nothing', async () 
       readdirSync(folder.dir, { recursive: true, encoding: 'utf8' }).some((name) => name.endsWith('.scratch'));
     await expect.poll(async () => (from === url ? (await statements()) === 1 : scratch()), soon).toBe(true);
     command.child.kill('SIGINT');
-    expect([await command.ended, command.err()]).toEqual([130, 'Stopped; nothing was bought.\n']);
+    // A slow machine has lines about the start of the server, too.
+    expect([await command.ended, command.err().split('\n').at(-2)]).toEqual([130, 'Stopped; nothing was bought.']);
     expect(scratch()).toBe(false);
   }
   expect(await statements()).toBe(0);
