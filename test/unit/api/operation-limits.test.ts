@@ -130,6 +130,7 @@ describe('before sending', () => {
       'url is not a field of contents; did you mean urls? To',
     ],
     ['search', { query: 'q', numResult: 5 }, 'numResult', 'did you mean numResults?'],
+    ['search', { query: 'q', additionalQuerys: ['r'] }, 'additionalQuerys', 'did you mean additionalQueries?'],
     ['search', { query: 'q', contents: { text: { verbosity: 'compat' } } }, 'contents.text.verbosity', 'compact?'],
     ['search', { query: 'q', contents: { livecrawl: 'allways' } }, 'contents.livecrawl', 'always?'],
     ['search', { query: 'q', text: true }, 'text', 'text is a field of contents, answer, not of search.'],
