@@ -86,8 +86,10 @@ function nothingOf(
   if (named > 0 && isMost(named)) return null;
   const pages = outcomes.filter(({ status }) => status === 'success').length;
   if (results.length === 0) {
-    const saysMore = (statuses ?? []).length > 0 || isMisread || Boolean(error);
-    return saysMore ? 'it has no results, and names no errors' : null;
+    const said = statuses ?? [];
+    // One page without content is an answer; several successes without any page are none.
+    const isAnswer = said.length === 0 || (outcomes.length === 1 && said.every(({ status }) => status === 'success'));
+    return isAnswer && !isMisread && !error ? null : 'it has no results, and names no errors';
   }
   if (pages === 0) return 'none of its results belongs to a requested URL';
   if (2 * pages <= outcomes.length && isMost(results.length - pages))
