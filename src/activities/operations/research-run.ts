@@ -4,7 +4,7 @@ import {
   type ResearchTaskRequest,
 } from '../../api/endpoints/research.js';
 import type { UnitRecord } from '../../core/purchase/journal.js';
-import { unitKeys } from '../../core/purchase/unit-key.js';
+import { keyOptions, unitKeys } from '../../core/purchase/unit-key.js';
 import { sendOptions } from '../../core/rows/job.js';
 import type {
   ResearchResult,
@@ -69,12 +69,7 @@ export function createResearchRunActivities(deps: ActivityDeps) {
       };
       const purchaseRequest = runPurchase(deps, deps.runs.research, kind, {
         ...runOrderFields(deps, step),
-        units: [
-          {
-            key: unitKeys(deps.sha256, deps.origin, RESEARCH, Object.keys(wire).length === 0 ? {} : [{}, wire])(unit),
-            unit,
-          },
-        ],
+        units: [{ key: unitKeys(deps.sha256, deps.origin, RESEARCH, keyOptions({}, wire))(unit), unit }],
         request: () => request,
         onPoll: (_unit, task, startedAt) => {
           seen = snapshotOf(task, startedAt);

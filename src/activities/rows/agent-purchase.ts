@@ -6,7 +6,7 @@ import {
 } from '../../api/endpoints/agent-runs.js';
 import type { AgentRun, AgentRunRequest } from '../../api/schemas/agent-run-schemas.js';
 import type { SendOptions } from '../../api/transport.js';
-import { unitKeys } from '../../core/purchase/unit-key.js';
+import { keyOptions, unitKeys } from '../../core/purchase/unit-key.js';
 import { AGENT } from '../../core/rows/row-operation.js';
 import { canonicalJson } from '../../core/text/json.js';
 import { toMicros } from '../../core/text/money.js';
@@ -88,8 +88,7 @@ export function agentKeys(
   options: unknown,
   wire: SendOptions = {},
 ): (unit: string) => string {
-  const plain = Object.keys(wire).length === 0;
-  return unitKeys(deps.sha256, deps.origin, AGENT, plain ? options : [options, wire]);
+  return unitKeys(deps.sha256, deps.origin, AGENT, keyOptions(options, wire));
 }
 
 /** Returns a purchase request for agent runs. Each run is started and followed to its end, and its whole record lands. */

@@ -6,7 +6,7 @@ import type { SendOptions } from '../../api/transport.js';
 import { rateCostOf } from '../../api/wire/endpoint.js';
 import type { UnitOutcome } from '../../core/purchase/journal.js';
 import { estimateContents } from '../../core/purchase/prices.js';
-import { pageOf, unitKeys } from '../../core/purchase/unit-key.js';
+import { keyOptions, pageOf, unitKeys } from '../../core/purchase/unit-key.js';
 import { type Json, RawJson } from '../../core/text/json.js';
 import type { ActivityDeps } from '../base/deps.js';
 import { rawResults } from '../call/landing.js';
@@ -24,8 +24,7 @@ export function contentsKeys(
   options: ContentsOptions,
   wire: SendOptions = {},
 ): (url: string) => string {
-  const plain = Object.keys(wire).length === 0;
-  const keyOf = unitKeys(deps.sha256, deps.origin, CONTENTS, plain ? options : [options, wire]);
+  const keyOf = unitKeys(deps.sha256, deps.origin, CONTENTS, keyOptions(options, wire));
   return (url) => keyOf(pageOf(url));
 }
 
@@ -67,8 +66,8 @@ export function contentsPurchase(
 }
 
 /**
- * Returns why an answer has no page that was requested; null if it has one, names the errors of most pages, or has an empty list of results and nothing else.
- * Pages for other URLs, or one page for all of them, are no pages that were requested.
+ * Returns why an answer has no page that was requested; null if it has one, names the errors of most pages, or has an empty list of results
+ * and nothing else. Pages for other URLs, or one page for all of them, are no pages that were requested.
  */
 function nothingOf(
   outcomes: readonly Pick<UnitOutcome, 'status' | 'errorTag' | 'httpStatus'>[],

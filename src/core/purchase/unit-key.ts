@@ -19,6 +19,10 @@ export function unitKeys(
   return (unit) => sha256(prefix + unit).slice(0, 32);
 }
 
+/** The options of a key: those of the request, and how it is sent where that may change the answer. */
+export const keyOptions = (options: unknown, wire: object): unknown =>
+  Object.keys(wire).length === 0 ? options : [options, wire];
+
 /** Most URLs are spelled as their page already: their host has no upper case, and nothing in their path can be spelled otherwise. */
 const IS_PAGE = /^https?:\/\/[a-z\d][a-z\d-]*(?:\.[a-z\d-]+)*\.[a-z]+\/(?:[\w~-][\w.~-]*\/)*(?:[\w~-][\w.~-]*)?$/;
 /** Characters that no URL has. A text with them is a unit of its own, because programs read it in different ways. */
