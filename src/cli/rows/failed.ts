@@ -65,7 +65,8 @@ function noTagText({ job, byTag }: FailedOutput, tags: readonly string[]): strin
 }
 
 const tagText = (tag: string | null): string => printable(tag ?? '(no tag)', TAG_SHOWN);
-const priceText = (amount: number): string => dollars(Math.round(amount * 1e6));
+/** Dollars of a row as text. */
+export const priceText = (amount: number): string => dollars(Math.round(amount * 1e6));
 const retryWords = { free: 'free', charged: 'may be charged again', none: 'cannot help' } as const;
 
 /** Returns whether a retry can help, with the reason. */

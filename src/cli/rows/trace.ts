@@ -3,10 +3,10 @@ import type { TracedName } from '../../worker/runtime/traced-rows.js';
 import { type Context, type ExitCode, exitCodes } from '../shared/context.js';
 import { withRuntime } from '../shared/session.js';
 import { settings } from '../shared/settings.js';
-import { count, dollars, duration } from '../text/amounts.js';
+import { count, duration } from '../text/amounts.js';
 import { printable } from '../text/printable.js';
 import { commandOnOwnLine } from '../text/way-to-resume.js';
-import { retryText } from './failed.js';
+import { priceText, retryText } from './failed.js';
 
 /** Most characters of a cell, of a unit, and of a kept answer; `--json` has all. */
 const CELL_SHOWN = 200;
@@ -60,7 +60,6 @@ const stateWords: Readonly<Record<TraceOutput['state'], string>> = {
 };
 
 const moment = (at: string | null): string => at?.replace('T', ' ').replace('Z', ' UTC') ?? '';
-const price = (amount: number): string => dollars(Math.round(amount * 1e6));
 /** Parts of a sentence, without the absent ones. */
 const joined = (...parts: readonly (string | false | null | undefined)[]): string => parts.filter(Boolean).join(', ');
 
@@ -119,10 +118,10 @@ function requestLines({
   job,
 }: TraceOutput): Line[] {
   if (attempts.length === 0) return [['Requests', 'none']];
-  const unknown = unknownDollars > 0 && `and at most ${price(unknownDollars)} for unknown outcomes`;
+  const unknown = unknownDollars > 0 && `and at most ${priceText(unknownDollars)} for unknown outcomes`;
   const left = attempts.length - ATTEMPTS_SHOWN;
   return [
-    ['Requests', joined(count(requests), `for ${dollarsAreWhole ? '' : 'at least '}${price(paid)}`, unknown)],
+    ['Requests', joined(count(requests), `for ${dollarsAreWhole ? '' : 'at least '}${priceText(paid)}`, unknown)],
     ...(left > 0 ? [['', `… ${count(left)} earlier`] as const] : []),
     ...attempts.slice(-ATTEMPTS_SHOWN).map((attempt): Line => ['', attemptText(attempt, job)]),
   ];
@@ -142,8 +141,8 @@ function attemptText(attempt: TraceOutput['attempts'][number], job: string): str
   const many = units === 1 ? '' : ` for ${count(units)} units`;
   const cost =
     outcome === 'landed'
-      ? `${paid === null ? 'a share' : price(paid)}${many && ` of ${price(requestDollars)}${many}`}`
-      : requestDollars > 0 && `at most ${price(requestDollars)}${many}`;
+      ? `${paid === null ? 'a share' : priceText(paid)}${many && ` of ${priceText(requestDollars)}${many}`}`
+      : requestDollars > 0 && `at most ${priceText(requestDollars)}${many}`;
   return `${moment(at)}  ${joined(
     `${outcomeWords[outcome]}${seconds === null ? '' : ` after ${duration(seconds)}`}`,
     cost,
