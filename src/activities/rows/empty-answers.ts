@@ -78,12 +78,14 @@ export function withoutContents(results: readonly object[], asked: unknown): str
 
 /** Returns why the answer to a whole request has nothing of what was requested; null if it has something. */
 export function nothingIn(request: object, answer: object): string | null {
-  // A list without elements is an answer to a question for a list only.
-  const isList = 'answer' in answer && Array.isArray(answer.answer) && answer.answer.length === 0;
-  if ('answer' in answer && (holdsNothing(answer.answer) || (isList && !fieldOf(request, 'outputSchema'))))
-    return 'its answer is empty';
+  const schema = fieldOf(request, 'outputSchema');
+  if ('answer' in answer) {
+    // A list without elements is an answer to a question for a list only.
+    const isEmptyList = Array.isArray(answer.answer) && answer.answer.length === 0;
+    if (holdsNothing(answer.answer) || (isEmptyList && !schema)) return 'its answer is empty';
+  }
   const output = fieldOf(answer, 'output');
-  if (fieldOf(request, 'outputSchema') && 'results' in answer && isNoOutput(output)) return 'it has no output';
+  if (schema && 'results' in answer && isNoOutput(output)) return 'it has no output';
   const results = fieldOf(answer, 'results');
   if (!Array.isArray(results) || results.length === 0) return null;
   const isPage = (result: unknown) =>

@@ -10,7 +10,8 @@ export interface ErrorEnvelope {
   readonly requestId: string | null;
   /**
    * `own`: the service's form, with a `tag`, or with an object `error` that has a name of the API reference, or any name beside a request id.
-   * `bare`: forms that other servers use, too: only a text `error`, or an object `error` with another name in capitals. `page`: HTML. `none`: nothing.
+   * `bare`: forms that other servers use, too: only a text `error`, or an object `error` with another name in capitals. `page`: HTML.
+   * `none`: nothing.
    */
   readonly form: 'own' | 'bare' | 'page' | 'none' | 'other';
   /** The 402 challenge to a request without a key; the challenge says how to pay. */
