@@ -1,4 +1,3 @@
-import { createAgentRunSyncActivities } from './agents/agent-run-sync.js';
 import type { ActivityDeps } from './base/deps.js';
 import { createNoteAlert } from './base/note-alert.js';
 import { createWalkActivities } from './events/walk.js';
@@ -7,6 +6,7 @@ import { createMonitorCallActivities } from './monitors/monitor-call.js';
 import { createMonitorCreateActivities } from './monitors/monitor-create.js';
 import { createMonitorExportActivities } from './monitors/monitor-export.js';
 import { createAgentRunActivities } from './operations/agent-run.js';
+import { createAgentRunSyncActivities } from './operations/agent-run-sync.js';
 import { createContentsActivity } from './operations/contents.js';
 import { createOperationActivities } from './operations/operations.js';
 import { createResearchRunActivities } from './operations/research-run.js';

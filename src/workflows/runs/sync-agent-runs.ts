@@ -1,6 +1,6 @@
 import { ActivityFailure, defineQuery, setCurrentDetails, setHandler, workflowInfo } from '@temporalio/workflow';
-import type { SyncRunsSlice } from '../../activities/agents/agent-run-sync.js';
 import type { Activities } from '../../activities/index.js';
+import type { SyncRunsSlice } from '../../activities/operations/agent-run-sync.js';
 import { queryNames } from '../../core/rows/job.js';
 import {
   type AgentRunSync,
