@@ -78,7 +78,9 @@ export function createWalkWindow(deps: WalkDeps) {
         const replaced = parts && (await warehouse.split(walk, window, attempt, parts, begin));
         const { current, ...counts } = await loading.landed();
         await keepHeld();
-        if (context.cancellationDetails?.cancelRequested) await foldQuietly(warehouse, walk);
+        // The workflow stops the activities of its own process before Temporal reports the cancel.
+        const isStoppedHere = stop.aborted && !signal.aborted;
+        if (isStoppedHere || context.cancellationDetails?.cancelRequested) await foldQuietly(warehouse, walk);
         return {
           ...counts,
           pages: walked.pages - claimed.walk.pages,
