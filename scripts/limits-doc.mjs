@@ -107,14 +107,7 @@ const limits = [
     'an unknown outcome',
   ],
   ['Requests', 'an amount of money', 'core/text/money', 'MOST_DOLLARS', (value) => `$${number(value)}`, 'refused'],
-  [
-    'Runs',
-    'longest `--max-run-time`',
-    'core/runs/agent-run',
-    'MAX_RUN_SECONDS',
-    (value) => time(value * 1000),
-    'refused',
-  ],
+  ['Runs', 'longest `--max-run-time`', 'core/agent-run', 'MAX_RUN_SECONDS', (value) => time(value * 1000), 'refused'],
   ['Events', 'windows that are read at once', 'core/events/walk-job', 'MOST_PARALLEL', number, 'refused'],
   [
     'Events',

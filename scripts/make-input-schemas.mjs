@@ -5,5 +5,5 @@ import { workflowInputs } from '../dist/api/workflow-inputs.js';
 import { schemasDoc, schemasModule } from './input-schemas.mjs';
 import { inRoot } from './root.mjs';
 
-writeFileSync(inRoot('src', 'core', 'inputs', 'input-schemas.ts'), schemasModule(workflowInputs));
+writeFileSync(inRoot('src', 'core', 'input-schemas.ts'), schemasModule(workflowInputs));
 writeFileSync(inRoot('docs', 'reference', 'workflow-inputs.json'), schemasDoc(workflowInputs));

@@ -27,6 +27,8 @@ export {
   type WebhookProblem,
   WebhookRefused,
 } from './api/index.js';
+export type { AgentRequest, AgentRunResult, RunAgentOptions, RunProgress } from './core/agent-run.js';
+export type { AgentRunSync, SyncAgentRunsInput } from './core/agent-run-sync.js';
 export { type Proxies, proxiesOf } from './core/connections/proxies.js';
 export { Secret } from './core/connections/secret.js';
 export { DEFAULT_BASE_URL } from './core/connections/service.js';
@@ -67,7 +69,5 @@ export {
 } from './core/rows/job.js';
 export type { RowOperation } from './core/rows/row-operation.js';
 export type { FailureLimit, StopAtFailed } from './core/rows/stop-at-failed.js';
-export type { AgentRequest, AgentRunResult, RunAgentOptions, RunProgress } from './core/runs/agent-run.js';
-export type { AgentRunSync, SyncAgentRunsInput } from './core/runs/agent-run-sync.js';
 export type { ScheduledJobInput, ScheduledOutcome } from './core/schedule.js';
 export { MemoryLimiter } from './store/limiter/memory-limiter.js';

@@ -1,9 +1,9 @@
 import { Secret } from '../core/connections/secret.js';
 import { DEFAULT_BASE_URL } from '../core/connections/service.js';
-import type { PageEnvelope } from '../core/events/walk.js';
+import { expiredCursor, next, type PageEnvelope, readPage, startWalk, WalkError } from '../core/events/walk.js';
 import { type Limiter, type RateCost, takeTurn } from '../core/limiter/limiter.js';
-import { eachItem } from './answer/each-item.js';
 import type { Answer } from './answer/read-answer.js';
+import { fieldOf } from './checks/field-of.js';
 import { blockAfter } from './in-turn.js';
 import {
   type ListOperation,
@@ -23,8 +23,7 @@ import {
   type TransportOptions,
 } from './transport.js';
 import { type Endpoint, rateCostOf } from './wire/endpoint.js';
-import type { ApiError } from './wire/errors.js';
-
+import { ApiError } from './wire/errors.js';
 export interface ClientOptions extends Omit<TransportOptions, 'apiKey' | 'baseUrl'> {
   /** Null sends no key. A plain text is wrapped, so that the key is never printed. */
   readonly apiKey: Secret | string | null;
@@ -134,4 +133,41 @@ function bind<F>(table: object, call: (row: never, input: never, options: never)
     (input: unknown, options: unknown) => call(row as never, input as never, options as never),
   ]);
   return Object.fromEntries(functions) as F;
+}
+
+/**
+ * Yields every item of a list over all its pages. The next page is requested only after all items of the current page were taken. Rejects
+ * with `WalkError` where the walk of the list cannot continue, and with the errors of `fetchPage`.
+ */
+async function* eachItem<T>(
+  first: string | null,
+  fetchPage: (cursor: string | null) => Promise<PageEnvelope<T>>,
+): AsyncGenerator<T, void, undefined> {
+  let state = startWalk(first);
+  // Ids of the previous page. If new items shift the list during the walk, the next page begins with items of the previous page.
+  let before: ReadonlySet<unknown> = new Set();
+  /** Returns the items of a page. `stuck` is the error if no further page can be requested, otherwise null. */
+  const step = (answer: PageEnvelope<T>): { items: readonly T[]; stuck: WalkError | null } => {
+    try {
+      const { items, state: after } = next(state, answer);
+      state = after;
+      return { items, stuck: null };
+    } catch (error) {
+      if (!(error instanceof WalkError) || !/cursor/.test(error.problem)) throw error;
+      return { items: readPage(answer)?.items ?? [], stuck: error };
+    }
+  };
+  while (!state.done) {
+    let answer: PageEnvelope<T>;
+    try {
+      answer = await fetchPage(state.cursor);
+    } catch (error) {
+      throw (error instanceof ApiError && expiredCursor(state, error.facts, error)) || error;
+    }
+    const { items, stuck } = step(answer);
+    const shown = before;
+    before = new Set(items.flatMap((item) => fieldOf(item, 'id') ?? []));
+    yield* items.filter((item) => !shown.has(fieldOf(item, 'id')));
+    if (stuck) throw stuck;
+  }
 }

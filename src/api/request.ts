@@ -4,10 +4,8 @@ import type { Json } from '../core/text/json.js';
 import { VERSION } from '../core/version.js';
 import { type FieldProblem, withoutNulls } from './checks/fields.js';
 import { isShape, shapeProblem } from './checks/shape.js';
-import { encodeQuery } from './wire/encode-query.js';
 import type { Endpoint } from './wire/endpoint.js';
-import { fillPath, pathFields } from './wire/fill-path.js';
-
+import { fillPath, pathFields, percentEncode } from './wire/fill-path.js';
 /** Parses the base URL; `prefix` is its path without the last slash. Throws a `TypeError` whose message never holds the URL. */
 export function resolveBase(baseUrl: string): { readonly url: URL; readonly prefix: string } {
   const url = URL.canParse(baseUrl) ? new URL(baseUrl) : null;
@@ -141,4 +139,42 @@ export function encodeRequest<I, O>(endpoint: Endpoint<I, O>, input: unknown, ex
   } catch {
     return { problem: { field: '', message: 'the request holds a value that JSON cannot represent' } };
   }
+}
+
+function isScalar(value: unknown): value is string | number | boolean {
+  return (
+    typeof value === 'string' || typeof value === 'boolean' || (typeof value === 'number' && Number.isFinite(value))
+  );
+}
+
+/**
+ * Encodes fields as a query that begins with `?`. If there are no fields, the query is empty. A list repeats its name, an object
+ * is `name[key]=value` (deepObject, as /monitors takes its filter). Absent and null fields are left out. Deeper values are
+ * refused.
+ */
+function encodeQuery(
+  fields: Readonly<Record<string, unknown>>,
+): { readonly query: string } | { readonly problem: FieldProblem } {
+  const pairs: string[] = [];
+  const add = (name: string, value: unknown): FieldProblem | null => {
+    if (value === undefined || value === null) return null;
+    if (!isScalar(value)) return { field: name, message: `${name}: a value of this type has no form in a query` };
+    const [left, right] = [percentEncode(name), percentEncode(String(value))];
+    if (left === null || right === null)
+      return { field: name, message: `${name}: the string has an unpaired surrogate` };
+    pairs.push(`${left}=${right}`);
+    return null;
+  };
+  for (const [name, value] of Object.entries(fields)) {
+    const parts: readonly (readonly [string, unknown])[] = Array.isArray(value)
+      ? value.map((item) => [name, item] as const)
+      : typeof value === 'object' && value !== null
+        ? Object.entries(value).map(([key, item]) => [`${name}[${key}]`, item] as const)
+        : [[name, value]];
+    for (const [partName, part] of parts) {
+      const wrong = add(partName, part);
+      if (wrong) return { problem: wrong };
+    }
+  }
+  return { query: pairs.length === 0 ? '' : `?${pairs.join('&')}` };
 }

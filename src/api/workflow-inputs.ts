@@ -1,4 +1,13 @@
 import { z } from 'zod';
+import {
+  type AgentRequest,
+  efforts,
+  MAX_DURATION_SECONDS,
+  MAX_RUN_SECONDS,
+  type RunAgentOptions,
+  type RunResearchOptions,
+} from '../core/agent-run.js';
+import type { SyncAgentRunsInput } from '../core/agent-run-sync.js';
 import { eventTypes } from '../core/events/payloads.js';
 import { type BackfillEventsInput, MOST_PARALLEL, type SyncEventsInput } from '../core/events/walk-job.js';
 import {
@@ -19,15 +28,6 @@ import { defaultSchemes, type EnrichCsvInput, ID_PATTERN, type StagedName } from
 import { rowOperations } from '../core/rows/row-operation.js';
 import { fileFormats } from '../core/rows/source-fields.js';
 import { MOST_STOP_AFTER, type StopAtFailed } from '../core/rows/stop-at-failed.js';
-import {
-  type AgentRequest,
-  efforts,
-  MAX_DURATION_SECONDS,
-  MAX_RUN_SECONDS,
-  type RunAgentOptions,
-  type RunResearchOptions,
-} from '../core/runs/agent-run.js';
-import type { SyncAgentRunsInput } from '../core/runs/agent-run-sync.js';
 import type { ScheduledJobInput } from '../core/schedule.js';
 import { MOST_DOLLARS } from '../core/text/money.js';
 import type { ResearchTaskRequest } from './endpoints/research.js';

@@ -1,4 +1,6 @@
 import { z } from 'zod';
+import type { AgentRunResult, ResearchResult, RunProgress, RunRequest } from '../core/agent-run.js';
+import type { AgentRunSync } from '../core/agent-run-sync.js';
 import type { Verification } from '../core/events/event-warehouse.js';
 import type { WalkProgress, WalkSummary } from '../core/events/walk-job.js';
 import { type BatchProgress, type MonitorState, monitorActions } from '../core/monitors/monitor-batch.js';
@@ -12,8 +14,6 @@ import type { WarehouseSummary } from '../core/rows/row-warehouse.js';
 import type { SchemaChange } from '../core/rows/schema-changes.js';
 import type { StopAtFailed } from '../core/rows/stop-at-failed.js';
 import type { ServiceWarning } from '../core/rows/warnings.js';
-import type { AgentRunResult, ResearchResult, RunProgress, RunRequest } from '../core/runs/agent-run.js';
-import type { AgentRunSync } from '../core/runs/agent-run-sync.js';
 import type { ScheduledOutcome } from '../core/schedule.js';
 import { count, counts, flag, json, list, maybeText, number, of, text } from './exact-schema.js';
 

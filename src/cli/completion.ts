@@ -1,6 +1,6 @@
 import { Argument, type Command, type Option } from 'commander';
+import { efforts } from '../core/agent-run.js';
 import { eventTypes } from '../core/events/payloads.js';
-import { efforts } from '../core/runs/agent-run.js';
 import { jobStates } from './options/job-states.js';
 import { withExamples } from './options/options.js';
 import { type Context, type ExitCode, exitCodes } from './shared/context.js';

@@ -1,16 +1,18 @@
+import { type Stats, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { isAddress, type SourceFields } from '../core/rows/source-fields.js';
 import { isPostgresUrl } from '../postgres/index.js';
-import { CsvError, csvFilesReader, csvReader, jsonReader, type RowReader } from '../rows/index.js';
+import { CsvError, csvFilesReader, csvReader, InputUnsteady, jsonReader, type RowReader } from '../rows/index.js';
+import { plainPath } from '../warehouse/index.js';
+import { duckDbReader, firstLine, resourceError } from './duckdb-reader.js';
 import { formatOfFile } from './file-format.js';
 import { listFiles } from './list-files.js';
-import { parquetReader } from './parquet-reader.js';
+import { parquetQuery } from './parquet-columns.js';
 import { pinnedReader } from './pinned-files.js';
-import { postgresReader } from './postgres/postgres-reader.js';
+import { postgresReader } from './postgres-reader.js';
 import { queryReader } from './query-reader.js';
 import { copyingReader, formatOfAddress, remoteParquetReader } from './remote-reader.js';
-
 /** An input of rows. */
 export interface SourceRequest extends SourceFields {
   /**
@@ -107,3 +109,57 @@ function csv({ delimiter, encoding }: SourceRequest, source: Readable): RowReade
 function json({ encoding, scratch }: SourceRequest, source: readonly string[] | Readable): RowReader {
   return jsonReader({ source, spool: join(scratch, 'stdin'), ...(encoding ? { encoding } : {}) });
 }
+
+/**
+ * Returns a reader of Parquet files as one table, in this order. All files have the same columns. `temporary`, `limitMs`: see `DuckDbRows`.
+ */
+function parquetReader(
+  files: readonly string[],
+  { temporary, limitMs }: { readonly temporary: string; readonly limitMs: number },
+): RowReader {
+  return {
+    async open() {
+      const before = files.map(stateOf);
+      let current = files[0] as string;
+      return duckDbReader({
+        temporary,
+        limitMs,
+        prepare: (connection) =>
+          parquetQuery(connection, {
+            files: files.map(plainPath),
+            shown: (path) => files.find((file) => plainPath(file) === path) ?? path,
+            reading: (file) => {
+              current = file;
+            },
+          }),
+        explain: (error) => {
+          if (error instanceof CsvError) return error;
+          const shown = files.find((file) => String(error).includes(file)) ?? current;
+          return (
+            resourceError(error) ??
+            new CsvError('input-damaged', `${shown} cannot be read as Parquet (${firstLine(error)})`)
+          );
+        },
+        bytes: before.reduce((sum, { size }) => sum + size, 0),
+        notes: () => [],
+        end: async () => {
+          for (const [index, file] of files.entries())
+            if (!isSame(before[index] as Stats, stateOf(file)))
+              throw new InputUnsteady(
+                'input-changed',
+                `${file} changed while it was read; try again once it is complete`,
+              );
+        },
+      }).open();
+    },
+  };
+}
+
+function stateOf(path: string): Stats {
+  const there = statSync(path, { throwIfNoEntry: false });
+  if (there === undefined) throw new CsvError('input-missing', `${path} does not exist`);
+  return there;
+}
+
+const isSame = (before: Stats, after: Stats) =>
+  after.size === before.size && after.mtimeMs === before.mtimeMs && after.ino === before.ino;

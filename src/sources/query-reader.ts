@@ -8,9 +8,7 @@ import { handlesOn } from '../files/open-path.js';
 import { CsvError, InputUnsteady, quoted, type RowReader } from '../rows/index.js';
 import { identifier, literal } from '../warehouse/index.js';
 import { duckDbReader, firstLine, resourceError } from './duckdb-reader.js';
-import { checkSelect } from './one-select.js';
 import { pin } from './pinned-files.js';
-
 /** Rows of a DuckDB file: one of `sql` and `table` is set. */
 export interface QueryRequest {
   /** Absolute path. */
@@ -145,4 +143,33 @@ function explained(error: unknown, file: string, isSql: boolean): unknown {
     isSql ? 'sql-failed' : 'input-damaged',
     `${isSql ? 'The SQL fails' : `${file} cannot be read`}: ${firstLine(error)}`,
   );
+}
+
+/** The facts of a statement, as DuckDB parses it. */
+interface Parsed {
+  readonly error: boolean;
+  readonly error_type?: string;
+  readonly error_message?: string;
+  readonly statements?: readonly {
+    readonly node: { readonly type: string; readonly modifiers?: readonly { readonly type: string }[] };
+  }[];
+}
+
+/** Checks that a text is one SELECT statement. Returns whether its rows are ordered. Throws `CsvError`, one sentence, for other texts. */
+async function checkSelect(connection: DuckDBConnection, sql: string): Promise<{ readonly isOrdered: boolean }> {
+  const result = await connection.runAndReadAll('SELECT CAST(json_serialize_sql(CAST($1 AS VARCHAR)) AS VARCHAR)', [
+    sql,
+  ]);
+  const { error, error_type, error_message, statements = [] } = JSON.parse(String(result.getRows()[0]?.[0])) as Parsed;
+  if (error && error_type === 'parser') throw new CsvError('sql-invalid', `The SQL is not valid: ${error_message}`);
+  if (error)
+    throw new CsvError(
+      'sql-not-allowed',
+      'The SQL must be one SELECT: it may read tables and views, and change nothing',
+    );
+  if (statements.length !== 1) {
+    const found = statements.length === 0 ? 'no statement' : `${statements.length} statements`;
+    throw new CsvError('sql-not-allowed', `The SQL must be one SELECT, and it has ${found}`);
+  }
+  return { isOrdered: statements[0]?.node.modifiers?.some(({ type }) => type === 'ORDER_MODIFIER') ?? false };
 }

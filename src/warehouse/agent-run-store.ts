@@ -1,5 +1,5 @@
+import type { AgentRunStore } from '../core/agent-run-sync.js';
 import { type RawRecord, rawJson } from '../core/monitors/monitor-warehouse.js';
-import type { AgentRunStore } from '../core/runs/agent-run-sync.js';
 import { toMicros } from '../core/text/money.js';
 import { millisOf } from '../core/text/value-forms.js';
 import { agentRunCitations, agentRunSyncs, agentRuns } from './agent-run-tables.js';

@@ -1,4 +1,5 @@
 import type { Transport } from '../../api/transport.js';
+import type { AgentRunStore } from '../../core/agent-run-sync.js';
 import type { AlertBook } from '../../core/alerts/outbox.js';
 import type { SecretStore } from '../../core/connections/secret-store.js';
 import type { EventWarehouse } from '../../core/events/event-warehouse.js';
@@ -13,7 +14,6 @@ import type { EnrichCsvInput, StagedJob, StagedName } from '../../core/rows/job.
 import type { JobEntry, JobState, Stage } from '../../core/rows/job-entries.js';
 import type { RowWarehouse } from '../../core/rows/row-warehouse.js';
 import type { Stages } from '../../core/rows/stages.js';
-import type { AgentRunStore } from '../../core/runs/agent-run-sync.js';
 import type { Purchase } from '../purchase/purchase-request.js';
 import type { WorkerRuns } from '../runs/runs.js';
 import type { Here, MonitorWarehouses } from './monitor-warehouses.js';

@@ -1,8 +1,6 @@
-import { createAgentRunEndpoint } from '../../api/endpoints/agent-runs.js';
+import { createAgentRunEndpoint, listAgentRunEventsEndpoint } from '../../api/endpoints/agent-runs.js';
 import { type AgentRun, type AgentRunRequest, isTerminal } from '../../api/schemas/agent-run-schemas.js';
 import type { SendOptions } from '../../api/transport.js';
-import type { UnitRecord } from '../../core/purchase/journal.js';
-import { sendOptions } from '../../core/rows/job.js';
 import type {
   AgentRequest,
   AgentRunResult,
@@ -10,12 +8,16 @@ import type {
   RunSnapshot,
   RunStep,
   RunStepResult,
-} from '../../core/runs/agent-run.js';
+} from '../../core/agent-run.js';
+import { readPage } from '../../core/events/walk.js';
+import type { UnitRecord } from '../../core/purchase/journal.js';
+import { sendOptions } from '../../core/rows/job.js';
 import { canonicalJson, type Json } from '../../core/text/json.js';
 import type { ActivityDeps } from '../base/deps.js';
+import { callInTurn, type SendDeps } from '../call/call-in-turn.js';
+import { isApiError } from '../call/failure.js';
 import type { PurchaseRequest } from '../purchase/purchase-request.js';
 import { agentKeys, agentPurchase } from '../rows/agent-purchase.js';
-import { EventCount } from '../runs/event-count.js';
 import { buyLongRunning, failUnlessEnded, requestOf, runOrderFields, tooLarge } from './long-running-call.js';
 import { checkRequest } from './whole-request.js';
 
@@ -117,4 +119,39 @@ function resultOf(landed: UnitRecord, askedAt: number): AgentRunResult {
     landed: [record.key],
     leftOutBytes,
   };
+}
+
+const EVERY_MS = 2000;
+const PAGE = 100;
+
+/** Counts the stored events of a run in progress. A service without a list of events is asked only once. */
+class EventCount {
+  /** The number of events; null: unknown. */
+  count: number | null = null;
+  readonly #deps: SendDeps;
+  #cursor: string | undefined;
+  #seen = new Set<string>();
+  #next = 0;
+  #off = false;
+
+  constructor(deps: SendDeps) {
+    this.#deps = deps;
+  }
+
+  /** Reads the number of events if a poll is due. Never rejects, because the run does not depend on the number. */
+  async poll(runId: string): Promise<void> {
+    if (this.#off || performance.now() < this.#next) return;
+    this.#next = Number.POSITIVE_INFINITY;
+    try {
+      const input = { id: runId, limit: PAGE, cursor: this.#cursor };
+      const page = readPage((await callInTurn(this.#deps, listAgentRunEventsEndpoint, input)).data);
+      for (const { id } of page?.items ?? []) this.#seen.add(String(id));
+      this.count = this.#seen.size;
+      this.#cursor = page?.cursor ?? this.#cursor;
+    } catch (error) {
+      this.#off = isApiError(error) && !error.verdict.retry;
+    } finally {
+      this.#next = performance.now() + EVERY_MS;
+    }
+  }
 }

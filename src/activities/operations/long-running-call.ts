@@ -1,7 +1,7 @@
 import { ApplicationFailure } from '@temporalio/common';
+import type { RunOptions, RunRequest, RunSnapshot, RunStep } from '../../core/agent-run.js';
 import { transientTags } from '../../core/purchase/failure.js';
 import type { UnitRecord } from '../../core/purchase/journal.js';
-import type { RunOptions, RunRequest, RunSnapshot, RunStep } from '../../core/runs/agent-run.js';
 import type { ActivityDeps } from '../base/deps.js';
 import type { PurchaseRequest } from '../purchase/purchase-request.js';
 import { buyRecords, failUnlessSuccess, lonePurchase, MAX_INLINE_BYTES } from './buy.js';

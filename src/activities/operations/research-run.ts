@@ -3,16 +3,10 @@ import {
   type ResearchTask,
   type ResearchTaskRequest,
 } from '../../api/endpoints/research.js';
+import type { ResearchResult, RunResearchOptions, RunSnapshot, RunStep, RunStepResult } from '../../core/agent-run.js';
 import type { UnitRecord } from '../../core/purchase/journal.js';
 import { keyOptions, unitKeys } from '../../core/purchase/unit-key.js';
 import { sendOptions } from '../../core/rows/job.js';
-import type {
-  ResearchResult,
-  RunResearchOptions,
-  RunSnapshot,
-  RunStep,
-  RunStepResult,
-} from '../../core/runs/agent-run.js';
 import { canonicalJson, type Json } from '../../core/text/json.js';
 import { toMicros } from '../../core/text/money.js';
 import type { ActivityDeps } from '../base/deps.js';

@@ -5,12 +5,10 @@ import { header, readAnswerHeaders } from '../wire/answer-headers.js';
 import { badStatus, type CallContext, cutShort, lostReason, noAnswer, unusable } from '../wire/call-failure.js';
 import { decodeBody, UnreadableBody } from '../wire/decode-body.js';
 import { plainCause, StreamDropped } from '../wire/errors.js';
-import type { ChooseSink, Exchange } from '../wire/exchange.js';
+import type { BodySink, ChooseSink, Exchange } from '../wire/exchange.js';
 import { ChunkReader } from './chunk-reader.js';
 import type { StreamFacts } from './event-stream.js';
-import { PieceQueue } from './piece-queue.js';
 import type { StreamEndpoint } from './stream-endpoint.js';
-
 /** Limits of a stream: its total bytes, and the characters of one event. */
 export interface StreamLimits {
   readonly maxBytes: number;
@@ -95,5 +93,50 @@ async function decoded(call: CallContext, received: Exchange, maxBytes: number):
       error: error.cause,
       kept: received.body,
     });
+  }
+}
+
+/** Pieces of a body between the connection and the reader; pauses the connection while many wait. */
+class PieceQueue implements BodySink {
+  /** Bytes that may wait before the connection pauses. */
+  static readonly HIGH = 1_048_576;
+  #pieces: Buffer[] = [];
+  #bytes = 0;
+  #resume: (() => void) | null = null;
+  #closed = false;
+  #wake: (() => void) | null = null;
+
+  push(piece: Buffer, flow: { pause(): void; resume(): void }): void {
+    this.#pieces.push(piece);
+    this.#bytes += piece.length;
+    if (this.#bytes > PieceQueue.HIGH && this.#resume === null) {
+      flow.pause();
+      this.#resume = () => flow.resume();
+    }
+    this.#wake?.();
+  }
+
+  /** Ends the queue: no more pieces come. */
+  close(): void {
+    this.#closed = true;
+    this.#wake?.();
+  }
+
+  /** Returns all waiting pieces as one; null at the end. For one reader at a time. */
+  async take(): Promise<Buffer | null> {
+    while (this.#pieces.length === 0) {
+      if (this.#closed) return null;
+      await new Promise<void>((resolve) => {
+        this.#wake = resolve;
+      });
+      this.#wake = null;
+    }
+    const all = Buffer.concat(this.#pieces);
+    this.#pieces = [];
+    this.#bytes = 0;
+    const resume = this.#resume;
+    this.#resume = null;
+    resume?.();
+    return all;
   }
 }

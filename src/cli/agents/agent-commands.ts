@@ -43,13 +43,13 @@ export function addAgentRuns(agent: Command, chosen: Chosen): void {
     .description('list the latest agent runs of the team')
     .option('--limit <n>', 'number of runs, 1 to 100 (default: 20)')
     .option('--json', 'one JSON array on stdout')
-    .action((flags) => chosen(async (context) => (await import('./agent-list.js')).agentList(context, flags)));
+    .action((flags) => chosen(async (context) => (await import('./agent-runs.js')).agentList(context, flags)));
   withExamples(list, 'searchflow agent list --limit 5');
   const sync = withSchedule(withQps(agent.command('sync')))
     .description('load all agent runs of the team into a warehouse, also those that other clients started; free')
     .option('--into <address>', 'DuckDB file or PostgreSQL warehouse (default: out/agent-runs.duckdb)')
     .option('--json', 'the counts as one JSON object on stdout')
-    .action((flags) => chosen(async (context) => (await import('./agent-sync.js')).agentSync(context, flags)));
+    .action((flags) => chosen(async (context) => (await import('./agent-runs.js')).agentSync(context, flags)));
   withExamples(sync, 'searchflow agent sync', 'searchflow agent sync --into out/runs.duckdb --every 1h');
   const cancel = agent
     .command('cancel')
@@ -57,7 +57,7 @@ export function addAgentRuns(agent: Command, chosen: Chosen): void {
     .argument('<id>', 'id of the run')
     .option('--json', 'the run as one JSON object on stdout')
     .action((id, flags) =>
-      chosen(async (context) => (await import('./agent-cancel.js')).agentCancel(context, id, flags)),
+      chosen(async (context) => (await import('./agent-runs.js')).agentCancel(context, id, flags)),
     );
   withExamples(cancel, 'searchflow agent cancel agent_run_1');
 }

@@ -1,4 +1,4 @@
-import { type AgentRequest, MAX_DURATION_SECONDS, type RunAgentOptions } from '../../core/runs/agent-run.js';
+import { type AgentRequest, MAX_DURATION_SECONDS, type RunAgentOptions } from '../../core/agent-run.js';
 import type { Json } from '../../core/text/json.js';
 import { parseDollars } from '../../core/text/money.js';
 import { withoutUndefined } from '../../core/text/without-undefined.js';

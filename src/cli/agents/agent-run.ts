@@ -1,6 +1,6 @@
+import type { AgentRequest, AgentRunResult, RunAgentOptions } from '../../core/agent-run.js';
 import { estimateAgentRun, pricesAt } from '../../core/purchase/prices.js';
 import { jobOfWorkflow } from '../../core/rows/job.js';
-import type { AgentRequest, AgentRunResult, RunAgentOptions } from '../../core/runs/agent-run.js';
 import { dollars } from '../../core/text/money.js';
 import { JobFailed, type RuntimeConfig } from '../../worker/config/runtime-types.js';
 import { type AgentRunHandle, agentRunId, startAgentRun, withAgentCalls } from '../../worker/control/agent-control.js';

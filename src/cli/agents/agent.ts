@@ -1,4 +1,4 @@
-import type { AgentRunResult, RunSnapshot } from '../../core/runs/agent-run.js';
+import type { AgentRunResult, RunSnapshot } from '../../core/agent-run.js';
 import type { Json } from '../../core/text/json.js';
 import { duration } from '../text/amounts.js';
 import { columns } from '../text/columns.js';

@@ -1,10 +1,13 @@
+import type { WalkHeartbeat, WalkProgress } from '../../core/events/walk-job.js';
 import type { WalkEntry } from '../../core/rows/job-entries.js';
 import { WarehouseBusy, WarehouseUnusable } from '../../core/rows/row-warehouse.js';
 import type { RuntimeConfig } from '../../worker/config/runtime-types.js';
 import { isSameWarehouse } from '../../worker/config/store-setting.js';
 import { eventTarget, isMissingFile } from '../../worker/control/event-control.js';
+import type { WalkHandle } from '../../worker/control/job-handle.js';
 import type { Runtime } from '../../worker/runtime/views.js';
 import { type EventStatus, readEventStatus } from '../../worker/store/event-status.js';
+import { answered } from '../shared/answered.js';
 import { type Context, type ExitCode, exitCodes } from '../shared/context.js';
 import { resumeCommand } from '../shared/resume-command.js';
 import { withRuntime } from '../shared/session.js';
@@ -13,8 +16,7 @@ import { printable } from '../text/printable.js';
 import type { EventFlags } from './event-flags.js';
 import { type InterruptedWalk, runningText, statusData, statusLines } from './events.js';
 import { walkCommand } from './walk-command.js';
-import { type WalkStatus, walkStatusOf } from './walk-status.js';
-
+import { walkNamed } from './walk-named.js';
 /** `searchflow events status`: shows the events of a warehouse and the walks that load events. */
 export async function status(context: Context, flags: EventFlags): Promise<ExitCode> {
   const config = settings(context, flags);
@@ -119,4 +121,32 @@ async function statuses(
     if (!nothing && ofStreams.get(stream)?.status.state !== 'running') ofStreams.set(stream, { job, stream, status });
   }
   return [...ofStreams.values()];
+}
+
+/** State of an unfinished or unreadable walk. */
+type WalkStatus =
+  | { readonly state: 'running'; readonly progress: WalkProgress; readonly running: readonly WalkHeartbeat[] }
+  /** `interrupted`: no server or worker answers. `stopped`: the walk was ended, or its server does not know the walk. */
+  | { readonly state: 'failed' | 'stopped' | 'interrupted' | 'done'; readonly message: string | null };
+
+/** Returns the state of a walk from the walk's worker and Temporal server. May start the server. */
+export async function walkStatusOf(
+  runtime: Pick<Runtime, 'jobs' | 'workflows'>,
+  { job }: Pick<WalkEntry, 'job'>,
+): Promise<WalkStatus> {
+  const found = await answered(
+    () => walkNamed(runtime, job),
+    async (walk) => walk && poll(walk),
+  ).catch(() => null);
+  return found ?? { state: 'interrupted', message: null };
+}
+
+async function poll(walk: WalkHandle): Promise<WalkStatus> {
+  const end = await walk.end();
+  if (end === null) return { state: 'running', ...(await walk.progress()) };
+  // A scheduled run that ended early reports the reason.
+  return {
+    state: end.phase === 'failed' || end.phase === 'done' ? end.phase : 'stopped',
+    message: end.message,
+  };
 }

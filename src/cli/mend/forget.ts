@@ -1,7 +1,7 @@
 import type { ForgetOutput } from '../../api/outputs/index.js';
 import { shellWord } from '../../core/text/shell-word.js';
 import { UsageError } from '../../worker/config/runtime-types.js';
-import { type ForgetWish, noUrl } from '../../worker/forget/subjects.js';
+import { type ForgetWish, noUrl } from '../../worker/control/forget-subjects.js';
 import { askYesNo } from '../shared/ask.js';
 import { type Context, type ExitCode, exitCodes } from '../shared/context.js';
 import { withRuntime } from '../shared/session.js';

@@ -1,4 +1,4 @@
-import { efforts } from '../../core/runs/agent-run.js';
+import { efforts } from '../../core/agent-run.js';
 import { misspelt } from '../../core/text/nearest.js';
 
 /** Adds a sentence to `mistakes` for a misspelt `--effort`. Other efforts may be new ones of the service. */

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { whyTooLarge } from '../../core/inputs/check-input.js';
+import { whyTooLarge } from '../../core/check-input.js';
 import type { Json } from '../../core/text/json.js';
 
 /** Returns the JSON object that a flag has, inline or in the file that it names. Without an object, returns null and adds a sentence to `mistakes`. */

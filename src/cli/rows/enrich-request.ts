@@ -1,5 +1,6 @@
 import { statSync } from 'node:fs';
 import { resolve } from 'node:path';
+import { MAX_RUN_SECONDS } from '../../core/agent-run.js';
 import { isDatabaseSource, sourceShown, whyNoSource } from '../../core/connections/source-address.js';
 import type { ErrorCode } from '../../core/errors/registry.js';
 import { isCsvDelimiter } from '../../core/rows/row-warehouse.js';
@@ -10,7 +11,6 @@ import {
   sourceFieldsOf,
   whyNoAddress,
 } from '../../core/rows/source-fields.js';
-import { MAX_RUN_SECONDS } from '../../core/runs/agent-run.js';
 import { isSameFile } from '../../files/same-file.js';
 import type { EnrichRequest } from '../../worker/config/runtime-types.js';
 import { intoShown } from '../../worker/config/store-setting.js';

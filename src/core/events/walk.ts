@@ -1,8 +1,6 @@
 import type { ErrorCode } from '../errors/registry.js';
 import type { CallFacts } from '../purchase/failure.js';
-import { hash } from '../text/hash.js';
 import { canonicalJson } from '../text/json.js';
-
 /** The field names of records in the service's lists. The contract has only `data`. */
 export const listNames = ['data', 'items', 'results', 'runs', 'monitors', 'tasks'] as const;
 
@@ -184,4 +182,18 @@ function identity(item: unknown): unknown {
 
 function isPowerOfTwo(count: number): boolean {
   return (count & (count - 1)) === 0;
+}
+
+/** A 53-bit hash (cyrb53), because core has no `crypto`. Not for security: collisions can be constructed. */
+function hash(text: string): number {
+  let a = 0xdeadbeef;
+  let b = 0x41c6ce57;
+  for (let index = 0; index < text.length; index++) {
+    const code = text.charCodeAt(index);
+    a = Math.imul(a ^ code, 2654435761);
+    b = Math.imul(b ^ code, 1597334677);
+  }
+  a = Math.imul(a ^ (a >>> 16), 2246822507) ^ Math.imul(b ^ (b >>> 13), 3266489909);
+  b = Math.imul(b ^ (b >>> 16), 2246822507) ^ Math.imul(a ^ (a >>> 13), 3266489909);
+  return 4294967296 * (2097151 & b) + (a >>> 0);
 }

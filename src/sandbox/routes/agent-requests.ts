@@ -1,4 +1,4 @@
-import { listQueryOf } from '../routing/list-query.js';
+import { listQueryOf } from '../list-query.js';
 
 /** Query of the lists under `/agent/runs`. */
 export const agentListQuery = listQueryOf(100, 20, {});

@@ -5,7 +5,7 @@ import { checkQuery } from '../base/check-input.js';
 import { badCursor, pageOfList } from '../base/page-of-list.js';
 import { Refusal } from '../base/refusal.js';
 import { KEEP_ALIVE_FRAME } from '../base/sse.js';
-import { type Frames, jsonWork, type Route, type RouteContext } from '../routing/route.js';
+import { type Frames, jsonWork, type Route, type RouteContext } from '../route.js';
 import { agentListQuery, wantsStream } from './agent-requests.js';
 
 /**

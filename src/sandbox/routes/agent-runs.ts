@@ -4,7 +4,7 @@ import { checkRunInput } from '../agents/run-input.js';
 import { runRecord } from '../agents/run-record.js';
 import { checkQuery } from '../base/check-input.js';
 import { pageOfList } from '../base/page-of-list.js';
-import { jsonWork, type Route, type RouteContext } from '../routing/route.js';
+import { jsonWork, type Route, type RouteContext } from '../route.js';
 import { agentListQuery, wantsStream } from './agent-requests.js';
 import { liveFrames } from './agent-run-stream.js';
 

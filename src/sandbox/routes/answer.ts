@@ -11,7 +11,7 @@ import { resultOf } from '../pages/result.js';
 import { schemaProblem } from '../pages/schema-problem.js';
 import { findUrls } from '../pages/search-index.js';
 import { piecesOf, writeAbout } from '../pages/synthesis.js';
-import { type Frames, jsonWork, type Route, type RouteContext } from '../routing/route.js';
+import { type Frames, jsonWork, type Route, type RouteContext } from '../route.js';
 import { userLocationSchema } from './search-filters.js';
 
 /** Micro-dollars of an answer. */

@@ -11,7 +11,7 @@ import {
 } from '../pages/contents-options.js';
 import type { Crawl } from '../pages/crawl.js';
 import { contextOf, countPages, pagesOf, type Result, resultOf } from '../pages/result.js';
-import type { Route, RouteContext, Work } from '../routing/route.js';
+import type { Route, RouteContext, Work } from '../route.js';
 
 const operation = 'contents';
 const urls = z.array(z.string().min(1).max(2048)).max(100).optional();

@@ -4,7 +4,7 @@ import { checkInput } from '../base/check-input.js';
 import { Refusal } from '../base/refusal.js';
 import { contentsPrice, costDollars, searchPrice } from '../ledger/prices.js';
 import { hostOf } from '../pages/page.js';
-import { jsonWork, type Route } from '../routing/route.js';
+import { jsonWork, type Route } from '../route.js';
 import { findPages } from './search.js';
 import { searchFilters } from './search-filters.js';
 

@@ -1,4 +1,4 @@
-import { Router } from '../routing/router.js';
+import { Router } from '../router.js';
 import { listAgentRunEvents } from './agent-run-stream.js';
 import {
   cancelAgentRun,

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { toDollars } from '../../core/text/money.js';
 import { checkQuery } from '../base/check-input.js';
 import { Refusal } from '../base/refusal.js';
-import { jsonWork, type Route } from '../routing/route.js';
+import { jsonWork, type Route } from '../route.js';
 
 const DAY_MS = 86_400_000;
 const MOST_DAYS = 180;

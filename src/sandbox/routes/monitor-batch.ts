@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { checkInput } from '../base/check-input.js';
 import { metadataSchema } from '../monitors/monitor.js';
-import { jsonWork, type Route } from '../routing/route.js';
+import { jsonWork, type Route } from '../route.js';
 import { passes } from './monitors.js';
 
 const schema = z.looseObject({

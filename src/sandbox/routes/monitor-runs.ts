@@ -1,8 +1,8 @@
 import { checkQuery } from '../base/check-input.js';
 import { fromCursor, pageOfList, toCursor } from '../base/page-of-list.js';
+import { listQueryOf } from '../list-query.js';
 import { monitorRunRecord } from '../monitors/monitor-run.js';
-import { listQueryOf } from '../routing/list-query.js';
-import { jsonWork, type Route } from '../routing/route.js';
+import { jsonWork, type Route } from '../route.js';
 
 const listQuery = listQueryOf(100, 50, {});
 

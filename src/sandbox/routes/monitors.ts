@@ -2,10 +2,10 @@ import { z } from 'zod';
 import { checkQuery } from '../base/check-input.js';
 import { fromCursor, pageOfList, toCursor } from '../base/page-of-list.js';
 import { Refusal } from '../base/refusal.js';
+import { listQueryOf } from '../list-query.js';
 import type { Monitor } from '../monitors/monitor.js';
 import { checkMonitor, checkUpdate } from '../monitors/monitor-input.js';
-import { listQueryOf } from '../routing/list-query.js';
-import { jsonWork, type Route } from '../routing/route.js';
+import { jsonWork, type Route } from '../route.js';
 
 const status = z.enum(['active', 'paused', 'disabled']).optional();
 const name = z.string().max(250).optional();

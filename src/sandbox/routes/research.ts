@@ -4,9 +4,9 @@ import { findingsOf, type ResearchTask, taskStatus } from '../agents/research-ta
 import { checkInput, checkQuery } from '../base/check-input.js';
 import { pageOfList } from '../base/page-of-list.js';
 import { Refusal } from '../base/refusal.js';
+import { listQueryOf } from '../list-query.js';
 import { schemaProblem } from '../pages/schema-problem.js';
-import { listQueryOf } from '../routing/list-query.js';
-import { jsonWork, type Route, type RouteContext } from '../routing/route.js';
+import { jsonWork, type Route, type RouteContext } from '../route.js';
 
 const listQuery = listQueryOf(200, 25, {});
 const schema = z.looseObject({

@@ -9,7 +9,7 @@ import { contextLimit, wantedOf } from '../pages/contents-options.js';
 import { contextOf, countPages, pagesOf, resultOf } from '../pages/result.js';
 import { findUrls } from '../pages/search-index.js';
 import { checkOutputSchema, groundingOf, outputSchemaSchema, piecesOf, writeAbout } from '../pages/synthesis.js';
-import { type Frames, jsonWork, type Route, type RouteContext } from '../routing/route.js';
+import { type Frames, jsonWork, type Route, type RouteContext } from '../route.js';
 import { searchFilters, userLocationSchema } from './search-filters.js';
 
 interface SearchAnswer {

@@ -1,9 +1,8 @@
 import { z } from 'zod';
 import { checkQuery } from '../base/check-input.js';
 import { Refusal } from '../base/refusal.js';
-import { listQueryOf } from '../routing/list-query.js';
-import { jsonWork, type Route } from '../routing/route.js';
-import { AsciiWriter } from '../websets/ascii-writer.js';
+import { listQueryOf } from '../list-query.js';
+import { jsonWork, type Route } from '../route.js';
 import { eventPage } from '../websets/event-list.js';
 import { eventTypes } from '../websets/story.js';
 
@@ -49,3 +48,30 @@ export const getEvent: Route =
     if (event === null) throw new Refusal(404, 'NOT_FOUND', `There is no event ${params.id}`);
     return jsonWork(history.record(event));
   };
+
+/** Writes an answer from several ASCII texts. Joining the texts first would copy them once more. */
+class AsciiWriter {
+  #bytes: Buffer;
+  #at = 0;
+
+  /** `size`: initial bytes; the buffer grows. */
+  constructor(size: number) {
+    this.#bytes = Buffer.allocUnsafe(size);
+  }
+
+  write(text: string): void {
+    if (this.#at + text.length > this.#bytes.length) this.#grow(text.length);
+    this.#at += this.#bytes.write(text, this.#at, 'latin1');
+  }
+
+  /** All written bytes. */
+  finish(): Buffer {
+    return this.#bytes.subarray(0, this.#at);
+  }
+
+  #grow(least: number): void {
+    const larger = Buffer.allocUnsafe(this.#bytes.length * 2 + least);
+    this.#bytes.copy(larger, 0, 0, this.#at);
+    this.#bytes = larger;
+  }
+}

@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import type { Timers } from '../base/timers.js';
-import type { Frames } from '../routing/route.js';
+import type { Frames } from '../route.js';
 import { changeFrames, isEvent } from './change-frames.js';
 import { cut, drip, write } from './deliver.js';
 import type { FaultDo } from './fault.js';

@@ -7,9 +7,9 @@ import { envelopeOf, errorBody, Refusal } from '../base/refusal.js';
 import type { Timers } from '../base/timers.js';
 import { keyIdOf } from '../ledger/key-usage.js';
 import type { Ledger } from '../ledger/ledger.js';
+import type { Frames, RouteContext } from '../route.js';
+import type { FoundRoute } from '../router.js';
 import { routes } from '../routes/index.js';
-import type { Frames, RouteContext } from '../routing/route.js';
-import type { FoundRoute } from '../routing/router.js';
 import { cut, deliver, type Reply } from './deliver.js';
 import { deliverStream } from './deliver-stream.js';
 import { type FaultDo, faultLabel } from './fault.js';
@@ -17,7 +17,6 @@ import type { FaultScript } from './fault-script.js';
 import type { Settings } from './options.js';
 import type { RateGate } from './rate-gate.js';
 import type { OpenEntry, RequestLog } from './request-log.js';
-import { retryAfterOf, retryAfterText } from './retry-after.js';
 
 /**
  * The answer to a refused request, in the envelope of its path. An error that is not a {@link Refusal} gives a 500. In both
@@ -283,4 +282,26 @@ function headersOf(
     'x-request-id': requestId,
     ...(queued ? { [`${headerPrefix}-queued`]: 'false', [`${headerPrefix}-queue-ms`]: '0' } : {}),
   };
+}
+
+/**
+ * Value of a `Retry-After` header for this number of seconds from now; null for the form `none`. An HTTP-date is rounded up to
+ * a full second.
+ */
+function retryAfterOf(form: 'none' | 'seconds' | 'http-date', seconds: number): string | null {
+  if (form === 'none') return null;
+  return form === 'seconds' ? String(seconds) : httpDateIn(seconds);
+}
+
+/**
+ * Value of the header for a fault's `retryAfter`. `date+3` becomes an HTTP-date three seconds in the future, `date-3` becomes one three
+ * seconds in the past.
+ */
+function retryAfterText(text: string): string {
+  const ahead = /^date([+-]\d+)$/.exec(text)?.[1];
+  return ahead === undefined ? text : httpDateIn(Number(ahead));
+}
+
+function httpDateIn(seconds: number): string {
+  return new Date(Math.ceil((Date.now() + seconds * 1000) / 1000) * 1000).toUTCString();
 }

@@ -5,8 +5,8 @@ import { nothingToPublish, publishedTables } from '../publish/published-tables.j
 import { readJob, unknownJob } from '../rows/row-store.js';
 import { inTransaction } from '../shared/in-transaction.js';
 import type { Relation } from '../shared/relation.js';
-import { duckDbDialect } from './dialect/event-dialect.js';
 import { duckDbParts, onceFree } from './duckdb-rows.js';
+import { duckDbDialect } from './event-dialect.js';
 import { rowTransaction } from './row-transaction.js';
 import type { Warehouse } from './warehouse.js';
 

@@ -9,8 +9,8 @@ import { createRowPlaces } from '../rows/row-places.js';
 import type { RowDatabase, RowTransaction } from '../rows/row-sql.js';
 import { createRowStore, readJob, unknownJob } from '../rows/row-store.js';
 import type { FileCheck } from '../shared/database.js';
-import { duckDbRowDialect } from './dialect/row-dialect.js';
 import { loadRetryWholeOrInParts, loadWholeOrInParts } from './load-parts.js';
+import { duckDbRowDialect } from './row-dialect.js';
 import { rowTransaction } from './row-transaction.js';
 import { Warehouse } from './warehouse.js';
 

@@ -16,7 +16,7 @@ import {
 import { loadRetry, pendingRetry } from '../rows/retry.js';
 import type { RowTransaction } from '../rows/row-sql.js';
 import { withTemporaryFolder } from '../shared/temporary-folder.js';
-import { largest, MAX_OBJECT } from './driver/read-files.js';
+import { largest, MAX_OBJECT } from './read-files.js';
 import { rowTransaction } from './row-transaction.js';
 import { USUAL, type Warehouse } from './warehouse.js';
 

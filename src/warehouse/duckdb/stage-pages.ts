@@ -6,7 +6,7 @@ import type { StagedPages } from '../events/event-sql.js';
 import { literal, plainPath } from '../shared/duckdb-quote.js';
 import { mendSurrogates } from '../shared/mend-escapes.js';
 import { hasHalves, inOneLine } from '../shared/one-line.js';
-import { duckDbDialect } from './dialect/event-dialect.js';
+import { duckDbDialect } from './event-dialect.js';
 
 const KNOWN = ['id', 'object', 'type', 'data', 'createdAt'];
 const { id, time } = duckDbDialect;

@@ -10,9 +10,12 @@ import { warehouseError } from '../shared/duckdb-error.js';
 import { identifier, literal } from '../shared/duckdb-quote.js';
 import { inTransaction } from '../shared/in-transaction.js';
 import { loadDuckDb } from '../shared/load-duckdb.js';
-import { checkSchema } from './check-schema.js';
-import { whyNoDatabase } from './driver/why-not-a-warehouse.js';
+import { differences, type FoundColumn } from '../shared/relation.js';
 import { migrate } from './migrate.js';
+import { tables } from './schema.js';
+import { duckDbSql } from './sql-dialect.js';
+import { sqlTransaction } from './sql-transaction.js';
+import { whyNoDatabase } from './why-not-a-warehouse.js';
 
 /**
  * Time in ms after the last use, after which a warehouse is closed. The time is short, because an open warehouse blocks other processes,
@@ -357,4 +360,19 @@ async function attachWithRowGroups(connection: DuckDBConnection, file: string): 
   await connection.run(`ATTACH ${literal(file)} AS ${database} (ROW_GROUP_SIZE ${ROW_GROUP_ROWS})`);
   await connection.run(`USE ${database}`);
   await connection.run('DETACH "searchflow aside"');
+}
+
+/** Checks the tables before anything is bought for them. Throws `WarehouseUnusable` with the list of all mistakes. */
+async function checkSchema(connection: DuckDBConnection, file: string): Promise<void> {
+  const found = await sqlTransaction(connection).rows<FoundColumn>(
+    `SELECT table_name AS "table", column_name AS "column", data_type AS type,
+       NOT is_nullable AND column_default IS NULL AS demanding
+     FROM duckdb_columns() WHERE schema_name = 'main' AND database_name = current_database()`,
+  );
+  const wrong = differences(tables, duckDbSql.types, found);
+  if (wrong.length === 0) return;
+  throw new WarehouseUnusable(
+    'warehouse-changed',
+    `The tables in ${file} were changed: ${wrong.join('; ')}. Undo that, or load into another file`,
+  );
 }

@@ -1,14 +1,12 @@
 import type { EventWarehouse, EventWindow, LoadedPages, TypeCount } from '../../core/events/event-warehouse.js';
 import { eventTypes } from '../../core/events/payloads.js';
 import { inParts } from '../shared/in-parts.js';
-import { batched } from './batched.js';
 import { sumUpChecks } from './checks.js';
 import type { EventDatabase } from './event-database.js';
 import type { EventTransaction } from './event-sql.js';
 import { ENOUGH_TO_FOLD, foldWaiting } from './fold-state.js';
 import { loadBatch } from './load-batch.js';
 import { beginRun, claimWindows, listStreams, readStream, splitWindow, type WindowClaim } from './windows.js';
-
 /** Returns the event warehouse in a database. All databases get the same statements, see `EventDialect`. */
 export function createEventStore<Tx extends EventTransaction>(database: EventDatabase<Tx>): EventWarehouse {
   const { dialect } = database;
@@ -106,4 +104,38 @@ function share(loaded: readonly LoadedPages[]): number {
         sum(({ events }) => events),
       )
   );
+}
+
+/**
+ * Batches requests that wait for the same transaction. `serve` takes all waiting requests when its transaction starts, and
+ * returns their answers in the same order. If `serve` fails, all these requests fail.
+ */
+export function batched<Request, Answer>(
+  serve: (take: () => readonly Request[]) => Promise<readonly Answer[]>,
+): (request: Request) => Promise<Answer> {
+  interface Waiting {
+    readonly request: Request;
+    resolve(answer: Answer): void;
+    reject(error: unknown): void;
+  }
+  let waiting: Waiting[] = [];
+  const serveAll = async (): Promise<void> => {
+    let taken: Waiting[] | null = null;
+    // `serve` calls this function again if `serve` retries the transaction.
+    const take = (): Waiting[] => {
+      if (taken === null) [taken, waiting] = [waiting, []];
+      return taken;
+    };
+    try {
+      const answers = await serve(() => take().map(({ request }) => request));
+      for (const [index, one] of take().entries()) one.resolve(answers[index] as Answer);
+    } catch (error) {
+      for (const one of take()) one.reject(error);
+    }
+  };
+  return (request) =>
+    new Promise<Answer>((resolve, reject) => {
+      waiting.push({ request, resolve, reject });
+      if (waiting.length === 1) void serveAll();
+    });
 }

@@ -2,8 +2,8 @@ import { WarehouseUnusable } from '../../core/rows/row-warehouse.js';
 import { missingRights, type Postgres } from '../../postgres/index.js';
 import { rowTables } from '../rows/row-tables.js';
 import { differences, type FoundColumn } from '../shared/relation.js';
-import { postgresSql } from './dialect/sql-dialect.js';
 import { tables } from './schema.js';
+import { postgresSql } from './sql-dialect.js';
 
 const names = tables.map(({ name }) => name);
 /** The tables whose rights are checked. A user that only loads rows needs no rights on the tables of events and monitors. */

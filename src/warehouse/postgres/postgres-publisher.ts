@@ -9,9 +9,9 @@ import { readJob, unknownJob } from '../rows/row-store.js';
 import { literal, plainPath } from '../shared/duckdb-quote.js';
 import type { Relation, RelationColumn } from '../shared/relation.js';
 import { setMemory, withScratchDuckDb } from '../shared/scratch-duckdb.js';
-import { postgresDialect } from './dialect/event-dialect.js';
-import { postgresRowDialect } from './dialect/row-dialect.js';
+import { postgresDialect } from './event-dialect.js';
 import { copyAsJson, partOf } from './export-part.js';
+import { postgresRowDialect } from './row-dialect.js';
 import { rowTransaction } from './row-transaction.js';
 import type { Warehouse } from './warehouse.js';
 

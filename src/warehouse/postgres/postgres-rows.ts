@@ -9,8 +9,8 @@ import type { Purpose, RowDatabase, RowTransaction } from '../rows/row-sql.js';
 import { createRowStore, readJob, unknownJob } from '../rows/row-store.js';
 import type { FileCheck } from '../shared/database.js';
 import { setMemory, withScratchDuckDb } from '../shared/scratch-duckdb.js';
-import { postgresRowDialect } from './dialect/row-dialect.js';
 import { partOf } from './export-part.js';
+import { postgresRowDialect } from './row-dialect.js';
 import { rowTransaction } from './row-transaction.js';
 import { Warehouse, type WarehouseOptions } from './warehouse.js';
 

@@ -1,8 +1,7 @@
 import type { PgTransaction } from '../../postgres/index.js';
 import type { RowDialect, RowTransaction } from '../rows/row-sql.js';
-import { copyLines, makeLineTables, stagedRows, unitRecords } from './driver/copy-lines.js';
-import { lockJob, lockNames, lockSlice } from './driver/locks.js';
-import { sqlTransaction } from './driver/sql-transaction.js';
+import { copyLines, makeLineTables, stagedRows, unitRecords } from './copy-lines.js';
+import { sqlTransaction } from './sql-transaction.js';
 
 /** Time limit of a statement in a transaction that changes row numbers, which takes longer than any load of a slice. */
 const RENUMBER_MS = 3_600_000;
@@ -47,4 +46,26 @@ export function rowTransaction(tx: PgTransaction, dialect: RowDialect): RowTrans
       return false;
     },
   };
+}
+
+/** Lock numbers of the job, and of a slice of the job. */
+const ofJob = `hashtextextended(current_schema() || ' ' || $1, 1)`;
+const ofSlice = `hashtextextended(current_schema() || ' ' || $1 || ' ' || $2::text, 2)`;
+
+/**
+ * Locks a slice, and the row numbers of its job, until the transaction ends. A second attempt at the slice waits, then finds the
+ * ledger line of the first attempt. Loads of other slices are not blocked.
+ */
+async function lockSlice(tx: PgTransaction, job: string, slice: number): Promise<void> {
+  await tx.query(`SELECT pg_advisory_xact_lock_shared(${ofJob}), pg_advisory_xact_lock(${ofSlice})`, [job, slice]);
+}
+
+/** Locks a job for a change of its row numbers. No load of the job runs at the same time. */
+async function lockJob(tx: PgTransaction, job: string): Promise<void> {
+  await tx.query(`SELECT pg_advisory_xact_lock(${ofJob})`, [job]);
+}
+
+/** Locks the schema while a name is chosen. */
+async function lockNames(tx: PgTransaction): Promise<void> {
+  await tx.query(`SELECT pg_advisory_xact_lock(hashtextextended(current_schema(), 3))`);
 }

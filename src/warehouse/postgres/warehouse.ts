@@ -11,8 +11,8 @@ import {
   vacuum,
 } from '../../postgres/index.js';
 import { checkSchema } from './check-schema.js';
-import { warehouseError } from './driver/warehouse-error.js';
 import { postgresSchema } from './schema.js';
+import { warehouseError } from './warehouse-error.js';
 
 export const DEFAULT_SCHEMA = 'searchflow';
 

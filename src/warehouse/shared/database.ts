@@ -1,9 +1,9 @@
+import type { AgentRunStore } from '../../core/agent-run-sync.js';
 import type { Secret } from '../../core/connections/secret.js';
 import type { EventWarehouse } from '../../core/events/event-warehouse.js';
 import type { MonitorWarehouse } from '../../core/monitors/monitor-warehouse.js';
 import type { Publisher } from '../../core/publish-request.js';
 import type { RowWarehouse } from '../../core/rows/row-warehouse.js';
-import type { AgentRunStore } from '../../core/runs/agent-run-sync.js';
 
 /** The stores of one address, and the publisher of their tables. They share one DuckDB instance or one pool of connections. */
 export interface OpenedWarehouse {

@@ -1,11 +1,11 @@
 import { statSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { relative, resolve, sep } from 'node:path';
+import { DEFAULT_AGENT_WAREHOUSE } from '../../core/agent-run-sync.js';
 import { DEFAULT_EVENT_WAREHOUSE } from '../../core/events/walk-job.js';
 import { DEFAULT_MONITOR_WAREHOUSE } from '../../core/monitors/monitor-names.js';
 import type { Allowed, JobEntries } from '../../core/rows/job-entries.js';
 import { isAddress, serverOfAddress, whyNoAddress } from '../../core/rows/source-fields.js';
-import { DEFAULT_AGENT_WAREHOUSE } from '../../core/runs/agent-run-sync.js';
 import { isWithin } from '../../files/is-within.js';
 import { realPath } from '../../files/same-file.js';
 import { isPostgresUrl, isRemote, type PostgresAddress, parseAddress, rankOf, sslModes } from '../../postgres/index.js';

@@ -1,5 +1,6 @@
+import { readFileSync } from 'node:fs';
 import { hostname } from 'node:os';
-import { resolve } from 'node:path';
+import { join, resolve } from 'node:path';
 import { WorkflowNotFoundError } from '@temporalio/client';
 import type { BatchMonitorsInput, BatchProgress } from '../../core/monitors/monitor-batch.js';
 import type { MonitorCall } from '../../core/monitors/monitor-call.js';
@@ -12,15 +13,16 @@ import type { Work } from '../../core/rows/job-entries.js';
 import type { ScheduledWork } from '../../core/schedule.js';
 import { canonicalJson, type Json } from '../../core/text/json.js';
 import { staticSummary } from '../../core/text/static-summary.js';
+import { makeFolder } from '../../files/make-folder.js';
+import { withLock } from '../../files/process-lock.js';
+import { writeDurably } from '../../files/write-durably.js';
 import { FileSecrets } from '../../store/process/file-secrets.js';
 import { warehouseIdentity } from '../../warehouse/index.js';
 import { type Ownership, UsageError, type WorkflowAccess } from '../config/runtime-types.js';
 import { sha256 } from '../config/sha256.js';
 import { hostOf, warehouseOf } from '../config/store-setting.js';
-import { ReportedResults } from './reported-results.js';
 import { startedByCommand } from './work-owners.js';
 import { WorkflowHandle } from './workflow-handle.js';
-
 /** Starts the workflows for monitors for commands. */
 export class MonitorControl {
   readonly #access: WorkflowAccess;
@@ -205,4 +207,42 @@ function identityOf(into: string | undefined): string | undefined {
 
 function exportId({ filter = {}, into }: ExportMonitorRunsInput, origin: string): string {
   return `searchflow-monitors-export-${sha256(canonicalJson([filter, identityOf(into), origin])).slice(0, 6)}`;
+}
+
+/** Longest wait for another process that writes the file. */
+const LOCK_MS = 10_000;
+
+/**
+ * The run ids of workflows whose result a command of this folder has reported. The workflow of a killed command may complete on the next
+ * worker. The result of such a workflow still has to be reported.
+ */
+export class ReportedResults {
+  readonly #folder: string;
+
+  constructor(stateDir: string) {
+    this.#folder = stateDir;
+  }
+
+  has(runId: string): boolean {
+    return this.#read().split('\n').includes(runId);
+  }
+
+  async add(runId: string): Promise<void> {
+    makeFolder(this.#folder);
+    const write = () => writeDurably(this.#file, `${this.#read()}${runId}\n`);
+    await withLock(`${this.#file}.lock`, write, { waitMs: LOCK_MS, passing: true });
+  }
+
+  #read(): string {
+    try {
+      return readFileSync(this.#file, 'utf8');
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === 'ENOENT') return '';
+      throw error;
+    }
+  }
+
+  get #file(): string {
+    return join(this.#folder, 'reported-results');
+  }
 }

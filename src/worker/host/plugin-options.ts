@@ -1,7 +1,7 @@
 import { requestHeaders } from '../../api/request.js';
 import { DEFAULT_BETA_HEADER, type WireOptions } from '../../api/transport.js';
+import { type InputSchema, schemaProblems } from '../../core/check-input.js';
 import { mayHoldSecret, Secret } from '../../core/connections/secret.js';
-import { type InputSchema, schemaProblems } from '../../core/inputs/check-input.js';
 import { type RateProfile, rateProfiles } from '../../core/limiter/rate.js';
 import type { PriceTable } from '../../core/purchase/prices.js';
 import { MOST_DOLLARS } from '../../core/text/money.js';

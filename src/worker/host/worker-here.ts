@@ -1,6 +1,9 @@
+import type { Info } from '@temporalio/activity';
+import type { Client } from '@temporalio/client';
+import type { ActivityInterceptorsFactory } from '@temporalio/worker';
 import { CodedError } from '../../core/errors/coded-error.js';
 import { deferred } from '../../core/processes/deferred.js';
-import type { StagedJob } from '../../core/rows/job.js';
+import { jobOfWorkflow, type StagedJob } from '../../core/rows/job.js';
 import { isUnfinished } from '../../core/rows/job-entries.js';
 import { WarehouseBusy } from '../../core/rows/row-warehouse.js';
 import type { WatchedRun } from '../../core/schedule.js';
@@ -9,18 +12,16 @@ import { warehouseFile } from '../../warehouse/index.js';
 import { type RuntimeConfig, UsageError } from '../config/runtime-types.js';
 import type { Role, WorkOwners } from '../control/work-owners.js';
 import { dataConverterOf } from '../data-converter/data-converter.js';
+import { awaitEnd } from '../schedules/schedule-view.js';
 import { pruneJournal } from '../store/prune-journal.js';
 import type { Store } from '../store/store.js';
 import { limitAmongWorkers, queueLockOf, takeQueueLocks } from '../team/presence.js';
 import { standHere } from '../team/standing-worker.js';
 import { otherLimitsText } from '../team/team.js';
-import { currentVersion } from '../team/worker-version.js';
 import type { ConnectNatively, ServerAccess, Temporal } from '../temporal-server/temporal.js';
 import { assembleParts, type Parts } from './parts.js';
-import { runWatch } from './run-watch.js';
 import { AddressInUse, type StatusServer, type StatusSources, serveStatus } from './status-server.js';
 import type { RunningWorker, WorkerParts } from './worker-host.js';
-
 /** The worker of this process. */
 export class WorkerHere {
   readonly #config: RuntimeConfig;
@@ -275,4 +276,56 @@ export async function tryWarehouses(
     }
   });
   await Promise.all(trying);
+}
+
+/** Most runs whose end is awaited, each by a request that waits at the server. Of further runs only the start is reported. */
+const MOST_FOLLOWED = 100;
+
+/** Reports each run when its first activity runs here. Also reports the end of the run, even if the run ends on another worker. */
+export function runWatch(client: Client, report: (run: WatchedRun) => void): ActivityInterceptorsFactory {
+  const known = new Set<string>();
+  let followed = 0;
+  const watch = async ({ workflowExecution, workflowType }: Info): Promise<void> => {
+    if (!workflowExecution || !workflowType) return;
+    const { workflowId, runId } = workflowExecution;
+    // A run that continues as new keeps its workflow id.
+    if (known.has(workflowId)) return;
+    known.add(workflowId);
+    const run = { job: jobOfWorkflow(workflowId), workflowType };
+    report({ ...run, phase: 'running', message: null, summary: null });
+    if (followed >= MOST_FOLLOWED) return void known.delete(workflowId);
+    followed++;
+    try {
+      report({ ...run, ...(await awaitEnd(client.workflow.getHandle(workflowId, runId))) });
+    } finally {
+      followed--;
+      known.delete(workflowId);
+    }
+  };
+  return ({ info }) => ({
+    inbound: {
+      execute: (input, next) => {
+        // If the server cannot be reached, the end is not reported; the run itself continues.
+        watch(info).catch(() => undefined);
+        return next(input);
+      },
+    },
+  });
+}
+
+/** Kind of a task queue in Temporal's API: workflow tasks. */
+const WORKFLOW_TASKS = 1;
+
+/**
+ * The current version of the workers of a task queue, such as `build 7 of searchflow`; null without Worker Versioning. Only workers of this
+ * version get new work.
+ */
+async function currentVersion(client: Client, taskQueue: string): Promise<string | null> {
+  const { versioningInfo } = await client.workflowService.describeTaskQueue({
+    namespace: client.options.namespace,
+    taskQueue: { name: taskQueue },
+    taskQueueType: WORKFLOW_TASKS,
+  });
+  const { deploymentName, buildId } = versioningInfo?.currentDeploymentVersion ?? {};
+  return buildId ? `build ${buildId} of ${deploymentName}` : null;
 }

@@ -72,8 +72,8 @@ export const openRuntime: OpenRuntime = async (config) => {
     alerts: alertsView(config, store.alerts),
     publish: (wish) => publish(parts, wish),
     clean: async (wish) => (await import('./clean.js')).clean(parts, wish),
-    planForget: async (wish) => (await import('../forget/forget.js')).planForget(forgetParts, wish),
-    forget: async (plan, step) => (await import('../forget/forget.js')).forget(forgetParts, plan, step),
+    planForget: async (wish) => (await import('../control/forget.js')).planForget(forgetParts, wish),
+    forget: async (plan, step) => (await import('../control/forget.js')).forget(forgetParts, plan, step),
     report: async (wish) => (await import('./report.js')).readReport(parts, wish),
     async workflows(options = {}) {
       if (options.worker) await (await work.load()).runHere();

@@ -9,7 +9,7 @@ import { type RetryHelp, retryHelp } from '../../core/purchase/retry-help.js';
 import { type StagedJob, wantedRows } from '../../core/rows/job.js';
 import type { JobEntry } from '../../core/rows/job-entries.js';
 import type { FailedFilter, LoadedRow, RowPlace } from '../../core/rows/loaded-row.js';
-import type { StagedRow } from '../../core/rows/row-warehouse.js';
+import { type StagedRow, WarehouseBusy, WarehouseUnusable } from '../../core/rows/row-warehouse.js';
 import { inputText } from '../../core/rows/source-fields.js';
 import { count, some } from '../../core/text/count.js';
 import { toDollars } from '../../core/text/money.js';
@@ -19,8 +19,6 @@ import { sha256 } from '../config/sha256.js';
 import { findJob } from '../staging/find-job.js';
 import { StagedRows } from '../staging/staged-rows.js';
 import type { RuntimeParts } from './runtime-parts.js';
-import { readWarehouse } from './warehouse-read.js';
-
 /** Names the row to trace: by its number, or by its URL. `withAnswer`: the trace has the kept text of the answer. */
 export type TracedName = ({ readonly row: number } | { readonly url: string }) & { readonly withAnswer?: boolean };
 
@@ -228,4 +226,30 @@ function reasonOf(state: State, { staged, line, place, history, status }: Facts)
   const held = history.attempts.at(-1)?.outcome === 'free' ? 'its last request failed and was not charged; ' : '';
   const phase = status.phase === 'waiting' ? 'waiting for a worker' : status.phase;
   return `${held}the job is ${phase}${status.message === null ? '' : `: ${status.message}`}`;
+}
+
+/** What a warehouse answered, or why it cannot be read now. */
+interface WarehouseRead<T> {
+  /** Null if the warehouse cannot be read. */
+  readonly value: T | null;
+  /** A sentence without its dot; null: the warehouse was read. */
+  readonly problem: string | null;
+}
+
+/** Reads the warehouse of a job, which may be busy or unusable. */
+async function readWarehouse<T>(parts: RuntimeParts, read: () => Promise<T>): Promise<WarehouseRead<T>> {
+  try {
+    return { value: await read(), problem: null };
+  } catch (error) {
+    if (error instanceof WarehouseBusy) return { value: null, problem: busyText(parts, error) };
+    if (error instanceof WarehouseUnusable) return { value: null, problem: error.message.replace(/\.$/, '') };
+    throw error;
+  }
+}
+
+/** A worker has a DuckDB file open while it loads. */
+function busyText({ store }: RuntimeParts, { message, pid }: WarehouseBusy): string {
+  if (pid === null || pid !== store.holder()) return message.replace(/\.$/, '');
+  const [opened] = message.split(': close it there');
+  return `${opened}, which is the worker of this folder and is loading rows. Run the command again in a moment, or when the job pauses or ends`;
 }

@@ -29,8 +29,8 @@ import type {
   RuntimeConfig,
   WorkflowAccess,
 } from '../config/runtime-types.js';
-import type { ForgetPlan } from '../forget/forget.js';
-import type { ForgetWish } from '../forget/subjects.js';
+import type { ForgetPlan } from '../control/forget.js';
+import type { ForgetWish } from '../control/forget-subjects.js';
 import type { PublishWish } from './publish.js';
 import type { TracedName } from './traced-rows.js';
 

@@ -4,7 +4,7 @@ import { misspeltFields, WAY_PAST } from '../../api/checks/misspelt-fields.js';
 import { openHeaderProblems } from '../../api/request.js';
 import type { Transport } from '../../api/transport.js';
 import { ApiError } from '../../api/wire/errors.js';
-import { whyTooLarge } from '../../core/inputs/check-input.js';
+import { whyTooLarge } from '../../core/check-input.js';
 import { type DefaultScheme, type SentWith, type StagedJob, sendOptions, sentWith } from '../../core/rows/job.js';
 import { isLongRunning, ROW_ID_FIELD, ROWS_FIELD, type RowOperation } from '../../core/rows/row-operation.js';
 import type { Json } from '../../core/text/json.js';

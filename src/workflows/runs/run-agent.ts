@@ -1,6 +1,6 @@
 import { CancellationScope, isCancellation, workflowInfo } from '@temporalio/workflow';
 import type { Activities } from '../../activities/index.js';
-import type { AgentRequest, AgentRunResult, RunAgentOptions } from '../../core/runs/agent-run.js';
+import type { AgentRequest, AgentRunResult, RunAgentOptions } from '../../core/agent-run.js';
 import { failureOf } from '../shared/failures.js';
 import { slicePolicy } from '../shared/policies.js';
 import { publicInput } from '../shared/public-input.js';

@@ -1,6 +1,6 @@
 import { workflowInfo } from '@temporalio/workflow';
 import type { Activities } from '../../activities/index.js';
-import type { ResearchResult, RunResearchOptions } from '../../core/runs/agent-run.js';
+import type { ResearchResult, RunResearchOptions } from '../../core/agent-run.js';
 import type { Json } from '../../core/text/json.js';
 import { slicePolicy } from '../shared/policies.js';
 import { publicInput } from '../shared/public-input.js';

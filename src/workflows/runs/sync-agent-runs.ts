@@ -1,13 +1,13 @@
 import { ActivityFailure, defineQuery, setCurrentDetails, setHandler, workflowInfo } from '@temporalio/workflow';
 import type { Activities } from '../../activities/index.js';
 import type { SyncRunsSlice } from '../../activities/operations/agent-run-sync.js';
-import { queryNames } from '../../core/rows/job.js';
 import {
   type AgentRunSync,
   type AgentRunSyncState,
   DEFAULT_AGENT_WAREHOUSE,
   type SyncAgentRunsInput,
-} from '../../core/runs/agent-run-sync.js';
+} from '../../core/agent-run-sync.js';
+import { queryNames } from '../../core/rows/job.js';
 import { withoutUndefined } from '../../core/text/without-undefined.js';
 import { toWorkflowFailure } from '../shared/failures.js';
 import { bulkPolicy } from '../shared/policies.js';

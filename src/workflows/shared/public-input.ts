@@ -1,7 +1,7 @@
 import { ApplicationFailure, patched, workflowInfo } from '@temporalio/workflow';
 import type { First } from '../../activities/base/monitor-warehouses.js';
+import { inputProblems } from '../../core/check-input.js';
 import { addressProblem } from '../../core/connections/postgres-address.js';
-import { inputProblems } from '../../core/inputs/check-input.js';
 import { startedByUs, workflowNames } from '../../core/rows/job.js';
 
 /** The id of the patch. A workflow that was started before a check of a later version existed continues with its input. */

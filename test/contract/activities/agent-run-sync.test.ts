@@ -2,7 +2,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { createAgentRunSyncActivities } from '../../../src/activities/operations/agent-run-sync.js';
-import type { AgentRunSyncState } from '../../../src/core/runs/agent-run-sync.js';
+import type { AgentRunSyncState } from '../../../src/core/agent-run-sync.js';
 import { createWarehouses } from '../../../src/warehouse/index.js';
 import { type Service, startService } from '../../service/service.mjs';
 import { ActivitySetting, attempt } from '../../support/activities/activity-setting.js';

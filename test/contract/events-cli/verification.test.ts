@@ -6,8 +6,8 @@ import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import type { EventWarehouse, StreamKey } from '../../../src/core/events/event-warehouse.js';
 import { startWalk } from '../../../src/core/events/walk.js';
-import { createDuckDbEvents } from '../../../src/warehouse/duckdb/duckdb-events.js';
-import { createPostgresEvents } from '../../../src/warehouse/postgres/postgres-events.js';
+import { createDuckDbEvents } from '../../../src/warehouse/duckdb/database.js';
+import { createPostgresEvents } from '../../../src/warehouse/postgres/database.js';
 import { event, type MadeEvent, noon, pagesOf, sync } from '../../suites/made-events.js';
 import { type SharedPostgres, sharedPostgres } from '../../support/postgres.js';
 

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import type { TestWorkflowEnvironment } from '@temporalio/testing';
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
-import { walkStatusOf } from '../../../dist/cli/events/walk-status.js';
+import { walkStatusOf } from '../../../dist/cli/events/events-status.js';
 import { EventControl } from '../../../dist/worker/control/event-control.js';
 import { readEventStatus } from '../../../dist/worker/store/event-status.js';
 import { findWalk } from '../../../src/worker/control/find-walk.js';

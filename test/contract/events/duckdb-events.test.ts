@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { DuckDBConnection } from '@duckdb/node-api';
 import { afterAll, describe, expect, it, vi } from 'vitest';
 import { startWalk } from '../../../src/core/events/walk.js';
-import { createDuckDbEvents } from '../../../src/warehouse/duckdb/duckdb-events.js';
+import { createDuckDbEvents } from '../../../src/warehouse/duckdb/database.js';
 import { eventContract } from '../../suites/event-contract.js';
 import { event, noon, pagesOf, sync } from '../../suites/made-events.js';
 import { duckDbUnderTest } from '../../support/warehouse/warehouses-under-test.js';

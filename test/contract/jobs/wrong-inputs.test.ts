@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import type { ApplicationFailure } from '@temporalio/common';
 import type { TestWorkflowEnvironment } from '@temporalio/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { inputProblems } from '../../../src/core/inputs/check-input.js';
+import { inputProblems } from '../../../src/core/check-input.js';
 import { answer, type RawServer, rawServer } from '../../support/api/raw-server.js';
 import { Folder, plainRows } from '../../support/jobs/folder.js';
 import { type Host, startHost } from '../../support/jobs/host.js';

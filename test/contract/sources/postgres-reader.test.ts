@@ -2,7 +2,7 @@ import { DuckDBInstance } from '@duckdb/node-api';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { CsvError, type RowRecord } from '../../../src/rows/index.js';
-import { postgresReader } from '../../../src/sources/postgres/postgres-reader.js';
+import { postgresReader } from '../../../src/sources/postgres-reader.js';
 import { sharedPostgres } from '../../support/postgres.js';
 
 const server = sharedPostgres();

@@ -2,7 +2,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
-import { withPartFiles } from '../../../src/warehouse/duckdb/driver/part-files.js';
+import { withPartFiles } from '../../../src/warehouse/duckdb/part-files.js';
 
 const dir = mkdtempSync(join(tmpdir(), 'searchflow-parts-'));
 afterAll(() => rmSync(dir, { recursive: true, force: true }));

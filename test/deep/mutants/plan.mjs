@@ -17,7 +17,6 @@ export const core = {
       'src/core/limiter/ring.ts',
       'src/core/limiter/rate-queue.ts',
       'src/core/limiter/rate.ts',
-      'src/core/limiter/backpressure.ts',
       'src/core/purchase/backoff.ts',
       'src/core/limiter/limiter.ts',
     ],
@@ -58,7 +57,6 @@ export const sample = {
       'src/core/purchase/spend.ts',
       'src/store/file/file-journal.ts',
       'src/store/file/segment.ts',
-      'src/store/file/segment-bodies.ts',
       'src/store/file/segment-lines.ts',
       'src/store/file/segment-writer.ts',
       'src/store/spend/budget-check.ts',
@@ -75,7 +73,6 @@ export const sample = {
       'src/store/postgres/journal/pg-segments.ts',
       'src/store/postgres/journal/pg-journal.ts',
       'src/store/postgres/journal/pg-spend.ts',
-      'src/store/postgres/journal/unit-bodies.ts',
     ],
   },
 };

@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest';
-import { compressions } from '../../../src/warehouse/duckdb/dialect/compression.js';
-import { tables } from '../../../src/warehouse/duckdb/schema.js';
+import { compressions, tables } from '../../../src/warehouse/duckdb/schema.js';
 
 test('every column with a DuckDB compression setting exists, and is set once', () => {
   const columns = new Set(tables.flatMap((table) => table.columns.map(({ name }) => name)));

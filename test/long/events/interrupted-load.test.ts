@@ -7,9 +7,9 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import type { EventWarehouse, StreamRun, WindowPages } from '../../../src/core/events/event-warehouse.js';
 import { partTables, stateTables } from '../../../src/core/events/state-tables.js';
 import { startWalk } from '../../../src/core/events/walk.js';
-import { createDuckDbEvents } from '../../../src/warehouse/duckdb/duckdb-events.js';
+import { createDuckDbEvents } from '../../../src/warehouse/duckdb/database.js';
 import { Warehouse } from '../../../src/warehouse/duckdb/warehouse.js';
-import { createPostgresEvents } from '../../../src/warehouse/postgres/postgres-events.js';
+import { createPostgresEvents } from '../../../src/warehouse/postgres/database.js';
 import { event, history, iso, type MadeEvent, noon, pagesOf, sync } from '../../suites/made-events.js';
 import { type PostgresServer, startPostgres } from '../../support/postgres-server.mjs';
 

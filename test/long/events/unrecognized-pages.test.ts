@@ -1,6 +1,6 @@
 import type { TestWorkflowEnvironment } from '@temporalio/testing';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
-import { fetchPage } from '../../../src/activities/events/walk-page.js';
+import { fetchPage } from '../../../src/activities/events/follow-cursor.js';
 import { createTransport } from '../../../src/api/transport.js';
 import { Secret } from '../../../src/core/connections/secret.js';
 import { flatProfile } from '../../../src/core/limiter/rate.js';

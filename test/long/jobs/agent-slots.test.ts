@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import type { TestWorkflowEnvironment } from '@temporalio/testing';
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
+import type { AgentRunResult } from '../../../src/core/agent-run.js';
 import { workflowNames } from '../../../src/core/rows/job.js';
-import type { AgentRunResult } from '../../../src/core/runs/agent-run.js';
 import { startService } from '../../service/service.mjs';
 import { Folder } from '../../support/jobs/folder.js';
 import { startHost } from '../../support/jobs/host.js';

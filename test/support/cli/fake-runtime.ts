@@ -8,7 +8,7 @@ import { flatProfile } from '../../../src/core/limiter/rate.js';
 import type { Spend } from '../../../src/core/purchase/spend.js';
 import type { JobProgress, JobSummary, StagedJob } from '../../../src/core/rows/job.js';
 import type { EnrichRequest, JobHandle, JobPlan, RetryPlan } from '../../../src/worker/config/runtime-types.js';
-import type { ForgetPlan } from '../../../src/worker/forget/forget.js';
+import type { ForgetPlan } from '../../../src/worker/control/forget.js';
 import type { JobLists, OwnWork, RowJobs, Runtime, TeamView } from '../../../src/worker/runtime/views.js';
 import { fakeTerminal } from './fake-terminal.js';
 

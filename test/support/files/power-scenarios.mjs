@@ -12,7 +12,7 @@ import { readStage } from '../../../dist/rows/stage-manifest.js';
 import { FileJournal } from '../../../dist/store/file/file-journal.js';
 import { FileSecrets } from '../../../dist/store/process/file-secrets.js';
 import { createWarehouses } from '../../../dist/warehouse/index.js';
-import { ReportedResults } from '../../../dist/worker/control/reported-results.js';
+import { ReportedResults } from '../../../dist/worker/control/monitor-control.js';
 import { stageEnrichment } from '../../../dist/worker/staging/stage-job.js';
 import { FolderJobs } from '../../../dist/worker/store/folder-jobs.js';
 import { blockFile, LimitReservation } from '../../../dist/worker/team/limit-owner.js';

@@ -40,7 +40,6 @@ const internal: Readonly<Record<string, string>> = {
   'store/file/unit-bodies.ts Error': 'a defect of this program',
   'store/postgres/journal/pg-journal.ts ClaimLost': 'the claim is repeated',
   'store/postgres/journal/pg-journal.ts Error': 'a defect of this program',
-  'store/postgres/journal/unit-bodies.ts Error': 'a defect of this program',
   'store/postgres/pg-stages.ts Error': 'a defect of this program',
   'store/spend/file-caps.ts Error': 'the reason in the sentence of the caller',
   'warehouse/duckdb/stage-pages.ts Error': 'turned into an error of the warehouse, because the disk is full',

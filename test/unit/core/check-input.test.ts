@@ -3,9 +3,9 @@ import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { schemasDoc, schemasModule } from '../../../scripts/input-schemas.mjs';
 import { workflowInputs } from '../../../src/api/workflow-inputs.js';
-import { inputProblems } from '../../../src/core/inputs/check-input.js';
+import { efforts } from '../../../src/core/agent-run.js';
+import { inputProblems } from '../../../src/core/check-input.js';
 import { setTwice } from '../../../src/core/rows/agent-rows.js';
-import { efforts } from '../../../src/core/runs/agent-run.js';
 import { nearest } from '../../../src/core/text/nearest.js';
 import * as workflows from '../../../src/workflows/index.js';
 
@@ -14,7 +14,7 @@ const read = (path: string): string => readFileSync(at(path), 'utf8');
 
 describe('the schemas of inputs', () => {
   it('equal the zod schemas (else: npm run build && node scripts/make-input-schemas.mjs)', () => {
-    expect(read('src/core/inputs/input-schemas.ts')).toBe(schemasModule(workflowInputs));
+    expect(read('src/core/input-schemas.ts')).toBe(schemasModule(workflowInputs));
     expect(read('docs/reference/workflow-inputs.json')).toBe(schemasDoc(workflowInputs));
   });
 

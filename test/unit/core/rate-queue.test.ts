@@ -1,6 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import { refusedCalls } from '../../../src/core/limiter/backpressure.js';
-import { ask, type BucketState, bucketView, newBucket, refused } from '../../../src/core/limiter/rate-queue.js';
+import {
+  ask,
+  type BucketState,
+  bucketView,
+  newBucket,
+  refused,
+  refusedCalls,
+} from '../../../src/core/limiter/rate-queue.js';
 import { askCases } from '../../support/core/rate-queue-cases.js';
 
 describe('a request for starts', () => {

@@ -1,6 +1,5 @@
 import { fc, test as property } from '@fast-check/vitest';
 import { describe, expect, it } from 'vitest';
-import { queuedCalls, recovered, widened } from '../../../src/core/limiter/backpressure.js';
 import {
   bucketsFor,
   flatProfile,
@@ -9,7 +8,14 @@ import {
   rateProfiles,
   withKeyLimit,
 } from '../../../src/core/limiter/rate.js';
-import { bucketView, newBucket, stillWaits } from '../../../src/core/limiter/rate-queue.js';
+import {
+  bucketView,
+  newBucket,
+  queuedCalls,
+  recovered,
+  stillWaits,
+  widened,
+} from '../../../src/core/limiter/rate-queue.js';
 
 const namesOf = (profile: RateProfile, rateClass: string) => bucketsFor(profile, rateClass).map(({ name }) => name);
 const qpsOf = (profile: RateProfile | undefined, rateClass: string) =>

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { batched } from '../../../src/warehouse/events/batched.js';
+import { batched } from '../../../src/warehouse/events/event-store.js';
 
 /** A batched function that doubles numbers; each call waits until the test opens a gate. */
 function doubling() {

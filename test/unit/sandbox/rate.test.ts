@@ -1,6 +1,6 @@
 import { afterEach, expect, test } from 'vitest';
 import { type RequestLogEntry, type Sandbox, type SandboxOptions, startSandbox } from '../../../src/sandbox/index.js';
-import { RateWindow } from '../../../src/sandbox/server/rate-window.js';
+import { RateWindow } from '../../../src/sandbox/server/rate-gate.js';
 import { get, post, urls } from '../../support/sandbox/client.js';
 
 let sandbox: Sandbox | undefined;

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { isOrdered } from '../../../src/sources/postgres/is-ordered.js';
+import { isOrdered } from '../../../src/sources/postgres-reader.js';
 
 it.each([
   ['SELECT * FROM brands ORDER BY id', true],

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { CANCEL_WAITS } from '../../../src/core/rows/pause.js';
 import type { JobStatus } from '../../../src/worker/config/runtime-types.js';
-import { refuseBusy } from '../../../src/worker/forget/forget.js';
+import { refuseBusy } from '../../../src/worker/control/forget.js';
 import { plan } from '../../support/cli/fake-runtime.js';
 
 const { staged } = plan;

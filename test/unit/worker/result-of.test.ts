@@ -5,7 +5,7 @@ import { type Client, ServiceError, type WorkflowHandle, WorkflowNotFoundError }
 import { expect, it, onTestFinished } from 'vitest';
 import type { RowWarehouse } from '../../../src/core/rows/row-warehouse.js';
 import { RowJobHandle } from '../../../src/worker/control/job-handle.js';
-import { ReportedResults } from '../../../src/worker/control/reported-results.js';
+import { ReportedResults } from '../../../src/worker/control/monitor-control.js';
 import { type RunningJob, startReason } from '../../../src/worker/control/running-job.js';
 import { resultOf } from '../../../src/worker/control/workflow-handle.js';
 import { fakeHandle, plan, progress } from '../../support/cli/fake-runtime.js';

@@ -3,7 +3,7 @@ import { WorkflowFailedError, WorkflowNotFoundError } from '@temporalio/client';
 import { CancelledFailure, RetryState } from '@temporalio/common';
 import { expect, it } from 'vitest';
 import type { WatchedRun } from '../../../src/core/schedule.js';
-import { runWatch } from '../../../src/worker/host/run-watch.js';
+import { runWatch } from '../../../src/worker/host/worker-here.js';
 import { awaitEnd } from '../../../src/worker/schedules/schedule-view.js';
 
 /** Records the reports about runs; the test decides when a run ends. */

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import type { RunSnapshot, RunStepResult } from '../../../src/core/runs/agent-run.js';
+import type { RunSnapshot, RunStepResult } from '../../../src/core/agent-run.js';
 import { type RunView, runToEnd } from '../../../src/workflows/runs/run-to-end.js';
 
 const MINUTE = 60_000;

@@ -1,0 +1,56 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import type { AgentRuns } from './agents/agent-runs.js';
+import type { ResearchTasks } from './agents/research-tasks.js';
+import type { Timers } from './base/timers.js';
+import type { KeyUsage } from './ledger/key-usage.js';
+import type { Purchase } from './ledger/purchase-log.js';
+import type { Monitors } from './monitors/monitors.js';
+import type { Crawler } from './pages/crawl.js';
+import type { PageSettings } from './pages/result.js';
+import type { EventHistory } from './websets/event-history.js';
+
+/** The objects that routes use. */
+export interface RouteContext {
+  readonly pages: PageSettings;
+  readonly crawler: Crawler;
+  readonly timers: Timers;
+  readonly agentRuns: AgentRuns;
+  readonly research: ResearchTasks;
+  readonly monitors: Monitors;
+  readonly history: EventHistory;
+  readonly usage: KeyUsage;
+}
+
+/** A request as a route gets it, without its body. */
+export interface Call {
+  /** The variable parts of the path, decoded, by name. */
+  readonly params: Readonly<Record<string, string>>;
+  readonly query: URLSearchParams;
+  readonly headers: IncomingHttpHeaders;
+}
+
+/**
+ * Frames of an event stream; each text is one whole frame. `gone` is aborted if the client disconnects or the sandbox closes.
+ */
+export type Frames = (gone: AbortSignal) => AsyncIterable<string> | Iterable<string>;
+
+/** Work that is done: its answer, and its purchase if the work is charged. */
+export interface Work {
+  /** Status of the answer; default 200. */
+  readonly status?: number;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** The body, or the frames of a stream. */
+  readonly body: Buffer | Frames;
+  readonly purchase?: Purchase;
+}
+
+/**
+ * Checks the JSON of a request and returns the work, which runs later, after the latency. Throws a {@link Refusal} for a bad
+ * request.
+ */
+export type Route = (input: unknown, context: RouteContext, call: Call) => (requestId: string) => Work;
+
+/** Work whose answer is JSON. */
+export function jsonWork(value: unknown, more: Omit<Work, 'body'> = {}): Work {
+  return { ...more, body: Buffer.from(JSON.stringify(value)) };
+}

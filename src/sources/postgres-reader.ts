@@ -1,0 +1,282 @@
+import type { Duplex } from 'node:stream';
+import type { ClientBase } from 'pg';
+import { deferred } from '../core/processes/deferred.js';
+import { UNORDERED } from '../core/rows/source-fields.js';
+import { identifier, openPostgres, type PgTransaction, parseAddress } from '../postgres/index.js';
+import { CsvError, MAX_RECORD, nameColumns, type OpenedTable, type RowReader, type RowRecord } from '../rows/index.js';
+import { isScalar, type PgType, readColumn, type SplitArray } from './canonical-value.js';
+import { queryError, tooLong } from './query-error.js';
+
+/** Time in ms that the server may take for all rows of a query: by default, and at most (`statement_timeout` of the address). */
+const LIMIT_MS = 600_000;
+const MOST_MS = 6 * 3_600_000;
+/** Longest wait, in ms, for a server that cannot be reached. */
+const PATIENCE_MS = 5000;
+/** Rows of the first piece; number of characters that later pieces should have; most rows of a piece. */
+const FIRST_ROWS = 10;
+const PIECE_CHARS = 256 * 1024;
+const MOST_ROWS = 256;
+/** Longest wait, in ms, for the end of the transaction. */
+const GOODBYE_MS = 2000;
+/** Interval in ms at which the server checks, during a statement, whether this process is still connected. */
+const CHECK_MS = 2000;
+const CURSOR = 'searchflow_rows';
+
+export interface PostgresQuery {
+  /** The address, with user and password if it has some. */
+  readonly url: string;
+  /** One SELECT statement. */
+  readonly sql: string;
+  /** Whether the columns of a key identify the rows, so that their order does not matter. */
+  readonly isKeyed?: boolean;
+}
+
+interface Described {
+  readonly client: ClientBase;
+  readonly messages: BoundedMessages;
+  readonly fields: readonly { readonly name: string; readonly type: PgType }[];
+  readonly split: SplitArray;
+}
+
+/** Returns a reader of the rows of a query: a cursor of a read-only transaction, which holds a piece of the rows at a time. */
+export function postgresReader({ url, sql, isKeyed = false }: PostgresQuery): RowReader {
+  return {
+    async open(signal) {
+      const address = parseAddress(url, '');
+      // The limit is set in the transaction, because PgBouncer refuses it in the beginning of a connection.
+      const { statement_timeout: limit, ...parameters } = address.parameters;
+      const limitMs = Math.min(Number(limit) || LIMIT_MS, MOST_MS);
+      const end = new AbortController();
+      const signals = signal === undefined ? end.signal : AbortSignal.any([signal, end.signal]);
+      let cut: CsvError | null = null;
+      const explain = (error: unknown, away = true) => cut ?? queryError(error, address.shown, limitMs, away);
+      const ready = deferred<Described>();
+      const over = deferred<void>();
+      const postgres = await openPostgres(
+        { ...address, parameters },
+        {
+          applicationName: 'searchflow rows',
+          max: 1,
+          patienceMs: PATIENCE_MS,
+        },
+      ).catch((error: unknown) => {
+        throw explain(error);
+      });
+      let isOver = false;
+      const transaction = postgres.transaction(
+        async (tx) => {
+          // The connection broke after the last row.
+          if (isOver) return;
+          const messages = boundMessages(tx.client, (problem) => {
+            cut = problem;
+          });
+          const described = await describe(tx, sql, address.schema).catch((error: unknown) => {
+            throw explain(error, false);
+          });
+          isOver = true;
+          ready.resolve({ ...described, messages });
+          await over.promise;
+        },
+        { signal: signals, statementMs: limitMs },
+      );
+      transaction.catch((error: unknown) => ready.reject(error as Error));
+      const close = async () => {
+        over.resolve();
+        const late = setTimeout(() => end.abort(), GOODBYE_MS);
+        await transaction.catch(() => undefined);
+        clearTimeout(late);
+        await postgres.close();
+      };
+      try {
+        const table = tableOf(await ready.promise, { limitMs, shown: address.shown, explain, signal });
+        return { ...table, notes: isKeyed || isOrdered(sql) ? [] : [UNORDERED], close };
+      } catch (error) {
+        await close();
+        throw signal?.aborted ? signal.reason : explain(error);
+      }
+    },
+  };
+}
+
+interface Reading {
+  readonly limitMs: number;
+  readonly shown: string;
+  readonly explain: (error: unknown) => unknown;
+  readonly signal: AbortSignal | undefined;
+}
+
+function tableOf(
+  { client, messages, fields, split }: Described,
+  reading: Reading,
+): Omit<OpenedTable, 'close' | 'notes'> {
+  if (fields.length === 0) throw new CsvError('sql-invalid', 'The SQL has no columns');
+  const { names, renamed } = nameColumns(fields.map(({ name }) => name));
+  const readings = fields.map(({ type }) => readColumn(type, split));
+  const typesAtEnd = () => readings.map((column) => column.type());
+  const columns = typesAtEnd().map((type, index) => ({ name: names[index] as string, type }));
+  const place = { word: 'row' as const };
+  return {
+    ...{ columns, typesAtEnd, isTyped: true, renamed, delimiter: null },
+    async *batches() {
+      let line = 0;
+      messages.startRows();
+      for await (const rows of pieces(client, reading)) {
+        yield rows.map((row): RowRecord => {
+          const cells = row.map((text, index) => (text === null ? null : (readings[index]?.read(text) ?? text)));
+          return { line: ++line, place, cells, problem: null };
+        });
+      }
+    },
+    contentHash: () => null,
+    progress: () => ({ bytes: 0, total: null }),
+  };
+}
+
+type TextRow = readonly (string | null)[];
+
+/** Every value as the server's text. */
+const asTexts = { getTypeParser: () => (text: string) => text };
+
+/** The rows in pieces, which are smaller if the rows are larger. */
+async function* pieces(
+  client: ClientBase,
+  { limitMs, shown, explain, signal }: Reading,
+): AsyncGenerator<readonly TextRow[]> {
+  let size = FIRST_ROWS;
+  // The server limits each FETCH, so that a query of endless rows would never end.
+  let leftMs = limitMs;
+  for (;;) {
+    signal?.throwIfAborted();
+    const began = performance.now();
+    const rows = await client
+      .query<(string | null)[]>({
+        text: `FETCH FORWARD ${size} FROM ${CURSOR}`,
+        rowMode: 'array',
+        types: asTexts,
+      })
+      .then(
+        (result) => result.rows,
+        (error: unknown) => {
+          signal?.throwIfAborted();
+          throw explain(error);
+        },
+      );
+    if (rows.length === 0) return;
+    leftMs -= performance.now() - began;
+    if (leftMs < 0) throw tooLong(shown, limitMs);
+    yield rows;
+    const chars = rows.reduce((sum, row) => sum + row.reduce((all, cell) => all + (cell?.length ?? 0) + 1, 0), 0);
+    const fitting = Math.floor((PIECE_CHARS / chars) * rows.length);
+    size = Math.max(1, Math.min(fitting, size * 2, MOST_ROWS));
+  }
+}
+
+/** Declares the cursor in a transaction that only reads, and describes its columns. */
+async function describe(tx: PgTransaction, sql: string, schema: string): Promise<Omit<Described, 'messages'>> {
+  const { client } = tx;
+  const path = schema === '' ? 'DEFAULT' : `${identifier(schema)}, public`;
+  await client.query(
+    `SET TRANSACTION READ ONLY; SET LOCAL search_path TO ${path}; SET LOCAL timezone TO 'UTC'; SET LOCAL datestyle TO 'ISO, YMD';
+     SET LOCAL intervalstyle TO 'postgres'; SET LOCAL bytea_output TO 'hex'; SET LOCAL extra_float_digits TO 1`,
+  );
+  // The server itself ends the statement of a process that was killed. Servers before version 14 have no such setting, and some systems no
+  // such check.
+  await client.query(
+    `SELECT set_config(name, '${CHECK_MS}', true) FROM pg_settings
+     WHERE name = 'client_connection_check_interval' AND version() LIKE '%linux%'`,
+  );
+  // The extended protocol takes one statement only, and a cursor is for SELECT only.
+  const declare = { text: `DECLARE ${CURSOR} NO SCROLL CURSOR FOR ${sql}`, queryMode: 'extended' };
+  await client.query(declare);
+  const { fields } = await client.query(`FETCH FORWARD 0 FROM ${CURSOR}`);
+  const unknown = [...new Set(fields.map(({ dataTypeID }) => dataTypeID))].filter((oid) => !isScalar(oid));
+  const arrays = await tx.query<{ oid: number; element: number }>(
+    `SELECT oid::bigint::int8 AS oid, typelem::bigint AS element FROM pg_catalog.pg_type
+     WHERE oid = ANY($1::oid[]) AND typinput = 'array_in'::regproc AND typdelim = ','`,
+    [unknown],
+  );
+  const elements = new Map(arrays.map(({ oid, element }) => [Number(oid), Number(element)]));
+  const { default: pg } = await import('pg');
+  const { create } = pg.types.arrayParser as unknown as {
+    create(text: string, element: (text: string) => string): { parse(): unknown[] };
+  };
+  return {
+    client,
+    split: (text, element) => create(text, element).parse(),
+    fields: fields.map(({ name, dataTypeID: oid, dataTypeModifier: modifier }) => ({
+      name,
+      type: { oid, modifier, element: elements.get(oid) ?? null },
+    })),
+  };
+}
+
+/** Bytes of the longest message of a server. The text of a `bytea` has twice as many bytes as its value. */
+const MOST_BYTES = 2.5 * MAX_RECORD;
+const HEADER = 5;
+const DATA_ROW = 'D'.charCodeAt(0);
+
+/** The messages of a connection. */
+interface BoundedMessages {
+  /** Counts the rows from here on. */
+  startRows(): void;
+}
+
+/** Cuts a connection before the driver collects a message above the limit: it would throw outside of any promise, or take all memory. */
+function boundMessages(client: ClientBase, onCut: (problem: CsvError) => void): BoundedMessages {
+  const { stream } = (client as unknown as { readonly connection: { readonly stream: Duplex } }).connection;
+  let [head, left, rows] = [Buffer.alloc(0), 0, 0];
+  let problem: CsvError | null = null;
+  const begin = (code: number, length: number) => {
+    left = length - 4;
+    if (code === DATA_ROW) rows++;
+    if (left <= MOST_BYTES || problem !== null) return;
+    problem =
+      code === DATA_ROW
+        ? new CsvError(
+            'input-too-large',
+            `row ${rows}: the row has more than ${MAX_RECORD / 1_048_576} MiB, which is the limit`,
+          )
+        : new CsvError('sql-failed', `The SQL fails: the answer of PostgreSQL has ${Math.ceil(left / 1_048_576)} MiB`);
+    onCut(problem);
+    stream.destroy();
+  };
+  stream.prependListener('data', (chunk: Buffer) => {
+    for (let at = 0; at < chunk.length && problem === null; ) {
+      if (left > 0) {
+        const skipped = Math.min(left, chunk.length - at);
+        left -= skipped;
+        at += skipped;
+      } else if (head.length === 0 && chunk.length - at >= HEADER) {
+        begin(chunk[at] as number, chunk.readUInt32BE(at + 1));
+        at += HEADER;
+      } else {
+        const more = chunk.subarray(at, at + HEADER - head.length);
+        head = Buffer.concat([head, more]);
+        at += more.length;
+        if (head.length < HEADER) continue;
+        begin(head[0] as number, head.readUInt32BE(1));
+        head = Buffer.alloc(0);
+      }
+    }
+  });
+  return {
+    startRows() {
+      rows = 0;
+    },
+  };
+}
+
+/** Texts, quoted names, comments and dollar-quoted texts of SQL, parentheses, and the words ORDER BY. */
+const token =
+  /'(?:[^']|'')*'|"(?:[^"]|"")*"|--[^\n]*|\/\*[\s\S]*?\*\/|\$([A-Za-z_]\w*|)\$[\s\S]*?\$\1\$|[()]|\border\s+by\b/gi;
+
+/** Whether a SELECT orders its rows itself, not only those of a subquery or a window. */
+export function isOrdered(sql: string): boolean {
+  let depth = 0;
+  for (const [found] of sql.matchAll(token)) {
+    if (found === '(') depth++;
+    else if (found === ')') depth--;
+    else if (depth === 0 && /^order/i.test(found)) return true;
+  }
+  return false;
+}
