@@ -45,9 +45,16 @@ export function misspeltFields(
   const strangers = Object.keys(typeof input === 'object' && input !== null ? input : {}).flatMap((field) => {
     // A name near a known one is reported once, as misspelt.
     if (Object.hasOwn(known, field) || misspelt(field, Object.keys(known))) return [];
-    const others = all.filter((one) => one.paid && Object.hasOwn(jsonSchemaOf(one.request).properties ?? {}, field));
-    const message = `${field} is a field of ${others.map((one) => one.name).join(', ')}, not of ${name}.`;
-    return others.length > 0 ? [{ field, message }] : [];
+    const fieldsOf = (one: Requested) => (one.paid ? Object.keys(jsonSchemaOf(one.request).properties ?? {}) : []);
+    const others = all.filter((one) => fieldsOf(one).includes(field));
+    if (others.length > 0)
+      return [
+        { field, message: `${field} is a field of ${others.map((one) => one.name).join(', ')}, not of ${name}.` },
+      ];
+    const meant = misspelt(field, all.flatMap(fieldsOf));
+    return meant
+      ? [{ field, message: `${field} is not a field of ${name}; did you mean ${meant} of another operation?` }]
+      : [];
   });
   return [...strangers, ...misspellings(name, input, { ...schema, properties: known }, callFields)];
 }

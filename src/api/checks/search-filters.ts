@@ -4,6 +4,12 @@ import { date, oneOf, whole } from './fields.js';
 
 const strings = z.array(z.string()).optional();
 
+const location = z.looseObject({
+  country: z.string().optional(),
+  latitude: z.number().optional(),
+  longitude: z.number().optional(),
+});
+
 /** Filters that search and findSimilar share (API reference: /search). Dates are ISO 8601. */
 export const searchFilters = {
   category: oneOf(
@@ -21,7 +27,7 @@ export const searchFilters = {
   includeText: strings,
   excludeText: strings,
   /** A two-letter ISO country code, or an object with `country`, `latitude` and `longitude`. */
-  userLocation: z.union([z.string(), z.looseObject({})]).optional(),
+  userLocation: z.union([z.string(), location]).optional(),
   context: contentsOptions.context,
   filterEmptyResults: contentsOptions.filterEmptyResults,
   contents,

@@ -134,6 +134,13 @@ describe('before sending', () => {
     ['search', { query: 'q', contents: { text: { verbosity: 'compat' } } }, 'contents.text.verbosity', 'compact?'],
     ['search', { query: 'q', contents: { livecrawl: 'allways' } }, 'contents.livecrawl', 'always?'],
     ['search', { query: 'q', text: true }, 'text', 'text is a field of contents, answer, not of search.'],
+    ['search', { query: 'q', livecrwl: 'always' }, 'livecrwl', 'did you mean livecrawl of another operation?'],
+    [
+      'search',
+      { query: 'q', userLocation: { contry: 'us' } },
+      'userLocation.contry',
+      'did you mean userLocation.country?',
+    ],
     ['getContents', { urls: [page], effort: 'low' }, 'effort', 'createAgentRun, not of contents'],
     ['createMonitor', { search: { query: 'q' }, trigger: { type: 'intervall' } }, 'trigger.type', 'interval?'],
     ['answer', { query: 'q', extraHeader: {} }, 'extraHeader', 'belongs to the options'],
