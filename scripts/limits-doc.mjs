@@ -145,10 +145,10 @@ const limits = [
   [
     'Alerts',
     'time for which an alert is tried',
-    'worker/alerts/alert-book',
+    'worker/alerts/send-alert',
     'ALERT_FOR_MS',
     time,
-    'the alert is `undelivered`',
+    'the workflow of the alert fails',
   ],
 ];
 

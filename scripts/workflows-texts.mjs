@@ -101,6 +101,7 @@ export const callTypes = {
   monitorCall: [['MonitorCall']],
   scheduledJob: [['ScheduledJobInput', 'ScheduledWork']],
   workerPresence: [['WorkerHolder']],
+  deliverAlert: [['AlertDelivery']],
 };
 
 const rows = { result: ['JobSummary'], progress: ['JobProgress'] };

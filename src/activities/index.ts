@@ -1,5 +1,5 @@
+import { createAlertActivities } from './base/alerts.js';
 import type { ActivityDeps } from './base/deps.js';
-import { createNoteAlert } from './base/note-alert.js';
 import { createWalkActivities } from './events/walk.js';
 import { createMonitorBatchActivities } from './monitors/monitor-batch.js';
 import { createMonitorCallActivities } from './monitors/monitor-call.js';
@@ -36,7 +36,7 @@ export function createActivities(deps: ActivityDeps) {
     retryRows: createRetryRows(deps),
     endRuns: createEndRuns(deps),
     ...createJobActivities(deps),
-    ...createNoteAlert(deps),
+    ...createAlertActivities(deps),
     ...createOperationActivities(deps),
     ...createAgentRunActivities(deps),
     ...createResearchRunActivities(deps),

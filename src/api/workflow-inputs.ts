@@ -8,6 +8,7 @@ import {
   type RunResearchOptions,
 } from '../core/agent-run.js';
 import type { SyncAgentRunsInput } from '../core/agent-run-sync.js';
+import { type Alert, type AlertDelivery, receivers } from '../core/alerts/alert.js';
 import { eventTypes } from '../core/events/payloads.js';
 import { type BackfillEventsInput, MOST_PARALLEL, type SyncEventsInput } from '../core/events/walk-job.js';
 import {
@@ -321,6 +322,14 @@ const workerPresence = z.looseObject({
   pid: z.int().min(1),
 } satisfies Partial<Fields<WorkerHolder>>);
 
+/** Unknown fields and types are allowed, as for `workerPresence`. */
+const deliverAlert = z.looseObject({
+  alert: z.looseObject({
+    ...{ id: text, type: text, createdAt: text, text: anyText, data: z.looseObject({}) },
+  } satisfies Fields<Alert>),
+  receiver: z.enum(receivers),
+} satisfies Fields<AlertDelivery>);
+
 /** The public inputs of each workflow: one schema for each argument. */
 export const workflowInputs = {
   enrichCsv: [enrichCsv],
@@ -336,4 +345,5 @@ export const workflowInputs = {
   monitorCall: [monitorCall],
   scheduledJob: [scheduledJob],
   workerPresence: [workerPresence],
+  deliverAlert: [deliverAlert],
 } as const satisfies { readonly [workflow: string]: readonly z.ZodType[] };

@@ -118,4 +118,5 @@ export const workflowInterface = {
     ...plain(null),
     queries: { holder: { does: 'Returns the worker that holds the task queue.', answer: workerHolder } },
   },
+  deliverAlert: plain(null),
 } as const satisfies { readonly [Name in keyof typeof workflowInputs]: WorkflowInterface };

@@ -19,7 +19,6 @@ import { addLocal } from './set-up/local-program.js';
 import { addSetUp } from './set-up/set-up-program.js';
 import { type Context, type ExitCode, exitCodes } from './shared/context.js';
 import type { OutputFlags } from './shared/terminal.js';
-import { addAlerts } from './team/alert-program.js';
 import { addTeam } from './team/team-program.js';
 import { printableLines } from './text/printable.js';
 
@@ -82,7 +81,6 @@ export function buildProgram(
   addSchedules(program, chosen);
   program.commandsGroup(helpGroups.team);
   addTeam(program, chosen);
-  addAlerts(program, chosen);
   program.commandsGroup(helpGroups.setUp);
   addSetUp(program, chosen);
   addCompletion(program, chosen);
@@ -142,7 +140,7 @@ function refuseBothForms(command: Command): void {
 }
 
 /**
- * Ends with a usage error if a flag of a group of commands stands before the name of one of them, as in `alerts --limit 5 retry`: that
+ * Ends with a usage error if a flag of a group of commands stands before the name of one of them, as in `limits --qps 5 set`: that
  * command does not read the flag.
  */
 function refuseFlagsBefore(command: Command): void {

@@ -1,3 +1,4 @@
+export { deliverAlert } from './deliver-alert.js';
 export { backfillEvents } from './events/backfill-events.js';
 export { syncEvents } from './events/sync-events.js';
 export { batchMonitors } from './monitors/batch-monitors.js';

@@ -1,6 +1,6 @@
 import type { Transport } from '../../api/transport.js';
 import type { AgentRunStore } from '../../core/agent-run-sync.js';
-import type { AlertBook } from '../../core/alerts/outbox.js';
+import type { AlertBook, AlertDelivery } from '../../core/alerts/alert.js';
 import type { SecretStore } from '../../core/connections/secret-store.js';
 import type { EventWarehouse } from '../../core/events/event-warehouse.js';
 import type { Walk } from '../../core/events/walk-job.js';
@@ -53,6 +53,8 @@ export interface ActivityDeps extends Here {
   readonly transport: Transport;
   /** Events that a person must know of. */
   readonly alerts: AlertBook;
+  /** Makes one attempt to deliver an alert; throws if it is not accepted. */
+  sendAlert(delivery: AlertDelivery): Promise<void>;
   readonly journal: Journal;
   readonly limiter: Limiter;
   readonly purchase: Purchase;

@@ -1,5 +1,5 @@
 import { Context, log } from '@temporalio/activity';
-import { type AlertRun, endOfRows, findingsOfRows, pauseOfRun, unknownOfRun } from '../../core/alerts/job-alerts.js';
+import { type AlertRun, endOfRows, pauseOfRun, unknownOfRun } from '../../core/alerts/job-alerts.js';
 import type { PublishOutcome, PublishStep } from '../../core/publish-request.js';
 import { type Freshness, type RetryFreshness, retryRuleOf } from '../../core/purchase/freshness.js';
 import type { JournalTotals } from '../../core/purchase/journal.js';
@@ -228,8 +228,7 @@ export function createJobActivities(deps: ActivityDeps) {
         const about = run === undefined ? null : aboutRun(staged, run, scheduled);
         if (about)
           await deps.alerts.note([
-            ...(publishes && !stopped ? [] : endOfRows(about, summary, stopped ?? null)),
-            ...findingsOfRows(about, summary.warehouse),
+            ...(publishes && !stopped ? [] : [endOfRows(about, summary, stopped ?? null)]),
             ...unknownOfRun(about, unknown, startedAt),
           ]);
         const end = stopped ? { phase: 'stopped', ...stopped } : { phase: 'done' };
@@ -266,9 +265,9 @@ export function createJobActivities(deps: ActivityDeps) {
         await warehouse.recordPublish(staged.job, run, outcome);
         const counts = await warehouse.summary(staged.job);
         if (ended)
-          await deps.alerts.note(
+          await deps.alerts.note([
             endOfRows(aboutRun(staged, run, ended.scheduled), { ...ended, warehouse: counts }, null, outcome),
-          );
+          ]);
         await deps.noteState(staged, { phase: 'done', since: Date.now(), counts });
         return outcome;
       });

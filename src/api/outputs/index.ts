@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import * as alerts from './alerts.js';
 import * as events from './events.js';
 import * as inspect from './inspect.js';
 import * as mend from './mend.js';
@@ -53,9 +52,7 @@ export const commandOutputs: { readonly [command: string]: z.ZodType } = {
   forget: mend.forgotten,
   clean: mend.cleaned,
   report,
-  alerts: alerts.alerts,
-  'alerts test': alerts.alertTest,
-  'alerts retry': alerts.alertRetry,
+  'alerts test': team.alertTest,
   'agent sync': service.agentSync,
 };
 
@@ -92,9 +89,7 @@ export type DeletedMonitorOutput = Shape<typeof service.deletedMonitor>;
 export type FailedOutput = Shape<typeof inspect.failed>;
 export type TraceOutput = Shape<typeof inspect.trace>;
 export type ReportOutput = Shape<typeof report>;
-export type AlertsOutput = Shape<typeof alerts.alerts>;
-export type AlertTestOutput = Shape<typeof alerts.alertTest>;
-export type AlertRetryOutput = Shape<typeof alerts.alertRetry>;
+export type AlertTestOutput = Shape<typeof team.alertTest>;
 export type AgentSyncOutput = Shape<typeof service.agentSync>;
 export type InitOutput = Shape<typeof team.init>;
 export type BatchOutput = Shape<typeof service.batch>;

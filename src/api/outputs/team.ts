@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { receivers } from '../../core/alerts/alert.js';
 import { publishModes } from '../../core/publish-request.js';
 import { count, flag, list, maybeText, number, text } from '../exact-schema.js';
 import { agentRunSync, batchSummary, jobSummary, monitorExport, walkSummary } from '../workflow-results.js';
@@ -120,6 +121,12 @@ export const failure = z.object({
   message: text,
   fix: text,
   exitCode: count,
+});
+
+/** `alerts test`: for each receiver, why it did not accept the test alert; null if it did. */
+export const alertTest = z.object({
+  kind: z.literal('alertTest'),
+  receivers: list(z.object({ receiver: z.enum(receivers), error: maybeText })),
 });
 
 /** The findings of `doctor`. */

@@ -4,7 +4,7 @@ import type { Context, ExitCode } from '../shared/context.js';
 
 type Chosen = (action: (context: Context) => Promise<ExitCode>) => void;
 
-/** Adds the commands on the rate, the caps and the spending of the team. */
+/** Adds the commands on the rate, the caps, the spending and the alerts of the team. */
 export function addTeam(program: Command, chosen: Chosen): void {
   const limits = withRate(program.command('limits'))
     .description("the team's rate, agent runs, spending and caps")
@@ -34,4 +34,12 @@ export function addTeam(program: Command, chosen: Chosen): void {
     'searchflow usage --by day --since 30d',
     'searchflow usage --reconcile --since 7d',
   );
+  const alerts = program.command('alerts').description('receivers of alerts');
+  withExamples(alerts, 'searchflow alerts test');
+  const test = alerts
+    .command('test')
+    .description('send a test alert to each receiver; exit code 1 if one does not accept it')
+    .option('--json', 'one JSON object on stdout')
+    .action((flags) => chosen(async (context) => (await import('./alerts.js')).testAlerts(context, flags)));
+  withExamples(test, 'searchflow alerts test', 'searchflow alerts test --json');
 }

@@ -22,7 +22,6 @@ export interface UsedCap {
 const steps = [
   [100, 'cap.100'],
   [80, 'cap.80'],
-  [50, 'cap.50'],
 ] as const;
 
 /** The alert of the highest part of a cap that is used; null below the lowest one. Another amount of the cap is another alert. */
@@ -44,9 +43,8 @@ export function capAlert(cap: UsedCap): AlertFact | null {
     key: [scope, ...key, capMicros],
     text: `${whose} ${how}: ${dollars(usedMicros)} is spent or in flight. Next: ${next}`,
     data: {
-      ...{ scope, percent, capDollars: toDollars(capMicros), usedDollars: toDollars(usedMicros), origin, next },
-      ...(job === undefined ? {} : { job }),
-      ...(since === undefined ? {} : { since: new Date(since).toISOString() }),
+      ...{ scope, percent, capDollars: toDollars(capMicros), usedDollars: toDollars(usedMicros), origin, next, job },
+      since: since === undefined ? undefined : new Date(since).toISOString(),
     },
   };
 }

@@ -3,11 +3,10 @@ import type { PublishOutcome } from '../publish-request.js';
 import type { UnknownOutcome } from '../purchase/journal.js';
 import type { JobPhase, JobSummary, PauseReason } from '../rows/job.js';
 import type { Pause } from '../rows/pause.js';
-import type { WarehouseSummary } from '../rows/row-warehouse.js';
 import { count, some } from '../text/count.js';
 import { dollars, toDollars } from '../text/money.js';
 import { shellWord } from '../text/shell-word.js';
-import type { AlertFact } from './alert.js';
+import type { AlertFact, AlertType } from './alert.js';
 
 /** A run of a job, a walk or an export, as its alerts name it. */
 export interface AlertRun {
@@ -46,96 +45,51 @@ export const named = (name: string): string =>
 const statusOf = (job: string): string => `searchflow status ${shellWord(job)}`;
 const resumeOf = (job: string): string => `searchflow resume ${shellWord(job)}`;
 
-/** The names of a run in the data of its alerts. */
-function aboutRun({ job, kind, run, origin, scheduled }: AlertRun) {
-  return { job, kind, run, origin, scheduled };
+const words = { rows: 'Job', walk: 'Walk', export: 'Export', batch: 'Batch' } as const;
+
+/** An alert of a run. `text`: what happened to the job, without its name. */
+function factOf(
+  type: AlertType,
+  { job, kind, run, origin, scheduled }: AlertRun,
+  text: string,
+  data: object,
+  key: readonly number[] = [],
+): AlertFact {
+  const about = { job, kind, run, origin, scheduled };
+  return { type, key: [run, ...key], text: `${words[kind]} ${named(job)}${text}`, data: { ...about, ...data } };
 }
 
-const words: Readonly<Record<AlertRun['kind'], string>> = {
-  rows: 'Job',
-  walk: 'Walk',
-  export: 'Export',
-  batch: 'Batch',
-};
-const subject = ({ kind, job }: AlertRun): string => `${words[kind]} ${named(job)}`;
-
-/** The end of a run of a job of rows: done or stopped, and what else a person may want to know of it. */
+/** The end of a run of a job of rows: done or stopped. */
 export function endOfRows(
   run: AlertRun,
-  summary: Pick<JobSummary, 'phase' | 'requests' | 'costMicros' | 'seconds' | 'warehouse'>,
+  summary: Pick<JobSummary, 'requests' | 'costMicros' | 'seconds' | 'warehouse'>,
   stopped: Pause | null,
   published: PublishOutcome | null = null,
-): readonly AlertFact[] {
+): AlertFact {
   const { warehouse, requests, costMicros, seconds } = summary;
-  const { rows, error, invalid, missing } = warehouse;
-  const failed = error + invalid;
-  const counts = { rows, failedRows: failed, missingRows: missing, requests, dollars: toDollars(costMicros) };
-  const figures = `${some(rows, 'row')}, ${some(failed, 'failed row')}, ${dollars(costMicros)} in this run`;
-  if (stopped !== null) return [stoppedFact(run, stopped, { ...counts, seconds }, figures)];
+  const { rows, error, invalid, missing: missingRows } = warehouse;
+  const failedRows = error + invalid;
+  const counts = { rows, failedRows, missingRows, requests, dollars: toDollars(costMicros), seconds };
+  const figures = `${some(rows, 'row')}, ${some(failedRows, 'failed row')}, ${dollars(costMicros)} in this run`;
+  if (stopped !== null) return stoppedFact(run, stopped, counts, ` So far: ${figures}.`);
   if (published !== null && published.error !== null) {
-    const next = `searchflow publish ${shellWord(run.job)} --to …`;
-    return [
-      {
-        type: 'job.stopped',
-        key: [run.run],
-        text: `${subject(run)} stopped: all rows are loaded, but not published. Its reason: ${statusOf(run.job)}`,
-        data: { ...aboutRun(run), reason: 'publish', ...counts, seconds, next },
-      },
-    ];
+    const data = { reason: 'publish', ...counts, next: `searchflow publish ${shellWord(run.job)} --to …` };
+    const text = ` stopped: all rows are loaded, but not published. Its reason: ${statusOf(run.job)}`;
+    return factOf('job.stopped', run, text, data);
   }
-  return [
-    {
-      type: 'job.done',
-      key: [run.run],
-      text: `${subject(run)} is done: ${figures}.`,
-      data: { ...aboutRun(run), ...counts, seconds, next: failed > 0 ? statusOf(run.job) : null },
-    },
-  ];
+  const next = failedRows > 0 ? statusOf(run.job) : null;
+  return factOf('job.done', run, ` is done: ${figures}.`, { ...counts, next });
 }
 
-function stoppedFact(run: AlertRun, stopped: Pause, counts: object, figures: string | null): AlertFact {
+function stoppedFact(run: AlertRun, stopped: Pause, counts: object, figures: string): AlertFact {
   const next = run.scheduled ? statusOf(run.job) : resumeOf(run.job);
-  return {
-    type: 'job.stopped',
-    key: [run.run],
-    text: `${subject(run)} stopped: ${whyOf(stopped)}.${figures === null ? '' : ` So far: ${figures}.`} Next: ${next}`,
-    data: { ...aboutRun(run), reason: stopped.reason, ...counts, next },
-  };
+  const text = ` stopped: ${whyOf(stopped)}.${figures} Next: ${next}`;
+  return factOf('job.stopped', run, text, { reason: stopped.reason, ...counts, next });
 }
 
 /** A budget's message has only amounts, times and commands. */
-function whyOf({ reason, message }: Pause): string {
-  return reason === 'budget' ? `${message.replace(/\.$/, '')}` : reasons[reason];
-}
-
-/** Misfits and changed columns of a run. */
-export function findingsOfRows(run: AlertRun, warehouse: WarehouseSummary): readonly AlertFact[] {
-  const facts: AlertFact[] = [];
-  const misfits = Object.entries(warehouse.misfits ?? {});
-  const values = misfits.reduce((sum, [, count]) => sum + count, 0);
-  if (values > 0) {
-    const next = statusOf(run.job);
-    facts.push({
-      type: 'job.misfits',
-      key: [run.run],
-      text: `${subject(run)}: ${some(values, 'value')} in ${some(misfits.length, 'column')} do not fit the type of the column; the table misfits lists them. Next: ${next}`,
-      data: { ...aboutRun(run), values, columns: misfits.length, next },
-    });
-  }
-  const changes = warehouse.schemaChanges ?? [];
-  if (run.scheduled && changes.length > 0) {
-    const how = (change: string) => changes.filter((one) => one.change === change).length;
-    const [added, removed, retyped] = [how('added'), how('removed'), how('type')];
-    const next = statusOf(run.job);
-    facts.push({
-      type: 'job.schema_changed',
-      key: [run.run],
-      text: `${subject(run)}: its columns changed since the run before: ${added} added, ${removed} removed, ${retyped} with another type. Next: ${next}`,
-      data: { ...aboutRun(run), added, removed, retyped, next },
-    });
-  }
-  return facts;
-}
+const whyOf = ({ reason, message }: Pause): string =>
+  reason === 'budget' ? message.replace(/\.$/, '') : reasons[reason];
 
 /** The unknown outcomes of a run that began at `startedAt` (Unix ms); none without any. More of them are another alert. */
 export function unknownOfRun(
@@ -147,14 +101,9 @@ export function unknownOfRun(
   if (own.length === 0) return [];
   const micros = own.reduce((sum, { estimateMicros }) => sum + estimateMicros, 0);
   const next = statusOf(run.job);
-  return [
-    {
-      type: 'job.unknown_outcomes',
-      key: [run.run, own.length],
-      text: `${subject(run)}: ${some(own.length, 'request')} got no answer and may have been charged, at most ${dollars(micros)}. Next: ${next}`,
-      data: { ...aboutRun(run), outcomes: own.length, mostDollars: toDollars(micros), next },
-    },
-  ];
+  const text = `: ${some(own.length, 'request')} got no answer and may have been charged, at most ${dollars(micros)}. Next: ${next}`;
+  const data = { outcomes: own.length, mostDollars: toDollars(micros), next };
+  return [factOf('job.unknown_outcomes', run, text, data, [own.length])];
 }
 
 /** A job that waits for a person. `since`: the beginning of the pause in Unix ms. */
@@ -163,12 +112,8 @@ export function pauseOfRun(run: AlertRun, paused: Pause, since: number): AlertFa
   const why = whyOf(paused);
   // The message of a budget ends with a command, which a dot would change.
   const way = why.includes('searchflow resume') ? '' : `. Fix this, then: ${next}`;
-  return {
-    type: 'job.paused',
-    key: [run.run, since],
-    text: `${subject(run)} is paused: ${why}${way}`,
-    data: { ...aboutRun(run), reason: paused.reason, since: new Date(since).toISOString(), next },
-  };
+  const data = { reason: paused.reason, since: new Date(since).toISOString(), next };
+  return factOf('job.paused', run, ` is paused: ${why}${way}`, data, [since]);
 }
 
 /** How a run ended, or waits, where only its workflow knows it. */
@@ -182,40 +127,27 @@ export interface RunState {
 }
 
 /** The alert of a run whose state only its workflow knows. */
-export function stateOfRun(run: AlertRun, { phase, reason = 'person', failure, since }: RunState): AlertFact {
+export function stateOfRun(run: AlertRun, { phase, reason = 'person', failure = '', since }: RunState): AlertFact {
   const pause: Pause = { reason, message: reasons[reason] };
   if (phase === 'paused') return pauseOfRun(run, pause, since);
-  if (phase === 'stopped') return stoppedFact(run, pause, {}, null);
+  if (phase === 'stopped') return stoppedFact(run, pause, {}, '');
   const next = statusOf(run.job);
   // The types of failures are words of this program; anything else may come from elsewhere.
-  const type = /^[A-Za-z][\w.]{0,60}$/.test(failure ?? '') ? failure : 'Error';
-  return {
-    type: 'job.failed',
-    key: [run.run],
-    text: `${subject(run)} failed (${type}). Its reason: ${next}`,
-    data: { ...aboutRun(run), failure: type, next },
-  };
+  const type = /^[A-Za-z][\w.]{0,60}$/.test(failure) ? failure : 'Error';
+  return factOf('job.failed', run, ` failed (${type}). Its reason: ${next}`, { failure: type, next });
 }
 
 /** The end of a walk, as its last activity knows it. */
 export function endOfWalk(
   run: AlertRun,
-  summary: Pick<WalkSummary, 'phase' | 'events' | 'added' | 'seconds'>,
+  { phase, events, added: addedEvents, seconds }: Pick<WalkSummary, 'phase' | 'events' | 'added' | 'seconds'>,
 ): AlertFact {
-  const { phase, events, added, seconds } = summary;
-  const counts = { events, addedEvents: added, seconds };
+  const counts = { events, addedEvents, seconds };
+  if (phase !== 'stopped') {
+    const text = ` is done: ${some(events, 'event')}, ${count(addedEvents)} new.`;
+    return factOf('job.done', run, text, { ...counts, next: null });
+  }
   const next = statusOf(run.job);
-  if (phase === 'stopped')
-    return {
-      type: 'job.stopped',
-      key: [run.run],
-      text: `${subject(run)} stopped before its end; the next run continues. Its reason: ${next}`,
-      data: { ...aboutRun(run), reason: null, ...counts, next },
-    };
-  return {
-    type: 'job.done',
-    key: [run.run],
-    text: `${subject(run)} is done: ${some(events, 'event')}, ${count(added)} new.`,
-    data: { ...aboutRun(run), ...counts, next: null },
-  };
+  const text = ` stopped before its end; the next run continues. Its reason: ${next}`;
+  return factOf('job.stopped', run, text, { reason: null, ...counts, next });
 }

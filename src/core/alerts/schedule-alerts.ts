@@ -14,31 +14,25 @@ export interface MissedTime {
   readonly missed: number;
 }
 
-const shown = (at: number): string => new Date(at).toISOString().replace(/\.\d+Z$/, 'Z');
-
-/** A missed time in a sentence without its end. */
-export function missedText({ schedule, dueAt, startedAt, missed }: MissedTime): string {
-  const what =
-    missed > 0
-      ? `started no run at ${shown(dueAt)}${missed > 1 ? ` and at ${missed - 1} times before` : ''}, because no Temporal server was running`
-      : startedAt === null
-        ? `has had no worker for its run of ${shown(dueAt)}`
-        : `started its run of ${shown(dueAt)} only at ${shown(startedAt)}, because no server or no worker was running`;
-  return `The schedule ${named(schedule)} ${what}`;
-}
+const iso = (at: number): string => new Date(at).toISOString();
+const shown = (at: number): string => iso(at).replace(/\.\d+Z$/, 'Z');
 
 /** The alert of a missed time. A run that starts later is still the same alert. */
-export function missedAlert(time: MissedTime): AlertFact {
-  const { schedule, job, dueAt, startedAt, missed } = time;
+export function missedAlert({ schedule, job, dueAt, startedAt, missed }: MissedTime): AlertFact {
   const next = `searchflow schedule show ${shellWord(schedule)}`;
+  const due = shown(dueAt);
+  const more = missed > 1 ? ` and at ${missed - 1} times before` : '';
+  const what =
+    missed > 0
+      ? `started no run at ${due}${more}, because no Temporal server was running`
+      : startedAt === null
+        ? `has had no worker for its run of ${due}`
+        : `started its run of ${due} only at ${shown(startedAt)}, because no server or no worker was running`;
   return {
     type: 'schedule.missed',
     key: [schedule, dueAt],
-    text: `${missedText(time)}. Next: ${next}`,
-    data: {
-      ...{ schedule, job, dueAt: new Date(dueAt).toISOString(), missed, next },
-      startedAt: startedAt === null ? null : new Date(startedAt).toISOString(),
-    },
+    text: `The schedule ${named(schedule)} ${what}. Next: ${next}`,
+    data: { schedule, job, dueAt: iso(dueAt), missed, next, startedAt: startedAt === null ? null : iso(startedAt) },
   };
 }
 
@@ -67,11 +61,11 @@ export function lagAlert(lagging: LaggingStream): AlertFact {
     loadedUpTo === null ? 'has loaded no events yet' : `has loaded all events only up to ${shown(loadedUpTo)}`;
   return {
     type: 'events.lag',
-    key: [origin, into, stream, completedAt ?? 0, new Date(now).toISOString().slice(0, 10)],
+    key: [origin, into, stream, completedAt ?? 0, iso(now).slice(0, 10)],
     text: `The schedule ${named(schedule)} ${upTo}; its lag is above the limit of ${Math.round(limitSeconds / 60)} minutes. Next: ${next}`,
     data: {
       ...{ schedule, job, stream, origin, lagSeconds, limitSeconds, next },
-      loadedUpTo: loadedUpTo === null ? null : new Date(loadedUpTo).toISOString(),
+      loadedUpTo: loadedUpTo === null ? null : iso(loadedUpTo),
     },
   };
 }

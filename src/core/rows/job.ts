@@ -20,6 +20,7 @@ export const workflowNames = {
   syncAgentRuns: 'syncAgentRuns',
   scheduledJob: 'scheduledJob',
   workerPresence: 'workerPresence',
+  deliverAlert: 'deliverAlert',
 } as const;
 export const signalNames = {
   pause: 'pause',

@@ -5,22 +5,10 @@ import type { Alert } from '../../core/alerts/alert.js';
 import type { Secret } from '../../core/connections/secret.js';
 import { withoutMetadata } from '../../sources/one-server.js';
 
-/** Headers of a webhook: its signature, and the id of its alert. */
-const SIGNATURE_HEADER = 'searchflow-signature';
-const ID_HEADER = 'searchflow-alert-id';
-
 /** The result of one attempt. `retryAfterMs`: the wait that the receiver asks for; null: none. */
 export type Sent =
   | { readonly ok: true }
   | { readonly ok: false; readonly error: string; readonly retryAfterMs: number | null };
-
-export interface PostOptions {
-  readonly url: Secret;
-  readonly secret: Secret | null;
-  /** Longest time for the answer, in ms. */
-  readonly timeoutMs: number;
-  readonly signal?: AbortSignal;
-}
 
 /** What went wrong, by the code of an error. The message of an error may have the address. */
 const problems: Readonly<Record<string, string>> = {
@@ -34,38 +22,42 @@ const problems: Readonly<Record<string, string>> = {
   UND_ERR_SOCKET: 'the connection ended before the answer',
 };
 
-/** Sends an alert once. An answer 2xx is a delivery; its body is not read, and a redirect is not followed. */
-export async function postAlert(alert: Alert, { url, secret, timeoutMs, signal }: PostOptions): Promise<Sent> {
+/**
+ * Sends an alert to a webhook once, and waits for the answer up to `timeoutMs`. An answer 2xx is a delivery; its body is not read, and a redirect
+ * is not followed.
+ */
+export async function postAlert(
+  alert: Alert,
+  { url, secret }: { readonly url: Secret; readonly secret: Secret | null },
+  timeoutMs: number,
+  signal: AbortSignal | null = null,
+): Promise<Sent> {
   const body = JSON.stringify(alert);
   const dispatcher = new Agent({ connections: 1, connect: { timeout: timeoutMs, lookup: withoutMetadata } });
   const late = AbortSignal.timeout(timeoutMs);
+  const failed = (error: string, retryAfterMs: number | null = null) => ({ ok: false, error, retryAfterMs }) as const;
   try {
-    const answer = await request(url.reveal(), {
+    const {
+      body: answer,
+      statusCode,
+      headers,
+    } = await request(url.reveal(), {
       method: 'POST',
       headers: {
-        ...{ 'content-type': 'application/json', 'user-agent': 'searchflow', [ID_HEADER]: alert.id },
-        ...(secret === null ? {} : { [SIGNATURE_HEADER]: signature(body, secret, Date.now()) }),
+        ...{ 'content-type': 'application/json', 'user-agent': 'searchflow', 'searchflow-alert-id': alert.id },
+        ...(secret && { 'searchflow-signature': signature(body, secret, Date.now()) }),
       },
-      body,
-      dispatcher,
-      signal: signal ? AbortSignal.any([late, signal]) : late,
+      ...{ body, dispatcher, signal: signal ? AbortSignal.any([late, signal]) : late },
     });
     // Only the status counts, so a body of any size costs nothing.
-    answer.body.on('error', () => undefined).destroy();
-    const { statusCode, headers } = answer;
+    answer.on('error', () => undefined).destroy();
     if (statusCode >= 200 && statusCode < 300) return { ok: true };
-    const [after] = [headers['retry-after']].flat();
-    const isRedirect = statusCode >= 300 && statusCode < 400;
-    const error = isRedirect
-      ? `${statusCode}: a redirect is not followed; set the final address`
-      : `status ${statusCode}`;
-    return { ok: false, error, retryAfterMs: parseRetryAfter(after, Date.now()) };
+    if (statusCode >= 300 && statusCode < 400)
+      return failed(`${statusCode}: a redirect is not followed; set the final address`);
+    return failed(`status ${statusCode}`, parseRetryAfter([headers['retry-after']].flat()[0], Date.now()));
   } catch (error) {
-    return {
-      ok: false,
-      error: late.aborted ? `no answer within ${timeoutMs / 1000} s` : problemOf(error),
-      retryAfterMs: null,
-    };
+    if (signal?.aborted) return failed('interrupted');
+    return failed(late.aborted ? `no answer within ${timeoutMs / 1000} s` : problemOf(error));
   } finally {
     await dispatcher.destroy().catch(() => undefined);
   }
@@ -79,8 +71,7 @@ export function signature(body: string, secret: Secret, now: number): string {
 }
 
 function problemOf(error: unknown): string {
-  const { code, name } = error as { readonly code?: unknown; readonly name?: unknown };
-  if (name === 'AbortError') return 'interrupted';
+  const { code } = error as { readonly code?: unknown };
   if (typeof code !== 'string') return 'the request failed';
   return problems[code] ?? `the request failed (${code.replace(/[^\w]/g, '').slice(0, 60)})`;
 }

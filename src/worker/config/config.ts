@@ -9,7 +9,7 @@ import { parseDollars } from '../../core/text/money.js';
 import { whyNotOwn } from '../../files/make-folder.js';
 import { stateDirOf } from '../../files/state-dir.js';
 import { whyOtherFormat } from '../../store/process/folder-format.js';
-import { readAlerts } from '../alerts/alert-setting.js';
+import { readAlerts } from './alert-setting.js';
 import { parseServer, pathsOf } from './allowlist.js';
 import { readOtlpMetrics } from './otlp-setting.js';
 import { readPriceFile } from './price-file.js';

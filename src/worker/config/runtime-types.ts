@@ -23,7 +23,7 @@ import type { SourceFields } from '../../core/rows/source-fields.js';
 import type { FailureLimit } from '../../core/rows/stop-at-failed.js';
 import type { Json } from '../../core/text/json.js';
 import type { UrlCells } from '../../rows/index.js';
-import type { AlertSettings } from '../alerts/alert-setting.js';
+import type { AlertSettings } from './alert-setting.js';
 import type { BillSetting } from './service-setting.js';
 
 export { UsageError } from '../../core/errors/coded-error.js';

@@ -3,7 +3,7 @@ import { type AlertRun, stateOfRun } from '../../core/alerts/job-alerts.js';
 import { workflowIdOf } from '../../core/rows/job.js';
 import type { JobEntry, JobState, Work } from '../../core/rows/job-entries.js';
 import { JOB_CANCELLED } from '../../core/rows/pause.js';
-import { alertBook } from '../alerts/alert-book.js';
+import { Alerts } from '../alerts/alerts.js';
 import { JobFailed, JobStopped, type RuntimeConfig } from '../config/runtime-types.js';
 import { noteState } from '../staging/find-job.js';
 import type { Store } from '../store/store.js';
@@ -16,8 +16,8 @@ const ends: Readonly<Record<string, { readonly failure: string; readonly message
 };
 
 interface Parts {
-  readonly store: Pick<Store, 'entries' | 'alerts'>;
-  readonly config: Pick<RuntimeConfig, 'alerts' | 'origin'>;
+  readonly store: Pick<Store, 'entries'>;
+  readonly config: Pick<RuntimeConfig, 'alerts' | 'origin' | 'taskQueue' | 'say'>;
 }
 
 /**
@@ -25,7 +25,7 @@ interface Parts {
  * ended by itself. The alert has one id, so several processes may report the same end.
  */
 async function reportEnd(
-  { store, config: { alerts, origin } }: Parts,
+  { config }: Parts,
   client: Client,
   { workflowId, ...work }: Work & Pick<AlertRun, 'kind' | 'scheduled'>,
   since: number,
@@ -39,9 +39,8 @@ async function reportEnd(
   const run = about.raw.workflowExecutionInfo?.firstRunId || about.runId;
   const { phase, message, ...failure } =
     stopped === null ? ({ phase: 'failed', ...end } as const) : ({ phase: 'stopped', message: stopped } as const);
-  await alertBook(store.alerts, alerts).note([
-    stateOfRun({ ...work, run, origin }, { phase, ...failure, since: endedAt }),
-  ]);
+  const fact = stateOfRun({ ...work, run, origin: config.origin }, { phase, ...failure, since: endedAt });
+  await new Alerts(config, async () => client).note([fact]);
   return { phase, message, since: endedAt };
 }
 

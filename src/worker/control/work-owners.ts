@@ -14,7 +14,7 @@ import type { Claim, Claimed, JobEntry, OwnedWork, Owner, Work } from '../../cor
 import { COMMAND_ENDED, STOPPED } from '../../core/rows/pause.js';
 import { dollars } from '../../core/text/money.js';
 import { shellWord } from '../../core/text/shell-word.js';
-import { alertBook } from '../alerts/alert-book.js';
+import { Alerts } from '../alerts/alerts.js';
 import { rateProfileOf } from '../config/rate-setting.js';
 import type { RuntimeConfig } from '../config/runtime-types.js';
 import { noteState } from '../staging/find-job.js';
@@ -257,13 +257,11 @@ export class WorkOwners {
 
   /** Reports the end of a job whose command has died: the job itself could not. */
   async #noteStopped(job: string, run: string, entry: JobEntry | null): Promise<void> {
-    const { alerts, origin } = this.#config;
+    const { origin } = this.#config;
     const kind = entry === null ? 'walk' : 'rows';
     const fact = stateOfRun({ job, kind, run, origin, scheduled: false }, { phase: 'stopped', since: Date.now() });
-    // A job must end even if its alert cannot be recorded.
-    await alertBook(this.#store.alerts, alerts)
-      .note([fact])
-      .catch(() => undefined);
+    // A job must end even if its alert cannot be sent.
+    await new Alerts(this.#config, this.#client).note([fact]).catch(() => undefined);
   }
 
   /** Reports the jobs whose cancel this worker ends, also after an earlier worker died before it had ended them. */

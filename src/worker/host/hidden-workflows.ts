@@ -25,6 +25,8 @@ interface Compiler {
   readonly hooks: { readonly done: { tap(name: string, done: (stats: { compilation: Compilation }) => void): void } };
 }
 
+/** Workflows that no client starts: other workers find this one by the first, and the second delivers its alerts. */
+const needed = [workflowNames.workerPresence, workflowNames.deliverAlert];
 const names = [...Object.values(workflowNames), ...Object.values(monitorWorkflows)];
 
 /**
@@ -61,10 +63,10 @@ export class HiddenWorkflows {
         `${this.#path} exports its own ${hidden.join(', ')}, which replaces searchflow's workflow of the same name. Rename yours.`,
       );
     }
-    if (moduleGraph.getExportInfo(module, workflowNames.workerPresence).provided === false) {
+    const missing = needed.filter((name) => moduleGraph.getExportInfo(module, name).provided === false);
+    if (missing.length > 0)
       this.#warn(
-        `${this.#path} does not export workerPresence, so other workers cannot check whether this one is alive. Add this line:\nexport * from 'searchflow/workflows';`,
+        `${this.#path} does not export ${missing.join(' and ')}, which every worker needs. Add this line:\nexport * from 'searchflow/workflows';`,
       );
-    }
   }
 }

@@ -16,6 +16,7 @@ import {
   InFlight,
 } from '../../activities/index.js';
 import { createTransport, defaultTimeouts, type Transport } from '../../api/transport.js';
+import { deferred } from '../../core/processes/deferred.js';
 import { stepMode } from '../../core/publish-request.js';
 import { freshnessOf } from '../../core/purchase/freshness.js';
 import { pricesAt } from '../../core/purchase/prices.js';
@@ -24,8 +25,9 @@ import { entryAfter, stageOf } from '../../core/rows/job-entries.js';
 import { WarehouseBusy } from '../../core/rows/row-warehouse.js';
 import { makeFolder } from '../../files/make-folder.js';
 import { FileSecrets } from '../../store/process/file-secrets.js';
-import { reportsCaps, unwatched, watchCaps } from '../alerts/cap-watch.js';
-import { openAlerts } from '../alerts/worker-alerts.js';
+import { Alerts } from '../alerts/alerts.js';
+import { watchCaps } from '../alerts/cap-watch.js';
+import { createSendAlert } from '../alerts/send-alert.js';
 import { Allowlist } from '../config/allowlist.js';
 import { whyNoKey, whyNoPublish, whyNotHere } from '../config/publish-step.js';
 import { type Log, type RuntimeConfig, UsageError } from '../config/runtime-types.js';
@@ -112,9 +114,8 @@ function warnInActivity(message: string): void {
   asyncLocalStorage.getStore()?.log.warn(message);
 }
 
-/** Longest wait for the delivery of alerts when a worker ends, in ms. The next worker delivers the rest. */
+/** Longest waits, when a worker ends, for the first attempts to deliver its alerts and for the last check of caps, in ms. */
 const ALERTS_MS = 3000;
-/** Longest wait for the last check of caps. */
 const CAPS_MS = 1000;
 
 /** The parts of a worker process, with a function that closes them. */
@@ -125,8 +126,10 @@ export interface Parts {
   readonly transport: Transport;
   readonly inFlight: InFlight;
   readonly reservation: LimitReservation | null;
-  /** Shows whether Temporal answers, until the parts are closed. */
+  /** Shows whether Temporal answers, and reports alerts there, until the parts are closed. Call this before an activity runs. */
   watchTemporal(client: Client): void;
+  /** Waits briefly for the alerts of this worker. Call this while the worker runs; the next worker delivers the rest. */
+  sendAlerts(): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -195,12 +198,19 @@ export async function assembleParts(config: RuntimeConfig, store: Store, held: W
     health: new CircuitBreaker(),
     accountBreaker: new AccountBreaker(),
   });
-  const alerts = openAlerts(store.alerts, config.alerts, config.say);
+  const temporal = deferred<Client>();
+  const alerts = new Alerts(config, () => temporal.promise);
+  const sendAlert = createSendAlert(config);
   const caps = { spend: journal, book: alerts, origin: config.origin, team: teamOf(config) };
-  const { purchase, close: closeCaps } = reportsCaps(config.alerts) ? watchCaps(bought, caps) : unwatched(bought);
+  const reportsCaps = config.alerts?.on.some((type) => type.startsWith('cap.'));
+  const { purchase, checked } = reportsCaps
+    ? watchCaps(bought, caps)
+    : { purchase: bought, checked: async () => undefined };
+  const lastCheck = () => Promise.race([checked(), delay(CAPS_MS, undefined, { ref: false })]);
   const deps: ActivityDeps = {
     transport,
     alerts,
+    sendAlert: (delivery) => sendAlert(delivery).finally(() => alerts.attempted(delivery)),
     origin: config.origin,
     host: hostname(),
     servedElsewhere: (meant) => store.servedElsewhere(meant),
@@ -311,15 +321,19 @@ export async function assembleParts(config: RuntimeConfig, store: Store, held: W
     inFlight,
     reservation: held.reservation ?? null,
     watchTemporal: (client) => {
+      temporal.resolve(client);
       gauges.push(gaugeTemporal(meter, client));
       if (!config.alerts) return;
       const { taskQueue, origin } = config;
       const { lagMs } = config.alerts;
       gauges.push(watchSchedules(client, { taskQueue, origin, book: alerts, events: warehouses.events, lagMs }));
     },
+    sendAlerts: async () => {
+      await lastCheck();
+      await alerts.settled(ALERTS_MS);
+    },
     close: async () => {
-      await Promise.race([closeCaps(), delay(CAPS_MS, undefined, { ref: false })]);
-      await alerts.close(ALERTS_MS);
+      await lastCheck();
       close();
       for (const end of gauges) end();
       walks.close();

@@ -6,7 +6,7 @@ import { type RateProfile, rateProfiles } from '../../core/limiter/rate.js';
 import type { PriceTable } from '../../core/purchase/prices.js';
 import { MOST_DOLLARS } from '../../core/text/money.js';
 import { withoutUndefined } from '../../core/text/without-undefined.js';
-import { type AlertSettings, checkAlerts } from '../alerts/alert-setting.js';
+import { checkAlerts } from '../config/alert-setting.js';
 import { MAX_CONCURRENCY } from '../config/config.js';
 import { priceTableProblems } from '../config/price-file.js';
 import { rateProfileProblems } from '../config/rate-file.js';
@@ -144,27 +144,17 @@ export function refuseWrongOptions(options: SearchflowPluginOptions): void {
       ? ['origin (not shown) may contain a password; give a name without one.']
       : []),
     ...profileProblems(rateProfile),
-    ...(wrong.length > 0 ? [] : alertProblems(options)),
+    ...(wrong.length > 0 ? [] : alertsOf(options).problems),
   ];
   if (problems.length > 0) throw new UsageError('setting-invalid', problems.join('\n'));
 }
 
-function alertProblems(options: SearchflowPluginOptions): readonly string[] {
-  const problems: string[] = [];
-  alertsOf(options, (problem) => problems.push(problem));
-  return problems;
-}
-
-/** The settings of alerts in the options. `wrong` gets each mistake. */
-export function alertsOf(
-  { alertUrl, alertSecret, alertCommand, alertOn, alertLag }: SearchflowPluginOptions,
-  wrong: (problem: string) => void = () => undefined,
-): AlertSettings | null {
-  const names = {
-    ...{ url: 'alertUrl', secret: 'alertSecret', command: 'alertCommand', on: 'alertOn', lag: 'alertLag' },
-  };
+/** The settings of alerts in the options, and what is wrong with them. */
+export function alertsOf({ alertUrl, alertSecret, alertCommand, alertOn, alertLag }: SearchflowPluginOptions) {
   const written = { url: alertUrl, secret: alertSecret, command: alertCommand, on: alertOn, lag: alertLag };
-  return checkAlerts(written, names, wrong);
+  return checkAlerts(written, {
+    ...{ url: 'alertUrl', secret: 'alertSecret', command: 'alertCommand', on: 'alertOn', lag: 'alertLag' },
+  });
 }
 
 function headerProblems({ apiKey, auth, headers, beta = [], betaHeader }: SearchflowPluginOptions): readonly string[] {

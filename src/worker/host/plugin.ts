@@ -211,7 +211,7 @@ async function ownQueueLocks(
     closing.push(leave);
     await reservation?.alsoTake(limitAmongWorkers(client, { ...config, taskQueue }));
     closing.push(async () => reservation?.alsoTake(null));
-    const owners = new WorkOwners(config, store, async () => client);
+    const owners = new WorkOwners({ ...config, taskQueue }, store, async () => client);
     closing.push(() => owners.close());
     await owners.resolveOrphans('worker');
     owners.watch('worker');
@@ -237,6 +237,7 @@ const ownActivities: Readonly<Record<Exclude<keyof Activities, OperationName> | 
   finishJob: true,
   publishJob: true,
   noteAlert: true,
+  sendAlert: true,
   agentRun: true,
   endAgentRun: true,
   deleteAgentRun: true,
@@ -327,7 +328,7 @@ function toConfig(options: SearchflowPluginOptions): RuntimeConfig {
     concurrency: options.concurrency ?? Math.min(256, qps * 5),
     keepLandingMs: DEFAULT_KEEP_LANDING_MS,
     maxCostPerJobMicros: allowed,
-    alerts: alertsOf(options),
+    alerts: alertsOf(options).alerts,
     secretFile: options.secretFile === undefined ? null : resolve(options.secretFile),
     wire: wireOf(options),
     temporalAddress: null,

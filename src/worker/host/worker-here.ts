@@ -3,7 +3,7 @@ import type { Client } from '@temporalio/client';
 import type { ActivityInterceptorsFactory } from '@temporalio/worker';
 import { CodedError } from '../../core/errors/coded-error.js';
 import { deferred } from '../../core/processes/deferred.js';
-import { jobOfWorkflow, type StagedJob } from '../../core/rows/job.js';
+import { jobOfWorkflow, type StagedJob, workflowNames } from '../../core/rows/job.js';
 import { isUnfinished } from '../../core/rows/job-entries.js';
 import { WarehouseBusy } from '../../core/rows/row-warehouse.js';
 import type { WatchedRun } from '../../core/schedule.js';
@@ -192,6 +192,7 @@ export class WorkerHere {
     this.#closing = true;
     // Only a takeover is awaited, because a first start may take minutes.
     if (this.#takesOver) await this.#starting?.catch(() => undefined);
+    if (this.#role === 'command' && this.#worker?.isRunning()) await this.#parts?.sendAlerts();
     // A worker that failed by itself has nothing left to drain.
     await this.#worker?.stop().catch(() => undefined);
     await this.#release();
@@ -286,7 +287,7 @@ export function runWatch(client: Client, report: (run: WatchedRun) => void): Act
   const known = new Set<string>();
   let followed = 0;
   const watch = async ({ workflowExecution, workflowType }: Info): Promise<void> => {
-    if (!workflowExecution || !workflowType) return;
+    if (!workflowExecution || !workflowType || workflowType === workflowNames.deliverAlert) return;
     const { workflowId, runId } = workflowExecution;
     // A run that continues as new keeps its workflow id.
     if (known.has(workflowId)) return;

@@ -1,7 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { deferred } from '../../core/processes/deferred.js';
 import type { JobEntry } from '../../core/rows/job-entries.js';
-import { alertsView } from '../alerts/alerts-view.js';
 import type { RuntimeConfig } from '../config/runtime-types.js';
 import { openStore } from '../store/open-store.js';
 import { openWarehouses } from '../store/warehouses.js';
@@ -69,7 +68,7 @@ export const openRuntime: OpenRuntime = async (config) => {
     jobs: new StoreJobLists(parts),
     work: ownWork(work, parts),
     team: teamView(parts),
-    alerts: alertsView(config, store.alerts),
+    testAlerts: async () => (await import('../alerts/send-alert.js')).testAlerts(config),
     publish: (wish) => publish(parts, wish),
     clean: async (wish) => (await import('./clean.js')).clean(parts, wish),
     planForget: async (wish) => (await import('../control/forget.js')).planForget(forgetParts, wish),

@@ -1,4 +1,5 @@
 import type { FailedOutput, ForgetOutput, TraceOutput } from '../../api/outputs/index.js';
+import type { Receiver } from '../../core/alerts/alert.js';
 import type { LimiterView } from '../../core/limiter/limiter.js';
 import type { SlotsInUse } from '../../core/limiter/slots.js';
 import type { OtherLimit } from '../../core/processes/presence.js';
@@ -11,7 +12,6 @@ import type { WalkEntry, Work } from '../../core/rows/job-entries.js';
 import type { FailedFilter } from '../../core/rows/loaded-row.js';
 import type { CsvForm } from '../../core/rows/row-warehouse.js';
 import type { WatchedRun } from '../../core/schedule.js';
-import type { AlertsView } from '../alerts/alerts-view.js';
 import type {
   Cleaned,
   CleanWish,
@@ -151,8 +151,8 @@ export interface Runtime {
   readonly jobs: JobLists;
   readonly work: OwnWork;
   readonly team: TeamView;
-  /** Alerts of this folder or its store, without Temporal. */
-  readonly alerts: AlertsView;
+  /** Sends a test alert to each receiver. Throws `UsageError` without one. */
+  testAlerts(): Promise<readonly { readonly receiver: Receiver; readonly error: string | null }[]>;
   /** Copies a job, events or monitors to a target, without Temporal. */
   publish(wish: PublishWish): Promise<Published>;
   /** Removes the state of done jobs that nothing needs, without Temporal. The records of purchases stay. */

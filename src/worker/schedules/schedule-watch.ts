@@ -1,6 +1,6 @@
 import type { Client, ScheduleDescription } from '@temporalio/client';
 import type { WalkWarehouses } from '../../activities/base/deps.js';
-import type { AlertBook } from '../../core/alerts/outbox.js';
+import type { AlertBook } from '../../core/alerts/alert.js';
 import { lagAlert, missedAlert } from '../../core/alerts/schedule-alerts.js';
 import { loadedUpTo } from '../../core/events/event-warehouse.js';
 import { DEFAULT_EVENT_WAREHOUSE, streamOf } from '../../core/events/walk-job.js';

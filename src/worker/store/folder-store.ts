@@ -8,7 +8,6 @@ import type { Stages } from '../../core/rows/stages.js';
 import { lockHolder, tryLock } from '../../files/process-lock.js';
 import { sliceFile } from '../../rows/index.js';
 import { FileJournal, type FileJournalOptions } from '../../store/file/file-journal.js';
-import { FileOutbox } from '../../store/file/file-outbox.js';
 import { damageText } from '../../store/file/mend-segment.js';
 import { MemoryLimiter } from '../../store/limiter/memory-limiter.js';
 import { MemorySlots } from '../../store/limiter/memory-slots.js';
@@ -42,7 +41,6 @@ export class FolderStore implements Store {
   readonly shared = false;
   readonly stages = folderStages;
   readonly entries: FolderJobs;
-  readonly alerts: FileOutbox;
   readonly #config: RuntimeConfig;
   readonly #lockPath: string;
   readonly #journalDir: string;
@@ -52,7 +50,6 @@ export class FolderStore implements Store {
   constructor(config: RuntimeConfig) {
     this.#config = config;
     this.entries = new FolderJobs(join(config.stateDir, 'jobs'), config.say);
-    this.alerts = new FileOutbox(join(config.stateDir, 'alerts'));
     this.#lockPath = join(config.stateDir, 'worker.lock');
     this.#journalDir = join(config.stateDir, 'journal');
   }

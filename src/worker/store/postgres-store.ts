@@ -6,7 +6,6 @@ import { PgJournal } from '../../store/postgres/journal/pg-journal.js';
 import { PgLimiter } from '../../store/postgres/limiter.js';
 import { openStore } from '../../store/postgres/open-store.js';
 import { PgJobEntries } from '../../store/postgres/pg-job-entries.js';
-import { PgOutbox } from '../../store/postgres/pg-outbox.js';
 import { PgStages } from '../../store/postgres/pg-stages.js';
 import { PgSlots } from '../../store/postgres/slots.js';
 import { rateProfileOf } from '../config/rate-setting.js';
@@ -21,7 +20,6 @@ const CONNECTIONS = 8;
 export class PostgresStore implements Store {
   readonly shared = true;
   readonly entries: PgJobEntries;
-  readonly alerts: PgOutbox;
   readonly stages: PgStages;
   readonly #config: RuntimeConfig;
   readonly #postgres: Postgres;
@@ -33,7 +31,6 @@ export class PostgresStore implements Store {
     this.#config = config;
     this.#postgres = postgres;
     this.entries = new PgJobEntries(postgres, join(config.userStateDir, 'owners'), config.say);
-    this.alerts = new PgOutbox(postgres);
     this.stages = new PgStages(postgres, { cacheDir: join(config.stateDir, 'fetched-stages'), sliceFile });
     const [team, key, profile] = [teamOf(config), fingerprint(config.apiKey), rateProfileOf(config)];
     this.#limiter = new PgLimiter({ postgres, team, key, profile });

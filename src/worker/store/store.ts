@@ -1,4 +1,3 @@
-import type { AlertOutbox } from '../../core/alerts/outbox.js';
 import type { Limiter, LimiterView } from '../../core/limiter/limiter.js';
 import type { Slots, SlotsInUse } from '../../core/limiter/slots.js';
 import type { OtherLimit } from '../../core/processes/presence.js';
@@ -36,7 +35,6 @@ export interface Store {
   /** Whether workers on several machines may run at once. */
   readonly shared: boolean;
   readonly entries: JobEntries;
-  readonly alerts: AlertOutbox;
   readonly stages: Stages;
   /** The journal, for lookups and caps; claims nothing. */
   journal(): Promise<PurchaseJournal>;

@@ -1,5 +1,5 @@
 import { CancellationScope, proxyActivities } from '@temporalio/workflow';
-import type { NoteAlert } from '../../activities/base/note-alert.js';
+import type { NoteAlert } from '../../activities/base/alerts.js';
 import type { Activities } from '../../activities/index.js';
 
 const { noteAlert } = proxyActivities<Pick<Activities, 'noteAlert'>>({

@@ -4,7 +4,7 @@ import { alertProblems } from '../../support/alerts/schema.js';
 import { parked, soon } from '../../support/jobs/checks.js';
 import { settingOfFile } from '../../support/jobs/setting.js';
 
-const receiver = alertsOfFile({ on: ['cap.50', 'cap.80', 'cap.100'] });
+const receiver = alertsOfFile({ on: ['cap.80', 'cap.100'] });
 const file = settingOfFile({ sandbox: { credits: 100 }, config: { alerts: receiver.settings } });
 
 const capsOf = (scope: string) => receiver.alerts().filter(({ data }) => data.scope === scope);
@@ -16,19 +16,19 @@ it('a run reports the parts of its cap that are used, each once, and another cap
   const { job: name } = await job.progress();
   const [last] = capsOf('run').slice(-1);
   expect(last).toMatchObject({ data: { job: name, percent: 100, capDollars: 0.05, usedDollars: 0.05 } });
-  await job.resume({ maxCostDollars: 0.2 });
+  await job.resume({ maxCostDollars: 0.12 });
   await job.result();
-  // All 100 rows cost half of the new cap.
-  await expect.poll(() => capsOf('run').at(-1), soon).toMatchObject({ type: 'cap.50', data: { capDollars: 0.2 } });
+  // All 100 rows cost five sixths of the new cap.
+  await expect.poll(() => capsOf('run').at(-1), soon).toMatchObject({ type: 'cap.80', data: { capDollars: 0.12 } });
   const types = capsOf('run').map(({ type, data }) => `${type} ${data.capDollars}`);
   expect(new Set(types).size).toBe(types.length);
 });
 
-it('a cap of which less than half is used is not reported, and a job without a cap reports none', async () => {
+it('a cap of which less than 80% is used is not reported, and a job without a cap reports none', async () => {
   const before = receiver.alerts().length;
   await (await file.setting.begin(file.freshRows(10), { maxCostDollars: 1 })).result();
   await (await file.setting.begin(file.freshRows(10))).result();
-  await file.setting.anotherHost();
+  await file.setting.host().parts.sendAlerts();
   expect(receiver.alerts().length).toBe(before);
 });
 

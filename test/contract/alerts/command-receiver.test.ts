@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, it } from 'vitest';
 import { runCommand } from '../../../src/worker/alerts/run-command.js';
-import { madeAlert } from '../../support/alerts/outbox-contract.js';
+import { madeAlert } from '../../support/alerts/settings.js';
 
 const home = mkdtempSync(join(tmpdir(), 'searchflow-alert-command-'));
 afterAll(() => rmSync(home, { recursive: true, force: true }));
@@ -17,13 +17,13 @@ function program(lines: string): readonly string[] {
   return [file, join(home, `out-${written}`)];
 }
 const run = (command: readonly string[], timeoutMs = 10_000, signal?: AbortSignal) =>
-  runCommand(madeAlert(), { command, timeoutMs, signal });
+  runCommand(madeAlert(), command, timeoutMs, signal);
 
 it('gets the alert as JSON on standard input, and only a few variables, which are no secrets', async () => {
   process.env.SEARCHFLOW_API_KEY = 'canary-of-the-key';
   const command = program('cat > "$1"; env > "$1.env"');
   const alert = madeAlert('Job x is done; $(touch /tmp/no) `no`');
-  expect(await runCommand(alert, { command, timeoutMs: 10_000 })).toEqual({ ok: true });
+  expect(await runCommand(alert, command, 10_000)).toEqual({ ok: true });
   delete process.env.SEARCHFLOW_API_KEY;
   expect(JSON.parse(readFileSync(command[1] as string, 'utf8'))).toEqual(alert);
   const env = readFileSync(`${command[1]}.env`, 'utf8');
@@ -72,7 +72,9 @@ it('is killed when the worker ends', async () => {
   expect(await sent).toMatchObject({ ok: false, error: 'interrupted' });
 });
 
-it('that is gone is a failed attempt', async () => {
+it('that is gone, or cannot get the alert, is a failed attempt', async () => {
+  const long = await runCommand(madeAlert('x'.repeat(3_000_000)), program('exit 0'), 10_000);
+  expect(long).toMatchObject({ ok: false, error: 'the program cannot be started (E2BIG)' });
   expect(await run(['/no/such/program'])).toMatchObject({ ok: false, error: 'the program cannot be started (ENOENT)' });
 });
 

@@ -1,11 +1,11 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { Client } from '@temporalio/client';
 import type { TestWorkflowEnvironment } from '@temporalio/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { alertTypes } from '../../../src/core/alerts/alert.js';
+import { type Alert, type AlertDelivery, alertTypes } from '../../../src/core/alerts/alert.js';
 import type { JobEntry } from '../../../src/core/rows/job-entries.js';
-import { FileOutbox } from '../../../src/store/file/file-outbox.js';
 import type { RuntimeConfig } from '../../../src/worker/config/runtime-types.js';
 import { noteEndOfWalk } from '../../../src/worker/control/end-in-temporal.js';
 import { startedByCommand, WorkOwners } from '../../../src/worker/control/work-owners.js';
@@ -54,16 +54,42 @@ const entryOf = (job: string): JobEntry => ({
 function openFolder() {
   const dir = join(root, `f${++folders}`, 'jobs');
   const taskQueue = `queue-${folders}`;
+  /** The alerts whose deliveries were started. */
+  const alerts: Alert[] = [];
+  const { connection, options } = temporal.client;
+  const client = new Client({
+    connection,
+    namespace: options.namespace,
+    interceptors: {
+      workflow: [
+        {
+          startWithDetails: async (input, next) => {
+            const started = await next(input);
+            alerts.push((input.options.args[0] as AlertDelivery).alert);
+            return started;
+          },
+        },
+      ],
+    },
+  });
   const process = () => {
     const said: string[] = [];
     const entries = new FolderJobs(dir);
     const settings = { url: null, secret: null, command: ['/bin/true'], on: alertTypes, lagMs: null };
     const config = { taskQueue, alerts: settings, origin: 'sandbox', say: (text: string) => said.push(text) };
-    const store = { entries, shared: false, alerts: new FileOutbox(join(dir, '..', 'alerts')) } as unknown as Store;
-    const owners = new WorkOwners(config as unknown as RuntimeConfig, store, async () => temporal.client);
-    const alerts = async () => (await store.alerts.list(10)).map(({ alert }) => alert);
+    const store = { entries, shared: false } as unknown as Store;
+    const owners = new WorkOwners(config as unknown as RuntimeConfig, store, async () => client);
     const parts = { store, config: config as unknown as RuntimeConfig };
-    return { said, owners, entries, parts, alerts, owned: () => entries.owned(), die: () => entries.close() };
+    return {
+      said,
+      owners,
+      entries,
+      parts,
+      client,
+      alerts: () => alerts,
+      owned: () => entries.owned(),
+      die: () => entries.close(),
+    };
   };
   /** Starts a workflow. The workflow of a command has a memo that says so; `{}` is the memo of a schedule. */
   const start = async (job: string, type = 'enrichCsv', memo: Record<string, unknown> = startedByCommand) => {
@@ -211,7 +237,7 @@ describe('a job whose workflow ended in Temporal while no worker was alive', () 
     expect((await worker?.entries.get(job))?.state).toEqual({
       ...{ phase: 'failed', message: 'its workflow was terminated in Temporal', since: expect.any(Number) },
     });
-    const alerts = (await worker?.alerts()) ?? [];
+    const alerts = worker?.alerts() ?? [];
     expect(alerts).toMatchObject([
       {
         type: 'job.failed',
@@ -229,7 +255,7 @@ describe('a job whose workflow ended in Temporal while no worker was alive', () 
     expect((await worker.entries.get(job))?.state).toMatchObject({
       ...{ phase: 'stopped', message: 'its command was stopped' },
     });
-    expect(await worker.alerts()).toMatchObject([{ type: 'job.stopped', data: { job, reason: 'person' } }]);
+    expect(worker.alerts()).toMatchObject([{ type: 'job.stopped', data: { job, reason: 'person' } }]);
   });
 
   it('is left to its command while that command is alive, and to workers if only commands are alive', async () => {
@@ -240,20 +266,20 @@ describe('a job whose workflow ended in Temporal while no worker was alive', () 
     await command.owners.release(workflowId);
     await other.owners.resolveOrphans('command');
     expect((await worker.entries.get(job))?.state).toEqual({ phase: 'running', since: 0 });
-    expect(await worker.alerts()).toEqual([]);
+    expect(worker.alerts()).toEqual([]);
   });
 });
 
 it('a walk that ended in Temporal is reported once; another name and a running walk are not', async () => {
   const { process, start } = openFolder();
   const { work } = await start('events', 'syncEvents', {});
-  const { parts, entries, alerts } = process();
+  const { parts, entries, alerts, client } = process();
   await entries.putWalk({ ...work, origin: 'sandbox', stream: 'sync', into: '/x.duckdb' });
-  const note = (job: string) => noteEndOfWalk(parts, temporal.client, job);
+  const note = (job: string) => noteEndOfWalk(parts, client, job);
   await note('events');
   await temporal.client.workflow.getHandle(work.workflowId).terminate();
   for (const job of ['events', 'events', 'others']) await note(job);
-  expect(await alerts()).toMatchObject([
+  expect(alerts()).toMatchObject([
     { text: 'Walk events failed (Terminated). Its reason: searchflow status events', data: { kind: 'walk' } },
   ]);
 });

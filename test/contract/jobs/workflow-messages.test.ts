@@ -7,6 +7,7 @@ import { openTemporal } from '../../support/temporal.js';
 
 const taskQueue = 'workflow-messages';
 const rows = { input: 'rows.csv' };
+const alert = { id: 'alert_1', type: 'job.done', createdAt: '2026-11-25T06:00:00Z', text: 'Done.', data: {} };
 
 /** Arguments with which each workflow is accepted. */
 const jobs: { readonly [Name in keyof typeof workflowInterface]: readonly unknown[] } = {
@@ -23,6 +24,7 @@ const jobs: { readonly [Name in keyof typeof workflowInterface]: readonly unknow
   monitorCall: [{ operation: 'listMonitors', input: {} }],
   scheduledJob: [{ schedule: 's', workflow: 'syncEvents', workflowId: 'of-the-schedule', input: {} }],
   workerPresence: [{ host: 'here', pid: 1 }],
+  deliverAlert: [{ alert, receiver: 'webhook' }],
 };
 
 let temporal: TestWorkflowEnvironment;

@@ -244,6 +244,7 @@ const cases: readonly Case[] = [
     /workflowId must be a text of 1 to 1000 characters/,
   ],
   ['workerPresence', [{}], /host is missing.*pid is missing/],
+  ['deliverAlert', [{ alert: { id: 'a' }, receiver: 'mail' }], /alert.type is missing.*receiver must be/],
   // Wrong lists of arguments.
   ['enrichCsv', [rows, null, 3], /enrichCsv takes one argument; remove the others\.$/],
   ['runAgentRows', [agents, null, {}], /runAgentRows takes one argument/],
@@ -308,7 +309,7 @@ describe('a wrong input', () => {
   it('has at least sixty forms, over every workflow', () => {
     const workflows = new Set(cases.map(([workflow]) => workflow));
     expect(cases.length).toBeGreaterThanOrEqual(60);
-    expect(workflows.size).toBe(13);
+    expect(workflows.size).toBe(14);
   });
 });
 

@@ -22,9 +22,7 @@ it('the output of --json of commands that list, trace, report and set up fits it
   for (const row of [1, 41, 42]) expect(await kind(`trace ${job} --row ${row}`)).toMatchObject({ kind: 'trace', row });
   expect(await kind(`report ${job}`)).toMatchObject({ kind: 'report', about: 'job' });
   expect(await kind('report team')).toMatchObject({ kind: 'report', about: 'team' });
-  expect(await kind('alerts')).toMatchObject({ kind: 'alerts', alerts: [{ type: 'job.done' }] });
   expect(await kind('alerts test', [1])).toMatchObject({ kind: 'alertTest', receivers: [{ receiver: 'command' }] });
-  expect(await kind('alerts retry', [1])).toMatchObject({ kind: 'alertRetry', delivered: 0, failed: 1 });
   expect(await kind('agent sync')).toMatchObject({ kind: 'agent-sync' });
   expect(await kind(`retry ${job} --dry-run`)).toMatchObject({ kind: 'retryPlan' });
   expect(await kind('init made')).toMatchObject({ kind: 'init', kept: [] });

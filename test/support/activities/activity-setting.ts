@@ -61,6 +61,7 @@ export class ActivitySetting {
       servedElsewhere: async () => false,
       transport,
       alerts: { note: async () => undefined },
+      sendAlert: async () => undefined,
       runs: createRuns({ transport, limiter, journal, slots }),
       origin,
       journal,

@@ -2,30 +2,29 @@ import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll } from 'vitest';
 import { Secret } from '../../../dist/core/connections/secret.js';
-import type { AlertSettings } from '../../../dist/worker/alerts/alert-setting.js';
+import type { AlertSettings } from '../../../dist/worker/config/alert-setting.js';
 import { type Alert, alertTypes } from '../../../src/core/alerts/alert.js';
+import { type Answer, status } from './receiver.js';
 
 /** A receiver for all tests of a file. The settings for it can be read once the file is loaded. */
 export function alertsOfFile(changes: Partial<AlertSettings> = {}) {
   const alerts: Alert[] = [];
-  const held = new Set<ServerResponse>();
-  let isHanging = false;
-  const server = createServer((request, response) => {
+  let answer: Answer = status(200);
+  const server = createServer((request, response: ServerResponse) => {
     let body = '';
     request.on('data', (chunk: Buffer) => {
       body += chunk.toString('utf8');
     });
     request.on('end', () => {
       alerts.push(JSON.parse(body) as Alert);
-      if (isHanging) held.add(response);
-      else response.end();
+      answer(response, alerts.length);
     });
   }).listen(0, '127.0.0.1');
   afterAll(() => {
     server.closeAllConnections();
     server.close();
   });
-  const url = () => `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
+  const url = () => `http://127.0.0.1:${(server.address() as AddressInfo).port}/?token=secret-of-the-hook`;
   const settings: AlertSettings = {
     get url() {
       return new Secret(url());
@@ -36,9 +35,9 @@ export function alertsOfFile(changes: Partial<AlertSettings> = {}) {
     settings,
     /** The alerts that arrived, in their order. */
     alerts: (): readonly Alert[] => alerts,
-    /** Whether requests get no answer. */
-    hangs: (now: boolean) => {
-      isHanging = now;
+    /** Sets the answer to further alerts. */
+    answers: (next: Answer) => {
+      answer = next;
     },
   };
 }

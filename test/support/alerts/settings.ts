@@ -1,7 +1,7 @@
-import { alertTypes } from '../../../src/core/alerts/alert.js';
+import { randomBytes } from 'node:crypto';
+import { type Alert, alertTypes } from '../../../src/core/alerts/alert.js';
 import { Secret } from '../../../src/core/connections/secret.js';
-import { type AlertTimes, alertTimes } from '../../../src/worker/alerts/alert-sender.js';
-import type { AlertSettings } from '../../../src/worker/alerts/alert-setting.js';
+import type { AlertSettings } from '../../../src/worker/config/alert-setting.js';
 
 export const alertSecret = 'a-secret-of-thirty-two-characters';
 
@@ -12,8 +12,7 @@ export const settingsFor = (url: string | null, command: readonly string[] | nul
   ...{ command, on: alertTypes, lagMs: 7_200_000 },
 });
 
-/** Short times, so that a test observes retries. */
-export const quickTimes: AlertTimes = {
-  ...alertTimes,
-  ...{ webhookMs: 2000, commandMs: 2000, pollMs: 10, firstWaitMs: 20, mostWaitMs: 50 },
-};
+export const madeAlert = (text = 'The job is done.'): Alert => ({
+  ...{ id: `alert_${randomBytes(16).toString('hex')}`, type: 'job.done', createdAt: '2026-11-25T06:00:00.000Z' },
+  ...{ text, data: { job: 'brands-1' } },
+});

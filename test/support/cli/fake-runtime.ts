@@ -155,7 +155,7 @@ export function fakeRuntime(changes: RuntimeAnswers = {}): {
   const asked: unknown[][] = [];
   const parts: Answers = {
     shared: false,
-    alerts: { list: async () => [], test: async () => [], retry: async () => ({ delivered: 0, failed: 0 }) },
+    testAlerts: async () => [],
     clientOnly: null,
     plan: async () => plan,
     start: async () => fakeHandle({ result: async () => summary }),

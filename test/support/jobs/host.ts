@@ -42,6 +42,7 @@ export async function startHost(
     activities: parts.activities,
     ...options,
   });
+  parts.watchTemporal(temporal.client);
   const ended = worker.run();
   let stopping: Promise<void> | null = null;
   const stop = async () => {

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'vitest';
 import type { LoggedCall } from '../../service/service.mjs';
-import type { ListedAlert, Nights } from './nights.js';
+import type { Nights, NotedAlert } from './nights.js';
 import { NIGHTS } from './plan.js';
 
 interface Row {
@@ -206,11 +206,11 @@ async function checkRuns(nights: Nights, { figures }: FigureReport): Promise<voi
   );
   // Each end of a run has one alert with the figures of the run.
   const ends = (await nights.alerts()).filter(({ type }) => type === 'job.done' || type === 'job.stopped');
-  const of = new Map(ends.map((alert: ListedAlert) => [String(alert.data.run), alert]));
+  const of = new Map(ends.map((alert: NotedAlert) => [String(alert.data.run), alert]));
   expect(of.size).toBe(ends.length);
   expect([...of.keys()].sort()).toEqual(runs.map(({ run }) => run).sort());
   for (const { run, phase, reason, scheduled, rows, failed, requests, micros: cost } of runs) {
-    const { type, data } = of.get(run) as ListedAlert;
+    const { type, data } = of.get(run) as NotedAlert;
     expect({ type, ...data }).toMatchObject({
       ...{ type: `job.${phase}`, scheduled, rows, failedRows: failed, requests, dollars: cost / 1e6 },
       ...(reason === null ? {} : { reason }),

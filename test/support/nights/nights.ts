@@ -1,15 +1,10 @@
-import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { rmSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { Client, Connection } from '@temporalio/client';
 import { stringify } from 'csv-stringify/sync';
-import pg from 'pg';
 import { expect } from 'vitest';
-import type { Alert } from '../../../src/core/alerts/alert.js';
-import type { Delivery } from '../../../src/core/alerts/outbox.js';
+import type { Alert, AlertDelivery } from '../../../src/core/alerts/alert.js';
 import type { ScheduledOutcome } from '../../../src/core/schedule.js';
-import { withLock } from '../../../src/files/process-lock.js';
-import { writeDurably } from '../../../src/files/write-durably.js';
 import { startTemporal } from '../../chaos/temporal.mjs';
 import { type Fault, type Service, startService } from '../../service/service.mjs';
 import { type Running, runCommand, startCommand } from '../cli/command.js';
@@ -24,18 +19,9 @@ const preload = (name: string) => `--import ${fileURLToPath(new URL(name, import
 const late = preload('./late.mjs');
 
 export const soon = { timeout: 90_000, interval: 50 };
-export const MINUTE = 60_000;
-export const HOUR = 60 * MINUTE;
-export const DAY = 24 * HOUR;
 const SERVER_KEY = { status: 401, body: { error: 'no such key', tag: 'INVALID_API_KEY' } };
 
-interface FileAlert {
-  readonly alert: Alert;
-  readonly deliveries: readonly (Delivery & { readonly claimedUntil?: number | null })[];
-}
-
-/** An alert as `searchflow alerts --json` lists it. */
-export type ListedAlert = Alert & { readonly deliveries: readonly Pick<Delivery, 'receiver' | 'state' | 'error'>[] };
+export type NotedAlert = Alert & { readonly isDelivered: boolean };
 
 /** A nightly schedule with all that it needs: service, Temporal server, store, warehouse, worker and receivers. */
 export class Nights {
@@ -48,6 +34,8 @@ export class Nights {
   #calls = 0;
   #faults: (nth: number) => Fault = () => 'ok';
   #isRevoked = false;
+  /** Alerts by the workflows of their deliveries. */
+  readonly #alerts = new Map<string, Alert>();
 
   private constructor(
     readonly service: Service,
@@ -181,38 +169,36 @@ export class Nights {
     await expect.poll(() => this.#calls, { ...soon, interval: 5 }).toBeGreaterThanOrEqual(times);
   }
 
-  /**
-   * Lets time pass for alerts: their times are moved into the past. No clock is changed, because times of the Temporal server, of the store and
-   * of the worker are compared with each other.
-   */
-  async pass(ms: number): Promise<void> {
-    if (this.databases === null) return this.#passInFolder(ms);
-    const moved = ['created_at', 'next_at', 'until_at', 'claimed_until', 'ended_at'].map(
-      (column) => `${column} = ${column} - ${ms} * interval '1 millisecond'`,
-    );
-    const client = new pg.Client({ connectionString: this.databases.store });
-    await client.connect();
-    await client.query(`UPDATE searchflow_store.alerts SET ${moved.join(', ')}`);
-    await client.end();
+  /** Makes the next attempt of each delivery that waits, as if its time had come. */
+  async wake(): Promise<void> {
+    const { namespace, identity } = this.client.options;
+    const reset = async (workflowId: string) => {
+      const { raw } = await this.client.workflow.getHandle(workflowId).describe();
+      for (const { activityId: id } of raw.pendingActivities ?? [])
+        await this.client.workflowService
+          .resetActivity({ namespace, identity, execution: { workflowId }, id })
+          .catch(() => undefined);
+    };
+    for (const { workflowId, isDelivered } of await this.#deliveries()) if (!isDelivered) await reset(workflowId);
   }
 
-  async #passInFolder(ms: number): Promise<void> {
-    const dir = join(this.folder.stateDir, 'alerts');
-    if (!existsSync(dir)) return;
-    const change = async () => {
-      for (const kept of ['waiting', 'ended'].map((name) => join(dir, name)).filter((path) => existsSync(path)))
-        for (const name of readdirSync(kept).filter((one) => one.endsWith('.json'))) {
-          const { alert, deliveries } = JSON.parse(readFileSync(join(kept, name), 'utf8')) as FileAlert;
-          const earlier = (at: number | null | undefined) => (typeof at === 'number' ? at - ms : at);
-          const moved = deliveries.map((one) => ({
-            ...one,
-            ...{ nextAt: earlier(one.nextAt), until: earlier(one.until), endedAt: earlier(one.endedAt) },
-            claimedUntil: earlier(one.claimedUntil),
-          }));
-          await writeDurably(join(kept, name), JSON.stringify({ alert, deliveries: moved }));
-        }
-    };
-    await withLock(join(dir, 'outbox.lock'), change, { waitMs: 30_000, what: 'the alerts of the nights' });
+  /** All deliveries, the oldest first. */
+  async #deliveries() {
+    const found = [];
+    for await (const { workflowId, status, startTime } of this.client.workflow.list({
+      query: "WorkflowType = 'deliverAlert'",
+    })) {
+      const known = this.#alerts.get(workflowId) ?? (await this.#alertOf(workflowId));
+      this.#alerts.set(workflowId, known);
+      found.push({ workflowId, alert: known, isDelivered: status.name === 'COMPLETED', startTime });
+    }
+    return found.sort((one, other) => one.startTime.getTime() - other.startTime.getTime());
+  }
+
+  async #alertOf(workflowId: string): Promise<Alert> {
+    const { events } = await this.client.workflow.getHandle(workflowId).fetchHistory();
+    const input = events?.[0]?.workflowExecutionStartedEventAttributes?.input?.payloads?.[0]?.data;
+    return (JSON.parse(Buffer.from(input as Uint8Array).toString('utf8')) as AlertDelivery).alert;
   }
 
   /** Triggers a run by hand. */
@@ -259,9 +245,12 @@ export class Nights {
     return outcome;
   }
 
-  async alerts(): Promise<readonly ListedAlert[]> {
-    const { alerts } = await this.json<{ alerts: readonly ListedAlert[] }>(['alerts', '--limit', '1000']);
-    return [...alerts].reverse();
+  /** All alerts with an event of their own, the oldest first; `isDelivered`: both receivers have accepted it. */
+  async alerts(): Promise<readonly NotedAlert[]> {
+    const byId = new Map<string, NotedAlert>();
+    for (const { alert, isDelivered } of await this.#deliveries())
+      byId.set(alert.id, { ...alert, isDelivered: isDelivered && (byId.get(alert.id)?.isDelivered ?? true) });
+    return [...byId.values()];
   }
 
   async doctor(): Promise<readonly { check: string; ok: boolean }[]> {

@@ -71,6 +71,8 @@ it.each([
   ]),
   [{ SEARCHFLOW_ALERT_URL: hook, SEARCHFLOW_ALERT_ON: 'job.faild' }, 'did you mean job.failed?'],
   [{ SEARCHFLOW_ALERT_ON: 'everything' }, 'is not an event'],
+  [{ SEARCHFLOW_ALERT_ON: 'cap.50' }, 'did you mean cap.80?'],
+  [{ SEARCHFLOW_ALERT_ON: 'job.misfits' }, 'is not an event. Events: job.done, '],
   [{ SEARCHFLOW_ALERT_URL: hook, SEARCHFLOW_ALERT_LAG: '30s' }, 'is not a time of at least a minute'],
   [{ SEARCHFLOW_ALERT_URL: hook, SEARCHFLOW_ALERT_LAG: '2 hours' }, 'is not a time of at least a minute'],
 ] as const)('%j is refused without showing a secret: %s', (env, why) => {

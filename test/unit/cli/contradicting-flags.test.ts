@@ -99,8 +99,6 @@ const contradictions: readonly (readonly [line: string, ...names: string[]])[] =
   ['monitors export --every 1d --detach', '--detach'],
   ['monitors unpause --of-schedule x --every 1d --wait-for-approval', '--wait-for-approval'],
   ['limits --qps 5 set --per-day 5', '--qps', 'limits set'],
-  ['alerts --limit 5 retry', '--limit', 'alerts retry'],
-  ['alerts --undelivered test', '--undelivered', 'alerts test'],
   ['schedule backfill x --from 2026-02-01 --until 2026-01-01', '--from', '--until'],
 ];
 

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { isMetadata } from '../../../src/core/connections/metadata-address.js';
 import { parseAddress } from '../../../src/core/connections/postgres-address.js';
 import { whyNoAddress } from '../../../src/core/rows/source-fields.js';
-import { checkAlerts } from '../../../src/worker/alerts/alert-setting.js';
+import { checkAlerts } from '../../../src/worker/config/alert-setting.js';
 
 const hosts = [
   ...['169.254.169.254', '169.254.170.2', '2852039166', '0xa9fea9fe', '0251.0376.0251.0376', '100.100.100.200'],
@@ -16,9 +16,9 @@ it.each(hosts)('the metadata address %s is no source, target, database and webho
     expect([address, whyNoAddress(address)]).toEqual([address, expect.stringMatching(/metadata|no valid|wrong value/)]);
   for (const address of [`postgres://${host}/db`, `postgres:///db?host=${host}`, `postgres://${host}:80/db`])
     expect(() => parseAddress(address, ''), address).toThrow(/metadata|is not an address/);
-  const wrong: string[] = [];
-  checkAlerts({ url: `https://${host}/x` }, names, (one) => wrong.push(one));
-  expect(wrong).toEqual([expect.stringContaining('is a metadata address')]);
+  expect(checkAlerts({ url: `https://${host}/x` }, names).problems).toEqual([
+    expect.stringContaining('is a metadata address'),
+  ]);
 });
 
 it.each(['169.253.1.1', '10.0.0.1', 'metadata.example', 'localhost', '::1', '/var/run/postgresql'])(

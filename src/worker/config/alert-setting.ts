@@ -1,12 +1,12 @@
 import { accessSync, constants, statSync } from 'node:fs';
 import { isAbsolute } from 'node:path';
-import { type AlertType, alertTypes, usualAlerts } from '../../core/alerts/alert.js';
-import { type Receiver, receivers } from '../../core/alerts/outbox.js';
+import { type AlertType, alertTypes, type Receiver, receivers, usualAlerts } from '../../core/alerts/alert.js';
 import { addressSecrets, secretParameter } from '../../core/connections/address-secrets.js';
 import { isLoopback } from '../../core/connections/loopback.js';
 import { isMetadata } from '../../core/connections/metadata-address.js';
 import { Secret } from '../../core/connections/secret.js';
 import { nearest } from '../../core/text/nearest.js';
+import type { SettingsReader } from './settings-reader.js';
 
 /** Where alerts go, and of which events. */
 export interface AlertSettings {
@@ -37,15 +37,7 @@ export interface WrittenAlerts {
   readonly lag?: string | undefined;
 }
 
-/** Reads variables of the environment and collects mistakes. */
-interface Reader {
-  readonly mistakes: string[];
-  variable(name: string): { readonly text: string } | null;
-  named(name: string): string;
-}
-
-/** Default of the lag. */
-const LAG_MS = 2 * 3_600_000;
+const LAG = '2h';
 const LEAST_LAG_MS = 60_000;
 const MOST_LAG_MS = 365 * 86_400_000;
 const LEAST_SECRET = 16;
@@ -54,51 +46,50 @@ const MOST_CHARACTERS = 4000;
 
 const unitMs: Readonly<Record<string, number>> = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 };
 
-/** Reads the settings of alerts from the environment; null: there is no receiver. Mistakes never have the address or the secret. */
-export function readAlerts(reader: Reader): AlertSettings | null {
-  const names = {
-    url: 'SEARCHFLOW_ALERT_URL',
-    secret: 'SEARCHFLOW_ALERT_SECRET',
-    command: 'SEARCHFLOW_ALERT_COMMAND',
-    on: 'SEARCHFLOW_ALERT_ON',
-    lag: 'SEARCHFLOW_ALERT_LAG',
-  } as const;
-  const text = (name: keyof typeof names) => reader.variable(names[name])?.text;
-  const on = text('on')
+/** Reads the settings of alerts from the environment; null: there is no receiver. */
+export function readAlerts(reader: SettingsReader): AlertSettings | null {
+  const variables = ['url', 'secret', 'command', 'on', 'lag'].map(
+    (name) => [name, `SEARCHFLOW_ALERT_${name.toUpperCase()}`] as const,
+  );
+  const { on, ...texts } = Object.fromEntries(variables.map(([name, of]) => [name, reader.variable(of)?.text]));
+  const names = Object.fromEntries(variables.map(([name, of]) => [name, reader.named(of)]));
+  const types = on
     ?.split(',')
     .map((one) => one.trim())
     .filter((one) => one !== '');
-  const written = { url: text('url'), secret: text('secret'), command: text('command'), on, lag: text('lag') };
-  const shown = Object.fromEntries(Object.entries(names).map(([one, name]) => [one, reader.named(name)]));
-  return checkAlerts(written, shown as typeof names, (mistake) => reader.mistakes.push(mistake));
+  const { alerts, problems } = checkAlerts({ ...texts, on: types }, names as Record<keyof WrittenAlerts, string>);
+  reader.mistakes.push(...problems);
+  return alerts;
 }
 
-/** Checks written settings, and reports each mistake as a sentence. `names`: the names of the settings, for messages. */
+/**
+ * Checks written settings. Returns a sentence for each problem, which never has the address or the secret. `names`: the names of the settings,
+ * for these sentences.
+ */
 export function checkAlerts(
-  written: WrittenAlerts,
+  { url, secret, command, on, lag = LAG }: WrittenAlerts,
   names: Readonly<Record<keyof WrittenAlerts, string>>,
-  wrong: (mistake: string) => void,
-): AlertSettings | null {
-  const report = (name: keyof WrittenAlerts, why: string | null) => {
-    if (why !== null) wrong(`${names[name]}: ${why.replace(/[^?]$/, '$&.')}`);
-  };
-  const { url, secret, command, on, lag } = written;
-  if (url !== undefined) report('url', whyNoUrl(url));
-  if (secret !== undefined) report('secret', whyNoSecret(secret, url !== undefined, names.url));
+): { readonly alerts: AlertSettings | null; readonly problems: readonly string[] } {
   const argv = command === undefined ? null : argvOf(command);
-  if (typeof argv === 'string') report('command', argv);
-  for (const one of on ?? []) report('on', whyNoEvent(one));
-  const lagMs = lag === undefined ? LAG_MS : lag === 'none' ? null : lagOf(lag);
-  if (lagMs !== null && Number.isNaN(lagMs))
-    report('lag', 'this is not a time of at least a minute, such as 30m, 2h or 1d, or none');
-  if (url === undefined && command === undefined) return null;
-  return {
+  const lagMs = lag === 'none' ? null : lagOf(lag);
+  const noLag = Number.isNaN(lagMs) ? 'this is not a time of at least a minute, such as 30m, 2h or 1d, or none' : null;
+  const found = [
+    [names.url, url === undefined ? null : whyNoUrl(url)],
+    [names.secret, secret === undefined ? null : whyNoSecret(secret, url !== undefined, names.url)],
+    [names.command, typeof argv === 'string' ? argv : null],
+    ...(on ?? []).map((one) => [names.on, whyNoEvent(one)]),
+    [names.lag, noLag],
+  ] as const;
+  const problems = found.flatMap(([name, why]) => (why === null ? [] : [`${name}: ${why?.replace(/[^?]$/, '$&.')}`]));
+  if (url === undefined && command === undefined) return { alerts: null, problems };
+  const alerts = {
     url: url === undefined ? null : new Secret(url),
     secret: secret === undefined ? null : new Secret(secret),
     command: Array.isArray(argv) ? argv : null,
     on: on === undefined ? usualAlerts : on.includes('all') ? alertTypes : (on as readonly AlertType[]),
     lagMs,
   };
+  return { alerts, problems };
 }
 
 function whyNoUrl(text: string): string | null {
