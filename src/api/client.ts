@@ -100,8 +100,11 @@ export function createClient({ apiKey, baseUrl = DEFAULT_BASE_URL, limiter, ...r
   }
 
   function stream<I, C>(spec: StreamEndpoint<I, C>, input: Input<I>, options: StreamOptions = {}): EventStream<C> {
-    const rateCost = rateCostOf(spec.endpoint, input as I);
-    return transport.stream(spec, input, options, {
+    // The streamed form sets `stream` itself.
+    const { stream: isSet, ...rest } = input as { readonly stream?: unknown };
+    const request = (isSet === true ? rest : input) as Input<I>;
+    const rateCost = rateCostOf(spec.endpoint, request as I);
+    return transport.stream(spec, request, options, {
       beforeSend: () => turn(rateCost, options.signal),
       onError: (error) => block(error, rateCost),
     });

@@ -196,6 +196,7 @@ const agentRequest = z.looseObject({
 const researchRequest = part<ResearchTaskRequest>({
   input: part<ResearchTaskRequest['input']>({ instructions: anything }),
   output: part<NonNullable<ResearchTaskRequest['output']>>({ schema: anything }).optional(),
+  model: text.optional(),
 });
 
 const bought = {

@@ -159,7 +159,7 @@ class Check {
   #unknown(field: string, full: string, path: string, known: readonly string[]): void {
     if (!this.strict) return;
     this.#report(full, () => {
-      const near = nearest(short(field), known);
+      const near = misspelt(short(field), known) ?? nearest(short(field), known);
       const help = near === null ? `its fields are ${known.join(', ')}.` : `did you mean ${pathOf(path, near)}?`;
       return `${full} is not a field of ${path === '' ? this.workflow : path}; ${help}`;
     });

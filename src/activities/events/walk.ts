@@ -16,7 +16,7 @@ import {
 import { OVERLAP_MS, planSync, SETTLE_MS, type Span } from '../../core/events/walk-window.js';
 import { jobOfWorkflow } from '../../core/rows/job.js';
 import type { ActivityDeps, WalkDeps } from '../base/deps.js';
-import { sendFree } from '../base/free-call.js';
+import { sendFreeWithRetries } from '../base/free-call.js';
 import { type First, onlyFor, onlyForServed } from '../base/monitor-warehouses.js';
 import { waitingFor, withHeartbeat } from '../base/with-heartbeat.js';
 import { localFailures } from '../call/failure.js';
@@ -150,7 +150,7 @@ async function firstAsked(deps: WalkDeps, input: WalkInput, types: readonly stri
   if (types.length === 0 && start === null) return null;
   try {
     const asked = { limit: 1, ...(types.length > 0 ? { types } : {}) };
-    const { date } = await sendFree(deps, listEventsEndpoint, asked, { unchecked: input.unchecked });
+    const { date } = await sendFreeWithRetries(deps, listEventsEndpoint, asked, { unchecked: input.unchecked });
     const now = date ?? Date.now();
     if (start !== null) spanOf(input, start, now);
     return now;
@@ -179,7 +179,7 @@ async function runOf(
   known: StreamState | null,
   asked: number | null,
 ): Promise<(Span & { readonly sweep: boolean }) | null> {
-  const now = asked ?? (await sendFree(deps, listEventsEndpoint, { limit: 1 })).date ?? Date.now();
+  const now = asked ?? (await sendFreeWithRetries(deps, listEventsEndpoint, { limit: 1 })).date ?? Date.now();
   if (input.kind === 'sync') return planSync(known ?? { watermark: null, sweptAt: null }, now);
   const from = input.from === undefined ? null : Date.parse(input.from);
   // An earlier run read up to `known.to`, so only later events are left.

@@ -22,13 +22,16 @@ const IDLE_KEPT = 100;
 /** From this room on, the gate bounds nothing: a process has fewer requests in flight. */
 const MOST_ROOM = 4096;
 
+/** Weight of a broken transfer while the circuit breaker sends one request at a time, with growing waits between them. */
+const CUT_COUNTS_AS = 3;
+
 /** An answer with nothing usable. */
 interface Unusable {
   readonly why: string;
   /** Whether its text can be read later. */
   readonly isKept: boolean;
-  /** Whether its transfer broke off. `alone`: no other request was in flight. */
-  readonly cut?: 'alone' | 'together' | null;
+  /** Whether its transfer broke off. */
+  readonly isCut?: boolean;
 }
 
 /**
@@ -137,12 +140,15 @@ class FailureGate {
   /** Counts the answer to a request, named by the key of its first unit. Null: the answer has something usable. */
   judge(key: string, found: Unusable | null, most: number): void {
     // Transfers that one loss of the connection broke off are one sign, once the service is known to answer.
-    const isLoss = this.#isUsable && Boolean(found?.cut);
-    if (found !== null)
-      this.#room = Math.max(NOTHING_IN_ROW, Math.floor(Math.min(this.#room, this.#taken.size * this.#weight) / 2));
+    const isLoss = this.#isUsable && found?.isCut === true;
+    if (found !== null) {
+      // After a loss, requests are sent one at a time, so that each proves more.
+      const least = isLoss ? this.#inRow.weight + this.#weight : NOTHING_IN_ROW;
+      this.#room = Math.max(least, Math.floor(Math.min(this.#room, this.#taken.size * this.#weight) / 2));
+    }
     if (isLoss && (this.#taken.get(key) ?? 0) < this.#cutAt) return;
     if (isLoss) this.#cutAt = performance.now();
-    const weight = isLoss && found?.cut === 'together' ? 1 : most;
+    const weight = isLoss && this.#taken.size > 1 ? 1 : most;
     const add = (one: { weight: number; requests: number }) => {
       one.weight += weight;
       one.requests++;
@@ -271,15 +277,14 @@ export class PurchaseFailures {
     if (!isUnusable(error)) return false;
     const { message, facts, body } = error;
     const isCut = facts.truncated && !facts.unrecognized;
-    const cut = isCut ? (isUnwell ? 'alone' : 'together') : null;
-    const weight = isUnwell && !isCut ? PAGES_COUNT_AS : this.#weight;
-    this.gate.judge(keyOf(units), { why: message, isKept: Boolean(body), cut }, weight);
+    const weight = Math.max(this.#weight, isUnwell ? (isCut ? CUT_COUNTS_AS : PAGES_COUNT_AS) : 0);
+    this.gate.judge(keyOf(units), { why: message, isKept: Boolean(body), isCut }, weight);
     return true;
   }
 
   /** Counts consecutive polls of a run that were answered without a run. */
-  unusablePolls({ message }: ApiError, unit: Unit, polls: number): void {
-    this.gate.judge(unit.key, { why: message, isKept: false }, polls);
+  unusablePolls(why: string, unit: Unit, polls: number): void {
+    this.gate.judge(unit.key, { why, isKept: false }, polls);
   }
 
   /** Waits with units whose request is not sent yet, or is repeated after an unusable answer: its answer is one more. */

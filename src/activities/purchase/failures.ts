@@ -71,7 +71,14 @@ export class FailedAttempts {
       if (lost.length > 0) return { type: 'lost', units: lost, parts: rest.length > 0 ? [rest] : [] };
     }
     // A gateway that refuses every request refuses the next one, too.
-    else this.checkService(error, askedAt, tries + 1 >= MAX_UNRECOGNIZED_TRIES);
+    else {
+      const [givesUp, answered] = [tries + 1 >= MAX_UNRECOGNIZED_TRIES, this.#answersThen];
+      // A gateway that refuses this request again, and passes others on, refuses its units.
+      const isOnlyThis = answered !== null && this.#context.health.successes > answered;
+      this.checkService(error, askedAt, givesUp && !purchaseRequest.recordsAll);
+      if (facts.unrecognized && givesUp && (isOnlyThis || purchaseRequest.recordsAll))
+        return this.#refused(error, units);
+    }
     const full = verdict.type === 'ConcurrencyLimited';
     if (full) await stats.during(stats.lists, async () => longRunning?.slots.refused());
     const waitMs = backoffMs(tries, 1000, full ? MAX_FULL_WAIT_MS : 60_000, chance);

@@ -112,7 +112,7 @@ export class LongRunningUnit {
       } catch (error) {
         const { failures } = this.#context;
         if (!isApiError(error) || !isUnusable(error) || !(failures || error.verdict.retry)) throw error;
-        failures?.unusablePolls(error, this.#unit, ODD_POLLS);
+        failures?.unusablePolls(error.message, this.#unit, ODD_POLLS);
       }
     }
   }
@@ -138,6 +138,7 @@ export class LongRunningUnit {
         const why = `the service no longer returns the run ${facts.run}`;
         await miss(this.#context, intent, why, 'maybe');
         await fail(this.#context, [this.#unit], 'RUN_GONE', `${why}; its cost is unknown`);
+        this.#context.failures?.unusablePolls(why, this.#unit, 1);
       }
     } catch (error) {
       if (stop.aborted) stats.leftRunning++;

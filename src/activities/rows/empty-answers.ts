@@ -79,19 +79,36 @@ export function withoutContents(results: readonly object[], asked: unknown): str
 /** Returns why the answer to a whole request has nothing of what was requested; null if it has something. */
 export function nothingIn(request: object, answer: object): string | null {
   const schema = fieldOf(request, 'outputSchema');
+  const results = fieldOf(answer, 'results');
+  const hasResults = Array.isArray(results) && results.length > 0;
+  if (!hasResults && (!isBlank(fieldOf(answer, 'error')) || fieldOf(answer, 'success') === false))
+    return 'it reports an error';
   if ('answer' in answer) {
     // A list without elements is an answer to a question for a list only.
     const isEmptyList = Array.isArray(answer.answer) && answer.answer.length === 0;
     if (holdsNothing(answer.answer) || (isEmptyList && !schema)) return 'its answer is empty';
+    if (isUnfit(schema, answer.answer)) return UNFIT;
   }
   const output = fieldOf(answer, 'output');
-  if (schema && 'results' in answer && isNoOutput(output)) return 'it has no output';
-  const results = fieldOf(answer, 'results');
-  if (!Array.isArray(results) || results.length === 0) return null;
+  if (schema && 'results' in answer) {
+    if (isNoOutput(output)) return 'it has no output';
+    if (isUnfit(schema, fieldOf(output, 'content'))) return UNFIT;
+  }
+  if (!hasResults) return null;
   const isPage = (result: unknown) =>
     [fieldOf(result, 'url'), fieldOf(result, 'id')].some((name) => !holdsNothing(name));
   if (!results.some(isPage)) return `none of its ${results.length} results names a page`;
   return isBlank([output, fieldOf(answer, 'context')]) ? withoutContents(results, fieldOf(request, 'contents')) : null;
+}
+
+/** Why an answer with a value of another form has nothing of what was requested. */
+export const UNFIT = 'its output is no value of the requested schema';
+
+/** Whether a value cannot have the columns of a schema: another value than an object, or than a list, for which the schema asks. */
+export function isUnfit(schema: unknown, value: unknown): boolean {
+  const type = fieldOf(schema, 'type') ?? (fieldOf(schema, 'properties') ? 'object' : null);
+  if (type === 'array') return !Array.isArray(value);
+  return type === 'object' && (typeof value !== 'object' || value === null || Array.isArray(value));
 }
 
 /** Whether the output of a run or a search has no value in any form. */

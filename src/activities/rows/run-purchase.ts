@@ -1,3 +1,4 @@
+import { fieldOf } from '../../api/checks/field-of.js';
 import { NO_CONTENT } from '../../api/endpoints/match.js';
 import type { SendOptions } from '../../api/transport.js';
 import type { Endpoint } from '../../api/wire/endpoint.js';
@@ -10,7 +11,7 @@ import type { Landing } from '../call/landing.js';
 import type { Bought, PurchaseRequest, RunFacts, Unit } from '../purchase/purchase-request.js';
 import type { RunKind } from '../runs/run-follower.js';
 import type { Runs } from '../runs/runs.js';
-import { holdsNoRow, isNoOutput } from './empty-answers.js';
+import { holdsNoRow, isNoOutput, isUnfit, UNFIT } from './empty-answers.js';
 
 /** Tag of a unit whose run was cancelled. */
 const RUN_CANCELLED = 'RUN_CANCELLED';
@@ -137,7 +138,12 @@ export function runPurchase<I, R>(
         const answer = bought(kind, unit, facts, { run: ended.run, kept: ended.kept }, cancelledTag);
         const [{ status } = { status: 'error' }] = answer.units;
         const isWithoutRows = sharesAnswers && status === 'success' && holdsNoRow(kind.outputs(ended.run), unit.unit);
-        const nothing = isWithoutRows ? 'the output of the run has none of its rows' : answer.nothing;
+        const schema = fieldOf(request(unit), 'outputSchema');
+        const isOther =
+          status === 'success' && kind.outputs(ended.run).every((one) => isUnfit(schema, fieldOf(one, 'structured')));
+        const nothing = isWithoutRows
+          ? 'the output of the run has none of its rows'
+          : (answer.nothing ?? (isOther ? UNFIT : null));
         return { ...answer, nothing, warnings: ended.warnings };
       },
       async find(unit, sought, signal) {

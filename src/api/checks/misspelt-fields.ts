@@ -2,6 +2,7 @@ import { toJSONSchema, type ZodType } from 'zod';
 import { bounds, type InputSchema, misspellings } from '../../core/check-input.js';
 import { onceForEach } from '../../core/processes/once-for-each.js';
 import { misspelt } from '../../core/text/nearest.js';
+import { fieldOf } from './field-of.js';
 import type { FieldProblem } from './fields.js';
 
 /** Fields about the caller rather than about one operation: other operations of the service may accept these fields, too. */
@@ -56,7 +57,91 @@ export function misspeltFields(
       ? [{ field, message: `${field} is not a field of ${name}; did you mean ${meant} of another operation?` }]
       : [];
   });
-  return [...strangers, ...misspellings(name, input, { ...schema, properties: known }, callFields)];
+  return [
+    ...strangers,
+    ...misspellings(name, input, { ...schema, properties: known }, callFields),
+    ...schemaPaths.flatMap((path) => misspeltKeywords(path.reduce(fieldOf, input), path.join('.'))),
+  ];
+}
+
+/** Where a request may have a JSON Schema. */
+const schemaPaths = [
+  ['outputSchema'],
+  ['output', 'schema'],
+  ['summary', 'schema'],
+  ['contents', 'summary', 'schema'],
+] as const;
+
+/** Schemas below this depth are not compared. */
+const MOST_DEPTH = 64;
+
+/** Keywords of JSON Schema, and those of OpenAPI that schemas of requests often have. */
+const keywords: readonly string[] = [
+  ...[
+    '$schema',
+    '$id',
+    '$ref',
+    '$defs',
+    '$comment',
+    'definitions',
+    'type',
+    'title',
+    'description',
+    'default',
+    'deprecated',
+  ],
+  ...['properties', 'patternProperties', 'additionalProperties', 'propertyNames', 'required', 'dependentRequired'],
+  ...[
+    'items',
+    'prefixItems',
+    'additionalItems',
+    'contains',
+    'minItems',
+    'maxItems',
+    'uniqueItems',
+    'minProperties',
+    'maxProperties',
+  ],
+  ...[
+    'enum',
+    'const',
+    'format',
+    'pattern',
+    'minLength',
+    'maxLength',
+    'minimum',
+    'maximum',
+    'exclusiveMinimum',
+    'exclusiveMaximum',
+  ],
+  ...[
+    'multipleOf',
+    'allOf',
+    'anyOf',
+    'oneOf',
+    'not',
+    'if',
+    'then',
+    'else',
+    'examples',
+    'example',
+    'nullable',
+    'readOnly',
+    'writeOnly',
+  ],
+];
+
+/** Returns the misspelt keywords of a schema and of the schemas of its properties: their columns would be missing. */
+function misspeltKeywords(schema: unknown, path: string, depth = 0): readonly FieldProblem[] {
+  if (depth > MOST_DEPTH || typeof schema !== 'object' || schema === null || Array.isArray(schema)) return [];
+  const found = Object.keys(schema).flatMap((keyword) => {
+    const meant = keywords.includes(keyword) ? null : misspelt(keyword, keywords);
+    const field = `${path}.${keyword}`;
+    return meant ? [{ field, message: `${field} is no keyword of JSON Schema; did you mean ${meant}?` }] : [];
+  });
+  const parts = { ...Object(fieldOf(schema, 'properties')), items: fieldOf(schema, 'items') };
+  const below = Object.entries(parts).flatMap(([name, part]) => misspeltKeywords(part, `${path}.${name}`, depth + 1));
+  return [...found, ...below];
 }
 
 /** The way past a refusal of `misspeltFields`. */

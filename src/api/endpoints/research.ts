@@ -13,6 +13,8 @@ const at = z.union([z.string(), z.number()]).nullish();
 const researchRequest = z.looseObject({
   input: z.looseObject({ instructions: filled }),
   output: z.looseObject({ schema: outputSchema.optional() }).optional(),
+  /** A name of a model, which some clients send. */
+  model: z.string().optional(),
 });
 export type ResearchTaskRequest = z.infer<typeof researchRequest>;
 

@@ -23,10 +23,22 @@ export function proxiesOf(env: Readonly<Record<string, string | undefined>>): Pr
     const address = text.includes('://') ? text : `http://${text}`;
     if (!/^(https?|socks5?):\/\/[^/]/.test(address) || !URL.canParse(address))
       throw new TypeError(`${name} (not shown) must be the address of a proxy, such as http://proxy.example:3128`);
-    return new Secret(address);
+    return new Secret(decodable(address));
   };
   const [https, http, no] = [read('HTTPS_PROXY'), read('HTTP_PROXY'), env.no_proxy || env.NO_PROXY || ''];
   return (https || http) && !no.split(/[,\s]/).includes('*') ? { https, http, no } : null;
+}
+
+/** Returns an address in which each percent sign of a login that encodes nothing is encoded itself, as other programs read it. */
+function decodable(address: string): string {
+  const at = address.lastIndexOf('@');
+  const login = address.slice(0, at + 1);
+  try {
+    decodeURIComponent(login);
+    return address;
+  } catch {
+    return login.replaceAll('%', '%25') + address.slice(at + 1);
+  }
 }
 
 /** The proxies for requests to a host. Requests to this machine use none: a proxy could neither reach it nor should see the key. */

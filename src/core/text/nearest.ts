@@ -14,6 +14,8 @@ const FEW_LETTERS = 3;
  * letter. A short name with a wrong letter may be another word, such as `last` for `fast`.
  */
 export function misspelt(name: string, known: readonly string[]): string | null {
+  const whole = known.find((one) => isBeginning(name, one) || singular(one) === singular(name));
+  if (whole !== undefined) return whole;
   const near = nearest(name, known);
   if (near === null || sameName(near, name)) return near;
   const far = distance(name, near);
@@ -22,6 +24,12 @@ export function misspelt(name: string, known: readonly string[]): string | null 
   if (letters >= MANY_LETTERS) return far <= SURELY_NEAR + 1 ? near : null;
   return far <= SURELY_NEAR && (letters >= LEAST_LETTERS || sorted(name) === sorted(near)) ? near : null;
 }
+
+/** Whether a name is the first words of another, and at least two: `maxCost` of `maxCostDollars`. */
+const isBeginning = (name: string, other: string): boolean =>
+  /[a-z][A-Z]/.test(name) && other.startsWith(name) && /^[A-Z]/.test(other.slice(name.length));
+
+const singular = (name: string): string => name.replace(/ies$/, 'y');
 
 const sorted = (name: string): string => [...name].sort().join('');
 

@@ -2,6 +2,8 @@ import { readFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join, resolve } from 'node:path';
 import { WorkflowNotFoundError } from '@temporalio/client';
+import { misspeltFields, WAY_PAST } from '../../api/checks/misspelt-fields.js';
+import { listMonitorsEndpoint } from '../../api/endpoints/monitors.js';
 import type { BatchMonitorsInput, BatchProgress } from '../../core/monitors/monitor-batch.js';
 import type { MonitorCall } from '../../core/monitors/monitor-call.js';
 import type { CreatedMonitorResult } from '../../core/monitors/monitor-create.js';
@@ -134,6 +136,10 @@ export class MonitorControl {
   /** The work of a schedule of an export, and the default name of that schedule. */
   exportWork(input: ExportMonitorRunsInput): { readonly name: string; readonly work: ScheduledWork } {
     const { origin } = this.#access.config;
+    const [wrong] = input.unchecked
+      ? []
+      : misspeltFields({ ...listMonitorsEndpoint, name: 'monitors' }, input.filter, []);
+    if (wrong) throw new UsageError('request-invalid', `${wrong.message} ${WAY_PAST}`);
     const workflowId = exportId(input, origin);
     return {
       name: jobOfWorkflow(workflowId),

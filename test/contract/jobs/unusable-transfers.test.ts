@@ -42,6 +42,25 @@ it.each<readonly [string, Partial<EnrichCsvInput>, Fault, number]>([
   ['agent runs whose polls have an envelope', agent, { when: polls, do: body('{"data":{"status":"completed"}}') }, 10],
   ['agent runs whose polls have no status', agent, { when: polls, do: body('{"requestId":"r","data":{}}') }, 10],
   ['agent runs whose polls break off', agent, { when: polls, do: cut }, 10],
+  [
+    'answers in another form than that of the schema',
+    { ...answer, options: { outputSchema: schema } },
+    { when, do: body('{"answer":"An answer","citations":[]}') },
+    10,
+  ],
+  [
+    'answers that report an error',
+    answer,
+    { when, do: body('{"error":"overloaded","answer":"error: overloaded"}') },
+    10,
+  ],
+  ['agent runs that are unknown at once', agent, { when: polls, do: { kind: 'status', status: 404 } }, 10],
+  [
+    'agent runs without an output in the form of the schema',
+    { ...agent, options: { effort: 'low', outputSchema: schema } },
+    { when: polls, do: body('{"id":"agent_run_1","status":"completed","output":{"text":"x","structured":null}}') },
+    10,
+  ],
   ['runs for several rows that have none of them', shared, { when: polls, do: body(ended('[]')) }, 2],
   [
     'runs for several rows that have other rows',

@@ -147,6 +147,21 @@ describe('transfers that break off', () => {
     expect(s.sent.length).toBeLessThanOrEqual(4 + 10);
   });
 
+  it('in the middle of a job are followed by one request at a time', async () => {
+    const s = await setting();
+    const send = async (batch: readonly Unit[]): Promise<Bought> => {
+      const nth = s.sent.length;
+      if (nth <= 40) return success(batch);
+      // Transfers break off one after the other, in another order than that of their requests.
+      for (let turn = 0; turn < (nth * 7) % 13; turn++) await new Promise(setImmediate);
+      throw cut();
+    };
+    const request = s.request(send, slice(0, { units: units(400), failureStop: stop({ isProven: true }) }));
+    const receipt = await createPurchase({ ...s, inFlight: new InFlight(12) })(request, s.control);
+    expect(receipt).toMatchObject({ complete: false, nothing: { why: expect.stringContaining('200') } });
+    expect(s.sent.length).toBeLessThanOrEqual(40 + 12 + 10);
+  });
+
   it('together are one sign in a job that has had one', async () => {
     const s = await setting();
     let broke = 0;
@@ -168,6 +183,25 @@ describe('transfers that break off', () => {
   });
 });
 
+it('a request that a gateway refuses again and again, while others are answered, fails its row', async () => {
+  const s = await setting();
+  const attempts: (() => void)[] = [];
+  const begun = Array.from({ length: 3 }, () => new Promise<void>((resolve) => attempts.push(resolve)));
+  let tries = 0;
+  const send = async (batch: readonly Unit[]): Promise<Bought> => {
+    const index = Number(batch[0]?.unit.match(/\d+/)?.[0]);
+    if (index !== 0) {
+      await begun[index % 3];
+      return success(batch);
+    }
+    attempts[tries++]?.();
+    throw failure({ ...answered(403), unrecognized: true });
+  };
+  const request = s.request(send, { units: units(10), unitsPerRequest: 1 });
+  expect(await createPurchase(s)(request, s.control)).toMatchObject({ complete: true, bought: 9 });
+  expect(tries).toBe(3);
+});
+
 describe('what an answer has', () => {
   const page = { url: 'https://a.example/', title: 'A' };
 
@@ -187,6 +221,13 @@ describe('what an answer has', () => {
     ['an answer', { query: 'q' }, { answer: 'yes' }, false],
     ['a blank answer', { query: 'q' }, { answer: ' ' }, true],
     ['an answer of an invisible character', { query: 'q' }, { answer: '\u200b' }, true],
+    ['a text for a schema of an object', { outputSchema: { type: 'object' } }, { answer: 'yes' }, true],
+    ['a list for a schema of properties', { outputSchema: { properties: {} } }, { answer: ['yes'] }, true],
+    ['an object for a schema of a list', { outputSchema: { type: 'array' } }, { answer: { a: 1 } }, true],
+    ['a text for a schema of a text', { outputSchema: { type: 'text' } }, { answer: 'yes' }, false],
+    ['an error beside no results', { query: 'q' }, { error: { message: 'm' }, results: [] }, true],
+    ['an error beside results', { query: 'q' }, { error: 'partly', results: [page] }, false],
+    ['an error that is null', { query: 'q' }, { error: null, results: [] }, false],
     ['an answer without fields', { query: 'q' }, { answer: {} }, true],
     ['an answer without elements to a question for a list', { outputSchema: {} }, { answer: [] }, false],
     ['an answer without elements to a question for a text', { query: 'q' }, { answer: [] }, true],

@@ -134,6 +134,14 @@ describe('before sending', () => {
     ['search', { query: 'q', contents: { text: { verbosity: 'compat' } } }, 'contents.text.verbosity', 'compact?'],
     ['search', { query: 'q', contents: { livecrawl: 'allways' } }, 'contents.livecrawl', 'always?'],
     ['search', { query: 'q', text: true }, 'text', 'text is a field of contents, answer, not of search.'],
+    ['createAgentRun', { query: 'q', budget: { maxCost: 5 } }, 'budget.maxCost', 'did you mean budget.maxCostDollars?'],
+    ['search', { query: 'q', additionalQuery: ['r'] }, 'additionalQuery', 'did you mean additionalQueries?'],
+    [
+      'search',
+      { query: 'q', outputSchema: { type: 'object', propertis: {} } },
+      'outputSchema.propertis',
+      'did you mean properties?',
+    ],
     ['search', { query: 'q', livecrwl: 'always' }, 'livecrwl', 'did you mean livecrawl of another operation?'],
     [
       'search',

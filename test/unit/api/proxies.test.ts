@@ -175,3 +175,11 @@ describe('a proxy', () => {
     expect(JSON.stringify(proxiesOf({ HTTPS_PROXY: 'http://user:canary@h' }))).not.toContain('canary');
   });
 });
+
+test('a percent sign of a password that encodes nothing is read as it stands', () => {
+  const logins = ['user:50%', 'user:50%25', 'user:%zz%40'].map((login) => {
+    const found = proxiesOf({ HTTPS_PROXY: `http://${login}@proxy.example:3128` });
+    return decodeURIComponent(new URL(found?.https?.reveal() ?? '').password);
+  });
+  expect(logins).toEqual(['50%', '50%', '%zz%40']);
+});

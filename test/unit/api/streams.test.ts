@@ -155,6 +155,8 @@ describe('a streamed answer', () => {
   test.each([[[words, stop]], [[words, { citations: [] }, cost]]])('ends without [DONE] after %j', async (chunks) => {
     const { client } = await service(streaming(chunks.map(data)));
     expect(await all(client.streamAnswer({ query: 'q' }))).toEqual({ chunks, error: null });
+    // Some clients set the field that asks for a stream.
+    expect(await all(client.streamAnswer({ query: 'q', stream: true }))).toEqual({ chunks, error: null });
   });
 
   test('broke off if the connection was cut, or without any mark of its end', async () => {
