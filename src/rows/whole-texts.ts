@@ -7,6 +7,9 @@ const REPLACED = '\ufffd';
 const escapes =
   /\\\\|\\u[dD][89abAB][\da-fA-F]{2}\\u[dD][c-fC-F][\da-fA-F]{2}|(\\u(?:0000|[dD][89a-fA-F][\da-fA-F]{2}))/g;
 
+/** Byte order marks before a name: DuckDB's client drops them where it reads names. */
+const marks = /^\ufeff+(?=.)/s;
+
 /** Replaces half surrogate pairs, which are no characters: no database can hold them, and a job could not load what it bought. */
 const whole = (text: string): string => text.replace(/\p{Cs}/gu, REPLACED);
 
@@ -15,13 +18,13 @@ const wholeJson = (json: string): string =>
 
 /**
  * Returns a table whose texts every warehouse can hold: half a surrogate pair becomes U+FFFD in cells, in JSON and in names, and NUL in
- * JSON and in names.
+ * JSON and in names. A byte order mark before a name goes.
  * Columns that then have the same name get different names.
  */
 export function wholeTexts(table: OpenedTable): OpenedTable {
   const { columns } = table;
   const isJsonAt = columns.map(({ type }) => isJson(type));
-  const { names } = nameColumns(columns.map(({ name }) => whole(name).replaceAll('\0', REPLACED)));
+  const { names } = nameColumns(columns.map(({ name }) => whole(name).replaceAll('\0', REPLACED).replace(marks, '')));
   const renamed = names.flatMap((name, index) => (name === columns[index]?.name ? [] : [{ column: index + 1, name }]));
   return {
     ...table,

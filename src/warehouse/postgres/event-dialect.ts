@@ -2,6 +2,7 @@ import { DIGITS, NUMBER, TIME, ZONE } from '../../core/text/value-forms.js';
 import type { EventDialect, Field } from '../events/event-sql.js';
 import { column } from '../shared/relation.js';
 import { shortIdSql } from '../shared/short-id.js';
+import { EXACT_BELOW } from '../shared/typed-value.js';
 import { jsonPath, postgresSql } from './sql-dialect.js';
 
 /**
@@ -115,7 +116,8 @@ END $$;`,
       'bigint',
       `IF given ~ '${PLAIN_NUMBER}' THEN RETURN given::bigint; END IF;
   BEGIN IF given ~ '${DIGITS}' THEN RETURN given::bigint; END IF;
-    IF ${prefix}searchflow_number(given) = trunc(${prefix}searchflow_number(given)) THEN RETURN ${prefix}searchflow_number(given)::bigint; END IF;
+    IF ${prefix}searchflow_number(given) = trunc(${prefix}searchflow_number(given)) AND abs(${prefix}searchflow_number(given)) < ${EXACT_BELOW}
+    THEN RETURN ${prefix}searchflow_number(given)::bigint; END IF;
     RETURN NULL; ${orNull};`,
     ),
   ].join('');

@@ -175,7 +175,11 @@ const MAX_COLUMNS = 200;
 function flattenSchema(schema: Fields, path: Path, of: 'response' | 'row' = 'response'): readonly ResultColumn[] {
   return properties(schema, path, [], 0)
     .slice(0, MAX_COLUMNS)
-    .map(({ names, type, at }) => ({ name: names.join('_'), csv: true, from: { path: at, type, of } }));
+    .map(({ names, type, at }) => ({
+      name: names.join('_').replace(/^\ufeff+(?=.)/s, ''),
+      csv: true,
+      from: { path: at, type, of },
+    }));
 }
 
 interface Found {

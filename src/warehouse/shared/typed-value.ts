@@ -1,6 +1,9 @@
 import { DIGITS, NUMBER, TIME, ZONE } from '../../core/text/value-forms.js';
 import { literal } from './duckdb-quote.js';
 
+/** From this size on, a double may stand for another whole number, or for one with a fraction. */
+export const EXACT_BELOW = 2 ** 53;
+
 /**
  * DuckDB's expression of a text as a value; NULL if the text does not fit. PostgreSQL's functions (`readers`) return the same values. The zone of
  * the session has no effect, because a person may read a view in any session.
@@ -12,7 +15,7 @@ export function typedValue(text: string, type: 'number' | 'integer' | 'date' | '
     case 'number':
       return number;
     case 'integer':
-      return `CASE WHEN ${has(DIGITS)} THEN TRY_CAST(${text} AS BIGINT) WHEN ${number} = trunc(${number}) THEN TRY_CAST(${number} AS BIGINT) END`;
+      return `CASE WHEN ${has(DIGITS)} THEN TRY_CAST(${text} AS BIGINT) WHEN ${number} = trunc(${number}) AND abs(${number}) < ${EXACT_BELOW} THEN TRY_CAST(${number} AS BIGINT) END`;
     case 'date':
       return `CASE WHEN ${has(TIME)} THEN TRY_CAST(left(${text}, 10) AS DATE) END`;
     default: {

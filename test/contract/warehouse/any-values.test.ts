@@ -1,12 +1,13 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { DuckDBDateValue } from '@duckdb/node-api';
+import { DuckDBDateValue, DuckDBInstance } from '@duckdb/node-api';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { rawJson } from '../../../src/api/checks/members.js';
 import { millisOf } from '../../../src/core/text/value-forms.js';
 import { jsonReader } from '../../../src/rows/index.js';
+import { typedValue } from '../../../src/warehouse/shared/typed-value.js';
 import { runJob, Service, stageText } from '../../suites/row-job.js';
 import type { WarehouseUnderTest } from '../../suites/warehouse-under-test.js';
 import { sharedPostgres } from '../../support/postgres.js';
@@ -16,7 +17,20 @@ import { duckDbUnderTest, postgresUnderTest } from '../../support/warehouse/ware
 
 /** JSON, and texts, that some reader takes for a number, a time or a boolean, or that a database cannot hold. */
 const odd = [
-  ...['1e400', '-1e400', '1e-400', '-0', '0', '-0.0', '1.5', '1e3', '12345678901234567890123', '9223372036854775807'],
+  ...[
+    '123456789012345678.5',
+    '9007199254740993.0',
+    '1e400',
+    '-1e400',
+    '1e-400',
+    '-0',
+    '0',
+    '-0.0',
+    '1.5',
+    '1e3',
+    '12345678901234567890123',
+    '9223372036854775807',
+  ],
   ...['9223372036854775808', '-9223372036854775808', '-9223372036854775809', '9007199254740993', '9007199254740993.0'],
   ...['1e18', '9.3e18', '18446744073709551615', 'true', 'false', 'null', '[]', '[1,[2]]', '{}', '{"a":1}'],
   ...['1.50', '1E+5', '-2.5e-8', '1e15', '1e20', '1e21', '0.000001', '1e-7', '9007199254740993.0', '-1e-400', '5e-324'],
@@ -129,6 +143,32 @@ function plain(value: unknown): unknown {
 }
 
 describe('any values', () => {
+  it('as an integer are exact, or misfits', async () => {
+    const connection = await (await DuckDBInstance.create()).connect();
+    const found = async (text: string) => {
+      const duckDb = await connection.runAndReadAll(`SELECT CAST(${typedValue(`'${text}'`, 'integer')} AS VARCHAR)`);
+      return duckDb.getRowsJson()[0]?.[0];
+    };
+    const values = [
+      '9007199254740991.0',
+      '9007199254740993.0',
+      '123456789012345680.0',
+      '1e18',
+      '1e3',
+      '12.5',
+      '9223372036854775807',
+    ];
+    expect(await Promise.all(values.map(found))).toEqual([
+      '9007199254740991',
+      null,
+      null,
+      null,
+      '1000',
+      null,
+      '9223372036854775807',
+    ]);
+  });
+
   const dir = mkdtempSync(join(tmpdir(), 'searchflow-any-'));
   const zone = process.env.TZ;
   beforeAll(() => {

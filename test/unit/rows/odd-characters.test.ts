@@ -23,16 +23,16 @@ async function staged(lines: readonly string[], units: UnitSource, key?: readonl
 
 it('[71] half of a surrogate pair in a cell, a name, a key or a request becomes U+FFFD, and so does NUL in JSON and in names', async () => {
   const lines = [
-    String.raw`{"\ud83d":"cut \ud83d","na\u0000me":"\ud83d\ude00","n":1,"half":"\ud83d","in":{"k\udc00\u0000":"\ude00\\ud83d"}}`,
-    String.raw`{"\ud83d":"cut \ud83e","na\u0000me":"\u0000","n":2,"half":"\ud83e","in":{}}`,
+    String.raw`{"\ud83d":"cut \ud83d","na\u0000me":"\ud83d\ude00","n":1,"\ufeffmark":"m","half":"\ud83d","in":{"k\udc00\u0000":"\ude00\\ud83d"}}`,
+    String.raw`{"\ud83d":"cut \ud83e","na\u0000me":"\u0000","n":2,"\ufeffmark":"m","half":"\ud83e","in":{}}`,
   ];
   const units = { kind: 'template', template: { query: 'Facts of {{half}}' } } as const;
   const { manifest, rows } = await staged(lines, units, ['n']);
-  expect(manifest.columns).toEqual(['�', 'na�me', 'n', 'half', 'in']);
+  expect(manifest.columns).toEqual(['�', 'na�me', 'n', 'mark', 'half', 'in']);
   expect(manifest.badRows).toBe(0);
   expect(rows.map(({ i }) => i)).toEqual([
-    ['cut �', '😀', '1', '�', String.raw`{"k��":"�\\ud83d"}`],
-    ['cut �', '\0', '2', '�', '{}'],
+    ['cut �', '😀', '1', 'm', '�', String.raw`{"k��":"�\\ud83d"}`],
+    ['cut �', '\0', '2', 'm', '�', '{}'],
   ]);
   expect(rows[0]?.u).toBe('{"query":"Facts of �"}');
 });
