@@ -78,9 +78,11 @@ async function recordsOf(
       signal?.throwIfAborted();
       const next = piece(decoding.decode(chunk, false), false);
       if (isBegun) yield next;
+      while (reading.isBehind) yield piece('', false);
     }
     const last = piece(decoding.decode(Buffer.alloc(0), true), true);
     if (isBegun) yield last;
+    while (reading.isBehind) yield piece('', true);
   })();
 }
 

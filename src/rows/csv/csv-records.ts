@@ -17,6 +17,9 @@ const FEW_RECORDS = 32;
 /** Maximum number of lines that are read alone at a time. */
 const MAX_LINES = 1024;
 
+/** Bytes that are parsed at a time, and records that are returned at a time: what follows a quote that is never closed may be millions. */
+const [PIECE, MOST_RECORDS] = [262_144, 65_536];
+
 /** A physical line: its indexes without and with its line end, and its number from 1. */
 interface Line {
   readonly start: number;
@@ -46,6 +49,8 @@ export class CsvRecords {
   /** Number of lines that are read alone after the next problem. The number grows with the frequency of problems. */
   #lines = 1;
 
+  #isBehind = false;
+
   /** The default delimiter is the most frequent of `, ; tab |` in the first line, outside of quotes. */
   constructor(delimiter: string | null) {
     this.#delimiter = delimiter;
@@ -55,7 +60,12 @@ export class CsvRecords {
     return this.#delimiter;
   }
 
-  /** Adds a piece of text; returns the records that are complete. Throws `CsvError` for a line that is too large. */
+  /** Whether records are complete that the last call did not return: another call, without text, returns more. */
+  get isBehind(): boolean {
+    return this.#isBehind;
+  }
+
+  /** Adds a piece of text; returns records that are complete. Throws `CsvError` for a line that is too large. */
   read(text: string, last: boolean): CsvRecord[] {
     const rest = this.#bytes.subarray(this.#at);
     this.#bytes = rest.length === 0 ? Buffer.from(text) : Buffer.concat([rest, Buffer.from(text)]);
@@ -65,11 +75,12 @@ export class CsvRecords {
     if (last && this.#lineEnd === LF && this.#bytes.at(-1) === CR)
       this.#bytes = Buffer.concat([this.#bytes, Buffer.from('\n')]);
     const records: CsvRecord[] = [];
+    this.#isBehind = false;
     if (this.#format !== null && (last || this.#bytes.length > Math.min(this.#retryAt, MAX_RECORD))) {
       this.#parser ??= new CsvParser(this.#format);
       this.#readBlock(this.#parser, this.#format, last, records);
     }
-    this.#checkSize(this.#at, this.#bytes.length);
+    if (!this.#isBehind) this.#checkSize(this.#at, this.#bytes.length);
     return records;
   }
 
@@ -78,6 +89,8 @@ export class CsvRecords {
     this.#retryAt = 0;
     while (this.#at < end) {
       const before = records.length;
+      this.#isBehind = before >= MOST_RECORDS;
+      if (this.#isBehind) return;
       const reading = this.#readStrictly(parser, format, end, records);
       if (reading === 'complete') return;
       const unread = this.#bytes.length - this.#at;
@@ -92,6 +105,27 @@ export class CsvRecords {
 
   /** Reads records up to `end`, a problem, or a record that may continue after `end`. */
   #readStrictly(parser: CsvParser, format: CsvFormat, end: number, records: CsvRecord[]): ReadRecords['end'] {
+    for (let size = PIECE; ; ) {
+      const before = this.#at;
+      const to = this.#pieceEnd(size, end);
+      const reading = this.#readPiece(parser, format, to, records);
+      if (to === end || reading === 'misplaced') return reading;
+      this.#isBehind = records.length >= MOST_RECORDS;
+      if (this.#isBehind) return 'complete';
+      size = reading === 'open' || this.#at === before ? 2 * size : PIECE;
+    }
+  }
+
+  /** Returns the end of the last line within `size` bytes, or within the first multiple of them that ends one. */
+  #pieceEnd(size: number, end: number): number {
+    for (let bytes = size; this.#at + bytes < end; bytes *= 2) {
+      const found = this.#bytes.lastIndexOf(this.#lineEnd, this.#at + bytes - 1);
+      if (found >= this.#at) return found + 1;
+    }
+    return end;
+  }
+
+  #readPiece(parser: CsvParser, format: CsvFormat, end: number, records: CsvRecord[]): ReadRecords['end'] {
     const block = this.#bytes.subarray(this.#at, end);
     const mayHaveLines = block.includes(QUOTE);
     const reading = parser.readRecords(block);

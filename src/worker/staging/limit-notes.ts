@@ -19,6 +19,9 @@ const documented = [
   { field: 'excludeText', most: 5, of: 'words', count: wordsOf },
 ];
 
+const NO_COLUMNS =
+  'The output schema is rendered for each row, because it has {{ or {%, so its properties have no columns; the answers have them as JSON.';
+
 /** Notes about a request that passes a documented limit, or has fields that are not known: the service decides about both. */
 export function limitNotes({
   operation,
@@ -33,6 +36,7 @@ export function limitNotes({
   const known = isRowOperation(operation) ? (jsonSchemaOf(rowEndpoints[operation].request).properties ?? {}) : request;
   const others = Object.keys(request).filter((field) => !Object.hasOwn(known, field));
   return [
+    ...(Object.hasOwn(Object(template), 'outputSchema') ? [NO_COLUMNS] : []),
     ...(passed.length === 0
       ? []
       : [`${passed.join(' ')} If the service refuses the first rows, the job pauses and costs nothing.`]),

@@ -19,3 +19,9 @@ it('the plan has no note about a request within the limits, and one about fields
   expect(notes(within, { query: '{{name}}' })).toEqual([]);
   expect(notes({}, { query: '{{name}}', newField: '{{x}}' })).toEqual([expect.stringContaining('newField')]);
 });
+
+it('the plan has a note about a schema that is rendered for each row', () => {
+  expect(notes({}, { query: '{{name}}', outputSchema: '{"description":"of {{name}}"}' })).toEqual([
+    expect.stringContaining('no columns'),
+  ]);
+});
