@@ -194,6 +194,16 @@ export const historyStories = [
     ],
   },
   {
+    ...{ name: 'alert-delivered', workflow: 'deliverAlert' },
+    alerts: { url: null, secret: null, command: ['/bin/true'], on: ['job.done'], lagMs: null },
+    args: () => [
+      {
+        ...{ receiver: 'command' },
+        alert: { id: `alert_${'0'.repeat(32)}`, type: 'job.done', createdAt: stretch.from, text: 'Done.', data: {} },
+      },
+    ],
+  },
+  {
     ...{ name: 'worker-present', workflow: 'workerPresence' },
     args: () => [{ host: 'recorder', pid: 1, startTime: null, since: Date.parse(stretch.from), store: null }],
     meanwhile: async (handle) => {

@@ -47,7 +47,7 @@ function isRecorded({ name }) {
   return true;
 }
 
-async function record({ name, workflow, rows = 0, sandbox: options, args, before, meanwhile }) {
+async function record({ name, workflow, rows = 0, sandbox: options, alerts = null, args, before, meanwhile }) {
   const dir = mkdtempSync(join(tmpdir(), 'searchflow-history-'));
   const sandbox = await startSandbox({ textBytes: 100, ...options });
   const parts = await openParts({
@@ -60,6 +60,7 @@ async function record({ name, workflow, rows = 0, sandbox: options, args, before
     paths: [dir],
     rate: { qps: 1000 },
     concurrency: 4,
+    alerts,
     say,
   });
   try {
