@@ -1,4 +1,5 @@
 import { isJson } from '../core/rows/column-type.js';
+import { withoutMarks } from '../core/text/value-forms.js';
 import { nameColumns } from './header.js';
 import type { OpenedTable, RowColumn, RowRecord } from './row-reader.js';
 
@@ -6,9 +7,6 @@ const REPLACED = '\ufffd';
 /** An escaped backslash, an escaped pair, or NUL or half of a pair as an escape, which is captured. */
 const escapes =
   /\\\\|\\u[dD][89abAB][\da-fA-F]{2}\\u[dD][c-fC-F][\da-fA-F]{2}|(\\u(?:0000|[dD][89a-fA-F][\da-fA-F]{2}))/g;
-
-/** Byte order marks before a name: DuckDB's client drops them where it reads names. */
-const marks = /^\ufeff+(?=.)/s;
 
 /** Replaces half surrogate pairs, which are no characters: no database can hold them, and a job could not load what it bought. */
 const whole = (text: string): string => text.replace(/\p{Cs}/gu, REPLACED);
@@ -24,7 +22,7 @@ const wholeJson = (json: string): string =>
 export function wholeTexts(table: OpenedTable): OpenedTable {
   const { columns } = table;
   const isJsonAt = columns.map(({ type }) => isJson(type));
-  const { names } = nameColumns(columns.map(({ name }) => whole(name).replaceAll('\0', REPLACED).replace(marks, '')));
+  const { names } = nameColumns(columns.map(({ name }) => withoutMarks(whole(name).replaceAll('\0', REPLACED))));
   const renamed = names.flatMap((name, index) => (name === columns[index]?.name ? [] : [{ column: index + 1, name }]));
   return {
     ...table,

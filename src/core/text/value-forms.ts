@@ -20,3 +20,6 @@ export function millisOf(value: unknown): number | null {
     /^([\d:.]+)(?:Z|z|([+-])(\d\d):?(\d\d)?)?$/.exec(rest) ?? [];
   return Date.parse(`${day}T${clock}${sign}${hours}:${minutes}`);
 }
+
+/** Returns a name of a column without the byte order marks before it, which DuckDB's client drops where it reads names. */
+export const withoutMarks = (name: string): string => name.replace(/^\ufeff+(?=.)/s, '');

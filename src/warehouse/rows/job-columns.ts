@@ -4,6 +4,7 @@ import { ROW_ID_FIELD, ROWS_FIELD } from '../../core/rows/row-operation.js';
 import type { RowRequest } from '../../core/rows/row-warehouse.js';
 import type { SchemaColumn } from '../../core/rows/schema-changes.js';
 import type { Json } from '../../core/text/json.js';
+import { withoutMarks } from '../../core/text/value-forms.js';
 import { viewColumns } from '../shared/view-columns.js';
 import { type Path, type ResultColumn, read, stored, type ValueType } from './result-column.js';
 
@@ -176,7 +177,7 @@ function flattenSchema(schema: Fields, path: Path, of: 'response' | 'row' = 'res
   return properties(schema, path, [], 0)
     .slice(0, MAX_COLUMNS)
     .map(({ names, type, at }) => ({
-      name: names.join('_').replace(/^\ufeff+(?=.)/s, ''),
+      name: withoutMarks(names.join('_')),
       csv: true,
       from: { path: at, type, of },
     }));
