@@ -72,12 +72,12 @@ export class FailedAttempts {
     }
     // A gateway that refuses every request refuses the next one, too.
     else {
-      const [givesUp, answered] = [tries + 1 >= MAX_UNRECOGNIZED_TRIES, this.#answersThen];
+      const givesUp = tries + 1 >= MAX_UNRECOGNIZED_TRIES;
+      const skips = givesUp && purchaseRequest.recordsAll === true;
       // A gateway that refuses this request again, and passes others on, refuses its units.
-      const isOnlyThis = answered !== null && this.#context.health.successes > answered;
-      this.checkService(error, askedAt, givesUp && !purchaseRequest.recordsAll);
-      if (facts.unrecognized && givesUp && (isOnlyThis || purchaseRequest.recordsAll))
-        return this.#refused(error, units);
+      const isOnlyThis = givesUp && this.#answersThen !== null && this.#context.health.successes > this.#answersThen;
+      this.checkService(error, askedAt, givesUp && !skips);
+      if (facts.unrecognized && (isOnlyThis || skips)) return this.#refused(error, units);
     }
     const full = verdict.type === 'ConcurrencyLimited';
     if (full) await stats.during(stats.lists, async () => longRunning?.slots.refused());
