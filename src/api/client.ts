@@ -24,6 +24,7 @@ import {
 } from './transport.js';
 import { type Endpoint, rateCostOf } from './wire/endpoint.js';
 import { ApiError } from './wire/errors.js';
+
 export interface ClientOptions extends Omit<TransportOptions, 'apiKey' | 'baseUrl'> {
   /** Null sends no key. A plain text is wrapped, so that the key is never printed. */
   readonly apiKey: Secret | string | null;

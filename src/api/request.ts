@@ -6,6 +6,7 @@ import { type FieldProblem, withoutNulls } from './checks/fields.js';
 import { isShape, shapeProblem } from './checks/shape.js';
 import type { Endpoint } from './wire/endpoint.js';
 import { fillPath, pathFields, percentEncode } from './wire/fill-path.js';
+
 /** Parses the base URL; `prefix` is its path without the last slash. Throws a `TypeError` whose message never holds the URL. */
 export function resolveBase(baseUrl: string): { readonly url: URL; readonly prefix: string } {
   const url = URL.canParse(baseUrl) ? new URL(baseUrl) : null;

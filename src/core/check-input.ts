@@ -1,6 +1,7 @@
 import { mayHoldSecret } from './connections/secret.js';
 import { inputSchemas } from './input-schemas.js';
 import { misspelt, nearest, sameName } from './text/nearest.js';
+
 /** The part of JSON Schema that describes inputs of workflows. */
 export interface InputSchema {
   readonly type?: string;

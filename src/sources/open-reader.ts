@@ -13,6 +13,7 @@ import { pinnedReader } from './pinned-files.js';
 import { postgresReader } from './postgres-reader.js';
 import { queryReader } from './query-reader.js';
 import { copyingReader, formatOfAddress, remoteParquetReader } from './remote-reader.js';
+
 /** An input of rows. */
 export interface SourceRequest extends SourceFields {
   /**

@@ -9,6 +9,7 @@ import { CsvError, InputUnsteady, quoted, type RowReader } from '../rows/index.j
 import { identifier, literal } from '../warehouse/index.js';
 import { duckDbReader, firstLine, resourceError } from './duckdb-reader.js';
 import { pin } from './pinned-files.js';
+
 /** Rows of a DuckDB file: one of `sql` and `table` is set. */
 export interface QueryRequest {
   /** Absolute path. */

@@ -13,6 +13,7 @@ import { decodeBody, decodedToKeep, UnreadableBody } from '../wire/decode-body.j
 import type { Endpoint } from '../wire/endpoint.js';
 import type { Exchange } from '../wire/exchange.js';
 import { type ReadJson, readJson } from './read-json.js';
+
 /** A complete, well-formed answer. */
 export interface Answer<O> extends AnswerHeaders {
   /**

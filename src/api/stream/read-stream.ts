@@ -9,6 +9,7 @@ import type { BodySink, ChooseSink, Exchange } from '../wire/exchange.js';
 import { ChunkReader } from './chunk-reader.js';
 import type { StreamFacts } from './event-stream.js';
 import type { StreamEndpoint } from './stream-endpoint.js';
+
 /** Limits of a stream: its total bytes, and the characters of one event. */
 export interface StreamLimits {
   readonly maxBytes: number;

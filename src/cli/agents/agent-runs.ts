@@ -15,6 +15,7 @@ import { withAccess } from '../shared/with-access.js';
 import { some } from '../text/amounts.js';
 import { printable } from '../text/printable.js';
 import { runsText } from './agent.js';
+
 /** `searchflow agent list`: lists the latest agent runs of the team, whichever client started them. */
 export async function agentList(
   context: Context,

@@ -17,6 +17,7 @@ import type { EventFlags } from './event-flags.js';
 import { type InterruptedWalk, runningText, statusData, statusLines } from './events.js';
 import { walkCommand } from './walk-command.js';
 import { walkNamed } from './walk-named.js';
+
 /** `searchflow events status`: shows the events of a warehouse and the walks that load events. */
 export async function status(context: Context, flags: EventFlags): Promise<ExitCode> {
   const config = settings(context, flags);

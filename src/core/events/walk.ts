@@ -1,6 +1,7 @@
 import type { ErrorCode } from '../errors/registry.js';
 import type { CallFacts } from '../purchase/failure.js';
 import { canonicalJson } from '../text/json.js';
+
 /** The field names of records in the service's lists. The contract has only `data`. */
 export const listNames = ['data', 'items', 'results', 'runs', 'monitors', 'tasks'] as const;
 

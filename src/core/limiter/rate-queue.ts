@@ -1,6 +1,7 @@
 import type { BucketView } from './limiter.js';
 import { GRANT_AHEAD_MS, limitOf, type RateBucket } from './rate.js';
 import { earliest, fullRing, type Ring, reserve, resize } from './ring.js';
+
 /** An entry in the queue of a bucket: the waiting calls of one kind in one process. */
 export interface QueueEntry {
   readonly who: string;

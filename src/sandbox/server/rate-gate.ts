@@ -1,4 +1,5 @@
 import { bucketsFor, limitOf, type RateProfile } from '../../core/limiter/rate.js';
+
 /** A request as the rate limit sees it. */
 export interface RatedRequest {
   readonly path: string;

@@ -9,6 +9,7 @@ import { withPartFiles } from './part-files.js';
 import { largest, MAX_OBJECT, stagedRows, unitRecords, unpackedSize } from './read-files.js';
 import { duckDbRowDialect } from './row-dialect.js';
 import { sqlTransaction } from './sql-transaction.js';
+
 /** A transaction for rows over a connection. `longest`: the longest line of a unit file that can be read, in bytes. */
 export function rowTransaction(connection: DuckDBConnection, longest = MAX_OBJECT): RowTransaction {
   return {

@@ -12,6 +12,7 @@ import { typedValue } from '../shared/typed-value.js';
 import { duckDbDialect } from './event-dialect.js';
 import { duckDbRowDialect } from './row-dialect.js';
 import { duckDbTables } from './sql-dialect.js';
+
 /** All tables of a file. Anti-join and append is faster than keys, so only small tables have keys. */
 export const tables = [
   ...rowTables(false),

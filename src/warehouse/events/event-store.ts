@@ -7,6 +7,7 @@ import type { EventTransaction } from './event-sql.js';
 import { ENOUGH_TO_FOLD, foldWaiting } from './fold-state.js';
 import { loadBatch } from './load-batch.js';
 import { beginRun, claimWindows, listStreams, readStream, splitWindow, type WindowClaim } from './windows.js';
+
 /** Returns the event warehouse in a database. All databases get the same statements, see `EventDialect`. */
 export function createEventStore<Tx extends EventTransaction>(database: EventDatabase<Tx>): EventWarehouse {
   const { dialect } = database;

@@ -5,6 +5,7 @@ import { dollarsOf } from '../rows/make-tables.js';
 import { identifier } from '../shared/duckdb-quote.js';
 import { viewColumns } from '../shared/view-columns.js';
 import { type JobRows, memoryFor, partsOf } from './job-rows.js';
+
 export interface TableColumn {
   readonly name: string;
   /** The type in DuckDB, or in the database of a target. */

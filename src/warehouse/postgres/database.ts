@@ -17,6 +17,7 @@ import { postgresSql } from './sql-dialect.js';
 import { sqlTransaction } from './sql-transaction.js';
 import { stagePages } from './stage-pages.js';
 import { addressOf, Warehouse, type WarehouseOptions } from './warehouse.js';
+
 /** The form of an address, for messages. */
 export const POSTGRES_FORM = 'postgres://host:5432/database';
 

@@ -12,6 +12,7 @@ import { postgresDialect, readers } from './event-dialect.js';
 import { listLength, pathOf, textOf, typed } from './result-sql.js';
 import { postgresRowDialect } from './row-dialect.js';
 import { postgresTables } from './sql-dialect.js';
+
 /** All tables of a schema. */
 export const tables = [...rowTables(true), ...eventTables(postgresDialect()), ...monitorTables, ...agentRunTables];
 

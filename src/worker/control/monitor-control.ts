@@ -25,6 +25,7 @@ import { sha256 } from '../config/sha256.js';
 import { hostOf, warehouseOf } from '../config/store-setting.js';
 import { startedByCommand } from './work-owners.js';
 import { WorkflowHandle } from './workflow-handle.js';
+
 /** Starts the workflows for monitors for commands. */
 export class MonitorControl {
   readonly #access: WorkflowAccess;

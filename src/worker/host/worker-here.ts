@@ -22,6 +22,7 @@ import type { ConnectNatively, ServerAccess, Temporal } from '../temporal-server
 import { assembleParts, type Parts } from './parts.js';
 import { AddressInUse, type StatusServer, type StatusSources, serveStatus } from './status-server.js';
 import type { RunningWorker, WorkerParts } from './worker-host.js';
+
 /** The worker of this process. */
 export class WorkerHere {
   readonly #config: RuntimeConfig;

@@ -19,6 +19,7 @@ import { sha256 } from '../config/sha256.js';
 import { findJob } from '../staging/find-job.js';
 import { StagedRows } from '../staging/staged-rows.js';
 import type { RuntimeParts } from './runtime-parts.js';
+
 /** Names the row to trace: by its number, or by its URL. `withAnswer`: the trace has the kept text of the answer. */
 export type TracedName = ({ readonly row: number } | { readonly url: string }) & { readonly withAnswer?: boolean };
 
