@@ -147,9 +147,12 @@ class Turn {
   }
 }
 
-/** Waits for the start time of a turn. If a block has begun meanwhile, closes the intent and returns false. */
+/**
+ * Waits for the start time of a turn. If a block has begun meanwhile, or the process was suspended for so long that another process may have
+ * bought the units, closes the intent and returns false. The next attempt then finds whether the claim was lost.
+ */
 async function mayStart(context: PurchaseContext, grant: Grant, intent: OpenIntent): Promise<boolean> {
-  const { limiter, accountBreaker, purchaseRequest, stop } = context;
+  const { journal, limiter, accountBreaker, purchaseRequest, stop } = context;
   let go: boolean;
   try {
     go = (await limiter.start(grant, stop)) === 'go';
@@ -158,6 +161,7 @@ async function mayStart(context: PurchaseContext, grant: Grant, intent: OpenInte
     await miss(context, intent, unsentReasons.stopped, 'never');
     throw error;
   }
+  if (Date.now() - intent.at > (journal.sendWithinMs ?? Number.POSITIVE_INFINITY)) go = false;
   if (!go) await miss(context, intent, unsentReasons.heldBack, 'never');
   return go;
 }

@@ -161,6 +161,11 @@ export interface JournalTotals {
  * writes has returned, its write is durable.
  */
 export interface Journal {
+  /**
+   * Longest time from the write of an intent to its request, in ms. After this time the process may count as dead, and another one may have
+   * bought the units. Absent: no other process can.
+   */
+  readonly sendWithinMs?: number;
   /** Divides keys into landed, mine and theirs, atomically for all callers. Repeated keys count once. */
   claim(keys: readonly string[], owner: string, freshness?: Freshness): Promise<Claim>;
   /**

@@ -94,6 +94,10 @@ export class PgJournal implements Journal, Spend, PurchaseHistory {
     return new PgJournal(postgres, team, await ProcessHeartbeat.enter(postgres, deadAfterMs));
   }
 
+  get sendWithinMs(): number {
+    return this.#heartbeat.sendWithinMs;
+  }
+
   /** Records that this process is a worker of a task queue, for its team. */
   works(queue: string): Promise<void> {
     return this.#heartbeat.works({ team: this.#team, queue });

@@ -47,6 +47,11 @@ export class ProcessHeartbeat {
     return heartbeat;
   }
 
+  /** Time after which a request that was not sent yet is void: the time of death, less that since the last heartbeat. */
+  get sendWithinMs(): number {
+    return this.#deadAfterMs / 2;
+  }
+
   /** Runs work with the id of this process; registers again and repeats the work if the process counts as dead. */
   async as<T>(work: (id: string) => Promise<T>): Promise<T> {
     const id = this.#id;
