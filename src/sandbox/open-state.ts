@@ -1,16 +1,16 @@
 import { AgentRuns } from './agents/agent-runs.js';
 import { ResearchTasks } from './agents/research-tasks.js';
-import { idsOf } from './base/ids.js';
-import type { Timers } from './base/timers.js';
-import type { Fact, WriteFact } from './ledger/fact-log.js';
+import { idsOf } from './base/sentences.js';
+import type { Timers } from './base/state-options.js';
+import type { SandboxState, Trigger } from './control.js';
 import type { Ledger } from './ledger/ledger.js';
+import type { Fact, WriteFact } from './ledger/log-file.js';
 import { Monitors } from './monitors/monitors.js';
 import { Webhooks } from './monitors/webhooks.js';
 import type { PageSettings } from './pages/result.js';
-import type { SandboxState, Trigger } from './panel.js';
 import type { Settings } from './server/options.js';
 import { EventHistory } from './websets/event-history.js';
-import { idOf } from './websets/scene.js';
+import { idOf } from './websets/story.js';
 
 export interface StateParts {
   readonly options: Settings;

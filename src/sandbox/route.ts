@@ -1,12 +1,11 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { AgentRuns } from './agents/agent-runs.js';
 import type { ResearchTasks } from './agents/research-tasks.js';
-import type { Timers } from './base/timers.js';
-import type { KeyUsage } from './ledger/key-usage.js';
+import type { Timers } from './base/state-options.js';
+import type { KeyUsage } from './ledger/ledger.js';
 import type { Purchase } from './ledger/purchase-log.js';
 import type { Monitors } from './monitors/monitors.js';
-import type { Crawler } from './pages/crawl.js';
-import type { PageSettings } from './pages/result.js';
+import type { Crawler, PageSettings } from './pages/result.js';
 import type { EventHistory } from './websets/event-history.js';
 
 /** The objects that routes use. */

@@ -1,4 +1,30 @@
 import type { Route } from './route.js';
+import {
+  cancelAgentRun,
+  createAgentRun,
+  deleteAgentRun,
+  getAgentRun,
+  keyUsage,
+  listAgentRunEvents,
+  listAgentRuns,
+  stopAgentRun,
+} from './routes/agent-runs.js';
+import { answer } from './routes/answer.js';
+import { contents } from './routes/contents.js';
+import { findSimilar } from './routes/find-similar.js';
+import { getMonitorRun, listMonitorRuns, triggerMonitor } from './routes/monitor-runs.js';
+import {
+  batchMonitors,
+  createMonitor,
+  deleteMonitor,
+  getMonitor,
+  listMonitors,
+  updateMonitor,
+} from './routes/monitors.js';
+import { createResearchTask, getResearchTask, listResearchTasks } from './routes/research.js';
+import { search } from './routes/search.js';
+import { getEvent, listEvents } from './routes/webset-events.js';
+import { getWebset, getWebsetItem, listWebsetItems, listWebsets } from './routes/websets.js';
 
 /** A route in the table, with the properties that are needed before the route runs. */
 export interface RouteEntry {
@@ -69,3 +95,39 @@ function decode(segment: string): string | null {
     return null;
   }
 }
+
+const queued = { queued: true };
+const polling = { weight: 0 };
+
+/** The supported operations, by method and path. */
+export const routes = new Router()
+  .add('POST /search', search, queued)
+  .add('POST /contents', contents, queued)
+  .add('POST /answer', answer, queued)
+  .add('POST /findSimilar', findSimilar, queued)
+  .add('POST /research/tasks', createResearchTask)
+  .add('GET /research/tasks', listResearchTasks)
+  .add('GET /research/tasks/:id', getResearchTask)
+  .add('POST /monitors', createMonitor)
+  .add('GET /monitors', listMonitors)
+  .add('POST /monitors/batch', batchMonitors)
+  .add('GET /monitors/:id', getMonitor)
+  .add('PATCH /monitors/:id', updateMonitor)
+  .add('DELETE /monitors/:id', deleteMonitor)
+  .add('POST /monitors/:id/trigger', triggerMonitor)
+  .add('GET /monitors/:id/runs', listMonitorRuns)
+  .add('GET /monitors/:id/runs/:runId', getMonitorRun)
+  .add('POST /agent/runs', createAgentRun, { weight: 2 })
+  .add('GET /agent/runs', listAgentRuns, polling)
+  .add('GET /agent/runs/:id', getAgentRun, polling)
+  .add('DELETE /agent/runs/:id', deleteAgentRun)
+  .add('POST /agent/runs/:id/cancel', cancelAgentRun)
+  .add('POST /agent/runs/:id/stop', stopAgentRun)
+  .add('GET /agent/runs/:id/events', listAgentRunEvents, polling)
+  .add('GET /websets/v0/events', listEvents)
+  .add('GET /websets/v0/events/:id', getEvent)
+  .add('GET /websets/v0/websets', listWebsets)
+  .add('GET /websets/v0/websets/:id', getWebset)
+  .add('GET /websets/v0/websets/:id/items', listWebsetItems)
+  .add('GET /websets/v0/websets/:id/items/:itemId', getWebsetItem)
+  .add('GET /team-management/api-keys/:id/usage', keyUsage, polling);

@@ -1,13 +1,11 @@
 import { z } from 'zod';
-import { fraction, hashText } from '../base/hash.js';
-import type { NextId } from '../base/ids.js';
 import { Refusal } from '../base/refusal.js';
+import type { NextId } from '../base/sentences.js';
+import { fraction, hashText } from '../base/sentences.js';
 import { type AgentRunOptions, millisOf } from '../base/state-options.js';
-import type { RestoreFact, WriteFact } from '../ledger/fact-log.js';
 import type { Ledger } from '../ledger/ledger.js';
-import { isTerminalAt, type Run, statusAt, storedRunSchema } from './run.js';
-import { isMetered, type RunInput } from './run-input.js';
-import { usageOf } from './run-usage.js';
+import type { RestoreFact, WriteFact } from '../ledger/log-file.js';
+import { isMetered, isTerminalAt, type Run, type RunInput, statusAt, storedRunSchema, usageOf } from './run-record.js';
 
 const factSchema = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('agent-run'), run: storedRunSchema }),

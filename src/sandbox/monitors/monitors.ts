@@ -1,12 +1,10 @@
 import { z } from 'zod';
 import { Refusal } from '../base/refusal.js';
-import type { Timers } from '../base/timers.js';
-import type { RestoreFact } from '../ledger/fact-log.js';
+import type { Timers } from '../base/state-options.js';
+import type { RestoreFact } from '../ledger/log-file.js';
+import type { MonitorWishes } from './monitor.js';
 import { type Monitor, type MonitorEvent, monitorRecord, periodMs, storedMonitorSchema } from './monitor.js';
-import type { MonitorWishes } from './monitor-input.js';
-import { type MonitorRun, storedRunSchema } from './monitor-run.js';
-import { MonitorRuns, type MonitorRunsParts } from './monitor-runs.js';
-import { endOf } from './run-store.js';
+import { endOf, type MonitorRun, MonitorRuns, type MonitorRunsParts, storedRunSchema } from './monitor-runs.js';
 
 /** Minimum time between two runs of a monitor, in milliseconds of the wall clock. */
 const LEAST_MS = 20;

@@ -1,7 +1,6 @@
 import { createHmac } from 'node:crypto';
-import type { NextId } from '../base/ids.js';
-import type { MonitorOptions } from '../base/state-options.js';
-import type { Timers } from '../base/timers.js';
+import type { NextId } from '../base/sentences.js';
+import type { MonitorOptions, Timers } from '../base/state-options.js';
 import { isDelivered, type Monitor, type MonitorEvent } from './monitor.js';
 
 /** One attempt to deliver an event. */

@@ -1,7 +1,6 @@
-import { fraction, hashText } from '../base/hash.js';
-import type { PageCounts } from '../ledger/prices.js';
+import { authorOf, choose, fraction, hashText, mix, sentences, titleOf } from '../base/sentences.js';
+import type { PageCounts } from '../ledger/ledger.js';
 import type { ContentsOptions, Wanted } from './contents-options.js';
-import { hostOf, type Page, pageOf } from './page.js';
 import { schemaValue } from './schema-value.js';
 
 /** Settings that all pages share. */
@@ -124,4 +123,224 @@ function extrasOf(url: string, { links, imageLinks }: NonNullable<ContentsOption
     ...(links ? { links: list(links, 'link-#') } : {}),
     ...(imageLinks ? { imageLinks: list(imageLinks, 'image-#.png') } : {}),
   };
+}
+
+/** Result of fetching one URL. */
+export type Crawl =
+  | { readonly status: 'success'; readonly source: 'cached' | 'crawled' }
+  | { readonly status: 'error'; readonly tag: string; readonly httpStatusCode: number | null };
+
+interface Failure {
+  readonly tag: string;
+  readonly httpStatusCode: number | null;
+  /** Whether a later request for the URL may succeed. */
+  readonly transient: boolean;
+}
+
+const notFound: Failure = { tag: 'CRAWL_NOT_FOUND', httpStatusCode: 404, transient: false };
+const forbidden: Failure = { tag: 'CRAWL_HTTP_403', httpStatusCode: 403, transient: false };
+const timeout: Failure = { tag: 'CRAWL_TIMEOUT', httpStatusCode: 504, transient: true };
+const unavailable: Failure = { tag: 'SOURCE_NOT_AVAILABLE', httpStatusCode: null, transient: false };
+const unknown: Failure = { tag: 'CRAWL_UNKNOWN_ERROR', httpStatusCode: 500, transient: true };
+const unsupported: Failure = { tag: 'UNSUPPORTED_URL', httpStatusCode: null, transient: false };
+
+/** Each element is chosen with equal probability. A missing page is the most frequent failure. */
+const mixture = [notFound, notFound, notFound, forbidden, forbidden, timeout, timeout, unavailable, unknown];
+const named = new Map([notFound, forbidden, timeout, unavailable, unknown, unsupported].map((one) => [one.tag, one]));
+
+/** Freshness options of a request. */
+interface Freshness {
+  readonly maxAgeHours?: number | undefined;
+  readonly livecrawl?: string | undefined;
+}
+
+interface CrawlOptions {
+  readonly seed: number;
+  readonly failureRate: number;
+  readonly failures: Readonly<Record<string, string>>;
+  readonly transientFailures: number | null;
+}
+
+/** Accepts an http(s) URL, or a host without a scheme, as the service does. */
+function isSupported(url: string): boolean {
+  if (/^https?:\/\/\S+$/.test(url)) return true;
+  const scheme = /^([a-z][a-z0-9+.-]*):(?!\d)/i.exec(url)?.[1]?.toLowerCase();
+  return (scheme === undefined || scheme === 'http' || scheme === 'https') && !/\s/.test(url);
+}
+
+/**
+ * Simulates a crawl. The URL decides whether the crawl fails, and how. A transient failure may end after some requests; any other failure
+ * is permanent.
+ */
+export class Crawler {
+  readonly #options: CrawlOptions;
+  readonly #failures: ReadonlyMap<string, string>;
+  readonly #attempts = new Map<string, number>();
+
+  constructor(options: CrawlOptions) {
+    this.#options = options;
+    this.#failures = new Map(Object.entries(options.failures));
+  }
+
+  /** Deletes the record of transient failures. */
+  reset(): void {
+    this.#attempts.clear();
+  }
+
+  /** `hash`: `hashText(url, seed)`, if the caller has calculated it already. */
+  crawl(url: string, freshness: Freshness, hash = hashText(url, this.#options.seed)): Crawl {
+    const failure = this.#failureOf(url, hash);
+    if (failure && !this.#heals(url, failure)) {
+      return { status: 'error', tag: failure.tag, httpStatusCode: failure.httpStatusCode };
+    }
+    return this.#find(hash, freshness);
+  }
+
+  #failureOf(url: string, hash: number): Failure | undefined {
+    const wanted = this.#failures.get(url);
+    if (wanted !== undefined) return named.get(wanted) ?? { tag: wanted, httpStatusCode: null, transient: false };
+    if (!isSupported(url)) return unsupported;
+    return fraction(hash, 51) < this.#options.failureRate ? choose(mixture, hash, 52) : undefined;
+  }
+
+  #heals(url: string, failure: Failure): boolean {
+    if (!failure.transient || this.#options.transientFailures === null) return false;
+    const attempts = (this.#attempts.get(url) ?? 0) + 1;
+    this.#attempts.set(url, attempts);
+    return attempts > this.#options.transientFailures;
+  }
+
+  /** One page in ten is not in the cache. The others were cached up to 720 hours ago. */
+  #find(hash: number, { maxAgeHours, livecrawl }: Freshness): Crawl {
+    const ageHours = mix(hash, 53) % 10 === 0 ? Number.POSITIVE_INFINITY : mix(hash, 54) % 720;
+    const cacheOnly = maxAgeHours === -1 || (maxAgeHours === undefined && livecrawl === 'never');
+    if (cacheOnly) {
+      if (ageHours === Number.POSITIVE_INFINITY) {
+        return { status: 'error', tag: unavailable.tag, httpStatusCode: unavailable.httpStatusCode };
+      }
+      return { status: 'success', source: 'cached' };
+    }
+    const always = maxAgeHours === undefined && livecrawl === 'always';
+    const preferred = maxAgeHours === undefined && livecrawl === 'preferred';
+    const maxAge = always ? 0 : preferred ? 1 : (maxAgeHours ?? 720);
+    return { status: 'success', source: ageHours >= maxAge ? 'crawled' : 'cached' };
+  }
+}
+
+/** A made-up web page: all of its content follows from its URL and the seed. */
+interface Page {
+  readonly title: string;
+  /** Missing on one page in five. */
+  readonly author: string | undefined;
+  /** ISO 8601, 2015 to 2024; missing on one page in ten. */
+  readonly publishedDate: string | undefined;
+  readonly favicon: string;
+  readonly text: string;
+}
+
+const firstDay = Date.UTC(2015, 0, 1);
+const tenYearsMs = 10 * 365 * 86_400_000;
+
+/** The host of a URL, or the text itself up to the first slash. */
+export function hostOf(url: string): string {
+  const start = url.indexOf('://');
+  const rest = start < 0 ? url : url.slice(start + 3);
+  const end = rest.search(/[/?#]/);
+  return end < 0 ? rest : rest.slice(0, end);
+}
+
+/**
+ * Page text of 0.5 to 1.5 times `textBytes`, in whole sentences. As on the real web, some texts are hostile: one page in forty
+ * begins with a spreadsheet formula, and another one in forty has terminal escapes.
+ */
+export function textOf(hash: number, textBytes: number): string {
+  const length = textBytes * (0.5 + fraction(hash, 41));
+  const dress = mix(hash, 42) % 40;
+  let text =
+    dress === 0 ? '=HYPERLINK("https://evil.example/","click") ' : dress === 1 ? '\u001b[31mSALE\u001b[0m ' : '';
+  for (let salt = 100; text.length < length; salt += 1) {
+    text += `${sentences[mix(hash, salt) % sentences.length]}${salt % 5 === 4 ? '\n' : ' '}`;
+  }
+  return text.trimEnd();
+}
+
+/** The date of a page, or none. */
+export function dateOf(hash: number): string | undefined {
+  if (mix(hash, 43) % 10 === 0) return undefined;
+  return new Date(firstDay + Math.floor(fraction(hash, 44) * tenYearsMs)).toISOString();
+}
+
+/** Makes the page of a URL. The same URL always gives the same page. */
+export function pageOf(url: string, seed: number, textBytes: number): Page {
+  const hash = hashText(url, seed);
+  const host = hostOf(url);
+  return {
+    title: titleOf(hash, host),
+    author: authorOf(hash),
+    publishedDate: dateOf(hash),
+    favicon: `https://${host}/favicon.ico`,
+    text: textOf(hash, textBytes),
+  };
+}
+
+/** The filters that the stand-in index supports. `includeText` is not supported, because no made-up page would match it. */
+interface SearchFilters {
+  readonly query: string;
+  readonly includeDomains?: readonly string[] | undefined;
+  readonly excludeDomains?: readonly string[] | undefined;
+  readonly startPublishedDate?: string | undefined;
+  readonly endPublishedDate?: string | undefined;
+  readonly excludeText?: readonly string[] | undefined;
+}
+
+/** Hosts under the reserved top-level domain, which no one owns. */
+const hosts = [
+  'harbour-review.example',
+  'northwind-labs.example',
+  'paper-and-ink.example',
+  'city-archive.example',
+  'open-catalogue.example',
+  'field-notes.example',
+  'radio-parts.example',
+  'long-winter.example',
+];
+
+/**
+ * Finds URLs for a query: always the same URLs in the same order, each once. Twenty candidates are tried for each requested
+ * result. So strict filters may leave fewer results than requested.
+ */
+export function findUrls(filters: SearchFilters, asked: number, { seed, textBytes }: PageSettings): string[] {
+  const slug = slugOf(filters.query);
+  const base = hashText(filters.query, seed);
+  const domains = filters.includeDomains?.length ? filters.includeDomains : hosts;
+  const found: string[] = [];
+  for (let index = 0; index < asked * 20 && found.length < asked; index += 1) {
+    const domain = choose(domains, mix(base, index), 95).replace(/^\*\./, '').replace(/\/+$/, '');
+    const url = `https://${domain}/${slug}-${index + 1}`;
+    if (passes(url, filters, seed, textBytes)) found.push(url);
+  }
+  return found;
+}
+
+function slugOf(query: string): string {
+  const words = query
+    .toLowerCase()
+    .replace(/[^\p{L}\p{N}]+/gu, '-')
+    .replace(/^-|-$/g, '');
+  // The text is cut between letters, not between code units, because half of a surrogate pair cannot be encoded.
+  return encodeURIComponent([...words].slice(0, 60).join('')) || 'page';
+}
+
+function passes(url: string, filters: SearchFilters, seed: number, textBytes: number): boolean {
+  const host = hostOf(url);
+  const isExcluded = (domain: string) => host === domain || host.endsWith(`.${domain.replace(/^\*\./, '')}`);
+  if (filters.excludeDomains?.some(isExcluded)) return false;
+  const hash = hashText(url, seed);
+  const { startPublishedDate: start, endPublishedDate: end } = filters;
+  if (start !== undefined || end !== undefined) {
+    const published = Date.parse(dateOf(hash) ?? '');
+    if (!(published >= Date.parse(start ?? '0001-01-01') && published <= Date.parse(end ?? '9999-12-31'))) return false;
+  }
+  const banned = filters.excludeText?.[0];
+  return banned === undefined || !textOf(hash, textBytes).toLowerCase().includes(banned.toLowerCase());
 }

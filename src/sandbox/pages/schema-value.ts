@@ -1,6 +1,4 @@
-import { choose, mix } from '../base/hash.js';
-import { resolveSchema, type Schema } from './resolve-schema.js';
-import { textFor } from './schema-text.js';
+import { choose, mix, sentences } from '../base/sentences.js';
 
 /** Rows of the request. Their values are used for output properties of the same name. */
 export interface InputRows {
@@ -119,4 +117,219 @@ function whole(value: unknown): number | undefined {
 
 function number(value: unknown): number | undefined {
   return typeof value === 'number' ? value : undefined;
+}
+
+const day = (hash: number) => new Date(Date.UTC(2015, 0, 1) + (mix(hash, 78) % 3650) * 86_400_000).toISOString();
+const hex = (hash: number, digits: number) =>
+  [1, 2, 3, 4]
+    .map((salt) =>
+      mix(hash, 500 + salt)
+        .toString(16)
+        .padStart(8, '0'),
+    )
+    .join('')
+    .slice(0, digits);
+const word = (hash: number) => choose(['harbour', 'northwind', 'archive', 'field', 'radio', 'winter'], hash, 79);
+
+const formats: Readonly<Record<string, (hash: number) => string>> = {
+  uri: (hash) => `https://${word(hash)}-${mix(hash, 80) % 1000}.example/`,
+  url: (hash) => `https://${word(hash)}-${mix(hash, 80) % 1000}.example/`,
+  'uri-reference': (hash) => `/${word(hash)}`,
+  email: (hash) => `${word(hash)}@site-${mix(hash, 80) % 1000}.example`,
+  'idn-email': (hash) => `${word(hash)}@site-${mix(hash, 80) % 1000}.example`,
+  date: (hash) => day(hash).slice(0, 10),
+  'date-time': day,
+  time: (hash) => day(hash).slice(11),
+  duration: (hash) => `P${1 + (mix(hash, 80) % 30)}D`,
+  uuid: (hash) => hex(hash, 32).replace(/^(.{8})(.{4}).(.{3}).(.{3})(.{12})$/, '$1-$2-4$3-a$4-$5'),
+  hostname: (hash) => `${word(hash)}-${mix(hash, 80) % 1000}.example`,
+  ipv4: (hash) => `192.0.2.${mix(hash, 80) % 256}`,
+  ipv6: (hash) => `2001:db8::${(mix(hash, 80) % 65_536).toString(16)}`,
+};
+
+/** Text that matches a schema: its format or simple pattern, and its length, which is counted in letters. */
+function textFor(schema: Schema, hash: number): string {
+  const format = typeof schema.format === 'string' ? formats[schema.format] : undefined;
+  if (format) return format(hash);
+  const pattern = typeof schema.pattern === 'string' ? patternText(schema.pattern, hash) : null;
+  if (pattern !== null) return pattern;
+  const least = typeof schema.minLength === 'number' ? schema.minLength : 0;
+  const most = typeof schema.maxLength === 'number' ? schema.maxLength : Number.POSITIVE_INFINITY;
+  let letters = [...choose(sentences, hash, 76)];
+  while (letters.length < least) letters = [...letters, ' ', ...choose(sentences, mix(hash, letters.length), 76)];
+  return letters.slice(0, Math.max(least, Math.min(letters.length, most))).join('');
+}
+
+const piece = /\\([dws])|\[([^\]\\]+)\]|\\(.)|([^\\[\](){}*+?|^$.])|(\.)/y;
+const times = /\{(\d+)(?:,(\d*))?\}|([*+?])/y;
+const classes: Readonly<Record<string, string>> = { d: '0123456789', w: 'abcdefgh', s: ' ' };
+
+/** Text for a pattern of letters, classes and counts, such as `^[A-Z]{2}-\d+$`; null for any other pattern. */
+function patternText(pattern: string, hash: number): string | null {
+  const source = pattern.replace(/^\^/, '').replace(/\$$/, '');
+  let text = '';
+  for (let at = 0; at < source.length; ) {
+    piece.lastIndex = at;
+    const found = piece.exec(source);
+    if (!found) return null;
+    at = piece.lastIndex;
+    const letters = found[1]
+      ? (classes[found[1]] as string)
+      : found[2]
+        ? members(found[2])
+        : (found[3] ?? found[4] ?? 'a');
+    if (letters === '') return null;
+    times.lastIndex = at;
+    const count = times.exec(source);
+    if (count) at = times.lastIndex;
+    const repeat = count ? (count[1] ? Number(count[1]) : count[3] === '?' ? 0 : 1) : 1;
+    for (let one = 0; one < repeat; one += 1) text += letters[mix(hash, text.length + 600) % letters.length];
+  }
+  return new RegExp(pattern).test(text) ? text : null;
+}
+
+function members(list: string): string {
+  if (list.startsWith('^')) return '';
+  return list.replace(/(.)-(.)/g, (_, from: string, to: string) => {
+    const [first, last] = [from.charCodeAt(0), to.charCodeAt(0)];
+    return String.fromCharCode(
+      ...Array.from({ length: Math.max(0, last - first + 1) }, (_one, index) => first + index),
+    );
+  });
+}
+
+/** A JSON schema that is an object. */
+type Schema = Readonly<Record<string, unknown>>;
+
+export function isSchema(value: unknown): value is Schema {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/**
+ * The schema without indirection: references are followed, `allOf` is merged, and the first branch of `anyOf` and `oneOf` is
+ * chosen. Null if the input is not a schema.
+ */
+function resolveSchema(input: unknown, root: unknown, depth = 0): Schema | null {
+  if (!isSchema(input) || depth > 16) return null;
+  const { $ref: reference, allOf, anyOf, oneOf, ...rest } = input;
+  const parts: unknown[] = [];
+  if (typeof reference === 'string') parts.push(pointed(reference, root));
+  if (Array.isArray(allOf)) parts.push(...allOf);
+  if (Array.isArray(anyOf)) parts.push(anyOf.find(isNotNull) ?? anyOf[0]);
+  if (Array.isArray(oneOf)) parts.push(oneOf.find(isNotNull) ?? oneOf[0]);
+  let schema: Schema = rest;
+  for (const part of parts) {
+    const one = resolveSchema(part, root, depth + 1);
+    if (one) schema = merge(one, schema);
+  }
+  return schema;
+}
+
+function isNotNull(schema: unknown): boolean {
+  return !isSchema(schema) || schema.type !== 'null';
+}
+
+/** Target of a local reference such as `#/$defs/company`. */
+export function pointed(reference: string, root: unknown): unknown {
+  if (!reference.startsWith('#')) return undefined;
+  let at: unknown = root;
+  for (const step of reference.slice(1).split('/').slice(1)) {
+    const name = decodeURIComponent(step).replaceAll('~1', '/').replaceAll('~0', '~');
+    at = isSchema(at) || Array.isArray(at) ? (at as Record<string, unknown>)[name] : undefined;
+  }
+  return at;
+}
+
+function merge(left: Schema, right: Schema): Schema {
+  const properties = { ...objectAt(left, 'properties'), ...objectAt(right, 'properties') };
+  const required = [...listAt(left, 'required'), ...listAt(right, 'required')];
+  return {
+    ...left,
+    ...right,
+    ...(Object.keys(properties).length > 0 ? { properties } : {}),
+    ...(required.length > 0 ? { required } : {}),
+  };
+}
+
+function objectAt(schema: Schema, name: string): Schema {
+  return isSchema(schema[name]) ? schema[name] : {};
+}
+
+function listAt(schema: Schema, name: string): readonly unknown[] {
+  return Array.isArray(schema[name]) ? schema[name] : [];
+}
+
+const types = new Set(['object', 'array', 'string', 'integer', 'number', 'boolean', 'null']);
+const bounds = [
+  ['minItems', 'maxItems'],
+  ['minLength', 'maxLength'],
+  ['minimum', 'maximum'],
+  ['minProperties', 'maxProperties'],
+] as const;
+
+/** Keywords that the sandbox does not support. A schema with such a keyword is refused; the keyword is not ignored. */
+const unmade = ['not', 'if', 'contains', 'dependentRequired', 'dependentSchemas', 'propertyNames'];
+
+/**
+ * The first mistake in a JSON schema, with the path of the mistake: a part is not a schema, or no value can match the part. Null if there
+ * is no mistake.
+ */
+export function schemaProblem(schema: unknown, root: unknown = schema, path = '#', depth = 0): string | null {
+  if (schema === true || depth > 64) return null;
+  if (!isSchema(schema)) return `${path}: not a schema`;
+  for (const type of Array.isArray(schema.type) ? schema.type : [schema.type]) {
+    if (type !== undefined && !types.has(type as string)) return `${path}/type: no such type`;
+  }
+  const foreign = unmade.find((name) => schema[name] !== undefined);
+  if (foreign !== undefined) return `${path}/${foreign}: cannot be satisfied here`;
+  for (const pattern of Object.keys(isSchema(schema.patternProperties) ? schema.patternProperties : {})) {
+    if (!isPattern(pattern)) return `${path}/patternProperties: not a regular expression`;
+  }
+  const { additionalProperties, minProperties, properties: named } = schema;
+  const closed = additionalProperties === false && schema.patternProperties === undefined;
+  if (closed && Number(minProperties ?? 0) > Object.keys(isSchema(named) ? named : {}).length)
+    return `${path}: minProperties is above the number of properties`;
+  for (const [least, most] of bounds) {
+    if (Number(schema[least] ?? Number.NEGATIVE_INFINITY) > Number(schema[most] ?? Number.POSITIVE_INFINITY)) {
+      return `${path}: ${least} is above ${most}`;
+    }
+  }
+  if (schema.enum !== undefined && !(Array.isArray(schema.enum) && schema.enum.length > 0))
+    return `${path}/enum: empty`;
+  const { required, properties, $ref: reference } = schema;
+  if (required !== undefined && !(Array.isArray(required) && required.every((name) => typeof name === 'string'))) {
+    return `${path}/required: not a list of names`;
+  }
+  if (properties !== undefined && !isSchema(properties)) return `${path}/properties: not an object`;
+  if (typeof reference === 'string' && pointed(reference, root) === undefined) return `${path}/$ref: nothing is there`;
+  return problemBelow(schema, root, path, depth);
+}
+
+function isPattern(text: string): boolean {
+  try {
+    return new RegExp(text, 'u') instanceof RegExp;
+  } catch {
+    return false;
+  }
+}
+
+function problemBelow(schema: Readonly<Record<string, unknown>>, root: unknown, path: string, depth: number) {
+  const below: [string, unknown][] = [];
+  for (const name of ['properties', 'patternProperties', '$defs', 'definitions']) {
+    if (isSchema(schema[name])) {
+      for (const [key, one] of Object.entries(schema[name])) below.push([`${path}/${name}/${key}`, one]);
+    }
+  }
+  for (const name of ['allOf', 'anyOf', 'oneOf', 'prefixItems']) {
+    if (Array.isArray(schema[name]))
+      schema[name].forEach((one, index) => void below.push([`${path}/${name}/${index}`, one]));
+  }
+  for (const name of ['items', 'additionalProperties']) {
+    if (isSchema(schema[name])) below.push([`${path}/${name}`, schema[name]]);
+  }
+  for (const [childPath, one] of below) {
+    const problem = schemaProblem(one, root, childPath, depth + 1);
+    if (problem !== null) return problem;
+  }
+  return null;
 }

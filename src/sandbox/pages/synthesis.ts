@@ -1,10 +1,7 @@
 import { z } from 'zod';
-import { hashText, mix } from '../base/hash.js';
 import { Refusal } from '../base/refusal.js';
-import { sentences } from '../base/sentences.js';
-import { isSchema } from './resolve-schema.js';
-import { schemaProblem } from './schema-problem.js';
-import { schemaValue } from './schema-value.js';
+import { hashText, mix, sentences } from '../base/sentences.js';
+import { isSchema, schemaProblem, schemaValue } from './schema-value.js';
 
 /** `outputSchema` of a search or a monitor: text, or an object. */
 export const outputSchemaSchema = z.looseObject({

@@ -2,17 +2,15 @@ import { z } from 'zod';
 import { estimateAnswer } from '../../core/purchase/prices.js';
 import { canonicalJson } from '../../core/text/json.js';
 import { toDollars } from '../../core/text/money.js';
-import { checkInput } from '../base/check-input.js';
-import { hashText, mix } from '../base/hash.js';
-import { Refusal } from '../base/refusal.js';
+import { checkInput, Refusal } from '../base/refusal.js';
+import { hashText, mix } from '../base/sentences.js';
 import { DONE_FRAME, sseFrame } from '../base/sse.js';
-import { prices } from '../ledger/prices.js';
-import { resultOf } from '../pages/result.js';
-import { schemaProblem } from '../pages/schema-problem.js';
-import { findUrls } from '../pages/search-index.js';
+import { prices } from '../ledger/ledger.js';
+import { findUrls, resultOf } from '../pages/result.js';
+import { schemaProblem } from '../pages/schema-value.js';
 import { piecesOf, writeAbout } from '../pages/synthesis.js';
 import { type Frames, jsonWork, type Route, type RouteContext } from '../route.js';
-import { userLocationSchema } from './search-filters.js';
+import { userLocationSchema } from './search.js';
 
 /** Micro-dollars of an answer. */
 const ANSWER_MICROS = estimateAnswer(prices);

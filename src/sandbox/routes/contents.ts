@@ -1,7 +1,6 @@
 import { z } from 'zod';
-import { checkInput } from '../base/check-input.js';
-import { Refusal } from '../base/refusal.js';
-import { contentsPrice, costDollars } from '../ledger/prices.js';
+import { checkInput, Refusal } from '../base/refusal.js';
+import { contentsPrice, costDollars } from '../ledger/ledger.js';
 import {
   type ContentsOptions,
   contentsOptionsSchema,
@@ -9,7 +8,7 @@ import {
   purchaseOptions,
   wantedOf,
 } from '../pages/contents-options.js';
-import type { Crawl } from '../pages/crawl.js';
+import type { Crawl } from '../pages/result.js';
 import { contextOf, countPages, pagesOf, type Result, resultOf } from '../pages/result.js';
 import type { Route, RouteContext, Work } from '../route.js';
 

@@ -1,12 +1,10 @@
 import { z } from 'zod';
 import { canonicalJson } from '../../core/text/json.js';
-import { checkInput } from '../base/check-input.js';
-import { Refusal } from '../base/refusal.js';
-import { contentsPrice, costDollars, searchPrice } from '../ledger/prices.js';
-import { hostOf } from '../pages/page.js';
+import { checkInput, Refusal } from '../base/refusal.js';
+import { contentsPrice, costDollars, searchPrice } from '../ledger/ledger.js';
+import { hostOf } from '../pages/result.js';
 import { jsonWork, type Route } from '../route.js';
-import { findPages } from './search.js';
-import { searchFilters } from './search-filters.js';
+import { findPages, searchFilters } from './search.js';
 
 const schema = z.looseObject({
   url: z.string().min(3).max(2048),

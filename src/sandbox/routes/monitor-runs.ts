@@ -1,7 +1,5 @@
-import { checkQuery } from '../base/check-input.js';
-import { fromCursor, pageOfList, toCursor } from '../base/page-of-list.js';
-import { listQueryOf } from '../list-query.js';
-import { monitorRunRecord } from '../monitors/monitor-run.js';
+import { checkQuery, fromCursor, listQueryOf, pageOfList, toCursor } from '../base/refusal.js';
+import { monitorRunRecord } from '../monitors/monitor-runs.js';
 import { jsonWork, type Route } from '../route.js';
 
 const listQuery = listQueryOf(100, 50, {});

@@ -1,11 +1,8 @@
 import { z } from 'zod';
 import { canonicalJson } from '../../core/text/json.js';
-import { findingsOf, type ResearchTask, taskStatus } from '../agents/research-task.js';
-import { checkInput, checkQuery } from '../base/check-input.js';
-import { pageOfList } from '../base/page-of-list.js';
-import { Refusal } from '../base/refusal.js';
-import { listQueryOf } from '../list-query.js';
-import { schemaProblem } from '../pages/schema-problem.js';
+import { findingsOf, type ResearchTask, taskStatus } from '../agents/research-tasks.js';
+import { checkInput, checkQuery, listQueryOf, pageOfList, Refusal } from '../base/refusal.js';
+import { schemaProblem } from '../pages/schema-value.js';
 import { jsonWork, type Route, type RouteContext } from '../route.js';
 
 const listQuery = listQueryOf(200, 25, {});

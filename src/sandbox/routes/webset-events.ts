@@ -1,7 +1,5 @@
 import { z } from 'zod';
-import { checkQuery } from '../base/check-input.js';
-import { Refusal } from '../base/refusal.js';
-import { listQueryOf } from '../list-query.js';
+import { checkQuery, listQueryOf, Refusal } from '../base/refusal.js';
 import { jsonWork, type Route } from '../route.js';
 import { eventPage } from '../websets/event-list.js';
 import { eventTypes } from '../websets/story.js';

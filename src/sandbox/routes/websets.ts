@@ -1,14 +1,9 @@
 import { z } from 'zod';
-import { checkQuery } from '../base/check-input.js';
-import { fromCursor, pageOfList, toCursor } from '../base/page-of-list.js';
-import { Refusal } from '../base/refusal.js';
-import { listQueryOf } from '../list-query.js';
+import { checkQuery, fromCursor, listQueryOf, pageOfList, Refusal, toCursor } from '../base/refusal.js';
 import { jsonWork, type Route } from '../route.js';
 import type { EventHistory } from '../websets/event-history.js';
-import { numberOf } from '../websets/scene.js';
-import { externalIdOf, isDeletedAt, websetAt } from '../websets/webset.js';
-import { itemAt } from '../websets/webset-item.js';
-import { itemCountAt } from '../websets/webset-parts.js';
+import { numberOf } from '../websets/story.js';
+import { externalIdOf, isDeletedAt, itemAt, itemCountAt, websetAt } from '../websets/webset.js';
 
 const listQuery = listQueryOf(100, 25, {});
 const getQuery = z.looseObject({ expand: z.array(z.literal('items')).optional() });

@@ -1,10 +1,19 @@
 import { z } from 'zod';
-import { fraction, mix } from '../base/hash.js';
+import { fraction, mix } from '../base/sentences.js';
 import { type EventOptions, millisOf } from '../base/state-options.js';
-import type { RestoreFact, WriteFact } from '../ledger/fact-log.js';
+import type { RestoreFact, WriteFact } from '../ledger/log-file.js';
 import { EventTexts } from './event-text.js';
-import { idOf, numberOf, type Scene } from './scene.js';
-import { DESIGNS, type EventType, eventTypes, Stories, stepOf, TRIGGERED } from './story.js';
+import {
+  DESIGNS,
+  type EventType,
+  eventTypes,
+  idOf,
+  numberOf,
+  type Scene,
+  Stories,
+  stepOf,
+  TRIGGERED,
+} from './story.js';
 import { eventData, typeOf } from './webset.js';
 
 /** Settings of the times of a history; times are milliseconds of the wall clock. */

@@ -1,4 +1,4 @@
-import { badCursor } from '../base/page-of-list.js';
+import { badCursor } from '../base/refusal.js';
 import type { EventHistory } from './event-history.js';
 import type { EventType } from './story.js';
 

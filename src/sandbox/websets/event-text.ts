@@ -1,5 +1,4 @@
-import { idOf, type Kind, type Scene } from './scene.js';
-import { DESIGNS } from './story.js';
+import { DESIGNS, idOf, type Kind, type Scene } from './story.js';
 import { eventData } from './webset.js';
 
 /** A value that differs between two websets of one design: an id, a time, or the number in the external id. */

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { type Sandbox, type SandboxOptions, startSandbox } from '../../../src/sandbox/index.js';
-import { keyIdOf } from '../../../src/sandbox/ledger/key-usage.js';
+import { keyIdOf } from '../../../src/sandbox/ledger/ledger.js';
 import { get, post, urls } from '../../support/sandbox/client.js';
 
 const start = async (options: Partial<SandboxOptions> = {}): Promise<Sandbox> => {

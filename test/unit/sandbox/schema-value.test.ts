@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest';
 import { z } from 'zod';
-import { schemaProblem } from '../../../src/sandbox/pages/schema-problem.js';
-import { schemaValue } from '../../../src/sandbox/pages/schema-value.js';
+import { schemaProblem, schemaValue } from '../../../src/sandbox/pages/schema-value.js';
 
 const company = {
   type: 'object',
