@@ -46,9 +46,9 @@ export type {
 } from './core/monitors/monitor-batch.js';
 export type { CreatedMonitorResult, CreateMonitorInput } from './core/monitors/monitor-create.js';
 export type { BatchEffect, BatchSummary, MonitorEffect } from './core/monitors/monitor-effect.js';
-export type { ExportMonitorRunsInput, MonitorExport } from './core/monitors/monitor-export.js';
 export type { MonitorFilter } from './core/monitors/monitor-filter.js';
 export { monitorUpdates, monitorWorkflows } from './core/monitors/monitor-names.js';
+export type { ExportMonitorRunsInput, MonitorExport } from './core/monitors/monitor-warehouse.js';
 export { type ExitCode, exitCodes } from './core/processes/exit-codes.js';
 export type { PublishMode, PublishOutcome, PublishPartition, PublishStep } from './core/publish-request.js';
 export { type CallFacts, classify, type FailureType, transientTags, type Verdict } from './core/purchase/failure.js';

@@ -12,8 +12,7 @@ import { createOperationActivities } from './operations/operations.js';
 import { createResearchRunActivities } from './operations/research-run.js';
 import { createEndRuns } from './rows/end-runs.js';
 import { createEnrichSlice } from './rows/enrich-slice.js';
-import { createJobActivities } from './rows/job.js';
-import { createRetryRows } from './rows/retry-rows.js';
+import { createJobActivities, createRetryRows } from './rows/job.js';
 
 export type { ActivityDeps } from './base/deps.js';
 export { AccountBreaker } from './call/account-breaker.js';

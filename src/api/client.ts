@@ -13,7 +13,7 @@ import {
   type Streams,
   streams,
 } from './operations.js';
-import type { EventStream } from './stream/event-stream.js';
+import type { EventStream } from './stream/chunk-reader.js';
 import type { StreamEndpoint } from './stream/stream-endpoint.js';
 import {
   createTransport,

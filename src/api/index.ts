@@ -51,7 +51,7 @@ export type { PageRequest } from './schemas/page.js';
 export type { SearchResult } from './schemas/result.js';
 export { toOutputSchema } from './schemas/to-output-schema.js';
 export type { Webset, WebsetItem } from './schemas/webset-schemas.js';
-export type { EventStream } from './stream/event-stream.js';
+export type { EventStream } from './stream/chunk-reader.js';
 export type { StreamEndpoint } from './stream/stream-endpoint.js';
 export {
   createTransport,
@@ -65,7 +65,7 @@ export {
   type TransportOptions,
 } from './transport.js';
 export { verifyWebhook, type WebhookEvent, type WebhookProblem, WebhookRefused } from './verify-webhook.js';
-export type { AnswerHeaders } from './wire/answer-headers.js';
+export type { AnswerHeaders } from './wire/call-failure.js';
 export type { Deprecation } from './wire/deprecations.js';
 export {
   type AnyEndpoint,

@@ -19,8 +19,8 @@ import {
 } from '../core/monitors/monitor-batch.js';
 import { type MonitorCall, monitorOperations } from '../core/monitors/monitor-call.js';
 import type { CreateMonitorInput } from '../core/monitors/monitor-create.js';
-import type { ExportMonitorRunsInput } from '../core/monitors/monitor-export.js';
 import type { MonitorFilter } from '../core/monitors/monitor-filter.js';
+import type { ExportMonitorRunsInput } from '../core/monitors/monitor-warehouse.js';
 import type { WorkerHolder } from '../core/processes/presence.js';
 import { type PublishStep, publishModes, publishPartitions } from '../core/publish-request.js';
 import type { Freshness } from '../core/purchase/freshness.js';

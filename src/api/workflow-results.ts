@@ -6,7 +6,7 @@ import type { WalkProgress, WalkSummary } from '../core/events/walk-job.js';
 import { type BatchProgress, type MonitorState, monitorActions } from '../core/monitors/monitor-batch.js';
 import type { CreatedMonitorResult } from '../core/monitors/monitor-create.js';
 import type { BatchSummary, MonitorEffect } from '../core/monitors/monitor-effect.js';
-import type { MonitorExport } from '../core/monitors/monitor-export.js';
+import type { MonitorExport } from '../core/monitors/monitor-warehouse.js';
 import type { WorkerHolder } from '../core/processes/presence.js';
 import type { PublishOutcome } from '../core/publish-request.js';
 import { type JobProgress, type JobSummary, pauseReasons, type RetryCounts } from '../core/rows/job.js';

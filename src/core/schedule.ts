@@ -2,7 +2,7 @@ import type { AgentRunSync, SyncAgentRunsInput } from './agent-run-sync.js';
 import type { SyncEventsInput, WalkSummary } from './events/walk-job.js';
 import type { BatchMonitorsInput } from './monitors/monitor-batch.js';
 import type { BatchSummary } from './monitors/monitor-effect.js';
-import type { ExportMonitorRunsInput, MonitorExport } from './monitors/monitor-export.js';
+import type { ExportMonitorRunsInput, MonitorExport } from './monitors/monitor-warehouse.js';
 import type { EnrichCsvInput, JobSummary } from './rows/job.js';
 
 /** Workflows that a schedule can run, with their inputs. */

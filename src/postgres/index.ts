@@ -22,6 +22,6 @@ export {
   type Postgres,
   type PostgresOptions,
 } from './postgres.js';
-export { PostgresAway, PostgresRefused, problemOf } from './problem.js';
 export { missingRights } from './rights.js';
+export { PostgresAway, PostgresRefused, problemOf } from './silence.js';
 export { vacuum } from './vacuum.js';

@@ -1,11 +1,20 @@
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { ClientBase, ClientConfig, Pool } from 'pg';
+import type { Client, ClientBase, ClientConfig, Pool } from 'pg';
 import { type PostgresAddress, whyPlain } from '../core/connections/postgres-address.js';
-import { listen } from './listen.js';
-import { PostgresAway, PostgresRefused, PostgresSilent, poolerProblem, problemOf } from './problem.js';
-import { cancelStatement, SilenceWatch, sever, type Watched } from './silence.js';
+import { identifier } from './identifier.js';
+import {
+  cancelStatement,
+  PostgresAway,
+  PostgresRefused,
+  PostgresSilent,
+  poolerProblem,
+  problemOf,
+  SilenceWatch,
+  sever,
+  type Watched,
+} from './silence.js';
 
 /** An open transaction, which runs statements. */
 export interface PgTransaction {
@@ -331,4 +340,61 @@ function reasonOf(error: unknown): string {
   if (/timeout (exceeded|expired)|connection timeout/i.test(reported.message)) return 'no connection in time';
   const pooler = poolerProblem(reported.message);
   return pooler === null ? reported.message : `${reported.message}; ${pooler}`;
+}
+
+const WAIT_MS = 250;
+/** Interval of the pings that show whether the idle connection still works. */
+const PING_MS = 15_000;
+/** Longest wait for the answer to a ping. */
+const ANSWER_MS = 5000;
+
+/** Runs `LISTEN` over a connection that is reopened whenever it breaks. Returns a function that stops listening. */
+async function listen(
+  connect: () => Client,
+  watch: SilenceWatch,
+  channel: string,
+  onMessage: (payload: string) => void,
+  onBack: () => void,
+): Promise<() => Promise<void>> {
+  const ended = new AbortController();
+  let current: Client | null = null;
+  const loop = (async () => {
+    while (!ended.signal.aborted) {
+      const client = connect();
+      current = client;
+      const broken = new Promise<void>((resolve) => {
+        client.on('error', () => resolve());
+        client.on('end', () => resolve());
+      });
+      const watched = watch.watch(client, ANSWER_MS);
+      try {
+        await client.connect();
+        client.on('notification', ({ payload }) => onMessage(payload ?? ''));
+        await client.query(`LISTEN ${identifier(channel)}`);
+        onBack();
+        while (!ended.signal.aborted) {
+          const isBroken = await Promise.race([broken.then(() => true), pause(PING_MS, ended.signal)]);
+          if (isBroken) break;
+          await client.query('SELECT 1');
+        }
+      } catch {
+        // If the database cannot be reached, the next statement reports the outage.
+      }
+      current = null;
+      watched.end();
+      sever(client);
+      await pause(WAIT_MS, ended.signal);
+    }
+  })();
+  return async () => {
+    ended.abort();
+    if (current !== null) sever(current);
+    await loop;
+  };
+}
+
+/** Resolves with false after this many ms, or when the signal is aborted. */
+async function pause(ms: number, signal: AbortSignal): Promise<false> {
+  await delay(ms, undefined, { signal }).catch(() => undefined);
+  return false;
 }

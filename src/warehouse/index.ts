@@ -1,8 +1,7 @@
 export { closedWarehouseFile, createDuckDbRows } from './duckdb/duckdb-rows.js';
 export { warehouseFileVersion } from './duckdb/file-version.js';
 export { firstFolder, type TargetKind, whyNoTarget } from './export/why-no-target.js';
-export { POSTGRES_FORM } from './postgres/database.js';
-export { createPostgresRows } from './postgres/postgres-rows.js';
+export { createPostgresRows, POSTGRES_FORM } from './postgres/database.js';
 export { DEFAULT_SCHEMA as WAREHOUSE_SCHEMA } from './postgres/warehouse.js';
 export { type Place, placeOf } from './publish/place-of.js';
 export { s3Name, s3Place, setS3 } from './publish/s3-files.js';

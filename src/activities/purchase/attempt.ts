@@ -4,8 +4,8 @@ import type { Grant } from '../../core/limiter/limiter.js';
 import { unsentReasons } from '../../core/purchase/attempts.js';
 import { jobOf } from '../../core/purchase/journal.js';
 import { OverBudget } from '../../core/purchase/spend.js';
-import type { AnswerPlace } from '../call/answer-room.js';
 import { isApiError } from '../call/failure.js';
+import type { AnswerPlace } from '../call/in-flight.js';
 import type { RequestBudget } from './budget-gate.js';
 import {
   type Batch,

@@ -6,8 +6,7 @@ import type { ActivityDeps } from '../base/deps.js';
 import { toFailure } from '../call/failure.js';
 import { mapConcurrent } from '../call/map-concurrent.js';
 import type { Control } from '../purchase/purchase-request.js';
-import { unitsOf } from './enrich-slice.js';
-import { rowPurchase } from './row-purchases.js';
+import { rowPurchase, unitsOf } from './enrich-slice.js';
 import { sliceSegment } from './slice-loads.js';
 
 /** Number of slices that are handled at the same time. Most slices have no run in progress. */

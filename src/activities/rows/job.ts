@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { Context, log } from '@temporalio/activity';
 import { type AlertRun, endOfRows, pauseOfRun, unknownOfRun } from '../../core/alerts/job-alerts.js';
 import type { PublishOutcome, PublishStep } from '../../core/publish-request.js';
@@ -6,20 +7,30 @@ import type { JournalTotals } from '../../core/purchase/journal.js';
 import {
   type EnrichCsvInput,
   type JobSummary,
+  type RetryRowsInput,
   type StagedJob,
   type StagedName,
+  wantedRows,
   wantedSlices,
 } from '../../core/rows/job.js';
 import type { JobState } from '../../core/rows/job-entries.js';
 import { jobRecord } from '../../core/rows/job-record.js';
 import { type Failure, type Pause, pauseOf, spentOf } from '../../core/rows/pause.js';
 import { isLongRunning } from '../../core/rows/row-operation.js';
-import { type LoadedRows, type RetryPass, WarehouseBusy, WarehouseUnusable } from '../../core/rows/row-warehouse.js';
+import {
+  type LoadedRows,
+  type RetryPass,
+  type RetryUnit,
+  WarehouseBusy,
+  WarehouseUnusable,
+} from '../../core/rows/row-warehouse.js';
 import type { ActivityDeps } from '../base/deps.js';
 import { type First, onlyForServed } from '../base/monitor-warehouses.js';
 import { withHeartbeat } from '../base/with-heartbeat.js';
-import { loadLandedRetries, slicesPerPiece } from './retry-rows.js';
-import { loadLanded, loadMissing } from './slice-loads.js';
+import type { Unit } from '../purchase/purchase-request.js';
+import { createPieceActivity, unitsOf, type WithPiece } from './enrich-slice.js';
+import { keysOfJob } from './row-requests.js';
+import { loadLanded, loadMissing, withUnitFiles } from './slice-loads.js';
 import { type FinishInput, type Spent, summarize } from './summarize.js';
 
 /** Result of `openJob`: the slices that still have rows to load, and the purchases of earlier runs of the job. */
@@ -296,4 +307,70 @@ function spentOn(totals: JournalTotals): Spent {
   const committedMicros = costMicros + openMicros + unknownMicros;
   const amounts = { costMicros, listMicros, openMicros, openSinceMicros, committedMicros };
   return { requests, ...amounts, unknownOutcomes: unknown.length };
+}
+
+/** About so many units are bought in one piece of the second pass. Their answers of usual size are loaded in one transaction. */
+const UNITS_PER_PIECE = 1000;
+
+/** Returns the number of slices whose failed units are one piece. */
+const slicesPerPiece = (slices: number, units: number): number =>
+  Math.max(1, Math.floor((UNITS_PER_PIECE * slices) / Math.max(1, units)));
+
+/**
+ * `retryRows`: buys the failed units of some slices once more, and replaces the answers of their rows. A slice has few such rows, so it is not
+ * staged and loaded again. See {@link createPieceActivity}.
+ */
+export const createRetryRows = (deps: ActivityDeps) => createPieceActivity(deps, withFailedUnits);
+
+const withFailedUnits: WithPiece<RetryRowsInput> = async (deps, { staged, slice, to, attempt }, work) => {
+  const all = await deps.warehouseFor(staged).retryUnits(staged.job, { from: slice, to });
+  const found = all.filter(({ row }) => row <= wantedRows(staged));
+  const keys = found.map(({ key }) => key);
+  return work({
+    units: await originalUnits(deps, staged, found),
+    load: () => loadUnits(deps, staged, { slice, attempt, keys }),
+    rowOf: async (key) => found.find((unit) => unit.key === key)?.row ?? null,
+  });
+};
+
+/** Loads the landed answers of the second pass while a job is paused. Buys nothing. */
+async function loadLandedRetries(
+  deps: ActivityDeps,
+  staged: StagedJob,
+  freshness: RetryFreshness | undefined,
+): Promise<void> {
+  const { job, slices } = staged;
+  const found = await deps.warehouseFor(staged).retryUnits(job, { from: 0, to: slices });
+  const landed = await deps.journal.lookup(
+    found.map(({ key }) => key),
+    freshness,
+  );
+  const keys = landed.map(({ key }) => key);
+  for (let at = 0; at < keys.length; at += UNITS_PER_PIECE)
+    await loadUnits(deps, staged, { slice: 0, attempt: randomUUID(), keys: keys.slice(at, at + UNITS_PER_PIECE) });
+}
+
+async function loadUnits(
+  deps: ActivityDeps,
+  staged: StagedJob,
+  of: { readonly slice: number; readonly attempt: string; readonly keys: readonly string[] },
+): Promise<{ readonly rows: number }> {
+  const { keys } = of;
+  if (keys.length === 0) return { rows: 0 };
+  const { job, generation } = staged;
+  return withUnitFiles(deps, staged, of, (unitFiles) =>
+    deps.warehouseFor(staged).loadRetry({ job, generation, unitFiles, keys }),
+  );
+}
+
+/** The units as they were staged. A database may hold a text in another form; then the unit is read from its staged slice. */
+async function originalUnits(deps: ActivityDeps, staged: StagedJob, found: readonly RetryUnit[]): Promise<Unit[]> {
+  const keyOf = keysOfJob(deps, staged);
+  const changed = found.filter(({ key, unit }) => keyOf(unit) !== key);
+  const originals = new Map<string, Unit>();
+  for (const slice of new Set(changed.map((unit) => unit.slice))) {
+    const wanted = new Set(changed.filter((unit) => unit.slice === slice).map(({ key }) => key));
+    for (const unit of await unitsOf(await deps.stages.slice(staged, slice), wanted)) originals.set(unit.key, unit);
+  }
+  return found.map(({ key, unit }) => originals.get(key) ?? { key, unit });
 }

@@ -7,8 +7,14 @@ import { MAX_NESTING } from '../checks/nesting.js';
 import { oneLine, type Redact } from '../checks/redact.js';
 import { hasKnownField, isShape, type Misread, shapeProblem, withoutMisfits } from '../checks/shape.js';
 import { costOf } from '../schemas/result.js';
-import { type AnswerHeaders, header } from '../wire/answer-headers.js';
-import { type CallContext, cutShort, type Unusable, unusable } from '../wire/call-failure.js';
+import {
+  type AnswerHeaders,
+  type CallContext,
+  cutShort,
+  header,
+  type Unusable,
+  unusable,
+} from '../wire/call-failure.js';
 import { decodeBody, decodedToKeep, UnreadableBody } from '../wire/decode-body.js';
 import type { Endpoint } from '../wire/endpoint.js';
 import type { Exchange } from '../wire/exchange.js';

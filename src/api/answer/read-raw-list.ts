@@ -1,7 +1,7 @@
 import { listNames, oddEnd, type PageEnvelope, readPage } from '../../core/events/walk.js';
 import { membersOf } from '../checks/members.js';
 import { hasKnownField } from '../checks/shape.js';
-import type { AnswerHeaders } from '../wire/answer-headers.js';
+import type { AnswerHeaders } from '../wire/call-failure.js';
 import { type CallContext, unusable } from '../wire/call-failure.js';
 import type { Endpoint } from '../wire/endpoint.js';
 import type { Exchange } from '../wire/exchange.js';

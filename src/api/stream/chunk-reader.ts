@@ -7,7 +7,6 @@ import { hasKnownField, isShape, shapeProblem } from '../checks/shape.js';
 import type { CallContext } from '../wire/call-failure.js';
 import { readErrorEnvelope } from '../wire/error-envelope.js';
 import { ApiError, type ApiErrorParts } from '../wire/errors.js';
-import type { StreamFacts } from './event-stream.js';
 import { createSseReader, EventTooLarge, type SseEvent } from './sse.js';
 import type { Ending, StreamEndpoint } from './stream-endpoint.js';
 
@@ -175,4 +174,43 @@ function costOf(chunk: unknown): number | null {
 function requestIdOf(chunk: unknown, { redact }: CallContext): string | null {
   const id = fieldOf(chunk, 'requestId');
   return typeof id === 'string' ? oneLine(redact(id), 200) || null : null;
+}
+
+/** What is known of a stream so far, apart from its chunks. */
+export interface StreamFacts {
+  /** The service's id of the request, from the start of the stream. */
+  requestId: string | null;
+  /** Id of the latest event with an id. A replay continues after that event. */
+  lastEventId: string | null;
+  /** Cost of the request in micro-dollars, once a chunk has `costDollars.total`. */
+  costMicros: number | null;
+}
+
+/**
+ * A streamed answer as an async iterator. The request is sent when the first chunk is read; leaving the loop closes the connection. A
+ * stream can be read only once.
+ */
+export class EventStream<C> implements AsyncIterable<C>, Readonly<StreamFacts> {
+  readonly #facts: StreamFacts = { requestId: null, lastEventId: null, costMicros: null };
+  readonly #chunks: AsyncGenerator<C, void, undefined>;
+
+  constructor(read: (facts: StreamFacts) => AsyncGenerator<C, void, undefined>) {
+    this.#chunks = read(this.#facts);
+  }
+
+  get requestId(): string | null {
+    return this.#facts.requestId;
+  }
+
+  get lastEventId(): string | null {
+    return this.#facts.lastEventId;
+  }
+
+  get costMicros(): number | null {
+    return this.#facts.costMicros;
+  }
+
+  [Symbol.asyncIterator](): AsyncGenerator<C, void, undefined> {
+    return this.#chunks;
+  }
 }

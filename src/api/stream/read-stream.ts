@@ -1,13 +1,21 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { type ZodType, z } from 'zod';
 import { readAnswer } from '../answer/read-answer.js';
-import { header, readAnswerHeaders } from '../wire/answer-headers.js';
-import { badStatus, type CallContext, cutShort, lostReason, noAnswer, unusable } from '../wire/call-failure.js';
+import {
+  badStatus,
+  type CallContext,
+  cutShort,
+  header,
+  lostReason,
+  noAnswer,
+  readAnswerHeaders,
+  unusable,
+} from '../wire/call-failure.js';
 import { decodeBody, UnreadableBody } from '../wire/decode-body.js';
 import { plainCause, StreamDropped } from '../wire/errors.js';
 import type { BodySink, ChooseSink, Exchange } from '../wire/exchange.js';
+import type { StreamFacts } from './chunk-reader.js';
 import { ChunkReader } from './chunk-reader.js';
-import type { StreamFacts } from './event-stream.js';
 import type { StreamEndpoint } from './stream-endpoint.js';
 
 /** Limits of a stream: its total bytes, and the characters of one event. */

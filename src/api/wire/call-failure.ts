@@ -1,12 +1,12 @@
+import type { IncomingHttpHeaders } from 'node:http';
 import { connectProblem, statusProblem, strangerProblem } from '../../core/connections/connect-problem.js';
 import type { CallFacts } from '../../core/purchase/failure.js';
-import type { Redact } from '../checks/redact.js';
-import { type AnswerHeaders, header } from './answer-headers.js';
+import { oneLine, type Redact } from '../checks/redact.js';
 import { decodeBody, keptText } from './decode-body.js';
 import { type ErrorEnvelope, readErrorEnvelope } from './error-envelope.js';
 import { ApiError, type ApiErrorParts, codeOf, MAX_KEPT_BODY, plainCause } from './errors.js';
 import type { Exchange } from './exchange.js';
-import { parseRetryAfter } from './parse-retry-after.js';
+import { parseHttpDate, parseRetryAfter } from './parse-retry-after.js';
 
 /** The facts of a call from which the error of the call is made. */
 export interface CallContext {
@@ -176,4 +176,48 @@ export function cutShort(
     error,
     kept: received.body,
   });
+}
+
+/** The contract names the queue headers `x-svc-…`, the public service `x-exa-…`. */
+const prefixes = ['x-svc-', 'x-exa-'] as const;
+
+/** Facts from the headers of an answer. */
+export interface AnswerHeaders {
+  readonly requestId: string | null;
+  /** Whether the call waited in the service's own queue, as calls do when the team is close to its limit. */
+  readonly queued: boolean | null;
+  readonly queueMs: number | null;
+  /** The service's clock, Unix ms, in whole seconds. */
+  readonly date: number | null;
+  /** The `Deprecation` header, unparsed. */
+  readonly deprecation: string | null;
+}
+
+/** The first value of a header, or `null`. */
+export function header(headers: IncomingHttpHeaders, name: string): string | null {
+  const value = headers[name];
+  return (Array.isArray(value) ? value[0] : value) ?? null;
+}
+
+function prefixed(headers: IncomingHttpHeaders, name: string): string | null {
+  for (const prefix of prefixes) {
+    const value = header(headers, prefix + name);
+    if (value !== null) return value.trim().toLowerCase();
+  }
+  return null;
+}
+
+export function readAnswerHeaders(headers: IncomingHttpHeaders, now: number, redact: Redact): AnswerHeaders {
+  const id = header(headers, 'x-request-id');
+  const date = header(headers, 'date');
+  const deprecation = header(headers, 'deprecation');
+  const queued = prefixed(headers, 'queued');
+  const queueMs = prefixed(headers, 'queue-ms');
+  return {
+    requestId: id === null ? null : oneLine(redact(id), 200) || null,
+    queued: queued === 'true' ? true : queued === 'false' ? false : null,
+    queueMs: queueMs !== null && /^\d+(\.\d+)?$/.test(queueMs) ? Number(queueMs) : null,
+    date: date === null ? null : parseHttpDate(date, now),
+    deprecation: deprecation === null ? null : oneLine(redact(deprecation), 200),
+  };
 }

@@ -13,9 +13,8 @@ import { resumeCommand } from '../shared/resume-command.js';
 import { withRuntime } from '../shared/session.js';
 import { settings } from '../shared/settings.js';
 import { printable } from '../text/printable.js';
-import type { EventFlags } from './event-flags.js';
+import { type EventFlags, meantType } from './event-flags.js';
 import { type InterruptedWalk, runningText, statusData, statusLines } from './events.js';
-import { walkCommand } from './walk-command.js';
 import { walkNamed } from './walk-named.js';
 
 /** `searchflow events status`: shows the events of a warehouse and the walks that load events. */
@@ -150,4 +149,28 @@ async function poll(walk: WalkHandle): Promise<WalkStatus> {
     state: end.phase === 'failed' || end.phase === 'done' ? end.phase : 'stopped',
     message: end.message,
   };
+}
+
+/**
+ * Returns the arguments of the command that resumes a stream. Returns null for a stream that a client started without a start
+ * time: no command can resume such a stream. `into`: null for the default warehouse.
+ */
+export function walkCommand(stream: string, into: string | null): readonly string[] | null {
+  const [kind = '', ...rest] = stream.split(' ');
+  const [range, types] = kind === 'sync' ? [null, rest[0]] : rest;
+  const [from = '', until = ''] = range?.split('..') ?? [];
+  if (kind !== 'sync' && from === '') return null;
+  const given = (types ?? '').split(',');
+  return [
+    ...['events', kind],
+    ...flag('--from', from),
+    ...flag('--until', until),
+    ...given.flatMap((type) => flag('--type', type)),
+    ...(given.some((type) => meantType(type) !== null) ? ['--unchecked'] : []),
+    ...flag('--into', into ?? ''),
+  ];
+}
+
+function flag(name: string, value: string): string[] {
+  return value === '' ? [] : [name, value];
 }

@@ -11,8 +11,7 @@ import { resumeCommand } from '../shared/resume-command.js';
 import type { Session } from '../shared/session.js';
 import { printable } from '../text/printable.js';
 import { commandsAsTyped, withoutCommand } from '../text/way-to-resume.js';
-import { differs, walkData, walkText } from './events.js';
-import { WalkProgressReader } from './walk-progress.js';
+import { differs, WalkProgressReader, walkData, walkText } from './events.js';
 
 export interface WalkManner {
   readonly json: boolean;

@@ -1,5 +1,5 @@
 import type { MonitorExportOutput } from '../../api/outputs/index.js';
-import type { MonitorExport } from '../../core/monitors/monitor-export.js';
+import type { MonitorExport } from '../../core/monitors/monitor-warehouse.js';
 import type { MonitorControl } from '../../worker/control/monitor-control.js';
 import { SCHEDULED_DETACH, showStarted } from '../progress/started.js';
 import { keepSchedule } from '../schedules/keep-schedule.js';

@@ -2,8 +2,7 @@ import type { ActivityStep, DayUsage } from '../../core/purchase/activity.js';
 import type { Report } from '../../core/report.js';
 import { dollars, duration } from '../text/amounts.js';
 import { printable } from '../text/printable.js';
-import { barChart, heatStrip } from './charts.js';
-import { alarming, type Cell, counted, money, number, type Section, table, text } from './page.js';
+import { alarming, barChart, type Cell, counted, heatStrip, money, number, type Section, table, text } from './page.js';
 
 const DAY_MS = 86_400_000;
 

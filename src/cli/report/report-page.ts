@@ -1,8 +1,19 @@
 import type { Report, ReportedJob } from '../../core/report.js';
 import { count, dollars, duration, some } from '../text/amounts.js';
 import { printable } from '../text/printable.js';
-import { cellBar, lineChart } from './charts.js';
-import { alarming, type Cell, counted, money, number, type Page, type Section, table, text } from './page.js';
+import {
+  alarming,
+  type Cell,
+  cellBar,
+  counted,
+  lineChart,
+  money,
+  number,
+  type Page,
+  type Section,
+  table,
+  text,
+} from './page.js';
 import { besides, moneyOf, share, sumOf, takenOf, useOf, waitsOf } from './purchase-sections.js';
 
 const seconds = (value: number): string => (value < 10 ? `${value.toFixed(2)} s` : duration(value));

@@ -1,8 +1,7 @@
 import { performance } from 'node:perf_hooks';
 import type { BucketView, Grant, RateCost } from '../../core/limiter/limiter.js';
 import { bucketsFor, limitOf, type RateBucket, type RateProfile } from '../../core/limiter/rate.js';
-import { ask, type BucketState, bucketView, newBucket, refused } from '../../core/limiter/rate-queue.js';
-import { late } from '../../core/limiter/ring.js';
+import { ask, type BucketState, bucketView, late, newBucket, refused } from '../../core/limiter/rate-queue.js';
 import { QueuedLimiter } from './queued-limiter.js';
 import type { Block, GrantedStart, RateSource, Wanted } from './rate-source.js';
 

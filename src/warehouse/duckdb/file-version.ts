@@ -1,6 +1,6 @@
 import { warehouseError } from '../shared/duckdb-error.js';
 import { loadDuckDb } from '../shared/load-duckdb.js';
-import { missingSteps } from './migrate.js';
+import { missingSteps } from './schema.js';
 
 /** Memory in MB for reading a table of a few rows. */
 const MEMORY_MB = 64;

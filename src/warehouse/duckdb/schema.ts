@@ -1,12 +1,16 @@
+import type { DuckDBConnection } from '@duckdb/node-api';
+import { WarehouseUnusable } from '../../core/rows/row-warehouse.js';
+import { baselineOf, MIGRATIONS_TABLE, migrationsComments } from '../../postgres/migrations-table.js';
 import { agentRunTables, makeAgentRunTables } from '../agent-run-tables.js';
 import { eventTables } from '../events/event-tables.js';
-import { makeEventTables } from '../events/make-tables.js';
+import { makeEventTables } from '../events/event-views.js';
 import { makeMonitorTables, monitorTables } from '../monitors/monitor-tables.js';
 import { makeRowTables } from '../rows/make-tables.js';
 import { makeResultViews, type ResultDialect, type ResultValue } from '../rows/make-views.js';
 import type { Path } from '../rows/result-column.js';
 import { loadParts, rowTables } from '../rows/row-tables.js';
 import { literal } from '../shared/duckdb-quote.js';
+import { inTransaction } from '../shared/in-transaction.js';
 import type { RelationColumn } from '../shared/relation.js';
 import { typedValue } from '../shared/typed-value.js';
 import { duckDbDialect } from './event-dialect.js';
@@ -119,4 +123,71 @@ function alone({ o, column: { type, path } }: ResultValue): string {
     default:
       return at;
   }
+}
+
+const BASELINE = baselineOf('warehouse');
+
+/**
+ * Brings the warehouse to the newest schema: creates all tables in a new file, and runs the steps that an existing file lacks, each in one
+ * transaction. Throws as `missingSteps` does.
+ */
+export async function migrate(connection: DuckDBConnection, file: string): Promise<void> {
+  const steps = await missingSteps(connection, file);
+  // The file has one writer at a time, so no other process migrates the file meanwhile.
+  if (steps === null) return inTransaction(connection, () => create(connection));
+  for (const step of steps) {
+    await inTransaction(connection, async () => {
+      await connection.run(step.sql);
+      await record(connection, step);
+    });
+  }
+}
+
+/**
+ * The steps that a file lacks; null if the file has no warehouse yet. Throws `WarehouseUnusable` for a file of a newer version or of another
+ * program.
+ */
+export async function missingSteps(connection: DuckDBConnection, file: string): Promise<readonly Migration[] | null> {
+  const done = await applied(connection);
+  if (done === null) return null;
+  if (!done.includes(BASELINE)) {
+    throw new WarehouseUnusable(
+      'schema-of-another-version',
+      `${file} was not created by this version of searchflow. Load into another file`,
+    );
+  }
+  const strange = done.filter((name) => name !== BASELINE && !migrations.some((step) => step.name === name));
+  if (strange.length > 0) {
+    throw new WarehouseUnusable(
+      'schema-of-another-version',
+      `${file} was created by a newer version of searchflow (it has ${strange.join(', ')}): update searchflow, or load into another file`,
+    );
+  }
+  return migrations.filter(({ name }) => !done.includes(name));
+}
+
+/** The names of the steps that were applied; null if the file has no warehouse yet. */
+async function applied(connection: DuckDBConnection): Promise<string[] | null> {
+  const tables = await connection.runAndReadAll(
+    `SELECT 1 FROM duckdb_tables() WHERE schema_name = 'main' AND database_name = current_database() AND table_name = '${MIGRATIONS_TABLE}'`,
+  );
+  if (tables.currentRowCount === 0) return null;
+  const names = await connection.runAndReadAll(`SELECT name FROM ${MIGRATIONS_TABLE} ORDER BY name`);
+  return names.getRowsJson().map((row) => String(row[0]));
+}
+
+async function create(connection: DuckDBConnection): Promise<void> {
+  await connection.run(
+    `CREATE TABLE ${MIGRATIONS_TABLE} (name VARCHAR PRIMARY KEY, applied_at TIMESTAMP NOT NULL);
+    ${migrationsComments()}
+    ${createSchema()}`,
+  );
+  for (const step of [{ name: BASELINE }, ...migrations]) await record(connection, step);
+}
+
+async function record(connection: DuckDBConnection, { name }: Pick<Migration, 'name'>): Promise<void> {
+  await connection.run(`INSERT INTO ${MIGRATIONS_TABLE} VALUES ($name, make_timestamp_ms($now::BIGINT))`, {
+    name,
+    now: BigInt(Date.now()),
+  });
 }

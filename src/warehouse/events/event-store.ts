@@ -1,11 +1,11 @@
 import type { EventWarehouse, EventWindow, LoadedPages, TypeCount } from '../../core/events/event-warehouse.js';
 import { eventTypes } from '../../core/events/payloads.js';
 import { inParts } from '../shared/in-parts.js';
-import { sumUpChecks } from './checks.js';
 import type { EventDatabase } from './event-database.js';
 import type { EventTransaction } from './event-sql.js';
 import { ENOUGH_TO_FOLD, foldWaiting } from './fold-state.js';
 import { loadBatch } from './load-batch.js';
+import { sumUpChecks } from './load-pages.js';
 import { beginRun, claimWindows, listStreams, readStream, splitWindow, type WindowClaim } from './windows.js';
 
 /** Returns the event warehouse in a database. All databases get the same statements, see `EventDialect`. */

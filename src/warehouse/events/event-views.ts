@@ -1,5 +1,6 @@
-import { column, type Relation } from '../shared/relation.js';
+import { column, commentsOn, createTable, type Relation, type TableStyle } from '../shared/relation.js';
 import type { EventDialect } from './event-sql.js';
+import { eventTables } from './event-tables.js';
 
 interface View extends Relation {
   readonly query: string;
@@ -59,4 +60,17 @@ FROM ${prefix}events WHERE item_id IS NOT NULL`,
 FROM ${prefix}events GROUP BY 1, 2, 3`,
     },
   ];
+}
+
+/** Statements that create the tables, sequence and views for events, with all comments. */
+export function makeEventTables(dialect: EventDialect, style: TableStyle): string {
+  const { prefix } = style;
+  const tables = eventTables(dialect);
+  const views = eventViews(dialect, prefix);
+  return [
+    `CREATE SEQUENCE ${prefix}event_load_ids;`,
+    ...tables.map((table) => createTable(table, style)),
+    ...views.map(({ name, query }) => `CREATE VIEW ${prefix}${name} AS\n${query};`),
+    commentsOn([...tables, ...views], prefix),
+  ].join('\n');
 }

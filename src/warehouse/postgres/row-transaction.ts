@@ -1,7 +1,7 @@
 import type { PgTransaction } from '../../postgres/index.js';
 import type { RowDialect, RowTransaction } from '../rows/row-sql.js';
+import type { SqlTransaction, SqlValue } from '../shared/sql.js';
 import { copyLines, makeLineTables, stagedRows, unitRecords } from './copy-lines.js';
-import { sqlTransaction } from './sql-transaction.js';
 
 /** Time limit of a statement in a transaction that changes row numbers, which takes longer than any load of a slice. */
 const RENUMBER_MS = 3_600_000;
@@ -68,4 +68,14 @@ async function lockJob(tx: PgTransaction, job: string): Promise<void> {
 /** Locks the schema while a name is chosen. */
 async function lockNames(tx: PgTransaction): Promise<void> {
   await tx.query(`SELECT pg_advisory_xact_lock(hashtextextended(current_schema(), 3))`);
+}
+
+/** Runs statements in a transaction. Integers of 64 bits come as texts, so a statement casts its columns to the types of `Row`. */
+export function sqlTransaction(tx: PgTransaction): SqlTransaction {
+  return {
+    async run(sql, values) {
+      await tx.query(sql, values);
+    },
+    rows: <Row extends object>(sql: string, values?: readonly SqlValue[]) => tx.query<Row>(sql, values),
+  };
 }

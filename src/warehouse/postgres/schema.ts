@@ -2,15 +2,14 @@ import { partTables, stateTables } from '../../core/events/state-tables.js';
 import type { Schema } from '../../postgres/index.js';
 import { agentRunTables, makeAgentRunTables } from '../agent-run-tables.js';
 import { eventTables } from '../events/event-tables.js';
-import { makeEventTables } from '../events/make-tables.js';
+import { makeEventTables } from '../events/event-views.js';
 import { makeMonitorTables, monitorTables } from '../monitors/monitor-tables.js';
 import { makeRowTables } from '../rows/make-tables.js';
 import { makeResultViews, type ResultDialect } from '../rows/make-views.js';
 import type { RelationColumn } from '../rows/result-relations.js';
 import { rowTables } from '../rows/row-tables.js';
 import { postgresDialect, readers } from './event-dialect.js';
-import { listLength, pathOf, textOf, typed } from './result-sql.js';
-import { postgresRowDialect } from './row-dialect.js';
+import { listLength, pathOf, postgresRowDialect, textOf, typed } from './row-dialect.js';
 import { postgresTables } from './sql-dialect.js';
 
 /** All tables of a schema. */

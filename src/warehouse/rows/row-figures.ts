@@ -9,7 +9,7 @@ import type {
 } from '../../core/rows/row-figures.js';
 import type { RowWarehouse, WarehouseSummary } from '../../core/rows/row-warehouse.js';
 import { identifier } from '../shared/duckdb-quote.js';
-import { viewNames } from './job-view.js';
+import { viewNames } from './misfits.js';
 import type { RowDatabase, RowTransaction } from './row-sql.js';
 import { readJob, summarize, unknownJob } from './row-store.js';
 

@@ -8,8 +8,8 @@ import type { BatchMonitorsInput, BatchProgress } from '../../core/monitors/moni
 import type { MonitorCall } from '../../core/monitors/monitor-call.js';
 import type { CreatedMonitorResult } from '../../core/monitors/monitor-create.js';
 import type { BatchSummary } from '../../core/monitors/monitor-effect.js';
-import type { ExportMonitorRunsInput, MonitorExport } from '../../core/monitors/monitor-export.js';
 import { DEFAULT_MONITOR_WAREHOUSE, monitorUpdates, monitorWorkflows } from '../../core/monitors/monitor-names.js';
+import type { ExportMonitorRunsInput, MonitorExport } from '../../core/monitors/monitor-warehouse.js';
 import { jobOfWorkflow, startedByUs, workflowIdOf } from '../../core/rows/job.js';
 import type { Work } from '../../core/rows/job-entries.js';
 import type { ScheduledWork } from '../../core/schedule.js';

@@ -19,7 +19,7 @@ import { rateProfileOf } from '../config/rate-setting.js';
 import type { RuntimeConfig } from '../config/runtime-types.js';
 import { noteState } from '../staging/find-job.js';
 import type { Store } from '../store/store.js';
-import { noteEndOfJob } from './end-in-temporal.js';
+import { noteEndOfJob } from './workflow-handle.js';
 
 /** A command runs its own work; a worker (`worker`, `dev`, the plugin) also takes over the work of dead commands. */
 export type Role = 'command' | 'worker';

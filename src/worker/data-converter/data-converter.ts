@@ -3,8 +3,7 @@ import type { DataConverter, PayloadCodec } from '@temporalio/common';
 import { nearest } from '../../core/text/nearest.js';
 import { inPackage } from '../../files/package-root.js';
 import { type RuntimeConfig, UsageError } from '../config/runtime-types.js';
-import { createEncryptionCodec, textIn } from './encryption-codec.js';
-import { keyFileOf, keyOf } from './encryption-key.js';
+import { createEncryptionCodec, keyFileOf, keyOf, textIn } from './encryption-key.js';
 
 type Setting = Pick<RuntimeConfig, 'dataConverterPath' | 'encrypts' | 'stateDir' | 'temporalAddress' | 'namespace'>;
 

@@ -1,10 +1,10 @@
-import { randomBytes } from 'node:crypto';
+import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:crypto';
 import { existsSync, linkSync, lstatSync, readFileSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import type { Payload, PayloadCodec, SerializationContext } from '@temporalio/common';
 import { makeFolder } from '../../files/make-folder.js';
 import { syncFolder, writeDurably } from '../../files/write-durably.js';
 import { UsageError } from '../config/runtime-types.js';
-import { KEY_BYTES, keyIdOf, otherKey } from './encryption-codec.js';
 
 /** The file of the key that encrypts the workflows of a state folder. */
 export const keyFileOf = (stateDir: string): string => join(stateDir, 'encryption-key');
@@ -67,4 +67,92 @@ async function makeKey(stateDir: string): Promise<Buffer> {
   }
   await syncFolder(dirname(path));
   return readKey(stateDir) as Buffer;
+}
+
+const CIPHER = 'aes-256-gcm';
+/** Bytes of the key, of the nonce and of the authentication tag. */
+const KEY_BYTES = 32;
+const NONCE_BYTES = 12;
+const TAG_BYTES = 16;
+const ENCODING = 'binary/encrypted';
+const KEY_ID = 'encryption-key-id';
+/** What the server adds to the workflow id of a schedule when it starts a run with the arguments of the schedule. */
+const SCHEDULED_AT = /-\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/;
+const PLAIN =
+  'Workflows of this folder are encrypted, and this payload is not, so it is refused. Start the workflow with searchflow. ' +
+  'To end workflows from before the encryption, set SEARCHFLOW_ENCRYPT=0.';
+
+interface EncryptionSetting {
+  readonly key: Buffer;
+  readonly namespace: string;
+  /** For messages. */
+  readonly keyFile: string;
+  /** Whether new payloads are encrypted. */
+  readonly encodes: boolean;
+  /** Whether plain payloads are read. A worker must not obey them. */
+  readonly readsPlain: boolean;
+}
+
+/**
+ * Encrypts payloads with AES-256-GCM, each for its namespace and workflow id: elsewhere it cannot be decrypted. The encrypted text has the
+ * metadata of the payload, too.
+ */
+export function createEncryptionCodec({
+  key,
+  namespace,
+  keyFile,
+  encodes,
+  readsPlain,
+}: EncryptionSetting): PayloadCodec {
+  const keyId = keyIdOf(key);
+  const metadata = { encoding: Buffer.from(ENCODING), [KEY_ID]: Buffer.from(keyId) };
+  const ownerOf = (context?: SerializationContext) =>
+    Buffer.from(JSON.stringify([namespace, context?.workflowId?.replace(SCHEDULED_AT, '') ?? null]));
+  const encode = (payload: Payload, context?: SerializationContext): Payload => {
+    const nonce = randomBytes(NONCE_BYTES);
+    const cipher = createCipheriv(CIPHER, key, nonce).setAAD(ownerOf(context));
+    const encrypted = [cipher.update(packed(payload)), cipher.final()];
+    return { metadata, data: Buffer.concat([nonce, ...encrypted, cipher.getAuthTag()]) };
+  };
+  const decode = (payload: Payload, context?: SerializationContext): Payload => {
+    if (textIn(payload, 'encoding') !== ENCODING) {
+      if (readsPlain) return payload;
+      throw new UsageError('encryption-key-unusable', PLAIN);
+    }
+    const [data, id] = [payload.data ?? new Uint8Array(), textIn(payload, KEY_ID)];
+    if (id !== keyId) throw otherKey(id, keyFile, keyId);
+    const decipher = createDecipheriv(CIPHER, key, data.subarray(0, NONCE_BYTES)).setAAD(ownerOf(context));
+    decipher.setAuthTag(data.subarray(data.length - TAG_BYTES));
+    const bytes = decipher.update(data.subarray(NONCE_BYTES, data.length - TAG_BYTES));
+    return unpacked(Buffer.concat([bytes, decipher.final()]));
+  };
+  return {
+    encode: async (payloads, context) => (encodes ? payloads.map((one) => encode(one, context)) : payloads),
+    decode: async (payloads, context) => payloads.map((one) => decode(one, context)),
+  };
+}
+
+/** The error about payloads or a folder with the key `id`, where the key file has the key `own`. */
+const otherKey = (id: string, keyFile: string, own: string): UsageError =>
+  new UsageError(
+    'encryption-key-unusable',
+    `Workflows of this folder were encrypted with another key (${id}) than that of ${keyFile} (${own}). Restore the former file.`,
+  );
+
+const keyIdOf = (key: Buffer): string => createHash('sha256').update(key).digest('hex').slice(0, 16);
+
+/** A field of the metadata as text; empty without it. */
+export const textIn = ({ metadata }: Payload, name: string): string => Buffer.from(metadata?.[name] ?? []).toString();
+
+/** A payload as bytes: a line of JSON with the metadata in Base64, then the data. */
+function packed({ metadata, data }: Payload): Buffer {
+  const texts = Object.entries(metadata ?? {}).map(([name, value]) => [name, Buffer.from(value).toString('base64')]);
+  return Buffer.concat([Buffer.from(`${JSON.stringify(Object.fromEntries(texts))}\n`), data ?? new Uint8Array()]);
+}
+
+function unpacked(bytes: Buffer): Payload {
+  const end = bytes.indexOf('\n');
+  const texts = JSON.parse(bytes.toString('utf8', 0, end)) as Record<string, string>;
+  const metadata = Object.entries(texts).map(([name, value]) => [name, Buffer.from(value, 'base64')]);
+  return { metadata: Object.fromEntries(metadata), data: bytes.subarray(end + 1) };
 }

@@ -13,8 +13,8 @@ import { livingWorkers } from '../../store/postgres/journal/process-heartbeat.js
 import { STORE_SCHEMA } from '../../store/postgres/open-store.js';
 import { storeSchema } from '../../store/postgres/schema/store-schema.js';
 import { WAREHOUSE_SCHEMA } from '../../warehouse/index.js';
-import { rowTableNames } from '../../warehouse/postgres/check-schema.js';
 import { postgresSchema } from '../../warehouse/postgres/schema.js';
+import { rowTableNames } from '../../warehouse/postgres/warehouse.js';
 import type { RuntimeConfig } from '../config/runtime-types.js';
 import { isTeamAt, otherLimitsText, teamOf } from '../team/team.js';
 import { bad, badBy, clockFinding, type Finding, fine, messageOf, type Setup } from './finding.js';

@@ -49,16 +49,17 @@ import { openWarehouses } from '../store/warehouses.js';
 import type { LimitReservation } from '../team/limit-owner.js';
 import { standHere } from '../team/standing-worker.js';
 import { teamOf } from '../team/team.js';
-import { metered, requestMetrics } from './metrics.js';
 import {
   type ActivityIds,
   countsOf,
   failedRequest,
   failureOf,
+  metered,
   type Observer,
   observedActivities,
   observedTransport,
-} from './observed.js';
+  requestMetrics,
+} from './metrics.js';
 import { gaugeBudget, gaugeStore, gaugeTemporal, meteredEvents } from './state-metrics.js';
 
 /**

@@ -8,8 +8,7 @@ import { MOST_DOLLARS } from '../../core/text/money.js';
 import { withoutUndefined } from '../../core/text/without-undefined.js';
 import { checkAlerts } from '../config/alert-setting.js';
 import { MAX_CONCURRENCY } from '../config/config.js';
-import { priceTableProblems } from '../config/price-file.js';
-import { rateProfileProblems } from '../config/rate-file.js';
+import { priceTableProblems, rateProfileProblems } from '../config/price-file.js';
 import { UsageError } from '../config/runtime-types.js';
 
 export interface SearchflowPluginOptions extends WireOptions {

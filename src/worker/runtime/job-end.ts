@@ -62,7 +62,7 @@ async function reportEndInTemporal(parts: RuntimeParts, { job }: StagedJob): Pro
   const { client } = await parts.connect();
   if (entry === null || !isUnfinished(entry)) return;
   // The module is loaded here, because commands that only show jobs load this file.
-  const { reportEndOfJob } = await import('../control/end-in-temporal.js');
+  const { reportEndOfJob } = await import('../control/workflow-handle.js');
   await reportEndOfJob(parts, client, entry);
 }
 

@@ -18,9 +18,9 @@ import type {
   RuntimeConfig,
 } from '../config/runtime-types.js';
 import { UsageError } from '../config/runtime-types.js';
-import { noteEndOfWalk } from '../control/end-in-temporal.js';
 import { RowJobHandle } from '../control/job-handle.js';
 import { WorkOwners } from '../control/work-owners.js';
+import { noteEndOfWalk } from '../control/workflow-handle.js';
 import { folderTaken, openTransport } from '../host/parts.js';
 import { WorkerHere } from '../host/worker-here.js';
 import { findKnownJob, noteState } from '../staging/find-job.js';

@@ -2,13 +2,13 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Serial } from '../../core/processes/serial.js';
 import { makeFolder } from '../../files/make-folder.js';
+import { ownIdentity } from '../../files/process-identity.js';
 import { lockHolder, tryLock } from '../../files/process-lock.js';
-import { writeDurably } from '../../files/write-durably.js';
+import { writeDurably, writeNamed } from '../../files/write-durably.js';
 import type { BlockMemory } from '../../store/limiter/memory-limiter.js';
 import type { Reservation } from '../../store/limiter/reserved-limiter.js';
 import type { RuntimeConfig } from '../config/runtime-types.js';
 import { sha256 } from '../config/sha256.js';
-import { LastUse } from './last-use.js';
 import { teamOf } from './team.js';
 
 type Whose = Pick<RuntimeConfig, 'userStateDir' | 'origin' | 'team' | 'apiKey' | 'rateIsShare'>;
@@ -125,4 +125,44 @@ function limitPath(whose: Whose): string {
   const dir = join(whose.userStateDir, 'limits');
   makeFolder(dir);
   return join(dir, sha256(teamOf(whose)).slice(0, 24));
+}
+
+/** Idle time of a limit, in ms, after which its last second is certainly unused. */
+const IDLE_MS = 1500;
+
+/** A file with the process that used a limit last, and when it ended its use. */
+export class LastUse {
+  readonly #path: string;
+  readonly #me = JSON.stringify(ownIdentity());
+
+  constructor(path: string) {
+    this.#path = path;
+  }
+
+  /**
+   * The process that may have used the limit in the last second: `me`, or `another`; null: no process of this file. A process that was killed
+   * leaves no time of its end, so it counts as using the limit.
+   */
+  justNow(): 'me' | 'another' | null {
+    let last: string;
+    try {
+      last = readFileSync(this.#path, 'utf8');
+    } catch (error) {
+      return (error as NodeJS.ErrnoException).code === 'ENOENT' ? null : 'another';
+    }
+    const [who, ended] = last.split('\n');
+    const idleMs = ended === undefined ? 0 : Date.now() - Number(ended);
+    if (idleMs > IDLE_MS) return null;
+    return who === this.#me ? 'me' : 'another';
+  }
+
+  /** Records that this process uses the limit from now on. */
+  begin(): void {
+    writeNamed(this.#path, this.#me);
+  }
+
+  /** Records that the use of this process has ended. */
+  end(): void {
+    writeNamed(this.#path, `${this.#me}\n${Date.now()}`);
+  }
 }

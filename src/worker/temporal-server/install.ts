@@ -3,8 +3,7 @@ import { join } from 'node:path';
 import { makeFolder } from '../../files/make-folder.js';
 import { withLock } from '../../files/process-lock.js';
 import { moveDurably } from '../../files/write-durably.js';
-import { buildTemporal, type InstallStep } from './build.js';
-import { downloadTemporal } from './download.js';
+import { buildTemporal, downloadTemporal, type InstallStep } from './download.js';
 
 /** The Temporal program. */
 export interface TemporalBinary {

@@ -2,8 +2,8 @@ import { continueAsNew } from '@temporalio/workflow';
 import { type BackfillEventsInput, stretchProblem, type WalkSummary } from '../../core/events/walk-job.js';
 import { publicInput } from '../shared/public-input.js';
 import { setVersioning } from '../shared/versioning.js';
+import type { PageWalkState } from './page-walk.js';
 import { pageWalk } from './page-walk.js';
-import type { PageWalkState } from './page-walk-state.js';
 
 /**
  * `backfillEvents`: loads webset events of a range of time into a warehouse, in many windows at once. A backfill has its own watermark, so

@@ -2,8 +2,8 @@ import { continueAsNew } from '@temporalio/workflow';
 import type { SyncEventsInput, WalkSummary } from '../../core/events/walk-job.js';
 import { publicInput } from '../shared/public-input.js';
 import { setVersioning } from '../shared/versioning.js';
+import type { PageWalkState } from './page-walk.js';
 import { pageWalk } from './page-walk.js';
-import type { PageWalkState } from './page-walk-state.js';
 
 /**
  * `syncEvents`: loads the webset events since the last run into a warehouse, up to one minute before the present time at the service. Each

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type ActivityDeps, type Control, createPurchase, type Unit } from '../../../src/activities/index.js';
 import type { Progress } from '../../../src/activities/purchase/purchase-request.js';
-import { rowPurchase } from '../../../src/activities/rows/row-purchases.js';
+import { rowPurchase } from '../../../src/activities/rows/enrich-slice.js';
 import { type PriceBands, type PriceTable, priceTables } from '../../../src/core/purchase/prices.js';
 import { OverBudget } from '../../../src/core/purchase/spend.js';
 import type { StagedJob } from '../../../src/core/rows/job.js';

@@ -2,7 +2,7 @@ import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, it } from 'vitest';
-import { runCommand } from '../../../src/worker/alerts/run-command.js';
+import { runCommand } from '../../../src/worker/alerts/send-alert.js';
 import { madeAlert } from '../../support/alerts/settings.js';
 
 const home = mkdtempSync(join(tmpdir(), 'searchflow-alert-command-'));

@@ -1,8 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import { type RangeFlags, toRange, toWalkOptions, typesNote } from '../../../src/cli/events/event-flags.js';
-import { type InterruptedWalk, statusData, statusLines, walkText } from '../../../src/cli/events/events.js';
-import { walkCommand } from '../../../src/cli/events/walk-command.js';
-import { WalkProgressReader } from '../../../src/cli/events/walk-progress.js';
+import {
+  type InterruptedWalk,
+  statusData,
+  statusLines,
+  WalkProgressReader,
+  walkText,
+} from '../../../src/cli/events/events.js';
+import { walkCommand } from '../../../src/cli/events/events-status.js';
 import { parseMoment } from '../../../src/cli/options/moment-option.js';
 import { progressText } from '../../../src/cli/progress/progress-line.js';
 import type { StreamListing } from '../../../src/core/events/event-warehouse.js';

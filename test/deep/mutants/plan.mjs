@@ -14,7 +14,6 @@ export const core = {
   limiter: {
     tests: ['test/unit/core/{ring,turns,rate,backoff,limiter}.test.ts'],
     files: [
-      'src/core/limiter/ring.ts',
       'src/core/limiter/rate-queue.ts',
       'src/core/limiter/rate.ts',
       'src/core/purchase/backoff.ts',
@@ -72,7 +71,7 @@ export const sample = {
       'src/store/postgres/journal/journal-values.ts',
       'src/store/postgres/journal/pg-segments.ts',
       'src/store/postgres/journal/pg-journal.ts',
-      'src/store/postgres/journal/pg-spend.ts',
+      'src/store/postgres/journal/pg-report.ts',
     ],
   },
 };

@@ -1,9 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import type { TestWorkflowEnvironment } from '@temporalio/testing';
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
-import { missedRuns } from '../../../dist/worker/schedules/missed-runs.js';
 import { ScheduleControl } from '../../../dist/worker/schedules/schedule-control.js';
-import { checkSchedules } from '../../../dist/worker/schedules/schedule-watch.js';
+import { checkSchedules, missedRuns } from '../../../dist/worker/schedules/schedule-watch.js';
 import type { AlertFact } from '../../../src/core/alerts/alert.js';
 import type { ScheduleTiming } from '../../../src/core/schedule-timing.js';
 import { openSetting, type Setting } from '../../support/jobs/setting.js';

@@ -1,7 +1,7 @@
 import type { TestWorkflowEnvironment } from '@temporalio/testing';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
-import type { MonitorExport } from '../../../src/core/monitors/monitor-export.js';
 import { monitorWorkflows } from '../../../src/core/monitors/monitor-names.js';
+import type { MonitorExport } from '../../../src/core/monitors/monitor-warehouse.js';
 import { byChance, type Fault, type StoredRun } from '../../service/service.mjs';
 import { MonitorSetting } from '../../support/monitors/setting.js';
 import { openTemporal } from '../../support/temporal.js';

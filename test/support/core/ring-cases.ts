@@ -1,4 +1,4 @@
-import type { Ring } from '../../../src/core/limiter/ring.js';
+import type { Ring } from '../../../src/core/limiter/rate-queue.js';
 
 /** Cases for the functions of the ring. Both implementations must pass them: `core/ring` and PostgreSQL. Times are in ms. */
 export const earliestCases: readonly {

@@ -10,7 +10,7 @@ import type {
 } from '../../../src/core/events/walk-job.js';
 import { queryNames, signalNames, startedByUs } from '../../../src/core/rows/job.js';
 import { type Sandbox, type SandboxOptions, startSandbox } from '../../../src/sandbox/index.js';
-import type { PageWalkState } from '../../../src/workflows/events/page-walk-state.js';
+import type { PageWalkState } from '../../../src/workflows/events/page-walk.js';
 import { Folder } from '../jobs/folder.js';
 import { type Host, startHost } from '../jobs/host.js';
 import type { openTemporal } from '../temporal.js';

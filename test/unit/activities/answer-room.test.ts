@@ -1,8 +1,7 @@
 import { once, setMaxListeners } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { AnswerPlace, AnswerRoom } from '../../../src/activities/call/answer-room.js';
-import { InFlight } from '../../../src/activities/call/in-flight.js';
+import { AnswerPlace, AnswerRoom, InFlight } from '../../../src/activities/call/in-flight.js';
 import { contentsEndpoint } from '../../../src/api/endpoints/contents.js';
 import type { Transport } from '../../../src/api/transport.js';
 import { transportTo } from '../../support/api/transport-to.js';

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import { RecentRuns } from '../../../src/activities/runs/recent-runs.js';
 import { agentRunKind } from '../../../src/activities/runs/run-kinds.js';
+import { RecentRuns } from '../../../src/activities/runs/runs.js';
 import { listAgentRunsEndpoint } from '../../../src/api/endpoints/agent-runs.js';
 import { minutesAgo, openRunList, type Run } from '../../support/activities/run-list.js';
 

@@ -1,6 +1,6 @@
 import { expect, it, vi } from 'vitest';
 import { agentRunKind } from '../../../src/activities/runs/run-kinds.js';
-import { RunsInProgress } from '../../../src/activities/runs/runs-in-progress.js';
+import { RunsInProgress } from '../../../src/activities/runs/slot-keeper.js';
 import { minutesAgo, openRunList, type Run } from '../../support/activities/run-list.js';
 
 const none = new Set<string | null>();

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it, test } from 'vitest';
 import { z } from 'zod';
-import { isPlainShape } from '../../../src/api/checks/plain-shape.js';
+import { isPlainShape } from '../../../src/api/checks/shape.js';
 import { contentsEndpoint } from '../../../src/api/endpoints/contents.js';
 import { type OperationName, operationTable } from '../../../src/api/operations.js';
 import { arbitraryOf } from '../../support/api/arbitrary-of.js';

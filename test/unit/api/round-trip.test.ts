@@ -5,7 +5,7 @@ import { readAnswer } from '../../../src/api/answer/read-answer.js';
 import { hasKnownField, isShape } from '../../../src/api/checks/shape.js';
 import { type OperationName, operationTable, streams } from '../../../src/api/operations.js';
 import { encodeRequest } from '../../../src/api/request.js';
-import type { AnswerHeaders } from '../../../src/api/wire/answer-headers.js';
+import type { AnswerHeaders } from '../../../src/api/wire/call-failure.js';
 import type { Endpoint } from '../../../src/api/wire/endpoint.js';
 import { pathFields } from '../../../src/api/wire/fill-path.js';
 import { readPage } from '../../../src/core/events/walk.js';

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { badRowLines } from '../../../src/cli/progress/bad-rows.js';
+import { ProgressView } from '../../../src/cli/progress/follow.js';
 import { blockedText } from '../../../src/cli/progress/progress.js';
 import { progressBar, progressText } from '../../../src/cli/progress/progress-line.js';
-import { ProgressView } from '../../../src/cli/progress/progress-view.js';
 import { type Ending, summaryData, summaryText } from '../../../src/cli/progress/summary.js';
 import { RowProgressReader } from '../../../src/cli/rows/row-progress.js';
 import { count, dollars, duration, some } from '../../../src/cli/text/amounts.js';

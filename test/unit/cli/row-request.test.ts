@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
-import { type RowRequestFlags, toRowRequest } from '../../../src/cli/rows/row-request.js';
+import { type RowRequestFlags, toRowRequest } from '../../../src/cli/rows/enrich-request.js';
 
 const cwd = mkdtempSync(join(tmpdir(), 'searchflow-cli-'));
 afterAll(() => rmSync(cwd, { recursive: true }));

@@ -1,5 +1,5 @@
 import { expect, it, vi } from 'vitest';
-import { standBy } from '../../../src/cli/shared/stand-by.js';
+import { standBy } from '../../../src/cli/shared/session.js';
 
 it('a standby takes over from a worker that has ended, and reports once that it did, or why it cannot yet', async () => {
   const stop = new AbortController();

@@ -1,6 +1,6 @@
 import { fc, test as property } from '@fast-check/vitest';
 import { describe, expect, it } from 'vitest';
-import { earliest, fullRing, late, reserve, resize } from '../../../src/core/limiter/ring.js';
+import { earliest, fullRing, late, reserve, resize } from '../../../src/core/limiter/rate-queue.js';
 import { earliestCases, lateCases, reserveCases, resizeCases } from '../../support/core/ring-cases.js';
 
 describe('the ring of unit times', () => {

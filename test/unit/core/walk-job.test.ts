@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { walkCommand } from '../../../src/cli/events/walk-command.js';
+import { walkCommand } from '../../../src/cli/events/events-status.js';
 import { inputOfStream, lengthOf, streamOf, verifies, type WalkInput } from '../../../src/core/events/walk-job.js';
 
 const moment = fc.integer({ min: 0, max: 4_000_000 }).map((minutes) => new Date(minutes * 60_000).toISOString());

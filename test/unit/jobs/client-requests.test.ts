@@ -5,7 +5,7 @@ import { type OperationName, operationTable } from '../../../src/api/operations.
 import { createTransport } from '../../../src/api/transport.js';
 import type { Endpoint } from '../../../src/api/wire/endpoint.js';
 import { toAgentRequest } from '../../../src/cli/agents/agent-request.js';
-import { toRowRequest } from '../../../src/cli/rows/row-request.js';
+import { toRowRequest } from '../../../src/cli/rows/enrich-request.js';
 import { inputProblems } from '../../../src/core/check-input.js';
 import type { RowOperation } from '../../../src/core/rows/row-operation.js';
 import type { Json } from '../../../src/core/text/json.js';

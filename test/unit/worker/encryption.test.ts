@@ -3,8 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { defaultPayloadConverter, type PayloadCodec, type SerializationContext } from '@temporalio/common';
 import { expect, it, onTestFinished } from 'vitest';
-import { createEncryptionCodec } from '../../../src/worker/data-converter/encryption-codec.js';
-import { keyFileOf, keyOf } from '../../../src/worker/data-converter/encryption-key.js';
+import { createEncryptionCodec, keyFileOf, keyOf } from '../../../src/worker/data-converter/encryption-key.js';
 
 const setting = { key: Buffer.alloc(32, 1), namespace: 'default', keyFile: 'key', encodes: true, readsPlain: false };
 const plain = defaultPayloadConverter.toPayload('canary');

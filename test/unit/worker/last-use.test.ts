@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
-import { LastUse } from '../../../src/worker/team/last-use.js';
+import { LastUse } from '../../../src/worker/team/limit-owner.js';
 
 describe('the last use of a limit', () => {
   let path: string;

@@ -2,8 +2,7 @@ import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import type { Transport } from '../../../src/api/transport.js';
 import type { LimiterView } from '../../../src/core/limiter/limiter.js';
 import type { CallFacts } from '../../../src/core/purchase/failure.js';
-import { metered, requestMetrics } from '../../../src/worker/host/metrics.js';
-import { observedTransport } from '../../../src/worker/host/observed.js';
+import { metered, observedTransport, requestMetrics } from '../../../src/worker/host/metrics.js';
 import type { WorkerStore } from '../../../src/worker/store/store.js';
 import { failure } from '../../support/activities/purchase-setting.js';
 

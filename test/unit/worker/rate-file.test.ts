@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { rateProfiles } from '../../../src/core/limiter/rate.js';
 import { contentsQps, readConfig } from '../../../src/worker/config/config.js';
-import { readRateFile } from '../../../src/worker/config/rate-file.js';
+import { readRateFile } from '../../../src/worker/config/price-file.js';
 
 const dir = mkdtempSync(join(tmpdir(), 'searchflow-rates-'));
 afterAll(() => rmSync(dir, { recursive: true, force: true }));

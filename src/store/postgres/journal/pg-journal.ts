@@ -35,9 +35,8 @@ import {
 import { Notifier } from './notifier.js';
 import { createPgForget } from './pg-forget.js';
 import { historyOf } from './pg-history.js';
-import { createPgReport } from './pg-report.js';
+import { createPgReport, createPgSpend } from './pg-report.js';
 import { prunableBytes, prunableSegments, pruneSegments, totalsOf } from './pg-segments.js';
-import { createPgSpend } from './pg-spend.js';
 import { isUnregistered, ProcessHeartbeat } from './process-heartbeat.js';
 
 /** SQLSTATE of the journal's functions: the owner has not claimed the units. */
