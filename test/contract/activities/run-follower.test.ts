@@ -1,6 +1,6 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { describe, it, type TestContext, vi } from 'vitest';
 import { RunFollower } from '../../../src/activities/runs/run-follower.js';
 import { agentRunKind } from '../../../src/activities/runs/run-kinds.js';
 import type { AgentRun } from '../../../src/api/schemas/agent-run-schemas.js';
@@ -19,13 +19,8 @@ interface World {
   next(answer: { status: number; body: unknown; headers?: Record<string, string> }): void;
 }
 
-const closing: (() => Promise<unknown>)[] = [];
-afterEach(async () => {
-  await Promise.all(closing.splice(0).map((close) => close()));
-});
-
 /** A service with runs of these ids. It gives the answers in `next` first. */
-async function open(ids: readonly string[]): Promise<World> {
+async function open({ onTestFinished }: TestContext, ids: readonly string[]): Promise<World> {
   const runs = new Map(ids.map((id) => [id, 'running']));
   const polls: string[] = [];
   const answers: { status: number; body: unknown; headers?: Record<string, string> }[] = [];
@@ -57,7 +52,7 @@ async function open(ids: readonly string[]): Promise<World> {
     apiKey: new Secret('key'),
   });
   const limiter = new MemoryLimiter(flatProfile(100));
-  closing.push(async () => {
+  onTestFinished(async () => {
     await transport.close();
     await limiter.close();
     server.closeAllConnections();
@@ -75,28 +70,32 @@ async function open(ids: readonly string[]): Promise<World> {
 const follow = ({ follower }: World, id: string, signal = new AbortController().signal, onPoll?: () => void) =>
   follower.follow(id, { startedAt: Date.now(), signal, ...(onPoll ? { onPoll } : {}) });
 
-describe('runs that are followed', () => {
-  it('end with their last record, also with an unknown status and a sign of the end', async () => {
-    const world = await open(['a']);
+// The polls wait, so the tests run in parallel.
+describe.concurrent('runs that are followed', () => {
+  it('end with their last record, also with an unknown status and a sign of the end', async (context) => {
+    const { expect } = context;
+    const world = await open(context, ['a']);
     const record = { id: 'a', status: 'expired_unknown', completedAt: '2026-01-01T00:00:00Z' };
     for (const status of ['in_progress', 'pending']) world.next({ status: 200, body: { id: 'a', status } });
     world.next({ status: 200, body: record });
     expect((await follow(world, 'a')).run).toMatchObject(record);
   });
 
-  it.each([
+  it.for([
     ['an unknown status without a sign of the end', { id: 'a', status: 'pondering' }],
     ['the id of another run', { id: 'b', status: 'completed' }],
-  ])('are given up after a few polls with %s', async (_, body) => {
-    const world = await open(['a']);
+  ])('are given up after a few polls with %s', async ([, body], context) => {
+    const { expect } = context;
+    const world = await open(context, ['a']);
     for (let poll = 0; poll < ODD_POLLS; poll++) world.next({ status: 200, body });
     await expect(follow(world, 'a')).rejects.toMatchObject({ facts: { wrongShape: true } });
     expect(world.polls).toHaveLength(ODD_POLLS);
   });
 
-  it('are polled by one list, however many there are', async () => {
+  it('are polled by one list, however many there are', async (context) => {
+    const { expect } = context;
     const ids = Array.from({ length: 40 }, (_, index) => `run${index}`);
-    const world = await open(ids);
+    const world = await open(context, ids);
     let polled = 0;
     const ends = ids.map((id) =>
       follow(world, id, undefined, () => {
@@ -109,14 +108,16 @@ describe('runs that are followed', () => {
     expect(world.polls.length - single).toBeLessThan(6);
   });
 
-  it('that the service no longer knows end without a record, but only after several polls', async () => {
-    const world = await open([]);
+  it('that the service no longer knows end without a record, but only after several polls', async (context) => {
+    const { expect } = context;
+    const world = await open(context, []);
     expect((await follow(world, 'gone')).run).toBeNull();
     expect(world.polls.length).toBe(3);
   });
 
-  it('fault 49: are polled on time though the clock goes back by an hour', async () => {
-    const world = await open(['a']);
+  it.sequential('fault 49: are polled on time though the clock goes back by an hour', async (context) => {
+    const { expect, onTestFinished } = context;
+    const world = await open(context, ['a']);
     const now = Date.now;
     const followed = follow(world, 'a', undefined, () => {
       vi.spyOn(Date, 'now').mockImplementation(() => now() - 3_600_000);
@@ -127,8 +128,9 @@ describe('runs that are followed', () => {
     expect(world.polls).toHaveLength(2);
   });
 
-  it('survive failed polls', async () => {
-    const world = await open(['a']);
+  it('survive failed polls', async (context) => {
+    const { expect } = context;
+    const world = await open(context, ['a']);
     world.runs.set('a', 'completed');
     world.next({ status: 500, body: { error: { code: 'INTERNAL', message: 'x' } } });
     world.next({ status: 429, body: { error: { code: 'CONCURRENCY_LIMIT_REACHED', message: 'x' } } });
@@ -137,8 +139,9 @@ describe('runs that are followed', () => {
     expect(world.polls).toHaveLength(4);
   });
 
-  it('end on time although the poll of another one is not answered', async () => {
-    const world = await open(['silent', 'b', 'c', 'd', 'e', 'f']);
+  it('end on time although the poll of another one is not answered', async (context) => {
+    const { expect } = context;
+    const world = await open(context, ['silent', 'b', 'c', 'd', 'e', 'f']);
     world.runs.set('silent', 'completed');
     world.next({ status: 0, body: null });
     const stop = new AbortController();
@@ -153,24 +156,27 @@ describe('runs that are followed', () => {
     expect(await silent).toBe('left');
   });
 
-  it('are still polled after the service reported that they take too long', async () => {
-    const world = await open(['a']);
+  it('are still polled after the service reported that they take too long', async (context) => {
+    const { expect } = context;
+    const world = await open(context, ['a']);
     world.runs.set('a', 'completed');
     world.next({ status: 500, body: { error: { code: 'TIMEOUT', message: 'the run a takes too long' } } });
     expect((await follow(world, 'a')).run?.status).toBe('completed');
   });
 
-  it('end with the error if the error does not come from the service', async () => {
+  it('end with the error if the error does not come from the service', async (context) => {
+    const { expect } = context;
     const ids = ['a', 'b', 'c', 'd', 'e'];
-    const world = await open(ids);
+    const world = await open(context, ids);
     const away = { acquire: () => Promise.reject(new Error('the store is away')) } as unknown as Limiter;
     const follower = new RunFollower({ transport: world.transport, limiter: away }, agentRunKind);
     const ends = Promise.allSettled(ids.map((id) => follow({ ...world, follower }, id)));
     expect((await ends).map(({ status }) => status)).toEqual(ids.map(() => 'rejected'));
   });
 
-  it('fail if the key is refused, and are not polled after the last follower left', async () => {
-    const world = await open(['a']);
+  it('fail if the key is refused, and are not polled after the last follower left', async (context) => {
+    const { expect } = context;
+    const world = await open(context, ['a']);
     world.next({ status: 401, body: { error: 'no', tag: 'INVALID_API_KEY' } });
     await expect(follow(world, 'a')).rejects.toMatchObject({ verdict: { type: 'Unauthorized' } });
     const stop = new AbortController();

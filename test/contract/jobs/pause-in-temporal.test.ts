@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import type { WorkflowHandle } from '@temporalio/client';
 import type { TestWorkflowEnvironment } from '@temporalio/testing';
 import { bundleWorkflowCode, DefaultLogger } from '@temporalio/worker';
-import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
+import { afterAll, beforeAll, it, type TestContext } from 'vitest';
 import { soon } from '../../support/jobs/checks.js';
 import { Folder } from '../../support/jobs/folder.js';
 import { startHost } from '../../support/jobs/host.js';
@@ -37,7 +37,7 @@ const run = (id: string, over: boolean) => ({
 });
 
 /** A service that answers after 50 ms, a search after 2 s, and counts the requests. An agent run ends when `end` is called. */
-async function openService() {
+async function openService({ onTestFinished }: TestContext) {
   const seen: string[] = [];
   let isOver = false;
   const answer = (method: string, url: URL): object => {
@@ -79,11 +79,13 @@ const kinds: Readonly<Record<string, { readonly type: string; args(folder: Folde
   'a workflow with single operations': { type: 'searchEach', args: () => [queries] },
 };
 
-it.each(Object.keys(kinds))(
+// Each workflow has a service and a worker of its own and mostly waits, so the tests run in parallel.
+it.concurrent.for(Object.keys(kinds))(
   '%s sends nothing while its activity is paused in Temporal, and ends after it',
-  async (kind) => {
+  async (kind, context) => {
+    const { expect, onTestFinished } = context;
     const { type, args } = kinds[kind] as (typeof kinds)[string];
-    const [service, folder] = [await openService(), new Folder()];
+    const [service, folder] = [await openService(context), new Folder()];
     const config = folder.config(service.url, { rate: { qps: 40 } });
     const host = await startHost(temporal, config, type === 'searchEach' ? { workflowBundle: operations } : {});
     onTestFinished(async () => {

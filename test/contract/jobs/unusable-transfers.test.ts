@@ -1,5 +1,5 @@
 import type { TestWorkflowEnvironment } from '@temporalio/testing';
-import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
+import { afterAll, beforeAll, it } from 'vitest';
 import type { EnrichCsvInput } from '../../../src/core/rows/job.js';
 import type { Fault } from '../../../src/sandbox/index.js';
 import { plainRows } from '../../support/jobs/folder.js';
@@ -34,7 +34,8 @@ const ended = (rows: string) =>
   `{"id":"agent_run_1","status":"completed","output":{"text":"x","structured":{"rows":${rows}}}}`;
 const cut = { kind: 'truncate', fraction: 0.5 } as const;
 
-it.each<readonly [string, Partial<EnrichCsvInput>, Fault, number]>([
+// Each job has a service and a worker of its own and mostly waits, so the tests run in parallel.
+it.concurrent.for<readonly [string, Partial<EnrichCsvInput>, Fault, number]>([
   ['answers that break off', answer, { when, do: cut }, 10],
   ['page contents that break off', {}, { when, do: cut }, 2],
   ['answers without a body', answer, { when, do: body('', 204) }, 10],
@@ -68,10 +69,10 @@ it.each<readonly [string, Partial<EnrichCsvInput>, Fault, number]>([
     { when: polls, do: body(ended('[{"row_id":"x","size":1}]')) },
     2,
   ],
-])('a job of %s pauses before it has bought much', async (_, changes, fault, most) => {
+])('a job of %s pauses before it has bought much', async ([, changes, fault, most], { expect, onTestFinished }) => {
   const setting = await openSetting(temporal);
   onTestFinished(() => setting.close());
-  const job = await setting.begin(plainRows(200), changes, [fault]);
+  const job = await setting.begin(plainRows(200), changes, [fault], onTestFinished);
   await expect.poll(async () => (await job.progress()).pausedFor, soon).toBe('service');
   await expect.poll(async () => (await job.progress()).landing ?? false, soon).toBe(false);
   expect((await job.progress()).message).toMatch(/^The last \d+ answers have nothing usable: .*searchflow resume \S+$/);

@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import type { TestWorkflowEnvironment } from '@temporalio/testing';
-import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
+import { afterAll, beforeAll, it } from 'vitest';
 import { startSandbox } from '../../../src/sandbox/index.js';
 import { startService } from '../../service/service.mjs';
 import { startCommand } from '../../support/cli/command.js';
@@ -32,12 +32,13 @@ function commands(url: string, folder = new Folder()) {
   return { folder, run };
 }
 
-it.each([
+// Each test has a service, a folder and a worker of its own and mostly waits, so the tests run in parallel.
+it.concurrent.for([
   ['that never comes', { kind: 'stall', moment: 'headers', ms: 60_000 }],
   ['that drips', { kind: 'drip', bytes: 1, everyMs: 200 }],
 ] as const)(
   '[66] a wait for an answer (%s) is shown within 10 s, with its duration',
-  async (_, action) => {
+  async ([, action], { expect, onTestFinished }) => {
     const sandbox = await startSandbox({ failureRate: 0, faults: [{ when: { nth: 1 }, do: action }] });
     const { folder, run } = commands(sandbox.url);
     folder.write(plainRows(10));
@@ -53,10 +54,12 @@ it.each([
     await command.says(/, waiting \d+ s for 1 request$/m);
     expect(performance.now() - since).toBeLessThan(REPORTED_WITHIN_MS);
   },
-  60_000,
 );
 
-it('[66] agent runs that continue after their cancel are shown within 10 s, and delay a command by 15 s at most', async () => {
+it.concurrent('[66] agent runs that continue after their cancel are shown within 10 s, and delay a command by 15 s at most', async ({
+  expect,
+  onTestFinished,
+}) => {
   const endless = { durationMs: { min: 600_000, max: 600_000 }, keepsRunning: true };
   const service = await startService({ agents: endless });
   const { folder, run } = commands(service.url);
@@ -82,7 +85,10 @@ it('[66] agent runs that continue after their cancel are shown within 10 s, and 
   expect(performance.now() - cancelledAt).toBeLessThan(15_000);
 }, 90_000);
 
-it('a wait for a list of events is shown within 10 s, with its duration', async () => {
+it.concurrent('a wait for a list of events is shown within 10 s, with its duration', async ({
+  expect,
+  onTestFinished,
+}) => {
   // The first request only asks for the service's time, so the second one stalls.
   const stalls = { when: { nth: 2 }, do: { kind: 'stall', moment: 'headers', ms: 60_000 } } as const;
   const sandbox = await startSandbox({ faults: [stalls] });

@@ -1,8 +1,8 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { TestWorkflowEnvironment } from '@temporalio/testing';
-import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
-import { openPostgres, type Postgres, parseAddress } from '../../../src/postgres/index.js';
+import { afterAll, beforeAll, describe, it, type TestContext } from 'vitest';
+import { openPostgres, parseAddress } from '../../../src/postgres/index.js';
 import { runCommand, startCommand } from '../../support/cli/command.js';
 import { sent, startCluster } from '../../support/jobs/cluster.js';
 import { Folder, plainRows } from '../../support/jobs/folder.js';
@@ -37,171 +37,52 @@ function parentOf(pid: string): number {
   }
 }
 
-describe('a database that accepts connections and does not answer', () => {
-  let server: PostgresServer;
-  let proxy: PgProxy;
+let temporal: TestWorkflowEnvironment;
+let server: PostgresServer;
+beforeAll(async () => {
+  [temporal, server] = await Promise.all([openTemporal(), startPostgres()]);
+});
+afterAll(async () => {
+  await temporal?.teardown();
+  await server?.stop();
+});
+
+/** A database of its own on this server, behind a proxy. */
+async function openProxy({ onTestFinished }: TestContext, { port } = server): Promise<PgProxy> {
+  const proxy = await startProxy(port);
+  onTestFinished(() => proxy.close());
+  return proxy;
+}
+
+/** Opens a database behind a proxy. `reported` waits for a message about the database; it returns the time that passed since `since`. */
+async function open(context: TestContext, max = 4, on = server) {
+  const proxy = await openProxy(context, on);
   const said: { readonly at: number; readonly text: string }[] = [];
-  beforeAll(async () => {
-    server = await startPostgres();
-    proxy = await startProxy(server.port);
-  });
-  afterAll(async () => {
-    await proxy.close();
-    await server.stop();
-  });
-  afterEach(() => {
-    proxy.silent = false;
-    signalAll(server, 'SIGCONT');
-  });
-  const open = async (max = 4): Promise<Postgres> => {
-    said.length = 0;
-    const address = parseAddress(proxy.urlOf(await server.database()), 'searchflow_store');
-    const say = (text: string) => said.push({ at: performance.now(), text });
-    const postgres = await openPostgres(address, { applicationName: 'test', max, say });
-    await postgres.query('CREATE TABLE public.t (n int)');
-    return postgres;
-  };
-  /** Waits for a message about the database; returns the time that passed since `since`. */
+  const address = parseAddress(proxy.urlOf(await on.database()), 'searchflow_store');
+  const say = (text: string) => said.push({ at: performance.now(), text });
+  const postgres = await openPostgres(address, { applicationName: 'test', max, say });
+  await postgres.query('CREATE TABLE public.t (n int)');
   const reported = async (since: number): Promise<number> => {
     while (said.length === 0) await delay(50);
     return (said[0]?.at ?? 0) - since;
   };
+  return { postgres, proxy, said, reported };
+}
 
-  it('[60] behind a silent network is reported within 10 s, and used again over new connections', async () => {
-    const postgres = await open();
-    proxy.silent = true;
-    const since = performance.now();
-    const inserted = postgres.transaction((tx) => tx.query('INSERT INTO public.t VALUES (1)'));
-    expect(await reported(since)).toBeLessThan(REPORTED_WITHIN_MS);
-    expect(said[0]?.text).toMatch(
-      /^Waiting for the database postgres:\/\/127\.0\.0\.1:\d+\/\w+: no (answer for \d s|connection in time)/,
-    );
-    proxy.silent = false;
-    await inserted;
-    expect(said.at(-1)?.text).toMatch(/ is back$/);
-    expect(await postgres.query('SELECT n FROM public.t')).toEqual([{ n: 1 }]);
-    await postgres.close();
-  }, 60_000);
-
-  it('[60] delays the end of a process by 2 s at most, and a server that answers may end its statement', async () => {
-    const postgres = await open();
-    const slow = postgres.query('SELECT pg_sleep(3)');
-    await delay(200);
-    const closed = postgres.close();
-    expect(await Promise.race([slow.then(() => 'answered'), closed.then(() => 'closed')])).toBe('answered');
-    await closed;
-    const silent = await open();
-    proxy.silent = true;
-    const pending = [silent.query('SELECT 1'), silent.transaction((tx) => tx.query('SELECT 1'))];
-    const failed = Promise.allSettled(pending);
-    await delay(200);
-    const since = performance.now();
-    await silent.close();
-    expect(performance.now() - since).toBeLessThan(2500);
-    expect((await failed).map(({ status }) => status)).toEqual(['rejected', 'rejected']);
-  }, 30_000);
-
-  it('[60] in the middle of a COPY or a long statement is reported within 10 s, and the transaction runs again', async () => {
-    const postgres = await open();
-    let runs = 0;
-    const since = performance.now();
-    await postgres.transaction(async (tx) => {
-      await tx.query('INSERT INTO public.t VALUES (2)');
-      if (++runs > 1) return;
-      const sleeping = tx.query('SELECT pg_sleep(600)');
-      proxy.silent = true;
-      void reported(since).then(() => {
-        proxy.silent = false;
-      });
-      await sleeping;
-    });
-    expect((said[0]?.at ?? 0) - since).toBeLessThan(REPORTED_WITHIN_MS + 1000);
-    expect(await postgres.query('SELECT n FROM public.t')).toEqual([{ n: 2 }]);
-    await postgres.close();
-  }, 60_000);
-
-  it('[60] stopped by SIGSTOP is reported within 10 s and continues', async () => {
-    const postgres = await open();
-    signalAll(server, 'SIGSTOP');
-    const since = performance.now();
-    const inserted = postgres.query('INSERT INTO public.t VALUES (3) RETURNING n').finally(() => undefined);
-    expect(await reported(since)).toBeLessThan(REPORTED_WITHIN_MS);
-    signalAll(server, 'SIGCONT');
-    expect(await inserted).toEqual([{ n: 3 }]);
-    await postgres.close();
-  }, 60_000);
-
-  it('a stopped backend ends a statement at its limit, and another one takes it', async () => {
-    const postgres = await open(1);
-    const [backend] = await postgres.query<{ pid: number }>('SELECT pg_backend_pid() AS pid');
-    process.kill(backend?.pid ?? 0, 'SIGSTOP');
-    const answer = await postgres.query<{ pid: number }>('SELECT pg_backend_pid() AS pid', [], { statementMs: 3000 });
-    expect(answer[0]?.pid).not.toBe(backend?.pid);
-    await postgres.close();
-  }, 60_000);
-
-  it('is left at once when the work is cancelled, and closing does not wait for it', async () => {
-    const postgres = await open();
-    const gaveUp = new AbortController();
-    const sleeping = postgres.query('SELECT pg_sleep(600)', [], { signal: gaveUp.signal });
-    await postgres.query('SELECT 1');
-    proxy.silent = true;
-    gaveUp.abort(new Error('given up'));
-    await expect(sleeping).rejects.toThrow('given up');
-    await postgres.close();
-    proxy.silent = false;
-  }, 60_000);
-
-  it('is distinguished from one that runs a long statement, which is reported as such', async () => {
-    const postgres = await open();
-    await postgres.query('SELECT pg_sleep(12)');
-    expect(said.map(({ text }) => text)).toEqual([expect.stringMatching(/: a statement has taken \d+ s$/)]);
-    said.length = 0;
-    await postgres.transaction(async (tx) => {
-      await tx.query('LOCK TABLE public.t');
-      const waiting = postgres.query('INSERT INTO public.t VALUES (4)');
-      while (said.length === 0) await delay(50);
-      await tx.query('SELECT 1');
-      return { waiting };
-    });
-    expect(said.map(({ text }) => text)).toEqual([expect.stringMatching(/another session holds a lock$/)]);
-    await postgres.close();
-  }, 60_000);
-});
-
-describe('a command', () => {
-  let proxy: PgProxy;
-  let server: PostgresServer;
+/** A folder with rows, and the environment of a command that uses it. */
+function openFolder({ onTestFinished }: TestContext) {
   const folder = new Folder();
-  beforeAll(async () => {
-    folder.write(plainRows(200));
-    server = await startPostgres();
-    proxy = await startProxy(server.port);
-  });
-  afterAll(async () => {
-    await proxy.close();
-    await server.stop();
-    folder.remove();
-  });
-  afterEach(() => {
-    proxy.silent = false;
-  });
-  const env = (more: Record<string, string>) => ({ SEARCHFLOW_STATE_DIR: folder.stateDir, ...more });
+  onTestFinished(() => folder.remove());
+  folder.write(plainRows(200));
+  return { folder, env: (more: Record<string, string>) => ({ SEARCHFLOW_STATE_DIR: folder.stateDir, ...more }) };
+}
 
-  it('[60] that lists jobs or shows one fails within 8 s if the store does not answer', async () => {
-    const store = proxy.urlOf(await server.database());
-    const options = { cwd: folder.dir, env: env({ SEARCHFLOW_STORE: store }) };
-    expect((await runCommand(['jobs'], options)).code).toBe(0);
-    proxy.silent = true;
-    for (const args of [['jobs'], ['status', 'rows']]) {
-      const since = performance.now();
-      const { code, err } = await runCommand(args, options);
-      expect([code, err]).toEqual([1, expect.stringMatching(/The store postgres:\S+ .* did not answer within 5 s/)]);
-      expect(performance.now() - since).toBeLessThan(8000);
-    }
-  }, 60_000);
-
-  it('[60] shows a job whose warehouse does not answer, and ends within 12 s after Ctrl-C', async () => {
+// Each test has a database and a proxy of its own and mostly waits, so the tests run in parallel. The longest begin first.
+describe.concurrent('a command', () => {
+  it('[60] shows a job whose warehouse does not answer, and ends within 12 s after Ctrl-C', async (context) => {
+    const { expect } = context;
+    const proxy = await openProxy(context);
+    const { folder, env } = openFolder(context);
     const into = proxy.urlOf(await server.database());
     const options = { cwd: folder.dir, env: env({ SEARCHFLOW_QPS: '5', SEARCHFLOW_WAREHOUSE_URL: into }) };
     const running = startCommand(['enrich', folder.input, '--batch', '1'], options);
@@ -221,16 +102,29 @@ describe('a command', () => {
     expect([stopped.code, stopped.out]).toEqual([0, expect.stringContaining('Its rows cannot be counted now: ')]);
     expect(performance.now() - stoppedFrom).toBeLessThan(8000);
   }, 120_000);
+
+  it('[60] that lists jobs or shows one fails within 8 s if the store does not answer', async (context) => {
+    const { expect } = context;
+    const proxy = await openProxy(context);
+    const { folder, env } = openFolder(context);
+    const store = proxy.urlOf(await server.database());
+    const options = { cwd: folder.dir, env: env({ SEARCHFLOW_STORE: store }) };
+    expect((await runCommand(['jobs'], options)).code).toBe(0);
+    proxy.silent = true;
+    for (const args of [['jobs'], ['status', 'rows']]) {
+      const since = performance.now();
+      const { code, err } = await runCommand(args, options);
+      expect([code, err]).toEqual([1, expect.stringMatching(/The store postgres:\S+ .* did not answer within 5 s/)]);
+      expect(performance.now() - since).toBeLessThan(8000);
+    }
+  }, 60_000);
 });
 
-describe('a job', () => {
-  let temporal: TestWorkflowEnvironment;
-  beforeAll(async () => {
-    temporal = await openTemporal();
-  });
-  afterAll(() => temporal?.teardown());
-
-  it('[60] whose store and warehouse are stopped for 40 s reports it within 10 s and continues; nothing is doubled or lost', async () => {
+describe.concurrent('a job', () => {
+  it('[60] whose store and warehouse are stopped for 40 s reports it within 10 s and continues; nothing is doubled or lost', async ({
+    expect,
+    onTestFinished,
+  }) => {
     const rows = plainRows(240);
     const cluster = await startCluster(temporal, {
       rows,
@@ -256,4 +150,118 @@ describe('a job', () => {
     expect(loaded).toEqual(rows.map((_, index) => ({ row_number: index + 1, status: 'success' })));
     expect(boughtAgain(sandbox)).toEqual({});
   }, 180_000);
+});
+
+describe.concurrent('a database that accepts connections and does not answer', () => {
+  it('[60] behind a silent network is reported within 10 s, and used again over new connections', async (context) => {
+    const { expect } = context;
+    const { postgres, proxy, said, reported } = await open(context);
+    proxy.silent = true;
+    const since = performance.now();
+    const inserted = postgres.transaction((tx) => tx.query('INSERT INTO public.t VALUES (1)'));
+    expect(await reported(since)).toBeLessThan(REPORTED_WITHIN_MS);
+    expect(said[0]?.text).toMatch(
+      /^Waiting for the database postgres:\/\/127\.0\.0\.1:\d+\/\w+: no (answer for \d s|connection in time)/,
+    );
+    proxy.silent = false;
+    await inserted;
+    expect(said.at(-1)?.text).toMatch(/ is back$/);
+    expect(await postgres.query('SELECT n FROM public.t')).toEqual([{ n: 1 }]);
+    await postgres.close();
+  }, 60_000);
+
+  it('[60] delays the end of a process by 2 s at most, and a server that answers may end its statement', async (context) => {
+    const { expect } = context;
+    const { postgres } = await open(context);
+    const slow = postgres.query('SELECT pg_sleep(3)');
+    await delay(200);
+    const closed = postgres.close();
+    expect(await Promise.race([slow.then(() => 'answered'), closed.then(() => 'closed')])).toBe('answered');
+    await closed;
+    const { postgres: silent, proxy } = await open(context);
+    proxy.silent = true;
+    const pending = [silent.query('SELECT 1'), silent.transaction((tx) => tx.query('SELECT 1'))];
+    const failed = Promise.allSettled(pending);
+    await delay(200);
+    const since = performance.now();
+    await silent.close();
+    expect(performance.now() - since).toBeLessThan(3500);
+    expect((await failed).map(({ status }) => status)).toEqual(['rejected', 'rejected']);
+  }, 30_000);
+
+  it('[60] in the middle of a COPY or a long statement is reported within 10 s, and the transaction runs again', async (context) => {
+    const { expect } = context;
+    const { postgres, proxy, said, reported } = await open(context);
+    let runs = 0;
+    const since = performance.now();
+    await postgres.transaction(async (tx) => {
+      await tx.query('INSERT INTO public.t VALUES (2)');
+      if (++runs > 1) return;
+      const sleeping = tx.query('SELECT pg_sleep(600)');
+      proxy.silent = true;
+      void reported(since).then(() => {
+        proxy.silent = false;
+      });
+      await sleeping;
+    });
+    expect((said[0]?.at ?? 0) - since).toBeLessThan(REPORTED_WITHIN_MS + 1000);
+    expect(await postgres.query('SELECT n FROM public.t')).toEqual([{ n: 2 }]);
+    await postgres.close();
+  }, 60_000);
+
+  it('[60] stopped by SIGSTOP is reported within 10 s and continues', async (context) => {
+    const { expect, onTestFinished } = context;
+    const own = await startPostgres();
+    onTestFinished(() => own.stop());
+    const { postgres, reported } = await open(context, 4, own);
+    signalAll(own, 'SIGSTOP');
+    onTestFinished(() => signalAll(own, 'SIGCONT'));
+    const since = performance.now();
+    const inserted = postgres.query('INSERT INTO public.t VALUES (3) RETURNING n').finally(() => undefined);
+    expect(await reported(since)).toBeLessThan(REPORTED_WITHIN_MS);
+    signalAll(own, 'SIGCONT');
+    expect(await inserted).toEqual([{ n: 3 }]);
+    await postgres.close();
+  }, 60_000);
+
+  it('a stopped backend ends a statement at its limit, and another one takes it', async (context) => {
+    const { expect, onTestFinished } = context;
+    const { postgres } = await open(context, 1);
+    const [backend] = await postgres.query<{ pid: number }>('SELECT pg_backend_pid() AS pid');
+    process.kill(backend?.pid ?? 0, 'SIGSTOP');
+    onTestFinished(() => void process.kill(backend?.pid ?? 0, 'SIGCONT'));
+    const answer = await postgres.query<{ pid: number }>('SELECT pg_backend_pid() AS pid', [], { statementMs: 3000 });
+    expect(answer[0]?.pid).not.toBe(backend?.pid);
+    await postgres.close();
+  }, 60_000);
+
+  it('is left at once when the work is cancelled, and closing does not wait for it', async (context) => {
+    const { expect } = context;
+    const { postgres, proxy } = await open(context);
+    const gaveUp = new AbortController();
+    const sleeping = postgres.query('SELECT pg_sleep(600)', [], { signal: gaveUp.signal });
+    await postgres.query('SELECT 1');
+    proxy.silent = true;
+    gaveUp.abort(new Error('given up'));
+    await expect(sleeping).rejects.toThrow('given up');
+    await postgres.close();
+    proxy.silent = false;
+  }, 60_000);
+
+  it('is distinguished from one that runs a long statement, which is reported as such', async (context) => {
+    const { expect } = context;
+    const { postgres, said } = await open(context);
+    await postgres.query('SELECT pg_sleep(12)');
+    expect(said.map(({ text }) => text)).toEqual([expect.stringMatching(/: a statement has taken \d+ s$/)]);
+    said.length = 0;
+    await postgres.transaction(async (tx) => {
+      await tx.query('LOCK TABLE public.t');
+      const waiting = postgres.query('INSERT INTO public.t VALUES (4)');
+      while (said.length === 0) await delay(50);
+      await tx.query('SELECT 1');
+      return { waiting };
+    });
+    expect(said.map(({ text }) => text)).toEqual([expect.stringMatching(/another session holds a lock$/)]);
+    await postgres.close();
+  }, 60_000);
 });

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import type { TestWorkflowEnvironment } from '@temporalio/testing';
-import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
+import { afterAll, beforeAll, it, type TestContext } from 'vitest';
 import { startSandbox } from '../../../src/sandbox/index.js';
 import { freePort } from '../../../src/worker/temporal-server/free-port.js';
 import { startCommand } from '../../support/cli/command.js';
@@ -30,7 +30,11 @@ async function scrape(address: string): Promise<{ readonly text: string; readonl
   };
 }
 
-it('requests, costs, losses and waits of a worker are readable by Prometheus, without key or URL', async () => {
+// Each test has workers of its own and mostly waits for the next reading of a gauge, so the tests run in parallel.
+it.concurrent('requests, costs, losses and waits of a worker are readable by Prometheus, without key or URL', async ({
+  expect,
+  onTestFinished,
+}) => {
   const folder = new Folder();
   folder.write(plainRows(100));
   const sandbox = await startSandbox({
@@ -97,7 +101,8 @@ it('requests, costs, losses and waits of a worker are readable by Prometheus, wi
   expect(command.err()).toContain(`This command serves no metrics: another process uses ${address}`);
 });
 
-it('the metrics of a worker show paused jobs by reason, and a store or Temporal server that does not answer', async () => {
+/** A worker whose store and Temporal server can fall silent. `shown` reads what its metrics say of them and of paused jobs. */
+async function startObserved({ onTestFinished }: TestContext) {
   const folder = new Folder();
   folder.write(plainRows(30));
   const stores = await startPgStores();
@@ -137,36 +142,46 @@ it('the metrics of a worker show paused jobs by reason, and a store or Temporal 
       key: samples.get('searchflow_paused_jobs{reason="key"}'),
     };
   };
-  const soon = { timeout: 60_000, interval: 500 };
+  const begin = () => Job.start(temporal, folder.dir, folder, { maxCostDollars: 0.01 });
+  return { worker, folder, toStore, toTemporal, shown, begin };
+}
+
+const soon = { timeout: 90_000, interval: 500 };
+
+it.concurrent('the metrics of a worker show paused jobs by reason, until a resume or a termination in Temporal', async (context) => {
+  const { expect } = context;
+  const { worker, folder, shown, begin } = await startObserved(context);
   await expect.poll(shown, soon).toEqual({ store: 1, temporal: 1, budget: 0, key: 0 });
-  const job = await Job.start(temporal, folder.dir, folder, { maxCostDollars: 0.01 });
+  const job = await begin();
   await expect.poll(shown, soon).toEqual({ store: 1, temporal: 1, budget: 1, key: 0 });
-
-  toStore.silent = true;
-  await expect.poll(shown, soon).toEqual({ store: 0, temporal: 1, budget: 1, key: 0 });
-  toStore.silent = false;
-  toStore.cut();
-  await expect.poll(shown, soon).toEqual({ store: 1, temporal: 1, budget: 1, key: 0 });
-
-  toTemporal.silent = true;
-  await expect.poll(shown, soon).toEqual({ store: 1, temporal: 0, budget: 1, key: 0 });
-  toTemporal.silent = false;
-  toTemporal.cut();
-  await expect.poll(shown, soon).toEqual({ store: 1, temporal: 1, budget: 1, key: 0 });
-
   await job.resume({ maxCostDollars: 'none' });
   await job.result();
   await expect.poll(shown, soon).toEqual({ store: 1, temporal: 1, budget: 0, key: 0 });
 
-  // A job that is terminated in Temporal is paused no longer.
   folder.write(plainRows(60));
-  const second = await Job.start(temporal, folder.dir, folder, { maxCostDollars: 0.01 });
+  const second = await begin();
   await expect.poll(shown, soon).toEqual({ store: 1, temporal: 1, budget: 1, key: 0 });
   await second.handle.terminate('by a person');
-  await expect.poll(shown, { ...soon, timeout: 90_000 }).toEqual({ store: 1, temporal: 1, budget: 0, key: 0 });
+  await expect.poll(shown, soon).toEqual({ store: 1, temporal: 1, budget: 0, key: 0 });
   worker.child.kill('SIGTERM');
   expect(await worker.ended).toBe(143);
-}, 300_000);
+});
+
+it.concurrent('the metrics of a worker show a store or Temporal server that does not answer, and keep its paused jobs', async (context) => {
+  const { expect } = context;
+  const { toStore, toTemporal, shown, begin } = await startObserved(context);
+  await begin();
+  await expect.poll(shown, soon).toEqual({ store: 1, temporal: 1, budget: 1, key: 0 });
+  toStore.silent = true;
+  await expect.poll(shown, soon).toEqual({ store: 0, temporal: 1, budget: 1, key: 0 });
+  toTemporal.silent = true;
+  toStore.silent = false;
+  toStore.cut();
+  await expect.poll(shown, soon).toEqual({ store: 1, temporal: 0, budget: 1, key: 0 });
+  toTemporal.silent = false;
+  toTemporal.cut();
+  await expect.poll(shown, soon).toEqual({ store: 1, temporal: 1, budget: 1, key: 0 });
+});
 
 /** A collector, which keeps the paths, the headers and the texts that it gets. */
 async function startCollector() {
@@ -184,7 +199,7 @@ async function startCollector() {
   return { got, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, close: () => server.close() };
 }
 
-it('a worker sends its metrics by OTLP', async () => {
+it.concurrent('a worker sends its metrics by OTLP', async ({ expect, onTestFinished }) => {
   const folder = new Folder();
   folder.write(plainRows(30));
   const [sandbox, collector] = await Promise.all([startSandbox({ failureRate: 0, textBytes: 100 }), startCollector()]);

@@ -19,9 +19,14 @@ export interface Setting {
   anotherHost(): Promise<Host>;
   /**
    * Empties the purchase log and the request log of the sandbox, sets these faults, and starts a job with these rows in a folder of its
-   * own.
+   * own. A test that runs in parallel with others passes the `onTestFinished` of its context.
    */
-  begin(rows: readonly InputRow[], changes?: Partial<EnrichCsvInput>, faults?: readonly Fault[]): Promise<Job>;
+  begin(
+    rows: readonly InputRow[],
+    changes?: Partial<EnrichCsvInput>,
+    faults?: readonly Fault[],
+    atEnd?: typeof onTestFinished,
+  ): Promise<Job>;
   close(): Promise<void>;
 }
 
@@ -46,9 +51,9 @@ export async function openSetting(temporal: TestWorkflowEnvironment, options: Se
       host = await startHost(temporal, config, options.worker);
       return host;
     },
-    begin: async (rows, changes, faults = []) => {
+    begin: async (rows, changes, faults = [], atEnd = onTestFinished) => {
       const folder = new Folder();
-      onTestFinished(() => folder.remove());
+      atEnd(() => folder.remove());
       folder.write(rows);
       sandbox.reset();
       sandbox.setFaults(faults);
