@@ -4,8 +4,15 @@ import { toMicros } from '../core/text/money.js';
 import { millisOf } from '../core/text/value-forms.js';
 import { agentRunCitations, agentRunSyncs, agentRuns } from './agent-run-tables.js';
 import type { Transact } from './monitors/batch-audit.js';
-import { insert, type MonitorDialect } from './monitors/monitor-sql.js';
-import { fieldsOf, heldId, jsonOf, textOf, uniqueRecords } from './monitors/record-fields.js';
+import {
+  fieldsOf,
+  heldId,
+  insert,
+  jsonOf,
+  type MonitorDialect,
+  textOf,
+  uniqueRecords,
+} from './monitors/record-fields.js';
 import type { SqlValue } from './shared/sql.js';
 
 /** Returns the agent runs in a database. All databases get the same statements. */

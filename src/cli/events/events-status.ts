@@ -7,10 +7,9 @@ import { eventTarget, isMissingFile } from '../../worker/control/event-control.j
 import type { WalkHandle } from '../../worker/control/job-handle.js';
 import type { Runtime } from '../../worker/runtime/views.js';
 import { type EventStatus, readEventStatus } from '../../worker/store/event-status.js';
-import { answered } from '../shared/answered.js';
 import { type Context, type ExitCode, exitCodes } from '../shared/context.js';
 import { resumeCommand } from '../shared/resume-command.js';
-import { withRuntime } from '../shared/session.js';
+import { answered, withRuntime } from '../shared/session.js';
 import { settings } from '../shared/settings.js';
 import { printable } from '../text/printable.js';
 import { type EventFlags, meantType } from './event-flags.js';

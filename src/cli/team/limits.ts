@@ -1,11 +1,17 @@
+import type { LimitsOutput } from '../../api/outputs/index.js';
+import type { LimiterView } from '../../core/limiter/limiter.js';
+import type { SlotsInUse } from '../../core/limiter/slots.js';
+import type { OtherLimit } from '../../core/processes/presence.js';
+import type { PeriodSpend, SpendCaps } from '../../core/purchase/spend.js';
 import { parseDollars } from '../../core/text/money.js';
 import type { ConfigFlags } from '../../worker/config/config.js';
-import { UsageError } from '../../worker/config/runtime-types.js';
+import { type RuntimeConfig, UsageError } from '../../worker/config/runtime-types.js';
 import { type Context, type ExitCode, exitCodes } from '../shared/context.js';
 import { withRuntime } from '../shared/session.js';
 import { settings } from '../shared/settings.js';
-import { dollars } from '../text/amounts.js';
-import { limitsData, limitsText, unblockedText } from './limits-text.js';
+import { count, dollars, duration, some } from '../text/amounts.js';
+import { columns } from '../text/columns.js';
+import { printable } from '../text/printable.js';
 
 /** `searchflow limits`: shows the limits of the team and their use. `unblock`: first lifts the block. */
 export async function limits(
@@ -74,4 +80,150 @@ export async function setLimits(context: Context, flags: CapFlags): Promise<Exit
     );
     return exitCodes.ok;
   });
+}
+
+/** All limits of a team, and the current use of each limit. */
+interface Limits {
+  readonly config: Pick<RuntimeConfig, 'origin' | 'concurrency' | 'store' | 'team'>;
+  readonly limiter: LimiterView;
+  /** Workers with a rate limit of their own. */
+  readonly others?: readonly OtherLimit[];
+  readonly slots: SlotsInUse;
+  readonly caps: SpendCaps;
+  readonly spent: { readonly day: PeriodSpend; readonly month: PeriodSpend };
+  /** Id of the process that runs the folder's worker. Only that process knows the current use. Null if this process runs the worker. */
+  readonly workerElsewhere: number | null;
+  /** Unix ms. */
+  readonly now: number;
+}
+
+const taken = (spend: PeriodSpend) => spend.landedMicros + spend.openMicros + spend.unknownMicros;
+const rate = (qps: number) => `${Math.round(qps * 10) / 10}/s`;
+
+/** Returns the limits as text. */
+export function limitsText(limits: Limits): string {
+  const { config, limiter, others = [], slots, caps, spent, workerElsewhere, now } = limits;
+  const elsewhere = slots.elsewhere > 0 ? ` and ${slots.elsewhere} started elsewhere` : '';
+  const lines: (readonly [string, string])[] = [
+    ['Service', printable(config.origin)],
+    ['Shared by', whoShares(config)],
+    ...others.map(
+      ({ host, pid }) =>
+        [
+          'Not shared by',
+          `worker ${pid} on ${printable(host)}: it uses another API key with its own rate limit`,
+        ] as const,
+    ),
+    ['Blocked', blockText(limiter, now)],
+    ['Waiting', some(limiter.waiting, 'call')],
+    ...(limiter.heldBy === undefined ? [] : ([['Waiting for', printable(limiter.heldBy)]] as const)),
+    ...(workerElsewhere === null
+      ? []
+      : ([
+          ['Current use', `known only to the worker (process ${workerElsewhere}); the calls here do not include it`],
+        ] as const)),
+    ['In flight', `at most ${some(config.concurrency, 'paid request')} per worker`],
+    [
+      'Agent runs',
+      `${slots.held} of ${slots.limit}${elsewhere}${slots.waiting > 0 ? `, ${slots.waiting} waiting` : ''}`,
+    ],
+    ...leftRunning(slots),
+    ['Spent today', spendText(spent.day, caps.dayMicros)],
+    ['This month', spendText(spent.month, caps.monthMicros)],
+  ];
+  const buckets = limiter.buckets.map((one) => [
+    `  ${printable(one.name)}`,
+    rate(one.qps),
+    rate(one.effectiveQps),
+    rate(one.used),
+  ]);
+  return [
+    ...lines.map(([name, value]) => `${`${name}:`.padEnd(15)}${value}`),
+    `Rate profile ${printable(limiter.profile)}, in units:`,
+    ...columns([['  bucket', 'configured', 'effective', 'used now'], ...buckets]),
+  ].join('\n');
+}
+
+function leftRunning({ leftRunning: left }: SlotsInUse): (readonly [string, string])[] {
+  if (left === 0) return [];
+  const runs =
+    left === 1 ? '1 run keeps its slot until it ends' : `${count(left)} runs keep their slots until they end`;
+  return [
+    [
+      'Left running',
+      `past --max-run-time; ${runs}. To end one: searchflow agent cancel ID (ids: searchflow agent list)`,
+    ],
+  ];
+}
+
+function whoShares({ store, team }: Limits['config']): string {
+  const who = team ? `the keys of team ${printable(team)}` : 'this key';
+  return store ? `all workers of ${who} in ${printable(store.shown)}` : `the worker of this folder (${who})`;
+}
+
+function blockText({ blockedUntil, blockedSince, blockReason }: LimiterView, now: number): string {
+  if (blockedUntil === null || blockedUntil <= now) return 'no';
+  const left = duration((blockedUntil - now) / 1000);
+  const since = blockedSince === null ? '' : ` since ${new Date(blockedSince).toISOString()}`;
+  return `until ${new Date(blockedUntil).toISOString()} (${left} left)${since}: ${printable(blockReason ?? 'no reason given')}`;
+}
+
+/** What `--unblock` has done. `before`: the limits before it. `isAwake`: whether no work waits in Temporal any longer. */
+function unblockedText({ blockedUntil, blockReason }: LimiterView, isAwake: boolean): string {
+  const until = blockedUntil === null ? null : new Date(blockedUntil).toISOString();
+  const asleep = `Work that waits in Temporal could not be woken. It continues ${until === null ? 'at the end of its wait' : `at ${until}`}. To wake it:\n  searchflow limits --unblock`;
+  if (until === null) return `There was no block to lift.${isAwake ? '' : ` ${asleep}`}`;
+  return (
+    `The block until ${until} was lifted (${printable(blockReason ?? 'no reason given')}). ` +
+    `${isAwake ? 'Waiting requests are sent within seconds.' : `${asleep}\n`} ` +
+    'To resume a job that was paused by the block:\n  searchflow resume JOB'
+  );
+}
+
+function spendText(spend: PeriodSpend, cap: number | null): string {
+  const bound =
+    cap === null ? ', no cap' : ` of ${dollars(cap)} (${Math.floor((100 * taken(spend)) / Math.max(1, cap))}%)`;
+  const parts = [
+    ...(spend.openMicros > 0 ? [`${dollars(spend.openMicros)} in flight`] : []),
+    ...(spend.unknownMicros > 0 ? [`${dollars(spend.unknownMicros)} possibly charged (unknown outcomes)`] : []),
+  ];
+  return `${dollars(taken(spend))}${bound}${parts.length > 0 ? `, including ${parts.join(', ')}` : ''}`;
+}
+
+/** Returns the limits as JSON fields; dollars as numbers, times in ISO 8601. */
+export function limitsData({
+  config,
+  limiter,
+  others = [],
+  slots,
+  caps,
+  spent,
+  workerElsewhere,
+}: Limits): LimitsOutput {
+  const period = (spend: PeriodSpend, cap: number | null) => ({
+    since: new Date(spend.since).toISOString(),
+    dollars: spend.landedMicros / 1e6,
+    openDollars: spend.openMicros / 1e6,
+    unknownDollars: spend.unknownMicros / 1e6,
+    // The sum of the three fields above, which the cap limits.
+    countedDollars: taken(spend) / 1e6,
+    capDollars: cap === null ? null : cap / 1e6,
+  });
+  return {
+    kind: 'limits',
+    origin: config.origin,
+    store: config.store?.shown ?? null,
+    team: config.team ?? null,
+    concurrency: config.concurrency,
+    // Workers of the same task queue that do not share these limits.
+    otherLimits: others,
+    ...limiter,
+    blockedUntil: limiter.blockedUntil === null ? null : new Date(limiter.blockedUntil).toISOString(),
+    blockedSince: limiter.blockedSince === null ? null : new Date(limiter.blockedSince).toISOString(),
+    slots,
+    // The use of the limits by that worker is not included in the fields above.
+    workerElsewhere,
+    day: period(spent.day, caps.dayMicros),
+    month: period(spent.month, caps.monthMicros),
+  };
 }

@@ -6,8 +6,8 @@ import { readJob, unknownJob } from '../rows/row-store.js';
 import { inTransaction } from '../shared/in-transaction.js';
 import type { Relation } from '../shared/relation.js';
 import { duckDbParts, onceFree } from './duckdb-rows.js';
-import { duckDbDialect } from './event-dialect.js';
-import { rowTransaction } from './row-transaction.js';
+import { rowTransaction } from './load-parts.js';
+import { duckDbDialect } from './schema.js';
 import type { Warehouse } from './warehouse.js';
 
 /** Publishes the tables of a DuckDB file. All loads wait meanwhile. */

@@ -8,9 +8,8 @@ import { createRowPlaces } from '../rows/row-places.js';
 import type { RowDatabase, RowTransaction } from '../rows/row-sql.js';
 import { createRowStore, readJob, unknownJob, unpurged } from '../rows/row-store.js';
 import type { FileCheck } from '../shared/database.js';
-import { loadRetryWholeOrInParts, loadWholeOrInParts } from './load-parts.js';
+import { loadRetryWholeOrInParts, loadWholeOrInParts, rowTransaction } from './load-parts.js';
 import { duckDbRowDialect } from './row-dialect.js';
-import { rowTransaction } from './row-transaction.js';
 import { Warehouse } from './warehouse.js';
 
 /** Time in ms for which an export waits while another process, such as another export, has the file open. */

@@ -1,9 +1,9 @@
 import type { EventWarehouse, EventWindow, LoadedPages, TypeCount } from '../../core/events/event-warehouse.js';
 import { eventTypes } from '../../core/events/payloads.js';
 import { inParts } from '../shared/in-parts.js';
-import type { EventDatabase } from './event-database.js';
 import type { EventTransaction } from './event-sql.js';
 import { ENOUGH_TO_FOLD, foldWaiting } from './fold-state.js';
+import type { EventDatabase } from './load-batch.js';
 import { loadBatch } from './load-batch.js';
 import { sumUpChecks } from './load-pages.js';
 import { beginRun, claimWindows, listStreams, readStream, splitWindow, type WindowClaim } from './windows.js';

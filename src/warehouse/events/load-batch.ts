@@ -2,8 +2,7 @@ import { type LoadedPages, MisshapenPage, sizeOfPages, type WindowPages } from '
 import { verifies } from '../../core/events/walk-job.js';
 import { TooMuchAtOnce, WarehouseBusy, WarehouseUnusable } from '../../core/rows/row-warehouse.js';
 import { inParts } from '../shared/in-parts.js';
-import type { EventDatabase, Purpose } from './event-database.js';
-import type { EventDialect, EventTransaction } from './event-sql.js';
+import type { EventDialect, EventTransaction, StagedPages } from './event-sql.js';
 import { foldReplaced } from './fold-state.js';
 import { loadPages, type PartResult } from './load-pages.js';
 import { moveWindows } from './windows.js';
@@ -172,4 +171,21 @@ function isList(events: Uint8Array): boolean {
   } catch {
     return false;
   }
+}
+
+/**
+ * Purpose of a transaction. `read` changes nothing, `write` changes watermarks and events, `fold` updates the current state during loads
+ * and `foldAll` after the last load; `all` does all of these.
+ */
+type Purpose = 'read' | 'write' | 'fold' | 'foldAll' | 'all';
+
+/** The parts of a database for `createEventStore`. */
+export interface EventDatabase<Tx extends EventTransaction> {
+  readonly dialect: EventDialect;
+  exists(): Promise<boolean>;
+  /** Runs work in one transaction. Transactions that change the same tables run one at a time, see `Purpose`. */
+  transaction<T>(purpose: Purpose, work: (tx: Tx) => Promise<T>): Promise<T>;
+  /** Copies pages to where the statements of a transaction can read them. */
+  stage(tx: Tx, batch: readonly WindowPages[]): Promise<StagedPages>;
+  close(): Promise<void>;
 }

@@ -4,9 +4,8 @@ import { filterJson } from '../../core/monitors/monitor-filter.js';
 import type { BatchAudit } from '../../core/monitors/monitor-warehouse.js';
 import type { ScheduledPause } from '../../core/monitors/scheduled-pauses.js';
 import type { SqlTransaction, SqlValue } from '../shared/sql.js';
-import { insert, type MonitorDialect } from './monitor-sql.js';
 import { actions, batches } from './monitor-tables.js';
-import { heldId } from './record-fields.js';
+import { heldId, insert, type MonitorDialect } from './record-fields.js';
 
 /** Runs work in one transaction of the warehouse. */
 export type Transact = <T>(work: (tx: SqlTransaction) => Promise<T>) => Promise<T>;

@@ -1,6 +1,7 @@
 import type { RawRecord } from '../../core/monitors/monitor-warehouse.js';
+import type { ColumnType, ColumnTypes, Relation } from '../shared/relation.js';
 import { shortId } from '../shared/short-id.js';
-import type { MonitorDialect } from './monitor-sql.js';
+import type { SqlDialect, SqlTransaction, SqlValue } from '../shared/sql.js';
 
 /** The fields of an object; none for another value. */
 export function fieldsOf(value: unknown): { readonly [name: string]: unknown } {
@@ -24,4 +25,47 @@ export const heldId = ({ plain }: Pick<MonitorDialect, 'plain'>, id: string): st
 /** The last record of each id in the form that the database holds. */
 export function uniqueRecords(records: readonly RawRecord[], dialect: MonitorDialect): ReadonlyMap<string, RawRecord> {
   return new Map(records.map((one) => [heldId(dialect, one.id), one]));
+}
+
+/** The SQL of one database in the statements for monitors. */
+export interface MonitorDialect extends SqlDialect {
+  /** Query with one row for each text; the parameter is a JSON list of texts. */
+  texts(parameter: string): string;
+  /** A text in a form that the database can hold. */
+  plain(text: string): string;
+}
+
+/** Maximum number of parameters of a statement. */
+const MOST_VALUES = 2000;
+
+/** Appends rows. Values are in the order of the table's columns: JSON as text, times in Unix ms. */
+export async function insert(
+  tx: SqlTransaction,
+  dialect: MonitorDialect,
+  table: Relation,
+  rows: readonly (readonly SqlValue[])[],
+): Promise<void> {
+  const { name, columns } = table;
+  const each = Math.max(1, Math.floor(MOST_VALUES / columns.length));
+  const names = columns.map((column) => column.name).join(', ');
+  for (let from = 0; from < rows.length; from += each) {
+    const part = rows.slice(from, from + each);
+    const tuples = part.map(
+      (_, row) => `(${columns.map(({ type }, at) => placeholder(type, row * columns.length + at + 1)).join(', ')})`,
+    );
+    const values = part.flatMap((row) => row.map((value, at) => held(columns[at]?.type, value)));
+    await tx.run(`INSERT INTO ${name} (${names}) VALUES ${tuples.join(', ')}`, values);
+  }
+
+  function placeholder(type: ColumnType, number: number): string {
+    return type === 'time'
+      ? dialect.moment(`$${number}`)
+      : `CAST($${number} AS ${dialect.types[type as keyof ColumnTypes]})`;
+  }
+
+  function held(type: ColumnType | undefined, value: SqlValue): SqlValue {
+    if (typeof value !== 'string') return value;
+    if (type === 'id') return shortId(dialect.plain(value));
+    return type === 'json' ? dialect.json(value) : dialect.plain(value);
+  }
 }

@@ -1,11 +1,15 @@
-import type { KnownRun, MonitorRuns, RawRecord } from '../../core/monitors/monitor-warehouse.js';
-import { rawJson } from '../../core/monitors/monitor-warehouse.js';
+import {
+  type KnownRun,
+  type MonitorRuns,
+  type MonitorWarehouse,
+  type RawRecord,
+  rawJson,
+} from '../../core/monitors/monitor-warehouse.js';
 import { millisOf } from '../../core/text/value-forms.js';
 import type { SqlTransaction, SqlValue } from '../shared/sql.js';
-import type { Transact } from './batch-audit.js';
-import { insert, type MonitorDialect } from './monitor-sql.js';
+import { createBatchAudit, type Transact } from './batch-audit.js';
 import { monitors, results, runs } from './monitor-tables.js';
-import { fieldsOf, heldId, jsonOf, textOf, uniqueRecords } from './record-fields.js';
+import { fieldsOf, heldId, insert, jsonOf, type MonitorDialect, textOf, uniqueRecords } from './record-fields.js';
 
 /** Returns the runs of monitors in a database. All databases get the same statements. */
 export function createMonitorRuns(transact: Transact, dialect: MonitorDialect): MonitorRuns {
@@ -187,4 +191,17 @@ function resultRows(origin: string, monitor: string, run: RawRecord): SqlValue[]
 function listOf(run: RawRecord): readonly unknown[] {
   const { results: list } = fieldsOf(run.output);
   return Array.isArray(list) ? list : [];
+}
+
+/** Returns the monitor warehouse in a database. All databases get the same statements, see `MonitorDialect`. */
+export function createMonitorStore(
+  dialect: MonitorDialect,
+  transact: Transact,
+  close: () => Promise<void>,
+): MonitorWarehouse {
+  return {
+    audit: createBatchAudit(transact, dialect),
+    runs: createMonitorRuns(transact, dialect),
+    close,
+  };
 }

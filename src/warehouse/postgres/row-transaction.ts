@@ -1,7 +1,12 @@
+import { createReadStream } from 'node:fs';
+import { pipeline } from 'node:stream/promises';
+import { createGunzip } from 'node:zlib';
+import { RESULT_MARK } from '../../core/purchase/journal.js';
 import type { PgTransaction } from '../../postgres/index.js';
 import type { RowDialect, RowTransaction } from '../rows/row-sql.js';
+import { mendForPostgres } from '../shared/mend-escapes.js';
+import { hasHalvesOrNul } from '../shared/one-line.js';
 import type { SqlTransaction, SqlValue } from '../shared/sql.js';
-import { copyLines, makeLineTables, stagedRows, unitRecords } from './copy-lines.js';
 
 /** Time limit of a statement in a transaction that changes row numbers, which takes longer than any load of a slice. */
 const RENUMBER_MS = 3_600_000;
@@ -78,4 +83,139 @@ export function sqlTransaction(tx: PgTransaction): SqlTransaction {
     },
     rows: <Row extends object>(sql: string, values?: readonly SqlValue[]) => tx.query<Row>(sql, values),
   };
+}
+
+/** Bytes that are read and sent at a time. The event loop is blocked only while one such piece is processed. */
+const PIECE = 262_144;
+
+/**
+ * Start of COPY's binary format: a header, then a frame for each row, then a trailer. The binary format has no escapes; escapes would
+ * double the work of the server.
+ */
+const HEADER = Buffer.from('PGCOPY\n\xff\r\n\0\0\0\0\0\0\0\0\0', 'latin1');
+const TRAILER = Buffer.from([0xff, 0xff]);
+
+/** The fields of a row; null is NULL. */
+type Fields = readonly (Buffer | null)[];
+
+/**
+ * Tables for lines of files. `columns`: names and types; `exact` follows: the original line, if PostgreSQL's text cannot hold it
+ * unchanged. `fields`: the fields of a line before `exact`.
+ */
+const lineTables = {
+  row_lines: { columns: { line: 'json' }, fields: (line: Buffer): Fields => [line] },
+  unit_lines: { columns: { head: 'text', result: 'json' }, fields: headAndResult },
+} as const;
+
+type LineTable = keyof typeof lineTables;
+
+/**
+ * Creates the tables for lines of files, once for each connection; the tables are emptied at the end of each transaction. Lines are read once
+ * and dropped, so they are not compressed: compression took a third of the time of a copy of pages of 2 KB.
+ */
+async function makeLineTables(tx: PgTransaction): Promise<void> {
+  for (const [table, { columns }] of Object.entries(lineTables)) {
+    const all = Object.entries({ ...columns, exact: 'text' });
+    await tx.query(`CREATE TEMP TABLE IF NOT EXISTS ${table} (${all.map(([name, type]) => `${name} ${type}`).join(', ')})
+        WITH (toast_tuple_target = 8160) ON COMMIT DELETE ROWS;
+      ALTER TABLE ${table} ${all.map(([name]) => `ALTER COLUMN ${name} SET STORAGE EXTERNAL`).join(', ')}`);
+  }
+}
+
+/** Relation of the staged rows in `row_lines`. `slice`: number of their slice in its batch. */
+const stagedRows = (slice: number): string =>
+  `(SELECT r.*, l.exact AS row_exact, ${slice} AS slice FROM row_lines l
+    CROSS JOIN LATERAL json_to_record(l.line) AS r(n bigint, h text, k text, u text, e text, m text, d boolean, i text[]))`;
+
+/** Relation of the unit records in `unit_lines`. */
+const unitRecords = `(SELECT r.*, l.result, l.exact FROM unit_lines l
+  CROSS JOIN LATERAL json_to_record(CAST(l.head || '}' AS json)) AS r(key text, request_id text, fetched_at timestamptz,
+    cost_micros bigint, status text, error_tag text, http_status integer, source text, misread text))`;
+
+/**
+ * Splits the line of a unit into the text before its result, and its result, so that the server parses a result once less. Each of them
+ * ends before the brace that ends the line. A line without a result is all head; if the line is torn, the server refuses the head.
+ */
+function headAndResult(line: Buffer): Fields {
+  const end = line.length - 1;
+  if (line[end] !== 0x7d) return [line, null];
+  const mark = line.indexOf(RESULT_MARK);
+  if (mark < 0) return [line.subarray(0, end), null];
+  const result = line.subarray(mark + RESULT_MARK.length, end);
+  return [line.subarray(0, mark), result.equals(NULL) ? null : result];
+}
+
+const NULL = Buffer.from('null');
+
+/**
+ * Copies the lines of a file (`.gz`: unpacked) into a table of lines; the server parses the lines. A line with an escape that PostgreSQL's
+ * text cannot hold is repaired; the original line is kept in `exact`. Text after the last line feed is left out, because it is the torn end
+ * of a file that is being written. With `careful`, every line that is not JSON is left out, too.
+ */
+async function copyLines(tx: PgTransaction, table: LineTable, file: string, careful = false): Promise<void> {
+  const { from } = await import('pg-copy-streams');
+  const source = createReadStream(file, { highWaterMark: PIECE });
+  const framed = (chunks: AsyncIterable<Buffer>) => frames(chunks, table, careful);
+  const copy = tx.client.query(from(`COPY ${table} FROM STDIN (FORMAT binary)`, { highWaterMark: PIECE }));
+  // A broken connection may emit a second error, when no handler is left.
+  copy.on('error', () => undefined);
+  try {
+    if (file.endsWith('.gz')) await pipeline(source, createGunzip({ chunkSize: PIECE }), framed, copy);
+    else await pipeline(source, framed, copy);
+  } catch (error) {
+    const { path, message } = error as NodeJS.ErrnoException;
+    // The new error has no `code`, because the code of a system error would have another meaning in an error of a database.
+    throw path === file ? new Error(message, { cause: error }) : error;
+  }
+}
+
+async function* frames(chunks: AsyncIterable<Buffer>, table: LineTable, careful: boolean): AsyncGenerator<Buffer> {
+  yield HEADER;
+  let rest: Buffer[] = [];
+  for await (const chunk of chunks) {
+    const end = chunk.lastIndexOf(10) + 1;
+    const lines = end === 0 ? null : Buffer.concat([...rest, chunk.subarray(0, end)]);
+    rest = lines === null ? [...rest, chunk] : [chunk.subarray(end)];
+    if (lines !== null) yield frame(rowsOf(lines, table, careful));
+  }
+  yield TRAILER;
+}
+
+/** The rows of whole lines. */
+function rowsOf(lines: Buffer, table: LineTable, careful: boolean): readonly Fields[] {
+  const { fields } = lineTables[table];
+  const rows: Fields[] = [];
+  for (let from = 0; from < lines.length; ) {
+    const end = lines.indexOf(10, from);
+    const line = lines.subarray(from, end);
+    from = end + 1;
+    if (careful && !isObject(line)) continue;
+    const mended = hasHalvesOrNul(line) ? Buffer.from(mendForPostgres(line.toString())) : line;
+    rows.push([...fields(mended), mended.equals(line) ? null : line]);
+  }
+  return rows;
+}
+
+/** Frames rows: the number of fields, then the length of each field in bytes, then the field. NULL has the length -1. */
+function frame(rows: readonly Fields[]): Buffer {
+  const bytes = rows.flat().reduce((sum, field) => sum + 4 + (field?.length ?? 0), 2 * rows.length);
+  const framed = Buffer.allocUnsafe(bytes);
+  let at = 0;
+  for (const fields of rows) {
+    at = framed.writeInt16BE(fields.length, at);
+    for (const field of fields) {
+      at = framed.writeInt32BE(field?.length ?? -1, at);
+      if (field !== null) at += field.copy(framed, at);
+    }
+  }
+  return framed;
+}
+
+function isObject(line: Buffer): boolean {
+  try {
+    const value: unknown = JSON.parse(line.toString());
+    return typeof value === 'object' && value !== null && !Array.isArray(value);
+  } catch {
+    return false;
+  }
 }

@@ -1,5 +1,3 @@
-import { freeName } from './free-name.js';
-
 /**
  * Returns the column names of a job for its view and files, where names must differ in more than case. The user's own columns
  * come first. A result column whose name is taken gets the prefix `result_`. `cut` cuts a name to the limit of the database and
@@ -27,4 +25,15 @@ export function viewColumns(
     );
   });
   return { own, results };
+}
+
+/** A name that is not taken yet; names that differ only in case are one name to a database. */
+export function freeName(
+  wanted: string,
+  taken: ReadonlySet<string>,
+  next: (name: string, number: number) => string,
+): string {
+  let name = wanted;
+  for (let number = 2; taken.has(name.toLowerCase()); number++) name = next(wanted, number);
+  return name;
 }

@@ -1,7 +1,25 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { CodedError } from '../../core/errors/coded-error.js';
+import { idleView } from '../../core/limiter/limiter.js';
+import { slotsInUse } from '../../core/limiter/slots.js';
+import { AGENT } from '../../core/rows/row-operation.js';
+import type { Stages } from '../../core/rows/stages.js';
+import { lockHolder, tryLock } from '../../files/process-lock.js';
 import { PostgresAway, PostgresRefused } from '../../postgres/index.js';
+import { sliceFile } from '../../rows/index.js';
+import { FileJournal, type FileJournalOptions } from '../../store/file/file-journal.js';
+import { damageText } from '../../store/file/mend-segment.js';
+import { MemoryLimiter } from '../../store/limiter/memory-limiter.js';
+import { MemorySlots } from '../../store/limiter/memory-slots.js';
+import { ReservedLimiter } from '../../store/limiter/reserved-limiter.js';
+import { recordFormat } from '../../store/process/folder-format.js';
+import { rateProfileOf } from '../config/rate-setting.js';
 import { type RuntimeConfig, UsageError } from '../config/runtime-types.js';
-import { FolderStore } from './folder-store.js';
-import type { Store } from './store.js';
+import { blockFile, LastUse, reserveLimit } from '../team/limit-owner.js';
+import { teamOf } from '../team/team.js';
+import { FolderJobs } from './folder-jobs.js';
+import type { PurchaseJournal, Store, WorkerStore } from './store.js';
 
 /**
  * Opens the store of a configuration: PostgreSQL for many workers, else the state folder. Throws `UsageError` if PostgreSQL refuses the
@@ -16,5 +34,143 @@ export async function openStore(config: RuntimeConfig): Promise<Store> {
   } catch (error) {
     if (!(error instanceof PostgresRefused || error instanceof PostgresAway)) throw error;
     throw new UsageError(error.errorCode, `SEARCHFLOW_STORE: ${error.message}`, { cause: error });
+  }
+}
+
+/** Slices in the state folder, for the worker of that folder. */
+const folderStages: Stages = {
+  share: async () => undefined,
+  async slice({ stageDir }, slice) {
+    const path = sliceFile(stageDir, slice);
+    if (existsSync(path)) return path;
+    throw new CodedError(
+      'staged-rows-missing',
+      `The staged rows ${path} are missing. Run the job's command again to stage them; nothing is bought twice`,
+    );
+  },
+  forget: async () => 0,
+  rewrite: async () => undefined,
+};
+
+/** The store of a state folder, for one worker process at a time (by a lock) and any number of readers. */
+export class FolderStore implements Store {
+  readonly shared = false;
+  readonly stages = folderStages;
+  readonly entries: FolderJobs;
+  readonly #config: RuntimeConfig;
+  readonly #lockPath: string;
+  readonly #journalDir: string;
+  #reading: Promise<FileJournal> | null = null;
+  #working: WorkerStore | null = null;
+
+  constructor(config: RuntimeConfig) {
+    this.#config = config;
+    this.entries = new FolderJobs(join(config.stateDir, 'jobs'), config.say);
+    this.#lockPath = join(config.stateDir, 'worker.lock');
+    this.#journalDir = join(config.stateDir, 'journal');
+  }
+
+  /** The journal of this process's worker; a journal for reading if this process runs no worker. */
+  async journal(): Promise<PurchaseJournal> {
+    return this.#working?.journal ?? this.#readJournal();
+  }
+
+  #readJournal(): Promise<FileJournal> {
+    this.#reading ??= this.#openJournal({ writes: false, alone: lockHolder(this.#lockPath) === null });
+    return this.#reading;
+  }
+
+  async #openJournal(how: Pick<FileJournalOptions, 'writes' | 'alone'>): Promise<FileJournal> {
+    const journal = await FileJournal.open(this.#journalDir, { ...how, team: teamOf(this.#config) });
+    for (const damage of journal.damage) this.#config.say(damageText(damage));
+    return journal;
+  }
+
+  async work(): Promise<WorkerStore | null> {
+    const lock = tryLock(this.#lockPath);
+    if (!lock) return null;
+    const releases = [() => lock.release()];
+    const release = () => {
+      for (const one of releases.splice(0).reverse()) one();
+    };
+    try {
+      // Each sandbox has its own limit, so there is no limit to share with a team.
+      const teams = this.#config.origin !== 'sandbox';
+      // The journal of the worker replaces the journal for reading, whose index is released.
+      this.#reading = null;
+      await recordFormat(this.#config.stateDir);
+      const journal = await this.#openJournal({ writes: true });
+      const lastUse = new LastUse(join(this.#config.stateDir, 'limit.last.json'));
+      const own = new MemoryLimiter(rateProfileOf(this.#config), teams ? blockFile(this.#config) : null, {
+        unused: lastUse.justNow() === null,
+      });
+      lastUse.begin();
+      const reservation = teams ? reserveLimit(this.#config) : null;
+      const limiter = reservation === null ? own : new ReservedLimiter(own, reservation, this.#config.say);
+      const slots = this.#slotsOf(journal);
+      this.#working = {
+        journal,
+        limiter,
+        slots,
+        reservation,
+        close: async () => {
+          this.#working = null;
+          await limiter.close();
+          lastUse.end();
+          await slots.close();
+          await journal.close();
+          release();
+        },
+      };
+      return this.#working;
+    } catch (error) {
+      release();
+      throw error;
+    }
+  }
+
+  holder(): number | null {
+    return lockHolder(this.#lockPath)?.pid ?? null;
+  }
+
+  async limits() {
+    if (this.#working) return this.#working.limiter.view();
+    const block = this.#config.origin === 'sandbox' ? null : blockFile(this.#config).load();
+    const blocks = block !== null && block.until > Date.now();
+    return {
+      ...idleView(rateProfileOf(this.#config)),
+      ...(blocks ? { blockedUntil: block.until, blockedSince: block.at, blockReason: block.reason } : {}),
+    };
+  }
+
+  async unblock() {
+    if (this.#working) return this.#working.limiter.unblock();
+    if (this.#config.origin !== 'sandbox') await blockFile(this.#config).save(0, '');
+  }
+
+  async slots() {
+    if (this.#working) return slotsInUse(this.#working.slots, this.#working.journal);
+    const journal = await this.#readJournal();
+    return slotsInUse(this.#slotsOf(journal), journal);
+  }
+
+  /** The slots of the folder's team, with the slots that runs of earlier processes hold. */
+  #slotsOf(journal: FileJournal): MemorySlots {
+    return new MemorySlots(this.#config.agentSlots, journal.slotsOf(AGENT));
+  }
+
+  /** Always empty, because a folder has one worker. */
+  async otherLimits() {
+    return [];
+  }
+
+  /** The worker of a folder is the only worker on its task queue. */
+  async servedElsewhere() {
+    return false;
+  }
+
+  async close(): Promise<void> {
+    await (await this.#reading)?.close();
+    this.entries.close();
   }
 }

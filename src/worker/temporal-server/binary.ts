@@ -6,7 +6,7 @@ import type { ErrorCode } from '../../core/errors/registry.js';
 import { homeOf, userCache } from '../../files/user-cache.js';
 import { UsageError } from '../config/runtime-types.js';
 import { bareEnvironment } from './bare-environment.js';
-import type { TemporalBinary } from './install.js';
+import type { TemporalBinary } from './download.js';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -43,7 +43,7 @@ export async function findTemporalBinary(lookup: BinaryLookup): Promise<Temporal
   if (lookup.allowDownload === false)
     throw new UsageError('temporal-not-installed', `No Temporal server is installed on this machine. ${ways}`);
   try {
-    const { installTemporal } = await import('./install.js');
+    const { installTemporal } = await import('./download.js');
     return await installTemporal({ dir: cache, program, env, say, check: checkBinary });
   } catch (error) {
     const problem = error instanceof Error ? error.message : String(error);

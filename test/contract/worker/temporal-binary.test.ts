@@ -17,7 +17,7 @@ import { delimiter, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { UsageError } from '../../../src/worker/config/runtime-types.js';
 import { checkBinary, findTemporalBinary, hasTemporalFile } from '../../../src/worker/temporal-server/binary.js';
-import { installTemporal } from '../../../src/worker/temporal-server/install.js';
+import { installTemporal } from '../../../src/worker/temporal-server/download.js';
 
 // A script that answers like Temporal's program; the real program has 250 MB.
 const temporal = (version: string) => `#!/bin/sh\necho "temporal version ${version}"\n`;

@@ -53,7 +53,6 @@ const internal: Readonly<Record<string, string>> = {
   'worker/host/plugin.ts Error': 'the worker is not running: a mistake of a program',
   'worker/temporal-server/server-health.ts Error': 'retried until the namespace exists',
   'worker/temporal-server/download.ts Error': 'a reason in the sentence of the caller',
-  'worker/temporal-server/install.ts Error': 'a reason in the sentence of the caller',
   'workflows/monitors/batch-monitors.ts Error': 'refuses an Update; the command reports it with a code',
   'workflows/runs/run-agent.ts Error': 'the reason of a cleanup, which the workflow reports itself',
 };

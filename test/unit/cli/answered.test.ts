@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { answered } from '../../../src/cli/shared/answered.js';
+import { answered } from '../../../src/cli/shared/session.js';
 
 const never = <T>() => new Promise<T>(() => undefined);
 

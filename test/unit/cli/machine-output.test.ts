@@ -5,7 +5,7 @@ import { pausedData } from '../../../src/cli/progress/paused.js';
 import { planData } from '../../../src/cli/progress/plan.js';
 import { summaryData } from '../../../src/cli/progress/summary.js';
 import { runText, scheduleData, schedulesText, scheduleText } from '../../../src/cli/schedules/schedules.js';
-import { limitsData, limitsText } from '../../../src/cli/team/limits-text.js';
+import { limitsData, limitsText } from '../../../src/cli/team/limits.js';
 import { usageData } from '../../../src/cli/team/usage.js';
 import type { AgentRunResult } from '../../../src/core/agent-run.js';
 import { idleView } from '../../../src/core/limiter/limiter.js';

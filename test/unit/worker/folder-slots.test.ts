@@ -5,7 +5,7 @@ import { expect, it, onTestFinished } from 'vitest';
 import { RUN_OVERDUE } from '../../../src/core/purchase/journal.js';
 import { FileJournal } from '../../../src/store/file/file-journal.js';
 import type { RuntimeConfig } from '../../../src/worker/config/runtime-types.js';
-import { FolderStore } from '../../../src/worker/store/folder-store.js';
+import { FolderStore } from '../../../src/worker/store/open-store.js';
 import { intent, keyOf, outcome } from '../../support/store/journal-contract.js';
 
 /** A folder whose last worker has left runs at the service. Returns the store of the folder's sandbox. */
