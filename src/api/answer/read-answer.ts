@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { Secret } from '../../core/connections/secret.js';
 import { addWarnings, MOST_WARNINGS, type ServiceWarning } from '../../core/rows/warnings.js';
-import { fieldOf } from '../checks/field-of.js';
+import { fieldOf, textOf } from '../checks/field-of.js';
 import { listsOf, pathAt } from '../checks/members.js';
 import { MAX_NESTING } from '../checks/nesting.js';
 import { oneLine, type Redact } from '../checks/redact.js';
@@ -227,7 +227,7 @@ export function readWarnings(answer: unknown, redact: Redact): readonly ServiceW
     names.map((name) => line(fieldOf(one, name), most)).find((text) => text !== '') ?? '';
   const read = (list: unknown, kind: ServiceWarning['kind']): readonly ServiceWarning[] =>
     (Array.isArray(list) ? list.slice(0, MOST_READ) : [list]).flatMap((one: unknown) => {
-      const isObject = typeof one === 'object' && Object.values(one ?? {}).some((value) => /\S/.test(`${value ?? ''}`));
+      const isObject = typeof one === 'object' && Object.values(one ?? {}).some((value) => /\S/.test(textOf(value)));
       const given = codeOf(first(one, codes, MOST_CODE));
       const said = isObject ? first(one, texts, 300) : typeof one === 'string' ? line(one, 300) : '';
       const message = said || given || !isObject ? said : line(JSON.stringify(one), 300);

@@ -10,7 +10,9 @@ export interface FieldProblem {
 
 /** A value for an error message. Strings are cut, because a string may be long or private. */
 export function shown(value: unknown): string {
-  return typeof value === 'string' ? `"${oneLine(value, 40)}"` : oneLine(String(value), 40);
+  return typeof value === 'string'
+    ? `"${oneLine(value, 40)}"`
+    : oneLine(typeof value === 'object' ? JSON.stringify(value) : String(value), 40);
 }
 
 /** A schema with a rule that only senseless values break. Upper limits are left to the service, because they differ between teams. */

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { estimateContents } from '../../core/purchase/prices.js';
 import { betaOfHighlights, contentsOptions } from '../checks/contents-options.js';
-import { fieldOf } from '../checks/field-of.js';
+import { fieldOf, textOf } from '../checks/field-of.js';
 import { filled } from '../checks/fields.js';
 import { commonAnswer, lacksResults } from '../schemas/result.js';
 import { defineEndpoint } from '../wire/endpoint.js';
@@ -47,7 +47,7 @@ export type ContentsResponse = z.infer<typeof contentsResponse>;
 function hasErrors(answer: unknown): boolean {
   const statuses = fieldOf(answer, 'statuses');
   const isNamed = (error: unknown) =>
-    typeof fieldOf(error, 'httpStatusCode') === 'number' || /\S/.test(String(fieldOf(error, 'tag') ?? ''));
+    typeof fieldOf(error, 'httpStatusCode') === 'number' || /\S/.test(textOf(fieldOf(error, 'tag')));
   return (
     Array.isArray(statuses) &&
     statuses.some((one) => fieldOf(one, 'status') === 'error' && isNamed(fieldOf(one, 'error')))

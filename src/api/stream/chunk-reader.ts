@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { toMicros } from '../../core/text/money.js';
-import { fieldOf } from '../checks/field-of.js';
+import { fieldOf, textOf } from '../checks/field-of.js';
 import { nestsDeeper } from '../checks/nesting.js';
 import { oneLine } from '../checks/redact.js';
 import { hasKnownField, isShape, shapeProblem } from '../checks/shape.js';
@@ -139,7 +139,7 @@ function parsed(data: string): unknown {
  */
 function reportsError(event: string | null, fields: unknown): boolean {
   const type = fieldOf(fields, 'type') ?? null;
-  if ([event, type].some((name) => /^error$/i.test(String(name))) || fieldOf(fields, 'tag') === 'ERROR') return true;
+  if ([event, type].some((name) => /^error$/i.test(textOf(name))) || fieldOf(fields, 'tag') === 'ERROR') return true;
   return type === null && Boolean(fieldOf(fields, 'error'));
 }
 
@@ -153,7 +153,7 @@ function failureParts(data: unknown, { redact }: CallContext): Partial<ApiErrorP
   const inner = typeof inside === 'object' || inside === undefined ? inside : { error: inside };
   const own = { ...(kind === 'ERROR' ? {} : { tag: kind }), ...fields, ...inner };
   const failure = typeof data === 'object' ? own : data;
-  const text = typeof failure === 'object' ? JSON.stringify(failure) : String(failure);
+  const text = textOf(failure);
   const { tag, message, requestId } = readErrorEnvelope(text, redact);
   const status = fieldOf(fieldOf(failure, 'error'), 'code') ?? fieldOf(failure, 'code');
   const known = typeof status === 'number' && Number.isInteger(status) && status >= 400 && status <= 599;

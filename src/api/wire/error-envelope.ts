@@ -1,4 +1,5 @@
 import type { Json } from '../../core/text/json.js';
+import { textOf } from '../checks/field-of.js';
 import { nestsDeeper } from '../checks/nesting.js';
 import { oneLine, type Redact } from '../checks/redact.js';
 
@@ -73,10 +74,10 @@ export function readErrorEnvelope(text: string, redact: Redact): ErrorEnvelope {
   const inner: Fields = isFields(error) ? error : body;
   const first = (max: number, ...values: readonly (Json | undefined)[]) =>
     values.map((value) => short(value, max)).find((value) => value !== null) ?? null;
-  const type = anyName.test(String(inner.type)) ? inner.type : null;
+  const type = anyName.test(textOf(inner.type)) ? inner.type : null;
   const tag = first(MAX_NAME, body.tag, inner.tag, inner.code, body.code, type);
   const requestId = first(MAX_NAME, body.requestId, body.request_id, inner.requestId, inner.request_id);
-  const names = isFields(error) ? [error.tag, error.type, error.code].map(String) : [];
+  const names = isFields(error) ? [error.tag, error.type, error.code].map(textOf) : [];
   const isNamed = names.some((name) => anyName.test(name));
   const isOwn =
     short(body.tag, MAX_NAME) !== null || (isNamed && requestId !== null) || names.some((name) => ownName.test(name));

@@ -7,6 +7,7 @@ import { type OperationName, operationTable, streams } from '../../../src/api/op
 import { encodeRequest } from '../../../src/api/request.js';
 import type { AnswerHeaders } from '../../../src/api/wire/call-failure.js';
 import type { Endpoint } from '../../../src/api/wire/endpoint.js';
+import { ApiError } from '../../../src/api/wire/errors.js';
 import { pathFields } from '../../../src/api/wire/fill-path.js';
 import { readPage } from '../../../src/core/events/walk.js';
 import { arbitraryOf } from '../../support/api/arbitrary-of.js';
@@ -21,6 +22,18 @@ const said: AnswerHeaders = {
 };
 const timeouts = { headersMs: 1, bodyMs: 1, totalMs: 1 };
 const fewer = { numRuns: runs(60) };
+
+/** Number of values in a value. */
+const placesIn = (value: unknown): number =>
+  typeof value === 'object' && value !== null
+    ? Object.values(value).reduce<number>((sum, one) => sum + 1 + placesIn(one), 0)
+    : 0;
+
+/** The JSON of a value with another value at one of its places. */
+function withAt(value: unknown, place: number, other: unknown): string {
+  let nth = 0;
+  return JSON.stringify(value, (key, one: unknown) => (key !== '' && nth++ === place ? other : one));
+}
 
 describe.each(Object.keys(operationTable) as OperationName[])('%s', (name) => {
   const endpoint = operationTable[name] as unknown as Endpoint<object, unknown>;
@@ -49,6 +62,29 @@ describe.each(Object.keys(operationTable) as OperationName[])('%s', (name) => {
         const { data } = await readAnswer(endpoint, call, came, said, 1e9);
         const secret = name === 'createMonitor' ? { webhookSecret: '[redacted]' } : {};
         expect(JSON.parse(JSON.stringify(data))).toEqual({ ...(value as object), ...secret });
+      }),
+      fewer,
+    );
+  });
+
+  test('reads or names every answer in which a value is an object that has no text', async () => {
+    const call = { endpoint, base: new URL('http://x'), timeouts, redact: (text: string) => text };
+    const odd = { toString: 1, valueOf: 1 };
+    const read = async (text: string) => {
+      const body = Buffer.from(text);
+      const came = { started: true, status: 200, headers: { 'content-length': `${body.length}` }, body, broken: null };
+      try {
+        await readAnswer(endpoint, call, came, said, 1e9);
+      } catch (error) {
+        if (!(error instanceof ApiError)) throw error;
+      }
+    };
+    const answer = arbitraryOf(endpoint.response);
+    await fc.assert(
+      fc.asyncProperty(answer, fc.nat(), async (value, place) => {
+        await read(withAt(value, place % Math.max(1, placesIn(value)), odd));
+        for (const name of ['warnings', 'notices', 'error', 'statuses', 'costDollars', 'requestId'])
+          await read(JSON.stringify({ ...(value as object), [name]: [odd, { tag: odd, code: odd, error: odd }] }));
       }),
       fewer,
     );
