@@ -31,7 +31,6 @@ const figures = z.object({
   loads: list(z.object({ at: text, rows: count, failed: count })),
   viewRows: count,
   nulls: list(z.object({ column: text, nulls: count })),
-  hosts: list(z.object({ host: text, rows: count, failed: count, requests: count, seconds: number, slowest: number })),
   runs: list(run),
 });
 

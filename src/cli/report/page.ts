@@ -7,8 +7,6 @@ export interface Cell {
   readonly text: string;
   /** `number`: aligned to the right; `bad`: in the colour of problems. */
   readonly kind?: string;
-  /** SVG of a bar below the text. */
-  readonly bar?: string;
 }
 
 /** A part of the page. Texts are plain texts; the page escapes them. */
@@ -16,8 +14,8 @@ export interface Section {
   readonly title: string;
   readonly lead?: string | null;
   readonly chart?: Chart | null;
-  /** What the colours and lines of the chart are. */
-  readonly legend?: readonly { readonly mark: string; readonly text: string }[];
+  /** The colours of the chart with their meanings. */
+  readonly legend?: readonly (readonly [colour: string, meaning: string])[];
   readonly table?: { readonly head: readonly Cell[]; readonly rows: readonly (readonly Cell[])[] };
   readonly note?: string | null;
 }
@@ -26,7 +24,17 @@ export const text = (value: string | null | undefined, most = 300): Cell => ({ t
 export const number = (value: string): Cell => ({ text: value, kind: 'number' });
 export const counted = (value: number): Cell => number(count(value));
 export const alarming = (value: number): Cell => ({ text: count(value), kind: value > 0 ? 'number bad' : 'number' });
-export const money = (micros: number): Cell => number(dollars(micros));
+export const usd = (value: number): string => dollars(Math.round(value * 1e6));
+export const money = (value: number): Cell => number(usd(value));
+
+/** A share with one decimal, rounded. `0%` and `100%` are exact. */
+export function share(part: number, whole: number): string {
+  if (whole === 0) return '–';
+  const tenths = Math.round((1000 * part) / whole);
+  if (tenths === 0 && part > 0) return '<0.1%';
+  const shown = part < whole ? Math.min(tenths, 999) : tenths;
+  return `${(shown / 10).toFixed(1).replace(/\.0$/, '')}%`;
+}
 
 /** A table of things: a column for each title. Titles of numbers stand above their numbers. */
 export function table<T>(
@@ -57,52 +65,32 @@ export interface Page {
 const style = `
 :root { color-scheme: light dark; --page: #f6f7f9; --card: #ffffff; --text: #1c2430; --muted: #5d6877; --line: #dfe3e9;
   --series-1: #2563a8; --series-2: #d9822b; --series-3: #3f9c6b; --series-4: #8a5cc2; --series-5: #b8486b; --series-6: #6b7f92;
-  --series-soft: #bcd3ec; --good: #3f9c6b; --bad: #c0392b; --warn: #fff4e0; }
+  --series-soft: #bcd3ec; --bad: #c0392b; }
 @media (prefers-color-scheme: dark) { :root { --page: #12161c; --card: #1b2129; --text: #e6eaf0; --muted: #9aa6b5; --line: #323b47;
   --series-1: #6ea8e8; --series-2: #f0a860; --series-3: #6fc79a; --series-4: #b793e6; --series-5: #e58aa8; --series-6: #9fb0c1;
-  --series-soft: #2f4d6e; --good: #6fc79a; --bad: #ff8a7a; --warn: #3a2f1c; } }
-* { box-sizing: border-box; }
-body { margin: 0; background: var(--page); color: var(--text); font: 15px/1.5 system-ui, -apple-system, "Segoe UI", Roboto, sans-serif; }
-main { max-width: 920px; margin: 0 auto; padding: 28px 20px 48px; }
-header { margin-bottom: 20px; }
-h1 { font-size: 26px; line-height: 1.25; margin: 0 0 4px; overflow-wrap: anywhere; }
-h2 { font-size: 18px; margin: 0 0 6px; overflow-wrap: anywhere; }
-p { margin: 0 0 10px; overflow-wrap: anywhere; }
-.muted, .note, .legend, footer { color: var(--muted); }
-.note, .legend, footer { font-size: 13px; }
-.facts { display: grid; grid-template-columns: max-content 1fr; gap: 2px 16px; margin: 12px 0 0; font-size: 14px; }
-.facts dt { color: var(--muted); }
-.facts dd { margin: 0; overflow-wrap: anywhere; }
-.warning { background: var(--warn); border: 1px solid var(--line); border-left: 4px solid var(--series-2); border-radius: 6px; padding: 10px 14px; }
-.figures { display: grid; grid-template-columns: repeat(4, 1fr); gap: 12px; margin: 0 0 16px; }
-.figure, section { background: var(--card); border: 1px solid var(--line); border-radius: 8px; }
-.figure { padding: 12px 14px; min-width: 0; }
-.figure b { display: block; font-size: 22px; font-weight: 600; line-height: 1.3; overflow-wrap: anywhere; }
-.figure span { display: block; font-size: 13px; color: var(--muted); overflow-wrap: anywhere; }
-section { padding: 18px 20px; margin: 0 0 16px; break-inside: avoid; }
+  --series-soft: #2f4d6e; --bad: #ff8a7a; } }
+* { box-sizing: border-box; overflow-wrap: anywhere; }
+body { max-width: 920px; margin: 0 auto; padding: 20px; background: var(--page); color: var(--text); font: 15px/1.5 system-ui, sans-serif; }
+h1, h2, p { margin: 0 0 8px; }
+h2 { font-size: 18px; }
+.note, .chart, footer, dt, th, span { color: var(--muted); font-size: 13px; }
+dl { display: grid; grid-template-columns: max-content 1fr; gap: 2px 16px; }
+dd { margin: 0; }
+.warning, .figure, section { background: var(--card); border: 1px solid var(--line); border-radius: 8px; padding: 12px 16px; margin: 0 0 12px; }
+.warning { border-left: 4px solid var(--series-2); }
+.figures { display: grid; grid-template-columns: repeat(auto-fit, minmax(150px, 1fr)); gap: 0 12px; }
+.figure b { display: block; font-size: 22px; }
 .bad { color: var(--bad); }
 .scroll { overflow-x: auto; }
-table { border-collapse: collapse; width: 100%; font-size: 14px; margin: 8px 0 4px; }
-th, td { text-align: left; vertical-align: top; padding: 5px 14px 5px 0; border-bottom: 1px solid var(--line);
-  overflow-wrap: anywhere; min-width: 8em; }
-th.number, td.number { min-width: 0; }
-th { font-weight: 600; color: var(--muted); font-size: 13px; }
-td.number, th.number { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
-th:last-child, td:last-child { padding-right: 0; }
-tr:last-child td { border-bottom: 0; }
-.chart { display: grid; grid-template-columns: max-content 1fr; gap: 2px 8px; margin: 10px 0; font-size: 11px; color: var(--muted); }
+table { border-collapse: collapse; width: 100%; font-size: 14px; }
+th, td { text-align: left; vertical-align: top; padding: 5px 14px 5px 0; border-bottom: 1px solid var(--line); min-width: 8em; }
+.number { min-width: 0; text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
+.chart { display: grid; grid-template-columns: max-content 1fr; gap: 2px 8px; }
 .chart svg { display: block; width: 100%; height: 180px; }
 .strip svg { height: 36px; }
-.y, .x { display: flex; justify-content: space-between; font-variant-numeric: tabular-nums; }
+.y, .x { display: flex; justify-content: space-between; }
 .y { flex-direction: column; text-align: right; line-height: 1; }
 .x { grid-column: 2; }
-.bar { display: block; width: 100%; min-width: 60px; height: 4px; margin-top: 3px; }
-.legend { list-style: none; padding: 0; margin: 0 0 8px; display: flex; flex-wrap: wrap; gap: 4px 16px; }
-.legend svg { vertical-align: -1px; margin-right: 6px; }
-@media (max-width: 640px) { main { padding: 18px 12px 32px; } h1 { font-size: 21px; } section { padding: 14px; }
-  .figures { grid-template-columns: repeat(2, 1fr); gap: 8px; }
-  .facts { grid-template-columns: 1fr; gap: 0; } .facts dd { margin-bottom: 6px; } th, td { padding-right: 10px; } }
-@media print { body { background: none; } }
 `;
 
 const source = `<!doctype html>
@@ -117,11 +105,10 @@ const source = `<!doctype html>
 <style>{{ style | raw }}</style>
 </head>
 <body>
-<main>
 <header>
 <h1>{{ page.title }}</h1>
-<p class="muted">{{ page.subtitle }}</p>
-<dl class="facts">
+<p class="note">{{ page.subtitle }}</p>
+<dl>
 {%- for fact in page.facts %}
 <dt>{{ fact.name }}</dt><dd>{{ fact.value }}</dd>
 {%- endfor %}
@@ -145,9 +132,9 @@ const source = `<!doctype html>
 <div class="chart{% if section.chart.isStrip %} strip{% endif %}"><div class="y">{% for label in section.chart.y %}<span>{{ label }}</span>{% endfor %}</div>{{ section.chart.svg | raw }}<div class="x">{% for label in section.chart.x %}<span>{{ label }}</span>{% endfor %}</div></div>
 {%- endif %}
 {%- if section.legend %}
-<ul class="legend">
+<ul class="note">
 {%- for item in section.legend %}
-<li><svg width="12" height="12" aria-hidden="true"><rect width="12" height="12" rx="2" fill="var(--{{ item.mark }})"/></svg>{{ item.text }}</li>
+<li><svg width="12" height="12" aria-hidden="true"><rect width="12" height="12" fill="var(--{{ item[0] }})"/></svg> {{ item[1] }}</li>
 {%- endfor %}
 </ul>
 {%- endif %}
@@ -156,7 +143,7 @@ const source = `<!doctype html>
 <thead><tr>{% for cell in section.table.head %}<th class="{{ cell.kind }}" scope="col">{{ cell.text }}</th>{% endfor %}</tr></thead>
 <tbody>
 {%- for row in section.table.rows %}
-<tr>{% for cell in row %}<td class="{{ cell.kind }}">{{ cell.text }}{{ cell.bar | raw }}</td>{% endfor %}</tr>
+<tr>{% for cell in row %}<td class="{{ cell.kind }}">{{ cell.text }}</td>{% endfor %}</tr>
 {%- endfor %}
 </tbody>
 </table></div>
@@ -171,7 +158,6 @@ const source = `<!doctype html>
 <p>{{ sentence }}</p>
 {%- endfor %}
 </footer>
-</main>
 </body>
 </html>
 `;
@@ -242,16 +228,16 @@ function drawn(range: TimeRange, top: number, shapes: readonly string[], format:
 const svg = (high: number, shapes: readonly string[]): string =>
   `<svg viewBox="0 0 ${width} ${high}" preserveAspectRatio="none" role="img">${shapes.join('')}</svg>`;
 
-/** Bars of one step of time each. Values of the same time are stacked. `cap` is a dashed line; `alarms` are times with a mark below. */
+/** Bars of one step of time each. Values of the same time are stacked. `alarms` are times with a mark below. */
 export function barChart(
   range: TimeRange,
   bars: readonly Mark[],
   format: (value: number) => string,
-  { cap = null, alarms = [] }: { readonly cap?: number | null; readonly alarms?: readonly number[] } = {},
+  alarms: readonly number[] = [],
 ): Chart {
   const sums = new Map<number, number>();
   for (const { at, value } of bars) sums.set(at, (sums.get(at) ?? 0) + value);
-  const top = niceTop(Math.max(...sums.values(), cap ?? 0));
+  const top = niceTop(Math.max(...sums.values()));
   const wide = xOf(range, range.since + range.stepMs);
   const below = new Map<number, number>();
   const shapes = bars.map(({ at, value, colour }) => {
@@ -261,9 +247,7 @@ export function barChart(
     return rect(xOf(range, at) + wide * 0.04, height - under - high, wide * 0.92, high, colour);
   });
   const marks = alarms.map((at) => rect(xOf(range, at) + wide * 0.3, height - 6, wide * 0.4, 6, 'bad'));
-  const limit =
-    cap === null ? [] : [stroke(`M0 ${digits(height * (1 - cap / top))}H${width}`, 'bad', ' stroke-dasharray="4 3"')];
-  return drawn(range, top, [...shapes, ...marks, ...limit], format);
+  return drawn(range, top, [...shapes, ...marks], format);
 }
 
 /** Lines through points in order of time, the first one with its area. */
@@ -284,24 +268,10 @@ export function lineChart(
 /** A strip of steps, each as dark as its share of 1; steps above 1 have the colour of problems. */
 export function heatStrip(range: TimeRange, steps: readonly Omit<Mark, 'colour'>[]): Chart {
   const wide = xOf(range, range.since + range.stepMs);
-  const shapes = steps.map(({ at, value }) =>
-    rect(
-      xOf(range, at),
-      0,
-      wide,
-      40,
-      value > 1 ? 'bad' : 'series-1',
-      ` fill-opacity="${digits(Math.max(0.05, Math.min(1, value)))}"`,
-    ),
-  );
-  return {
-    svg: svg(40, [rect(0, 0, width, 40, 'line', ' fill-opacity="0.4"'), ...shapes]),
-    y: [],
-    x: timesOf(range),
-    isStrip: true,
-  };
+  const shapes = steps.map(({ at, value }) => {
+    const opacity = digits(Math.max(0.05, Math.min(1, value)));
+    return rect(xOf(range, at), 0, wide, 40, value > 1 ? 'bad' : 'series-1', ` fill-opacity="${opacity}"`);
+  });
+  const ground = rect(0, 0, width, 40, 'line', ' fill-opacity="0.4"');
+  return { svg: svg(40, [ground, ...shapes]), y: [], x: timesOf(range), isStrip: true };
 }
-
-/** A bar for a cell of a table: a share of its width, from 0 to 1. */
-export const cellBar = (share: number, colour: string): string =>
-  `<svg class="bar" viewBox="0 0 100 8" preserveAspectRatio="none" aria-hidden="true">${rect(0, 0, 100 * Math.max(0, Math.min(1, share)), 8, colour)}</svg>`;

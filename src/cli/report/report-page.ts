@@ -1,85 +1,91 @@
-import type { Report, ReportedJob } from '../../core/report.js';
-import { count, dollars, duration, some } from '../text/amounts.js';
+import type { ReportOutput } from '../../api/outputs/index.js';
+import { count, duration, some } from '../text/amounts.js';
 import { printable } from '../text/printable.js';
-import {
-  alarming,
-  type Cell,
-  cellBar,
-  counted,
-  lineChart,
-  money,
-  number,
-  type Page,
-  type Section,
-  table,
-  text,
-} from './page.js';
-import { besides, moneyOf, share, sumOf, takenOf, useOf, waitsOf } from './purchase-sections.js';
+import * as page from './page.js';
+import { alarming, type Cell, counted, money, number, type Section, share, table, text, usd } from './page.js';
+
+type Activity = ReportOutput['activity'][number];
+type Day = ReportOutput['days'][number];
+type Spent = ReportOutput['spent']['day'];
+type Job = ReportOutput['jobs'][number];
+type Run = ReportOutput['runs'][number];
+
+const DAY_MS = 86_400_000;
+const [MOST_DAYS, MOST_TAGS] = [40, 25];
 
 const seconds = (value: number): string => (value < 10 ? `${value.toFixed(2)} s` : duration(value));
 /** `2026-11-21 06:00`, in UTC. */
-const minute = (at: number): string => new Date(at).toISOString().slice(0, 16).replace('T', ' ');
-const day = (at: number): string => minute(at).slice(0, 10);
+const minute = (time: string | null): string => (time === null ? '–' : time.slice(0, 16).replace('T', ' '));
+const between = (from: string, to: string): number => (Date.parse(to) - Date.parse(from)) / 1000;
+
+/** The sum of each numeric field of records. */
+const sumOf =
+  <T extends Activity | Day>(list: readonly T[]) =>
+  (field: keyof T): number =>
+    list.reduce((sum, one) => sum + Number(one[field]), 0);
 
 /** Returns the page of a report. */
-export function reportPage(report: Report): Page {
-  const { job, origin, at } = report;
-  const isSandbox = origin === 'sandbox';
-  const sections = job === null ? [jobsOf(report)] : [progressOf(report), statusOf(report)];
+export function reportPage(report: ReportOutput): page.Page {
+  const { job, origin, at, team } = report;
+  const facts = {
+    Job: job?.job,
+    Status: job && `${job.phase}${job.message ? `: ${job.message}` : ''}`,
+    Operation: job?.operation,
+    Input: job?.input,
+    Warehouse: job?.into,
+    Service: origin,
+    Team: team,
+  };
+  const purchases = [moneyOf(report), useOf(report), waitsOf(report)];
+  const sections =
+    job === null
+      ? [jobsOf(report), ...purchases, eventsOf(report)]
+      : [
+          ...[progressOf(report), statusOf(report), ...purchases],
+          ...[nullsOf(report), misfitsOf(report), unknownOf(report)],
+        ];
+  const lastDay = new Date(Date.parse(report.until) - 1).toISOString();
   return {
     title: job === null ? 'Team report' : printable(job.name, 200),
-    subtitle: `${day(report.since)} to ${day(report.until - 1)}, written ${minute(at)} UTC`,
-    facts: factsOf(report),
+    subtitle: `${report.since.slice(0, 10)} to ${lastDay.slice(0, 10)}, written ${minute(at)} UTC`,
+    facts: Object.entries(facts).flatMap(([name, value]) => (value ? [{ name, value: printable(value) }] : [])),
     warnings: [
-      ...(isSandbox ? ['The data comes from the sandbox: pages are made up, and no real money was spent.'] : []),
+      ...(origin === 'sandbox'
+        ? ['The data comes from the sandbox: pages are made up, and no real money was spent.']
+        : []),
       ...report.missing.map((sentence) => `Some figures are missing: ${printable(sentence, 500)}`),
     ],
     figures: figuresOf(report),
-    sections: [
-      ...sections,
-      moneyOf(report),
-      useOf(report),
-      waitsOf(report),
-      ...(job === null ? [] : [hostsOf(report), nullsOf(report), misfitsOf(report), unknownOf(report)]),
-      ...(job === null ? [eventsOf(report)] : []),
-      runsOf(report),
-    ].filter((section): section is Section => section !== null),
+    sections: [...sections, runsOf(report)].filter((section) => section !== null),
     foot: [
       'Times are UTC. Amounts are exact to a millionth of a dollar.',
-      'Rows, statuses, columns, misfits and runs are counted in the warehouse. Dollars, requests and unknown outcomes come from the journal. Use of the limit, waits and slowest hosts are derived from the times of its requests.',
+      'Rows, statuses, columns, misfits and runs are counted in the warehouse. Dollars, requests and unknown outcomes come from the journal. Use of the limit and waits are derived from the times of its requests.',
     ],
   };
 }
 
-function factsOf({ job, origin, team }: Report): Page['facts'] {
-  const facts: [string, string | null][] = [
-    ['Job', job?.job ?? null],
-    ['Status', job ? `${job.phase}${job.message ? `: ${job.message}` : ''}` : null],
-    ['Operation', job?.operation ?? null],
-    ['Input', job?.input ?? null],
-    ['Warehouse', job?.into ?? null],
-    ['Service', origin],
-    ['Team', team],
-  ];
-  return facts.flatMap(([name, value]) => (value === null ? [] : [{ name, value: printable(value) }]));
-}
+/** The estimates that count under a cap besides the amount that was spent. */
+const besides = ({ openDollars, unknownDollars }: Spent): readonly string[] => [
+  ...(openDollars > 0 ? [`and ${usd(openDollars)} in flight (max.)`] : []),
+  ...(unknownDollars > 0 ? [`and ${usd(unknownDollars)} possibly charged`] : []),
+];
+/** The amount that counts under a cap: spent, in flight and possibly charged. */
+const takenOf = ({ landedDollars, openDollars, unknownDollars }: Spent): number =>
+  landedDollars + openDollars + unknownDollars;
+const capText = (spent: Spent, cap: number | null, none: string): string =>
+  cap === null ? none : `${share(takenOf(spent), cap)} of the cap of ${usd(cap)}`;
 
-const figure = (name: string, value: string, more: string, isBad = false): Page['figures'][number] => ({
-  ...{ name, value, more, isBad },
-});
-
-function figuresOf({ job, jobs, activity, days, unknownCount, caps, spent }: Report): Page['figures'] {
-  const total = sumOf(days);
-  const sum = sumOf(activity);
+function figuresOf({ job, jobs, activity, days, unknownCount, caps, spent }: ReportOutput): page.Page['figures'] {
+  const [total, sum] = [sumOf(days), sumOf(activity)];
+  const figure = (name: string, value: string, more: string, isBad = false) => ({ name, value, more, isBad });
   const rows = job?.rows;
   const failed = rows ? rows.error + rows.invalid : 0;
-  const mean = sum('answered') > 0 ? sum('seconds') / sum('answered') : null;
-  const slowest = Math.max(...activity.map((step) => step.slowest));
-  const taken = takenOf(spent.day);
-  const cap = caps.dayMicros;
-  const open = total('openMicros');
+  const bought = jobs.filter(({ usage }) => usage).length;
   const unknown = job === null ? total('unknownOutcomes') : unknownCount;
-  const limited = sum('limited');
+  const [open, limited, answered] = [total('openDollars'), sum('limited'), sum('answered')];
+  const slowest = Math.max(...activity.map((step) => step.slowest));
+  const unknownMost = `at most ${usd(total('unknownDollars'))} in this time`;
+  const cap = caps.dayDollars;
   return [
     ...(rows
       ? [
@@ -87,97 +93,194 @@ function figuresOf({ job, jobs, activity, days, unknownCount, caps, spent }: Rep
           figure('Failed rows', count(failed), `${share(failed, rows.rows)} of all rows`, failed > 0),
           figure('Not loaded yet', count(rows.missing), `${some(rows.vanished, 'row')} vanished from the input`),
         ]
-      : [
-          figure(
-            'Jobs',
-            count(jobs.length),
-            `${some(jobs.filter(({ usage }) => usage).length, 'job')} bought in this time`,
-          ),
-        ]),
+      : [figure('Jobs', count(jobs.length), `${some(bought, 'job')} bought in this time`)]),
     figure(
       'Spent',
-      dollars(total('landedMicros')),
-      open > 0 ? `and ${dollars(open)} in flight` : some(total('requests'), 'answer'),
+      usd(total('landedDollars')),
+      open > 0 ? `and ${usd(open)} in flight` : some(total('requests'), 'answer'),
     ),
     figure(
       'Spent today, whole team',
-      dollars(spent.day.landedMicros),
-      [
-        ...besides(spent.day),
-        cap === null ? 'no cap for a day' : `${share(taken, cap)} of the cap of ${dollars(cap)}`,
-      ].join(', '),
-      cap !== null && taken >= cap,
+      usd(spent.day.landedDollars),
+      [...besides(spent.day), capText(spent.day, cap, 'no cap for a day')].join(', '),
+      cap !== null && takenOf(spent.day) >= cap,
     ),
-    figure(
-      'Unknown outcomes',
-      count(unknown),
-      unknown === 0 ? 'no answer was lost' : `at most ${dollars(total('unknownMicros'))} in this time`,
-      unknown > 0,
-    ),
+    figure('Unknown outcomes', count(unknown), unknown === 0 ? 'no answer was lost' : unknownMost, unknown > 0),
     figure(
       'Answers 429',
       count(limited),
       limited === 0 ? 'the limit was never exceeded' : `waits of ${duration(sum('waitSeconds'))} named`,
       limited > 0,
     ),
-    mean === null
+    answered === 0
       ? figure('Time of an answer', '–', 'no answers')
-      : figure('Time of an answer', seconds(mean), `mean; slowest ${seconds(slowest)}`),
+      : figure('Time of an answer', seconds(sum('seconds') / answered), `mean; slowest ${seconds(slowest)}`),
   ];
 }
 
-function progressOf({ figures, active }: Report): Section | null {
-  if (figures === null) return null;
-  const { loads } = figures;
-  const until = Math.max(active.until, ...loads.map(({ at }) => at + active.stepMs));
+/** The time of the steps of the charts, Unix ms. */
+const rangeOf = ({ active }: ReportOutput) => ({
+  since: Date.parse(active.since),
+  until: Date.parse(active.until),
+  stepMs: active.stepSeconds * 1000,
+});
+
+function progressOf(report: ReportOutput): Section | null {
+  if (report.figures === null) return null;
+  const range = rangeOf(report);
   let [rows, failed] = [0, 0];
-  const points = loads.map((load) => {
+  const points = report.figures.loads.map((load) => {
     rows += load.rows;
     failed += load.failed;
-    return { at: load.at + active.stepMs, rows, failed };
+    return { at: Date.parse(load.at) + range.stepMs, rows, failed };
   });
   const line = (colour: string, field: 'rows' | 'failed') => ({
     colour,
-    points: [{ at: active.since, value: 0 }, ...points.map((point) => ({ at: point.at, value: point[field] }))],
+    points: [{ at: range.since, value: 0 }, ...points.map((point) => ({ at: point.at, value: point[field] }))],
   });
+  const until = Math.max(range.until, ...points.map(({ at }) => at));
   const lines = [line('series-1', 'rows'), ...(failed > 0 ? [line('bad', 'failed')] : [])];
   return {
     title: 'Progress',
     lead: rows === 0 ? 'No row is loaded yet.' : `${some(rows, 'row')} of the current input loaded.`,
-    chart: rows === 0 ? null : lineChart({ ...active, until }, lines, count),
+    chart: rows === 0 ? null : page.lineChart({ ...range, until }, lines, count),
     legend: [
-      { mark: 'series-1', text: 'rows loaded' },
-      { mark: 'bad', text: 'of these failed' },
+      ['series-1', 'rows loaded'],
+      ['bad', 'of these failed'],
     ],
     note: 'A row counts when its latest answer was loaded; a refreshed row moves to the later time.',
   };
 }
 
-const MOST_TAGS = 25;
-
-function statusOf({ figures, job }: Report): Section | null {
+function statusOf({ figures, job }: ReportOutput): Section | null {
   if (figures === null) return null;
   const { tags, summary } = figures;
   const all = tags.reduce((sum, { rows }) => sum + rows, 0);
   const { discarded = 0, missing } = summary;
+  const notes = [
+    tags.length > MOST_TAGS && `${some(tags.length - MOST_TAGS, 'further error')} not shown.`,
+    discarded > 0 && `${some(discarded, 'failed row')} of these discarded or forgotten by a person.`,
+    missing > 0 && `${some(missing, 'row')} of ${count(job?.rows?.rows ?? summary.rows)} not loaded yet.`,
+  ];
   return {
     title: 'Rows by status and error',
     table: table(tags.slice(0, MOST_TAGS), {
       status: ({ status }) => text(status),
       error: ({ tag }) => text(tag),
       rows: ({ rows }) => counted(rows),
-      share: ({ status, rows }) => ({
-        ...number(share(rows, all)),
-        bar: cellBar(rows / all, status === 'success' ? 'good' : 'bad'),
-      }),
+      share: ({ rows }) => number(share(rows, all)),
     }),
-    note: [
-      tags.length > MOST_TAGS && `${some(tags.length - MOST_TAGS, 'further error')} not shown.`,
-      discarded > 0 && `${some(discarded, 'failed row')} of these discarded or forgotten by a person.`,
-      missing > 0 && `${some(missing, 'row')} of ${count(job?.rows?.rows ?? summary.rows)} not loaded yet.`,
-    ]
-      .filter(Boolean)
-      .join(' '),
+    note: notes.filter(Boolean).join(' '),
+  };
+}
+
+function moneyOf({ days, caps, spent, job }: ReportOutput): Section {
+  const operations = [...new Set(days.map(({ operation }) => operation))].sort();
+  const colour = (operation: string) => `series-${(operations.indexOf(operation) % 6) + 1}`;
+  const bars = days.map(({ day, operation, landedDollars }) => ({
+    ...{ at: Date.parse(day), value: landedDollars, colour: colour(operation) },
+  }));
+  const until = Math.max(...bars.map(({ at }) => at)) + DAY_MS;
+  // One bar over the whole width would look like a whole month.
+  const since = Math.min(...bars.map(({ at }) => at), until - 7 * DAY_MS);
+  const total = sumOf(days);
+  const period = (name: string, cap: number | null, sums: Spent) =>
+    `${name} ${[usd(sums.landedDollars), ...besides(sums)].join(' ')} (${capText(sums, cap, 'no cap')})`;
+  const columns = {
+    day: ({ day }: Day) => text(day),
+    operation: ({ operation }: Day) => text(operation),
+    answers: ({ requests }: Day) => counted(requests),
+    units: ({ units }: Day) => counted(units),
+    spent: ({ landedDollars }: Day) => money(landedDollars),
+    'in flight (max.)': ({ openDollars }: Day) => money(openDollars),
+    'unknown outcomes': ({ unknownOutcomes }: Day) => alarming(unknownOutcomes),
+    'possibly charged': ({ unknownDollars }: Day) => money(unknownDollars),
+  };
+  const fields = ['requests', 'units', 'landedDollars', 'openDollars', 'unknownOutcomes', 'unknownDollars'] as const;
+  const all = {
+    day: 'total',
+    operation: '',
+    ...Object.fromEntries(fields.map((field) => [field, total(field)])),
+  } as Day;
+  const lines = days.length > MOST_DAYS ? ` The table has the newest ${MOST_DAYS} lines.` : '';
+  return {
+    title: 'Dollars by day and operation',
+    lead: `The team has spent ${period('today', caps.dayDollars, spent.day)}, ${period('this month', caps.monthDollars, spent.month)}.`,
+    chart: days.length === 0 ? null : page.barChart({ since, until, stepMs: DAY_MS }, bars, (value) => `$${value}`),
+    legend: operations.map((operation) => [colour(operation), printable(operation, 60)]),
+    table: table<Day>([...[...days].reverse().slice(0, MOST_DAYS), ...(days.length > 1 ? [all] : [])], columns),
+    note:
+      days.length === 0
+        ? `No purchase${job === null ? '' : ' of this job'} in this time.`
+        : `A request counts on the UTC day on which it was sent.${lines}`,
+  };
+}
+
+function useOf(report: ReportOutput): Section | null {
+  const { activity, limits, job } = report;
+  const used = limits.buckets.flatMap((bucket) => {
+    const steps = activity.filter((step) => step.bucket === bucket.name);
+    return steps.length === 0 ? [] : [{ ...bucket, steps, most: bucket.qps * limits.windowSeconds, sum: sumOf(steps) }];
+  });
+  const [first] = [...used].sort((a, b) => b.sum('units') - a.sum('units'));
+  if (!first) return null;
+  const windows = `${limits.windowSeconds} seconds`;
+  return {
+    title: 'Use of the rate limit',
+    lead: `Rate profile ${printable(limits.profile, 60)}. ${job === null ? 'Paid requests of the team' : 'Paid requests of this job'}, as a share of the bucket ${printable(first.name, 60)} (${first.qps} units a second).`,
+    chart: page.heatStrip(
+      rangeOf(report),
+      first.steps.map(({ at, busiest }) => ({ at: Date.parse(at), value: busiest / first.most })),
+    ),
+    legend: [
+      ['series-1', `busiest window of ${windows}: the darker, the nearer to the limit`],
+      ['bad', 'above the limit'],
+    ],
+    table: table(used, {
+      bucket: ({ name }) => text(name),
+      limit: ({ qps }) => number(`${qps}/s`),
+      requests: ({ sum }) => counted(sum('requests')),
+      units: ({ sum }) => counted(sum('units')),
+      'mean use': ({ sum, most }) => number(share(sum('units'), sum('active') * most)),
+      busiest: ({ steps, most }) => number(share(Math.max(...steps.map(({ busiest }) => busiest)), most)),
+    }),
+    note: `Derived: each paid request counts at the time of its intent, in windows of ${windows}; windows without a request do not count. Free calls, such as polls and lists of events, are not in the journal. The limit is the one that is configured today.`,
+  };
+}
+
+function waitsOf(report: ReportOutput): Section | null {
+  const { activity } = report;
+  if (activity.length === 0) return null;
+  const sum = sumOf(activity);
+  const steps = [...new Set(activity.map(({ at }) => at))].map((at) => ({
+    at: Date.parse(at),
+    of: sumOf(activity.filter((step) => step.at === at)),
+  }));
+  const kinds = [
+    ['sent', 'requests', counted],
+    ['answered', 'answered', counted],
+    ['refused by the rate limit (429)', 'limited', alarming],
+    ['failed otherwise, not charged', 'failed', alarming],
+    ['answer lost, possibly charged', 'lost', alarming],
+  ] as const;
+  return {
+    title: 'Waits, 429 answers and failures',
+    chart: page.barChart(
+      rangeOf(report),
+      steps.map(({ at, of }) => ({ at, value: of('seconds') / Math.max(1, of('answered')), colour: 'series-soft' })),
+      (value) => `${value} s`,
+      steps.filter(({ of }) => of('limited') + of('failed') + of('lost') > 0).map(({ at }) => at),
+    ),
+    legend: [
+      ['series-soft', 'mean time from intent to answer'],
+      ['bad', 'steps with 429 answers, failures or lost answers'],
+    ],
+    table: table(kinds, {
+      requests: ([title]) => text(title),
+      number: ([, field, cell]) => cell(sum(field)),
+      share: ([, field]) => number(field === 'requests' ? '' : share(sum(field), sum('requests'))),
+    }),
+    note: `Derived from intents, answers and misses of the journal. The 429 answers asked for waits of ${duration(sum('waitSeconds'))} in all. The wait for a turn of the rate limit is not recorded; the metric searchflow_grant_wait_seconds of a worker has it.`,
   };
 }
 
@@ -191,27 +294,7 @@ function listOf<T>(
   return things.length === 0 ? null : { title, table: table(things, columns), ...more };
 }
 
-function hostsOf({ figures }: Report): Section | null {
-  const hosts = figures?.hosts ?? [];
-  const most = Math.max(...hosts.map((host) => host.seconds)) || 1;
-  return listOf(
-    'Slowest hosts',
-    hosts,
-    {
-      host: ({ host }) => text(host),
-      mean: (host) => ({ ...number(seconds(host.seconds)), bar: cellBar(host.seconds / most, 'series-1') }),
-      slowest: ({ slowest }) => number(seconds(slowest)),
-      requests: ({ requests }) => counted(requests),
-      rows: ({ rows }) => counted(rows),
-      failed: ({ failed }) => alarming(failed),
-    },
-    {
-      note: 'Derived: the time of a request counts for each host of its rows, because one request has many pages. A host is slow if its rows are in slow requests. The newest 20,000 requests count.',
-    },
-  );
-}
-
-function nullsOf({ figures, job }: Report): Section | null {
+function nullsOf({ figures, job }: ReportOutput): Section | null {
   const { nulls = [], viewRows = 0 } = figures ?? {};
   return listOf(
     'Null rate of columns',
@@ -225,7 +308,7 @@ function nullsOf({ figures, job }: Report): Section | null {
   );
 }
 
-const misfitsOf = ({ figures }: Report): Section | null =>
+const misfitsOf = ({ figures }: ReportOutput): Section | null =>
   listOf(
     'Values that do not fit their column',
     Object.entries(figures?.summary.misfits ?? {}),
@@ -233,15 +316,15 @@ const misfitsOf = ({ figures }: Report): Section | null =>
     { note: 'The view of the job has NULL in their place; the table misfits has the values.' },
   );
 
-const unknownOf = ({ unknown, unknownCount }: Report): Section | null =>
+const unknownOf = ({ unknown, unknownCount }: ReportOutput): Section | null =>
   listOf(
     'Unknown outcomes',
     unknown,
     {
       time: ({ intendedAt }) => text(minute(intendedAt)),
       operation: ({ operation }) => text(operation),
-      units: ({ keys }) => counted(keys.length),
-      'at most': ({ estimateMicros }) => money(estimateMicros),
+      units: ({ units }) => counted(units),
+      'at most': ({ estimateDollars }) => money(estimateDollars),
       reason: ({ reason }) => text(reason),
     },
     {
@@ -250,46 +333,45 @@ const unknownOf = ({ unknown, unknownCount }: Report): Section | null =>
     },
   );
 
-const eventsOf = ({ streams, at }: Report): Section | null =>
+const eventsOf = ({ streams, at }: ReportOutput): Section | null =>
   listOf(
     'Lag of events',
     streams,
     {
       stream: ({ stream }) => text(stream),
       warehouse: ({ into }) => text(into),
-      'loaded up to': ({ upTo }) => text(upTo === null ? null : minute(upTo)),
-      lag: ({ upTo }) => number(upTo === null ? '–' : duration((at - upTo) / 1000)),
-      'last complete run': ({ completedAt }) => text(completedAt === null ? null : minute(completedAt)),
+      'loaded up to': ({ upTo }) => text(minute(upTo)),
+      lag: ({ upTo }) => number(upTo === null ? '–' : duration(between(upTo, at))),
+      'last complete run': ({ completedAt }) => text(minute(completedAt)),
       'unread windows': ({ pending }) => alarming(pending),
     },
     { note: 'A backfill with an end has no lag: its events end with its range.' },
   );
 
-type Run = Report['runs'][number];
-
-function runsOf({ runs, job }: Report): Section | null {
-  if (runs.length === 0) return null;
-  return {
-    title: 'Last runs',
-    table: table<Run>(runs, {
-      ...(job === null && { job: (run: Run) => text(run.job) }),
-      start: (run) => text(`${minute(run.startedAt)}${run.scheduled ? ' (schedule)' : ''}`),
+const runsOf = ({ runs }: ReportOutput): Section | null =>
+  listOf<Run>(
+    'Last runs',
+    runs,
+    {
+      job: ({ job }) => text(job),
+      start: ({ startedAt, scheduled }) => text(`${minute(startedAt)}${scheduled ? ' (schedule)' : ''}`),
       end: ({ phase, message, reason }) =>
         phase === 'done' ? text('done') : { ...text(`stopped: ${message ?? reason ?? ''}`, 200), kind: 'bad' },
-      time: (run) => number(duration((run.endedAt - run.startedAt) / 1000)),
+      time: ({ startedAt, endedAt }) => number(duration(between(startedAt, endedAt))),
       rows: ({ rows }) => counted(rows),
       success: ({ success }) => counted(success),
       failed: ({ error, invalid }) => alarming(error + invalid),
       'not loaded': ({ missing }) => counted(missing),
       requests: ({ requests }) => counted(requests),
-      cost: ({ costMicros }) => money(costMicros),
-    }),
-    note: 'Runs that ended as done or stopped (table searchflow_runs). Failed and cancelled runs have no row there.',
-  };
-}
+      cost: ({ costDollars }) => money(costDollars),
+    },
+    {
+      note: 'Runs that ended as done or stopped (table searchflow_runs). Failed and cancelled runs have no row there.',
+    },
+  );
 
-function jobsOf({ jobs }: Report): Section {
-  const ofRows = (cell: (rows: NonNullable<ReportedJob['rows']>) => Cell) => (job: ReportedJob) =>
+function jobsOf({ jobs }: ReportOutput): Section {
+  const ofRows = (cell: (rows: NonNullable<Job['rows']>) => Cell) => (job: Job) =>
     job.rows ? cell(job.rows) : number('–');
   return {
     title: 'Jobs',
@@ -302,7 +384,7 @@ function jobsOf({ jobs }: Report): Section {
       failed: ofRows(({ error, invalid }) => alarming(error + invalid)),
       'not loaded': ofRows(({ missing }) => counted(missing)),
       answers: ({ usage }) => counted(usage?.requests ?? 0),
-      spent: ({ usage }) => money(usage?.landedMicros ?? 0),
+      spent: ({ usage }) => money(usage?.landedDollars ?? 0),
       'unknown outcomes': ({ usage }) => alarming(usage?.unknownOutcomes ?? 0),
     }),
     note: 'Rows are those of the current inputs; answers, dollars and unknown outcomes are those of this time. The newest jobs are shown.',

@@ -1,7 +1,6 @@
 import { spawn } from 'node:child_process';
 import { dirname, resolve } from 'node:path';
 import type { ReportOutput } from '../../api/outputs/index.js';
-import type { Report } from '../../core/report.js';
 import { makeFolder } from '../../files/make-folder.js';
 import { writeDurably } from '../../files/write-durably.js';
 import type { RuntimeConfig } from '../../worker/config/runtime-types.js';
@@ -36,7 +35,7 @@ export async function report(context: Context, what: string, flags: ReportFlags)
   const config: RuntimeConfig = settings(context, {}, mistakes);
   return withRuntime(context, config, { sends: false, bounded: true }, async ({ runtime, stopped }) => {
     const found = await runtime.report({ job: what === TEAM ? null : what, ...range });
-    if (flags.json) terminal.data(JSON.stringify(reportData(found)));
+    if (flags.json) terminal.data(JSON.stringify(found));
     if (flags.json && out === undefined) return exitCodes.ok;
     const [{ renderPage }, { reportPage }] = await Promise.all([import('./page.js'), import('./report-page.js')]);
     const html = renderPage(reportPage(found));
@@ -72,7 +71,7 @@ function rangeOf({ since, until }: ReportFlags, now: number) {
 }
 
 /** A name without characters that a file system refuses. */
-const fileName = ({ job }: Report): string => (job?.job ?? TEAM).replace(/[^\w.-]/g, '_');
+const fileName = ({ job }: ReportOutput): string => (job?.job ?? TEAM).replace(/[^\w.-]/g, '_');
 
 const OPEN_MS = 5000;
 
@@ -99,30 +98,4 @@ export function opener(platform: NodeJS.Platform, file: string): readonly [comma
   if (platform === 'darwin') return ['open', [file]];
   if (platform === 'win32') return ['explorer.exe', [file]];
   return ['xdg-open', [file]];
-}
-
-/** Fields whose names are tags or columns. */
-const named = new Set(['misfits', 'tags']);
-const times = new Set(['at', 'since', 'until', 'startedAt', 'endedAt', 'intendedAt', 'upTo', 'completedAt']);
-
-/** The figures of a report as JSON fields: amounts in dollars, times in ISO 8601, lengths of time in seconds. */
-function reportData(report: Report): ReportOutput {
-  const figures = converted(report) as Omit<ReportOutput, 'kind' | 'about'>;
-  return { kind: 'report', about: report.job === null ? 'team' : 'job', ...figures };
-}
-
-function converted(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(converted);
-  if (typeof value !== 'object' || value === null) return value;
-  return Object.fromEntries(Object.entries(value).map(([name, one]) => field(name, one)));
-}
-
-function field(name: string, value: unknown): readonly [string, unknown] {
-  if (typeof value === 'number' && times.has(name)) return [name, new Date(value).toISOString()];
-  if (name.endsWith('Micros'))
-    return [name.replace(/Micros$/, 'Dollars'), typeof value === 'number' ? value / 1e6 : value];
-  if (typeof value === 'number' && name.endsWith('Ms')) return [name.replace(/Ms$/, 'Seconds'), value / 1000];
-  // The units of an unknown outcome are hashes; their number is enough.
-  if (name === 'keys' && Array.isArray(value)) return ['units', value.length];
-  return [name, named.has(name) && !Array.isArray(value) ? value : converted(value)];
 }

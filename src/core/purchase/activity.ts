@@ -54,12 +54,6 @@ export const LIMITED = '^[A-Z]+ /[^ ]*: 429( |$)';
 /** The wait that an answer named, at the end of its message. */
 export const NAMED_WAIT = 'retry in ([0-9]+) s';
 
-/** The time from intent to answer of one request, which has the id of the service. */
-export interface RequestTime {
-  readonly requestId: string;
-  readonly seconds: number;
-}
-
 /** Sums of a UTC day and an operation. Amounts in micro-dollars. */
 export interface DayUsage extends Omit<UsageLine, 'group'> {
   /** `2026-11-21`. */
@@ -73,6 +67,4 @@ export interface JournalReport {
   activity(query: ActivityQuery): Promise<readonly ActivityStep[]>;
   /** Sums by day and operation, ordered by both; `job` null: all jobs of the team. `since` and `until` as in `Spend.usage`. */
   days(job: string | null, since: number, until: number): Promise<readonly DayUsage[]>;
-  /** The newest answered requests of a job since a time, at most `most`. */
-  requestTimes(job: string, since: number, most: number): Promise<readonly RequestTime[]>;
 }

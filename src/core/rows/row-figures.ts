@@ -1,5 +1,4 @@
 import type { PublishOutcome } from '../publish-request.js';
-import type { RequestTime } from '../purchase/activity.js';
 import type { SchemaChange } from './schema-changes.js';
 import type { ServiceWarning } from './warnings.js';
 
@@ -54,9 +53,6 @@ export interface FiguresQuery {
   readonly since: number;
   /** Length of a part of the time, in ms. */
   readonly stepMs: number;
-  /** Times of requests, for the hosts of their rows. */
-  readonly times: readonly RequestTime[];
-  readonly mostHosts: number;
   readonly mostRuns: number;
 }
 
@@ -81,17 +77,6 @@ export interface NullCount {
   readonly nulls: number;
 }
 
-/** The requests of the rows of a host, of those whose time is known. A request counts for each host of its rows. */
-export interface HostTimes {
-  readonly host: string;
-  readonly rows: number;
-  readonly failed: number;
-  readonly requests: number;
-  /** Mean time of the requests of its rows, and the longest one, in seconds. */
-  readonly seconds: number;
-  readonly slowest: number;
-}
-
 /** A run as the warehouse recorded it. */
 export type RecordedRun = Omit<RunRecord, 'generation'>;
 
@@ -103,8 +88,6 @@ export interface RowFigures {
   /** Rows of the job's view, and the columns that may be NULL. */
   readonly viewRows: number;
   readonly nulls: readonly NullCount[];
-  /** The slowest hosts first; hosts with one request are last, because the request may be slow for another host. */
-  readonly hosts: readonly HostTimes[];
   /** The newest first. */
   readonly runs: readonly RecordedRun[];
 }

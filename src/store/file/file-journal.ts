@@ -22,7 +22,7 @@ import type {
 import { OverBudget, type Spend, type SpendCaps, type UsageGroup, type UsageLine } from '../../core/purchase/spend.js';
 import type { Json } from '../../core/text/json.js';
 import { reserve } from '../spend/budget-check.js';
-import { fileActivity, fileRequestTimes } from '../spend/file-activity.js';
+import { fileActivity } from '../spend/file-activity.js';
 import { FileCaps } from '../spend/file-caps.js';
 import { committed, SpendSums } from '../spend/spend-sums.js';
 import { Claims } from './claims.js';
@@ -361,7 +361,6 @@ export class FileJournal implements Journal, Spend, PurchaseHistory {
   readonly report: JournalReport = {
     activity: (query) => fileActivity(this.#files(), this.#team, query),
     days: async (job, since, until) => this.#sums.days(this.#team, job, since, until),
-    requestTimes: (job, since, most) => fileRequestTimes(this.#files(), this.#team, { job, since, most }),
   };
 
   /** The files of lines, for readers that read them again instead of keeping every purchase in memory. */

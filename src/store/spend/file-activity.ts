@@ -1,4 +1,4 @@
-import type { ActivityQuery, ActivityStep, RequestTime } from '../../core/purchase/activity.js';
+import type { ActivityQuery, ActivityStep } from '../../core/purchase/activity.js';
 import { LIMITED, NAMED_WAIT, SENT } from '../../core/purchase/activity.js';
 import { jobOf } from '../../core/purchase/journal.js';
 
@@ -6,7 +6,7 @@ import { jobOf } from '../../core/purchase/journal.js';
 type PurchaseLine =
   | { readonly t: 'intent'; readonly id: string; readonly at: number; readonly op: string; readonly team: string }
   | { readonly t: 'note'; readonly id: string }
-  | { readonly t: 'answer'; readonly id: string; readonly at: number; readonly req: string | null }
+  | { readonly t: 'answer'; readonly id: string; readonly at: number }
   | { readonly t: 'miss'; readonly id: string; readonly why: string; readonly charged: 'never' | 'maybe' }
   | { readonly t: 'settle' };
 
@@ -18,12 +18,14 @@ const [sent, limited, namedWait] = [new RegExp(SENT), new RegExp(LIMITED), new R
 /** The segments of a journal. `read` passes the lines of a segment to `each`, in their order. */
 type Segments = readonly { readonly name: string; read(each: (line: PurchaseLine) => void): void }[];
 
-/** Calls `each` for every purchase of a team that has ended or is open, one segment after the other. */
-async function eachPurchase(
-  segments: Segments,
-  { job, team }: { readonly job: string | null; readonly team: string },
-  each: (intent: Intent, end: Ended | null) => void,
-): Promise<void> {
+type Sums = { -readonly [Name in keyof ActivityStep]: ActivityStep[Name] };
+
+/** See `JournalReport.activity`. Memory is bounded by the number of windows, not of purchases. */
+export async function fileActivity(segments: Segments, team: string, query: ActivityQuery): Promise<ActivityStep[]> {
+  const { job, since, until, stepMs, windowMs, shares, usual } = query;
+  const shareOf = new Map(shares.map((share) => [share.operation, share]));
+  const steps = new Map<string, Sums>();
+  const windows = new Map<string, number>();
   for (const { name, read } of segments) {
     if (job !== null && jobOf(name) !== job) continue;
     const intents = new Map<string, Intent>();
@@ -34,48 +36,38 @@ async function eachPurchase(
       else if (line.t === 'answer' || (line.t === 'miss' && ends.get(line.id)?.t !== 'answer')) ends.set(line.id, line);
       else if (line.t === 'note' && ends.get(line.id)?.t === 'miss') ends.delete(line.id);
     });
-    for (const [id, intent] of intents) if (intent.team === team) each(intent, ends.get(id) ?? null);
+    for (const [id, intent] of intents) {
+      const end = ends.get(id);
+      if (intent.team !== team || intent.at < since || intent.at >= until) continue;
+      if (end?.t === 'miss' && end.charged === 'never' && !sent.test(end.why)) continue;
+      const { bucket, units } = shareOf.get(intent.op) ?? usual;
+      const at = intent.at - (intent.at % stepMs);
+      const step = steps.get(`${bucket} ${at}`) ?? emptyStep(bucket, at);
+      steps.set(`${bucket} ${at}`, step);
+      step.requests++;
+      step.units += units;
+      const window = `${bucket} ${at} ${Math.floor(intent.at / windowMs)}`;
+      const before = windows.get(window);
+      const inWindow = (before ?? 0) + units;
+      windows.set(window, inWindow);
+      if (before === undefined) step.active++;
+      step.busiest = Math.max(step.busiest, inWindow);
+      if (end?.t === 'answer') {
+        const seconds = Math.max(0, (end.at - intent.at) / 1000);
+        step.answered++;
+        step.seconds += seconds;
+        step.slowest = Math.max(step.slowest, seconds);
+      } else if (end?.t === 'miss') {
+        if (end.charged === 'maybe') step.lost++;
+        else if (limited.test(end.why)) {
+          step.limited++;
+          step.waitSeconds += Number(namedWait.exec(end.why)?.[1] ?? 0);
+        } else step.failed++;
+      }
+    }
     // Lets signals of the process be handled while a large journal is read.
     await new Promise(setImmediate);
   }
-}
-
-type Sums = { -readonly [Name in keyof ActivityStep]: ActivityStep[Name] };
-
-/** See `JournalReport.activity`. Memory is bounded by the number of windows, not of purchases. */
-export async function fileActivity(segments: Segments, team: string, query: ActivityQuery): Promise<ActivityStep[]> {
-  const { job, since, until, stepMs, windowMs, shares, usual } = query;
-  const shareOf = new Map(shares.map((share) => [share.operation, share]));
-  const steps = new Map<string, Sums>();
-  const windows = new Map<string, number>();
-  await eachPurchase(segments, { job, team }, (intent, end) => {
-    if (intent.at < since || intent.at >= until) return;
-    if (end?.t === 'miss' && end.charged === 'never' && !sent.test(end.why)) return;
-    const { bucket, units } = shareOf.get(intent.op) ?? usual;
-    const at = intent.at - (intent.at % stepMs);
-    const step = steps.get(`${bucket} ${at}`) ?? emptyStep(bucket, at);
-    steps.set(`${bucket} ${at}`, step);
-    step.requests++;
-    step.units += units;
-    const window = `${bucket} ${at} ${Math.floor(intent.at / windowMs)}`;
-    const before = windows.get(window);
-    const inWindow = (before ?? 0) + units;
-    windows.set(window, inWindow);
-    if (before === undefined) step.active++;
-    step.busiest = Math.max(step.busiest, inWindow);
-    if (end?.t === 'answer') {
-      const seconds = Math.max(0, (end.at - intent.at) / 1000);
-      step.answered++;
-      step.seconds += seconds;
-      step.slowest = Math.max(step.slowest, seconds);
-    } else if (end?.t === 'miss') {
-      if (end.charged === 'maybe') step.lost++;
-      else if (limited.test(end.why)) {
-        step.limited++;
-        step.waitSeconds += Number(namedWait.exec(end.why)?.[1] ?? 0);
-      } else step.failed++;
-    }
-  });
   return [...steps.values()].sort((a, b) => (a.bucket < b.bucket ? -1 : a.bucket > b.bucket ? 1 : a.at - b.at));
 }
 
@@ -83,19 +75,3 @@ const emptyStep = (bucket: string, at: number): Sums => ({
   ...{ bucket, at, requests: 0, units: 0, active: 0, busiest: 0 },
   ...{ answered: 0, seconds: 0, slowest: 0, limited: 0, waitSeconds: 0, failed: 0, lost: 0 },
 });
-
-/** See `JournalReport.requestTimes`. */
-export async function fileRequestTimes(
-  segments: Segments,
-  team: string,
-  { job, since, most }: { readonly job: string; readonly since: number; readonly most: number },
-): Promise<RequestTime[]> {
-  let found: (RequestTime & { readonly at: number })[] = [];
-  const newest = () => found.sort((a, b) => b.at - a.at).slice(0, most);
-  await eachPurchase(segments, { job, team }, (intent, end) => {
-    if (end?.t !== 'answer' || end.req === null || intent.at < since) return;
-    found.push({ requestId: end.req, seconds: Math.max(0, (end.at - intent.at) / 1000), at: intent.at });
-    if (found.length > 2 * most) found = newest();
-  });
-  return newest().map(({ requestId, seconds }) => ({ requestId, seconds }));
-}

@@ -1,6 +1,5 @@
 import type {
   FiguresQuery,
-  HostTimes,
   LoadStep,
   NullCount,
   RecordedRun,
@@ -47,7 +46,6 @@ async function rowFigures(
     tags: await tagCounts(tx, query),
     loads: await loadSteps(tx, query),
     ...(await nullCounts(tx, job)),
-    hosts: await hostTimes(tx, query),
     runs: await lastRuns(tx, query.mostRuns, query.job),
   };
 }
@@ -96,31 +94,6 @@ async function nullCounts(
     nulls.push(...some.map(([column], index) => ({ column, nulls: viewRows - Number(found[`c${index}`]) })));
   }
   return { viewRows, nulls };
-}
-
-const HOST = ['://', '/', '?', '#'].reduce(
-  (url, mark, nth) => `split_part(${url}, '${mark}', ${nth === 0 ? 2 : 1})`,
-  'e.url',
-);
-
-async function hostTimes(
-  { rows, dialect }: RowTransaction,
-  { job, times, mostHosts }: FiguresQuery,
-): Promise<readonly HostTimes[]> {
-  if (times.length === 0) return [];
-  const relation = dialect.records('$2', [
-    { name: 'request', type: 'text', is: '' },
-    { name: 'seconds', type: 'number', is: '' },
-  ]);
-  return rows<HostTimes>(
-    `SELECT host, ${number('count(*)', 'rows')}, ${number("count(*) FILTER (WHERE status = 'error')", 'failed')},
-       ${number('count(DISTINCT request)', 'requests')}, ${number('avg(seconds)', 'seconds')}, ${number('max(seconds)', 'slowest')}
-     FROM (SELECT lower(${HOST}) AS host, e.status, r.request, r.seconds
-       FROM row_store e JOIN ${relation} ON r.request = e.request_id
-       WHERE e.job = $1 AND e.vanished_at IS NULL AND e.outdated_at IS NULL AND e.url LIKE 'http%') h
-     WHERE host <> '' GROUP BY host ORDER BY count(DISTINCT request) > 1 DESC, 5 DESC, 1 LIMIT ${Number(mostHosts)}`,
-    [job, dialect.json(JSON.stringify(times.map(({ requestId, seconds }) => ({ request: requestId, seconds }))))],
-  );
 }
 
 const runCounts = ['rows', 'success', 'error', 'invalid', 'missing', 'vanished', 'requests'].map((one) =>

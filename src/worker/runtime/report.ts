@@ -1,32 +1,23 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { operationTable } from '../../api/index.js';
+import type { ReportOutput } from '../../api/outputs/index.js';
 import { bucketsFor, type RateBucket } from '../../core/limiter/rate.js';
-import type { ActivityQuery, ActivityStep, RateShare } from '../../core/purchase/activity.js';
-import type { Report, ReportedJob, ReportedStream, ReportWish } from '../../core/report.js';
+import type { ActivityStep, RateShare } from '../../core/purchase/activity.js';
 import type { JobEntry } from '../../core/rows/job-entries.js';
-import type { LoadStep, RecordedRun, RowFigures } from '../../core/rows/row-figures.js';
+import type { RecordedRun } from '../../core/rows/row-figures.js';
 import { WarehouseBusy, WarehouseUnusable } from '../../core/rows/row-warehouse.js';
+import { toDollars } from '../../core/text/money.js';
 import { rateProfileOf } from '../config/rate-setting.js';
 import { findJob } from '../staging/find-job.js';
 import { readEventStatus } from '../store/event-status.js';
 import { jobStatuses } from './job-lists.js';
 import type { RuntimeParts } from './runtime-parts.js';
+import type { ReportWish } from './views.js';
 
-const DAY_MS = 86_400_000;
 const MINUTE_MS = 60_000;
-/** Lengths of steps, in ms. */
-const STEPS = [2, 10, 20, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200].map((seconds) => seconds * 1000);
-const LEAST_STEP_MS = STEPS[0] as number;
-const MOST_STEPS = 48;
-/** Purchases within this time are divided into minutes or less, others into days. */
-const NEAR_MS = 3 * DAY_MS;
-/** The windows for purchases within this time, in ms. */
-const WINDOWS = [
-  { within: 10 * MINUTE_MS, windowMs: 2000 },
-  { within: 240 * MINUTE_MS, windowMs: 10_000 },
-] as const;
-const MOST_TIMES = 20_000;
-const MOST_HOSTS = 12;
+/** Lengths of steps, in ms. The windows in which the use of the limit is counted are as long, up to a minute. */
+const STEPS = [2, 10, 60, 600, 3600, 21_600, 86_400, 864_000].map((seconds) => seconds * 1000);
+const MOST_STEPS = 60;
 const MOST_RUNS = 20;
 const MOST_UNKNOWN = 30;
 const MOST_JOBS = 30;
@@ -35,7 +26,7 @@ const PATIENCE_MS = 8000;
 const AGAIN_MS = 200;
 
 /** Reads the figures of a report from store and warehouses, without Temporal's help. Databases add up, so memory does not grow with the rows. */
-export async function readReport(parts: RuntimeParts, { job, since, until }: ReportWish): Promise<Report> {
+export async function readReport(parts: RuntimeParts, { job, since, until }: ReportWish): Promise<ReportOutput> {
   const { config, store } = parts;
   const entry = job === null ? null : await findJob(store.entries, job);
   const id = entry?.staged.job ?? null;
@@ -43,31 +34,25 @@ export async function readReport(parts: RuntimeParts, { job, since, until }: Rep
   const profile = rateProfileOf(config);
   const shares = sharesOf(profile.buckets, profile);
   const usual = { bucket: bucketsFor(profile, 'default')[0]?.name ?? 'all', units: 1 };
-  const read = (query: Pick<ActivityQuery, 'since' | 'until' | 'stepMs' | 'windowMs'>) =>
-    journal.report.activity({ ...query, job: id, shares, usual });
-  const { active: bought, windowMs, activity } = await zoom(read, since, until);
-  const hasBought = activity.length > 0;
+  const { active, activity } = await zoom(
+    (span, stepMs) => journal.report.activity({ ...span, stepMs, windowMs: windowOf(stepMs), job: id, shares, usual }),
+    { since, until },
+  );
   const missing: string[] = [];
-  const times = id === null ? [] : await journal.report.requestTimes(id, since, MOST_TIMES);
-  const found =
+  const figures =
     entry === null
       ? null
       : await patiently(() =>
-          parts.warehouses.of(entry.staged).figures({
-            ...{ job: entry.staged.job, since: bought.since, stepMs: hasBought ? bought.stepMs : LEAST_STEP_MS, times },
-            ...{ mostHosts: MOST_HOSTS, mostRuns: MOST_RUNS },
-          }),
+          parts.warehouses
+            .of(entry.staged)
+            .figures({ job: entry.staged.job, since: active.since, stepMs: active.stepMs, mostRuns: MOST_RUNS }),
         );
-  // The answers of a job that bought nothing are older than its run.
-  const drawn = found === null || hasBought ? null : overLoads(found, { since, until });
-  const active = drawn?.active ?? bought;
-  const figures = found && drawn ? { ...found, loads: drawn.loads } : found;
   const unknown = id === null ? [] : [...(await journal.totals(`${id}/`)).unknown];
   const newestFirst = unknown.sort((a, b) => b.intendedAt - a.intendedAt);
   const usage = new Map((await journal.usage('job', since, until)).map((line) => [line.group, line]));
   const entries = entry === null ? [...(await store.entries.all())].reverse().slice(0, MOST_JOBS) : [entry];
   const statuses = await jobStatuses(parts, entries);
-  const jobs: ReportedJob[] = [];
+  const jobs = [];
   for (const [nth, one] of entries.entries()) {
     const { staged } = one;
     const { phase = null, message = null } = statuses[nth] ?? {};
@@ -78,7 +63,9 @@ export async function readReport(parts: RuntimeParts, { job, since, until }: Rep
     });
   }
   const [reported] = jobs;
-  return {
+  return printed({
+    kind: 'report',
+    about: entry === null ? 'team' : 'job',
     job:
       entry === null || !reported
         ? null
@@ -87,19 +74,20 @@ export async function readReport(parts: RuntimeParts, { job, since, until }: Rep
     team: config.team ?? null,
     at: Date.now(),
     ...{ since, until, active },
-    limits: { profile: profile.name, windowMs, buckets: profile.buckets },
+    limits: { profile: profile.name, windowMs: windowOf(active.stepMs), buckets: profile.buckets },
     activity,
     days: await journal.report.days(id, since, until),
     caps: await journal.caps(),
     spent: await journal.spent(),
-    unknown: newestFirst.slice(0, MOST_UNKNOWN),
+    // The units of an unknown outcome are hashes; their number is enough.
+    unknown: newestFirst.slice(0, MOST_UNKNOWN).map(({ keys, ...one }) => ({ ...one, units: keys.length })),
     unknownCount: unknown.length,
     figures,
     jobs: entry === null ? jobs : [],
     runs: figures?.runs ?? (await teamRuns(parts, entries, missing)),
     streams: entry === null ? await streamsOf(parts, missing) : [],
     missing,
-  };
+  });
 }
 
 /** The share of each operation in the bucket that it fills first. A search may count against further buckets, by a type that no record has. */
@@ -113,65 +101,28 @@ function sharesOf(buckets: readonly RateBucket[], profile: { readonly name: stri
   });
 }
 
-type Read = (query: Pick<ActivityQuery, 'since' | 'until' | 'stepMs' | 'windowMs'>) => Promise<readonly ActivityStep[]>;
-
 interface Span {
   readonly since: number;
   readonly until: number;
 }
 
-/** Whole steps that contain a span. */
-const inSteps = ({ since, until }: Span, stepMs: number): Report['active'] => ({
-  since: since - (since % stepMs),
-  until: Math.ceil(until / stepMs) * stepMs,
-  stepMs,
-});
-const daysFor = ({ since, until }: Span): number => DAY_MS * Math.ceil((until - since) / DAY_MS / MOST_STEPS);
+const stepFor = ({ since, until }: Span): number =>
+  STEPS.find((step) => (until - since) / step <= MOST_STEPS) ?? (STEPS.at(-1) as number);
+const windowOf = (stepMs: number): number => Math.min(stepMs, MINUTE_MS);
 
-/** Finds the time with purchases, and divides it into about `MOST_STEPS` steps of seconds, minutes or days. */
-async function zoom(read: Read, since: number, until: number) {
-  const narrow = async (span: Span, stepMs: number): Promise<Span | null> => {
-    const starts = (await read({ ...span, stepMs, windowMs: stepMs })).map(({ at }) => at);
-    return starts.length === 0 ? null : { since: Math.min(...starts), until: Math.max(...starts) + stepMs };
-  };
-  const divided = async (span: Span, stepMs: number, windowMs: number) => {
-    const active = inSteps(span, stepMs);
-    const asked = { since: Math.max(since, active.since), until: Math.min(until, active.until) };
-    return { active, windowMs, activity: await read({ ...asked, stepMs, windowMs }) };
-  };
-  const days = await narrow({ since, until }, DAY_MS);
-  if (days === null) return { active: { since, until, stepMs: DAY_MS }, windowMs: MINUTE_MS, activity: [] };
-  if (days.until - days.since > NEAR_MS) return divided(days, daysFor(days), MINUTE_MS);
-  const minutes = (await narrow(days, MINUTE_MS)) ?? days;
-  const windowMs = WINDOWS.find(({ within }) => minutes.until - minutes.since <= within)?.windowMs ?? MINUTE_MS;
-  const span = (await narrow(minutes, windowMs)) ?? minutes;
-  const fits = (step: number) => step % windowMs === 0 && (span.until - span.since) / step <= MOST_STEPS;
-  return divided(span, STEPS.find(fits) ?? (STEPS.at(-1) as number), windowMs);
-}
-
-/**
- * The time of the loads of a job without purchases, from the start of the run that made the first of them, and the loads in at most
- * `MOST_STEPS` steps.
- */
-export function overLoads(
-  { loads, runs }: Pick<RowFigures, 'loads' | 'runs'>,
-  { since, until }: Pick<ReportWish, 'since' | 'until'>,
-): { readonly active: Report['active']; readonly loads: readonly LoadStep[] } {
-  if (loads.length === 0) return { active: { since, until, stepMs: DAY_MS }, loads };
-  const times = loads.map(({ at }) => at);
-  const [first, last] = [Math.min(...times), Math.max(...times) + LEAST_STEP_MS];
-  const starts = runs.filter(({ endedAt }) => endedAt >= first).map(({ startedAt }) => startedAt);
-  const from = Math.max(since, Math.min(first, ...starts));
-  const fits = (step: number) => (last - from) / step <= MOST_STEPS;
-  const span = { since: from, until: last };
-  const stepMs = STEPS.find(fits) ?? daysFor(span);
-  const sums = new Map<number, LoadStep>();
-  for (const load of loads) {
-    const at = load.at - (load.at % stepMs);
-    const { rows = 0, failed = 0 } = sums.get(at) ?? {};
-    sums.set(at, { at, rows: rows + load.rows, failed: failed + load.failed });
+/** Narrows a range to its steps with purchases, as long as shorter steps fit. */
+async function zoom(read: (span: Span, stepMs: number) => Promise<readonly ActivityStep[]>, whole: Span) {
+  let active = { ...whole, stepMs: stepFor(whole) };
+  for (;;) {
+    const { since, until, stepMs } = active;
+    const span = { since: Math.max(since, whole.since), until: Math.min(until, whole.until) };
+    const activity = await read(span, stepMs);
+    const starts = activity.map(({ at }) => at);
+    if (starts.length === 0) return { active, activity };
+    active = { since: Math.min(...starts), until: Math.max(...starts) + stepMs, stepMs };
+    if (stepFor(active) >= stepMs) return { active, activity };
+    active.stepMs = stepFor(active);
   }
-  return { active: inSteps(span, stepMs), loads: [...sums.values()] };
 }
 
 /** Repeats a read while another process has the warehouse, for a few seconds. */
@@ -211,13 +162,43 @@ async function teamRuns({ warehouses }: RuntimeParts, entries: readonly JobEntry
 }
 
 /** The streams of events that the store knows, by their warehouses. */
-async function streamsOf({ config, store }: RuntimeParts, missing: string[]): Promise<readonly ReportedStream[]> {
+async function streamsOf({ config, store }: RuntimeParts, missing: string[]) {
   const places = new Map((await store.entries.walks()).map((walk) => [`${walk.origin} ${walk.into}`, walk]));
-  const streams: ReportedStream[] = [];
+  const streams = [];
   for (const { origin, into } of places.values()) {
     const status = await orMissing(missing, () => readEventStatus({ ...config, origin }, into));
     for (const { stream, watermark, completedAt, pending } of status?.streams ?? [])
       streams.push({ ...{ stream, into, upTo: watermark, completedAt }, pending: pending.length });
   }
   return streams;
+}
+
+const timeFields = ['at', 'since', 'until', 'startedAt', 'endedAt', 'intendedAt', 'upTo', 'completedAt'] as const;
+const times: ReadonlySet<string> = new Set(timeFields);
+
+type PrintedName<K> = K extends `${infer N}Micros` ? `${N}Dollars` : K extends `${infer N}Ms` ? `${N}Seconds` : K;
+type PrintedField<K, V> = K extends (typeof timeFields)[number]
+  ? null extends V
+    ? string | null
+    : string
+  : Printed<V>;
+type Printed<T> = T extends readonly (infer U)[]
+  ? readonly Printed<U>[]
+  : T extends object
+    ? { [K in keyof T as PrintedName<K>]: PrintedField<K, T[K]> }
+    : T;
+
+/** Figures as `--json` prints them: amounts in dollars, times in ISO 8601, lengths of time in seconds. Names in `tags` and `misfits` stay. */
+function printed<const T>(value: T): Printed<T> {
+  if (Array.isArray(value)) return value.map(printed) as Printed<T>;
+  if (typeof value !== 'object' || value === null) return value as Printed<T>;
+  return Object.fromEntries(Object.entries(value).map(([name, one]) => printedField(name, one))) as Printed<T>;
+}
+
+function printedField(name: string, value: unknown): readonly [string, unknown] {
+  if (name === 'tags' || name === 'misfits') return [name, value];
+  const [, amount, length] = /^(.*)Micros$|^(.*)Ms$/.exec(name) ?? [];
+  if (amount !== undefined) return [`${amount}Dollars`, typeof value === 'number' ? toDollars(value) : value];
+  if (length !== undefined) return [`${length}Seconds`, Number(value) / 1000];
+  return [name, typeof value === 'number' && times.has(name) ? new Date(value).toISOString() : printed(value)];
 }

@@ -1,4 +1,4 @@
-import type { FailedOutput, ForgetOutput, TraceOutput } from '../../api/outputs/index.js';
+import type { FailedOutput, ForgetOutput, ReportOutput, TraceOutput } from '../../api/outputs/index.js';
 import type { Receiver } from '../../core/alerts/alert.js';
 import type { LimiterView } from '../../core/limiter/limiter.js';
 import type { SlotsInUse } from '../../core/limiter/slots.js';
@@ -6,7 +6,6 @@ import type { OtherLimit } from '../../core/processes/presence.js';
 import type { Published } from '../../core/publish-request.js';
 import type { UnknownOutcome } from '../../core/purchase/journal.js';
 import type { Spend } from '../../core/purchase/spend.js';
-import type { Report, ReportWish } from '../../core/report.js';
 import type { JobSummary, Resumption } from '../../core/rows/job.js';
 import type { WalkEntry, Work } from '../../core/rows/job-entries.js';
 import type { FailedFilter } from '../../core/rows/loaded-row.js';
@@ -162,7 +161,7 @@ export interface Runtime {
   /** Removes the data of a plan from store and warehouses. The costs and the hashes of units stay. `step` gets each step. */
   forget(plan: ForgetPlan, step?: (what: string) => void): Promise<ForgetOutput>;
   /** Reads the figures of a report from store and warehouses. Starts no server. */
-  report(wish: ReportWish): Promise<Report>;
+  report(wish: ReportWish): Promise<ReportOutput>;
   /** Access to the workflows of walks, monitors, agents and schedules. `worker: true` also runs the worker here. */
   workflows(options?: { readonly worker?: boolean }): Promise<WorkflowAccess>;
   /**
@@ -181,6 +180,14 @@ export interface Runtime {
   isStaging(): boolean;
   /** `drain`: starts nothing more, lets paid requests in flight land (10 s at most) and releases everything. `now`: closes at once. */
   close(mode: 'drain' | 'now'): Promise<void>;
+}
+
+/** A range of UTC days, Unix ms; `until` is the end of the last day. */
+export interface ReportWish {
+  /** Name or id of a job; null: the team. */
+  readonly job: string | null;
+  readonly since: number;
+  readonly until: number;
 }
 
 export type OpenRuntime = (config: RuntimeConfig) => Promise<Runtime>;

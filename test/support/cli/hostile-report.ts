@@ -1,4 +1,4 @@
-import type { Report } from '../../../src/core/report.js';
+import type { ReportOutput } from '../../../src/api/outputs/index.js';
 
 /** Texts that break out of a page which does not escape them. */
 export const hostile = [
@@ -14,22 +14,31 @@ const [script, image, attribute, ends, template, marks] = hostile;
 const long = 'x'.repeat(400);
 const at = Date.UTC(2026, 10, 25, 12);
 const DAY_MS = 86_400_000;
+const time = (ms: number) => new Date(ms).toISOString();
 
 /** A report with hostile texts everywhere, and all sections. */
-export const hostileReport: Report = {
+export const hostileReport: ReportOutput = {
+  kind: 'report',
+  about: 'job',
   job: {
     ...{ job: `brands-1${image}`, name: `${script}${long}`, phase: 'stopped', message: `stopped: ${ends}` },
     ...{ operation: image, input: `/data/${attribute}.csv`, into: `postgres://host/db?schema=${template}` },
     rows: { rows: 1000, success: 700, error: 200, invalid: 50, missing: 50, vanished: 7, tags: {} },
     usage: null,
   },
-  ...{ origin: `https://api.example/${script}`, team: marks, at, since: at - 30 * DAY_MS, until: at + DAY_MS / 2 },
-  active: { since: at - 3_600_000, until: at, stepMs: 300_000 },
-  limits: { profile: ends, windowMs: 10_000, buckets: [{ name: image, qps: 10, classes: ['*'] }] },
+  ...{
+    origin: `https://api.example/${script}`,
+    team: marks,
+    at: time(at),
+    since: time(at - 30 * DAY_MS),
+    until: time(at + DAY_MS / 2),
+  },
+  active: { since: time(at - 3_600_000), until: time(at), stepSeconds: 300 },
+  limits: { profile: ends, windowSeconds: 10, buckets: [{ name: image, qps: 10, classes: ['*'] }] },
   activity: Array.from({ length: 12 }, (_, nth) => ({
     ...{
       bucket: image,
-      at: at - 3_600_000 + nth * 300_000,
+      at: time(at - 3_600_000 + nth * 300_000),
       requests: 100 + nth,
       units: 100 + nth,
       active: 3,
@@ -47,17 +56,17 @@ export const hostileReport: Report = {
   })),
   days: [script, 'search', 'answer'].flatMap((operation, nth) =>
     ['2026-11-23', '2026-11-24', '2026-11-25'].map((day) => ({
-      ...{ day, operation, requests: 12, units: 120, landedMicros: 120_000 * (nth + 1), openMicros: 1000 },
-      ...{ unknownOutcomes: 1, unknownMicros: 5000 },
+      ...{ day, operation, requests: 12, units: 120, landedDollars: 0.12 * (nth + 1), openDollars: 0.001 },
+      ...{ unknownOutcomes: 1, unknownDollars: 0.005 },
     })),
   ),
-  caps: { dayMicros: 1_000_000, monthMicros: null },
+  caps: { dayDollars: 1, monthDollars: null },
   spent: {
-    day: { since: at, landedMicros: 720_000, openMicros: 3000, unknownMicros: 15_000 },
-    month: { since: at, landedMicros: 2_160_000, openMicros: 9000, unknownMicros: 45_000 },
+    day: { since: time(at), landedDollars: 0.72, openDollars: 0.003, unknownDollars: 0.015 },
+    month: { since: time(at), landedDollars: 2.16, openDollars: 0.009, unknownDollars: 0.045 },
   },
   unknown: [
-    { book: 'b', operation: image, keys: ['k'], intendedAt: at, reason: `${ends}${long}`, estimateMicros: 5000 },
+    { book: 'b', operation: image, units: 1, intendedAt: time(at), reason: `${ends}${long}`, estimateDollars: 0.005 },
   ],
   unknownCount: 2,
   figures: {
@@ -70,10 +79,13 @@ export const hostileReport: Report = {
       { status: 'error', tag: script, rows: 150 },
       { status: image, tag: `${attribute}${long}`, rows: 50 },
     ],
-    loads: Array.from({ length: 12 }, (_, nth) => ({ at: at - 3_600_000 + nth * 300_000, rows: 80, failed: nth })),
+    loads: Array.from({ length: 12 }, (_, nth) => ({
+      at: time(at - 3_600_000 + nth * 300_000),
+      rows: 80,
+      failed: nth,
+    })),
     viewRows: 950,
     nulls: [...hostile, long].map((column, nth) => ({ column, nulls: nth * 100 })),
-    hosts: hostile.map((host, nth) => ({ host, rows: 10, failed: nth, requests: 3, seconds: 9 - nth, slowest: 12 })),
     runs: [],
   },
   jobs: [],
@@ -95,9 +107,9 @@ export const hostileReport: Report = {
         missing: 50,
         vanished: 7,
         requests: 36,
-        costMicros: 720_000,
+        costDollars: 0.72,
       },
-      ...{ startedAt: at - 3_600_000, endedAt: at },
+      ...{ startedAt: time(at - 3_600_000), endedAt: time(at) },
     },
   ],
   streams: [],
@@ -105,8 +117,9 @@ export const hostileReport: Report = {
 };
 
 /** The same for the team. */
-export const hostileTeam: Report = {
+export const hostileTeam: ReportOutput = {
   ...hostileReport,
+  about: 'team',
   job: null,
   figures: null,
   unknown: [],
@@ -118,14 +131,14 @@ export const hostileTeam: Report = {
         group: 'g',
         requests: 1,
         units: 10,
-        landedMicros: 10_000,
-        openMicros: 0,
+        landedDollars: 0.01,
+        openDollars: 0,
         unknownOutcomes: nth,
-        unknownMicros: 0,
+        unknownDollars: 0,
       },
     },
   })),
   streams: hostile.map((stream, nth) => ({
-    ...{ stream, into: image, upTo: nth === 0 ? null : at - nth * 60_000, completedAt: at, pending: nth },
+    ...{ stream, into: image, upTo: nth === 0 ? null : time(at - nth * 60_000), completedAt: time(at), pending: nth },
   })),
 };

@@ -53,13 +53,6 @@ interface FigureReport {
     readonly loads: readonly { readonly rows: number; readonly failed: number }[];
     readonly viewRows: number;
     readonly nulls: readonly { readonly column: string; readonly nulls: number }[];
-    readonly hosts: readonly {
-      readonly host: string;
-      readonly rows: number;
-      readonly failed: number;
-      readonly requests: number;
-      readonly seconds: number;
-    }[];
     readonly runs: readonly {
       readonly run: string;
       readonly phase: string;
@@ -105,16 +98,6 @@ function checkRows({ job, figures }: FigureReport, here: readonly Row[], vanishe
   expect(tags).toEqual(counted(here, ({ status, tag }) => `${status} ${tag}`));
   expect(sumOf(figures.loads, ({ rows }) => rows)).toBe(here.length);
   expect(sumOf(figures.loads, ({ failed }) => failed)).toBe(error + invalid);
-  const hostOf = ({ url }: Row) => (url ?? '').split('/')[2] ?? '';
-  for (const { host, rows, failed, requests, seconds } of figures.hosts) {
-    const own = here.filter((row) => row.request !== null && hostOf(row) === host);
-    const failures = own.filter(({ status }) => status !== 'success').length;
-    const ids = new Set(own.map(({ request }) => request)).size;
-    expect({ host, rows, failed, requests }).toEqual({ host, rows: own.length, failed: failures, requests: ids });
-    // The service waits a tenth of a second with each answer.
-    expect(seconds).toBeGreaterThan(0.05);
-  }
-  expect(figures.hosts.length).toBe(5);
 }
 
 async function checkNulls(nights: Nights, { figures }: FigureReport): Promise<void> {

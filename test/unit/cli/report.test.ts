@@ -3,17 +3,15 @@ import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { renderPage } from '../../../src/cli/report/page.js';
-import { share } from '../../../src/cli/report/purchase-sections.js';
+import type { ReportOutput } from '../../../src/api/outputs/index.js';
+import { renderPage, share } from '../../../src/cli/report/page.js';
 import { opener, type ReportFlags, report } from '../../../src/cli/report/report.js';
 import { reportPage } from '../../../src/cli/report/report-page.js';
-import type { Report, ReportWish } from '../../../src/core/report.js';
-import type { RecordedRun } from '../../../src/core/rows/row-figures.js';
-import { overLoads } from '../../../src/worker/runtime/report.js';
+import type { ReportWish } from '../../../src/worker/runtime/views.js';
 import { fakeContext, fakeRuntime } from '../../support/cli/fake-runtime.js';
 import { hostileReport, hostileTeam } from '../../support/cli/hostile-report.js';
 
-const pageOf = (figures: Report) => renderPage(reportPage(figures));
+const pageOf = (figures: ReportOutput) => renderPage(reportPage(figures));
 
 /** The elements and texts of a page. Throws where the page is not plain well-formed HTML. */
 function parsed(html: string) {
@@ -76,7 +74,7 @@ describe('a report', () => {
   it('has a section for each kind of figures, and says what is derived', () => {
     const common = ['Dollars by day and operation', 'Use of the rate limit', 'Waits, 429 answers and failures'];
     expect(titlesOf(pageOf(hostileReport))).toEqual([
-      ...['Progress', 'Rows by status and error', ...common, 'Slowest hosts', 'Null rate of columns'],
+      ...['Progress', 'Rows by status and error', ...common, 'Null rate of columns'],
       ...['Values that do not fit their column', 'Unknown outcomes', 'Last runs'],
     ]);
     expect(titlesOf(pageOf(hostileTeam))).toEqual(['Jobs', ...common, 'Lag of events', 'Last runs']);
@@ -85,14 +83,14 @@ describe('a report', () => {
 
   it('shows an empty job without charts and without figures that are not numbers', () => {
     const summary = { rows: 0, success: 0, error: 0, invalid: 0, missing: 0, vanished: 0, tags: {} };
-    const figures = { summary, tags: [], loads: [], viewRows: 0, nulls: [], hosts: [], runs: [] };
+    const figures = { summary, tags: [], loads: [], viewRows: 0, nulls: [], runs: [] };
     const html = pageOf({ ...hostileReport, figures, activity: [], days: [], runs: [], unknown: [], unknownCount: 0 });
     expect(html).not.toMatch(/NaN|Infinity|undefined/);
     expect(charts(html)).toBe(0);
   });
 
   it('shows what the team spent, and what counts under its cap besides, as different amounts', () => {
-    const day = { since: hostileReport.at, landedMicros: 90_000, openMicros: 0, unknownMicros: 50_000 };
+    const day = { since: hostileReport.at, landedDollars: 0.09, openDollars: 0, unknownDollars: 0.05 };
     const { figures, sections } = reportPage({ ...hostileReport, spent: { day, month: day } });
     expect(figures.find(({ name }) => name === 'Spent today, whole team')).toMatchObject({
       value: '$0.09',
@@ -109,26 +107,6 @@ describe('a report', () => {
     expect([share(0, 9), share(9, 9), share(9999, 10_000), share(1, 10_000), share(1, 0)]).toEqual([
       ...['0%', '100%', '99.9%', '<0.1%', '–'],
     ]);
-  });
-
-  it('draws the progress of a job without purchases over its run', () => {
-    const start = Date.UTC(2026, 10, 26, 3, 3);
-    const loads = [{ at: start + 4000, rows: 3, failed: 1 }];
-    const run = (startedAt: number) => ({
-      ...(hostileReport.runs[0] as RecordedRun),
-      startedAt,
-      endedAt: startedAt + 6000,
-    });
-    const range = { since: start - 30 * 86_400_000, until: start + 86_400_000 };
-    expect(overLoads({ loads, runs: [run(start), run(start - 86_400_000)] }, range)).toEqual({
-      active: { since: start, until: start + 6000, stepMs: 2000 },
-      loads,
-    });
-    const late = { at: start + 4000 + 3_600_000, rows: 2, failed: 0 };
-    const long = overLoads({ loads: [...loads, late], runs: [] }, range);
-    expect(long.active.stepMs).toBe(120_000);
-    expect(long.loads.map(({ rows }) => rows)).toEqual([3, 2]);
-    expect(overLoads({ loads: [], runs: [] }, range).active).toMatchObject(range);
   });
 
   it('is opened by the program of the platform, without a shell', () => {

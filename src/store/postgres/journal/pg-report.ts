@@ -4,7 +4,6 @@ import {
   type JournalReport,
   LIMITED,
   NAMED_WAIT,
-  type RequestTime,
   SENT,
 } from '../../../core/purchase/activity.js';
 import type { PeriodSpend, Spend, SpendCaps, UsageGroup, UsageLine } from '../../../core/purchase/spend.js';
@@ -56,16 +55,6 @@ export function createPgReport(postgres: Postgres, team: string): JournalReport 
          WHERE team = $1 AND ($2::text IS NULL OR job = $2) AND day >= $3::date AND day <= $4::date
          GROUP BY day, operation ORDER BY day, operation`,
         [team, job, dayOf(since), dayOf(until - 1)],
-      ),
-
-    requestTimes: (job, since, most) =>
-      postgres.query<RequestTime>(
-        `SELECT request_id AS "requestId", greatest(0, extract(epoch FROM closed_at - at))::double precision AS seconds
-         FROM ${schema}.purchases
-         WHERE team = $1 AND job = $2 AND state = 'landed' AND request_id IS NOT NULL
-           AND at >= to_timestamp($3::double precision / 1000)
-         ORDER BY at DESC LIMIT $4`,
-        [team, job, since, most],
       ),
   };
 }
