@@ -3,10 +3,9 @@ import { existsSync, lstatSync, type Stats } from 'node:fs';
 import { mkdir, readdir, readFile, rm } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { basename, dirname, join } from 'node:path';
-import { makeFolder } from './make-folder.js';
+import { inFolder } from './open-path.js';
 import { isAlive, ownIdentity, type ProcessIdentity, toIdentity } from './process-identity.js';
 import { type LockWait, withLock } from './process-lock.js';
-import { realPath } from './same-file.js';
 import { ASIDE, isDraftOf, moveDurably, writeDurably } from './write-durably.js';
 
 /** Name of the marker file in each draft folder: it names the target and the process. */
@@ -22,42 +21,50 @@ const ABANDONED_MS = 86_400_000;
 const noLocks = ['EACCES', 'EPERM', 'EROFS', 'ENOLCK', 'ENOTSUP', 'EOPNOTSUPP', 'EINVAL', 'ENOSYS', 'ELOOP'];
 
 /**
- * Runs `work` with a folder for drafts beside a target. Calls for one target run one at a time: in this process, on this machine, and, if
- * the file system has locks, on all machines that share the file system. The folder has a random name, a marker file and mode 0700, and is
- * removed at the end. Drafts of killed processes for this target are removed first. Throws `LockBusy` when the wait times out.
+ * Runs `work` with a folder for drafts beside a target, whose own folder is a real path and is made if it is missing. Calls for one target
+ * run one at a time: in this process, on this machine, and, if the file system has locks, on all machines that share the file system. The
+ * folder has a random name, a marker file and mode 0700, and is removed at the end. Drafts of killed processes for this target are removed
+ * first. `held`: a path to the target's folder that cannot be exchanged, see `inFolder`. Throws `LockBusy` when the wait times out.
  */
-export async function withDraftFolder<T>(
+export function withDraftFolder<T>(
   target: string,
-  work: (folder: string) => Promise<T>,
+  work: (folder: string, held: string) => Promise<T>,
   wait: LockWait,
 ): Promise<T> {
-  makeFolder(dirname(target), 0o777);
-  // Two links to one folder must lead to the same lock.
-  const path = join(realPath(dirname(target)), basename(target));
-  const prefix = prefixOf(path);
-  let begun = false;
-  const run = async (alone: boolean): Promise<T> => {
-    begun = true;
-    await removeAbandoned(path, prefix, alone);
-    const folder = join(dirname(path), `${prefix}${randomBytes(8).toString('hex')}`);
-    await mkdir(folder, { mode: 0o700 });
-    try {
-      const mark: Mark = { target: basename(path), host: hostname(), ...ownIdentity() };
-      await writeDurably(join(folder, MARK), `${JSON.stringify(mark)}\n`);
-      return await work(folder);
-    } finally {
-      await removeFolder(folder);
-    }
-  };
-  const lock = join(dirname(path), `${prefix}lock`);
-  // Taking a lock empties the lock file. So if the file of that name is not a regular file, no lock is taken.
-  if (!(statIfThere(lock)?.isFile() ?? true)) return run(false);
-  try {
-    return await withLock(lock, () => run(true), { ...wait, what: target, passing: true });
-  } catch (error) {
-    if (begun || !noLocks.includes((error as NodeJS.ErrnoException).code ?? '')) throw error;
-    return run(false);
-  }
+  const parent = dirname(target);
+  return inFolder(
+    parent,
+    async (held) => {
+      const path = join(held, basename(target));
+      const prefix = prefixOf(path);
+      let begun = false;
+      const run = async (alone: boolean): Promise<T> => {
+        begun = true;
+        await removeAbandoned(path, prefix, alone);
+        const name = `${prefix}${randomBytes(8).toString('hex')}`;
+        const folder = join(held, name);
+        await mkdir(folder, { mode: 0o700 });
+        try {
+          const mark: Mark = { target: basename(path), host: hostname(), ...ownIdentity() };
+          await writeDurably(join(folder, MARK), `${JSON.stringify(mark)}\n`);
+          // The random name leads to no other folder, also if the parent is exchanged.
+          return await work(join(parent, name), held);
+        } finally {
+          await removeFolder(folder);
+        }
+      };
+      const lock = join(held, `${prefix}lock`);
+      // Taking a lock empties the lock file. So if the file of that name is not a regular file, no lock is taken.
+      if (!(statIfThere(lock)?.isFile() ?? true)) return run(false);
+      try {
+        return await withLock(lock, () => run(true), { ...wait, what: target, passing: true });
+      } catch (error) {
+        if (begun || !noLocks.includes((error as NodeJS.ErrnoException).code ?? '')) throw error;
+        return run(false);
+      }
+    },
+    0o777,
+  );
 }
 
 /** Contents of the marker file. */

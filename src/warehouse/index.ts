@@ -1,6 +1,6 @@
 export { closedWarehouseFile, createDuckDbRows } from './duckdb/duckdb-rows.js';
 export { warehouseFileVersion } from './duckdb/file-version.js';
-export { firstFolder, type TargetKind, whyNoTarget } from './export/why-no-target.js';
+export { firstFolder, nearestThere, type TargetKind, whyNoTarget } from './export/why-no-target.js';
 export { createPostgresRows, POSTGRES_FORM } from './postgres/database.js';
 export { DEFAULT_SCHEMA as WAREHOUSE_SCHEMA } from './postgres/warehouse.js';
 export { type Place, placeOf } from './publish/place-of.js';

@@ -5,7 +5,6 @@ import { Secret } from '../../core/connections/secret.js';
 import { type SecretStore, SecretStoreUnusable } from '../../core/connections/secret-store.js';
 import { Serial } from '../../core/processes/serial.js';
 import { shellWord } from '../../core/text/shell-word.js';
-import { makeFolder } from '../../files/make-folder.js';
 import { inFolder, openedPath } from '../../files/open-path.js';
 import { withLock } from '../../files/process-lock.js';
 import { realPath } from '../../files/same-file.js';
@@ -54,12 +53,21 @@ export class FileSecrets implements SecretStore {
   }
 
   #change(edit: (secrets: Map<string, string>) => void): Promise<void> {
-    const change = async (): Promise<void> => {
-      const secrets = await this.#read();
-      edit(secrets);
-      await this.#write(secrets);
-    };
-    return this.#changes.run(() => withLock(`${this.file}.lock`, change, { waitMs: LOCK_MS, passing: true }));
+    const { file } = this;
+    const wait = { waitMs: LOCK_MS, passing: true, what: `${file}.lock` };
+    const change = (held: string) =>
+      withLock(
+        `${held}.lock`,
+        async () => {
+          const secrets = await this.#read();
+          edit(secrets);
+          // Drafts of a crashed process may contain secrets that were removed later.
+          await removeDrafts(held);
+          await writeDurably(held, `${JSON.stringify({ v: 1, secrets: Object.fromEntries(secrets) }, null, 2)}\n`);
+        },
+        wait,
+      );
+    return this.#changes.run(() => inFolder(dirname(file), (held) => change(join(held, basename(file))), 0o700));
   }
 
   async #read(): Promise<Map<string, string>> {
@@ -96,14 +104,6 @@ export class FileSecrets implements SecretStore {
     } finally {
       await handle.close();
     }
-  }
-
-  async #write(secrets: ReadonlyMap<string, string>): Promise<void> {
-    makeFolder(dirname(this.file));
-    // Drafts of a crashed process may contain secrets that were removed later.
-    await removeDrafts(this.file);
-    const text = `${JSON.stringify({ v: 1, secrets: Object.fromEntries(secrets) }, null, 2)}\n`;
-    await inFolder(dirname(this.file), (held) => writeDurably(join(held, basename(this.file)), text));
   }
 }
 

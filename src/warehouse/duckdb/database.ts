@@ -41,7 +41,7 @@ export const duckDb: WarehouseDatabase = {
     // Loaded by the first publish, because few commands publish.
     const loaded = async () =>
       (await import('./duckdb-publisher.js')).duckDbPublisher(Warehouse.at(options.file, check), {
-        ...{ say, credentialsFor, extensions },
+        ...{ say, credentialsFor, extensions, check },
       });
     const publisher: Publisher = {
       publish: async (request) => (await loaded()).publish(request),

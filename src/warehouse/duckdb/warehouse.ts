@@ -2,8 +2,7 @@ import { chmodSync, existsSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
 import { WarehouseUnusable } from '../../core/rows/row-warehouse.js';
-import { makeFolder } from '../../files/make-folder.js';
-import { isOpenForWriting } from '../../files/open-path.js';
+import { inFolder } from '../../files/open-path.js';
 import { realPath } from '../../files/same-file.js';
 import type { FileCheck } from '../shared/database.js';
 import { warehouseError } from '../shared/duckdb-error.js';
@@ -11,6 +10,7 @@ import { identifier, literal } from '../shared/duckdb-quote.js';
 import { inTransaction } from '../shared/in-transaction.js';
 import { loadDuckDb } from '../shared/load-duckdb.js';
 import { differences, type FoundColumn } from '../shared/relation.js';
+import { logsOf, removeForeign, watchOpening } from './opened-files.js';
 import { migrate, tables } from './schema.js';
 import { duckDbSql } from './sql-dialect.js';
 import { sqlTransaction } from './sql-transaction.js';
@@ -104,6 +104,8 @@ export class Warehouse {
   readonly #tails: Record<WorkQueue, Promise<unknown>> = { incoming: Promise.resolve(), state: Promise.resolve() };
   #users = 0;
   #checkpointing = false;
+  /** Inode of the log whose rights were checked; 0: none. */
+  #log = 0;
   #idle: NodeJS.Timeout | null = null;
   /** `#needs`: resources that running work needs; `#inForce`: resources that the instance has now. */
   readonly #needs = new Set<Needs>();
@@ -136,8 +138,8 @@ export class Warehouse {
           await connection.run("SET TimeZone = 'UTC'");
           return await this.#granted(connection, needs, work);
         } finally {
+          await this.#keepLog(connection);
           connection.closeSync();
-          this.#keepLogPrivate();
           this.#checkpointLargeLog();
         }
       } catch (error) {
@@ -222,12 +224,23 @@ export class Warehouse {
     }).catch(nothing);
   }
 
-  /** Gives the log, which DuckDB makes again for each of its writes, no more rights than the file has. */
-  #keepLogPrivate(): void {
-    const [{ mode = 0 } = {}, { mode: log = 0 } = {}] = [this.file, `${this.file}.wal`].map(
+  /**
+   * Gives the log, which DuckDB makes again for each of its writes, no more rights than the file has. A log that a link led to another folder
+   * is written into the file, and removed there.
+   */
+  async #keepLog(connection: DuckDBConnection): Promise<void> {
+    const { ino = 0 } = statSync(`${this.file}.wal`, { throwIfNoEntry: false }) ?? {};
+    if (ino !== 0 && ino === this.#log) return;
+    const { own, elsewhere } = logsOf(this.file);
+    const [{ mode = 0 } = {}, { mode: log = 0 } = {}] = [this.file, own ?? ''].map(
       (path) => statSync(path, { throwIfNoEntry: false }) ?? {},
     );
-    if ((log & ~mode & 0o777) !== 0) chmodSync(`${this.file}.wal`, log & mode & 0o777);
+    if (own !== null && (log & ~mode & 0o777) !== 0) chmodSync(own, log & mode & 0o777);
+    this.#log = own === null ? 0 : ino;
+    if (elsewhere.length === 0) return;
+    const written = connection.run('CHECKPOINT').then(() => elsewhere.forEach(removeForeign));
+    // While other work writes, the log is still needed; the next use tries again.
+    await written.catch(nothing);
   }
 
   #inTurn<T>(queues: readonly WorkQueue[], work: () => Promise<T>): Promise<T> {
@@ -278,15 +291,6 @@ export class Warehouse {
     await instance?.then((one) => one.closeSync(), nothing);
   }
 
-  /** Throws if DuckDB opened another file, because a link took the place of this one or of its folder. */
-  #checkOpened(): void {
-    if (isOpenForWriting(this.file) === false || realPath(this.file) !== this.file)
-      throw new WarehouseUnusable(
-        'warehouse-path-unusable',
-        `${this.file} was replaced by a link while it was opened: name the file itself`,
-      );
-  }
-
   async #open(): Promise<DuckDBInstance> {
     if (this.file.includes('?')) {
       throw new WarehouseUnusable(
@@ -299,8 +303,9 @@ export class Warehouse {
     if (why !== null) throw new WarehouseUnusable('warehouse-path-unusable', `${this.file} ${why}`);
     this.#inForce = Promise.resolve(USUAL);
     const { DuckDBInstance } = await loadDuckDb();
-    makeFolder(dirname(this.file), 0o777);
+    await inFolder(dirname(this.file), async () => undefined, 0o777);
     const isNew = !existsSync(this.file);
+    const opening = watchOpening(this.file);
     // The instance comes from the process-wide cache. A second instance on the file in this process, for example in the user's own code,
     // would take the lock from the first, and both would write.
     const instance = await DuckDBInstance.fromCache(this.file, {
@@ -314,11 +319,11 @@ export class Warehouse {
     try {
       const connection = await instance.connect();
       try {
+        opening.check();
         await attachWithRowGroups(connection, this.file);
-        this.#checkOpened();
-        if (isNew) chmodSync(this.file, 0o600);
-        this.#keepLogPrivate();
+        opening.check(isNew);
         await migrate(connection, this.file);
+        await this.#keepLog(connection);
         await checkSchema(connection, this.file);
       } finally {
         connection.closeSync();
@@ -326,6 +331,7 @@ export class Warehouse {
       return instance;
     } catch (error) {
       instance.closeSync();
+      opening.remove();
       throw error;
     }
   }

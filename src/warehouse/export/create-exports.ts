@@ -1,4 +1,4 @@
-import { createReadStream, statSync } from 'node:fs';
+import { createReadStream, lstatSync } from 'node:fs';
 import { open, rm } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import {
@@ -9,7 +9,6 @@ import {
   WarehouseUnusable,
 } from '../../core/rows/row-warehouse.js';
 import { withDraftFolder } from '../../files/draft-folder.js';
-import { inFolder } from '../../files/open-path.js';
 import { LockBusy } from '../../files/process-lock.js';
 import { realPath } from '../../files/same-file.js';
 import { moveDurably } from '../../files/write-durably.js';
@@ -37,8 +36,8 @@ export interface ExportSource {
   read<T>(job: string, scratch: string, work: (reader: RowReader) => Promise<T>): Promise<T>;
 }
 
-/** A step of an export. The step writes to `draft`, beside other drafts in its folder, and then replaces `target` by the draft. */
-export type Export<T> = (reader: RowReader, draft: string, target: string) => Promise<T>;
+/** A step of an export: writes a draft into the folder `drafts`, and then replaces `target` by the draft. `shown`: the target, for messages. */
+export type Export<T> = (reader: RowReader, drafts: string, target: string, shown: string) => Promise<T>;
 
 /**
  * Returns `RowWarehouse.exportCsv` and `RowWarehouse.exportParquet`. Exports of one target run one at a time. The target is replaced in one
@@ -55,14 +54,14 @@ export function createExports(source: ExportSource): Pick<RowWarehouse, 'exportC
     };
     await source.check(job);
     refuse(null);
-    if (kind === 'csv') await checkTarget?.({ csv: target });
+    await checkTarget?.({ [kind === 'csv' ? 'csv' : 'publish']: target });
     try {
       return await withDraftFolder(
         target,
-        (folder) =>
-          source.read(job, folder, (reader) => {
+        (drafts, held) =>
+          source.read(job, drafts, (reader) => {
             refuse(reader.rows.input);
-            return write(reader, folder, target);
+            return write(reader, drafts, join(held, basename(target)), target);
           }),
         { waitMs: WAIT_MS, say },
       );
@@ -75,7 +74,7 @@ export function createExports(source: ExportSource): Pick<RowWarehouse, 'exportC
   };
   return {
     exportCsv: (job, path, form) =>
-      exporting('csv', job, path, (reader, draft, target) => exportCsv(reader, draft, target, form)),
+      exporting('csv', job, path, (reader, drafts, target) => exportCsv(reader, drafts, target, form)),
     exportParquet: (job, dir) => exporting('parquet', job, dir, exportParquet),
   };
 }
@@ -93,7 +92,7 @@ async function exportCsv(
   const added = job.results.filter(({ csv }) => csv);
   const [whole, piece] = [join(folder, 'whole.csv'), join(folder, 'piece.csv')];
   await need(memoryFor(job.columns.length));
-  const { mode = 0o644 } = statSync(file, { throwIfNoEntry: false }) ?? {};
+  const { mode = 0o644 } = lstatSync(file, { throwIfNoEntry: false }) ?? {};
   const draft = await open(whole, 'wx', mode & 0o777);
   let rows = 0;
   let bytes = 0;
@@ -113,7 +112,7 @@ async function exportCsv(
   } finally {
     await draft.close();
   }
-  await inFolder(dirname(file), (held) => moveDurably(whole, join(held, basename(file))));
+  await moveDurably(whole, file);
   return { rows, bytes };
 }
 

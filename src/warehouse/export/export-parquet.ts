@@ -20,8 +20,9 @@ export async function exportParquet(
   { connection, rows: job, need }: RowReader,
   folder: string,
   dir: string,
+  shown: string,
 ): Promise<{ readonly rows: number; readonly files: number; readonly bytes: number }> {
-  await refuseOthers(dir);
+  await refuseOthers(dir, shown);
   const draft = join(folder, 'parquet');
   const { mode = 0o777 } = lstatSync(dir, { throwIfNoEntry: false }) ?? {};
   await mkdir(draft, { mode: mode & 0o777 });
@@ -34,7 +35,7 @@ export async function exportParquet(
     bytes += await syncedSize(file);
     files++;
   }
-  await replaceDirectory(draft, dir);
+  await replaceDirectory(draft, dir, shown);
   return { rows, files, bytes };
 }
 
@@ -46,17 +47,17 @@ export async function copyToParquet(connection: DuckDBConnection, query: string,
   return Number(copied.getRowsJson()[0]?.[0]);
 }
 
-async function replaceDirectory(draft: string, dir: string): Promise<void> {
+async function replaceDirectory(draft: string, dir: string, shown: string): Promise<void> {
   if (lstatSync(dir, { throwIfNoEntry: false }) === undefined) return moveDurably(draft, dir);
   await swapFolders(draft, dir);
   // A file that was added meanwhile is not removed.
-  await refuseOthers(draft, dir).catch(async (error: unknown) => {
+  await refuseOthers(draft, shown).catch(async (error: unknown) => {
     await swapFolders(draft, dir);
     throw error;
   });
 }
 
-async function refuseOthers(dir: string, shown = dir): Promise<void> {
+async function refuseOthers(dir: string, shown: string): Promise<void> {
   if (lstatSync(dir, { throwIfNoEntry: false }) === undefined) return;
   const entries = await readdir(dir, { withFileTypes: true });
   const other = entries.find((entry) => !entry.isFile() || !/^part-\d{5,}\.parquet$/.test(entry.name));

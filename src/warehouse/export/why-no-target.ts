@@ -91,6 +91,7 @@ function isMatch(input: string, path: string): boolean {
 
 const isFolder = (path: string) => statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false;
 
-function nearestThere(folder: string): string {
+/** The nearest existing folder: missing folders are made when a file is written. */
+export function nearestThere(folder: string): string {
   return existsSync(folder) || dirname(folder) === folder ? folder : nearestThere(dirname(folder));
 }

@@ -47,7 +47,7 @@ export const postgres: WarehouseDatabase = {
     // Loaded by the first publish, because few commands publish.
     const loaded = async () =>
       (await import('./postgres-publisher.js')).postgresPublisher(warehouse, {
-        ...{ say, credentialsFor, extensions },
+        ...{ say, credentialsFor, extensions, check },
       });
     const publisher: Publisher = {
       publish: async (request) => (await loaded()).publish(request),

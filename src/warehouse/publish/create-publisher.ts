@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import type { DuckDBConnection } from '@duckdb/node-api';
 import type { Secret } from '../../core/connections/secret.js';
 import type { ErrorCode } from '../../core/errors/registry.js';
@@ -13,15 +13,15 @@ import type {
 import { WarehouseBusy, WarehouseUnusable } from '../../core/rows/row-warehouse.js';
 import { withDraftFolder } from '../../files/draft-folder.js';
 import { LockBusy } from '../../files/process-lock.js';
-import { isSameFile } from '../../files/same-file.js';
+import { isSameFile, realPath } from '../../files/same-file.js';
 import { memoryFor } from '../export/job-rows.js';
 import { whyNoTarget } from '../export/why-no-target.js';
+import type { FileCheck } from '../shared/database.js';
 import { DISK_FULL, OUT_OF_MEMORY, warehouseError } from '../shared/duckdb-error.js';
-import { inTransaction } from '../shared/in-transaction.js';
 import { loadExtension } from '../shared/load-extension.js';
 import { setMemory, withScratchDuckDb } from '../shared/scratch-duckdb.js';
 import { withTemporaryFolder } from '../shared/temporary-folder.js';
-import { attachedTable, attachTarget } from './duckdb-target.js';
+import { attachedTable, withAttached } from './duckdb-target.js';
 import { folderFiles } from './folder-files.js';
 import { parseManifest, publishId } from './manifest.js';
 import { type Place, placeOf } from './place-of.js';
@@ -46,8 +46,9 @@ export interface PublishOptions {
   readonly say: (sentence: string) => void;
   /** See `WarehousesOptions.credentialsFor`. */
   readonly credentialsFor?: (address: string) => Secret | null;
-  /** See `WarehousesOptions.extensions`. */
+  /** See `WarehousesOptions`. */
   readonly extensions?: string | null;
+  readonly check?: FileCheck | undefined;
 }
 
 /** The parts of a warehouse for a publish. */
@@ -83,7 +84,7 @@ interface Target {
 export function createPublisher(source: PublishSource): Publisher {
   return {
     async publish(request) {
-      const place = placeOf(request.to);
+      const place = await allowedPlace(source, request.to);
       if (request.partition !== null && place.kind !== 'folder' && place.kind !== 's3')
         throw new WarehouseUnusable('option-unusable', '--partition is only for targets with files: leave it out');
       if (place.kind === 'folder') return toFolder(source, request, place.path);
@@ -92,7 +93,7 @@ export function createPublisher(source: PublishSource): Publisher {
       return toFile(source, request, place);
     },
     async check(to) {
-      const place = placeOf(to);
+      const place = await allowedPlace(source, to);
       if (place.kind === 'folder') await folderFiles(place.path).manifest();
       if (place.kind === 's3')
         await withTemporaryFolder((drafts) => s3Manifest(source, s3Place(place.address), drafts));
@@ -102,6 +103,16 @@ export function createPublisher(source: PublishSource): Publisher {
         await withTemporaryFolder((drafts) => withScratchDuckDb(drafts, (connection) => loadLake(source, connection)));
     },
   };
+}
+
+/** The place of a target. Links in its path are followed once, before the check. */
+async function allowedPlace({ check }: PublishSource, to: string): Promise<Place> {
+  const place = placeOf(to);
+  if (!('path' in place)) return place;
+  const { path: named, kind } = place;
+  const path = kind === 'folder' ? join(realPath(dirname(named)), basename(named)) : realPath(named);
+  await check?.({ publish: kind === 'ducklake' ? `ducklake:${path}` : path });
+  return { kind, path };
 }
 
 function toFolder(source: PublishSource, request: PublishRequest, shown: string): Promise<Published> {
@@ -170,15 +181,16 @@ function toFile(
   };
   refuse(null);
   const load = async (connection: DuckDBConnection) => (isLake ? loadLake(source, connection) : undefined);
-  const commit = async ({ connection, staged, record }: Drafted) => {
-    await load(connection);
-    const target = await attachTarget(connection, file, isLake);
-    const tables = staged.tables.map((table) => attachedTable(table, isLake));
-    return inTransaction(connection, () => publishToSql(target, tables, staged, request, record));
-  };
-  return locked(source, file, async (drafts) => {
+  return locked(source, file, async (drafts, held) => {
     // A missing extension is reported before anything is read.
     await withScratchDuckDb(join(drafts, 'spill'), load);
+    const commit = async ({ connection, staged, record }: Drafted) => {
+      await load(connection);
+      const tables = staged.tables.map((table) => attachedTable(table, isLake));
+      return withAttached({ connection, file, held, drafts, isLake }, (target) =>
+        publishToSql(target, tables, staged, request, record),
+      );
+    };
     return draft(source, request, { drafts, shown: file, keepsLong: !isLake, refuse, commit });
   }).catch((error: unknown) => {
     throw warehouseError(error, file);
@@ -221,7 +233,11 @@ function loginOf({ credentialsFor }: PublishSource, url: string): string {
 }
 
 /** Runs `work` while no other publish writes the target. The folder of drafts is beside the target. */
-async function locked<T>({ say }: PublishSource, target: string, work: (drafts: string) => Promise<T>): Promise<T> {
+async function locked<T>(
+  { say }: PublishSource,
+  target: string,
+  work: (drafts: string, held: string) => Promise<T>,
+): Promise<T> {
   try {
     return await withDraftFolder(target, work, { waitMs: WAIT_MS, say });
   } catch (error) {

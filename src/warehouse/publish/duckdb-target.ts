@@ -1,22 +1,66 @@
-import { dirname, isAbsolute, resolve } from 'node:path';
+import { existsSync, lstatSync } from 'node:fs';
+import { copyFile, mkdir, readdir } from 'node:fs/promises';
+import { basename, dirname, isAbsolute, join, resolve } from 'node:path';
 import type { DuckDBConnection } from '@duckdb/node-api';
 import { WarehouseUnusable } from '../../core/rows/row-warehouse.js';
 import { isWithin } from '../../files/is-within.js';
+import { secondName } from '../../files/open-path.js';
 import { realPath } from '../../files/same-file.js';
+import { moveDurably } from '../../files/write-durably.js';
 import { columnsOf, selectAs } from '../export/file-parts.js';
 import { identifier, literal } from '../shared/duckdb-quote.js';
+import { inTransaction } from '../shared/in-transaction.js';
+import { folderFiles } from './folder-files.js';
 import type { SqlTarget, TargetTable } from './publish-sql.js';
 import { draftsOf, type StagedTable } from './stage-tables.js';
 
-/** Name of the target in the connection. */
+/** Names of the target, and of the catalog of a DuckLake, in the connection. */
 const CATALOG = 'searchflow_target';
+const METADATA = `__ducklake_metadata_${CATALOG}`;
 
-/** Attaches a DuckDB file, or the DuckLake whose catalog the file is, and refuses a warehouse and a lake with data elsewhere. */
-export async function attachTarget(connection: DuckDBConnection, file: string, isLake: boolean): Promise<SqlTarget> {
-  // Inlined rows would be in the catalog only, where other readers of the files do not find them.
-  const [address, options] = isLake ? [`ducklake:${file}`, ' (DATA_INLINING_ROW_LIMIT 0)'] : [file, ''];
-  await connection.run(`ATTACH ${literal(address)} AS ${CATALOG}${options}`);
-  if (isLake) await checkLake(connection, file);
+const NO_LOG = "RECOVERY_MODE 'no_wal_writes'";
+// Inlined rows would be in the catalog only, where other readers of the files do not find them.
+const LAKE = `META_${NO_LOG}, DATA_INLINING_ROW_LIMIT 0`;
+
+/** A DuckDB file, or the catalog of a DuckLake, as a target. */
+interface AttachedFile {
+  readonly connection: DuckDBConnection;
+  /** Real path. */
+  readonly file: string;
+  /** See `withDraftFolder`. */
+  readonly held: string;
+  readonly drafts: string;
+  readonly isLake: boolean;
+}
+
+/**
+ * Runs `work` in a transaction of a DuckDB file, or of the DuckLake whose catalog the file is. Refuses a warehouse and a lake with data
+ * elsewhere. DuckDB opens files by their names, so it gets names in the folder of drafts, where no other user can exchange a file. Without a
+ * log, the file changes in one step at the checkpoint; a new file gets its name after that.
+ */
+export async function withAttached<T>(target: AttachedFile, work: (target: SqlTarget) => Promise<T>): Promise<T> {
+  const { connection, file, held, drafts, isLake } = target;
+  const [place, alias] = [join(held, basename(file)), join(drafts, 'target.duckdb')];
+  const present = await secondName(place, alias);
+  // The log of a killed program.
+  if (present === alias) await secondName(`${place}.wal`, `${alias}.wal`);
+  const name = present ?? alias;
+  const attach = (options: string) =>
+    connection.run(`ATTACH ${literal(isLake ? `ducklake:${name}` : name)} AS ${CATALOG} (${options})`);
+  const lake = isLake ? await lakeFiles(target, attach, present === null) : null;
+  await attach(lake?.options ?? NO_LOG);
+  const result = await inTransaction(connection, async () => {
+    const done = await work(await sqlTarget(target));
+    await lake?.keep();
+    return done;
+  });
+  await connection.run(`CHECKPOINT ${isLake ? METADATA : CATALOG}`);
+  await connection.run(`DETACH ${CATALOG}`);
+  if (present === null) await moveDurably(alias, place);
+  return result;
+}
+
+async function sqlTarget({ connection, file }: AttachedFile): Promise<SqlTarget> {
   const query: SqlTarget['query'] = async (sql, values = []) =>
     (await connection.runAndReadAll(sql, [...values])).getRowObjectsJson();
   const within = (name: string) => `${CATALOG}.main.${identifier(name)}`;
@@ -49,13 +93,49 @@ export const attachedTable = (staged: StagedTable, isLake: boolean): TargetTable
 });
 
 /**
- * Refuses a DuckLake whose catalog places data outside of the catalog's folder: the target names the folder that may be written, and not
- * the catalog.
+ * Gives the data files of a DuckLake second names in the folder of drafts, where DuckLake then reads and writes. `options`: of ATTACH.
+ * `keep`: moves new files to the others.
  */
-async function checkLake(connection: DuckDBConnection, file: string): Promise<void> {
+async function lakeFiles(
+  { connection, file, drafts }: AttachedFile,
+  attach: (options: string) => Promise<unknown>,
+  isNew: boolean,
+) {
+  await attach(isNew ? `${LAKE}, DATA_PATH ${literal(`${file}.files/`)}` : LAKE);
+  const data = await dataFolder(connection, file);
+  await connection.run(`DETACH ${CATALOG}`);
+  const folder = join(drafts, 'data');
+  await mkdir(folder);
+  const files = folderFiles(data);
+  const present = new Set(await filesBelow(data));
+  for (const path of present) {
+    const name = join(folder, path);
+    await mkdir(dirname(name), { recursive: true });
+    const opened = await files.open(path, name);
+    if (opened !== name) await copyFile(opened, name);
+  }
+  return {
+    options: `${LAKE}, DATA_PATH ${literal(`${folder}/`)}, OVERRIDE_DATA_PATH true`,
+    async keep() {
+      for (const path of await filesBelow(folder)) if (!present.has(path)) await files.put(join(folder, path), path);
+    },
+  };
+}
+
+async function filesBelow(folder: string): Promise<readonly string[]> {
+  if (!existsSync(folder)) return [];
+  const paths = await readdir(folder, { recursive: true });
+  return paths.filter((path) => lstatSync(join(folder, path), { throwIfNoEntry: false })?.isFile());
+}
+
+/**
+ * The folder of the data files of a DuckLake. Refuses a catalog that places data outside of its own folder: the target names the folder that
+ * may be written, and not the catalog.
+ */
+async function dataFolder(connection: DuckDBConnection, file: string): Promise<string> {
   const first = async (sql: string) => (await connection.runAndReadAll(sql)).getRows()[0]?.[0];
-  const metadata = (table: string) => `__ducklake_metadata_${CATALOG}.ducklake_${table}`;
-  const data = String(
+  const metadata = (table: string) => `${METADATA}.ducklake_${table}`;
+  const path = String(
     await first(`SELECT value FROM ${metadata('metadata')} WHERE key = 'data_path' AND scope IS NULL`),
   );
   const paths = ['schema', 'table', 'data_file', 'delete_file']
@@ -64,11 +144,11 @@ async function checkLake(connection: DuckDBConnection, file: string): Promise<vo
   const foreign = await first(
     `SELECT path FROM (${paths}) WHERE NOT path_is_relative OR contains(concat('/', replace(path, '\\', '/'), '/'), '/../') LIMIT 1`,
   );
-  const folder = dirname(file);
-  const outside = foreign ?? (isAbsolute(data) && isWithin(realPath(folder), realPath(resolve(data))) ? null : data);
-  if (outside !== null)
-    throw new WarehouseUnusable(
-      'publish-target-taken',
-      `The DuckLake ${file} has data outside of ${folder} (${String(outside).slice(0, 200)}): name a DuckLake whose data is beside its catalog`,
-    );
+  const [folder, data] = [dirname(file), realPath(resolve(path))];
+  const outside = foreign ?? (isAbsolute(path) && isWithin(folder, data) ? null : path);
+  if (outside === null) return data;
+  throw new WarehouseUnusable(
+    'publish-target-taken',
+    `The DuckLake ${file} has data outside of ${folder} (${String(outside).slice(0, 200)}): name a DuckLake whose data is beside its catalog`,
+  );
 }

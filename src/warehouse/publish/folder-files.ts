@@ -1,8 +1,8 @@
-import { lstatSync } from 'node:fs';
+import { constants, lstatSync } from 'node:fs';
 import { readdir, readFile, rm, rmdir } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { WarehouseUnusable } from '../../core/rows/row-warehouse.js';
-import { makeFolder } from '../../files/make-folder.js';
+import { inFolder, secondName } from '../../files/open-path.js';
 import { isDraftOf, moveDurably, removeDrafts, writeDurably } from '../../files/write-durably.js';
 import { isDataPath, MANIFEST } from './manifest.js';
 
@@ -12,8 +12,8 @@ export interface TargetFiles {
   readonly shown: string;
   /** The text of the manifest; null if there is none. Throws `WarehouseUnusable` for a target that must not be used. */
   manifest(): Promise<string | null>;
-  /** The path or URL of a file, for DuckDB. */
-  pathOf(path: string): string;
+  /** The path or URL of a file, for DuckDB. `alias`: a free path in the folder of drafts. */
+  open(path: string, alias: string): Promise<string>;
   /** Bytes of a file; null if there is none. */
   size(path: string): Promise<number | null>;
   /** Writes a draft under a new name, durably. */
@@ -24,48 +24,51 @@ export interface TargetFiles {
   clean(keeps: ReadonlySet<string>): Promise<void>;
 }
 
-/** The files of a target in a folder. The folder is made when the first file is written. */
+/**
+ * The files of a target in a folder, which is a real path and is made when the first file is written. Every file is opened and named in its
+ * own open folder, so that a link that takes the place of a folder or a file meanwhile leads nowhere.
+ */
 export function folderFiles(folder: string): TargetFiles {
-  const manifest = join(folder, MANIFEST);
+  const { O_RDONLY, O_NOFOLLOW = 0, O_NONBLOCK = 0 } = constants;
+  /** Works on a file by a path that leads to its folder. */
+  const at = <T>(path: string, work: (held: string) => Promise<T>, mode?: number): Promise<T> => {
+    const file = join(folder, path);
+    return inFolder(dirname(file), (held) => work(join(held, basename(file))), mode);
+  };
   return {
     shown: folder,
     async manifest() {
-      const text = await readFile(manifest, 'utf8').catch((error: NodeJS.ErrnoException) => {
+      if (!lstatSync(folder, { throwIfNoEntry: false })) return null;
+      const text = await at(MANIFEST, (held) =>
+        readFile(held, { encoding: 'utf8', flag: O_RDONLY | O_NOFOLLOW | O_NONBLOCK }),
+      ).catch((error: NodeJS.ErrnoException) => {
         if (error.code === 'ENOENT') return null;
         throw error;
       });
-      if (text === null) await refuseForeign(folder, manifest);
+      if (text === null) await refuseForeign(folder);
       return text;
     },
-    pathOf: (path) => join(folder, path),
+    open: async (path, alias) => (await at(path, (held) => secondName(held, alias))) ?? join(folder, path),
     size: async (path) => lstatSync(join(folder, path), { throwIfNoEntry: false })?.size ?? null,
-    async put(draft, path) {
-      const target = join(folder, path);
-      makeFolder(dirname(target), 0o777);
-      await moveDurably(draft, target);
-    },
-    async putManifest(text) {
-      makeFolder(folder, 0o777);
-      await writeDurably(manifest, text, { mode: 0o644 });
-    },
+    put: (draft, path) => at(path, (held) => moveDurably(draft, held), 0o777),
+    putManifest: (text) => at(MANIFEST, (held) => writeDurably(held, text, { mode: 0o644 }), 0o777),
     async clean(keeps) {
       if (!lstatSync(folder, { throwIfNoEntry: false })) return;
-      await removeDrafts(manifest);
+      await at(MANIFEST, removeDrafts);
       const unnamed = (await pathsBelow(folder)).filter((path) => isDataPath(path) && !keeps.has(path));
-      for (const path of unnamed) await rm(join(folder, path), { force: true });
+      for (const path of unnamed) await at(path, (held) => rm(held, { force: true }));
       const parents = unnamed.flatMap((path) => [dirname(path), dirname(dirname(path))]);
       // The folders of partitions come first, because they are in the folders of tables.
       const emptied = [...new Set(parents)].filter((path) => path !== '.').sort((a, b) => b.length - a.length);
       // A folder that is not empty stays.
-      for (const path of emptied) await rmdir(join(folder, path)).catch(() => undefined);
+      for (const path of emptied) await at(path, rmdir).catch(() => undefined);
     },
   };
 }
 
 /** A folder without a manifest may have the files of a publish that was killed, and nothing else. */
-async function refuseForeign(folder: string, manifest: string): Promise<void> {
-  if (!lstatSync(folder, { throwIfNoEntry: false })) return;
-  const other = (await pathsBelow(folder)).find((path) => !isDataPath(path) && !isDraftOf(manifest, path));
+async function refuseForeign(folder: string): Promise<void> {
+  const other = (await pathsBelow(folder)).find((path) => !isDataPath(path) && !isDraftOf(MANIFEST, path));
   if (other !== undefined)
     throw new WarehouseUnusable(
       'publish-target-taken',

@@ -1,3 +1,4 @@
+import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { DuckDBConnection } from '@duckdb/node-api';
 import type { PublishRecord, PublishRequest } from '../../core/publish-request.js';
@@ -84,12 +85,12 @@ export async function publishFiles(publish: FilePublish): Promise<readonly Manif
   for (const { plan } of plans) await checkFiles(files, plan.kept);
   const changed: ManifestTable[] = [];
   for (const { table, plan } of plans) {
-    const writer = new TableWriter(publish, table.name);
-    const remaining = await keptFiles(publish, table, plan, writer);
+    const write = tableWriter(publish, table.name);
+    const remaining = await keptFiles(publish, table, plan, write);
     // A file without rows is needed only if the table has no other file.
     const added = table.files.filter(({ rows }) => rows > 0 || remaining.length === 0);
     const fresh: ManifestFile[] = [];
-    for (const draft of added) fresh.push(await writer.put(draft, partition));
+    for (const draft of added) fresh.push(await write(draft, partition));
     const all = [...remaining, ...fresh];
     changed.push({
       ...{ name: table.name, source, columns: table.columns },
@@ -139,32 +140,20 @@ async function checkFiles(files: TargetFiles, kept: readonly ManifestFile[]): Pr
     if (size !== bytes)
       throw new WarehouseUnusable(
         'publish-target-damaged',
-        `${files.pathOf(path)} is ${size === null ? 'missing' : 'damaged'}: restore it, or replace the table as a whole (--mode replace)`,
+        `${files.shown}/${path} is ${size === null ? 'missing' : 'damaged'}: restore it, or replace the table as a whole (--mode replace)`,
       );
   }
 }
 
-/** Writes files with rows of one table. */
-class TableWriter {
-  readonly #publish: FilePublish;
-  readonly #table: string;
-  #number = 0;
-
-  constructor(publish: FilePublish, table: string) {
-    this.#publish = publish;
-    this.#table = table;
-  }
-
-  async put(
-    { path: draft, rows, bytes, sha256 }: DraftFile,
-    partition: string | null,
-    run = this.#publish.record.run,
-  ): Promise<ManifestFile> {
-    const { files, record } = this.#publish;
-    const path = dataPath(this.#table, partition, record.id, this.#number++);
-    await files.put(draft, path);
-    return { path, rows, bytes, sha256, partition, run, publish: record.id };
-  }
+/** Returns a function that writes a file with rows of one table. */
+function tableWriter({ files, record }: FilePublish, table: string) {
+  let number = 0;
+  return async (draft: DraftFile, partition: string | null, run = record.run): Promise<ManifestFile> => {
+    const { path: from, ...facts } = draft;
+    const path = dataPath(table, partition, record.id, number++);
+    await files.put(from, path);
+    return { path, ...facts, partition, run, publish: record.id };
+  };
 }
 
 /**
@@ -175,7 +164,7 @@ async function keptFiles(
   { files, request: { key }, connection, drafts }: FilePublish,
   table: StagedTable,
   { kept, merges, added }: TablePlan,
-  writer: TableWriter,
+  write: ReturnType<typeof tableWriter>,
 ): Promise<readonly ManifestFile[]> {
   if (!merges && added.length === 0) return kept;
   const remaining: ManifestFile[] = [];
@@ -185,16 +174,19 @@ async function keptFiles(
     return isNew ? `CAST(NULL AS ${type}) AS ${identifier(name)}` : `${names.old}.${identifier(name)}`;
   });
   const others = merges ? ` ANTI JOIN ${draftsOf(table)} ${names.fresh} ON ${sameKey(key, names)}` : '';
+  const alias = join(drafts, 'kept.parquet');
   for (const file of kept) {
-    const rest = `SELECT ${columns.join(', ')} FROM ${parquetFiles([files.pathOf(file.path)])} ${names.old}${others}`;
+    const opened = await files.open(file.path, alias);
+    const rest = `SELECT ${columns.join(', ')} FROM ${parquetFiles([opened])} ${names.old}${others}`;
     const counted = await connection.runAndReadAll(`SELECT count(*) FROM (${rest})`);
     const rows = Number(counted.getRows()[0]?.[0]);
     if (rows === file.rows && added.length === 0) remaining.push(file);
     else if (rows > 0) {
       const draft = join(drafts, `kept-${remaining.length}.parquet`);
       await copyToParquet(connection, rest, draft);
-      remaining.push(await writer.put(await draftFile(draft, rows), file.partition, file.run));
+      remaining.push(await write(await draftFile(draft, rows), file.partition, file.run));
     }
+    await rm(alias, { force: true });
   }
   return remaining;
 }

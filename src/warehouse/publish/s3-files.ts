@@ -89,7 +89,7 @@ export function s3Files(connection: DuckDBConnection, place: S3Place, before: st
         `${url} has files that are not of a publish (${other}) and no ${MANIFEST}: name an empty or a new prefix`,
       );
     },
-    pathOf: urlOf,
+    open: async (path) => urlOf(path),
     async size(path) {
       const found = await first(
         `SELECT CASE WHEN count(*) > 0 THEN (SELECT size FROM read_blob(${literal(plainPath(urlOf(path)))})) END

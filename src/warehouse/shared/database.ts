@@ -16,7 +16,11 @@ export interface OpenedWarehouse {
   close(): Promise<void>;
 }
 
-export type FileCheck = (names: { readonly into?: string; readonly csv?: string }) => Promise<void>;
+export type FileCheck = (names: {
+  readonly into?: string;
+  readonly csv?: string;
+  readonly publish?: string;
+}) => Promise<void>;
 
 export interface WarehousesOptions {
   /** Receives a sentence about each long operation. */
@@ -26,7 +30,7 @@ export interface WarehousesOptions {
    * `PGUSER`, `PGPASSWORD` and `.pgpass`. Jobs and histories hold only addresses without credentials.
    */
   readonly credentialsFor?: (address: string) => Secret | null;
-  /** Throws if this process must not use the warehouse file or write the CSV; both are real paths. Absent: all may be used. */
+  /** Throws if this process must not use the warehouse file, or write the CSV or target; all are real paths. Absent: all may be used. */
   readonly check?: FileCheck | undefined;
   /** Folder with extensions of DuckDB, for targets that need one. */
   readonly extensions?: string | null;

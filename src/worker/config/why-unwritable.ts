@@ -1,10 +1,11 @@
-import { accessSync, constants, existsSync, mkdtempSync, rmdirSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { accessSync, constants, existsSync } from 'node:fs';
+import { dirname } from 'node:path';
 import { foreignScheme } from '../../core/connections/address-secrets.js';
 import { whyNoPath } from '../../core/rows/source-fields.js';
 import { isLibpqForm, isPostgresUrl } from '../../postgres/index.js';
 import {
   hasDatabaseForm,
+  nearestThere,
   POSTGRES_FORM,
   WAREHOUSE_FORMS,
   warehouseFile,
@@ -21,16 +22,11 @@ export function whyUnwritable(into: string): string | null {
     const why = whyNoWarehouseFile(into);
     if (why !== null) return `it ${why}`;
     if (existsSync(file)) accessSync(file, constants.W_OK);
-    else rmdirSync(mkdtempSync(join(nearestThere(dirname(file)), '.searchflow-')));
+    else accessSync(nearestThere(dirname(file)), constants.W_OK | constants.X_OK);
     return null;
   } catch (error) {
     return error instanceof Error ? error.message : String(error);
   }
-}
-
-/** The nearest existing folder: missing folders are made when the file is written. */
-function nearestThere(folder: string): string {
-  return existsSync(folder) ? folder : nearestThere(dirname(folder));
 }
 
 /** Schemes that are never the beginning of a file's name. */

@@ -36,7 +36,7 @@ async function killedIn(target: string): Promise<string> {
   return said.toString().trim();
 }
 
-it('a target has one draft folder at a time, also through links, and no files are left', async () => {
+it('a target has one draft folder at a time, none through a link, and no files are left', async () => {
   const dir = folder();
   symlinkSync(dir, join(dir, 'link'));
   let inside = 0;
@@ -46,9 +46,11 @@ it('a target has one draft folder at a time, also through links, and no files ar
     await new Promise(setImmediate);
     inside--;
   };
-  const targets = [join(dir, 'out.csv'), join(dir, 'link', 'out.csv'), join(dir, '.', 'out.csv')];
+  const targets = [join(dir, 'out.csv'), join(dir, '.', 'out.csv'), join(dir, 'x', '..', 'out.csv')];
   await Promise.all([...targets, ...targets].map((target) => withDraftFolder(target, work, wait)));
   expect(most).toEqual([1, 1, 1, 1, 1, 1]);
+  const linked = withDraftFolder(join(dir, 'link', 'out.csv'), work, wait);
+  await expect(linked).rejects.toThrow('was replaced by a link');
   expect(readdirSync(dir)).toEqual(['link']);
 });
 
