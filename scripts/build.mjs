@@ -32,7 +32,10 @@ const sourcesHash = () =>
       'package-lock.json',
       'scripts/build.mjs',
       'scripts/bundle-command.mjs',
+      'scripts/input-schemas.mjs',
       'scripts/output-schemas.mjs',
+      'scripts/workflows-doc.mjs',
+      'scripts/workflows-texts.mjs',
     ].map((file) => inRoot(file)),
   ]);
 

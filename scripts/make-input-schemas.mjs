@@ -1,9 +1,7 @@
-// node scripts/make-input-schemas.mjs: writes the schemas with which workflows check their input, and docs/reference/workflow-inputs.json,
-// from the built zod schemas.
+// node scripts/make-input-schemas.mjs: writes the schemas with which workflows check their input, from the built zod schemas.
 import { writeFileSync } from 'node:fs';
 import { workflowInputs } from '../dist/api/workflow-inputs.js';
-import { schemasDoc, schemasModule } from './input-schemas.mjs';
+import { schemasModule } from './input-schemas.mjs';
 import { inRoot } from './root.mjs';
 
 writeFileSync(inRoot('src', 'core', 'input-schemas.ts'), schemasModule(workflowInputs));
-writeFileSync(inRoot('docs', 'reference', 'workflow-inputs.json'), schemasDoc(workflowInputs));

@@ -1,5 +1,4 @@
-// node scripts/make-workflows-doc.mjs: writes docs/reference/workflows.md, docs/reference/workflow-results.json and docs/reference/activities.json from the built
-// schemas of workflows and operations.
+// node scripts/make-workflows-doc.mjs: writes docs/reference/workflows.md from the built schemas of workflows and operations.
 import { writeFileSync } from 'node:fs';
 import { callOptions } from '../dist/activities/operations/whole-request.js';
 import { operations } from '../dist/api/index.js';
@@ -9,9 +8,7 @@ import { operationResult } from '../dist/api/workflow-results.js';
 import { inRoot } from './root.mjs';
 import { workflowsDoc } from './workflows-doc.mjs';
 
-const { page, results, activities } = workflowsDoc({
+const { page } = workflowsDoc({
   ...{ workflowInputs, workflowInterface, operations, operationResult, callOptions },
 });
 writeFileSync(inRoot('docs', 'reference', 'workflows.md'), page);
-writeFileSync(inRoot('docs', 'reference', 'workflow-results.json'), results);
-writeFileSync(inRoot('docs', 'reference', 'activities.json'), activities);

@@ -1,9 +1,11 @@
-// node scripts/output-schemas.mjs <folder with the compiled modules>: writes the JSON Schema of the output of each command with --json into
-// its folder `schemas`.
+// node scripts/output-schemas.mjs <folder with the compiled modules>: writes JSON Schemas into its folder `schemas`: the output of each
+// command with --json, the arguments and results of workflows, and the calls of activities.
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { z } from 'zod';
+import { schemasDoc } from './input-schemas.mjs';
+import { workflowsDoc } from './workflows-doc.mjs';
 
 /** The file of the schema of a command, such as `events-sync.json`. */
 export const schemaFile = (command) => `${command.replaceAll(' ', '-')}.json`;
@@ -20,10 +22,26 @@ export function outputSchema(command, schema) {
 
 if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
   const dist = resolve(process.argv[2]);
-  const { commandOutputs, errorOutput } = await import(pathToFileURL(join(dist, 'api', 'outputs', 'index.js')).href);
+  const modules = [
+    'api/outputs/index',
+    'api/workflow-inputs',
+    'api/workflow-interface',
+    'api/operations',
+    'api/workflow-results',
+  ];
+  const load = (module) => import(pathToFileURL(join(dist, `${module}.js`)).href);
+  const built = Object.assign(
+    {},
+    ...(await Promise.all([...modules, 'activities/operations/whole-request'].map(load))),
+  );
+  const { commandOutputs, errorOutput, workflowInputs } = built;
+  const { results, activities } = workflowsDoc(built);
   const folder = join(dist, 'schemas');
   rmSync(folder, { recursive: true, force: true });
   mkdirSync(folder);
   for (const [command, schema] of Object.entries({ ...commandOutputs, error: errorOutput }))
     writeFileSync(join(folder, schemaFile(command)), `${JSON.stringify(outputSchema(command, schema), null, 2)}\n`);
+  writeFileSync(join(folder, 'workflow-inputs.json'), schemasDoc(workflowInputs));
+  writeFileSync(join(folder, 'workflow-results.json'), results);
+  writeFileSync(join(folder, 'activities.json'), activities);
 }

@@ -10,7 +10,7 @@ const ANY = 'any JSON';
 
 const schemaOf = (schema) => plainSchema(z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' }));
 
-/** The texts of docs/reference/workflows.md, docs/reference/workflow-results.json and docs/reference/activities.json. */
+/** The text of docs/reference/workflows.md, and the JSON Schemas of results and activities. */
 export function workflowsDoc({ workflowInputs, workflowInterface, operations, operationResult, callOptions }) {
   const types = readTypes();
   const comments = workflowComments();

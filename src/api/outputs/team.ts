@@ -95,7 +95,7 @@ const scheduleFields = {
   next: list(text),
   queued: count,
   workflow: z.enum(['enrichCsv', 'syncEvents', 'exportMonitorRuns', 'batchMonitors', 'syncAgentRuns']),
-  // The input of the workflow: docs/reference/workflow-inputs.json describes its fields.
+  // The input of the workflow: searchflow/schemas/workflow-inputs.json describes its fields.
   input: z.looseObject({}),
   runs: list(
     z.object({

@@ -30,6 +30,9 @@ it('the package contains all files that run and a reader needs, and no developme
     'dist/bin/LICENSE.zod',
     'dist/worker/workflow-bundle.js',
     'dist/schemas/enrich.json',
+    'dist/schemas/workflow-inputs.json',
+    'dist/schemas/workflow-results.json',
+    'dist/schemas/activities.json',
   ]) {
     expect(packed.files).toContain(file);
   }
