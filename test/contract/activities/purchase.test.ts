@@ -1,10 +1,11 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { AllRefused } from '../../../src/activities/call/failure.js';
 import { InFlight } from '../../../src/activities/call/in-flight.js';
 import { createPurchase } from '../../../src/activities/purchase/purchase.js';
 import type { Bought, Unit } from '../../../src/activities/purchase/purchase-request.js';
 import { contentsEndpoint } from '../../../src/api/endpoints/contents.js';
 import { ApiError } from '../../../src/api/wire/errors.js';
+import { over } from '../../../src/worker/host/metrics.js';
 import {
   answered,
   cutOff,
@@ -47,6 +48,26 @@ describe('purchase', () => {
     const order = s.sent.flat();
     expect(order.indexOf('u102') - order.indexOf('u100')).toBe(4);
     expect(order.indexOf('u102')).toBeLessThan(90);
+  });
+
+  it('sends nothing for an intent that is older than the journal allows, and closes it as not sent', async () => {
+    const s = await setting();
+    let suspensions = 0;
+    // The process is suspended after the write of its first intent, as by the sleep of a machine.
+    const intend: typeof s.journal.intend = async (intent) => {
+      const id = await s.journal.intend(intent);
+      if (suspensions++ === 0) vi.setSystemTime(Date.now() + 60_000);
+      return id;
+    };
+    vi.useFakeTimers({ toFake: ['Date'] });
+    onTestFinished(() => void vi.useRealTimers());
+    const journal = over(s.journal, { intend, sendWithinMs: 30_000 });
+    const request = s.request(async (batch) => success(batch), { units: units(1) });
+    const receipt = await createPurchase({ ...s, journal })(request, s.control);
+    expect(receipt).toMatchObject({ complete: true, requests: 1, costMicros: 1000, unknownOutcomes: 0 });
+    expect(s.sent).toEqual([['u0']]);
+    const history = (await s.journal.history([keyOf('u0')], ['job'])).get(keyOf('u0'));
+    expect(history?.attempts.map(({ outcome }) => outcome)).toEqual(['unsent', 'landed']);
   });
 
   it('uses answers from elsewhere unchanged, and buys the others', async () => {
