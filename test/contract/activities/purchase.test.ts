@@ -5,6 +5,7 @@ import { createPurchase } from '../../../src/activities/purchase/purchase.js';
 import type { Bought, Unit } from '../../../src/activities/purchase/purchase-request.js';
 import { contentsEndpoint } from '../../../src/api/endpoints/contents.js';
 import { ApiError } from '../../../src/api/wire/errors.js';
+import type { Journal } from '../../../src/core/purchase/journal.js';
 import { over } from '../../../src/worker/host/metrics.js';
 import {
   answered,
@@ -61,7 +62,7 @@ describe('purchase', () => {
     };
     vi.useFakeTimers({ toFake: ['Date'] });
     onTestFinished(() => void vi.useRealTimers());
-    const journal = over(s.journal, { intend, sendWithinMs: 30_000 });
+    const journal = over<Journal>(s.journal, { intend, sendWithinMs: 30_000 });
     const request = s.request(async (batch) => success(batch), { units: units(1) });
     const receipt = await createPurchase({ ...s, journal })(request, s.control);
     expect(receipt).toMatchObject({ complete: true, requests: 1, costMicros: 1000, unknownOutcomes: 0 });

@@ -23,7 +23,9 @@ it('docs/reference/workflows.md equals the schemas (else: npm run build && node 
 
 it('the JSON Schemas name results of known workflows, and the call of each activity', () => {
   const [results, activities] = [made.results, made.activities].map((text) => Object.keys(JSON.parse(text).$defs));
-  expect(Object.keys(workflowInputs)).toEqual(expect.arrayContaining(results?.map((name) => name.split('.')[0])));
+  expect(Object.keys(workflowInputs)).toEqual(
+    expect.arrayContaining((results ?? []).map((name) => name.split('.')[0])),
+  );
   expect(results).toContain('enrichCsv.result');
   expect(activities).toEqual(expect.arrayContaining(Object.keys(operations).map((name) => `${name}.input`)));
 });
