@@ -15,15 +15,7 @@ function time(ms) {
 
 /** Each limit: its part, what it bounds, the module and the constant, its form, and what follows beyond it. */
 const limits = [
-  ['Rows', 'a record of a CSV or of JSON Lines', 'rows/csv/csv-record', 'MAX_RECORD', bytes, 'the record is a bad row'],
-  [
-    'Rows',
-    'a row of DuckDB, Parquet or PostgreSQL',
-    'rows/csv/csv-record',
-    'MAX_RECORD',
-    bytes,
-    'the input is refused',
-  ],
+  ['Rows', 'a row of any input; the request of a row', 'rows/csv/csv-record', 'MAX_RECORD', bytes, 'the input is refused'],
   [
     'Rows',
     'a file of CSV or JSON Lines at an address',

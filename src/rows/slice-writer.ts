@@ -1,7 +1,8 @@
 import { createWriteStream } from 'node:fs';
+import { rename, rm } from 'node:fs/promises';
 import { pipeline } from 'node:stream/promises';
 import { createGzip } from 'node:zlib';
-import { sliceFile } from './stage-manifest.js';
+import { readLines, sliceFile } from './stage-manifest.js';
 
 /**
  * Numbers of rows in a slice. `large` is for files of many rows. `small` is for files of few rows, so that progress is visible, and for
@@ -15,19 +16,22 @@ export interface SliceSizes {
 const SMALL_SLICES = 20;
 /** Files with more rows than this have large slices, unless their rows are large. */
 const MANY_ROWS = 20_000;
-/** Maximum number of characters of the first rows that are buffered before the size of slices is decided. */
-const PEEK_CHARS = 32 * 1024 * 1024;
+/** Maximum number of bytes of a slice of several rows, and of the first rows that are buffered before the size of slices is decided. */
+const MOST_BYTES = 16 * 1024 * 1024;
 const WRITE_CHARS = 256 * 1024;
 
-/** Writes rows (lines of JSON) into slice files of one directory, in order. Each file is durable when it is closed. */
+/**
+ * Writes rows (lines of JSON) into slice files of one directory, in order. Each file is durable when it is closed. A slice is read as a whole,
+ * so all slices become smaller when the rows of one are too large together.
+ */
 export class SliceWriter {
   #dir: string;
   #sizes: SliceSizes;
   #peek: string[] | null = [];
-  #peekChars = 0;
   #size = 0;
   #slices = 0;
   #inSlice = 0;
+  #bytes = 0;
   #text = '';
   #file: { write(text: string): Promise<void>; end(): Promise<void> } | null = null;
 
@@ -47,12 +51,13 @@ export class SliceWriter {
 
   /** Adds one line, which ends with a line feed. If it returns a promise, await the promise before the next call. */
   add(line: string): Promise<void> | null {
+    this.#bytes += Buffer.byteLength(line);
     if (this.#peek !== null) {
       this.#peek.push(line);
-      this.#peekChars += line.length;
       if (this.#peek.length > MANY_ROWS) return this.#decide(this.#sizes.large);
-      return this.#peekChars > PEEK_CHARS ? this.#decide(this.#sizes.small) : null;
+      return this.#bytes > MOST_BYTES ? this.#decide(this.#sizes.small) : null;
     }
+    if (this.#bytes > MOST_BYTES && this.#inSlice > 0) return this.#shrink(line);
     this.#text += line;
     this.#inSlice++;
     if (this.#inSlice >= this.#size) return this.#endSlice();
@@ -77,8 +82,24 @@ export class SliceWriter {
   async #decide(size: number): Promise<void> {
     const first = this.#peek ?? [];
     this.#peek = null;
+    this.#bytes = 0;
     this.#size = size;
     for (const line of first) await this.add(line);
+  }
+
+  /** Writes all slices again with fewer rows, then the line. */
+  async #shrink(line: string): Promise<void> {
+    const size = Math.ceil(this.#inSlice / 2);
+    await this.#endSlice();
+    const old = Array.from({ length: this.#slices }, (_, slice) => `${sliceFile(this.#dir, slice)}.${size}`);
+    for (const [slice, file] of old.entries()) await rename(sliceFile(this.#dir, slice), file);
+    this.#slices = 0;
+    this.#size = size;
+    for (const file of old) {
+      for (const row of await readLines(file, (text) => `${text}\n`)) await this.add(row);
+      await rm(file);
+    }
+    await this.add(line);
   }
 
   async #flush(): Promise<void> {
@@ -94,6 +115,7 @@ export class SliceWriter {
     this.#file = null;
     this.#slices++;
     this.#inSlice = 0;
+    this.#bytes = 0;
   }
 }
 

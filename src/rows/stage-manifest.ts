@@ -126,7 +126,7 @@ async function textOf(packed: Uint8Array): Promise<string> {
   return (await unzip(packed, { chunkSize })).toString('utf8');
 }
 
-async function readLines<Row>(rowsFile: string, parse: (line: string) => Row): Promise<readonly Row[]> {
+export async function readLines<Row>(rowsFile: string, parse: (line: string) => Row): Promise<readonly Row[]> {
   const text = await textOf(await readFile(rowsFile));
   const rows: Row[] = [];
   for (let from = 0; from < text.length; ) {

@@ -19,6 +19,8 @@ const MAX_SHOWN = 1000;
 /** Maximum numbers of rows and of characters that are read to find the column of URLs. */
 const PEEK_ROWS = 1000;
 const PEEK_CHARS = 8 * 1024 * 1024;
+/** Maximum number of characters of the rows that share a unit. */
+const MOST_GROUP_CHARS = MAX_RECORD / 4;
 
 export interface StageOptions {
   readonly reader: RowReader;
@@ -121,8 +123,10 @@ async function writeRows(options: StageOptions, table: OpenedTable, writer: Slic
   const takeRow = (record: RowRecord, units: BoundUnits): Promise<void> | null => {
     rows++;
     const row = readRow(record, rows, { columns, units, key }, options.sha256);
-    if (hash !== null) addToHash(hash, row, record);
     const { unit, problem } = row.found;
+    refuseLong(row.cells, 'row', record);
+    refuseLong(unit ?? '', 'request', record);
+    hash?.update(row.cells).update('\n');
     if (unit !== null) cells.filled++;
     if (problem === null) {
       cells.urls++;
@@ -150,7 +154,7 @@ async function writeRows(options: StageOptions, table: OpenedTable, writer: Slic
         if (written !== null) await written;
       } else {
         waiting.push(record);
-        waitingChars += record.json?.length ?? 0;
+        waitingChars += (record.json?.length ?? 0) + (record.unit?.unit?.length ?? 0);
         if (waiting.length >= PEEK_ROWS || waitingChars >= PEEK_CHARS) await bind();
       }
     }
@@ -226,14 +230,14 @@ function noRows(isTyped: boolean): CsvError {
   return new CsvError('input-empty', isTyped ? 'The input has no rows' : 'The input has a header, but no rows', 1);
 }
 
-/** Adds the cells of a row of typed columns to the hash of the content. A warehouse cannot read larger rows. */
-function addToHash(hash: Hash, { cells }: ReadRow, record: RowRecord): void {
-  if (cells.length > MAX_RECORD)
-    throw new CsvError(
-      'input-too-large',
-      `${recordPosition(record)}: the row has more than ${MAX_RECORD / 1024 / 1024} MiB, which is the limit`,
-    );
-  hash.update(cells).update('\n');
+/** Refuses a row that a warehouse could not read. A code unit has at most three bytes. */
+function refuseLong(text: string, what: 'row' | 'request', record: RowRecord): void {
+  if (text.length * 3 <= MAX_RECORD || Buffer.byteLength(text) <= MAX_RECORD) return;
+  const owner = what === 'row' ? 'the row' : 'the request of the row';
+  throw new CsvError(
+    'input-too-large',
+    `${recordPosition(record)}: ${owner} has more than ${MAX_RECORD / 1024 / 1024} MiB, which is the limit`,
+  );
 }
 
 /** A row and the unit that it shares with adjacent rows. */
@@ -244,14 +248,15 @@ interface GroupedRow {
 }
 
 /**
- * Groups adjacent rows in their order, with up to `size` different good rows per unit. Bad rows stay between the good rows and have no
- * unit.
+ * Groups adjacent rows in their order, with up to `size` different good rows per unit, and fewer if the rows are large. Bad rows stay between
+ * the good rows and have no unit.
  */
 class RowGroups {
   readonly #size: number;
   readonly #join: (units: readonly string[]) => string;
   #waiting: ReadRow[] = [];
   #units: string[] = [];
+  #chars = 0;
 
   constructor({ size, join }: { readonly size: number; join(units: readonly string[]): string }) {
     this.#size = size;
@@ -260,10 +265,13 @@ class RowGroups {
 
   /** Adds a row; returns the rows of a complete group. */
   add(row: ReadRow): readonly GroupedRow[] {
+    const chars = row.cells.length + (row.found.unit?.length ?? 0);
+    const before = this.#chars + chars > MOST_GROUP_CHARS ? this.end() : [];
+    this.#chars += chars;
     this.#waiting.push(row);
     // Equal rows are sent once, so they count as one row of the group.
     if (row.found.problem === null && !this.#units.includes(row.found.unit)) this.#units.push(row.found.unit);
-    return this.#units.length >= this.#size ? this.end() : [];
+    return this.#units.length >= this.#size ? [...before, ...this.end()] : before;
   }
 
   /** Ends the current group; returns its rows. */
@@ -272,6 +280,7 @@ class RowGroups {
     const rows = this.#waiting.map((row) => ({ row, unit: row.found.problem === null ? unit : null }));
     this.#waiting = [];
     this.#units = [];
+    this.#chars = 0;
     return rows;
   }
 }

@@ -1,6 +1,6 @@
 import type { DuckDBConnection } from '@duckdb/node-api';
 import { columnTypeOf, isJson, isNested, JSON_TYPE, TEXT } from '../core/rows/column-type.js';
-import { canonicalJsonText } from '../core/text/exact-json.js';
+import { canonicalJsonText, replaceTokens } from '../core/text/exact-json.js';
 import { CsvError, MAX_RECORD, nameColumns, type OpenedTable, type RowReader, type RowRecord } from '../rows/index.js';
 import { duckDbCell, identifier, openScratchDuckDb, utcText } from '../warehouse/index.js';
 import { packedQuery, unpacking } from './packed-cells.js';
@@ -117,15 +117,14 @@ function canonicalText(value: string, type: string, original: string): string {
 const mayDiffer = /^(TIMESTAMP|DATE|INTERVAL|STRUCT|MAP)|\]$/;
 
 /** Numbers that are not JSON, as DuckDB writes them into JSON, and their canonical texts. */
-const noNumbers = /"(?:[^"\\]|\\.)*"|-?\b(?:NaN|Infinity)\b/g;
+const noNumbers = /-?\b(?:NaN|Infinity)\b/;
 
 function jsonText(text: string): string {
   try {
     return canonicalJsonText(text);
   } catch {
-    const quoted = (found: string) =>
-      found[0] === '"' ? found : `"${found.replace('NaN', 'nan').replace('Infinity', 'inf')}"`;
-    return canonicalJsonText(text.replace(noNumbers, quoted));
+    const quoted = (found: string) => `"${found.replace('NaN', 'nan').replace('Infinity', 'inf')}"`;
+    return canonicalJsonText(replaceTokens(text, noNumbers, quoted));
   }
 }
 

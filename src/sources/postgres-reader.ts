@@ -1,5 +1,5 @@
 import type { Duplex } from 'node:stream';
-import type { ClientBase } from 'pg';
+import type { ClientBase, QueryArrayConfig } from 'pg';
 import { deferred } from '../core/processes/deferred.js';
 import { UNORDERED } from '../core/rows/source-fields.js';
 import { identifier, openPostgres, type PgTransaction, parseAddress } from '../postgres/index.js';
@@ -12,10 +12,12 @@ const LIMIT_MS = 600_000;
 const MOST_MS = 6 * 3_600_000;
 /** Longest wait, in ms, for a server that cannot be reached. */
 const PATIENCE_MS = 5000;
-/** Rows of the first piece; number of characters that later pieces should have; most rows of a piece. */
+/** Rows of the first FETCH; number of characters that later ones should have; most rows of a FETCH. */
 const FIRST_ROWS = 10;
 const PIECE_CHARS = 256 * 1024;
 const MOST_ROWS = 256;
+/** Number of characters of rows above which the connection waits until they are taken. */
+const WAITING_CHARS = 4 * 1_048_576;
 /** Longest wait, in ms, for the end of the transaction. */
 const GOODBYE_MS = 2000;
 /** Interval in ms at which the server checks, during a statement, whether this process is still connected. */
@@ -147,27 +149,62 @@ async function* pieces(
   let leftMs = limitMs;
   for (;;) {
     signal?.throwIfAborted();
-    const began = performance.now();
-    const rows = await client
-      .query<(string | null)[]>({
-        text: `FETCH FORWARD ${size} FROM ${CURSOR}`,
-        rowMode: 'array',
-        types: asTexts,
-      })
-      .then(
-        (result) => result.rows,
-        (error: unknown) => {
-          signal?.throwIfAborted();
-          throw explain(error);
-        },
-      );
-    if (rows.length === 0) return;
-    leftMs -= performance.now() - began;
+    let [chars, count, began] = [0, 0, performance.now()];
+    try {
+      for await (const rows of fetched(client, size)) {
+        leftMs -= performance.now() - began;
+        count += rows.length;
+        chars += charsOf(rows);
+        yield rows;
+        began = performance.now();
+      }
+    } catch (error) {
+      signal?.throwIfAborted();
+      throw explain(error);
+    }
     if (leftMs < 0) throw tooLong(shown, limitMs);
-    yield rows;
-    const chars = rows.reduce((sum, row) => sum + row.reduce((all, cell) => all + (cell?.length ?? 0) + 1, 0), 0);
-    const fitting = Math.floor((PIECE_CHARS / chars) * rows.length);
+    if (count === 0) return;
+    const fitting = Math.floor((PIECE_CHARS / chars) * count);
     size = Math.max(1, Math.min(fitting, size * 2, MOST_ROWS));
+  }
+}
+
+const charsOf = (rows: readonly TextRow[]) =>
+  rows.reduce((sum, row) => sum + row.reduce((all, cell) => all + (cell?.length ?? 0) + 1, 0), 0);
+
+/** The rows of a FETCH as they arrive. The connection waits while many characters are not taken. */
+async function* fetched(client: ClientBase, size: number): AsyncGenerator<readonly TextRow[]> {
+  const { Query } = (await import('pg')).default;
+  const { stream } = connectionOf(client);
+  let [rows, chars, isOver, wake] = [[] as TextRow[], 0, false, deferred<void>()];
+  let problem: Error | null = null;
+  const end = (error: Error | null) => {
+    problem = error;
+    isOver = true;
+    wake.resolve();
+  };
+  const text = `FETCH FORWARD ${size} FROM ${CURSOR}`;
+  const query = client.query(new Query<never>({ text, rowMode: 'array', types: asTexts } as QueryArrayConfig));
+  query.on('end', () => end(null)).on('error', end);
+  query.on('row', (row: unknown) => {
+    rows.push(row as TextRow);
+    chars += charsOf([row as TextRow]);
+    if (chars <= WAITING_CHARS) return;
+    stream.pause();
+    wake.resolve();
+  });
+  try {
+    while (!isOver || rows.length > 0) {
+      stream.resume();
+      if (!isOver) await wake.promise;
+      const taken = rows;
+      [rows, chars, wake] = [[], 0, deferred()];
+      if (taken.length > 0) yield taken;
+    }
+    if (problem !== null) throw problem;
+  } finally {
+    query.removeAllListeners('row');
+    stream.resume();
   }
 }
 
@@ -221,9 +258,12 @@ interface BoundedMessages {
   startRows(): void;
 }
 
+const connectionOf = (client: ClientBase) =>
+  (client as unknown as { readonly connection: { readonly stream: Duplex } }).connection;
+
 /** Cuts a connection before the driver collects a message above the limit: it would throw outside of any promise, or take all memory. */
 function boundMessages(client: ClientBase, onCut: (problem: CsvError) => void): BoundedMessages {
-  const { stream } = (client as unknown as { readonly connection: { readonly stream: Duplex } }).connection;
+  const { stream } = connectionOf(client);
   let [head, left, rows] = [Buffer.alloc(0), 0, 0];
   let problem: CsvError | null = null;
   const begin = (code: number, length: number) => {
@@ -267,8 +307,7 @@ function boundMessages(client: ClientBase, onCut: (problem: CsvError) => void): 
 }
 
 /** Texts, quoted names, comments and dollar-quoted texts of SQL, parentheses, and the words ORDER BY. */
-const token =
-  /'(?:[^']|'')*'|"(?:[^"]|"")*"|--[^\n]*|\/\*[\s\S]*?\*\/|\$([A-Za-z_]\w*|)\$[\s\S]*?\$\1\$|[()]|\border\s+by\b/gi;
+const token = /'[^']*'|"[^"]*"|--[^\n]*|\/\*[\s\S]*?\*\/|\$([A-Za-z_]\w*|)\$[\s\S]*?\$\1\$|[()]|\border\s+by\b/gi;
 
 /** Whether a SELECT orders its rows itself, not only those of a subquery or a window. */
 export function isOrdered(sql: string): boolean {

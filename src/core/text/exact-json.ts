@@ -10,7 +10,7 @@ const MARK = '\u0001';
 const NUMBER = `${MARK}n`;
 /** A text that begins with the mark in its JSON gets another mark before it. */
 const TEXT = `${MARK}s`;
-const token = /"(?:[^"\\]|\\.)*"|-?\d[\d.eE+-]*/g;
+const token = /"\\u0001|-?\d[\d.eE+-]*/;
 
 const wholeNumber = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
 
@@ -19,8 +19,8 @@ export function parseExactJson(text: string): ExactJson {
   if (!/\d|\\u0001/.test(text)) return JSON.parse(text) as ExactJson;
   // The marks would hide a wrong number.
   let isRight = true;
-  const marked = text.replace(token, (found) => {
-    if (found[0] === '"') return found.startsWith('"\\u0001') ? `"\\u0001s${found.slice(1)}` : found;
+  const marked = replaceTokens(text, token, (found) => {
+    if (found[0] === '"') return `"\\u0001s\\u0001`;
     isRight &&= wholeNumber.test(found);
     return `"\\u0001n${found}"`;
   });
@@ -31,6 +31,32 @@ export function parseExactJson(text: string): ExactJson {
   }
   JSON.parse(text);
   throw new SyntaxError('Unexpected number in JSON');
+}
+
+/** Replaces the matches of `pattern` in JSON, but not within texts. A text may be too long for one regular expression. */
+export function replaceTokens(json: string, pattern: RegExp, replace: (found: string) => string): string {
+  const tokens = new RegExp(`${pattern.source}|"`, 'g');
+  const parts: string[] = [];
+  let from = 0;
+  for (let token = tokens.exec(json); token !== null; token = tokens.exec(json)) {
+    const [found] = token;
+    if (found !== '"') {
+      parts.push(json.slice(from, token.index), replace(found));
+      from = tokens.lastIndex;
+    }
+    if (found[0] === '"') tokens.lastIndex = endOfText(json, token.index);
+  }
+  return parts.length === 0 ? json : parts.join('') + json.slice(from);
+}
+
+/** Returns where a text ends in JSON: the index after its closing quote. `start`: the index of its opening quote. */
+export function endOfText(json: string, start: number): number {
+  for (let end = json.indexOf('"', start + 1); end !== -1; end = json.indexOf('"', end + 1)) {
+    let escapes = end;
+    while (json[escapes - 1] === '\\') escapes--;
+    if ((end - escapes) % 2 === 0) return end + 1;
+  }
+  return json.length;
 }
 
 /** Numbers that `JSON.parse` may change; also finds their characters in texts. */

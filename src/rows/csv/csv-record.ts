@@ -1,7 +1,7 @@
 import type { RowRecord } from '../row-reader.js';
 
-/** Maximum number of bytes of a record. A line above this size is refused. */
-export const MAX_RECORD = 16 * 1024 * 1024;
+/** Maximum number of bytes of a record, of its cells as JSON, and of its request. A record above this size is refused. */
+export const MAX_RECORD = 4 * 1024 * 1024;
 /** Maximum number of cells of a record. */
 export const MAX_CELLS = 10_000;
 

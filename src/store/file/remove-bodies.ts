@@ -2,6 +2,7 @@ import { createReadStream, existsSync, readdirSync, readFileSync } from 'node:fs
 import { open, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { keptReason, type RemovedBodies } from '../../core/purchase/forgotten.js';
+import { endOfText } from '../../core/text/exact-json.js';
 import { writeDurably } from '../../files/write-durably.js';
 import { decodeLine, encodeLine } from './segment-lines.js';
 
@@ -9,8 +10,7 @@ import { decodeLine, encodeLine } from './segment-lines.js';
 const HEAD = /^\{"key":"([0-9a-f]{32})"/;
 const HEAD_BYTES = '{"key":""'.length + 32;
 const [SPACE, BRACE, LINE_FEED] = [32, 125, 10];
-
-const UNIT = /^\{"key":"([0-9a-f]{32})","unit":("(?:[^"\\]|\\.)*")/;
+const UNIT = /^\{"key":"([0-9a-f]{32})","unit":(?=")/;
 
 /** See `ForgettingJournal.search`. */
 export async function searchBodies(
@@ -21,8 +21,10 @@ export async function searchBodies(
   const wanted = JSON.stringify(text).slice(1, -1).toLowerCase();
   for (const path of filesIn(dir).filter(isBodies)) {
     for await (const { line } of linesOf(path)) {
-      const [, key, unit] = UNIT.exec(line.toString('utf8')) ?? [];
-      if (key && unit?.toLowerCase().includes(wanted)) each(key, unit);
+      const json = line.toString('utf8');
+      const [head = '', key] = UNIT.exec(json) ?? [];
+      const unit = json.slice(head.length, endOfText(json, head.length));
+      if (key && unit.toLowerCase().includes(wanted)) each(key, unit);
     }
   }
 }

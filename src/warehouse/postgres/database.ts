@@ -6,6 +6,7 @@ import type { EventWarehouse, WindowPages } from '../../core/events/event-wareho
 import type { MonitorWarehouse } from '../../core/monitors/monitor-warehouse.js';
 import type { Publisher } from '../../core/publish-request.js';
 import type { RowWarehouse } from '../../core/rows/row-warehouse.js';
+import { replaceTokens } from '../../core/text/exact-json.js';
 import { isPostgresUrl, type PgTransaction } from '../../postgres/index.js';
 import { createAgentRunStore } from '../agent-run-store.js';
 import type { EventTransaction, StagedPages } from '../events/event-sql.js';
@@ -254,9 +255,8 @@ function* lines(batch: readonly WindowPages[], { mend, isOdd }: Mending): Genera
 
 /** Numbers with an exponent of four digits or more, or with a thousand digits, become texts. Texts that look like such numbers do not change. */
 function quoteHuge(json: string): string {
-  return json.replace(/"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+)?[eE][+-]?\d{4,}|-?[\d.]{1000,}(?:[eE][+-]?\d+)?/g, (token) =>
-    token.startsWith('"') ? token : `"${token}"`,
-  );
+  const huge = /-?\d+(?:\.\d+)?[eE][+-]?\d{4,}|-?[\d.]{1000,}(?:[eE][+-]?\d+)?/;
+  return replaceTokens(json, huge, (token) => `"${token}"`);
 }
 
 function codeOf(error: unknown): unknown {

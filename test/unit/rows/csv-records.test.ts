@@ -162,19 +162,19 @@ describe('CsvRecords', () => {
     );
   });
 
-  it('waits at most 16 MiB for the end of a quoted cell', () => {
+  it('waits at most 4 MiB for the end of a quoted cell', () => {
     const records = new CsvRecords(null);
     const lines = `${'x'.repeat(1024 * 1024)},y\n`;
     const all = records.read('a,b\n1,"open\n', false);
-    for (let part = 0; part < 17; part++) all.push(...records.read(lines, false));
+    for (let part = 0; part < 5; part++) all.push(...records.read(lines, false));
     all.push(...records.read('2,3\n', true));
-    expect(all).toHaveLength(20);
+    expect(all).toHaveLength(8);
     expect(all[1]).toMatchObject({ line: 2, cells: ['1,"open'], problem: { tag: 'CSV_INVALID', column: 2 } });
-    expect(all[1]?.problem?.message).toContain('not closed within 16 MiB');
-    expect(all[19]).toMatchObject({ line: 20, cells: ['2', '3'], problem: null });
+    expect(all[1]?.problem?.message).toContain('not closed within 4 MiB');
+    expect(all[7]).toMatchObject({ line: 8, cells: ['2', '3'], problem: null });
   });
 
-  it('refuses a line beyond 16 MiB, naming the cell', () => {
+  it('refuses a line beyond 4 MiB, naming the cell', () => {
     const big = 'x'.repeat(1024 * 1024);
     const read = (cell: string) => {
       const records = new CsvRecords(null);
@@ -182,10 +182,10 @@ describe('CsvRecords', () => {
       for (let part = 0; part < 20; part++) records.read(big, false);
     };
     expect(() => read('')).toThrow(
-      /^line 3, column 2, character 3: the cell that begins here makes a row of more than 16 MiB/,
+      /^line 3, column 2, character 3: the cell that begins here makes a row of more than 4 MiB/,
     );
     expect(() => read('"')).toThrow(
-      /^line 3, column 2, character 3: the quote that is opened here makes a row of more than 16 MiB/,
+      /^line 3, column 2, character 3: the quote that is opened here makes a row of more than 4 MiB/,
     );
   });
 
