@@ -15,7 +15,14 @@ function time(ms) {
 
 /** Each limit: its part, what it bounds, the module and the constant, its form, and what follows beyond it. */
 const limits = [
-  ['Rows', 'a row of any input; the request of a row', 'rows/csv/csv-record', 'MAX_RECORD', bytes, 'the input is refused'],
+  [
+    'Rows',
+    'a row of any input; the request of a row',
+    'rows/csv/csv-record',
+    'MAX_RECORD',
+    bytes,
+    'the input is refused',
+  ],
   [
     'Rows',
     'a file of CSV or JSON Lines at an address',

@@ -256,7 +256,7 @@ function createWalkWindow(deps: WalkDeps) {
       return { ...state, events, added, changed };
     };
     const heart = heartbeatFrom(details);
-    const keepHeld = holding(window, details);
+    const keepHeld = holding(window);
     const { stop, done: release } = cancellation({});
     const until = performance.now() + SLICE_MS;
     try {

@@ -112,7 +112,7 @@ export function createPieceActivity<Input extends SliceInput>(deps: ActivityDeps
       },
     });
     const heart = heartbeatFrom(() => state);
-    const keepHeld = holding(slice, () => state);
+    const keepHeld = holding(slice);
     try {
       await noteRuns(staged, resumedAt);
       const warehouse = deps.warehouseFor(staged);

@@ -49,7 +49,7 @@ export function showPausedWalk(
   const output: PausedWalkOutput = { kind: 'paused', job, ...progress, code };
   if (json) terminal.data(JSON.stringify(output));
   const why = commandsAsTyped(printable(withoutCommand(message) ?? 'no reason given'), env);
-  terminal.say(`Paused (${pausedFor}): ${why}`);
+  terminal.say(`Paused${pausedFor ? ` (${pausedFor})` : ''}: ${why}`);
   terminal.say(`Loaded events are kept. To resume after fixing this:\n  ${resumeCommand(args, env)}`);
   terminal.say(terminal.colors.dim(fixText(code)));
   return exitCodeOfPause(pausedFor);

@@ -13,7 +13,7 @@ export function pausedText(progress: JobProgress, args: readonly string[], env: 
   // No command is added for these reasons, because their message has the command that continues the job.
   const isAnother = pausedFor !== null && ['budget', 'request', 'failed'].includes(pausedFor);
   const why = isAnother ? message : withoutCommand(message);
-  const reason = `Paused (${pausedFor}): ${commandsAsTyped(commandOnOwnLine(printable(why ?? 'no reason given')), env)}`;
+  const reason = `Paused${pausedFor ? ` (${pausedFor})` : ''}: ${commandsAsTyped(commandOnOwnLine(printable(why ?? 'no reason given')), env)}`;
   if (isAnother) return `${reason}\nPaid results are kept.`;
   return `${reason}\nPaid results are kept. To resume after fixing this:\n  ${resumeCommand(args, env)}`;
 }

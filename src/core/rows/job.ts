@@ -31,6 +31,14 @@ export const signalNames = {
   activityPaused: 'activityPaused',
   activityUnpaused: 'activityUnpaused',
 } as const;
+
+/** The id in Temporal of the activity of a piece of work, and the piece of an id; null for another activity. */
+export const pieceId = (piece: number): string => `piece-${piece}`;
+export const pieceOf = (id: string): number | null => {
+  const [, piece = null] = /^piece-(\d+)$/.exec(id) ?? [];
+  return piece === null ? null : Number(piece);
+};
+
 export const queryNames = { progress: 'progress', holder: 'holder' } as const;
 
 /** Calls from workflows to the process that runs them, which are no part of their histories. `interrupt`: the activities stop. */

@@ -11,7 +11,7 @@ import {
   type WalkSummary,
   type WalkWindowResult,
 } from '../../core/events/walk-job.js';
-import type { PauseReason } from '../../core/rows/job.js';
+import { type PauseReason, pieceId } from '../../core/rows/job.js';
 import type { Pause } from '../../core/rows/pause.js';
 import { withoutUndefined } from '../../core/text/without-undefined.js';
 import { detailsText } from '../shared/details-text.js';
@@ -154,7 +154,8 @@ class PageWalk extends WindowedJob<PageWalkState, WalkWindowResult, WalkSummary>
 
   /** Walks one window. */
   protected perform(window: number): Promise<WalkWindowResult> {
-    const { walkWindow } = proxyActivities<WalkActivities>({ ...slicePolicy, summary: `window ${window}` });
+    const options = { ...slicePolicy, activityId: pieceId(window), summary: `window ${window}` };
+    const { walkWindow } = proxyActivities<WalkActivities>(options);
     return walkWindow({ walk: this.opened.walk, window, splits: this.window > 1 });
   }
 

@@ -2,7 +2,14 @@ import { proxyActivities, workflowInfo } from '@temporalio/workflow';
 import type { Activities } from '../../activities/index.js';
 import type { PublishStep } from '../../core/publish-request.js';
 import type { RetryFreshness } from '../../core/purchase/freshness.js';
-import type { EnrichCsvInput, JobProgress, JobSummary, Resumption, SliceResult } from '../../core/rows/job.js';
+import {
+  type EnrichCsvInput,
+  type JobProgress,
+  type JobSummary,
+  pieceId,
+  type Resumption,
+  type SliceResult,
+} from '../../core/rows/job.js';
 import {
   endingText,
   type Failure,
@@ -311,7 +318,8 @@ class RowJob extends WindowedJob<RowJobState, SliceResult, JobSummary> {
     const to = Math.min(staged.slices, slice + (retry?.slicesPerPiece ?? 1));
     const which = to - slice === 1 ? `slice ${to}` : `slices ${slice + 1} to ${to}`;
     const summary = `${which} of ${staged.slices}`;
-    const { enrichSlice, retryRows } = proxyActivities<Activities>({ ...slicePolicy, summary });
+    const activityId = pieceId(slice);
+    const { enrichSlice, retryRows } = proxyActivities<Activities>({ ...slicePolicy, activityId, summary });
     const input = {
       ...{ staged, slice, carried: carried || retry !== undefined, resumedAt, startedAt, skipRefused },
       // The rows of another job may have the failure that is bought once more.
