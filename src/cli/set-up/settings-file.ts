@@ -1,4 +1,5 @@
 import { resolve } from 'node:path';
+import { whyNoPath } from '../../core/rows/source-fields.js';
 import { readEnvFile } from '../../files/read-env-file.js';
 
 type Env = Record<string, string | undefined>;
@@ -18,6 +19,8 @@ export function loadSettingsFile(args: readonly string[], env: Env, cwd: string)
   const named = flag ?? env[VARIABLE];
   if (!named) return null;
   const name = flag === null ? VARIABLE : '--settings';
+  const noPath = whyNoPath(named, process.platform);
+  if (noPath !== null) return `${name}: the value (not shown) ${noPath}.`;
   const path = resolve(cwd, named);
   env[VARIABLE] = path;
   try {

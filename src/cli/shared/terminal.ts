@@ -77,6 +77,7 @@ const inQuery = /([?&](?:user|password|sslpassword)=)[^&]+/gi;
  * secrets.
  */
 export function scrubber(env: TerminalParts['env'], args: readonly string[] = []): (text: string) => string {
+  const settings = Object.entries(env).flatMap(([name, value = '']) => (name.startsWith('SEARCHFLOW_') ? [value] : []));
   const secrets = [
     ...secretNames.map((name) => env[name]?.trim() ?? ''),
     ...urlNames.map((name) => password(env[name])),
@@ -84,7 +85,7 @@ export function scrubber(env: TerminalParts['env'], args: readonly string[] = []
     .flatMap((value) => [value, encodeURIComponent(value), JSON.stringify(value).slice(1, -1)])
     // A shorter value cannot be a key, and may be part of ordinary words.
     .filter((secret) => secret.length >= 6)
-    .concat(args.flatMap(addressSecrets))
+    .concat([...args, ...settings].flatMap(addressSecrets))
     .sort((a, b) => b.length - a.length);
   return (text) =>
     secrets.reduce(

@@ -7,8 +7,22 @@ const databases =
 /** Schemes whose queries are shown: the parameters of pages, buckets and PostgreSQL are no secrets, but those of these names. */
 const known = /^(https?|s3|postgres(ql)?)$/i;
 export const secretParameter = /sig|token|key|secret|pass|pwd|jwt|sess|credential|auth/i;
-const withoutScheme = /^\s*(?:--?[\w-]+=)?['"]?([^\s/@:'"=]+:[^\s@]*)@[^\s@]/;
-const libpqPassword = /\b(?:password|passwd|pwd)\s*=\s*(?:'([^']+)'|([^\s;&'"]+))/gi;
+const libpqPassword = /\b(?:pg)?(?:password|passwd|pwd)\s*=\s*(?:'([^']+)'|([^\s;&'"]+))/gi;
+/** `user:password@host`, `user/password@host` of Oracle, variables, arguments of curl. */
+const misspelt = [
+  /^\s*\S*?:([^\s@/\\][^\s@]*)@[^\s@]\S*\s*$/g,
+  /^\s*(?:\S*[/'"=])?[^\s/@:'"=]+\/([^\s/@]+)@(?:\/|[\w.-]+:\d)\S*\s*$/g,
+  /^['"\s]*[^\s/@:.'"=]+\/([^\s/@]+)@(?:[\w-]+|[\w.-]+\/\w+)$/g,
+  /\b[A-Z0-9_]*(?:PASS|PWD|SECRET|TOKEN|KEY)[A-Z0-9_]*=(\S+)/g,
+  /\s(?:-u|--user|--proxy-user)[\s=]*[^\s:]+:(\S+)/g,
+  /\bauthorization\s*:\s*\w+\s+(\S+)/gi,
+];
+/** Addresses of webhooks, whose path is the secret. A file of rows has another ending. */
+const hook =
+  /^\s*https?:\/+(?:hooks\.[^/]*|[^/]*webhook[^/]*|[^/]*\/(?:[^?]*\/)?(?:(?:web)?hooks?\w*|services(?=\/T)|bot(?=\d+:)))(?:\/|(?<=bot))(?!.*\.(?:csv|tsv|txt|jsonl|ndjson|json|parquet|pq)(?:\.gz)?(?:\?|$))(.+)/i;
+
+/** Whether a text is the address of a webhook, whose path is a secret. */
+export const isHook = (text: string): boolean => hook.test(text);
 
 interface Parts {
   readonly scheme: string;
@@ -29,17 +43,24 @@ function partsOf(text: string): Parts | null {
  */
 export function foreignScheme(text: string): string | null {
   const parts = partsOf(text);
-  if (parts === null) return withoutScheme.test(text) ? '' : null;
+  if (parts === null) return misspeltSecrets(text).length > 0 ? '' : null;
   return known.test(parts.scheme) ? null : parts.scheme;
 }
 
+const secretsOf = (text: string, form: RegExp): readonly string[] =>
+  [...text.matchAll(form)].map(([, quoted, plain]) => quoted ?? plain ?? '');
+
+/** Secrets in a text that is no address: a mistyped one, one in another program's form, or the arguments of a program. */
+export const misspeltSecrets = (text: string): readonly string[] =>
+  [...misspelt, libpqPassword].flatMap((form) => secretsOf(text, form));
+
 /** The parts of an argument that may be secrets: user and password of an address, and the values of its query. */
 export function addressSecrets(argument: string): readonly string[] {
-  const found = [...argument.matchAll(libpqPassword)].map(([, quoted, plain]) => quoted ?? plain ?? '');
   const parts = partsOf(argument);
-  const [, bare] = parts === null ? (withoutScheme.exec(argument) ?? []) : [];
-  if (bare !== undefined) found.push(`${bare}@`, bare.slice(bare.indexOf(':') + 1));
-  if (parts === null) return found.filter((text) => text !== '');
+  if (parts === null) return misspeltSecrets(argument).filter((text) => text !== '');
+  const found = [...secretsOf(argument, libpqPassword)];
+  const [, path] = hook.exec(argument) ?? [];
+  if (path !== undefined) found.push(path, ...path.split('/').filter((part) => part.length > 5));
   const { scheme, rest } = parts;
   const isKnown = known.test(scheme);
   const authority = isKnown ? (/^[^/?#]*/.exec(rest)?.[0] ?? '') : rest;

@@ -1,5 +1,5 @@
 import { nearest } from '../text/nearest.js';
-import { addressSecrets, foreignScheme } from './address-secrets.js';
+import { addressSecrets, foreignScheme, misspeltSecrets } from './address-secrets.js';
 import { isLoopback } from './loopback.js';
 import { isMetadata } from './metadata-address.js';
 import { Secret } from './secret.js';
@@ -50,7 +50,7 @@ export function isLibpqForm(text: string): boolean {
 }
 
 /** Whether a text is an address without a scheme. A file or folder with this name would show its password. */
-export const isBareAddress = (text: string): boolean => isLibpqForm(text) || foreignScheme(text) === '';
+export const isBareAddress = (text: string): boolean => isLibpqForm(text) || misspeltSecrets(text).length > 0;
 
 export function isPostgresUrl(text: string): boolean {
   return /^postgres(ql)?:\/\//i.test(text);

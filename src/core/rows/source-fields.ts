@@ -1,5 +1,6 @@
-import { secretParameter } from '../connections/address-secrets.js';
+import { isHook, secretParameter } from '../connections/address-secrets.js';
 import { isMetadata } from '../connections/metadata-address.js';
+import { isBareAddress } from '../connections/postgres-address.js';
 
 /** Formats of files of rows. `jsonl`: JSON Lines, or one list of objects. */
 export const fileFormats = ['csv', 'jsonl', 'parquet'] as const;
@@ -47,7 +48,7 @@ export const NO_ADDRESS = 'is an address, not a file or folder of this machine: 
 
 /** Why a path is no file or folder of this machine, as words that follow its name; null if it may be one. `platform`: of Node. */
 export function whyNoPath(path: string, platform: string): string | null {
-  if (hasScheme(path)) return NO_ADDRESS;
+  if (hasScheme(path) || isBareAddress(path)) return NO_ADDRESS;
   const hasDrive = platform !== 'win32' && /(^|\/)[a-z]:[\\/]/i.test(path);
   return hasDrive ? 'has a drive of Windows: name a file or folder of this machine' : null;
 }
@@ -91,6 +92,7 @@ export function whyNoAddress(input: string): string | null {
   // DuckDB would read any other spelling as a file of this machine, and so the steps of a path.
   if (!/^(s3|https?):/.test(input)) return 'The scheme of the address must be in lower case';
   if (/\/\.\.?(\/|$)/.test(pathOfAddress(input))) return 'The address has a step such as .. in its path';
+  if (isHook(input)) return 'The address is that of a webhook, whose path is a secret';
   if (authority.includes('@')) return 'The address has a user or password, which would be kept in the job';
   if (/[#\\\s\p{Cc}]/u.test(input)) return 'The address has a character that no address has';
   if (!(isS3 ? BUCKET : SERVER).test(authority)) return `The address has no valid ${isS3 ? 'bucket' : 'server'}`;

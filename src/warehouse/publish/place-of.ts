@@ -3,7 +3,7 @@ import { extname, resolve } from 'node:path';
 import { WarehouseUnusable } from '../../core/rows/row-warehouse.js';
 import { whyNoAddress, whyNoPath } from '../../core/rows/source-fields.js';
 import { fileKind } from '../../files/file-kind.js';
-import { isBareAddress, isPostgresUrl } from '../../postgres/index.js';
+import { isPostgresUrl } from '../../postgres/index.js';
 import { s3Place } from './s3-files.js';
 
 /** Where a publish goes. */
@@ -30,7 +30,7 @@ export function placeOf(to: string): Place {
   const [, catalog = ''] = /^ducklake:(.*)$/.exec(to) ?? [];
   if (catalog !== '' && !/^[a-z]+:/i.test(catalog)) return { kind: 'ducklake', path: resolve(catalog) };
   // A folder has no such name; for one that does, write ./md:x.
-  if (/^[a-z][a-z0-9+.-]+:/i.test(to) || whyNoPath(to, process.platform) !== null || isBareAddress(to))
+  if (/^[a-z][a-z0-9+.-]+:/i.test(to) || whyNoPath(to, process.platform) !== null)
     throw new WarehouseUnusable(
       'publish-target-invalid',
       `--to: the value (not shown) is not a target: give ${TARGET_FORMS}`,

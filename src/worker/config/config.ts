@@ -93,7 +93,7 @@ export function whyNoStateFolder(
   stateDir: string,
 ): readonly string[] {
   const reader = new SettingsReader(env);
-  const noPath = whyNoPath(stateDir, process.platform);
+  const noPath = whyNoPath(env.SEARCHFLOW_STATE_DIR ?? '', process.platform) ?? whyNoPath(stateDir, process.platform);
   if (noPath !== null) return [`The state folder (not shown) ${noPath}. See SEARCHFLOW_STATE_DIR.`];
   const shown = reader.shown(stateDir);
   const file = fileInWay(stateDir);

@@ -1,4 +1,5 @@
 import type { z } from 'zod';
+import { addressSecrets } from '../../core/connections/address-secrets.js';
 import { mayHoldSecret } from '../../core/connections/secret.js';
 import { nearest } from '../../core/text/nearest.js';
 import { readEnvFile } from '../../files/read-env-file.js';
@@ -96,7 +97,8 @@ export class SettingsReader {
   shown(text: string): string {
     const secrets = secretVariables.map((key) => this.#env[key]?.trim());
     if (secrets.some((secret) => secret && text.includes(secret))) return 'the value (not shown, it contains a key)';
-    if (mayHoldSecret(text)) return 'the value (not shown, it may contain a password)';
+    if (mayHoldSecret(text) || addressSecrets(text).length > 0)
+      return 'the value (not shown, it may contain a password)';
     const flat = text.replace(/[\p{Cc}\p{Cf}]/gu, '?');
     return `'${flat.length > 80 ? `${flat.slice(0, 80)}…` : flat}'`;
   }

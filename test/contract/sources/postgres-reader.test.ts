@@ -120,13 +120,14 @@ describe('a query', () => {
     expect(records.every(({ cells }, index) => cells[0] === String(5000 - index))).toBe(true);
   });
 
-  it('reads large rows one by one', async () => {
+  it('reads large rows in small pieces from the first on', async () => {
     const table = await postgresReader({ url, sql: "SELECT repeat('x', 3000000) FROM generate_series(1, 60)" }).open();
     onTestFinished(() => table.close());
     const sizes: number[] = [];
     for await (const batch of table.batches()) sizes.push(batch.length);
     expect(sizes.reduce((sum, size) => sum + size)).toBe(60);
-    expect(sizes.slice(1).every((size) => size === 1)).toBe(true);
+    expect(Math.max(...sizes)).toBeLessThanOrEqual(2);
+    expect(sizes.slice(10).every((size) => size === 1)).toBe(true);
   });
 
   it('finds its tables by the search path of the database, or by the schema of the address', async () => {
