@@ -44,6 +44,8 @@ export function misspeltFields(
   const schema = jsonSchemaOf(request);
   const known = { ...common, ...schema.properties };
   const strangers = Object.keys(typeof input === 'object' && input !== null ? input : {}).flatMap((field) => {
+    // No service has fields of these names, such as `constructor`.
+    if (field in Object.prototype) return [{ field, message: `${field} is not a field of ${name}.` }];
     // A name near a known one is reported once, as misspelt.
     if (Object.hasOwn(known, field) || misspelt(field, Object.keys(known))) return [];
     const fieldsOf = (one: Requested) => (one.paid ? Object.keys(jsonSchemaOf(one.request).properties ?? {}) : []);
