@@ -52,7 +52,7 @@ async function start({ vitest }: TestProject): Promise<Servers> {
   const files = await vitest.globTestSpecifications();
   // Only files that use Temporal get a namespace, because the server runs internal workers for each namespace.
   const usesTemporal = ({ moduleId }: { moduleId: string }) =>
-    /openTemporal|fileNamespace|runExample|settingOfFile/.test(readFileSync(moduleId, 'utf8'));
+    /openTemporal|temporalOfFile|fileNamespace|runExample|settingOfFile/.test(readFileSync(moduleId, 'utf8'));
   const namespaces = files.filter(usesTemporal).map(({ moduleId }) => namespaceOf(moduleId));
   // This variable may name a server of another version of PostgreSQL. The databases that the tests create there are not deleted.
   const ownPostgres = process.env.TEST_POSTGRES_URL;

@@ -256,7 +256,7 @@ describe.concurrent('a run at the service', () => {
     await expect(world.buy([ask('d')])).rejects.toThrow('404');
   });
 
-  it('waits for a slot that the service reports as taken, and fails no unit for it', async () => {
+  it('waits for a slot that the service reports as taken, and fails no unit for it', async ({ expect }) => {
     const world = await open({ slots: 2, durationMs: { min: 1200, max: 1200 } });
     // Another client starts runs, which this worker knows only from the service's list.
     const other = await open({}, world);

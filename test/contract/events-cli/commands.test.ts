@@ -4,26 +4,23 @@ import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { defaultPayloadConverter } from '@temporalio/common';
-import type { TestWorkflowEnvironment } from '@temporalio/testing';
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
 import type { RuntimeConfig } from '../../../src/worker/config/runtime-types.js';
 import { FolderJobs } from '../../../src/worker/store/folder-jobs.js';
 import type { RuntimeAnswers } from '../../support/cli/fake-runtime.js';
 import { listen } from '../../support/cli/fake-runtime.js';
 import { typeCommand } from '../../support/cli/type-command.js';
-import { openTemporal } from '../../support/temporal.js';
+import { temporalOfFile } from '../../support/temporal.js';
 
 // The tests type commands on a real Temporal server without a worker, because they only check the inputs of walks.
-let temporal: TestWorkflowEnvironment;
+const temporal = temporalOfFile();
 let service: Awaited<ReturnType<typeof listen>>;
 const cwd = mkdtempSync(join(tmpdir(), 'searchflow-walks-'));
 beforeAll(async () => {
-  temporal = await openTemporal();
   service = await listen();
 });
 afterAll(async () => {
   service?.close();
-  await temporal?.teardown();
   rmSync(cwd, { recursive: true, force: true });
 });
 

@@ -1,6 +1,5 @@
 import { join } from 'node:path';
-import type { TestWorkflowEnvironment } from '@temporalio/testing';
-import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
+import { afterEach, expect, it } from 'vitest';
 import { walkStatusOf } from '../../../dist/cli/events/events-status.js';
 import { EventControl } from '../../../dist/worker/control/event-control.js';
 import { readEventStatus } from '../../../dist/worker/store/event-status.js';
@@ -8,13 +7,9 @@ import { findWalk } from '../../../src/worker/control/find-walk.js';
 import { RowJobHandle } from '../../../src/worker/control/job-handle.js';
 import { FolderJobs } from '../../../src/worker/store/folder-jobs.js';
 import { WalkSetting } from '../../support/events/walk-setting.js';
-import { openTemporal } from '../../support/temporal.js';
+import { temporalOfFile } from '../../support/temporal.js';
 
-let temporal: TestWorkflowEnvironment;
-beforeAll(async () => {
-  temporal = await openTemporal();
-});
-afterAll(() => temporal?.teardown());
+const temporal = temporalOfFile();
 
 const soon = { timeout: 30_000, interval: 50 };
 const from = '2025-01-01T00:00:00.000Z';

@@ -1,22 +1,19 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { TestWorkflowEnvironment } from '@temporalio/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { FinishWalk } from '../../../src/activities/events/walk.js';
 import type { WalkCounts, WalkProgress, WalkWindowInput } from '../../../src/core/events/walk-job.js';
 import { queryNames, signalNames } from '../../../src/core/rows/job.js';
 import { AnsweredActivities } from '../../support/jobs/answered-activities.js';
 import { soon } from '../../support/jobs/checks.js';
-import { openTemporal } from '../../support/temporal.js';
+import { temporalOfFile } from '../../support/temporal.js';
 
-let temporal: TestWorkflowEnvironment;
+const temporal = temporalOfFile();
 let worker: AnsweredActivities;
 beforeAll(async () => {
-  temporal = await openTemporal();
   worker = await AnsweredActivities.open(temporal, ['openWalk', 'walkWindow', 'finishWalk']);
 });
 afterAll(async () => {
   await worker?.close();
-  await temporal?.teardown();
 });
 
 const counts = (pages: number, events: number, added: number, changed: number) => ({ pages, events, added, changed });

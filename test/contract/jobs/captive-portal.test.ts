@@ -1,27 +1,12 @@
-import type { TestWorkflowEnvironment } from '@temporalio/testing';
-import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
+import { expect, it, onTestFinished } from 'vitest';
 import type { Fault } from '../../../src/sandbox/index.js';
-import { plainRows } from '../../support/jobs/folder.js';
-import { boughtAgain, openSetting, type Setting } from '../../support/jobs/setting.js';
-import { openTemporal } from '../../support/temporal.js';
+import { boughtAgain, settingOfFile } from '../../support/jobs/setting.js';
 
-let temporal: TestWorkflowEnvironment;
-let setting: Setting;
-beforeAll(async () => {
-  temporal = await openTemporal();
-  setting = await openSetting(temporal, { sandbox: { latencyMs: { min: 20, max: 40 } } });
-});
-afterAll(async () => {
-  await setting?.close();
-  await temporal?.teardown();
-});
+const { setting, freshRows } = settingOfFile({ sandbox: { latencyMs: { min: 20, max: 40 } } });
 
 const PORTAL = '<!doctype html><title>Sign in to the network</title>';
 const soon = { timeout: 30_000, interval: 50 };
 const portal = (body: string, nth: number): Fault => ({ when: { nth }, do: { kind: 'body', body } });
-
-let used = 0;
-const freshRows = (count: number) => plainRows(count, 10_000 * ++used);
 
 it('fault 57: a portal that answers every call in mid-job pauses it, and a resume finishes it without losing a row', async () => {
   const { sandbox } = setting;
@@ -54,7 +39,7 @@ it('fault 57: a portal that answers every call in mid-job pauses it, and a resum
   expect(boughtAgain(sandbox)).toEqual({});
 });
 
-it.each([PORTAL, '{}', '{"results":[{"id":"https://'])(
+it.each([PORTAL, '{}', '{"results":[{"id":"https://', '[]', 'null', '{"results":null}', ''])(
   'fault 57: an answer of %j is requested again, and no row fails for it',
   async (body) => {
     const { sandbox } = setting;

@@ -9,7 +9,7 @@ import { fileNamespace } from '../../support/temporal.js';
 import { readDuckDb } from '../../support/warehouse/read-duckdb.js';
 
 // The tests use real processes, and the machine may be busy.
-vi.setConfig({ testTimeout: 120_000 });
+vi.setConfig({ testTimeout: 240_000 });
 
 /** A strict service on the run's Temporal server, and the command in a folder of its own. */
 async function open({ onTestFinished }: TestContext, options: ServiceOptions) {
@@ -69,7 +69,7 @@ async function pauseFirst(taskQueue: string) {
 
 async function until(reached: () => boolean, running: Running): Promise<void> {
   await Promise.race([
-    expect.poll(reached, { timeout: 60_000, interval: 5 }).toBe(true),
+    vi.waitUntil(reached, { timeout: 60_000, interval: 5 }),
     running.ended.then((code) => Promise.reject(new Error(`ended with ${code}: ${running.err()}`))),
   ]);
 }

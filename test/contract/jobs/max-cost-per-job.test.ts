@@ -1,19 +1,14 @@
 import { randomUUID } from 'node:crypto';
-import type { TestWorkflowEnvironment } from '@temporalio/testing';
-import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
+import { expect, it, onTestFinished } from 'vitest';
 import { type EnrichCsvInput, workflowNames } from '../../../src/core/rows/job.js';
 import { SearchflowPlugin } from '../../../src/worker/host/plugin.js';
 import { startService } from '../../service/service.mjs';
 import { Folder, plainRows } from '../../support/jobs/folder.js';
 import { startHost } from '../../support/jobs/host.js';
 import { boughtAgain, openSetting } from '../../support/jobs/setting.js';
-import { openTemporal } from '../../support/temporal.js';
+import { temporalOfFile } from '../../support/temporal.js';
 
-let temporal: TestWorkflowEnvironment;
-beforeAll(async () => {
-  temporal = await openTemporal();
-});
-afterAll(() => temporal?.teardown());
+const temporal = temporalOfFile();
 
 const soon = { timeout: 40_000, interval: 20 };
 

@@ -3,21 +3,20 @@ import { type AddressInfo, createServer, type Server } from 'node:net';
 import { hostname, tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import type { ApplicationFailure } from '@temporalio/common';
-import type { TestWorkflowEnvironment } from '@temporalio/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { FolderJobs } from '../../../dist/worker/store/folder-jobs.js';
 import type { JobSummary } from '../../../src/core/rows/job.js';
 import { type Sandbox, startSandbox } from '../../../src/sandbox/index.js';
 import { Folder, plainRows } from '../../support/jobs/folder.js';
 import { type Host, startHost } from '../../support/jobs/host.js';
-import { openTemporal } from '../../support/temporal.js';
+import { temporalOfFile } from '../../support/temporal.js';
 
 /** The allowlist has only the folder of the rows, so workflows may use no file outside of it. */
 const folder = new Folder();
 const elsewhere = mkdtempSync(join(tmpdir(), 'searchflow-elsewhere-'));
 const { dir, input, into, stateDir } = folder;
 const taskQueue = dir;
-let temporal: TestWorkflowEnvironment;
+const temporal = temporalOfFile();
 let sandbox: Sandbox;
 let host: Host;
 /** A database that is not on the allowlist. */
@@ -30,7 +29,6 @@ beforeAll(async () => {
     socket.destroy();
   });
   await new Promise<void>((resolve) => database.listen(0, '127.0.0.1', resolve));
-  temporal = await openTemporal();
   sandbox = await startSandbox({ failureRate: 0, textBytes: 100 });
   folder.write(plainRows(4));
   writeFileSync(join(elsewhere, 'rows.csv'), readFileSync(input));
@@ -42,7 +40,6 @@ beforeAll(async () => {
 afterAll(async () => {
   await host?.stop();
   await sandbox?.close();
-  await temporal?.teardown();
   database?.close();
   folder.remove();
   rmSync(elsewhere, { recursive: true, force: true });

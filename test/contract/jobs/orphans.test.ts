@@ -2,8 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client } from '@temporalio/client';
-import type { TestWorkflowEnvironment } from '@temporalio/testing';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import { type Alert, type AlertDelivery, alertTypes } from '../../../src/core/alerts/alert.js';
 import type { JobEntry } from '../../../src/core/rows/job-entries.js';
 import type { RuntimeConfig } from '../../../src/worker/config/runtime-types.js';
@@ -12,16 +11,12 @@ import { noteEndOfWalk } from '../../../src/worker/control/workflow-handle.js';
 import { FolderJobs } from '../../../src/worker/store/folder-jobs.js';
 import type { Store } from '../../../src/worker/store/store.js';
 import { alertProblems } from '../../support/alerts/schema.js';
-import { openTemporal } from '../../support/temporal.js';
+import { temporalOfFile } from '../../support/temporal.js';
 
 // No worker runs in these tests, because the owner of a job can be found without one.
-let temporal: TestWorkflowEnvironment;
-beforeAll(async () => {
-  temporal = await openTemporal();
-});
+const temporal = temporalOfFile();
 const root = mkdtempSync(join(tmpdir(), 'searchflow-orphans-'));
 afterAll(async () => {
-  await temporal?.teardown();
   rmSync(root, { recursive: true, force: true });
 });
 

@@ -4,24 +4,21 @@ import type { AddressInfo } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import type { WorkflowHandle } from '@temporalio/client';
-import type { TestWorkflowEnvironment } from '@temporalio/testing';
 import { bundleWorkflowCode, DefaultLogger } from '@temporalio/worker';
-import { afterAll, beforeAll, it, type TestContext } from 'vitest';
+import { beforeAll, it, type TestContext } from 'vitest';
 import { soon } from '../../support/jobs/checks.js';
 import { Folder } from '../../support/jobs/folder.js';
 import { startHost } from '../../support/jobs/host.js';
-import { openTemporal } from '../../support/temporal.js';
+import { temporalOfFile } from '../../support/temporal.js';
 
-let temporal: TestWorkflowEnvironment;
+const temporal = temporalOfFile();
 let operations: { readonly code: string };
 beforeAll(async () => {
-  temporal = await openTemporal();
   operations = await bundleWorkflowCode({
     workflowsPath: fileURLToPath(new URL('../../support/jobs/operations-workflow.ts', import.meta.url)),
     logger: new DefaultLogger('WARN', () => undefined),
   });
 });
-afterAll(() => temporal?.teardown());
 
 const PAGES = 60;
 const MONITORS = 120;

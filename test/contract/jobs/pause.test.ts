@@ -1,25 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { TestWorkflowEnvironment } from '@temporalio/testing';
-import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
-import type { Sandbox } from '../../../src/sandbox/index.js';
+import { expect, it, onTestFinished } from 'vitest';
 import { RowJobHandle } from '../../../src/worker/control/job-handle.js';
 import { expectWhole, parked, refusal, sentAfter, soon } from '../../support/jobs/checks.js';
 import { plainRows } from '../../support/jobs/folder.js';
-import { boughtAgain, openSetting, type Setting } from '../../support/jobs/setting.js';
-import { openTemporal } from '../../support/temporal.js';
+import { boughtAgain, openSetting, type Setting, settingOfFile } from '../../support/jobs/setting.js';
 
-let temporal: TestWorkflowEnvironment;
-let setting: Setting;
-let sandbox: Sandbox;
-beforeAll(async () => {
-  temporal = await openTemporal();
-  setting = await openSetting(temporal, { sandbox: { latencyMs: { min: 20, max: 80 }, credits: 10 } });
-  sandbox = setting.sandbox;
-});
-afterAll(async () => {
-  await setting?.close();
-  await temporal?.teardown();
-});
+const { temporal, setting, sandbox } = settingOfFile({ sandbox: { latencyMs: { min: 20, max: 80 }, credits: 10 } });
 
 /** Number of jobs so far: each job gets rows that no other job uses. */
 let used = 0;

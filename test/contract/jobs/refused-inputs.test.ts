@@ -1,14 +1,13 @@
 import { readdirSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { TestWorkflowEnvironment } from '@temporalio/testing';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { type Sandbox, startSandbox } from '../../../src/sandbox/index.js';
 import { Folder, plainRows } from '../../support/jobs/folder.js';
 import { type Host, startHost } from '../../support/jobs/host.js';
-import { openTemporal } from '../../support/temporal.js';
+import { temporalOfFile } from '../../support/temporal.js';
 
 // Inputs of workflows with the right form, but values that the header of the file or the service refuses. Each warehouse is a new file.
-let temporal: TestWorkflowEnvironment;
+const temporal = temporalOfFile();
 let sandbox: Sandbox;
 let host: Host;
 const folder = new Folder();
@@ -17,7 +16,6 @@ const { input } = folder;
 const [into, csv] = [join(folder.dir, 'new.duckdb'), join(folder.dir, 'new.csv')];
 
 beforeAll(async () => {
-  temporal = await openTemporal();
   sandbox = await startSandbox({ failureRate: 0 });
   folder.write(plainRows(4));
   writeFileSync(join(folder.dir, 'empty.csv'), '');
@@ -29,7 +27,6 @@ beforeAll(async () => {
 afterAll(async () => {
   await host?.stop();
   await sandbox?.close();
-  await temporal?.teardown();
   folder.remove();
 });
 

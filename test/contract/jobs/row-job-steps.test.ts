@@ -1,5 +1,4 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { TestWorkflowEnvironment } from '@temporalio/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { PausedJob } from '../../../src/activities/rows/job.js';
 import type { FinishInput } from '../../../src/activities/rows/summarize.js';
@@ -14,18 +13,16 @@ import {
 import { BUDGET_EXCEEDED } from '../../../src/core/rows/pause.js';
 import { AnsweredActivities, type Call } from '../../support/jobs/answered-activities.js';
 import { soon } from '../../support/jobs/checks.js';
-import { openTemporal } from '../../support/temporal.js';
+import { temporalOfFile } from '../../support/temporal.js';
 
-let temporal: TestWorkflowEnvironment;
+const temporal = temporalOfFile();
 let worker: AnsweredActivities;
 beforeAll(async () => {
-  temporal = await openTemporal();
   const names = ['stageInput', 'openJob', 'enrichSlice', 'retryRows', 'jobSpent', 'endRuns', 'finishJob'];
   worker = await AnsweredActivities.open(temporal, names, { openRetry: null });
 });
 afterAll(async () => {
   await worker?.close();
-  await temporal?.teardown();
 });
 
 interface Facts {

@@ -1,18 +1,13 @@
-import type { TestWorkflowEnvironment } from '@temporalio/testing';
-import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
+import { expect, it, onTestFinished } from 'vitest';
 import type { AgentRowsInput } from '../../../src/core/rows/agent-rows.js';
 import { type JobSummary, workflowNames } from '../../../src/core/rows/job.js';
 import { type SandboxOptions, startSandbox } from '../../../src/sandbox/index.js';
 import { Folder, plainRows } from '../../support/jobs/folder.js';
 import { startHost } from '../../support/jobs/host.js';
 import { timesBought } from '../../support/jobs/row-purchases.js';
-import { openTemporal } from '../../support/temporal.js';
+import { temporalOfFile } from '../../support/temporal.js';
 
-let temporal: TestWorkflowEnvironment;
-beforeAll(async () => {
-  temporal = await openTemporal();
-});
-afterAll(() => temporal?.teardown());
+const temporal = temporalOfFile();
 
 async function open(rows: number, options: Partial<SandboxOptions>) {
   const folder = new Folder();

@@ -1,6 +1,5 @@
 import { join } from 'node:path';
-import type { TestWorkflowEnvironment } from '@temporalio/testing';
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { openRuntime } from '../../../dist/worker/index.js';
 import { FolderJobs } from '../../../dist/worker/store/folder-jobs.js';
 import type { JobEntry, JobState } from '../../../src/core/rows/job-entries.js';
@@ -11,13 +10,9 @@ import { AnsweredActivities } from '../../support/jobs/answered-activities.js';
 import { soon } from '../../support/jobs/checks.js';
 import { serverOf } from '../../support/jobs/command.js';
 import { Folder } from '../../support/jobs/folder.js';
-import { openTemporal } from '../../support/temporal.js';
+import { temporalOfFile } from '../../support/temporal.js';
 
-let temporal: TestWorkflowEnvironment;
-beforeAll(async () => {
-  temporal = await openTemporal();
-});
-afterAll(() => temporal?.teardown());
+const temporal = temporalOfFile();
 
 let jobs = 0;
 
@@ -372,7 +367,8 @@ describe('with a worker', () => {
   it('a job and a walk show what it answers, since the recorded time if they have that state, else since their start', async () => {
     const { worker, job, walk, slice, status, walkStatus } = await working();
     const begun = (await job.handle.describe()).startTime.getTime();
-    expect(await status(running)).toMatchObject({ phase: 'running', since: 5, shown: { progress: { rows: 10 } } });
+    const shown = { progress: { rows: 10 } };
+    await expect.poll(() => status(running)).toMatchObject({ phase: 'running', since: 5, shown });
     expect(await walkStatus()).toEqual({ phase: 'running', since: (await walk.handle.describe()).startTime.getTime() });
     // The command of the job has died, so the worker will stop the job.
     expect(await status(running, [])).toMatchObject({ phase: 'stopped', message: 'its command ended' });

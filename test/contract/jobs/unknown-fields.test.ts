@@ -1,19 +1,17 @@
-import type { TestWorkflowEnvironment } from '@temporalio/testing';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { json, type RawServer, rawServer } from '../../support/api/raw-server.js';
 import { Folder, plainRows } from '../../support/jobs/folder.js';
 import { type Host, Job, startHost } from '../../support/jobs/host.js';
-import { openTemporal } from '../../support/temporal.js';
+import { temporalOfFile } from '../../support/temporal.js';
 
 const odd = { nested: [1, null, 0, '', { ü: '\u0000' }], 'a b': false };
 
-let temporal: TestWorkflowEnvironment;
+const temporal = temporalOfFile();
 let server: RawServer;
 let host: Host;
 const folder = new Folder();
 const config = (): ReturnType<Folder['config']> => folder.config(server.url);
 beforeAll(async () => {
-  temporal = await openTemporal();
   // The service fails every second page, and adds fields that no document describes.
   server = await rawServer(({ body }, socket) => {
     const { urls } = JSON.parse(body) as { urls: string[] };
@@ -31,7 +29,6 @@ beforeAll(async () => {
 afterAll(async () => {
   await host?.stop();
   await server?.close();
-  await temporal?.teardown();
   folder.remove();
 });
 

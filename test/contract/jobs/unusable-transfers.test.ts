@@ -1,16 +1,11 @@
-import type { TestWorkflowEnvironment } from '@temporalio/testing';
-import { afterAll, beforeAll, it } from 'vitest';
+import { it } from 'vitest';
 import type { EnrichCsvInput } from '../../../src/core/rows/job.js';
 import type { Fault } from '../../../src/sandbox/index.js';
 import { plainRows } from '../../support/jobs/folder.js';
 import { openSetting } from '../../support/jobs/setting.js';
-import { openTemporal } from '../../support/temporal.js';
+import { temporalOfFile } from '../../support/temporal.js';
 
-let temporal: TestWorkflowEnvironment;
-beforeAll(async () => {
-  temporal = await openTemporal();
-});
-afterAll(() => temporal?.teardown());
+const temporal = temporalOfFile();
 
 const soon = { timeout: 60_000, interval: 50 };
 const answer = { operation: 'answer', template: { query: '{{id}}' } } as const;

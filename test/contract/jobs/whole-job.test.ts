@@ -1,12 +1,11 @@
 import { rmSync } from 'node:fs';
-import type { TestWorkflowEnvironment } from '@temporalio/testing';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { EnrichRequest, FailedSelection } from '../../../dist/worker/config/runtime-types.js';
 import { openRuntime } from '../../../dist/worker/index.js';
 import { type Sandbox, startSandbox } from '../../../src/sandbox/index.js';
 import { enrich, serverOf } from '../../support/jobs/command.js';
 import { Folder, type InputRow, plainRows } from '../../support/jobs/folder.js';
-import { openTemporal } from '../../support/temporal.js';
+import { temporalOfFile } from '../../support/temporal.js';
 
 const transient = ['https://site-11.example/about', 'https://site-77.example/about'];
 const gone = 'https://site-42.example/about';
@@ -23,7 +22,7 @@ const rows: InputRow[] = plainRows(120).flatMap((row, index): InputRow[] => {
 const bad = rows.filter(([, , url]) => !url.startsWith('https:'));
 const distinct = [...new Set(rows.map(([, , url]) => url).filter((url) => url.startsWith('https:')))];
 
-let temporal: TestWorkflowEnvironment;
+const temporal = temporalOfFile();
 let sandbox: Sandbox;
 const folder = new Folder();
 
@@ -44,7 +43,6 @@ function askedNow(): string[] {
 }
 
 beforeAll(async () => {
-  temporal = await openTemporal();
   sandbox = await startSandbox({
     failureRate: 0,
     failures: {
@@ -58,7 +56,6 @@ beforeAll(async () => {
   folder.write(rows);
 });
 afterAll(async () => {
-  await temporal?.teardown();
   await sandbox?.close();
   folder.remove();
 });

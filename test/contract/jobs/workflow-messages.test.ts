@@ -1,9 +1,8 @@
-import type { TestWorkflowEnvironment } from '@temporalio/testing';
 import { Worker } from '@temporalio/worker';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type WorkflowInterface, workflowInterface } from '../../../src/api/workflow-interface.js';
 import { codePath } from '../../support/jobs/host.js';
-import { openTemporal } from '../../support/temporal.js';
+import { temporalOfFile } from '../../support/temporal.js';
 
 const taskQueue = 'workflow-messages';
 const rows = { input: 'rows.csv' };
@@ -27,11 +26,10 @@ const jobs: { readonly [Name in keyof typeof workflowInterface]: readonly unknow
   deliverAlert: [{ alert, receiver: 'webhook' }],
 };
 
-let temporal: TestWorkflowEnvironment;
+const temporal = temporalOfFile();
 let worker: Worker;
 let ended: Promise<void>;
 beforeAll(async () => {
-  temporal = await openTemporal();
   const { namespace, nativeConnection: connection } = temporal;
   // Without activities, each workflow waits for its first one.
   worker = await Worker.create({ connection, namespace, taskQueue, workflowBundle: { codePath } });
@@ -40,7 +38,6 @@ beforeAll(async () => {
 afterAll(async () => {
   worker?.shutdown();
   await ended;
-  await temporal?.teardown();
 });
 
 interface Defined {

@@ -3,22 +3,20 @@ import { readdirSync, rmSync, statSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import type { ApplicationFailure } from '@temporalio/common';
-import type { TestWorkflowEnvironment } from '@temporalio/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { inputProblems } from '../../../src/core/check-input.js';
 import { answer, type RawServer, rawServer } from '../../support/api/raw-server.js';
 import { Folder, plainRows } from '../../support/jobs/folder.js';
 import { type Host, startHost } from '../../support/jobs/host.js';
-import { openTemporal } from '../../support/temporal.js';
+import { temporalOfFile } from '../../support/temporal.js';
 
-let temporal: TestWorkflowEnvironment;
+const temporal = temporalOfFile();
 let server: RawServer;
 let host: Host;
 const folder = new Folder();
 const taskQueue = folder.dir;
 
 beforeAll(async () => {
-  temporal = await openTemporal();
   server = await rawServer((_request, socket) => socket.write(answer(401, '{"error":"no such key"}')));
   folder.write(plainRows(4));
   host = await startHost(temporal, folder.config(server.url));
@@ -26,7 +24,6 @@ beforeAll(async () => {
 afterAll(async () => {
   await host?.stop();
   await server?.close();
-  await temporal?.teardown();
   folder.remove();
 });
 

@@ -1,23 +1,20 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { TestWorkflowEnvironment } from '@temporalio/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { BatchStep } from '../../../src/activities/monitors/monitor-batch.js';
 import type { BatchPhase, BatchProgress, CallEffect, Decision } from '../../../src/core/monitors/monitor-batch.js';
 import { AnsweredActivities } from '../../support/jobs/answered-activities.js';
 import { soon } from '../../support/jobs/checks.js';
 import { failureOf } from '../../support/monitors/setting.js';
-import { openTemporal } from '../../support/temporal.js';
+import { temporalOfFile } from '../../support/temporal.js';
 
-let temporal: TestWorkflowEnvironment;
+const temporal = temporalOfFile();
 let worker: AnsweredActivities;
 beforeAll(async () => {
-  temporal = await openTemporal();
   const names = ['planMonitorBatch', 'decideMonitorBatch', 'affectMonitors', 'finishMonitorBatch'];
   worker = await AnsweredActivities.open(temporal, names);
 });
 afterAll(async () => {
   await worker?.close();
-  await temporal?.teardown();
 });
 
 type Decided = { readonly decision: Decision & { readonly approved: boolean }; readonly waited: boolean };

@@ -1,21 +1,16 @@
-import type { TestWorkflowEnvironment } from '@temporalio/testing';
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { type BatchMonitorsInput, batchProblem } from '../../../src/core/monitors/monitor-batch.js';
 import type { BatchSummary } from '../../../src/core/monitors/monitor-effect.js';
 import type { ScheduledOutcome } from '../../../src/core/schedule.js';
 import { startedByCommand } from '../../../src/worker/control/work-owners.js';
 import { approval, batchCases, exactBatches } from '../../support/monitors/exact-batches.js';
 import { failureOf, MonitorSetting } from '../../support/monitors/setting.js';
-import { openTemporal } from '../../support/temporal.js';
+import { temporalOfFile } from '../../support/temporal.js';
 
 // The tests use real servers and workers, and the machine may be busy.
 vi.setConfig({ testTimeout: 180_000 });
 
-let temporal: TestWorkflowEnvironment;
-beforeAll(async () => {
-  temporal = await openTemporal();
-});
-afterAll(() => temporal?.teardown());
+const temporal = temporalOfFile();
 
 exactBatches(batchCases.slice(-1), () => temporal);
 

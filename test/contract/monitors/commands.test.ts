@@ -1,21 +1,16 @@
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { TestWorkflowEnvironment } from '@temporalio/testing';
-import { afterAll, beforeAll, expect, it, onTestFinished, vi } from 'vitest';
+import { expect, it, onTestFinished, vi } from 'vitest';
 import { startedByCommand } from '../../../src/worker/control/work-owners.js';
 import { startService } from '../../service/service.mjs';
 import { commandHere } from '../../support/monitors/command-here.js';
 import { MonitorSetting } from '../../support/monitors/setting.js';
-import { openTemporal } from '../../support/temporal.js';
+import { temporalOfFile } from '../../support/temporal.js';
 
 // The tests use real servers and workers, and the machine may be busy.
 vi.setConfig({ testTimeout: 120_000 });
 
-let temporal: TestWorkflowEnvironment;
-beforeAll(async () => {
-  temporal = await openTemporal();
-});
-afterAll(() => temporal?.teardown());
+const temporal = temporalOfFile();
 
 const definition = {
   name: 'launches',

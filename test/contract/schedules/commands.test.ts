@@ -1,7 +1,6 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { TestWorkflowEnvironment } from '@temporalio/testing';
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
 import type { ScheduledWork } from '../../../src/core/schedule.js';
 import type { RuntimeConfig, WorkflowAccess } from '../../../src/worker/config/runtime-types.js';
@@ -10,21 +9,19 @@ import { ScheduleControl } from '../../../src/worker/schedules/schedule-control.
 import type { RuntimeAnswers } from '../../support/cli/fake-runtime.js';
 import { listen, plan } from '../../support/cli/fake-runtime.js';
 import { typeCommand } from '../../support/cli/type-command.js';
-import { openTemporal } from '../../support/temporal.js';
+import { temporalOfFile } from '../../support/temporal.js';
 
 // The tests type commands on a real Temporal server without a worker, because they only check the inputs of schedules.
-let temporal: TestWorkflowEnvironment;
+const temporal = temporalOfFile();
 let service: Awaited<ReturnType<typeof listen>>;
 const cwd = mkdtempSync(join(tmpdir(), 'searchflow-schedules-'));
 const into = join(cwd, 'out.duckdb');
 beforeAll(async () => {
-  temporal = await openTemporal();
   service = await listen();
   writeFileSync(join(cwd, 'in.csv'), 'name,url\nExample,https://example.com\n');
 });
 afterAll(async () => {
   service?.close();
-  await temporal?.teardown();
   rmSync(cwd, { recursive: true, force: true });
 });
 

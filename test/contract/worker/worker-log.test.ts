@@ -1,19 +1,14 @@
 import { join } from 'node:path';
-import type { TestWorkflowEnvironment } from '@temporalio/testing';
-import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
+import { expect, it, onTestFinished } from 'vitest';
 import { startSandbox } from '../../../src/sandbox/index.js';
 import { freePort } from '../../../src/worker/temporal-server/free-port.js';
 import { startCommand } from '../../support/cli/command.js';
 import { Folder, plainRows } from '../../support/jobs/folder.js';
 import { Job } from '../../support/jobs/host.js';
-import { openTemporal } from '../../support/temporal.js';
+import { temporalOfFile } from '../../support/temporal.js';
 
 const key = 'canary-of-the-log';
-let temporal: TestWorkflowEnvironment;
-beforeAll(async () => {
-  temporal = await openTemporal();
-});
-afterAll(() => temporal?.teardown());
+const temporal = temporalOfFile();
 
 it('a worker logs JSON lines with job, slice and request ids, is ready, and ends within its time at SIGTERM', async () => {
   const folder = new Folder();

@@ -1,27 +1,16 @@
 import { randomUUID } from 'node:crypto';
-import type { TestWorkflowEnvironment } from '@temporalio/testing';
-import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
+import { expect, it, onTestFinished } from 'vitest';
 import { ScheduleControl } from '../../../dist/worker/schedules/schedule-control.js';
 import { checkSchedules, missedRuns } from '../../../dist/worker/schedules/schedule-watch.js';
 import type { AlertFact } from '../../../src/core/alerts/alert.js';
 import type { ScheduleTiming } from '../../../src/core/schedule-timing.js';
-import { openSetting, type Setting } from '../../support/jobs/setting.js';
-import { openTemporal } from '../../support/temporal.js';
+import { settingOfFile } from '../../support/jobs/setting.js';
 
 const HOUR = 3_600_000;
 const soon = { timeout: 30_000, interval: 30 };
 const yearly = { cron: '0 0 1 1 *', tz: 'UTC' };
 
-let temporal: TestWorkflowEnvironment;
-let setting: Setting;
-beforeAll(async () => {
-  temporal = await openTemporal();
-  setting = await openSetting(temporal, { sandbox: { events: { count: 50 } } });
-});
-afterAll(async () => {
-  await setting?.close();
-  await temporal?.teardown();
-});
+const { temporal, setting } = settingOfFile({ sandbox: { events: { count: 50 } } });
 
 /** A schedule that syncs events on a task queue of its own, or on that of the worker. */
 async function scheduled(timing: ScheduleTiming = yearly, taskQueue = randomUUID() as string) {

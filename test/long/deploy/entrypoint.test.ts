@@ -4,22 +4,17 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
-import type { TestWorkflowEnvironment } from '@temporalio/testing';
-import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
+import { expect, it, onTestFinished } from 'vitest';
 import { startSandbox } from '../../../src/sandbox/index.js';
 import { freePort } from '../../../src/worker/temporal-server/free-port.js';
 import { Folder, plainRows } from '../../support/jobs/folder.js';
 import { Job } from '../../support/jobs/host.js';
-import { openTemporal } from '../../support/temporal.js';
+import { temporalOfFile } from '../../support/temporal.js';
 
 const inDocker = (file: string) => fileURLToPath(new URL(`../../../deploy/docker/${file}`, import.meta.url));
 const { PATH = '' } = process.env;
 
-let temporal: TestWorkflowEnvironment;
-beforeAll(async () => {
-  temporal = await openTemporal();
-});
-afterAll(() => temporal?.teardown());
+const temporal = temporalOfFile();
 
 it('the entry point of the image reads secrets from files, runs a worker that is healthy, and drains at SIGTERM', async () => {
   const folder = new Folder();

@@ -1,10 +1,9 @@
 import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
-import { expect, it, onTestFinished, vi } from 'vitest';
+import { expect, it, vi } from 'vitest';
 import { type SandboxOptions, startSandbox } from '../../../src/sandbox/index.js';
-import { runCommand, startCommand } from '../../support/cli/command.js';
-import { Folder } from '../../support/jobs/folder.js';
-import { killAllOf } from '../../support/jobs/processes.js';
+import { runCommand } from '../../support/cli/command.js';
+import { commandFolder } from '../../support/jobs/command-folder.js';
 
 // The tests use real servers and workers, and the machine may be busy.
 vi.setConfig({ testTimeout: 240_000 });
@@ -16,26 +15,13 @@ const range = ['--from', '2025-01-01', '--until', '2025-01-31'];
 /** A service with this number of events, and the command in a folder of its own. */
 async function open(count: number, more: Partial<SandboxOptions> = {}) {
   const sandbox = await startSandbox({ events: { count, from, to, ...more.events }, ...more });
-  const folder = new Folder();
-  const env = {
-    SEARCHFLOW_API_KEY: 'key-of-the-tests',
-    SEARCHFLOW_BASE_URL: sandbox.url,
-    SEARCHFLOW_STATE_DIR: folder.stateDir,
-    XDG_STATE_HOME: folder.dir,
-  };
-  onTestFinished(async () => {
-    killAllOf(folder.stateDir);
-    await sandbox.close();
-    folder.remove();
-  });
-  const options = { cwd: folder.dir, env };
+  const { folder, env, start } = commandFolder(sandbox);
   const file = join(folder.dir, 'out', 'events.duckdb');
-  const run = (...args: string[]) => runCommand(args, options);
+  const run = (...args: string[]) => runCommand(args, { cwd: folder.dir, env });
   return {
     sandbox,
-    folder,
     run,
-    start: (...args: string[]) => startCommand(args, options),
+    start: (...args: string[]) => start(args),
     json: async (...args: string[]) => {
       const { out, err, code } = await run(...args, '--json');
       return { code, err, data: out === '' ? null : JSON.parse(out) };
@@ -92,39 +78,6 @@ it('the command syncs, shows its status, and a verification finds and repairs ev
   expect([strict.code, strict.err]).toEqual([0, expect.stringContaining('same contents')]);
 });
 
-it('a backfill that is killed with its server continues where it was, is paused and resumed by name, and is done once', async () => {
-  const { sandbox, folder, run, json, start, sql } = await open(10_000, { latencyMs: 150 });
-  const pages = () => sandbox.log().filter(({ path, status }) => path.includes('/events') && status === 200).length;
-  const begin = () => start('events', 'backfill', ...range, '--parallel', '1', '--qps', '500');
-  const first = begin();
-  await expect.poll(pages, { timeout: 100_000, interval: 20 }).toBeGreaterThan(8);
-  killAllOf(folder.stateDir);
-  await first.ended;
-
-  const second = begin();
-  await second.says(/events-backfill-\w{6} (started|resumed)/);
-  const before = pages();
-  await expect.poll(pages, { timeout: 100_000, interval: 20 }).toBeGreaterThan(before + 5);
-  expect((await run('pause', 'events-backfill')).code).toBe(0);
-  await second.says(/paused; continue with `searchflow resume`/);
-  const paused = await json('status', 'events-backfill');
-  expect(paused.data.running).toMatchObject([{ phase: 'paused', pausedFor: 'person' }]);
-  const listed = await json('jobs');
-  expect(listed.data).toMatchObject([
-    { name: 'events-backfill', input: expect.stringContaining('backfill 2025-01-01'), phase: 'paused', dollars: null },
-  ]);
-  expect((await run('resume', 'events-backfill')).code).toBe(0);
-  expect([await second.ended, second.err()]).toEqual([
-    0,
-    expect.stringContaining('Backfilled 2025-01-01 to 2025-01-31'),
-  ]);
-  // The Temporal server has ended with the command, so the state of the walk comes from the warehouse.
-  expect((await json('jobs')).data).toMatchObject([{ phase: 'done', since: expect.stringMatching(/Z$/) }]);
-  // The walk needs 50 pages and a request for the time of the service; only a few pages may be read twice.
-  expect(pages()).toBeLessThan(75);
-  expect(await sql(census)).toEqual([{ n: 10_000, ids: 10_000 }]);
-});
-
 it('a refused key pauses the walk until the same command runs again, and an interrupted sync names the command to resume', async () => {
   const { sandbox, start, run } = await open(4000, { latencyMs: 80 });
   const sync = ['events', 'sync', '--parallel', '1', '--qps', '500'];
@@ -142,24 +95,4 @@ it('a refused key pauses the walk until the same command runs again, and an inte
   again.child.kill('SIGINT');
   expect(await again.ended).toBe(130);
   expect(again.err()).toContain('To resume:\n  searchflow events sync --parallel 1 --qps 500');
-});
-
-it('the command refuses invalid input in a sentence, before anything is read; a missing warehouse is no failure', async () => {
-  const { run, sandbox, folder } = await open(10);
-  const there = join(folder.dir, 'nobody-made.duckdb');
-  const cases = [
-    [['sync', '--parallel', '0'], 2, "--parallel: '0'"],
-    [['status', '--into', 'mysql://host/db'], 2, 'postgres://host:5432/database'],
-    [['backfill'], 2, '--from is required'],
-    [['backfill', '--from', '2025-02-30', '--until', 'soon'], 2, '--until: '],
-    [['verify', '--from', '2025-02-02', '--until', '2025-02-01'], 2, 'must be before --until'],
-    [['status'], 0, 'searchflow events sync\n'],
-    [['status', '--into', there], 0, `File ${there} not found; no events`],
-    [['status', '--into', there], 0, `\n  searchflow events sync --into ${there}\n`],
-  ] as const;
-  for (const [args, status, sentence] of cases) {
-    const { code, err } = await run('events', ...args);
-    expect([args, code, err]).toEqual([args, status, expect.stringContaining(sentence)]);
-  }
-  expect(sandbox.log()).toEqual([]);
 });

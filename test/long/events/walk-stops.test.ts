@@ -91,7 +91,7 @@ it('a walk continues after a long run with the events that came since its start,
   expect(walks.setting.pages() - before).toBe(2);
 });
 
-it('a walk survives temporary failures: 500s, lost connections, truncated answers and a Retry-After', async () => {
+it('a walk survives temporary failures: 500s, lost connections, truncated answers, pages of a portal (fault 57) and a Retry-After', async () => {
   await open(
     { count: 3000 },
     {
@@ -100,6 +100,7 @@ it('a walk survives temporary failures: 500s, lost connections, truncated answer
         { when: { every: 11 }, do: { kind: 'reset', moment: 'after' } },
         { when: { every: 13 }, do: { kind: 'truncate', fraction: 0.5 } },
         { when: { nth: 9 }, do: { kind: 'status', status: 429, retryAfter: '1' } },
+        ...[2, 3, 4].map((nth) => ({ when: { nth }, do: { kind: 'body' as const, body: '<html>Sign in</html>' } })),
       ],
     },
   );

@@ -2,18 +2,17 @@ import { execFile, execFileSync } from 'node:child_process';
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { TestWorkflowEnvironment } from '@temporalio/testing';
 import { afterAll, beforeAll, expect, inject, it } from 'vitest';
 import { jobSummary } from '../../../src/api/workflow-results.js';
 import { type Sandbox, startSandbox } from '../../../src/sandbox/index.js';
 import { Folder, plainRows } from '../../support/jobs/folder.js';
 import { type Host, startHost } from '../../support/jobs/host.js';
 import { examplePath } from '../../support/run-example.js';
-import { fileNamespace, openTemporal } from '../../support/temporal.js';
+import { fileNamespace, temporalOfFile } from '../../support/temporal.js';
 
 const venv = mkdtempSync(join(tmpdir(), 'searchflow-python-'));
 let folder: Folder;
-let temporal: TestWorkflowEnvironment;
+const temporal = temporalOfFile();
 let sandbox: Sandbox;
 let host: Host | null = null;
 beforeAll(async () => {
@@ -22,11 +21,9 @@ beforeAll(async () => {
   execFileSync(join(venv, 'bin', 'pip'), ['install', '--quiet', '--requirement', requirements]);
   folder = new Folder();
   sandbox = await startSandbox({ failureRate: 0, textBytes: 100 });
-  temporal = await openTemporal();
 }, 300_000);
 afterAll(async () => {
   await host?.stop();
-  await temporal?.teardown();
   await sandbox?.close();
   folder?.remove();
   rmSync(venv, { recursive: true, force: true });

@@ -1,27 +1,15 @@
-import { expect, it, onTestFinished } from 'vitest';
+import { expect, it } from 'vitest';
 import { type Service, startService } from '../../service/service.mjs';
-import { startCommand } from '../../support/cli/command.js';
-import { Folder } from '../../support/jobs/folder.js';
+import { commandFolder } from '../../support/jobs/command-folder.js';
 import { killAllOf } from '../../support/jobs/processes.js';
 
 const soon = { timeout: 60_000, interval: 10 };
 const long = { min: 600_000, max: 600_000 };
 const QUERY = ['agent', 'run', 'Who makes this?', '--effort', 'low', '--qps', '50', '--json'];
 
-async function commands(service: Service) {
-  const folder = new Folder();
-  const env = {
-    SEARCHFLOW_API_KEY: 'key-of-the-agents',
-    SEARCHFLOW_BASE_URL: service.url,
-    SEARCHFLOW_STATE_DIR: folder.stateDir,
-    XDG_STATE_HOME: folder.dir,
-  };
-  onTestFinished(async () => {
-    killAllOf(folder.stateDir);
-    await service.close();
-    folder.remove();
-  });
-  return { folder, run: (...args: string[]) => startCommand(args, { cwd: folder.dir, env }) };
+function commands(service: Service) {
+  const { folder, start } = commandFolder(service);
+  return { folder, run: (...args: string[]) => start(args) };
 }
 
 const endAll = (service: Service) => {
@@ -32,7 +20,7 @@ const followed = (service: Service) =>
 
 it('Ctrl-C leaves the run running; the same command takes it over, and others list and cancel it', async () => {
   const service = await startService({ agents: { durationMs: long } });
-  const { run } = await commands(service);
+  const { run } = commands(service);
   const first = run(...QUERY);
   await followed(service);
   first.child.kill('SIGINT');
@@ -56,7 +44,7 @@ it.runIf(process.platform === 'linux')(
   'faults 5, 22, 24: killed between the start and its answer, and while it follows, it starts nothing twice',
   async () => {
     const service = await startService({ agents: { durationMs: long } });
-    const { folder, run } = await commands(service);
+    const { folder, run } = commands(service);
     service.next({ what: 'start', how: 'hold', until: new Promise<void>(() => undefined) });
     const first = run(...QUERY);
     await expect.poll(() => service.agents.runs.size, soon).toBe(1);

@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { WorkflowHandleWithFirstExecutionRunId } from '@temporalio/client';
-import type { TestWorkflowEnvironment } from '@temporalio/testing';
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import type { AgentRequest, AgentRunResult, RunAgentOptions, RunProgress } from '../../../src/core/agent-run.js';
 import { queryNames, workflowNames } from '../../../src/core/rows/job.js';
 import { startSandbox } from '../../../src/sandbox/index.js';
@@ -11,13 +10,9 @@ import { listen } from '../../support/cli/fake-runtime.js';
 import { typeCommand } from '../../support/cli/type-command.js';
 import { Folder } from '../../support/jobs/folder.js';
 import { type Host, startHost } from '../../support/jobs/host.js';
-import { openTemporal } from '../../support/temporal.js';
+import { temporalOfFile } from '../../support/temporal.js';
 
-let temporal: TestWorkflowEnvironment;
-beforeAll(async () => {
-  temporal = await openTemporal();
-});
-afterAll(() => temporal?.teardown());
+const temporal = temporalOfFile();
 
 const soon = { timeout: 20_000, interval: 10 };
 const long = { min: 600_000, max: 600_000 };
@@ -191,12 +186,6 @@ describe('runAgent', () => {
       type: 'BudgetExceeded',
     });
     expect(service.agents.starts).toHaveLength(0);
-  });
-
-  it('limits the cost of a metered run', async () => {
-    const { service, run } = await strict();
-    await run({ query: 'q' }, { maxCostDollars: 2 });
-    expect([...service.agents.runs.values()][0]?.request).toMatchObject({ budget: { maxCostDollars: 2 } });
   });
 });
 

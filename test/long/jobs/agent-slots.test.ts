@@ -1,18 +1,13 @@
 import { randomUUID } from 'node:crypto';
-import type { TestWorkflowEnvironment } from '@temporalio/testing';
-import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
+import { expect, it, onTestFinished } from 'vitest';
 import type { AgentRunResult } from '../../../src/core/agent-run.js';
 import { workflowNames } from '../../../src/core/rows/job.js';
 import { startService } from '../../service/service.mjs';
 import { Folder } from '../../support/jobs/folder.js';
 import { startHost } from '../../support/jobs/host.js';
-import { openTemporal } from '../../support/temporal.js';
+import { temporalOfFile } from '../../support/temporal.js';
 
-let temporal: TestWorkflowEnvironment;
-beforeAll(async () => {
-  temporal = await openTemporal();
-});
-afterAll(() => temporal?.teardown());
+const temporal = temporalOfFile();
 
 const SLOTS = 5;
 const RUNS = 60;

@@ -1,35 +1,16 @@
-import { expect, it, onTestFinished } from 'vitest';
-import { type Sandbox, type SandboxOptions, startSandbox } from '../../../src/sandbox/index.js';
-import { startCommand } from '../../support/cli/command.js';
-import { Folder, type InputRow, plainRows } from '../../support/jobs/folder.js';
+import { expect, it } from 'vitest';
+import { type SandboxOptions, startSandbox } from '../../../src/sandbox/index.js';
+import { commandFolder } from '../../support/jobs/command-folder.js';
+import { type Folder, type InputRow, plainRows } from '../../support/jobs/folder.js';
 import { killAllOf, processesOf } from '../../support/jobs/processes.js';
 import { boughtAgain } from '../../support/jobs/setting.js';
 
-interface OpenFolder {
-  readonly folder: Folder;
-  readonly sandbox: Sandbox;
-  run(...args: readonly string[]): ReturnType<typeof startCommand>;
-  /** Starts `searchflow enrich` of the folder's rows with these flags. */
-  enrich(...flags: readonly string[]): ReturnType<typeof startCommand>;
-}
-
-async function openFolder(rows: readonly InputRow[], options: Partial<SandboxOptions>): Promise<OpenFolder> {
-  const folder = new Folder();
-  folder.write(rows);
+async function openFolder(rows: readonly InputRow[], options: Partial<SandboxOptions>) {
   const sandbox = await startSandbox({ textBytes: 100, ...options });
-  onTestFinished(async () => {
-    killAllOf(folder.stateDir);
-    await sandbox.close();
-    folder.remove();
-  });
-  const env = {
-    SEARCHFLOW_API_KEY: 'key-of-the-tests',
-    SEARCHFLOW_BASE_URL: sandbox.url,
-    SEARCHFLOW_STATE_DIR: folder.stateDir,
-    XDG_STATE_HOME: folder.dir,
-  };
-  const run = (...args: readonly string[]) =>
-    startCommand([...args, '--qps', '200', '--concurrency', '4', '--json'], { cwd: folder.dir, env });
+  const { folder, start } = commandFolder(sandbox);
+  folder.write(rows);
+  const run = (...args: readonly string[]) => start([...args, '--qps', '200', '--concurrency', '4', '--json']);
+  /** Starts `searchflow enrich` of the folder's rows with these flags. */
   const enrich = (...flags: readonly string[]) =>
     run('enrich', folder.input, '--into', folder.into, '--csv', folder.csv, '--batch', '5', ...flags);
   return { folder, sandbox, run, enrich };

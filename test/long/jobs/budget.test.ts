@@ -104,13 +104,6 @@ it('a run starts from the earlier cost of its job, lost answers included', async
   await again.handle.terminate();
 });
 
-it('an invalid budget fails the job before it buys anything', async () => {
-  // JSON writes NaN as null, which must not be read as "no budget".
-  const job = await setting.begin(freshRows(20), { maxCostDollars: Number.NaN });
-  await expect(job.result()).rejects.toMatchObject({ cause: { type: 'BadInput' } });
-  expect(sandbox.log()).toEqual([]);
-});
-
 it('the daily budget of the team stops jobs without a budget of their own, and reports when the day ends', async () => {
   const team = setting.host().parts.deps.journal as Journal & Spend;
   const { day } = await team.spent();

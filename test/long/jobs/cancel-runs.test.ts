@@ -1,6 +1,5 @@
 import { writeFileSync } from 'node:fs';
-import type { TestWorkflowEnvironment } from '@temporalio/testing';
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import type { AgentRowsInput } from '../../../src/core/rows/agent-rows.js';
 import {
   type JobProgress,
@@ -12,13 +11,9 @@ import {
 import { type AgentOptions, startService } from '../../service/service.mjs';
 import { Folder } from '../../support/jobs/folder.js';
 import { startHost } from '../../support/jobs/host.js';
-import { openTemporal } from '../../support/temporal.js';
+import { temporalOfFile } from '../../support/temporal.js';
 
-let temporal: TestWorkflowEnvironment;
-beforeAll(async () => {
-  temporal = await openTemporal();
-});
-afterAll(() => temporal?.teardown());
+const temporal = temporalOfFile();
 
 const soon = { timeout: 30_000, interval: 20 };
 /** As many runs as a job starts before the first one has ended. */

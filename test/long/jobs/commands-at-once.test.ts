@@ -61,7 +61,6 @@ const kinds = [{ store: false }, { store: true }];
 it.each(
   kinds.flatMap((kind) => [
     { ...kind, one: true, named: true },
-    { ...kind, one: true, named: false },
     { ...kind, one: false, named: false },
   ]),
 )(

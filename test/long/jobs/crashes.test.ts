@@ -1,16 +1,11 @@
-import type { TestWorkflowEnvironment } from '@temporalio/testing';
-import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
+import { expect, it } from 'vitest';
 import { startSandbox } from '../../../src/sandbox/index.js';
-import { startCommand } from '../../support/cli/command.js';
-import { Folder, plainRows } from '../../support/jobs/folder.js';
+import { commandFolder } from '../../support/jobs/command-folder.js';
+import { plainRows } from '../../support/jobs/folder.js';
 import { boughtAgain } from '../../support/jobs/setting.js';
-import { openTemporal } from '../../support/temporal.js';
+import { temporalOfFile } from '../../support/temporal.js';
 
-let temporal: TestWorkflowEnvironment;
-beforeAll(async () => {
-  temporal = await openTemporal();
-});
-afterAll(() => temporal?.teardown());
+const temporal = temporalOfFile();
 
 /** On SIGUSR2 the process causes one of these crashes in its main thread. */
 const crashes = {
@@ -28,27 +23,13 @@ it.each(Object.entries(crashes))(
   'fault 29: %s ends the process; the same command buys the rest, and nothing twice',
   async (_, statement) => {
     const rows = plainRows(300);
-    const folder = new Folder();
-    folder.write(rows);
     const sandbox = await startSandbox({ failureRate: 0, textBytes: 100, latencyMs: 100 });
-    onTestFinished(async () => {
-      await sandbox.close();
-      folder.remove();
-    });
-    const env = {
-      SEARCHFLOW_API_KEY: 'key-of-the-crashed',
-      SEARCHFLOW_BASE_URL: sandbox.url,
-      SEARCHFLOW_STATE_DIR: folder.stateDir,
-      SEARCHFLOW_TASK_QUEUE: folder.dir,
-      TEMPORAL_ADDRESS: temporal.address,
-      TEMPORAL_NAMESPACE: temporal.namespace as string,
-      XDG_STATE_HOME: folder.dir,
-    };
+    const { folder, start } = commandFolder(sandbox, { key: 'key-of-the-crashed', temporal });
+    folder.write(rows);
     const args = ['enrich', folder.input, '--into', folder.into, '--batch', '5', '--qps', '40', '--yes'];
-    const run = (more: Record<string, string>) => startCommand(args, { cwd: folder.dir, env: { ...env, ...more } });
+    const run = (more: Record<string, string>) => start(args, more);
 
     const crashing = run({ NODE_OPTIONS: planted(statement) });
-    onTestFinished(() => void crashing.child.kill('SIGKILL'));
     await Promise.race([
       expect.poll(() => sandbox.log().length, { timeout: 30_000, interval: 5 }).toBeGreaterThanOrEqual(10),
       crashing.ended.then((code) => Promise.reject(new Error(`ended with ${code}: ${crashing.err()}`))),

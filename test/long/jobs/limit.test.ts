@@ -11,32 +11,6 @@ const here = surroundings(openTemporal, { failureRate: 0, textBytes: 100 });
 // A slice has 40 rows. The limits below end inside a slice, at its last row, and behind it.
 const rows = plainRows(100);
 
-it('a limit buys the next rows with each greater limit, and without a limit exactly the rest', async () => {
-  const { folder, run, bought } = openJob(here, rows);
-  const first = await run({ limit: 50 });
-  expect(first.plan).toMatchObject({ status: 'new', toBuy: 50, requests: 3, estimateMicros: 50_000 });
-  expect(first.plan.rest).toEqual({ rows: 50, toBuy: 50, requests: 3, estimateMicros: 50_000 });
-  expect(first.summary).toMatchObject({
-    phase: 'done',
-    limit: 50,
-    costMicros: 50_000,
-    warehouse: { success: 50, missing: 50 },
-  });
-  expect(folder.outcomes()).toEqual(rows.slice(0, 50).map((row) => [row, 'success']));
-  expect(bought()).toBe(50);
-
-  const again = await run({ limit: 50 });
-  expect(again.plan).toMatchObject({ toBuy: 0, rest: { toBuy: 50 } });
-  const more = await run({ limit: 80 });
-  expect(more.plan).toMatchObject({ toBuy: 30, alreadyBought: 50, rest: { rows: 20, toBuy: 20 } });
-  const whole = await run();
-  expect(whole.plan).toMatchObject({ status: 'unfinished', toBuy: 20, alreadyBought: 80, rest: null });
-  expect(whole.summary).toMatchObject({ costMicros: 20_000, warehouse: { success: 100, missing: 0, vanished: 0 } });
-  expect(folder.outcomes()).toEqual(rows.map((row) => [row, 'success']));
-  expect([bought(), boughtAgain(here.sandbox)]).toEqual([100, {}]);
-  expect((await run()).plan.status).toBe('complete');
-});
-
 it('a limit changes nothing in a complete job, and marks only vanished rows in a changed file', async () => {
   const { folder, run, bought } = openJob(here, rows);
   await run();

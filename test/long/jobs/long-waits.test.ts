@@ -1,17 +1,18 @@
 import { writeFileSync } from 'node:fs';
-import type { TestWorkflowEnvironment } from '@temporalio/testing';
-import { afterAll, beforeAll, it } from 'vitest';
+import { it } from 'vitest';
+import { fetchPage } from '../../../src/activities/events/follow-cursor.js';
+import { createTransport } from '../../../src/api/transport.js';
+import { Secret } from '../../../src/core/connections/secret.js';
+import { flatProfile } from '../../../src/core/limiter/rate.js';
+import { BodyMemory } from '../../../src/core/purchase/body-memory.js';
 import { startSandbox } from '../../../src/sandbox/index.js';
+import { MemoryLimiter } from '../../../src/store/limiter/memory-limiter.js';
 import { startService } from '../../service/service.mjs';
 import { startCommand } from '../../support/cli/command.js';
 import { Folder, plainRows } from '../../support/jobs/folder.js';
-import { openTemporal } from '../../support/temporal.js';
+import { temporalOfFile } from '../../support/temporal.js';
 
-let temporal: TestWorkflowEnvironment;
-beforeAll(async () => {
-  temporal = await openTemporal();
-});
-afterAll(() => temporal?.teardown());
+const temporal = temporalOfFile();
 
 /** The longest time that a command may wait without a message, with a tolerance for a slow machine. */
 const REPORTED_WITHIN_MS = 10_000 + 1500;
@@ -105,3 +106,21 @@ it.concurrent('a wait for a list of events is shown within 10 s, with its durati
   await command.says(/, waiting \d+ s for 1 request$/m);
   expect(performance.now() - since).toBeLessThan(REPORTED_WITHIN_MS);
 }, 60_000);
+
+it.concurrent('fault 57: a walk pauses for a person at a page that a portal answers ten times in a row', async ({
+  expect,
+}) => {
+  const sandbox = await startSandbox({ events: { count: 10 } });
+  sandbox.setFaults([{ when: {}, do: { kind: 'body', body: '<html>Sign in</html>' } }]);
+  const transport = createTransport({ baseUrl: sandbox.url, apiKey: new Secret('key-of-the-tests') });
+  const deps = { transport, limiter: new MemoryLimiter(flatProfile(1000)), origin: 'sandbox', events: null as never };
+  const { signal } = new AbortController();
+  const options = { signal, careful: false, space: new BodyMemory(), waits: () => undefined };
+  await expect(fetchPage(deps, {}, options)).rejects.toMatchObject({
+    name: 'ServiceUnrecognized',
+    message: expect.stringContaining('the answer is not JSON'),
+  });
+  expect(sandbox.log()).toHaveLength(10);
+  await transport.close();
+  await sandbox.close();
+});

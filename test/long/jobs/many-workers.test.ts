@@ -1,19 +1,14 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import type { TestWorkflowEnvironment } from '@temporalio/testing';
-import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
+import { expect, it, onTestFinished } from 'vitest';
 import type { Fault } from '../../../src/sandbox/index.js';
 import { sent, startCluster } from '../../support/jobs/cluster.js';
 import { filesWith } from '../../support/jobs/files-with.js';
 import { plainRows } from '../../support/jobs/folder.js';
 import { boughtAgain } from '../../support/jobs/setting.js';
-import { openTemporal } from '../../support/temporal.js';
+import { temporalOfFile } from '../../support/temporal.js';
 
-let temporal: TestWorkflowEnvironment;
-beforeAll(async () => {
-  temporal = await openTemporal();
-});
-afterAll(() => temporal?.teardown());
+const temporal = temporalOfFile();
 
 const faults: Fault[] = [
   { when: { probability: 0.03, seed: 2 }, do: { kind: 'reset', moment: 'after' } },

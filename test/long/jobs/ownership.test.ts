@@ -1,51 +1,27 @@
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { TestWorkflowEnvironment } from '@temporalio/testing';
-import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
+import { expect, it, onTestFinished } from 'vitest';
 import { startSandbox } from '../../../src/sandbox/index.js';
-import { type Running, startCommand } from '../../support/cli/command.js';
+import type { Running } from '../../support/cli/command.js';
 import { startCluster } from '../../support/jobs/cluster.js';
-import { Folder, plainRows } from '../../support/jobs/folder.js';
-import { openTemporal } from '../../support/temporal.js';
+import { commandFolder } from '../../support/jobs/command-folder.js';
+import { plainRows } from '../../support/jobs/folder.js';
+import { temporalOfFile } from '../../support/temporal.js';
 
-let temporal: TestWorkflowEnvironment;
-beforeAll(async () => {
-  temporal = await openTemporal();
-});
-afterAll(() => temporal?.teardown());
+const temporal = temporalOfFile();
 
 const soon = { timeout: 60_000, interval: 20 };
 const slowly = ['--batch', '1', '--qps', '20', '--yes'];
 
 /** Runs commands as processes of one folder, and counts the purchases of each job. */
 async function openFolder() {
-  const folder = new Folder();
   const sandbox = await startSandbox({ failureRate: 0, textBytes: 100, latencyMs: 50 });
-  const started: Running[] = [];
-  onTestFinished(async () => {
-    for (const { child } of started) child.kill('SIGKILL');
-    await Promise.all(started.map(({ ended }) => ended));
-    await sandbox.close();
-    folder.remove();
-  });
-  const env = {
-    SEARCHFLOW_API_KEY: 'key-of-the-tests',
-    SEARCHFLOW_BASE_URL: sandbox.url,
-    SEARCHFLOW_STATE_DIR: folder.stateDir,
-    SEARCHFLOW_TASK_QUEUE: folder.dir,
-    TEMPORAL_ADDRESS: temporal.address,
-    TEMPORAL_NAMESPACE: temporal.namespace as string,
-    XDG_STATE_HOME: folder.dir,
-  };
+  const { folder, start, said } = commandFolder(sandbox, { temporal });
   const bought = (name: string) => Object.keys(sandbox.bill().keys).filter((key) => key.includes(`//${name}-`)).length;
   return {
     folder,
     bought,
-    run(...args: string[]) {
-      const running = startCommand(args, { cwd: folder.dir, env });
-      started.push(running);
-      return running;
-    },
+    run: (...args: string[]) => start(args),
     /** Writes a file with URLs that no other job has. */
     file(name: string, rows: number) {
       const urls = Array.from({ length: rows }, (_, index) => `https://${name}-${index}.example/`);
@@ -56,8 +32,7 @@ async function openFolder() {
     async reached(name: string, units: number) {
       const until = Date.now() + 60_000;
       while (bought(name) < units) {
-        if (Date.now() > until)
-          throw new Error(`only ${bought(name)} units:\n${started.map((one) => one.err()).join('\n---\n')}`);
+        if (Date.now() > until) throw new Error(`only ${bought(name)} units:\n${said()}`);
         await new Promise((resolve) => setTimeout(resolve, 10));
       }
     },

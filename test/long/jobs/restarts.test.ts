@@ -1,45 +1,20 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { TestWorkflowEnvironment } from '@temporalio/testing';
-import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
+import { expect, it } from 'vitest';
 import { startSandbox } from '../../../src/sandbox/index.js';
-import { type Running, startCommand } from '../../support/cli/command.js';
-import { Folder } from '../../support/jobs/folder.js';
+import { commandFolder } from '../../support/jobs/command-folder.js';
+import type { Folder } from '../../support/jobs/folder.js';
 import { boughtAgain } from '../../support/jobs/setting.js';
-import { openTemporal } from '../../support/temporal.js';
+import { temporalOfFile } from '../../support/temporal.js';
 
-let temporal: TestWorkflowEnvironment;
-beforeAll(async () => {
-  temporal = await openTemporal();
-});
-afterAll(() => temporal?.teardown());
+const temporal = temporalOfFile();
 
 const soon = { timeout: 60_000, interval: 50 };
 
 it('a worker that is restarted again and again finishes the jobs of every owner except a stopped one, and buys nothing twice', async () => {
-  const folder = new Folder();
   const sandbox = await startSandbox({ failureRate: 0, textBytes: 100, latencyMs: 50 });
-  const started: Running[] = [];
-  onTestFinished(async () => {
-    for (const { child } of started) child.kill('SIGKILL');
-    await Promise.all(started.map(({ ended }) => ended));
-    await sandbox.close();
-    folder.remove();
-  });
-  const env = {
-    SEARCHFLOW_API_KEY: 'key-of-the-restarted',
-    SEARCHFLOW_BASE_URL: sandbox.url,
-    SEARCHFLOW_STATE_DIR: folder.stateDir,
-    SEARCHFLOW_TASK_QUEUE: folder.dir,
-    TEMPORAL_ADDRESS: temporal.address,
-    TEMPORAL_NAMESPACE: temporal.namespace as string,
-    XDG_STATE_HOME: folder.dir,
-  };
-  const run = (...args: string[]) => {
-    const running = startCommand(args, { cwd: folder.dir, env });
-    started.push(running);
-    return running;
-  };
+  const { folder, start } = commandFolder(sandbox, { temporal });
+  const run = (...args: string[]) => start(args);
   const bought = (name: string) => Object.keys(sandbox.bill().keys).filter((key) => key.includes(`//${name}-`)).length;
   const file = (name: string, rows: number) => {
     const urls = Array.from({ length: rows }, (_, index) => `https://${name}-${index}.example/`);

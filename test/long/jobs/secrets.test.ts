@@ -1,11 +1,11 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, it, onTestFinished } from 'vitest';
+import { expect, it } from 'vitest';
 import { type Fault, startSandbox } from '../../../src/sandbox/index.js';
-import { startCommand } from '../../support/cli/command.js';
+import { commandFolder } from '../../support/jobs/command-folder.js';
 import { filesWith } from '../../support/jobs/files-with.js';
-import { Folder, plainRows } from '../../support/jobs/folder.js';
-import { killAllOf, processesOf } from '../../support/jobs/processes.js';
+import { plainRows } from '../../support/jobs/folder.js';
+import { processesOf } from '../../support/jobs/processes.js';
 
 const canary = 'canary-5e1f0a9d4c7b42d8';
 /** The service repeats the key in its errors, which is the worst case. */
@@ -30,23 +30,12 @@ const broken: Fault[] = [
 it.runIf(process.platform === 'linux')(
   'fault 55: the key is in no file, history, log, output or argument, even if the service repeats it',
   async () => {
-    const folder = new Folder();
-    folder.write(plainRows(100));
     const sandbox = await startSandbox({ failureRate: 0, textBytes: 100, faults: [refused], keys: [canary] });
-    const env = {
-      SEARCHFLOW_API_KEY: canary,
-      SEARCHFLOW_BASE_URL: sandbox.url,
-      SEARCHFLOW_STATE_DIR: folder.stateDir,
-      XDG_STATE_HOME: folder.dir,
-    };
-    onTestFinished(async () => {
-      killAllOf(folder.stateDir);
-      await sandbox.close();
-      folder.remove();
-    });
+    const { folder, start } = commandFolder(sandbox, { key: canary });
+    folder.write(plainRows(100));
     const args = ['enrich', folder.input, '--into', folder.into, '--csv', folder.csv, '--batch', '10', '--qps', '100'];
     const run = async () => {
-      const running = startCommand([...args, '--concurrency', '2'], { cwd: folder.dir, env });
+      const running = start([...args, '--concurrency', '2']);
       const code = await running.ended;
       return { code, said: running.out() + running.err() };
     };

@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, it, type TestContext } from 'vitest';
+import { expect, it, type TestContext, vi } from 'vitest';
 import { startService } from '../../service/service.mjs';
 import { startCommand } from '../../support/cli/command.js';
 import { Folder } from '../../support/jobs/folder.js';
@@ -35,7 +35,7 @@ it.concurrent(
     const env = { SEARCHFLOW_API_KEY: 'key-of-the-agents', SEARCHFLOW_BASE_URL: service.url };
     const ask = (query: string) => run(['agent', 'run', query, '--effort', 'low', '--qps', '50', '--json'], env);
     const started = (query: string) =>
-      expect.poll(() => service.agents.starts.some((start) => start.query === query), soon).toBe(true);
+      vi.waitUntil(() => service.agents.starts.some((start) => start.query === query), soon);
     const end = (query: string) => {
       for (const one of service.agents.runs.values()) if (one.request.query === query) one.endsAt = 0;
     };

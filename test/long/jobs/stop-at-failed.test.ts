@@ -35,18 +35,6 @@ it('a job pauses after the first answers if too many failed, and buys nothing mo
   expect(boughtAgain(file.setting.sandbox)).toEqual({});
 });
 
-it('one large request at a time is sent until its answers show how many fail', async () => {
-  const changes = { batch: 100, stopAtFailed: { percent: 1 } };
-  const job = await file.setting.begin(freshRows(1000), changes, [lost({ every: 1 })]);
-  const message = await parked(file.setting.temporal, job, 'failed');
-  expect(message).toMatch(/^1 of 100 answers failed \(1%\)/);
-  expect(file.setting.sandbox.log()).toHaveLength(1);
-  // An invalid limit is ignored and does not remove the limit.
-  await job.resume({ stopAtFailed: { percent: 0 } });
-  await job.resume({ stopAtFailed: { percent: 50, after: 10 } });
-  expect(await job.result()).toMatchObject({ phase: 'done', warehouse: { success: 990, error: 10 } });
-});
-
 it('a limit that a resume adds to a running job counts from then on', async () => {
   const job = await file.setting.begin(freshRows(400), { batch: 1 }, [
     lost({ every: 2 }),
@@ -82,13 +70,6 @@ it('a scheduled run ends as stopped, and its record has the reason', async () =>
   });
   const runs = await readDuckDb(job.folder.into, 'SELECT phase, reason FROM searchflow_runs');
   expect(runs).toEqual([{ phase: 'stopped', reason: 'failed' }]);
-});
-
-it('a job with too few failures, or none left to buy, ends as done', async () => {
-  const few = await file.setting.begin(freshRows(100), { batch: 1, stopAtFailed: limit }, [lost({ every: 10 })]);
-  expect(await few.result()).toMatchObject({ phase: 'done', warehouse: { success: 90, error: 10 } });
-  const small = await file.setting.begin(freshRows(20), { batch: 1, stopAtFailed: limit }, [lost({ every: 1 })]);
-  expect(await small.result()).toMatchObject({ phase: 'done', warehouse: { success: 0, error: 20 } });
 });
 
 it('agent runs that fail pause the job before further runs are started', async () => {

@@ -1,17 +1,11 @@
-import type { TestWorkflowEnvironment } from '@temporalio/testing';
-import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
+import { expect, it, onTestFinished } from 'vitest';
 import { signalNames } from '../../../src/core/rows/job.js';
-import { WalkSetting } from '../../support/events/walk-setting.js';
 import { parked } from '../../support/jobs/checks.js';
 import { plainRows } from '../../support/jobs/folder.js';
 import { boughtAgain, openSetting } from '../../support/jobs/setting.js';
-import { openTemporal } from '../../support/temporal.js';
+import { temporalOfFile } from '../../support/temporal.js';
 
-let temporal: TestWorkflowEnvironment;
-beforeAll(async () => {
-  temporal = await openTemporal();
-});
-afterAll(() => temporal?.teardown());
+const temporal = temporalOfFile();
 
 const soon = { timeout: 30_000, interval: 10 };
 
@@ -56,29 +50,4 @@ it('a paused job counts the rows that are loaded, failed ones too, and so does i
   const next = await job.again();
   await parked(temporal, next, 'credits');
   expect(await next.progress()).toMatchObject(counts);
-});
-
-it('fault 63: a paused job stops for the person who sends the signal', async () => {
-  const setting = await openSetting(temporal);
-  onTestFinished(() => setting.close());
-  const refused = { when: {}, do: { kind: 'status', status: 402 } } as const;
-  const job = await setting.begin(plainRows(20), {}, [refused]);
-  await expect.poll(async () => (await job.progress()).phase, soon).toBe('paused');
-  await job.handle.signal(signalNames.stop);
-  await job.resume();
-  expect(await job.result()).toMatchObject({ phase: 'stopped', stoppedFor: 'person', message: 'stopped by a person' });
-});
-
-it('fault 63: a walk of events with the signal stop ends as stopped at its last page', async () => {
-  const events = { count: 4000, from: '2025-01-01T00:00:00.000Z', to: '2025-02-01T00:00:00.000Z' };
-  const setting = await WalkSetting.open(temporal, events, { latencyMs: 120 });
-  onTestFinished(() => setting.close());
-  const run = await setting.sync({ parallel: 1 });
-  await expect.poll(() => setting.pages() > 5, soon).toBe(true);
-  await run.stop();
-  const stopped = await run.result();
-  expect(stopped).toMatchObject({ phase: 'stopped', message: 'stopped by a person' });
-  const rest = await (await setting.sync({ parallel: 1 })).result();
-  expect(rest).toMatchObject({ phase: 'done', added: 4000 - stopped.added });
-  expect(stopped.added).toBeGreaterThan(0);
 });

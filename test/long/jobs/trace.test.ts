@@ -1,5 +1,4 @@
-import type { TestWorkflowEnvironment } from '@temporalio/testing';
-import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
+import { expect, it, onTestFinished } from 'vitest';
 import { Secret } from '../../../dist/core/connections/secret.js';
 import type { RuntimeConfig } from '../../../dist/worker/config/runtime-types.js';
 import { openRuntime } from '../../../dist/worker/index.js';
@@ -7,13 +6,9 @@ import { type Service, startService } from '../../service/service.mjs';
 import { enrich, serverOf } from '../../support/jobs/command.js';
 import { Folder, plainRows } from '../../support/jobs/folder.js';
 import { sharedPostgres } from '../../support/postgres.js';
-import { openTemporal } from '../../support/temporal.js';
+import { temporalOfFile } from '../../support/temporal.js';
 
-let temporal: TestWorkflowEnvironment;
-beforeAll(async () => {
-  temporal = await openTemporal();
-});
-afterAll(() => temporal?.teardown());
+const temporal = temporalOfFile();
 
 const address = async (name: string, schema: string) => {
   const url = `${await sharedPostgres().database(name)}?schema=${schema}`;

@@ -1,20 +1,15 @@
 import { copyFileSync, cpSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
-import type { TestWorkflowEnvironment } from '@temporalio/testing';
 import { stringify } from 'csv-stringify/sync';
-import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
+import { expect, it, onTestFinished } from 'vitest';
 import { startSandbox } from '../../../src/sandbox/index.js';
 import { enrich } from '../../support/jobs/command.js';
 import { Folder, plainRows } from '../../support/jobs/folder.js';
 import { boughtAgain, openSetting } from '../../support/jobs/setting.js';
-import { openTemporal } from '../../support/temporal.js';
+import { temporalOfFile } from '../../support/temporal.js';
 
-let temporal: TestWorkflowEnvironment;
-beforeAll(async () => {
-  temporal = await openTemporal();
-});
-afterAll(() => temporal?.teardown());
+const temporal = temporalOfFile();
 
 const rows = plainRows(300);
 const soon = { timeout: 20_000, interval: 10 };

@@ -77,36 +77,31 @@ describe.concurrent('the command', () => {
     'ok',
   ];
 
-  it.runIf(process.platform === 'linux').for([
-    ['pause', 1200, [6]],
-    ['delete', 400, [2]],
-  ] as const)(
-    'fault 24: %s among %i monitors, seven a call, killed with its server: each is affected once, and once in the audit',
-    async ([action, monitors, kills], context) => {
+  it.runIf(process.platform === 'linux')(
+    'fault 24: delete among 400 monitors, seven a call, killed with its server: each is affected once, and once in the audit',
+    async (context) => {
       const { server, folder, start } = await open(context);
-      for (let index = 0; index < monitors; index++) {
+      for (let index = 0; index < 400; index++) {
         const metadata = index % 10 === 0 ? { team: 'growth' } : null;
         server.monitors.add({ metadata, status: index % 100 === 0 ? 'disabled' : 'active' });
       }
       const right = [...server.monitors.records.values()]
-        .filter((one) => one.metadata?.team === 'growth' && (action === 'delete' || one.status === 'active'))
+        .filter((one) => one.metadata?.team === 'growth')
         .map(({ id }) => id);
       server.faultOf = byChance(faults);
       const calls = () =>
         server.log.filter(
           ({ path, body }) => path.endsWith('/batch') && (body as { dry_run: boolean }).dry_run === false,
         );
-      const begin = () => start(action, '--metadata', 'team=growth', '--limit', '7', '--yes', '--json');
-      for (const sent of kills) {
-        const running = begin();
-        await Promise.race([
-          expect.poll(() => calls().length, { timeout: 100_000, interval: 5 }).toBeGreaterThanOrEqual(sent),
-          running.ended.then((code) => Promise.reject(new Error(`ended with ${code}: ${running.err()}`))),
-        ]);
-        expect(processesOf(folder.stateDir).length).toBeGreaterThanOrEqual(2);
-        killAllOf(folder.stateDir);
-        await running.ended;
-      }
+      const begin = () => start('delete', '--metadata', 'team=growth', '--limit', '7', '--yes', '--json');
+      const running = begin();
+      await Promise.race([
+        vi.waitUntil(() => calls().length >= 2, { timeout: 100_000, interval: 5 }),
+        running.ended.then((code) => Promise.reject(new Error(`ended with ${code}: ${running.err()}`))),
+      ]);
+      expect(processesOf(folder.stateDir).length).toBeGreaterThanOrEqual(2);
+      killAllOf(folder.stateDir);
+      await running.ended;
       const last = begin();
       expect([await last.ended, last.err()]).toEqual([0, expect.any(String)]);
       const summary = JSON.parse(last.out());
@@ -145,7 +140,7 @@ describe.concurrent('the command', () => {
       said.push(adopted.out() + adopted.err());
       expect(server.monitors.records.size).toBe(1);
       const killed = create();
-      await expect.poll(() => creations, { timeout: 60_000, interval: 1 }).toBe(2);
+      await vi.waitUntil(() => creations === 2, { timeout: 60_000, interval: 1 });
       killAllOf(folder.stateDir);
       await killed.ended;
       said.push(killed.out() + killed.err());

@@ -1,23 +1,17 @@
 import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { ApplicationFailure } from '@temporalio/common';
-import type { TestWorkflowEnvironment } from '@temporalio/testing';
-import { afterAll, beforeAll, expect, it, vi } from 'vitest';
+import { expect, it, vi } from 'vitest';
 import type { CreatedMonitorResult } from '../../../src/core/monitors/monitor-create.js';
 import { monitorWorkflows } from '../../../src/core/monitors/monitor-names.js';
 import type { Fault } from '../../service/service.mjs';
 import { filesWith } from '../../support/jobs/files-with.js';
 import { MonitorSetting } from '../../support/monitors/setting.js';
-import { openTemporal } from '../../support/temporal.js';
+import { temporalOfFile } from '../../support/temporal.js';
 
 // The tests use real servers and workers, and the machine may be busy.
 vi.setConfig({ testTimeout: 180_000 });
 
-let temporal: TestWorkflowEnvironment;
-beforeAll(async () => {
-  temporal = await openTemporal();
-});
-afterAll(() => temporal?.teardown());
+const temporal = temporalOfFile();
 
 const canary = 'whsec_canary-8d21f7c0b3e94a55';
 const definition = {
@@ -91,35 +85,4 @@ it('a call without effect (reset, or 500) is repeated and creates one monitor', 
     expect(Object.keys(secretsIn(secretFile))).toEqual([`webhook/${one.monitor.id}`]);
   });
   await Promise.all(made);
-});
-
-it('a definition that the service would refuse creates nothing, and the error names the field', async () => {
-  const setting = await MonitorSetting.open(temporal);
-  const handle = await setting.start(monitorWorkflows.createMonitor, {
-    definition: { ...definition, search: { query: '' } },
-    secretFile: join(setting.folder.dir, 'secrets.json'),
-  });
-  const error = await handle.result().catch((thrown: Error) => thrown);
-  expect((error as Error).cause).toBeInstanceOf(ApplicationFailure);
-  expect((error as Error).cause).toMatchObject({ type: 'InvalidRequest', message: expect.stringMatching(/query/) });
-  expect(setting.server.log).toEqual([]);
-});
-
-it('a monitor whose answer had no secret reports that it is missing', async () => {
-  const setting = await MonitorSetting.open(temporal);
-  setting.server.monitors.secret = null;
-  const handle = await setting.start<CreatedMonitorResult>(monitorWorkflows.createMonitor, {
-    definition,
-    secretFile: join(setting.folder.dir, 'secrets.json'),
-  });
-  expect(await handle.result()).toMatchObject({ adopted: false, secret: 'missing', others: [] });
-  expect(setting.server.monitors.records.size).toBe(1);
-});
-
-it('without a file for the secret nothing is created', async () => {
-  const setting = await MonitorSetting.open(temporal);
-  const handle = await setting.start(monitorWorkflows.createMonitor, { definition });
-  const error = await handle.result().catch((thrown: Error) => thrown);
-  expect((error as Error).cause).toMatchObject({ message: expect.stringMatching(/secret/) });
-  expect(setting.server.log).toEqual([]);
 });

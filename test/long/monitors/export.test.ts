@@ -1,19 +1,14 @@
-import type { TestWorkflowEnvironment } from '@temporalio/testing';
-import { afterAll, beforeAll, expect, it, vi } from 'vitest';
+import { expect, it, vi } from 'vitest';
 import { monitorWorkflows } from '../../../src/core/monitors/monitor-names.js';
 import type { MonitorExport } from '../../../src/core/monitors/monitor-warehouse.js';
 import { byChance, type Fault, type StoredRun } from '../../service/service.mjs';
 import { MonitorSetting } from '../../support/monitors/setting.js';
-import { openTemporal } from '../../support/temporal.js';
+import { temporalOfFile } from '../../support/temporal.js';
 
 // The tests use real servers and workers, and the machine may be busy.
 vi.setConfig({ testTimeout: 180_000 });
 
-let temporal: TestWorkflowEnvironment;
-beforeAll(async () => {
-  temporal = await openTemporal();
-});
-afterAll(() => temporal?.teardown());
+const temporal = temporalOfFile();
 
 const time = (minute: number) => new Date(Date.UTC(2026, 0, 1, 0, minute)).toISOString();
 

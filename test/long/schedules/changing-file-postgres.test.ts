@@ -1,15 +1,10 @@
-import type { TestWorkflowEnvironment } from '@temporalio/testing';
-import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
+import { expect, it, onTestFinished } from 'vitest';
 import { startPostgres } from '../../support/postgres-server.mjs';
 import { ChangingFile } from '../../support/schedules/changing-file.js';
 import { DayByDay, live } from '../../support/schedules/day-by-day.js';
-import { openTemporal } from '../../support/temporal.js';
+import { temporalOfFile } from '../../support/temporal.js';
 
-let temporal: TestWorkflowEnvironment;
-beforeAll(async () => {
-  temporal = await openTemporal();
-});
-afterAll(() => temporal?.teardown());
+const temporal = temporalOfFile();
 
 it('a file that changes on scheduled runs is billed for its new and expired rows in PostgreSQL, too', async () => {
   const server = await startPostgres();

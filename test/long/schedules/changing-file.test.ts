@@ -1,14 +1,9 @@
-import type { TestWorkflowEnvironment } from '@temporalio/testing';
-import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
+import { expect, it, onTestFinished } from 'vitest';
 import { ChangingFile } from '../../support/schedules/changing-file.js';
 import { DayByDay, live } from '../../support/schedules/day-by-day.js';
-import { openTemporal } from '../../support/temporal.js';
+import { temporalOfFile } from '../../support/temporal.js';
 
-let temporal: TestWorkflowEnvironment;
-beforeAll(async () => {
-  temporal = await openTemporal();
-});
-afterAll(() => temporal?.teardown());
+const temporal = temporalOfFile();
 
 it('fault 24: a file that changes on 15 scheduled runs is billed for its new and expired rows only, with and without kills', async () => {
   const days = await DayByDay.open(temporal);

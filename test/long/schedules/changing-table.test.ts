@@ -1,18 +1,13 @@
-import type { TestWorkflowEnvironment } from '@temporalio/testing';
 import pg from 'pg';
-import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
+import { expect, it, onTestFinished } from 'vitest';
 import { sharedPostgres } from '../../support/postgres.js';
 import { mulberry } from '../../support/schedules/changing-file.js';
 import { ChangingTable } from '../../support/schedules/changing-table.js';
 import { DayByDay } from '../../support/schedules/day-by-day.js';
-import { openTemporal } from '../../support/temporal.js';
+import { temporalOfFile } from '../../support/temporal.js';
 
 const RUNS = 10;
-let temporal: TestWorkflowEnvironment;
-beforeAll(async () => {
-  temporal = await openTemporal();
-});
-afterAll(() => temporal?.teardown());
+const temporal = temporalOfFile();
 
 it('a table with a key that changes between 10 triggered runs is billed for its new and changed rows, and marks exactly the deleted ones', async () => {
   const url = await sharedPostgres().database('crm');

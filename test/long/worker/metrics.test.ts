@@ -3,22 +3,17 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
-import type { TestWorkflowEnvironment } from '@temporalio/testing';
-import { afterAll, beforeAll, it, type TestContext } from 'vitest';
+import { it, type TestContext } from 'vitest';
 import { startSandbox } from '../../../src/sandbox/index.js';
 import { freePort } from '../../../src/worker/temporal-server/free-port.js';
 import { startCommand } from '../../support/cli/command.js';
 import { Folder, plainRows } from '../../support/jobs/folder.js';
 import { Job } from '../../support/jobs/host.js';
 import { startPgStores } from '../../support/store/pg-store.js';
-import { openTemporal } from '../../support/temporal.js';
+import { temporalOfFile } from '../../support/temporal.js';
 import { startProxy } from '../../support/warehouse/pg-proxy.js';
 
-let temporal: TestWorkflowEnvironment;
-beforeAll(async () => {
-  temporal = await openTemporal();
-});
-afterAll(() => temporal?.teardown());
+const temporal = temporalOfFile();
 
 /** Samples of our own metrics, by name and labels as Prometheus writes them. */
 async function scrape(address: string): Promise<{ readonly text: string; readonly samples: Map<string, number> }> {

@@ -2,7 +2,6 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { type AddressInfo, connect, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { TestWorkflowEnvironment } from '@temporalio/testing';
 import { NativeConnection, Worker } from '@temporalio/worker';
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
 import { SearchflowPlugin } from '../../../dist/worker/index.js';
@@ -12,19 +11,17 @@ import { type Sandbox, startSandbox } from '../../../src/sandbox/index.js';
 import { takeQueueLocks } from '../../../src/worker/team/presence.js';
 import { startCommand } from '../../support/cli/command.js';
 import { codePath } from '../../support/jobs/host.js';
-import { openTemporal } from '../../support/temporal.js';
+import { temporalOfFile } from '../../support/temporal.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'searchflow-presence-'));
 const elsewhere: WorkerHolder = { host: 'another-machine', pid: 4711, startTime: null, since: 0, store: null };
-let temporal: TestWorkflowEnvironment;
+const temporal = temporalOfFile();
 let sandbox: Sandbox;
 beforeAll(async () => {
-  temporal = await openTemporal();
   sandbox = await startSandbox();
 });
 afterAll(async () => {
   await sandbox?.close();
-  await temporal?.teardown();
   rmSync(folder, { recursive: true, force: true });
 });
 

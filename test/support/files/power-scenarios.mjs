@@ -373,7 +373,6 @@ function exportScenario(kind, swaps = true) {
   return {
     name: `${kind} export${swaps ? '' : ' without an exchange of names'}`,
     swaps,
-    isSlow: true,
     prepare: loadedWarehouse,
     async run(folder, { make }, world) {
       for (const job of ['one-1', 'two-1']) await make({ export: job }, () => write(world, job, target(folder)));

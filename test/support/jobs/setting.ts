@@ -4,7 +4,7 @@ import { afterAll, beforeAll, onTestFinished } from 'vitest';
 import type { RuntimeConfig } from '../../../dist/worker/config/runtime-types.js';
 import type { EnrichCsvInput } from '../../../src/core/rows/job.js';
 import { type Fault, type Sandbox, type SandboxOptions, startSandbox } from '../../../src/sandbox/index.js';
-import { openTemporal } from '../temporal.js';
+import { lazily, temporalOfFile } from '../temporal.js';
 import { Folder, type InputRow, plainRows } from './folder.js';
 import { type Host, Job, startHost } from './host.js';
 
@@ -67,30 +67,29 @@ export async function openSetting(temporal: TestWorkflowEnvironment, options: Se
   };
 }
 
-/** The setting of all tests of a file, on the run's Temporal server. It can be read once the tests run. */
+/** The setting of all tests of a file, on the run's Temporal server. Its parts can be used once the tests run. */
 export interface FileSetting {
+  readonly temporal: TestWorkflowEnvironment;
   readonly setting: Setting;
+  readonly sandbox: Sandbox;
   /** Rows that no other job of the file has. */
   freshRows(count: number): InputRow[];
 }
 
 /** Opens a setting before the tests of the file, and closes it after them. */
 export function settingOfFile(options: SettingOptions = {}): FileSetting {
-  let temporal: TestWorkflowEnvironment | undefined;
-  let setting: Setting | undefined;
+  const temporal = temporalOfFile();
+  let opened: Setting | undefined;
   let used = 0;
   beforeAll(async () => {
-    temporal = await openTemporal();
-    setting = await openSetting(temporal, options);
+    opened = await openSetting(temporal, options);
   });
-  afterAll(async () => {
-    await setting?.close();
-    await temporal?.teardown();
-  });
+  afterAll(() => opened?.close());
+  const setting = lazily(() => opened);
   return {
-    get setting() {
-      return setting as Setting;
-    },
+    temporal,
+    setting,
+    sandbox: lazily(() => setting.sandbox),
     freshRows: (count) => plainRows(count, 10_000 * ++used),
   };
 }
