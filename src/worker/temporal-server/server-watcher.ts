@@ -8,16 +8,6 @@ import { boundLog, databaseHolder, endProcess, endServer, startServer } from './
 // Program of the watcher, a detached Node process that `keepWatcher` starts from the compiled file.
 // Arguments: state directory, linger in milliseconds, file descriptor of the inherited lock or `none`.
 
-const [stateDir, linger, lockFd] = process.argv.slice(2);
-// A closed terminal, or a Ctrl-C for the command, must not end the watcher.
-for (const signal of ['SIGHUP', 'SIGINT'] as const) process.on(signal, () => undefined);
-await watchServer({
-  files: serverFiles(stateDir as string),
-  lingerMs: Number(linger),
-  lockFd: lockFd === 'none' ? null : Number(lockFd),
-  env: process.env,
-});
-
 const POLL_MS = 2_000;
 const LOCK_WAIT_MS = 10 * 60_000;
 /** Most restarts in {@link RESTART_WINDOW_MS}; a server on a damaged database, for example, never stays alive. */
@@ -100,3 +90,13 @@ async function orLog(work: Promise<void>): Promise<void> {
     if (!(error instanceof LockBusy)) console.error(error);
   }
 }
+
+const [stateDir, linger, lockFd] = process.argv.slice(2);
+// A closed terminal, or a Ctrl-C for the command, must not end the watcher.
+for (const signal of ['SIGHUP', 'SIGINT'] as const) process.on(signal, () => undefined);
+await watchServer({
+  files: serverFiles(stateDir as string),
+  lingerMs: Number(linger),
+  lockFd: lockFd === 'none' ? null : Number(lockFd),
+  env: process.env,
+});
