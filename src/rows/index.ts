@@ -3,7 +3,7 @@ export { csvReader } from './csv/csv-reader.js';
 export { MAX_RECORD } from './csv/csv-record.js';
 export { CsvError, InputUnsteady, quoted } from './csv-error.js';
 export { nameColumns, otherColumns, urlColumnNames, whyOtherColumns } from './header.js';
-export { doubleText } from './json/double-text.js';
+export { doubleText } from './json/json-column.js';
 export { jsonReader } from './json/json-reader.js';
 export type { OpenedTable, RowColumn, RowReader, RowRecord, RowUnit } from './row-reader.js';
 export type { SliceSizes } from './slice-writer.js';
@@ -21,6 +21,5 @@ export {
   sliceFile,
   type UrlCells,
 } from './stage-manifest.js';
-export { type StageOptions, stageRows } from './stage-rows.js';
+export { type StageOptions, stageRows, wholeTexts } from './stage-rows.js';
 export { rendering, templateOf, type UnitCheck, type UnitSource } from './unit-source.js';
-export { wholeTexts } from './whole-texts.js';

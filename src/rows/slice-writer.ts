@@ -1,7 +1,8 @@
 import { createWriteStream } from 'node:fs';
-import { rename, rm } from 'node:fs/promises';
+import { rm } from 'node:fs/promises';
 import { pipeline } from 'node:stream/promises';
 import { createGzip } from 'node:zlib';
+import { moveDurably } from '../files/write-durably.js';
 import { readLines, sliceFile } from './stage-manifest.js';
 
 /**
@@ -92,7 +93,7 @@ export class SliceWriter {
     const size = Math.ceil(this.#inSlice / 2);
     await this.#endSlice();
     const old = Array.from({ length: this.#slices }, (_, slice) => `${sliceFile(this.#dir, slice)}.${size}`);
-    for (const [slice, file] of old.entries()) await rename(sliceFile(this.#dir, slice), file);
+    for (const [slice, file] of old.entries()) await moveDurably(sliceFile(this.#dir, slice), file);
     this.#slices = 0;
     this.#size = size;
     for (const file of old) {

@@ -2,18 +2,20 @@ import { createHash, type Hash } from 'node:crypto';
 import { rm } from 'node:fs/promises';
 import { DigestMap } from '../core/purchase/digest-map.js';
 import { pageOf, type Sha256 } from '../core/purchase/unit-key.js';
+import { isJson } from '../core/rows/column-type.js';
 import { count, some } from '../core/text/count.js';
+import { withoutMarks } from '../core/text/value-forms.js';
 import { makeFolder } from '../files/make-folder.js';
 import { moveDurably, writeDurably } from '../files/write-durably.js';
 import { MAX_RECORD } from './csv/csv-record.js';
 import { CsvError, recordPosition } from './csv-error.js';
-import type { OpenedTable, RowReader, RowRecord, RowUnit } from './row-reader.js';
+import { nameColumns } from './header.js';
+import type { OpenedTable, RowColumn, RowReader, RowRecord, RowUnit } from './row-reader.js';
 import { type SliceSizes, SliceWriter } from './slice-writer.js';
 import { manifestFile, type StagedBadRow, type StageManifest } from './stage-manifest.js';
 import { bindKey, type ReadRow, type RowKey, type RowTarget, readRow, writeRow } from './stage-row.js';
 import { type BoundUnits, bindUnits, type UnitSource } from './unit-source.js';
 import { withScheme } from './url-problem.js';
-import { wholeTexts } from './whole-texts.js';
 
 const MAX_SHOWN = 1000;
 /** Maximum numbers of rows and of characters that are read to find the column of URLs. */
@@ -283,4 +285,46 @@ class RowGroups {
     this.#chars = 0;
     return rows;
   }
+}
+
+const REPLACED = '\ufffd';
+/** An escaped backslash, an escaped pair, or NUL or half of a pair as an escape, which is captured. */
+const escapes =
+  /\\\\|\\u[dD][89abAB][\da-fA-F]{2}\\u[dD][c-fC-F][\da-fA-F]{2}|(\\u(?:0000|[dD][89a-fA-F][\da-fA-F]{2}))/g;
+
+/** Replaces half surrogate pairs, which are no characters: no database can hold them, and a job could not load what it bought. */
+const whole = (text: string): string => text.replace(/\p{Cs}/gu, REPLACED);
+
+const wholeJson = (json: string): string =>
+  whole(json).replace(escapes, (found, half: string | undefined) => (half === undefined ? found : REPLACED));
+
+/**
+ * Returns a table whose texts every warehouse can hold: half a surrogate pair becomes U+FFFD in cells, in JSON and in names, and NUL in
+ * JSON and in names. A byte order mark before a name goes.
+ * Columns that then have the same name get different names.
+ */
+export function wholeTexts(table: OpenedTable): OpenedTable {
+  const { columns } = table;
+  const isJsonAt = columns.map(({ type }) => isJson(type));
+  const { names } = nameColumns(columns.map(({ name }) => withoutMarks(whole(name).replaceAll('\0', REPLACED))));
+  const renamed = names.flatMap((name, index) => (name === columns[index]?.name ? [] : [{ column: index + 1, name }]));
+  return {
+    ...table,
+    columns: columns.map((column, index): RowColumn => ({ ...column, name: names[index] as string })),
+    renamed: [...table.renamed.filter(({ column }) => !renamed.some((one) => one.column === column)), ...renamed],
+    async *batches() {
+      for await (const batch of table.batches()) yield batch.map((record) => wholeRecord(record, isJsonAt));
+    },
+  };
+}
+
+function wholeRecord(record: RowRecord, isJsonAt: readonly boolean[]): RowRecord {
+  const json = JSON.stringify(record.cells);
+  // JSON writes half of a pair as an escape.
+  if (!/\\u(?:[dD]|0000)/.test(json)) return { ...record, json };
+  const cells = record.cells.map((cell, index) => {
+    if (cell === null) return null;
+    return isJsonAt[index] ? wholeJson(cell) : whole(cell);
+  });
+  return { ...record, cells, json: JSON.stringify(cells) };
 }

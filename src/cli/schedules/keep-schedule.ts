@@ -70,7 +70,7 @@ async function refuseUnwritable(
   into: string | undefined,
 ): Promise<void> {
   if (into === undefined) return;
-  const why = whyUnwritable(into);
+  const why = await whyUnwritable(into);
   if (why !== null)
     throw new UsageError(
       'warehouse-path-unusable',

@@ -1,7 +1,10 @@
 import { accessSync, constants, existsSync } from 'node:fs';
-import { dirname } from 'node:path';
+import { mkdtemp, rmdir } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import { foreignScheme } from '../../core/connections/address-secrets.js';
 import { whyNoPath } from '../../core/rows/source-fields.js';
+import { inFolder } from '../../files/open-path.js';
+import { realPath } from '../../files/same-file.js';
 import { isLibpqForm, isPostgresUrl } from '../../postgres/index.js';
 import {
   hasDatabaseForm,
@@ -15,17 +18,22 @@ import {
 /**
  * Why the file of a warehouse cannot be created or changed here; null for a server, and for a file that can be written. Leaves no files.
  */
-export function whyUnwritable(into: string): string | null {
+export async function whyUnwritable(into: string): Promise<string | null> {
   const file = warehouseFile(into);
   if (file === null) return null;
   try {
     const why = whyNoWarehouseFile(into);
     if (why !== null) return `it ${why}`;
     if (existsSync(file)) accessSync(file, constants.W_OK);
-    else accessSync(nearestThere(dirname(file)), constants.W_OK | constants.X_OK);
+    else {
+      // Some file systems grant access and then refuse. A swapped link leads nowhere, because the folder is held open.
+      const folder = realPath(nearestThere(dirname(file)));
+      await inFolder(folder, async (held) => rmdir(await mkdtemp(join(held, '.searchflow-'))));
+    }
     return null;
   } catch (error) {
-    return error instanceof Error ? error.message : String(error);
+    // The path of a held folder says nothing to a reader.
+    return (error instanceof Error ? error.message : String(error)).replace(/\/proc\/\d+\/fd\/\d+/g, dirname(file));
   }
 }
 

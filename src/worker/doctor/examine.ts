@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { mkdtemp, rm, statfs, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
-import { dirname, join, resolve } from 'node:path';
+import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { listAgentRunsEndpoint } from '../../api/endpoints/agent-runs.js';
 import { ApiError, createTransport } from '../../api/index.js';
@@ -10,6 +10,7 @@ import { proxiesTo } from '../../core/connections/proxies.js';
 import { errorFixes } from '../../core/errors/registry.js';
 import { shellWord } from '../../core/text/shell-word.js';
 import { inPackage } from '../../files/package-root.js';
+import { nearestThere } from '../../warehouse/index.js';
 import { type ConfigSources, readSettings, whyNoStateFolder } from '../config/config.js';
 import { rateProfileOf } from '../config/rate-setting.js';
 import type { RuntimeConfig } from '../config/runtime-types.js';
@@ -226,9 +227,6 @@ async function checkDisk({ cwd, config: { stateDir } }: Setup): Promise<readonly
     }),
   );
 }
-
-const nearestThere = (path: string): string =>
-  existsSync(path) || dirname(path) === path ? path : nearestThere(dirname(path));
 
 /**
  * Checks the key with one free request that takes nothing of the rate limit: a list of agent runs with at most one run. Then compares the

@@ -291,7 +291,7 @@ export async function assembleParts(config: RuntimeConfig, store: Store, held: W
         ...{ ...config, shared: store.shared, cwd: process.cwd(), transport, jobs, forgotten, checkFiles, signal },
       };
       const request = toStageRequest(input);
-      const refused = whyPathsRefused(context, request);
+      const refused = await whyPathsRefused(context, request);
       // The refusal is not retried, because a retry would fail in the same way.
       if (refused !== null) throw ApplicationFailure.nonRetryable(refused, 'BadInput');
       const { staged, before } = await stageEnrichment(context, request);

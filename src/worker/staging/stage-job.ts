@@ -129,7 +129,7 @@ async function stage(context: StageContext, asked: StageRequest): Promise<Stagin
   const before = jobs.find(({ staged }) => staged.job === identity.job) ?? null;
   const request = keeping(asked, before?.staged);
   const how = stageOperation(context, request);
-  const refused = whyPathsRefused(context, request);
+  const refused = await whyPathsRefused(context, request);
   if (refused !== null) throw new UsageError('output-path-unusable', refused);
   const forgotten = (await context.forgotten?.()) ?? new Set<string>();
   const isForgotten = (key: string | null, hash: string) =>
@@ -290,9 +290,12 @@ function keeping(request: StageRequest, before: StagedJob | undefined): StageReq
 }
 
 /** Why a job must not use its warehouse or write its CSV, in a sentence; null if the job may do both. Changes nothing. */
-export function whyPathsRefused(context: Pick<StageContext, 'cwd' | 'origin' | 'warehouse'>, request: StageRequest) {
+export async function whyPathsRefused(
+  context: Pick<StageContext, 'cwd' | 'origin' | 'warehouse'>,
+  request: StageRequest,
+): Promise<string | null> {
   const { input, into } = identify(context, request);
-  const why = whyUnwritable(into);
+  const why = await whyUnwritable(into);
   if (why !== null) return `${into} cannot be used as the warehouse: ${why}.`;
   const { csv = null } = request;
   const wrong =

@@ -29,7 +29,7 @@ beforeAll(async () => {
 });
 
 const common = { input: 'in.csv', urlColumn: null, delimiter: null, job: null, into: null, options: {}, batch: 100 };
-function why(request: Partial<StageRequest>): string | null {
+function why(request: Partial<StageRequest>): Promise<string | null> {
   return whyPathsRefused({ cwd: dir, origin: 'sandbox' }, { ...common, ...request });
 }
 
@@ -50,15 +50,15 @@ it.each([
   ['out', 'is a folder'],
   ['pipe', 'is not a regular file'],
   ['in.csv/out.csv', 'cannot be written'],
-])('an enriched CSV at %s is refused before anything is read: it %s', (csv, reason) => {
-  expect(why({ csv })).toMatch(/^The CSV cannot be written: [^\n]*\.$/);
-  expect(why({ csv })).toContain(reason);
+])('an enriched CSV at %s is refused before anything is read: it %s', async (csv, reason) => {
+  expect(await why({ csv })).toMatch(/^The CSV cannot be written: [^\n]*\.$/);
+  expect(await why({ csv })).toContain(reason);
 });
 
 it.each(['old.csv', 'new.csv', 'folder/new.csv', 'deep/er/new.csv', 'out/in.csv'])(
   'an enriched CSV at %s is written',
-  (csv) => {
-    expect(why({ csv })).toBeNull();
+  async (csv) => {
+    expect(await why({ csv })).toBeNull();
     expect(readdirSync(at('out'))).toEqual([]);
   },
 );
@@ -76,7 +76,7 @@ it.each([
   ['data.parquet', 'is a Parquet file'],
   ['out', 'is a folder'],
 ])('a warehouse at %s is refused by job, setting and warehouse in the same way: it is %s', async (into, reason) => {
-  expect(why({ into })).toContain(reason);
+  expect(await why({ into })).toContain(reason);
   const config = () => readConfig({ env: {}, flags: { into }, cwd: dir, say: () => undefined });
   expect(config).toThrow(reason);
   const warehouses = createWarehouses();
@@ -88,9 +88,12 @@ it.each([
   await warehouses.close();
 });
 
-it.each(['other.duckdb', 'new.duckdb', 'new.db', 'new', 'folder/new.ddb'])('a warehouse at %s is accepted', (into) => {
-  expect(why({ into })).toBeNull();
-});
+it.each(['other.duckdb', 'new.duckdb', 'new.db', 'new', 'folder/new.ddb'])(
+  'a warehouse at %s is accepted',
+  async (into) => {
+    expect(await why({ into })).toBeNull();
+  },
+);
 
 it('an export of a job is also refused by its warehouse', async () => {
   const warehouses = createWarehouses();

@@ -134,7 +134,7 @@ const doors: readonly (readonly [door: string, write: () => Promise<unknown>])[]
     'a new warehouse whose moved folder',
     async () => {
       const into = at('real', `into-${++made}.duckdb`);
-      expect(whyUnwritable(into)).toBeNull();
+      expect(await whyUnwritable(into)).toBeNull();
       const opened = openWarehouse(into, { check });
       await opened.rows.make().finally(() => opened.close());
     },

@@ -23,13 +23,10 @@ const said: AnswerHeaders = {
 const timeouts = { headersMs: 1, bodyMs: 1, totalMs: 1 };
 const fewer = { numRuns: runs(60) };
 
-/** Number of values in a value. */
 const placesIn = (value: unknown): number =>
   typeof value === 'object' && value !== null
     ? Object.values(value).reduce<number>((sum, one) => sum + 1 + placesIn(one), 0)
     : 0;
-
-/** The JSON of a value with another value at one of its places. */
 function withAt(value: unknown, place: number, other: unknown): string {
   let nth = 0;
   return JSON.stringify(value, (key, one: unknown) => (key !== '' && nth++ === place ? other : one));

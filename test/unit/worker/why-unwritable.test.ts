@@ -19,14 +19,14 @@ it('whyUnwritable accepts a DuckDB file and a missing one, and leaves nothing be
   const connection = await instance.connect();
   await connection.run('CREATE TABLE t (x INTEGER)');
   // The check reads the open file and must not release its lock: no other process may be able to open it.
-  expect(whyUnwritable(there)).toBeNull();
+  expect(await whyUnwritable(there)).toBeNull();
   const another = `import { DuckDBInstance } from '@duckdb/node-api'; await DuckDBInstance.create(${JSON.stringify(there)});`;
   expect(() => execFileSync(process.execPath, ['--input-type=module', '-e', another], { stdio: 'pipe' })).toThrow(
     /Could not set lock/,
   );
   connection.closeSync();
   instance.closeSync();
-  expect([there, missing].map(whyUnwritable)).toEqual([null, null]);
+  expect(await Promise.all([there, missing].map(whyUnwritable))).toEqual([null, null]);
   expect(readdirSync(dir)).toEqual(['a.duckdb']);
   expect(existsSync(join(dir, 'new'))).toBe(false);
 });
@@ -37,9 +37,9 @@ it('whyUnwritable refuses a folder, and a file that DuckDB does not open', async
     writeFileSync(join(dir, `${index}.txt`), text);
     return join(dir, `${index}.txt`);
   });
-  expect(whyUnwritable(dir)).toBe('it is a folder; name a file');
+  expect(await whyUnwritable(dir)).toBe('it is a folder; name a file');
   for (const file of files) {
-    expect(whyUnwritable(file)).toContain('it is not a DuckDB database; name another file');
+    expect(await whyUnwritable(file)).toContain('it is not a DuckDB database; name another file');
     await expect(DuckDBInstance.create(file)).rejects.toThrow(/not a valid DuckDB database/);
   }
 });
