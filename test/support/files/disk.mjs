@@ -550,9 +550,9 @@ export async function replaceFileFunctions() {
   const native = createRequire(new URL('../../../dist/', import.meta.url))('fs-native-extensions');
   const { swap } = native;
   native.swap = async (from, to) => {
-    const boot = bootOf(to);
+    const boot = bootOf(unheld(to));
     if (boot && !boot.swaps) throw Object.assign(new Error('ENOTSUP: not supported'), { code: 'ENOTSUP' });
-    boot?.step('swap', to);
+    boot?.step('swap', unheld(to));
     return swap(from, to);
   };
   syncBuiltinESMExports();
