@@ -71,6 +71,10 @@ export async function inFolder<T>(folder: string, work: (held: string) => Promis
     if (openedPath(handle.fd, folder) !== folder)
       throw new CodedError('output-path-unusable', `${folder} was replaced by a link to another folder`);
     return await work(pathOfHandle(handle.fd, folder));
+  } catch (error) {
+    // The path of a handle says nothing to a reader.
+    if (error instanceof Error) error.message = error.message.replaceAll(pathOfHandle(handle.fd, folder), folder);
+    throw error;
   } finally {
     await handle.close();
   }

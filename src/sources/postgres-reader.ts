@@ -167,10 +167,10 @@ async function* pieces(
     signal?.throwIfAborted();
     let [chars, count, began] = [0, 0, performance.now()];
     try {
-      for await (const rows of fetched(client, size)) {
+      for await (const { rows, chars: more } of fetched(client, size)) {
         leftMs -= performance.now() - began;
         count += rows.length;
-        chars += charsOf(rows);
+        chars += more;
         yield rows;
         began = performance.now();
       }
@@ -185,11 +185,10 @@ async function* pieces(
   }
 }
 
-const charsOf = (rows: readonly TextRow[]) =>
-  rows.reduce((sum, row) => sum + row.reduce((all, cell) => all + (cell?.length ?? 0) + 1, 0), 0);
+const charsOf = (row: TextRow) => row.reduce((all, cell) => all + (cell?.length ?? 0) + 1, 0);
 
 /** The rows of a FETCH as they arrive. The connection waits while many characters are not taken. */
-async function* fetched(client: ClientBase, size: number): AsyncGenerator<readonly TextRow[]> {
+async function* fetched(client: ClientBase, size: number): AsyncGenerator<{ rows: readonly TextRow[]; chars: number }> {
   const { Query } = (await import('pg')).default;
   const { stream } = connectionOf(client);
   let [rows, chars, isOver, wake] = [[] as TextRow[], 0, false, deferred<void>()];
@@ -204,7 +203,7 @@ async function* fetched(client: ClientBase, size: number): AsyncGenerator<readon
   query.on('end', () => end(null)).on('error', end);
   query.on('row', (row: unknown) => {
     rows.push(row as TextRow);
-    chars += charsOf([row as TextRow]);
+    chars += charsOf(row as TextRow);
     if (chars <= WAITING_CHARS) return;
     stream.pause();
     wake.resolve();
@@ -213,9 +212,9 @@ async function* fetched(client: ClientBase, size: number): AsyncGenerator<readon
     while (!isOver || rows.length > 0) {
       stream.resume();
       if (!isOver) await wake.promise;
-      const taken = rows;
+      const taken = { rows, chars };
       [rows, chars, wake] = [[], 0, deferred()];
-      if (taken.length > 0) yield taken;
+      if (taken.rows.length > 0) yield taken;
     }
     if (problem !== null) throw problem;
   } finally {

@@ -32,8 +32,7 @@ export async function whyUnwritable(into: string): Promise<string | null> {
     }
     return null;
   } catch (error) {
-    // The path of a held folder says nothing to a reader.
-    return (error instanceof Error ? error.message : String(error)).replace(/\/proc\/\d+\/fd\/\d+/g, dirname(file));
+    return error instanceof Error ? error.message : String(error);
   }
 }
 

@@ -66,6 +66,7 @@ interface BoundRow {
  * answer to such a request still counts, with its cost and its units.
  */
 export class PgJournal implements Journal, Spend, PurchaseHistory {
+  readonly sendWithinMs: number;
   readonly #postgres: Postgres;
   readonly #schema: string;
   readonly #team: string;
@@ -82,6 +83,7 @@ export class PgJournal implements Journal, Spend, PurchaseHistory {
     this.#schema = identifier(postgres.address.schema);
     this.#team = team;
     this.#heartbeat = heartbeat;
+    this.sendWithinMs = heartbeat.sendWithinMs;
     this.#spend = createPgSpend(postgres, team);
     this.#notifier = new Notifier(postgres);
     this.report = createPgReport(postgres, team);
@@ -91,10 +93,6 @@ export class PgJournal implements Journal, Spend, PurchaseHistory {
   /** Opens the journal. The caller closes `postgres` after the journal. */
   static async open(postgres: Postgres, { team, deadAfterMs }: PgJournalOptions): Promise<PgJournal> {
     return new PgJournal(postgres, team, await ProcessHeartbeat.enter(postgres, deadAfterMs));
-  }
-
-  get sendWithinMs(): number {
-    return this.#heartbeat.sendWithinMs;
   }
 
   /** Records that this process is a worker of a task queue, for its team. */

@@ -25,6 +25,8 @@ export interface WorkerOf {
  * Such a process registers again under another id, and has lost its claims.
  */
 export class ProcessHeartbeat {
+  /** Time after which a request that was not sent yet is void: the time of death, less that since the last heartbeat. */
+  readonly sendWithinMs: number;
   readonly #postgres: Postgres;
   readonly #schema: string;
   readonly #deadAfterMs: number;
@@ -38,6 +40,7 @@ export class ProcessHeartbeat {
     this.#postgres = postgres;
     this.#schema = identifier(postgres.address.schema);
     this.#deadAfterMs = deadAfterMs;
+    this.sendWithinMs = deadAfterMs / 2;
   }
 
   static async enter(postgres: Postgres, deadAfterMs = DEAD_AFTER_MS): Promise<ProcessHeartbeat> {
@@ -45,11 +48,6 @@ export class ProcessHeartbeat {
     await heartbeat.#register();
     heartbeat.#heartbeat = heartbeat.#sendHeartbeats();
     return heartbeat;
-  }
-
-  /** Time after which a request that was not sent yet is void: the time of death, less that since the last heartbeat. */
-  get sendWithinMs(): number {
-    return this.#deadAfterMs / 2;
   }
 
   /** Runs work with the id of this process; registers again and repeats the work if the process counts as dead. */
