@@ -1,29 +1,27 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { AgentRuns } from './agents/agent-runs.js';
 import type { ResearchTasks } from './agents/research-tasks.js';
-import type { Timers } from './base/state-options.js';
-import type { KeyUsage } from './ledger/ledger.js';
-import type { Purchase } from './ledger/purchase-log.js';
+import type { Purchase } from './ledger/log-file.js';
 import type { Monitors } from './monitors/monitors.js';
-import type { Crawler, PageSettings } from './pages/result.js';
+import type { Crawler } from './pages/result.js';
 import type { EventHistory } from './websets/event-history.js';
+import type { World } from './world.js';
 
 /** The objects that routes use. */
-export interface RouteContext {
-  readonly pages: PageSettings;
+export interface RouteContext extends World {
   readonly crawler: Crawler;
-  readonly timers: Timers;
   readonly agentRuns: AgentRuns;
   readonly research: ResearchTasks;
   readonly monitors: Monitors;
   readonly history: EventHistory;
-  readonly usage: KeyUsage;
 }
+
+/** The variable parts of a path, decoded. */
+export type Params = Readonly<Record<'id' | 'runId' | 'itemId', string>>;
 
 /** A request as a route gets it, without its body. */
 export interface Call {
-  /** The variable parts of the path, decoded, by name. */
-  readonly params: Readonly<Record<string, string>>;
+  readonly params: Params;
   readonly query: URLSearchParams;
   readonly headers: IncomingHttpHeaders;
 }
@@ -52,4 +50,11 @@ export type Route = (input: unknown, context: RouteContext, call: Call) => (requ
 /** Work whose answer is JSON. */
 export function jsonWork(value: unknown, more: Omit<Work, 'body'> = {}): Work {
   return { ...more, body: Buffer.from(JSON.stringify(value)) };
+}
+
+/** A route without a body and a query. It reads or changes a thing that the path names, and answers with JSON. */
+export function plainRoute(answer: (context: RouteContext, params: Params) => unknown): Route {
+  return (_input, context, { params }) =>
+    () =>
+      jsonWork(answer(context, params));
 }

@@ -1,4 +1,4 @@
-import type { Route } from './route.js';
+import type { Params, Route } from './route.js';
 import {
   cancelAgentRun,
   createAgentRun,
@@ -12,13 +12,15 @@ import {
 import { answer } from './routes/answer.js';
 import { contents } from './routes/contents.js';
 import { findSimilar } from './routes/find-similar.js';
-import { getMonitorRun, listMonitorRuns, triggerMonitor } from './routes/monitor-runs.js';
 import {
   batchMonitors,
   createMonitor,
   deleteMonitor,
   getMonitor,
+  getMonitorRun,
+  listMonitorRuns,
   listMonitors,
+  triggerMonitor,
   updateMonitor,
 } from './routes/monitors.js';
 import { createResearchTask, getResearchTask, listResearchTasks } from './routes/research.js';
@@ -27,53 +29,68 @@ import { getEvent, listEvents } from './routes/webset-events.js';
 import { getWebset, getWebsetItem, listWebsetItems, listWebsets } from './routes/websets.js';
 
 /** A route in the table, with the properties that are needed before the route runs. */
-export interface RouteEntry {
+interface RouteEntry {
   readonly route: Route;
-  /** Rate cost of the route's requests: 2 for the start of an agent run, 0 for a poll of a run. */
-  readonly weight: number;
+  /** Rate cost of the route's requests: 2 for the start of an agent run, 0 for a poll of a run; default 1. */
+  readonly weight?: number;
   /** Whether the route's answers have the queue headers. */
-  readonly queued: boolean;
+  readonly queued?: boolean;
 }
 
 export interface FoundRoute extends RouteEntry {
-  readonly params: Readonly<Record<string, string>>;
+  readonly params: Params;
 }
 
-interface Line extends RouteEntry {
-  readonly segments: readonly string[];
-}
+/** The supported operations, by method and path. */
+const routes: Readonly<Record<string, RouteEntry>> = {
+  'POST /search': { route: search, queued: true },
+  'POST /contents': { route: contents, queued: true },
+  'POST /answer': { route: answer, queued: true },
+  'POST /findSimilar': { route: findSimilar, queued: true },
+  'POST /research/tasks': { route: createResearchTask },
+  'GET /research/tasks': { route: listResearchTasks },
+  'GET /research/tasks/:id': { route: getResearchTask },
+  'POST /monitors': { route: createMonitor },
+  'GET /monitors': { route: listMonitors },
+  'POST /monitors/batch': { route: batchMonitors },
+  'GET /monitors/:id': { route: getMonitor },
+  'PATCH /monitors/:id': { route: updateMonitor },
+  'DELETE /monitors/:id': { route: deleteMonitor },
+  'POST /monitors/:id/trigger': { route: triggerMonitor },
+  'GET /monitors/:id/runs': { route: listMonitorRuns },
+  'GET /monitors/:id/runs/:runId': { route: getMonitorRun },
+  'POST /agent/runs': { route: createAgentRun, weight: 2 },
+  'GET /agent/runs': { route: listAgentRuns, weight: 0 },
+  'GET /agent/runs/:id': { route: getAgentRun, weight: 0 },
+  'DELETE /agent/runs/:id': { route: deleteAgentRun },
+  'POST /agent/runs/:id/cancel': { route: cancelAgentRun },
+  'POST /agent/runs/:id/stop': { route: stopAgentRun },
+  'GET /agent/runs/:id/events': { route: listAgentRunEvents, weight: 0 },
+  'GET /websets/v0/events': { route: listEvents },
+  'GET /websets/v0/events/:id': { route: getEvent },
+  'GET /websets/v0/websets': { route: listWebsets },
+  'GET /websets/v0/websets/:id': { route: getWebset },
+  'GET /websets/v0/websets/:id/items': { route: listWebsetItems },
+  'GET /websets/v0/websets/:id/items/:itemId': { route: getWebsetItem },
+  'GET /team-management/api-keys/:id/usage': { route: keyUsage, weight: 0 },
+};
 
-/**
- * Finds the route of a request by patterns such as `GET /agent/runs/:id`. A literal segment has priority over a variable one.
- */
-export class Router {
-  readonly #lines = new Map<string, Line[]>();
+const lines = Object.entries(routes).map(([pattern, entry]) => {
+  const [method, path] = pattern.split(' ') as [string, string];
+  return { method, segments: path.split('/'), entry };
+});
 
-  add(pattern: string, route: Route, { weight = 1, queued = false }: Partial<Omit<RouteEntry, 'route'>> = {}): this {
-    const [method, path] = pattern.split(' ') as [string, string];
-    const segments = path.split('/').slice(1);
-    const key = `${method} ${segments.length}`;
-    const lines = [...(this.#lines.get(key) ?? []), { segments, route, weight, queued }];
-    lines.sort((left, right) => openOf(left) - openOf(right));
-    this.#lines.set(key, lines);
-    return this;
+export function findRoute(method: string, path: string): FoundRoute | null {
+  const segments = path.split('/');
+  for (const line of lines) {
+    if (line.method !== method || line.segments.length !== segments.length) continue;
+    const params = match(line.segments, segments);
+    if (params) return { ...line.entry, params };
   }
-
-  find(method: string, path: string): FoundRoute | null {
-    const segments = path.split('/').slice(1);
-    for (const line of this.#lines.get(`${method} ${segments.length}`) ?? []) {
-      const params = match(line.segments, segments);
-      if (params) return { route: line.route, weight: line.weight, queued: line.queued, params };
-    }
-    return null;
-  }
+  return null;
 }
 
-function openOf({ segments }: Line): number {
-  return segments.filter((one) => one.startsWith(':')).length;
-}
-
-function match(pattern: readonly string[], segments: readonly string[]): Record<string, string> | null {
+function match(pattern: readonly string[], segments: readonly string[]): Params | null {
   const params: Record<string, string> = {};
   for (const [index, wanted] of pattern.entries()) {
     const actual = segments[index] as string;
@@ -85,7 +102,7 @@ function match(pattern: readonly string[], segments: readonly string[]): Record<
     if (value === null || value === '') return null;
     params[wanted.slice(1)] = value;
   }
-  return params;
+  return params as Params;
 }
 
 function decode(segment: string): string | null {
@@ -95,39 +112,3 @@ function decode(segment: string): string | null {
     return null;
   }
 }
-
-const queued = { queued: true };
-const polling = { weight: 0 };
-
-/** The supported operations, by method and path. */
-export const routes = new Router()
-  .add('POST /search', search, queued)
-  .add('POST /contents', contents, queued)
-  .add('POST /answer', answer, queued)
-  .add('POST /findSimilar', findSimilar, queued)
-  .add('POST /research/tasks', createResearchTask)
-  .add('GET /research/tasks', listResearchTasks)
-  .add('GET /research/tasks/:id', getResearchTask)
-  .add('POST /monitors', createMonitor)
-  .add('GET /monitors', listMonitors)
-  .add('POST /monitors/batch', batchMonitors)
-  .add('GET /monitors/:id', getMonitor)
-  .add('PATCH /monitors/:id', updateMonitor)
-  .add('DELETE /monitors/:id', deleteMonitor)
-  .add('POST /monitors/:id/trigger', triggerMonitor)
-  .add('GET /monitors/:id/runs', listMonitorRuns)
-  .add('GET /monitors/:id/runs/:runId', getMonitorRun)
-  .add('POST /agent/runs', createAgentRun, { weight: 2 })
-  .add('GET /agent/runs', listAgentRuns, polling)
-  .add('GET /agent/runs/:id', getAgentRun, polling)
-  .add('DELETE /agent/runs/:id', deleteAgentRun)
-  .add('POST /agent/runs/:id/cancel', cancelAgentRun)
-  .add('POST /agent/runs/:id/stop', stopAgentRun)
-  .add('GET /agent/runs/:id/events', listAgentRunEvents, polling)
-  .add('GET /websets/v0/events', listEvents)
-  .add('GET /websets/v0/events/:id', getEvent)
-  .add('GET /websets/v0/websets', listWebsets)
-  .add('GET /websets/v0/websets/:id', getWebset)
-  .add('GET /websets/v0/websets/:id/items', listWebsetItems)
-  .add('GET /websets/v0/websets/:id/items/:itemId', getWebsetItem)
-  .add('GET /team-management/api-keys/:id/usage', keyUsage, polling);

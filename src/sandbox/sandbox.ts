@@ -10,22 +10,23 @@ import { z } from 'zod';
 import { isLoopback } from '../core/connections/loopback.js';
 import { AgentRuns } from './agents/agent-runs.js';
 import { ResearchTasks } from './agents/research-tasks.js';
+import { type Fault, FaultScript, faultsSchema } from './base/fault.js';
+import { parseOptions, rateOf, type SandboxOptions } from './base/options.js';
 import { Refusal, readJson } from './base/refusal.js';
 import { idsOf } from './base/sentences.js';
-import { Timers } from './base/state-options.js';
+import { Timers } from './base/timers.js';
 import { Ledger } from './ledger/ledger.js';
-import { type Fact, LogFile, type WriteFact } from './ledger/log-file.js';
-import { type Bill, PurchaseLog } from './ledger/purchase-log.js';
+import type { Fact } from './ledger/log-file.js';
+import type { Bill } from './ledger/purchase-log.js';
 import { Monitors } from './monitors/monitors.js';
-import { type Delivery, Webhooks } from './monitors/webhooks.js';
-import { Crawler, type PageSettings } from './pages/result.js';
+import { Crawler } from './pages/result.js';
+import type { RouteContext } from './route.js';
 import { createExchange } from './server/exchange.js';
-import { type Fault, FaultScript, faultsSchema } from './server/fault.js';
-import { parseOptions, rateOf, type SandboxOptions, type Settings } from './server/options.js';
 import { RateGate } from './server/rate-gate.js';
 import { RequestLog, type RequestLogEntry } from './server/request-log.js';
 import { EventHistory } from './websets/event-history.js';
 import { eventTypes, idOf } from './websets/story.js';
+import type { World } from './world.js';
 
 /** A stand-in for the service, running in this process. */
 export interface Sandbox extends Panel {
@@ -42,68 +43,45 @@ export interface Sandbox extends Panel {
  */
 export async function startSandbox(input: Partial<SandboxOptions> = {}): Promise<Sandbox> {
   const options = parseOptions(input);
-  const purchases = new PurchaseLog();
-  const ledger = new Ledger(purchases, options.credits);
-  const facts: Fact[] = [];
-  const reader = { ...ledger.reader, fact: (fact: Fact) => void facts.push(fact) };
-  const file = options.ledgerFile === null ? null : await LogFile.open(options.ledgerFile, reader);
-  if (file) ledger.keepIn(file);
-
-  const began = performance.now();
-  const now = () => performance.now() - began;
-  const log = new RequestLog(options.logEntries, now);
+  const ledger = new Ledger(options.credits);
+  const facts = options.ledgerFile === null ? [] : await ledger.open(options.ledgerFile);
+  const log = new RequestLog(options.logEntries);
   const gate = new RateGate(rateOf(options));
   const script = new FaultScript();
-  script.set(options.faults, now());
-  const crawler = new Crawler(options);
+  script.set(options.faults, log.now());
   const timers = new Timers();
-  const pages = { seed: options.seed, textBytes: options.textBytes };
-  const starts = file?.starts ?? 0;
-  const state = openState({ options, pages, ledger, timers, write: (fact) => file?.fact(fact), starts }, facts);
-  let url = '';
-
-  const exchange = createExchange({
-    options,
-    log,
-    gate,
-    now,
-    script,
-    ledger,
-    timers,
-    context: {
-      ...state,
-      usage: ledger.usage,
-      pages,
-      crawler,
-      timers,
-    },
-    advance: state.advance,
-    baseUrl: () => url,
-    nextRequestId: idsOf(options.seed, starts),
-  });
+  const ids = (kind: string) => idsOf(options.seed, ledger.starts, kind);
+  const context = openState({ options, ledger, timers, now: () => Date.now(), ids }, facts);
+  const { agentRuns, research, monitors, history } = context;
+  const advance = () => {
+    agentRuns.advance();
+    research.advance();
+    monitors.advance();
+  };
+  const exchange = createExchange({ log, gate, script, context, advance });
   const panel: Panel = {
     bill: ({ keys = true } = {}) => {
-      state.advance();
-      return purchases.bill(keys);
+      advance();
+      return ledger.bill(keys);
     },
     log: (from) => log.since(from),
     stats: () => {
-      state.advance();
-      const { dollars } = purchases.bill(false);
+      advance();
+      const { dollars } = ledger.bill(false);
       const { count: requests, limited } = log;
       return { requests, byStatus: log.byStatus(), limited, dollars, maxInSlidingSecond: gate.max };
     },
-    state: state.view,
-    trigger: (what) => state.trigger(triggerSchema.parse(what)),
-    reset: () => {
-      ledger.reset();
-      state.reset();
-      log.reset();
-      gate.reset();
-      crawler.reset();
-      script.rewind(now());
+    state: () => {
+      advance();
+      return viewOf(context);
     },
-    setFaults: (faults) => script.set(faultsSchema.parse(faults), now()),
+    trigger: (what) => trigger(triggerSchema.parse(what), context),
+    reset: () => {
+      for (const store of [ledger, agentRuns, research, monitors, history, log, gate, context.crawler]) store.reset();
+      void history.timeline;
+      script.rewind(log.now());
+    },
+    setFaults: (faults) => script.set(faultsSchema.parse(faults), log.now()),
     setCredits: (dollars) => ledger.setCredits(dollars),
   };
   const control = createControl(panel);
@@ -118,8 +96,8 @@ export async function startSandbox(input: Partial<SandboxOptions> = {}): Promise
     ledger.close();
     throw error;
   });
-  void state.monitors.keepTime();
-  url = `http://127.0.0.1:${port}`;
+  void monitors.keepTime();
+  const url = `http://127.0.0.1:${port}`;
   let closing: Promise<void> | null = null;
   return { ...panel, url, port, close: () => (closing ??= close(server, timers).then(() => ledger.close())) };
 }
@@ -143,87 +121,41 @@ async function close(server: Server, timers: Timers): Promise<void> {
   });
 }
 
-interface StateParts {
-  readonly options: Settings;
-  readonly pages: PageSettings;
-  readonly ledger: Ledger;
-  readonly timers: Timers;
-  readonly write: WriteFact;
-  /** Number of earlier openings of the purchase log file. */
-  readonly starts: number;
-}
-
-/** All state of the sandbox except credits, purchases and requests. */
-interface State {
-  readonly agentRuns: AgentRuns;
-  readonly research: ResearchTasks;
-  readonly monitors: Monitors;
-  readonly history: EventHistory;
-  /** Does all due work: ends of runs, charges, schedules. */
-  advance(): void;
-  view(): SandboxState;
-  trigger(what: Trigger): readonly string[];
-  reset(): void;
-}
-
 /** Opens the stores and restores the `facts` of an earlier process. Throws if a fact cannot be read. */
-function openState(parts: StateParts, facts: readonly Fact[]): State {
-  const { options, pages, ledger, timers, write, starts } = parts;
-  const { seed } = options;
-  const now = () => Date.now();
-  const ids = (kind: string) => idsOf(seed, starts, kind);
-  const shared = { seed, ledger, write, now };
-  const agentRuns = new AgentRuns({ ...shared, options: options.agentRuns, nextId: ids('agent') });
-  const research = new ResearchTasks({ ...shared, options: options.research, nextId: ids('research') });
-  const webhooks = new Webhooks(options.monitors, timers, ids('webhook'));
-  const monitorParts = { ...shared, options: options.monitors, clock: options.monitorClock, pages, timers, webhooks };
-  const monitors = new Monitors({ ...monitorParts, nextId: ids('monitor') });
-  const history = new EventHistory({ options: options.events, seed, write, now });
-  const stores = [agentRuns, research, monitors, history];
+function openState(world: World, facts: readonly Fact[]): RouteContext {
+  const stores = {
+    agentRuns: new AgentRuns(world),
+    research: new ResearchTasks(world),
+    monitors: new Monitors(world),
+    history: new EventHistory(world),
+  };
   for (const fact of facts) {
-    if (!stores.some((store) => store.restore(fact))) throw new Error(`the state has an unknown entry: ${fact.kind}`);
+    if (!Object.values(stores).some((store) => store.restore(fact)))
+      throw new Error(`the state has an unknown entry: ${fact.kind}`);
   }
   // The first use sets the times of the history. The times must count from the first start, not from the first request.
-  void history.timeline;
-  const advance = () => {
-    agentRuns.advance();
-    research.advance();
-    monitors.advance();
-  };
+  void stores.history.timeline;
+  return { ...world, ...stores, crawler: new Crawler(world.options) };
+}
+
+/** Current state, for the checks of tests. */
+function viewOf({ agentRuns, research, monitors, history }: RouteContext) {
+  const triggered = history.triggered.length;
   return {
-    agentRuns,
-    research,
-    monitors,
-    history,
-    advance,
-    view: () => {
-      advance();
-      const counts = monitors.counts();
-      return {
-        agentRuns: {
-          inProgress: agentRuns.inProgress,
-          maxInProgress: agentRuns.maxInProgress,
-          byStatus: agentRuns.statuses(),
-        },
-        research: { count: research.count, inProgress: research.inProgress, maxInProgress: research.maxInProgress },
-        monitors: { byStatus: counts.monitors, runsByStatus: counts.runs },
-        webhooks: { ...webhooks.counts, attempts: [...webhooks.deliveries] },
-        events: { count: history.length + history.triggered.length, triggered: history.triggered.length },
-      };
-    },
-    trigger: (what) => {
-      if ('monitorRun' in what) return [monitors.trigger(what.monitorRun).id];
-      if ('disableMonitor' in what) {
-        return [monitors.update(what.disableMonitor, (monitor) => ({ ...monitor, status: 'disabled' })).id];
-      }
-      return Array.from({ length: what.count ?? 1 }, () => idOf('event', seed, history.trigger(what.event)));
-    },
-    reset: () => {
-      for (const store of stores) store.reset();
-      webhooks.reset();
-      void history.timeline;
-    },
+    agentRuns: agentRuns.view(),
+    research: research.view(),
+    ...monitors.view(),
+    /** `count`: number of webset events so far; `triggered`: how many of them were triggered by hand. */
+    events: { count: history.length + triggered, triggered },
   };
+}
+
+function trigger(what: Trigger, { monitors, history, options }: RouteContext): readonly string[] {
+  if ('monitorRun' in what) return [monitors.trigger(what.monitorRun).id];
+  if ('disableMonitor' in what) {
+    return [monitors.update(what.disableMonitor, (monitor) => ({ ...monitor, status: 'disabled' })).id];
+  }
+  return Array.from({ length: what.count ?? 1 }, () => idOf('event', options.seed, history.trigger(what.event)));
 }
 
 /**
@@ -316,30 +248,6 @@ export interface SandboxStats {
   readonly maxInSlidingSecond: number;
 }
 
-/** Current state, for the checks of tests. */
-interface SandboxState {
-  readonly agentRuns: {
-    readonly inProgress: number;
-    /** Highest number of runs in progress so far. */
-    readonly maxInProgress: number;
-    readonly byStatus: Readonly<Record<string, number>>;
-  };
-  readonly research: { readonly count: number; readonly inProgress: number; readonly maxInProgress: number };
-  readonly monitors: {
-    readonly byStatus: Readonly<Record<string, number>>;
-    readonly runsByStatus: Readonly<Record<string, number>>;
-  };
-  /** Number of monitor events by state of their delivery, and the last attempts. */
-  readonly webhooks: {
-    readonly delivered: number;
-    readonly failed: number;
-    readonly waiting: number;
-    readonly attempts: readonly Delivery[];
-  };
-  /** `count`: number of webset events so far; `triggered`: how many of them were triggered by hand. */
-  readonly events: { readonly count: number; readonly triggered: number };
-}
-
 const triggerSchema = z.union(
   [
     z.strictObject({ event: z.enum(eventTypes), count: z.number().int().min(1).max(10_000).optional() }),
@@ -362,7 +270,8 @@ export interface Panel {
   /** Requests from number `from` on; default: all that are kept. */
   log(from?: number): readonly RequestLogEntry[];
   stats(): SandboxStats;
-  state(): SandboxState;
+  /** Current state, for the checks of tests. */
+  state(): ReturnType<typeof viewOf>;
   /** Triggers an event; returns the ids of the results. Throws if there is no such monitor. */
   trigger(what: Trigger): readonly string[];
   /** Empties purchase log, request log, rate limit and state, restores the initial credits, and restarts the faults. */

@@ -1,11 +1,12 @@
 import { z } from 'zod';
+import { millisOf } from '../base/options.js';
 import { Refusal } from '../base/refusal.js';
+import { Runs } from '../base/runs.js';
 import { fraction, hashText, mix, type NextId, sentences, toUuid } from '../base/sentences.js';
-import { millisOf, type ResearchOptions } from '../base/state-options.js';
-import type { Ledger } from '../ledger/ledger.js';
-import type { RestoreFact, WriteFact } from '../ledger/log-file.js';
+import type { RestoreFact } from '../ledger/log-file.js';
 import { findUrls, type PageSettings, pageOf } from '../pages/result.js';
 import { schemaValue } from '../pages/schema-value.js';
+import type { World } from '../world.js';
 
 const taskSchema = z.object({
   id: z.string(),
@@ -34,13 +35,8 @@ function taskCost({ id, failed }: ResearchTask): number {
   return numSearches * 5000 + numPages * 5000 + reasoningTokens * 5;
 }
 
-interface Findings {
-  readonly data: unknown;
-  readonly citations: Readonly<Record<string, readonly unknown[]>>;
-}
-
 /** Output of a finished task: a report, or a value that fits its schema, with citations by field. */
-export function findingsOf({ id, instructions, outputSchema }: ResearchTask, pages: PageSettings): Findings {
+export function findingsOf({ id, instructions, outputSchema }: ResearchTask, pages: PageSettings) {
   const hash = hashText(id, pages.seed);
   const parsed = outputSchema ? schemaValue(outputSchema, hash) : null;
   const report = [1, 2, 3, 4].map((salt) => sentences[mix(hash, salt) % sentences.length]).join(' ');
@@ -60,45 +56,19 @@ export function findingsOf({ id, instructions, outputSchema }: ResearchTask, pag
 
 const factSchema = z.object({ kind: z.literal('research-task'), task: taskSchema });
 
-export interface ResearchTasksParts {
-  readonly options: ResearchOptions;
-  readonly seed: number;
-  readonly nextId: NextId;
-  readonly ledger: Ledger;
-  readonly write: WriteFact;
-  readonly now: () => number;
-}
-
 /** The research tasks of the team. */
 export class ResearchTasks {
-  readonly #parts: ResearchTasksParts;
-  readonly #tasks = new Map<string, ResearchTask>();
-  readonly #inProgress = new Set<ResearchTask>();
-  #maxInProgress = 0;
+  readonly #world: World;
+  readonly #nextId: NextId;
+  readonly #tasks = new Runs<ResearchTask>();
 
-  constructor(parts: ResearchTasksParts) {
-    this.#parts = parts;
-  }
-
-  get now(): number {
-    return this.#parts.now();
-  }
-
-  get inProgress(): number {
-    this.advance();
-    return this.#inProgress.size;
-  }
-
-  get maxInProgress(): number {
-    return this.#maxInProgress;
-  }
-
-  get count(): number {
-    return this.#tasks.size;
+  constructor(world: World) {
+    this.#world = world;
+    this.#nextId = world.ids('research');
   }
 
   newestFirst(): ResearchTask[] {
-    return [...this.#tasks.values()].reverse();
+    return this.#tasks.newestFirst();
   }
 
   /** Throws 404 if there is no such task. */
@@ -110,47 +80,43 @@ export class ResearchTasks {
 
   /** Starts a task. Refuses if the credits are used up, or if the maximum number is in progress. */
   create(wanted: Pick<ResearchTask, 'instructions' | 'outputSchema'>): ResearchTask {
-    const { options, seed, nextId, ledger, write, now } = this.#parts;
+    const { options, ledger, now } = this.#world;
+    const { maxInProgress, durationMs, failureRate } = options.research;
     ledger.checkCredits();
-    if (this.inProgress >= options.maxInProgress) {
-      throw new Refusal(429, 'RATE_LIMIT_EXCEEDED', `${options.maxInProgress} research tasks are in progress`);
+    this.advance();
+    if (this.#tasks.open().length >= maxInProgress) {
+      throw new Refusal(429, 'RATE_LIMIT_EXCEEDED', `${maxInProgress} research tasks are in progress`);
     }
-    const id = toUuid(nextId());
-    const hash = hashText(id, seed);
+    const id = toUuid(this.#nextId());
+    const hash = hashText(id, options.seed);
     const createdAt = now();
-    const endsAt = createdAt + millisOf(options.durationMs, fraction(hash, 131));
-    const failed = fraction(hash, 132) < options.failureRate;
-    const task = { id, createdAt, endsAt, failed, ...wanted };
-    write({ kind: 'research-task', task });
-    this.#add(task);
-    this.#maxInProgress = Math.max(this.#maxInProgress, this.#inProgress.size);
-    return task;
+    const endsAt = createdAt + millisOf(durationMs, fraction(hash, 131));
+    const task = { id, createdAt, endsAt, failed: fraction(hash, 132) < failureRate, ...wanted };
+    ledger.write({ kind: 'research-task', task });
+    return this.#tasks.start(task);
   }
 
   /** Charges the tasks that have ended since the last call. */
   advance(): void {
-    const now = this.#parts.now();
-    for (const task of this.#inProgress) {
-      if (taskStatus(task, now) === 'running') continue;
-      this.#inProgress.delete(task);
-      this.#parts.ledger.charge('createResearchTask', task.id, taskCost(task));
-    }
+    const now = this.#world.now();
+    this.#tasks.settle(
+      ({ endsAt }) => now >= endsAt,
+      (task) => this.#world.ledger.charge('createResearchTask', task.id, taskCost(task)),
+    );
+  }
+
+  view() {
+    this.advance();
+    return { count: this.#tasks.size, inProgress: this.#tasks.open().length, maxInProgress: this.#tasks.maxOpen };
   }
 
   readonly restore: RestoreFact = (content) => {
     const fact = factSchema.safeParse(content).data;
-    if (fact) this.#add(fact.task);
+    if (fact) this.#tasks.put(fact.task);
     return fact !== undefined;
   };
 
   reset(): void {
     this.#tasks.clear();
-    this.#inProgress.clear();
-    this.#maxInProgress = 0;
-  }
-
-  #add(task: ResearchTask): void {
-    this.#tasks.set(task.id, task);
-    this.#inProgress.add(task);
   }
 }

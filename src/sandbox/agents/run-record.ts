@@ -77,11 +77,7 @@ export const storedRunSchema = z.object({
   request: z.looseObject({ query: z.string() }),
 });
 
-type StoredRun = z.infer<typeof storedRunSchema>;
-
-export interface Run extends StoredRun {
-  /** Number of the run; later runs have larger numbers. */
-  readonly serial: number;
+export interface Run extends z.infer<typeof storedRunSchema> {
   /** Set if a caller ended the run early. */
   readonly ended: { readonly how: 'cancelled' | 'stopped'; readonly at: number } | null;
 }

@@ -2,87 +2,95 @@ import { createHash } from 'node:crypto';
 import { searchPrice as listPrice, type PriceTable, priceTables } from '../../core/purchase/prices.js';
 import { dollars, toDollars, toMicros } from '../../core/text/money.js';
 import { Refusal } from '../base/refusal.js';
-import type { LogFile, LogReader } from './log-file.js';
-import type { Purchase, PurchaseLog } from './purchase-log.js';
+import { type Fact, LogFile, type Purchase } from './log-file.js';
+import { type Bill, PurchaseLog } from './purchase-log.js';
 
 /** The team's credits, the purchase log, and the file of the log, if the log has a file. */
 export class Ledger {
-  readonly #log: PurchaseLog;
   readonly #firstMicros: number | null;
   #balance: number | null;
   #file: LogFile | null = null;
+  #log = new PurchaseLog();
+  /** The charges of each key, for the service's usage endpoint. */
+  #usage = new KeyUsage();
   /** Runs that an earlier process charged. */
   readonly #charged = new Set<string>();
   /** Keys whose requests started runs, by the id of the run. */
   readonly #starters = new Map<string, string>();
-  /** The charges of each key, for the service's usage endpoint. */
-  readonly usage = new KeyUsage();
 
   /** `credits`: initial credits in dollars; null: no limit. */
-  constructor(log: PurchaseLog, credits: number | null) {
-    this.#log = log;
+  constructor(credits: number | null) {
     this.#firstMicros = credits === null ? null : toMicros(credits);
     this.#balance = this.#firstMicros;
   }
 
-  /** Reader of the lines of a purchase log, which restores earlier purchases. Read the log before {@link keepIn}. */
-  get reader(): Omit<LogReader, 'fact'> {
-    return {
-      purchase: (purchase) => {
-        if (purchase.run !== undefined) this.#charged.add(purchase.run);
-        this.#take(purchase);
-      },
-      credits: (micros) => {
-        this.#balance = micros;
-      },
-    };
+  /** Restores the purchases and credits of a file, returns its facts, and writes every later line to the file first. */
+  async open(path: string): Promise<Fact[]> {
+    const facts: Fact[] = [];
+    this.#file = await LogFile.open(path, (line) => {
+      if ('fact' in line) facts.push(line.fact);
+      else if ('credits' in line) this.#balance = line.credits;
+      else if ('operation' in line) {
+        if (line.run !== undefined) this.#charged.add(line.run);
+        this.#take(line);
+      }
+    });
+    return facts;
   }
 
-  /** From now on, writes every purchase to the file before the purchase counts. */
-  keepIn(file: LogFile): void {
-    this.#file = file;
+  /** Number of earlier openings of the file. */
+  get starts(): number {
+    return this.#file?.starts ?? 0;
   }
 
-  /** Remaining dollars; null: no limit. */
-  get credits(): number | null {
-    return this.#balance === null ? null : toDollars(this.#balance);
+  /** `keys: false` leaves out the units. */
+  bill(keys: boolean): Bill {
+    return this.#log.bill(keys);
+  }
+
+  get usage(): KeyUsage {
+    return this.#usage;
+  }
+
+  /** Whether the credits are not used up. */
+  get isFunded(): boolean {
+    return this.#balance === null || this.#balance > 0;
+  }
+
+  write(fact: Fact): void {
+    this.#file?.write({ fact });
   }
 
   /** Charges a purchase. If the credits are used up or do not cover the purchase, refuses with 402 and writes nothing. */
   sell(sold: Purchase): void {
-    if (this.#balance !== null && (this.#balance <= 0 || sold.micros > this.#balance)) {
-      throw outOfCredits();
-    }
-    const purchase = { ...sold, at: Date.now() };
-    this.#file?.purchase(purchase);
-    this.#take(purchase);
+    this.checkCredits(sold.micros);
+    this.#record({ ...sold, at: Date.now() });
   }
 
   /** Charges for a run at its end, once for each run. This charge cannot be refused, so the credits may become negative. */
   charge(operation: string, run: string, micros: number): void {
     if (this.#charged.delete(run)) return;
     const key = this.#starters.get(run);
-    const purchase = { operation, options: '', units: [], failed: [], micros, run, key, at: Date.now() };
-    this.#file?.purchase(purchase);
-    this.#take(purchase);
+    this.#record({ operation, options: '', units: [], failed: [], micros, run, key, at: Date.now() });
   }
 
-  /** Refuses with 402 if the credits are used up. For requests that are charged only later. */
-  checkCredits(): void {
-    if (this.#balance !== null && this.#balance <= 0) throw outOfCredits();
+  /** Refuses with 402 if the credits are used up or do not cover this number of micro-dollars. */
+  checkCredits(micros = 0): void {
+    if (this.isFunded && micros <= (this.#balance ?? micros)) return;
+    throw new Refusal(402, 'NO_MORE_CREDITS', 'The credits of this team are used up');
   }
 
   setCredits(dollars: number | null): void {
     const micros = dollars === null ? null : toMicros(dollars);
     if (dollars !== null && micros === null) throw new Error(`credits: not an amount of dollars: ${dollars}`);
-    this.#file?.credits(micros);
+    this.#file?.write({ credits: micros });
     this.#balance = micros;
   }
 
   /** Empties the log and its file, and restores the initial credits. */
   reset(): void {
-    this.#log.reset();
-    this.usage.reset();
+    this.#log = new PurchaseLog();
+    this.#usage = new KeyUsage();
     this.#file?.reset();
     this.#balance = this.#firstMicros;
   }
@@ -91,16 +99,17 @@ export class Ledger {
     this.#file?.close();
   }
 
+  #record(purchase: Purchase): void {
+    this.#file?.write(purchase);
+    this.#take(purchase);
+  }
+
   #take(purchase: Purchase): void {
     this.#log.add(purchase);
-    this.usage.add(purchase);
+    this.#usage.add(purchase);
     if (purchase.starts !== undefined && purchase.key !== undefined) this.#starters.set(purchase.starts, purchase.key);
     if (this.#balance !== null) this.#balance -= purchase.micros;
   }
-}
-
-function outOfCredits(): Refusal {
-  return new Refusal(402, 'NO_MORE_CREDITS', 'The credits of this team are used up');
 }
 
 /** Prices of the sandbox: the newest price table. */
@@ -161,52 +170,40 @@ export function keyIdOf(key: string): string {
   return `key_${createHash('sha256').update(key).digest('hex').slice(0, 16)}`;
 }
 
-/** The charges of one price: an operation at a unit price, or all runs of an operation. */
+/** The charges of one key, hour and price: an operation at a unit price, or all runs of an operation. */
 interface Charged {
+  readonly key: string;
+  readonly hour: number;
   readonly price: string;
-  readonly quantity: number;
-  readonly micros: number;
+  quantity: number;
+  micros: number;
 }
 
-/** The charges of each key by hour and price. */
 export class KeyUsage {
-  readonly #keys = new Map<string, Map<number, Map<string, Charged>>>();
+  readonly #sums = new Map<string, Charged>();
 
   add({ key, at, operation, units, micros, run }: Purchase): void {
-    const quantity = run === undefined ? units.length : 1;
     if (key === undefined || at === undefined || micros === 0) return;
-    const hours = found(this.#keys, key, () => new Map<number, Map<string, Charged>>());
-    const hour = found(hours, at - (at % HOUR_MS), () => new Map<string, Charged>());
+    const quantity = run === undefined ? units.length : 1;
+    const hour = at - (at % HOUR_MS);
     const price = run === undefined ? `${operation} ${dollars(Math.round(micros / quantity))}` : operation;
-    addTo(hour, { price, quantity, micros });
+    addTo(this.#sums, `${key} ${hour} ${price}`, { key, hour, price, quantity, micros });
   }
 
-  /** The charges of a key in the hours that begin in a period (Unix ms, inclusive). */
+  /** The charges of a key by price, in the hours that begin in a period (Unix ms, inclusive). */
   between(key: string, from: number, to: number): readonly Charged[] {
     const sums = new Map<string, Charged>();
-    for (const [hour, charges] of this.#keys.get(key) ?? []) {
-      if (hour < from || hour > to) continue;
-      for (const charged of charges.values()) addTo(sums, charged);
+    for (const one of this.#sums.values()) {
+      if (one.key === key && one.hour >= from && one.hour <= to) addTo(sums, one.price, one);
     }
     return [...sums.values()];
   }
-
-  reset(): void {
-    this.#keys.clear();
-  }
 }
 
-function addTo(sums: Map<string, Charged>, { price, quantity, micros }: Charged): void {
-  const before = sums.get(price);
-  sums.set(price, {
-    price,
-    quantity: (before?.quantity ?? 0) + quantity,
-    micros: (before?.micros ?? 0) + micros,
-  });
-}
-
-function found<K, V>(map: Map<K, V>, key: K, make: () => V): V {
-  const value = map.get(key) ?? make();
-  map.set(key, value);
-  return value;
+function addTo(sums: Map<string, Charged>, name: string, charged: Charged): void {
+  const sum = sums.get(name);
+  if (sum) {
+    sum.quantity += charged.quantity;
+    sum.micros += charged.micros;
+  } else sums.set(name, { ...charged });
 }

@@ -1,25 +1,5 @@
 import { toDollars } from '../../core/text/money.js';
-
-/** The purchase of one answered request, or the charge for a run that an earlier request started. */
-export interface Purchase {
-  /** `contents`, `search`, `answer`, `findSimilar`, `createAgentRun`, `createResearchTask`, `monitorRun`. */
-  readonly operation: string;
-  /** Canonical options that are part of the purchase; empty for the default options. */
-  readonly options: string;
-  /** The paid units: URLs, or the canonical request. */
-  readonly units: readonly string[];
-  /** Requested units that failed: free, but recorded. */
-  readonly failed: readonly string[];
-  readonly micros: number;
-  /** Id of the charged run. A run is charged at its end, long after the request that started it was answered. */
-  readonly run?: string | undefined;
-  /** Id of the run that this request starts, for the key of its later charge. */
-  readonly starts?: string | undefined;
-  /** Id of the key that pays, see `keyIdOf`; absent for a scheduled run of a monitor. */
-  readonly key?: string | undefined;
-  /** Time of the charge, in Unix ms. */
-  readonly at?: number | undefined;
-}
+import type { Purchase } from './log-file.js';
 
 /** All purchases of the sandbox. */
 export interface Bill {
@@ -35,37 +15,26 @@ export interface Bill {
   readonly failed: Readonly<Record<string, number>>;
 }
 
-/**
- * Number of purchases of each unit, nested by operation and options. So a million units share one text for the operation and one for the
- * options.
- */
+/** Number of purchases by operation and options, then by unit: a million units share one text for operation and options. */
 class PurchaseStats {
-  readonly #groups = new Map<
-    string,
-    { readonly before: string; readonly after: string; readonly counts: Map<string, number> }
-  >();
+  readonly #groups = new Map<string, Map<string, number>>();
 
-  add(operation: string, options: string, units: readonly string[]): void {
+  add({ operation, options }: Purchase, units: readonly string[]): void {
     if (units.length === 0) return;
     const name = `${operation}\n${options}`;
-    let group = this.#groups.get(name);
-    if (!group) {
-      group = { before: `${operation} `, after: options === '' ? '' : ` ${options}`, counts: new Map() };
-      this.#groups.set(name, group);
-    }
-    for (const unit of units) group.counts.set(unit, (group.counts.get(unit) ?? 0) + 1);
+    const counts = this.#groups.get(name) ?? new Map<string, number>();
+    this.#groups.set(name, counts);
+    for (const unit of units) counts.set(unit, (counts.get(unit) ?? 0) + 1);
   }
 
   toRecord(): Record<string, number> {
     const record: Record<string, number> = {};
-    for (const { before, after, counts } of this.#groups.values()) {
-      for (const [unit, times] of counts) record[before + unit + after] = times;
+    for (const [name, counts] of this.#groups) {
+      const [operation, options] = name.split('\n') as [string, string];
+      const after = options === '' ? '' : ` ${options}`;
+      for (const [unit, times] of counts) record[`${operation} ${unit}${after}`] = times;
     }
     return record;
-  }
-
-  clear(): void {
-    this.#groups.clear();
   }
 }
 
@@ -77,20 +46,16 @@ export class PurchaseLog {
   #requests = 0;
   #units = 0;
 
-  get micros(): number {
-    return this.#micros;
-  }
-
   add(purchase: Purchase): void {
-    this.#bought.add(purchase.operation, purchase.options, purchase.units);
-    this.#failed.add(purchase.operation, purchase.options, purchase.failed);
+    this.#bought.add(purchase, purchase.units);
+    this.#failed.add(purchase, purchase.failed);
     this.#micros += purchase.micros;
     if (purchase.run === undefined) this.#requests += 1;
     this.#units += purchase.units.length;
   }
 
   /** With `keys: false` both records stay empty, which saves time with a large purchase log. */
-  bill(keys = true): Bill {
+  bill(keys: boolean): Bill {
     return {
       dollars: toDollars(this.#micros),
       micros: this.#micros,
@@ -99,13 +64,5 @@ export class PurchaseLog {
       keys: keys ? this.#bought.toRecord() : {},
       failed: keys ? this.#failed.toRecord() : {},
     };
-  }
-
-  reset(): void {
-    this.#bought.clear();
-    this.#failed.clear();
-    this.#micros = 0;
-    this.#requests = 0;
-    this.#units = 0;
   }
 }

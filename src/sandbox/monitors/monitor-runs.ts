@@ -1,42 +1,32 @@
 import { z } from 'zod';
-import { choose, fraction, hashText, type NextId } from '../base/sentences.js';
-import { type MonitorOptions, millisOf } from '../base/state-options.js';
-import type { Ledger } from '../ledger/ledger.js';
+import { millisOf, type Settings } from '../base/options.js';
+import { choose, fraction, hashText } from '../base/sentences.js';
 import { MICROS_PER_PAGE, prices } from '../ledger/ledger.js';
-import type { WriteFact } from '../ledger/log-file.js';
 import { wantedOf } from '../pages/contents-options.js';
 import { findUrls, type PageSettings, resultOf } from '../pages/result.js';
 import { groundingOf, writeAbout } from '../pages/synthesis.js';
-import type { Monitor, MonitorEvent } from './monitor.js';
-import type { Webhooks } from './webhooks.js';
+import type { Monitor } from './monitor.js';
 
 const failReasons = ['rate_limited', 'source_not_available', 'search_unavailable', 'search_failed', 'internal_error'];
 
-interface RunPlan {
-  readonly id: string;
-  readonly serial: number;
-  /** Milliseconds of the wall clock. */
-  readonly at: number;
-  readonly scheduled: boolean;
-  readonly seed: number;
-  /** Whether the team can pay for the run. */
-  readonly isPaid: boolean;
-}
-
-/** Decides the duration and the result of a run, by the id of the run. */
-function planRun({ id: monitorId, search, outputSchema }: Monitor, plan: RunPlan, options: MonitorOptions): MonitorRun {
-  const { id, serial, at, scheduled, seed, isPaid } = plan;
+/** Decides the duration and the result of a run, by the id of the run. `isPaid`: whether the team can pay for the run. */
+export function planRun(
+  { id: monitorId, search, outputSchema }: Monitor,
+  { seed, monitors }: Settings,
+  plan: Pick<MonitorRun, 'id' | 'serial' | 'createdAt' | 'scheduled'> & { readonly isPaid: boolean },
+): MonitorRun {
+  const { id, serial, createdAt, scheduled, isPaid } = plan;
   const hash = hashText(id, seed);
-  const duration = millisOf(options.durationMs, fraction(hash, 151));
-  const fails = fraction(hash, 152) < options.failureRate;
-  const failReason = fails ? (options.failReason ?? choose(failReasons, hash, 153)) : null;
+  const duration = millisOf(monitors.durationMs, fraction(hash, 151));
+  const fails = fraction(hash, 152) < monitors.failureRate;
+  const failReason = fails ? (monitors.failReason ?? choose(failReasons, hash, 153)) : null;
   return {
     id,
     monitorId,
     serial,
-    createdAt: at,
-    startsAt: at + Math.round(duration / 5),
-    endsAt: at + duration,
+    createdAt,
+    startsAt: createdAt + Math.round(duration / 5),
+    endsAt: createdAt + duration,
     failReason: isPaid ? failReason : 'insufficient_credits',
     cancelledAt: null,
     scheduled,
@@ -44,131 +34,9 @@ function planRun({ id: monitorId, search, outputSchema }: Monitor, plan: RunPlan
   };
 }
 
-export interface MonitorRunsParts {
-  readonly options: MonitorOptions;
-  readonly pages: PageSettings;
-  readonly nextId: NextId;
-  readonly ledger: Ledger;
-  readonly webhooks: Webhooks;
-  readonly write: WriteFact;
-}
-
-/** The runs of monitors: recorded at their start, charged at their end, and delivered to webhooks. */
-export class MonitorRuns {
-  readonly runs_ = new RunStore();
-  readonly #parts: MonitorRunsParts;
-
-  constructor(parts: MonitorRunsParts) {
-    this.#parts = parts;
-  }
-
-  begin(monitor: Monitor, at: number, scheduled: boolean): MonitorRun {
-    const { options, nextId, pages, ledger } = this.#parts;
-    const plan = { id: `monitor_run_${nextId()}`, serial: this.runs_.nextSerial, at, scheduled, seed: pages.seed };
-    const run = planRun(monitor, { ...plan, isPaid: ledger.credits === null || ledger.credits > 0 }, options);
-    this.#save(run);
-    this.#notify(monitor, run, 'monitor.run.created', at);
-    return run;
-  }
-
-  /** Ends a run. Returns false if the run was cancelled before, or if its monitor no longer exists: then no webhook is sent. */
-  finish(run: MonitorRun, monitor: Monitor | undefined): boolean {
-    const { ledger, write } = this.#parts;
-    ledger.charge('monitorRun', run.id, runMicros(run));
-    write({ kind: 'monitor-run-over', id: run.id });
-    this.runs_.close(run.id);
-    if (!monitor || run.cancelledAt !== null) return false;
-    this.#notify(monitor, run, 'monitor.run.completed', run.endsAt);
-    return true;
-  }
-
-  cancel(monitorId: string, which: (run: MonitorRun) => boolean, at: number): void {
-    for (const run of this.runs_.openOf(monitorId).filter(which)) this.#save({ ...run, cancelledAt: at });
-  }
-
-  #save(run: MonitorRun): void {
-    this.#parts.write({ kind: 'monitor-run', run });
-    this.runs_.put(run);
-  }
-
-  #notify(monitor: Monitor, run: MonitorRun, type: MonitorEvent, at: number): void {
-    const { pages, webhooks } = this.#parts;
-    const record = monitorRunRecord(run, at, pages);
-    webhooks.send(monitor, type, { ...record, metadata: monitor.metadata }, at);
-  }
-}
-
 /** End of a run: its own time, or the time of its cancellation. */
 export function endOf(run: MonitorRun): number {
   return run.cancelledAt ?? run.endsAt;
-}
-
-/** The runs of all monitors, and which of them are open. */
-class RunStore {
-  readonly #runs = new Map<string, MonitorRun>();
-  readonly #byMonitor = new Map<string, string[]>();
-  readonly #open = new Set<string>();
-  #serial = 0;
-
-  /** The number of the next run. */
-  get nextSerial(): number {
-    return this.#serial + 1;
-  }
-
-  get(id: string): MonitorRun | undefined {
-    return this.#runs.get(id);
-  }
-
-  /** The runs of a monitor, the newest first. */
-  of(monitorId: string): MonitorRun[] {
-    return (this.#byMonitor.get(monitorId) ?? []).map((id) => this.#runs.get(id) as MonitorRun).reverse();
-  }
-
-  /** The open runs of a monitor. */
-  openOf(monitorId: string): MonitorRun[] {
-    return this.#openRuns().filter((run) => run.monitorId === monitorId);
-  }
-
-  /** The open run that ends first. */
-  firstEnd(): MonitorRun | null {
-    let first: MonitorRun | null = null;
-    for (const run of this.#openRuns()) if (!first || endOf(run) < endOf(first)) first = run;
-    return first;
-  }
-
-  /** Adds a run, or replaces its earlier state; it counts as open. */
-  put(run: MonitorRun): void {
-    if (!this.#runs.has(run.id)) {
-      const ids = this.#byMonitor.get(run.monitorId);
-      if (ids) ids.push(run.id);
-      else this.#byMonitor.set(run.monitorId, [run.id]);
-    }
-    this.#runs.set(run.id, run);
-    this.#open.add(run.id);
-    this.#serial = Math.max(this.#serial, run.serial);
-  }
-
-  /** Marks the run as ended. */
-  close(id: string): void {
-    this.#open.delete(id);
-  }
-
-  /** Deletes the runs of a monitor. */
-  remove(monitorId: string): void {
-    for (const id of this.#byMonitor.get(monitorId) ?? []) {
-      this.#runs.delete(id);
-      this.#open.delete(id);
-    }
-    this.#byMonitor.delete(monitorId);
-  }
-
-  statuses(now: number): string[] {
-    return [...this.#runs.values()].map((run) => runStatus(run, now));
-  }
-
-  #openRuns(): MonitorRun[] {
-    return [...this.#open].map((id) => this.#runs.get(id) as MonitorRun);
-  }
 }
 
 /**
@@ -191,7 +59,7 @@ export const storedRunSchema = z.object({
 
 export type MonitorRun = z.infer<typeof storedRunSchema>;
 
-function runStatus(run: MonitorRun, now: number): 'pending' | 'running' | 'completed' | 'failed' | 'cancelled' {
+export function runStatus(run: MonitorRun, now: number): 'pending' | 'running' | 'completed' | 'failed' | 'cancelled' {
   if (run.cancelledAt !== null && now >= run.cancelledAt) return 'cancelled';
   if (now < run.startsAt) return 'pending';
   if (now < run.endsAt) return 'running';
@@ -202,7 +70,7 @@ function runStatus(run: MonitorRun, now: number): 'pending' | 'running' | 'compl
  * Cost of a run in micro-dollars: 15,000, and more for results above ten and for summaries. Only a completed run costs
  * anything.
  */
-function runMicros({ failReason, cancelledAt, asked }: MonitorRun): number {
+export function runMicros({ failReason, cancelledAt, asked }: MonitorRun): number {
   if (failReason !== null || cancelledAt !== null) return 0;
   const { numResults = 10, contents } = asked.search as Partial<Monitor['search']>;
   const summaries = contents?.summary ? numResults : 0;

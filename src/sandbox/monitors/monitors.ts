@@ -1,67 +1,34 @@
 import { z } from 'zod';
 import { Refusal } from '../base/refusal.js';
-import type { Timers } from '../base/state-options.js';
+import { countBy, Runs } from '../base/runs.js';
+import type { NextId } from '../base/sentences.js';
 import type { RestoreFact } from '../ledger/log-file.js';
-import type { MonitorWishes } from './monitor.js';
-import { type Monitor, type MonitorEvent, monitorRecord, periodMs, storedMonitorSchema } from './monitor.js';
-import { endOf, type MonitorRun, MonitorRuns, type MonitorRunsParts, storedRunSchema } from './monitor-runs.js';
+import type { World } from '../world.js';
+import {
+  type Monitor,
+  type MonitorEvent,
+  type MonitorWishes,
+  monitorRecord,
+  periodMs,
+  storedMonitorSchema,
+} from './monitor.js';
+import {
+  endOf,
+  type MonitorRun,
+  monitorRunRecord,
+  planRun,
+  runMicros,
+  runStatus,
+  storedRunSchema,
+} from './monitor-runs.js';
+import { Webhooks } from './webhooks.js';
 
 /** Minimum time between two runs of a monitor, in milliseconds of the wall clock. */
 const LEAST_MS = 20;
 /** Maximum number of missed runs that are started after the process was suspended. */
 const CATCH_UP = 10;
-
-/**
- * Time of the next run of each monitor: one run per period, counted from the creation of the monitor, on a clock that may be faster than
- * the wall clock.
- */
-class Schedule {
-  readonly #clock: number;
-  readonly #next = new Map<string, number>();
-
-  constructor(clock: number) {
-    this.#clock = clock;
-  }
-
-  /** Milliseconds of the wall clock; null if no run is scheduled. */
-  next(id: string): number | null {
-    return this.#next.get(id) ?? null;
-  }
-
-  first(): { readonly id: string; readonly at: number } | null {
-    let first: { id: string; at: number } | null = null;
-    for (const [id, at] of this.#next) if (!first || at < first.at) first = { id, at };
-    return first;
-  }
-
-  /** Adds a monitor in its current state; its next run is the first one after `now`. */
-  set(monitor: Monitor, now: number): void {
-    const every = this.#every(monitor);
-    if (every === null) this.#next.delete(monitor.id);
-    else this.#next.set(monitor.id, after(monitor.createdAt, every, now));
-  }
-
-  /** Sets the next run after the run that was due at `at`. Of many missed runs only the last few are started. */
-  advance(monitor: Monitor, at: number, now: number): void {
-    const every = this.#every(monitor);
-    if (every !== null)
-      this.#next.set(monitor.id, after(monitor.createdAt, every, Math.max(at, now - every * CATCH_UP)));
-  }
-
-  remove(id: string): void {
-    this.#next.delete(id);
-  }
-
-  #every({ status, trigger }: Monitor): number | null {
-    if (status !== 'active' || trigger === null) return null;
-    // The period is a whole number of milliseconds, so that the time of a run is calculated exactly.
-    return Math.max(LEAST_MS, Math.round((periodMs(trigger.period) ?? 3_600_000) / this.#clock));
-  }
-}
-
-function after(anchor: number, every: number, time: number): number {
-  return anchor + (Math.floor((time - anchor) / every) + 1) * every;
-}
+/** Number of consecutive failures because of the API key after which the service disables a monitor. */
+const KEY_FAILURES = 10;
 
 const factSchema = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('monitor'), monitor: storedMonitorSchema }),
@@ -70,32 +37,23 @@ const factSchema = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('monitor-run-over'), id: z.string() }),
 ]);
 
-/** Number of consecutive failures because of the API key after which the service disables a monitor. */
-const KEY_FAILURES = 10;
-
-export interface MonitorsParts extends MonitorRunsParts {
-  readonly clock: number;
-  readonly timers: Timers;
-  readonly now: () => number;
-}
-
-/** The monitors of the team and their runs. {@link tick} runs schedules and ends runs. */
+/** The monitors of the team and their runs. Runs are recorded at their start and charged at their end. */
 export class Monitors {
-  readonly #parts: MonitorsParts;
+  readonly #world: World;
+  readonly #webhooks: Webhooks;
+  readonly #nextId: NextId;
   readonly #monitors = new Map<string, Monitor>();
-  readonly #runs: MonitorRuns;
-  readonly #schedule: Schedule;
+  readonly #runs = new Runs<MonitorRun>();
+  /** Time of the next run of each monitor with a schedule, in milliseconds of the wall clock. */
+  readonly #nextRunAt = new Map<string, number>();
   #serial = 0;
+  #runSerial = 0;
   #wake = new AbortController();
 
-  constructor(parts: MonitorsParts) {
-    this.#parts = parts;
-    this.#runs = new MonitorRuns(parts);
-    this.#schedule = new Schedule(parts.clock);
-  }
-
-  get now(): number {
-    return this.#parts.now();
+  constructor(world: World) {
+    this.#world = world;
+    this.#webhooks = new Webhooks(world);
+    this.#nextId = world.ids('monitor');
   }
 
   /** The newest first. */
@@ -111,21 +69,19 @@ export class Monitors {
   }
 
   record(monitor: Monitor): Record<string, unknown> {
-    return monitorRecord(monitor, this.#schedule.next(monitor.id));
+    return monitorRecord(monitor, this.#nextRunAt.get(monitor.id) ?? null);
   }
 
   create(wishes: MonitorWishes): Monitor {
-    const { nextId, now } = this.#parts;
-    const id = `monitor_${nextId()}`;
-    const at = now();
-    const times = { createdAt: at, updatedAt: at };
+    const at = this.#world.now();
     const monitor: Monitor = {
-      id,
+      id: `monitor_${this.#nextId()}`,
       serial: this.#serial + 1,
-      ...times,
+      createdAt: at,
+      updatedAt: at,
       status: 'active',
       ...wishes,
-      secret: `whsec_${nextId()}`,
+      secret: `whsec_${this.#nextId()}`,
       keyFailures: 0,
     };
     this.#save(monitor);
@@ -134,19 +90,18 @@ export class Monitors {
   }
 
   update(id: string, change: (monitor: Monitor) => Monitor): Monitor {
-    const monitor = { ...change(this.get(id)), updatedAt: this.now };
+    const monitor = { ...change(this.get(id)), updatedAt: this.#world.now() };
     this.#save(monitor);
     this.#notify(monitor, 'monitor.updated', this.record(monitor));
     return monitor;
   }
 
-  delete(id: string): Monitor {
+  delete(id: string): void {
     const monitor = this.get(id);
-    this.#runs.cancel(id, () => true, this.now);
-    this.#parts.write({ kind: 'monitor-deleted', id });
+    this.#cancel(id, () => true, this.#world.now());
+    this.#world.ledger.write({ kind: 'monitor-deleted', id });
     this.#remove(id);
-    this.#notify(monitor, 'monitor.deleted', monitorRecord(monitor, null));
-    return monitor;
+    this.#notify(monitor, 'monitor.deleted', this.record(monitor));
   }
 
   /** Starts a run now, regardless of the schedule. Refuses if the monitor is disabled. */
@@ -159,54 +114,48 @@ export class Monitors {
         `The monitor ${id} is disabled: only active and paused ones can be triggered`,
       );
     }
-    const run = this.#runs.begin(monitor, this.now, false);
+    const run = this.#begin(monitor, this.#world.now(), false);
     this.#wakeUp();
     return run;
   }
 
   /** The runs of a monitor, the newest first. */
   runsOf(id: string): MonitorRun[] {
-    return this.#runs.runs_.of(this.get(id).id);
+    this.get(id);
+    return this.#runs.newestFirst().filter(({ monitorId }) => monitorId === id);
   }
 
   run(monitorId: string, runId: string): MonitorRun {
     this.get(monitorId);
-    const run = this.#runs.runs_.get(runId);
+    const run = this.#runs.get(runId);
     if (run?.monitorId !== monitorId) throw new Refusal(404, 'NOT_FOUND', `There is no run ${runId} of ${monitorId}`);
     return run;
   }
 
   /** Does all work that is due (runs by schedule, ends of runs), in the order of its times. */
   advance(): void {
-    const now = this.now;
-    for (;;) {
-      const tick = this.#schedule.first();
-      const run = this.#runs.runs_.firstEnd();
-      const at = Math.min(tick?.at ?? Number.POSITIVE_INFINITY, run ? endOf(run) : Number.POSITIVE_INFINITY);
-      if (at > now) return;
-      if (run && endOf(run) === at) this.#finish(run);
-      else if (tick) this.#tick(tick.id, tick.at, now);
-    }
+    const now = this.#world.now();
+    for (let due = this.#due(); due.at <= now; due = this.#due()) due.work(now);
   }
 
   /** Does all due work until the sandbox closes. */
   async keepTime(): Promise<void> {
-    const { timers } = this.#parts;
+    const { timers, now } = this.#world;
     while (!timers.stopped) {
       this.advance();
-      const run = this.#runs.runs_.firstEnd();
-      const next = Math.min(
-        this.#schedule.first()?.at ?? Number.POSITIVE_INFINITY,
-        run ? endOf(run) : Number.POSITIVE_INFINITY,
-      );
-      await timers.wait(Math.max(1, next - this.now), this.#wake.signal);
+      await timers.wait(Math.max(1, this.#due().at - now()), this.#wake.signal);
     }
   }
 
-  counts(): { readonly monitors: Record<string, number>; readonly runs: Record<string, number> } {
+  view() {
+    const now = this.#world.now();
+    const runs = this.#runs.newestFirst().reverse();
     return {
-      monitors: countBy([...this.#monitors.values()].map(({ status }) => status)),
-      runs: countBy(this.#runs.runs_.statuses(this.now)),
+      monitors: {
+        byStatus: countBy([...this.#monitors.values()].map(({ status }) => status)),
+        runsByStatus: countBy(runs.map((run) => runStatus(run, now))),
+      },
+      webhooks: this.#webhooks.view(),
     };
   }
 
@@ -215,33 +164,81 @@ export class Monitors {
     if (!fact) return false;
     if (fact.kind === 'monitor') this.#keep(fact.monitor);
     else if (fact.kind === 'monitor-deleted') this.#remove(fact.id);
-    else if (fact.kind === 'monitor-run') this.#runs.runs_.put(fact.run);
-    else this.#runs.runs_.close(fact.id);
+    else if (fact.kind === 'monitor-run') this.#keepRun(fact.run);
+    else this.#runs.close(fact.id);
     return true;
   };
 
   reset(): void {
     for (const id of [...this.#monitors.keys()]) this.#remove(id);
+    this.#webhooks.reset();
   }
 
-  #tick(id: string, at: number, now: number): void {
-    const monitor = this.get(id);
-    this.#runs.cancel(id, ({ scheduled }) => scheduled, at);
-    this.#runs.begin(monitor, at, true);
-    this.#schedule.advance(monitor, at, now);
+  /** The work that is due first, the end of a run before a start at the same time. */
+  #due(): { readonly at: number; readonly work: (now: number) => void } {
+    let due = { at: Number.POSITIVE_INFINITY, work: (_now: number) => {} };
+    for (const run of this.#runs.open()) {
+      if (endOf(run) < due.at) due = { at: endOf(run), work: () => this.#finish(run) };
+    }
+    for (const [id, at] of this.#nextRunAt) {
+      if (at < due.at) due = { at, work: (now) => this.#tick(this.get(id), at, now) };
+    }
+    return due;
   }
 
+  /** Starts the run that was due at `at`. Of many missed runs only the last few are started. */
+  #tick(monitor: Monitor, at: number, now: number): void {
+    this.#cancel(monitor.id, ({ scheduled }) => scheduled, at);
+    this.#begin(monitor, at, true);
+    this.#schedule(monitor, Math.max(at, now - this.#everyMs(monitor) * CATCH_UP));
+  }
+
+  #begin(monitor: Monitor, at: number, scheduled: boolean): MonitorRun {
+    const { options, ledger } = this.#world;
+    const run = planRun(monitor, options, {
+      id: `monitor_run_${this.#nextId()}`,
+      serial: this.#runSerial + 1,
+      createdAt: at,
+      scheduled,
+      isPaid: ledger.isFunded,
+    });
+    this.#saveRun(run);
+    this.#notifyRun(monitor, run, 'monitor.run.created', at);
+    return run;
+  }
+
+  #cancel(id: string, which: (run: MonitorRun) => boolean, at: number): void {
+    const runs = this.#runs.open().filter(({ monitorId }) => monitorId === id);
+    for (const run of runs.filter(which)) this.#saveRun({ ...run, cancelledAt: at });
+  }
+
+  /** Ends a run. A cancelled run sends no webhook. */
   #finish(run: MonitorRun): void {
-    const monitor = this.#monitors.get(run.monitorId);
-    if (!this.#runs.finish(run, monitor) || !monitor) return;
+    const { ledger } = this.#world;
+    ledger.charge('monitorRun', run.id, runMicros(run));
+    ledger.write({ kind: 'monitor-run-over', id: run.id });
+    this.#runs.close(run.id);
+    if (run.cancelledAt !== null) return;
+    const monitor = this.get(run.monitorId);
+    this.#notifyRun(monitor, run, 'monitor.run.completed', run.endsAt);
     const keyFailures = run.failReason === 'api_key_invalid' ? monitor.keyFailures + 1 : 0;
     if (keyFailures === monitor.keyFailures) return;
     const status = keyFailures >= KEY_FAILURES ? 'disabled' : monitor.status;
     this.#save({ ...monitor, keyFailures, status });
   }
 
+  #saveRun(run: MonitorRun): void {
+    this.#world.ledger.write({ kind: 'monitor-run', run });
+    this.#keepRun(run);
+  }
+
+  #keepRun(run: MonitorRun): void {
+    this.#runs.put(run);
+    this.#runSerial = Math.max(this.#runSerial, run.serial);
+  }
+
   #save(monitor: Monitor): void {
-    this.#parts.write({ kind: 'monitor', monitor });
+    this.#world.ledger.write({ kind: 'monitor', monitor });
     this.#keep(monitor);
     this.#wakeUp();
   }
@@ -249,17 +246,35 @@ export class Monitors {
   #keep(monitor: Monitor): void {
     this.#monitors.set(monitor.id, monitor);
     this.#serial = Math.max(this.#serial, monitor.serial);
-    this.#schedule.set(monitor, this.now);
+    this.#schedule(monitor, this.#world.now());
   }
 
   #remove(id: string): void {
+    for (const run of this.runsOf(id)) this.#runs.delete(run.id);
     this.#monitors.delete(id);
-    this.#schedule.remove(id);
-    this.#runs.runs_.remove(id);
+    this.#nextRunAt.delete(id);
   }
 
-  #notify(monitor: Monitor, type: MonitorEvent, data: unknown): void {
-    this.#parts.webhooks.send(monitor, type, data, this.now);
+  /** Sets the first run after a time. There is one run per period, counted from the creation of the monitor. */
+  #schedule(monitor: Monitor, time: number): void {
+    const { id, status, trigger, createdAt } = monitor;
+    const every = this.#everyMs(monitor);
+    if (status !== 'active' || trigger === null) this.#nextRunAt.delete(id);
+    else this.#nextRunAt.set(id, createdAt + (Math.floor((time - createdAt) / every) + 1) * every);
+  }
+
+  /** The period, as a whole number of milliseconds of the wall clock, so that the time of a run is calculated exactly. */
+  #everyMs({ trigger }: Monitor): number {
+    return Math.max(LEAST_MS, Math.round((periodMs(trigger?.period ?? '') ?? 0) / this.#world.options.monitorClock));
+  }
+
+  #notify(monitor: Monitor, type: MonitorEvent, data: unknown, at = this.#world.now()): void {
+    this.#webhooks.send(monitor, type, data, at);
+  }
+
+  #notifyRun(monitor: Monitor, run: MonitorRun, type: MonitorEvent, at: number): void {
+    const record = monitorRunRecord(run, at, this.#world.options);
+    this.#notify(monitor, type, { ...record, metadata: monitor.metadata }, at);
   }
 
   #wakeUp(): void {
@@ -267,10 +282,4 @@ export class Monitors {
     this.#wake = new AbortController();
     wake.abort();
   }
-}
-
-function countBy(names: readonly string[]): Record<string, number> {
-  const counts: Record<string, number> = {};
-  for (const name of names) counts[name] = (counts[name] ?? 0) + 1;
-  return counts;
 }

@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto';
 import type { NextId } from '../base/sentences.js';
-import type { MonitorOptions, Timers } from '../base/state-options.js';
+import type { World } from '../world.js';
 import { isDelivered, type Monitor, type MonitorEvent } from './monitor.js';
 
 /** One attempt to deliver an event. */
@@ -17,43 +17,41 @@ export interface Delivery {
 const KEPT = 1000;
 
 /** The signature of a delivery: HMAC-SHA256 over `<unix seconds>.<raw body>`. */
-export function signatureOf(secret: string, seconds: number, body: string): string {
+function signatureOf(secret: string, seconds: number, body: string): string {
   return `t=${seconds},v1=${createHmac('sha256', secret).update(`${seconds}.${body}`).digest('hex')}`;
 }
 
 /** Delivers the events of monitors to webhooks on this machine; events for other hosts are dropped. */
 export class Webhooks {
-  readonly #options: MonitorOptions;
-  readonly #timers: Timers;
+  readonly #world: World;
   readonly #nextId: NextId;
   readonly #deliveries: Delivery[] = [];
   #delivered = 0;
   #failed = 0;
   #waiting = 0;
 
-  constructor(options: MonitorOptions, timers: Timers, nextId: NextId) {
-    this.#options = options;
-    this.#timers = timers;
-    this.#nextId = nextId;
+  constructor(world: World) {
+    this.#world = world;
+    this.#nextId = world.ids('webhook');
   }
 
-  /** Number of events delivered, given up, and still being tried. */
-  get counts(): { readonly delivered: number; readonly failed: number; readonly waiting: number } {
-    return { delivered: this.#delivered, failed: this.#failed, waiting: this.#waiting };
+  /** Number of events delivered, given up, and still being tried, and the last attempts, oldest first. */
+  view() {
+    return {
+      delivered: this.#delivered,
+      failed: this.#failed,
+      waiting: this.#waiting,
+      attempts: [...this.#deliveries],
+    };
   }
 
-  /** The last attempts, oldest first. */
-  get deliveries(): readonly Delivery[] {
-    return this.#deliveries;
-  }
-
-  /** Starts the delivery of an event. {@link counts} includes its result. */
+  /** Starts the delivery of an event. {@link view} includes its result. */
   send(monitor: Monitor, type: MonitorEvent, data: unknown, at: number): void {
     const { url, events } = monitor.webhook;
     if ((events && !events.includes(type)) || !isDelivered(url)) return;
     const id = `event_${this.#nextId()}`;
     const body = JSON.stringify({ id, object: 'event', type, data, createdAt: new Date(at).toISOString() });
-    for (let time = 0; time < this.#options.webhookRepeat; time += 1) {
+    for (let time = 0; time < this.#world.options.monitors.webhookRepeat; time += 1) {
       void this.#deliver({ eventId: id, type, url }, monitor.secret, body);
     }
   }
@@ -66,10 +64,10 @@ export class Webhooks {
 
   async #deliver(event: Pick<Delivery, 'eventId' | 'type' | 'url'>, secret: string, body: string): Promise<void> {
     this.#waiting += 1;
-    const { webhookAttempts, webhookRetryMs } = this.#options;
+    const { webhookAttempts, webhookRetryMs } = this.#world.options.monitors;
     let delivered = false;
-    for (let attempt = 1; attempt <= webhookAttempts && !delivered && !this.#timers.stopped; attempt += 1) {
-      if (attempt > 1) await this.#timers.wait(webhookRetryMs);
+    for (let attempt = 1; attempt <= webhookAttempts && !delivered && !this.#world.timers.stopped; attempt += 1) {
+      if (attempt > 1) await this.#world.timers.wait(webhookRetryMs);
       const status = await this.#post(event.url, secret, body);
       this.#deliveries.push({ ...event, attempt, status });
       if (this.#deliveries.length > KEPT) this.#deliveries.shift();
@@ -81,8 +79,8 @@ export class Webhooks {
   }
 
   async #post(url: string, secret: string, body: string): Promise<number> {
-    const { signatureHeader, webhookTimeoutMs } = this.#options;
-    const signal = AbortSignal.any([this.#timers.closed, AbortSignal.timeout(webhookTimeoutMs)]);
+    const { signatureHeader, webhookTimeoutMs } = this.#world.options.monitors;
+    const signal = AbortSignal.any([this.#world.timers.closed, AbortSignal.timeout(webhookTimeoutMs)]);
     const seconds = Math.floor(Date.now() / 1000);
     const headers = { 'content-type': 'application/json', [signatureHeader]: signatureOf(secret, seconds, body) };
     try {

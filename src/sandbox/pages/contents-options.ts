@@ -36,20 +36,10 @@ export const contentsOptionsSchema = z.looseObject({
 
 export type ContentsOptions = z.infer<typeof contentsOptionsSchema>;
 
+type Asked<Name extends 'text' | 'highlights' | 'summary'> = Exclude<ContentsOptions[Name], boolean | undefined>;
+
 /** The content that is made for each page: the options of the request with the service's defaults. */
-export interface Wanted {
-  readonly text: { readonly maxCharacters?: number | undefined } | null;
-  readonly highlights: {
-    readonly query?: string | undefined;
-    readonly numSentences?: number | undefined;
-    readonly highlightsPerUrl?: number | undefined;
-    readonly maxCharacters?: number | undefined;
-  } | null;
-  readonly summary: {
-    readonly query?: string | undefined;
-    readonly schema?: Record<string, unknown> | undefined;
-  } | null;
-}
+export type Wanted = { readonly [Name in 'text' | 'highlights' | 'summary']: Asked<Name> | null };
 
 /** `orText`: if the request names no kind of content, text is returned, as in `/contents`. */
 export function wantedOf(options: ContentsOptions, orText: boolean): Wanted {

@@ -1,13 +1,11 @@
+import type { Settings } from '../base/options.js';
 import { authorOf, choose, fraction, hashText, mix, sentences, titleOf } from '../base/sentences.js';
 import type { PageCounts } from '../ledger/ledger.js';
 import type { ContentsOptions, Wanted } from './contents-options.js';
 import { schemaValue } from './schema-value.js';
 
 /** Settings that all pages share. */
-export interface PageSettings {
-  readonly seed: number;
-  readonly textBytes: number;
-}
+export type PageSettings = Pick<Settings, 'seed' | 'textBytes'>;
 
 /** One item of `results`. */
 export type Result = Readonly<Record<string, unknown>> & { readonly url: string };
@@ -55,7 +53,12 @@ export function contextOf(results: readonly Result[], limit: number): string {
   return parts.join('\n\n').slice(0, limit);
 }
 
-function contentOf(page: Page, url: string, wanted: Wanted, seed: number): Record<string, unknown> {
+function contentOf(
+  page: ReturnType<typeof pageOf>,
+  url: string,
+  wanted: Wanted,
+  seed: number,
+): Record<string, unknown> {
   const content: Record<string, unknown> = {};
   if (wanted.text) content.text = page.text.slice(0, wanted.text.maxCharacters ?? Number.POSITIVE_INFINITY);
   if (wanted.highlights) Object.assign(content, highlightsOf(page.text, wanted.highlights, hashText(url, seed)));
@@ -128,7 +131,7 @@ function extrasOf(url: string, { links, imageLinks }: NonNullable<ContentsOption
 /** Result of fetching one URL. */
 export type Crawl =
   | { readonly status: 'success'; readonly source: 'cached' | 'crawled' }
-  | { readonly status: 'error'; readonly tag: string; readonly httpStatusCode: number | null };
+  | ({ readonly status: 'error' } & Failure);
 
 interface Failure {
   readonly tag: string;
@@ -148,19 +151,6 @@ const unsupported: Failure = { tag: 'UNSUPPORTED_URL', httpStatusCode: null, tra
 const mixture = [notFound, notFound, notFound, forbidden, forbidden, timeout, timeout, unavailable, unknown];
 const named = new Map([notFound, forbidden, timeout, unavailable, unknown, unsupported].map((one) => [one.tag, one]));
 
-/** Freshness options of a request. */
-interface Freshness {
-  readonly maxAgeHours?: number | undefined;
-  readonly livecrawl?: string | undefined;
-}
-
-interface CrawlOptions {
-  readonly seed: number;
-  readonly failureRate: number;
-  readonly failures: Readonly<Record<string, string>>;
-  readonly transientFailures: number | null;
-}
-
 /** Accepts an http(s) URL, or a host without a scheme, as the service does. */
 function isSupported(url: string): boolean {
   if (/^https?:\/\/\S+$/.test(url)) return true;
@@ -173,11 +163,11 @@ function isSupported(url: string): boolean {
  * is permanent.
  */
 export class Crawler {
-  readonly #options: CrawlOptions;
+  readonly #options: Settings;
   readonly #failures: ReadonlyMap<string, string>;
   readonly #attempts = new Map<string, number>();
 
-  constructor(options: CrawlOptions) {
+  constructor(options: Settings) {
     this.#options = options;
     this.#failures = new Map(Object.entries(options.failures));
   }
@@ -187,12 +177,10 @@ export class Crawler {
     this.#attempts.clear();
   }
 
-  /** `hash`: `hashText(url, seed)`, if the caller has calculated it already. */
-  crawl(url: string, freshness: Freshness, hash = hashText(url, this.#options.seed)): Crawl {
+  crawl(url: string, freshness: ContentsOptions): Crawl {
+    const hash = hashText(url, this.#options.seed);
     const failure = this.#failureOf(url, hash);
-    if (failure && !this.#heals(url, failure)) {
-      return { status: 'error', tag: failure.tag, httpStatusCode: failure.httpStatusCode };
-    }
+    if (failure && !this.#heals(url, failure)) return { status: 'error', ...failure };
     return this.#find(hash, freshness);
   }
 
@@ -211,13 +199,11 @@ export class Crawler {
   }
 
   /** One page in ten is not in the cache. The others were cached up to 720 hours ago. */
-  #find(hash: number, { maxAgeHours, livecrawl }: Freshness): Crawl {
+  #find(hash: number, { maxAgeHours, livecrawl }: ContentsOptions): Crawl {
     const ageHours = mix(hash, 53) % 10 === 0 ? Number.POSITIVE_INFINITY : mix(hash, 54) % 720;
     const cacheOnly = maxAgeHours === -1 || (maxAgeHours === undefined && livecrawl === 'never');
     if (cacheOnly) {
-      if (ageHours === Number.POSITIVE_INFINITY) {
-        return { status: 'error', tag: unavailable.tag, httpStatusCode: unavailable.httpStatusCode };
-      }
+      if (ageHours === Number.POSITIVE_INFINITY) return { status: 'error', ...unavailable };
       return { status: 'success', source: 'cached' };
     }
     const always = maxAgeHours === undefined && livecrawl === 'always';
@@ -225,17 +211,6 @@ export class Crawler {
     const maxAge = always ? 0 : preferred ? 1 : (maxAgeHours ?? 720);
     return { status: 'success', source: ageHours >= maxAge ? 'crawled' : 'cached' };
   }
-}
-
-/** A made-up web page: all of its content follows from its URL and the seed. */
-interface Page {
-  readonly title: string;
-  /** Missing on one page in five. */
-  readonly author: string | undefined;
-  /** ISO 8601, 2015 to 2024; missing on one page in ten. */
-  readonly publishedDate: string | undefined;
-  readonly favicon: string;
-  readonly text: string;
 }
 
 const firstDay = Date.UTC(2015, 0, 1);
@@ -264,14 +239,14 @@ export function textOf(hash: number, textBytes: number): string {
   return text.trimEnd();
 }
 
-/** The date of a page, or none. */
+/** The date of a page, in 2015 to 2024. One page in ten has none. */
 export function dateOf(hash: number): string | undefined {
   if (mix(hash, 43) % 10 === 0) return undefined;
   return new Date(firstDay + Math.floor(fraction(hash, 44) * tenYearsMs)).toISOString();
 }
 
-/** Makes the page of a URL. The same URL always gives the same page. */
-export function pageOf(url: string, seed: number, textBytes: number): Page {
+/** A made-up web page: all of its content follows from its URL and the seed. */
+export function pageOf(url: string, seed: number, textBytes: number) {
   const hash = hashText(url, seed);
   const host = hostOf(url);
   return {
@@ -284,14 +259,10 @@ export function pageOf(url: string, seed: number, textBytes: number): Page {
 }
 
 /** The filters that the stand-in index supports. `includeText` is not supported, because no made-up page would match it. */
-interface SearchFilters {
-  readonly query: string;
-  readonly includeDomains?: readonly string[] | undefined;
-  readonly excludeDomains?: readonly string[] | undefined;
-  readonly startPublishedDate?: string | undefined;
-  readonly endPublishedDate?: string | undefined;
-  readonly excludeText?: readonly string[] | undefined;
-}
+type SearchFilters = { readonly query: string } & Partial<
+  Record<'includeDomains' | 'excludeDomains' | 'excludeText', readonly string[]> &
+    Record<'startPublishedDate' | 'endPublishedDate', string>
+>;
 
 /** Hosts under the reserved top-level domain, which no one owns. */
 const hosts = [

@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import { canonicalJson } from '../../core/text/json.js';
 import { toDollars } from '../../core/text/money.js';
 import {
   checkRunInput,
@@ -13,7 +12,8 @@ import {
 } from '../agents/run-record.js';
 import { badCursor, checkQuery, listQueryOf, pageOfList, Refusal } from '../base/refusal.js';
 import { KEEP_ALIVE_FRAME } from '../base/sse.js';
-import { type Frames, jsonWork, type Route, type RouteContext } from '../route.js';
+import { requestPurchase } from '../ledger/log-file.js';
+import { type Frames, jsonWork, plainRoute, type Route, type RouteContext } from '../route.js';
 
 /** `POST /agent/runs`: answers with the new run, or streams the events of the run until the run ends. */
 export const createAgentRun: Route = (input, context, { headers }) => {
@@ -21,8 +21,7 @@ export const createAgentRun: Route = (input, context, { headers }) => {
   const body = checkRunInput(input, String(betas ?? ''));
   return () => {
     const run = context.agentRuns.create(body);
-    const unit = canonicalJson(input);
-    const purchase = { operation: 'createAgentRun', options: '', units: [unit], failed: [], micros: 0, starts: run.id };
+    const purchase = requestPurchase('createAgentRun', input, 0, run.id);
     if (wantsStream(headers.accept)) return { body: liveFrames(run.id, context), purchase };
     return jsonWork(recordOf(run, context), { purchase });
   };
@@ -37,32 +36,21 @@ export const listAgentRuns: Route = (_input, context, { query }) => {
   };
 };
 
-export const getAgentRun: Route =
-  (_input, context, { params }) =>
-  () =>
-    jsonWork(recordOf(context.agentRuns.get(params.id as string), context));
+export const getAgentRun = plainRoute((context, { id }) => recordOf(context.agentRuns.get(id), context));
 
-export const deleteAgentRun: Route =
-  (_input, context, { params }) =>
-  () => {
-    context.agentRuns.delete(params.id as string);
-    return jsonWork({ id: params.id, object: 'agent_run.deleted', deleted: true });
-  };
+export const deleteAgentRun = plainRoute((context, { id }) => {
+  context.agentRuns.delete(id);
+  return { id, object: 'agent_run.deleted', deleted: true };
+});
 
 /** `POST /agent/runs/{id}/cancel`: cancels a run. A run that has ended is returned unchanged. */
-export const cancelAgentRun: Route =
-  (_input, context, { params }) =>
-  () =>
-    jsonWork(recordOf(context.agentRuns.cancel(params.id as string), context));
+export const cancelAgentRun = plainRoute((context, { id }) => recordOf(context.agentRuns.cancel(id), context));
 
 /** `POST /agent/runs/{id}/stop`: stops a run. Only for the efforts max and ultra. */
-export const stopAgentRun: Route =
-  (_input, context, { params }) =>
-  () =>
-    jsonWork(recordOf(context.agentRuns.stop(params.id as string), context));
+export const stopAgentRun = plainRoute((context, { id }) => recordOf(context.agentRuns.stop(id), context));
 
-function recordOf(run: Run, { agentRuns, pages }: RouteContext): Record<string, unknown> {
-  return runRecord(run, agentRuns.now, pages);
+function recordOf(run: Run, { now, options }: RouteContext): Record<string, unknown> {
+  return runRecord(run, now(), options);
 }
 
 /**
@@ -71,16 +59,16 @@ function recordOf(run: Run, { agentRuns, pages }: RouteContext): Record<string, 
  */
 function liveFrames(id: string, context: RouteContext): Frames {
   return async function* frames(gone) {
-    const { agentRuns, timers, pages } = context;
-    const { progressEvents, keepAliveMs } = agentRuns.options;
+    const { agentRuns, timers, options } = context;
+    const { progressEvents, keepAliveMs } = options.agentRuns;
     let sent = 0;
-    let lastAt = agentRuns.now;
+    let lastAt = context.now();
     while (!gone.aborted) {
       const run = agentRuns.find(id);
       if (!run) return;
-      const { now } = agentRuns;
+      const now = context.now();
       const wake = AbortSignal.any([gone, agentRuns.nextWake()]);
-      const events = eventsOf(run, now, progressEvents, pages).slice(sent);
+      const events = eventsOf(run, now, progressEvents, options).slice(sent);
       for (const event of events) yield runEventFrame(event);
       sent += events.length;
       if (events.length > 0) lastAt = now;
@@ -90,7 +78,7 @@ function liveFrames(id: string, context: RouteContext): Frames {
       }
       if (isTerminalAt(run, now)) return;
       const next = nextEventAt(run, now, progressEvents) ?? now + keepAliveMs;
-      await timers.wait(Math.max(1, Math.min(next, lastAt + keepAliveMs) - agentRuns.now), wake);
+      await timers.wait(Math.max(1, Math.min(next, lastAt + keepAliveMs) - context.now()), wake);
     }
   };
 }
@@ -103,11 +91,11 @@ export const listAgentRunEvents: Route = (_input, context, { params, query, head
   const { limit, cursor } = checkQuery(agentListQuery, query);
   const seen = headers['last-event-id'];
   return () => {
-    const { agentRuns, pages } = context;
-    const run = agentRuns.get(params.id as string);
-    const events = eventsOf(run, agentRuns.now, agentRuns.options.progressEvents, pages);
+    const { agentRuns, now, options } = context;
+    const { progressEvents, replay } = options.agentRuns;
+    const events = eventsOf(agentRuns.get(params.id), now(), progressEvents, options);
     if (!wantsStream(headers.accept)) return jsonWork(listOf(events, limit, cursor));
-    const wanted = eventsAfter(events, seen, agentRuns.options.replay);
+    const wanted = eventsAfter(events, seen, replay);
     return { body: () => wanted.map(runEventFrame) };
   };
 };
@@ -155,15 +143,15 @@ const usageQuery = z.looseObject({
 });
 
 /** `GET /team-management/api-keys/{id}/usage`: the charges of a key in a period. `group_by` changes nothing. */
-export const keyUsage: Route = (_input, { usage }, { params, query }) => {
+export const keyUsage: Route = (_input, { ledger }, { params, query }) => {
   const now = Date.now();
   const { start_date: from = now - 30 * DAY_MS, end_date: to = now } = checkQuery(usageQuery, query);
   if (from < now - (MOST_DAYS + 1) * DAY_MS)
     throw new Refusal(400, 'INVALID_REQUEST', `start_date must be within the last ${MOST_DAYS} days`);
   if (to < from) throw new Refusal(400, 'INVALID_REQUEST', 'end_date is before start_date');
-  const id = params.id as string;
+  const id = params.id;
   return () => {
-    const charges = usage.between(id, from, to);
+    const charges = ledger.usage.between(id, from, to);
     return jsonWork({
       api_key_id: id,
       api_key_name: null,

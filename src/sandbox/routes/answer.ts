@@ -1,11 +1,11 @@
 import { z } from 'zod';
 import { estimateAnswer } from '../../core/purchase/prices.js';
-import { canonicalJson } from '../../core/text/json.js';
 import { toDollars } from '../../core/text/money.js';
 import { checkInput, Refusal } from '../base/refusal.js';
 import { hashText, mix } from '../base/sentences.js';
 import { DONE_FRAME, sseFrame } from '../base/sse.js';
 import { prices } from '../ledger/ledger.js';
+import { requestPurchase } from '../ledger/log-file.js';
 import { findUrls, resultOf } from '../pages/result.js';
 import { schemaProblem } from '../pages/schema-value.js';
 import { piecesOf, writeAbout } from '../pages/synthesis.js';
@@ -34,21 +34,20 @@ export const answer: Route = (input, context) => {
   const problem = body.outputSchema ? schemaProblem(body.outputSchema) : null;
   if (problem !== null) throw new Refusal(400, 'INVALID_JSON_SCHEMA', `Invalid request body: outputSchema: ${problem}`);
   return (requestId) => {
-    const content = writeAbout(body.query, body.outputSchema ?? null, context.pages.seed);
+    const content = writeAbout(body.query, body.outputSchema ?? null, context.options.seed);
     const citations = citationsOf(body.query, body.text ?? false, context);
     const costDollars = { total: toDollars(ANSWER_MICROS) };
     const { stream: _, ...unit } = input as Record<string, unknown>;
-    const units = [canonicalJson(unit)];
-    const purchase = { operation: 'answer', options: '', units, failed: [], micros: ANSWER_MICROS };
+    const purchase = requestPurchase('answer', unit, ANSWER_MICROS);
     if (body.stream) return { body: answerFrames(requestId, content, citations, costDollars), purchase };
     return jsonWork({ requestId, answer: content, citations, costDollars }, { purchase });
   };
 };
 
-function citationsOf(query: string, withText: boolean, { pages }: RouteContext): readonly unknown[] {
+function citationsOf(query: string, withText: boolean, { options }: RouteContext): readonly unknown[] {
   const wanted = { text: withText ? {} : null, highlights: null, summary: null };
-  return findUrls({ query }, 3 + (mix(hashText(query, pages.seed), 141) % 5), pages).map((url) =>
-    resultOf(url, wanted, {}, pages),
+  return findUrls({ query }, 3 + (mix(hashText(query, options.seed), 141) % 5), options).map((url) =>
+    resultOf(url, wanted, {}, options),
   );
 }
 

@@ -49,7 +49,7 @@ function make(
   for (const url of asked) {
     const crawl = context.crawler.crawl(url, body);
     statuses.push(statusOf(url, crawl));
-    if (crawl.status === 'success') results.push(resultOf(url, wanted, body, context.pages));
+    if (crawl.status === 'success') results.push(resultOf(url, wanted, body, context.options));
     else failed.push(url);
   }
   const pages = countPages(wanted, results.length * pagesOf(body));

@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { canonicalJson } from '../../core/text/json.js';
 import { checkInput, Refusal } from '../base/refusal.js';
 import { contentsPrice, costDollars, searchPrice } from '../ledger/ledger.js';
+import { requestPurchase } from '../ledger/log-file.js';
 import { hostOf } from '../pages/result.js';
 import { jsonWork, type Route } from '../route.js';
 import { findPages, searchFilters } from './search.js';
@@ -32,13 +32,7 @@ export const findSimilar: Route = (input, context) => {
       ...found.context,
       costDollars: costDollars({ micros, deep: false }, found.pages),
     };
-    const purchase = {
-      operation: 'findSimilar',
-      options: '',
-      units: [canonicalJson(input)],
-      failed: [],
-      micros: micros + contentsPrice(found.pages),
-    };
+    const purchase = requestPurchase('findSimilar', input, micros + contentsPrice(found.pages));
     return jsonWork(answer, { purchase, headers: { deprecation: 'true' } });
   };
 };

@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import { checkInput, checkQuery, fromCursor, listQueryOf, pageOfList, Refusal, toCursor } from '../base/refusal.js';
 import { checkMonitor, checkUpdate, type Monitor, metadataSchema } from '../monitors/monitor.js';
-import { jsonWork, type Route } from '../route.js';
+import { monitorRunRecord } from '../monitors/monitor-runs.js';
+import { jsonWork, plainRoute, type Route } from '../route.js';
 
 const status = z.enum(['active', 'paused', 'disabled']).optional();
 const name = z.string().max(250).optional();
@@ -43,25 +44,20 @@ export const listMonitors: Route = (_input, { monitors }, { query }) => {
   };
 };
 
-export const getMonitor: Route =
-  (_input, { monitors }, { params }) =>
-  () =>
-    jsonWork(monitors.record(monitors.get(params.id as string)));
+export const getMonitor = plainRoute(({ monitors }, { id }) => monitors.record(monitors.get(id)));
 
 /** `PATCH /monitors/{id}`: `search` and `webhook` may be partial; null removes a field. */
 export const updateMonitor: Route = (input, { monitors }, { params }) => {
   const change = checkUpdate(input);
-  return () => jsonWork(monitors.record(monitors.update(params.id as string, change)));
+  return () => jsonWork(monitors.record(monitors.update(params.id, change)));
 };
 
 /** `DELETE /monitors/{id}`: deletes the monitor permanently and returns its last state. */
-export const deleteMonitor: Route =
-  (_input, { monitors }, { params }) =>
-  () => {
-    const record = monitors.record(monitors.get(params.id as string));
-    monitors.delete(params.id as string);
-    return jsonWork(record);
-  };
+export const deleteMonitor = plainRoute(({ monitors }, { id }) => {
+  const record = monitors.record(monitors.get(id));
+  monitors.delete(id);
+  return record;
+});
 
 function metadataOf(query: URLSearchParams): Record<string, string> {
   const metadata: Record<string, string> = {};
@@ -111,3 +107,28 @@ export const batchMonitors: Route = (input, { monitors }) => {
     return jsonWork({ action, affected: ids.length, ids, dry_run, has_more: found.length > limit });
   };
 };
+
+const runsQuery = listQueryOf(100, 50, {});
+
+/** `POST /monitors/{id}/trigger`: starts a run now, even if another run is in progress. Refused if the monitor is disabled. */
+export const triggerMonitor = plainRoute(({ monitors }, { id }) => {
+  monitors.trigger(id);
+  return { triggered: true };
+});
+
+/** `GET /monitors/{id}/runs`: newest first. */
+export const listMonitorRuns: Route = (_input, { monitors, now, options }, { params, query }) => {
+  const { limit, cursor } = checkQuery(runsQuery, query);
+  const before = cursor === undefined ? Number.POSITIVE_INFINITY : fromCursor('monitor-runs', cursor);
+  return () => {
+    const runs = monitors.runsOf(params.id).filter(({ serial }) => serial < before);
+    const { data, ...page } = pageOfList(runs, limit, ({ serial }) => toCursor('monitor-runs', serial));
+    return jsonWork({ data: data.map((run) => monitorRunRecord(run, now(), options)), ...page });
+  };
+};
+
+/** `GET /monitors/{id}/runs/{runId}`: one run, with its full output if it is completed. */
+export const getMonitorRun = plainRoute(({ monitors, now, options }, { id, runId }) => {
+  const run = monitors.run(id, runId);
+  return monitorRunRecord(run, now(), options);
+});

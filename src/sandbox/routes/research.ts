@@ -1,9 +1,9 @@
 import { z } from 'zod';
-import { canonicalJson } from '../../core/text/json.js';
 import { findingsOf, type ResearchTask, taskStatus } from '../agents/research-tasks.js';
 import { checkInput, checkQuery, listQueryOf, pageOfList, Refusal } from '../base/refusal.js';
+import { requestPurchase } from '../ledger/log-file.js';
 import { schemaProblem } from '../pages/schema-value.js';
-import { jsonWork, type Route, type RouteContext } from '../route.js';
+import { jsonWork, plainRoute, type Route, type RouteContext } from '../route.js';
 
 const listQuery = listQueryOf(200, 25, {});
 const schema = z.looseObject({
@@ -19,17 +19,12 @@ export const createResearchTask: Route = (input, context) => {
   if (problem !== null) throw new Refusal(400, 'INVALID_JSON_SCHEMA', `Invalid request body: the schema: ${problem}`);
   return () => {
     const { id } = context.research.create({ instructions: body.input.instructions, outputSchema });
-    const units = [canonicalJson(input)];
-    const purchase = { operation: 'createResearchTask', options: '', units, failed: [], micros: 0, starts: id };
-    return jsonWork({ id }, { purchase });
+    return jsonWork({ id }, { purchase: requestPurchase('createResearchTask', input, 0, id) });
   };
 };
 
 /** `GET /research/tasks/{id}`: the record of a task. */
-export const getResearchTask: Route =
-  (_input, context, { params }) =>
-  () =>
-    jsonWork(taskRecord(context.research.get(params.id as string), context));
+export const getResearchTask = plainRoute((context, { id }) => taskRecord(context.research.get(id), context));
 
 /** `GET /research/tasks`: newest first. */
 export const listResearchTasks: Route = (_input, context, { query }) => {
@@ -49,10 +44,10 @@ function tasksAfter({ research }: RouteContext, cursor: string | undefined): Res
   return tasks.slice(at + 1);
 }
 
-function taskRecord(task: ResearchTask, { research, pages }: RouteContext): Record<string, unknown> {
+function taskRecord(task: ResearchTask, { now, options }: RouteContext): Record<string, unknown> {
   const { id, instructions, outputSchema: schema } = task;
-  const status = taskStatus(task, research.now);
+  const status = taskStatus(task, now());
   const record = { id, status, instructions, schema };
   if (status !== 'completed') return record;
-  return { ...record, ...findingsOf(task, pages) };
+  return { ...record, ...findingsOf(task, options) };
 }

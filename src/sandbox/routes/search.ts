@@ -1,9 +1,9 @@
 import { z } from 'zod';
-import { canonicalJson } from '../../core/text/json.js';
 import { checkInput, Refusal } from '../base/refusal.js';
 import { hashText } from '../base/sentences.js';
 import { DONE_FRAME, sseFrame } from '../base/sse.js';
 import { contentsPrice, costDollars, searchPrice } from '../ledger/ledger.js';
+import { requestPurchase } from '../ledger/log-file.js';
 import { contentsOptionsSchema, contextLimit, wantedOf } from '../pages/contents-options.js';
 import { contextOf, countPages, findUrls, pagesOf, resultOf } from '../pages/result.js';
 import { checkOutputSchema, groundingOf, outputSchemaSchema, piecesOf, writeAbout } from '../pages/synthesis.js';
@@ -109,7 +109,7 @@ export const search: Route = (input, context) => {
     const found = findPages(body, body, context);
     const deep = body.type?.startsWith('deep') ?? false;
     const micros = searchPrice(body.type ?? 'auto', found.results.length);
-    const content = body.outputSchema && writeAbout(body.query, body.outputSchema, context.pages.seed);
+    const content = body.outputSchema && writeAbout(body.query, body.outputSchema, context.options.seed);
     const ignored = (['startCrawlDate', 'endCrawlDate'] as const).filter((name) => body[name] !== undefined);
     const answer = {
       requestId,
@@ -118,18 +118,12 @@ export const search: Route = (input, context) => {
       results: found.results,
       ...(content === undefined ? {} : { output: { content, grounding: groundingOf(content, found.results) } }),
       ...found.context,
-      searchTime: 50 + (hashText(body.query, context.pages.seed) % 500),
+      searchTime: 50 + (hashText(body.query, context.options.seed) % 500),
       costDollars: costDollars({ micros, deep }, found.pages),
       ...(ignored.length > 0 ? { warnings: ignored.map(ignoredWarning) } : {}),
     };
     const { stream: _, ...unit } = input as Record<string, unknown>;
-    const purchase = {
-      operation: 'search',
-      options: '',
-      units: [canonicalJson(unit)],
-      failed: [],
-      micros: micros + contentsPrice(found.pages),
-    };
+    const purchase = requestPurchase('search', unit, micros + contentsPrice(found.pages));
     if (body.stream && answer.output) return { body: searchFrames({ ...answer, output: answer.output }), purchase };
     return jsonWork(answer, { purchase });
   };
@@ -149,8 +143,8 @@ interface PageWishes {
 export function findPages(filters: Parameters<typeof findUrls>[0], wishes: PageWishes, context: RouteContext) {
   const contents = wishes.contents ?? {};
   const wanted = wantedOf(contents, false);
-  const urls = findUrls(filters, wishes.numResults ?? 10, context.pages);
-  const results = urls.map((url) => resultOf(url, wanted, contents, context.pages));
+  const urls = findUrls(filters, wishes.numResults ?? 10, context.options);
+  const results = urls.map((url) => resultOf(url, wanted, contents, context.options));
   const limit = contextLimit(wishes.context ?? contents.context);
   return {
     results,

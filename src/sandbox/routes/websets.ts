@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { checkQuery, fromCursor, listQueryOf, pageOfList, Refusal, toCursor } from '../base/refusal.js';
-import { jsonWork, type Route } from '../route.js';
+import { jsonWork, plainRoute, type Route } from '../route.js';
 import type { EventHistory } from '../websets/event-history.js';
 import { numberOf } from '../websets/story.js';
 import { externalIdOf, isDeletedAt, itemAt, itemCountAt, websetAt } from '../websets/webset.js';
@@ -23,7 +23,7 @@ export const listWebsets: Route = (_input, { history }, { query }) => {
 export const getWebset: Route = (_input, { history }, { params, query }) => {
   const { expand } = checkQuery(getQuery, query, ['expand']);
   return () => {
-    const story = find(history, params.id as string);
+    const story = find(history, params.id);
     const items = expand ? { items: itemsOf(history, story).slice(0, 100) } : {};
     return jsonWork({ ...websetOf(history, story), ...items });
   };
@@ -34,7 +34,7 @@ export const listWebsetItems: Route = (_input, { history }, { params, query }) =
   const { limit, cursor, sourceId } = checkQuery(itemsQuery, query);
   const from = cursor === undefined ? 0 : fromCursor('items', cursor);
   return () => {
-    const items = itemsOf(history, find(history, params.id as string));
+    const items = itemsOf(history, find(history, params.id));
     const found = items.filter((item) => sourceId === undefined || item.sourceId === sourceId);
     const { data, hasMore } = pageOfList(found.slice(from), limit, () => '');
     return jsonWork({ data, hasMore, nextCursor: hasMore ? toCursor('items', from + data.length) : null });
@@ -42,13 +42,11 @@ export const listWebsetItems: Route = (_input, { history }, { params, query }) =
 };
 
 /** `GET /websets/v0/websets/{id}/items/{itemId}`. */
-export const getWebsetItem: Route =
-  (_input, { history }, { params }) =>
-  () => {
-    const item = itemsOf(history, find(history, params.id as string)).find(({ id }) => id === params.itemId);
-    if (!item) throw new Refusal(404, 'NOT_FOUND', `There is no item ${params.itemId}`);
-    return jsonWork(item);
-  };
+export const getWebsetItem = plainRoute(({ history }, { id, itemId }) => {
+  const item = itemsOf(history, find(history, id)).find(({ id }) => id === itemId);
+  if (!item) throw new Refusal(404, 'NOT_FOUND', `There is no item ${itemId}`);
+  return item;
+});
 
 function* living(history: EventHistory, before: number): Iterable<number> {
   for (const story of history.newestWebsets()) {

@@ -1,8 +1,8 @@
 import type { ServerResponse } from 'node:http';
+import type { FaultDo } from '../base/fault.js';
 import { KEEP_ALIVE_FRAME, sseFrame } from '../base/sse.js';
-import type { Timers } from '../base/state-options.js';
+import type { Timers } from '../base/timers.js';
 import type { Frames } from '../route.js';
-import type { FaultDo } from './fault.js';
 
 /** An answer, ready to be sent. */
 export interface Reply {
@@ -99,16 +99,16 @@ export async function deliverStream(
   if (fault?.kind === 'reset') return cut(response);
   if (fault?.kind === 'stall' && fault.moment === 'headers') await timers.wait(fault.ms);
   if (timers.stopped || response.destroyed) return cut(response);
-  const gone = new AbortController();
-  response.once('close', () => gone.abort());
-  timers.closed.addEventListener('abort', () => gone.abort(), { once: true });
+  const closed = new AbortController();
+  response.once('close', () => closed.abort());
+  const gone = AbortSignal.any([closed.signal, timers.closed]);
   response.writeHead(head.status, head.headers);
   response.flushHeaders();
-  const source = changeFrames(frames(gone.signal), fault, timers, gone.signal);
+  const source = changeFrames(frames(gone), fault, timers, gone);
   const cutting = cutOf(fault);
   if (cutting) return cutStream(response, source, cutting, head.status);
   for await (const frame of source) {
-    if (gone.signal.aborted) break;
+    if (gone.aborted) break;
     if (fault?.kind === 'drip') await drip(response, Buffer.from(frame), fault, timers);
     else await write(response, Buffer.from(frame));
   }

@@ -1,18 +1,15 @@
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
 import { z } from 'zod';
 import { fieldOf } from '../../api/checks/field-of.js';
+import { type FaultDo, type FaultScript, faultLabel } from '../base/fault.js';
+import type { Settings } from '../base/options.js';
 import { envelopeOf, errorBody, Refusal, readJson } from '../base/refusal.js';
 import { fraction, hashText, mix } from '../base/sentences.js';
-import type { Timers } from '../base/state-options.js';
-import type { Ledger } from '../ledger/ledger.js';
+import type { Timers } from '../base/timers.js';
 import { keyIdOf } from '../ledger/ledger.js';
 import type { Frames, RouteContext } from '../route.js';
-import type { FoundRoute } from '../router.js';
-import { routes } from '../router.js';
+import { findRoute } from '../router.js';
 import { cut, deliver, deliverStream, type Reply } from './deliver.js';
-import type { FaultScript } from './fault.js';
-import { type FaultDo, faultLabel } from './fault.js';
-import type { Settings } from './options.js';
 import type { RateGate } from './rate-gate.js';
 import type { OpenEntry, RequestLog } from './request-log.js';
 
@@ -125,19 +122,11 @@ function challenge(path: string, baseUrl: string): Refusal {
 }
 
 /** Checks the key. Throws the {@link Refusal} for a request without a valid key. */
-function checkAccess(
-  headers: IncomingHttpHeaders,
-  path: string,
-  options: {
-    readonly keys: readonly string[] | null;
-    readonly serviceKey: string | null;
-    readonly x402: boolean;
-    readonly baseUrl: string;
-  },
-): void {
+function checkAccess({ headers, socket }: IncomingMessage, path: string, options: Settings): void {
   const key = keyOf(headers);
-  if (key === null && options.x402 && (path === '/search' || path === '/contents'))
-    throw challenge(path, options.baseUrl);
+  if (key === null && options.x402 && (path === '/search' || path === '/contents')) {
+    throw challenge(path, `http://127.0.0.1:${socket.localPort}`);
+  }
   if (path.startsWith('/team-management/')) {
     if (key !== null && (options.serviceKey === null || key === options.serviceKey)) return;
     throw new Refusal(401, 'INVALID_API_KEY', 'The service key is not valid');
@@ -149,19 +138,12 @@ function checkAccess(
 
 /** The parts that serve a request. */
 export interface ExchangeParts {
-  readonly options: Settings;
   readonly log: RequestLog;
   readonly gate: RateGate;
-  /** Milliseconds since the start, by a monotonic clock. */
-  readonly now: () => number;
   readonly script: FaultScript;
-  readonly ledger: Ledger;
   readonly context: RouteContext;
-  readonly timers: Timers;
   /** Does the work that became due since the last request. */
   readonly advance: () => void;
-  readonly baseUrl: () => string;
-  readonly nextRequestId: () => string;
 }
 
 /**
@@ -171,15 +153,16 @@ export interface ExchangeParts {
 export function createExchange(
   parts: ExchangeParts,
 ): (request: IncomingMessage, response: ServerResponse) => Promise<void> {
-  const { log, timers } = parts;
+  const { log, context } = parts;
+  const nextRequestId = context.ids('');
   return async (request, response) => {
     const path = (request.url ?? '/').split('?', 1)[0] as string;
     const entry = log.open(request.method ?? 'GET', path);
-    const requestId = parts.nextRequestId();
+    const requestId = nextRequestId();
     const served: ServedRequest = { request, path, entry, requestId, fault: null };
     try {
       const reply = await answer(parts, served).catch((error: unknown) => refusalReply(path, requestId, error));
-      log.done(entry, await send(response, reply, served.fault, timers));
+      log.done(entry, await send(response, reply, served.fault, context.timers));
     } catch {
       // The client has disconnected or its connection is broken, so no answer can be sent.
       log.done(entry, cut(response));
@@ -216,15 +199,16 @@ interface ServedRequest {
 
 /** Returns null if the connection must be closed. Throws a {@link Refusal} for a refused request. */
 async function answer(parts: ExchangeParts, served: ServedRequest): Promise<Reply | StreamReply | null> {
-  const { options, gate, script, context, ledger, timers } = parts;
+  const { gate, script, context, log } = parts;
+  const { options, ledger, timers } = context;
   const { request, path, entry, requestId } = served;
   const method = request.method ?? 'GET';
-  const found = routes.find(method, path);
-  checkAccess(request.headers, path, { ...options, baseUrl: parts.baseUrl() });
+  const found = findRoute(method, path);
+  checkAccess(request, path, options);
   const early = method === 'POST' && gate.needsBody(path) ? { input: await readJson(request) } : null;
   const key = keyOf(request.headers);
   const rated = { path, weight: found?.weight ?? 1, type: fieldOf(early?.input, 'type'), key };
-  const limit = gate.admit(early ? parts.now() : entry.at, rated);
+  const limit = gate.admit(early ? log.now() : entry.at, rated);
   if (limit !== null) throw tooFast(options, entry, limit);
   const fault = script.next(method, path, entry.at)?.do ?? null;
   served.fault = fault;
@@ -245,12 +229,18 @@ async function answer(parts: ExchangeParts, served: ServedRequest): Promise<Repl
     entry.units = done.purchase.units.length;
   }
   if (fault && isReplacement(fault)) return faultReply(path, requestId, fault);
-  const head = { status: done.status ?? 200, headers: { ...headersOf(options, found, requestId), ...done.headers } };
-  const { body } = done;
-  if (typeof body === 'function') return { ...head, headers: { ...head.headers, ...streamHeaders }, body };
-  return { ...head, body: fault?.kind === 'results' ? changeResults(body, fault.change) : body };
+  const { status = 200, body } = done;
+  const headers: Record<string, string> = { 'content-type': jsonType, 'x-request-id': requestId };
+  if (found.queued) {
+    headers[`${options.headerPrefix}-queued`] = 'false';
+    headers[`${options.headerPrefix}-queue-ms`] = '0';
+  }
+  Object.assign(headers, done.headers);
+  if (typeof body === 'function') return { status, headers: { ...headers, ...streamHeaders }, body };
+  return { status, headers, body: fault?.kind === 'results' ? changeResults(body, fault.change) : body };
 }
 
+const jsonType = 'application/json; charset=utf-8';
 const streamHeaders = { 'content-type': 'text/event-stream; charset=utf-8', 'cache-control': 'no-cache' };
 
 function isReplacement(fault: FaultDo): fault is Extract<FaultDo, { kind: 'status' | 'body' }> {
@@ -264,31 +254,10 @@ function latencyOf({ latencyMs, seed }: Settings, n: number): number {
 
 function tooFast(options: Settings, entry: OpenEntry, limit: string): Refusal {
   entry.limited = true;
-  const value = retryAfterOf(options.retryAfter, options.retryAfterSeconds);
-  return new Refusal(429, 'RATE_LIMIT_EXCEEDED', `You have exceeded the limit of ${limit}`, {
-    headers: value === null ? {} : { 'retry-after': value },
-  });
-}
-
-function headersOf(
-  { headerPrefix }: Settings,
-  { queued }: FoundRoute,
-  requestId: string,
-): Readonly<Record<string, string>> {
-  return {
-    'content-type': 'application/json; charset=utf-8',
-    'x-request-id': requestId,
-    ...(queued ? { [`${headerPrefix}-queued`]: 'false', [`${headerPrefix}-queue-ms`]: '0' } : {}),
-  };
-}
-
-/**
- * Value of a `Retry-After` header for this number of seconds from now; null for the form `none`. An HTTP-date is rounded up to
- * a full second.
- */
-function retryAfterOf(form: 'none' | 'seconds' | 'http-date', seconds: number): string | null {
-  if (form === 'none') return null;
-  return form === 'seconds' ? String(seconds) : httpDateIn(seconds);
+  const { retryAfter: form, retryAfterSeconds: seconds } = options;
+  const headers: Record<string, string> = {};
+  if (form !== 'none') headers['retry-after'] = form === 'seconds' ? String(seconds) : httpDateIn(seconds);
+  return new Refusal(429, 'RATE_LIMIT_EXCEEDED', `You have exceeded the limit of ${limit}`, { headers });
 }
 
 /**
@@ -300,6 +269,7 @@ function retryAfterText(text: string): string {
   return ahead === undefined ? text : httpDateIn(Number(ahead));
 }
 
+/** An HTTP-date, rounded up to a full second. */
 function httpDateIn(seconds: number): string {
   return new Date(Math.ceil((Date.now() + seconds * 1000) / 1000) * 1000).toUTCString();
 }

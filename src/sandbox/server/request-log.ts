@@ -26,16 +26,20 @@ export type OpenEntry = { -readonly [Name in keyof RequestLogEntry]: RequestLogE
 /** The last requests, in the order of their arrival. */
 export class RequestLog {
   readonly #keep: number;
-  readonly #now: () => number;
   readonly #byStatus = new Map<number, number>();
   #entries: OpenEntry[] = [];
+  readonly #began = performance.now();
   #count = 0;
   #limited = 0;
 
-  /** Keeps at least `keep` entries. `now` returns the current time of the log. */
-  constructor(keep: number, now: () => number) {
+  /** Keeps at least `keep` entries. */
+  constructor(keep: number) {
     this.#keep = keep;
-    this.#now = now;
+  }
+
+  /** Milliseconds since the start, by a monotonic clock. */
+  now(): number {
+    return performance.now() - this.#began;
   }
 
   get count(): number {
@@ -53,7 +57,7 @@ export class RequestLog {
 
   open(method: string, path: string): OpenEntry {
     this.#count += 1;
-    const at = this.#now();
+    const at = this.now();
     const entry: OpenEntry = {
       n: this.#count,
       at,
@@ -74,7 +78,7 @@ export class RequestLog {
   /** Marks a request as ended. Does nothing if the request has ended already. */
   done(entry: OpenEntry, status: number): void {
     if (entry.doneAt !== null) return;
-    entry.doneAt = this.#now();
+    entry.doneAt = this.now();
     entry.status = status;
     if (entry.limited) this.#limited += 1;
     this.#byStatus.set(status, (this.#byStatus.get(status) ?? 0) + 1);

@@ -148,13 +148,10 @@ const salts = {
   event: 209,
 };
 
-/** Kinds of objects with an id. */
-export type Kind = keyof typeof salts;
-
 /**
  * An id that looks random but encodes its object: the number of the webset (or event), and the object's number within its kind.
  */
-export function idOf(kind: Kind, seed: number, number: number, n?: number): string {
+export function idOf(kind: keyof typeof salts, seed: number, number: number, n?: number): string {
   const digits = mix(mix(number, salts[kind]), seed + (n ?? 0))
     .toString(16)
     .padStart(8, '0');
@@ -162,7 +159,7 @@ export function idOf(kind: Kind, seed: number, number: number, n?: number): stri
 }
 
 /** The number that an id encodes; null if {@link idOf} did not make the id. */
-export function numberOf(kind: Kind, seed: number, id: string): number | null {
+export function numberOf(kind: keyof typeof salts, seed: number, id: string): number | null {
   const found = /^([a-z]+)_[0-9a-f]{8}([0-9a-z]{1,9})$/.exec(id);
   const number = found?.[1] === kind ? Number.parseInt(found[2] as string, 36) : null;
   return number !== null && idOf(kind, seed, number) === id ? number : null;

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { fraction, mix } from '../base/sentences.js';
+import { fraction, mix } from './sentences.js';
 
 const count = z.number().int().positive();
 const ms = z.number().nonnegative();
