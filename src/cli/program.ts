@@ -1,28 +1,12 @@
 import { Argument, Command, CommanderError, InvalidArgumentError, Option, type OutputConfiguration } from 'commander';
-import { efforts } from '../core/agent-run.js';
 import type { ErrorCode } from '../core/errors/registry.js';
-import { eventTypes } from '../core/events/payloads.js';
 import { exitCodeMeanings } from '../core/processes/exit-codes.js';
 import { whyNoPath } from '../core/rows/source-fields.js';
 import { nearest } from '../core/text/nearest.js';
-import { addAgentRuns } from './agents/agent-commands.js';
-import { addEvents } from './events/event-program.js';
-import { addMend } from './mend/mend-program.js';
-import { addMonitors } from './monitors/monitor-program.js';
-import { jobStates } from './options/job-states.js';
-import { helpGroups, withExamples } from './options/options.js';
-import { addPublish } from './report/publish-program.js';
-import { addReport } from './report/report-program.js';
-import { addInspection } from './rows/inspect-program.js';
-import { addJobs } from './rows/job-commands.js';
-import { addAgentRows, addEnrich } from './rows/row-commands.js';
-import { addSchedules } from './schedules/schedule-program.js';
-import { addLocal } from './set-up/local-program.js';
-import { addSetUp } from './set-up/set-up-program.js';
-import { type Context, type ExitCode, exitCodes } from './shared/context.js';
+import { commands } from './commands.js';
+import { type CommandSpec, type Context, type ExitCode, exitCodes, type Specs } from './shared/command.js';
 import type { OutputFlags } from './shared/terminal.js';
-import { addTeam } from './team/team-program.js';
-import { printableLines } from './text/printable.js';
+import { printableLines } from './text.js';
 
 const exitCodesText = `
 Exit codes:
@@ -51,7 +35,6 @@ export function buildProgram(
   output: OutputConfiguration = {},
 ): Command {
   const typed: OutputFlags = {};
-  const chosen = (action: Action) => choose(action, typed);
   const program = new Command('searchflow')
     .description(
       'Enrich tables with a web-search API, as durable jobs. Without an API key (SEARCHFLOW_API_KEY or EXA_API_KEY) it uses a local sandbox.',
@@ -63,31 +46,10 @@ export function buildProgram(
     .configureOutput({ ...output, outputError: (text, write) => write(printableLines(text)) })
     .exitOverride();
 
-  program.commandsGroup(helpGroups.jobs);
-  addEnrich(program, chosen);
-  addJobs(program, chosen);
-  addMend(program, chosen);
-  addInspection(program, chosen);
-  addPublish(program, chosen);
-  addReport(program, chosen);
-  program.commandsGroup(helpGroups.events);
-  addEvents(program, chosen);
-  program.commandsGroup(helpGroups.agents);
-  const agent = program.command('agent').description('agent runs: one, or one for each row of a CSV');
-  withExamples(agent, "searchflow agent run 'Who is the CEO of Example Inc.?' --effort low --max-cost 0.50");
-  addAgentRuns(agent, chosen);
-  addAgentRows(agent, chosen);
-  program.commandsGroup(helpGroups.monitors);
-  addMonitors(program, chosen);
-  program.commandsGroup(helpGroups.schedules);
-  addSchedules(program, chosen);
-  program.commandsGroup(helpGroups.team);
-  addTeam(program, chosen);
-  program.commandsGroup(helpGroups.setUp);
-  addSetUp(program, chosen);
-  addCompletion(program, chosen);
-  program.commandsGroup(helpGroups.local);
-  addLocal(program, chosen);
+  for (const [group, table] of Object.entries(commands)) {
+    program.commandsGroup(`${group}:`);
+    for (const [path, spec] of Object.entries(table)) addCommand(program, path, spec, (run) => choose(run, typed));
+  }
   program.addHelpText('after', exitCodesText);
   strict(program);
   program.hook('preAction', (_, command) => {
@@ -96,11 +58,43 @@ export function buildProgram(
     refuseAddresses(command);
     Object.assign(typed, outputFlags(command));
   });
-  return withExamples(
-    program,
+  return withExamples(program, [
     'searchflow enrich companies.csv --url-column website --dry-run',
     'searchflow enrich --help',
-  );
+  ]);
+}
+
+/** Parser of a repeatable flag: collects its values. A flag that has an opposite may have a boolean before. */
+const collect = (value: string, before: readonly string[] | boolean = []): readonly string[] =>
+  typeof before === 'boolean' ? [value] : [...before, value];
+
+/** Adds a command of the table to its group. `chosen` gets what runs the command. */
+function addCommand(program: Command, path: string, spec: CommandSpec, chosen: (action: Action) => void): void {
+  const words = path.split(' ');
+  const parent = program.commands.find((one) => words.length > 1 && one.name() === words[0]) ?? program;
+  const command = parent.command(words.at(-1) as string).description(spec.about);
+  for (const [name, { help, choices }] of factsOf(spec.args)) {
+    const argument = new Argument(name, help);
+    command.addArgument(choices ? argument.choices(choices) : argument);
+  }
+  for (const [flags, { help, choices, many, mandatory, default: usual }] of factsOf(spec.options)) {
+    const option = new Option(flags, help).makeOptionMandatory(mandatory ?? false);
+    if (choices) option.choices(choices);
+    if (many) option.argParser(collect);
+    command.addOption(usual === undefined ? option : option.default(usual));
+  }
+  const { run } = spec;
+  if (run) command.action((...given) => chosen(async (context) => (await run())(context, ...(given as never[]))));
+  withExamples(command, spec.examples);
+}
+
+const factsOf = (specs: Specs = {}) =>
+  Object.entries(specs).map(([name, spec]) => [name, typeof spec === 'string' ? { help: spec } : spec] as const);
+
+/** Ends the help of a command with command lines to copy. */
+function withExamples(command: Command, lines: readonly string[]): Command {
+  const heading = lines.length === 1 ? 'Example:' : 'Examples:';
+  return command.addHelpText('after', `\n${heading}\n${lines.map((line) => `  ${line}`).join('\n')}`);
 }
 
 /**
@@ -227,119 +221,4 @@ export function parseErrorCode(error: unknown): ErrorCode | null {
 export function saidAlready(error: unknown): ExitCode | null {
   if (!(error instanceof CommanderError)) return null;
   return error.exitCode === 0 ? exitCodes.ok : exitCodes.usage;
-}
-
-/** Words for flags that have no fixed choices of their own. */
-const usual: Readonly<Record<string, readonly string[]>> = {
-  '--state': jobStates,
-  '--type': eventTypes,
-  '--effort': efforts,
-  '--delimiter': ['tab', 'semicolon', 'pipe'],
-  '--csv-delimiter': ['comma', 'tab', 'semicolon', 'pipe'],
-};
-
-/** Adds `completion`, which prints the script that makes a shell complete commands, flags and fixed values. */
-function addCompletion(program: Command, chosen: (action: (context: Context) => Promise<ExitCode>) => void): void {
-  const completion = program
-    .command('completion')
-    .description(
-      'print the script that completes commands, flags and values in a shell; its first lines say how to load it',
-    )
-    .addArgument(new Argument('<shell>', 'shell of the script').choices(['bash', 'zsh', 'fish']))
-    .action((shell: 'bash' | 'zsh' | 'fish') =>
-      chosen(async ({ terminal }) => {
-        terminal.data((shell === 'fish' ? fishScript(program) : bashScript(program, shell)).trimEnd());
-        return exitCodes.ok;
-      }),
-    );
-  withExamples(completion, 'searchflow completion bash', 'searchflow completion zsh', 'searchflow completion fish');
-}
-
-interface Place {
-  /** The words of the command, without `searchflow`. */
-  readonly path: string;
-  /** Subcommands and values of arguments. */
-  readonly words: readonly string[];
-  readonly flags: readonly Option[];
-}
-
-const placesOf = (command: Command, path: string): readonly Place[] => [
-  {
-    path,
-    words: [
-      command.commands.map((one) => one.name()),
-      command.registeredArguments.map((one) => one.argChoices ?? []),
-    ].flat(2),
-    flags: command
-      .createHelp()
-      .visibleOptions(command)
-      .filter(({ long }) => long),
-  },
-  ...command.commands.flatMap((one) => placesOf(one, `${path} ${one.name()}`.trim())),
-];
-
-/** The values of a flag: none if any text may follow; null if no value follows. */
-const valuesOf = ({ long, required, optional, argChoices }: Option): readonly string[] | null =>
-  required || optional ? (argChoices ?? usual[long ?? ''] ?? []) : null;
-
-const pattern = (words: readonly string[]) => words.map((word) => `'${word}'`).join('|');
-
-function bashScript(program: Command, shell: 'bash' | 'zsh'): string {
-  const places = placesOf(program, '');
-  const values = new Map(places.flatMap(({ flags }) => flags).map((flag) => [flag.long as string, valuesOf(flag)]));
-  const branches = [...values].flatMap(([flag, words]) =>
-    words ? [`    ${flag}) words='${words.join(' ')}' ;;`] : [],
-  );
-  const commands = places.map(
-    ({ path, words, flags }) => `    '${path}') words='${[...words, ...flags.map(({ long }) => long)].join(' ')}' ;;`,
-  );
-  const load = shell === 'zsh' ? 'autoload -U +X compinit bashcompinit && compinit && bashcompinit\n' : '';
-  return `# ${shell} completion of searchflow. To load it, add this line to ~/.${shell}rc:
-#   source <(searchflow completion ${shell})
-${load}_searchflow() {
-  local word='' at='' flag='' words='' n
-  COMPREPLY=()
-  for ((n = 1; n < COMP_CWORD; n++)); do
-    word="\${at:+$at }\${COMP_WORDS[n]}"
-    case "$word" in ${pattern(places.slice(1).map(({ path }) => path))}) at=$word ;; esac
-  done
-  word=\${COMP_WORDS[COMP_CWORD]}
-  flag=\${COMP_WORDS[COMP_CWORD - 1]}
-  if [ "$word" = = ]; then word=''; elif [ "$flag" = = ]; then flag=\${COMP_WORDS[COMP_CWORD - 2]}; fi
-  case "$flag" in
-${branches.join('\n')}
-    *) case "$at" in
-${commands.join('\n')}
-    esac ;;
-  esac
-  COMPREPLY=($(compgen -W "$words" -- "$word"))
-}
-complete -o default -F _searchflow searchflow
-`;
-}
-
-function fishScript(program: Command): string {
-  const places = placesOf(program, '');
-  const line = ({ path, words, flags }: Place) => {
-    const start = `complete -c searchflow -n "__searchflow_at '${path}'"`;
-    const flagLine = (flag: Option) => {
-      const values = valuesOf(flag);
-      return `${start} -l ${flag.long?.slice(2)}${values === null ? '' : values.length === 0 ? ' -r' : ` -x -a '${values.join(' ')}'`}`;
-    };
-    return [...(words.length > 0 ? [`${start} -f -a '${words.join(' ')}'`] : []), ...flags.map(flagLine)].join('\n');
-  };
-  return `# fish completion of searchflow. To load it in every shell:
-#   searchflow completion fish > ~/.config/fish/completions/searchflow.fish
-function __searchflow_at
-    set -l at
-    for word in (commandline -opc)[2..-1]
-        contains -- (string join ' ' $at $word) ${places
-          .slice(1)
-          .map(({ path }) => `'${path}'`)
-          .join(' ')}; and set at $at $word
-    end
-    test (string join ' ' $at) = "$argv[1]"
-end
-${places.map(line).join('\n')}
-`;
 }

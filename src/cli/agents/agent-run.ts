@@ -1,18 +1,25 @@
-import type { AgentRequest, AgentRunResult, RunAgentOptions } from '../../core/agent-run.js';
+import {
+  type AgentRequest,
+  type AgentRunResult,
+  MAX_DURATION_SECONDS,
+  type RunAgentOptions,
+} from '../../core/agent-run.js';
 import { estimateAgentRun, pricesAt } from '../../core/purchase/prices.js';
 import { jobOfWorkflow } from '../../core/rows/job.js';
-import { dollars } from '../../core/text/money.js';
+import type { Json } from '../../core/text/json.js';
+import { dollars, parseDollars } from '../../core/text/money.js';
+import { withoutUndefined } from '../../core/text/without-undefined.js';
 import { JobFailed, type RuntimeConfig } from '../../worker/config/runtime-types.js';
 import { type AgentRunHandle, agentRunId, startAgentRun, withAgentCalls } from '../../worker/control/agent-control.js';
-import { follow, ProgressView } from '../progress/follow.js';
+import { parseDuration } from '../flag-values.js';
 import { serviceText } from '../progress/plan.js';
+import { follow, ProgressView } from '../progress/progress.js';
+import { checkEffort, readObject, setOnce, toContentsOptions } from '../request-fields.js';
 import { agreed, type Purchase } from '../shared/ask.js';
 import { checkConnection } from '../shared/check-connection.js';
-import { type Context, type ExitCode, exitCodes } from '../shared/context.js';
-import { withRuntime } from '../shared/session.js';
-import { settings } from '../shared/settings.js';
+import { type Context, type ExitCode, exitCodes, type Flags } from '../shared/command.js';
+import { settings, withRuntime } from '../shared/session.js';
 import { endText, eventText, outputText, snapshotText } from './agent.js';
-import { type AgentRunFlags, toAgentRequest } from './agent-request.js';
 
 const POLL_MS = 500;
 const PAGE = 100;
@@ -27,7 +34,11 @@ type Print = (event: { readonly event?: string | null | undefined; readonly data
  * `searchflow agent run QUERY`: prints the result of one run. After Ctrl-C the run continues at the service, and the same
  * command attaches to the run.
  */
-export async function agentRun(context: Context, query: string | undefined, flags: AgentRunFlags): Promise<ExitCode> {
+export async function agentRun(
+  context: Context,
+  query: string | undefined,
+  flags: Flags<'agentRun'>,
+): Promise<ExitCode> {
   const { terminal } = context;
   const mistakes: string[] = [];
   const { request, options } = toAgentRequest(query, flags, context.cwd, mistakes);
@@ -71,7 +82,7 @@ function purchaseOf(
   request: AgentRequest,
   { maxCostDollars }: RunAgentOptions,
   { prices, maxCostPerJobMicros }: RuntimeConfig,
-  { yes = false }: AgentRunFlags,
+  { yes = false }: Flags<'agentRun'>,
 ): Purchase {
   const most = maxCostDollars ?? request.budget?.maxCostDollars;
   const estimate = estimateAgentRun(request.effort, most, pricesAt(Date.now(), prices));
@@ -95,7 +106,7 @@ const asTyped = (message: string): string => message.replace('call it with { ref
 async function watch(
   { terminal }: Context,
   handle: AgentRunHandle,
-  { json }: AgentRunFlags,
+  { json }: Flags<'agentRun'>,
   calls: Calls | null,
   stopped: AbortSignal,
 ): Promise<AgentRunResult> {
@@ -144,4 +155,61 @@ class Events {
       this.#cursor = page.nextCursor;
     }
   }
+}
+
+/** Returns the request and the options that the flags describe; adds a sentence to `mistakes` for each invalid flag. */
+export function toAgentRequest(
+  query: string | undefined,
+  flags: Flags<'agentRun'>,
+  cwd: string,
+  mistakes: string[],
+): { readonly request: AgentRequest; readonly options: RunAgentOptions } {
+  const fields = new Map<string, Json>();
+  const setters = new Map<string, string>();
+  const put = (name: string, value: Json | undefined, flag: string) => {
+    if (value === undefined || value === null) return;
+    setOnce(setters, name, flag, mistakes);
+    fields.set(name, value);
+  };
+  const file = flags.request === undefined ? null : readObject('--request', flags.request, cwd, mistakes);
+  for (const [name, value] of Object.entries(file ?? {})) put(name, value, '--request');
+  put('query', query, 'QUERY');
+  if (flags.schema !== undefined) put('outputSchema', readObject('--schema', flags.schema, cwd, mistakes), '--schema');
+  checkEffort(flags.effort, flags.unchecked, mistakes);
+  put('effort', flags.effort, '--effort');
+  put('previousRunId', flags.previous, '--previous');
+  const others = toContentsOptions(flags.option ? { option: flags.option } : {}, mistakes);
+  for (const [name, value] of Object.entries(others)) put(name, value, `--option ${name}`);
+  if (!fields.has('query') && (flags.request === undefined || file !== null))
+    mistakes.push('Pass a query or --request FILE:\n  searchflow agent run "QUERY"');
+  const { maxCostDollars, maxDurationSeconds } = (fields.get('budget') ?? {}) as NonNullable<AgentRequest['budget']>;
+  for (const [flag, typed, field] of [
+    ['--max-cost', flags.maxCost, maxCostDollars === undefined ? null : 'budget.maxCostDollars'],
+    ['--max-duration', flags.maxDuration, maxDurationSeconds === undefined ? null : 'budget.maxDurationSeconds'],
+  ] as const)
+    if (typed !== undefined && field !== null)
+      mistakes.push(`${flag} and ${field} of the request limit the same. Pass one of them.`);
+  return {
+    request: Object.fromEntries(fields) as AgentRequest & { readonly [name: string]: Json },
+    options: toOptions(flags, mistakes),
+  };
+}
+
+function toOptions(
+  { maxCost, maxDuration, rebuy, deleteAfter, unchecked }: Flags<'agentRun'>,
+  mistakes: string[],
+): RunAgentOptions {
+  const micros = maxCost === undefined ? undefined : parseDollars(maxCost);
+  if (micros === null) mistakes.push(`--max-cost: '${maxCost}' must be an amount in dollars such as 5 or 0.50.`);
+  const ms = maxDuration === undefined ? undefined : parseDuration(maxDuration);
+  if (ms === null || (ms !== undefined && (ms === 0 || ms > MAX_DURATION_SECONDS * 1000)))
+    mistakes.push(
+      `--max-duration: '${maxDuration}' must be a duration such as 20m or 2h, of at most 24d: timers cannot be longer.`,
+    );
+  return {
+    ...(typeof micros === 'number' ? { maxCostDollars: micros / 1e6 } : {}),
+    ...(typeof ms === 'number' ? { maxDurationSeconds: ms / 1000 } : {}),
+    ...(rebuy ? { refreshAfterMs: 0 } : {}),
+    ...withoutUndefined({ deleteAfter, unchecked }),
+  };
 }

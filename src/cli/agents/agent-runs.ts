@@ -1,26 +1,18 @@
 import type { AgentSyncOutput } from '../../api/outputs/index.js';
 import type { AgentRunSync } from '../../core/agent-run-sync.js';
-import type { ConfigFlags } from '../../worker/config/config.js';
 import type { RuntimeConfig, WorkflowAccess } from '../../worker/config/runtime-types.js';
 import { startSync, syncTarget, syncWork, withAgentCalls } from '../../worker/control/agent-control.js';
-import { toCount } from '../monitors/monitor-flags.js';
-import { keepSchedule } from '../schedules/keep-schedule.js';
-import type { ScheduleFlags } from '../schedules/schedule-flags.js';
-import { toScheduleWish } from '../schedules/schedule-wish.js';
-import { type Context, type ExitCode, exitCodes } from '../shared/context.js';
+import { toCount } from '../monitors/monitors.js';
+import { keepSchedule, toScheduleWish } from '../schedules/keep-schedule.js';
+import { type Context, type ExitCode, exitCodes, type Flags } from '../shared/command.js';
 import { onSandbox } from '../shared/embedded-sandbox.js';
-import { type Session, withRuntime } from '../shared/session.js';
-import { settings } from '../shared/settings.js';
+import { type Session, settings, withRuntime } from '../shared/session.js';
 import { withAccess } from '../shared/with-access.js';
-import { some } from '../text/amounts.js';
-import { printable } from '../text/printable.js';
+import { printable, some } from '../text.js';
 import { runsText } from './agent.js';
 
 /** `searchflow agent list`: lists the latest agent runs of the team, whichever client started them. */
-export async function agentList(
-  context: Context,
-  flags: ConfigFlags & { readonly limit?: string; readonly json?: boolean },
-): Promise<ExitCode> {
+export async function agentList(context: Context, flags: Flags<'agentList'>): Promise<ExitCode> {
   const mistakes: string[] = [];
   const limit = toCount(flags.limit, '--limit', 100, mistakes) ?? 20;
   const config = settings(context, {}, mistakes);
@@ -35,11 +27,7 @@ export async function agentList(
 }
 
 /** `searchflow agent cancel ID`: cancels a run at the service. A job that follows the run sees the end and the cost of the run. */
-export async function agentCancel(
-  context: Context,
-  id: string,
-  { json }: { readonly json?: boolean },
-): Promise<ExitCode> {
+export async function agentCancel(context: Context, id: string, { json }: Flags<'agentCancel'>): Promise<ExitCode> {
   const { terminal } = context;
   const config = settings(context, {});
   return withRuntime(context, config, { sends: true }, async ({ sandbox }) => {
@@ -55,14 +43,8 @@ export async function agentCancel(
   });
 }
 
-export interface AgentSyncFlags extends ScheduleFlags {
-  readonly into?: string;
-  readonly json?: boolean;
-  readonly qps?: string;
-}
-
 /** `searchflow agent sync`: loads all agent runs of the team into a warehouse. With a schedule, new runs are loaded regularly. */
-export async function agentSync(context: Context, flags: AgentSyncFlags): Promise<ExitCode> {
+export async function agentSync(context: Context, flags: Flags<'agentSync'>): Promise<ExitCode> {
   const { terminal } = context;
   const mistakes: string[] = [];
   const wish = toScheduleWish(flags, mistakes);

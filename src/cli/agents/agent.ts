@@ -1,8 +1,6 @@
 import type { AgentRunResult, RunSnapshot } from '../../core/agent-run.js';
 import type { Json } from '../../core/text/json.js';
-import { duration } from '../text/amounts.js';
-import { columns } from '../text/columns.js';
-import { printable, printableLines } from '../text/printable.js';
+import { columns, duration, printable, printableLines } from '../text.js';
 
 const dollars = (amount: number): string => `$${amount}`;
 

@@ -7,17 +7,15 @@ import { eventTarget, isMissingFile } from '../../worker/control/event-control.j
 import type { WalkHandle } from '../../worker/control/job-handle.js';
 import type { Runtime } from '../../worker/runtime/views.js';
 import { type EventStatus, readEventStatus } from '../../worker/store/event-status.js';
-import { type Context, type ExitCode, exitCodes } from '../shared/context.js';
-import { resumeCommand } from '../shared/resume-command.js';
-import { answered, withRuntime } from '../shared/session.js';
-import { settings } from '../shared/settings.js';
-import { printable } from '../text/printable.js';
-import { type EventFlags, meantType } from './event-flags.js';
+import { type Context, type ExitCode, exitCodes, type Flags } from '../shared/command.js';
+import { answered, settings, withRuntime } from '../shared/session.js';
+import { printable, resumeCommand } from '../text.js';
 import { type InterruptedWalk, runningText, statusData, statusLines } from './events.js';
-import { walkNamed } from './walk-named.js';
+import { meantType } from './events-walk.js';
+import { walkNamed } from './watch-walk.js';
 
 /** `searchflow events status`: shows the events of a warehouse and the walks that load events. */
-export async function status(context: Context, flags: EventFlags): Promise<ExitCode> {
+export async function status(context: Context, flags: Flags<'eventStatus'>): Promise<ExitCode> {
   const config = settings(context, flags);
   const into = eventTarget(config, flags.into, context.cwd);
   return withRuntime(context, config, { sends: false, bounded: true }, async ({ runtime }) => {

@@ -1,22 +1,21 @@
-import type { WalkInput } from '../../core/events/walk-job.js';
+import { eventTypes } from '../../core/events/payloads.js';
+import { type EventWalkOptions, MOST_PARALLEL, type WalkInput } from '../../core/events/walk-job.js';
+import { misspelt, nearest } from '../../core/text/nearest.js';
 import type { RuntimeConfig, WorkflowAccess } from '../../worker/config/runtime-types.js';
 import { EventControl, type EventTarget } from '../../worker/control/event-control.js';
-import { serviceText } from '../progress/plan.js';
-import { SCHEDULED_DETACH, showStarted } from '../progress/started.js';
-import { keepSchedule } from '../schedules/keep-schedule.js';
-import type { ScheduleFlags } from '../schedules/schedule-flags.js';
-import { toScheduleWish } from '../schedules/schedule-wish.js';
+import { toMoment } from '../flag-values.js';
+import { toCount } from '../monitors/monitors.js';
+import { SCHEDULED_DETACH, serviceText, showStarted } from '../progress/plan.js';
+import { keepSchedule, toScheduleWish } from '../schedules/keep-schedule.js';
 import { checkWarehouse } from '../shared/check-connection.js';
-import type { Context, ExitCode } from '../shared/context.js';
-import { type Session, withRuntime } from '../shared/session.js';
-import { settings } from '../shared/settings.js';
+import type { Context, ExitCode, Flags } from '../shared/command.js';
+import { type Session, settings, withRuntime } from '../shared/session.js';
 import { withAccess } from '../shared/with-access.js';
-import { printable } from '../text/printable.js';
-import { type EventFlags, type RangeFlags, toRange, toWalkOptions, typesNote } from './event-flags.js';
+import { printable } from '../text.js';
 import { watchWalk } from './watch-walk.js';
 
 /** `searchflow events sync`: loads new events, or schedules such loads with `--every` or `--cron`. */
-export async function sync(context: Context, flags: EventFlags & ScheduleFlags): Promise<ExitCode> {
+export async function sync(context: Context, flags: Flags<'sync'>): Promise<ExitCode> {
   const mistakes: string[] = [];
   const wish = toScheduleWish(flags, mistakes);
   const input = { kind: 'sync', ...toWalkOptions(flags, mistakes) } as const;
@@ -36,7 +35,7 @@ export async function sync(context: Context, flags: EventFlags & ScheduleFlags):
 }
 
 /** `searchflow events backfill`: loads a range of time. The same command resumes an unfinished range, and reports a finished range. */
-export async function backfill(context: Context, flags: EventFlags & RangeFlags): Promise<ExitCode> {
+export async function backfill(context: Context, flags: Flags<'backfill'>): Promise<ExitCode> {
   const mistakes: string[] = [];
   const range = toRange(flags, Date.now(), mistakes);
   return run(context, flags, { kind: 'backfill', ...range, ...toWalkOptions(flags, mistakes) }, mistakes);
@@ -46,10 +45,7 @@ export async function backfill(context: Context, flags: EventFlags & RangeFlags)
  * `searchflow events verify`: compares a range of events with the warehouse and repairs differences. Fails if the service no
  * longer returns some events.
  */
-export async function verify(
-  context: Context,
-  flags: EventFlags & RangeFlags & { readonly strict?: boolean },
-): Promise<ExitCode> {
+export async function verify(context: Context, flags: Flags<'verify'>): Promise<ExitCode> {
   const mistakes: string[] = [];
   const range = toRange(flags, Date.now(), mistakes);
   const { strict = false } = flags;
@@ -59,7 +55,7 @@ export async function verify(
 
 async function run(
   context: Context,
-  flags: EventFlags,
+  flags: Pick<Flags<'sync'>, 'into' | 'json' | 'qps' | 'rateProfile' | 'detach'>,
   input: WalkInput,
   mistakes: readonly string[],
   { strict = false }: { readonly strict?: boolean } = {},
@@ -88,4 +84,67 @@ async function run(
 function noteTypes({ terminal }: Context, { types }: Pick<WalkInput, 'types'>): void {
   const note = typesNote(types);
   if (note !== null) terminal.note(terminal.colors.yellow(`Note: ${printable(note, 1000)}`));
+}
+
+/** The known event type that an unknown one certainly means; null for a known type and for another one. */
+export const meantType = (type: string): string | null =>
+  eventTypes.includes(type) ? null : misspelt(type, eventTypes);
+
+/** Returns the options that all walks share; adds a sentence to `mistakes` for each invalid flag. */
+export function toWalkOptions(
+  { type, parallel, unchecked }: Pick<Flags<'sync'>, 'type' | 'parallel' | 'unchecked'>,
+  mistakes: string[],
+): Pick<EventWalkOptions, 'types' | 'parallel' | 'unchecked'> {
+  const types = [...new Set((type ?? []).flatMap((text) => text.split(',')).map((text) => text.trim()))];
+  if (types.includes('')) mistakes.push('--type: name an event type, such as webset.item.created.');
+  for (const one of types) {
+    const meant = unchecked ? null : meantType(one);
+    if (meant !== null)
+      mistakes.push(
+        `--type: '${one}' is not an event type; did you mean ${meant}? To send it unchanged, pass --unchecked.`,
+      );
+  }
+  const windows = toCount(parallel, '--parallel', MOST_PARALLEL, mistakes);
+  return {
+    ...(types.length === 0 ? {} : { types: types.sort() }),
+    parallel: windows,
+    unchecked,
+  };
+}
+
+/**
+ * Returns a note about unknown event types, or null if all are known. The service may have new types, so unknown types are
+ * allowed.
+ */
+export function typesNote(types: readonly string[] = []): string | null {
+  const strange = types.filter((type) => !eventTypes.includes(type));
+  if (strange.length === 0) return null;
+  const which = strange.length === 1 ? 'Unknown event type' : 'Unknown event types';
+  const hinted = strange.map((type) => {
+    const near = nearest(type, eventTypes);
+    return near === null ? type : `${type} (did you mean ${near}?)`;
+  });
+  return (
+    `${which}: ${hinted.join(', ')}. The service may refuse a type that it does not know. ` +
+    `Known types: ${[...eventTypes].sort().join(', ')}.`
+  );
+}
+
+/** Returns the range of the flags in ISO 8601; adds a sentence to `mistakes` for each invalid flag. */
+export function toRange(
+  { from, until }: Pick<Flags<'backfill'>, 'from' | 'until'>,
+  now: number,
+  mistakes: string[],
+): { readonly from: string; readonly until?: string } {
+  if (from === undefined)
+    mistakes.push(
+      '--from is required: a UTC date (2026-01-01) or an age (30d). To load all events:\n  searchflow events sync',
+    );
+  const begins = from === undefined ? null : toMoment('--from', from, now, mistakes);
+  const ends = until === undefined ? null : toMoment('--until', until, now, mistakes, true);
+  if (begins !== null && ends !== null && begins >= ends)
+    mistakes.push(`--from ${from} must be before --until ${until}.`);
+  if (begins !== null && begins > now) mistakes.push(`--from: ${from} is in the future.`);
+  const iso = (at: number | null) => new Date(at ?? 0).toISOString();
+  return { from: iso(begins), ...(until === undefined ? {} : { until: iso(ends) }) };
 }

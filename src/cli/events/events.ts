@@ -2,11 +2,8 @@ import type { EventStatusOutput, WalkOutput } from '../../api/outputs/index.js';
 import type { Differences, StreamListing, Verification } from '../../core/events/event-warehouse.js';
 import type { WalkHeartbeat, WalkProgress, WalkSummary } from '../../core/events/walk-job.js';
 import type { EventStatus } from '../../worker/store/event-status.js';
-import { ProgressReader, Speed, speedText, waitText } from '../progress/progress.js';
-import { type ProgressLine, progressText } from '../progress/progress-line.js';
-import { count, duration, some } from '../text/amounts.js';
-import { columns } from '../text/columns.js';
-import { printable } from '../text/printable.js';
+import { type ProgressLine, ProgressReader, progressText, Speed, speedText, waitText } from '../progress/progress.js';
+import { columns, count, duration, printable, some } from '../text.js';
 
 /** Returns an ISO time without zero milliseconds. */
 const moment = (at: number) => new Date(at).toISOString().replace('.000Z', 'Z');

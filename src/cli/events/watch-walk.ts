@@ -3,14 +3,15 @@ import type { WalkProgress, WalkSummary } from '../../core/events/walk-job.js';
 import { exitCodeOfPause } from '../../core/processes/exit-codes.js';
 import { codeOfPause } from '../../core/rows/pause.js';
 import { JobFailed, wasCancelled } from '../../worker/config/runtime-types.js';
+import { EventControl } from '../../worker/control/event-control.js';
+import { findWalk } from '../../worker/control/find-walk.js';
 import type { WalkHandle } from '../../worker/control/job-handle.js';
-import { followJob } from '../progress/follow.js';
-import { type Context, type ExitCode, exitCodes } from '../shared/context.js';
+import type { Runtime } from '../../worker/runtime/views.js';
+import { followJob } from '../progress/progress.js';
+import { type Context, type ExitCode, exitCodes } from '../shared/command.js';
 import { fixText } from '../shared/failure-text.js';
-import { resumeCommand } from '../shared/resume-command.js';
 import type { Session } from '../shared/session.js';
-import { printable } from '../text/printable.js';
-import { commandsAsTyped, withoutCommand } from '../text/way-to-resume.js';
+import { commandsAsTyped, printable, resumeCommand, withoutCommand } from '../text.js';
 import { differs, WalkProgressReader, walkData, walkText } from './events.js';
 
 export interface WalkManner {
@@ -67,4 +68,13 @@ function codeOf({ phase, verified }: WalkSummary, { strict = false }: WalkManner
   if (phase !== 'done') return exitCodes.stopped;
   if (!verified) return exitCodes.ok;
   return verified.gone > 0 || (strict && differs(verified)) ? exitCodes.failed : exitCodes.ok;
+}
+
+/** Returns the walk that a command names; null for other jobs. */
+export async function walkNamed(
+  runtime: Pick<Runtime, 'jobs' | 'workflows'>,
+  name: string,
+): Promise<WalkHandle | null> {
+  const found = findWalk(await runtime.jobs.walks(), name);
+  return found && new EventControl(await runtime.workflows(), '.').attach(found);
 }

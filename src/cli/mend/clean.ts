@@ -1,17 +1,10 @@
 import type { CleanedOutput } from '../../api/outputs/index.js';
 import { shellWord } from '../../core/text/shell-word.js';
 import type { Cleaned, CleanedItem } from '../../worker/config/runtime-types.js';
-import { parseDuration } from '../options/duration-option.js';
-import { type Context, type ExitCode, exitCodes } from '../shared/context.js';
-import { withRuntime } from '../shared/session.js';
-import { settings } from '../shared/settings.js';
-import { printable } from '../text/printable.js';
-
-export interface CleanFlags {
-  readonly olderThan?: string;
-  readonly dryRun?: boolean;
-  readonly json?: boolean;
-}
+import { parseDuration } from '../flag-values.js';
+import { type Context, type ExitCode, exitCodes, type Flags } from '../shared/command.js';
+import { settings, withRuntime } from '../shared/session.js';
+import { printable } from '../text.js';
 
 const DEFAULT_AGE = '30d';
 
@@ -23,7 +16,7 @@ const names: Readonly<Record<CleanedItem['what'], string>> = {
 };
 
 /** `searchflow clean [JOB]`: removes the state of done jobs that nothing needs. Buys nothing, and starts no server. */
-export async function clean(context: Context, job: string | undefined, flags: CleanFlags): Promise<ExitCode> {
+export async function clean(context: Context, job: string | undefined, flags: Flags<'clean'>): Promise<ExitCode> {
   const { terminal } = context;
   const { olderThan = DEFAULT_AGE, dryRun = false, json = false } = flags;
   const mistakes: string[] = [];

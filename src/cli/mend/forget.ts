@@ -3,18 +3,9 @@ import { shellWord } from '../../core/text/shell-word.js';
 import { UsageError } from '../../worker/config/runtime-types.js';
 import { type ForgetWish, noUrl } from '../../worker/control/forget-subjects.js';
 import { askYesNo } from '../shared/ask.js';
-import { type Context, type ExitCode, exitCodes } from '../shared/context.js';
-import { withRuntime } from '../shared/session.js';
-import { settings } from '../shared/settings.js';
-import { count, some } from '../text/amounts.js';
-import { printable } from '../text/printable.js';
-
-export interface ForgetFlags {
-  readonly url?: string;
-  readonly dryRun?: boolean;
-  readonly yes?: boolean;
-  readonly json?: boolean;
-}
+import { type Context, type ExitCode, exitCodes, type Flags } from '../shared/command.js';
+import { settings, withRuntime } from '../shared/session.js';
+import { count, printable, some } from '../text.js';
 
 /** What `forget` never removes. */
 const KEPT = [
@@ -23,7 +14,7 @@ const KEPT = [
 ];
 
 /** `searchflow forget`: removes the data of a job or of a URL from store and warehouses. Buys nothing, and needs no Temporal server. */
-export async function forget(context: Context, job: string | undefined, flags: ForgetFlags): Promise<ExitCode> {
+export async function forget(context: Context, job: string | undefined, flags: Flags<'forget'>): Promise<ExitCode> {
   const { terminal } = context;
   const { dryRun = false, yes = false, json = false } = flags;
   const mistakes: string[] = [];
@@ -55,7 +46,7 @@ export async function forget(context: Context, job: string | undefined, flags: F
   });
 }
 
-function readWish(job: string | undefined, { url }: ForgetFlags, mistakes: string[]): ForgetWish {
+function readWish(job: string | undefined, { url }: Flags<'forget'>, mistakes: string[]): ForgetWish {
   if (url === undefined) {
     if (job === undefined) mistakes.push('Name a job, such as searchflow forget companies, or --url URL.');
     return { job: job ?? '' };

@@ -1,30 +1,19 @@
-import type { RetryPlanOutput } from '../../api/outputs/index.js';
+import type { DiscardedOutput, RetryPlanOutput } from '../../api/outputs/index.js';
 import { toMicros } from '../../core/text/money.js';
-import type { ConfigFlags } from '../../worker/config/config.js';
-import type { RetryPlan, RuntimeConfig } from '../../worker/config/runtime-types.js';
-import { readMaxCost } from '../options/max-cost-option.js';
-import { someOf } from '../progress/operation-words.js';
-import { serviceText } from '../progress/plan.js';
+import { shellWord } from '../../core/text/shell-word.js';
+import type { FailedSelection, RetryPlan, RuntimeConfig } from '../../worker/config/runtime-types.js';
+import { readMaxCost } from '../flag-values.js';
+import { serviceText, someOf } from '../progress/plan.js';
 import { refuseOtherService } from '../rows/control.js';
 import { watchToEnd } from '../rows/run-enrich.js';
 import { agreed, type Purchase } from '../shared/ask.js';
 import { checkConnection } from '../shared/check-connection.js';
-import { type Context, type ExitCode, exitCodes } from '../shared/context.js';
-import { withRuntime } from '../shared/session.js';
-import { settings } from '../shared/settings.js';
-import { count, dollars, duration, some } from '../text/amounts.js';
-import { printable } from '../text/printable.js';
-import { type FailedFlags, readFailedSelection } from './failed-selection.js';
-
-export interface RetryFlags extends FailedFlags, ConfigFlags {
-  readonly maxCost?: string;
-  readonly dryRun?: boolean;
-  readonly yes?: boolean;
-  readonly json?: boolean;
-}
+import { type Context, type ExitCode, exitCodes, type Flags } from '../shared/command.js';
+import { settings, withRuntime } from '../shared/session.js';
+import { count, dollars, duration, printable, some } from '../text.js';
 
 /** `searchflow retry JOB`: buys failed rows of a complete job again, loads them, and changes no other row. */
-export async function retry(typed: Context, job: string, flags: RetryFlags): Promise<ExitCode> {
+export async function retry(typed: Context, job: string, flags: Flags<'retry'>): Promise<ExitCode> {
   // An interrupted or paused run keeps its rows, and is resumed instead of planned again.
   const context: Context = { ...typed, args: ['resume', job] };
   const { terminal } = context;
@@ -110,4 +99,58 @@ function retryData(plan: RetryPlan, { service, origin }: RuntimeConfig): RetryPl
     dollarsAreMost: estimateIsMost,
     ...{ tags, seconds, into: staged.into, notes },
   };
+}
+
+/** `searchflow discard JOB`: marks failed rows as discarded, or undoes that. Buys nothing, and needs no Temporal server. */
+export async function discard(context: Context, job: string, flags: Flags<'discard'>): Promise<ExitCode> {
+  const { terminal } = context;
+  const { undo = false, json = false } = flags;
+  const mistakes: string[] = [];
+  const selection = readFailedSelection(flags, mistakes);
+  if (flags.tag === undefined && flags.row === undefined)
+    mistakes.push('Name the rows: --tag TAG for the rows with an error tag, or --row N. Both may be repeated.');
+  const config = settings(context, {}, mistakes);
+  return withRuntime(context, config, { sends: false }, async ({ runtime }) => {
+    const done = await runtime.rows.discard(job, { ...selection, undo });
+    const { name, rows, discarded, failed } = done;
+    if (json) {
+      const output: DiscardedOutput = { kind: 'discarded', job: done.job, name, undo, rows, discarded, failed };
+      terminal.data(JSON.stringify(output));
+      return exitCodes.ok;
+    }
+    const change = undo ? 'no longer discarded' : 'discarded';
+    const verb = rows === 1 ? 'is' : 'are';
+    terminal.say(
+      `${printable(name)}: ${some(rows, 'failed row')} ${verb} ${change}. Now ${count(discarded)} of its rows are discarded, and ${count(failed)} count as failed.`,
+    );
+    if (!undo) terminal.say(`To undo it:\n  ${undoLine(job, flags)}`);
+    return exitCodes.ok;
+  });
+}
+
+function undoLine(job: string, { tag = [], row = [] }: Flags<'discard'>): string {
+  const flags = [
+    ...tag.map((text) => `--tag ${shellWord(printable(text))}`),
+    ...row.map((text) => `--row ${shellWord(text)}`),
+  ];
+  return ['searchflow discard', shellWord(printable(job)), ...flags, '--undo'].join(' ');
+}
+
+/** The most rows that a command names by number. */
+const MOST_ROWS = 1000;
+
+/** Returns the failed rows that the flags name; adds a sentence to `mistakes` for each invalid flag. */
+export function readFailedSelection(
+  { tag, row }: Pick<Flags<'retry'>, 'tag' | 'row'>,
+  mistakes: string[],
+): FailedSelection {
+  if (tag !== undefined && row !== undefined)
+    mistakes.push('--tag and --row exclude each other. Run the command once for the tags and once for the rows.');
+  for (const text of tag ?? []) if (text.trim() === '') mistakes.push('--tag: an empty text is no error tag.');
+  for (const text of row ?? [])
+    if (!/^\d{1,9}$/.test(text) || Number(text) < 1)
+      mistakes.push(`--row: '${text}' must be the number of a row, from 1. Repeat the flag for several rows.`);
+  if ((row?.length ?? 0) > MOST_ROWS) mistakes.push(`--row: at most ${MOST_ROWS} rows. Name more rows by their --tag.`);
+  if (row !== undefined) return { rows: [...new Set(row.map(Number))] };
+  return tag === undefined ? {} : { tags: [...new Set(tag)] };
 }

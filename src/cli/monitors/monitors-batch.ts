@@ -12,34 +12,33 @@ import { shellWord } from '../../core/text/shell-word.js';
 import { withoutUndefined } from '../../core/text/without-undefined.js';
 import { UsageError } from '../../worker/config/runtime-types.js';
 import type { BatchHandle, MonitorControl } from '../../worker/control/monitor-control.js';
-import { follow, ProgressView } from '../progress/follow.js';
-import { keepSchedule } from '../schedules/keep-schedule.js';
-import type { ScheduleFlags } from '../schedules/schedule-flags.js';
-import { type ScheduleWish, toScheduleWish } from '../schedules/schedule-wish.js';
+import { follow, ProgressView } from '../progress/progress.js';
+import { keepSchedule, type ScheduleWish, toScheduleWish } from '../schedules/keep-schedule.js';
 import { askYesNo } from '../shared/ask.js';
-import { type Context, type ExitCode, exitCodes } from '../shared/context.js';
+import { type Context, type ExitCode, exitCodes, type Flags } from '../shared/command.js';
 import type { Session } from '../shared/session.js';
-import { whoami, withMonitors } from '../shared/with-monitors.js';
-import { count, some } from '../text/amounts.js';
-import { printable } from '../text/printable.js';
-import { type FilterFlags, toCount, toFilter } from './monitor-flags.js';
-import { effectText, planText } from './monitors.js';
+import { whoami, withMonitors } from '../shared/with-access.js';
+import { count, printable, some } from '../text.js';
+import { effectText, planText, toCount, toFilter } from './monitors.js';
 
-export interface BatchFlags extends FilterFlags, ScheduleFlags {
-  readonly ofSchedule?: string;
-  readonly limit?: string;
-  readonly yes?: boolean;
-  readonly waitForApproval?: boolean;
-  readonly into?: string;
-  readonly json?: boolean;
-  readonly qps?: string;
-}
+export const pause = (context: Context, flags: Flags<'monitorPause'>) => runBatch(context, 'pause', flags);
+export const unpause = (context: Context, flags: Flags<'monitorUnpause'>) => runBatch(context, 'unpause', flags);
+
+/** `searchflow monitors delete [ID]`: deletes one monitor, or all that match. */
+export const remove = async (context: Context, id: string | undefined, flags: Flags<'monitorDelete'>) =>
+  id === undefined
+    ? runBatch(context, 'delete', flags)
+    : (await import('./monitors-single.js')).remove(context, id, flags);
 
 /**
  * `searchflow monitors pause|unpause|delete`: shows the plan, asks for approval, makes the calls and shows the effect. If the
  * same batch is already running, the command only watches that batch.
  */
-export async function runBatch(context: Context, action: MonitorAction, flags: BatchFlags): Promise<ExitCode> {
+async function runBatch(
+  context: Context,
+  action: MonitorAction,
+  flags: Flags<'monitorDelete'> & Partial<Flags<'monitorUnpause'>>,
+): Promise<ExitCode> {
   const { terminal } = context;
   const mistakes: string[] = [];
   const filter = toFilter(flags, mistakes);
@@ -109,26 +108,30 @@ async function schedule(
 }
 
 /** `searchflow monitors approve|reject JOB`. */
-export async function decide(
-  context: Context,
-  decision: 'approve' | 'reject',
-  job: string,
-  flags: { readonly why?: string; readonly json?: boolean; readonly qps?: string },
-): Promise<ExitCode> {
-  return withMonitors(context, flags, [], async (control, session) => {
-    const by = whoami(context);
-    const handle = control.batch(jobOfWorkflow(job));
-    await handle.decide(decision, by, flags.why);
-    context.terminal.say(
-      `${printable(job)} was ${decision === 'approve' ? 'approved' : 'rejected'} by ${printable(by)}.`,
-    );
-    const output: DecisionOutput = { kind: 'decision', job: handle.job, decision, by };
-    if (session.runtime.clientOnly && flags.json) context.terminal.data(JSON.stringify(output));
-    if (session.runtime.clientOnly) return exitCodes.ok;
-    const code = await watch(context, session, handle, { asks: false, approves: false, json: flags.json ?? false, by });
-    return decision === 'reject' ? exitCodes.ok : code;
-  });
-}
+const decide =
+  (decision: 'approve' | 'reject') =>
+  async (context: Context, job: string, flags: Flags<'decide'>): Promise<ExitCode> => {
+    return withMonitors(context, flags, [], async (control, session) => {
+      const by = whoami(context);
+      const handle = control.batch(jobOfWorkflow(job));
+      await handle.decide(decision, by, flags.why);
+      context.terminal.say(
+        `${printable(job)} was ${decision === 'approve' ? 'approved' : 'rejected'} by ${printable(by)}.`,
+      );
+      const output: DecisionOutput = { kind: 'decision', job: handle.job, decision, by };
+      if (session.runtime.clientOnly && flags.json) context.terminal.data(JSON.stringify(output));
+      if (session.runtime.clientOnly) return exitCodes.ok;
+      const code = await watch(context, session, handle, {
+        asks: false,
+        approves: false,
+        json: flags.json ?? false,
+        by,
+      });
+      return decision === 'reject' ? exitCodes.ok : code;
+    });
+  };
+export const approve = decide('approve');
+export const reject = decide('reject');
 
 interface Manner {
   readonly asks: boolean;

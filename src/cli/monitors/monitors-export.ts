@@ -1,28 +1,16 @@
 import type { MonitorExportOutput } from '../../api/outputs/index.js';
 import type { MonitorExport } from '../../core/monitors/monitor-warehouse.js';
 import type { MonitorControl } from '../../worker/control/monitor-control.js';
-import { SCHEDULED_DETACH, showStarted } from '../progress/started.js';
-import { keepSchedule } from '../schedules/keep-schedule.js';
-import type { ScheduleFlags } from '../schedules/schedule-flags.js';
-import { toScheduleWish } from '../schedules/schedule-wish.js';
-import { type Context, type ExitCode, exitCodes } from '../shared/context.js';
+import { SCHEDULED_DETACH, showStarted } from '../progress/plan.js';
+import { keepSchedule, toScheduleWish } from '../schedules/keep-schedule.js';
+import { type Context, type ExitCode, exitCodes, type Flags } from '../shared/command.js';
 import type { Session } from '../shared/session.js';
-import { withMonitors } from '../shared/with-monitors.js';
-import { some } from '../text/amounts.js';
-import { printable } from '../text/printable.js';
-import { type FilterFlags, toFilter } from './monitor-flags.js';
+import { withMonitors } from '../shared/with-access.js';
+import { printable, some } from '../text.js';
+import { toFilter } from './monitors.js';
 
 /** `searchflow monitors export`: loads monitor runs and their results into a warehouse. With a schedule, new runs are loaded regularly. */
-export async function exportRuns(
-  context: Context,
-  flags: FilterFlags &
-    ScheduleFlags & {
-      readonly into?: string;
-      readonly json?: boolean;
-      readonly detach?: boolean;
-      readonly qps?: string;
-    },
-): Promise<ExitCode> {
+export async function exportRuns(context: Context, flags: Flags<'monitorExport'>): Promise<ExitCode> {
   const { terminal } = context;
   const mistakes: string[] = [];
   const filter = toFilter(flags, mistakes);

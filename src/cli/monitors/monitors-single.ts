@@ -8,28 +8,18 @@ import type { Json } from '../../core/text/json.js';
 import { shellWord } from '../../core/text/shell-word.js';
 import type { MonitorControl } from '../../worker/control/monitor-control.js';
 import { askYesNo } from '../shared/ask.js';
-import { type Context, type ExitCode, exitCodes } from '../shared/context.js';
-import { withMonitors } from '../shared/with-monitors.js';
-import { printable } from '../text/printable.js';
-import { type FilterFlags, toCount, toFilter } from './monitor-flags.js';
-import { monitorsText, runsText } from './monitors.js';
+import { type Context, type ExitCode, exitCodes, type Flags } from '../shared/command.js';
+import { withMonitors } from '../shared/with-access.js';
+import { printable } from '../text.js';
+import { monitorsText, runsText, toCount, toFilter } from './monitors.js';
 
 type Fields = { readonly [field: string]: Json };
-interface Flags {
-  readonly qps?: string;
-  readonly unchecked?: boolean;
-  readonly json?: boolean;
-}
 
 /**
  * `searchflow monitors create FILE --secret-file F`: creates one monitor. If the answer is lost, the command finds the
  * created monitor and adopts that monitor.
  */
-export async function create(
-  context: Context,
-  file: string,
-  flags: Flags & { readonly secretFile?: string },
-): Promise<ExitCode> {
+export async function create(context: Context, file: string, flags: Flags<'monitorCreate'>): Promise<ExitCode> {
   const { secretFile } = flags;
   const mistakes =
     secretFile === undefined
@@ -50,7 +40,7 @@ async function showCreated(
   definition: Fields,
   secretFile: string,
   made: CreatedMonitorResult,
-  flags: Flags,
+  flags: Flags<'monitorCreate'>,
 ): Promise<ExitCode> {
   const { terminal, cwd } = context;
   const id = printable(made.monitor.id);
@@ -83,7 +73,12 @@ async function showCreated(
 }
 
 /** `searchflow monitors update ID FILE`. */
-export async function update(context: Context, id: string, file: string, flags: Flags): Promise<ExitCode> {
+export async function update(
+  context: Context,
+  id: string,
+  file: string,
+  flags: Flags<'monitorUpdate'>,
+): Promise<ExitCode> {
   const mistakes: string[] = [];
   const changes = await readJson(context, file, mistakes);
   return show(context, flags, mistakes, (control) =>
@@ -92,21 +87,17 @@ export async function update(context: Context, id: string, file: string, flags: 
 }
 
 /** `searchflow monitors get ID`. */
-export async function get(context: Context, id: string, flags: Flags): Promise<ExitCode> {
+export async function get(context: Context, id: string, flags: Flags<'qps'>): Promise<ExitCode> {
   return show(context, flags, [], (control) => control.call({ operation: 'getMonitor', input: { id } }));
 }
 
 /** `searchflow monitors trigger ID`. */
-export async function trigger(context: Context, id: string, flags: Flags): Promise<ExitCode> {
+export async function trigger(context: Context, id: string, flags: Flags<'qps'>): Promise<ExitCode> {
   return show(context, flags, [], (control) => control.call({ operation: 'triggerMonitor', input: { id } }));
 }
 
 /** `searchflow monitors delete ID`. */
-export async function remove(
-  context: Context,
-  id: string,
-  flags: Flags & FilterFlags & { readonly yes?: boolean; readonly waitForApproval?: boolean; readonly limit?: string },
-): Promise<ExitCode> {
+export async function remove(context: Context, id: string, flags: Flags<'monitorDelete'>): Promise<ExitCode> {
   const { terminal } = context;
   const mistakes: string[] = [];
   for (const name of ['name', 'status', 'metadata', 'limit'] as const)
@@ -129,10 +120,7 @@ export async function remove(
 }
 
 /** `searchflow monitors list`. */
-export async function list(
-  context: Context,
-  flags: Flags & FilterFlags & { readonly limit?: string },
-): Promise<ExitCode> {
+export async function list(context: Context, flags: Flags<'monitorList'>): Promise<ExitCode> {
   const mistakes: string[] = [];
   const filter = toFilter(flags, mistakes) as Fields;
   const most = toCount(flags.limit, '--limit', 100_000, mistakes) ?? 100;
@@ -148,7 +136,7 @@ export async function runs(
   context: Context,
   id: string,
   run: string | undefined,
-  flags: Flags & { readonly limit?: string },
+  flags: Flags<'monitorRuns'>,
 ): Promise<ExitCode> {
   const mistakes: string[] = [];
   const most = toCount(flags.limit, '--limit', 100_000, mistakes) ?? 20;
@@ -189,7 +177,7 @@ async function pages(
 
 async function show(
   context: Context,
-  flags: Flags,
+  flags: Flags<'qps'>,
   mistakes: readonly string[],
   call: (control: MonitorControl) => Promise<Json>,
 ): Promise<ExitCode> {

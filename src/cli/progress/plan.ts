@@ -1,14 +1,13 @@
-import type { PlanOutput } from '../../api/outputs/index.js';
+import type { PlanOutput, StartedOutput } from '../../api/outputs/index.js';
 import { passesFree } from '../../core/purchase/freshness.js';
 import { isLongRunning } from '../../core/rows/row-operation.js';
 import { inputText } from '../../core/rows/source-fields.js';
 import { limitInAnswers, limitText } from '../../core/rows/stop-at-failed.js';
 import { toMicros } from '../../core/text/money.js';
-import type { JobPlan, RestPlan, RuntimeConfig, UrlCells } from '../../worker/config/runtime-types.js';
-import { count, dollars, duration, some } from '../text/amounts.js';
-import { printable } from '../text/printable.js';
-import { badRowLines } from './bad-rows.js';
-import { manyOf, someOf } from './operation-words.js';
+import { shellWord } from '../../core/text/shell-word.js';
+import type { BadRow, JobPlan, RestPlan, RuntimeConfig, UrlCells } from '../../worker/config/runtime-types.js';
+import { type Context, type ExitCode, exitCodes } from '../shared/command.js';
+import { count, dollars, duration, printable, some } from '../text.js';
 
 function statusText(plan: JobPlan): string {
   if (plan.status === 'complete') return 'complete: nothing to buy, nothing to load';
@@ -187,4 +186,55 @@ export function planData(plan: JobPlan, config: Pick<RuntimeConfig, 'service' | 
     notes: plan.notes,
     badRowExamples: plan.badRows,
   };
+}
+
+const SHOWN = 10;
+
+/** Returns lines about the first bad rows, and about the number of further bad rows. */
+export function badRowLines(rows: readonly BadRow[], total: number): string[] {
+  if (total === 0) return [];
+  const shown = rows.slice(0, SHOWN);
+  const head = `${some(total, 'bad row')}, loaded with the reason and not bought`;
+  if (shown.length === 0) return [`${head}.`];
+  return [
+    `${head}:`,
+    ...shown.map((row) => `  row ${count(row.row)}: ${printable(row.message)} [${printable(row.tag)}]`),
+    ...(total > shown.length ? [`  and ${count(total - shown.length)} more`] : []),
+  ];
+}
+
+/** Singular and plural of a unit, by operation. */
+const words: Readonly<Record<string, readonly [one: string, many: string]>> = {
+  contents: ['URL', 'URLs'],
+  search: ['search', 'searches'],
+  answer: ['answer', 'answers'],
+  agent: ['agent run', 'agent runs'],
+};
+
+/** Returns a number with its noun, such as `3,470 searches` or `1 URL`. */
+export function someOf(amount: number, operation: string): string {
+  const [one, many] = words[operation] ?? ['unit', 'units'];
+  return some(amount, one, many);
+}
+
+/** Returns the plural of a unit, such as `searches`. */
+export function manyOf(operation: string): string {
+  return words[operation]?.[1] ?? 'units';
+}
+
+export const SCHEDULED_DETACH = '--detach is for one run. The runs of a schedule belong to the workers already.';
+
+/** Prints the id of a job that the workers run (`--detach`). */
+export function showStarted(
+  { terminal }: Context,
+  { job, state }: Omit<StartedOutput, 'kind'>,
+  json: boolean,
+): ExitCode {
+  const output: StartedOutput = { kind: 'started', job, state };
+  terminal.data(json ? JSON.stringify(output) : printable(job));
+  if (state === 'started')
+    terminal.note(
+      `${printable(job)} is running on the workers. To wait for it:\n  searchflow wait ${shellWord(printable(job))}`,
+    );
+  return exitCodes.ok;
 }

@@ -1,18 +1,26 @@
-import type { EndedSummaryOutput, SummaryOutput } from '../../api/outputs/index.js';
+import type { EndedSummaryOutput, PausedOutput, SummaryOutput } from '../../api/outputs/index.js';
 import { retriedTags } from '../../core/purchase/freshness.js';
 import type { UnknownOutcome } from '../../core/purchase/journal.js';
-import type { JobSummary, RunFigures } from '../../core/rows/job.js';
+import type { JobProgress, JobSummary, RunFigures } from '../../core/rows/job.js';
+import { codeOfPause } from '../../core/rows/pause.js';
 import { schemaChangesText } from '../../core/rows/schema-changes.js';
 import { warningText } from '../../core/rows/warnings.js';
 import { toDollars } from '../../core/text/money.js';
 import { shellWord } from '../../core/text/shell-word.js';
 import type { BadRow, JobPlan } from '../../worker/config/runtime-types.js';
 import type { SandboxBill } from '../shared/embedded-sandbox.js';
-import { count, dollars, duration, some } from '../text/amounts.js';
-import { printable } from '../text/printable.js';
-import { commandsAsTyped } from '../text/way-to-resume.js';
-import { badRowLines } from './bad-rows.js';
-import { restData, restText } from './plan.js';
+import {
+  commandOnOwnLine,
+  commandsAsTyped,
+  count,
+  dollars,
+  duration,
+  printable,
+  resumeCommand,
+  some,
+  withoutCommand,
+} from '../text.js';
+import { badRowLines, restData, restText } from './plan.js';
 
 /** What the summary of a job shows. */
 export interface Ending {
@@ -305,5 +313,47 @@ export function summaryData(ending: Ending): SummaryOutput {
     view: summary.warehouse.view,
     csv: ending.csv,
     seconds: summary.seconds,
+  };
+}
+
+type Env = Readonly<Record<string, string | undefined>>;
+
+/** Returns the text about a paused job, with the command that resumes the job. */
+export function pausedText(progress: JobProgress, args: readonly string[], env: Env): string {
+  const { pausedFor, message } = progress;
+  // No command is added for these reasons, because their message has the command that continues the job.
+  const isAnother = pausedFor !== null && ['budget', 'request', 'failed'].includes(pausedFor);
+  const why = isAnother ? message : withoutCommand(message);
+  const reason = `Paused${pausedFor ? ` (${pausedFor})` : ''}: ${commandsAsTyped(commandOnOwnLine(printable(why ?? 'no reason given')), env)}`;
+  if (isAnother) return `${reason}\nPaid results are kept.`;
+  return `${reason}\nPaid results are kept. To resume after fixing this:\n  ${resumeCommand(args, env)}`;
+}
+
+/** Returns the pause as JSON fields; dollars are exact to six decimals. */
+export function pausedData(progress: JobProgress): PausedOutput {
+  const {
+    job,
+    pausedFor,
+    message,
+    rows,
+    rowsDone,
+    costMicros,
+    earlierMicros = 0,
+    maxCostMicros = null,
+    unknownOutcomes,
+  } = progress;
+  return {
+    kind: 'paused',
+    job,
+    pausedFor,
+    code: codeOfPause(pausedFor, message),
+    message,
+    rows,
+    rowsDone,
+    dollars: costMicros / 1e6,
+    // The part of the dollars that the cap does not limit: runs at the service that an earlier run of the job started.
+    earlierDollars: earlierMicros / 1e6,
+    maxDollars: maxCostMicros === null ? null : maxCostMicros / 1e6,
+    unknownOutcomes,
   };
 }

@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto';
 import { Liquid } from 'liquidjs';
-import { count, dollars } from '../text/amounts.js';
-import { printable } from '../text/printable.js';
+import { count, dollars, printable } from '../text.js';
 
 export interface Cell {
   readonly text: string;

@@ -1,23 +1,11 @@
 import type { PublishOutput } from '../../api/outputs/index.js';
-import type { PublishMode, PublishPartition } from '../../core/publish-request.js';
 import { placeOrProblem } from '../../worker/config/publish-step.js';
-import { type Context, type ExitCode, exitCodes } from '../shared/context.js';
-import { withRuntime } from '../shared/session.js';
-import { settings } from '../shared/settings.js';
-import { some } from '../text/amounts.js';
-import { printable } from '../text/printable.js';
-
-export interface PublishFlags {
-  readonly to: string;
-  readonly from?: string;
-  readonly mode: PublishMode;
-  readonly key?: readonly string[];
-  readonly partition?: PublishPartition;
-  readonly json?: boolean;
-}
+import { type Context, type ExitCode, exitCodes, type Flags } from '../shared/command.js';
+import { settings, withRuntime } from '../shared/session.js';
+import { printable, some } from '../text.js';
 
 /** `searchflow publish WHAT --to TARGET`: copies tables of a warehouse to a target in one step. The command needs no Temporal server. */
-export async function publish(context: Context, what: string, flags: PublishFlags): Promise<ExitCode> {
+export async function publish(context: Context, what: string, flags: Flags<'publish'>): Promise<ExitCode> {
   const { to, from = null, mode, key = [], partition = null, json = false } = flags;
   const mistakes: string[] = [];
   const place = placeOrProblem(to);

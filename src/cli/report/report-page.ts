@@ -1,6 +1,5 @@
 import type { ReportOutput } from '../../api/outputs/index.js';
-import { count, duration, some } from '../text/amounts.js';
-import { printable } from '../text/printable.js';
+import { count, duration, printable, some } from '../text.js';
 import * as page from './page.js';
 import { alarming, type Cell, counted, money, number, type Section, share, table, text, usd } from './page.js';
 

@@ -4,26 +4,17 @@ import type { ReportOutput } from '../../api/outputs/index.js';
 import { makeFolder } from '../../files/make-folder.js';
 import { writeDurably } from '../../files/write-durably.js';
 import type { RuntimeConfig } from '../../worker/config/runtime-types.js';
-import { parseDay, parseLastDay } from '../options/day-option.js';
-import { type Context, type ExitCode, exitCodes } from '../shared/context.js';
-import { withRuntime } from '../shared/session.js';
-import { settings } from '../shared/settings.js';
-import { printable } from '../text/printable.js';
-
-export interface ReportFlags {
-  readonly out?: string;
-  readonly since: string;
-  readonly until?: string;
-  readonly open?: boolean;
-  readonly json?: boolean;
-}
+import { parseDay, parseLastDay } from '../flag-values.js';
+import { type Context, type ExitCode, exitCodes, type Flags } from '../shared/command.js';
+import { settings, withRuntime } from '../shared/session.js';
+import { printable } from '../text.js';
 
 const DAY_MS = 86_400_000;
 const MOST_DAYS = 366;
 const TEAM = 'team';
 
 /** `searchflow report JOB|team`: writes the figures of a job or of the team as one HTML file. Needs no Temporal server. */
-export async function report(context: Context, what: string, flags: ReportFlags): Promise<ExitCode> {
+export async function report(context: Context, what: string, flags: Flags<'report'>): Promise<ExitCode> {
   const { terminal } = context;
   const { range, mistakes } = rangeOf(flags, Date.now());
   const out = flags.out;
@@ -53,7 +44,7 @@ export async function report(context: Context, what: string, flags: ReportFlags)
   });
 }
 
-function rangeOf({ since, until }: ReportFlags, now: number) {
+function rangeOf({ since, until }: Flags<'report'>, now: number) {
   const mistakes: string[] = [];
   const wrong = (flag: string, text: string) =>
     mistakes.push(`${flag}: '${printable(text)}' must be a UTC date (2026-11-21) or an age in days or weeks (7d, 2w).`);

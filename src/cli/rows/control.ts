@@ -3,18 +3,15 @@ import { UsageError } from '../../worker/config/runtime-types.js';
 import { EventControl } from '../../worker/control/event-control.js';
 import { findWalk } from '../../worker/control/find-walk.js';
 import type { Runtime } from '../../worker/runtime/views.js';
-import { walkNamed } from '../events/walk-named.js';
-import { watchWalk } from '../events/watch-walk.js';
-import { type FailureLimitFlags, readFailureLimit } from '../options/failure-limit-option.js';
-import { readMaxCost } from '../options/max-cost-option.js';
-import { showStarted } from '../progress/started.js';
+import { walkNamed, watchWalk } from '../events/watch-walk.js';
+import { readFailureLimit, readMaxCost } from '../flag-values.js';
+import { showStarted } from '../progress/plan.js';
 import { checkConnection } from '../shared/check-connection.js';
-import { type Context, type ExitCode, exitCodes } from '../shared/context.js';
-import { withRuntime } from '../shared/session.js';
-import { settings } from '../shared/settings.js';
-import { printable } from '../text/printable.js';
+import { type Context, type ExitCode, exitCodes, type Flags } from '../shared/command.js';
+import { settings, withRuntime } from '../shared/session.js';
+import { printable } from '../text.js';
 import { watchToEnd } from './run-enrich.js';
-import { statusLine } from './status-line.js';
+import { statusLine } from './status.js';
 
 /** `searchflow pause JOB`: stops sending until `resume`. Paid requests in flight land. */
 export async function pause(context: Context, job: string): Promise<ExitCode> {
@@ -43,19 +40,7 @@ export async function pause(context: Context, job: string): Promise<ExitCode> {
  * `searchflow resume JOB`: resumes a job and watches the job to its end. Flags change the cap of the run or the limit of failed
  * answers, or accept rows that the service refuses.
  */
-export async function resume(
-  context: Context,
-  job: string,
-  flags: FailureLimitFlags & {
-    readonly json?: boolean;
-    readonly detach?: boolean;
-    readonly qps?: string;
-    readonly maxCost?: string;
-    readonly redrive?: boolean;
-    readonly skipRefused?: boolean;
-    readonly acceptWarning?: readonly string[];
-  },
-): Promise<ExitCode> {
+export async function resume(context: Context, job: string, flags: Flags<'resume'>): Promise<ExitCode> {
   const mistakes: string[] = [];
   const maxCostDollars = readMaxCost(flags.maxCost, mistakes);
   const stopAtFailed = readFailureLimit(flags, mistakes);

@@ -3,49 +3,18 @@ import { resolve } from 'node:path';
 import { MAX_RUN_SECONDS } from '../../core/agent-run.js';
 import { isDatabaseSource, sourceShown, whyNoSource } from '../../core/connections/source-address.js';
 import type { ErrorCode } from '../../core/errors/registry.js';
-import type { DefaultScheme } from '../../core/rows/job.js';
-import { isRowOperation, type RowOperation, rowOperations } from '../../core/rows/row-operation.js';
+import type { PublishStep } from '../../core/publish-request.js';
+import { type RowOperation, rowOperations } from '../../core/rows/row-operation.js';
 import { isCsvDelimiter } from '../../core/rows/row-warehouse.js';
-import {
-  isAddress,
-  isPattern,
-  type SourceFields,
-  sourceFieldsOf,
-  whyNoAddress,
-} from '../../core/rows/source-fields.js';
+import { isAddress, isPattern, sourceFieldsOf, whyNoAddress } from '../../core/rows/source-fields.js';
 import type { Json } from '../../core/text/json.js';
 import { isSameFile } from '../../files/same-file.js';
+import { absoluteTarget, whyNoPublish } from '../../worker/config/publish-step.js';
 import type { EnrichRequest } from '../../worker/config/runtime-types.js';
 import { intoShown } from '../../worker/config/store-setting.js';
-import { type ContentsFlags, toContentsOptions } from '../options/contents-flags.js';
-import { parseDuration } from '../options/duration-option.js';
-import { checkEffort } from '../options/effort-option.js';
-import { type FailureLimitFlags, readFailureLimit } from '../options/failure-limit-option.js';
-import { readMaxCost } from '../options/max-cost-option.js';
-import { type PublishStepFlags, readPublishStep } from '../options/publish-option.js';
-import { readObject } from '../options/read-object.js';
-import { setOnce } from '../options/set-once.js';
-
-/** Flags of `searchflow enrich`. */
-export interface EnrichFlags extends RowRequestFlags, FailureLimitFlags, CsvFormFlags, PublishStepFlags, SourceFields {
-  readonly from?: string;
-  readonly delimiter?: string;
-  readonly encoding?: string;
-  /** False: `--no-key`. */
-  readonly key?: readonly string[] | false;
-  readonly job?: string;
-  readonly into?: string;
-  readonly refreshAfter?: string;
-  readonly retryFailed?: boolean;
-  readonly rebuy?: boolean;
-  readonly redrive?: boolean;
-  readonly skipRefused?: boolean;
-  readonly acceptWarning?: readonly string[];
-  readonly reparse?: boolean;
-  readonly maxCost?: string;
-  readonly maxRunTime?: string;
-  readonly limit?: string;
-}
+import { parseDuration, readFailureLimit, readMaxCost } from '../flag-values.js';
+import { checkEffort, readObject, setOnce, toContentsOptions } from '../request-fields.js';
+import type { Flags } from '../shared/command.js';
 
 /** Maximum number of URLs in one request. */
 const MAX_BATCH = 100;
@@ -56,7 +25,7 @@ const MAX_BATCH = 100;
  */
 export function toEnrichRequest(
   argument: string | undefined,
-  flags: EnrichFlags,
+  flags: Flags<'enrich'>,
   cwd: string,
   mistakes: string[],
 ): EnrichRequest {
@@ -124,7 +93,7 @@ export function toEnrichRequest(
 }
 
 /** Returns the file that argument or `--from` names, and checks the flags that say how it is read. */
-function readSource(argument: string | undefined, flags: EnrichFlags, mistakes: string[]): string {
+function readSource(argument: string | undefined, flags: Flags<'enrich'>, mistakes: string[]): string {
   const { from, format, sql, table, job, delimiter, encoding } = flags;
   if (argument !== undefined && from !== undefined)
     mistakes.push('Name the file once: as the argument or with --from.');
@@ -186,16 +155,9 @@ export function mistakesCode(source: string | undefined, cwd: string): ErrorCode
   return why === null ? 'invalid-argument' : why === 'ENOENT' ? 'input-missing' : 'input-unreadable';
 }
 
-/** The flags `--csv-delimiter` and `--csv-bom`. */
-export interface CsvFormFlags {
-  readonly csv?: string;
-  readonly csvDelimiter?: string;
-  readonly csvBom?: boolean;
-}
-
 /** Returns the form of a CSV that differs from that of the input; adds a sentence to `mistakes` for each invalid flag. */
 export function readCsvForm(
-  { csv, csvDelimiter: text, csvBom }: CsvFormFlags,
+  { csv, csvDelimiter: text, csvBom }: Pick<Flags<'enrich'>, 'csv' | 'csvDelimiter' | 'csvBom'>,
   mistakes: string[],
 ): Pick<EnrichRequest, 'csvDelimiter' | 'csvBom'> {
   if (csv === undefined && (text !== undefined || csvBom !== undefined))
@@ -257,27 +219,10 @@ function readRefreshAfter(text: string | undefined, mistakes: string[]): number 
   return ms;
 }
 
-/** Flags of the request for each row. */
-export interface RowRequestFlags extends ContentsFlags {
-  readonly op?: string;
-  readonly query?: string;
-  /** File with the whole request, as JSON. */
-  readonly request?: string;
-  readonly numResults?: string;
-  /** File with the JSON Schema of the output. */
-  readonly schema?: string;
-  readonly effort?: string;
-  readonly rowsPerRun?: string;
-  readonly unchecked?: boolean;
-  readonly urlColumn?: string;
-  readonly defaultScheme?: DefaultScheme;
-  readonly batch?: string;
-}
-
 type RowRequest = Pick<EnrichRequest, 'operation' | 'template' | 'options' | 'rowsPerRun' | 'unchecked'>;
 
 /** Flags that each operation accepts; every operation also accepts `--request` and `--option`. */
-const takes: Readonly<Record<RowOperation, readonly (keyof RowRequestFlags)[]>> = {
+const takes: Readonly<Record<RowOperation, readonly (keyof Flags<'enrich'>)[]>> = {
   contents: ['text', 'highlights', 'summary', 'maxAgeHours', 'urlColumn', 'defaultScheme', 'batch'],
   search: ['query', 'numResults', 'schema', 'text', 'highlights', 'summary', 'maxAgeHours'],
   answer: ['query', 'schema', 'text'],
@@ -287,8 +232,8 @@ const limited = [...new Set(Object.values(takes).flat())];
 const spelled = (name: string) => `--${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
 
 /** Returns the operation, template and options that the flags describe; adds a sentence to `mistakes` for each invalid flag. */
-export function toRowRequest(flags: RowRequestFlags, cwd: string, mistakes: string[]): RowRequest {
-  const operation = readOperation(flags, mistakes);
+export function toRowRequest(flags: Flags<'enrich'>, cwd: string, mistakes: string[]): RowRequest {
+  const { op: operation = 'contents' } = flags;
   for (const name of limited) {
     if (flags[name] === undefined || takes[operation].includes(name)) continue;
     const takers = rowOperations.filter((one) => takes[one].includes(name));
@@ -309,14 +254,8 @@ export function toRowRequest(flags: RowRequestFlags, cwd: string, mistakes: stri
   };
 }
 
-function readOperation({ op }: RowRequestFlags, mistakes: string[]): RowOperation {
-  if (op === undefined || isRowOperation(op)) return op ?? 'contents';
-  mistakes.push(`--op: '${op}' must be one of ${rowOperations.join(', ')}.`);
-  return 'contents';
-}
-
 /** Returns the fields of the request that flags set. Fields that are rendered for each row are not included: the template has them. */
-function readRequest(flags: RowRequestFlags, operation: RowOperation, cwd: string, mistakes: string[]) {
+function readRequest(flags: Flags<'enrich'>, operation: RowOperation, cwd: string, mistakes: string[]) {
   const [template, options] = [new Map<string, Json>(), new Map<string, Json>()];
   const setters = new Map<string, string>();
   const put = (name: string, value: Json, flag: string, rendered: boolean) => {
@@ -352,5 +291,28 @@ function readWhole(text: string | undefined, flag: string, most: number, mistake
   if (text === undefined) return undefined;
   if (/^\d{1,4}$/.test(text) && Number(text) >= 1 && Number(text) <= most) return Number(text);
   mistakes.push(`${flag}: '${text}' must be a whole number from 1 to ${most}.`);
+  return undefined;
+}
+
+/** Returns the publish at the end of a run, or undefined without `--publish`; adds a sentence to `mistakes` for invalid flags. */
+export function readPublishStep(
+  { publish, publishMode: mode, publishKey: key, publishPartition: partition }: Flags<'agentRows'>,
+  cwd: string,
+  mistakes: string[],
+): PublishStep | undefined {
+  if (publish === undefined) {
+    if (mode !== undefined || key !== undefined || partition !== undefined)
+      mistakes.push('--publish-mode, --publish-key and --publish-partition need --publish TARGET.');
+    return undefined;
+  }
+  const step = {
+    to: absoluteTarget(publish, cwd),
+    ...(mode === undefined ? {} : { mode }),
+    ...(key === undefined ? {} : { key }),
+    ...(partition === undefined ? {} : { partition }),
+  };
+  const why = whyNoPublish(step);
+  if (why === null) return step;
+  mistakes.push(`--publish: ${why}.`);
   return undefined;
 }

@@ -1,24 +1,17 @@
-import type { ConfigFlags } from '../../worker/config/config.js';
-import { readFailedRows } from '../options/failed-rows-option.js';
-import { SCHEDULED_DETACH } from '../progress/started.js';
-import type { ScheduleFlags } from '../schedules/schedule-flags.js';
-import { toScheduleWish } from '../schedules/schedule-wish.js';
-import type { Context, ExitCode } from '../shared/context.js';
-import { settings } from '../shared/settings.js';
-import { type EnrichFlags, mistakesCode, toEnrichRequest } from './enrich-request.js';
-import { runEnrich } from './run-enrich.js';
-
-export interface EnrichCommandFlags extends EnrichFlags, ConfigFlags, ScheduleFlags {
-  readonly json?: boolean;
-  readonly dryRun?: boolean;
-  readonly yes?: boolean;
-  readonly detach?: boolean;
-  /** `true` if the flag has no value. */
-  readonly failOnFailedRows?: true | string;
-}
+import { existsSync } from 'node:fs';
+import { relative } from 'node:path';
+import { inPackage } from '../../files/package-root.js';
+import { UsageError } from '../../worker/config/runtime-types.js';
+import { readFailedRows } from '../flag-values.js';
+import { SCHEDULED_DETACH } from '../progress/plan.js';
+import { toScheduleWish } from '../schedules/keep-schedule.js';
+import type { Context, ExitCode, Flags } from '../shared/command.js';
+import { settings } from '../shared/session.js';
+import { mistakesCode, toEnrichRequest } from './enrich-request.js';
+import { runEnrich, scheduleRows } from './run-enrich.js';
 
 /** `searchflow enrich FILE`: buys page contents, or another `--op`, for every row. The same command resumes a stopped job. */
-export async function enrich(context: Context, file: string | undefined, flags: EnrichCommandFlags): Promise<ExitCode> {
+export async function enrich(context: Context, file: string | undefined, flags: Flags<'enrich'>): Promise<ExitCode> {
   const mistakes: string[] = [];
   const request = toEnrichRequest(file, flags, context.cwd, mistakes);
   const wish = toScheduleWish(flags, mistakes);
@@ -43,5 +36,37 @@ export async function enrich(context: Context, file: string | undefined, flags: 
   const manner = { json, dryRun, yes, detach, asksAlways: false, failedRows };
   return wish === null
     ? runEnrich(context, config, request, manner)
-    : (await import('./schedule-rows.js')).scheduleRows(context, config, request, wish, manner);
+    : scheduleRows(context, config, request, wish, manner);
+}
+
+/** `searchflow agent rows FILE`: `enrich --op agent`. */
+export const agentRows = (context: Context, file: string | undefined, flags: Flags<'agentRows'>): Promise<ExitCode> =>
+  enrich(context, file, { ...flags, op: 'agent' });
+
+/** Half of the contract's rate. At this speed a person can watch the 35 requests of the demonstration. */
+const DEMO_QPS = '5';
+
+/**
+ * `searchflow start` or `npm start`: enriches the example brands on the sandbox, even if an API key is set. With `--live`,
+ * uses the real service, after a confirmation.
+ */
+export async function start(context: Context, flags: Flags<'start'>): Promise<ExitCode> {
+  const file = inPackage('examples', 'brands.csv');
+  if (!existsSync(file)) {
+    throw new UsageError('installation-incomplete', `${file} is missing: install searchflow again.`);
+  }
+  const live = flags.live ?? false;
+  const name = live ? 'brands-live' : 'brands';
+  const request = toEnrichRequest(
+    relative(context.cwd, file) || file,
+    { urlColumn: 'source', job: name, into: `out/${name}.duckdb`, csv: `out/${name}.csv`, text: true },
+    context.cwd,
+    [],
+  );
+  const config = settings(context, {
+    service: live ? 'live' : 'sandbox',
+    qps: flags.qps ?? (live || context.env.SEARCHFLOW_QPS ? undefined : DEMO_QPS),
+  });
+  const { yes = false, json = false, dryRun = false } = flags;
+  return runEnrich(context, config, request, { json, dryRun, yes, asksAlways: live });
 }

@@ -5,19 +5,13 @@ import { withoutUndefined } from '../../core/text/without-undefined.js';
 import { makeFolder } from '../../files/make-folder.js';
 import { isSameFile } from '../../files/same-file.js';
 import { UsageError } from '../../worker/config/runtime-types.js';
-import { type Context, type ExitCode, exitCodes } from '../shared/context.js';
-import { withRuntime } from '../shared/session.js';
-import { settings } from '../shared/settings.js';
-import { some } from '../text/amounts.js';
-import { printable } from '../text/printable.js';
-import { type CsvFormFlags, readCsvForm } from './enrich-request.js';
-
-export interface ExportFlags extends CsvFormFlags {
-  readonly parquet?: string;
-}
+import { type Context, type ExitCode, exitCodes, type Flags } from '../shared/command.js';
+import { settings, withRuntime } from '../shared/session.js';
+import { printable, some } from '../text.js';
+import { readCsvForm } from './enrich-request.js';
 
 /** `searchflow export JOB`: writes an enriched CSV (`-` for stdout), Parquet files, or both. The command needs no Temporal server. */
-export async function exportJob(context: Context, job: string, flags: ExportFlags): Promise<ExitCode> {
+export async function exportJob(context: Context, job: string, flags: Flags<'exported'>): Promise<ExitCode> {
   const { csv, parquet } = flags;
   if (csv === undefined && parquet === undefined) {
     throw new UsageError('missing-argument', 'Pass --csv FILE (- for stdout), --parquet DIR, or both.');

@@ -2,25 +2,17 @@ import type { JobsOutput } from '../../api/outputs/index.js';
 import { inputText } from '../../core/rows/source-fields.js';
 import { nearest } from '../../core/text/nearest.js';
 import type { JobListing, NextRun, RuntimeConfig } from '../../worker/config/runtime-types.js';
-import { jobStates } from '../options/job-states.js';
-import { type Context, type ExitCode, exitCodes } from '../shared/context.js';
-import { withRuntime } from '../shared/session.js';
-import { settings } from '../shared/settings.js';
-import { count, dollars, duration } from '../text/amounts.js';
-import { columns } from '../text/columns.js';
-import { printable } from '../text/printable.js';
-import { phaseWord } from './status-line.js';
+import { jobStates } from '../flag-values.js';
+import { type Context, type ExitCode, exitCodes, type Flags } from '../shared/command.js';
+import { settings, withRuntime } from '../shared/session.js';
+import { columns, count, dollars, duration, printable } from '../text.js';
+import { phaseWord } from './status.js';
 
 /** Most characters of an input in the list. */
 const MOST_INPUT = 300;
 
-export interface JobsFlags {
-  readonly state?: readonly string[];
-  readonly json?: boolean;
-}
-
 /** `searchflow jobs`: lists the jobs of this folder, or of the store that the folder uses. */
-export async function jobs(context: Context, { state: asked, json = false }: JobsFlags): Promise<ExitCode> {
+export async function jobs(context: Context, { state: asked, json = false }: Flags<'jobs'>): Promise<ExitCode> {
   const { terminal } = context;
   const config = settings(context, {}, (asked ?? []).flatMap(stateProblem));
   return withRuntime(context, config, { sends: false, bounded: true }, async ({ runtime }) => {

@@ -7,10 +7,7 @@ import { isLongRunning } from '../../core/rows/row-operation.js';
 import { limitText } from '../../core/rows/stop-at-failed.js';
 import { toMicros } from '../../core/text/money.js';
 import type { BadRow, EnrichRequest, JobHandle, JobPlan, RuntimeConfig } from '../../worker/config/runtime-types.js';
-import { type FailedRows, tooManyFailed } from '../options/failed-rows-option.js';
-import { followJob } from '../progress/follow.js';
-import { someOf } from '../progress/operation-words.js';
-import { pausedData, pausedText } from '../progress/paused.js';
+import { type FailedRows, tooManyFailed } from '../flag-values.js';
 import {
   aboutDollars,
   atMost,
@@ -20,18 +17,19 @@ import {
   planText,
   restText,
   serviceText,
+  showStarted,
+  someOf,
   urlColumnText,
 } from '../progress/plan.js';
-import { showStarted } from '../progress/started.js';
-import { summaryData, summaryText } from '../progress/summary.js';
+import { followJob, RowProgressReader } from '../progress/progress.js';
+import { pausedData, pausedText, summaryData, summaryText } from '../progress/summary.js';
+import { keepSchedule, type ScheduleWish } from '../schedules/keep-schedule.js';
 import { agreed, isAgreed, type Purchase } from '../shared/ask.js';
 import { checkConnection, checkWarehouse } from '../shared/check-connection.js';
-import { type Context, type ExitCode, exitCodes } from '../shared/context.js';
+import { type Context, type ExitCode, exitCodes } from '../shared/command.js';
 import { fixText } from '../shared/failure-text.js';
 import { type Session, withRuntime } from '../shared/session.js';
-import { count, dollars, some } from '../text/amounts.js';
-import { printable } from '../text/printable.js';
-import { RowProgressReader } from './row-progress.js';
+import { count, dollars, duration, printable, some } from '../text.js';
 
 export interface EnrichManner {
   readonly json: boolean;
@@ -235,4 +233,67 @@ export function codeOf({ phase, stoppedFor, warehouse }: JobSummary, allowed: Fa
   if (phase === 'failed') return exitCodes.failed;
   if (phase !== 'done') return exitCodeOfPause(stoppedFor);
   return allowed !== null && tooManyFailed(warehouse, allowed) ? exitCodes.failedRows : exitCodes.ok;
+}
+
+/** Shows the cost of a run now and creates the schedule of a job of rows. Buys nothing. */
+export async function scheduleRows(
+  context: Context,
+  config: RuntimeConfig,
+  request: EnrichRequest,
+  wish: ScheduleWish,
+  manner: EnrichManner,
+): Promise<ExitCode> {
+  const { terminal } = context;
+  return withRuntime(context, config, { sends: false }, async ({ runtime }) => {
+    if (wish.timing !== 'never' && !manner.dryRun) await checkWarehouse(config, request.into);
+    const plan = await runtime.rows.plan(request);
+    // Loaded here, because a run without a schedule does not need it.
+    const { rowsWork } = await import('../../worker/schedules/schedule-rows.js');
+    const work = rowsWork(plan, { config, shared: runtime.shared });
+    if (manner.dryRun) {
+      if (manner.json) terminal.data(JSON.stringify(planData(plan, config)));
+      else terminal.data(planText(plan, config));
+      terminal.say('No schedule was created.');
+      return exitCodes.ok;
+    }
+    if (wish.timing !== 'never') {
+      terminal.note(`A run now: ${announcement(plan, config)}`);
+      for (const note of notesOf(plan)) terminal.note(`Note: ${note}`);
+      terminal.note(runCost(plan));
+      if (!(await agreed(context, config, scheduledPurchaseOf(plan, manner)))) {
+        terminal.say('No schedule was created.');
+        return exitCodes.usage;
+      }
+    }
+    const name = `${plan.staged.operation}-${plan.staged.job}`;
+    return keepSchedule(context, await runtime.workflows(), wish, { name, work, data: manner.json });
+  });
+}
+
+/** Returns a sentence about what each run will buy, with the cap of a run. */
+function runCost(plan: JobPlan): string {
+  const { refreshAfterMs, retryFailed } = plan.request;
+  const old = refreshAfterMs === null ? '' : `, rows older than ${duration(refreshAfterMs / 1000)}`;
+  const failed = retryFailed ? ', rows that failed for a temporary reason' : '';
+  const most = atMost(plan);
+  const bound =
+    most === null
+      ? 'without a cap (set one with --max-cost)'
+      : `for at most ${dollars(most)}; the next run buys the remaining rows`;
+  return `Each run buys new rows of its input${old}${failed}, ${bound}.`;
+}
+
+/** Returns the purchase to confirm for each run. A schedule needs a confirmation or a cap, even if a run now would be cheap. */
+function scheduledPurchaseOf(plan: JobPlan, { yes }: EnrichManner): Purchase {
+  const most = atMost(plan);
+  const cost = most === null ? 'any amount' : `at most ${dollars(most)}`;
+  const sentence = `Each run of the schedule costs money, ${most === null ? 'without a cap' : cost}`;
+  return {
+    micros: most,
+    sentence,
+    question: `Spend ${cost} on each run?`,
+    yes,
+    bounded: toMicros(plan.request.maxCostDollars) !== null,
+    always: true,
+  };
 }

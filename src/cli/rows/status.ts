@@ -3,22 +3,20 @@ import { isUnderWay } from '../../core/rows/job.js';
 import { WarehouseBusy, WarehouseUnusable } from '../../core/rows/row-warehouse.js';
 import { limitText } from '../../core/rows/stop-at-failed.js';
 import { dollars } from '../../core/text/money.js';
+import { shellWord } from '../../core/text/shell-word.js';
 import type { JobStatus } from '../../worker/config/runtime-types.js';
 import { findWalk } from '../../worker/control/find-walk.js';
-import { progressText } from '../progress/progress-line.js';
+import { progressText, RowProgressReader } from '../progress/progress.js';
 import { endedData, summaryText } from '../progress/summary.js';
-import { type Context, type ExitCode, exitCodes } from '../shared/context.js';
-import { Silent, within, withRuntime } from '../shared/session.js';
-import { settings } from '../shared/settings.js';
-import { printable } from '../text/printable.js';
-import { RowProgressReader } from './row-progress.js';
-import { statusLine } from './status-line.js';
+import { type Context, type ExitCode, exitCodes, type Flags } from '../shared/command.js';
+import { Silent, settings, within, withRuntime } from '../shared/session.js';
+import { commandOnOwnLine, duration, namesWay, printable, withoutResume } from '../text.js';
 
 /** Longest wait for the counts of a warehouse. */
 const COUNT_MS = 3000;
 
 /** `searchflow status JOB`: shows the state, rows and cost of a job. Starts nothing. */
-export async function status(context: Context, job: string, flags: { readonly json?: boolean }): Promise<ExitCode> {
+export async function status(context: Context, job: string, flags: Flags<'json'>): Promise<ExitCode> {
   const { terminal } = context;
   const config = settings(context, {});
   return withRuntime(context, config, { sends: false, bounded: true }, async ({ runtime, abandon }) => {
@@ -94,3 +92,42 @@ function runningText(
     '\n',
   );
 }
+
+const words: Readonly<Record<JobStatus['phase'], string>> = {
+  planning: 'is planning',
+  running: 'is running',
+  waiting: 'is waiting for a worker',
+  paused: 'is paused',
+  stopped: 'is stopped',
+  done: 'is done',
+  failed: 'failed',
+  cancelled: 'is cancelled',
+};
+
+/** Returns the state of a job with its time, its reason, and the command that resumes the job. */
+export function statusLine(found: JobStatus, now: number): string {
+  const { name, phase, message } = found;
+  const reason = withoutResume(message);
+  const why = reason === null ? '' : `: ${printable(reason)}`;
+  const resumeText = reason !== null && namesWay(reason) ? '' : resumeTextOf(found);
+  const line = `${printable(name)} ${words[phase]}${sinceText(found, now)}${why}.${resumeText}`;
+  return resumeText === '' ? commandOnOwnLine(line.replace(/\.\.$/, '.')) : line.replace(/\.\.( |$)/, '.$1');
+}
+
+function sinceText({ since }: JobStatus, now: number): string {
+  if (since === null) return '';
+  return ` since ${new Date(since).toISOString().slice(0, 16).replace('T', ' ')} UTC (${duration(Math.max(0, now - since) / 1000)})`;
+}
+
+function resumeTextOf({ job, phase, schedule, message }: JobStatus): string {
+  if (phase === 'waiting') return ` To ${message === null ? 'run it' : 'start one'}:\n  searchflow worker`;
+  // A resumed job would not be a run of its schedule: another trigger would be skipped while the job is paused.
+  if (schedule !== undefined && ['stopped', 'failed', 'cancelled'].includes(phase))
+    return ` To run it now:\n  searchflow schedule trigger ${shellWord(printable(schedule))}`;
+  if (['paused', 'stopped', 'failed', 'cancelled'].includes(phase))
+    return ` To resume it:\n  searchflow resume ${shellWord(printable(job))}`;
+  return '';
+}
+
+/** Returns the state of a job for a list. */
+export const phaseWord = (phase: JobStatus['phase']): string => (phase === 'waiting' ? 'waiting for a worker' : phase);

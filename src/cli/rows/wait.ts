@@ -5,26 +5,16 @@ import { isUnderWay } from '../../core/rows/job.js';
 import { shellWord } from '../../core/text/shell-word.js';
 import type { JobStatus, RuntimeConfig } from '../../worker/config/runtime-types.js';
 import { MonitorControl } from '../../worker/control/monitor-control.js';
-import { walkNamed } from '../events/walk-named.js';
-import { showPausedWalk, watchWalk } from '../events/watch-walk.js';
+import { showPausedWalk, walkNamed, watchWalk } from '../events/watch-walk.js';
+import { type FailedRows, parseDuration, readFailedRows } from '../flag-values.js';
 import { exportText } from '../monitors/monitors-export.js';
-import { parseDuration } from '../options/duration-option.js';
-import { type FailedRows, readFailedRows } from '../options/failed-rows-option.js';
-import { follow } from '../progress/follow.js';
+import { follow } from '../progress/progress.js';
 import { endedData, summaryText } from '../progress/summary.js';
-import { type Context, type ExitCode, exitCodes } from '../shared/context.js';
-import { answered, type Session, withRuntime } from '../shared/session.js';
-import { settings } from '../shared/settings.js';
-import { printable } from '../text/printable.js';
+import { type Context, type ExitCode, exitCodes, type Flags } from '../shared/command.js';
+import { answered, type Session, settings, withRuntime } from '../shared/session.js';
+import { printable } from '../text.js';
 import { codeOf, showPaused, watchToEnd } from './run-enrich.js';
-import { stateData } from './status.js';
-import { statusLine } from './status-line.js';
-
-export interface WaitFlags {
-  readonly timeout?: string;
-  readonly failOnFailedRows?: true | string;
-  readonly json?: boolean;
-}
+import { stateData, statusLine } from './status.js';
 
 /** Timers cannot be longer. */
 const MOST_MS = 24 * 86_400_000;
@@ -33,7 +23,7 @@ const POLL_MS = 1000;
 const STATE_MS = 5000;
 
 /** `searchflow wait JOB`: waits until a job that others run ends or pauses. Returns the exit code of the job's own command. */
-export async function wait(context: Context, job: string, flags: WaitFlags): Promise<ExitCode> {
+export async function wait(context: Context, job: string, flags: Flags<'wait'>): Promise<ExitCode> {
   const mistakes: string[] = [];
   const failedRows = readFailedRows(flags.failOnFailedRows, mistakes);
   const timeoutMs = flags.timeout === undefined ? null : parseDuration(flags.timeout);

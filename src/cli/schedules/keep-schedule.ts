@@ -1,16 +1,55 @@
 import type { KeptScheduleOutput } from '../../api/outputs/index.js';
 import { parseAddress } from '../../core/connections/postgres-address.js';
 import type { ScheduledWork } from '../../core/schedule.js';
+import { type ScheduleTiming, timingProblems } from '../../core/schedule-timing.js';
 import { shellWord } from '../../core/text/shell-word.js';
 import { type RuntimeConfig, UsageError, type WorkflowAccess } from '../../worker/config/runtime-types.js';
 import { isSameWarehouse } from '../../worker/config/store-setting.js';
 import { whyUnwritable } from '../../worker/config/why-unwritable.js';
 import type { ScheduleControl } from '../../worker/schedules/schedule-control.js';
 import { whyRefused } from '../../worker/store/check-database.js';
-import { type Context, type ExitCode, exitCodes } from '../shared/context.js';
-import { printable } from '../text/printable.js';
-import type { ScheduleWish } from './schedule-wish.js';
+import { parseDuration } from '../flag-values.js';
+import { type Context, type ExitCode, exitCodes, type Flags } from '../shared/command.js';
+import { printable } from '../text.js';
 import { moment, scheduleData } from './schedules.js';
+
+/** A requested schedule, or `never` to delete the schedule. */
+export interface ScheduleWish {
+  /** Null: the schedule gets the default name of the job. */
+  readonly name: string | null;
+  readonly timing: ScheduleTiming | 'never';
+}
+
+/** Returns the requested schedule, or null if no flag requests one. Adds a sentence to `mistakes` for each invalid flag. */
+export function toScheduleWish(flags: Flags<'schedule'>, mistakes: string[]): ScheduleWish | null {
+  const { every, cron, tz, scheduleName: name } = flags;
+  if (name !== undefined && !isScheduleName(name))
+    mistakes.push(`--schedule-name: '${name}' must have at most 100 letters, digits, dots, dashes and underscores.`);
+  if (every !== undefined && cron !== undefined)
+    mistakes.push('--every and --cron exclude each other. Pass one of them.');
+  if (tz !== undefined && cron === undefined) mistakes.push('--tz needs --cron.');
+  if (every === undefined && cron === undefined) {
+    if (name !== undefined)
+      mistakes.push('--schedule-name needs --every or --cron, such as --every 15m or --cron "0 6 * * *".');
+    return null;
+  }
+  if (every === 'never') return { name: name ?? null, timing: 'never' };
+  const timing = toTiming(flags, mistakes);
+  if (timing) mistakes.push(...timingProblems(timing).map((problem) => `--${problem}.`));
+  return timing && { name: name ?? null, timing };
+}
+
+function toTiming({ every, cron, tz = 'UTC' }: Flags<'schedule'>, mistakes: string[]): ScheduleTiming | null {
+  if (every === undefined) return { cron: cron ?? '', tz };
+  const everyMs = parseDuration(every);
+  if (everyMs !== null) return { everyMs };
+  mistakes.push(`--every: '${every}' must be a duration such as 15m, 6h or 1d, or never.`);
+  return null;
+}
+
+export function isScheduleName(name: string): boolean {
+  return /^[\w.-]{1,100}$/.test(name);
+}
 
 const SHOWN_TIMES = 3;
 

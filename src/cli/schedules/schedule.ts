@@ -1,13 +1,11 @@
 import { shellWord } from '../../core/text/shell-word.js';
 import { UsageError } from '../../worker/config/runtime-types.js';
 import { ScheduleControl } from '../../worker/schedules/schedule-control.js';
-import { toMoment } from '../options/moment-option.js';
-import { type Context, type ExitCode, exitCodes } from '../shared/context.js';
-import { withRuntime } from '../shared/session.js';
-import { settings } from '../shared/settings.js';
-import { whoami } from '../shared/with-monitors.js';
-import { some } from '../text/amounts.js';
-import { printable } from '../text/printable.js';
+import { toMoment } from '../flag-values.js';
+import { type Context, type ExitCode, exitCodes, type Flags } from '../shared/command.js';
+import { settings, withRuntime } from '../shared/session.js';
+import { whoami } from '../shared/with-access.js';
+import { printable, some } from '../text.js';
 import { whoRuns } from './keep-schedule.js';
 import { moment, queuedRuns, queuedText, scheduleData, schedulesText, scheduleText } from './schedules.js';
 
@@ -30,7 +28,7 @@ async function withSchedules(
 }
 
 /** `searchflow schedule list`. */
-export function list(context: Context, flags: { readonly json?: boolean }): Promise<ExitCode> {
+export function list(context: Context, flags: Flags<'json'>): Promise<ExitCode> {
   const { terminal } = context;
   return withSchedules(context, null, [], async (control) => {
     const views = await control.list();
@@ -42,7 +40,7 @@ export function list(context: Context, flags: { readonly json?: boolean }): Prom
 }
 
 /** `searchflow schedule show NAME`. */
-export function show(context: Context, asked: string, flags: { readonly json?: boolean }): Promise<ExitCode> {
+export function show(context: Context, asked: string, flags: Flags<'json'>): Promise<ExitCode> {
   return withSchedules(context, asked, [], async (control, name) => {
     const view = await control.show(name);
     context.terminal.data(flags.json ? JSON.stringify(scheduleData(view)) : scheduleText(view));
@@ -50,7 +48,7 @@ export function show(context: Context, asked: string, flags: { readonly json?: b
 }
 
 /** `searchflow schedule pause NAME`: stops starting runs until resumed. Current and queued runs still execute. */
-export function pause(context: Context, asked: string, flags: { readonly why?: string }): Promise<ExitCode> {
+export function pause(context: Context, asked: string, flags: Flags<'schedulePause'>): Promise<ExitCode> {
   return withSchedules(context, asked, [], async (control, name) => {
     const before = await control.pause(name, flags.why ?? `by ${whoami(context)}, ${moment(Date.now())}`);
     const state = before === null ? 'paused' : `already paused${before === '' ? '' : ` (${printable(before)})`}`;
@@ -101,11 +99,7 @@ export function remove(context: Context, asked: string): Promise<ExitCode> {
 }
 
 /** `searchflow schedule backfill NAME --from … --until …`: starts a run for each scheduled time of the range. */
-export function backfill(
-  context: Context,
-  asked: string,
-  flags: { readonly from?: string; readonly until?: string },
-): Promise<ExitCode> {
+export function backfill(context: Context, asked: string, flags: Flags<'scheduleBackfill'>): Promise<ExitCode> {
   const mistakes: string[] = [];
   const now = Date.now();
   const from = readMoment('--from', flags.from, now, mistakes);

@@ -3,9 +3,7 @@ import { schemaChangesText } from '../../core/rows/schema-changes.js';
 import { inputText } from '../../core/rows/source-fields.js';
 import type { ScheduledRun } from '../../core/schedule.js';
 import type { ScheduleView } from '../../worker/schedules/schedule-view.js';
-import { count, dollars } from '../text/amounts.js';
-import { columns } from '../text/columns.js';
-import { printable } from '../text/printable.js';
+import { columns, count, dollars, printable } from '../text.js';
 
 /** Returns a time as `2026-11-21T06:00:00Z`. */
 export const moment = (at: number): string => new Date(at).toISOString().replace(/\.\d+Z$/, 'Z');

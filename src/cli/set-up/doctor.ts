@@ -1,10 +1,9 @@
 import type { DoctorOutput } from '../../api/outputs/index.js';
 import { examine } from '../../worker/doctor/examine.js';
 import type { Finding } from '../../worker/doctor/finding.js';
-import { type Context, type ExitCode, exitCodes } from '../shared/context.js';
+import { type Context, type ExitCode, exitCodes } from '../shared/command.js';
 import { signalExitCodes } from '../shared/signals.js';
-import { some } from '../text/amounts.js';
-import { printableLines } from '../text/printable.js';
+import { printableLines, some } from '../text.js';
 
 /** `searchflow doctor`: examines the setup. Exit code 1 if it has a problem. */
 export async function doctor(context: Context, { json = false }: { readonly json?: boolean }): Promise<ExitCode> {

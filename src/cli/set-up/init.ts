@@ -7,8 +7,8 @@ import { makeFolder } from '../../files/make-folder.js';
 import { inPackage } from '../../files/package-root.js';
 import { writeNamed } from '../../files/write-durably.js';
 import { UsageError } from '../../worker/config/runtime-types.js';
-import { type Context, type ExitCode, exitCodes } from '../shared/context.js';
-import { printable } from '../text/printable.js';
+import { type Context, type ExitCode, exitCodes } from '../shared/command.js';
+import { printable } from '../text.js';
 
 /** `searchflow init [folder]`: writes a folder with settings, an example job and its test. Never replaces a file. */
 export async function init(

@@ -1,33 +1,12 @@
+import { CodedError } from '../../core/errors/coded-error.js';
 import type { Fault, SandboxOptions } from '../../sandbox/index.js';
 import { UsageError } from '../../worker/config/runtime-types.js';
-import type { Context, ExitCode } from '../shared/context.js';
+import { type Context, type ExitCode, exitCodes, type Flags } from '../shared/command.js';
 import { signalExitCodes } from '../shared/signals.js';
-import { dollars, some } from '../text/amounts.js';
-
-/** Flags of `searchflow sandbox`. */
-export interface SandboxFlags {
-  readonly port?: string;
-  readonly qps?: string;
-  readonly latencyMs?: string;
-  readonly errorRate?: string;
-  readonly retryAfter?: string;
-  readonly retryAfterSeconds?: string;
-  readonly fault?: readonly string[];
-  readonly ledger?: string;
-  readonly seed?: string;
-  readonly key?: readonly string[];
-  readonly credits?: string;
-  readonly textBytes?: string;
-  readonly x402?: boolean;
-  readonly agentRunMs?: string;
-  readonly monitorClock?: string;
-  readonly events?: string;
-  readonly eventsPerSecond?: string;
-  readonly set?: readonly string[];
-}
+import { dollars, printable, some } from '../text.js';
 
 /** `searchflow sandbox`: runs the sandbox in this process. The URL of the sandbox is the only line on stdout. */
-export async function sandbox(context: Context, flags: SandboxFlags): Promise<ExitCode> {
+export async function sandbox(context: Context, flags: Flags<'sandbox'>): Promise<ExitCode> {
   const { parseFault, startSandbox } = await import('../../sandbox/index.js');
   const options = toSandboxOptions(flags, parseFault);
   const running = await startSandbox(options).catch((error: unknown) => {
@@ -66,7 +45,10 @@ function withFlags(message: string): string {
 }
 
 /** Returns the sandbox options that the flags set. Throws a `UsageError` with all mistakes. */
-export function toSandboxOptions(flags: SandboxFlags, parseFault: (text: string) => Fault): Partial<SandboxOptions> {
+export function toSandboxOptions(
+  flags: Flags<'sandbox'>,
+  parseFault: (text: string) => Fault,
+): Partial<SandboxOptions> {
   const mistakes: string[] = [];
   const number = (text: string | undefined, flag: string): number | undefined => {
     if (text === undefined) return undefined;
@@ -87,7 +69,7 @@ export function toSandboxOptions(flags: SandboxFlags, parseFault: (text: string)
     qps: number(flags.qps, '--qps'),
     latencyMs: readRange(flags.latencyMs, '--latency-ms', number),
     failureRate: number(flags.errorRate, '--error-rate'),
-    retryAfter: flags.retryAfter as SandboxOptions['retryAfter'] | undefined,
+    retryAfter: flags.retryAfter,
     retryAfterSeconds: number(flags.retryAfterSeconds, '--retry-after-seconds'),
     seed: number(flags.seed, '--seed'),
     credits: number(flags.credits, '--credits'),
@@ -142,4 +124,54 @@ function readValue(text: string): unknown {
   } catch {
     return text;
   }
+}
+
+/**
+ * `searchflow sandbox trigger WHAT [ID]`: triggers something in a running sandbox. WHAT is the type of a webset event to
+ * emit, `monitor-run` to run a monitor, or `disable-monitor` to disable a monitor. Prints the ids of the results, one a line.
+ */
+export async function trigger(
+  context: Context,
+  what: string,
+  id: string | undefined,
+  flags: Flags<'sandboxTrigger'>,
+): Promise<ExitCode> {
+  const url = flags.url ?? context.env.SEARCHFLOW_BASE_URL;
+  if (url === undefined || !URL.canParse(url)) {
+    throw new UsageError(
+      'missing-argument',
+      '--url (or SEARCHFLOW_BASE_URL) is required: the URL that `searchflow sandbox` printed.',
+    );
+  }
+  const body = JSON.stringify(toTrigger(what, id, flags.count));
+  const headers = { 'content-type': 'application/json' };
+  const endpoint = `${url.replace(/\/+$/, '')}/__sandbox/trigger`;
+  const response = await fetch(endpoint, { method: 'POST', body, headers, redirect: 'error' }).catch(() => {
+    throw new CodedError('sandbox-unreachable', `No sandbox answers at ${url}.`);
+  });
+  const answer = (await response.json().catch(() => ({}))) as { readonly ids?: string[]; readonly error?: string };
+  if (response.status === 400 || (response.status === 404 && answer.error))
+    throw new UsageError('invalid-argument', printable(answer.error ?? ''));
+  if (!response.ok || !answer.ids)
+    throw new CodedError(
+      'sandbox-unreachable',
+      `The server at ${url} is not a sandbox: it answered ${response.status}.`,
+    );
+  for (const one of answer.ids) context.terminal.data(printable(one));
+  return exitCodes.ok;
+}
+
+function toTrigger(what: string, id: string | undefined, count: string | undefined): unknown {
+  const names: Readonly<Record<string, string>> = { 'monitor-run': 'monitorRun', 'disable-monitor': 'disableMonitor' };
+  const name = names[what];
+  if (name !== undefined) {
+    if (id === undefined) throw new UsageError('missing-argument', `${what} needs the id of a monitor.`);
+    if (count !== undefined) throw new UsageError('option-unusable', '--count is for events only.');
+    return { [name]: id };
+  }
+  if (id !== undefined)
+    throw new UsageError('option-unusable', `${what} takes no id; only monitor-run and disable-monitor do.`);
+  if (count !== undefined && !/^[1-9]\d{0,5}$/.test(count))
+    throw new UsageError('invalid-argument', `--count: '${count}' must be a whole number from 1 to 999999.`);
+  return { event: what, ...(count === undefined ? {} : { count: Number(count) }) };
 }

@@ -4,11 +4,10 @@ import type { ConfigFlags } from '../../worker/config/config.js';
 import type { Log, LogLine } from '../../worker/config/runtime-types.js';
 import { serviceText } from '../progress/plan.js';
 import { moment, runText } from '../schedules/schedules.js';
-import { type Context, type ExitCode, exitCodes } from '../shared/context.js';
-import { withRuntime } from '../shared/session.js';
-import { settings } from '../shared/settings.js';
+import { type Context, type ExitCode, exitCodes } from '../shared/command.js';
+import { settings, withRuntime } from '../shared/session.js';
 import type { Terminal } from '../shared/terminal.js';
-import { printable } from '../text/printable.js';
+import { printable } from '../text.js';
 
 /** A log of JSON lines on stdout: `time`, `level`, `message` and further fields. Secrets are redacted as in every other output. */
 function jsonLog(terminal: Terminal, now: () => number = Date.now): Log {

@@ -1,6 +1,6 @@
 import { dollars } from '../../core/text/money.js';
 import { type RuntimeConfig, UsageError } from '../../worker/config/runtime-types.js';
-import type { Context } from './context.js';
+import type { Context } from './command.js';
 
 /** Asks a yes-or-no question, with no as the default. Requires a terminal: see `Terminal.asks`. */
 export async function askYesNo(context: Context, question: string): Promise<boolean> {

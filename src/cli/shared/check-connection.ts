@@ -6,7 +6,7 @@ import { proxiesTo } from '../../core/connections/proxies.js';
 import { CodedError } from '../../core/errors/coded-error.js';
 import type { RuntimeConfig } from '../../worker/config/runtime-types.js';
 import { whyAway } from '../../worker/store/check-database.js';
-import { printable } from '../text/printable.js';
+import { printable } from '../text.js';
 
 /** The service or the warehouse is unreachable; nothing was sent. The message names the setting. */
 export class Unreachable extends CodedError {

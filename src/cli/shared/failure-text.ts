@@ -4,9 +4,8 @@ import { type ErrorCode, errorFixes } from '../../core/errors/registry.js';
 import { exitCodeOfFailure, exitCodeOfUsage } from '../../core/processes/exit-codes.js';
 import { shellWord } from '../../core/text/shell-word.js';
 import { JobFailed, JobStopped, UsageError } from '../../worker/config/runtime-types.js';
-import { printable, printableLines } from '../text/printable.js';
-import { commandOnOwnLine, namesWay, withoutResume } from '../text/way-to-resume.js';
-import type { ExitCode } from './context.js';
+import { commandOnOwnLine, namesWay, printable, printableLines, withoutResume } from '../text.js';
+import type { ExitCode } from './command.js';
 
 /** Texts of system errors; the path is added. */
 const systemErrors: Readonly<Record<string, string>> = {

@@ -1,7 +1,7 @@
 import type { Writable } from 'node:stream';
 import { styleText } from 'node:util';
 import { addressSecrets } from '../../core/connections/address-secrets.js';
-import { printableLines } from '../text/printable.js';
+import { printableLines } from '../text.js';
 
 const styles = ['cyan', 'dim', 'red', 'yellow'] as const;
 type Colors = Readonly<Record<(typeof styles)[number], (text: string) => string>>;

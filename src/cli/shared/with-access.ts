@@ -1,9 +1,10 @@
+import { userInfo } from 'node:os';
 import type { ConfigFlags } from '../../worker/config/config.js';
 import type { RuntimeConfig, WorkflowAccess } from '../../worker/config/runtime-types.js';
+import { MonitorControl } from '../../worker/control/monitor-control.js';
 import { checkConnection, checkWarehouse } from './check-connection.js';
-import type { Context, ExitCode } from './context.js';
-import { type Session, withRuntime } from './session.js';
-import { settings } from './settings.js';
+import type { Context, ExitCode } from './command.js';
+import { type Session, settings, withRuntime } from './session.js';
 
 export interface AccessOptions {
   readonly loads?: boolean;
@@ -31,4 +32,27 @@ export async function withAccess(
     session.working();
     return work(await session.runtime.workflows({ worker: !owns }), session, config);
   });
+}
+
+/** Runs a command on monitors: `withAccess` with a `MonitorControl`. */
+export async function withMonitors(
+  context: Context,
+  flags: ConfigFlags,
+  mistakes: readonly string[],
+  work: (control: MonitorControl, session: Session, config: RuntimeConfig) => Promise<ExitCode>,
+  options: AccessOptions = {},
+): Promise<ExitCode> {
+  const asMonitors = (access: WorkflowAccess, session: Session, config: RuntimeConfig) =>
+    work(new MonitorControl(access, context.cwd), session, config);
+  return withAccess(context, flags, mistakes, asMonitors, options);
+}
+
+/** Returns the name of the user for the audit. */
+export function whoami({ env }: Pick<Context, 'env'>): string {
+  try {
+    return userInfo().username;
+  } catch {
+    // In a container the user id may have no name.
+    return env.USER || env.LOGNAME || 'unknown user';
+  }
 }

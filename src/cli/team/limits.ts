@@ -1,23 +1,16 @@
-import type { LimitsOutput } from '../../api/outputs/index.js';
+import type { AlertTestOutput, LimitsOutput } from '../../api/outputs/index.js';
 import type { LimiterView } from '../../core/limiter/limiter.js';
 import type { SlotsInUse } from '../../core/limiter/slots.js';
 import type { OtherLimit } from '../../core/processes/presence.js';
 import type { PeriodSpend, SpendCaps } from '../../core/purchase/spend.js';
 import { parseDollars } from '../../core/text/money.js';
-import type { ConfigFlags } from '../../worker/config/config.js';
 import { type RuntimeConfig, UsageError } from '../../worker/config/runtime-types.js';
-import { type Context, type ExitCode, exitCodes } from '../shared/context.js';
-import { withRuntime } from '../shared/session.js';
-import { settings } from '../shared/settings.js';
-import { count, dollars, duration, some } from '../text/amounts.js';
-import { columns } from '../text/columns.js';
-import { printable } from '../text/printable.js';
+import { type Context, type ExitCode, exitCodes, type Flags } from '../shared/command.js';
+import { settings, withRuntime } from '../shared/session.js';
+import { columns, count, dollars, duration, printable, some } from '../text.js';
 
 /** `searchflow limits`: shows the limits of the team and their use. `unblock`: first lifts the block. */
-export async function limits(
-  context: Context,
-  flags: ConfigFlags & { readonly json?: boolean; readonly unblock?: boolean },
-): Promise<ExitCode> {
+export async function limits(context: Context, flags: Flags<'limits'>): Promise<ExitCode> {
   const config = settings(context, flags);
   return withRuntime(context, config, { sends: false, bounded: true }, async ({ runtime }) => {
     if (flags.unblock) {
@@ -48,13 +41,8 @@ export async function limits(
   });
 }
 
-export interface CapFlags {
-  readonly perDay?: string;
-  readonly perMonth?: string;
-}
-
 /** `searchflow limits set`: sets the caps of the team for each UTC day and month. `none` removes a cap. */
-export async function setLimits(context: Context, flags: CapFlags): Promise<ExitCode> {
+export async function setLimits(context: Context, flags: Flags<'limitsSet'>): Promise<ExitCode> {
   const mistakes: string[] = [];
   const cap = (text: string | undefined, flag: string): number | null | undefined => {
     if (text === undefined || text === 'none') return text === undefined ? undefined : null;
@@ -226,4 +214,19 @@ export function limitsData({
     day: period(spent.day, caps.dayMicros),
     month: period(spent.month, caps.monthMicros),
   };
+}
+
+/** `searchflow alerts test`: sends a test alert to each receiver. */
+export async function testAlerts(context: Context, { json = false }): Promise<ExitCode> {
+  return withRuntime(context, settings(context, {}), { sends: false, bounded: true }, async ({ runtime }) => {
+    const receivers = await runtime.testAlerts();
+    const output: AlertTestOutput = { kind: 'alertTest', receivers };
+    if (json) context.terminal.data(JSON.stringify(output));
+    else
+      for (const { receiver, error } of receivers) {
+        const how = error === null ? 'accepted the test alert' : `did not accept the test alert: ${printable(error)}`;
+        context.terminal.data(`${receiver}: ${how}`);
+      }
+    return receivers.every(({ error }) => error === null) ? exitCodes.ok : exitCodes.failed;
+  });
 }

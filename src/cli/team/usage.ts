@@ -1,23 +1,14 @@
-import type { UsageOutput } from '../../api/outputs/index.js';
+import type { ReconciliationOutput, UsageOutput } from '../../api/outputs/index.js';
+import { type ReconciledDay, reconcile } from '../../core/purchase/reconcile.js';
 import type { UsageGroup, UsageLine } from '../../core/purchase/spend.js';
-import { parseDay, parseLastDay } from '../options/day-option.js';
-import { type Context, type ExitCode, exitCodes } from '../shared/context.js';
-import { withRuntime } from '../shared/session.js';
-import { settings } from '../shared/settings.js';
-import { count, dollars } from '../text/amounts.js';
-import { columns } from '../text/columns.js';
-import { printable } from '../text/printable.js';
-
-export interface UsageFlags {
-  readonly by: UsageGroup;
-  readonly since?: string;
-  readonly until?: string;
-  readonly reconcile?: boolean;
-  readonly json?: boolean;
-}
+import { type RuntimeConfig, UsageError } from '../../worker/config/runtime-types.js';
+import { parseDay, parseLastDay } from '../flag-values.js';
+import { type Context, type ExitCode, exitCodes, type Flags } from '../shared/command.js';
+import { settings, withRuntime } from '../shared/session.js';
+import { columns, count, dollars, printable, some } from '../text.js';
 
 /** `searchflow usage`: shows requests and cost of the team by job, operation or UTC day. */
-export async function usage(context: Context, flags: UsageFlags): Promise<ExitCode> {
+export async function usage(context: Context, flags: Flags<'usage'>): Promise<ExitCode> {
   const mistakes: string[] = [];
   const now = Date.now();
   const day = (text: string | undefined, flag: string, parse: typeof parseDay): number | undefined => {
@@ -32,8 +23,7 @@ export async function usage(context: Context, flags: UsageFlags): Promise<ExitCo
   if (since !== undefined && until !== undefined && since >= until) {
     mistakes.push(`--since ${flags.since} must not be after --until ${flags.until}.`);
   }
-  if (flags.reconcile)
-    return (await import('./reconcile.js')).reconcileUsage(context, flags, { since, until, now, mistakes });
+  if (flags.reconcile) return reconcileUsage(context, flags, { since, until, now, mistakes });
   const config = settings(context, {}, mistakes);
   return withRuntime(context, config, { sends: false, bounded: true }, async ({ runtime }) => {
     const lines = await (await runtime.team.spend()).usage(flags.by, since, until);
@@ -100,5 +90,149 @@ export function usageData(by: UsageGroup, lines: readonly UsageLine[]): UsageOut
     by,
     lines: lines.map((line) => ({ [by]: line.group, ...data(line) })),
     total: data(total(lines)),
+  };
+}
+
+const DAY_MS = 86_400_000;
+/** Look-back of the service's usage endpoint, in days. */
+const MOST_DAYS = 180;
+const USUAL_DAYS = 30;
+
+interface Range {
+  /** Unix ms: the start of the first day, and the end of the last one. */
+  readonly since: number | undefined;
+  readonly until: number | undefined;
+  readonly now: number;
+  readonly mistakes: string[];
+}
+
+/** `searchflow usage --reconcile`: compares the journal with the service's bill. Exit code 1 if a difference has no explanation. */
+export async function reconcileUsage(context: Context, flags: Flags<'usage'>, range: Range): Promise<ExitCode> {
+  const { now, mistakes } = range;
+  const today = now - (now % DAY_MS);
+  const last = Math.min((range.until ?? Number.POSITIVE_INFINITY) - DAY_MS, today);
+  const first = range.since ?? last - (USUAL_DAYS - 1) * DAY_MS;
+  if (first < today - MOST_DAYS * DAY_MS)
+    mistakes.push(
+      `--since: the service keeps its bill for ${MOST_DAYS} days. Pass a later day, such as ${MOST_DAYS}d.`,
+    );
+  else if (first > today) mistakes.push(`--since ${flags.since ?? ''} is in the future.`);
+  if (flags.by !== 'job' && flags.by !== 'day')
+    mistakes.push(`--by ${flags.by} cannot be combined with --reconcile, which compares days.`);
+  const config = settings(context, {}, mistakes);
+  const access = billAccess(config);
+  const days = Array.from({ length: (last - first) / DAY_MS + 1 }, (_, index) => dayText(first + index * DAY_MS));
+  return withRuntime(context, config, { sends: false, bounded: true }, async ({ runtime, stopped }) => {
+    const lines = await (await runtime.team.spend()).usage('day', first, last + DAY_MS);
+    const { readBilledDays } = await import('../../worker/team/service-bill.js');
+    const { terminal } = context;
+    let saidRetry = false;
+    const onRetry = ({ message }: Error) => {
+      if (!saidRetry) terminal.say(`The bill cannot be read yet, trying again: ${printable(message, 300)}`);
+      saidRetry = true;
+    };
+    const bill = await readBilledDays(access, days, stopped, onRetry).catch((error: unknown) => {
+      const hint = hintOf(error);
+      if (hint !== null) terminal.say(hint);
+      throw error;
+    });
+    const found = reconcile(lines, bill);
+    const { origin, team = null } = config;
+    const agrees = found.every(({ unexplainedMicros }) => unexplainedMicros === 0);
+    if (flags.json) terminal.data(JSON.stringify(data(found, { origin, team, agrees })));
+    else terminal.data([`Journal and bill of ${printable(origin)} (UTC):`, ...textOf(found, agrees)].join('\n'));
+    return agrees ? exitCodes.ok : exitCodes.failed;
+  });
+}
+
+/** What to do about a refused call; null for other errors. */
+function hintOf(error: unknown): string | null {
+  const status = (error as { readonly facts?: { readonly status?: unknown } }).facts?.status;
+  if (status === 401 || status === 403)
+    return 'The service refused SEARCHFLOW_SERVICE_KEY. It must be a service key of the team, and the service must have enabled team management for the team.';
+  if (status === 404) return 'The team has no API key with an id of SEARCHFLOW_KEY_ID.';
+  if (status === 400) return 'The service may keep its bill for a shorter time. Pass a later day with --since.';
+  return null;
+}
+
+const dayText = (at: number): string => new Date(at).toISOString().slice(0, 10);
+
+/** Returns the access to the bill, or throws one `UsageError` with everything that is missing. */
+function billAccess({ service, bill, origin }: RuntimeConfig) {
+  if (service === 'sandbox')
+    throw new UsageError(
+      'key-missing',
+      'There is no API key, so this command would use the sandbox, which has no bill at the service. Set SEARCHFLOW_API_KEY and SEARCHFLOW_SERVICE_KEY.',
+    );
+  const missing = [
+    ...(bill?.serviceKey
+      ? []
+      : [
+          "SEARCHFLOW_SERVICE_KEY is not set. The bill can be read only with a service key of the team, which is not an API key. Create one in the service's dashboard.",
+        ]),
+    ...(bill && bill.keyIds.length > 0
+      ? []
+      : [
+          'SEARCHFLOW_KEY_ID is not set. Set it to the id of the API key, or to the ids of all keys of the team, separated by commas.',
+        ]),
+    ...(bill?.url ? [] : [`SEARCHFLOW_BILL_URL is not set. The address of the bill for ${origin} is not known.`]),
+  ];
+  if (!bill?.url || missing.length > 0) throw new UsageError('key-missing', missing.join('\n'));
+  return { ...bill, url: bill.url };
+}
+
+const amounts = ['journalMicros', 'micros', 'differenceMicros', 'unknownMicros', 'unexplainedMicros'] as const;
+const heads = ['journal', 'service', 'difference', 'unknown outcomes', 'unexplained'];
+
+/** The sum of all days, with the sum of each key. */
+function totalOf(days: readonly ReconciledDay[]): ReconciledDay {
+  const sum = (of: (day: ReconciledDay) => number) => days.reduce((all, day) => all + of(day), 0);
+  return {
+    ...(Object.fromEntries(amounts.map((name) => [name, sum((day) => day[name])])) as unknown as ReconciledDay),
+    day: 'total',
+    unknownOutcomes: sum(({ unknownOutcomes }) => unknownOutcomes),
+    atMostMicros: sum(({ atMostMicros }) => atMostMicros),
+    keys: (days[0]?.keys ?? []).map((key, nth) => ({ ...key, micros: sum(({ keys }) => keys[nth]?.micros ?? 0) })),
+  };
+}
+
+/** The days with purchases or charges, with a column for each of several keys, and what the difference means. */
+function textOf(days: readonly ReconciledDay[], agrees: boolean): string[] {
+  const total = totalOf(days);
+  const keys = total.keys.length > 1 ? total.keys : [];
+  const shown = days.filter(({ journalMicros, micros, atMostMicros }) => journalMicros + micros + atMostMicros > 0);
+  if (shown.length === 0) return ['Neither the journal nor the service has a charge in this time.'];
+  const row = (one: ReconciledDay) => [
+    ...[one.day, ...amounts.map((name) => dollars(one[name]))],
+    ...keys.map((_, nth) => dollars(one.keys[nth]?.micros ?? 0)),
+  ];
+  return [
+    ...columns([['day', ...heads, ...keys.map(({ id }) => printable(id, 40))], ...shown.map(row), row(total)]),
+    ...(total.unknownOutcomes > 0
+      ? [`${some(total.unknownOutcomes, 'unknown outcome')} may have cost at most ${dollars(total.atMostMicros)}.`]
+      : []),
+    agrees
+      ? 'Every difference is explained.'
+      : 'A difference is not explained. Other programs with the same key, other state folders, runs of monitors and keys that SEARCHFLOW_KEY_ID does not name are not in this journal; the bill of today may be incomplete.',
+  ];
+}
+
+function data(
+  days: readonly ReconciledDay[],
+  about: Pick<ReconciliationOutput, 'origin' | 'team' | 'agrees'>,
+): ReconciliationOutput {
+  const figures = (one: ReconciledDay) => ({
+    journalDollars: one.journalMicros / 1e6,
+    serviceDollars: one.micros / 1e6,
+    differenceDollars: one.differenceMicros / 1e6,
+    unknownOutcomes: one.unknownOutcomes,
+    unknownAtMostDollars: one.atMostMicros / 1e6,
+    unknownDollars: one.unknownMicros / 1e6,
+    unexplainedDollars: one.unexplainedMicros / 1e6,
+    keys: one.keys.map(({ id, name, micros }) => ({ id, name, serviceDollars: micros / 1e6 })),
+  });
+  return {
+    ...{ kind: 'reconciliation', ...about, total: figures(totalOf(days)) },
+    days: days.map((day) => ({ day: day.day, ...figures(day) })),
   };
 }

@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest';
-import { type RangeFlags, toRange, toWalkOptions, typesNote } from '../../../src/cli/events/event-flags.js';
 import {
   type InterruptedWalk,
   statusData,
@@ -8,8 +7,10 @@ import {
   walkText,
 } from '../../../src/cli/events/events.js';
 import { walkCommand } from '../../../src/cli/events/events-status.js';
-import { parseMoment } from '../../../src/cli/options/moment-option.js';
-import { progressText } from '../../../src/cli/progress/progress-line.js';
+import { toRange, toWalkOptions, typesNote } from '../../../src/cli/events/events-walk.js';
+import { parseMoment } from '../../../src/cli/flag-values.js';
+import { progressText } from '../../../src/cli/progress/progress.js';
+import type { Flags } from '../../../src/cli/shared/command.js';
 import type { StreamListing } from '../../../src/core/events/event-warehouse.js';
 import type { WalkProgress, WalkSummary } from '../../../src/core/events/walk-job.js';
 
@@ -43,7 +44,7 @@ describe('times', () => {
 });
 
 describe('flags', () => {
-  const range = (flags: RangeFlags) => {
+  const range = (flags: Flags<'backfill'>) => {
     const mistakes: string[] = [];
     return [toRange(flags, now, mistakes), mistakes] as const;
   };

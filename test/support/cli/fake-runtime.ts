@@ -1,6 +1,6 @@
 import { EventEmitter, once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
-import type { Context } from '../../../src/cli/shared/context.js';
+import type { Context } from '../../../src/cli/shared/command.js';
 import { watchInterrupts } from '../../../src/cli/shared/signals.js';
 import type { OutputFlags } from '../../../src/cli/shared/terminal.js';
 import { idleView } from '../../../src/core/limiter/limiter.js';

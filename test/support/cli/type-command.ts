@@ -1,5 +1,5 @@
 import { buildProgram, parseErrorCode, saidAlready } from '../../../src/cli/program.js';
-import type { Context } from '../../../src/cli/shared/context.js';
+import type { Context } from '../../../src/cli/shared/command.js';
 import { failureText } from '../../../src/cli/shared/failure-text.js';
 import type { OutputFlags } from '../../../src/cli/shared/terminal.js';
 import type { ErrorCode } from '../../../src/core/errors/registry.js';

@@ -1,7 +1,7 @@
 import { EventEmitter } from 'node:events';
 import type { Client } from '@temporalio/client';
 import { buildProgram } from '../../../src/cli/program.js';
-import type { Context, ExitCode } from '../../../src/cli/shared/context.js';
+import type { Context, ExitCode } from '../../../src/cli/shared/command.js';
 import { failureText } from '../../../src/cli/shared/failure-text.js';
 import { watchInterrupts } from '../../../src/cli/shared/signals.js';
 import { checkOutput } from '../cli/check-output.js';

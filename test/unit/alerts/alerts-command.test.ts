@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { testAlerts } from '../../../src/cli/team/alerts.js';
+import { testAlerts } from '../../../src/cli/team/limits.js';
 import type { Runtime } from '../../../src/worker/runtime/views.js';
 import { fakeContext, fakeRuntime } from '../../support/cli/fake-runtime.js';
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { readWarnings } from '../../../src/api/answer/read-answer.js';
-import { commandOnOwnLine } from '../../../src/cli/text/way-to-resume.js';
+import { commandOnOwnLine } from '../../../src/cli/text.js';
 import { warningPause } from '../../../src/core/rows/pause.js';
 import { addWarnings, MOST_WARNINGS, notAccepted, type ServiceWarning } from '../../../src/core/rows/warnings.js';
 

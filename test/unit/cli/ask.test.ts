@@ -2,11 +2,10 @@ import type { PassThrough } from 'node:stream';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { agentRun } from '../../../src/cli/agents/agent-run.js';
 import { planData } from '../../../src/cli/progress/plan.js';
-import { runEnrich } from '../../../src/cli/rows/run-enrich.js';
-import { scheduleRows } from '../../../src/cli/rows/schedule-rows.js';
+import { runEnrich, scheduleRows } from '../../../src/cli/rows/run-enrich.js';
 import { agreed } from '../../../src/cli/shared/ask.js';
 import { failureText } from '../../../src/cli/shared/failure-text.js';
-import { settings } from '../../../src/cli/shared/settings.js';
+import { settings } from '../../../src/cli/shared/session.js';
 import type { EnrichRequest, JobPlan } from '../../../src/worker/config/runtime-types.js';
 import { fakeContext, fakeRuntime, listen, plan, request } from '../../support/cli/fake-runtime.js';
 

@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { readMaxCost } from '../../../src/cli/options/max-cost-option.js';
-import { pausedText } from '../../../src/cli/progress/paused.js';
+import { readMaxCost } from '../../../src/cli/flag-values.js';
 import { planData, planText } from '../../../src/cli/progress/plan.js';
+import { pausedText } from '../../../src/cli/progress/summary.js';
 import { resume } from '../../../src/cli/rows/control.js';
 import { toEnrichRequest } from '../../../src/cli/rows/enrich-request.js';
 import { runEnrich } from '../../../src/cli/rows/run-enrich.js';
-import { settings } from '../../../src/cli/shared/settings.js';
+import { settings } from '../../../src/cli/shared/session.js';
 import { pauseOf } from '../../../src/core/rows/pause.js';
 import type { JobPlan } from '../../../src/worker/config/runtime-types.js';
 import { rowsWork } from '../../../src/worker/schedules/schedule-rows.js';

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import { readFailureLimit } from '../../../src/cli/options/failure-limit-option.js';
-import { pausedText } from '../../../src/cli/progress/paused.js';
+import { readFailureLimit } from '../../../src/cli/flag-values.js';
+import { pausedText } from '../../../src/cli/progress/summary.js';
 import type { JobProgress } from '../../../src/core/rows/job.js';
 import { failedPause } from '../../../src/core/rows/pause.js';
 

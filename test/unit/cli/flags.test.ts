@@ -2,10 +2,11 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it, onTestFinished } from 'vitest';
-import { type AgentRunFlags, toAgentRequest } from '../../../src/cli/agents/agent-request.js';
-import { type FilterFlags, toCount, toFilter } from '../../../src/cli/monitors/monitor-flags.js';
-import { parseDuration } from '../../../src/cli/options/duration-option.js';
+import { toAgentRequest } from '../../../src/cli/agents/agent-run.js';
+import { parseDuration } from '../../../src/cli/flag-values.js';
+import { toCount, toFilter } from '../../../src/cli/monitors/monitors.js';
 import { toSandboxOptions } from '../../../src/cli/set-up/sandbox.js';
+import type { Flags } from '../../../src/cli/shared/command.js';
 import { freshnessOf } from '../../../src/core/purchase/freshness.js';
 import { parseFault, startSandbox } from '../../../src/sandbox/index.js';
 import { agentRunId, startAgentRun } from '../../../src/worker/control/agent-control.js';
@@ -22,7 +23,7 @@ writeFileSync(join(cwd, 'request.json'), '{"query":"why","systemPrompt":"be brie
 afterAll(() => rmSync(cwd, { recursive: true }));
 
 describe('flags of an agent run', () => {
-  const read = (query: string | undefined, flags: AgentRunFlags) => {
+  const read = (query: string | undefined, flags: Flags<'agentRun'>) => {
     const mistakes: string[] = [];
     return { ...toAgentRequest(query, flags, cwd, mistakes), mistakes };
   };
@@ -59,7 +60,7 @@ describe('flags of an agent run', () => {
 });
 
 describe('flags of monitors', () => {
-  const filter = (flags: FilterFlags) => {
+  const filter = (flags: Flags<'monitorList'>) => {
     const mistakes: string[] = [];
     return [toFilter(flags, mistakes), mistakes];
   };
@@ -197,7 +198,7 @@ describe('flags of the sandbox', () => {
       ...{ port: '4010', qps: '7.5', latencyMs: '100-400', errorRate: '0.1', retryAfterSeconds: '3', seed: '42' },
       ...{ credits: '5', textBytes: '200', agentRunMs: '20', monitorClock: '60', events: '30', eventsPerSecond: '2' },
     };
-    const others = { retryAfter: 'seconds', ledger: 'ledger.jsonl', key: ['a', 'b'], x402: true };
+    const others = { retryAfter: 'seconds', ledger: 'ledger.jsonl', key: ['a', 'b'], x402: true } as const;
     const fault = 'every=20 kind=status status=503';
     const set = ['agentRuns.failureRate=0.5', 'name=text'];
     expect(toSandboxOptions({ ...typed, ...others, fault: [fault], set }, parseFault)).toEqual({

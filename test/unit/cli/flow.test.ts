@@ -5,9 +5,9 @@ import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'v
 import { watchWalk } from '../../../src/cli/events/watch-walk.js';
 import { runEnrich } from '../../../src/cli/rows/run-enrich.js';
 import { checkConnection, checkWarehouse } from '../../../src/cli/shared/check-connection.js';
-import type { Context } from '../../../src/cli/shared/context.js';
+import type { Context } from '../../../src/cli/shared/command.js';
 import { failureText } from '../../../src/cli/shared/failure-text.js';
-import { settings } from '../../../src/cli/shared/settings.js';
+import { settings } from '../../../src/cli/shared/session.js';
 import { watchInterrupts } from '../../../src/cli/shared/signals.js';
 import { scrubber } from '../../../src/cli/shared/terminal.js';
 import { Secret } from '../../../src/core/connections/secret.js';

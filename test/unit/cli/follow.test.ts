@@ -1,7 +1,6 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { expect, it } from 'vitest';
-import { follow, followJob } from '../../../src/cli/progress/follow.js';
-import { RowProgressReader } from '../../../src/cli/rows/row-progress.js';
+import { follow, followJob, RowProgressReader } from '../../../src/cli/progress/progress.js';
 import { fakeContext, fakeHandle, fakeRuntime, progress, summary } from '../../support/cli/fake-runtime.js';
 
 const watching = { stopped: new AbortController().signal, everyMs: 0 };

@@ -4,8 +4,9 @@ import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { planData, planText } from '../../../src/cli/progress/plan.js';
 import { summaryText } from '../../../src/cli/progress/summary.js';
-import { type EnrichFlags, toEnrichRequest } from '../../../src/cli/rows/enrich-request.js';
+import { toEnrichRequest } from '../../../src/cli/rows/enrich-request.js';
 import { notesOf } from '../../../src/cli/rows/run-enrich.js';
+import type { Flags } from '../../../src/cli/shared/command.js';
 import type { JobPlan } from '../../../src/worker/config/runtime-types.js';
 import { rowsWork } from '../../../src/worker/schedules/schedule-rows.js';
 import { plan, request, summary } from '../../support/cli/fake-runtime.js';
@@ -14,7 +15,7 @@ const dir = mkdtempSync(join(tmpdir(), 'searchflow-inputs-'));
 writeFileSync(join(dir, 'rows.csv'), 'url\nfirma.de\n');
 afterAll(() => rmSync(dir, { recursive: true, force: true }));
 
-function read(flags: EnrichFlags) {
+function read(flags: Flags<'enrich'>) {
   const mistakes: string[] = [];
   return { request: toEnrichRequest('rows.csv', flags, dir, mistakes), mistakes };
 }

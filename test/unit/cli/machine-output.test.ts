@@ -1,9 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { endText, eventText, outputText, runsText, snapshotText } from '../../../src/cli/agents/agent.js';
 import { statusData, walkData } from '../../../src/cli/events/events.js';
-import { pausedData } from '../../../src/cli/progress/paused.js';
 import { planData } from '../../../src/cli/progress/plan.js';
-import { summaryData } from '../../../src/cli/progress/summary.js';
+import { pausedData, summaryData } from '../../../src/cli/progress/summary.js';
 import { runText, scheduleData, schedulesText, scheduleText } from '../../../src/cli/schedules/schedules.js';
 import { limitsData, limitsText } from '../../../src/cli/team/limits.js';
 import { usageData } from '../../../src/cli/team/usage.js';

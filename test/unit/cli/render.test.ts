@@ -1,12 +1,14 @@
 import { describe, expect, it } from 'vitest';
-import { badRowLines } from '../../../src/cli/progress/bad-rows.js';
-import { ProgressView } from '../../../src/cli/progress/follow.js';
-import { blockedText } from '../../../src/cli/progress/progress.js';
-import { progressBar, progressText } from '../../../src/cli/progress/progress-line.js';
+import { badRowLines } from '../../../src/cli/progress/plan.js';
+import {
+  blockedText,
+  ProgressView,
+  progressBar,
+  progressText,
+  RowProgressReader,
+} from '../../../src/cli/progress/progress.js';
 import { type Ending, summaryData, summaryText } from '../../../src/cli/progress/summary.js';
-import { RowProgressReader } from '../../../src/cli/rows/row-progress.js';
-import { count, dollars, duration, some } from '../../../src/cli/text/amounts.js';
-import { printable, printableLines } from '../../../src/cli/text/printable.js';
+import { count, dollars, duration, printable, printableLines, some } from '../../../src/cli/text.js';
 import { idleView } from '../../../src/core/limiter/limiter.js';
 import { flatProfile } from '../../../src/core/limiter/rate.js';
 import type { JobProgress, JobSummary, SliceHeartbeat } from '../../../src/core/rows/job.js';

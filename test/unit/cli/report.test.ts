@@ -5,8 +5,9 @@ import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { ReportOutput } from '../../../src/api/outputs/index.js';
 import { renderPage, share } from '../../../src/cli/report/page.js';
-import { opener, type ReportFlags, report } from '../../../src/cli/report/report.js';
+import { opener, report } from '../../../src/cli/report/report.js';
 import { reportPage } from '../../../src/cli/report/report-page.js';
+import type { Flags } from '../../../src/cli/shared/command.js';
 import type { ReportWish } from '../../../src/worker/runtime/views.js';
 import { fakeContext, fakeRuntime } from '../../support/cli/fake-runtime.js';
 import { hostileReport, hostileTeam } from '../../support/cli/hostile-report.js';
@@ -128,7 +129,7 @@ describe('searchflow report', () => {
       },
     });
     const { context, out, err } = fakeContext(runtime);
-    const run = (what: string, flags: Partial<ReportFlags> = {}) =>
+    const run = (what: string, flags: Partial<Flags<'report'>> = {}) =>
       report({ ...context, cwd }, what, { since: '30d', ...flags });
     return { cwd, wishes, run, out, err };
   }

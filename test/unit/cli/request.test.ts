@@ -2,17 +2,18 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
-import { toAgentRequest } from '../../../src/cli/agents/agent-request.js';
-import { toContentsOptions } from '../../../src/cli/options/contents-flags.js';
-import { parseDuration } from '../../../src/cli/options/duration-option.js';
-import { type EnrichFlags, toEnrichRequest } from '../../../src/cli/rows/enrich-request.js';
-import { resumeCommand } from '../../../src/cli/shared/resume-command.js';
+import { toAgentRequest } from '../../../src/cli/agents/agent-run.js';
+import { parseDuration } from '../../../src/cli/flag-values.js';
+import { toContentsOptions } from '../../../src/cli/request-fields.js';
+import { toEnrichRequest } from '../../../src/cli/rows/enrich-request.js';
+import type { Flags } from '../../../src/cli/shared/command.js';
+import { resumeCommand } from '../../../src/cli/text.js';
 
 const cwd = mkdtempSync(join(tmpdir(), 'searchflow-cli-'));
 writeFileSync(join(cwd, 'in.csv'), 'url\nhttps://example.com\n');
 afterAll(() => rmSync(cwd, { recursive: true }));
 
-function request(file: string, flags: EnrichFlags = {}) {
+function request(file: string, flags: Flags<'enrich'> = {}) {
   const mistakes: string[] = [];
   return { request: toEnrichRequest(file, flags, cwd, mistakes), mistakes };
 }

@@ -2,7 +2,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
-import { type RowRequestFlags, toRowRequest } from '../../../src/cli/rows/enrich-request.js';
+import { toRowRequest } from '../../../src/cli/rows/enrich-request.js';
+import type { Flags } from '../../../src/cli/shared/command.js';
 
 const cwd = mkdtempSync(join(tmpdir(), 'searchflow-cli-'));
 afterAll(() => rmSync(cwd, { recursive: true }));
@@ -13,7 +14,7 @@ writeFileSync(join(cwd, 'broken.json'), '{"query": ');
 writeFileSync(join(cwd, 'number.json'), '{"type":"number"}');
 writeFileSync(join(cwd, 'request.json'), '{"query":"{{name}}","numResults":7,"userLocation":"{{country}}"}');
 
-function read(flags: RowRequestFlags) {
+function read(flags: Flags<'enrich'>) {
   const mistakes: string[] = [];
   return { ...toRowRequest(flags, cwd, mistakes), mistakes };
 }
@@ -25,7 +26,7 @@ describe('flags of a row operation', () => {
   });
 
   it('make the request of a search, with contents of its pages if requested', () => {
-    const flags = {
+    const flags: Flags<'enrich'> = {
       op: 'search',
       query: '{{name}} official site',
       numResults: '5',
@@ -45,7 +46,7 @@ describe('flags of a row operation', () => {
       template: { query: '{{name}}', numResults: 7, userLocation: '{{country}}' },
       mistakes: [],
     });
-    const flags = { op: 'answer', query: '{{name}}?', text: true, option: ['userLocation="{{country}}"'] };
+    const flags = { op: 'answer', query: '{{name}}?', text: true, option: ['userLocation="{{country}}"'] } as const;
     expect(read(flags)).toMatchObject({
       template: { query: '{{name}}?', userLocation: '{{country}}' },
       options: { text: true },
@@ -54,7 +55,7 @@ describe('flags of a row operation', () => {
   });
 
   it('take a schema inline, and refuse one that no history can hold', () => {
-    const ask = { op: 'agent', query: 'CEO of {{name}}' };
+    const ask = { op: 'agent', query: 'CEO of {{name}}' } as const;
     expect(read({ ...ask, schema: JSON.stringify(schema) })).toMatchObject({
       options: { outputSchema: schema },
       mistakes: [],
@@ -80,10 +81,7 @@ describe('flags of a row operation', () => {
     });
   });
 
-  const refused: readonly (readonly [RowRequestFlags, RegExp])[] = [
-    [{ op: 'findSimilar' }, /--op: 'findSimilar' must be one of contents, search, answer, agent\./],
-    [{ op: 'research' }, /--op: 'research' must be one of contents, search, answer, agent\./],
-    [{ op: 'serach' }, /--op: 'serach' must be one of contents, search/],
+  const refused: readonly (readonly [Flags<'enrich'>, RegExp])[] = [
     [{ query: '{{name}}' }, /--query is for --op search, answer, agent, not for contents/],
     [{ request: 'request.json' }, /--request is not for --op contents/],
     [{ op: 'search' }, /search needs --query TEMPLATE.*or --request FILE/],
@@ -109,7 +107,7 @@ describe('flags of a row operation', () => {
   });
 });
 
-it.each(['answer', 'search', 'agent'])('a schema of any type reaches %s: the service decides', (op) => {
+it.each(['answer', 'search', 'agent'] as const)('a schema of any type reaches %s: the service decides', (op) => {
   const mistakes: string[] = [];
   const schema = { type: 'array', items: { type: 'string' } };
   const request = toRowRequest({ op, query: '{{name}}', schema: JSON.stringify(schema) }, '.', mistakes);

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { statusLine } from '../../../src/cli/rows/status-line.js';
+import { statusLine } from '../../../src/cli/rows/status.js';
 import { failureText } from '../../../src/cli/shared/failure-text.js';
-import { withoutCommand, withoutResume } from '../../../src/cli/text/way-to-resume.js';
+import { withoutCommand, withoutResume } from '../../../src/cli/text.js';
 import { type Failure, pauseOf } from '../../../src/core/rows/pause.js';
 import { type JobStatus, JobStopped } from '../../../src/worker/config/runtime-types.js';
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { parseDay, parseLastDay } from '../../../src/cli/options/day-option.js';
+import { parseDay, parseLastDay } from '../../../src/cli/flag-values.js';
 import { usage } from '../../../src/cli/team/usage.js';
 import type { UsageLine } from '../../../src/core/purchase/spend.js';
 import { fakeContext, fakeRuntime, spend } from '../../support/cli/fake-runtime.js';

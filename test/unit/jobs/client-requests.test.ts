@@ -4,7 +4,7 @@ import { checkRequest } from '../../../src/activities/operations/whole-request.j
 import { type OperationName, operationTable } from '../../../src/api/operations.js';
 import { createTransport } from '../../../src/api/transport.js';
 import type { Endpoint } from '../../../src/api/wire/endpoint.js';
-import { toAgentRequest } from '../../../src/cli/agents/agent-request.js';
+import { toAgentRequest } from '../../../src/cli/agents/agent-run.js';
 import { toRowRequest } from '../../../src/cli/rows/enrich-request.js';
 import { inputProblems } from '../../../src/core/check-input.js';
 import type { RowOperation } from '../../../src/core/rows/row-operation.js';

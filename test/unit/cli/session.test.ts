@@ -1,5 +1,5 @@
 import { expect, it, vi } from 'vitest';
-import { standBy } from '../../../src/cli/shared/session.js';
+import { answered, standBy } from '../../../src/cli/shared/session.js';
 
 it('a standby takes over from a worker that has ended, and reports once that it did, or why it cannot yet', async () => {
   const stop = new AbortController();
@@ -25,4 +25,19 @@ it('a standby takes over from a worker that has ended, and reports once that it 
   expect([tried(), said.length]).toEqual([last, 3]);
   stop.abort();
   await over;
+});
+
+const never = <T>() => new Promise<T>(() => undefined);
+
+it('a question to a server that can neither be reached nor started ends without an answer, as one to a silent worker does', async () => {
+  const ask = async () => 'answer';
+  expect(await answered(() => never<string>(), ask, 5)).toBeNull();
+  expect(
+    await answered(
+      async () => 'handle',
+      () => never<string>(),
+      5,
+    ),
+  ).toBeNull();
+  expect(await answered(async () => 'handle', ask)).toBe('answer');
 });

@@ -1,0 +1,76 @@
+import { type ExitCode, exitCodes } from '../../core/processes/exit-codes.js';
+import type { OpenRuntime } from '../../worker/runtime/views.js';
+import type * as options from '../options.js';
+import type { Interrupts } from './signals.js';
+import type { Terminal } from './terminal.js';
+
+export { type ExitCode, exitCodes };
+
+/** The parts of the process that a command uses, and the function that opens the runtime. */
+export interface Context {
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly cwd: string;
+  /** Arguments after the command's name, as typed. */
+  readonly args: readonly string[];
+  readonly terminal: Terminal;
+  readonly interrupts: Interrupts;
+  readonly openRuntime: OpenRuntime;
+}
+
+/** What a flag or an argument is: its help, or its help with what else the command line knows about its value. */
+type Spec =
+  | string
+  | {
+      readonly help: string;
+      /** The flag may be repeated; its values are collected. */
+      readonly many?: true;
+      readonly choices?: readonly string[];
+      readonly default?: string;
+      /** The command needs the flag. */
+      readonly mandatory?: true;
+    };
+
+/** The flags or arguments of a command, by names and placeholders as the help shows them, in its order. */
+export type Specs = Readonly<Record<string, Spec>>;
+
+/** A command, in a table by its words after `searchflow`. Help, parsing, completion and docs are made from it. */
+export interface CommandSpec {
+  readonly about: string;
+  readonly args?: Specs;
+  readonly options?: Specs;
+  /** Loads the code of the command, so that `--help` stays fast. Absent for a group of commands. */
+  readonly run?: () => Promise<RunCommand>;
+  /** Command lines to copy, which end its help. */
+  readonly examples: readonly string[];
+}
+
+/** Runs a command with its arguments and then its flags. */
+export type RunCommand = (context: Context, ...given: never[]) => Promise<ExitCode>;
+
+type CamelCase<S extends string> = S extends `${infer A}-${infer B}` ? `${A}${Capitalize<CamelCase<B>>}` : S;
+type NameOf<F> = F extends `${infer Flag} ${string}`
+  ? NameOf<Flag>
+  : F extends `--no-${infer Name}`
+    ? CamelCase<Name>
+    : F extends `--${infer Name}`
+      ? CamelCase<Name>
+      : never;
+type ValueOf<F, S> = S extends { readonly many: true }
+  ? readonly string[]
+  : S extends { readonly choices: readonly (infer Choice)[] }
+    ? Choice
+    : F extends `${string} <${string}`
+      ? string
+      : F extends `${string} [${string}`
+        ? string | true
+        : F extends `--no-${string}`
+          ? false
+          : boolean;
+type Always<S> = S extends { readonly default: string } | { readonly mandatory: true } ? true : false;
+
+type FlagsOf<S> = {
+  readonly [F in keyof S as Always<S[F]> extends true ? NameOf<F> : never]: ValueOf<F, S[F]>;
+} & { readonly [F in keyof S as Always<S[F]> extends true ? never : NameOf<F>]?: ValueOf<F, S[F]> };
+
+/** The flags of a command as its function gets them, by the name of their record in the options. */
+export type Flags<Name extends keyof typeof options> = FlagsOf<(typeof options)[Name]>;

@@ -1,0 +1,137 @@
+import { stripVTControlCharacters } from 'node:util';
+import { shellWord } from '../core/text/shell-word.js';
+
+export { count, some } from '../core/text/count.js';
+export { dollars } from '../core/text/money.js';
+
+/** Returns seconds as text, such as `4 s`, `3 min 20 s`, `2 h 5 min` or `3 d 4 h`. */
+export function duration(seconds: number): string {
+  if (!Number.isFinite(seconds)) return 'an unknown time';
+  if (seconds < 10) return `${Math.max(0, Math.round(seconds * 10) / 10)} s`;
+  const whole = Math.round(seconds);
+  if (whole < 60) return `${whole} s`;
+  const units = [
+    [86_400, 'd', 3600, 'h'],
+    [3600, 'h', 60, 'min'],
+    [60, 'min', 1, 's'],
+  ] as const;
+  for (const [size, name, smaller, smallerName] of units) {
+    if (whole < size) continue;
+    const rest = Math.floor((whole % size) / smaller);
+    return rest === 0
+      ? `${Math.floor(whole / size)} ${name}`
+      : `${Math.floor(whole / size)} ${name} ${rest} ${smallerName}`;
+  }
+  return `${whole} s`;
+}
+
+/** Returns the lines of a plain text table. The first column is aligned to the left, the others to the right. */
+export function columns(rows: readonly (readonly string[])[]): string[] {
+  const widths: number[] = [];
+  for (const row of rows) {
+    for (const [index, cell] of row.entries()) widths[index] = Math.max(widths[index] ?? 0, cell.length);
+  }
+  return rows.map((row) =>
+    row
+      .map((cell, index) => (index === 0 ? cell.padEnd(widths[0] ?? 0) : cell.padStart(widths[index] ?? 0)))
+      .join('  ')
+      .trimEnd(),
+  );
+}
+
+/**
+ * Makes text from elsewhere (page titles, server messages, file names, cells) safe for a terminal: one line, without escape
+ * sequences, control characters, or invisible marks that reverse the direction of text.
+ */
+export function printable(text: string, most = 500): string {
+  const flat = stripVTControlCharacters(text)
+    .replace(/[\r\n\t\u2028\u2029]+/g, ' ')
+    // Cc: control characters; Cf: direction marks, zero widths and tags; Cs: lone surrogates.
+    .replace(/[\p{Cc}\p{Cf}\p{Cs}]/gu, '');
+  return flat.length > most ? `${flat.slice(0, most - 1)}…` : flat;
+}
+
+/** Returns up to 100 lines. Each line is made printable and keeps its indentation. */
+export function printableLines(text: string, mostInLine?: number): string {
+  return text
+    .split('\n')
+    .slice(0, 100)
+    .map((line) => printable(line, mostInLine))
+    .join('\n');
+}
+
+/** A word of a command as `shellWord` writes it, without the dot of a sentence. */
+const WORD = String.raw`(?:[^\s'\\]|\\.|'[^']*')*(?:[^\s'\\.]|\\.|'[^']*')`;
+const lastClause = new RegExp(String.raw`[,;.:]?\s*[^,;.:]*:\s*searchflow resume ${WORD}$`);
+const thenResume = new RegExp(`, then resume ${WORD}\\.?$`);
+const lastCommand = new RegExp(
+  String.raw`: (searchflow resume ${WORD}(?: --max-cost \d+(?:\.\d+)?| --skip-refused|(?: --accept-warning [\w.:-]+)+)?)\.?$`,
+);
+
+type Env = Readonly<Record<string, string | undefined>>;
+
+/**
+ * Returns the reason of a pause without the last clause, which says how to resume: a command, or `then resume JOB`. The caller adds the
+ * typed command instead.
+ */
+export function withoutCommand(message: string | null): string | null {
+  return withoutResume(message)?.replace(lastClause, '.') ?? null;
+}
+
+/** Returns the reason of a pause without "then resume JOB", which is not a command to copy. A command in the reason is kept. */
+export function withoutResume(message: string | null): string | null {
+  return message?.replace(thenResume, '.') ?? null;
+}
+
+/** Whether a message already says how to continue. Then no second way is added. */
+export const namesWay = (message: string): boolean => /searchflow |same command|command again/.test(message);
+
+/** Returns a sentence whose last part, a command to copy, is on a line of its own. Stored messages have only one line. */
+export function commandOnOwnLine(sentence: string): string {
+  return sentence.replace(lastCommand, ':\n  $1');
+}
+
+/** Returns a sentence whose commands can be copied. In a clone, npm runs the commands. */
+export function commandsAsTyped(sentence: string, env: Env): string {
+  const script = env.npm_lifecycle_event;
+  const typed =
+    script === 'npx'
+      ? 'npx searchflow '
+      : script === 'start' || script === 'searchflow'
+        ? 'npm run -s searchflow -- '
+        : null;
+  return typed === null ? sentence : sentence.replace(/\bsearchflow (?=resume|limits|cancel|retry)/g, typed);
+}
+
+/**
+ * Returns the typed command line, which resumes the same work: with the npm script if the user used the script, and quoted
+ * for a POSIX shell. `args`: the arguments after the command's name. User and password of a database are left out; a second
+ * line says so.
+ */
+export function resumeCommand(args: readonly string[], env: Readonly<Record<string, string | undefined>>): string {
+  const shown = args.map(withoutCredentials);
+  const words = shown.map(shellWord);
+  const note = shown.every((word, index) => word === args[index])
+    ? ''
+    : '\nUser and password are left out. Add them, or set SEARCHFLOW_WAREHOUSE_URL, SEARCHFLOW_SOURCE_URL, PGUSER and PGPASSWORD, or .pgpass.';
+  const script = env.npm_lifecycle_event;
+  if (script === 'start' && args[0] === 'start') {
+    return words.length > 1 ? `npm start -- ${words.slice(1).join(' ')}` : 'npm start';
+  }
+  if (script === 'searchflow') return `npm run -s searchflow -- ${words.join(' ')}${note}`;
+  return `${[script === 'npx' ? 'npx searchflow' : 'searchflow', ...words].join(' ')}${note}`;
+}
+
+/** Returns an argument without the credentials of a database. */
+function withoutCredentials(word: string): string {
+  const [, flag = '', url = ''] = /^(--[\w-]+=)?(postgres(?:ql)?:\/\/.*)$/is.exec(word) ?? [];
+  if (!URL.canParse(url)) return word;
+  const address = new URL(url);
+  const { username, password, searchParams } = address;
+  const secret = ['user', 'password', 'sslpassword'].filter((name) => searchParams.has(name));
+  if (username === '' && password === '' && secret.length === 0) return word;
+  address.username = '';
+  address.password = '';
+  for (const name of secret) searchParams.delete(name);
+  return `${flag}${address.href}`;
+}
