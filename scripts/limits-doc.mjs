@@ -34,7 +34,7 @@ const limits = [
   [
     'Rows',
     'memory of the process that reads an input',
-    'sources/reader-lines',
+    'sources/reader-messages',
     'MOST_MEMORY',
     bytes,
     'the input is refused',

@@ -8,7 +8,6 @@ export { jsonReader } from './json/json-reader.js';
 export type { OpenedTable, RowColumn, RowReader, RowRecord, RowUnit } from './row-reader.js';
 export type { SliceSizes } from './slice-writer.js';
 export { ioError, type RowSource } from './source.js';
-export { stageCsv } from './stage-csv.js';
 export {
   cutRows,
   forgetInManifest,

@@ -1,10 +1,8 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { createWriteStream, existsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Readable, Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import type { ColumnType } from '../core/rows/column-type.js';
+import { deferred } from '../core/processes/deferred.js';
 import { isAddress, isPattern, pathOfAddress } from '../core/rows/source-fields.js';
 import type { Json } from '../core/text/json.js';
 import { inPackage } from '../files/package-root.js';
@@ -12,8 +10,15 @@ import { isPostgresUrl, parseAddress } from '../postgres/index.js';
 import { CsvError, InputUnsteady, type OpenedTable, type RowReader, type RowRecord } from '../rows/index.js';
 import { closedWarehouseFile } from '../warehouse/index.js';
 import { formatOfName } from './file-format.js';
-import { openReader, type SourceRequest } from './open-reader.js';
-import { linesOf, MOST_MEMORY } from './reader-lines.js';
+import { openReader } from './open-reader.js';
+import {
+  type IsolatedRequest,
+  MOST_MEMORY,
+  type ReaderMessage,
+  type SentError,
+  type SentRecord,
+} from './reader-messages.js';
+import type { SourceRequest } from './source-request.js';
 
 /** Memory in MB of the heap of JavaScript. */
 const HEAP_MB = 384;
@@ -44,21 +49,22 @@ export function sourceReader(request: SourceRequest, template: Json | null, env:
 export function isolatedReader(request: SourceRequest, template: Json | null, env: Environment): RowReader {
   return {
     async open(signal) {
-      const { input, stdin, scratch, checkFiles, ...others } = request;
-      const spool = join(scratch, 'piped');
+      const { stdin, checkFiles, ...others } = request;
+      const { input, sql, table } = request;
+      const spool = join(request.scratch, 'piped');
       if (input === '-') await pipeline(stdin, createWriteStream(spool, { mode: 0o600 }), signal ? { signal } : {});
-      const isQuery = others.sql !== undefined || others.table !== undefined;
       // DuckDB locks a file for each process.
-      const release = isQuery && !isPostgresUrl(input) ? await closedWarehouseFile(input) : () => {};
-      const process = startProcess(request, env, signal);
+      const release =
+        (sql ?? table) === undefined || isPostgresUrl(input) ? () => {} : await closedWarehouseFile(input);
+      const process = startProcess(input, env, signal);
       const close = async () => {
         await process.end();
         release();
       };
       try {
-        process.write({ ...others, input, scratch, spool, template, isChecked: checkFiles !== undefined });
-        const header = await headerOf(process, checkFiles);
-        return { ...header, ...tableOf(process, header), close };
+        let message = await process.ask({ ...others, spool, template, isChecked: checkFiles !== undefined });
+        for (; message.kind === 'files'; message = await process.ask(NEXT)) await checkFiles?.(message.files);
+        return { ...tableOf(process, message as ReaderMessage & { readonly kind: 'table' }), close };
       } catch (error) {
         await close();
         throw error;
@@ -67,44 +73,30 @@ export function isolatedReader(request: SourceRequest, template: Json | null, en
   };
 }
 
-type Header = Omit<OpenedTable, 'typesAtEnd' | 'batches' | 'contentHash' | 'progress' | 'close'> & {
-  readonly isHashed: boolean;
-};
-
-async function headerOf(process: ReaderProcess, checkFiles: SourceRequest['checkFiles']): Promise<Header> {
-  for (;;) {
-    const [line, ...rest] = await process.lines();
-    process.giveBack(rest);
-    if (line?.[0] === 'T') return { ...(JSON.parse(line.slice(1)) as Header), isRendered: true };
-    if (line?.[0] !== 'F') continue;
-    await checkFiles?.(JSON.parse(line.slice(1)) as string[]);
-    process.write(null);
-  }
-}
-
 function tableOf(
   process: ReaderProcess,
-  { columns, isHashed }: Header,
-): Pick<OpenedTable, 'typesAtEnd' | 'batches' | 'contentHash' | 'progress'> {
-  let end: { hash: string | null; types?: readonly ColumnType[] } = { hash: isHashed ? '' : null };
+  { header, hash }: ReaderMessage & { readonly kind: 'table' },
+): Omit<OpenedTable, 'close'> {
+  let end: Pick<ReaderMessage & { readonly kind: 'end' }, 'hash' | 'types'> = { hash, types: undefined };
   let progress: ReturnType<OpenedTable['progress']> = { bytes: 0, total: null };
+  /** Asks for records while those before are taken. */
+  const askAhead = () => {
+    const coming = process.ask(NEXT);
+    coming.catch(() => undefined);
+    return coming;
+  };
   return {
+    ...header,
     async *batches() {
-      for (;;) {
-        const records: RowRecord[] = [];
-        for (const line of await process.lines()) {
-          if (line[0] === 'R') records.push(new ReadRecord(line));
-          else if (line[0] === 'P') progress = JSON.parse(line.slice(1)) as typeof progress;
-          else if (line[0] === 'E') {
-            end = JSON.parse(line.slice(1)) as typeof end;
-            yield records;
-            return;
-          }
-        }
-        yield records;
+      for (let message = await askAhead(); message.kind === 'records'; ) {
+        const coming = askAhead();
+        progress = message.progress;
+        yield message.records.map((record) => new ReadRecord(record));
+        message = await coming;
+        if (message.kind === 'end') end = message;
       }
     },
-    typesAtEnd: () => end.types ?? columns.map(({ type }) => type),
+    typesAtEnd: () => end.types ?? header.columns.map(({ type }) => type),
     contentHash: () => end.hash,
     progress: () => progress,
   };
@@ -119,16 +111,12 @@ class ReadRecord implements RowRecord {
   readonly json: string;
   #cells: RowRecord['cells'] | null = null;
 
-  constructor(text: string) {
-    const tab = text.indexOf('\t');
-    const facts = JSON.parse(text.slice(1, tab)) as number | RowRecord;
-    const { line, place, problem, unit } =
-      typeof facts === 'number' ? { line: facts, place: undefined, problem: null, unit: undefined } : facts;
+  constructor({ line, place, problem, unit, json }: SentRecord) {
     this.line = line;
     this.place = place;
     this.problem = problem;
     this.unit = unit;
-    this.json = text.slice(tab + 1);
+    this.json = json;
   }
 
   get cells(): RowRecord['cells'] {
@@ -137,69 +125,64 @@ class ReadRecord implements RowRecord {
   }
 }
 
+/** Asks for the next message. */
+const NEXT = 'next';
+
+type Answer = Exclude<ReaderMessage, { kind: 'beat' | 'error' }>;
+
 interface ReaderProcess {
-  write(value: unknown): void;
-  /** The next lines. Throws the error of the process, and the reason of the abort. */
-  lines(): Promise<readonly string[]>;
-  giveBack(lines: readonly string[]): void;
+  /** Returns the next message. Throws the error of the process, and the reason of the abort. */
+  ask(message: IsolatedRequest | typeof NEXT): Promise<Answer>;
   end(): Promise<void>;
 }
 
-function startProcess({ input }: SourceRequest, env: Environment, signal: AbortSignal | undefined): ReaderProcess {
+function startProcess(input: string, env: Environment, signal: AbortSignal | undefined): ReaderProcess {
   const child = spawnReader(env);
-  const stdin = child.stdin as Writable;
-  // A process that has ended is noticed by its output.
-  stdin.on('error', () => undefined);
+  let arrived = deferred<ReaderMessage | null>();
   let failed: Error | null = null;
-  child.once('error', (error) => {
-    failed = error;
+  let isSilent = false;
+  let silence: NodeJS.Timeout | undefined;
+  child.on('message', (message: ReaderMessage) => {
+    if (message.kind === 'beat') silence?.refresh();
+    else arrived.resolve(message);
   });
-  const exited = child.pid === undefined ? Promise.resolve([]) : once(child, 'exit');
-  const kill = () => {
-    if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) return;
-    child.kill('SIGKILL');
-  };
+  const ended = new Promise<void>((resolve) => {
+    child.once('exit', () => resolve());
+    child.once('error', (error) => {
+      failed = error;
+      resolve();
+    });
+  });
+  void ended.then(() => arrived.resolve(null));
+  const kill = () => void child.kill('SIGKILL');
   const end = async () => {
     signal?.removeEventListener('abort', end);
-    stdin.end();
+    if (child.connected) child.disconnect();
     // The server cancels its statement.
     const late = setTimeout(kill, isPostgresUrl(input) ? GOODBYE_MS : 0);
-    await exited.catch(() => undefined);
+    await ended;
     clearTimeout(late);
   };
   signal?.addEventListener('abort', end, { once: true });
-  const output = linesOf(child.stdio[3] as Readable);
-  let kept: readonly string[] = [];
-  let isSilent = false;
   return {
-    write: (value) => void stdin.write(`${JSON.stringify(value)}\n`),
-    giveBack: (lines) => {
-      kept = lines;
-    },
     end,
-    async lines() {
-      const lines = kept.length > 0 ? kept : await next();
-      kept = [];
-      const wrong = lines.find((line) => line[0] === 'X');
-      if (wrong === undefined) return lines;
+    async ask(message) {
       signal?.throwIfAborted();
-      throw errorOf(JSON.parse(wrong.slice(1)) as SentError);
+      arrived = deferred();
+      silence = setTimeout(() => {
+        isSilent = true;
+        kill();
+      }, SILENCE_MS);
+      child.send(message, () => undefined);
+      if (child.exitCode !== null || child.signalCode !== null) arrived.resolve(null);
+      const found = await arrived.promise;
+      clearTimeout(silence);
+      signal?.throwIfAborted();
+      if (found === null) throw failed === null ? endedEarly(input, child, isSilent) : notStarted(failed);
+      if (found.kind === 'error') throw errorOf(found.error);
+      return found as Answer;
     },
   };
-
-  async function next(): Promise<readonly string[]> {
-    const silence = setTimeout(() => {
-      isSilent = true;
-      kill();
-    }, SILENCE_MS);
-    signal?.throwIfAborted();
-    const found = await output.next().catch(() => ({ done: true as const, value: undefined }));
-    clearTimeout(silence);
-    if (!found.done) return found.value;
-    await exited.catch(() => undefined);
-    signal?.throwIfAborted();
-    throw failed === null ? endedEarly(input, child, isSilent) : notStarted(failed);
-  }
 }
 
 /** The shell bounds the memory of the process, native memory included. */
@@ -210,7 +193,8 @@ function spawnReader(env: Environment): ChildProcess {
   return spawn(program as string, args, {
     // Ctrl-C of a terminal ends this process, which ends the other.
     detached: true,
-    stdio: ['pipe', 'ignore', 'ignore', 'pipe'],
+    stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
+    serialization: 'advanced',
     env: Object.fromEntries(Object.entries(env).filter(([name]) => !withheld.test(name))),
     windowsHide: true,
   });
@@ -240,16 +224,6 @@ const notStarted = (error: Error) =>
     'input-unreadable',
     `The process that reads the input could not be started (${error.message}); try again`,
   );
-
-interface SentError {
-  readonly name: string;
-  readonly message: string;
-  readonly code?: string;
-  readonly errorCode?: CsvError['errorCode'];
-  readonly line?: number | null;
-  readonly column?: number | null;
-  readonly isTransient: boolean;
-}
 
 function errorOf({ name, message, code, errorCode, line, column, isTransient }: SentError): Error {
   if (errorCode === undefined) return Object.assign(new Error(message), { name, code });

@@ -22,6 +22,7 @@ import {
   type RowRecord,
 } from '../rows/index.js';
 import { isScalar, type PgType, readColumn, type SplitArray } from './canonical-value.js';
+import type { SourceRequest } from './source-request.js';
 
 /** Time in ms that the server may take for all rows of a query: by default, and at most (`statement_timeout` of the address). */
 const LIMIT_MS = 600_000;
@@ -40,15 +41,6 @@ const GOODBYE_MS = 2000;
 const CHECK_MS = 2000;
 const CURSOR = 'searchflow_rows';
 
-export interface PostgresQuery {
-  /** The address, with user and password if it has some. */
-  readonly url: string;
-  /** One SELECT statement. */
-  readonly sql: string;
-  /** Whether the columns of a key identify the rows, so that their order does not matter. */
-  readonly isKeyed?: boolean;
-}
-
 interface Described {
   readonly client: ClientBase;
   readonly messages: BoundedMessages;
@@ -56,11 +48,14 @@ interface Described {
   readonly split: SplitArray;
 }
 
-/** Returns a reader of the rows of a query: a cursor of a read-only transaction, which holds a piece of the rows at a time. */
-export function postgresReader({ url, sql, isKeyed = false }: PostgresQuery): RowReader {
+/** `input`: the address, with user and password if it has some. */
+type PostgresRequest = Pick<SourceRequest, 'input' | 'isKeyed'>;
+
+/** Returns a reader of the rows of a query, one SELECT statement: a cursor of a read-only transaction, which holds a piece of the rows at a time. */
+export function postgresReader({ input, isKeyed = false }: PostgresRequest, sql: string): RowReader {
   return {
     async open(signal) {
-      const address = parseAddress(url, '');
+      const address = parseAddress(input, '');
       // The limit is set in the transaction, because PgBouncer refuses it in the beginning of a connection.
       const { statement_timeout: limit, ...parameters } = address.parameters;
       const limitMs = Math.min(Number(limit) || LIMIT_MS, MOST_MS);

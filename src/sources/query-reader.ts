@@ -8,20 +8,8 @@ import { handlesOn } from '../files/open-path.js';
 import { CsvError, InputUnsteady, quoted, type RowReader } from '../rows/index.js';
 import { identifier, literal } from '../warehouse/index.js';
 import { duckDbReader, firstLine, resourceError } from './duckdb-reader.js';
-import { pin } from './pinned-files.js';
-
-/** Rows of a DuckDB file: one of `sql` and `table` is set. */
-export interface QueryRequest {
-  /** Absolute path. */
-  readonly file: string;
-  /** See `SourceRequest`. */
-  readonly checkFiles?: ((files: readonly string[]) => Promise<void>) | undefined;
-  readonly sql?: string;
-  readonly table?: string;
-  readonly isKeyed: boolean;
-  readonly temporary: string;
-  readonly limitMs: number;
-}
+import { pin } from './named-files.js';
+import type { SourceRequest } from './source-request.js';
 
 /** Time in ms for which a reader waits while another process has the file open for writing. */
 const BUSY_MS = 10_000;
@@ -29,30 +17,25 @@ const POLL_MS = 200;
 const SHOWN_TABLES = 10;
 const isBusy = (error: unknown) => /Could not set lock|Conflicting lock|used by another process/i.test(String(error));
 
-/**
- * Returns a reader of a table, a view or a query of a DuckDB file. DuckDB opens the file for reading only and no other file.
- */
-export function queryReader({ sql, table, isKeyed, temporary, limitMs, ...request }: QueryRequest): RowReader {
+/** Returns a reader of a table, a view or a query of a DuckDB file. DuckDB opens the file for reading only and no other file. */
+export function queryReader(request: SourceRequest): RowReader {
+  const { input, checkFiles, sql, table = '', isKeyed = false, limitMs = Number.POSITIVE_INFINITY } = request;
   return {
     async open() {
-      const { checkFiles } = request;
-      const pinned = checkFiles === undefined ? null : await pin(request.file, checkFiles);
-      const file = pinned?.opened ?? request.file;
+      const pinned = checkFiles === undefined ? null : await pin(input, checkFiles);
+      const file = pinned?.opened ?? input;
       const release = async () => pinned?.handle.close();
       let notes: readonly string[] = [];
       try {
         checkFile(file);
-        const opened = await duckDbReader({
-          temporary,
-          limitMs,
+        const opened = await duckDbReader(request, {
           async prepare(connection) {
-            const isOrdered = sql === undefined || (await checkSelect(connection, sql)).isOrdered;
-            if (!isOrdered && !isKeyed) notes = [UNORDERED];
+            if (sql !== undefined && !(await isOrderedSelect(connection, sql)) && !isKeyed) notes = [UNORDERED];
             const before = pinned && handlesOn(pinned.handle.fd);
             await attach(connection, file, Math.min(BUSY_MS, limitMs / 2));
             if (pinned && before !== null && handlesOn(pinned.handle.fd) === before)
               throw new InputUnsteady('input-changed', `${file} was replaced while it was opened; try again`);
-            return sql === undefined ? tableQuery(connection, file, table ?? '') : viewQuery(connection, sql);
+            return sql === undefined ? tableQuery(connection, file, table) : viewQuery(connection, sql);
           },
           explain: (error) => explained(error, file, sql !== undefined),
           bytes: null,
@@ -156,8 +139,8 @@ interface Parsed {
   }[];
 }
 
-/** Checks that a text is one SELECT statement. Returns whether its rows are ordered. Throws `CsvError`, one sentence, for other texts. */
-async function checkSelect(connection: DuckDBConnection, sql: string): Promise<{ readonly isOrdered: boolean }> {
+/** Returns whether the rows of a SELECT statement are ordered. Throws `CsvError`, one sentence, for a text that is not one SELECT. */
+async function isOrderedSelect(connection: DuckDBConnection, sql: string): Promise<boolean> {
   const result = await connection.runAndReadAll('SELECT CAST(json_serialize_sql(CAST($1 AS VARCHAR)) AS VARCHAR)', [
     sql,
   ]);
@@ -172,5 +155,5 @@ async function checkSelect(connection: DuckDBConnection, sql: string): Promise<{
     const found = statements.length === 0 ? 'no statement' : `${statements.length} statements`;
     throw new CsvError('sql-not-allowed', `The SQL must be one SELECT, and it has ${found}`);
   }
-  return { isOrdered: statements[0]?.node.modifiers?.some(({ type }) => type === 'ORDER_MODIFIER') ?? false };
+  return statements[0]?.node.modifiers?.some(({ type }) => type === 'ORDER_MODIFIER') ?? false;
 }

@@ -9,24 +9,14 @@ import {
   whyNoAddress,
 } from '../core/rows/source-fields.js';
 import { makeFolder } from '../files/make-folder.js';
-import { CsvError, InputUnsteady, otherColumns, quoted, type RowReader, whyOtherColumns } from '../rows/index.js';
+import { CsvError, InputUnsteady, type RowReader } from '../rows/index.js';
 import { literal, loadExtension, openScratchDuckDb, plainPath, s3Place, setMemory, setS3 } from '../warehouse/index.js';
-import { duckDbReader, firstLine, resourceError } from './duckdb-reader.js';
+import { duckDbFolder, duckDbReader, firstLine, resourceError, withLimit } from './duckdb-reader.js';
 import { formatOfName } from './file-format.js';
+import type { NamedFiles } from './named-files.js';
 import { type OneServer, openOneServer } from './one-server.js';
-import { withNames } from './pinned-files.js';
-import { withLimit } from './with-limit.js';
-
-/** A file, or several files, at an address. */
-export interface RemoteRequest {
-  /** `s3://bucket/path?region=…` or `https://host/path`. The path of S3 may be a pattern. */
-  readonly address: string;
-  readonly format: FileFormat | undefined;
-  /** Folder with the extension `httpfs`; null: none. */
-  readonly extensions: string | null;
-  readonly temporary: string;
-  readonly limitMs: number;
-}
+import { parquetQuery } from './parquet-reader.js';
+import type { SourceRequest } from './source-request.js';
 
 /** Most bytes of a file that is copied before it is read. DuckDB holds such a file in memory. */
 export const MOST_COPIED = 64 * 1_048_576;
@@ -46,51 +36,33 @@ export function formatOfAddress(address: string, asked: FileFormat | undefined):
 }
 
 /** Returns a reader of Parquet files at an address. DuckDB reads only the parts that it needs. */
-export function remoteParquetReader(request: RemoteRequest): RowReader {
-  const { address, temporary, limitMs } = request;
+export function remoteParquetReader(request: SourceRequest): RowReader {
   let proxy: OneServer | null = null;
-  return duckDbReader({
-    temporary,
-    limitMs,
+  const explain = (error: unknown) => explained(error, request.input, proxy);
+  return duckDbReader(request, {
     prepare: async (connection) => {
       proxy = await connect(connection, request);
-      const found = await filesAt(connection, address);
-      const files = found.map(escaped);
-      return await parquetQuery(connection, { files, shown: (file) => shown(found[files.indexOf(file)] ?? file) });
+      const files = await filesAt(connection, request.input);
+      return await parquetQuery(connection, new Map(files.map((file) => [escaped(file), shown(file)])), explain);
     },
-    explain: (error) => explained(error, address, proxy),
+    explain,
     bytes: null,
     notes: () => [],
   });
 }
 
-/**
- * Returns a reader that copies the files at an address into the temporary folder, and reads the copies with the reader that `readerOf` returns.
- */
-export function copyingReader(request: RemoteRequest, readerOf: (files: readonly string[]) => RowReader): RowReader {
-  return {
-    async open(signal) {
-      const copies = await copyFiles(request);
-      try {
-        return await readerOf([...copies.keys()]).open(signal);
-      } catch (error) {
-        throw withNames(error, copies);
-      }
-    },
-  };
-}
-
-/** The addresses of files by the paths of their copies. */
-async function copyFiles(request: RemoteRequest): Promise<ReadonlyMap<string, string>> {
-  const { address, temporary, limitMs } = request;
-  makeFolder(temporary);
-  const { connection, close } = await openScratchDuckDb(temporary);
-  const bounded = <T>(work: Promise<T>) => withLimit(work, limitMs);
-  const copies = new Map<string, string>();
+/** Copies the files at an address into the folder of the request. */
+export async function copyFiles(request: SourceRequest): Promise<NamedFiles> {
+  const { input } = request;
+  const folder = duckDbFolder(request);
+  makeFolder(folder);
+  const { connection, close } = await openScratchDuckDb(folder);
+  const bounded = <T>(work: Promise<T>) => withLimit(request, work);
+  const names = new Map<string, string>();
   let proxy: OneServer | null = null;
   try {
     proxy = await connect(connection, request);
-    for (const [index, file] of (await bounded(filesAt(connection, address))).entries()) {
+    for (const [index, file] of (await bounded(filesAt(connection, input))).entries()) {
       const found = await bounded(connection.runAndReadAll(`SELECT size FROM read_blob(${literal(escaped(file))})`));
       const size = Number(found.getRows()[0]?.[0] ?? 0);
       if (size > MOST_COPIED)
@@ -101,17 +73,17 @@ async function copyFiles(request: RemoteRequest): Promise<ReadonlyMap<string, st
       await setMemory(connection, BASE_MB + Math.ceil((size / 1_048_576) * COPIES));
       // DuckDB would compress a file whose name ends with .gz again. Readers detect gzip by content.
       const name = basename(pathOfAddress(file)).replace(/\.gz$/i, '');
-      const copy = join(temporary, `${String(index).padStart(5, '0')}-${name}`);
+      const copy = join(folder, `${String(index).padStart(5, '0')}-${name}`);
       await bounded(
         connection.run(
           `COPY (SELECT content FROM read_blob(${literal(escaped(file))})) TO ${literal(copy)} (FORMAT blob)`,
         ),
       );
-      copies.set(copy, shown(file));
+      names.set(copy, shown(file));
     }
-    return copies;
+    return { names, close: async () => undefined };
   } catch (error) {
-    throw explained(error, address, proxy);
+    throw explained(error, input, proxy);
   } finally {
     proxy?.close();
     close();
@@ -119,7 +91,10 @@ async function copyFiles(request: RemoteRequest): Promise<ReadonlyMap<string, st
 }
 
 /** Connects DuckDB with the server of the address, and with no other. The proxy ends with the process. */
-async function connect(connection: DuckDBConnection, { address, extensions }: RemoteRequest): Promise<OneServer> {
+async function connect(
+  connection: DuckDBConnection,
+  { input: address, extensions = null }: SourceRequest,
+): Promise<OneServer> {
   const why = whyNoAddress(address);
   if (why !== null)
     throw new CsvError(
@@ -158,7 +133,7 @@ async function filesAt(connection: DuckDBConnection, address: string): Promise<r
 const isS3 = (address: string) => /^s3:/i.test(address);
 /** A pattern was already resolved, so all wildcards are parts of names. In an address of HTTP, `?` begins the parameters. */
 const escaped = (file: string) => (isS3(file) ? plainPath(file) : file);
-const shown = (address: string) => pathOfAddress(address);
+const shown = pathOfAddress;
 
 function explained(error: unknown, address: string, proxy: OneServer | null): unknown {
   if (error instanceof CsvError) return error;
@@ -198,49 +173,4 @@ function explained(error: unknown, address: string, proxy: OneServer | null): un
       `${at} cannot be reached or read: check the network and the address (${firstLine(error)})`,
     );
   return new CsvError('input-damaged', `${at} cannot be read (${firstLine(error)})`);
-}
-
-/** Parquet files of one table. */
-interface ParquetFiles {
-  /** Paths or addresses for DuckDB. */
-  readonly files: readonly string[];
-  /** Name of a file in a message. */
-  shown(file: string): string;
-  /** Called with the shown name before the columns of a file are read. */
-  reading?(file: string): void;
-}
-
-/** Returns the query of all rows, in the order of the files. Throws `CsvError` if two files have different columns or types. */
-export async function parquetQuery(connection: DuckDBConnection, table: ParquetFiles): Promise<string> {
-  const { files, shown, reading } = table;
-  const [first] = files as readonly [string, ...string[]];
-  let columns: readonly Column[] = [];
-  for (const file of files.length === 1 ? [] : files) {
-    reading?.(shown(file));
-    const found = await columnsOf(connection, file);
-    if (file === first) columns = found;
-    const why = whyOther(columns, found);
-    if (why !== null) throw otherColumns(shown(file), shown(first), why);
-  }
-  return `SELECT * FROM ${scan(files)}`;
-}
-
-const scan = (files: readonly string[]) => `read_parquet([${files.map(literal).join(', ')}])`;
-
-interface Column {
-  readonly name: string;
-  readonly type: string;
-}
-
-async function columnsOf(connection: DuckDBConnection, file: string): Promise<readonly Column[]> {
-  const described = await connection.runAndReadAll(`DESCRIBE SELECT * FROM ${scan([file])}`);
-  return described.getRowsJson().map(([name, type]) => ({ name: String(name), type: String(type) }));
-}
-
-function whyOther(before: readonly Column[], now: readonly Column[]): string | null {
-  const names = (columns: readonly Column[]) => columns.map(({ name }) => name);
-  const at = now.findIndex(({ type }, index) => type !== before[index]?.type);
-  const why = whyOtherColumns(names(before), names(now));
-  if (why !== null || at === -1) return why;
-  return `${quoted(now[at]?.name ?? '')} is ${now[at]?.type} and not ${before[at]?.type}`;
 }

@@ -1,5 +1,6 @@
 export { closedWarehouseFile, createDuckDbRows } from './duckdb/duckdb-rows.js';
 export { warehouseFileVersion } from './duckdb/file-version.js';
+export { columnsOf, type TableColumn } from './export/file-parts.js';
 export { firstFolder, nearestThere, type TargetKind, whyNoTarget } from './export/why-no-target.js';
 export { createPostgresRows, POSTGRES_FORM } from './postgres/database.js';
 export { DEFAULT_SCHEMA as WAREHOUSE_SCHEMA } from './postgres/warehouse.js';

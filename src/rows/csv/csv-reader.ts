@@ -11,7 +11,7 @@ export interface CsvReaderOptions {
   /** One character, or `\t` in two characters. Null: the most frequent of `, ; tab |` in the first line. */
   readonly delimiter: string | null;
   /** Encoding of an input without a byte order mark, a label such as `windows-1252`. Absent: UTF-8. */
-  readonly encoding?: string;
+  readonly encoding?: string | undefined;
 }
 
 /** Returns a reader of a CSV, plain or gzip. */

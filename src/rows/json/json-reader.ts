@@ -14,7 +14,7 @@ import { type JsonPiece, jsonPieces } from './json-lines.js';
 export interface JsonReaderOptions {
   /** The paths of files, which are one table, or a stream. */
   readonly source: readonly string[] | Readable;
-  readonly encoding?: string;
+  readonly encoding?: string | undefined;
   /** Path of a file that holds a stream while it is read; a stream is read twice, too. */
   readonly spool: string;
 }

@@ -10,7 +10,7 @@ import type { Json } from '../../../src/core/text/json.js';
 import { inPackage } from '../../../src/files/package-root.js';
 import { CsvError } from '../../../src/rows/index.js';
 import { isolatedReader } from '../../../src/sources/isolated-reader.js';
-import type { SourceRequest } from '../../../src/sources/open-reader.js';
+import type { SourceRequest } from '../../../src/sources/source-request.js';
 import { sharedPostgres } from '../../support/postgres.js';
 
 const dir = mkdtempSync(join(tmpdir(), 'searchflow-hostile-'));
@@ -173,25 +173,6 @@ it('a step that ignores interrupts ends with its abort, and with the process tha
   const [said] = (await once(parent.stdout, 'data')) as [Buffer];
   parent.kill('SIGKILL');
   await expect.poll(() => isRunning(Number(said)), { timeout: 10_000 }).toBe(false);
-});
-
-it('a parent that is slow at the end of a table gets its last rows', async () => {
-  // The last piece fills the channel for some of these lengths, so that the end of the table waits for the parent.
-  const lengths = Array.from({ length: 12 }, (_, index) => 200 + 8 * index);
-  const open = (rows: number) => {
-    const input = file(`${rows}.csv`);
-    writeFileSync(input, `name\n${`${'x'.repeat(999)}\n`.repeat(rows)}`);
-    return start({ input });
-  };
-  const tables = await Promise.all(lengths.map(open));
-  const until = performance.now() + 2500;
-  while (performance.now() < until);
-  for (const [index, table] of tables.entries()) {
-    let rows = 0;
-    for await (const batch of table.batches()) rows += batch.length;
-    expect(rows).toBe(lengths[index]);
-    await table.close();
-  }
 });
 
 function isRunning(id: number): boolean {

@@ -16,7 +16,7 @@ beforeAll(async () => {
 afterAll(() => client?.end());
 
 async function read(sql: string, from = url) {
-  const table = await postgresReader({ url: from, sql }).open();
+  const table = await postgresReader({ input: from }, sql).open();
   const records: RowRecord[] = [];
   try {
     for await (const batch of table.batches()) records.push(...batch);
@@ -121,7 +121,8 @@ describe('a query', () => {
   });
 
   it('reads large rows in small pieces from the first on', async () => {
-    const table = await postgresReader({ url, sql: "SELECT repeat('x', 3000000) FROM generate_series(1, 60)" }).open();
+    const sql = "SELECT repeat('x', 3000000) FROM generate_series(1, 60)";
+    const table = await postgresReader({ input: url }, sql).open();
     onTestFinished(() => table.close());
     const sizes: number[] = [];
     for await (const batch of table.batches()) sizes.push(batch.length);
@@ -194,7 +195,7 @@ describe('a server', () => {
   });
 
   it('that ends the connection while rows are read gives an error that can be retried', async () => {
-    const table = await postgresReader({ url, sql: 'SELECT n FROM generate_series(1, 100000) n' }).open();
+    const table = await postgresReader({ input: url }, 'SELECT n FROM generate_series(1, 100000) n').open();
     const rows = table.batches()[Symbol.asyncIterator]();
     await rows.next();
     await client.query(

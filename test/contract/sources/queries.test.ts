@@ -8,7 +8,7 @@ import { DuckDBInstance } from '@duckdb/node-api';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { CsvError, type RowRecord } from '../../../src/rows/index.js';
 import { isolatedReader } from '../../../src/sources/isolated-reader.js';
-import type { SourceRequest } from '../../../src/sources/open-reader.js';
+import type { SourceRequest } from '../../../src/sources/source-request.js';
 
 const dir = mkdtempSync(join(tmpdir(), 'searchflow-queries-'));
 const input = join(dir, 'x.duckdb');

@@ -9,7 +9,7 @@ import { gzipSync } from 'node:zlib';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { RowRecord } from '../../../src/rows/index.js';
-import { openReader, type SourceRequest } from '../../../src/sources/open-reader.js';
+import { openReader } from '../../../src/sources/open-reader.js';
 
 // moto stands in for S3, and the extension of DuckDB is a package of Python, too.
 const dir = mkdtempSync(join(tmpdir(), 'searchflow-remote-'));
@@ -76,7 +76,7 @@ afterAll(() => {
 });
 
 let count = 0;
-async function read(input: string, more: Partial<SourceRequest> = {}) {
+async function read(input: string, more: Partial<Parameters<typeof openReader>[0]> = {}) {
   const scratch = join(dir, `scratch-${++count}`);
   mkdirSync(scratch);
   const table = await openReader({
@@ -143,7 +143,7 @@ it('a redirect to another server is refused, and the other server gets no reques
 });
 
 it('an address that cannot be read is one sentence', async () => {
-  const wrong: [input: string, why: string, more?: Partial<SourceRequest>][] = [
+  const wrong: [input: string, why: string, more?: Partial<Parameters<typeof openReader>[0]>][] = [
     [s3('none.csv'), 's3://lake/none.csv was not found: correct its bucket, name, region or endpoint'],
     [s3('none.parquet'), 's3://lake/none.parquet was not found'],
     [s3('rows.csv.gz').replace('lake', 'none'), 's3://none/rows.csv.gz was not found'],

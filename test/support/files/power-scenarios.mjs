@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { Secret } from '../../../dist/core/connections/secret.js';
 import { unitKeys } from '../../../dist/core/purchase/unit-key.js';
-import { readSlice, sliceFile, stageCsv } from '../../../dist/rows/index.js';
+import { csvReader, readSlice, sliceFile, stageRows } from '../../../dist/rows/index.js';
 import { readStage } from '../../../dist/rows/stage-manifest.js';
 import { FileJournal } from '../../../dist/store/file/file-journal.js';
 import { FileSecrets } from '../../../dist/store/process/file-secrets.js';
@@ -319,9 +319,10 @@ async function loadedWarehouse(outside) {
   for (const job of ['one-1', 'two-1']) {
     const outDir = join(outside, `stage-${job}`);
     const options = { text: true };
-    const manifest = await stageCsv({
-      source: Readable.from([Buffer.from(`url\n${rowsOf(3, `${job}.com`).join('\n')}\n`)]),
-      ...{ units: { kind: 'url', column: 'url' }, delimiter: null, rowsPerSlice: { large: 100, small: 100 } },
+    const source = Readable.from([Buffer.from(`url\n${rowsOf(3, `${job}.com`).join('\n')}\n`)]);
+    const manifest = await stageRows({
+      reader: csvReader({ source, delimiter: null }),
+      ...{ units: { kind: 'url', column: 'url' }, rowsPerSlice: { large: 100, small: 100 } },
       ...{ keyOf: unitKeys(sha256, 'sandbox', 'contents', options), sha256, outDir },
     });
     const generation = 'gen';

@@ -15,7 +15,7 @@ import { Readable } from 'node:stream';
 import { gzipSync } from 'node:zlib';
 import { afterAll, describe, expect, it } from 'vitest';
 import { unitKeys } from '../../../src/core/purchase/unit-key.js';
-import { CsvError, readSlice, readStage, readUnits, sliceFile, stageCsv } from '../../../src/rows/index.js';
+import { CsvError, csvReader, readSlice, readStage, readUnits, sliceFile, stageRows } from '../../../src/rows/index.js';
 
 const dir = mkdtempSync(join(tmpdir(), 'searchflow-rows-'));
 afterAll(() => rmSync(dir, { recursive: true }));
@@ -25,7 +25,11 @@ let count = 0;
 
 async function stage(
   source: string | Buffer | Readable | { path: string },
-  more: Partial<Parameters<typeof stageCsv>[0]> = {},
+  {
+    delimiter = null,
+    encoding,
+    ...more
+  }: Partial<Parameters<typeof stageRows>[0] & Parameters<typeof csvReader>[0]> = {},
 ) {
   const outDir = join(dir, `stage-${++count}`);
   let from: string | Readable;
@@ -35,10 +39,9 @@ async function stage(
     from = join(dir, `input-${count}.csv`);
     writeFileSync(from, source);
   }
-  const manifest = await stageCsv({
-    source: from,
+  const manifest = await stageRows({
+    reader: csvReader({ source: from, delimiter, encoding }),
     units: { kind: 'url', column: null },
-    delimiter: null,
     rowsPerSlice: { large: 2000, small: 200 },
     keyOf: unitKeys(sha256, 'sandbox', 'contents', {}),
     sha256,
@@ -59,7 +62,7 @@ async function refusal(...args: Parameters<typeof stage>): Promise<string> {
   return (error as Error).message;
 }
 
-describe('stageCsv', () => {
+describe('stageRows of a CSV', () => {
   it('writes every row with number, hash, key, unit and cells, and a manifest', async () => {
     const { manifest, rows, outDir } = await stage(
       'name,url\n A ,  https://a.com/x \nb,https://b.com\nc,https://a.com/x\n',
@@ -298,7 +301,7 @@ describe('stageCsv', () => {
   });
 
   it('is final where the file is wrong; the system and a changing file are tried again', async () => {
-    const transient = (path: string, more: Partial<Parameters<typeof stageCsv>[0]> = {}) =>
+    const transient = (path: string, more: Parameters<typeof stage>[1] = {}) =>
       stage({ path }, more).then(
         () => null,
         (error: object) => 'isTransient' in error && error.isTransient,

@@ -8,7 +8,7 @@ import { DuckDBInstance } from '@duckdb/node-api';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { unitKeys } from '../../../src/core/purchase/unit-key.js';
 import { CsvError, readSlice, sliceFile, stageRows } from '../../../src/rows/index.js';
-import { openReader, type SourceRequest } from '../../../src/sources/open-reader.js';
+import { openReader } from '../../../src/sources/open-reader.js';
 
 const dir = mkdtempSync(join(tmpdir(), 'searchflow-sources-'));
 afterAll(() => rmSync(dir, { recursive: true }));
@@ -16,7 +16,7 @@ afterAll(() => rmSync(dir, { recursive: true }));
 const sha256 = (text: string) => createHash('sha256').update(text).digest('hex');
 let count = 0;
 
-async function stage(input: string, more: Partial<SourceRequest> & { template?: string } = {}) {
+async function stage(input: string, more: Partial<Parameters<typeof openReader>[0]> & { template?: string } = {}) {
   const outDir = join(dir, `stage-${++count}`);
   const scratch = join(dir, `scratch-${count}`);
   mkdirSync(scratch);
