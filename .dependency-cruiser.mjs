@@ -33,6 +33,8 @@ const table = {
   },
   cli: { values: ['core', 'files', 'worker', 'sandbox'], types: 'all' },
   sandbox: { values: ['core', 'api'], never: ['temporal'] },
+  // The files that `init` writes. Their test uses the package.
+  'init-files': { values: ['sandbox'] },
   index: { values: ['core', 'api', 'store/limiter/memory-limiter'], types: 'all', never: ['temporal'] },
 };
 
