@@ -4,6 +4,9 @@ import { type FailureLimit, MOST_STOP_AFTER } from '../core/rows/stop-at-failed.
 import { parseDollars, toDollars } from '../core/text/money.js';
 import type { Flags } from './shared/command.js';
 
+/** A flag as it is typed: `--max-cost` for `maxCost`. */
+export const spelled = (name: string) => `--${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
+
 const unitMs: Readonly<Record<string, number>> = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 };
 
 /**
@@ -72,6 +75,28 @@ export function toMoment(flag: string, text: string, now: number, mistakes: stri
   if ('at' in found) return found.at;
   mistakes.push(`${flag}: ${found.problem}.`);
   return null;
+}
+
+/** Returns the whole number of a flag; undefined without the flag. */
+export function toCount(text: string | undefined, flag: string, most: number, mistakes: string[]): number | undefined {
+  if (text === undefined) return undefined;
+  const number = /^\d{1,9}$/.test(text) ? Number(text) : 0;
+  if (number < 1 || number > most) mistakes.push(`${flag}: '${text}' must be a whole number from 1 to ${most}.`);
+  return number;
+}
+
+/** Returns the time that a flag of days sets: the start of the day, or with `end` its end. Undefined without the flag. */
+export function toDay(
+  flag: string,
+  text: string | undefined,
+  now: number,
+  mistakes: string[],
+  end = false,
+): number | undefined {
+  const at = text === undefined ? undefined : (end ? parseLastDay : parseDay)(text, now);
+  if (at === null)
+    mistakes.push(`${flag}: '${text}' must be a UTC date (2026-11-21) or an age in days or weeks (7d, 2w).`);
+  return at ?? undefined;
 }
 
 /** Returns the value of `--max-cost`, or undefined without the flag; adds a sentence to `mistakes` if the value is invalid. */

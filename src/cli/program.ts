@@ -117,6 +117,10 @@ function strict(command: Command): void {
   command.enablePositionalOptions().allowExcessArguments().commands.forEach(strict);
 }
 
+/** Ends with a usage error. `code`: the code of commander for such errors. */
+const refuse = (command: Command, code: string, why: string): never =>
+  command.error(`error: ${why}`, { exitCode: exitCodes.usage, code: `commander.${code}` });
+
 /** Makes a command refuse a flag together with its opposite, such as `--key` with `--no-key`: they set the same value. */
 function refuseBothForms(command: Command): void {
   for (const negated of command.options.filter(({ negate }) => negate)) {
@@ -127,10 +131,7 @@ function refuseBothForms(command: Command): void {
       command.on(`option:${option.name()}`, () => {
         typed.add(option);
         if (typed.size < 2) return;
-        command.error(`error: ${plain.long} and ${negated.long} exclude each other. Pass one of them.`, {
-          exitCode: exitCodes.usage,
-          code: 'commander.conflictingOption',
-        });
+        refuse(command, 'conflictingOption', `${plain.long} and ${negated.long} exclude each other. Pass one of them.`);
       });
   }
 }
@@ -146,9 +147,10 @@ function refuseFlagsBefore(command: Command): void {
       (one) => one.helpGroupHeading !== GLOBAL_HEADING && group.getOptionValueSource(one.attributeName()) === 'cli',
     );
     if (option !== undefined)
-      command.error(
-        `error: ${option.long} is for \`${pathOf(group)}\`, not for \`${pathOf(command)}\`. Put flags after \`${pathOf(command)}\`.`,
-        { exitCode: exitCodes.usage, code: 'commander.conflictingOption' },
+      refuse(
+        command,
+        'conflictingOption',
+        `${option.long} is for \`${pathOf(group)}\`, not for \`${pathOf(command)}\`. Put flags after \`${pathOf(command)}\`.`,
       );
   }
 }
@@ -161,11 +163,7 @@ function refuseAddresses(command: Command): void {
   // A schema may be JSON itself.
   for (const [name, value] of given) {
     const why = typeof value === 'string' && !value.startsWith('{') ? whyNoPath(value, process.platform) : null;
-    if (why === null) continue;
-    command.error(`error: ${name}: the value (not shown) ${why}.`, {
-      exitCode: exitCodes.usage,
-      code: 'commander.invalidArgument',
-    });
+    if (why !== null) refuse(command, 'invalidArgument', `${name}: the value (not shown) ${why}.`);
   }
 }
 
@@ -195,8 +193,7 @@ function refuseExcess(command: Command): void {
   );
   const hint = near === null ? '' : `\n(Did you mean ${near}?)`;
   const place = commands.length > 0 ? 'unknown command' : 'too many arguments:';
-  const code = commands.length > 0 ? 'commander.unknownCommand' : 'commander.excessArguments';
-  command.error(`error: ${place} '${word}'${hint}`, { exitCode: exitCodes.usage, code });
+  refuse(command, commands.length > 0 ? 'unknownCommand' : 'excessArguments', `${place} '${word}'${hint}`);
 }
 
 /** Error codes by the codes of commander; the others are about values. */

@@ -25,6 +25,13 @@ export function duration(seconds: number): string {
   return `${whole} s`;
 }
 
+/** A name and its text; null: there is nothing to say. */
+export type Fact = readonly [name: string, text: string | null];
+
+/** Returns a line for each fact, such as `Rows:   5`. `width`: the width of the names. */
+export const factLines = (width: number, facts: readonly Fact[]): string[] =>
+  facts.flatMap(([name, text]) => (text === null ? [] : [`${`${name}:`.padEnd(width)}${text}`]));
+
 /** Returns the lines of a plain text table. The first column is aligned to the left, the others to the right. */
 export function columns(rows: readonly (readonly string[])[]): string[] {
   const widths: number[] = [];

@@ -111,50 +111,40 @@ async function watch(
   stopped: AbortSignal,
 ): Promise<AgentRunResult> {
   const view = new ProgressView(terminal);
-  const events = calls && new Events(calls, (event) => terminal.data(json ? JSON.stringify(event) : eventText(event)));
+  const printNew =
+    calls && eventPrinter(calls, (event) => terminal.data(json ? JSON.stringify(event) : eventText(event)));
   const poll = async () => {
     const snapshot = await handle.snapshot();
     return async () => {
       if (snapshot) view.update(snapshotText(snapshot, Date.now()), performance.now());
-      if (snapshot?.runId) await events?.read(snapshot.runId);
+      if (snapshot?.runId) await printNew?.(snapshot.runId);
       return null;
     };
   };
   const result = await follow({ poll, result: () => handle.result() }, { stopped, everyMs: POLL_MS });
-  await events?.read(result.runId);
+  await printNew?.(result.runId);
   return result;
 }
 
-/** Prints the stored events of a run, each once. */
-class Events {
-  readonly #calls: Calls;
-  readonly #print: Print;
-  readonly #shown = new Set<string>();
-  #cursor: string | undefined;
-
-  constructor(calls: Calls, print: Print) {
-    this.#calls = calls;
-    this.#print = print;
-  }
-
-  /** Prints new events. Prints nothing if the service keeps no events or the request fails. */
-  async read(id: string): Promise<void> {
+/** Returns a function that prints the new events of a run, each once. It prints nothing if the service keeps none or does not answer. */
+function eventPrinter(calls: Calls, print: Print): (id: string) => Promise<void> {
+  const shown = new Set<string>();
+  let cursor: string | undefined;
+  return async (id) => {
     for (;;) {
-      const input = { id, limit: PAGE, cursor: this.#cursor };
-      const page = await this.#calls.listAgentRunEvents(input).then(
+      const page = await calls.listAgentRunEvents({ id, limit: PAGE, cursor }).then(
         ({ data }) => data,
         () => null,
       );
       for (const event of page?.data ?? []) {
         const name = String(event.id ?? JSON.stringify(event));
-        if (this.#shown.has(name)) continue;
-        this.#shown.add(name);
-        this.#print(event);
+        if (!shown.has(name)) print(event);
+        shown.add(name);
       }
-      if (!page?.nextCursor || page.nextCursor === this.#cursor) return;
-      this.#cursor = page.nextCursor;
+      if (!page?.nextCursor || page.nextCursor === cursor) return;
+      cursor = page.nextCursor;
     }
-  }
+  };
 }
 
 /** Returns the request and the options that the flags describe; adds a sentence to `mistakes` for each invalid flag. */
@@ -206,10 +196,10 @@ function toOptions(
     mistakes.push(
       `--max-duration: '${maxDuration}' must be a duration such as 20m or 2h, of at most 24d: timers cannot be longer.`,
     );
-  return {
-    ...(typeof micros === 'number' ? { maxCostDollars: micros / 1e6 } : {}),
-    ...(typeof ms === 'number' ? { maxDurationSeconds: ms / 1000 } : {}),
-    ...(rebuy ? { refreshAfterMs: 0 } : {}),
-    ...withoutUndefined({ deleteAfter, unchecked }),
-  };
+  return withoutUndefined({
+    maxCostDollars: typeof micros === 'number' ? micros / 1e6 : undefined,
+    maxDurationSeconds: typeof ms === 'number' ? ms / 1000 : undefined,
+    refreshAfterMs: rebuy ? 0 : undefined,
+    ...{ deleteAfter, unchecked },
+  });
 }

@@ -2,7 +2,7 @@ import type { AgentSyncOutput } from '../../api/outputs/index.js';
 import type { AgentRunSync } from '../../core/agent-run-sync.js';
 import type { RuntimeConfig, WorkflowAccess } from '../../worker/config/runtime-types.js';
 import { startSync, syncTarget, syncWork, withAgentCalls } from '../../worker/control/agent-control.js';
-import { toCount } from '../monitors/monitors.js';
+import { toCount } from '../flag-values.js';
 import { keepSchedule, toScheduleWish } from '../schedules/keep-schedule.js';
 import { type Context, type ExitCode, exitCodes, type Flags } from '../shared/command.js';
 import { onSandbox } from '../shared/embedded-sandbox.js';

@@ -3,8 +3,7 @@ import { type EventWalkOptions, MOST_PARALLEL, type WalkInput } from '../../core
 import { misspelt, nearest } from '../../core/text/nearest.js';
 import type { RuntimeConfig, WorkflowAccess } from '../../worker/config/runtime-types.js';
 import { EventControl, type EventTarget } from '../../worker/control/event-control.js';
-import { toMoment } from '../flag-values.js';
-import { toCount } from '../monitors/monitors.js';
+import { toCount, toMoment } from '../flag-values.js';
 import { SCHEDULED_DETACH, serviceText, showStarted } from '../progress/plan.js';
 import { keepSchedule, toScheduleWish } from '../schedules/keep-schedule.js';
 import { checkWarehouse } from '../shared/check-connection.js';

@@ -5,7 +5,7 @@ import { type ForgetWish, noUrl } from '../../worker/control/forget-subjects.js'
 import { askYesNo } from '../shared/ask.js';
 import { type Context, type ExitCode, exitCodes, type Flags } from '../shared/command.js';
 import { settings, withRuntime } from '../shared/session.js';
-import { count, printable, some } from '../text.js';
+import { count, type Fact, factLines, printable, some } from '../text.js';
 
 /** What `forget` never removes. */
 const KEPT = [
@@ -80,19 +80,20 @@ const restText = (plan: ForgetOutput): readonly string[] => [
 const answersText = ({ bodies, bytes }: ForgetOutput): string =>
   `${some(bodies, 'answer')} in the journal (${count(bytes)} bytes)`;
 
-function planText(plan: ForgetOutput): string {
-  const lines: readonly (readonly [string, string])[] = [
-    ['Jobs', plan.jobs.map((one) => printable(one)).join(', ')],
-    ['Units', count(plan.units)],
-    ...plan.warehouses
-      .filter(({ rows }) => rows > 0)
-      .map(({ into, rows }) => ['Loaded rows', `${count(rows)} in ${printable(into)}`] as const),
-    ['Staged rows', `${count(plan.stagedRows)} in ${some(plan.slices, 'slice')}`],
-    ['Answers', answersText(plan)],
-    ...plan.csvs.map((file) => ['CSV', `${printable(file)} is written again`] as const),
-  ];
-  return [...lines.map(([name, value]) => `${`${name}:`.padEnd(16)}${value}`), ...restText(plan)].join('\n');
-}
+const planText = (plan: ForgetOutput): string =>
+  [
+    ...factLines(16, [
+      ['Jobs', plan.jobs.map((one) => printable(one)).join(', ')],
+      ['Units', count(plan.units)],
+      ...plan.warehouses.map(
+        ({ into, rows }): Fact => ['Loaded rows', rows > 0 ? `${count(rows)} in ${printable(into)}` : null],
+      ),
+      ['Staged rows', `${count(plan.stagedRows)} in ${some(plan.slices, 'slice')}`],
+      ['Answers', answersText(plan)],
+      ...plan.csvs.map((file): Fact => ['CSV', `${printable(file)} is written again`]),
+    ]),
+    ...restText(plan),
+  ].join('\n');
 
 const doneText = (done: ForgetOutput): string =>
   [

@@ -10,7 +10,7 @@ import { agreed, type Purchase } from '../shared/ask.js';
 import { checkConnection } from '../shared/check-connection.js';
 import { type Context, type ExitCode, exitCodes, type Flags } from '../shared/command.js';
 import { settings, withRuntime } from '../shared/session.js';
-import { count, dollars, duration, printable, some } from '../text.js';
+import { count, dollars, duration, factLines, printable, some } from '../text.js';
 
 /** `searchflow retry JOB`: buys failed rows of a complete job again, loads them, and changes no other row. */
 export async function retry(typed: Context, job: string, flags: Flags<'retry'>): Promise<ExitCode> {
@@ -72,19 +72,18 @@ function purchaseOf(plan: RetryPlan, maxCostDollars: number | 'none' | undefined
 
 function retryText(plan: RetryPlan, config: RuntimeConfig): string {
   const { staged, rows, units, running, requests, tags, seconds, perSecond } = plan;
-  const lines: [string, string][] = [
-    ['Job', printable(staged.job)],
-    ['Service', serviceText(config)],
-    ['Failed rows', count(rows)],
-    ['To buy', someOf(units, staged.operation)],
-    ...(running > 0 ? [['To follow', someOf(running, staged.operation)] as [string, string]] : []),
-    ['Requests', count(requests)],
-    ['Dollars', costOf(plan)],
-    ['Time', `${duration(seconds)} at ${some(perSecond, 'request')} a second`],
-    ['Warehouse', printable(staged.into)],
-  ];
   return [
-    ...lines.map(([name, value]) => `${`${name}:`.padEnd(16)}${value}`),
+    ...factLines(16, [
+      ['Job', printable(staged.job)],
+      ['Service', serviceText(config)],
+      ['Failed rows', count(rows)],
+      ['To buy', someOf(units, staged.operation)],
+      ['To follow', running > 0 ? someOf(running, staged.operation) : null],
+      ['Requests', count(requests)],
+      ['Dollars', costOf(plan)],
+      ['Time', `${duration(seconds)} at ${some(perSecond, 'request')} a second`],
+      ['Warehouse', printable(staged.into)],
+    ]),
     ...Object.entries(tags).map(([tag, number]) => `    ${count(number).padStart(9)}  ${printable(tag)}`),
     ...plan.notes.map((note) => `Note: ${printable(note)}`),
   ].join('\n');

@@ -12,6 +12,7 @@ import { shellWord } from '../../core/text/shell-word.js';
 import { withoutUndefined } from '../../core/text/without-undefined.js';
 import { UsageError } from '../../worker/config/runtime-types.js';
 import type { BatchHandle, MonitorControl } from '../../worker/control/monitor-control.js';
+import { toCount } from '../flag-values.js';
 import { follow, ProgressView } from '../progress/progress.js';
 import { keepSchedule, type ScheduleWish, toScheduleWish } from '../schedules/keep-schedule.js';
 import { askYesNo } from '../shared/ask.js';
@@ -19,7 +20,7 @@ import { type Context, type ExitCode, exitCodes, type Flags } from '../shared/co
 import type { Session } from '../shared/session.js';
 import { whoami, withMonitors } from '../shared/with-access.js';
 import { count, printable, some } from '../text.js';
-import { effectText, planText, toCount, toFilter } from './monitors.js';
+import { effectText, planText, toFilter } from './monitors.js';
 
 export const pause = (context: Context, flags: Flags<'monitorPause'>) => runBatch(context, 'pause', flags);
 export const unpause = (context: Context, flags: Flags<'monitorUnpause'>) => runBatch(context, 'unpause', flags);

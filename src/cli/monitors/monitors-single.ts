@@ -7,11 +7,12 @@ import type { CreatedMonitorResult } from '../../core/monitors/monitor-create.js
 import type { Json } from '../../core/text/json.js';
 import { shellWord } from '../../core/text/shell-word.js';
 import type { MonitorControl } from '../../worker/control/monitor-control.js';
+import { toCount } from '../flag-values.js';
 import { askYesNo } from '../shared/ask.js';
 import { type Context, type ExitCode, exitCodes, type Flags } from '../shared/command.js';
 import { withMonitors } from '../shared/with-access.js';
 import { printable } from '../text.js';
-import { monitorsText, runsText, toCount, toFilter } from './monitors.js';
+import { monitorsText, runsText, toFilter } from './monitors.js';
 
 type Fields = { readonly [field: string]: Json };
 

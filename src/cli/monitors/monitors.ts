@@ -32,14 +32,6 @@ export function toFilter(
   return filter;
 }
 
-/** Returns the whole number of a flag; undefined without the flag. */
-export function toCount(text: string | undefined, flag: string, most: number, mistakes: string[]): number | undefined {
-  if (text === undefined) return undefined;
-  const number = /^\d{1,9}$/.test(text) ? Number(text) : 0;
-  if (number < 1 || number > most) mistakes.push(`${flag}: '${text}' must be a whole number from 1 to ${most}.`);
-  return number;
-}
-
 const doing = { pause: 'paused', unpause: 'unpaused', delete: 'deleted' } as const;
 
 /** Returns the indented lines of a table. */

@@ -7,7 +7,7 @@ import { toMicros } from '../../core/text/money.js';
 import { shellWord } from '../../core/text/shell-word.js';
 import type { BadRow, JobPlan, RestPlan, RuntimeConfig, UrlCells } from '../../worker/config/runtime-types.js';
 import { type Context, type ExitCode, exitCodes } from '../shared/command.js';
-import { count, dollars, duration, printable, some } from '../text.js';
+import { count, dollars, duration, type Fact, factLines, printable, some } from '../text.js';
 
 function statusText(plan: JobPlan): string {
   if (plan.status === 'complete') return 'complete: nothing to buy, nothing to load';
@@ -104,15 +104,13 @@ export function restText(
 }
 
 /** What the end of the run buys once more. A failure that cost nothing is in the price, because the price has each unit once. */
-function retryLine({ request, staged, status }: JobPlan): [string, string][] {
+function retryText({ request, staged, status }: JobPlan): string | null {
   // Nothing runs if all rows are loaded.
-  if (status === 'complete') return [];
+  if (status === 'complete') return null;
   if (request.redrive)
-    return [
-      ['Tried again', 'at the end, once: failed rows that may pass, also charged ones, which are not in the price'],
-    ];
-  if (!passesFree(staged.operation)) return [];
-  return [['Tried again', 'at the end, once: failed rows that may pass and cost nothing; the price includes them']];
+    return 'at the end, once: failed rows that may pass, also charged ones, which are not in the price';
+  if (!passesFree(staged.operation)) return null;
+  return 'at the end, once: failed rows that may pass and cost nothing; the price includes them';
 }
 
 /** Returns the plan as text. */
@@ -120,14 +118,14 @@ export function planText(plan: JobPlan, config: Pick<RuntimeConfig, 'service' | 
   const { staged } = plan;
   const { operation } = staged;
   const limit = limitOf(plan);
-  const lines: [string, string][] = [
+  const facts: readonly Fact[] = [
     ['Job', `${printable(staged.job)} (${statusText(plan)})`],
     ['Service', serviceText(config)],
-    ...((staged.sql ?? staged.table) ? [['Source', printable(inputText(staged))] as [string, string]] : []),
+    ['Source', (staged.sql ?? staged.table) ? printable(inputText(staged)) : null],
     ['Rows', rowsText(plan)],
-    ...(plan.urlCells ? [['URL column', urlColumnText(plan, plan.urlCells)] as [string, string]] : []),
-    ...(staged.key ? [['Key', staged.key.map((name) => printable(name)).join(', ')] as [string, string]] : []),
-    ...(operation === 'contents' ? [] : [['Buys', manyOf(operation)] as [string, string]]),
+    ['URL column', plan.urlCells ? urlColumnText(plan, plan.urlCells) : null],
+    ['Key', staged.key?.map((name) => printable(name)).join(', ') ?? null],
+    ['Buys', operation === 'contents' ? null : manyOf(operation)],
     [operation === 'contents' ? 'Distinct URLs' : 'Distinct', count(distinctOf(plan))],
     ['Already bought', count(plan.alreadyBought)],
     ['Bad rows', count(badRowsOf(plan))],
@@ -135,14 +133,14 @@ export function planText(plan: JobPlan, config: Pick<RuntimeConfig, 'service' | 
     ['Requests', requestsText(plan)],
     ['Dollars', dollarsText(plan)],
     ['Time', timeText(plan)],
-    ...retryLine(plan),
-    ...(limit ? [['Pauses', `if ${limitText(limit)}`] as [string, string]] : []),
+    ['Tried again', retryText(plan)],
+    ['Pauses', limit && `if ${limitText(limit)}`],
     ['Warehouse', printable(staged.into)],
-    ...(plan.request.publish ? [['Publishes', printable(plan.request.publish.to)] as [string, string]] : []),
-    ...(plan.rest ? [['The rest', restText(plan, plan.rest)] as [string, string]] : []),
+    ['Publishes', plan.request.publish ? printable(plan.request.publish.to) : null],
+    ['The rest', plan.rest ? restText(plan, plan.rest) : null],
   ];
   return [
-    ...lines.map(([name, value]) => `${`${name}:`.padEnd(16)}${value}`),
+    ...factLines(16, facts),
     ...plan.notes.map((note) => `Note: ${printable(note)}`),
     ...badRowLines(plan.badRows, badRowsOf(plan)),
   ].join('\n');

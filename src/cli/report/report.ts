@@ -4,7 +4,7 @@ import type { ReportOutput } from '../../api/outputs/index.js';
 import { makeFolder } from '../../files/make-folder.js';
 import { writeDurably } from '../../files/write-durably.js';
 import type { RuntimeConfig } from '../../worker/config/runtime-types.js';
-import { parseDay, parseLastDay } from '../flag-values.js';
+import { toDay } from '../flag-values.js';
 import { type Context, type ExitCode, exitCodes, type Flags } from '../shared/command.js';
 import { settings, withRuntime } from '../shared/session.js';
 import { printable } from '../text.js';
@@ -46,13 +46,9 @@ export async function report(context: Context, what: string, flags: Flags<'repor
 
 function rangeOf({ since, until }: Flags<'report'>, now: number) {
   const mistakes: string[] = [];
-  const wrong = (flag: string, text: string) =>
-    mistakes.push(`${flag}: '${printable(text)}' must be a UTC date (2026-11-21) or an age in days or weeks (7d, 2w).`);
-  const first = parseDay(since, now);
-  const last = until === undefined ? now - (now % DAY_MS) + DAY_MS : parseLastDay(until, now);
-  if (first === null) wrong('--since', since);
-  if (last === null) wrong('--until', until ?? '');
-  if (first !== null && last !== null) {
+  const first = toDay('--since', since, now, mistakes);
+  const last = until === undefined ? now - (now % DAY_MS) + DAY_MS : toDay('--until', until, now, mistakes, true);
+  if (first !== undefined && last !== undefined) {
     if (first >= last)
       mistakes.push(`--since ${since} must not be after ${until === undefined ? 'today' : `--until ${until}`}.`);
     else if (last - first > MOST_DAYS * DAY_MS)

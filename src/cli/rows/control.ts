@@ -4,7 +4,7 @@ import { EventControl } from '../../worker/control/event-control.js';
 import { findWalk } from '../../worker/control/find-walk.js';
 import type { Runtime } from '../../worker/runtime/views.js';
 import { walkNamed, watchWalk } from '../events/watch-walk.js';
-import { readFailureLimit, readMaxCost } from '../flag-values.js';
+import { readFailureLimit, readMaxCost, spelled } from '../flag-values.js';
 import { showStarted } from '../progress/plan.js';
 import { checkConnection } from '../shared/check-connection.js';
 import { type Context, type ExitCode, exitCodes, type Flags } from '../shared/command.js';
@@ -53,13 +53,10 @@ export async function resume(context: Context, job: string, flags: Flags<'resume
     if (!detached) session.working();
     const walk = findWalk(await session.runtime.jobs.walks(), job);
     if (walk) {
-      if (flags.redrive) throw new UsageError('option-unusable', '--redrive is for jobs of rows, not for events.');
-      if (flags.skipRefused)
-        throw new UsageError('option-unusable', '--skip-refused is for jobs of rows, not for events.');
-      if (stopAtFailed !== undefined)
-        throw new UsageError('option-unusable', '--stop-at-failed is for jobs of rows, not for events.');
-      if (flags.acceptWarning)
-        throw new UsageError('option-unusable', '--accept-warning is for jobs of rows, not for events.');
+      const [ofRows] = (['redrive', 'skipRefused', 'stopAtFailed', 'acceptWarning'] as const).filter(
+        (name) => flags[name],
+      );
+      if (ofRows) throw new UsageError('option-unusable', `${spelled(ofRows)} is for jobs of rows, not for events.`);
       if (maxCostDollars !== undefined)
         throw new UsageError('option-unusable', '--max-cost is not for events: reading them is free.');
       if (detached) await session.runtime.work.checkDetached(walk);
@@ -75,9 +72,9 @@ export async function resume(context: Context, job: string, flags: Flags<'resume
     }
     const how = {
       maxCostDollars,
-      ...(flags.redrive ? { redrive: true } : {}),
-      ...(flags.skipRefused ? { skipRefused: true } : {}),
-      ...(stopAtFailed ? { stopAtFailed } : {}),
+      redrive: flags.redrive,
+      skipRefused: flags.skipRefused,
+      stopAtFailed,
       acceptWarnings: flags.acceptWarning,
     };
     if (detached) {

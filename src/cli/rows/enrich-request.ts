@@ -12,7 +12,7 @@ import { isSameFile } from '../../files/same-file.js';
 import { absoluteTarget, whyNoPublish } from '../../worker/config/publish-step.js';
 import type { EnrichRequest } from '../../worker/config/runtime-types.js';
 import { intoShown } from '../../worker/config/store-setting.js';
-import { parseDuration, readFailureLimit, readMaxCost } from '../flag-values.js';
+import { parseDuration, readFailureLimit, readMaxCost, spelled, toCount } from '../flag-values.js';
 import { checkEffort, readObject, setOnce, toContentsOptions } from '../request-fields.js';
 import type { Flags } from '../shared/command.js';
 
@@ -60,35 +60,32 @@ export function toEnrichRequest(
   }
   if (flags.reparse && (flags.retryFailed || flags.redrive || flags.rebuy || flags.refreshAfter !== undefined))
     mistakes.push('--reparse buys nothing. Pass it without --retry-failed, --redrive, --rebuy and --refresh-after.');
-  const maxCostDollars = readMaxCost(flags.maxCost, mistakes);
-  const stopAtFailed = readFailureLimit(flags, mistakes);
-  const publish = readPublishStep(flags, cwd, mistakes);
   return {
     input: sourceShown(file),
     ...sourceFieldsOf(flags),
     urlColumn: flags.urlColumn ?? null,
     defaultScheme: flags.defaultScheme,
     delimiter: flags.delimiter === undefined ? null : readDelimiter('--delimiter', flags.delimiter, mistakes),
-    ...readEncoding(flags.encoding, mistakes),
-    ...(flags.key === undefined ? {} : { key: [...new Set(flags.key || [])] }),
+    encoding: readEncoding(flags.encoding, mistakes),
+    key: flags.key === undefined ? undefined : [...new Set(flags.key || [])],
     job: flags.job ?? null,
     into: flags.into === undefined ? null : intoShown(flags.into),
     csv: flags.csv ?? null,
     ...readCsvForm(flags, mistakes),
     ...toRowRequest(flags, cwd, mistakes),
-    batch: readBatch(flags.batch, mistakes),
-    ...readLimit(flags.limit, mistakes),
+    batch: toCount(flags.batch, '--batch', MAX_BATCH, mistakes) ?? MAX_BATCH,
+    limit: readLimit(flags.limit, mistakes),
     refreshAfterMs: readRefreshAfter(flags.refreshAfter, mistakes),
     retryFailed: flags.retryFailed ?? false,
     rebuy: flags.rebuy ?? false,
-    ...(flags.reparse ? { reparse: true } : {}),
-    maxCostDollars,
-    ...readMaxRunTime(flags.maxRunTime, mistakes),
-    ...(flags.redrive ? { redrive: true } : {}),
-    ...(flags.skipRefused ? { skipRefused: true } : {}),
-    ...(stopAtFailed ? { stopAtFailed } : {}),
-    ...(flags.acceptWarning ? { acceptWarnings: flags.acceptWarning } : {}),
-    ...(publish ? { publish } : {}),
+    reparse: flags.reparse,
+    maxCostDollars: readMaxCost(flags.maxCost, mistakes),
+    maxRunSeconds: readMaxRunTime(flags.maxRunTime, mistakes),
+    redrive: flags.redrive,
+    skipRefused: flags.skipRefused,
+    stopAtFailed: readFailureLimit(flags, mistakes),
+    acceptWarnings: flags.acceptWarning,
+    publish: readPublishStep(flags, cwd, mistakes),
   };
 }
 
@@ -165,7 +162,7 @@ export function readCsvForm(
   const delimiter = text === undefined ? null : readDelimiter('--csv-delimiter', text, mistakes);
   if (delimiter !== null && !isCsvDelimiter(delimiter))
     mistakes.push(`--csv-delimiter: '${text}' must be an ASCII character, such as a semicolon, or tab.`);
-  return { ...(delimiter === null ? {} : { csvDelimiter: delimiter }), ...(csvBom === undefined ? {} : { csvBom }) };
+  return { csvDelimiter: delimiter ?? undefined, csvBom };
 }
 
 function readDelimiter(flag: string, text: string, mistakes: string[]): string | null {
@@ -176,36 +173,29 @@ function readDelimiter(flag: string, text: string, mistakes: string[]): string |
   return null;
 }
 
-function readEncoding(text: string | undefined, mistakes: string[]): Pick<EnrichRequest, 'encoding'> {
-  if (text === undefined) return {};
+function readEncoding(text: string | undefined, mistakes: string[]): string | undefined {
+  if (text === undefined) return undefined;
   try {
-    return { encoding: new TextDecoder(text).encoding };
+    return new TextDecoder(text).encoding;
   } catch {
     mistakes.push(`--encoding: '${text}' is unknown. Name one such as utf-8, utf-16le, windows-1252 or shift_jis.`);
-    return {};
+    return undefined;
   }
 }
 
-function readBatch(text: string | undefined, mistakes: string[]): number {
-  if (text === undefined) return MAX_BATCH;
-  if (/^\d{1,3}$/.test(text) && Number(text) >= 1 && Number(text) <= MAX_BATCH) return Number(text);
-  mistakes.push(`--batch: '${text}' must be a whole number from 1 to ${MAX_BATCH}.`);
-  return MAX_BATCH;
-}
-
-function readLimit(text: string | undefined, mistakes: string[]): Pick<EnrichRequest, 'limit'> {
-  if (text === undefined) return {};
-  if (/^\d{1,9}$/.test(text) && Number(text) >= 1) return { limit: Number(text) };
+function readLimit(text: string | undefined, mistakes: string[]): number | undefined {
+  if (text === undefined) return undefined;
+  if (/^\d{1,9}$/.test(text) && Number(text) >= 1) return Number(text);
   mistakes.push(`--limit: '${text}' must be a whole number of rows, 1 or more.`);
-  return {};
+  return undefined;
 }
 
-function readMaxRunTime(text: string | undefined, mistakes: string[]): Pick<EnrichRequest, 'maxRunSeconds'> {
-  if (text === undefined) return {};
+function readMaxRunTime(text: string | undefined, mistakes: string[]): number | undefined {
+  if (text === undefined) return undefined;
   const ms = parseDuration(text);
-  if (ms !== null && ms > 0 && ms <= MAX_RUN_SECONDS * 1000) return { maxRunSeconds: ms / 1000 };
+  if (ms !== null && ms > 0 && ms <= MAX_RUN_SECONDS * 1000) return ms / 1000;
   mistakes.push(`--max-run-time: '${text}' must be a duration such as 30m, 6h or 1d, and at most 365d.`);
-  return {};
+  return undefined;
 }
 
 function readRefreshAfter(text: string | undefined, mistakes: string[]): number | null {
@@ -229,7 +219,6 @@ const takes: Readonly<Record<RowOperation, readonly (keyof Flags<'enrich'>)[]>> 
   agent: ['query', 'schema', 'effort', 'rowsPerRun'],
 };
 const limited = [...new Set(Object.values(takes).flat())];
-const spelled = (name: string) => `--${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
 
 /** Returns the operation, template and options that the flags describe; adds a sentence to `mistakes` for each invalid flag. */
 export function toRowRequest(flags: Flags<'enrich'>, cwd: string, mistakes: string[]): RowRequest {
@@ -245,7 +234,7 @@ export function toRowRequest(flags: Flags<'enrich'>, cwd: string, mistakes: stri
     return { options: toContentsOptions(flags, mistakes), unchecked: flags.unchecked };
   }
   const request = readRequest(flags, operation, cwd, mistakes);
-  const rowsPerRun = readWhole(flags.rowsPerRun, '--rows-per-run', 100, mistakes);
+  const rowsPerRun = toCount(flags.rowsPerRun, '--rows-per-run', 100, mistakes);
   return {
     operation,
     ...request,
@@ -272,7 +261,7 @@ function readRequest(flags: Flags<'enrich'>, operation: RowOperation, cwd: strin
   if (schema !== null) put('outputSchema', schema, '--schema', false);
   checkEffort(flags.effort, flags.unchecked, mistakes);
   if (flags.effort !== undefined) put('effort', flags.effort, '--effort', false);
-  const numResults = readWhole(flags.numResults, '--num-results', 9999, mistakes);
+  const numResults = toCount(flags.numResults, '--num-results', 9999, mistakes);
   if (numResults !== undefined) put('numResults', numResults, '--num-results', false);
   const { option, ...pages } = flags;
   const contents = toContentsOptions(pages, mistakes);
@@ -282,16 +271,9 @@ function readRequest(flags: Flags<'enrich'>, operation: RowOperation, cwd: strin
     put(name, value, `--option ${name}`, /\{[{%]/.test(JSON.stringify(value)));
   }
   return {
-    ...(template.size > 0 ? { template: Object.fromEntries(template) } : {}),
+    template: template.size > 0 ? Object.fromEntries(template) : undefined,
     options: Object.fromEntries(options),
   };
-}
-
-function readWhole(text: string | undefined, flag: string, most: number, mistakes: string[]): number | undefined {
-  if (text === undefined) return undefined;
-  if (/^\d{1,4}$/.test(text) && Number(text) >= 1 && Number(text) <= most) return Number(text);
-  mistakes.push(`${flag}: '${text}' must be a whole number from 1 to ${most}.`);
-  return undefined;
 }
 
 /** Returns the publish at the end of a run, or undefined without `--publish`; adds a sentence to `mistakes` for invalid flags. */
@@ -305,12 +287,7 @@ export function readPublishStep(
       mistakes.push('--publish-mode, --publish-key and --publish-partition need --publish TARGET.');
     return undefined;
   }
-  const step = {
-    to: absoluteTarget(publish, cwd),
-    ...(mode === undefined ? {} : { mode }),
-    ...(key === undefined ? {} : { key }),
-    ...(partition === undefined ? {} : { partition }),
-  };
+  const step = { to: absoluteTarget(publish, cwd), mode, key, partition };
   const why = whyNoPublish(step);
   if (why === null) return step;
   mistakes.push(`--publish: ${why}.`);

@@ -3,7 +3,7 @@ import { schemaChangesText } from '../../core/rows/schema-changes.js';
 import { inputText } from '../../core/rows/source-fields.js';
 import type { ScheduledRun } from '../../core/schedule.js';
 import type { ScheduleView } from '../../worker/schedules/schedule-view.js';
-import { columns, count, dollars, printable } from '../text.js';
+import { columns, count, dollars, factLines, printable } from '../text.js';
 
 /** Returns a time as `2026-11-21T06:00:00Z`. */
 export const moment = (at: number): string => new Date(at).toISOString().replace(/\.\d+Z$/, 'Z');
@@ -47,22 +47,19 @@ function nextText({ paused, note, next }: ScheduleView): string {
 /** Returns a schedule with its last runs as text. */
 export function scheduleText(view: ScheduleView): string {
   const { input } = view.work;
-  const lines: [string, string][] = [
-    ['Schedule', printable(view.name)],
-    ['Runs', `${view.work.workflow}, as ${printable(view.job)}`],
-    ...('input' in input && input.input !== undefined
-      ? [['Input', printable(inputText(input))] as [string, string]]
-      : []),
-    ['Warehouse', printable(input.into ?? '')],
-    ['Publishes', 'publish' in input ? printable(input.publish?.to ?? '') : ''],
-    ['Service', printable(input.origin ?? '')],
-    ['When', printable(view.when)],
-    ['Next', view.paused ? nextText(view) : view.next.slice(0, 5).map(moment).join(', ')],
-    ['Queued', queuedText(view)],
-    ['Run cost', costText(view)],
-  ];
   return [
-    ...lines.filter(([, value]) => value !== '').map(([name, value]) => `${`${name}:`.padEnd(13)}${value}`),
+    ...factLines(13, [
+      ['Schedule', printable(view.name)],
+      ['Runs', `${view.work.workflow}, as ${printable(view.job)}`],
+      ['Input', 'input' in input && input.input !== undefined ? printable(inputText(input)) : null],
+      ['Warehouse', input.into ? printable(input.into) : null],
+      ['Publishes', 'publish' in input && input.publish ? printable(input.publish.to) : null],
+      ['Service', input.origin ? printable(input.origin) : null],
+      ['When', printable(view.when)],
+      ['Next', (view.paused ? nextText(view) : view.next.slice(0, 5).map(moment).join(', ')) || null],
+      ['Queued', queuedText(view) || null],
+      ['Run cost', costText(view)],
+    ]),
     ...(view.runs.length === 0 ? ['No runs yet.'] : ['Last runs:']),
     ...view.runs.map((run) => `  ${moment(run.at)}  ${runText(run)}`),
   ].join('\n');

@@ -1,6 +1,7 @@
 import { CodedError } from '../../core/errors/coded-error.js';
 import type { Fault, SandboxOptions } from '../../sandbox/index.js';
 import { UsageError } from '../../worker/config/runtime-types.js';
+import { spelled } from '../flag-values.js';
 import { type Context, type ExitCode, exitCodes, type Flags } from '../shared/command.js';
 import { signalExitCodes } from '../shared/signals.js';
 import { dollars, printable, some } from '../text.js';
@@ -26,21 +27,43 @@ export async function sandbox(context: Context, flags: Flags<'sandbox'>): Promis
   return signalExitCodes[signal];
 }
 
-/** The flags whose options have other names. */
-const flagOf: Readonly<Record<string, string>> = {
-  failureRate: '--error-rate',
-  ledgerFile: '--ledger',
-  keys: '--key',
-  'agentRuns.durationMs': '--agent-run-ms',
-  'events.count': '--events',
-  'events.arrivingPerSecond': '--events-per-second',
+/** Reads the value of a flag; a text is what is wrong with it. */
+type Read = (text: string) => { readonly value: unknown } | string;
+
+const number: Read = (text) =>
+  /^\d{1,9}(\.\d{1,6})?$/.test(text) ? { value: Number(text) } : `'${text}' must be a number.`;
+/** Reads `200` as a number, and `100-400` as a range. */
+const range: Read = (text) => {
+  const [, min, max] = /^(\d+)-(\d+)$/.exec(text) ?? [];
+  return min === undefined ? number(text) : { value: { min: Number(min), max: Number(max) } };
 };
+const asIs = (value: unknown) => ({ value });
+
+/** The option that each flag sets, and how its value is read. */
+const settings = {
+  port: ['port', number],
+  qps: ['qps', number],
+  latencyMs: ['latencyMs', range],
+  errorRate: ['failureRate', number],
+  retryAfter: ['retryAfter', asIs],
+  retryAfterSeconds: ['retryAfterSeconds', number],
+  ledger: ['ledgerFile', asIs],
+  key: ['keys', asIs],
+  credits: ['credits', number],
+  seed: ['seed', number],
+  textBytes: ['textBytes', number],
+  x402: ['x402', asIs],
+  agentRunMs: ['agentRuns.durationMs', range],
+  monitorClock: ['monitorClock', number],
+  events: ['events.count', number],
+  eventsPerSecond: ['events.arrivingPerSecond', number],
+} as const satisfies Partial<Record<keyof Flags<'sandbox'>, readonly [path: string, read: Read]>>;
 
 /** Returns a message about options with the flags that set them. */
 function withFlags(message: string): string {
   return message.replace(/→ at ([\w.]+)/g, (_, path: string) => {
-    const flag = flagOf[path] ?? `--${path.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
-    return path.includes('.') && !(path in flagOf) ? `→ at ${path} (--set)` : `→ at ${path} (${flag})`;
+    const flag = Object.entries(settings).find(([, [set]]) => set === path)?.[0] ?? path;
+    return `→ at ${path} (${flag.includes('.') ? '--set' : spelled(flag)})`;
   });
 }
 
@@ -50,12 +73,6 @@ export function toSandboxOptions(
   parseFault: (text: string) => Fault,
 ): Partial<SandboxOptions> {
   const mistakes: string[] = [];
-  const number = (text: string | undefined, flag: string): number | undefined => {
-    if (text === undefined) return undefined;
-    if (/^\d{1,9}(\.\d{1,6})?$/.test(text)) return Number(text);
-    mistakes.push(`${flag}: '${text}' must be a number.`);
-    return undefined;
-  };
   const faults = (flags.fault ?? []).flatMap((text) => {
     try {
       return [parseFault(text)];
@@ -64,60 +81,31 @@ export function toSandboxOptions(
       return [];
     }
   });
-  const given: { [Name in keyof SandboxOptions]?: SandboxOptions[Name] | undefined } = {
-    port: number(flags.port, '--port'),
-    qps: number(flags.qps, '--qps'),
-    latencyMs: readRange(flags.latencyMs, '--latency-ms', number),
-    failureRate: number(flags.errorRate, '--error-rate'),
-    retryAfter: flags.retryAfter,
-    retryAfterSeconds: number(flags.retryAfterSeconds, '--retry-after-seconds'),
-    seed: number(flags.seed, '--seed'),
-    credits: number(flags.credits, '--credits'),
-    textBytes: number(flags.textBytes, '--text-bytes'),
-    ledgerFile: flags.ledger,
-    keys: flags.key,
-    x402: flags.x402,
-    faults,
-    agentRuns: group({ durationMs: readRange(flags.agentRunMs, '--agent-run-ms', number) }),
-    monitorClock: number(flags.monitorClock, '--monitor-clock'),
-    events: group({
-      count: number(flags.events, '--events'),
-      arrivingPerSecond: number(flags.eventsPerSecond, '--events-per-second'),
-    }),
-  };
+  const options: Record<string, unknown> = { faults };
+  for (const [name, [path, read]] of Object.entries(settings)) {
+    const given = flags[name as keyof typeof settings];
+    const found = given === undefined ? null : (read as (given: unknown) => ReturnType<Read>)(given);
+    if (typeof found === 'string') mistakes.push(`${spelled(name)}: ${found}`);
+    else if (found !== null) setOption(options, path, found.value);
+  }
   if (mistakes.length > 0) throw new UsageError('invalid-argument', mistakes.join('\n'));
-  const options: Record<string, unknown> = group(given) ?? {};
-  for (const text of flags.set ?? []) setOption(options, text);
+  for (const text of flags.set ?? []) {
+    const [, path, value] = /^([a-zA-Z.]+)=(.*)$/s.exec(text) ?? [];
+    if (path === undefined || value === undefined)
+      throw new UsageError('invalid-argument', `--set: '${text}' must be name=value.`);
+    setOption(options, path, readValue(value));
+  }
   return options;
 }
 
-/** Reads `200` as a number, and `100-400` as a range. */
-function readRange(
-  text: string | undefined,
-  flag: string,
-  number: (text: string | undefined, flag: string) => number | undefined,
-): SandboxOptions['latencyMs'] | undefined {
-  const range = /^(\d+)-(\d+)$/.exec(text ?? '');
-  return range ? { min: Number(range[1]), max: Number(range[2]) } : number(text, flag);
-}
-
-/** Returns the options of a group that are set; undefined if none is set. */
-function group<T extends object>(options: T): T | undefined {
-  const given = Object.entries(options).filter(([, value]) => value !== undefined);
-  return given.length > 0 ? (Object.fromEntries(given) as T) : undefined;
-}
-
-/** Sets `name=value` or `group.name=value` in the options; a value that is not JSON is text. */
-function setOption(options: Record<string, unknown>, text: string): void {
-  const [, path, value] = /^([a-zA-Z.]+)=(.*)$/s.exec(text) ?? [];
-  if (path === undefined || value === undefined)
-    throw new UsageError('invalid-argument', `--set: '${text}' must be name=value.`);
+/** Sets an option by its path, `name` or `group.name`. */
+function setOption(options: Record<string, unknown>, path: string, value: unknown): void {
   const [first, second, ...more] = path.split('.') as [string, ...string[]];
   if (more.length > 0) throw new UsageError('invalid-argument', `--set: unknown option ${path}.`);
-  if (second === undefined) options[first] = readValue(value);
-  else options[first] = { ...(options[first] as object | undefined), [second]: readValue(value) };
+  options[first] = second === undefined ? value : { ...(options[first] as object | undefined), [second]: value };
 }
 
+/** A value that is not JSON is text. */
 function readValue(text: string): unknown {
   try {
     return JSON.parse(text);

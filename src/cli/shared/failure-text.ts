@@ -30,38 +30,31 @@ export interface FailureText {
 
 /** Returns the text of an error, one line for each mistake, with its exit code and its error code. */
 export function failureText(error: unknown): FailureText {
-  return { ...textOf(error), errorCode: codeOfError(error) };
+  const errorCode = codeOfError(error);
+  const code = isWrongUse(error) ? exitCodeOfUsage(errorCode) : exitCodeOfFailure(error);
+  return { text: textOf(error), code, errorCode };
 }
 
-function textOf(error: unknown): Omit<FailureText, 'errorCode'> {
-  if (error instanceof UsageError)
-    return { text: printableLines(error.message), code: exitCodeOfUsage(error.errorCode) };
-  // `CsvError` belongs to a folder that the command must not import.
-  if (error instanceof Error && error.name === 'CsvError')
-    return { text: printableLines(error.message), code: exitCodeOfUsage(codeOfError(error)) };
-  const failed = exitCodeOfFailure(error);
-  if (error instanceof JobFailed) return { text: printableLines(jobFailedText(error)), code: failed };
+/** `CsvError` belongs to a folder that the command must not import. */
+const isWrongUse = (error: unknown): error is Error =>
+  error instanceof UsageError || (error instanceof Error && error.name === 'CsvError');
+
+function textOf(error: unknown): string {
+  if (isWrongUse(error)) return printableLines(error.message);
+  if (error instanceof JobFailed) return printableLines(jobFailedText(error));
   if (error instanceof JobStopped)
-    return {
-      text: printableLines(
-        error.job === null
-          ? `Stopped (${error.message}). Run the same command to resume.`
-          : withWayToResume(`Stopped: ${error.message}`, error.job),
-      ),
-      code: failed,
-    };
-  if (!(error instanceof Error)) return { text: printable(String(error)), code: failed };
+    return printableLines(
+      error.job === null
+        ? `Stopped (${error.message}). Run the same command to resume.`
+        : withWayToResume(`Stopped: ${error.message}`, error.job),
+    );
+  if (!(error instanceof Error)) return printable(String(error));
   const missing = missingPackage(error);
-  if (missing !== null)
-    return {
-      text: `The package ${missing} is missing. To install it:\n  npm install ${peers.join(' ')}`,
-      code: failed,
-    };
-  const { code, path, port } = error as NodeJS.ErrnoException & { port?: number };
-  const known = code === undefined ? undefined : systemErrors[code];
+  if (missing !== null) return `The package ${missing} is missing. To install it:\n  npm install ${peers.join(' ')}`;
+  const { code = '', path, port } = error as NodeJS.ErrnoException & { port?: number };
   const where = path ?? port;
-  if (known) return { text: `${known}${where === undefined ? '' : `: ${printable(String(where))}`}.`, code: failed };
-  return { text: printable(error.message || error.name), code: failed };
+  if (systemErrors[code]) return `${systemErrors[code]}${where === undefined ? '' : `: ${printable(String(where))}`}.`;
+  return printable(error.message || error.name);
 }
 
 /** The messages of refused paid calls begin like this. */

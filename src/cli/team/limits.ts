@@ -7,7 +7,7 @@ import { parseDollars } from '../../core/text/money.js';
 import { type RuntimeConfig, UsageError } from '../../worker/config/runtime-types.js';
 import { type Context, type ExitCode, exitCodes, type Flags } from '../shared/command.js';
 import { settings, withRuntime } from '../shared/session.js';
-import { columns, count, dollars, duration, printable, some } from '../text.js';
+import { columns, count, dollars, duration, type Fact, factLines, printable, some } from '../text.js';
 
 /** `searchflow limits`: shows the limits of the team and their use. `unblock`: first lifts the block. */
 export async function limits(context: Context, flags: Flags<'limits'>): Promise<ExitCode> {
@@ -92,30 +92,30 @@ const rate = (qps: number) => `${Math.round(qps * 10) / 10}/s`;
 export function limitsText(limits: Limits): string {
   const { config, limiter, others = [], slots, caps, spent, workerElsewhere, now } = limits;
   const elsewhere = slots.elsewhere > 0 ? ` and ${slots.elsewhere} started elsewhere` : '';
-  const lines: (readonly [string, string])[] = [
+  const facts: readonly Fact[] = [
     ['Service', printable(config.origin)],
     ['Shared by', whoShares(config)],
     ...others.map(
-      ({ host, pid }) =>
-        [
-          'Not shared by',
-          `worker ${pid} on ${printable(host)}: it uses another API key with its own rate limit`,
-        ] as const,
+      ({ host, pid }): Fact => [
+        'Not shared by',
+        `worker ${pid} on ${printable(host)}: it uses another API key with its own rate limit`,
+      ],
     ),
     ['Blocked', blockText(limiter, now)],
     ['Waiting', some(limiter.waiting, 'call')],
-    ...(limiter.heldBy === undefined ? [] : ([['Waiting for', printable(limiter.heldBy)]] as const)),
-    ...(workerElsewhere === null
-      ? []
-      : ([
-          ['Current use', `known only to the worker (process ${workerElsewhere}); the calls here do not include it`],
-        ] as const)),
+    ['Waiting for', limiter.heldBy === undefined ? null : printable(limiter.heldBy)],
+    [
+      'Current use',
+      workerElsewhere === null
+        ? null
+        : `known only to the worker (process ${workerElsewhere}); the calls here do not include it`,
+    ],
     ['In flight', `at most ${some(config.concurrency, 'paid request')} per worker`],
     [
       'Agent runs',
       `${slots.held} of ${slots.limit}${elsewhere}${slots.waiting > 0 ? `, ${slots.waiting} waiting` : ''}`,
     ],
-    ...leftRunning(slots),
+    ['Left running', leftRunning(slots)],
     ['Spent today', spendText(spent.day, caps.dayMicros)],
     ['This month', spendText(spent.month, caps.monthMicros)],
   ];
@@ -126,22 +126,17 @@ export function limitsText(limits: Limits): string {
     rate(one.used),
   ]);
   return [
-    ...lines.map(([name, value]) => `${`${name}:`.padEnd(15)}${value}`),
+    ...factLines(15, facts),
     `Rate profile ${printable(limiter.profile)}, in units:`,
     ...columns([['  bucket', 'configured', 'effective', 'used now'], ...buckets]),
   ].join('\n');
 }
 
-function leftRunning({ leftRunning: left }: SlotsInUse): (readonly [string, string])[] {
-  if (left === 0) return [];
+function leftRunning({ leftRunning: left }: SlotsInUse): string | null {
+  if (left === 0) return null;
   const runs =
     left === 1 ? '1 run keeps its slot until it ends' : `${count(left)} runs keep their slots until they end`;
-  return [
-    [
-      'Left running',
-      `past --max-run-time; ${runs}. To end one: searchflow agent cancel ID (ids: searchflow agent list)`,
-    ],
-  ];
+  return `past --max-run-time; ${runs}. To end one: searchflow agent cancel ID (ids: searchflow agent list)`;
 }
 
 function whoShares({ store, team }: Limits['config']): string {

@@ -2,7 +2,7 @@ import type { ReconciliationOutput, UsageOutput } from '../../api/outputs/index.
 import { type ReconciledDay, reconcile } from '../../core/purchase/reconcile.js';
 import type { UsageGroup, UsageLine } from '../../core/purchase/spend.js';
 import { type RuntimeConfig, UsageError } from '../../worker/config/runtime-types.js';
-import { parseDay, parseLastDay } from '../flag-values.js';
+import { toDay } from '../flag-values.js';
 import { type Context, type ExitCode, exitCodes, type Flags } from '../shared/command.js';
 import { settings, withRuntime } from '../shared/session.js';
 import { columns, count, dollars, printable, some } from '../text.js';
@@ -11,15 +11,8 @@ import { columns, count, dollars, printable, some } from '../text.js';
 export async function usage(context: Context, flags: Flags<'usage'>): Promise<ExitCode> {
   const mistakes: string[] = [];
   const now = Date.now();
-  const day = (text: string | undefined, flag: string, parse: typeof parseDay): number | undefined => {
-    if (text === undefined) return undefined;
-    const at = parse(text, now);
-    if (at === null)
-      mistakes.push(`${flag}: '${text}' must be a UTC date (2026-11-21) or an age in days or weeks (7d, 2w).`);
-    return at ?? undefined;
-  };
-  const since = day(flags.since, '--since', parseDay);
-  const until = day(flags.until, '--until', parseLastDay);
+  const since = toDay('--since', flags.since, now, mistakes);
+  const until = toDay('--until', flags.until, now, mistakes, true);
   if (since !== undefined && until !== undefined && since >= until) {
     mistakes.push(`--since ${flags.since} must not be after --until ${flags.until}.`);
   }

@@ -2,21 +2,13 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { PublishStep } from '../../core/publish-request.js';
 import { pricesAt } from '../../core/purchase/prices.js';
-import type { Resumption } from '../../core/rows/job.js';
 import type { Work } from '../../core/rows/job-entries.js';
 import type { WatchedRun } from '../../core/schedule.js';
 import { warehouseFile } from '../../warehouse/index.js';
 import { allowedBy } from '../config/allowlist.js';
 import { whyNoKey } from '../config/publish-step.js';
 import { rateProfileOf } from '../config/rate-setting.js';
-import type {
-  EnrichRequest,
-  JobHandle,
-  JobPlan,
-  Ownership,
-  RetryPlan,
-  RuntimeConfig,
-} from '../config/runtime-types.js';
+import type { EnrichRequest, JobPlan, RuntimeConfig } from '../config/runtime-types.js';
 import { UsageError } from '../config/runtime-types.js';
 import { RowJobHandle } from '../control/job-handle.js';
 import { WorkOwners } from '../control/work-owners.js';
@@ -47,9 +39,9 @@ export class RuntimeWork {
   readonly #config: RuntimeConfig;
   readonly #store: Store;
   readonly #warehouses: Warehouses;
-  readonly #owners: WorkOwners;
-  readonly #here: WorkerHere;
-  readonly #starts: JobStarts;
+  readonly owners: WorkOwners;
+  readonly here: WorkerHere;
+  readonly starts: JobStarts;
   readonly #closing = new AbortController();
   /** The last plan; resolves when it ends. */
   #planning: Promise<unknown> = Promise.resolve();
@@ -60,17 +52,17 @@ export class RuntimeWork {
     this.#config = config;
     this.#store = store;
     this.#warehouses = warehouses;
-    this.#owners = new WorkOwners(config, store, async () => (await this.#connect()).client);
-    this.#here = new WorkerHere(config, store, parts, this.#owners);
-    this.#starts = new JobStarts(parts, this.#owners, this.#here);
+    this.owners = new WorkOwners(config, store, async () => (await this.#connect()).client);
+    this.here = new WorkerHere(config, store, parts, this.owners);
+    this.starts = new JobStarts(parts, this.owners, this.here);
   }
 
   get clientOnly(): Runtime['clientOnly'] {
-    return this.#here.refused;
+    return this.here.refused;
   }
 
   get inFlight(): number {
-    return this.#here.parts?.inFlight.sent ?? 0;
+    return this.here.parts?.inFlight.sent ?? 0;
   }
 
   get isStaging(): boolean {
@@ -118,38 +110,14 @@ export class RuntimeWork {
     }
   }
 
-  checkDetached(work?: Work): Promise<void> {
-    return this.#starts.checkDetached(work);
-  }
-
-  start(plan: JobPlan, whose?: Ownership): Promise<JobHandle> {
-    return this.#starts.start(plan, whose);
-  }
-
-  resume(job: string, how: Resumption, whose?: Ownership): Promise<JobHandle> {
-    return this.#starts.resume(job, how, whose);
-  }
-
-  retry(plan: RetryPlan, how: Pick<Resumption, 'maxCostDollars'>): Promise<JobHandle> {
-    return this.#starts.retry(plan, how);
-  }
-
   async own(work: Work): Promise<void> {
-    await this.#owners.claim(work, () => ({}));
-    await this.#here.run();
-    await this.#owners.leaveToWorkers(work);
-  }
-
-  owned(): Promise<readonly Work[]> {
-    return this.#owners.owned();
-  }
-
-  release(workflowId: string): Promise<void> {
-    return this.#owners.release(workflowId);
+    await this.owners.claim(work, () => ({}));
+    await this.here.run();
+    await this.owners.leaveToWorkers(work);
   }
 
   stop(until: Promise<unknown>): Promise<void> {
-    return this.#owners.stop('its command was stopped', until);
+    return this.owners.stop('its command was stopped', until);
   }
 
   async reparse({ staged }: JobPlan) {
@@ -163,23 +131,15 @@ export class RuntimeWork {
     return result;
   }
 
-  takeOver(): Promise<boolean> {
-    return this.#here.takeOver();
-  }
-
-  runHere(): Promise<void> {
-    return this.#here.run();
-  }
-
   async runWorker(running: () => void, report: (run: WatchedRun) => void): Promise<void> {
-    await this.#here.run('worker', (run) => {
+    await this.here.run('worker', (run) => {
       report(run);
       if (run.phase !== 'running') this.#recordEnd(run.job).catch(() => undefined);
     });
-    if (!this.#here.ended) throw new UsageError('state-folder-in-use', folderTaken(this.#config, this.#store));
+    if (!this.here.ended) throw new UsageError('state-folder-in-use', folderTaken(this.#config, this.#store));
     await this.#recordCancelled();
     running();
-    await this.#here.ended;
+    await this.here.ended;
   }
 
   /** Records the end of the jobs that were cancelled while no worker was alive: they end on this worker. */
@@ -188,7 +148,7 @@ export class RuntimeWork {
     if (cancelled.length === 0) return;
     const { client } = await this.#connect();
     for (const { staged, workflowId } of cancelled)
-      this.#starts
+      this.starts
         .ending(new RowJobHandle(client, staged.job, workflowId), staged)
         .result()
         .catch(() => undefined);
@@ -200,7 +160,7 @@ export class RuntimeWork {
     const { client } = await this.#connect();
     if (entry === null) return noteEndOfWalk(this.#parts, client, job);
     if (entry.state.phase !== 'running' && !entry.state.cancelRequested) return;
-    await this.#starts.ending(new RowJobHandle(client, entry.staged.job, entry.workflowId), entry.staged).result();
+    await this.starts.ending(new RowJobHandle(client, entry.staged.job, entry.workflowId), entry.staged).result();
   }
 
   /** Records the names in the input of a workflow as typed by a person. */
@@ -211,9 +171,9 @@ export class RuntimeWork {
   async close(mode: 'drain' | 'now'): Promise<void> {
     this.#closing.abort();
     if (mode === 'drain') await Promise.race([this.#planning, delay(READ_MS, undefined, { ref: false })]);
-    if (mode === 'drain') await this.#here.drain();
+    if (mode === 'drain') await this.here.drain();
     // If the owners cannot be read now, the work stays with this command.
-    if (mode === 'drain') await this.#owners.close().catch(() => undefined);
+    if (mode === 'drain') await this.owners.close().catch(() => undefined);
   }
 
   #connect(): Promise<Temporal> {

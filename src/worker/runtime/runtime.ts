@@ -100,12 +100,12 @@ export const openRuntime: OpenRuntime = async (config) => {
     forget: async (plan, step) => (await import('../control/forget.js')).forget(forgetParts, plan, step),
     report: async (wish) => (await import('./report.js')).readReport(parts, wish),
     async workflows(options = {}) {
-      if (options.worker) await (await work.load()).runHere();
+      if (options.worker) await (await work.load()).here.run();
       const { client } = await parts.connect();
       return { client, config, shared: store.shared, allow: async (input) => (await work.load()).allow(input) };
     },
     runWorker: async (ready, report) => (await work.load()).runWorker(ready, report),
-    takeOver: async () => (await work.load()).takeOver(),
+    takeOver: async () => (await work.load()).here.takeOver(),
     inFlight: () => opened?.inFlight ?? 0,
     isStaging: () => opened?.isStaging ?? false,
     async close(mode) {
@@ -140,11 +140,11 @@ async function connect(config: RuntimeConfig, steps: ConnectionSteps): Promise<T
 
 const ownWork = (work: LazyWork, parts: RuntimeParts): OwnWork => ({
   own: async (one) => (await work.load()).own(one),
-  checkDetached: async (one) => (await work.load()).checkDetached(one),
-  owned: async () => work.opened?.owned() ?? [],
+  checkDetached: async (one) => (await work.load()).starts.checkDetached(one),
+  owned: async () => work.opened?.owners.owned() ?? [],
   isAbandoned: async (workflowId) =>
     (await parts.store.entries.owned()).find((one) => one.workflowId === workflowId)?.living.length === 0,
-  release: async (workflowId) => work.opened?.release(workflowId),
+  release: async (workflowId) => work.opened?.owners.release(workflowId),
   stop: async (until) => work.opened?.stop(until),
 });
 
@@ -219,11 +219,11 @@ class StoreRowJobs implements RowJobs {
   }
 
   async start(plan: JobPlan, whose?: Ownership): Promise<JobHandle> {
-    return (await this.#work.load()).start(plan, whose);
+    return (await this.#work.load()).starts.start(plan, whose);
   }
 
   async resume(job: string, how: Resumption, whose?: Ownership): Promise<JobHandle> {
-    return (await this.#work.load()).resume(job, how, whose);
+    return (await this.#work.load()).starts.resume(job, how, whose);
   }
 
   async planRetry(job: string, selection: FailedSelection): Promise<RetryPlan> {
@@ -231,7 +231,7 @@ class StoreRowJobs implements RowJobs {
   }
 
   async retry(plan: RetryPlan, how: Pick<Resumption, 'maxCostDollars'>): Promise<JobHandle> {
-    return (await this.#work.load()).retry(plan, how);
+    return (await this.#work.load()).starts.retry(plan, how);
   }
 
   async discard(job: string, what: FailedSelection & { readonly undo: boolean }): Promise<Discarded> {
