@@ -13,19 +13,27 @@ const LONG = 12;
 export function createRedact(key: Secret | null, headers: readonly string[] = []): Redact {
   const given = key?.reveal() ?? '';
   const values = [...(given.length < SHORTEST ? [] : [given]), ...headers.map((one) => one.trim()).filter(Boolean)];
-  const forms = [...new Set(values.flatMap(formsOf))].sort((one, other) => other.length - one.length);
-  if (forms.length === 0) return (text) => text;
-  const literal = (form: string): string => form.replace(/[^\w]/gu, '\\$&');
-  const pattern = (form: string): string =>
-    form.length < SHORTEST ? `(?<!\\w)${literal(form)}(?!\\w)` : literal(form);
-  const longest = new RegExp(forms.map(pattern).join('|'), 'gi');
-  return (text) => text.replace(longest, '[redacted]');
+  if (values.length === 0) return (text) => text;
+  const longestFirst = values.sort((one, other) => other.length - one.length);
+  const forms = new RegExp(longestFirst.flatMap((value) => [spelling(value), ...encodings(value)]).join('|'), 'gi');
+  return (text) => text.replace(forms, '[redacted]');
 }
 
-/** A value as a text may repeat it: as it is, in a URL, in JSON, and, if it is long, in hex and inside of a text in Base64. */
-function formsOf(value: string): readonly string[] {
-  const plain = [value, encodeURIComponent(value), JSON.stringify(value).slice(1, -1)];
-  if (value.length < LONG) return plain;
+/** A pattern of a value whose characters stand as they are or are escaped as in a URL, in JSON or in HTML, each on its own. */
+function spelling(value: string): string {
+  const characters = Array.from(value, (one) => {
+    const code = one.codePointAt(0) as number;
+    const inUrl = Array.from(Buffer.from(one), (byte) => `%${byte.toString(16).padStart(2, '0')}`).join('');
+    const inJson = one.replace(/[^]/g, (unit) => `\\\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`);
+    return `(?:\\\\?${one.replace(/[^\w]/gu, '\\$&')}|${inUrl}|${inJson}|&#(?:0*${code}|x0*${code.toString(16)});)`;
+  });
+  const pattern = characters.join('');
+  return value.length < SHORTEST ? `(?<!\\w)${pattern}(?!\\w)` : pattern;
+}
+
+/** Forms of a long value in hex and inside of a text in Base64. */
+function encodings(value: string): readonly string[] {
+  if (value.length < LONG) return [];
   const bytes = Buffer.from(value);
   const inBase64 = [0, 1, 2].map((before) => {
     const text = Buffer.concat([Buffer.alloc(before), bytes]).toString('base64');
@@ -33,7 +41,7 @@ function formsOf(value: string): readonly string[] {
     return text.slice(Math.ceil((before * 4) / 3), Math.floor(((before + bytes.length) * 4) / 3));
   });
   const inUrls = inBase64.map((text) => text.replaceAll('+', '-').replaceAll('/', '_'));
-  return [...plain, bytes.toString('hex'), ...inBase64, ...inUrls];
+  return [bytes.toString('hex'), ...[...inBase64, ...inUrls].map((text) => text.replace(/[^\w]/g, '\\$&'))];
 }
 
 /** Returns one line of at most `max` characters without control or direction characters, safe for a log and a terminal. */

@@ -12,10 +12,21 @@ it.each([
   ['in upper case', key.toUpperCase()],
   ['in a URL', encodeURIComponent(key)],
   ['in a URL in lower case', encodeURIComponent(key).toLowerCase()],
+  ['wholly escaped for a URL', Buffer.from(key).toString('hex').replace(/../g, '%$&')],
+  ['half escaped for a URL', key.replace(/[a-f]/g, (one) => `%${one.charCodeAt(0).toString(16).toUpperCase()}`)],
+  ['escaped for JSON', key.replace(/[^]/g, (one) => `\\u00${one.charCodeAt(0).toString(16)}`)],
+  ['escaped for HTML', key.replace(/\W/g, (one) => `&#${one.charCodeAt(0)};`)],
   ['in hex', Buffer.from(key).toString('hex')],
   ['as a header', 'TOK3N OF THE GATEWAY'],
 ])('a key that is repeated %s is not shown', (_how, repeated) => {
   expect(redact(`no such key: ${repeated}!`)).toBe('no such key: [redacted]!');
+});
+
+it('a key with quotes, backslashes and letters beyond ASCII is not shown in JSON or in a URL', () => {
+  const odd = 'p"a\\s é😀 word';
+  const shown = createRedact(new Secret(odd));
+  for (const text of [odd, JSON.stringify(odd), encodeURIComponent(odd), encodeURI(odd)])
+    expect(shown(text).replaceAll('"', '')).toBe('[redacted]');
 });
 
 it('a key inside of a text in Base64 is not shown, at any place', () => {
