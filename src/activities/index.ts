@@ -20,6 +20,7 @@ export { CircuitBreaker } from './call/circuit-breaker.js';
 export { toFailure } from './call/failure.js';
 export { InFlight } from './call/in-flight.js';
 export { landingOf } from './call/landing.js';
+export { Places } from './call/places.js';
 export type { CallOptions, OperationResult, RequestShare } from './operations/buy.js';
 export type { ContentsResult } from './operations/contents.js';
 export { createPurchase } from './purchase/purchase.js';

@@ -1,5 +1,4 @@
 import type { Limiter, RateCost } from '../core/limiter/limiter.js';
-import { MAX_BLOCK_MS } from '../core/limiter/rate.js';
 import { blockMs } from '../core/purchase/backoff.js';
 import { ApiError } from './wire/errors.js';
 
@@ -15,13 +14,13 @@ export interface Blocking {
 
 /**
  * After an error that blocks, makes all calls of the team wait: for the time that the service names, or else for a time that doubles with
- * each refusal. Returns that time in ms, which may be longer than the longest block; null if the error does not block.
+ * each refusal. Returns that time in ms; null if the error does not block.
  */
 export async function blockAfter(error: unknown, blocking: Blocking): Promise<number | null> {
   if (!(error instanceof ApiError) || !error.verdict.blocks) return null;
   const { limiter, rateCost, refusals, chance = Math.random() } = blocking;
   const ms = error.facts.retryAfterMs ?? blockMs(refusals, chance);
-  await limiter.block(Math.min(ms, MAX_BLOCK_MS), error.message, rateCost);
+  await limiter.block(ms, error.message, rateCost);
   return ms;
 }
 

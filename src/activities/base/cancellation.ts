@@ -6,8 +6,9 @@ import { onInterrupt } from './interrupts.js';
 export const LAND_MS = 10_000;
 /** The longest time of one slice, in ms. The rest of the slice is left to the next attempt. */
 export const SLICE_MS = 60_000;
-/** Waits above this length, in ms, are left to Temporal. */
+/** Waits above this length, in ms, are left to Temporal: those of a job's activity, and those of a single call. */
 export const YIELD_AFTER_MS = 30_000;
+export const CALL_YIELDS_AFTER_MS = 5000;
 
 /**
  * The signals of one running activity. `stop` fires when the activity is cancelled (a pause, a cancel, the end of the worker) or when the
@@ -16,6 +17,7 @@ export const YIELD_AFTER_MS = 30_000;
  */
 export function cancellation(options: {
   readonly timeUpMs?: number;
+  readonly yieldAfterMs?: number;
   progress?(progress: Progress): void;
 }): Control & { timeIsUp(): void; done(): void } {
   const { cancellationSignal } = Context.current();
@@ -34,7 +36,7 @@ export function cancellation(options: {
     stop: AbortSignal.any([cancelled, timeUp.signal]),
     timeUp: timeUp.signal,
     cut: cut.signal,
-    yieldAfterMs: YIELD_AFTER_MS,
+    yieldAfterMs: options.yieldAfterMs ?? YIELD_AFTER_MS,
     progress: options.progress,
     timeIsUp,
     done: () => {
@@ -45,11 +47,20 @@ export function cancellation(options: {
   };
 }
 
-/** Sends heartbeats from a timer, so that an activity with a long wait or load does not count as dead. Each heartbeat calls `details`. */
-export function heartbeatFrom(details: () => unknown, everyMs = 1000): { stop(): void } {
+/**
+ * Sends heartbeats from a timer, so that an activity with a long wait or load does not count as dead. Each heartbeat calls `details`.
+ * `everyMs`: the time between heartbeats and before the first one; absent: at once, and every second.
+ */
+export function heartbeatFrom(details: () => unknown, everyMs?: number): { stop(): void } {
   const context = Context.current();
   const sendHeartbeat = () => context.heartbeat(details());
-  sendHeartbeat();
-  const timer = setInterval(sendHeartbeat, everyMs);
+  if (everyMs === undefined) sendHeartbeat();
+  const timer = setInterval(sendHeartbeat, everyMs ?? 1000);
   return { stop: () => clearInterval(timer) };
+}
+
+/** Time in ms between the heartbeats of a single call. Each heartbeat costs an action of Temporal, so a short call sends none. */
+export function heartbeatMs(): number {
+  const { heartbeatTimeoutMs } = Context.current().info;
+  return Math.min(10_000, (heartbeatTimeoutMs ?? Number.POSITIVE_INFINITY) / 3);
 }

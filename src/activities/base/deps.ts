@@ -14,6 +14,7 @@ import type { EnrichCsvInput, StagedJob, StagedName } from '../../core/rows/job.
 import type { JobEntry, JobState, Stage } from '../../core/rows/job-entries.js';
 import type { RowWarehouse } from '../../core/rows/row-warehouse.js';
 import type { Stages } from '../../core/rows/stages.js';
+import type { Places } from '../call/places.js';
 import type { Purchase } from '../purchase/purchase-request.js';
 import type { WorkerRuns } from '../runs/runs.js';
 import type { Here, MonitorWarehouses } from './monitor-warehouses.js';
@@ -57,6 +58,8 @@ export interface ActivityDeps extends Here {
   sendAlert(delivery: AlertDelivery): Promise<void>;
   readonly journal: Journal;
   readonly limiter: Limiter;
+  /** Turns of single calls. */
+  readonly places: Places;
   readonly purchase: Purchase;
   /** Agent runs and research tasks in progress at the service. */
   readonly runs: WorkerRuns;

@@ -5,18 +5,21 @@ import type { Answer } from '../../api/answer/read-answer.js';
 import { sendInTurn } from '../../api/in-turn.js';
 import type { Input, SendOptions } from '../../api/transport.js';
 import { type Endpoint, rateCostOf } from '../../api/wire/endpoint.js';
+import type { Grant, RateCost } from '../../core/limiter/limiter.js';
 import { backoffMs } from '../../core/purchase/backoff.js';
 import { isApiError, toFailure } from '../call/failure.js';
-import { cancellation, YIELD_AFTER_MS } from './cancellation.js';
+import type { Places } from '../call/places.js';
+import { cancellation, heartbeatMs, YIELD_AFTER_MS } from './cancellation.js';
 import type { ActivityDeps } from './deps.js';
-import { waitForTurn } from './wait-for-turn.js';
+import { ownTurn, waitForTurn } from './wait-for-turn.js';
 import { heartbeatOfWaits, waitingFor, waitingForAnswer } from './with-heartbeat.js';
 
 /** Number of attempts in one activity. After these attempts Temporal retries the activity, with longer waits. */
 const MAX_TRIES = 8;
 
 /**
- * Makes one attempt at a free, repeatable call in its turn of the team's rate. The activity's heartbeats report long waits. Rejects with
+ * Makes one attempt at a free, repeatable call in its turn of the team's rate. The activity's heartbeats report long waits. `places`: the
+ * call is the whole activity, and leaves long waits to Temporal. Rejects with
  * the Temporal failure that `toFailure` returns; the failure has the delay that the service asked for.
  */
 export async function sendFree<I, O>(
@@ -25,11 +28,19 @@ export async function sendFree<I, O>(
   input: Input<NoInfer<I>>,
   options: SendOptions = {},
   attempt = Context.current().info.attempt,
+  places?: Places,
 ): Promise<Answer<O>> {
   const { transport, limiter } = deps;
   const { cancellationSignal } = Context.current();
   const control = cancellation({});
-  const heart = heartbeatOfWaits();
+  const heart = heartbeatOfWaits(places && heartbeatMs());
+  const turn = async (rateCost: RateCost): Promise<void> => {
+    if (!places)
+      return waitingFor(null, (waits) => waitForTurn(limiter, rateCost, { signal: control.stop, first: true, waits }));
+    let grant: Grant;
+    do grant = await ownTurn({ places }, rateCost, control.stop);
+    while ((await limiter.start(grant, control.stop)) === 'blocked');
+  };
   try {
     transport.check(endpoint, input, options);
     // The input was checked against the endpoint's types just before.
@@ -39,12 +50,12 @@ export async function sendFree<I, O>(
     const signal = endpoint.method === 'PATCH' ? control.cut : control.stop;
     return await sendInTurn(
       { limiter, rateCost, refusals: attempt - 1 },
-      () => waitingFor(null, (waits) => waitForTurn(limiter, rateCost, { signal: control.stop, first: true, waits })),
+      () => turn(rateCost),
       () => waitingForAnswer(() => transport.send(endpoint, input, { ...options, signal })),
     );
   } catch (error) {
     if (isApiError(error) && error.aborted) throw cancellationSignal.reason;
-    throw toFailure(error, attempt, endpoint.retry === 'repeat');
+    throw toFailure(error, attempt, endpoint.retry === 'repeat', places && Number.POSITIVE_INFINITY);
   } finally {
     heart.stop();
     control.done();

@@ -61,9 +61,9 @@ export const MAX_MISSHAPEN = 3;
 
 /**
  * Maps any error to a Temporal failure. Details hold facts for programs (status, tag, request id), never a key or a body. `isFree`: another
- * attempt costs nothing and changes nothing.
+ * attempt costs nothing and changes nothing. `longestMs`: the longest wait for the service that is left to Temporal; a longer one is final.
  */
-export function toFailure(error: unknown, attempt = 1, isFree = false): unknown {
+export function toFailure(error: unknown, attempt = 1, isFree = false, longestMs = MAX_BLOCK_MS): unknown {
   if (error instanceof ServiceUnrecognized) {
     return ApplicationFailure.create({ type: SERVICE_UNRECOGNIZED, message: error.message, nonRetryable: true });
   }
@@ -79,7 +79,7 @@ export function toFailure(error: unknown, attempt = 1, isFree = false): unknown 
   if (isApiError(error)) {
     const { verdict, facts } = error;
     const waits = verdict.type === 'RateLimited' || verdict.type === 'ConcurrencyLimited';
-    const tooLong = waits && (facts.retryAfterMs ?? 0) > MAX_BLOCK_MS;
+    const tooLong = waits && (facts.retryAfterMs ?? 0) > longestMs;
     const delay = facts.retryAfterMs ?? (waits ? backoffMs(attempt - 1, 1000, 60_000, Math.random()) : null);
     return ApplicationFailure.create({
       type: verdict.type,
@@ -87,7 +87,7 @@ export function toFailure(error: unknown, attempt = 1, isFree = false): unknown 
       nonRetryable: !(verdict.retry || (isFree && facts.wrongShape && attempt < MAX_MISSHAPEN)) || tooLong,
       // A wait that the service asks for is not logged as a failure.
       ...(waits && !tooLong ? { category: ApplicationFailureCategory.BENIGN } : {}),
-      ...(verdict.retry && !tooLong && delay !== null ? { nextRetryDelay: Math.min(delay, MAX_BLOCK_MS) } : {}),
+      ...(verdict.retry && !tooLong && delay !== null ? { nextRetryDelay: Math.min(delay, longestMs) } : {}),
       details: [
         {
           status: facts.status,
@@ -170,12 +170,16 @@ function isStoreUnusable(error: unknown): error is Error {
   return error.name === 'PostgresRefused' || (typeof code === 'string' && /^(28|3D|42)[0-9A-Z]{3}$/.test(code));
 }
 
-/** Returns the failure that leaves a long wait to Temporal. Temporal does not log the wait as a failure of the activity. */
+/**
+ * Returns the failure that leaves a long wait to Temporal. Temporal does not log the wait as a failure of the activity. Its details are those
+ * of a refused call.
+ */
 export function waiting(ms: number, why: string | null): ApplicationFailure {
   return ApplicationFailure.create({
     type: localFailures.waiting,
     message: `waiting ${Math.ceil(ms / 1000)} s: ${why ?? 'rate limit'}`,
     category: ApplicationFailureCategory.BENIGN,
     nextRetryDelay: Math.ceil(ms),
+    details: [{ waitMs: Math.ceil(ms), status: null, requestId: null }],
   });
 }

@@ -6,9 +6,10 @@ import { transientTags } from '../../core/purchase/failure.js';
 import { BodiesGone, type UnitRecord } from '../../core/purchase/journal.js';
 import type { SentWith } from '../../core/rows/job.js';
 import { toMicros } from '../../core/text/money.js';
-import { cancellation, heartbeatFrom } from '../base/cancellation.js';
+import { CALL_YIELDS_AFTER_MS, cancellation, heartbeatFrom, heartbeatMs } from '../base/cancellation.js';
 import type { ActivityDeps } from '../base/deps.js';
 import { stayIfPaused } from '../base/held.js';
+import { ownTurn } from '../base/wait-for-turn.js';
 import { toFailure, waiting } from '../call/failure.js';
 import type { PurchaseRequest } from '../purchase/purchase-request.js';
 
@@ -86,20 +87,31 @@ function mostOf({ maxCostDollars }: CallOptions): number | undefined {
   throw ApplicationFailure.nonRetryable(message, 'InvalidRequest');
 }
 
-/** Buys the units of one operation and returns their records in the order of the units. */
+/**
+ * Buys the units of one operation and returns their records in the order of the units. One attempt of the activity sends each request once;
+ * Temporal's retry policy decides about another attempt.
+ */
 export async function buyNow(
   deps: ActivityDeps,
   purchaseRequest: PurchaseRequest,
 ): Promise<{ records: readonly UnitRecord[]; requests: RequestShare[] }> {
-  const startedAt = Date.now();
-  const { records, waitingFor } = await buyRecords(deps, purchaseRequest);
+  const { scheduledTimestampMs } = Context.current().info;
+  const sendsOnce = (stop: AbortSignal) => ownTurn(deps, purchaseRequest.rateCost, stop);
+  const slice = { yieldAfterMs: CALL_YIELDS_AFTER_MS, heartbeatMs: heartbeatMs(), longestMs: Number.POSITIVE_INFINITY };
+  const { records, waitingFor } = await buyRecords(deps, { ...purchaseRequest, sendsOnce }, slice);
   if (records === null) throw waiting(0, waitingFor);
-  return { records, requests: shares(records, startedAt) };
+  return { records, requests: shares(records, scheduledTimestampMs) };
 }
 
 /** How one activity makes its purchase. */
 interface PurchaseSlice {
   readonly timeUpMs?: number | undefined;
+  /** Waits above this length, in ms, are left to Temporal. */
+  readonly yieldAfterMs?: number;
+  /** Time in ms between heartbeats, and before the first one. Default: at once, and every second. */
+  readonly heartbeatMs?: number;
+  /** The longest wait for the service in ms; a longer one is final. */
+  readonly longestMs?: number;
   /** Returns the details of a heartbeat. Default: the reason of a wait. */
   details?(waitingFor: string | null): unknown;
   /** Called with each report of progress. `timeIsUp` ends the time of the activity. */
@@ -113,18 +125,27 @@ interface PurchaseSlice {
 export async function buyRecords(
   deps: ActivityDeps,
   purchaseRequest: PurchaseRequest,
-  { timeUpMs, details = (waitingFor) => ({ waitingFor }), progressed }: PurchaseSlice = {},
+  slice: PurchaseSlice = {},
 ): Promise<{ readonly records: readonly UnitRecord[] | null; readonly waitingFor: string | null }> {
+  const {
+    timeUpMs,
+    yieldAfterMs,
+    heartbeatMs,
+    longestMs,
+    details = (why) => ({ waitingFor: why }),
+    progressed,
+  } = slice;
   const { cancellationSignal, info } = Context.current();
   let waitingFor: string | null = null;
   const control = cancellation({
     timeUpMs,
+    yieldAfterMs,
     progress: (progress) => {
       waitingFor = progress.waitingFor;
       progressed?.(control.timeIsUp);
     },
   });
-  const heart = heartbeatFrom(() => details(waitingFor));
+  const heart = heartbeatFrom(() => details(waitingFor), heartbeatMs);
   try {
     const receipt = await deps.purchase(purchaseRequest, control);
     if (!receipt.complete) {
@@ -141,17 +162,18 @@ export async function buyRecords(
     if (gone.length > 0) throw new BodiesGone(gone, 'call it with { refreshAfterMs: 0 }');
     return { records: keys.map((key) => byKey.get(key) as UnitRecord), waitingFor };
   } catch (error) {
-    throw toFailure(error, info.attempt);
+    throw toFailure(error, info.attempt, false, longestMs);
   } finally {
     heart.stop();
     control.done();
   }
 }
 
-function shares(records: readonly UnitRecord[], startedAt: number): RequestShare[] {
+/** `since`: when the activity was scheduled, in Unix ms. An answer that landed later was bought by one of its attempts. */
+function shares(records: readonly UnitRecord[], since: number): RequestShare[] {
   const byRequest = new Map<string | null, { micros: number; bought: boolean }>();
   for (const record of records) {
-    const known = byRequest.get(record.request_id) ?? { micros: 0, bought: Date.parse(record.fetched_at) >= startedAt };
+    const known = byRequest.get(record.request_id) ?? { micros: 0, bought: Date.parse(record.fetched_at) >= since };
     byRequest.set(record.request_id, { ...known, micros: known.micros + record.cost_micros });
   }
   return [...byRequest].map(([requestId, { micros, bought }]) => ({ requestId, costDollars: micros / 1e6, bought }));

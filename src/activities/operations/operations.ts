@@ -45,7 +45,8 @@ function activityOf(deps: ActivityDeps, endpoint: AnyCall) {
     return (input: Fields, call?: CallOptions) => buyWhole(deps, endpoint, input, call);
   return async (input: Fields, call: CallOptions = {}) => {
     checkRequest(deps, endpoint, input, call);
-    return packFree(deps, endpoint, input, await sendFree(deps, endpoint, input, sentWith(call)));
+    const answer = await sendFree(deps, endpoint, input, sentWith(call), undefined, deps.places);
+    return packFree(deps, endpoint, input, answer);
   };
 }
 

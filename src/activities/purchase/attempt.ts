@@ -103,6 +103,9 @@ class Turn {
 
   async take(): Promise<Grant> {
     const { purchaseRequest, inFlight, health, limiter, accountBreaker, stats, stop } = this.#context;
+    const { sendsOnce } = purchaseRequest;
+    // The turn comes first: while it is far, the request holds no permit.
+    const own = sendsOnce ? await sendsOnce(stop) : null;
     const slots = purchaseRequest.longRunning?.slots;
     if (slots) {
       await stats.during(stats.slotWaits, () => slots.take(this.#key, stop));
@@ -111,7 +114,7 @@ class Turn {
     await inFlight.enter(stop, jobOf(purchaseRequest.segment));
     this.#permit = true;
     this.#pass = await health.pass(stop);
-    const grant = await limiter.acquire(purchaseRequest.rateCost, stop);
+    const grant = own ?? (await limiter.acquire(purchaseRequest.rateCost, stop));
     accountBreaker.check(purchaseRequest.resumedAt);
     return grant;
   }

@@ -61,7 +61,7 @@ export class FailedAttempts {
     }
     const blockedMs = await blockAfter(error, { limiter, rateCost, refusals: tries, chance });
     if (blockedMs !== null) {
-      if (blockedMs > MAX_BLOCK_MS) throw error;
+      if (blockedMs > MAX_BLOCK_MS && !purchaseRequest.sendsOnce) throw error;
       return { type: 'retry', ms: 0, why: message };
     }
     if (verdict.charged === 'maybe') {

@@ -1,5 +1,5 @@
 import type { AnswerOptions } from '../../api/wire/transport-options.js';
-import type { RateCost } from '../../core/limiter/limiter.js';
+import type { Grant, RateCost } from '../../core/limiter/limiter.js';
 import type { SlotsInUse } from '../../core/limiter/slots.js';
 import type { Freshness } from '../../core/purchase/freshness.js';
 import type { UnitOutcome } from '../../core/purchase/journal.js';
@@ -169,6 +169,11 @@ export interface PurchaseRequest {
   readonly mostMicros?: number | undefined;
   /** The worker's cap for one run of a job, if `cap` or `mostMicros` comes from it; the error of a refusal then names the worker's cap. */
   readonly workerCapMicros?: number | undefined;
+  /**
+   * Waits for the turn of a request, for a purchase that sends each request once: a failure that a retry may help ends the purchase, and
+   * the caller's retries follow. Absent: the purchase itself repeats requests.
+   */
+  readonly sendsOnce?: ((stop: AbortSignal) => Promise<Grant>) | undefined;
   /** Absent: answers do not stop the purchase. */
   readonly failureStop?: FailureStop | undefined;
   /** Number of rows of the purchase's job, for the error of a purchase that is refused as a whole. */

@@ -232,6 +232,7 @@ class Loop {
 
         const next = await failures.next(outcome.error, budget.askedAt, batch.units, tries);
         if (next.type === 'retry') {
+          if (purchaseRequest.sendsOnce) throw outcome.error;
           if (next.ms > 0) await stats.waits.sleep(next.ms, next.why, stop);
           if (isUnusable) await answers?.again(units, stop);
           continue;
@@ -272,7 +273,8 @@ class Loop {
   async #tick(): Promise<void> {
     const { limiter, health, gate, stats, stop, purchaseRequest } = this.#context;
     const { blockedUntil, blockReason, heldBy = null } = await limiter.view();
-    const blockMs = blockedUntil === null ? 0 : blockedUntil - Date.now();
+    // A request that is sent once waits for a block with its turn.
+    const blockMs = blockedUntil === null || purchaseRequest.sendsOnce ? 0 : blockedUntil - Date.now();
     let hold = Math.max(blockMs, health.holdMs);
     let why = blockMs > 0 ? blockReason : hold > 0 ? 'the service to recover' : null;
     const { first, size } = stats.waits;

@@ -24,7 +24,7 @@ function spelling(value: string): string {
   const characters = Array.from(value, (one) => {
     const code = one.codePointAt(0) as number;
     const inUrl = Array.from(Buffer.from(one), (byte) => `%${byte.toString(16).padStart(2, '0')}`).join('');
-    const inJson = one.replace(/[^]/g, (unit) => `\\\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`);
+    const inJson = one.replace(/./gs, (unit) => `\\\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`);
     return `(?:\\\\?${one.replace(/[^\w]/gu, '\\$&')}|${inUrl}|${inJson}|&#(?:0*${code}|x0*${code.toString(16)});)`;
   });
   const pattern = characters.join('');

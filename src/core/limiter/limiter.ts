@@ -29,7 +29,7 @@ export interface BucketView {
 /** The present state of a limiter. Times are Unix milliseconds. */
 export interface LimiterView {
   readonly profile: string;
-  /** The rate of the first bucket; `buckets` has the rates of all buckets. */
+  /** The rate of the first bucket, or of the slowest bucket of a call; `buckets` has the rates of all buckets. */
   readonly qps: number;
   readonly effectiveQps: number;
   readonly buckets: readonly BucketView[];
@@ -63,7 +63,8 @@ export interface Limiter {
   unblock(): Promise<void>;
   /** Reports that a call waited in the service's own queue: calls of the same buckets slow down for a while. */
   queued(rateCost: RateCost): void;
-  view(): Promise<LimiterView>;
+  /** `of`: a call. `qps` and `effectiveQps` are then those of the slowest bucket that the call counts against. */
+  view(of?: RateCost): Promise<LimiterView>;
   close(): Promise<void>;
 }
 

@@ -58,7 +58,7 @@ export const rateProfiles: Readonly<Record<string, RateProfile>> = {
   },
 };
 
-/** The longest block that calls wait for. A longer block pauses the job (`rate`). */
+/** The longest block that jobs wait for. A longer block pauses the job (`rate`). Single calls wait for any block. */
 export const MAX_BLOCK_MS = 3_600_000;
 
 /** The longest time between a grant and its start. */

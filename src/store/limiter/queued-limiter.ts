@@ -1,6 +1,7 @@
 import { performance } from 'node:perf_hooks';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Grant, Limiter, LimiterView, RateCost } from '../../core/limiter/limiter.js';
+import { bucketsFor } from '../../core/limiter/rate.js';
 import { WaitQueue } from '../../core/processes/wait-queue.js';
 import type { RateSource } from './rate-source.js';
 
@@ -67,16 +68,19 @@ export class QueuedLimiter implements Limiter {
     this.#queue(rateCost).noteQueued();
   }
 
-  async view(): Promise<LimiterView> {
+  async view(of?: RateCost): Promise<LimiterView> {
     const { buckets, waiting } = await this.#source.poll();
     const { profile, block } = this.#source;
+    const named = of && bucketsFor(profile, of.rateClass).map(({ name }) => name);
+    const counted = named ? buckets.filter(({ name }) => named.includes(name)) : buckets.slice(0, 1);
+    const [slowest] = [...counted].sort((one, other) => one.effectiveQps - other.effectiveQps);
     const now = performance.now();
     const left = (block?.until ?? 0) - now;
     const here = [...this.#queues.values()].reduce((sum, queue) => sum + queue.waiting, 0);
     return {
       profile: profile.name,
-      qps: buckets[0]?.qps ?? 0,
-      effectiveQps: buckets[0]?.effectiveQps ?? 0,
+      qps: slowest?.qps ?? 0,
+      effectiveQps: slowest?.effectiveQps ?? 0,
       buckets,
       blockedUntil: left > 0 ? Date.now() + left : null,
       blockedSince: left > 0 && block ? Date.now() + block.since - now : null,

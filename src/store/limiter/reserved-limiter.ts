@@ -61,8 +61,8 @@ export class ReservedLimiter implements Limiter {
     this.#limiter.queued(rateCost);
   }
 
-  async view(): Promise<LimiterView> {
-    return { ...(await this.#limiter.view()), ...(this.#heldBy === null ? {} : { heldBy: this.#heldBy }) };
+  async view(of?: RateCost): Promise<LimiterView> {
+    return { ...(await this.#limiter.view(of)), ...(this.#heldBy === null ? {} : { heldBy: this.#heldBy }) };
   }
 
   async close(): Promise<void> {

@@ -14,6 +14,7 @@ import {
   createPurchase,
   createRuns,
   InFlight,
+  Places,
 } from '../../activities/index.js';
 import { createTransport, defaultTimeouts, type Transport } from '../../api/transport.js';
 import { deferred } from '../../core/processes/deferred.js';
@@ -217,6 +218,7 @@ export async function assembleParts(config: RuntimeConfig, store: Store, held: W
     servedElsewhere: (meant) => store.servedElsewhere(meant),
     journal,
     limiter,
+    places: new Places(limiter),
     purchase,
     runs: createRuns({ transport, limiter, journal, slots }),
     maxCostPerJobMicros: config.maxCostPerJobMicros ?? null,

@@ -13,6 +13,7 @@ import {
   createPurchase,
   createRuns,
   InFlight,
+  Places,
 } from '../../../src/activities/index.js';
 import type { OperationName } from '../../../src/api/operations.js';
 import { createTransport, type TransportOptions } from '../../../src/api/transport.js';
@@ -66,6 +67,7 @@ export class ActivitySetting {
       origin,
       journal,
       limiter,
+      places: new Places(limiter),
       purchase: createPurchase({ journal, limiter, inFlight, health, accountBreaker }),
       prices: () => pricesAt(Date.now()),
       sha256,

@@ -122,14 +122,13 @@ const rows: readonly Row[] = [
 
 /**
  * What a test saw of a row. `end`: the type of the failure, or `done`. `delay`: the wait before the next attempt. `blocked`: the wait of
- * all callers. `gap`: the time between two requests.
+ * all callers.
  */
 interface Seen {
   readonly end: string;
   readonly requests: number;
   readonly delay: number | null;
   readonly blocked: number | null;
-  readonly gap: number | null;
 }
 
 /** A store of secrets without a file; with a file, hundreds of calls would wait for one another. */
@@ -160,47 +159,32 @@ async function see(name: OperationName, [, first]: Row): Promise<Seen> {
     requests: times.length,
     delay: error?.nextRetryDelay === undefined || error.nextRetryDelay === null ? null : Number(error.nextRetryDelay),
     blocked: blockedUntil === null ? null : blockedUntil - Date.now(),
-    gap: times.length < 2 ? null : (times[1] as number) - (times[0] as number),
   };
 }
 
-/**
- * Whether a call is retried within its purchase. This holds for paid calls and for calls that change something; Temporal retries all other
- * calls.
- */
-const isBought = (name: OperationName) => operationTable[name].paid || operationTable[name].retry === 'check';
-
-/** The required end of a row and its number of requests. */
+/** The required end of a row. Each attempt of an activity sends one request; Temporal's retry policy decides about the next. */
 function end(name: OperationName, meaning: Meaning): readonly [string, number] {
   const { retry } = operationTable[name];
-  const bought = isBought(name);
   if (meaning.is === 'final') return [`for good ${meaning.type}`, 1];
-  if (meaning.is === 'limited') {
-    if ((meaning.later ?? 0) > 3_600_000) return ['for good RateLimited', 1];
-    if (!bought) return ['BENIGN RateLimited', 1];
-    return (meaning.later ?? 0) > 30_000 ? ['BENIGN Waiting', 1] : ['done', 2];
-  }
+  if (meaning.is === 'full' && name === 'createAgentRun') return ['BENIGN ConcurrencyLimited', 1];
+  if (meaning.is === 'limited' || meaning.is === 'full') return ['BENIGN RateLimited', 1];
   if (meaning.is === 'lost' && (retry === 'check' || retry === 'adopt')) return ['for good UnknownOutcome', 1];
-  if (bought) return ['done', 2];
-  return [meaning.is === 'full' ? 'BENIGN RateLimited' : 'ERROR ServiceUnavailable', 1];
+  return ['ERROR ServiceUnavailable', 1];
 }
 
 const near = (value: number | null, least: number, most: number) => value !== null && value >= least && value <= most;
 
 /** The waits of a row that are wrong; empty if all are right. */
-function wrongWaits(name: OperationName, meaning: Meaning, seen: Seen): string[] {
-  const bought = isBought(name);
+function wrongWaits(meaning: Meaning, seen: Seen): string[] {
   const wrong: string[] = [];
   const later = meaning.is === 'final' ? null : meaning.later;
   if (meaning.is === 'limited') {
-    const most = Math.min(later ?? 125, 3_600_000);
-    if (seen.requests === 1 && later !== 0 && !near(seen.blocked, most - 5000, most)) wrong.push('block');
+    const most = later ?? 125;
+    if (later !== 0 && !near(seen.blocked, most - 5000, most)) wrong.push('block');
   } else if (seen.blocked !== null) wrong.push('a block of the team');
-  if (seen.gap !== null && seen.gap < (later ?? (meaning.is === 'limited' ? 70 : 700)))
-    wrong.push(`too early: ${seen.gap}`);
   const waiting = seen.end.startsWith('BENIGN') || (seen.end.startsWith('ERROR') && later !== null);
   if (!waiting && seen.delay !== null) wrong.push('a delay');
-  if (waiting && later !== null && !near(seen.delay, bought ? later - 5000 : later, later)) wrong.push('delay');
+  if (waiting && later !== null && seen.delay !== later) wrong.push('delay');
   if (waiting && later === null && !near(seen.delay, 1, 1500)) wrong.push('no delay');
   return wrong;
 }
@@ -215,10 +199,7 @@ export const oneOfEachClass = rows.filter(
 );
 export const everyForm = rows;
 
-/**
- * Tests every operation as an activity on rows of the failure map: the service fails once and then succeeds. A paid call may retry within
- * its purchase; Temporal retries a free call.
- */
+/** Tests every operation as an activity on rows of the failure map: the service fails once and then would succeed. */
 export function operationFailures(rows: readonly Row[]): void {
   open();
   describe('an activity treats each failure by the failure map: type, retry, delay and block', () => {
@@ -226,7 +207,7 @@ export function operationFailures(rows: readonly Row[]): void {
       const found = await Promise.all(rows.map((row) => see(name, row)));
       const shown = found.map((seen, index) => {
         const [label, , meaning] = rows[index] as Row;
-        return [label, seen.end, seen.requests, ...wrongWaits(name, meaning, seen)];
+        return [label, seen.end, seen.requests, ...wrongWaits(meaning, seen)];
       });
       expect(shown).toEqual(rows.map(([label, , meaning]) => [label, ...end(name, meaning)]));
     });

@@ -100,8 +100,8 @@ describe('an activity that waits for half a minute reports it in its heartbeat: 
     await limiter.block(20_000, 'POST /search: 429');
     const { waitingFor } = await begin(
       silent,
-      (a) => a.callMonitor({ operation: 'getMonitor', input: { id: 'm' } }),
-      () => ({ limiter }),
+      (a) => a.planMonitorBatch({ ...step, by: null }),
+      (deps) => ({ limiter, ...monitorWarehouse(deps) }),
     );
     await waitingFor().toBe('POST /search: 429');
     await limiter.close();

@@ -14,7 +14,7 @@ it.each([
   ['in a URL in lower case', encodeURIComponent(key).toLowerCase()],
   ['wholly escaped for a URL', Buffer.from(key).toString('hex').replace(/../g, '%$&')],
   ['half escaped for a URL', key.replace(/[a-f]/g, (one) => `%${one.charCodeAt(0).toString(16).toUpperCase()}`)],
-  ['escaped for JSON', key.replace(/[^]/g, (one) => `\\u00${one.charCodeAt(0).toString(16)}`)],
+  ['escaped for JSON', key.replace(/./gs, (one) => `\\u00${one.charCodeAt(0).toString(16)}`)],
   ['escaped for HTML', key.replace(/\W/g, (one) => `&#${one.charCodeAt(0)};`)],
   ['in hex', Buffer.from(key).toString('hex')],
   ['as a header', 'TOK3N OF THE GATEWAY'],
