@@ -23,6 +23,7 @@ export { landingOf } from './call/landing.js';
 export { Places } from './call/places.js';
 export type { CallOptions, OperationResult, RequestShare } from './operations/buy.js';
 export type { ContentsResult } from './operations/contents.js';
+export type { OperationActivities } from './operations/operations.js';
 export { createPurchase } from './purchase/purchase.js';
 export type { Control, Purchase, PurchaseRequest, Receipt, Unit } from './purchase/purchase-request.js';
 export { contentsOutcomes } from './rows/contents-purchase.js';

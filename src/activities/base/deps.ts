@@ -7,7 +7,7 @@ import type { Walk } from '../../core/events/walk-job.js';
 import type { Limiter } from '../../core/limiter/limiter.js';
 import type { Published, PublishStep } from '../../core/publish-request.js';
 import type { Freshness } from '../../core/purchase/freshness.js';
-import type { Journal } from '../../core/purchase/journal.js';
+import type { CallJournal, Journal } from '../../core/purchase/journal.js';
 import type { PriceTable } from '../../core/purchase/prices.js';
 import type { Sha256 } from '../../core/purchase/unit-key.js';
 import type { EnrichCsvInput, StagedJob, StagedName } from '../../core/rows/job.js';
@@ -15,6 +15,7 @@ import type { JobEntry, JobState, Stage } from '../../core/rows/job-entries.js';
 import type { RowWarehouse } from '../../core/rows/row-warehouse.js';
 import type { Stages } from '../../core/rows/stages.js';
 import type { Places } from '../call/places.js';
+import type { CallRecord } from '../operations/call-record.js';
 import type { Purchase } from '../purchase/purchase-request.js';
 import type { WorkerRuns } from '../runs/runs.js';
 import type { Here, MonitorWarehouses } from './monitor-warehouses.js';
@@ -49,27 +50,42 @@ export interface Publishing {
   publish(staged: StagedJob, step: PublishStep): Promise<Published>;
 }
 
-/** The ports that the activities need. Code in `worker` provides the ports. */
-export interface ActivityDeps extends Here {
+/** The ports that the activities of single operations need. */
+export interface CallDeps {
   readonly transport: Transport;
+  /** Name of the service in every purchase's key. */
+  readonly origin: string;
+  readonly journal: Pick<CallJournal, 'read' | 'recordOutcomes'>;
+  readonly limiter: Limiter;
+  /** Turns of single calls. */
+  readonly places: Places;
+  readonly purchase: Purchase;
+  /** The prices in force now. */
+  prices(): PriceTable;
+  readonly sha256: Sha256;
+  /**
+   * The store for secrets that the service returns only once. Null: operations that return such a secret are refused before they are sent.
+   */
+  readonly secrets: SecretStore | null;
+  /** The timeout of one call, in ms. */
+  readonly timeoutMs: number;
+  /** Set on a worker without a record: what earlier attempts of the call did. */
+  readonly alone?: CallRecord;
+}
+
+/** The ports that the activities need. Code in `worker` provides the ports. */
+export interface ActivityDeps extends Here, CallDeps {
   /** Events that a person must know of. */
   readonly alerts: AlertBook;
   /** Makes one attempt to deliver an alert; throws if it is not accepted. */
   sendAlert(delivery: AlertDelivery): Promise<void>;
   readonly journal: Journal;
-  readonly limiter: Limiter;
-  /** Turns of single calls. */
-  readonly places: Places;
-  readonly purchase: Purchase;
   /** Agent runs and research tasks in progress at the service. */
   readonly runs: WorkerRuns;
   /**
    * The cap of one run of a job on this worker, in micro-dollars. A run's own cap counts only if that cap is lower. Null or absent: no cap.
    */
   readonly maxCostPerJobMicros?: number | null;
-  /** The prices in force now. */
-  prices(): PriceTable;
-  readonly sha256: Sha256;
   readonly stages: Stages;
   /** Whether several processes may buy for a job. */
   readonly isShared: boolean;
@@ -78,10 +94,6 @@ export interface ActivityDeps extends Here {
    * can open the warehouse.
    */
   warehouseFor(staged: Pick<StagedJob, 'into' | 'host' | 'origin'>): RowWarehouse;
-  /**
-   * The store for secrets that the service returns only once. Null: operations that return such a secret are refused before they are sent.
-   */
-  readonly secrets: SecretStore | null;
   /** Warehouses of event walks. */
   readonly events: WalkWarehouses;
   /**
@@ -107,8 +119,6 @@ export interface ActivityDeps extends Here {
   readonly scratchDir: string;
   /** Reads and stages the input of a job that is not staged yet. */
   stage(input: EnrichCsvInput, run: StagedRun): Promise<{ readonly staged: StagedJob; readonly freshness?: Freshness }>;
-  /** The timeout of one call, in ms. */
-  readonly timeoutMs: number;
 }
 
 /** The ports that the activities of a walk need. */

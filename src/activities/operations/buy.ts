@@ -7,17 +7,17 @@ import { BodiesGone, type UnitRecord } from '../../core/purchase/journal.js';
 import type { SentWith } from '../../core/rows/job.js';
 import { toMicros } from '../../core/text/money.js';
 import { CALL_YIELDS_AFTER_MS, cancellation, heartbeatFrom, heartbeatMs } from '../base/cancellation.js';
-import type { ActivityDeps } from '../base/deps.js';
+import type { CallDeps } from '../base/deps.js';
 import { stayIfPaused } from '../base/held.js';
 import { ownTurn } from '../base/wait-for-turn.js';
 import { toFailure, waiting } from '../call/failure.js';
 import type { PurchaseRequest } from '../purchase/purchase-request.js';
 
 /**
- * The largest result in bytes that is returned as a value; a larger result is returned as a reference. Temporal refuses payloads of 2 MB,
- * and the refusal would come after the payment.
+ * The largest result in bytes that is returned as a value; a larger result is returned as a reference. Without external storage, Temporal
+ * refuses payloads of 2 MB, and the refusal would come after the payment.
  */
-export const MAX_INLINE_BYTES = 256 * 1024;
+export const MAX_INLINE_BYTES = 1024 * 1024;
 
 /** The result of an operation's activity. Amounts in dollars. */
 export type OperationResult<T> = (
@@ -32,6 +32,8 @@ export type OperationResult<T> = (
 ) & {
   readonly requests: readonly RequestShare[];
   readonly costDollars: number;
+  /** Number of requests of this call without an answer, which may have been charged. Absent: none. */
+  readonly unknownOutcomes?: number | undefined;
   /** Fields of other types than expected, which are null in `data`, and entries of a list that are left out. Absent: none. */
   readonly misread?: string | undefined;
 };
@@ -55,6 +57,10 @@ export interface CallOptions extends SentWith {
   readonly refreshAfterMs?: number;
   /** The cap of the call, in dollars: a request with a higher estimate is not sent, and the activity fails with `BudgetExceeded`. */
   readonly maxCostDollars?: number;
+  /** The largest result that is returned as a value, in bytes. Default: 1 MiB. A higher value needs Temporal's external storage. */
+  readonly maxInlineBytes?: number;
+  /** How often a request is repeated whose answer got lost, which may have been charged. Default: 3. 0: never. */
+  readonly maxRebuys?: number;
 }
 
 /**
@@ -92,7 +98,7 @@ function mostOf({ maxCostDollars }: CallOptions): number | undefined {
  * Temporal's retry policy decides about another attempt.
  */
 export async function buyNow(
-  deps: ActivityDeps,
+  deps: CallDeps,
   purchaseRequest: PurchaseRequest,
 ): Promise<{ records: readonly UnitRecord[]; requests: RequestShare[] }> {
   const { scheduledTimestampMs } = Context.current().info;
@@ -123,18 +129,12 @@ interface PurchaseSlice {
  * activity was up before all units had landed.
  */
 export async function buyRecords(
-  deps: ActivityDeps,
+  deps: CallDeps,
   purchaseRequest: PurchaseRequest,
   slice: PurchaseSlice = {},
 ): Promise<{ readonly records: readonly UnitRecord[] | null; readonly waitingFor: string | null }> {
-  const {
-    timeUpMs,
-    yieldAfterMs,
-    heartbeatMs,
-    longestMs,
-    details = (why) => ({ waitingFor: why }),
-    progressed,
-  } = slice;
+  const { timeUpMs, yieldAfterMs, heartbeatMs, longestMs, progressed } = slice;
+  const { details = (waitingFor: string | null): unknown => ({ ...deps.alone?.before(), waitingFor }) } = slice;
   const { cancellationSignal, info } = Context.current();
   let waitingFor: string | null = null;
   const control = cancellation({
@@ -155,7 +155,8 @@ export async function buyRecords(
       await stayIfPaused(true);
       return { records: null, waitingFor };
     }
-    await stayIfPaused(false);
+    // Without a record, the answer would be lost.
+    if (!deps.alone) await stayIfPaused(false);
     const keys = purchaseRequest.units.map((unit) => unit.key);
     const byKey = await deps.journal.read(keys);
     const gone = keys.filter((key) => !byKey.has(key));
@@ -179,23 +180,32 @@ function shares(records: readonly UnitRecord[], since: number): RequestShare[] {
   return [...byRequest].map(([requestId, { micros, bought }]) => ({ requestId, costDollars: micros / 1e6, bought }));
 }
 
-/** Makes a result for Temporal: the value itself if it is small, otherwise a reference to the journal. */
+/**
+ * Makes a result for Temporal: the value itself if it is small, otherwise a reference to the journal. Throws `ResultTooLarge` on a worker
+ * without a record.
+ */
 export function packed<T>(
+  { alone }: Pick<CallDeps, 'alone'>,
   data: T,
-  purchaseRequest: PurchaseRequest,
+  keys: readonly string[],
   requests: readonly RequestShare[],
+  { maxInlineBytes = MAX_INLINE_BYTES }: CallOptions,
 ): OperationResult<T> {
-  const costDollars = Math.round(requests.reduce((sum, share) => sum + share.costDollars, 0) * 1e6) / 1e6;
+  const paid = requests.filter(({ bought }) => bought);
+  const costDollars = Math.round(paid.reduce((sum, share) => sum + share.costDollars, 0) * 1e6) / 1e6;
+  const facts = { requests, costDollars, unknownOutcomes: alone?.lost || undefined };
   const json = JSON.stringify(data);
   const bytes = Buffer.byteLength(json);
-  if (bytes <= MAX_INLINE_BYTES) return { data, requests, costDollars };
-  return {
-    landed: purchaseRequest.units.map((unit) => unit.key),
-    bytes,
-    preview: json.slice(0, 500),
-    requests,
-    costDollars,
-  };
+  if (bytes <= maxInlineBytes) return { data, ...facts };
+  if (!alone) return { landed: keys, bytes, preview: json.slice(0, 500), ...facts };
+  throw ApplicationFailure.create({
+    type: 'ResultTooLarge',
+    message:
+      `The result has ${bytes} bytes, and at most ${maxInlineBytes} fit. Ask for less (text.maxCharacters, numResults), ` +
+      "or use Temporal's external storage with a higher maxInlineBytes. The request was paid",
+    nonRetryable: true,
+    details: [{ requestId: requests[0]?.requestId ?? null, costDollars, bytes }],
+  });
 }
 
 /**
@@ -220,4 +230,10 @@ export function failUnlessSuccess(record: UnitRecord | undefined, paid = true, s
     nonRetryable: true,
     details: [{ tag, key: record?.key ?? null, requestId }],
   });
+}
+
+/** Returns the failure of work that a worker without a record cannot do. */
+export function needsRecord(what: string): ApplicationFailure {
+  const message = `${what} needs a record: pass stateDir or store to SearchflowPlugin. Nothing was sent`;
+  return ApplicationFailure.nonRetryable(message, 'NeedsRecord');
 }

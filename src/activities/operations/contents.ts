@@ -2,9 +2,17 @@ import { type ContentsRequest, type ContentsResponse, contentsEndpoint } from '.
 import type { UnitRecord } from '../../core/purchase/journal.js';
 import { sendOptions } from '../../core/rows/job.js';
 import type { Json } from '../../core/text/json.js';
-import type { ActivityDeps } from '../base/deps.js';
+import type { CallDeps } from '../base/deps.js';
 import { contentsKeys, contentsPurchase } from '../rows/contents-purchase.js';
-import { buyNow, type CallOptions, failUnlessSuccess, lonePurchase, type OperationResult, packed } from './buy.js';
+import {
+  buyNow,
+  type CallOptions,
+  failUnlessSuccess,
+  lonePurchase,
+  needsRecord,
+  type OperationResult,
+  packed,
+} from './buy.js';
 import { buyWhole, checkRequest } from './whole-request.js';
 
 /** The most URLs of one request. */
@@ -25,7 +33,7 @@ export interface ContentsResult {
 }
 
 /** `getContents`: page contents for a list of URLs (API reference: /contents). Landed answers are not bought again. */
-export function createContentsActivity(deps: ActivityDeps) {
+export function createContentsActivity(deps: CallDeps) {
   return async function getContents(
     input: ContentsRequest,
     call: CallOptions = {},
@@ -42,10 +50,12 @@ export function createContentsActivity(deps: ActivityDeps) {
     const asked = [...new Set(urls)].map((unit) => ({ key: keyOf(unit), unit }));
     // Spellings of one page are one unit, whose answer each of them gets.
     const units = [...new Map(asked.map((unit) => [unit.key, unit])).values()];
+    if (deps.alone && units.length > PER_REQUEST) throw needsRecord(`getContents with more than ${PER_REQUEST} URLs`);
     const answers: ContentsResponse[] = [];
     const onAnswer = (answer: ContentsResponse) => void answers.push(answer);
     const request = { options, wire, units, unitsPerRequest: PER_REQUEST, onAnswer };
-    const purchaseRequest = contentsPurchase(deps, { ...lonePurchase(call), ...request });
+    const wanted = contentsPurchase(deps, { ...lonePurchase(call), ...request });
+    const purchaseRequest = { ...wanted, maxRebuys: call.maxRebuys };
     const { records: landed, requests } = await buyNow(deps, purchaseRequest);
     const recordOf = new Map(landed.map((record) => [record.key, record]));
     const records = asked.flatMap(({ key, unit }) => {
@@ -61,7 +71,13 @@ export function createContentsActivity(deps: ActivityDeps) {
       statuses: records.map(statusOf),
       ...rest,
     };
-    return packed(data, purchaseRequest, requests);
+    return packed(
+      deps,
+      data,
+      units.map(({ key }) => key),
+      requests,
+      call,
+    );
   };
 }
 

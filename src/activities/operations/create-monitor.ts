@@ -5,7 +5,7 @@ import type { Input } from '../../api/transport.js';
 import type { Endpoint } from '../../api/wire/endpoint.js';
 import { Secret } from '../../core/connections/secret.js';
 import type { SecretStore } from '../../core/connections/secret-store.js';
-import type { ActivityDeps } from '../base/deps.js';
+import type { CallDeps } from '../base/deps.js';
 import { withoutSecrets } from '../call/redact-answer.js';
 import type { CallOptions, OperationResult } from './buy.js';
 import { buyWhole, checkRequest } from './whole-request.js';
@@ -20,7 +20,7 @@ const RETRY_MS = 200;
  * the failure names the monitor.
  */
 export async function createMonitor<I>(
-  deps: ActivityDeps,
+  deps: CallDeps,
   endpoint: Endpoint<I, unknown>,
   input: Input<I>,
   call: CallOptions,

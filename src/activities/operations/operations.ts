@@ -7,10 +7,10 @@ import type { AnyEndpoint, Endpoint } from '../../api/wire/endpoint.js';
 import { unitKeys } from '../../core/purchase/unit-key.js';
 import { sentWith } from '../../core/rows/job.js';
 import { canonicalJson, type Json } from '../../core/text/json.js';
-import type { ActivityDeps } from '../base/deps.js';
+import type { CallDeps } from '../base/deps.js';
 import { sendFree } from '../base/free-call.js';
 import { withoutSecrets } from '../call/redact-answer.js';
-import { type CallOptions, lonePurchase, MAX_INLINE_BYTES, type OperationResult } from './buy.js';
+import { type CallOptions, lonePurchase, type OperationResult, packed } from './buy.js';
 import { createMonitor } from './create-monitor.js';
 import { buyWhole, checkRequest } from './whole-request.js';
 
@@ -31,14 +31,14 @@ export type OperationActivities = { readonly [Name in Exclude<OperationName, Spe
  * so do free operations whose every call has an effect. Other free operations wait for a turn and are sent. Results have the fields of the
  * service's answer.
  */
-export function createOperationActivities(deps: ActivityDeps): OperationActivities {
+export function createOperationActivities(deps: CallDeps): OperationActivities {
   const rows = Object.entries(operationTable).filter(([name]) => name !== 'getContents');
   return Object.fromEntries(
     rows.map(([name, row]) => [name, activityOf(deps, row as AnyEndpoint as unknown as AnyCall)]),
   ) as unknown as OperationActivities;
 }
 
-function activityOf(deps: ActivityDeps, endpoint: AnyCall) {
+function activityOf(deps: CallDeps, endpoint: AnyCall) {
   if (endpoint.name === 'createMonitor')
     return (input: Fields, call: CallOptions = {}) => createMonitor(deps, endpoint, input, call);
   if (endpoint.paid || endpoint.retry === 'check')
@@ -46,36 +46,26 @@ function activityOf(deps: ActivityDeps, endpoint: AnyCall) {
   return async (input: Fields, call: CallOptions = {}) => {
     checkRequest(deps, endpoint, input, call);
     const answer = await sendFree(deps, endpoint, input, sentWith(call), undefined, deps.places);
-    return packFree(deps, endpoint, input, answer);
+    return packFree(deps, endpoint, input, answer, call);
   };
 }
 
 /** Converts the result of a free call for Temporal: removes secrets, and replaces a large result by a reference to the journal. */
 async function packFree(
-  deps: ActivityDeps,
+  deps: CallDeps,
   endpoint: AnyCall,
   input: Fields,
   { data: answer, requestId, misread: odd }: Answer<unknown>,
+  call: CallOptions,
 ): Promise<OperationResult<Json>> {
   const data = withoutSecrets(answer, endpoint.secrets);
-  const requests = [{ requestId, costDollars: 0, bought: false }];
-  const json = JSON.stringify(data);
-  const bytes = Buffer.byteLength(json);
-  const misread = misreadText(odd) || undefined;
-  if (bytes <= MAX_INLINE_BYTES) return { data, requests, costDollars: 0, misread };
-  const { segment, owner } = lonePurchase();
   const unit = canonicalJson([input, randomUUID()]);
   const key = unitKeys(deps.sha256, deps.origin, endpoint.name, {})(unit);
-  const outcome = {
-    key,
-    unit,
-    status: 'success',
-    errorTag: null,
-    httpStatus: null,
-    source: null,
-    costMicros: 0,
-    result: data,
-  } as const;
-  await deps.journal.recordOutcomes(owner, segment, endpoint.name, [outcome]);
-  return { landed: [key], bytes, preview: json.slice(0, 500), requests, costDollars: 0, misread };
+  const result = packed(deps, data, [key], [{ requestId, costDollars: 0, bought: false }], call);
+  if ('landed' in result) {
+    const { segment, owner } = lonePurchase();
+    const ended = { status: 'success', errorTag: null, httpStatus: null, source: null, costMicros: 0 } as const;
+    await deps.journal.recordOutcomes(owner, segment, endpoint.name, [{ key, unit, ...ended, result: data }]);
+  }
+  return { ...result, misread: misreadText(odd) || undefined };
 }

@@ -13,7 +13,7 @@ import { requestUnit, unitKeys } from '../../core/purchase/unit-key.js';
 import { sendOptions } from '../../core/rows/job.js';
 import { canonicalJson, type Json } from '../../core/text/json.js';
 import { MOST_DOLLARS } from '../../core/text/money.js';
-import type { ActivityDeps } from '../base/deps.js';
+import type { CallDeps } from '../base/deps.js';
 import { toFailure } from '../call/failure.js';
 import { type Landing, landingOf } from '../call/landing.js';
 import { withoutSecrets } from '../call/redact-answer.js';
@@ -31,7 +31,7 @@ export type Keep = (answer: unknown) => Promise<Json>;
  * the call once. If the answer to the call gets lost, a person must check the effect.
  */
 export async function buyWhole<I, O>(
-  deps: ActivityDeps,
+  deps: CallDeps,
   endpoint: Endpoint<I, O>,
   input: Input<NoInfer<I>>,
   call: CallOptions = {},
@@ -48,12 +48,13 @@ export async function buyWhole<I, O>(
   const { result } = failUnlessSuccess(records[0], endpoint.paid, shape);
   // A whole answer was checked against the endpoint's schema when it landed.
   const { value, misread } = readLeniently(endpoint, result) ?? { value: result as O, misread: [] };
-  return { ...packed(value, purchaseRequest, requests), misread: misreadText(misread) || undefined };
+  const keys = purchaseRequest.units.map(({ key }) => key);
+  return { ...packed(deps, value, keys, requests, call), misread: misreadText(misread) || undefined };
 }
 
 /** Throws if the service would refuse the request, or ignore a misspelt field; sends and writes nothing. */
 export function checkRequest<I, O>(
-  { transport }: Pick<ActivityDeps, 'transport'>,
+  { transport }: Pick<CallDeps, 'transport'>,
   endpoint: Endpoint<I, O>,
   input: Input<NoInfer<I>>,
   call: CallOptions,
@@ -85,10 +86,12 @@ export const callOptions = z.strictObject({
   extraHeaders: z.record(z.string(), z.string()).optional(),
   unchecked: z.boolean().optional(),
   maxCostDollars: z.number().min(0).max(MOST_DOLLARS).optional(),
+  maxInlineBytes: z.number().min(0).optional(),
+  maxRebuys: z.int().min(0).optional(),
 } satisfies Record<keyof CallOptions, z.ZodType>);
 
 function wholeRequestPurchase<I, O>(
-  deps: ActivityDeps,
+  deps: CallDeps,
   endpoint: Endpoint<I, O>,
   input: Input<NoInfer<I>>,
   call: CallOptions,
@@ -120,7 +123,7 @@ function wholeRequestPurchase<I, O>(
     units: [{ key, unit }],
     unitsPerRequest: 1,
     timeoutMs: deps.timeoutMs,
-    maxRebuys: starts ? 0 : undefined,
+    maxRebuys: starts ? 0 : call.maxRebuys,
     estimateMicros: () => endpoint.estimate(known, deps.prices()),
     tier: () => endpoint.tier(known),
     send: async (units, { signal }) => {

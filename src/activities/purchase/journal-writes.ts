@@ -3,7 +3,7 @@ import type { Limiter } from '../../core/limiter/limiter.js';
 import { GRANT_AHEAD_MS } from '../../core/limiter/rate.js';
 import { backoffMs } from '../../core/purchase/backoff.js';
 import { forgottenOutcome } from '../../core/purchase/forgotten.js';
-import type { Claimed, Journal, Started, UnitOutcome } from '../../core/purchase/journal.js';
+import type { CallJournal, Claimed, Started, UnitOutcome } from '../../core/purchase/journal.js';
 import { OverBudget, type Price } from '../../core/purchase/spend.js';
 import type { KnownAnswer } from '../../core/rows/row-warehouse.js';
 import { splitMicros } from '../../core/text/money.js';
@@ -16,7 +16,7 @@ import type { Bought, PurchaseRequest, RunFacts, Unit } from './purchase-request
 import type { PurchaseStats } from './purchase-stats.js';
 
 export interface PurchaseDeps {
-  readonly journal: Journal;
+  readonly journal: CallJournal;
   readonly limiter: Limiter;
   readonly inFlight: InFlight;
   readonly health: CircuitBreaker;

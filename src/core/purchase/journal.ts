@@ -228,6 +228,12 @@ export interface Journal {
   close(): Promise<void>;
 }
 
+/** The part of the journal that a purchase uses, and the answers of one call. */
+export type CallJournal = Pick<
+  Journal,
+  'sendWithinMs' | 'claim' | 'intend' | 'land' | 'note' | 'miss' | 'recordOutcomes' | 'release' | 'waitForAny' | 'read'
+>;
+
 /**
  * The owner has lost its claim because its process counted as dead or another answer landed first. Nothing was written. The caller must
  * claim the units again.

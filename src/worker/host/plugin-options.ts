@@ -2,6 +2,7 @@ import { requestHeaders } from '../../api/request.js';
 import { DEFAULT_BETA_HEADER, type WireOptions } from '../../api/transport.js';
 import { type InputSchema, schemaProblems } from '../../core/check-input.js';
 import { mayHoldSecret, Secret } from '../../core/connections/secret.js';
+import type { Limiter } from '../../core/limiter/limiter.js';
 import { type RateProfile, rateProfiles } from '../../core/limiter/rate.js';
 import type { PriceTable } from '../../core/purchase/prices.js';
 import { MOST_DOLLARS } from '../../core/text/money.js';
@@ -20,8 +21,7 @@ export interface SearchflowPluginOptions extends WireOptions {
   readonly origin?: string;
   /**
    * PostgreSQL that many workers share, with journal, rate limit, budgets and staged rows:
-   * `postgres://user:password@host/database?sslmode=verify-full`, with `schema=` if not `searchflow_store`. Default: the folder `stateDir`,
-   * for one worker.
+   * `postgres://user:password@host/database?sslmode=verify-full`, with `schema=` if not `searchflow_store`. Default: the folder `stateDir`.
    */
   readonly store?: string;
   /** Name that joins several keys into one team in the store. Default: each key is its own team. */
@@ -42,12 +42,17 @@ export interface SearchflowPluginOptions extends WireOptions {
   readonly hosts?: readonly string[];
   /** Folder with extensions of DuckDB, for inputs at `s3://` and `https://`. Nothing is downloaded. Default: none. */
   readonly duckDbExtensions?: string;
-  /** Folder of journal and stages. Without a PostgreSQL store, one worker process at a time owns it. Default `.searchflow`. */
+  /**
+   * Folder of the record: journal and stages. One worker process at a time owns it; a folder on the own disk of a pod is lost with the pod.
+   * Default: with `store` the folder `.searchflow`, otherwise the worker has no record, and runs operations only.
+   */
   readonly stateDir?: string;
   /** Accepts a `stateDir` that belongs to another user, or that other users may write or replace. Default: such a folder is refused. */
   readonly trustStateDir?: boolean;
   /** Requests per second of your team's limit that this worker may use. Default: 10. */
   readonly qps?: number;
+  /** Your own rate limit, instead of `qps`, for a worker without a record. It stays open when the worker ends. */
+  readonly limiter?: Limiter;
   /** Rate profile or its name, instead of `qps`. */
   readonly rateProfile?: string | RateProfile;
   /** Price tables that replace the built-in ones, for estimates and for answers without a cost. */
@@ -116,6 +121,7 @@ const properties: Readonly<Record<keyof SearchflowPluginOptions, InputSchema>> =
   alertOn: texts,
   alertLag: text,
   say: {},
+  limiter: {},
   auth: { type: 'string', enum: ['x-api-key', 'bearer'] },
   headers: { type: 'object', additionalProperties: { type: 'string', writeOnly: true }, writeOnly: true },
   beta: texts,
@@ -124,6 +130,30 @@ const properties: Readonly<Record<keyof SearchflowPluginOptions, InputSchema>> =
   proxy: { anyOf: [{ type: 'object', writeOnly: true }, { type: 'string', writeOnly: true }, { type: 'null' }] },
 };
 const schema: InputSchema = { type: 'object', properties, required: ['apiKey'], additionalProperties: false };
+
+/** Options that mean nothing without a record. */
+const ofRecord = [
+  ...(['team', 'warehouseUrl', 'sourceUrl', 'paths', 'hosts', 'duckDbExtensions', 'trustStateDir'] as const),
+  ...(['maxCostPerJob', 'alertUrl', 'alertSecret', 'alertCommand', 'alertOn', 'alertLag'] as const),
+];
+
+/** Whether the worker has a record: a folder or a database. */
+export const hasRecord = ({ stateDir, store }: SearchflowPluginOptions): boolean => (stateDir ?? store) !== undefined;
+
+/** The mistakes of options that need a record, or exclude one. */
+function recordProblems(options: SearchflowPluginOptions): readonly string[] {
+  const { limiter } = options;
+  if (hasRecord(options))
+    return limiter === undefined ? [] : ['limiter is for a worker without a record: pass neither stateDir nor store.'];
+  const needing = ofRecord.filter((name) => options[name] !== undefined);
+  const isLimiter =
+    limiter === undefined ||
+    (['acquire', 'start', 'block', 'view'] as const).every((name) => typeof limiter?.[name] === 'function');
+  return [
+    ...(needing.length > 0 ? [`${needing.join(', ')}: jobs need a record. Pass stateDir or store.`] : []),
+    ...(isLimiter ? [] : ['limiter must have the functions of a Limiter: acquire, start, block, queued, view.']),
+  ];
+}
 
 /** Throws `UsageError` with all mistakes in the options of the plugin. Options that are undefined count as absent. */
 export function refuseWrongOptions(options: SearchflowPluginOptions): void {
@@ -135,7 +165,7 @@ export function refuseWrongOptions(options: SearchflowPluginOptions): void {
   const problems = [
     ...wrong,
     // These checks read the options by their types.
-    ...(wrong.length > 0 ? [] : headerProblems(options)),
+    ...(wrong.length > 0 ? [] : [...headerProblems(options), ...recordProblems(options)]),
     ...(wrong.length > 0 || prices === undefined ? [] : priceTableProblems(prices).map((one) => `prices: ${one}.`)),
     ...(say === undefined || typeof say === 'function' ? [] : ['say must be a function.']),
     // The origin is in keys, histories and messages.

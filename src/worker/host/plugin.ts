@@ -1,10 +1,10 @@
 import { homedir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
-import { Client } from '@temporalio/client';
 import type { DataConverter } from '@temporalio/common';
 import { SimplePlugin } from '@temporalio/plugin';
-import { type BundleOptions, NativeConnection, Runtime, type Worker, type WorkerOptions } from '@temporalio/worker';
+import { type BundleOptions, Runtime, type Worker, type WorkerOptions } from '@temporalio/worker';
+import { needsRecord } from '../../activities/alone.js';
 import type { Activities } from '../../activities/index.js';
 import { type OperationName, operationTable } from '../../api/operations.js';
 import { resolveBase } from '../../api/request.js';
@@ -12,8 +12,6 @@ import type { WireOptions } from '../../api/transport.js';
 import { proxiesOf } from '../../core/connections/proxies.js';
 import { mayHoldSecret, Secret } from '../../core/connections/secret.js';
 import { DEFAULT_BASE_URL } from '../../core/connections/service.js';
-import { CodedError } from '../../core/errors/coded-error.js';
-import { deferred } from '../../core/processes/deferred.js';
 import type { Journal, UnitRecord } from '../../core/purchase/journal.js';
 import { DEFAULT_TASK_QUEUE } from '../../core/rows/job.js';
 import { toMicros } from '../../core/text/money.js';
@@ -27,14 +25,9 @@ import { SettingsReader } from '../config/settings-reader.js';
 import { databaseSource } from '../config/source-setting.js';
 import { databaseWarehouse, storeAddress } from '../config/store-setting.js';
 import { readDeployment } from '../config/temporal-setting.js';
-import { WorkOwners } from '../control/work-owners.js';
-import { forClient } from '../data-converter/data-converter.js';
-import type { Store } from '../store/store.js';
-import { limitAmongWorkers, queueLockOf, takeQueueLocks } from '../team/presence.js';
-import { otherLimitsText } from '../team/team.js';
+import { openAlone } from './alone.js';
 import { HiddenWorkflows } from './hidden-workflows.js';
-import { openParts, type Parts } from './parts.js';
-import { alertsOf, refuseWrongOptions, type SearchflowPluginOptions } from './plugin-options.js';
+import { alertsOf, hasRecord, refuseWrongOptions, type SearchflowPluginOptions } from './plugin-options.js';
 import { deploymentOptions, workflowSinks } from './worker-host.js';
 
 /**
@@ -45,6 +38,7 @@ import { deploymentOptions, workflowSinks } from './worker-host.js';
 export class SearchflowPlugin extends SimplePlugin {
   readonly #opened: Opened;
   readonly #operations: boolean;
+  readonly #hasRecord: boolean;
   readonly #say: (sentence: string) => void;
 
   constructor(options: SearchflowPluginOptions) {
@@ -56,36 +50,33 @@ export class SearchflowPlugin extends SimplePlugin {
       name: 'searchflow',
       activities: forwarded(opened, activityNames(operations)),
       runContext: async (next) => {
-        const opening = openParts({ ...config, taskQueue: opened.worker?.taskQueue ?? config.taskQueue });
-        const parts = await unlessStopped(opening);
+        const parts = hasRecord(options)
+          ? await openRecord(config, opened)
+          : openAlone(config, options.limiter ?? null);
         try {
-          const { worker, dataConverter } = opened;
-          const locks = worker && (await ownQueueLocks(config, parts, worker, dataConverter));
-          try {
-            opened.activities = parts.activities;
-            opened.journal = parts.deps.journal;
-            await next();
-          } finally {
-            opened.activities = null;
-            opened.journal = null;
-            await locks?.leave();
-          }
+          opened.activities = parts.activities;
+          opened.journal = parts.journal;
+          await next();
         } finally {
+          opened.activities = null;
+          opened.journal = null;
           await parts.close();
         }
       },
     });
     this.#opened = opened;
     this.#operations = operations;
+    this.#hasRecord = hasRecord(options);
     this.#say = config.say;
   }
 
   /**
    * Reads answers that were too large for a workflow's history, by the keys of their reference (`landed`). For your own activities in the
-   * same worker. Unknown keys are left out. Rejects if the worker is not running.
+   * same worker. Unknown keys are left out. Rejects if the worker is not running, or has no record.
    */
   async readLanded(keys: readonly string[]): Promise<readonly UnitRecord[]> {
-    if (!this.#opened.journal) throw new Error('the worker is not running');
+    if (!this.#opened.activities) throw new Error('the worker is not running');
+    if (!this.#opened.journal) throw needsRecord('readLanded');
     const found = await this.#opened.journal.read(keys);
     return keys.flatMap((key) => found.get(key) ?? []);
   }
@@ -124,6 +115,8 @@ export class SearchflowPlugin extends SimplePlugin {
 
   /** Adds a check that warns of workflows that replace those of searchflow. */
   override configureBundler(options: BundleOptions): BundleOptions {
+    // Without a record the worker needs no workflow of searchflow.
+    if (!this.#hasRecord) return super.configureBundler(options);
     const { webpackConfigHook = (config) => config, ...others } = super.configureBundler(options);
     return {
       ...others,
@@ -149,27 +142,6 @@ async function endUnrun(worker: Worker, next: (worker: Worker) => Promise<void>)
   await ended;
 }
 
-/**
- * Returns the parts when they are open. Rejects at a signal to stop, which the SDK heeds only once the worker runs; the parts are then
- * closed as soon as they are open.
- */
-async function unlessStopped(opening: ReturnType<typeof openParts>): ReturnType<typeof openParts> {
-  const stopped = deferred<never>();
-  const stop = (signal: string) =>
-    stopped.reject(new CodedError('interrupted', `The worker was stopped by ${signal} while it started`));
-  for (const signal of stopSignals) process.once(signal, stop);
-  try {
-    return await Promise.race([opening, stopped.promise]);
-  } catch (error) {
-    opening.then((parts) => parts.close()).catch(() => undefined);
-    throw error;
-  } finally {
-    for (const signal of stopSignals) process.off(signal, stop);
-  }
-}
-
-const stopSignals = ['SIGINT', 'SIGTERM'] as const;
-
 /** The version of the worker in Temporal's own variables; null without them. Throws `UsageError` if only one of them is set. */
 function deploymentOfEnvironment(): RuntimeConfig['deployment'] {
   const reader = new SettingsReader(process.env);
@@ -178,51 +150,19 @@ function deploymentOfEnvironment(): RuntimeConfig['deployment'] {
   return deployment;
 }
 
+/** The modules of jobs, with their databases, are loaded only by a worker with a record. */
+async function openRecord(config: RuntimeConfig, { worker, dataConverter }: Opened) {
+  const { openRecord } = await import('./record.js');
+  return openRecord(config, worker, dataConverter);
+}
+
 /** State that exists only while the worker runs. */
 interface Opened {
-  activities: Activities | null;
+  activities: Partial<Activities> | null;
   journal: Journal | null;
   /** Options of the worker. */
   worker: WorkerOptions | null;
   dataConverter: DataConverter | null;
-}
-
-/** Takes the lock of the task queue, and that of the rate limit if no store shares the limit. Takes over the work of dead commands. */
-async function ownQueueLocks(
-  config: RuntimeConfig,
-  { store, reservation, watchTemporal }: Pick<Parts, 'reservation' | 'watchTemporal'> & { readonly store: Store },
-  { connection, namespace, taskQueue }: WorkerOptions,
-  dataConverter: DataConverter | null,
-) {
-  const own = connection ?? (await NativeConnection.connect());
-  const closing: (() => Promise<void>)[] = connection ? [] : [() => own.close()];
-  const leaveAll = async () => {
-    for (const close of closing.splice(0).reverse()) await close();
-  };
-  try {
-    const named = namespace === undefined ? {} : { namespace };
-    const client = new Client({ connection: own, dataConverter: forClient(dataConverter), ...named });
-    const { leave } = await takeQueueLocks(
-      client,
-      taskQueue,
-      [queueLockOf({ taskQueue })],
-      config.store?.shown ?? null,
-    );
-    closing.push(leave);
-    await reservation?.alsoTake(limitAmongWorkers(client, { ...config, taskQueue }));
-    closing.push(async () => reservation?.alsoTake(null));
-    const owners = new WorkOwners({ ...config, taskQueue }, store, async () => client);
-    closing.push(() => owners.close());
-    await owners.resolveOrphans('worker');
-    owners.watch('worker');
-    watchTemporal(client);
-    const warning = otherLimitsText(await store.otherLimits());
-    if (warning !== null) config.say(warning);
-  } catch (error) {
-    await leaveAll();
-    throw error;
-  }
-  return { leave: leaveAll };
 }
 
 /** Activities of searchflow's workflows. The type of this record checks that none is missing. */
@@ -287,7 +227,9 @@ function forwarded(
     (name: keyof Activities) =>
     (...args: never[]) => {
       if (!opened.activities) throw new Error('the worker is not running');
-      return (opened.activities[name] as (...args: never[]) => Promise<unknown>)(...args);
+      const { [name]: activity } = opened.activities;
+      if (!activity) throw needsRecord(`The activity ${name}`);
+      return (activity as (...args: never[]) => Promise<unknown>)(...args);
     };
   return Object.fromEntries(names.map((name) => [name, call(name)]));
 }
@@ -296,13 +238,13 @@ function toConfig(options: SearchflowPluginOptions): RuntimeConfig {
   const baseUrl = options.baseUrl ?? DEFAULT_BASE_URL;
   resolveBase(baseUrl);
   const stateDir = resolve(options.stateDir ?? '.searchflow');
-  const foreign = options.trustStateDir ? null : whyNotOwn(stateDir);
+  const foreign = options.trustStateDir || !hasRecord(options) ? null : whyNotOwn(stateDir);
   if (foreign !== null)
     throw new UsageError(
       'state-folder-unusable',
       `stateDir: ${stateDir} ${foreign}. Change its owner or permissions, or set trustStateDir.`,
     );
-  const otherFormat = whyOtherFormat(stateDir, stateDir);
+  const otherFormat = hasRecord(options) ? whyOtherFormat(stateDir, stateDir) : null;
   if (otherFormat !== null) throw new UsageError('state-folder-unusable', otherFormat);
   const qps = options.qps ?? 10;
   const allowed = options.maxCostPerJob === undefined ? null : toMicros(options.maxCostPerJob);

@@ -1,0 +1,38 @@
+import { type OperationName, operationTable } from '../../api/operations.js';
+import type { AgentRunRequest } from '../../api/schemas/agent-run-schemas.js';
+import type { CallDeps } from '../base/deps.js';
+import type { PurchaseDeps } from '../purchase/journal-writes.js';
+import { createPurchase } from '../purchase/purchase.js';
+import type { CallOptions } from './buy.js';
+import { CallRecord } from './call-record.js';
+import { createContentsActivity } from './contents.js';
+import { createOperationActivities } from './operations.js';
+import { startRun } from './start-run.js';
+
+/** The ports of a worker without a record. */
+export type AloneDeps = Omit<CallDeps, 'journal' | 'purchase' | 'alone'> & Omit<PurchaseDeps, 'journal'>;
+
+type Call = (...args: never[]) => Promise<unknown>;
+
+/** Returns the activities of the operations for a worker without a record: Temporal's history keeps the answers. */
+export function createAloneActivities(deps: AloneDeps): Readonly<Record<OperationName, Call>> {
+  const activity =
+    (name: OperationName): Call =>
+    async (...args) => {
+      const journal = new CallRecord();
+      const ofCall: CallDeps = { ...deps, journal, alone: journal, purchase: createPurchase({ ...deps, journal }) };
+      const { [name]: call } = {
+        ...createOperationActivities(ofCall),
+        getContents: createContentsActivity(ofCall),
+        createAgentRun: (...request: [AgentRunRequest, CallOptions?]) => startRun(ofCall, ...request),
+      };
+      try {
+        return await (call as Call)(...args);
+      } catch (error) {
+        journal.leave();
+        throw error;
+      }
+    };
+  const names = Object.keys(operationTable) as OperationName[];
+  return Object.fromEntries(names.map((name) => [name, activity(name)])) as Record<OperationName, Call>;
+}

@@ -1,0 +1,73 @@
+import { Context } from '@temporalio/activity';
+import { createAgentRunEndpoint, listAgentRunsEndpoint } from '../../api/endpoints/agent-runs.js';
+import type { AgentRun, AgentRunRequest } from '../../api/schemas/agent-run-schemas.js';
+import { unitKeys } from '../../core/purchase/unit-key.js';
+import { sendOptions } from '../../core/rows/job.js';
+import { canonicalJson, type Json } from '../../core/text/json.js';
+import type { CallDeps } from '../base/deps.js';
+import type { LongRunning, RunSlots } from '../purchase/purchase-request.js';
+import { agentKind } from '../rows/agent-purchase.js';
+import { runPurchase } from '../rows/run-purchase.js';
+import { RunFollower } from '../runs/run-follower.js';
+import { agentRunKind } from '../runs/run-kinds.js';
+import { RecentRuns } from '../runs/runs.js';
+import { buyNow, type CallOptions, failUnlessSuccess, lonePurchase, type OperationResult, packed } from './buy.js';
+import { checkRequest } from './whole-request.js';
+
+/** Without a record, the slots of the team are unknown: the service refuses a start that has none. */
+const slots: RunSlots = {
+  take: async () => undefined,
+  name: async () => undefined,
+  free: async () => undefined,
+  refused: async () => undefined,
+};
+
+/**
+ * `createAgentRun` on a worker without a record. The run has a tag of namespace, workflow, run and activity. If the answer to a start gets lost,
+ * also with its worker, the run is searched for by its tag, so that it is started once.
+ */
+export async function startRun(
+  deps: CallDeps,
+  input: AgentRunRequest,
+  call: CallOptions = {},
+): Promise<OperationResult<AgentRun>> {
+  checkRequest(deps, createAgentRunEndpoint, input, call);
+  const { namespace, workflowExecution, activityId } = Context.current().info;
+  const caller = [namespace, workflowExecution?.workflowId ?? null, workflowExecution?.runId ?? null, activityId];
+  const unit = canonicalJson(input);
+  const key = unitKeys(deps.sha256, deps.origin, createAgentRunEndpoint.name, caller)(unit);
+  const wire = sendOptions(call);
+  const recent = new RecentRuns(deps, agentRunKind, listAgentRunsEndpoint);
+  const runs = { recent, slots, follower: new RunFollower(deps, agentRunKind), claimed: async () => true };
+  const kind: typeof agentKind = {
+    ...agentKind,
+    match: (run, request, tag) => (agentKind.match(run, request, tag) === 'tag' ? 'tag' : null),
+  };
+  const wanted = {
+    ...lonePurchase(call),
+    units: [{ key, unit }],
+    request: () => input,
+    refused: 'throw' as const,
+    wire,
+  };
+  const purchaseRequest = runPurchase(deps, runs, kind, wanted);
+  let started: AgentRun | null = null;
+  const longRunning: LongRunning = {
+    ...(purchaseRequest.longRunning as LongRunning),
+    bound: () => null,
+    async start(_unit, { tag }, signal) {
+      const tagged = kind.tagged(input, tag);
+      const answer = await deps.transport.send(createAgentRunEndpoint, tagged, { ...wire, signal });
+      started = answer.data;
+      return { run: started.id, requestId: answer.requestId, queued: answer.queued };
+    },
+    async follow(_unit, { run: id, requestId }, _startedAt, signal) {
+      const run = started ?? (await recent.one(id, signal)) ?? { id };
+      const ended = { status: 'success', errorTag: null, httpStatus: null, source: null, result: run as Json } as const;
+      return { requestId, costMicros: null, units: [{ key, unit, ...ended }] };
+    },
+  };
+  const { records, requests } = await buyNow(deps, { ...purchaseRequest, longRunning });
+  const { result } = failUnlessSuccess(records[0]);
+  return packed(deps, result as unknown as AgentRun, [key], requests, call);
+}
