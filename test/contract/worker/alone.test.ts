@@ -1,0 +1,112 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { bundleWorkflowCode, DefaultLogger } from '@temporalio/worker';
+import { afterAll, afterEach, beforeAll, describe, expect, inject, it } from 'vitest';
+import { json, type RawServer, rawServer } from '../../support/api/raw-server.js';
+import { fileNamespace, temporalOfFile } from '../../support/temporal.js';
+
+const temporal = temporalOfFile();
+const folder = mkdtempSync(join(tmpdir(), 'searchflow-alone-'));
+const codePath = join(folder, 'workflows.js');
+const cwd = mkdtempSync(join(folder, 'cwd-'));
+const script = fileURLToPath(new URL('../../support/worker/alone-worker.mjs', import.meta.url));
+const taskQueue = 'alone';
+const page = { url: 'https://page.example/', id: 'https://page.example/', title: 'Page' };
+
+let server: RawServer;
+/** Number of requests that get no answer. */
+let silent = 0;
+const workers: ChildProcess[] = [];
+
+beforeAll(async () => {
+  const workflowsPath = fileURLToPath(new URL('../../support/worker/alone-workflow.ts', import.meta.url));
+  const { code } = await bundleWorkflowCode({ workflowsPath, logger: new DefaultLogger('ERROR') });
+  writeFileSync(codePath, code);
+  server = await rawServer(({ path }, socket) => {
+    if (silent-- > 0) return;
+    const answer = { requestId: randomUUID(), results: [page], costDollars: { total: 0.007 } };
+    const statuses = [{ id: page.url, status: 'success' }];
+    socket.write(json(200, path === '/contents' ? { ...answer, statuses } : answer));
+  });
+});
+afterEach(async () => {
+  for (const worker of workers.splice(0)) await end(worker);
+});
+afterAll(async () => {
+  await server?.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+async function end(worker: ChildProcess): Promise<void> {
+  const ended = worker.exitCode === null && worker.signalCode === null ? once(worker, 'exit') : null;
+  worker.kill('SIGKILL');
+  await ended;
+}
+
+/** Starts a worker that has nothing but a key, in a process of its own. Resolves when the worker runs. */
+async function start(): Promise<ChildProcess> {
+  const address = inject('temporalAddress');
+  const config = JSON.stringify({ address, namespace: fileNamespace(), taskQueue, codePath, url: server.url });
+  const worker = spawn(process.execPath, [script, config], { cwd, stdio: ['ignore', 'pipe', 'inherit'] });
+  workers.push(worker);
+  await once(worker.stdout as NodeJS.ReadableStream, 'data');
+  return worker;
+}
+
+const run = (workflow: string, ...args: unknown[]) =>
+  temporal.client.workflow.start(workflow, { taskQueue, workflowId: randomUUID(), args });
+
+it('a plugin with a key alone gives workflow code the answers of the service, and leaves nothing behind', async () => {
+  await start();
+  const handle = await run('brief', 'Acme');
+  expect(await handle.result()).toMatchObject([{ url: page.url }]);
+  const { events } = await handle.fetchHistory();
+  const summaries = (events ?? []).flatMap(({ userMetadata: metadata }) =>
+    metadata?.summary?.data ? [JSON.parse(Buffer.from(metadata.summary.data).toString())] : [],
+  );
+  expect(summaries).toEqual(['Acme official site', page.url]);
+  expect(readdirSync(cwd)).toEqual([]);
+  const types = new Set<string>();
+  for await (const { type } of temporal.client.workflow.list()) types.add(type);
+  expect([...types]).toEqual(['brief']);
+});
+
+describe('a worker that is killed', () => {
+  it('while its search is in flight: another worker buys it once more and reports the unknown outcome', async () => {
+    silent = 1;
+    const first = await start();
+    const sent = server.requests.length;
+    const handle = await run('searchOnce', 'in flight');
+    await expect.poll(() => server.requests.length, { timeout: 20_000 }).toBe(sent + 1);
+    await end(first);
+    await start();
+    expect(await handle.result()).toMatchObject({ data: { results: [page] }, bought: true, unknownOutcomes: 1 });
+    expect(server.requests.length).toBe(sent + 2);
+  });
+
+  it('after its answer is in the history: nothing is sent again', async () => {
+    const first = await start();
+    const sent = server.requests.length;
+    const handle = await run('searchOnce', 'answered');
+    await handle.result();
+    await end(first);
+    await start();
+    // A query replays the history on the other worker.
+    expect(await handle.query('__stack_trace')).toBe('');
+    expect(server.requests.length).toBe(sent + 1);
+  });
+});
+
+it('a workflow that needs a record fails at once, and says what to pass', async () => {
+  await start();
+  const handle = await run('enrichCsv', { input: 'rows.csv', into: 'rows.duckdb' });
+  const failure: unknown = await handle.result().catch((error: unknown) => error);
+  expect(JSON.stringify(failure, ['message', 'cause'])).toContain(
+    'needs a record: pass stateDir or store to SearchflowPlugin',
+  );
+});
