@@ -15,7 +15,6 @@ const table = {
   sources: { values: ['core', 'files', 'postgres', 'rows', 'warehouse'], never: ['temporal'] },
   activities: { values: ['core', 'api', 'rows'], types: ['store', 'warehouse'], never: ['drivers'] },
   workflows: { values: ['core'], types: ['activities', 'api'], never: ['node', 'zod'] },
-  workflow: { values: ['core'], types: ['activities', 'api'], never: ['node', 'zod'] },
   worker: {
     values: [
       'core',

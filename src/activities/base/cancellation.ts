@@ -6,9 +6,8 @@ import { onInterrupt } from './interrupts.js';
 export const LAND_MS = 10_000;
 /** The longest time of one slice, in ms. The rest of the slice is left to the next attempt. */
 export const SLICE_MS = 60_000;
-/** Waits above this length, in ms, are left to Temporal: those of a job's activity, and those of a single call. */
+/** Waits of a job above this length, in ms, are left to Temporal. */
 export const YIELD_AFTER_MS = 30_000;
-export const CALL_YIELDS_AFTER_MS = 5000;
 
 /**
  * The signals of one running activity. `stop` fires when the activity is cancelled (a pause, a cancel, the end of the worker) or when the

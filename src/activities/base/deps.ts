@@ -14,8 +14,8 @@ import type { EnrichCsvInput, StagedJob, StagedName } from '../../core/rows/job.
 import type { JobEntry, JobState, Stage } from '../../core/rows/job-entries.js';
 import type { RowWarehouse } from '../../core/rows/row-warehouse.js';
 import type { Stages } from '../../core/rows/stages.js';
+import type { CallRecord } from '../call/call-record.js';
 import type { Places } from '../call/places.js';
-import type { CallRecord } from '../operations/call-record.js';
 import type { Purchase } from '../purchase/purchase-request.js';
 import type { WorkerRuns } from '../runs/runs.js';
 import type { Here, MonitorWarehouses } from './monitor-warehouses.js';

@@ -1,8 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Grant, Limiter, RateCost } from '../../core/limiter/limiter.js';
-import { CALL_YIELDS_AFTER_MS } from '../base/cancellation.js';
 import { waiting } from './failure.js';
 
+/** Waits of a single call above this length, in ms, are left to Temporal. */
+export const CALL_YIELDS_AFTER_MS = 5000;
 /** A call that waits in Temporal comes back this long before its turn, in ms. */
 const EARLY_MS = 1000;
 /** Time in ms between looks at a wait. */

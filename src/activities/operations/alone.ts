@@ -1,10 +1,10 @@
 import { type OperationName, operationTable } from '../../api/operations.js';
 import type { AgentRunRequest } from '../../api/schemas/agent-run-schemas.js';
 import type { CallDeps } from '../base/deps.js';
+import { CallRecord } from '../call/call-record.js';
 import type { PurchaseDeps } from '../purchase/journal-writes.js';
 import { createPurchase } from '../purchase/purchase.js';
 import type { CallOptions } from './buy.js';
-import { CallRecord } from './call-record.js';
 import { createContentsActivity } from './contents.js';
 import { createOperationActivities } from './operations.js';
 import { startRun } from './start-run.js';

@@ -6,11 +6,12 @@ import { transientTags } from '../../core/purchase/failure.js';
 import { BodiesGone, type UnitRecord } from '../../core/purchase/journal.js';
 import type { SentWith } from '../../core/rows/job.js';
 import { toMicros } from '../../core/text/money.js';
-import { CALL_YIELDS_AFTER_MS, cancellation, heartbeatFrom, heartbeatMs } from '../base/cancellation.js';
+import { cancellation, heartbeatFrom, heartbeatMs } from '../base/cancellation.js';
 import type { CallDeps } from '../base/deps.js';
 import { stayIfPaused } from '../base/held.js';
 import { ownTurn } from '../base/wait-for-turn.js';
 import { toFailure, waiting } from '../call/failure.js';
+import { CALL_YIELDS_AFTER_MS } from '../call/places.js';
 import type { PurchaseRequest } from '../purchase/purchase-request.js';
 
 /**

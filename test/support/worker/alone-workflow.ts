@@ -1,4 +1,4 @@
-import { operations } from '../../../src/workflow/index.js';
+import { operations } from '../../../src/workflows/operations.js';
 
 const { search } = operations({ receipts: true, heartbeatTimeout: '2 seconds' });
 const { getContents } = operations();
