@@ -8,7 +8,14 @@ const { address, url, dir, qps, hosts } = JSON.parse(process.argv[2]);
 process.chdir(dir);
 Runtime.install({ logger: new DefaultLogger('WARN') });
 const connection = await NativeConnection.connect({ address });
-const plugin = new SearchflowPlugin({ apiKey: 'bench-key', baseUrl: url, origin: 'sandbox', qps, hosts });
+const plugin = new SearchflowPlugin({
+  apiKey: 'bench-key',
+  baseUrl: url,
+  origin: 'sandbox',
+  stateDir: '.searchflow',
+  qps,
+  hosts,
+});
 const worker = await Worker.create({ connection, ...workflowSource(), taskQueue: 'bench', plugins: [plugin] });
 process.stdin.resume();
 process.stdin.on('end', () => worker.shutdown());

@@ -10,13 +10,18 @@ export const failureTexts = {
   PaymentRequired: 'No credits. Row jobs and walks pause instead (`credits`).',
   BudgetExceeded:
     'A cap does not allow another request. The first detail has `scope`, `capMicros`, `remainingMicros` and `resetsAt`. A row job pauses instead (`budget`).',
-  RateLimited: 'The service asks for a wait. An activity fails for good only if the wait is longer than an hour.',
+  RateLimited:
+    'The service asks for a wait. A single call waits as long as it asks; a job pauses if the wait is longer than an hour.',
   ConcurrencyLimited: 'Too many runs at the service. The activity is retried.',
   ServiceUnavailable: 'The service does not answer, or answers with an error of its own. The activity is retried.',
   ServiceUnrecognized:
     'Something else answers, such as a proxy or a captive portal. Row jobs and walks pause instead (`service`).',
   ResponseShape: 'The answer does not match the schema of the operation. The journal keeps a paid answer.',
   UnknownOutcome: 'The answer of a paid request was lost. It may have been charged and is not sent again by itself.',
+  AlertNotAccepted: 'The address or the program of alerts did not accept an alert. The delivery is retried.',
+  NeedsRecord: 'The worker has no record, which this work needs: pass `stateDir` or `store` to `SearchflowPlugin`.',
+  ResultTooLarge:
+    'The answer is larger than `maxInlineBytes`, and the worker has no record. The first detail has `requestId`, `costDollars` and `bytes`.',
   SecretLost:
     'A monitor was created, and its webhook secret could not be stored. The message has the id of the monitor.',
   PlanChanged: 'Monitors changed after the plan of a batch was made.',

@@ -24,6 +24,7 @@ const sidebar = [
     text: 'Start',
     items: [
       page('Install', 'start/install'),
+      page('Your worker', 'start/your-worker'),
       page('First job', 'start/first-job'),
       page('First schedule', 'start/first-schedule'),
       page('First cluster', 'start/first-cluster'),

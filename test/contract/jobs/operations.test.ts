@@ -18,7 +18,7 @@ beforeAll(async () => {
     logger: new DefaultLogger('WARN', () => undefined),
   });
   setting = await openSetting(temporal, {
-    sandbox: { textBytes: 10_000, failures: { [gone]: 'CRAWL_NOT_FOUND' } },
+    sandbox: { textBytes: 20_000, failures: { [gone]: 'CRAWL_NOT_FOUND' } },
     worker: { workflowBundle },
   });
   sandbox = setting.sandbox;
@@ -84,14 +84,14 @@ it('a call with one more URL buys only that one', async () => {
   expect(Object.values(sandbox.bill().keys)).toEqual([1, 1, 1]);
 });
 
-it('a result above 256 KiB is returned as a reference to the landed answer, with its size and beginning', async () => {
+it('a result above 1 MiB is returned as a reference to the landed answer, with its size and beginning', async () => {
   const urls = freshUrls(60);
   const result = (await call('contentsOnce', { urls, text: true })) as {
     landed: string[];
     bytes: number;
     preview: string;
   };
-  expect(result.bytes).toBeGreaterThan(256 * 1024);
+  expect(result.bytes).toBeGreaterThan(1024 * 1024);
   expect(result.preview).toMatch(/^\{"results":\[\{/);
   expect(JSON.stringify(result).length).toBeLessThan(8000);
   const records = await setting.host().parts.deps.journal.read(result.landed);

@@ -11,7 +11,7 @@ it.each([
   [{ warehouseUrl: 'postgres://ann:canary@db.internal/dw' }, /^warehouseUrl \(not shown\) is on another host/],
   [{ warehouseUrl: 'postgres://ann:canary@db/dw?sslmod=disable' }, /^warehouseUrl .*did you mean sslmode/],
 ])('the plugin refuses an address of another host in plain text, without showing it: %j', (options, problem) => {
-  const make = () => new SearchflowPlugin({ apiKey: 'canary-key', ...options });
+  const make = () => new SearchflowPlugin({ apiKey: 'canary-key', stateDir: 'state', ...options });
   expect(make).toThrow(problem);
   expect(make).toThrow(/^(?!.*canary)/);
 });
@@ -54,9 +54,18 @@ it.each([
     'beta must be a list of texts',
   ],
 ])('the plugin refuses wrong options in its constructor, all of them at once: %j', (options, ...problems) => {
-  const make = () => new SearchflowPlugin({ apiKey: 'key', ...options } as never);
+  const make = () => new SearchflowPlugin({ apiKey: 'key', stateDir: 'state', ...options } as never);
   for (const problem of problems) expect(make).toThrow(problem);
   expect(make).toThrow(/^(?!.*canary)/);
+});
+
+it.each([
+  [{ paths: ['.'], maxCostPerJob: 5 }, 'paths, maxCostPerJob: jobs need a record. Pass stateDir or store.'],
+  [{ limiter: { acquire: async () => null } }, 'limiter must have the functions of a Limiter'],
+  [{ limiter: 5 }, 'limiter must have the functions of a Limiter'],
+  [{ limiter: {}, stateDir: 'state' }, 'limiter is for a worker without a record'],
+])('the plugin refuses options that do not fit its record: %j', (options, problem) => {
+  expect(() => new SearchflowPlugin({ apiKey: 'key', ...options } as never)).toThrow(problem);
 });
 
 it.each([undefined, null, 'key', []])('the plugin refuses %j instead of its options', (options) => {

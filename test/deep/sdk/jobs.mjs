@@ -50,7 +50,9 @@ const worker = await Worker.create({
   connection,
   taskQueue,
   workflowsPath: resolve('workflows.js'),
-  plugins: [new SearchflowPlugin({ apiKey: 'test', baseUrl: sandbox.url, origin: 'sandbox', qps: 100 })],
+  plugins: [
+    new SearchflowPlugin({ apiKey: 'test', baseUrl: sandbox.url, origin: 'sandbox', stateDir: 'state', qps: 100 }),
+  ],
 });
 const clientConnection = await Connection.connect({ address });
 const client = new Client({ connection: clientConnection });
