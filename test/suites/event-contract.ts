@@ -8,9 +8,9 @@ import { type InFolder, type MakeWarehouse, makeInFolder } from './warehouse-und
 
 /**
  * The contract of `EventWarehouse`: walks in windows, loads, current state, checks and deletions. `make` returns an empty warehouse for each
- * test. With the size `full`, events of a megabyte and longer histories are loaded, which takes minutes.
+ * test. With the size `large`, only events of a megabyte and a longer history are loaded, which takes minutes.
  */
-export function eventContract(make: MakeWarehouse, size: 'small' | 'full' = 'small'): void {
+export function eventContract(make: MakeWarehouse, size: 'small' | 'large' = 'small'): void {
   let here: InFolder;
   /** Runs a query after `foldAll`, so that the current state has all loaded events. */
   const query: InFolder['objects'] = async (sql) => {
@@ -84,6 +84,22 @@ export function eventContract(make: MakeWarehouse, size: 'small' | 'full' = 'sma
       await expect.poll(async () => Number(await made()), { timeout: 20_000 }).toBeGreaterThanOrEqual(36);
     });
   };
+  let attempts = 0;
+  const histories = (lives: number) =>
+    describeHistory(
+      lives,
+      query,
+      fresh,
+      // The pages of an attempt come in their order.
+      (pages) => here.events.load([{ ...sync, window: 1, attempt: String(++attempts), pages, walk: walked(false) }]),
+      begin,
+    );
+  if (size === 'large') {
+    heavyLoads();
+    histories(1500);
+    return;
+  }
+  histories(300);
   const ids = async () => (await query('SELECT id FROM events ORDER BY id')).map(({ id }) => id);
 
   it('reports a stream that never ran as unknown, and counts nothing', async () => {
@@ -642,8 +658,6 @@ export function eventContract(make: MakeWarehouse, size: 'small' | 'full' = 'sma
     expect(await marks()).toEqual([{ mark: 1 }, { mark: 1 }, { mark: 0 }]);
   });
 
-  if (size === 'full') heavyLoads();
-
   it('counts between two times, both included', async () => {
     await begin();
     await load([1, 2, 3, 4].map((seconds) => event('webset.idle', seconds, { id: 'w' })));
@@ -699,16 +713,6 @@ export function eventContract(make: MakeWarehouse, size: 'small' | 'full' = 'sma
       },
     ]);
   });
-
-  let attempts = 0;
-  describeHistory(
-    size === 'full' ? 1500 : 300,
-    query,
-    fresh,
-    // The pages of an attempt come in their order.
-    (pages) => here.events.load([{ ...sync, window: 1, attempt: String(++attempts), pages, walk: walked(false) }]),
-    begin,
-  );
 }
 
 const tables = [

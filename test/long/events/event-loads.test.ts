@@ -9,7 +9,7 @@ beforeAll(async () => {
   database = await sharedPostgres().database('events');
 });
 
-describe('heavy loads of events in DuckDB', () => eventContract(duckDbUnderTest, 'full'));
+describe('heavy loads of events in DuckDB', () => eventContract(duckDbUnderTest, 'large'));
 
 describe('heavy loads of events in PostgreSQL', () =>
-  eventContract(() => postgresUnderTest(`${database}?schema=events_${++schemas}`), 'full'));
+  eventContract(() => postgresUnderTest(`${database}?schema=events_${++schemas}`), 'large'));
