@@ -1,4 +1,4 @@
-import { expect, it } from 'vitest';
+import { expect, it, onTestFinished } from 'vitest';
 import type { ReportOutput } from '../../../dist/api/outputs/index.js';
 import { openRuntime } from '../../../dist/worker/index.js';
 import type { ReportWish } from '../../../dist/worker/runtime/views.js';
@@ -69,4 +69,14 @@ it('the figures of a report equal SQL over the warehouse, the journal, and the b
   expect(team.jobs).toMatchObject([{ job: known?.job, usage: { landedDollars: landed, unknownOutcomes: 1 } }]);
   expect(team.days).toEqual(report.days);
   expect(team.runs).toEqual(figures?.runs);
+
+  const runtime = await openRuntime(config);
+  onTestFinished(() => runtime.close('now'));
+  const spend = await runtime.team.spend();
+  const micros = Math.round(1e6 * landed);
+  for (const by of ['job', 'day', 'operation'] as const)
+    expect(await spend.usage(by, Date.now() - DAY_MS, Date.now() + DAY_MS)).toMatchObject([
+      { landedMicros: micros, unknownOutcomes: 1, unknownMicros: Math.round(1e6 * lost), openMicros: 0 },
+    ]);
+  expect(await runtime.jobs.list()).toMatchObject([{ job: known?.job, phase: 'done', costMicros: micros }]);
 });
