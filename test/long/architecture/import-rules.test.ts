@@ -1,41 +1,24 @@
 import { execFileSync } from 'node:child_process';
-import { cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { cpSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { brokenRules } from '../../../scripts/check-imports.mjs';
+import { folderOfFile } from '../../support/files/folders.js';
 
 const root = fileURLToPath(new URL('../../../', import.meta.url));
 
+const value = (name: string, from: string) => `import { ${name} } from '${from}';\nexport const a: unknown = ${name};`;
+const type = (name: string, from: string) => `import type { ${name} } from '${from}';\nexport type A = ${name};`;
+
 /** Planted files. Each has a path, a content, and the rules that it breaks in `src` and in `dist`; null means none. */
 const planted: readonly (readonly [file: string, text: string, inSrc: string | null, inDist: string | null])[] = [
-  [
-    'src/core/reads-a-file.ts',
-    `import { readFileSync } from 'node:fs';\nexport const a: unknown = readFileSync;`,
-    'core: node',
-    'core: node',
-  ],
-  ['src/core/uses-zod.ts', `import { z } from 'zod';\nexport const a: unknown = z;`, 'core: zod', 'core: zod'],
-  [
-    'src/core/uses-api.ts',
-    `import { thing } from '../api/thing.js';\nexport const a = thing;`,
-    'core: imports of ours',
-    'core: values of ours',
-  ],
-  [
-    'src/core/types-of-api.ts',
-    `import type { Thing } from '../api/thing.js';\nexport type A = Thing;`,
-    'core: imports of ours',
-    null,
-  ],
+  ['src/core/reads-a-file.ts', value('readFileSync', 'node:fs'), 'core: node', 'core: node'],
+  ['src/core/uses-zod.ts', value('z', 'zod'), 'core: zod', 'core: zod'],
+  ['src/core/uses-api.ts', value('thing', '../api/thing.js'), 'core: imports of ours', 'core: values of ours'],
+  ['src/core/types-of-api.ts', type('Thing', '../api/thing.js'), 'core: imports of ours', null],
   ['src/api/thing.ts', `export const thing = 1;\nexport type Thing = 1;`, null, null],
-  [
-    'src/api/knows-temporal.ts',
-    `import type { Duration } from '@temporalio/common';\nexport type A = Duration;`,
-    'api: temporal',
-    null,
-  ],
+  ['src/api/knows-temporal.ts', type('Duration', '@temporalio/common'), 'api: temporal', null],
   ['src/store/thing.ts', `export const thing = 1;\nexport type Thing = 1;`, null, null],
   [
     'src/store/calls-api.ts',
@@ -56,46 +39,26 @@ const planted: readonly (readonly [file: string, text: string, inSrc: string | n
     null,
     null,
   ],
-  [
-    'src/activities/opens-store.ts',
-    `import { thing } from '../store/thing.js';\nexport const a = thing;`,
-    null,
-    'activities: values of ours',
-  ],
+  ['src/activities/opens-store.ts', value('thing', '../store/thing.js'), null, 'activities: values of ours'],
   [
     'src/activities/lazily-opens-store.ts',
     `export const a = () => import('../store/thing.js');`,
     null,
     'activities: values of ours',
   ],
-  ['src/workflows/thing.ts', `import type { Thing } from '../api/thing.js';\nexport type A = Thing;`, null, null],
-  [
-    'src/workflows/calls-activity.ts',
-    `import { thing } from '../activities/thing.js';\nexport const a = thing;`,
-    null,
-    'workflows: values of ours',
-  ],
-  [
-    'src/worker/thing.ts',
-    `import { thing } from '../cli/thing.js';\nexport const a = thing;`,
-    'worker: imports of ours',
-    'worker: values of ours',
-  ],
+  ['src/workflows/thing.ts', type('Thing', '../api/thing.js'), null, null],
+  ['src/workflows/calls-activity.ts', value('thing', '../activities/thing.js'), null, 'workflows: values of ours'],
+  ['src/worker/thing.ts', value('thing', '../cli/thing.js'), 'worker: imports of ours', 'worker: values of ours'],
   [
     'src/cli/thing.ts',
     `import type { A } from '../activities/thing.js';\nexport type B = A;\nexport const thing = 1;`,
     null,
     null,
   ],
-  [
-    'src/cli/opens-warehouse.ts',
-    `import { a } from '../warehouse/lazy.js';\nexport const b = a;`,
-    null,
-    'cli: values of ours',
-  ],
+  ['src/cli/opens-warehouse.ts', value('a', '../warehouse/lazy.js'), null, 'cli: values of ours'],
   [
     'src/sandbox/opens-store.ts',
-    `import { thing } from '../store/thing.js';\nexport const a = thing;`,
+    value('thing', '../store/thing.js'),
     'sandbox: imports of ours',
     'sandbox: values of ours',
   ],
@@ -113,31 +76,20 @@ const planted: readonly (readonly [file: string, text: string, inSrc: string | n
   ],
   ['src/rows/one.ts', `import type { Two } from './two.js';\nexport type One = Two | 1;`, 'circular', null],
   ['src/rows/two.ts', `import type { One } from './one.js';\nexport type Two = readonly One[];`, null, null],
-  ['src/files/a/first.ts', `import type { Second } from '../b/second.js';\nexport type First = Second;`, null, null],
+  ['src/files/a/first.ts', type('Second', '../b/second.js'), null, null],
   ['src/files/a/last.ts', 'export type Last = 1;', null, null],
   ['src/files/b/second.ts', 'export type Second = 1;', null, null],
-  ['src/files/b/third.ts', `import type { Last } from '../a/last.js';\nexport type Third = Last;`, null, null],
-  [
-    'src/rows/c/one/first.ts',
-    `import type { Second } from '../../d/second.js';\nexport type First = Second;`,
-    null,
-    null,
-  ],
+  ['src/files/b/third.ts', type('Last', '../a/last.js'), null, null],
+  ['src/rows/c/one/first.ts', type('Second', '../../d/second.js'), null, null],
   ['src/rows/c/two/last.ts', 'export type Last = 1;', null, null],
   ['src/rows/d/second.ts', 'export type Second = 1;', null, null],
-  ['src/rows/d/third.ts', `import type { Last } from '../c/two/last.js';\nexport type Third = Last;`, null, null],
-  ['src/index.ts', `import { thing } from './store/thing.js';\nexport const a = thing;`, null, 'index: values of ours'],
-  [
-    'examples/reaches-in.ts',
-    `import { thing } from '../src/api/thing.js';\nexport const a = thing;`,
-    'examples: the package name only',
-    null,
-  ],
+  ['src/rows/d/third.ts', type('Last', '../c/two/last.js'), null, null],
+  ['src/index.ts', value('thing', './store/thing.js'), null, 'index: values of ours'],
+  ['examples/reaches-in.ts', value('thing', '../src/api/thing.js'), 'examples: the package name only', null],
 ];
 
 describe('the rules, in a project with planted violations,', () => {
-  const project = mkdtempSync(join(tmpdir(), 'searchflow-rules-'));
-  afterAll(() => rmSync(project, { recursive: true, force: true }));
+  const project = folderOfFile();
   let inSrc: string[];
   let inDist: string[];
   let folders: string[];

@@ -1,177 +1,82 @@
 import type { Ring } from '../../../src/core/limiter/rate-queue.js';
 
 /** Cases for the functions of the ring. Both implementations must pass them: `core/ring` and PostgreSQL. Times are in ms. */
-export const earliestCases: readonly {
-  readonly name: string;
-  readonly ring: Ring;
-  readonly now: number;
-  readonly weight: number;
-  readonly limit?: number;
-  readonly calls?: number;
-  readonly units?: number;
-  readonly start: number;
-}[] = [
-  { name: 'a full ring waits out the window and its margin', ring: [0, 0, 0, 0], now: 0, weight: 1, start: 1010 },
-  { name: 'an old ring starts at once', ring: [0, 1, 2, 3], now: 5000, weight: 1, start: 5000 },
-  { name: 'one freed unit starts one call', ring: [0, 500, 600, 700], now: 1200, weight: 1, start: 1200 },
-  {
-    name: 'a call of two waits for the second freed unit',
-    ring: [0, 500, 600, 700],
-    now: 1200,
-    weight: 2,
-    start: 1510,
-  },
-  { name: 'a call heavier than the limit takes all of it', ring: [0, 1, 2, 3], now: 0, weight: 9, start: 1013 },
-  { name: 'two starts keep a gap of 0.6 of the average', ring: [0, 0, 0, 5000], now: 5010, weight: 1, start: 5150 },
-  { name: 'a call without weight starts at once', ring: [0, 0, 0, 7], now: 7, weight: 0, start: 7 },
-  {
-    name: 'only the last units count in a ring longer than the limit',
-    ring: [0, 100, 900, 950],
-    now: 1000,
-    weight: 1,
-    limit: 2,
-    start: 1910,
-  },
-  {
-    name: 'after another call the next unit counts, and one more gap',
-    ring: [0, 500, 600, 700],
-    now: 1200,
-    weight: 1,
-    calls: 1,
-    units: 1,
-    start: 1510,
-  },
-  {
-    name: 'after more units than the limit it starts a window later',
-    ring: [0, 500, 600, 700],
-    now: 1200,
-    weight: 1,
-    calls: 2,
-    units: 4,
-    start: 2020,
-  },
+export const earliestCases: readonly [
+  name: string,
+  ring: Ring,
+  now: number,
+  weight: number,
+  start: number,
+  limit?: number,
+  calls?: number,
+  units?: number,
+][] = [
+  ['a full ring waits out the window and its margin', [0, 0, 0, 0], 0, 1, 1010],
+  ['an old ring starts at once', [0, 1, 2, 3], 5000, 1, 5000],
+  ['one freed unit starts one call', [0, 500, 600, 700], 1200, 1, 1200],
+  ['a call of two waits for the second freed unit', [0, 500, 600, 700], 1200, 2, 1510],
+  ['a call heavier than the limit takes all of it', [0, 1, 2, 3], 0, 9, 1013],
+  ['two starts keep a gap of 0.6 of the average', [0, 0, 0, 5000], 5010, 1, 5150],
+  ['a call without weight starts at once', [0, 0, 0, 7], 7, 0, 7],
+  ['only the last units count in a ring longer than the limit', [0, 100, 900, 950], 1000, 1, 1910, 2],
+  ['after another call the next unit counts, and one more gap', [0, 500, 600, 700], 1200, 1, 1510, undefined, 1, 1],
+  ['after more units than the limit it starts a window later', [0, 500, 600, 700], 1200, 1, 2020, undefined, 2, 4],
 ];
 
-export const reserveCases: readonly {
-  name: string;
-  ring: Ring;
-  limit: number;
-  start: number;
-  weight: number;
-  after: Ring;
-}[] = [
-  { name: 'a unit replaces the oldest one', ring: [1, 2, 3], limit: 3, start: 9, weight: 1, after: [2, 3, 9] },
-  { name: 'a call of two replaces two', ring: [1, 2, 3], limit: 3, start: 9, weight: 2, after: [3, 9, 9] },
-  {
-    name: 'a call heavier than the limit replaces all',
-    ring: [1, 2, 3],
-    limit: 2,
-    start: 9,
-    weight: 7,
-    after: [3, 9, 9],
-  },
-  { name: 'a call without weight replaces none', ring: [1, 2, 3], limit: 3, start: 9, weight: 0, after: [1, 2, 3] },
+export const reserveCases: readonly [
+  name: string,
+  ring: Ring,
+  limit: number,
+  start: number,
+  weight: number,
+  after: Ring,
+][] = [
+  ['a unit replaces the oldest one', [1, 2, 3], 3, 9, 1, [2, 3, 9]],
+  ['a call of two replaces two', [1, 2, 3], 3, 9, 2, [3, 9, 9]],
+  ['a call heavier than the limit replaces all', [1, 2, 3], 2, 9, 7, [3, 9, 9]],
+  ['a call without weight replaces none', [1, 2, 3], 3, 9, 0, [1, 2, 3]],
 ];
 
-export const lateCases: readonly {
-  name: string;
-  ring: Ring;
-  planned: number;
-  actual: number;
-  weight: number;
-  after: Ring;
-}[] = [
-  {
-    name: 'a late unit moves after those that started before it',
-    ring: [100, 200, 300, 400],
-    planned: 200,
-    actual: 350,
-    weight: 1,
-    after: [100, 300, 350, 400],
-  },
-  {
-    name: 'a late unit may become the newest',
-    ring: [100, 300, 350, 400],
-    planned: 100,
-    actual: 900,
-    weight: 1,
-    after: [300, 350, 400, 900],
-  },
-  {
-    name: 'both units of a heavy call move',
-    ring: [100, 200, 200, 400],
-    planned: 200,
-    actual: 450,
-    weight: 2,
-    after: [100, 400, 450, 450],
-  },
-  {
-    name: 'one late unit of two that start together moves alone',
-    ring: [100, 200, 200, 400],
-    planned: 200,
-    actual: 450,
-    weight: 1,
-    after: [100, 200, 400, 450],
-  },
-  {
-    name: 'a unit that has left the ring already changes nothing',
-    ring: [100, 200],
-    planned: 50,
-    actual: 300,
-    weight: 1,
-    after: [100, 200],
-  },
+export const lateCases: readonly [
+  name: string,
+  ring: Ring,
+  planned: number,
+  actual: number,
+  weight: number,
+  after: Ring,
+][] = [
+  ['a late unit moves after those that started before it', [100, 200, 300, 400], 200, 350, 1, [100, 300, 350, 400]],
+  ['a late unit may become the newest', [100, 300, 350, 400], 100, 900, 1, [300, 350, 400, 900]],
+  ['both units of a heavy call move', [100, 200, 200, 400], 200, 450, 2, [100, 400, 450, 450]],
+  ['one late unit of two that start together moves alone', [100, 200, 200, 400], 200, 450, 1, [100, 200, 400, 450]],
+  ['a unit that has left the ring already changes nothing', [100, 200], 50, 300, 1, [100, 200]],
 ];
 
-export const resizeCases: readonly { name: string; ring: Ring; limit: number; now: number; after: Ring }[] = [
-  {
-    name: 'a larger limit counts the time before as fully used',
-    ring: [100, 900],
-    limit: 4,
-    now: 1000,
-    after: [100, 100, 100, 900],
-  },
-  {
-    name: 'a smaller limit keeps the units that count for the larger one',
-    ring: [100, 200, 900, 950],
-    limit: 2,
-    now: 1000,
-    after: [100, 200, 900, 950],
-  },
-  {
-    name: 'units that no limit needs any longer are removed',
-    ring: [100, 200, 900, 950],
-    limit: 2,
-    now: 9000,
-    after: [900, 950],
-  },
-  {
-    name: 'a clock that went back delays no call for longer than a window',
-    ring: [500, 3_600_000, 3_600_100],
-    limit: 3,
-    now: 1000,
-    after: [500, 1000, 1000],
-  },
-  {
-    name: 'a clock that went back is detected by the newest unit',
-    ring: [500, 900, 3_600_000],
-    limit: 3,
-    now: 1000,
-    after: [500, 900, 1000],
-  },
-  {
-    name: 'a unit that starts within a second is early, and no sign of a clock change',
-    ring: [500, 2000],
-    limit: 2,
-    now: 1000,
-    after: [500, 2000],
-  },
-  {
-    name: 'units that a larger limit may still need stay for two windows',
-    ring: [100, 200, 900, 950],
-    limit: 2,
-    now: 2200,
-    after: [100, 200, 900, 950],
-  },
-  { name: 'a missing ring counts as a full one', ring: [], limit: 3, now: 7, after: [7, 7, 7] },
+export const resizeCases: readonly [name: string, ring: Ring, limit: number, now: number, after: Ring][] = [
+  ['a larger limit counts the time before as fully used', [100, 900], 4, 1000, [100, 100, 100, 900]],
+  [
+    'a smaller limit keeps the units that count for the larger one',
+    [100, 200, 900, 950],
+    2,
+    1000,
+    [100, 200, 900, 950],
+  ],
+  ['units that no limit needs any longer are removed', [100, 200, 900, 950], 2, 9000, [900, 950]],
+  [
+    'a clock that went back delays no call for longer than a window',
+    [500, 3_600_000, 3_600_100],
+    3,
+    1000,
+    [500, 1000, 1000],
+  ],
+  ['a clock that went back is detected by the newest unit', [500, 900, 3_600_000], 3, 1000, [500, 900, 1000]],
+  ['a unit that starts within a second is early, and no sign of a clock change', [500, 2000], 2, 1000, [500, 2000]],
+  [
+    'units that a larger limit may still need stay for two windows',
+    [100, 200, 900, 950],
+    2,
+    2200,
+    [100, 200, 900, 950],
+  ],
+  ['a missing ring counts as a full one', [], 3, 7, [7, 7, 7]],
 ];

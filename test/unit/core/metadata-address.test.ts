@@ -7,14 +7,12 @@ import { checkAlerts } from '../../../src/worker/config/alert-setting.js';
 const hosts = [
   ...['169.254.169.254', '169.254.170.2', '2852039166', '0xa9fea9fe', '0251.0376.0251.0376', '100.100.100.200'],
   ...['metadata.google.internal', '[fe80::1]', '[fd00:ec2::254]', '[::ffff:169.254.169.254]', 'metadata.goog'],
-  ...[
-    '192.0.0.192',
-    '168.63.129.16',
-    '[fd20:ce::254]',
-    '[64:ff9b::a9fe:a9fe]',
-    '[2002:a9fe:a9fe::]',
-    '[::169.254.169.254]',
-  ],
+  '192.0.0.192',
+  '168.63.129.16',
+  '[fd20:ce::254]',
+  '[64:ff9b::a9fe:a9fe]',
+  '[2002:a9fe:a9fe::]',
+  '[::169.254.169.254]',
 ];
 const names = { url: 'URL', secret: 'SECRET', command: 'COMMAND', on: 'ON', lag: 'LAG' };
 

@@ -10,7 +10,7 @@ import {
 import { askCases } from '../../support/core/rate-queue-cases.js';
 
 describe('a request for starts', () => {
-  it.each(askCases)('$name', ({ steps }) => {
+  it.each(Object.entries(askCases))('%s', (_, steps) => {
     const buckets = new Map<string, BucketState>();
     for (const [index, { now, who, on = { all: 4 }, starts, comeAt, ...step }] of steps.entries()) {
       const asked = Object.entries(on).map(([name, limit]) => {

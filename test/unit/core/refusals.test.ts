@@ -61,7 +61,7 @@ function campaign(seed: number, { processes, calls, lateCalls, lateMs }: Campaig
 const seeds = Array.from({ length: 15 }, (_, index) => index + 1);
 
 describe('the margin after refusals', () => {
-  it.each(refusedCases)('$name', ({ ring, limit, margin = 0.01, guard = 0, guardAt = 0, now, after }) => {
+  it.each(refusedCases)('%s', (_, ring, limit, now, after, margin = 0.01, guard = 0, guardAt = 0) => {
     const bucket = { ...newBucket(limit, 0), ring: [...ring], margin, guard, guardAt };
     refused({ bucket, limit }, now);
     expect(bucket.guard).toBeCloseTo(after, 10);

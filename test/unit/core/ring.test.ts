@@ -4,23 +4,23 @@ import { earliest, fullRing, late, reserve, resize } from '../../../src/core/lim
 import { earliestCases, lateCases, reserveCases, resizeCases } from '../../support/core/ring-cases.js';
 
 describe('the ring of unit times', () => {
-  it.each(earliestCases)('earliest: $name', ({ ring, now, weight, limit = 4, calls = 0, units = 0, start }) => {
+  it.each(earliestCases)('earliest: %s', (_, ring, now, weight, start, limit = 4, calls = 0, units = 0) => {
     expect(earliest(ring, { limit, margin: 0.01 }, now, weight, { calls, units })).toBeCloseTo(start, 6);
   });
 
-  it.each(reserveCases)('reserve: $name', ({ ring, limit, start, weight, after }) => {
+  it.each(reserveCases)('reserve: %s', (_, ring, limit, start, weight, after) => {
     const reserved = [...ring];
     reserve(reserved, limit, start, weight);
     expect(reserved).toEqual(after);
   });
 
-  it.each(lateCases)('late: $name', ({ ring, planned, actual, weight, after }) => {
+  it.each(lateCases)('late: %s', (_, ring, planned, actual, weight, after) => {
     const moved = [...ring];
     late(moved, planned, actual, weight);
     expect(moved).toEqual(after);
   });
 
-  it.each(resizeCases)('resize: $name', ({ ring, limit, now, after }) => {
+  it.each(resizeCases)('resize: %s', (_, ring, limit, now, after) => {
     const resized = [...ring];
     resize(resized, limit, now);
     expect(resized).toEqual(after);
@@ -34,9 +34,7 @@ describe('the ring of unit times', () => {
         idle: fc.integer({ min: 0, max: 400 }),
         lateBy: fc.integer({ min: 0, max: 300 }),
       }),
-      {
-        maxLength: 200,
-      },
+      { maxLength: 200 },
     ),
   ])('never holds more than the limit in any sliding second, for any weights and delays', (limit, calls) => {
     const ring = fullRing(limit, 0);
