@@ -295,14 +295,12 @@ export function resultContract(make: MakeWarehouse): void {
       ]);
       const [first, second] = await exported(dir, test.rows);
       expect(first).toMatchObject({
-        ...{
-          ceo: "'-Ann",
-          employees: '12',
-          revenue: '-1.5',
-          listed: 'true',
-          founded: '1999-12-31',
-          office_city: 'Rome',
-        },
+        ceo: "'-Ann",
+        employees: '12',
+        revenue: '-1.5',
+        listed: 'true',
+        founded: '1999-12-31',
+        office_city: 'Rome',
         ...{ seen: '2026-01-02T02:04:05.123456Z', products: '["a","b"]', any: '{"x":[null]}', result_status: 'fine' },
         ...{ text: 'In short', stop_reason: 'done', run_id: 'agent_run_1', result_Name: 'ACME' },
       });

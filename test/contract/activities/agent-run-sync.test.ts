@@ -1,5 +1,4 @@
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { createAgentRunSyncActivities } from '../../../src/activities/operations/agent-run-sync.js';
 import type { AgentRunSyncState } from '../../../src/core/agent-run-sync.js';
@@ -8,6 +7,7 @@ import { type Service, startService } from '../../service/service.mjs';
 import { ActivitySetting, attempt } from '../../support/activities/activity-setting.js';
 import { Folder } from '../../support/jobs/folder.js';
 import { sharedPostgres } from '../../support/postgres.js';
+import { listen } from '../../support/sandbox/listen.js';
 import { pgResult } from '../../support/warehouse/pg-query.js';
 import { queryDuckDb } from '../../support/warehouse/warehouses-under-test.js';
 
@@ -137,9 +137,9 @@ it('a sync fails at once, and is not tried again, if the service repeats a curso
     response.setHeader('content-type', 'application/json');
     response.end(JSON.stringify({ data: [], hasMore: true, nextCursor: 'SAME' }));
   });
-  await new Promise<void>((resolve) => repeating.listen(0, '127.0.0.1', resolve));
+  const url = await listen(repeating);
   onTestFinished(() => void repeating.close());
-  const { sync } = await open('a DuckDB file', `http://127.0.0.1:${(repeating.address() as AddressInfo).port}`);
+  const { sync } = await open('a DuckDB file', url);
   await expect(sync()).rejects.toMatchObject({ nonRetryable: true, type: 'WalkError' });
   expect(lists).toBeLessThan(20);
 });

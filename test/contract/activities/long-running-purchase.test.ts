@@ -298,13 +298,11 @@ it('the runs of all slices of a cancelled job are ended, also of the last slice 
   // Slice 3 has a row beyond the limit of the job. The run of that row belongs to another job.
   const rowsPerSlice = 2;
   const staged = {
-    ...{
-      job: world.deps.origin.replace(' ', '-'),
-      generation: 'gen',
-      operation: 'agent',
-      options: {},
-      unitColumn: null,
-    },
+    job: world.deps.origin.replace(' ', '-'),
+    generation: 'gen',
+    operation: 'agent',
+    options: {},
+    unitColumn: null,
     ...{ rows: 8, limit: 7, slices: 4, rowsPerSlice },
   } as unknown as StagedJob;
   const fileOf = (slice: number) => join(setting.folder, `${staged.job}-${slice}.jsonl.gz`);

@@ -1,4 +1,3 @@
-import { DuckDBInstance } from '@duckdb/node-api';
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
 import type { ActivityDeps } from '../../../src/activities/index.js';
 import { createEnrichSlice } from '../../../src/activities/rows/enrich-slice.js';
@@ -12,6 +11,7 @@ import { type Service, startService } from '../../service/service.mjs';
 import { stageText } from '../../suites/row-job.js';
 import { ActivitySetting, attempt, logged, quiet } from '../../support/activities/activity-setting.js';
 import { Folder } from '../../support/jobs/folder.js';
+import { runInDuckDb } from '../../support/warehouse/read-duckdb.js';
 
 let service: Service;
 beforeAll(async () => {
@@ -92,11 +92,7 @@ async function open({ into, journal }: { readonly into?: Folder; readonly journa
     /** Deletes rows from the warehouse, as if an older copy of the warehouse had been restored. */
     async lose(...rows: readonly number[]) {
       await warehouse.close();
-      const instance = await DuckDBInstance.create(folder.into);
-      const connection = await instance.connect();
-      await connection.run(`DELETE FROM row_store WHERE row_number IN (${rows.join(', ')})`);
-      connection.closeSync();
-      instance.closeSync();
+      await runInDuckDb(folder.into, `DELETE FROM row_store WHERE row_number IN (${rows.join(', ')})`);
     },
   };
   return world;

@@ -1,5 +1,4 @@
 import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { describe, it, type TestContext, vi } from 'vitest';
 import { RunFollower } from '../../../src/activities/runs/run-follower.js';
 import { agentRunKind } from '../../../src/activities/runs/run-kinds.js';
@@ -10,6 +9,7 @@ import type { Limiter } from '../../../src/core/limiter/limiter.js';
 import { flatProfile } from '../../../src/core/limiter/rate.js';
 import { ODD_POLLS } from '../../../src/core/rows/stop-at-failed.js';
 import { MemoryLimiter } from '../../../src/store/limiter/memory-limiter.js';
+import { listen } from '../../support/sandbox/listen.js';
 
 interface World {
   readonly follower: RunFollower<AgentRun>;
@@ -46,9 +46,9 @@ async function open({ onTestFinished }: TestContext, ids: readonly string[]): Pr
     });
     response.end(JSON.stringify(body));
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const url = await listen(server);
   const transport: Transport = createTransport({
-    baseUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    baseUrl: url,
     apiKey: new Secret('key'),
   });
   const limiter = new MemoryLimiter(flatProfile(100));

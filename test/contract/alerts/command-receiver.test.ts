@@ -1,12 +1,11 @@
-import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { runCommand } from '../../../src/worker/alerts/send-alert.js';
 import { madeAlert } from '../../support/alerts/settings.js';
+import { folderOfFile } from '../../support/files/folders.js';
 
-const home = mkdtempSync(join(tmpdir(), 'searchflow-alert-command-'));
-afterAll(() => rmSync(home, { recursive: true, force: true }));
+const home = folderOfFile();
 
 let written = 0;
 /** A program of shell lines, started with an argument. */

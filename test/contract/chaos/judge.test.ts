@@ -1,22 +1,19 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { DuckDBInstance } from '@duckdb/node-api';
 import { expect, it, onTestFinished } from 'vitest';
 import { judgeRows } from '../../chaos/judge-rows.mjs';
 import { hashOf } from '../../service/chance.mjs';
 import { startService } from '../../service/service.mjs';
+import { folderOfTest } from '../../support/files/folders.js';
+import { runInDuckDb } from '../../support/warehouse/read-duckdb.js';
 
 const urlOf = (index: number) => `https://site-0-${index}.example/about`;
 
 /** A campaign of ten rows without disturbances: each row was bought by itself, loaded and exported. */
 async function campaign() {
-  const dir = mkdtempSync(join(tmpdir(), 'searchflow-judge-'));
+  const dir = folderOfTest();
   const service = await startService();
-  onTestFinished(async () => {
-    await service.close();
-    rmSync(dir, { recursive: true, force: true });
-  });
+  onTestFinished(() => service.close());
   const buy = (urls: string[]) =>
     fetch(`${service.url}/contents`, {
       method: 'POST',
@@ -28,18 +25,13 @@ async function campaign() {
   const csv = join(dir, 'out.csv');
   writeFileSync(csv, `id\n${rows.map(({ id }) => id).join('\n')}\n`);
   const warehouse = join(dir, 'warehouse.duckdb');
-  const sql = async (...statements: string[]) => {
-    const instance = await DuckDBInstance.create(warehouse);
-    const connection = await instance.connect();
-    for (const statement of statements) await connection.run(statement);
-    connection.closeSync();
-    instance.closeSync();
-  };
+  const sql = (...statements: string[]) => runInDuckDb(warehouse, ...statements);
   const values = rows.map(
     ({ id, url }, index) =>
       `('job', ${index + 1}, ['${id}'], '${url}', 'success', NULL, 'Page ${hashOf(url) % 1000}', 'strict-${index + 1}', NULL, 'unit ${index}')`,
   );
-  await sql(
+  await runInDuckDb(
+    warehouse,
     `CREATE TABLE enriched_rows (job text, row_number bigint, input text[], url text, status text, error_tag text, title text,
        request_id text, vanished_at timestamp, unit_key text)`,
     'CREATE TABLE unknown_outcomes (unit_keys text[])',

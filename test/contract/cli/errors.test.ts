@@ -3,11 +3,11 @@ import { mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'no
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { afterAll, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
+import { folderOfFile } from '../../support/files/folders.js';
 
 const bin = fileURLToPath(new URL('../../../dist/bin/searchflow.js', import.meta.url));
-const cwd = mkdtempSync(join(tmpdir(), 'searchflow-errors-'));
-afterAll(() => rmSync(cwd, { recursive: true, force: true }));
+const cwd = folderOfFile();
 
 function run(...args: readonly string[]) {
   const env = { PATH: process.env.PATH, EXA_API_KEY: 'canary-5f2e91c4' };

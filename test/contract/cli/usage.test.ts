@@ -1,12 +1,11 @@
-import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { runCommand, startCommand } from '../../support/cli/command.js';
+import { folderOfFile } from '../../support/files/folders.js';
 
-const cwd = mkdtempSync(join(tmpdir(), 'searchflow-usage-'));
+const cwd = folderOfFile();
 writeFileSync(join(cwd, 'in.csv'), 'name,site\nExample,https://example.com\n');
-afterAll(() => rmSync(cwd, { recursive: true, force: true }));
 
 describe('searchflow', () => {
   it('shows help on stdout with exit code 0', async () => {

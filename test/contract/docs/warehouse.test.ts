@@ -1,23 +1,20 @@
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { DuckDBInstance } from '@duckdb/node-api';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { readCatalogs, usefulQueries, warehouseDoc } from '../../../scripts/warehouse-doc.mjs';
 import { createWarehouses } from '../../../src/warehouse/index.js';
 import { runJob, Service, stageText } from '../../suites/row-job.js';
+import { folderOfFile } from '../../support/files/folders.js';
 import { type SharedPostgres, sharedPostgres } from '../../support/postgres.js';
 import { pgQuery } from '../../support/warehouse/pg-query.js';
 
 describe('docs/reference/tables.md', () => {
-  const dir = mkdtempSync(join(tmpdir(), 'searchflow-doc-'));
+  const dir = folderOfFile();
   let server: SharedPostgres;
   beforeAll(async () => {
     server = sharedPostgres();
-  });
-  afterAll(async () => {
-    rmSync(dir, { recursive: true, force: true });
   });
 
   it('equals the comments of fresh warehouses (else: node scripts/make-warehouse-doc.mjs)', async () => {

@@ -1,13 +1,13 @@
 import { once } from 'node:events';
-import { chmodSync, chownSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, chownSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, inject, it, onTestFinished } from 'vitest';
+import { beforeEach, describe, expect, inject, it, onTestFinished } from 'vitest';
 import { startSandbox } from '../../../src/sandbox/index.js';
 import { examine } from '../../../src/worker/doctor/examine.js';
 import type { Finding } from '../../../src/worker/doctor/finding.js';
+import { folderOfTest } from '../../support/files/folders.js';
 import { type SharedPostgres, sharedPostgres } from '../../support/postgres.js';
 import { fileNamespace, silence } from '../../support/temporal.js';
 import { pgQuery } from '../../support/warehouse/pg-query.js';
@@ -19,9 +19,8 @@ const KEY = 'canary-of-the-key';
 
 let dir: string;
 beforeEach(() => {
-  dir = mkdtempSync(join(tmpdir(), 'searchflow-doctor-test-'));
+  dir = folderOfTest();
 });
-afterEach(() => rmSync(dir, { recursive: true, force: true }));
 
 type Env = Record<string, string>;
 
@@ -317,10 +316,8 @@ describe('a broken set-up of this machine', () => {
     if (isRoot) chownSync(own, 4242, 4242);
     const SEARCHFLOW_STATE_DIR = isRoot ? own : '/usr';
     expect(await wrong(['state-folder'], { SEARCHFLOW_STATE_DIR })).toMatchObject({
-      ...{
-        ok: false,
-        why: expect.stringContaining(`The state folder '${SEARCHFLOW_STATE_DIR}' belongs to another user.`),
-      },
+      ok: false,
+      why: expect.stringContaining(`The state folder '${SEARCHFLOW_STATE_DIR}' belongs to another user.`),
       mend: `To make it yours:\n  sudo chown -R "$(id -un)" ${SEARCHFLOW_STATE_DIR}`,
     });
     const open = join(dir, 'open');

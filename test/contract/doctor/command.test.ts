@@ -1,13 +1,11 @@
-import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { expect, inject, it, onTestFinished } from 'vitest';
+import { readdirSync } from 'node:fs';
+import { expect, inject, it } from 'vitest';
 import { runCommand } from '../../support/cli/command.js';
+import { folderOfTest } from '../../support/files/folders.js';
 import { fileNamespace } from '../../support/temporal.js';
 
 it('`doctor` ends with 0 without a problem and with 1 with one, and leaves nothing behind', async () => {
-  const cwd = mkdtempSync(join(tmpdir(), 'searchflow-doctor-command-'));
-  onTestFinished(() => rmSync(cwd, { recursive: true, force: true }));
+  const cwd = folderOfTest();
   const env = { TEMPORAL_ADDRESS: inject('temporalAddress'), TEMPORAL_NAMESPACE: fileNamespace(), HOME: cwd };
   const good = await runCommand(['doctor', '--json'], { cwd, env });
   const data = JSON.parse(good.out);

@@ -1,7 +1,5 @@
 import { once } from 'node:events';
-import { mkdtempSync, rmSync } from 'node:fs';
 import { type AddressInfo, createServer } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { defaultPayloadConverter } from '@temporalio/common';
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
@@ -10,19 +8,17 @@ import { FolderJobs } from '../../../src/worker/store/folder-jobs.js';
 import type { RuntimeAnswers } from '../../support/cli/fake-runtime.js';
 import { listen } from '../../support/cli/fake-runtime.js';
 import { typeCommand } from '../../support/cli/type-command.js';
+import { folderOfFile } from '../../support/files/folders.js';
 import { temporalOfFile } from '../../support/temporal.js';
 
 // The tests type commands on a real Temporal server without a worker, because they only check the inputs of walks.
 const temporal = temporalOfFile();
 let service: Awaited<ReturnType<typeof listen>>;
-const cwd = mkdtempSync(join(tmpdir(), 'searchflow-walks-'));
+const cwd = folderOfFile();
 beforeAll(async () => {
   service = await listen();
 });
-afterAll(async () => {
-  service?.close();
-  rmSync(cwd, { recursive: true, force: true });
-});
+afterAll(() => service?.close());
 
 const soon = { timeout: 20_000, interval: 20 };
 const into = join(cwd, 'x.duckdb');

@@ -1,25 +1,22 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdtempSync } from 'node:fs';
 import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
 import pg from 'pg';
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import type { EventWarehouse, StreamKey } from '../../../src/core/events/event-warehouse.js';
 import { startWalk } from '../../../src/core/events/walk.js';
 import { createDuckDbEvents } from '../../../src/warehouse/duckdb/database.js';
 import { createPostgresEvents } from '../../../src/warehouse/postgres/database.js';
 import { event, type MadeEvent, noon, pagesOf, sync } from '../../suites/made-events.js';
+import { folderOfFile } from '../../support/files/folders.js';
 import { type SharedPostgres, sharedPostgres } from '../../support/postgres.js';
 
-const dir = mkdtempSync(join(tmpdir(), 'searchflow-verify-'));
+const dir = folderOfFile();
 let server: SharedPostgres;
 let database: string;
 beforeAll(async () => {
   server = sharedPostgres();
   database = await server.database();
-});
-afterAll(async () => {
-  rmSync(dir, { recursive: true, force: true });
 });
 
 const key: StreamKey = { origin: 'sandbox', stream: 'verify 2025-01-01T12:00:00.000Z..2025-01-03T00:00:00.000Z' };

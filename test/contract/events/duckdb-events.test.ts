@@ -1,16 +1,14 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DuckDBConnection } from '@duckdb/node-api';
-import { afterAll, describe, expect, it, vi } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { startWalk } from '../../../src/core/events/walk.js';
 import { createDuckDbEvents } from '../../../src/warehouse/duckdb/database.js';
 import { eventContract } from '../../suites/event-contract.js';
 import { event, noon, pagesOf, sync } from '../../suites/made-events.js';
+import { folderOfFile } from '../../support/files/folders.js';
 import { duckDbUnderTest } from '../../support/warehouse/warehouses-under-test.js';
 
-const dir = mkdtempSync(join(tmpdir(), 'searchflow-events-'));
-afterAll(() => rmSync(dir, { recursive: true, force: true }));
+const dir = folderOfFile();
 
 describe('events in DuckDB', () => eventContract(duckDbUnderTest));
 

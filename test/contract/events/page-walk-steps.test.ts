@@ -12,9 +12,7 @@ let worker: AnsweredActivities;
 beforeAll(async () => {
   worker = await AnsweredActivities.open(temporal, ['openWalk', 'walkWindow', 'finishWalk']);
 });
-afterAll(async () => {
-  await worker?.close();
-});
+afterAll(() => worker?.close());
 
 const counts = (pages: number, events: number, added: number, changed: number) => ({ pages, events, added, changed });
 const walk = { origin: 'sandbox', stream: 'sync', into: 'events.duckdb', types: [] };

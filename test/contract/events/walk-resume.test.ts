@@ -1,5 +1,4 @@
 import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { afterEach, expect, it } from 'vitest';
 import type { WalkDeps } from '../../../src/activities/base/deps.js';
 import { walkOn } from '../../../src/activities/events/follow-cursor.js';
@@ -11,6 +10,7 @@ import { flatProfile } from '../../../src/core/limiter/rate.js';
 import { BodyMemory } from '../../../src/core/purchase/body-memory.js';
 import { MemoryLimiter } from '../../../src/store/limiter/memory-limiter.js';
 import { noon } from '../../suites/made-events.js';
+import { listen } from '../../support/sandbox/listen.js';
 
 let server: Server;
 let transport: Transport;
@@ -41,8 +41,8 @@ async function walked(
     response.statusCode = typeof reply === 'number' ? reply : 200;
     response.end(typeof reply === 'number' ? '{"error":"no","tag":"X"}' : JSON.stringify(reply));
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  transport = createTransport({ baseUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, apiKey: null });
+  const url = await listen(server);
+  transport = createTransport({ baseUrl: url, apiKey: null });
   const deps: WalkDeps = {
     transport,
     origin: 'sandbox',

@@ -4,6 +4,7 @@ import { expectAll } from '../../support/events/expect-all.js';
 import { from, to, walkSettings } from '../../support/events/walk-setting.js';
 import { walkTests } from '../../support/events/walk-tests.js';
 import { openTemporal } from '../../support/temporal.js';
+import { runInDuckDb } from '../../support/warehouse/read-duckdb.js';
 
 const soon = { timeout: 30_000, interval: 50 };
 const walks = walkSettings(openTemporal);
@@ -31,12 +32,7 @@ it('a backfill and a sync at once load everything once, and keep separate waterm
 /** Takes events out of the warehouse, as if they had not been listed yet. */
 async function remove(which: string): Promise<void> {
   await walks.setting.query('SELECT 1 AS one');
-  const { DuckDBInstance } = await import('@duckdb/node-api');
-  const instance = await DuckDBInstance.create(walks.setting.folder.into);
-  const connection = await instance.connect();
-  await connection.run(`DELETE FROM events WHERE ${which}`);
-  connection.closeSync();
-  instance.closeSync();
+  await runInDuckDb(walks.setting.folder.into, `DELETE FROM events WHERE ${which}`);
 }
 
 it('a backfill without an end loads late events at its next run: it reads the last 15 minutes again', async () => {

@@ -1,27 +1,17 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import {
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  symlinkSync,
-  utimesSync,
-  writeFileSync,
-} from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
-import { expect, it, onTestFinished } from 'vitest';
+import { expect, it } from 'vitest';
 import { withDraftFolder } from '../../../src/files/draft-folder.js';
 import { LockBusy } from '../../../src/files/process-lock.js';
+import { folderOfTest } from '../../support/files/folders.js';
 
 const built = new URL('../../../dist/files/draft-folder.js', import.meta.url).href;
 const wait = { waitMs: 30_000 };
 
 function folder(): string {
-  const dir = mkdtempSync(join(tmpdir(), 'searchflow-draft-'));
-  onTestFinished(() => rmSync(dir, { recursive: true, force: true }));
+  const dir = folderOfTest();
   return dir;
 }
 

@@ -1,17 +1,16 @@
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, it, onTestFinished } from 'vitest';
+import { expect, it } from 'vitest';
 import { writeDurably } from '../../../src/files/write-durably.js';
+import { folderOfTest } from '../../support/files/folders.js';
 
 const root = new URL('../../../src/', import.meta.url).pathname;
 const built = new URL('../../../dist/files/write-durably.js', import.meta.url).href;
 
 function folder(): string {
-  const dir = mkdtempSync(join(tmpdir(), 'searchflow-durably-'));
-  onTestFinished(() => rmSync(dir, { recursive: true, force: true }));
+  const dir = folderOfTest();
   return dir;
 }
 

@@ -72,15 +72,13 @@ it('a paused job is left alone', async () => {
   const runtime = await openRuntime({ ...config, keepLandingMs: 0 });
   try {
     const plan = await runtime.rows.plan({
-      ...{
-        input: folder.input,
-        urlColumn: null,
-        delimiter: null,
-        job: null,
-        into: folder.into,
-        csv: null,
-        options: {},
-      },
+      input: folder.input,
+      urlColumn: null,
+      delimiter: null,
+      job: null,
+      into: folder.into,
+      csv: null,
+      options: {},
       ...{ batch: 10, refreshAfterMs: null, retryFailed: false, rebuy: false, maxCostDollars: 0.02 },
     });
     const handle = await runtime.rows.start(plan);

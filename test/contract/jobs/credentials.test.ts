@@ -25,11 +25,9 @@ it('a workflow whose input holds a password fails before its first activity, and
   const setting = await MonitorSetting.open(temporal);
   const into = ['postgres://ann:canary-pw@127.0.0.1:9/dw', 'postgres://127.0.0.1:9/dw?user=ann&password=canary-pw'];
   const others = [
-    ...[
-      'host=127.0.0.1 dbname=dw password=canary-pw',
-      'ann:canary-pw@127.0.0.1/dw',
-      'mysql://ann:canary-pw@127.0.0.1/dw',
-    ],
+    'host=127.0.0.1 dbname=dw password=canary-pw',
+    'ann:canary-pw@127.0.0.1/dw',
+    'mysql://ann:canary-pw@127.0.0.1/dw',
     ...['jdbc:postgresql://127.0.0.1/dw?user=ann&password=canary-pw', 'snowflake://ann:canary-pw@account/dw'],
   ];
   const fields = ['input', 'into', 'csv'].flatMap((field) =>

@@ -1,6 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { parse } from 'csv-parse/sync';
-import { expect, it, onTestFinished } from 'vitest';
+import { expect, it } from 'vitest';
 import type { EnrichCsvInput } from '../../../src/core/rows/job.js';
 import { Folder } from '../../support/jobs/folder.js';
 import { Job } from '../../support/jobs/host.js';
@@ -10,8 +10,7 @@ const file = settingOfFile();
 
 /** Runs a job on this input; returns its enriched CSV. */
 async function enriched(input: string | Buffer, changes: Partial<EnrichCsvInput> = {}): Promise<Buffer> {
-  const folder = new Folder();
-  onTestFinished(() => folder.remove());
+  const folder = Folder.ofTest();
   writeFileSync(folder.input, input);
   const job = await Job.start(file.setting.temporal, file.setting.config.taskQueue, folder, changes);
   expect(await job.result()).toMatchObject({ phase: 'done', csv: folder.csv });

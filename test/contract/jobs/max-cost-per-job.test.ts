@@ -50,13 +50,12 @@ it('a run that reached maxCostPerJob continues after a raise and a restart of th
 
 it('a single agent run gets maxCostPerJob as its budget, or is refused if its fixed price is higher', async () => {
   const service = await startService({ agents: {} });
-  const folder = new Folder();
+  const folder = Folder.ofTest();
   const config = folder.config(service.url, { maxCostPerJobMicros: 2_000_000 });
   const host = await startHost(temporal, config);
   onTestFinished(async () => {
     await host.stop();
     await service.close();
-    folder.remove();
   });
   const run = (request: object, options: object, taskQueue = config.taskQueue) =>
     temporal.client.workflow.execute(workflowNames.runAgent, {

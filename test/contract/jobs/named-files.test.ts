@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { type AddressInfo, createServer, type Server } from 'node:net';
 import { hostname, tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
@@ -7,13 +7,14 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { FolderJobs } from '../../../dist/worker/store/folder-jobs.js';
 import type { JobSummary } from '../../../src/core/rows/job.js';
 import { type Sandbox, startSandbox } from '../../../src/sandbox/index.js';
+import { folderOfFile } from '../../support/files/folders.js';
 import { Folder, plainRows } from '../../support/jobs/folder.js';
 import { type Host, startHost } from '../../support/jobs/host.js';
 import { temporalOfFile } from '../../support/temporal.js';
 
 /** The allowlist has only the folder of the rows, so workflows may use no file outside of it. */
 const folder = new Folder();
-const elsewhere = mkdtempSync(join(tmpdir(), 'searchflow-elsewhere-'));
+const elsewhere = folderOfFile();
 const { dir, input, into, stateDir } = folder;
 const taskQueue = dir;
 const temporal = temporalOfFile();
@@ -42,7 +43,6 @@ afterAll(async () => {
   await sandbox?.close();
   database?.close();
   folder.remove();
-  rmSync(elsewhere, { recursive: true, force: true });
 });
 
 type Case = readonly [workflow: string, input: object, message: RegExp];

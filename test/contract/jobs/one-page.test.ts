@@ -43,13 +43,11 @@ it.each(['folder and DuckDB', 'PostgreSQL'])(
     try {
       for (const [index, url] of spellings.entries())
         expect(await runtime.rows.trace('rows', { url })).toMatchObject({
-          ...{
-            row: index + 1,
-            unit: url,
-            state: 'success',
-            sharedWith: { rows: 4 },
-            attempts: [{ outcome: 'landed' }],
-          },
+          row: index + 1,
+          unit: url,
+          state: 'success',
+          sharedWith: { rows: 4 },
+          attempts: [{ outcome: 'landed' }],
           input: [{ value: String(index) }, { value: `Row ${index}` }, { value: url }],
         });
       const spelled = await runtime.rows.trace('rows', { url: 'HTTPS://up.example.com:443/~ann#top' });

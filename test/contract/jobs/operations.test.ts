@@ -27,9 +27,7 @@ beforeEach(() => {
   sandbox.reset();
   sandbox.setFaults([]);
 });
-afterAll(async () => {
-  await setting?.close();
-});
+afterAll(() => setting?.close());
 
 /** Starts a workflow that makes one call. */
 const start = (workflow: 'contentsOnce' | 'searchOnce', ...args: unknown[]) =>

@@ -1,8 +1,6 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client } from '@temporalio/client';
-import { afterAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { type Alert, type AlertDelivery, alertTypes } from '../../../src/core/alerts/alert.js';
 import type { JobEntry } from '../../../src/core/rows/job-entries.js';
 import type { RuntimeConfig } from '../../../src/worker/config/runtime-types.js';
@@ -11,14 +9,12 @@ import { noteEndOfWalk } from '../../../src/worker/control/workflow-handle.js';
 import { FolderJobs } from '../../../src/worker/store/folder-jobs.js';
 import type { Store } from '../../../src/worker/store/store.js';
 import { alertProblems } from '../../support/alerts/schema.js';
+import { folderOfFile } from '../../support/files/folders.js';
 import { temporalOfFile } from '../../support/temporal.js';
 
 // No worker runs in these tests, because the owner of a job can be found without one.
 const temporal = temporalOfFile();
-const root = mkdtempSync(join(tmpdir(), 'searchflow-orphans-'));
-afterAll(async () => {
-  rmSync(root, { recursive: true, force: true });
-});
+const root = folderOfFile();
 
 const now = Promise.resolve();
 let folders = 0;
@@ -26,15 +22,13 @@ let folders = 0;
 /** The entry of a job that was staged and not run. */
 const entryOf = (job: string): JobEntry => ({
   staged: {
-    ...{
-      job,
-      name: 'x',
-      origin: 'sandbox',
-      operation: 'contents',
-      input: '/x.csv',
-      into: '/x.duckdb',
-      generation: 'g',
-    },
+    job,
+    name: 'x',
+    origin: 'sandbox',
+    operation: 'contents',
+    input: '/x.csv',
+    into: '/x.duckdb',
+    generation: 'g',
     ...{ columns: ['url'], unitColumn: 'url', options: {}, batch: 100 },
     ...{ rows: 1, badRows: 0, distinctUnits: 1, slices: 1, rowsPerSlice: 1, window: 3, stageDir: '/stage' },
   },

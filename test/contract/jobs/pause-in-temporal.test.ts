@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import type { WorkflowHandle } from '@temporalio/client';
@@ -9,6 +8,7 @@ import { beforeAll, it, type TestContext } from 'vitest';
 import { soon } from '../../support/jobs/checks.js';
 import { Folder } from '../../support/jobs/folder.js';
 import { startHost } from '../../support/jobs/host.js';
+import { listen } from '../../support/sandbox/listen.js';
 import { temporalOfFile } from '../../support/temporal.js';
 
 const temporal = temporalOfFile();
@@ -60,12 +60,12 @@ async function openService({ onTestFinished }: TestContext) {
     const body = JSON.stringify(answer(request.method ?? '', new URL(request.url ?? '', 'http://x')));
     setTimeout(() => response.writeHead(200, { 'content-type': 'application/json' }).end(body), ms);
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const url = await listen(server);
   onTestFinished(() => void server.close());
   const end = () => {
     isOver = true;
   };
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, seen, end };
+  return { url, seen, end };
 }
 
 const queries = Array.from({ length: 5 }, (_, nth) => `query ${nth}`);

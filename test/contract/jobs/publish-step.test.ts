@@ -1,9 +1,10 @@
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { allowedBy } from '../../../dist/worker/config/allowlist.js';
 import { openRuntime } from '../../../dist/worker/index.js';
+import { folderOfTest } from '../../support/files/folders.js';
 import { Folder } from '../../support/jobs/folder.js';
 import { settingOfFile } from '../../support/jobs/setting.js';
 import { sharedPostgres } from '../../support/postgres.js';
@@ -14,8 +15,7 @@ const file = settingOfFile({ config: { paths: [tmpdir()], hosts: ['s3://mine'] }
 const { freshRows } = file;
 /** The path of a target that does not exist; the target is removed after the test. */
 function newTarget(): string {
-  const folder = mkdtempSync(join(tmpdir(), 'searchflow-target-'));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  const folder = folderOfTest();
   return join(folder, 'lake');
 }
 const manifestOf = (folder: string) => JSON.parse(readFileSync(join(folder, 'manifest.json'), 'utf8'));
@@ -54,8 +54,7 @@ it('a run whose publish fails ends as stopped, and its rows are loaded', async (
 });
 
 it('a command checks its target before it buys: a folder of others, a refused login, a missing extension', async () => {
-  const folder = new Folder();
-  onTestFinished(() => folder.remove());
+  const folder = Folder.ofTest();
   folder.write(freshRows(2));
   const runtime = await openRuntime(folder.config(file.setting.sandbox.url));
   onTestFinished(() => runtime.close('drain'));

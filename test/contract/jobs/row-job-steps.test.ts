@@ -21,9 +21,7 @@ beforeAll(async () => {
   const names = ['stageInput', 'openJob', 'enrichSlice', 'retryRows', 'jobSpent', 'endRuns', 'finishJob'];
   worker = await AnsweredActivities.open(temporal, names, { openRetry: null });
 });
-afterAll(async () => {
-  await worker?.close();
-});
+afterAll(() => worker?.close());
 
 interface Facts {
   readonly operation?: string;
@@ -43,16 +41,14 @@ const before = {
   unknownOutcomes: 1,
 };
 const result = (changes: object = {}) => ({
-  ...{
-    complete: true,
-    rows: 10,
-    requests: 1,
-    bought: 10,
-    failed: 0,
-    costMicros: 100,
-    earlierMicros: 0,
-    unknownOutcomes: 0,
-  },
+  complete: true,
+  rows: 10,
+  requests: 1,
+  bought: 10,
+  failed: 0,
+  costMicros: 100,
+  earlierMicros: 0,
+  unknownOutcomes: 0,
   ...changes,
 });
 const spent = (changes: object = {}) => ({ ...before, ...changes });
@@ -62,16 +58,14 @@ async function planned(facts: Facts = {}) {
   const { operation = 'contents', slices = [0, 1], window = 2, input = {}, startDelay, retries: asks = false } = facts;
   const size = Math.max(...slices) + 1;
   const staged = {
-    ...{
-      job: 'rows-1',
-      name: 'rows',
-      operation,
-      generation: 'g',
-      rows: 10 * size,
-      slices: size,
-      rowsPerSlice: 10,
-      window,
-    },
+    job: 'rows-1',
+    name: 'rows',
+    operation,
+    generation: 'g',
+    rows: 10 * size,
+    slices: size,
+    rowsPerSlice: 10,
+    window,
     ...(input.limit === undefined ? {} : { limit: input.limit }),
   };
   const job = await worker.start('enrichCsv', [{ input: 'rows.csv', csv: '/mine.csv', ...input }], {

@@ -10,7 +10,7 @@ import { temporalOfFile } from '../../support/temporal.js';
 const temporal = temporalOfFile();
 
 async function open(rows: number, options: Partial<SandboxOptions>) {
-  const folder = new Folder();
+  const folder = Folder.ofTest();
   folder.write(plainRows(rows));
   const sandbox = await startSandbox({ failureRate: 0, ...options });
   const config = folder.config(sandbox.url, { rate: { qps: 10_000 }, concurrency: 16 });
@@ -18,7 +18,6 @@ async function open(rows: number, options: Partial<SandboxOptions>) {
   onTestFinished(async () => {
     await host.stop();
     await sandbox.close();
-    folder.remove();
   });
   return { folder, sandbox, taskQueue: config.taskQueue };
 }

@@ -143,13 +143,10 @@ describe('without a worker a walk', () => {
 });
 
 it('a run that an SDK started and no worker has opened is waiting for a worker, by its id and in the list', async () => {
-  const folder = new Folder();
+  const folder = Folder.ofTest();
   const config = folder.config('http://127.0.0.1:1', serverOf(temporal));
   const runtime = await openRuntime(config);
-  onTestFinished(async () => {
-    await runtime.close('now');
-    folder.remove();
-  });
+  onTestFinished(() => runtime.close('now'));
   const { client } = temporal;
   const start = (type: string, workflowId: string, taskQueue = config.taskQueue) =>
     client.workflow.start(type, { workflowId, taskQueue, args: [{}] });
@@ -181,13 +178,10 @@ const stagedIn = ({ input, into, dir }: Folder, job: string) => ({
 });
 
 it('a resume of a stopped job keeps the cap of its run, unless the resume changes the cap', async () => {
-  const folder = new Folder();
+  const folder = Folder.ofTest();
   const config = folder.config('http://127.0.0.1:1', serverOf(temporal));
   const runtime = await openRuntime(config);
-  onTestFinished(async () => {
-    await runtime.close('now');
-    folder.remove();
-  });
+  onTestFinished(() => runtime.close('now'));
   const staged = stagedIn(folder, 'stopped-rows');
   const state: JobState = { phase: 'stopped', message: 'its command was stopped', since: 1 };
   const asked = { maxCostDollars: 2, maxRunSeconds: 60 };
@@ -206,14 +200,13 @@ it('a resume of a stopped job keeps the cap of its run, unless the resume change
 });
 
 it('a cancel without a worker is recorded, and the next worker records the end of the job', async () => {
-  const folder = new Folder();
+  const folder = Folder.ofTest();
   const said: string[] = [];
   const say = (sentence: string) => void said.push(sentence);
   const config = { ...folder.config('http://127.0.0.1:1', serverOf(temporal)), say };
   const opened = await Promise.all([openRuntime(config), openRuntime(config)]);
   onTestFinished(async () => {
     for (const runtime of opened) await runtime.close('now');
-    folder.remove();
   });
   const [typed, worker] = opened;
   const { input, into } = folder;
@@ -268,12 +261,9 @@ describe('pause and cancel without a worker', () => {
   ];
 
   it.each(states)('of a job that is %s answer truly', async (_state, state, begins, ofPause, ofCancel) => {
-    const folder = new Folder();
+    const folder = Folder.ofTest();
     const runtime = await openRuntime(folder.config('http://127.0.0.1:1', serverOf(temporal)));
-    onTestFinished(async () => {
-      await runtime.close('now');
-      folder.remove();
-    });
+    onTestFinished(() => runtime.close('now'));
     const job = `asked-${++jobs}`;
     const entries = new FolderJobs(join(folder.stateDir, 'jobs'));
     const entry = { staged: stagedIn(folder, job), named: true, csv: null, completed: null, state, asked: {} };
@@ -294,12 +284,9 @@ describe('pause and cancel without a worker', () => {
 });
 
 it('pause of a job whose command was killed says each time that nothing runs, and sends no signal', async () => {
-  const folder = new Folder();
+  const folder = Folder.ofTest();
   const runtime = await openRuntime(folder.config('http://127.0.0.1:1', serverOf(temporal)));
-  onTestFinished(async () => {
-    await runtime.close('now');
-    folder.remove();
-  });
+  onTestFinished(() => runtime.close('now'));
   const job = `killed-${++jobs}`;
   const workflowId = `searchflow-${job}`;
   const killed = new FolderJobs(join(folder.stateDir, 'jobs'));

@@ -13,9 +13,7 @@ beforeAll(async () => {
   const names = ['planMonitorBatch', 'decideMonitorBatch', 'affectMonitors', 'finishMonitorBatch'];
   worker = await AnsweredActivities.open(temporal, names);
 });
-afterAll(async () => {
-  await worker?.close();
-});
+afterAll(() => worker?.close());
 
 type Decided = { readonly decision: Decision & { readonly approved: boolean }; readonly waited: boolean };
 

@@ -1,16 +1,14 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { startWalk } from '../../../src/core/events/walk.js';
 import { openWarehouse } from '../../../src/warehouse/index.js';
 import { history, noon, pagesOf, sync } from '../../suites/made-events.js';
+import { folderOfFile } from '../../support/files/folders.js';
 import { sharedPostgres } from '../../support/postgres.js';
 import { manifestIn, publishedRows } from '../../support/publish/read-target.js';
 import { placeEmptyWarehouse } from '../../support/warehouse/empty-warehouse.js';
 
-const dir = mkdtempSync(join(tmpdir(), 'searchflow-publish-state-'));
-afterAll(() => rmSync(dir, { recursive: true, force: true }));
+const dir = folderOfFile();
 
 const whole = { mode: 'replace', key: [], partition: null } as const;
 const tablesIn = (to: string) => manifestIn(to)?.tables.map(({ name, columns, rows }) => ({ name, columns, rows }));

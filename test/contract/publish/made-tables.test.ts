@@ -1,13 +1,11 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
+import { folderOfFile } from '../../support/files/folders.js';
 import { sharedPostgres } from '../../support/postgres.js';
 import { checkTables, nodeReader } from '../../support/publish/made-tables.js';
 import { placeEmptyWarehouse } from '../../support/warehouse/empty-warehouse.js';
 
-const dir = mkdtempSync(join(tmpdir(), 'searchflow-made-'));
-afterAll(() => rmSync(dir, { recursive: true, force: true }));
+const dir = folderOfFile();
 
 // deep/publish runs two thousand tables, which Python reads.
 it.each(['DuckDB', 'PostgreSQL'])(

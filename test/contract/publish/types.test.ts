@@ -1,18 +1,17 @@
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
-import { DuckDBInstance } from '@duckdb/node-api';
 import { parse } from 'csv-parse/sync';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { openReader } from '../../../src/sources/open-reader.js';
 import { openWarehouse, utcText } from '../../../src/warehouse/index.js';
 import { runJob, Service, stageText } from '../../suites/row-job.js';
+import { folderOfFile } from '../../support/files/folders.js';
 import { sharedPostgres } from '../../support/postgres.js';
 import { manifestIn, publishedRows } from '../../support/publish/read-target.js';
 import { placeEmptyWarehouse } from '../../support/warehouse/empty-warehouse.js';
 import { pgResult } from '../../support/warehouse/pg-query.js';
-import { readDuckDb } from '../../support/warehouse/read-duckdb.js';
+import { readDuckDb, runInDuckDb } from '../../support/warehouse/read-duckdb.js';
 
 /** A value in DuckDB's words, and its texts where they differ: in files and DuckDB, and in PostgreSQL. */
 type Value =
@@ -125,7 +124,7 @@ const rowsOf = (text: (value: Value) => string) =>
   );
 const plain = (value: Value) => (typeof value === 'string' ? value : value[0]);
 const utc = "SET TimeZone = 'UTC';";
-const dir = mkdtempSync(join(tmpdir(), 'searchflow-types-'));
+const dir = folderOfFile();
 const source = join(dir, 'source.duckdb');
 
 beforeAll(async () => {
@@ -138,13 +137,11 @@ beforeAll(async () => {
       `(${[`'https://${index}.com/'`, ...row.map((value, at) => cast(value, columns[at]?.source ?? ''))].join(', ')})`,
   );
   const definition = ['url VARCHAR', ...columns.map(({ name, source: type }) => `${name} ${type}`)];
-  const instance = await DuckDBInstance.create(source);
-  const connection = await instance.connect();
-  await connection.run(`CREATE TABLE every (${definition.join(', ')}); INSERT INTO every VALUES ${lines.join(', ')}`);
-  connection.closeSync();
-  instance.closeSync();
+  await runInDuckDb(
+    source,
+    `CREATE TABLE every (${definition.join(', ')}); INSERT INTO every VALUES ${lines.join(', ')}`,
+  );
 });
-afterAll(() => rmSync(dir, { recursive: true, force: true }));
 
 describe.each(['DuckDB', 'PostgreSQL'] as const)('values of every type, from a warehouse in %s,', (database) => {
   const whole = { subject: { job: 'brands-1' }, mode: 'replace', key: [], partition: null } as const;

@@ -1,5 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
 import type { ScheduledWork } from '../../../src/core/schedule.js';
@@ -9,21 +8,19 @@ import { ScheduleControl } from '../../../src/worker/schedules/schedule-control.
 import type { RuntimeAnswers } from '../../support/cli/fake-runtime.js';
 import { listen, plan } from '../../support/cli/fake-runtime.js';
 import { typeCommand } from '../../support/cli/type-command.js';
+import { folderOfFile } from '../../support/files/folders.js';
 import { temporalOfFile } from '../../support/temporal.js';
 
 // The tests type commands on a real Temporal server without a worker, because they only check the inputs of schedules.
 const temporal = temporalOfFile();
 let service: Awaited<ReturnType<typeof listen>>;
-const cwd = mkdtempSync(join(tmpdir(), 'searchflow-schedules-'));
+const cwd = folderOfFile();
 const into = join(cwd, 'out.duckdb');
 beforeAll(async () => {
   service = await listen();
   writeFileSync(join(cwd, 'in.csv'), 'name,url\nExample,https://example.com\n');
 });
-afterAll(async () => {
-  service?.close();
-  rmSync(cwd, { recursive: true, force: true });
-});
+afterAll(() => service?.close());
 
 const soon = { timeout: 20_000, interval: 30 };
 const taskQueue = 'nobody-works-here';

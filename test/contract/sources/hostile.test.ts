@@ -1,35 +1,33 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
-import { DuckDBInstance } from '@duckdb/node-api';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { beforeAll, expect, it } from 'vitest';
 import type { Json } from '../../../src/core/text/json.js';
 import { inPackage } from '../../../src/files/package-root.js';
 import { CsvError } from '../../../src/rows/index.js';
 import { isolatedReader } from '../../../src/sources/isolated-reader.js';
 import type { SourceRequest } from '../../../src/sources/source-request.js';
+import { folderOfFile } from '../../support/files/folders.js';
 import { sharedPostgres } from '../../support/postgres.js';
+import { runInDuckDb } from '../../support/warehouse/read-duckdb.js';
 
-const dir = mkdtempSync(join(tmpdir(), 'searchflow-hostile-'));
+const dir = folderOfFile();
 const file = (name: string) => join(dir, name);
 const MOST_MB = 700;
 let url: string;
 
 beforeAll(async () => {
-  const instance = await DuckDBInstance.create(file('x.duckdb'));
-  const connection = await instance.connect();
-  await connection.run(`CREATE TABLE t AS SELECT 1 AS a;
-    COPY (SELECT repeat('x', 2000000) AS t FROM range(3000)) TO '${file('small.parquet')}' (COMPRESSION zstd)`);
-  connection.closeSync();
-  instance.closeSync();
+  await runInDuckDb(
+    file('x.duckdb'),
+    `CREATE TABLE t AS SELECT 1 AS a;
+    COPY (SELECT repeat('x', 2000000) AS t FROM range(3000)) TO '${file('small.parquet')}' (COMPRESSION zstd)`,
+  );
   writeFileSync(file('one.csv'), 'name\nx\n');
   writeFileSync(file('wide.jsonl'), `{"a":[${'1,'.repeat(7_000_000)}1]}\n`);
   url = await sharedPostgres().database('hostile');
 });
-afterAll(() => rmSync(dir, { recursive: true }));
 
 let count = 0;
 function start({ template = null, ...more }: Partial<SourceRequest> & { template?: Json }, signal?: AbortSignal) {

@@ -1,27 +1,25 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
-import { DuckDBInstance } from '@duckdb/node-api';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { CsvError, type RowRecord } from '../../../src/rows/index.js';
 import { isolatedReader } from '../../../src/sources/isolated-reader.js';
 import type { SourceRequest } from '../../../src/sources/source-request.js';
+import { folderOfFile } from '../../support/files/folders.js';
+import { runInDuckDb } from '../../support/warehouse/read-duckdb.js';
 
-const dir = mkdtempSync(join(tmpdir(), 'searchflow-queries-'));
+const dir = folderOfFile();
 const input = join(dir, 'x.duckdb');
 beforeAll(async () => {
-  const instance = await DuckDBInstance.create(input);
-  const connection = await instance.connect();
-  await connection.run(`CREATE TABLE brands AS SELECT i AS id, 'Brand ' || i AS name FROM range(3) t(i);
+  await runInDuckDb(
+    input,
+    `CREATE TABLE brands AS SELECT i AS id, 'Brand ' || i AS name FROM range(3) t(i);
     CREATE SCHEMA raw; CREATE TABLE raw.sites (url VARCHAR); INSERT INTO raw.sites VALUES ('https://a.com'), (NULL);
-    CREATE VIEW late AS SELECT * FROM brands WHERE id > 1`);
-  connection.closeSync();
-  instance.closeSync();
+    CREATE VIEW late AS SELECT * FROM brands WHERE id > 1`,
+  );
 });
-afterAll(() => rmSync(dir, { recursive: true }));
 
 let count = 0;
 async function read(more: Partial<SourceRequest>) {

@@ -1,11 +1,11 @@
 import { join } from 'node:path';
-import { DuckDBInstance } from '@duckdb/node-api';
 import pg from 'pg';
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { openReader } from '../../../src/sources/open-reader.js';
 import { runJob, Service, stageText } from '../../suites/row-job.js';
 import { type InFolder, makeInFolder } from '../../suites/warehouse-under-test.js';
 import { sharedPostgres } from '../../support/postgres.js';
+import { runInDuckDb } from '../../support/warehouse/read-duckdb.js';
 import { duckDbUnderTest, postgresUnderTest } from '../../support/warehouse/warehouses-under-test.js';
 
 /** SQL of a value, its type in a job, and its texts in the views of DuckDB and PostgreSQL; null: NULL and a misfit. */
@@ -85,11 +85,7 @@ const kinds = {
   },
   DuckDB: async (cases: readonly Case[], dir: string) => {
     const file = join(dir, 'source.duckdb');
-    const instance = await DuckDBInstance.create(file);
-    const connection = await instance.connect();
-    await connection.run(`CREATE VIEW made AS SELECT 'https://a.com/' AS url, ${list(cases)}`);
-    connection.closeSync();
-    instance.closeSync();
+    await runInDuckDb(file, `CREATE VIEW made AS SELECT 'https://a.com/' AS url, ${list(cases)}`);
     return openReader({ input: file, table: 'made', stdin: process.stdin, delimiter: null, scratch: dir });
   },
 };

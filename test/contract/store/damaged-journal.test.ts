@@ -1,12 +1,11 @@
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { FileJournal } from '../../../src/store/file/file-journal.js';
+import { folderOfFile } from '../../support/files/folders.js';
 import { intent, keyOf, outcome } from '../../support/store/journal-contract.js';
 
-const root = mkdtempSync(join(tmpdir(), 'searchflow-damaged-'));
-afterAll(() => rmSync(root, { recursive: true, force: true }));
+const root = folderOfFile();
 let count = 0;
 const newDir = () => join(root, String(++count));
 const LINES = 'job/gen/000000.journal';

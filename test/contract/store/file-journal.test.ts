@@ -1,18 +1,17 @@
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { FileJournal, type FileJournalOptions } from '../../../src/store/file/file-journal.js';
 import { damageText } from '../../../src/store/file/mend-segment.js';
+import { folderOfFile } from '../../support/files/folders.js';
 import { historyContract } from '../../support/store/history-contract.js';
 import { intent, journalContract, keyOf, outcome } from '../../support/store/journal-contract.js';
 import { spendContract } from '../../support/store/spend-contract.js';
 
-const root = mkdtempSync(join(tmpdir(), 'searchflow-journal-'));
+const root = folderOfFile();
 const open: FileJournal[] = [];
 afterAll(async () => {
   for (const journal of open) await journal.close();
-  rmSync(root, { recursive: true, force: true });
 });
 async function openJournal(dir: string, options: Partial<FileJournalOptions> = {}): Promise<FileJournal> {
   const journal = await FileJournal.open(dir, { writes: true, ...options });

@@ -1,16 +1,15 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Intent, UnitOutcome } from '../../../src/core/purchase/journal.js';
 import { OverBudget } from '../../../src/core/purchase/spend.js';
 import { FileJournal } from '../../../src/store/file/file-journal.js';
 import type { PgJournal } from '../../../src/store/postgres/journal/pg-journal.js';
+import { folderOfFile } from '../../support/files/folders.js';
 import { intent, keyOf, outcome } from '../../support/store/journal-contract.js';
 import { type PgStores, startPgStores } from '../../support/store/pg-store.js';
 import type { PurchaseJournal } from '../../support/store/spend-contract.js';
 
-const root = mkdtempSync(join(tmpdir(), 'searchflow-prices-'));
+const root = folderOfFile();
 const files: FileJournal[] = [];
 let stores: PgStores;
 beforeAll(async () => {
@@ -19,7 +18,6 @@ beforeAll(async () => {
 afterAll(async () => {
   for (const journal of files) await journal.close();
   await stores.stop();
-  rmSync(root, { recursive: true, force: true });
 });
 
 let count = 0;

@@ -1,5 +1,4 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Client } from '@temporalio/client';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -11,17 +10,15 @@ import { WorkOwners } from '../../../src/worker/control/work-owners.js';
 import { findJob } from '../../../src/worker/staging/find-job.js';
 import { FolderJobs } from '../../../src/worker/store/folder-jobs.js';
 import type { Store } from '../../../src/worker/store/store.js';
+import { folderOfFile } from '../../support/files/folders.js';
 import { type PgStores, startPgStores } from '../../support/store/pg-store.js';
 
-const root = mkdtempSync(join(tmpdir(), 'searchflow-owned-'));
+const root = folderOfFile();
 let stores: PgStores;
 beforeAll(async () => {
   stores = await startPgStores();
 });
-afterAll(async () => {
-  await stores.stop();
-  rmSync(root, { recursive: true, force: true });
-});
+afterAll(() => stores.stop());
 
 type Process = JobEntries & { close(): void };
 

@@ -1,15 +1,12 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, expect, it, vi } from 'vitest';
 import { openPostgres, parseAddress } from '../../../src/postgres/index.js';
+import { folderOfFile } from '../../support/files/folders.js';
 import { sharedPostgres } from '../../support/postgres.js';
 
-const dir = mkdtempSync(join(tmpdir(), 'searchflow-pgpass-'));
-afterAll(() => {
-  vi.unstubAllEnvs();
-  rmSync(dir, { recursive: true, force: true });
-});
+const dir = folderOfFile();
+afterAll(() => void vi.unstubAllEnvs());
 
 it('a password comes from the password file without a warning, and one in the environment goes before it', async () => {
   const { password, urlOf } = sharedPostgres();

@@ -1,22 +1,18 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { identifier } from '../../../src/postgres/index.js';
+import { folderOfFile } from '../../support/files/folders.js';
 import { historyContract } from '../../support/store/history-contract.js';
 import { journalContract } from '../../support/store/journal-contract.js';
 import { type PgStores, startPgStores } from '../../support/store/pg-store.js';
 import { spendContract } from '../../support/store/spend-contract.js';
 
-const root = mkdtempSync(join(tmpdir(), 'searchflow-pg-journal-'));
+const root = folderOfFile();
 let stores: PgStores;
 beforeAll(async () => {
   stores = await startPgStores();
 });
-afterAll(async () => {
-  await stores.stop();
-  rmSync(root, { recursive: true, force: true });
-});
+afterAll(() => stores.stop());
 
 /** A journal of a new store, and a function that opens it again once its process is dead. */
 async function mortal() {

@@ -1,5 +1,5 @@
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { hostname, tmpdir } from 'node:os';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -12,18 +12,16 @@ import type { RuntimeConfig } from '../../../src/worker/config/runtime-types.js'
 import { storeAddress } from '../../../src/worker/config/store-setting.js';
 import { openStore } from '../../../src/worker/store/open-store.js';
 import { otherLimitsText } from '../../../src/worker/team/team.js';
+import { folderOfFile } from '../../support/files/folders.js';
 import { type PgStores, startPgStores } from '../../support/store/pg-store.js';
 
-const root = mkdtempSync(join(tmpdir(), 'searchflow-pg-shared-'));
+const root = folderOfFile();
 const locks = join(root, 'owners');
 let stores: PgStores;
 beforeAll(async () => {
   stores = await startPgStores();
 });
-afterAll(async () => {
-  await stores.stop();
-  rmSync(root, { recursive: true, force: true });
-});
+afterAll(() => stores.stop());
 
 let count = 0;
 const newDir = () => join(root, String(++count));
@@ -166,13 +164,11 @@ describe('job entries in a store', () => {
   const entry = (job: string, csv: string | null = null): JobEntry => ({
     staged: {
       ...{ job, name: 'brands', origin: 'sandbox', operation: 'contents', input: '/in.csv', into: '/out.duckdb' },
-      ...{
-        columns: ['url', 'odd \u0000 name'],
-        unitColumn: 'url',
-        options: { text: true },
-        batch: 100,
-        generation: 'g',
-      },
+      columns: ['url', 'odd \u0000 name'],
+      unitColumn: 'url',
+      options: { text: true },
+      batch: 100,
+      generation: 'g',
       ...{ rows: 1, badRows: 0, distinctUnits: 1, slices: 1, rowsPerSlice: 1, window: 3, stageDir: '/stage' },
     },
     named: false,

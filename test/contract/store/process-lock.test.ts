@@ -1,23 +1,22 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { isAlive, processStartTime } from '../../../src/files/process-identity.js';
 import { LockBusy, lockHolder, tryLock, withLock } from '../../../src/files/process-lock.js';
+import { folderOfTest } from '../../support/files/folders.js';
 
 const built = new URL('../../../dist/files/process-lock.js', import.meta.url).href;
 const children: ChildProcess[] = [];
 let dir: string;
 
 beforeEach(() => {
-  dir = mkdtempSync(join(tmpdir(), 'searchflow-lock-'));
+  dir = folderOfTest();
 });
 
 afterEach(() => {
   for (const child of children.splice(0)) child.kill('SIGKILL');
-  rmSync(dir, { recursive: true, force: true });
 });
 
 /** Another process that runs a program, takes the lock and then lives until it is killed. */

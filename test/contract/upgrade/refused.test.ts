@@ -1,5 +1,4 @@
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { UsageError } from '../../../src/core/errors/coded-error.js';
@@ -7,12 +6,12 @@ import { identifier, openPostgres, parseAddress } from '../../../src/postgres/in
 import { openStore } from '../../../src/store/postgres/open-store.js';
 import { openWarehouse } from '../../../src/warehouse/index.js';
 import { runCommand } from '../../support/cli/command.js';
+import { folderOfTest } from '../../support/files/folders.js';
 import { sharedPostgres } from '../../support/postgres.js';
 
 /** A working folder with these files, and a function that returns the present files. */
 function folderWith(files: Record<string, string>) {
-  const dir = mkdtempSync(join(tmpdir(), 'searchflow-refused-'));
-  onTestFinished(() => rmSync(dir, { recursive: true, force: true }));
+  const dir = folderOfTest();
   for (const [file, text] of Object.entries({ 'in.csv': 'url\nhttps://a.example/\n', ...files })) {
     mkdirSync(dirname(join(dir, file)), { recursive: true, mode: 0o700 });
     writeFileSync(join(dir, file), text);

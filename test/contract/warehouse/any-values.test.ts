@@ -1,5 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DuckDBDateValue, DuckDBInstance } from '@duckdb/node-api';
 import fc from 'fast-check';
@@ -10,6 +9,7 @@ import { jsonReader } from '../../../src/rows/index.js';
 import { typedValue } from '../../../src/warehouse/shared/typed-value.js';
 import { runJob, Service, stageText } from '../../suites/row-job.js';
 import type { WarehouseUnderTest } from '../../suites/warehouse-under-test.js';
+import { folderOfFile } from '../../support/files/folders.js';
 import { sharedPostgres } from '../../support/postgres.js';
 import { runs } from '../../support/property-runs.js';
 import { pgQuery } from '../../support/warehouse/pg-query.js';
@@ -17,28 +17,24 @@ import { duckDbUnderTest, postgresUnderTest } from '../../support/warehouse/ware
 
 /** JSON, and texts, that some reader takes for a number, a time or a boolean, or that a database cannot hold. */
 const odd = [
-  ...[
-    '123456789012345678.5',
-    '9007199254740993.0',
-    '1e400',
-    '-1e400',
-    '1e-400',
-    '-0',
-    '0',
-    '-0.0',
-    '1.5',
-    '1e3',
-    '12345678901234567890123',
-    '9223372036854775807',
-  ],
+  '123456789012345678.5',
+  '9007199254740993.0',
+  '1e400',
+  '-1e400',
+  '1e-400',
+  '-0',
+  '0',
+  '-0.0',
+  '1.5',
+  '1e3',
+  '12345678901234567890123',
+  '9223372036854775807',
   ...['9223372036854775808', '-9223372036854775808', '-9223372036854775809', '9007199254740993', '9007199254740993.0'],
   ...['1e18', '9.3e18', '18446744073709551615', 'true', 'false', 'null', '[]', '[1,[2]]', '{}', '{"a":1}'],
   ...['1.50', '1E+5', '-2.5e-8', '1e15', '1e20', '1e21', '0.000001', '1e-7', '9007199254740993.0', '-1e-400', '5e-324'],
-  ...[
-    '{ "b" : 1e2, "\\u00e9" : [ 1.50, -0, "\\/\\t" ] }',
-    '[ 1E5 , null ]',
-    '{"b":1, "a":[{"c":1,"c":2.50}],"\\u0062":3}',
-  ],
+  '{ "b" : 1e2, "\\u00e9" : [ 1.50, -0, "\\/\\t" ] }',
+  '[ 1E5 , null ]',
+  '{"b":1, "a":[{"c":1,"c":2.50}],"\\u0062":3}',
 ];
 const oddTexts = [
   ...['NaN', 'nan', 'inf', 'Infinity', '-Infinity', '1e400', '-1e-400', ' 5', '5 ', '5\n', '0x1f', '1_000', '+5', '5.'],
@@ -73,17 +69,13 @@ const types = { whole: 'integer', number: 'number', yes: 'boolean', text: 'strin
 const properties = {
   ...Object.fromEntries(Object.entries(types).map(([name, type]) => [name, { type }])),
   ...{ day: { type: 'string', format: 'date' }, at: { type: 'string', format: 'date-time' }, any: {} },
-  ...{
-    list: { type: 'array' },
-    Whole: { type: ['integer', 'null'] },
-    '': { type: 'integer' },
-    'o\'"~/': { type: 'number' },
-  },
-  ...{
-    in: {
-      type: 'object',
-      properties: { É: { type: 'integer' }, 'E\u0301': { type: 'integer' }, é: { type: 'string' } },
-    },
+  list: { type: 'array' },
+  Whole: { type: ['integer', 'null'] },
+  '': { type: 'integer' },
+  'o\'"~/': { type: 'number' },
+  in: {
+    type: 'object',
+    properties: { É: { type: 'integer' }, 'E\u0301': { type: 'integer' }, é: { type: 'string' } },
   },
   ...{ [`${'long'.repeat(30)}1`]: { type: 'integer' }, [`${'long'.repeat(30)}2`]: { type: 'integer' } },
 };
@@ -169,13 +161,12 @@ describe('any values', () => {
     ]);
   });
 
-  const dir = mkdtempSync(join(tmpdir(), 'searchflow-any-'));
+  const dir = folderOfFile();
   const zone = process.env.TZ;
   beforeAll(() => {
     process.env.TZ = 'America/New_York';
   });
   afterAll(() => {
-    rmSync(dir, { recursive: true, force: true });
     if (zone === undefined) delete process.env.TZ;
     else process.env.TZ = zone;
   });

@@ -1,16 +1,6 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import {
-  appendFileSync,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  rmSync,
-  truncateSync,
-  writeFileSync,
-} from 'node:fs';
-import { tmpdir } from 'node:os';
+import { appendFileSync, existsSync, mkdirSync, readFileSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
@@ -19,6 +9,7 @@ import { type RowWarehouse, WarehouseBusy, WarehouseUnusable } from '../../../sr
 import { createDuckDbRows, createWarehouses } from '../../../src/warehouse/index.js';
 import { batchOf, buySlice, exported, runJob, Service, stageText } from '../../suites/row-job.js';
 import { rowsContract } from '../../suites/rows-contract.js';
+import { folderOfFile } from '../../support/files/folders.js';
 import { placeEmptyWarehouse } from '../../support/warehouse/empty-warehouse.js';
 import { duckDbUnderTest, queryDuckDb } from '../../support/warehouse/warehouses-under-test.js';
 
@@ -31,11 +22,10 @@ describe('a DuckDB warehouse', () => {
 });
 
 describe('a DuckDB file', () => {
-  const dir = mkdtempSync(join(tmpdir(), 'searchflow-duckdb-'));
+  const dir = folderOfFile();
   const children: ChildProcess[] = [];
   afterAll(() => {
     for (const child of children) child.kill('SIGKILL');
-    rmSync(dir, { recursive: true, force: true });
   });
   let files = 0;
   const newFile = () => placeEmptyWarehouse(join(dir, `w${++files}.duckdb`));

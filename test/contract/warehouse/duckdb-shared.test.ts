@@ -1,14 +1,13 @@
-import { existsSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
-import { expect, it, onTestFinished } from 'vitest';
+import { expect, it } from 'vitest';
 import { Warehouse } from '../../../src/warehouse/duckdb/warehouse.js';
 import { openWarehouse } from '../../../src/warehouse/index.js';
+import { folderOfTest } from '../../support/files/folders.js';
 
 it('a DuckDB warehouse refuses the file to another instance in the same process meanwhile, and accepts it afterwards', async () => {
-  const dir = mkdtempSync(join(tmpdir(), 'searchflow-shared-'));
-  onTestFinished(() => rmSync(dir, { recursive: true, force: true }));
+  const dir = folderOfTest();
   const file = join(dir, `it's "one" file.duckdb`);
   const warehouse = Warehouse.at(file);
   await warehouse.use(async (connection) => {
@@ -24,8 +23,7 @@ it('a DuckDB warehouse refuses the file to another instance in the same process 
 });
 
 it('all users of a DuckDB file in a process share one warehouse, one instance and one queue', async () => {
-  const dir = mkdtempSync(join(tmpdir(), 'searchflow-shared-'));
-  onTestFinished(() => rmSync(dir, { recursive: true, force: true }));
+  const dir = folderOfTest();
   const file = join(dir, 'shared.duckdb');
   symlinkSync(dir, join(dir, 'link'));
   const warehouse = Warehouse.at(file);

@@ -1,8 +1,6 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import type { UnitOutcome, UnitRecord } from '../../../src/core/purchase/journal.js';
 import type { RowWarehouse } from '../../../src/core/rows/row-warehouse.js';
 import { RawJson } from '../../../src/core/text/json.js';
@@ -12,18 +10,16 @@ import { createDuckDbRows, createPostgresRows } from '../../../src/warehouse/ind
 import { postgresSchema } from '../../../src/warehouse/postgres/schema.js';
 import { reparse } from '../../../src/worker/staging/reparse.js';
 import { exported, runJob, Service, stageText } from '../../suites/row-job.js';
+import { folderOfFile } from '../../support/files/folders.js';
 import { type SharedPostgres, sharedPostgres } from '../../support/postgres.js';
 import { pgQuery } from '../../support/warehouse/pg-query.js';
 
-const dir = mkdtempSync(join(tmpdir(), 'searchflow-exact-'));
+const dir = folderOfFile();
 let server: SharedPostgres;
 let database: string;
 beforeAll(async () => {
   server = sharedPostgres();
   database = await server.database();
-});
-afterAll(async () => {
-  rmSync(dir, { recursive: true, force: true });
 });
 
 const odd =

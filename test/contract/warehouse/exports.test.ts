@@ -1,11 +1,11 @@
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import type { RowWarehouse } from '../../../src/core/rows/row-warehouse.js';
 import { createWarehouses } from '../../../src/warehouse/index.js';
 import { parquetRows, runJob, Service, stageText } from '../../suites/row-job.js';
+import { folderOfFile } from '../../support/files/folders.js';
 import { type SharedPostgres, sharedPostgres } from '../../support/postgres.js';
 import { runs } from '../../support/property-runs.js';
 
@@ -31,13 +31,10 @@ const anyAnswer = fc.record(
 const anyCell = fc.string({ unit: 'binary', maxLength: 8 });
 
 describe('the exports of a job', () => {
-  const dir = mkdtempSync(join(tmpdir(), 'searchflow-exports-'));
+  const dir = folderOfFile();
   let server: SharedPostgres;
   beforeAll(async () => {
     server = sharedPostgres();
-  });
-  afterAll(async () => {
-    rmSync(dir, { recursive: true, force: true });
   });
 
   it('[45] are equal to the byte from DuckDB and from PostgreSQL, for any values', async () => {

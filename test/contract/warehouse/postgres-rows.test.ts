@@ -1,6 +1,3 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Secret } from '../../../src/core/connections/secret.js';
 import { type RowWarehouse, WarehouseUnusable } from '../../../src/core/rows/row-warehouse.js';
@@ -14,6 +11,7 @@ import {
 import { rowTables } from '../../../src/warehouse/rows/row-tables.js';
 import { exported, runJob, Service, stageText } from '../../suites/row-job.js';
 import { rowsContract } from '../../suites/rows-contract.js';
+import { folderOfFile } from '../../support/files/folders.js';
 import { type SharedPostgres, sharedPostgres } from '../../support/postgres.js';
 import { pgQuery } from '../../support/warehouse/pg-query.js';
 import { postgresUnderTest } from '../../support/warehouse/warehouses-under-test.js';
@@ -33,17 +31,14 @@ describe('a PostgreSQL warehouse under the contract', () => {
 });
 
 describe('a PostgreSQL warehouse', () => {
-  const dir = mkdtempSync(join(tmpdir(), 'searchflow-pg-warehouse-'));
+  const dir = folderOfFile();
   const warehouses: RowWarehouse[] = [];
   const open = (url: string) => {
     const warehouse = createPostgresRows({ url, patienceMs: 5000 });
     warehouses.push(warehouse);
     return warehouse;
   };
-  afterAll(async () => {
-    await Promise.all(warehouses.map((warehouse) => warehouse.close()));
-    rmSync(dir, { recursive: true, force: true });
-  });
+  afterAll(() => Promise.all(warehouses.map((warehouse) => warehouse.close())));
   const small = 'name,url\na,https://a.com/\nb,https://b.com/\n';
 
   it('is created by the first job and by nothing before', async () => {

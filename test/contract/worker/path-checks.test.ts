@@ -1,16 +1,15 @@
 import { execFileSync } from 'node:child_process';
-import { linkSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { linkSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { beforeAll, expect, it } from 'vitest';
 import { createWarehouses } from '../../../src/warehouse/index.js';
 import { readConfig } from '../../../src/worker/config/config.js';
 import { type StageRequest, whyPathsRefused } from '../../../src/worker/staging/stage-job.js';
+import { folderOfFile } from '../../support/files/folders.js';
 
-const dir = mkdtempSync(join(tmpdir(), 'searchflow-paths-'));
+const dir = folderOfFile();
 const at = (...names: string[]) => join(dir, ...names);
-afterAll(() => rmSync(dir, { recursive: true, force: true }));
 beforeAll(async () => {
   writeFileSync(at('in.csv'), 'url\nhttps://example.com\n');
   linkSync(at('in.csv'), at('hard.csv'));

@@ -1,12 +1,12 @@
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { bundleWorkflowCode, DefaultLogger, NativeConnection, Worker } from '@temporalio/worker';
-import { afterAll, describe, expect, inject, it } from 'vitest';
+import { describe, expect, inject, it } from 'vitest';
 import { tryLock } from '../../../dist/files/process-lock.js';
 import { activityNames } from '../../../dist/worker/host/plugin.js';
 import { SearchflowPlugin, type SearchflowPluginOptions } from '../../../dist/worker/index.js';
+import { folderOfFile } from '../../support/files/folders.js';
 import { codePath } from '../../support/jobs/host.js';
 import { fileNamespace, silence } from '../../support/temporal.js';
 
@@ -14,9 +14,8 @@ silence();
 const logger = new DefaultLogger('ERROR');
 
 const at = (path: string) => fileURLToPath(new URL(`../../../${path}`, import.meta.url));
-const root = mkdtempSync(join(tmpdir(), 'searchflow-plugin-'));
+const root = folderOfFile();
 symlinkSync(at('node_modules'), join(root, 'node_modules'));
-afterAll(() => rmSync(root, { recursive: true, force: true }));
 
 const pluginOf = (options: Partial<SearchflowPluginOptions> = {}) =>
   new SearchflowPlugin({ apiKey: 'key', origin: 'sandbox', stateDir: join(root, 'state'), ...options });

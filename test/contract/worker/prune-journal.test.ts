@@ -1,6 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs';
 import { type AddressInfo, createServer } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { expect, it, onTestFinished } from 'vitest';
@@ -11,12 +9,12 @@ import { tryWarehouses } from '../../../src/worker/host/worker-here.js';
 import { openStore } from '../../../src/worker/store/open-store.js';
 import { pruneDaily, pruneJournal } from '../../../src/worker/store/prune-journal.js';
 import type { Store } from '../../../src/worker/store/store.js';
+import { folderOfTest } from '../../support/files/folders.js';
 import { Folder } from '../../support/jobs/folder.js';
 import { intent, keyOf, outcome } from '../../support/store/journal-contract.js';
 
 it('the warehouse of a finished job is queried without messages, and only if the journal has something to remove', async () => {
-  const dir = mkdtempSync(join(tmpdir(), 'searchflow-prune-'));
-  onTestFinished(() => rmSync(dir, { recursive: true, force: true }));
+  const dir = folderOfTest();
   let logins = 0;
   // The answer of a database that refuses every login, as after a change of the password.
   const refusal = Buffer.from('SFATAL\0C28P01\0Mpassword authentication failed\0\0');
@@ -59,8 +57,7 @@ it('the warehouse of a finished job is queried without messages, and only if the
 });
 
 it('old answers are removed only of finished jobs of this service whose rows are all in the warehouse', async () => {
-  const folder = new Folder();
-  onTestFinished(() => folder.remove());
+  const folder = Folder.ofTest();
   const jobs = [
     { job: 'whole' },
     { job: 'other-generation', completed: 'earlier' },

@@ -1,5 +1,5 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { hostname, tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
+import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it, onTestFinished } from 'vitest';
 import { createTransport } from '../../../src/api/transport.js';
@@ -18,13 +18,11 @@ import {
 } from '../../../src/worker/staging/stage-job.js';
 import { FolderJobs } from '../../../src/worker/store/folder-jobs.js';
 import { plan, request } from '../../support/cli/fake-runtime.js';
+import { folderOfFile, folderOfTest } from '../../support/files/folders.js';
 
-const dir = mkdtempSync(join(tmpdir(), 'searchflow-stage-'));
+const dir = folderOfFile();
 const transport = createTransport({ baseUrl: 'http://127.0.0.1:9', apiKey: null });
-afterAll(async () => {
-  await transport.close();
-  rmSync(dir, { recursive: true, force: true });
-});
+afterAll(() => transport.close());
 
 const context = { stateDir: dir, origin: 'sandbox', cwd: dir, concurrency: 50, transport, shared: false };
 const common = { urlColumn: null, delimiter: null, job: null, into: null, options: {}, batch: 100 };
@@ -301,12 +299,9 @@ describe('staging a job again', () => {
 
   it('is complete when all its rows are loaded, and its state is not replaced by an earlier run', async () => {
     const { staged } = await again({});
-    const state = mkdtempSync(join(tmpdir(), 'searchflow-state-'));
+    const state = folderOfTest();
     const entries = new FolderJobs(join(state, 'jobs'));
-    onTestFinished(() => {
-      entries.close();
-      rmSync(state, { recursive: true });
-    });
+    onTestFinished(() => entries.close());
     const noted = async (of: JobEntry['staged'], now: Parameters<typeof noteState>[2]) => {
       await noteState(entries, of, now);
       const { completed, state: then } = (await entries.get(staged.job)) as JobEntry;

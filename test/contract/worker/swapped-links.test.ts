@@ -1,14 +1,15 @@
 import { spawn } from 'node:child_process';
 import { linkSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { openReader } from '../../../src/sources/open-reader.js';
 import { Allowlist, allowedBy } from '../../../src/worker/config/allowlist.js';
+import { folderOfFile } from '../../support/files/folders.js';
+import { runInDuckDb } from '../../support/warehouse/read-duckdb.js';
 
-const dir = mkdtempSync(join(tmpdir(), 'searchflow-swapped-'));
+const dir = folderOfFile();
 const open = join(dir, 'open');
 const at = (...names: string[]) => join(open, ...names);
 const closed = (...names: string[]) => join(dir, 'closed', ...names);
@@ -18,11 +19,7 @@ const allowlist = new Allowlist(
 );
 
 async function database(path: string, text: string): Promise<void> {
-  const instance = await DuckDBInstance.create(path);
-  const connection = await instance.connect();
-  await connection.run(`CREATE TABLE rows AS SELECT '${text}' AS url`);
-  connection.closeSync();
-  instance.closeSync();
+  await runInDuckDb(path, `CREATE TABLE rows AS SELECT '${text}' AS url`);
 }
 
 let end: () => void = () => undefined;
@@ -52,10 +49,7 @@ beforeAll(async () => {
   const child = spawn(process.execPath, [script, JSON.stringify(swaps)], { stdio: 'inherit' });
   end = () => void child.kill('SIGKILL');
 });
-afterAll(() => {
-  end();
-  rmSync(dir, { recursive: true, force: true });
-});
+afterAll(() => end());
 
 /** The first cell that a workflow reads of this input; null if it is refused. */
 async function read(input: string, how: { readonly table?: string } = {}): Promise<string | null> {

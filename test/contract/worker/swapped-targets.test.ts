@@ -4,17 +4,14 @@ import {
   linkSync,
   lstatSync,
   mkdirSync,
-  mkdtempSync,
   readdirSync,
   readFileSync,
   rmSync,
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { DuckDBInstance } from '@duckdb/node-api';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { Secret } from '../../../src/core/connections/secret.js';
 import { FileSecrets } from '../../../src/store/process/file-secrets.js';
@@ -22,9 +19,11 @@ import { openWarehouse } from '../../../src/warehouse/index.js';
 import { Allowlist } from '../../../src/worker/config/allowlist.js';
 import { whyUnwritable } from '../../../src/worker/config/why-unwritable.js';
 import { runJob, Service, stageText } from '../../suites/row-job.js';
+import { folderOfFile } from '../../support/files/folders.js';
 import { placeEmptyWarehouse } from '../../support/warehouse/empty-warehouse.js';
+import { runInDuckDb } from '../../support/warehouse/read-duckdb.js';
 
-const dir = mkdtempSync(join(tmpdir(), 'searchflow-swapped-targets-'));
+const dir = folderOfFile();
 const at = (...names: string[]) => join(dir, 'open', ...names);
 const closed = (...names: string[]) => join(dir, 'closed', ...names);
 const allowlist = new Allowlist(
@@ -55,11 +54,7 @@ const outside = () =>
 let before: ReturnType<typeof outside> = [];
 
 async function database(path: string): Promise<void> {
-  const instance = await DuckDBInstance.create(path);
-  const connection = await instance.connect();
-  await connection.run('CREATE TABLE theirs AS SELECT 1 AS one');
-  connection.closeSync();
-  instance.closeSync();
+  await runInDuckDb(path, 'CREATE TABLE theirs AS SELECT 1 AS one');
 }
 
 let swapper: ChildProcess;
@@ -100,7 +95,6 @@ beforeAll(async () => {
 afterAll(async () => {
   swapper.kill('SIGKILL');
   await warehouse.close();
-  rmSync(dir, { recursive: true, force: true });
 });
 
 /** Tries of a test; `SWAP_TRIES` sets more, such as 10,000. */

@@ -1,23 +1,14 @@
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import {
-  chmodSync,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { UsageError } from '../../../src/worker/config/runtime-types.js';
 import { checkBinary, findTemporalBinary, hasTemporalFile } from '../../../src/worker/temporal-server/binary.js';
 import { installTemporal } from '../../../src/worker/temporal-server/download.js';
+import { folderOfTest } from '../../support/files/folders.js';
 
 // A script that answers like Temporal's program; the real program has 250 MB.
 const temporal = (version: string) => `#!/bin/sh\necho "temporal version ${version}"\n`;
@@ -79,7 +70,7 @@ const install = (env: Record<string, string>, source: string, sum?: string) => {
 const noService = () => serve((_, response) => response.writeHead(503).end());
 
 beforeEach(() => {
-  dir = mkdtempSync(join(tmpdir(), 'searchflow-binary-'));
+  dir = folderOfTest();
   said = [];
 });
 
@@ -87,7 +78,6 @@ afterEach(() => {
   server?.closeAllConnections();
   server?.close();
   server = null;
-  rmSync(dir, { recursive: true, force: true });
 });
 
 describe.skipIf(process.platform === 'win32')('the search for the program', () => {

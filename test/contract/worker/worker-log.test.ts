@@ -11,7 +11,7 @@ const key = 'canary-of-the-log';
 const temporal = temporalOfFile();
 
 it('a worker logs JSON lines with job, slice and request ids, is ready, and ends within its time at SIGTERM', async () => {
-  const folder = new Folder();
+  const folder = Folder.ofTest();
   folder.write(plainRows(300));
   const sandbox = await startSandbox({ failureRate: 0, textBytes: 100, keys: [key] });
   sandbox.setFaults([{ when: { nth: 2 }, do: { kind: 'status', status: 429, retryAfter: '1' } }]);
@@ -34,7 +34,6 @@ it('a worker logs JSON lines with job, slice and request ids, is ready, and ends
     worker.child.kill('SIGKILL');
     await worker.ended;
     await sandbox.close();
-    folder.remove();
   });
   const status = async (path: string) => (await fetch(`http://${address}${path}`)).status;
   const job = await Job.start(temporal, folder.dir, folder, { batch: 100 });

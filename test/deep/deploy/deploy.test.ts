@@ -1,9 +1,9 @@
 import { execFileSync, spawnSync } from 'node:child_process';
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { expect, inject, it, onTestFinished } from 'vitest';
+import { expect, inject, it } from 'vitest';
+import { folderOfTest } from '../../support/files/folders.js';
 
 const root = fileURLToPath(new URL('../../../', import.meta.url));
 
@@ -13,8 +13,7 @@ it('the files of a deployment pass their own tools', () => {
 });
 
 it('the steps of the image, with the files that .dockerignore lets in, make a worker that runs a job', () => {
-  const app = mkdtempSync(join(tmpdir(), 'searchflow-image-'));
-  onTestFinished(() => rmSync(app, { recursive: true, force: true }));
+  const app = folderOfTest();
   const allowed = readFileSync(join(root, '.dockerignore'), 'utf8').match(/(?<=^!).+$/gm) ?? [];
   for (const path of allowed) cpSync(join(root, path), join(app, path), { recursive: true });
   const [, build = ''] =

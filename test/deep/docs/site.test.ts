@@ -1,13 +1,13 @@
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
-import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
+import { afterAll, beforeAll, expect, it } from 'vitest';
 import { brokenLinks } from '../../../scripts/site-links.mjs';
+import { folderOfTest } from '../../support/files/folders.js';
 import { freePort } from '../../support/free-port.js';
 
 const docs = fileURLToPath(new URL('../../../docs/', import.meta.url));
@@ -73,8 +73,7 @@ it('each page has a Markdown twin, and llms.txt lists the pages', () => {
 
 it('a link to a page or an anchor that does not exist is found, also in the pages of the TypeScript API', () => {
   expect(brokenLinks(site)).toEqual([]);
-  const copy = mkdtempSync(join(tmpdir(), 'searchflow-site-'));
-  onTestFinished(() => rmSync(copy, { recursive: true, force: true }));
+  const copy = folderOfTest();
   mkdirSync(join(copy, 'reference', 'api'), { recursive: true });
   const anchor = 'id="api-default_base_url"';
   for (const name of ['reference/api/worker.html', 'reference/api/searchflow.html'])

@@ -1,13 +1,11 @@
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { expect, it, onTestFinished } from 'vitest';
+import { expect, it } from 'vitest';
+import { folderOfTest } from '../../support/files/folders.js';
 import { examplePath } from '../../support/run-example.js';
 
 it('the client in Go is formatted, passes go vet, is built, and prints its usage', () => {
-  const folder = mkdtempSync(join(tmpdir(), 'searchflow-go-'));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  const folder = folderOfTest();
   const program = join(folder, 'client');
   const run = (command: string, ...args: string[]) =>
     spawnSync(command, args, { cwd: examplePath('go-client'), encoding: 'utf8' });

@@ -1,17 +1,17 @@
 import { execFileSync } from 'node:child_process';
-import { cpSync, mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { cpSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { beforeAll, expect, it } from 'vitest';
 import type { RunRecord } from '../../../src/core/rows/row-warehouse.js';
 import { openWarehouse } from '../../../src/warehouse/index.js';
 import { runJob, Service, stageText } from '../../suites/row-job.js';
+import { folderOfFile } from '../../support/files/folders.js';
 import { runExample } from '../../support/run-example.js';
 import { readDuckDb } from '../../support/warehouse/read-duckdb.js';
 
 const packages = ['dbt-core<1.12', 'dbt-duckdb==1.10.1', 'duckdb==1.5.5'];
-const dir = mkdtempSync(join(tmpdir(), 'searchflow-dbt-'));
+const dir = folderOfFile();
 const project = join(dir, 'project');
 const database = join(dir, 'dbt.duckdb');
 const warehouse = join(dir, 'warehouse.duckdb');
@@ -51,7 +51,6 @@ beforeAll(async () => {
   await rows.recordRun({ ...run, run: 'r2', endedAt: now });
   await close();
 }, 600_000);
-afterAll(() => rmSync(dir, { recursive: true, force: true }));
 
 it('the dbt project of the examples builds its models on a warehouse, and its tests pass', async () => {
   const log = dbt('build');

@@ -1,9 +1,9 @@
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { beforeAll, expect, it } from 'vitest';
+import { folderOfFile } from '../../support/files/folders.js';
 import { sharedPostgres } from '../../support/postgres.js';
 import { checkTables, pythonReader } from '../../support/publish/made-tables.js';
 import { placeEmptyWarehouse } from '../../support/warehouse/empty-warehouse.js';
@@ -12,14 +12,13 @@ import { placeEmptyWarehouse } from '../../support/warehouse/empty-warehouse.js'
 const { SEARCHFLOW_MADE_TABLES: count = '2000', SEARCHFLOW_MADE_FROM: from = '1' } = process.env;
 const BATCH = 25;
 const packages = ['duckdb==1.5.5', 'pyarrow', 'psycopg[binary]'];
-const dir = mkdtempSync(join(tmpdir(), 'searchflow-made-deep-'));
+const dir = folderOfFile();
 const python = join(dir, 'venv', 'bin', 'python');
 
 beforeAll(() => {
   execFileSync('python3', ['-m', 'venv', join(dir, 'venv')]);
   execFileSync(python, ['-m', 'pip', 'install', '-q', ...packages]);
 }, 600_000);
-afterAll(() => rmSync(dir, { recursive: true, force: true }));
 
 const batches = Array.from({ length: Math.ceil(Number(count) / BATCH) }, (_, index) => Number(from) + index * BATCH);
 

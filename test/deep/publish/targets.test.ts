@@ -1,19 +1,19 @@
 import { execFileSync, spawn, spawnSync } from 'node:child_process';
-import { copyFileSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { copyFileSync, mkdirSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { PublishRequest } from '../../../src/core/publish-request.js';
 import { openWarehouse } from '../../../src/warehouse/index.js';
 import { runJob, Service, stageText } from '../../suites/row-job.js';
+import { folderOfFile } from '../../support/files/folders.js';
 import { sharedPostgres } from '../../support/postgres.js';
 import { pgResult } from '../../support/warehouse/pg-query.js';
 
 // Python reads the targets, moto stands in for S3, and the extensions of DuckDB are packages of Python, too.
 const packages = ['duckdb==1.5.5', 'pyarrow', 'pandas', 'moto[server]'];
 const extensionPackages = ['duckdb-extension-httpfs==1.5.5', 'duckdb-extension-ducklake==1.5.5'];
-const dir = mkdtempSync(join(tmpdir(), 'searchflow-publish-deep-'));
+const dir = folderOfFile();
 const python = join(dir, 'venv', 'bin', 'python');
 const extensions = join(dir, 'extensions');
 const support = (name: string) => fileURLToPath(new URL(`../../support/publish/${name}`, import.meta.url));
@@ -46,7 +46,6 @@ beforeAll(async () => {
 }, 600_000);
 afterAll(() => {
   server?.kill();
-  rmSync(dir, { recursive: true, force: true });
 }, 600_000);
 
 async function load(file: string, rows: readonly string[], text: string) {

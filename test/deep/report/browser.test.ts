@@ -1,5 +1,4 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { type Browser, chromium } from 'playwright-core';
@@ -7,10 +6,11 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { renderPage } from '../../../src/cli/report/page.js';
 import { reportPage } from '../../../src/cli/report/report-page.js';
 import { hostileReport, hostileTeam } from '../../support/cli/hostile-report.js';
+import { folderOfFile } from '../../support/files/folders.js';
 
 /** The browser of the system; `CHROMIUM` names another one. */
 const executablePath = process.env.CHROMIUM ?? '/usr/bin/chromium';
-const dir = mkdtempSync(join(tmpdir(), 'searchflow-browser-'));
+const dir = folderOfFile();
 const shots = '.test-results';
 
 let browser: Browser;
@@ -18,10 +18,7 @@ beforeAll(async () => {
   mkdirSync(shots, { recursive: true });
   browser = await chromium.launch({ executablePath, args: ['--no-sandbox'] });
 });
-afterAll(async () => {
-  await browser?.close();
-  rmSync(dir, { recursive: true, force: true });
-});
+afterAll(() => browser?.close());
 
 const pages = { job: hostileReport, team: hostileTeam } as const;
 const cases = (['job', 'team'] as const).flatMap((about) =>

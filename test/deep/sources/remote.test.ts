@@ -1,8 +1,7 @@
 import { execFileSync, spawn } from 'node:child_process';
-import { copyFileSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { copyFileSync, mkdirSync, readdirSync, readFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { gzipSync } from 'node:zlib';
@@ -10,9 +9,10 @@ import { DuckDBInstance } from '@duckdb/node-api';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { RowRecord } from '../../../src/rows/index.js';
 import { openReader } from '../../../src/sources/open-reader.js';
+import { folderOfFile } from '../../support/files/folders.js';
 
 // moto stands in for S3, and the extension of DuckDB is a package of Python, too.
-const dir = mkdtempSync(join(tmpdir(), 'searchflow-remote-'));
+const dir = folderOfFile();
 const extensions = join(dir, 'extensions');
 let server: ReturnType<typeof spawn> | null = null;
 let web: Server | null = null;
@@ -72,7 +72,6 @@ beforeAll(async () => {
 afterAll(() => {
   server?.kill();
   web?.close();
-  rmSync(dir, { recursive: true, force: true });
 });
 
 let count = 0;

@@ -5,8 +5,7 @@ import { Folder, plainRows } from '../../support/jobs/folder.js';
 
 /** A folder with rows, and a receiver of alerts. The commands use the sandbox. */
 async function opened(first: Parameters<typeof startReceiver>[0]) {
-  const folder = new Folder();
-  onTestFinished(() => folder.remove());
+  const folder = Folder.ofTest();
   folder.write(plainRows(20));
   const receiver = await startReceiver(first);
   const env = { SEARCHFLOW_ALERT_URL: receiver.url, SEARCHFLOW_ALERT_ON: 'all', HOME: folder.dir };

@@ -1,10 +1,10 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { type Running, runCommand, startCommand } from '../../support/cli/command.js';
+import { folderOfFile } from '../../support/files/folders.js';
 
-const cwd = mkdtempSync(join(tmpdir(), 'searchflow-detach-'));
+const cwd = folderOfFile();
 let worker: Running;
 const run = (...args: string[]) => runCommand(args, { cwd });
 const work = async (...args: string[]) => {
@@ -24,7 +24,6 @@ beforeAll(async () => {
 afterAll(async () => {
   worker.child.kill('SIGTERM');
   await worker.ended;
-  rmSync(cwd, { recursive: true, force: true });
 });
 
 it('a detached job outlives its command, a wait and a watching command, and wait has its exit code', async () => {

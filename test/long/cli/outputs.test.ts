@@ -1,11 +1,10 @@
-import { expect, it, onTestFinished } from 'vitest';
+import { expect, it } from 'vitest';
 import { runCommand } from '../../support/cli/command.js';
 import { Folder, plainRows } from '../../support/jobs/folder.js';
 
 // `runCommand` compares each output of --json with the schema of its command: a field that the schema lacks fails the test.
 it('the output of --json of commands that list, trace, report and set up fits its schema', async () => {
-  const folder = new Folder();
-  onTestFinished(() => folder.remove());
+  const folder = Folder.ofTest();
   folder.write([...plainRows(40), ['r41', 'no URL', ''], ['r42', 'bad URL', 'not a url']]);
   const env = { HOME: folder.dir, SEARCHFLOW_ALERT_COMMAND: '/bin/false', SEARCHFLOW_ALERT_ON: 'all' };
   const kind = async (line: string, codes: readonly number[] = [0]) => {

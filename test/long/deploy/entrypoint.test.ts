@@ -17,7 +17,7 @@ const { PATH = '' } = process.env;
 const temporal = temporalOfFile();
 
 it('the entry point of the image reads secrets from files, runs a worker that is healthy, and drains at SIGTERM', async () => {
-  const folder = new Folder();
+  const folder = Folder.ofTest();
   folder.write(plainRows(100));
   const sandbox = await startSandbox({ failureRate: 0, textBytes: 100, keys: ['key-in-a-file'] });
   const keyFile = join(folder.dir, 'key');
@@ -36,7 +36,6 @@ it('the entry point of the image reads secrets from files, runs a worker that is
   onTestFinished(async () => {
     worker.kill('SIGKILL');
     await sandbox.close();
-    folder.remove();
   });
   const health = () => spawnSync(process.execPath, [inDocker('health.mjs')], { env }).status;
   await (await Job.start(temporal, folder.dir, folder)).result();

@@ -1,17 +1,16 @@
 import { execFile } from 'node:child_process';
-import { chmodSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { chmodSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { expect, it, onTestFinished } from 'vitest';
+import { expect, it } from 'vitest';
+import { folderOfTest } from '../../support/files/folders.js';
 
 const main = fileURLToPath(new URL('../../../dist/bin/searchflow.js', import.meta.url));
 
 /** What `doctor` reports of one check, in a shell that first runs `prepare` in its own namespace of mounts, with the folder as `$1`. */
 async function reported(check: string, prepare: string) {
-  const dir = mkdtempSync(join(tmpdir(), 'searchflow-doctor-machine-'));
-  onTestFinished(() => rmSync(dir, { recursive: true, force: true }));
+  const dir = folderOfTest();
   mkdirSync(join(dir, 'state'));
   chmodSync(join(dir, 'state'), 0o700);
   const script = `${prepare} && cd "$1" && exec "$2" "$3" doctor --json`;

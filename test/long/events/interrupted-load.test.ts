@@ -1,5 +1,3 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DuckDBConnection, DuckDBPreparedStatement } from '@duckdb/node-api';
 import pg from 'pg';
@@ -11,6 +9,7 @@ import { createDuckDbEvents } from '../../../src/warehouse/duckdb/database.js';
 import { Warehouse } from '../../../src/warehouse/duckdb/warehouse.js';
 import { createPostgresEvents } from '../../../src/warehouse/postgres/database.js';
 import { event, history, iso, type MadeEvent, noon, pagesOf, sync } from '../../suites/made-events.js';
+import { folderOfFile } from '../../support/files/folders.js';
 import { type PostgresServer, startPostgres } from '../../support/postgres-server.mjs';
 
 /** A warehouse under test, and its contents. */
@@ -117,14 +116,13 @@ async function interruptEach(
 describe('a load or a fold that is cut off at any statement leaves nothing, and completes when repeated', () => {
   let lives: MadeEvent[];
   let server: PostgresServer;
-  const dir = mkdtempSync(join(tmpdir(), 'searchflow-cut-'));
+  const dir = folderOfFile();
   beforeAll(async () => {
     [lives, server] = [await history(200), await startPostgres()];
   });
   afterAll(async () => {
     vi.restoreAllMocks();
     await server.stop();
-    rmSync(dir, { recursive: true, force: true });
   });
 
   it('in DuckDB', async () => {

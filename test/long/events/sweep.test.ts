@@ -15,13 +15,12 @@ it.each(['newest', 'oldest'] as const)(
     const [from, to] = [Date.now() - 30 * HOUR, Date.now() - HOUR];
     const times = { from, to, late: 0.3, lateMs: 80 * HOUR };
     const service = await startService({ events: { count: 800, order, arrivingPerSecond: 0, ...times } });
-    const folder = new Folder();
+    const folder = Folder.ofTest();
     const config = folder.config(service.url);
     const host = await startHost(temporal, config);
     onTestFinished(async () => {
       await host.stop();
       await service.close();
-      folder.remove();
     });
     let walks = 0;
     const walk = (type: string, input: object) =>

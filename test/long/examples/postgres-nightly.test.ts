@@ -1,7 +1,6 @@
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { expect, it, onTestFinished } from 'vitest';
+import { readFileSync } from 'node:fs';
+import { expect, it } from 'vitest';
+import { folderOfTest } from '../../support/files/folders.js';
 import { sharedPostgres } from '../../support/postgres.js';
 import { examplePath, runExample } from '../../support/run-example.js';
 import { pgQuery } from '../../support/warehouse/pg-query.js';
@@ -15,8 +14,7 @@ it.runIf(process.platform !== 'win32')(
     const [source, warehouse] = [await server.database(), await server.database()];
     const inSource = (text: string) => pgQuery(`${source}?schema=public`, text);
     await inSource(sql('companies'));
-    const folder = mkdtempSync(join(tmpdir(), 'searchflow-nightly-'));
-    onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+    const folder = folderOfTest();
     const more = { SEARCHFLOW_SOURCE_URL: source, SEARCHFLOW_WAREHOUSE_URL: warehouse };
     const first = await runExample('postgres-nightly/nightly.sh', more, folder);
     expect([first.code, first.err]).toEqual([0, expect.stringContaining('3 rows, 3 URLs to buy')]);

@@ -1,16 +1,16 @@
 import { execFile, execFileSync } from 'node:child_process';
-import { existsSync, mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, inject, it } from 'vitest';
 import { jobSummary } from '../../../src/api/workflow-results.js';
 import { type Sandbox, startSandbox } from '../../../src/sandbox/index.js';
+import { folderOfFile } from '../../support/files/folders.js';
 import { Folder, plainRows } from '../../support/jobs/folder.js';
 import { type Host, startHost } from '../../support/jobs/host.js';
 import { examplePath } from '../../support/run-example.js';
 import { fileNamespace, temporalOfFile } from '../../support/temporal.js';
 
-const venv = mkdtempSync(join(tmpdir(), 'searchflow-python-'));
+const venv = folderOfFile();
 let folder: Folder;
 const temporal = temporalOfFile();
 let sandbox: Sandbox;
@@ -26,7 +26,6 @@ afterAll(async () => {
   await host?.stop();
   await sandbox?.close();
   folder?.remove();
-  rmSync(venv, { recursive: true, force: true });
 });
 
 /** Runs a command of the example; the worker is in this process, so the wait must not block it. */

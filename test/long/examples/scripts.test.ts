@@ -1,8 +1,8 @@
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse } from 'csv-parse/sync';
-import { expect, it, onTestFinished } from 'vitest';
+import { expect, it } from 'vitest';
+import { folderOfTest } from '../../support/files/folders.js';
 import { examplePath, runExample } from '../../support/run-example.js';
 import { readDuckDb } from '../../support/warehouse/read-duckdb.js';
 
@@ -43,8 +43,7 @@ it.runIf(process.platform !== 'win32')(
 it.runIf(process.platform !== 'win32')(
   'examples/chain goes from names to facts, and its second run buys nothing',
   async () => {
-    const folder = mkdtempSync(join(tmpdir(), 'searchflow-chain-'));
-    onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+    const folder = folderOfTest();
     const runs = [];
     for (let run = 0; run < 2; run++) runs.push(await runExample('chain/run.sh', {}, folder));
     expect(runs.map(({ code, err }) => [code, err.match(/nothing to buy/g)?.length ?? 0])).toEqual([

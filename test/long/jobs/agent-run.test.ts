@@ -32,13 +32,10 @@ interface Agents {
 
 /** A worker for the service at this address, on a folder of its own. */
 async function agents(baseUrl: string): Promise<Agents> {
-  const folder = new Folder();
+  const folder = Folder.ofTest();
   const config = folder.config(baseUrl);
   let host = await startHost(temporal, config);
-  onTestFinished(async () => {
-    await host.stop();
-    folder.remove();
-  });
+  onTestFinished(() => host.stop());
   const start = (...args: [AgentRequest, RunAgentOptions?]) =>
     temporal.client.workflow.start(workflowNames.runAgent, {
       workflowId: randomUUID(),

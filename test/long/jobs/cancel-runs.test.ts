@@ -22,7 +22,7 @@ const ROWS = 10;
 /** A job of agent rows on a service whose runs do not end by themselves. */
 async function setting(options: AgentOptions = {}, rows = ROWS) {
   const service = await startService({ agents: { durationMs: { min: 600_000, max: 600_000 }, ...options } });
-  const folder = new Folder();
+  const folder = Folder.ofTest();
   const names = Array.from({ length: rows }, (_, index) => `company ${index}`);
   writeFileSync(folder.input, `name\n${names.join('\n')}\n`);
   const config = folder.config(service.url);
@@ -30,7 +30,6 @@ async function setting(options: AgentOptions = {}, rows = ROWS) {
   onTestFinished(async () => {
     await host.stop();
     await service.close();
-    folder.remove();
   });
   const input: AgentRowsInput = { input: folder.input, into: folder.into, query: 'CEO of {{name}}', effort: 'low' };
   return {

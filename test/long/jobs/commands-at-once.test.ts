@@ -22,7 +22,7 @@ const urlsOf = (name: string) => Array.from({ length: ROWS }, (_, row) => `https
  * Three commands that start together; each writes a CSV of its own. `one`: all have the same input. `named`: all have the same `--job` name.
  */
 async function atOnce({ store, one, named }: { store: boolean; one: boolean; named: boolean }) {
-  const folder = new Folder();
+  const folder = Folder.ofTest();
   const environment = {
     SEARCHFLOW_API_KEY: 'key-of-the-tests',
     SEARCHFLOW_BASE_URL: sandbox.url,
@@ -50,7 +50,6 @@ async function atOnce({ store, one, named }: { store: boolean; one: boolean; nam
   onTestFinished(async () => {
     for (const { child } of commands) child.kill('SIGKILL');
     await Promise.all(commands.map(({ ended }) => ended));
-    folder.remove();
   });
   return { commands, codes: await Promise.all(commands.map(({ ended }) => ended)) };
 }

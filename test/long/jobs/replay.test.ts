@@ -1,14 +1,14 @@
 import { spawnSync } from 'node:child_process';
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Worker } from '@temporalio/worker';
 import { DeterminismViolationError } from '@temporalio/workflow';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { beforeAll, expect, it } from 'vitest';
 import { History } from '../../../scripts/history-proto.mjs';
 import { type WorkflowInterface, workflowInterface } from '../../../src/api/workflow-interface.js';
 import * as workflows from '../../../src/workflows/index.js';
+import { folderOfFile } from '../../support/files/folders.js';
 import { codePath } from '../../support/jobs/host.js';
 import { silence } from '../../support/temporal.js';
 
@@ -29,8 +29,7 @@ interface RecordedHistory {
 
 /** Histories of released versions, and those that the current code records here. */
 const released = fileURLToPath(new URL('../../fixtures/histories/', import.meta.url));
-const recorded = mkdtempSync(join(tmpdir(), 'searchflow-histories-'));
-afterAll(() => rmSync(recorded, { recursive: true, force: true }));
+const recorded = folderOfFile();
 
 const recorder = fileURLToPath(new URL('../../../scripts/record-histories.mjs', import.meta.url));
 const run = spawnSync(process.execPath, [recorder, '--to', recorded], { encoding: 'utf8', timeout: 600_000 });

@@ -38,12 +38,9 @@ function billOf(service: Service) {
 }
 
 it.each(places)('the attempts and costs of each row are those of the bill, in %s', async (_name, place) => {
-  const folder = new Folder();
+  const folder = Folder.ofTest();
   const service = await startService({ rows: { failureRate: 0.3 } });
-  onTestFinished(async () => {
-    await service.close();
-    folder.remove();
-  });
+  onTestFinished(() => service.close());
   const { into, changes } = await place(folder);
   const config = folder.config(service.url, { ...serverOf(temporal), ...changes });
   const plain = plainRows(20);

@@ -1,6 +1,5 @@
 import { copyFileSync, cpSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { DuckDBInstance } from '@duckdb/node-api';
 import { stringify } from 'csv-stringify/sync';
 import { expect, it, onTestFinished } from 'vitest';
 import { startSandbox } from '../../../src/sandbox/index.js';
@@ -8,6 +7,7 @@ import { enrich } from '../../support/jobs/command.js';
 import { Folder, plainRows } from '../../support/jobs/folder.js';
 import { boughtAgain, openSetting } from '../../support/jobs/setting.js';
 import { temporalOfFile } from '../../support/temporal.js';
+import { runInDuckDb } from '../../support/warehouse/read-duckdb.js';
 
 const temporal = temporalOfFile();
 
@@ -38,20 +38,13 @@ it('fault 59: a job whose warehouse was replaced by an older copy ends with ever
 });
 
 it('fault 59: rows that were deleted from the warehouse are loaded again by the same command, and none is bought', async () => {
-  const folder = new Folder();
+  const folder = Folder.ofTest();
   const sandbox = await startSandbox({ failureRate: 0, textBytes: 100 });
-  onTestFinished(async () => {
-    await sandbox.close();
-    folder.remove();
-  });
+  onTestFinished(() => sandbox.close());
   folder.write(rows);
   const config = folder.config(sandbox.url, { temporalAddress: temporal.address });
   await enrich(folder, config);
-  const instance = await DuckDBInstance.create(folder.into);
-  const connection = await instance.connect();
-  await connection.run('DELETE FROM row_store WHERE row_number BETWEEN 40 AND 71');
-  connection.closeSync();
-  instance.closeSync();
+  await runInDuckDb(folder.into, 'DELETE FROM row_store WHERE row_number BETWEEN 40 AND 71');
   const { plan, summary } = await enrich(folder, config);
   expect(plan).toMatchObject({ status: 'unfinished', toBuy: 0 });
   expect(summary).toMatchObject({ phase: 'done', requests: 0, warehouse: { success: 300, missing: 0 } });
@@ -60,12 +53,9 @@ it('fault 59: rows that were deleted from the warehouse are loaded again by the 
 });
 
 it('fault 59: a lost or older journal is reported before anything is bought, and its answers are adopted', async () => {
-  const folder = new Folder();
+  const folder = Folder.ofTest();
   const sandbox = await startSandbox({ failureRate: 0, textBytes: 100 });
-  onTestFinished(async () => {
-    await sandbox.close();
-    folder.remove();
-  });
+  onTestFinished(() => sandbox.close());
   const config = folder.config(sandbox.url, { temporalAddress: temporal.address });
   const other = join(folder.dir, 'other.csv');
   writeFileSync(other, stringify([['company', 'url'], ...rows.slice(80, 120).map(([, name, url]) => [name, url])]));

@@ -1,26 +1,16 @@
 import { spawn, spawnSync } from 'node:child_process';
-import {
-  cpSync,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs';
-import { tmpdir } from 'node:os';
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { folderOfTest } from '../../support/files/folders.js';
 
 const root = fileURLToPath(new URL('../../../', import.meta.url));
 let clone: string;
 
 /** A small clone with this project's scripts and dependencies, one source file and one suite. */
 beforeEach(() => {
-  clone = mkdtempSync(join(tmpdir(), 'searchflow-clone-'));
+  clone = folderOfTest();
   for (const path of [
     'scripts',
     '.ci',
@@ -37,7 +27,6 @@ beforeEach(() => {
   writeFileSync(join(clone, 'src', 'index.ts'), 'export const answer: number = 42;\n');
   writeFileSync(join(clone, 'test', 'suites', 'index.ts'), `export const suite = 1;\n`);
 });
-afterEach(() => rmSync(clone, { recursive: true, force: true }));
 
 /** Starts a process that takes the lock by the set-up's own code; returns the process and its output. */
 async function holder() {

@@ -13,7 +13,7 @@ const MOST = { store: 12, warehouse: 5 };
 it('a busy worker has at most the documented number of connections to store and warehouse', async () => {
   const [store, warehouse] = await Promise.all([sharedPostgres().database(), sharedPostgres().database()]);
   const sandbox = await startSandbox({ failureRate: 0, textBytes: 2000, latencyMs: 20 });
-  const folder = new Folder();
+  const folder = Folder.ofTest();
   rmSync(folder.into);
   folder.write(plainRows(1500));
   const counter = new pg.Client({ connectionString: store });
@@ -34,7 +34,6 @@ it('a busy worker has at most the documented number of connections to store and 
     await command.ended;
     await counter.end();
     await sandbox.close();
-    folder.remove();
   });
   const most = { store: 0, warehouse: 0 };
   const names = { store: new URL(store).pathname.slice(1), warehouse: new URL(warehouse).pathname.slice(1) };

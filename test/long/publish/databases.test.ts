@@ -1,19 +1,18 @@
 import { spawnSync } from 'node:child_process';
-import { copyFileSync, existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { copyFileSync, existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import type { PublishRequest } from '../../../src/core/publish-request.js';
 import { openWarehouse } from '../../../src/warehouse/index.js';
 import { runJob, Service, stageText } from '../../suites/row-job.js';
+import { folderOfFile } from '../../support/files/folders.js';
 import { sharedPostgres } from '../../support/postgres.js';
 import { placeEmptyWarehouse } from '../../support/warehouse/empty-warehouse.js';
 import { pgResult } from '../../support/warehouse/pg-query.js';
 import { readDuckDb } from '../../support/warehouse/read-duckdb.js';
 
-const dir = mkdtempSync(join(tmpdir(), 'searchflow-publish-db-'));
-afterAll(() => rmSync(dir, { recursive: true, force: true }));
+const dir = folderOfFile();
 
 const address = join(dir, 'warehouse.duckdb');
 const whole = { subject: { job: 'brands-1' }, mode: 'replace', key: [], partition: null } as const;

@@ -1,18 +1,17 @@
 import { execFile } from 'node:child_process';
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { DuckDBInstance } from '@duckdb/node-api';
-import { expect, it, onTestFinished } from 'vitest';
+import { expect, it } from 'vitest';
 import { errorFixes } from '../../../src/core/errors/registry.js';
+import { folderOfTest } from '../../support/files/folders.js';
 
 const main = fileURLToPath(new URL('../../../dist/bin/searchflow.js', import.meta.url));
 
 it('a disk that is full while rows are staged is one sentence, from each kind of source, and leaves nothing on it', async () => {
-  const dir = mkdtempSync(join(tmpdir(), 'searchflow-full-'));
-  onTestFinished(() => rmSync(dir, { recursive: true, force: true }));
+  const dir = folderOfTest();
   const stateDir = join(dir, 'state');
   mkdirSync(stateDir);
   const instance = await DuckDBInstance.create(join(dir, 'x.duckdb'));

@@ -1,6 +1,5 @@
 import { mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { DuckDBInstance } from '@duckdb/node-api';
 import { expect, it, onTestFinished } from 'vitest';
 import { startCommand } from '../../support/cli/command.js';
 import { openJob, surroundings } from '../../support/jobs/command.js';
@@ -8,7 +7,7 @@ import { plainRows } from '../../support/jobs/folder.js';
 import { killAllOf } from '../../support/jobs/processes.js';
 import { openSetting } from '../../support/jobs/setting.js';
 import { openTemporal } from '../../support/temporal.js';
-import { readDuckDb } from '../../support/warehouse/read-duckdb.js';
+import { readDuckDb, runInDuckDb } from '../../support/warehouse/read-duckdb.js';
 
 const here = surroundings(openTemporal, { failureRate: 0, textBytes: 100 });
 
@@ -19,18 +18,10 @@ const table = (
   i % 2 = 0 AS even, DATE '2024-02-28' + (i % 100)::INTEGER AS day, TIMESTAMP '2024-02-28 10:00:00.5' + to_hours(i) AS moment,
   {'a': i, 'b': ['x', NULL]} AS parts, CASE i % 3 WHEN 0 THEN NULL WHEN 1 THEN '' ELSE 'Zürich' END AS city FROM range(${rows}) t(i)`;
 
-async function duckDb(file: string, ...statements: string[]) {
-  const instance = await DuckDBInstance.create(file);
-  const connection = await instance.connect();
-  for (const sql of statements) await connection.run(sql);
-  connection.closeSync();
-  instance.closeSync();
-}
-
 it('a table is bought once as CSV, JSON Lines, Parquet and DuckDB, and its types come out as they went in', async () => {
   const { folder, run, bought } = openJob(here, []);
   const at = (name: string) => join(folder.dir, name);
-  await duckDb(
+  await runInDuckDb(
     at('x.duckdb'),
     `CREATE TABLE rows AS ${table(60)}`,
     `COPY (FROM rows) TO '${at('a.csv')}'`,
@@ -69,17 +60,15 @@ it('a table is bought once as CSV, JSON Lines, Parquet and DuckDB, and its types
   expect(without(read.csv, 'city')).toEqual(without(expected, 'city'));
   expect(types.from_query).toEqual(types.parquet);
   expect((types.parquet as { t: string }[]).map(({ t }) => t)).toEqual([
-    ...[
-      'VARCHAR',
-      'INTEGER',
-      'DECIMAL(12,3)',
-      'DOUBLE',
-      'FLOAT',
-      'BOOLEAN',
-      'DATE',
-      'TIMESTAMP',
-      'STRUCT(a BIGINT, b VARCHAR[])',
-    ],
+    'VARCHAR',
+    'INTEGER',
+    'DECIMAL(12,3)',
+    'DOUBLE',
+    'FLOAT',
+    'BOOLEAN',
+    'DATE',
+    'TIMESTAMP',
+    'STRUCT(a BIGINT, b VARCHAR[])',
     'VARCHAR',
   ]);
   const cities = expected.slice(0, 3).map(({ city }) => city);
@@ -90,9 +79,9 @@ it('new, changed and vanished rows of a query are those of its table; other SQL 
   const { folder, run, bought } = openJob(here, []);
   const input = join(folder.dir, 'x.duckdb');
   const source = { input, sql: 'SELECT * FROM rows ORDER BY n', job: 'query', csv: null };
-  await duckDb(input, `CREATE TABLE rows AS ${table(20)}`);
+  await runInDuckDb(input, `CREATE TABLE rows AS ${table(20)}`);
   await run(source);
-  await duckDb(
+  await runInDuckDb(
     input,
     'DELETE FROM rows WHERE n < 5',
     `INSERT INTO rows ${table(23)} OFFSET 20`,
@@ -123,11 +112,11 @@ it('a workflow reads a query again with each run, and only files that the worker
   onTestFinished(() => setting.close());
   const { folder } = openJob(here, []);
   const { dir } = folder;
-  await duckDb(join(dir, 'x.duckdb'), `CREATE TABLE rows AS ${table(5)}`);
+  await runInDuckDb(join(dir, 'x.duckdb'), `CREATE TABLE rows AS ${table(5)}`);
   const begin = (input: object) => setting.begin([], { urlColumn: 'url', ...input });
   const query = { input: join(dir, 'x.duckdb'), sql: 'FROM rows ORDER BY n', job: 'query' };
   expect(await (await begin(query)).result()).toMatchObject({ phase: 'done', warehouse: { success: 5 } });
-  await duckDb(join(dir, 'x.duckdb'), `INSERT INTO rows ${table(7)} OFFSET 5`);
+  await runInDuckDb(join(dir, 'x.duckdb'), `INSERT INTO rows ${table(7)} OFFSET 5`);
   expect(await (await begin(query)).result()).toMatchObject({ phase: 'done', warehouse: { success: 7 } });
   mkdirSync(join(dir, 'parts'));
   writeFileSync(join(dir, 'parts', 'a.csv'), 'url\nhttps://a.example/\n');
@@ -152,7 +141,7 @@ it('a workflow reads a query again with each run, and only files that the worker
 it('a command that is killed while it stages leaves nothing that hinders the same command', async () => {
   const { folder, run, bought } = openJob(here, []);
   const input = join(folder.dir, 'x.parquet');
-  await duckDb(':memory:', `COPY (${table(60_000)}) TO '${input}'`);
+  await runInDuckDb(':memory:', `COPY (${table(60_000)}) TO '${input}'`);
   const args = ['enrich', input, '--into', folder.into, '--dry-run'];
   const env = { SEARCHFLOW_STATE_DIR: folder.stateDir, XDG_STATE_HOME: folder.dir };
   const command = startCommand(args, { cwd: folder.dir, env });

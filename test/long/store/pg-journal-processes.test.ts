@@ -1,6 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -8,11 +7,12 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { PgJournal } from '../../../src/store/postgres/journal/pg-journal.js';
 import { openStore } from '../../../src/store/postgres/open-store.js';
+import { folderOfFile } from '../../support/files/folders.js';
 import { type PostgresServer, startPostgres } from '../../support/postgres-server.mjs';
 import { keyOf } from '../../support/store/journal-contract.js';
 
 const script = fileURLToPath(new URL('../../support/store/pg-buyer.mjs', import.meta.url));
-const root = mkdtempSync(join(tmpdir(), 'searchflow-pg-buyers-'));
+const root = folderOfFile();
 const children = new Set<ChildProcess>();
 let server: PostgresServer;
 beforeAll(async () => {
@@ -22,10 +22,7 @@ afterEach(() => {
   for (const child of children) child.kill('SIGKILL');
   children.clear();
 });
-afterAll(async () => {
-  await server.stop();
-  rmSync(root, { recursive: true, force: true });
-});
+afterAll(() => server.stop());
 
 interface Options {
   readonly deadAfterMs?: number;

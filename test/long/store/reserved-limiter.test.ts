@@ -1,12 +1,10 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { Secret } from '../../../src/core/connections/secret.js';
 import { flatProfile } from '../../../src/core/limiter/rate.js';
 import { MemoryLimiter } from '../../../src/store/limiter/memory-limiter.js';
 import { ReservedLimiter } from '../../../src/store/limiter/reserved-limiter.js';
 import { reserveLimit } from '../../../src/worker/team/limit-owner.js';
+import { folderOfTest } from '../../support/files/folders.js';
 import { limiterContract, mostInASecond, pass } from '../../support/store/limiter-contract.js';
 
 limiterContract('ReservedLimiter', async () => {
@@ -16,7 +14,7 @@ limiterContract('ReservedLimiter', async () => {
 
 describe('the limit of a key that two folders use', () => {
   function folders() {
-    const userStateDir = mkdtempSync(join(tmpdir(), 'searchflow-limit-'));
+    const userStateDir = folderOfTest();
     const said: string[] = [];
     const whose = { userStateDir, origin: 'https://service.example', apiKey: new Secret('key'), rateIsShare: false };
     const open = () => {
@@ -29,7 +27,6 @@ describe('the limit of a key that two folders use', () => {
     onTestFinished(async () => {
       await a.close();
       await b.close();
-      rmSync(userStateDir, { recursive: true });
     });
     return { a, b, said };
   }

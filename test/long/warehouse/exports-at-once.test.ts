@@ -1,27 +1,17 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import {
-  lstatSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  readlinkSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs';
-import { tmpdir } from 'node:os';
+import { lstatSync, mkdirSync, readdirSync, readFileSync, readlinkSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createWarehouses } from '../../../src/warehouse/index.js';
 import { parquetRows, runJob, Service, stageText } from '../../suites/row-job.js';
+import { folderOfFile } from '../../support/files/folders.js';
 import { type PostgresServer, startPostgres } from '../../support/postgres-server.mjs';
 
 const program = fileURLToPath(new URL('../../support/warehouse/exporter.mjs', import.meta.url));
-const dir = mkdtempSync(join(tmpdir(), 'searchflow-at-once-'));
+const dir = folderOfFile();
 const ROWS = 3000;
 const EXPORTS = 3;
 let server: PostgresServer;
@@ -38,10 +28,7 @@ beforeAll(async () => {
   for (const address of Object.values(addresses)) await runJob(dir, warehouses.open(address).rows, staged, service);
   await warehouses.close();
 });
-afterAll(async () => {
-  await server.stop();
-  rmSync(dir, { recursive: true, force: true });
-});
+afterAll(() => server.stop());
 
 function exporter(address: string, kind: string, target: string) {
   return spawn(process.execPath, [program, address, 'brands-1', kind, target], {

@@ -1,6 +1,3 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
@@ -8,6 +5,7 @@ import { type RowWarehouse, WarehouseBusy, WarehouseUnusable } from '../../../sr
 import { createPostgresRows } from '../../../src/warehouse/index.js';
 import type { WarehouseOptions } from '../../../src/warehouse/postgres/warehouse.js';
 import { batchOf, buySlice, exported, runJob, Service, type StagedTest, stageText } from '../../suites/row-job.js';
+import { folderOfTest } from '../../support/files/folders.js';
 import { type PostgresServer, startPostgres } from '../../support/postgres-server.mjs';
 import { type PgProxy, startProxy } from '../../support/warehouse/pg-proxy.js';
 import { pgQuery } from '../../support/warehouse/pg-query.js';
@@ -29,13 +27,12 @@ describe('a PostgreSQL warehouse, when', () => {
     await server.stop();
   });
   beforeEach(async () => {
-    dir = mkdtempSync(join(tmpdir(), 'searchflow-pg-faults-'));
+    dir = folderOfTest();
     url = await server.database();
   });
   afterEach(async () => {
     proxy.gate = () => true;
     await Promise.all(warehouses.splice(0).map((warehouse) => warehouse.close()));
-    rmSync(dir, { recursive: true, force: true });
   });
   const open = (options: Omit<WarehouseOptions, 'say'> & { url?: string } = {}) => {
     const warehouse = createPostgresRows({ url: proxy.urlOf(url), ...options });

@@ -1,5 +1,3 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
@@ -8,6 +6,7 @@ import { jsonText } from '../../../src/core/text/json.js';
 import { readSlice } from '../../../src/rows/index.js';
 import { createDuckDbRows, createPostgresRows } from '../../../src/warehouse/index.js';
 import { batchOf, buySlice, exported, runJob, Service, sha256, stageText, unitFile } from '../../suites/row-job.js';
+import { folderOfTest } from '../../support/files/folders.js';
 import { type PostgresServer, startPostgres } from '../../support/postgres-server.mjs';
 import { pgQuery } from '../../support/warehouse/pg-query.js';
 
@@ -61,14 +60,11 @@ describe.each(warehouses)('a %s warehouse', (_name, largest, make) => {
   let test: UnderTest;
   let service: Service;
   beforeEach(async () => {
-    dir = mkdtempSync(join(tmpdir(), 'searchflow-recovery-'));
+    dir = folderOfTest();
     test = await make(dir);
     service = new Service();
   });
-  afterEach(async () => {
-    await test.warehouse.close();
-    rmSync(dir, { recursive: true, force: true });
-  });
+  afterEach(() => test.warehouse.close());
 
   describe('that has lost rows', () => {
     it('no longer counts their slices as loaded, and loads only the missing rows', async () => {

@@ -52,13 +52,10 @@ export const interceptors = () => ({
 
 /** A folder with rows, a service that knows only \`key\`, and the plugin for them. */
 async function open(key: string) {
-  const folder = new Folder();
+  const folder = Folder.ofTest();
   folder.write(plainRows(ROWS));
   const sandbox = await startSandbox({ failureRate: 0, textBytes: 100, keys: [key] });
-  onTestFinished(async () => {
-    await sandbox.close();
-    folder.remove();
-  });
+  onTestFinished(() => sandbox.close());
   const { input, into, dir, stateDir } = folder;
   const plugin = () =>
     new SearchflowPlugin({

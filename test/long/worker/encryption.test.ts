@@ -25,7 +25,7 @@ const month = { from: '2025-01-01T00:00:00.000Z', to: '2025-02-01T00:00:00.000Z'
 /** A service, and the command in a folder of its own with this environment. */
 async function open(extra: Record<string, string>, options: Partial<SandboxOptions> = {}) {
   const sandbox = await startSandbox({ failureRate: 0, events: { count: 500, ...month }, ...options });
-  const folder = new Folder();
+  const folder = Folder.ofTest();
   rmSync(folder.into);
   folder.write([...plainRows(20), ['20', ROW, `https://site.example/${ROW}`], ['21', 'bad', `not a URL: ${ROW}`]]);
   const env: Record<string, string> = {
@@ -39,7 +39,6 @@ async function open(extra: Record<string, string>, options: Partial<SandboxOptio
   onTestFinished(async () => {
     killAllOf(folder.stateDir);
     await sandbox.close();
-    folder.remove();
   });
   const at = { cwd: folder.dir, env };
   const run = (...args: string[]) => runCommand(args, at);

@@ -1,6 +1,4 @@
-import { once } from 'node:events';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { it, type TestContext } from 'vitest';
@@ -9,6 +7,7 @@ import { freePort } from '../../../src/worker/temporal-server/free-port.js';
 import { startCommand } from '../../support/cli/command.js';
 import { Folder, plainRows } from '../../support/jobs/folder.js';
 import { Job } from '../../support/jobs/host.js';
+import { listen } from '../../support/sandbox/listen.js';
 import { startPgStores } from '../../support/store/pg-store.js';
 import { temporalOfFile } from '../../support/temporal.js';
 import { startProxy } from '../../support/warehouse/pg-proxy.js';
@@ -189,9 +188,8 @@ async function startCollector() {
     got.push({ path: request.url ?? '', token: request.headers['x-token'], text });
     response.writeHead(200, { 'content-type': 'application/x-protobuf' }).end();
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  return { got, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, close: () => server.close() };
+  const url = await listen(server);
+  return { got, url, close: () => server.close() };
 }
 
 it.concurrent('a worker sends its metrics by OTLP', async ({ expect, onTestFinished }) => {

@@ -1,6 +1,5 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { type AddressInfo, connect, createServer } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { NativeConnection, Worker } from '@temporalio/worker';
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
@@ -10,20 +9,18 @@ import { workflowNames } from '../../../src/core/rows/job.js';
 import { type Sandbox, startSandbox } from '../../../src/sandbox/index.js';
 import { takeQueueLocks } from '../../../src/worker/team/presence.js';
 import { startCommand } from '../../support/cli/command.js';
+import { folderOfFile } from '../../support/files/folders.js';
 import { codePath } from '../../support/jobs/host.js';
 import { temporalOfFile } from '../../support/temporal.js';
 
-const folder = mkdtempSync(join(tmpdir(), 'searchflow-presence-'));
+const folder = folderOfFile();
 const elsewhere: WorkerHolder = { host: 'another-machine', pid: 4711, startTime: null, since: 0, store: null };
 const temporal = temporalOfFile();
 let sandbox: Sandbox;
 beforeAll(async () => {
   sandbox = await startSandbox();
 });
-afterAll(async () => {
-  await sandbox?.close();
-  rmSync(folder, { recursive: true, force: true });
-});
+afterAll(() => sandbox?.close());
 
 const lockOf = (taskQueue: string) => ({ id: `searchflow-worker-of-${taskQueue}`, held: 'is there', remedy: 'Go.' });
 

@@ -16,7 +16,7 @@ const API_KEY = 'canary-of-temporal';
 
 /** A command in a folder with rows, whose Temporal endpoint has TLS and asks for this. */
 async function open(asks: ProxyAsks) {
-  const folder = new Folder();
+  const folder = Folder.ofTest();
   rmSync(folder.into);
   folder.write(plainRows(20));
   const proxy = await startTemporalProxy(inject('temporalAddress'), asks);
@@ -24,7 +24,6 @@ async function open(asks: ProxyAsks) {
   onTestFinished(async () => {
     proxy.close();
     await sandbox.close();
-    folder.remove();
   });
   for (const [name, one] of Object.entries(certificates)) {
     writeFileSync(join(folder.dir, `${name}.crt`), one.certificate);

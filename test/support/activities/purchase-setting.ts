@@ -1,5 +1,3 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll } from 'vitest';
 import { AccountBreaker } from '../../../src/activities/call/account-breaker.js';
@@ -12,13 +10,13 @@ import { ApiError } from '../../../src/api/wire/errors.js';
 import type { CallFacts } from '../../../src/core/purchase/failure.js';
 import { FileJournal } from '../../../src/store/file/file-journal.js';
 import type { MemoryLimiter } from '../../../src/store/limiter/memory-limiter.js';
+import { folderOfFile } from '../files/folders.js';
 import { idleLimiter } from '../store/idle-limiter.js';
 
-const root = mkdtempSync(join(tmpdir(), 'searchflow-purchase-'));
+const root = folderOfFile();
 const open: FileJournal[] = [];
 afterAll(async () => {
   for (const journal of open) await journal.close();
-  rmSync(root, { recursive: true, force: true });
 });
 let count = 0;
 /** A path that no other test uses. */

@@ -1,10 +1,10 @@
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { onTestFinished, vi } from 'vitest';
 import { createTransport } from '../../../src/api/transport.js';
 import { Secret } from '../../../src/core/connections/secret.js';
 import { flatProfile } from '../../../src/core/limiter/rate.js';
 import { MemoryLimiter } from '../../../src/store/limiter/memory-limiter.js';
+import { listen } from '../sandbox/listen.js';
 
 export interface Run {
   readonly id: string;
@@ -37,9 +37,9 @@ export async function openRunList(runs: readonly Run[], clockAheadMs = 0) {
     });
     response.end(JSON.stringify(body));
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const url = await listen(server);
   const transport = createTransport({
-    baseUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    baseUrl: url,
     apiKey: new Secret('key'),
   });
   const limiter = new MemoryLimiter(flatProfile(1000));

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parse } from 'csv-parse/sync';
 import { stringify } from 'csv-stringify/sync';
+import { onTestFinished } from 'vitest';
 import { Secret } from '../../../dist/core/connections/secret.js';
 import { createDuckDbRows } from '../../../dist/warehouse/index.js';
 import type { RuntimeConfig } from '../../../dist/worker/config/runtime-types.js';
@@ -39,6 +40,13 @@ export class Folder {
   readonly into = placeEmptyWarehouse(join(this.dir, 'out.duckdb'));
   readonly csv = join(this.dir, 'out.csv');
   readonly stateDir = join(this.dir, 'state');
+
+  /** A folder that is deleted after the current test. */
+  static ofTest(): Folder {
+    const folder = new Folder();
+    onTestFinished(() => folder.remove());
+    return folder;
+  }
 
   write(rows: readonly InputRow[]): void {
     writeFileSync(this.input, stringify([['id', 'name', 'url'], ...rows]));

@@ -1,5 +1,4 @@
-import type { Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, Server } from 'node:net';
 
 /** Lets a server listen on this machine, on a free port, and returns its URL. */
 export async function listen(server: Server): Promise<string> {

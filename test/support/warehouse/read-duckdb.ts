@@ -22,3 +22,12 @@ export async function readDuckDb<Row = Record<string, unknown>>(file: string, sq
     instance.closeSync();
   }
 }
+
+/** Runs SQL statements on a DuckDB file, one after the other. */
+export async function runInDuckDb(file: string, ...statements: readonly string[]): Promise<void> {
+  const instance = await DuckDBInstance.create(file);
+  const connection = await instance.connect();
+  for (const sql of statements) await connection.run(sql);
+  connection.closeSync();
+  instance.closeSync();
+}

@@ -1,6 +1,3 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { expect, it, onTestFinished, vi } from 'vitest';
 import { agentRunKind } from '../../../src/activities/runs/run-kinds.js';
 import { SlotKeeper } from '../../../src/activities/runs/slot-keeper.js';
@@ -8,15 +5,13 @@ import { RUN_OVERDUE } from '../../../src/core/purchase/journal.js';
 import { FileJournal } from '../../../src/store/file/file-journal.js';
 import { MemorySlots } from '../../../src/store/limiter/memory-slots.js';
 import { minutesAgo, openRunList } from '../../support/activities/run-list.js';
+import { folderOfTest } from '../../support/files/folders.js';
 import { intent, keyOf, outcome } from '../../support/store/journal-contract.js';
 
 it('the slot keeper frees only slots of units that are not being bought and whose run has ended or never existed', async () => {
-  const dir = mkdtempSync(join(tmpdir(), 'searchflow-slots-'));
+  const dir = folderOfTest();
   const journal = await FileJournal.open(dir, { writes: true });
-  onTestFinished(async () => {
-    await journal.close();
-    rmSync(dir, { recursive: true });
-  });
+  onTestFinished(() => journal.close());
   const run = (id: string, status: string) => ({ id, status, createdAt: minutesAgo(2) });
   const { transport, limiter } = await openRunList([run('going', 'running'), run('over', 'completed')]);
   const slots = new MemorySlots(50);

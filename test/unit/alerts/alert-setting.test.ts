@@ -1,13 +1,12 @@
-import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { chmodSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { alertTypes, usualAlerts } from '../../../src/core/alerts/alert.js';
 import { readConfig } from '../../../src/worker/config/config.js';
 import { SearchflowPlugin } from '../../../src/worker/index.js';
+import { folderOfFile } from '../../support/files/folders.js';
 
-const home = mkdtempSync(join(tmpdir(), 'searchflow-alert-setting-'));
-afterAll(() => rmSync(home, { recursive: true, force: true }));
+const home = folderOfFile();
 const program = join(home, 'notify');
 writeFileSync(program, '#!/bin/sh\n');
 chmodSync(program, 0o755);
@@ -32,9 +31,7 @@ it('a webhook reports what a person must know of, unless the setting names other
   const url = 'http://127.0.0.1:9000/x';
   expect(
     read({ SEARCHFLOW_ALERT_URL: url, SEARCHFLOW_ALERT_ON: 'job.done, cap.100', SEARCHFLOW_ALERT_LAG: 'none' }),
-  ).toMatchObject({
-    ...{ on: ['job.done', 'cap.100'], lagMs: null },
-  });
+  ).toMatchObject({ ...{ on: ['job.done', 'cap.100'], lagMs: null } });
   expect(read({ SEARCHFLOW_ALERT_URL: url, SEARCHFLOW_ALERT_ON: 'all' })?.on).toEqual(alertTypes);
 });
 

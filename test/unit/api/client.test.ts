@@ -1,14 +1,10 @@
 import { inspect } from 'node:util';
-import { afterEach, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { type Client, type ClientOptions, createClient } from '../../../src/api/client.js';
 import { idleView, type Limiter, type RateCost } from '../../../src/core/limiter/limiter.js';
 import { flatProfile } from '../../../src/core/limiter/rate.js';
+import { closeAfterTest } from '../../support/after-test.js';
 import { type Handler, json, type RawServer, rawServer } from '../../support/api/raw-server.js';
-
-const open: { close(): Promise<void> }[] = [];
-afterEach(async () => {
-  for (const one of open.splice(0).reverse()) await one.close();
-});
 
 async function service(
   handler: Handler,
@@ -16,7 +12,7 @@ async function service(
 ): Promise<{ server: RawServer; client: Client }> {
   const server = await rawServer(handler);
   const client = createClient({ apiKey: 'canary-7f3a9c-key', baseUrl: server.url, ...options });
-  open.push(server, client);
+  closeAfterTest(server, client);
   return { server, client };
 }
 

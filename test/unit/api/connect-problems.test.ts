@@ -1,22 +1,18 @@
 import type { AddressInfo } from 'node:net';
 import { createServer } from 'node:tls';
-import { afterEach, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { contentsEndpoint } from '../../../src/api/endpoints/contents.js';
 import { createTransport } from '../../../src/api/transport.js';
 import { ApiError } from '../../../src/api/wire/errors.js';
 import { connectProblem } from '../../../src/core/connections/connect-problem.js';
 import { Secret } from '../../../src/core/connections/secret.js';
+import { closeAfterTest } from '../../support/after-test.js';
 import { answer, rawServer } from '../../support/api/raw-server.js';
 import { certificate, privateKey } from '../../support/api/self-signed.js';
 
-const open: { close(): unknown }[] = [];
-afterEach(async () => {
-  for (const one of open.splice(0).reverse()) await one.close();
-});
-
 async function failure(baseUrl: string): Promise<ApiError> {
   const transport = createTransport({ baseUrl, apiKey: new Secret('canary-7f3a9c-key'), timeouts: { connectMs: 500 } });
-  open.push(transport);
+  closeAfterTest(transport);
   const error: unknown = await transport
     .send(contentsEndpoint, { urls: ['https://a.example'] })
     .catch((e: unknown) => e);
@@ -46,7 +42,7 @@ describe('fault 14: a service that cannot be reached', () => {
     );
     server.on('tlsClientError', () => undefined);
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-    open.push(server);
+    closeAfterTest(server);
     const error = await failure(`https://127.0.0.1:${(server.address() as AddressInfo).port}`);
     expect(error.message).toMatch(
       /its certificate is self-signed \[DEPTH_ZERO_SELF_SIGNED_CERT\]; .*SEARCHFLOW_BASE_URL/,
@@ -57,7 +53,7 @@ describe('fault 14: a service that cannot be reached', () => {
 
   test('a server without TLS is named', async () => {
     const server = await rawServer(() => undefined);
-    open.push(server);
+    closeAfterTest(server);
     server.onConnection((socket) => socket.end('HTTP/1.1 400 Bad Request\r\n\r\n'));
     const error = await failure(`https://127.0.0.1:${server.port}`);
     expect(error.message).toContain('does not speak TLS');
@@ -66,7 +62,7 @@ describe('fault 14: a service that cannot be reached', () => {
 
   test('a proxy that requires credentials names the setting', async () => {
     const server = await rawServer((_request, socket) => socket.write(answer(407, '')));
-    open.push(server);
+    closeAfterTest(server);
     const error = await failure(server.url);
     expect(error.message).toMatch(/^POST \/contents: 407 .*: a proxy .* HTTPS_PROXY, or correct SEARCHFLOW_BASE_URL$/);
     expect(error.verdict).toMatchObject({ type: 'ServiceUnavailable', retry: true, charged: 'never' });

@@ -1,22 +1,18 @@
-import { afterEach, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { contentsEndpoint } from '../../../src/api/endpoints/contents.js';
 import { createTransport } from '../../../src/api/transport.js';
 import { readErrorEnvelope } from '../../../src/api/wire/error-envelope.js';
 import { ApiError } from '../../../src/api/wire/errors.js';
 import { Secret } from '../../../src/core/connections/secret.js';
 import type { FailureType } from '../../../src/core/purchase/failure.js';
+import { closeAfterTest } from '../../support/after-test.js';
 import { answer, json, rawServer } from '../../support/api/raw-server.js';
 
 const KEY = 'canary-7f3a9c/key';
-const open: { close(): Promise<void> }[] = [];
-afterEach(async () => {
-  for (const one of open.splice(0).reverse()) await one.close();
-});
-
 async function failure(bytes: Buffer, apiKey: Secret | null = new Secret(KEY)): Promise<ApiError> {
   const server = await rawServer((_request, socket) => socket.write(bytes));
   const transport = createTransport({ baseUrl: server.url, apiKey });
-  open.push(server, transport);
+  closeAfterTest(server, transport);
   const error: unknown = await transport
     .send(contentsEndpoint, { urls: ['https://a.example'] })
     .catch((e: unknown) => e);

@@ -1,19 +1,15 @@
-import { afterEach, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { type Client, createClient } from '../../../src/api/client.js';
 import { type ListOperation, listOperations } from '../../../src/api/operations.js';
 import { WalkError } from '../../../src/core/events/walk.js';
+import { closeAfterTest } from '../../support/after-test.js';
 import { examples } from '../../support/api/examples.js';
 import { type Handler, json, rawServer } from '../../support/api/raw-server.js';
-
-const open: { close(): Promise<void> }[] = [];
-afterEach(async () => {
-  for (const one of open.splice(0).reverse()) await one.close();
-});
 
 async function service(handler: Handler) {
   const server = await rawServer(handler);
   const client: Client = createClient({ apiKey: 'k', baseUrl: server.url });
-  open.push(server, client);
+  closeAfterTest(server, client);
   return { server, client };
 }
 

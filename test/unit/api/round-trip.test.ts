@@ -13,13 +13,7 @@ import { readPage } from '../../../src/core/events/walk.js';
 import { arbitraryOf } from '../../support/api/arbitrary-of.js';
 import { runs } from '../../support/property-runs.js';
 
-const said: AnswerHeaders = {
-  requestId: null,
-  queued: null,
-  queueMs: null,
-  date: null,
-  deprecation: null,
-};
+const said: AnswerHeaders = { requestId: null, queued: null, queueMs: null, date: null, deprecation: null };
 const timeouts = { headersMs: 1, bodyMs: 1, totalMs: 1 };
 const fewer = { numRuns: runs(60) };
 

@@ -1,21 +1,17 @@
 import { inspect } from 'node:util';
-import { afterEach, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { type Client, type ClientOptions, createClient } from '../../../src/api/client.js';
 import { readMonitorBatch } from '../../../src/api/endpoints/monitor-batch.js';
 import type { Deprecation } from '../../../src/api/wire/deprecations.js';
 import { ApiError } from '../../../src/api/wire/errors.js';
 import { Secret } from '../../../src/core/connections/secret.js';
+import { closeAfterTest } from '../../support/after-test.js';
 import { answer, type Handler, json, rawServer } from '../../support/api/raw-server.js';
-
-const open: { close(): Promise<void> }[] = [];
-afterEach(async () => {
-  for (const one of open.splice(0).reverse()) await one.close();
-});
 
 async function service(handler: Handler, options: Partial<ClientOptions> = {}) {
   const server = await rawServer(handler);
   const client: Client = createClient({ apiKey: 'canary-key', baseUrl: server.url, ...options });
-  open.push(server, client);
+  closeAfterTest(server, client);
   return { server, client };
 }
 

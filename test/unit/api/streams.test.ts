@@ -1,17 +1,13 @@
-import { afterEach, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { type Client, type ClientOptions, createClient } from '../../../src/api/client.js';
 import { ApiError, StreamDropped } from '../../../src/api/wire/errors.js';
+import { closeAfterTest } from '../../support/after-test.js';
 import { answer, type Handler, json, type RawServer, rawServer } from '../../support/api/raw-server.js';
-
-const open: { close(): Promise<void> }[] = [];
-afterEach(async () => {
-  for (const one of open.splice(0).reverse()) await one.close();
-});
 
 async function service(handler: Handler, options: Partial<ClientOptions> = {}) {
   const server: RawServer = await rawServer(handler);
   const client: Client = createClient({ apiKey: 'canary-7f3a9c', baseUrl: server.url, ...options });
-  open.push(server, client);
+  closeAfterTest(server, client);
   return { server, client };
 }
 

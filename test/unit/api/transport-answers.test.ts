@@ -1,19 +1,15 @@
 import { brotliCompressSync, gzipSync } from 'node:zlib';
-import { afterEach, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { contentsEndpoint } from '../../../src/api/endpoints/contents.js';
 import { searchEndpoint } from '../../../src/api/endpoints/search.js';
 import { createTransport, type Transport, type TransportOptions } from '../../../src/api/transport.js';
 import { ApiError } from '../../../src/api/wire/errors.js';
 import { Secret } from '../../../src/core/connections/secret.js';
+import { closeAfterTest } from '../../support/after-test.js';
 import { answer, type Handler, json, type RawServer, rawServer } from '../../support/api/raw-server.js';
 
 const KEY = 'canary-7f3a9c-key';
 const urls = ['https://a.example/1'];
-const open: { close(): Promise<void> }[] = [];
-
-afterEach(async () => {
-  for (const one of open.splice(0).reverse()) await one.close();
-});
 
 async function service(
   handler: Handler,
@@ -21,7 +17,7 @@ async function service(
 ): Promise<{ server: RawServer; transport: Transport }> {
   const server = await rawServer(handler);
   const transport = createTransport({ baseUrl: server.url, apiKey: new Secret(KEY), ...options });
-  open.push(server, transport);
+  closeAfterTest(server, transport);
   return { server, transport };
 }
 
@@ -112,7 +108,7 @@ describe('a request', () => {
     });
     const bearer = createTransport({ baseUrl: server.url, apiKey: new Secret(KEY), auth: 'bearer' });
     const keyless = createTransport({ baseUrl: server.url, apiKey: null });
-    open.push(server, named, bearer, keyless);
+    closeAfterTest(server, named, bearer, keyless);
     const input = { query: 'q', type: 'brand-new', contents: { text: true, newOption: 1 }, newField: [1] };
     await named.send(searchEndpoint, input, { extraBody: { more: null }, extraHeaders: { 'x-trace': 't' } });
     await bearer.send(searchEndpoint, input);

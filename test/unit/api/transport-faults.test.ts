@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { inspect } from 'node:util';
 import { brotliCompressSync, gzipSync } from 'node:zlib';
-import { afterEach, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { contentsEndpoint } from '../../../src/api/endpoints/contents.js';
 import {
   createTransport,
@@ -12,15 +12,11 @@ import {
 } from '../../../src/api/transport.js';
 import { ApiError } from '../../../src/api/wire/errors.js';
 import { Secret } from '../../../src/core/connections/secret.js';
+import { closeAfterTest } from '../../support/after-test.js';
 import { answer, type Handler, json, type RawServer, rawServer } from '../../support/api/raw-server.js';
 
 const KEY = 'canary-7f3a9c-key';
 const MIB = 1_048_576;
-const open: { close(): Promise<void> }[] = [];
-
-afterEach(async () => {
-  for (const one of open.splice(0).reverse()) await one.close();
-});
 
 interface Service {
   readonly server: RawServer;
@@ -32,7 +28,7 @@ interface Service {
 async function service(handler: Handler, options: Partial<TransportOptions> = {}): Promise<Service> {
   const server = await rawServer(handler);
   const transport = createTransport({ baseUrl: server.url, apiKey: new Secret(KEY), ...options });
-  open.push(server, transport);
+  closeAfterTest(server, transport);
   return { server, transport, failed: (sendOptions) => failed(transport, sendOptions) };
 }
 
@@ -140,10 +136,10 @@ describe('fault 6: reset before the request was read', () => {
     const server = createServer({ pauseOnConnect: true });
     const arrival = once(server, 'connection') as Promise<[Socket]>;
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-    open.push({ close: () => new Promise((resolve) => server.close(() => resolve())) });
+    closeAfterTest({ close: () => new Promise<void>((resolve) => server.close(() => resolve())) });
     const { port } = server.address() as AddressInfo;
     const transport = createTransport({ baseUrl: `http://127.0.0.1:${port}`, apiKey: null });
-    open.push(transport);
+    closeAfterTest(transport);
     await transport.warm(1);
     const [socket] = await arrival;
     const call = failed(transport);
@@ -291,7 +287,7 @@ describe('fault 11: redirects', () => {
     '%d to another host is not followed, and the key is not sent there',
     async (status) => {
       const other = await rawServer(replying(json(200, ok)));
-      open.push(other);
+      closeAfterTest(other);
       const location = `http://localhost:${other.port}/contents?secret=1`;
       const { failed } = await service(replying(answer(status, '', { location })));
       const error = await failed();
@@ -340,7 +336,7 @@ describe('fault 15: connections that break between calls', () => {
     await server.close();
     const down = await failed(transport);
     expect(down.facts.phase).toBe('connect');
-    open.push(await rawServer(replying(json(200, ok)), server.port));
+    closeAfterTest(await rawServer(replying(json(200, ok)), server.port));
     expect((await transport.send(contentsEndpoint, { urls: ['https://a.example'] })).status).toBe(200);
   });
 

@@ -1,15 +1,14 @@
-import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { buildProgram } from '../../../src/cli/program.js';
 import { hasScheme, whyNoPath } from '../../../src/core/rows/source-fields.js';
 import { whyNoTarget } from '../../../src/warehouse/index.js';
 import { typeCommand } from '../../support/cli/type-command.js';
 import { commandsIn } from '../../support/cli/wrong-lines.js';
+import { folderOfFile } from '../../support/files/folders.js';
 
-const cwd = mkdtempSync(join(tmpdir(), 'searchflow-addresses-'));
-afterAll(() => rmSync(cwd, { recursive: true, force: true }));
+const cwd = folderOfFile();
 
 const program = buildProgram('0.0.0', () => undefined);
 /** Each flag of a file or folder of this machine, with its command. An input may be an address. */

@@ -144,10 +144,7 @@ it('a plan shows the lower of --max-cost and the maximum of the worker', () => {
   const most = (maxCostDollars: number | 'none' | undefined, allowedMicros: number | null) =>
     planData(
       { ...plan, request: { ...request, ...(maxCostDollars === undefined ? {} : { maxCostDollars }) }, allowedMicros },
-      {
-        service: 'live',
-        origin: '',
-      },
+      { service: 'live', origin: '' },
     );
   expect(most(undefined, 2_000_000)).toMatchObject({ maxDollars: 2 });
   expect(most('none', 2_000_000)).toMatchObject({ maxDollars: 2 });

@@ -1,5 +1,4 @@
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { SpendCaps } from '../../../src/core/purchase/spend.js';
@@ -24,8 +23,9 @@ import {
   summary,
 } from '../../support/cli/fake-runtime.js';
 import { typeCommand } from '../../support/cli/type-command.js';
+import { folderOfFile } from '../../support/files/folders.js';
 
-const cwd = mkdtempSync(join(tmpdir(), 'searchflow-lines-'));
+const cwd = folderOfFile();
 let service: Awaited<ReturnType<typeof listen>>;
 beforeAll(async () => {
   service = await listen();
@@ -33,10 +33,7 @@ beforeAll(async () => {
   writeFileSync(join(cwd, 'schema.json'), '{"type":"object"}');
   mkdirSync(join(cwd, 'folder'));
 });
-afterAll(() => {
-  service.close();
-  rmSync(cwd, { recursive: true, force: true });
-});
+afterAll(() => service.close());
 
 const type = (line: string, changes: RuntimeAnswers = {}, env: Record<string, string> = {}) =>
   typeCommand(cwd, line, changes, env);

@@ -1,9 +1,10 @@
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { beforeAll, expect, it, onTestFinished } from 'vitest';
+import { beforeAll, expect, it } from 'vitest';
 import { typeCommand } from '../../support/cli/type-command.js';
+import { folderOfTest } from '../../support/files/folders.js';
 
 const scripts = new Map<string, string>();
 beforeAll(async () => {
@@ -13,8 +14,7 @@ beforeAll(async () => {
 
 /** The candidates of bash for the last of these words. */
 function completed(...words: readonly string[]): readonly string[] {
-  const dir = mkdtempSync(join(tmpdir(), 'searchflow-completion-'));
-  onTestFinished(() => rmSync(dir, { recursive: true }));
+  const dir = folderOfTest();
   const reply = 'COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _searchflow; printf "%s\\n" "${COMP'.concat('REPLY[@]}"');
   writeFileSync(join(dir, 'script'), `${scripts.get('bash')}\n${reply}\n`);
   const out = execFileSync('bash', ['--norc', 'script', 'searchflow', ...words], {

@@ -3,9 +3,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { inspect } from 'node:util';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { type ConfigFlags, readConfig } from '../../../src/worker/config/config.js';
 import { UsageError } from '../../../src/worker/config/runtime-types.js';
+import { folderOfTest } from '../../support/files/folders.js';
 
 const key = 'canary-5f2e91c4';
 
@@ -26,8 +27,7 @@ function mistakes(env: Record<string, string>, flags: ConfigFlags = {}): string 
 
 describe('readConfig', () => {
   it('refuses a state folder that is a file or below one, and names the setting', () => {
-    const dir = mkdtempSync(join(tmpdir(), 'searchflow-config-'));
-    onTestFinished(() => rmSync(dir, { recursive: true, force: true }));
+    const dir = folderOfTest();
     const file = join(dir, 'ok.csv');
     writeFileSync(file, '');
     expect(mistakes({ SEARCHFLOW_STATE_DIR: file })).toBe(

@@ -1,18 +1,17 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { beforeAll, expect, it } from 'vitest';
 import { buildProgram } from '../../../src/cli/program.js';
 import { typeCommand } from '../../support/cli/type-command.js';
 import { commandsIn } from '../../support/cli/wrong-lines.js';
+import { folderOfFile } from '../../support/files/folders.js';
 
-const cwd = mkdtempSync(join(tmpdir(), 'searchflow-contradicting-'));
+const cwd = folderOfFile();
 beforeAll(() => {
   writeFileSync(join(cwd, 'companies.csv'), 'name,website\nExample,https://example.com\n');
   writeFileSync(join(cwd, 'request.json'), '{"query":"x","effort":"low","outputSchema":{"type":"object"}}');
   writeFileSync(join(cwd, 'schema.json'), '{"type":"object"}');
 });
-afterAll(() => rmSync(cwd, { recursive: true, force: true }));
 
 const enrich = 'enrich companies.csv --url-column website';
 const rows = 'agent rows companies.csv --query x';

@@ -1,7 +1,6 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { toAgentRequest } from '../../../src/cli/agents/agent-run.js';
 import { parseDuration, toCount } from '../../../src/cli/flag-values.js';
 import { toFilter } from '../../../src/cli/monitors/monitors.js';
@@ -16,11 +15,11 @@ import { MonitorControl } from '../../../src/worker/control/monitor-control.js';
 import { rowsWork } from '../../../src/worker/schedules/schedule-rows.js';
 import { findJob } from '../../../src/worker/staging/find-job.js';
 import { plan, request } from '../../support/cli/fake-runtime.js';
+import { folderOfFile } from '../../support/files/folders.js';
 
-const cwd = mkdtempSync(join(tmpdir(), 'searchflow-flags-'));
+const cwd = folderOfFile();
 writeFileSync(join(cwd, 'schema.json'), '{"type":"object"}');
 writeFileSync(join(cwd, 'request.json'), '{"query":"why","systemPrompt":"be brief"}');
-afterAll(() => rmSync(cwd, { recursive: true }));
 
 describe('flags of an agent run', () => {
   const read = (query: string | undefined, flags: Flags<'agentRun'>) => {
@@ -134,16 +133,14 @@ describe('a schedule of a job of rows', () => {
   it('keeps all typed options', () => {
     const typed = {
       ...{ operation: 'search', template: { query: '{{name}}' }, options: { type: 'fast' }, batch: 7, rowsPerRun: 2 },
-      ...{
-        defaultScheme: 'https',
-        delimiter: ';',
-        job: 'brands',
-        csv: '/data/out.csv',
-        refreshAfterMs: 5,
-        retryFailed: true,
-        maxCostDollars: 3,
-        maxRunSeconds: 60,
-      },
+      defaultScheme: 'https',
+      delimiter: ';',
+      job: 'brands',
+      csv: '/data/out.csv',
+      refreshAfterMs: 5,
+      retryFailed: true,
+      maxCostDollars: 3,
+      maxRunSeconds: 60,
     };
     expect(of(typed)).toEqual({
       ...{ workflow: 'enrichCsv', workflowId: 'searchflow-brands-1' },

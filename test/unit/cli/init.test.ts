@@ -1,9 +1,9 @@
 import { execFileSync } from 'node:child_process';
-import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { expect, it, onTestFinished } from 'vitest';
+import { expect, it } from 'vitest';
 import { typeCommand } from '../../support/cli/type-command.js';
+import { folderOfTest } from '../../support/files/folders.js';
 
 /** Writes a program of this name that prints its place and its arguments. */
 function writeProgram(path: string): void {
@@ -17,8 +17,7 @@ it.each([
   ['a parent folder', 'node_modules/.bin', true],
   ['a folder of the PATH, if no folder above has it', 'elsewhere', false],
 ])('the job of `init` finds searchflow in %s', async (_, place, isInstalled) => {
-  const project = mkdtempSync(join(tmpdir(), 'searchflow init '));
-  onTestFinished(() => rmSync(project, { recursive: true, force: true }));
+  const project = folderOfTest();
   expect(await typeCommand(project, 'init job')).toMatchObject({ code: 0 });
   const program = join(project, place, 'searchflow');
   writeProgram(program);

@@ -1,7 +1,6 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { planData, planText } from '../../../src/cli/progress/plan.js';
 import { summaryText } from '../../../src/cli/progress/summary.js';
 import { toEnrichRequest } from '../../../src/cli/rows/enrich-request.js';
@@ -10,10 +9,10 @@ import type { Flags } from '../../../src/cli/shared/command.js';
 import type { JobPlan } from '../../../src/worker/config/runtime-types.js';
 import { rowsWork } from '../../../src/worker/schedules/schedule-rows.js';
 import { plan, request, summary } from '../../support/cli/fake-runtime.js';
+import { folderOfFile } from '../../support/files/folders.js';
 
-const dir = mkdtempSync(join(tmpdir(), 'searchflow-inputs-'));
+const dir = folderOfFile();
 writeFileSync(join(dir, 'rows.csv'), 'url\nfirma.de\n');
-afterAll(() => rmSync(dir, { recursive: true, force: true }));
 
 function read(flags: Flags<'enrich'>) {
   const mistakes: string[] = [];

@@ -1,20 +1,15 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { FailedOutput, TraceOutput } from '../../../src/api/outputs/index.js';
 import { listen, type RuntimeAnswers } from '../../support/cli/fake-runtime.js';
 import { typeCommand } from '../../support/cli/type-command.js';
+import { folderOfFile } from '../../support/files/folders.js';
 
-const cwd = mkdtempSync(join(tmpdir(), 'searchflow-inspect-'));
+const cwd = folderOfFile();
 let service: Awaited<ReturnType<typeof listen>>;
 beforeAll(async () => {
   service = await listen();
 });
-afterAll(() => {
-  service.close();
-  rmSync(cwd, { recursive: true, force: true });
-});
+afterAll(() => service.close());
 const type = (line: string, changes: RuntimeAnswers = {}) => typeCommand(cwd, line, changes);
 
 const at = (seconds: string) => `2026-11-21T06:00:${seconds}Z`;

@@ -22,12 +22,10 @@ describe('the output of --json', () => {
   it('of a plan', () => {
     const whole = {
       ...{ ...plan, alreadyBought: 11, toBuy: 12, requests: 13, estimateMicros: 14_000, seconds: 15, perSecond: 16 },
-      ...{
-        request: { ...plan.request, maxCostDollars: 0.017 },
-        estimateIsMost: true,
-        notes: ['a note'],
-        allowedMicros: 90_000,
-      },
+      request: { ...plan.request, maxCostDollars: 0.017 },
+      estimateIsMost: true,
+      notes: ['a note'],
+      allowedMicros: 90_000,
       staged: { ...plan.staged, limit: 18, rows: 19, badRows: 20, distinctUnits: 21 },
       badRows: [{ row: 1, tag: 'T', message: 'm' }],
       limitedBadRows: 22,
@@ -61,27 +59,23 @@ describe('the output of --json', () => {
 
   it('of a summary', () => {
     const whole = {
-      ...{
-        ...summary,
-        limit: 2,
-        requests: 3,
-        costMicros: 4000,
-        totalCostMicros: 5000,
-        estimateMicros: 6000,
-        seconds: 7,
-      },
-      ...{
-        unknownOutcomes: 1,
-        warehouse: {
-          rows: 8,
-          success: 9,
-          error: 10,
-          invalid: 11,
-          missing: 12,
-          vanished: 13,
-          tags: { T: 14 },
-          misfits: { size: 16 },
-        },
+      ...summary,
+      limit: 2,
+      requests: 3,
+      costMicros: 4000,
+      totalCostMicros: 5000,
+      estimateMicros: 6000,
+      seconds: 7,
+      unknownOutcomes: 1,
+      warehouse: {
+        rows: 8,
+        success: 9,
+        error: 10,
+        invalid: 11,
+        missing: 12,
+        vanished: 13,
+        tags: { T: 14 },
+        misfits: { size: 16 },
       },
     };
     const outcome = {
@@ -93,13 +87,11 @@ describe('the output of --json', () => {
       estimateMicros: 15_000,
     };
     const ending = {
-      ...{
-        summary: whole,
-        unknown: [outcome, outcome],
-        bill: { micros: 16_000, requests: 17 },
-        csv: '/out.csv',
-        origin: 'sandbox',
-      },
+      summary: whole,
+      unknown: [outcome, outcome],
+      bill: { micros: 16_000, requests: 17 },
+      csv: '/out.csv',
+      origin: 'sandbox',
       ...{ badRows: [{ row: 1, tag: 'T', message: 'm' }], ran: true },
       plan: { ...plan, rest: { rows: 18, toBuy: 19, requests: 20, estimateMicros: 21_000 } },
     };
@@ -111,12 +103,10 @@ describe('the output of --json', () => {
       retried: { units: 0, failedAgain: 0 },
       schemaChanges: [],
       published: null,
-      ...{
-        dollars: 0.004,
-        estimatedDollars: 0.006,
-        totalDollars: 0.005,
-        sandboxBill: { dollars: 0.016, requests: 17 },
-      },
+      dollars: 0.004,
+      estimatedDollars: 0.006,
+      totalDollars: 0.005,
+      sandboxBill: { dollars: 0.016, requests: 17 },
       unknownOutcomes: 2,
       unknownDollars: 0.03,
       unknownOutcomeExamples: [1, 2].map(() => ({
@@ -144,15 +134,13 @@ describe('the output of --json', () => {
       costMicros: 3000,
     } as const;
     expect(pausedData({ ...waits, maxCostMicros: 4000, unknownOutcomes: 5 })).toEqual({
-      ...{
-        kind: 'paused',
-        job: 'brands-1',
-        pausedFor: 'budget',
-        code: 'budget-reached',
-        message: 'm',
-        rows: 1,
-        rowsDone: 2,
-      },
+      kind: 'paused',
+      job: 'brands-1',
+      pausedFor: 'budget',
+      code: 'budget-reached',
+      message: 'm',
+      rows: 1,
+      rowsDone: 2,
       ...{ dollars: 0.003, earlierDollars: 0, maxDollars: 0.004, unknownOutcomes: 5 },
     });
     expect(pausedData(waits)).toMatchObject({ maxDollars: null });
@@ -181,14 +169,12 @@ describe('the output of --json', () => {
         { group: 'answer', ...line },
       ]),
     ).toEqual({
-      ...{
-        kind: 'usage',
-        by: 'operation',
-        lines: [
-          { operation: 'search', ...sums },
-          { operation: 'answer', ...sums },
-        ],
-      },
+      kind: 'usage',
+      by: 'operation',
+      lines: [
+        { operation: 'search', ...sums },
+        { operation: 'answer', ...sums },
+      ],
       total: { requests: 2, units: 4, dollars: 0.006, openDollars: 0.008, unknownOutcomes: 10, unknownDollars: 0.012 },
     });
     const [day, month] = [7, 8].map((n) => ({
@@ -198,15 +184,11 @@ describe('the output of --json', () => {
       unknownMicros: n * 100_000,
     }));
     const limits = {
-      ...{
-        limiter: { ...idleView(flatProfile(10)), blockedUntil: at, blockReason: 'r', waiting: 3 },
-        workerElsewhere: 4711,
-      },
-      ...{
-        slots: { limit: 50, held: 1, elsewhere: 2, leftRunning: 0, waiting: 3 },
-        caps: { dayMicros: 7_770_000, monthMicros: 9_000_000 },
-        now: at,
-      },
+      limiter: { ...idleView(flatProfile(10)), blockedUntil: at, blockReason: 'r', waiting: 3 },
+      workerElsewhere: 4711,
+      slots: { limit: 50, held: 1, elsewhere: 2, leftRunning: 0, waiting: 3 },
+      caps: { dayMicros: 7_770_000, monthMicros: 9_000_000 },
+      now: at,
       config: { origin: 'o', store: { shown: 'postgres://s' }, team: 't', concurrency: 9 } as unknown as RuntimeConfig,
       spent: { day, month } as { day: NonNullable<typeof day>; month: NonNullable<typeof month> },
     };
@@ -215,15 +197,13 @@ describe('the output of --json', () => {
       ...{ countedDollars: (n * 111) / 1000, capDollars },
     });
     expect(limitsData(limits)).toMatchObject({
-      ...{
-        kind: 'limits',
-        origin: 'o',
-        store: 'postgres://s',
-        team: 't',
-        concurrency: 9,
-        blockedUntil: iso,
-        waiting: 3,
-      },
+      kind: 'limits',
+      origin: 'o',
+      store: 'postgres://s',
+      team: 't',
+      concurrency: 9,
+      blockedUntil: iso,
+      waiting: 3,
       ...{ slots: limits.slots, workerElsewhere: 4711, day: period(7, 7.77), month: period(8, 9) },
     });
     const text = limitsText(limits);
@@ -235,26 +215,22 @@ describe('the output of --json', () => {
 
   it('of events: the state of a walk and its warehouse', () => {
     const stream = {
-      ...{
-        stream: 'sync',
-        types: [],
-        watermark: at - 60_000,
-        sweptAt: at - 1,
-        completedAt: at - 120_000,
-        from: null,
-        to: at - 3,
-      },
-      ...{
-        beganAt: at - 4,
-        windows: 5,
-        pages: 6,
-        events: 7,
-        added: 8,
-        changed: 9,
-        lengthMs: 10,
-        share: 0.5,
-        pending: [1, 2],
-      },
+      stream: 'sync',
+      types: [],
+      watermark: at - 60_000,
+      sweptAt: at - 1,
+      completedAt: at - 120_000,
+      from: null,
+      to: at - 3,
+      beganAt: at - 4,
+      windows: 5,
+      pages: 6,
+      events: 7,
+      added: 8,
+      changed: 9,
+      lengthMs: 10,
+      share: 0.5,
+      pending: [1, 2],
     };
     const held = {
       streams: [stream],
@@ -267,30 +243,24 @@ describe('the output of --json', () => {
       ...{ kind: 'events', known: true, running: [], interrupted: [], into: 'into', origin: 'origin', events: 7 },
       streams: [
         {
-          ...{
-            stream: 'sync',
-            kind: 'sync',
-            types: [],
-            windows: 5,
-            windowsLeft: 2,
-            pages: 6,
-            events: 7,
-            added: 8,
-            changed: 9,
-            share: 0.5,
-          },
-          ...{
-            watermark: '2026-11-21T05:59:00.000Z',
-            lagSeconds: 60,
-            completedAt: '2026-11-21T05:58:00.000Z',
-            completedSecondsAgo: 120,
-          },
-          ...{
-            sweptAt: new Date(at - 1).toISOString(),
-            beganAt: new Date(at - 4).toISOString(),
-            from: null,
-            to: new Date(at - 3).toISOString(),
-          },
+          stream: 'sync',
+          kind: 'sync',
+          types: [],
+          windows: 5,
+          windowsLeft: 2,
+          pages: 6,
+          events: 7,
+          added: 8,
+          changed: 9,
+          share: 0.5,
+          watermark: '2026-11-21T05:59:00.000Z',
+          lagSeconds: 60,
+          completedAt: '2026-11-21T05:58:00.000Z',
+          completedSecondsAgo: 120,
+          sweptAt: new Date(at - 1).toISOString(),
+          beganAt: new Date(at - 4).toISOString(),
+          from: null,
+          to: new Date(at - 3).toISOString(),
         },
       ],
       types: [
@@ -414,15 +384,13 @@ describe('schedules', () => {
 
   it('give machines their times in ISO 8601 and the input unchanged', () => {
     expect(scheduleData({ ...view, next: [at] })).toEqual({
-      ...{
-        name: 'daily',
-        job: 'brands',
-        when: 'every 1d',
-        paused: false,
-        note: null,
-        queued: 0,
-        next: ['2026-11-21T06:00:00Z'],
-      },
+      name: 'daily',
+      job: 'brands',
+      when: 'every 1d',
+      paused: false,
+      note: null,
+      queued: 0,
+      next: ['2026-11-21T06:00:00Z'],
       ...{ workflow: 'enrichCsv', input: view.work.input },
       runs: [{ at: '2026-11-21T06:00:00Z', workflowId: 'w', phase: 'done', message: null, summary: rows }],
     });
@@ -431,28 +399,22 @@ describe('schedules', () => {
 
 describe('an agent run', () => {
   const result = {
-    ...{
-      runId: 'run-1',
-      status: 'completed',
-      stopReason: null,
-      text: 'The text',
-      structured: { ceo: 'X' },
-      usage: {},
-      error: null,
-    },
-    ...{
-      grounding: [
-        { citations: [{ url: 'https://a.com' }, { url: 'https://b.com' }] },
-        { citations: [{ url: 'https://a.com' }, { url: 1 }] },
-        {},
-      ],
-    },
-    ...{
-      costDollars: 0.5,
-      requests: [{ requestId: 'r', costDollars: 0.5, bought: true }],
-      landed: ['k'],
-      leftOutBytes: null,
-    },
+    runId: 'run-1',
+    status: 'completed',
+    stopReason: null,
+    text: 'The text',
+    structured: { ceo: 'X' },
+    usage: {},
+    error: null,
+    grounding: [
+      { citations: [{ url: 'https://a.com' }, { url: 'https://b.com' }] },
+      { citations: [{ url: 'https://a.com' }, { url: 1 }] },
+      {},
+    ],
+    costDollars: 0.5,
+    requests: [{ requestId: 'r', costDollars: 0.5, bought: true }],
+    landed: ['k'],
+    leftOutBytes: null,
   } as unknown as AgentRunResult;
 
   it('shows its status, its end, and its output with each source once', () => {

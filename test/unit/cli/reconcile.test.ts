@@ -1,9 +1,10 @@
-import { type AddressInfo, createServer } from 'node:net';
+import { createServer } from 'node:net';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { usage } from '../../../src/cli/team/usage.js';
 import type { UsageLine } from '../../../src/core/purchase/spend.js';
 import { type Service, startService } from '../../service/service.mjs';
 import { fakeContext, fakeRuntime, spend } from '../../support/cli/fake-runtime.js';
+import { listen } from '../../support/sandbox/listen.js';
 
 const KEY = 'key-of-a-program';
 const day = (ago: number) => new Date(Date.now() - ago * 86_400_000).toISOString().slice(0, 10);
@@ -92,9 +93,8 @@ describe('searchflow usage --reconcile', () => {
       connections++;
       socket.destroy();
     });
-    await new Promise<void>((resolve) => closing.listen(0, '127.0.0.1', resolve));
+    const url = await listen(closing);
     onTestFinished(() => void closing.close());
-    const url = `http://127.0.0.1:${(closing.address() as AddressInfo).port}`;
     const { run, err } = compare([], { SEARCHFLOW_BILL_URL: url });
     await expect(run({ since: day(0) })).rejects.toThrow('/team-management/api-keys/{id}/usage');
     expect(err().match(/The bill cannot be read yet, trying again: /g)).toHaveLength(1);

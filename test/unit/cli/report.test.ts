@@ -1,8 +1,7 @@
 import { createHash } from 'node:crypto';
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { ReportOutput } from '../../../src/api/outputs/index.js';
 import { renderPage, share } from '../../../src/cli/report/page.js';
 import { opener, report } from '../../../src/cli/report/report.js';
@@ -11,6 +10,7 @@ import type { Flags } from '../../../src/cli/shared/command.js';
 import type { ReportWish } from '../../../src/worker/runtime/views.js';
 import { fakeContext, fakeRuntime } from '../../support/cli/fake-runtime.js';
 import { hostileReport, hostileTeam } from '../../support/cli/hostile-report.js';
+import { folderOfTest } from '../../support/files/folders.js';
 
 const pageOf = (figures: ReportOutput) => renderPage(reportPage(figures));
 
@@ -119,8 +119,7 @@ describe('a report', () => {
 
 describe('searchflow report', () => {
   function setting() {
-    const cwd = mkdtempSync(join(tmpdir(), 'searchflow-report-'));
-    onTestFinished(() => rmSync(cwd, { recursive: true, force: true }));
+    const cwd = folderOfTest();
     const wishes: ReportWish[] = [];
     const { runtime } = fakeRuntime({
       report: async (wish) => {

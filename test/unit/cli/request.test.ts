@@ -1,17 +1,16 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { toAgentRequest } from '../../../src/cli/agents/agent-run.js';
 import { parseDuration } from '../../../src/cli/flag-values.js';
 import { toContentsOptions } from '../../../src/cli/request-fields.js';
 import { toEnrichRequest } from '../../../src/cli/rows/enrich-request.js';
 import type { Flags } from '../../../src/cli/shared/command.js';
 import { resumeCommand } from '../../../src/cli/text.js';
+import { folderOfFile } from '../../support/files/folders.js';
 
-const cwd = mkdtempSync(join(tmpdir(), 'searchflow-cli-'));
+const cwd = folderOfFile();
 writeFileSync(join(cwd, 'in.csv'), 'url\nhttps://example.com\n');
-afterAll(() => rmSync(cwd, { recursive: true }));
 
 function request(file: string, flags: Flags<'enrich'> = {}) {
   const mistakes: string[] = [];

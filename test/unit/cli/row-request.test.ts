@@ -1,12 +1,11 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { toRowRequest } from '../../../src/cli/rows/enrich-request.js';
 import type { Flags } from '../../../src/cli/shared/command.js';
+import { folderOfFile } from '../../support/files/folders.js';
 
-const cwd = mkdtempSync(join(tmpdir(), 'searchflow-cli-'));
-afterAll(() => rmSync(cwd, { recursive: true }));
+const cwd = folderOfFile();
 const schema = { type: 'object', properties: { ceo: { type: 'string' } } };
 writeFileSync(join(cwd, 'schema.json'), JSON.stringify(schema));
 writeFileSync(join(cwd, 'list.json'), '[]');

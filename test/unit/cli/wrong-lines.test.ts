@@ -1,5 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it } from 'vitest';
@@ -7,8 +6,9 @@ import { errorFixes } from '../../../src/core/errors/registry.js';
 import { listen } from '../../support/cli/fake-runtime.js';
 import { typeCommand } from '../../support/cli/type-command.js';
 import { type WrongLine, wrongLines } from '../../support/cli/wrong-lines.js';
+import { folderOfFile } from '../../support/files/folders.js';
 
-const cwd = mkdtempSync(join(tmpdir(), 'searchflow-wrong-'));
+const cwd = folderOfFile();
 let service: Awaited<ReturnType<typeof listen>>;
 beforeAll(async () => {
   service = await listen();
@@ -17,10 +17,7 @@ beforeAll(async () => {
   writeFileSync(join(cwd, 'launches.json'), '{}');
   writeFileSync(join(cwd, 'changes.json'), '{}');
 });
-afterAll(() => {
-  service.close();
-  rmSync(cwd, { recursive: true, force: true });
-});
+afterAll(() => service.close());
 
 /** The most characters of a refusal. */
 const MOST = 4000;

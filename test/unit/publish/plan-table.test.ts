@@ -22,14 +22,12 @@ const file = (name: string, rows: number, partition: string | null = null) => ({
   ...{ path: name, rows, partition, bytes: 1, sha256: name, run: 'r', publish: 'p' },
 });
 const before: ManifestTable = {
-  ...{
-    name: 'brands',
-    source: 'job brands-1',
-    columns,
-    rows: 5,
-    partitionBy: null,
-    files: [file('a', 5), file('b', 0)],
-  },
+  name: 'brands',
+  source: 'job brands-1',
+  columns,
+  rows: 5,
+  partitionBy: null,
+  files: [file('a', 5), file('b', 0)],
   ...{ publish: 'p', at: '', run: 'r', mode: 'append', key: [], content: 'c' },
 };
 const at = { shown: '/lake', source: 'job brands-1' };

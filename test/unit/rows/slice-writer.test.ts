@@ -1,15 +1,13 @@
-import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { expect, it, onTestFinished } from 'vitest';
+import { readdirSync } from 'node:fs';
+import { expect, it } from 'vitest';
 import { SliceWriter } from '../../../src/rows/slice-writer.js';
 import { readLines, sliceFile } from '../../../src/rows/stage-manifest.js';
+import { folderOfTest } from '../../support/files/folders.js';
 
 const MIB = 1_048_576;
 
 it('makes all slices smaller when rows are too large together, and keeps the rows in order', async () => {
-  const dir = mkdtempSync(join(tmpdir(), 'searchflow-slices-'));
-  onTestFinished(() => rmSync(dir, { recursive: true }));
+  const dir = folderOfTest();
   const writer = new SliceWriter(dir, { large: 64, small: 64 });
   const sizes = Array.from({ length: 150 }, (_, row) => (row >= 100 && row < 120 ? 3 * MIB : 250_000));
   for (const [row, size] of sizes.entries()) await writer.add(`${row} ${'é'.repeat(size / 2)}\n`);

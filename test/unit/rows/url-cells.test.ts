@@ -1,5 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { stringify } from 'csv-stringify/sync';
 import fc from 'fast-check';
@@ -10,13 +9,11 @@ import type { JobEntry } from '../../../src/core/rows/job-entries.js';
 import { readSlice, sliceFile } from '../../../src/rows/index.js';
 import { toUrl, urlProblem, withScheme } from '../../../src/rows/url-problem.js';
 import { type StageRequest, stageEnrichment } from '../../../src/worker/staging/stage-job.js';
+import { folderOfFile } from '../../support/files/folders.js';
 
-const dir = mkdtempSync(join(tmpdir(), 'searchflow-urls-'));
+const dir = folderOfFile();
 const transport = createTransport({ baseUrl: 'http://127.0.0.1:9', apiKey: null });
-afterAll(async () => {
-  await transport.close();
-  rmSync(dir, { recursive: true, force: true });
-});
+afterAll(() => transport.close());
 
 const context = { stateDir: dir, origin: 'sandbox', cwd: dir, concurrency: 50, transport, shared: false };
 const common = { urlColumn: null, delimiter: null, job: null, into: null, options: {}, batch: 100 };

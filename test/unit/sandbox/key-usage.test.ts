@@ -1,9 +1,8 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { type Sandbox, type SandboxOptions, startSandbox } from '../../../src/sandbox/index.js';
 import { keyIdOf } from '../../../src/sandbox/ledger/ledger.js';
+import { folderOfTest } from '../../support/files/folders.js';
 import { get, post, urls } from '../../support/sandbox/client.js';
 
 const start = async (options: Partial<SandboxOptions> = {}): Promise<Sandbox> => {
@@ -37,8 +36,7 @@ test('the bill of a key has its charges by price, and no charges of other keys',
 });
 
 test('the bill of a run belongs to the key that started it, also after a restart', async () => {
-  const dir = mkdtempSync(join(tmpdir(), 'searchflow-key-usage-'));
-  onTestFinished(() => rmSync(dir, { recursive: true, force: true }));
+  const dir = folderOfTest();
   const options = { ledgerFile: join(dir, 'ledger.jsonl'), agentRuns: { queuedMs: 0, durationMs: 1 } };
   const first = await start(options);
   await post(first, '/agent/runs', { query: 'q', effort: 'low' }, { 'x-api-key': 'a' });

@@ -8,18 +8,11 @@ test.each([
   ],
   [
     'probability=0.01 seed=7 kind=reset moment=after limit=5',
-    {
-      when: { probability: 0.01, seed: 7 },
-      do: { kind: 'reset', moment: 'after' },
-      limit: 5,
-    },
+    { when: { probability: 0.01, seed: 7 }, do: { kind: 'reset', moment: 'after' }, limit: 5 },
   ],
   [
     'nth=3 path=/search kind=status status=500 charged=true',
-    {
-      when: { nth: 3, path: '/search' },
-      do: { kind: 'status', status: 500, charged: true },
-    },
+    { when: { nth: 3, path: '/search' }, do: { kind: 'status', status: 500, charged: true } },
   ],
   [
     'kind=stall moment=body ms=1000 untilMs=600000',

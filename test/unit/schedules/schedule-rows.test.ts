@@ -15,15 +15,13 @@ it('a schedule keeps the whole request, with the names that its runs need on any
   const options: Partial<EnrichRequest> = {
     operation: 'agent',
     defaultScheme: 'https',
-    ...{
-      template: { query: '{{name}}' },
-      rowsPerRun: 7,
-      delimiter: ';',
-      encoding: 'windows-1252',
-      sql: 'FROM brands',
-      job: 'brands',
-      options: { text: true },
-    },
+    template: { query: '{{name}}' },
+    rowsPerRun: 7,
+    delimiter: ';',
+    encoding: 'windows-1252',
+    sql: 'FROM brands',
+    job: 'brands',
+    options: { text: true },
     ...{ batch: 9, refreshAfterMs: 5000, maxCostDollars: 2, maxRunSeconds: 90 },
   };
   expect(work({ ...options, csv: 'out.csv', retryFailed: true })).toEqual({

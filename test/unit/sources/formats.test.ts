@@ -1,17 +1,16 @@
 import { createHash } from 'node:crypto';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { gzipSync } from 'node:zlib';
-import { DuckDBInstance } from '@duckdb/node-api';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { unitKeys } from '../../../src/core/purchase/unit-key.js';
 import { CsvError, readSlice, sliceFile, stageRows } from '../../../src/rows/index.js';
 import { openReader } from '../../../src/sources/open-reader.js';
+import { folderOfFile } from '../../support/files/folders.js';
+import { runInDuckDb } from '../../support/warehouse/read-duckdb.js';
 
-const dir = mkdtempSync(join(tmpdir(), 'searchflow-sources-'));
-afterAll(() => rmSync(dir, { recursive: true }));
+const dir = folderOfFile();
 
 const sha256 = (text: string) => createHash('sha256').update(text).digest('hex');
 let count = 0;
@@ -47,14 +46,6 @@ const refusal = async (...args: Parameters<typeof stage>): Promise<string> => {
   return (error as Error).message;
 };
 
-const duckDb = async (...statements: string[]) => {
-  const instance = await DuckDBInstance.create(':memory:');
-  const connection = await instance.connect();
-  for (const sql of statements) await connection.run(sql);
-  connection.closeSync();
-  instance.closeSync();
-};
-
 describe('a table of all types', () => {
   const table = `SELECT 'Acme' || i AS name, i::INTEGER AS small, (i * 1000000007)::BIGINT AS big,
     (i + 0.5)::DECIMAL(18,3) AS price, i / 4 AS ratio, i % 2 = 0 AS even,
@@ -63,7 +54,8 @@ describe('a table of all types', () => {
     FROM range(1, 6) t(i)`;
   const template = '{{name}} {{small}} {{big}} {{price}} {{ratio}} {{even}} {{day}} {{at}} {{then}} {{moment}}';
   beforeAll(() =>
-    duckDb(
+    runInDuckDb(
+      ':memory:',
       "SET TimeZone = 'UTC'",
       `COPY (${table}) TO '${dir}/all.csv' (HEADER)`,
       `COPY (${table}) TO '${dir}/all.parquet'`,
@@ -106,7 +98,8 @@ describe('a table of all types', () => {
       null,
     ];
     const list = cells.map((cell) => (cell === null ? 'NULL' : `'${cell.replace('\u0000', "' || chr(0) || '")}'`));
-    await duckDb(
+    await runInDuckDb(
+      ':memory:',
       `COPY (SELECT cell AS before, i AS name, cell, [cell] AS list FROM (SELECT unnest([${list.join()}]) AS cell, generate_subscripts([${list.join()}], 1) AS i))
        TO '${dir}/cells.parquet'`,
     );
@@ -118,7 +111,7 @@ describe('a table of all types', () => {
   });
 
   it('has the same units as JSON Lines', async () => {
-    await duckDb(`COPY (SELECT * EXCLUDE price FROM (${table})) TO '${dir}/all.jsonl' (FORMAT json)`);
+    await runInDuckDb(':memory:', `COPY (SELECT * EXCLUDE price FROM (${table})) TO '${dir}/all.jsonl' (FORMAT json)`);
     const short = template.replace('{{price}} ', '');
     const [csv, json] = [
       await stage(join(dir, 'all.csv'), { template: short }),
@@ -249,7 +242,8 @@ describe('the format of a file', () => {
   });
 
   it('is checked against its first bytes', async () => {
-    await duckDb(
+    await runInDuckDb(
+      ':memory:',
       `COPY (SELECT 1 AS name) TO '${dir}/really.csv' (FORMAT parquet)`,
       `ATTACH '${dir}/really.duckdb' AS x`,
       'CREATE TABLE x.t (a INT)',
@@ -265,7 +259,7 @@ describe('the format of a file', () => {
   });
 
   it('damaged Parquet is refused with its name', async () => {
-    await duckDb(`COPY (SELECT 'a' AS name FROM range(1000)) TO '${dir}/cut.parquet'`);
+    await runInDuckDb(':memory:', `COPY (SELECT 'a' AS name FROM range(1000)) TO '${dir}/cut.parquet'`);
     writeFileSync(join(dir, 'cut.parquet'), readFileSync(join(dir, 'cut.parquet')).subarray(0, 200));
     expect(await refusal(join(dir, 'cut.parquet'))).toMatch(/cut\.parquet cannot be read as Parquet \(/);
   });
@@ -299,7 +293,8 @@ describe('many files', () => {
     expect(json.manifest.columns).toEqual(['name', 'n', 'm']);
     expect(json.manifest.types).toEqual(['VARCHAR', 'BIGINT', 'DOUBLE']);
     expect(json.manifest.firstBad[0]?.message).toMatch(/^2\.jsonl, line 2: not valid JSON/);
-    await duckDb(
+    await runInDuckDb(
+      ':memory:',
       `COPY (SELECT 'b' AS name) TO '${path}/2.parquet'`,
       `COPY (SELECT 'a' AS name) TO '${path}/1.parquet'`,
     );
@@ -315,7 +310,8 @@ describe('many files', () => {
     expect(await refusal(path)).toMatch(
       /b\.csv has other columns than .*a\.csv: it lacks "n"\. All files of one input need the same columns$/,
     );
-    await duckDb(
+    await runInDuckDb(
+      ':memory:',
       `COPY (SELECT 'a' AS name, 1 AS n) TO '${path}/1.parquet'`,
       `COPY (SELECT 'a' AS name, 1.5 AS n) TO '${path}/2.parquet'`,
     );

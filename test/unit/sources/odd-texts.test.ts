@@ -1,15 +1,14 @@
 import { createHash } from 'node:crypto';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
-import { afterAll, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { unitKeys } from '../../../src/core/purchase/unit-key.js';
 import { readSlice, sliceFile, stageRows, type UnitSource } from '../../../src/rows/index.js';
 import { openReader } from '../../../src/sources/open-reader.js';
+import { folderOfFile } from '../../support/files/folders.js';
 
-const dir = mkdtempSync(join(tmpdir(), 'searchflow-odd-'));
-afterAll(() => rmSync(dir, { recursive: true }));
+const dir = folderOfFile();
 const sha256 = (text: string) => createHash('sha256').update(text).digest('hex');
 let count = 0;
 

@@ -1,11 +1,11 @@
-import { mkdtempSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { OverBudget } from '../../../src/core/purchase/spend.js';
 import { reserve } from '../../../src/store/spend/budget-check.js';
 import { FileCaps } from '../../../src/store/spend/file-caps.js';
 import { SpendSums } from '../../../src/store/spend/spend-sums.js';
+import { folderOfTest } from '../../support/files/folders.js';
 import { intent } from '../../support/store/journal-contract.js';
 
 const noon = Date.UTC(2026, 10, 21, 12);
@@ -85,8 +85,7 @@ describe('the caps of a purchase', () => {
 });
 
 it('belong to each team, and are read again after another process has set them', async () => {
-  const dir = mkdtempSync(join(tmpdir(), 'searchflow-caps-'));
-  onTestFinished(() => rmSync(dir, { recursive: true }));
+  const dir = folderOfTest();
   const path = join(dir, 'caps.json');
   const [mine, theirs] = [new FileCaps(path), new FileCaps(path)];
   const none = { dayMicros: null, monthMicros: null };

@@ -1,13 +1,12 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { entryAfter, type JobEntry, type WalkEntry } from '../../../src/core/rows/job-entries.js';
 import { noteOpened } from '../../../src/worker/staging/find-job.js';
 import { FolderJobs } from '../../../src/worker/store/folder-jobs.js';
+import { folderOfFile } from '../../support/files/folders.js';
 
-const dir = mkdtempSync(join(tmpdir(), 'searchflow-entries-'));
-afterAll(() => rmSync(dir, { recursive: true }));
+const dir = folderOfFile();
 
 const entry = (job: string): JobEntry => ({
   staged: {

@@ -1,9 +1,9 @@
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, it, onTestFinished } from 'vitest';
+import { expect, it } from 'vitest';
 import { failureText } from '../../../src/cli/shared/failure-text.js';
 import { writeNamed, writePieces } from '../../../src/files/write-durably.js';
+import { folderOfTest } from '../../support/files/folders.js';
 
 // The device /dev/full stands for a full disk.
 it.skipIf(process.platform !== 'linux')('a write to a full disk names its file', async () => {
@@ -17,8 +17,7 @@ it.skipIf(process.platform !== 'linux')('a write to a full disk names its file',
 });
 
 it('a file is written piece by piece, and an error of its source is passed on', async () => {
-  const dir = mkdtempSync(join(tmpdir(), 'searchflow-pieces-'));
-  onTestFinished(() => rmSync(dir, { recursive: true, force: true }));
+  const dir = folderOfTest();
   const path = join(dir, 'pieces');
   await writePieces(path, async (write) => {
     for (let piece = 0; piece < 100; piece++) await write('x'.repeat(10_000));

@@ -1,16 +1,15 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { whyNoTarget } from '../../../src/warehouse/export/why-no-target.js';
 import { placeOrProblem } from '../../../src/worker/config/publish-step.js';
 import { whyNoWarehouse } from '../../../src/worker/config/why-unwritable.js';
+import { folderOfFile } from '../../support/files/folders.js';
 
-const root = mkdtempSync(join(tmpdir(), 'searchflow-targets-'));
+const root = folderOfFile();
 const at = (path: string) => join(root, path);
 mkdirSync(at('data'));
 for (const file of ['data/a.csv', 'data/b.parquet', 'data/c [1].csv']) writeFileSync(at(file), 'id\n1\n');
-afterAll(() => rmSync(root, { recursive: true, force: true }));
 
 it.each([
   ['csv', 'data/*.csv', 'data/a.csv', /would be a file of the input/],

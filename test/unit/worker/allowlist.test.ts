@@ -1,13 +1,14 @@
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs';
-import { hostname, tmpdir } from 'node:os';
+import { mkdirSync, symlinkSync } from 'node:fs';
+import { hostname } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { entryAfter, type JobEntry, stageOf } from '../../../src/core/rows/job-entries.js';
 import { Allowlist, allowedBy, parseServer } from '../../../src/worker/config/allowlist.js';
 import { readConfig } from '../../../src/worker/config/config.js';
 import { databaseWarehouse, warehouseOf } from '../../../src/worker/config/store-setting.js';
+import { folderOfFile } from '../../support/files/folders.js';
 
-const dir = mkdtempSync(join(tmpdir(), 'searchflow-allowlist-'));
+const dir = folderOfFile();
 const open = join(dir, 'open');
 mkdirSync(join(open, 'inner'), { recursive: true });
 mkdirSync(join(dir, 'closed'));
@@ -15,7 +16,6 @@ symlinkSync(join(dir, 'closed'), join(open, 'out'));
 symlinkSync(join(open, 'inner'), join(open, 'in'));
 symlinkSync('loop', join(open, 'loop'));
 symlinkSync('code', join(open, 'to-code.csv'));
-afterAll(() => rmSync(dir, { recursive: true, force: true }));
 
 const stateDir = join(open, 'state');
 const warehouse = databaseWarehouse(

@@ -1,9 +1,8 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { defaultPayloadConverter, type PayloadCodec, type SerializationContext } from '@temporalio/common';
-import { expect, it, onTestFinished } from 'vitest';
+import { expect, it } from 'vitest';
 import { createEncryptionCodec, keyFileOf, keyOf } from '../../../src/worker/data-converter/encryption-key.js';
+import { folderOfTest } from '../../support/files/folders.js';
 
 const setting = { key: Buffer.alloc(32, 1), namespace: 'default', keyFile: 'key', encodes: true, readsPlain: false };
 const plain = defaultPayloadConverter.toPayload('canary');
@@ -35,8 +34,7 @@ it('a worker refuses plain payloads, and a client or a folder without encryption
 });
 
 it('a lost key and another key are refused by name, and a folder without a key is plain', async () => {
-  const dir = mkdtempSync(join(tmpdir(), 'searchflow-encryption-'));
-  onTestFinished(() => rmSync(dir, { recursive: true }));
+  const dir = folderOfTest();
   expect(await keyOf(dir, null)).toBeNull();
   const key = await keyOf(dir, true);
   expect(await keyOf(dir, null)).toEqual(key);

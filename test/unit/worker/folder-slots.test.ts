@@ -1,16 +1,15 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { RUN_OVERDUE } from '../../../src/core/purchase/journal.js';
 import { FileJournal } from '../../../src/store/file/file-journal.js';
 import type { RuntimeConfig } from '../../../src/worker/config/runtime-types.js';
 import { FolderStore } from '../../../src/worker/store/open-store.js';
+import { folderOfTest } from '../../support/files/folders.js';
 import { intent, keyOf, outcome } from '../../support/store/journal-contract.js';
 
 /** A folder whose last worker has left runs at the service. Returns the store of the folder's sandbox. */
 async function afterRuns() {
-  const stateDir = mkdtempSync(join(tmpdir(), 'searchflow-slots-'));
+  const stateDir = folderOfTest();
   const open = (team: string) => FileJournal.open(join(stateDir, 'journal'), { writes: true, team });
   const buy = async (journal: FileJournal, number: number, operation: string, run: string | null) => {
     await journal.claim([keyOf(number)], 'a');
@@ -33,10 +32,7 @@ async function afterRuns() {
   await others.close();
   const config = { origin: 'sandbox', stateDir, apiKey: null, team: null, agentSlots: 2, rate: { qps: 10 } };
   const store = new FolderStore({ ...config, say: () => undefined } as unknown as RuntimeConfig);
-  onTestFinished(async () => {
-    await store.close();
-    rmSync(stateDir, { recursive: true });
-  });
+  onTestFinished(() => store.close());
   return store;
 }
 

@@ -1,21 +1,18 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { LastUse } from '../../../src/worker/team/limit-owner.js';
+import { folderOfTest } from '../../support/files/folders.js';
 
 describe('the last use of a limit', () => {
   let path: string;
   let now = 0;
   beforeEach(() => {
-    const dir = mkdtempSync(join(tmpdir(), 'searchflow-last-use-'));
+    const dir = folderOfTest();
     path = join(dir, 'limit.last.json');
     now = 1_800_000_000_000;
     vi.spyOn(Date, 'now').mockImplementation(() => now);
-    onTestFinished(() => {
-      vi.restoreAllMocks();
-      rmSync(dir, { recursive: true });
-    });
+    onTestFinished(() => void vi.restoreAllMocks());
   });
 
   it('is none if the limit has no file', () => {

@@ -9,9 +9,7 @@ import { failure } from '../../support/activities/purchase-setting.js';
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ['Date', 'performance', 'setInterval', 'clearInterval'] });
 });
-afterEach(() => {
-  vi.useRealTimers();
-});
+afterEach(() => void vi.useRealTimers());
 
 /** Records what the metrics of a worker count, in order: name, value and labels. */
 function recording() {

@@ -1,15 +1,13 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Client } from '@temporalio/client';
-import { afterAll, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import type { RuntimeConfig } from '../../../src/worker/config/runtime-types.js';
 import { startedByCommand, WorkOwners } from '../../../src/worker/control/work-owners.js';
 import { FolderJobs } from '../../../src/worker/store/folder-jobs.js';
 import type { Store } from '../../../src/worker/store/store.js';
+import { folderOfFile } from '../../support/files/folders.js';
 
-const dir = mkdtempSync(join(tmpdir(), 'searchflow-named-'));
-afterAll(() => rmSync(dir, { recursive: true, force: true }));
+const dir = folderOfFile();
 
 it('a command names work that runs here for others, and not the paused job of an ended command', async () => {
   const busy = { pendingActivities: [{}] };

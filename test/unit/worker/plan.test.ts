@@ -1,5 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, expect, it } from 'vitest';
 import { createTransport } from '../../../src/api/transport.js';
@@ -12,13 +11,11 @@ import { readSlice, sliceFile } from '../../../src/rows/index.js';
 import type { EnrichRequest } from '../../../src/worker/config/runtime-types.js';
 import { costOfRest, keepsRequests, makePlan } from '../../../src/worker/staging/plan.js';
 import { stageEnrichment } from '../../../src/worker/staging/stage-job.js';
+import { folderOfFile } from '../../support/files/folders.js';
 
-const dir = mkdtempSync(join(tmpdir(), 'searchflow-plan-'));
+const dir = folderOfFile();
 const transport = createTransport({ baseUrl: 'http://127.0.0.1:9', apiKey: null });
-afterAll(async () => {
-  await transport.close();
-  rmSync(dir, { recursive: true, force: true });
-});
+afterAll(() => transport.close());
 
 const now = Date.UTC(2026, 10, 1);
 const context = { stateDir: dir, origin: 'sandbox', cwd: dir, concurrency: 50, transport, shared: false };
@@ -90,17 +87,15 @@ async function planned(setting: {
   };
   const request = { ...asked, refreshAfterMs: null, retryFailed: false, rebuy: false, ...setting.request };
   const parts = {
-    ...{
-      staged,
-      manifest,
-      asked: request,
-      request,
-      journal,
-      warehouse,
-      now,
-      rate: flatProfile(10),
-      prices: pricesAt(now),
-    },
+    staged,
+    manifest,
+    asked: request,
+    request,
+    journal,
+    warehouse,
+    now,
+    rate: flatProfile(10),
+    prices: pricesAt(now),
     before:
       setting.completed || waiting > 0
         ? ({ staged, completed: setting.completed ? staged.generation : null } as unknown as JobEntry)

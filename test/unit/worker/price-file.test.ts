@@ -1,13 +1,12 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { estimateContents, estimateSearch, pricesAt, priceTables } from '../../../src/core/purchase/prices.js';
 import { readConfig } from '../../../src/worker/config/config.js';
 import { readPriceFile } from '../../../src/worker/config/price-file.js';
+import { folderOfFile } from '../../support/files/folders.js';
 
-const dir = mkdtempSync(join(tmpdir(), 'searchflow-prices-'));
-afterAll(() => rmSync(dir, { recursive: true, force: true }));
+const dir = folderOfFile();
 
 let count = 0;
 function file(content: unknown): string {

@@ -1,13 +1,12 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { rateProfiles } from '../../../src/core/limiter/rate.js';
 import { contentsQps, readConfig } from '../../../src/worker/config/config.js';
 import { readRateFile } from '../../../src/worker/config/price-file.js';
+import { folderOfFile } from '../../support/files/folders.js';
 
-const dir = mkdtempSync(join(tmpdir(), 'searchflow-rates-'));
-afterAll(() => rmSync(dir, { recursive: true, force: true }));
+const dir = folderOfFile();
 
 function file(name: string, content: unknown): string {
   const path = join(dir, name);

@@ -1,14 +1,13 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Client, ServiceError, type WorkflowHandle, WorkflowNotFoundError } from '@temporalio/client';
-import { expect, it, onTestFinished } from 'vitest';
+import { expect, it } from 'vitest';
 import type { RowWarehouse } from '../../../src/core/rows/row-warehouse.js';
 import { RowJobHandle } from '../../../src/worker/control/job-handle.js';
 import { ReportedResults } from '../../../src/worker/control/monitor-control.js';
 import { type RunningJob, startReason } from '../../../src/worker/control/running-job.js';
 import { resultOf } from '../../../src/worker/control/workflow-handle.js';
 import { fakeHandle, plan, progress } from '../../support/cli/fake-runtime.js';
+import { folderOfTest } from '../../support/files/folders.js';
 
 /** A gRPC error in the form in which the client throws it. */
 function away(code: number): ServiceError {
@@ -69,8 +68,7 @@ it('the cancellation of a job that has ended is refused', async () => {
 });
 
 it('the results that were reported are known to every later command of the folder, each by its run', async () => {
-  const dir = mkdtempSync(join(tmpdir(), 'searchflow-reported-'));
-  onTestFinished(() => rmSync(dir, { recursive: true }));
+  const dir = folderOfTest();
   const folder = join(dir, 'state');
   expect(new ReportedResults(folder).has('run-1')).toBe(false);
   for (const run of ['run-1', 'run-22']) await new ReportedResults(folder).add(run);

@@ -10,9 +10,7 @@ beforeEach(() => {
     now: 1_000_000_000,
   });
 });
-afterEach(() => {
-  vi.useRealTimers();
-});
+afterEach(() => void vi.useRealTimers());
 
 /** Records the gauges: name, value and labels. */
 function recording() {

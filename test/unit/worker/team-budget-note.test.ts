@@ -1,15 +1,12 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { afterAll, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { Secret } from '../../../src/core/connections/secret.js';
 import { FileJournal } from '../../../src/store/file/file-journal.js';
 import { teamBudgetNote } from '../../../src/worker/staging/team-budget-note.js';
 import { fingerprint, otherLimitsText, teamOf } from '../../../src/worker/team/team.js';
+import { folderOfFile } from '../../support/files/folders.js';
 import { intent } from '../../support/store/journal-contract.js';
 
-const dir = mkdtempSync(join(tmpdir(), 'searchflow-note-'));
-afterAll(() => rmSync(dir, { recursive: true, force: true }));
+const dir = folderOfFile();
 
 it('a plan reports if the team’s budget leaves less than the job may cost, by the tighter of day and month', async () => {
   const journal = await FileJournal.open(dir, { writes: true, team: 'team' });

@@ -1,8 +1,7 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Client } from '@temporalio/client';
-import { afterAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { Secret } from '../../../src/core/connections/secret.js';
 import type { JobEntry } from '../../../src/core/rows/job-entries.js';
 import { createWarehouses } from '../../../src/warehouse/index.js';
@@ -11,9 +10,9 @@ import { databaseWarehouse } from '../../../src/worker/config/store-setting.js';
 import { EventControl } from '../../../src/worker/control/event-control.js';
 import { MonitorControl } from '../../../src/worker/control/monitor-control.js';
 import { stageEnrichment } from '../../../src/worker/staging/stage-job.js';
+import { folderOfFile } from '../../support/files/folders.js';
 
-const dir = mkdtempSync(join(tmpdir(), 'searchflow-address-'));
-afterAll(() => rmSync(dir, { recursive: true, force: true }));
+const dir = folderOfFile();
 
 const origin = 'https://api.example.com';
 

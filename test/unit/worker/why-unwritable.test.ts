@@ -1,14 +1,13 @@
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
-import { expect, it, onTestFinished } from 'vitest';
+import { expect, it } from 'vitest';
 import { whyUnwritable } from '../../../src/worker/config/why-unwritable.js';
+import { folderOfTest } from '../../support/files/folders.js';
 
 function folder(): string {
-  const dir = mkdtempSync(join(tmpdir(), 'searchflow-unwritable-'));
-  onTestFinished(() => rmSync(dir, { recursive: true, force: true }));
+  const dir = folderOfTest();
   return dir;
 }
 

@@ -1,12 +1,11 @@
-import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, it, onTestFinished } from 'vitest';
+import { expect, it } from 'vitest';
 import { fileLogger } from '../../../src/worker/host/install-runtime.js';
+import { folderOfTest } from '../../support/files/folders.js';
 
 it('the log of a worker begins again when it is full, also while the worker runs', () => {
-  const dir = mkdtempSync(join(tmpdir(), 'searchflow-log-'));
-  onTestFinished(() => rmSync(dir, { recursive: true, force: true }));
+  const dir = folderOfTest();
   const log = join(dir, 'worker.log');
   const logger = fileLogger(dir, 1000);
   for (let line = 0; line < 100; line++) {

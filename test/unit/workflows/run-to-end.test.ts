@@ -7,9 +7,7 @@ const began = Date.UTC(2026, 0, 1);
 beforeEach(() => {
   vi.useFakeTimers({ now: began });
 });
-afterEach(() => {
-  vi.useRealTimers();
-});
+afterEach(() => void vi.useRealTimers());
 
 /** A view of a run without a workflow. */
 function viewOf() {
