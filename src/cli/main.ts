@@ -97,11 +97,5 @@ const code = await run(argv.slice(2)).catch(report);
 stdout.write('', () => stderr.write('', end));
 
 function end(): void {
-  const signal = interrupts?.endsBy ?? null;
-  if (signal !== null) {
-    // `process.exit` waits for native code. A shell reports the same exit code for this end.
-    interrupts?.close();
-    process.kill(process.pid, signal);
-  }
   process.exit(lost === null ? code : report(lost));
 }

@@ -91,7 +91,7 @@ function tableOf(
       for (let message = await askAhead(); message.kind === 'records'; ) {
         const coming = askAhead();
         progress = message.progress;
-        yield message.records.map((record) => new ReadRecord(record));
+        yield message.records.map(readRecord);
         message = await coming;
         if (message.kind === 'end') end = message;
       }
@@ -103,26 +103,15 @@ function tableOf(
 }
 
 /** A record whose cells are parsed when they are needed. */
-class ReadRecord implements RowRecord {
-  readonly line: number;
-  readonly place: RowRecord['place'];
-  readonly problem: RowRecord['problem'];
-  readonly unit: RowRecord['unit'];
-  readonly json: string;
-  #cells: RowRecord['cells'] | null = null;
-
-  constructor({ line, place, problem, unit, json }: SentRecord) {
-    this.line = line;
-    this.place = place;
-    this.problem = problem;
-    this.unit = unit;
-    this.json = json;
-  }
-
-  get cells(): RowRecord['cells'] {
-    this.#cells ??= JSON.parse(this.json) as RowRecord['cells'];
-    return this.#cells;
-  }
+function readRecord(sent: SentRecord): RowRecord {
+  let cells: RowRecord['cells'] | null = null;
+  return {
+    ...sent,
+    get cells() {
+      cells ??= JSON.parse(sent.json) as RowRecord['cells'];
+      return cells;
+    },
+  };
 }
 
 /** Asks for the next message. */

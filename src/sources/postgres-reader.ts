@@ -29,10 +29,8 @@ const LIMIT_MS = 600_000;
 const MOST_MS = 6 * 3_600_000;
 /** Longest wait, in ms, for a server that cannot be reached. */
 const PATIENCE_MS = 5000;
-/** Rows of the first FETCH; number of characters that later ones should have; most rows of a FETCH. */
-const FIRST_ROWS = 10;
-const PIECE_CHARS = 256 * 1024;
-const MOST_ROWS = 256;
+/** Rows of a FETCH. */
+const FETCH_ROWS = 256;
 /** Number of characters of rows above which the connection waits until they are taken. */
 const WAITING_CHARS = 4 * 1_048_576;
 /** Longest wait, in ms, for the end of the transaction. */
@@ -150,22 +148,21 @@ type TextRow = readonly (string | null)[];
 /** Every value as the server's text. */
 const asTexts = { getTypeParser: () => (text: string) => text };
 
-/** The rows in pieces, which are smaller if the rows are larger. */
+/** The rows in pieces. */
 async function* pieces(
   client: ClientBase,
   { limitMs, shown, explain, signal }: Reading,
 ): AsyncGenerator<readonly TextRow[]> {
-  let size = FIRST_ROWS;
   // The server limits each FETCH, so that a query of endless rows would never end.
   let leftMs = limitMs;
-  for (;;) {
+  for (let isMore = true; isMore; ) {
     signal?.throwIfAborted();
-    let [chars, count, began] = [0, 0, performance.now()];
+    isMore = false;
+    let began = performance.now();
     try {
-      for await (const { rows, chars: more } of fetched(client, size)) {
+      for await (const rows of fetched(client)) {
         leftMs -= performance.now() - began;
-        count += rows.length;
-        chars += more;
+        isMore = true;
         yield rows;
         began = performance.now();
       }
@@ -174,16 +171,13 @@ async function* pieces(
       throw explain(error);
     }
     if (leftMs < 0) throw tooLong(shown, limitMs);
-    if (count === 0) return;
-    const fitting = Math.floor((PIECE_CHARS / chars) * count);
-    size = Math.max(1, Math.min(fitting, size * 2, MOST_ROWS));
   }
 }
 
 const charsOf = (row: TextRow) => row.reduce((all, cell) => all + (cell?.length ?? 0) + 1, 0);
 
 /** The rows of a FETCH as they arrive. The connection waits while many characters are not taken. */
-async function* fetched(client: ClientBase, size: number): AsyncGenerator<{ rows: readonly TextRow[]; chars: number }> {
+async function* fetched(client: ClientBase): AsyncGenerator<readonly TextRow[]> {
   const { Query } = (await import('pg')).default;
   const { stream } = connectionOf(client);
   let [rows, chars, isOver, wake] = [[] as TextRow[], 0, false, deferred<void>()];
@@ -193,7 +187,7 @@ async function* fetched(client: ClientBase, size: number): AsyncGenerator<{ rows
     isOver = true;
     wake.resolve();
   };
-  const text = `FETCH FORWARD ${size} FROM ${CURSOR}`;
+  const text = `FETCH FORWARD ${FETCH_ROWS} FROM ${CURSOR}`;
   const query = client.query(new Query<never>({ text, rowMode: 'array', types: asTexts } as QueryArrayConfig));
   query.on('end', () => end(null)).on('error', end);
   query.on('row', (row: unknown) => {
@@ -207,9 +201,9 @@ async function* fetched(client: ClientBase, size: number): AsyncGenerator<{ rows
     while (!isOver || rows.length > 0) {
       stream.resume();
       if (!isOver) await wake.promise;
-      const taken = { rows, chars };
+      const taken = rows;
       [rows, chars, wake] = [[], 0, deferred()];
-      if (taken.rows.length > 0) yield taken;
+      if (taken.length > 0) yield taken;
     }
     if (problem !== null) throw problem;
   } finally {

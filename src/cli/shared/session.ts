@@ -97,8 +97,6 @@ export async function withRuntime(
   let watched: string | null = null;
   let abandoned = false;
   let stoppedAt: number | null = null;
-  let stoppedBy: StopSignal | null = null;
-  let isStaging = () => false;
 
   const run = async (): Promise<ExitCode> => {
     if (options.sends && config.service === 'sandbox') sandbox = await openSandbox(config);
@@ -108,7 +106,6 @@ export async function withRuntime(
     const isBounded = options.bounded === true && Boolean(store);
     const opened = await (isBounded ? within(STORE_MS, opening, silent) : opening);
     runtime = opened;
-    isStaging = opened.isStaging;
     const say = (sentence: string) => terminal.note(sentence);
     void standBy({ runtime: opened, sandbox, say, signal: AbortSignal.any([stop.signal, over.signal]) });
     const done = work({
@@ -134,7 +131,6 @@ export async function withRuntime(
     const signal = await Promise.race([run(), interrupts.first.then((name) => ({ name }))]);
     if (typeof signal === 'number') return signal;
     stoppedAt = performance.now();
-    stoppedBy = signal.name;
     stop.abort();
     terminal.show('');
     return await stopOn(signal.name);
@@ -145,7 +141,6 @@ export async function withRuntime(
     over.abort();
     terminal.show('');
     await close();
-    if (stoppedBy !== null && isStaging()) interrupts.endBy(stoppedBy);
     await (sandbox as EmbeddedSandbox | null)?.close();
   }
 

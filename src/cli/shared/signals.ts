@@ -15,9 +15,6 @@ export const signalExitCodes: Readonly<Record<StopSignal, ExitCode>> = {
 export interface Interrupts {
   readonly first: Promise<StopSignal>;
   readonly second: Promise<StopSignal>;
-  /** The signal that must end the process at the end of the command, because native code would keep it running; null: none. */
-  readonly endsBy: StopSignal | null;
-  endBy(signal: StopSignal): void;
   close(): void;
 }
 
@@ -35,7 +32,6 @@ export function watchInterrupts(
   const first = deferred<StopSignal>();
   const second = deferred<StopSignal>();
   let firstAt: number | null = null;
-  let endsBy: StopSignal | null = null;
   const onSignal = (signal: StopSignal) => {
     if (firstAt === null) {
       firstAt = now();
@@ -47,12 +43,6 @@ export function watchInterrupts(
   return {
     first: first.promise,
     second: second.promise,
-    get endsBy() {
-      return endsBy;
-    },
-    endBy: (signal) => {
-      endsBy = signal;
-    },
     close: () => {
       for (const name of names) source.off(name, onSignal);
     },

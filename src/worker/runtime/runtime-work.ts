@@ -18,7 +18,7 @@ import { WorkerHere } from '../host/worker-here.js';
 import { findKnownJob, noteState } from '../staging/find-job.js';
 import { makePlan } from '../staging/plan.js';
 import { reparse } from '../staging/reparse.js';
-import { isStaging, stageEnrichment } from '../staging/stage-job.js';
+import { stageEnrichment } from '../staging/stage-job.js';
 import type { Store } from '../store/store.js';
 import type { Warehouses } from '../store/warehouses.js';
 import type { Temporal } from '../temporal-server/temporal.js';
@@ -63,10 +63,6 @@ export class RuntimeWork {
 
   get inFlight(): number {
     return this.here.parts?.inFlight.sent ?? 0;
-  }
-
-  get isStaging(): boolean {
-    return isStaging();
   }
 
   plan(asked: EnrichRequest): Promise<JobPlan> {

@@ -107,7 +107,6 @@ export const openRuntime: OpenRuntime = async (config) => {
     runWorker: async (ready, report) => (await work.load()).runWorker(ready, report),
     takeOver: async () => (await work.load()).here.takeOver(),
     inFlight: () => opened?.inFlight ?? 0,
-    isStaging: () => opened?.isStaging ?? false,
     async close(mode) {
       await (await loading)?.close(mode);
       await (await running)?.close().catch(() => undefined);

@@ -176,8 +176,6 @@ export interface Runtime {
   takeOver(): Promise<boolean>;
   /** Number of paid requests that this process has sent and that have no answer yet. */
   inFlight(): number;
-  /** Whether this process reads rows. Native code that reads them may keep a closed runtime from ending the process. */
-  isStaging(): boolean;
   /** `drain`: starts nothing more, lets paid requests in flight land (10 s at most) and releases everything. `now`: closes at once. */
   close(mode: 'drain' | 'now'): Promise<void>;
 }

@@ -68,25 +68,35 @@ function sourceText({ sql, table, input }: Pick<StagedJob, 'sql' | 'table' | 'in
   return table === undefined ? `the file ${input}` : `the table ${table}`;
 }
 
+/** Changes the entry of a job while no other process does. `change`: returns null to leave the entry as it is. */
+async function changeEntry(
+  entries: JobEntries,
+  job: string,
+  workflowId: string,
+  change: (entry: JobEntry) => JobEntry | null,
+): Promise<void> {
+  await entries.claim(workflowId, ({ owned, jobs }) => {
+    const entry = jobs.find(({ staged }) => staged.job === job);
+    const now = entry === undefined ? null : change(entry);
+    return now === null ? { owned } : { owned, entry: { job, now } };
+  });
+}
+
 /** Records a cancel that has not ended the job yet, for a status without a server. `since`: the time of the cancel in Unix ms. */
-export async function noteCancel(entries: JobEntries, { staged, workflowId }: JobEntry, since: number): Promise<void> {
-  await entries.claim(workflowId ?? workflowIdOf(staged.job), ({ owned, jobs }) => {
-    const entry = jobs.find((one) => one.staged.job === staged.job);
-    if (entry?.staged.generation !== staged.generation) return { owned };
+export function noteCancel(entries: JobEntries, { staged, workflowId }: JobEntry, since: number): Promise<void> {
+  return changeEntry(entries, staged.job, workflowId ?? workflowIdOf(staged.job), (entry) => {
+    const { state } = entry;
     // A later state is the end of the job. Of several cancels, the first one counts.
-    if (entry.state.since > since || entry.state.cancelRequested) return { owned };
-    const state: JobState = { ...entry.state, since, cancelRequested: true };
-    return { owned, entry: { job: staged.job, now: { ...entry, state } } };
+    const isOver = entry.staged.generation !== staged.generation || state.since > since;
+    return isOver || state.cancelRequested ? null : { ...entry, state: { ...state, since, cancelRequested: true } };
   });
 }
 
 /** Forgets a recorded cancel of an earlier run, because a new run of the job is being started. */
-export async function forgetCancel(entries: JobEntries, job: string, workflowId: string): Promise<void> {
-  await entries.claim(workflowId, ({ owned, jobs }) => {
-    const entry = jobs.find(({ staged }) => staged.job === job);
-    if (!entry?.state.cancelRequested) return { owned };
-    return { owned, entry: { job, now: { ...entry, state: { phase: 'running', since: Date.now() } } } };
-  });
+export function forgetCancel(entries: JobEntries, job: string, workflowId: string): Promise<void> {
+  return changeEntry(entries, job, workflowId, (entry) =>
+    entry.state.cancelRequested ? { ...entry, state: { phase: 'running', since: Date.now() } } : null,
+  );
 }
 
 /** Most error tags that are kept with the counts of a job. A broken service may send more tags; the counts of such a job are not kept. */
@@ -99,30 +109,26 @@ const MOST_TAGS = 100;
 export async function noteState(entries: JobEntries, staged: StagedJob, state: JobState): Promise<void> {
   const found = await entries.get(staged.job);
   if (found === null || (state.phase === 'running' && found.state.phase === 'running')) return;
-  await entries.claim(found.workflowId ?? workflowIdOf(staged.job), ({ owned, jobs }) => {
-    const entry = jobs.find((one) => one.staged.job === staged.job);
-    if (entry?.staged.generation !== staged.generation) return { owned };
-    if (state.phase === 'running' && entry.state.since > state.since) return { owned };
+  await changeEntry(entries, staged.job, found.workflowId ?? workflowIdOf(staged.job), (entry) => {
+    if (entry.staged.generation !== staged.generation) return null;
+    if (state.phase === 'running' && entry.state.since > state.since) return null;
     const isWhole = state.phase === 'done' && staged.limit === undefined;
     // Only a running job loads rows, so in any other state the last counts are still right.
     const { counts = entry.state.counts, ...noted } = state;
     // A publish records the end of the same run again.
     const { run = entry.state.phase === state.phase ? entry.state.run : undefined } = state;
     const areKept = state.phase !== 'running' && counts && Object.keys(counts.tags).length <= MOST_TAGS;
-    const now: JobEntry = {
+    return {
       ...entry,
       ...(isWhole ? { completed: staged.generation } : {}),
       state: { ...noted, ...(areKept ? { counts } : {}), ...(run ? { run } : {}) },
     };
-    return { owned, entry: { job: staged.job, now } };
   });
 }
 
 /** Records the amount that counted before a run of a job. The first record of a run stays. */
-export async function noteOpened(entries: JobEntries, job: string, opened: NonNullable<JobEntry['opened']>) {
-  await entries.claim(workflowIdOf(job), ({ owned, jobs }) => {
-    const entry = jobs.find(({ staged }) => staged.job === job);
-    if (!entry || entry.opened?.run === opened.run) return { owned };
-    return { owned, entry: { job, now: { ...entry, opened } } };
-  });
+export function noteOpened(entries: JobEntries, job: string, opened: NonNullable<JobEntry['opened']>): Promise<void> {
+  return changeEntry(entries, job, workflowIdOf(job), (entry) =>
+    entry.opened?.run === opened.run ? null : { ...entry, opened },
+  );
 }

@@ -92,16 +92,11 @@ const isDiskFull = (error: unknown): boolean =>
 const MOST_DEADLY = 5;
 const DEADLY_MS = 3_600_000;
 
-let running = 0;
 /** The names of the drafts of this process. */
 const drafts = new Set<string>();
 
-/** Whether this process stages rows. Native code that reads them may not end when the staging is aborted. */
-export const isStaging = (): boolean => running > 0;
-
 /** Reads, checks and slices the input of a job. Throws for invalid options and files, before anything is bought. */
 export async function stageEnrichment(context: StageContext, asked: StageRequest): Promise<Staging> {
-  running++;
   try {
     return await stage(context, asked);
   } catch (error) {
@@ -110,8 +105,6 @@ export async function stageEnrichment(context: StageContext, asked: StageRequest
       'disk-full',
       `The disk of ${context.stateDir} is full: free some space, then run the command again. Nothing was bought`,
     );
-  } finally {
-    running--;
   }
 }
 
@@ -145,34 +138,32 @@ async function stage(context: StageContext, asked: StageRequest): Promise<Stagin
     const { units, keyOf } = how;
     rmSync(draft, { recursive: true, force: true });
     makeFolder(scratch);
-    const { delimiter, encoding } = request;
-    const { checkFiles, duckDbExtensions: extensions, signal } = context;
+    const isDatabase = isDatabaseSource(identity.input);
     const source = {
       ...sourceFieldsOf(request),
-      input: isDatabaseSource(identity.input) ? sourceUrl(context, identity.input) : identity.input,
+      input: isDatabase ? sourceUrl(context, identity.input) : identity.input,
       isKeyed: key.key !== undefined,
       stdin: process.stdin,
-      delimiter,
-      encoding,
-      checkFiles,
+      delimiter: request.delimiter,
+      encoding: request.encoding,
+      checkFiles: context.checkFiles,
+      extensions: context.duckDbExtensions,
+      scratch,
     };
-    const reader = sourceReader({ ...source, scratch, extensions }, templateOf(units), process.env);
-    // A table of a job may become empty. A new job without rows is more likely a mistake.
-    const mayBeEmpty = before !== null;
     // The query of an address may be a secret.
-    const named =
-      isStream || isAddress(identity.input) || isDatabaseSource(identity.input) ? null : basename(identity.input);
+    const named = isStream || isAddress(identity.input) || isDatabase ? null : basename(identity.input);
     return stageRows({
-      reader,
+      reader: sourceReader(source, templateOf(units), process.env),
       units,
       ...key,
-      rowsPerSlice,
-      mayBeEmpty,
       keyOf,
       isForgotten,
       sha256,
+      rowsPerSlice,
       outDir: draft,
-      signal,
+      signal: context.signal,
+      // A table of a job may become empty. A new job without rows is more likely a mistake.
+      mayBeEmpty: before !== null,
     }).catch((error: unknown) => {
       throw named === null ? error : withName(error, named);
     });
@@ -334,22 +325,11 @@ export function forgetEarlierStages({ stageDir }: Pick<StagedJob, 'stageDir'>): 
 /** The stage request of a workflow's input. */
 export function toStageRequest(input: EnrichCsvInput): StageRequest {
   return {
-    input: input.input,
+    ...input,
     urlColumn: input.urlColumn ?? null,
-    defaultScheme: input.defaultScheme,
-    limit: input.limit,
-    operation: input.operation,
-    template: input.template,
-    rowsPerRun: input.rowsPerRun,
-    ...sentWith(input),
-    ...sourceFieldsOf(input),
     delimiter: input.delimiter ?? null,
-    encoding: input.encoding,
-    key: input.key,
     job: input.job ?? null,
     into: input.into ?? null,
-    csv: input.csv ?? null,
-    ...withoutUndefined({ csvDelimiter: input.csvDelimiter, csvBom: input.csvBom }),
     options: input.options ?? {},
     batch: input.batch ?? 100,
   };

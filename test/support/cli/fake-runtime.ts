@@ -192,7 +192,6 @@ export function fakeRuntime(changes: RuntimeAnswers = {}): {
     list: async () => [],
     walks: async () => [],
     inFlight: () => 3,
-    isStaging: () => false,
     unknownOutcomes: async () => [],
     costMicros: async () => 0,
     failed: async (job) => ({ kind: 'failed', job, into: staged.into, rows: 0, byTag: [], listed: [] }),
@@ -219,8 +218,7 @@ export function fakeRuntime(changes: RuntimeAnswers = {}): {
       const value = target[name];
       if (typeof value !== 'function') return value;
       return (...args: unknown[]) => {
-        if (!['limits', 'inFlight', 'isStaging'].includes(name))
-          calls.push(name === 'close' ? `close ${String(args[0])}` : name);
+        if (!['limits', 'inFlight'].includes(name)) calls.push(name === 'close' ? `close ${String(args[0])}` : name);
         if (args.length > 0 && name !== 'close') asked.push([name, ...args]);
         return (value as (...given: unknown[]) => unknown)(...args);
       };
