@@ -21,8 +21,23 @@ import { exportParquet } from './export-parquet.js';
 import { type JobRows, memoryFor, partsOf, type RowReader } from './job-rows.js';
 import { type TargetKind, whyNoTarget } from './why-no-target.js';
 
-/** Time for which an export waits for another export of the same target. */
+/** Time for which an export or a publish waits for another one into the same target. */
 const WAIT_MS = 600_000;
+
+/** Runs `work` while no other export or publish writes the target. The folder of drafts is beside the target, see `withDraftFolder`. */
+export async function withDrafts<T>(
+  what: 'export' | 'publish',
+  target: string,
+  say: (sentence: string) => void,
+  work: (drafts: string, held: string) => Promise<T>,
+): Promise<T> {
+  try {
+    return await withDraftFolder(target, work, { waitMs: WAIT_MS, say });
+  } catch (error) {
+    if (!(error instanceof LockBusy)) throw error;
+    throw new WarehouseBusy('target-in-use', `Another ${what} is writing ${target}: ${error.message}`, error.pid);
+  }
+}
 
 /** The parts of a warehouse for its exports. */
 export interface ExportSource {
@@ -55,22 +70,15 @@ export function createExports(source: ExportSource): Pick<RowWarehouse, 'exportC
     await source.check(job);
     refuse(null);
     await checkTarget?.({ [kind === 'csv' ? 'csv' : 'publish']: target });
-    try {
-      return await withDraftFolder(
-        target,
-        (drafts, held) =>
-          source.read(job, drafts, (reader) => {
-            refuse(reader.rows.input);
-            return write(reader, drafts, join(held, basename(target)), target);
-          }),
-        { waitMs: WAIT_MS, say },
-      );
-    } catch (error) {
-      if (error instanceof LockBusy)
-        throw new WarehouseBusy('target-in-use', `Another export is writing ${target}: ${error.message}`, error.pid);
+    return withDrafts('export', target, say, (drafts, held) =>
+      source.read(job, drafts, (reader) => {
+        refuse(reader.rows.input);
+        return write(reader, drafts, join(held, basename(target)), target);
+      }),
+    ).catch((error: unknown) => {
       // A full disk or a missing permission concerns the target here, not the warehouse.
       throw warehouseError(error, target);
-    }
+    });
   };
   return {
     exportCsv: (job, path, form) =>

@@ -3,17 +3,10 @@ import { basename, dirname, join } from 'node:path';
 import type { DuckDBConnection } from '@duckdb/node-api';
 import type { Secret } from '../../core/connections/secret.js';
 import type { ErrorCode } from '../../core/errors/registry.js';
-import type {
-  Published,
-  Publisher,
-  PublishRecord,
-  PublishRequest,
-  PublishSubject,
-} from '../../core/publish-request.js';
+import type { Published, Publisher, PublishRequest, PublishSubject } from '../../core/publish-request.js';
 import { WarehouseBusy, WarehouseUnusable } from '../../core/rows/row-warehouse.js';
-import { withDraftFolder } from '../../files/draft-folder.js';
-import { LockBusy } from '../../files/process-lock.js';
 import { isSameFile, realPath } from '../../files/same-file.js';
+import { withDrafts } from '../export/create-exports.js';
 import { memoryFor } from '../export/job-rows.js';
 import { whyNoTarget } from '../export/why-no-target.js';
 import type { FileCheck } from '../shared/database.js';
@@ -21,9 +14,9 @@ import { DISK_FULL, OUT_OF_MEMORY, warehouseError } from '../shared/duckdb-error
 import { loadExtension } from '../shared/load-extension.js';
 import { setMemory, withScratchDuckDb } from '../shared/scratch-duckdb.js';
 import { withTemporaryFolder } from '../shared/temporary-folder.js';
-import { attachedTable, withAttached } from './duckdb-target.js';
-import { folderFiles } from './folder-files.js';
-import { parseManifest, publishId } from './manifest.js';
+import { publishToFile } from './duckdb-target.js';
+import { folderFiles, type TargetFiles } from './folder-files.js';
+import { publishId } from './manifest.js';
 import { type Place, placeOf } from './place-of.js';
 import {
   beginTarget,
@@ -35,10 +28,8 @@ import {
 import { openFiles, publishFiles } from './publish-files.js';
 import { publishToSql, type TableRows, type TargetTable } from './publish-sql.js';
 import { type S3Place, s3Files, s3Place, setS3 } from './s3-files.js';
-import { checkUnique, type SourceReader, type Staged, stageTables } from './stage-tables.js';
+import { checkUnique, type Drafted, type SourceReader, stageTables } from './stage-tables.js';
 
-/** Time for which a publish waits for another publish into the same folder or file. */
-const WAIT_MS = 600_000;
 /** Longest statement in PostgreSQL, in ms: a COPY or an INSERT of all rows. */
 const STATEMENT_MS = 3_600_000;
 
@@ -59,19 +50,12 @@ export interface PublishSource extends PublishOptions {
   read<T>(subject: PublishSubject, scratch: string, work: (reader: SourceReader) => Promise<T>): Promise<T>;
 }
 
-/** The drafts of a publish, and its record. */
-interface Drafted {
-  readonly staged: Staged;
-  readonly request: PublishRequest;
-  readonly record: PublishRecord;
-  readonly connection: DuckDBConnection;
-  readonly drafts: string;
-}
-
 /** A target of drafts. */
 interface Target {
   /** Folder for the drafts. */
   readonly drafts: string;
+  /** A DuckDB that reads the drafts, and may write the target. */
+  readonly connection: DuckDBConnection;
   /** The target, for messages. */
   readonly shown: string;
   /** Whether the target keeps integers of more than 64 bits. */
@@ -96,7 +80,11 @@ export function createPublisher(source: PublishSource): Publisher {
       const place = await allowedPlace(source, to);
       if (place.kind === 'folder') await folderFiles(place.path).manifest();
       if (place.kind === 's3')
-        await withTemporaryFolder((drafts) => s3Manifest(source, s3Place(place.address), drafts));
+        await withTemporaryFolder((drafts) =>
+          withScratchDuckDb(drafts, async (connection) =>
+            (await openS3(source, connection, s3Place(place.address))).manifest(),
+          ),
+        );
       if (place.kind === 'postgres')
         await withPostgresTarget(loginOf(source, place.address), source.say, async () => {});
       if (place.kind === 'ducklake')
@@ -121,48 +109,53 @@ function toFolder(source: PublishSource, request: PublishRequest, shown: string)
     if (why !== null) throw new WarehouseUnusable('publish-target-invalid', why);
   };
   refuse(null);
-  return locked(source, shown, async (drafts) => {
-    const files = folderFiles(shown);
-    const before = await openFiles(files);
-    const commit = (drafted: Drafted) => publishFiles({ ...drafted, files, before });
-    return draft(source, request, { drafts, shown, keepsLong: false, refuse, commit });
-  });
-}
-
-async function withS3(
-  { extensions }: PublishSource,
-  connection: DuckDBConnection,
-  place: S3Place,
-): Promise<DuckDBConnection> {
-  await loadExtension(connection, 'httpfs', extensions ?? null, 'Publishing to s3://');
-  await setS3(connection, place);
-  return connection;
-}
-
-const s3Manifest = (source: PublishSource, place: S3Place, drafts: string): Promise<string | null> =>
-  withScratchDuckDb(join(drafts, 'spill'), async (connection) =>
-    s3Files(await withS3(source, connection, place), place).manifest(),
+  return locked(source, shown, (drafts) =>
+    withTargetDuckDb(drafts, (connection) =>
+      toFiles(source, request, folderFiles(shown), { drafts, connection, refuse }),
+    ),
   );
-
-const loadLake = ({ extensions }: PublishSource, connection: DuckDBConnection): Promise<void> =>
-  loadExtension(connection, 'ducklake', extensions ?? null, 'Publishing to a DuckLake');
+}
 
 /** Drafts are in the system's temporary folder. */
 function toS3(source: PublishSource, request: PublishRequest, address: string): Promise<Published> {
   const place = s3Place(address);
-  return withTemporaryFolder(async (drafts) => {
-    // The target is read first, so that a missing bucket is reported before anything else is done.
-    const text = await s3Manifest(source, place, drafts);
-    const before = text === null ? null : parseManifest(text, place.url);
-    const commit = async (drafted: Drafted) => {
-      const files = s3Files(await withS3(source, drafted.connection, place), place, text);
-      return publishFiles({ ...drafted, files, before });
-    };
-    return draft(source, request, { drafts, shown: place.url, keepsLong: false, commit });
-  }).catch((error: unknown) => {
+  return withTemporaryFolder((drafts) =>
+    withTargetDuckDb(drafts, async (connection) =>
+      // The target is read first, so that a missing bucket is reported before anything else is done.
+      toFiles(source, request, await openS3(source, connection, place), { drafts, connection }),
+    ),
+  ).catch((error: unknown) => {
     throw publishError(error, place.url);
   });
 }
+
+async function toFiles(
+  source: PublishSource,
+  request: PublishRequest,
+  files: TargetFiles,
+  parts: Pick<Target, 'drafts' | 'connection' | 'refuse'>,
+): Promise<Published> {
+  const before = await openFiles(files);
+  const commit = (drafted: Drafted) => publishFiles(files, before, drafted);
+  return draft(source, request, { ...parts, shown: files.shown, keepsLong: false, commit });
+}
+
+/** A DuckDB of the target, whose extensions are loaded before anything is read. */
+const withTargetDuckDb = <T>(drafts: string, work: (connection: DuckDBConnection) => Promise<T>): Promise<T> =>
+  withScratchDuckDb(join(drafts, 'target-spill'), work);
+
+async function openS3(
+  { extensions = null }: PublishSource,
+  connection: DuckDBConnection,
+  place: S3Place,
+): Promise<TargetFiles> {
+  await loadExtension(connection, 'httpfs', extensions, 'Publishing to s3://');
+  await setS3(connection, place);
+  return s3Files(connection, place);
+}
+
+const loadLake = ({ extensions = null }: PublishSource, connection: DuckDBConnection): Promise<void> =>
+  loadExtension(connection, 'ducklake', extensions, 'Publishing to a DuckLake');
 
 /** A DuckDB file, or the catalog of a DuckLake. */
 function toFile(
@@ -180,19 +173,13 @@ function toFile(
         );
   };
   refuse(null);
-  const load = async (connection: DuckDBConnection) => (isLake ? loadLake(source, connection) : undefined);
-  return locked(source, file, async (drafts, held) => {
-    // A missing extension is reported before anything is read.
-    await withScratchDuckDb(join(drafts, 'spill'), load);
-    const commit = async ({ connection, staged, record }: Drafted) => {
-      await load(connection);
-      const tables = staged.tables.map((table) => attachedTable(table, isLake));
-      return withAttached({ connection, file, held, drafts, isLake }, (target) =>
-        publishToSql(target, tables, staged, request, record),
-      );
-    };
-    return draft(source, request, { drafts, shown: file, keepsLong: !isLake, refuse, commit });
-  }).catch((error: unknown) => {
+  return locked(source, file, (drafts, held) =>
+    withTargetDuckDb(drafts, async (connection) => {
+      if (isLake) await loadLake(source, connection);
+      const commit = (drafted: Drafted) => publishToFile({ file, held, isLake }, drafted);
+      return draft(source, request, { drafts, connection, shown: file, keepsLong: !isLake, refuse, commit });
+    }),
+  ).catch((error: unknown) => {
     throw warehouseError(error, file);
   });
 }
@@ -200,28 +187,31 @@ function toFile(
 function toPostgres(source: PublishSource, request: PublishRequest, url: string): Promise<Published> {
   const { shown } = postgresTarget(url);
   return withTemporaryFolder((drafts) =>
-    withPostgresTarget(loginOf(source, url), source.say, (postgres) => {
-      const commit = async ({ connection, staged, record }: Drafted) => {
-        const tables: TargetTable[] = [];
-        for (const table of staged.tables) tables.push(await postgresTable(connection, table));
-        const renamed = tables.flatMap(({ staged: { exact }, columns }) =>
-          columns.flatMap(({ name }, index) =>
-            name === exact[index]?.name ? [] : [`${exact[index]?.name} as ${name}`],
-          ),
-        );
-        if (renamed.length > 0) source.say(`PostgreSQL does not accept some names of columns: ${renamed.join(', ')}.`);
-        // The transaction is repeated after a lost connection, also if the answer to its COMMIT was lost.
-        return postgres.transaction(
-          async (tx) => {
-            await beginTarget(tx, postgres);
-            const target = postgresTransaction(postgres, tx, connection, drafts);
-            return publishToSql(target, tables, staged, request, record);
-          },
-          { statementMs: STATEMENT_MS },
-        );
-      };
-      return draft(source, request, { drafts, shown, keepsLong: true, commit });
-    }),
+    withPostgresTarget(loginOf(source, url), source.say, (postgres) =>
+      withTargetDuckDb(drafts, (connection) => {
+        const commit = async (drafted: Drafted) => {
+          const tables: TargetTable[] = [];
+          for (const table of drafted.staged.tables) tables.push(await postgresTable(connection, table));
+          const renamed = tables.flatMap(({ staged: { exact }, columns }) =>
+            columns.flatMap(({ name }, index) =>
+              name === exact[index]?.name ? [] : [`${exact[index]?.name} as ${name}`],
+            ),
+          );
+          if (renamed.length > 0)
+            source.say(`PostgreSQL does not accept some names of columns: ${renamed.join(', ')}.`);
+          // The transaction is repeated after a lost connection, also if the answer to its COMMIT was lost.
+          return postgres.transaction(
+            async (tx) => {
+              await beginTarget(tx, postgres);
+              const target = postgresTransaction(postgres, tx, connection, drafts);
+              return publishToSql(target, tables, drafted);
+            },
+            { statementMs: STATEMENT_MS },
+          );
+        };
+        return draft(source, request, { drafts, connection, shown, keepsLong: true, commit });
+      }),
+    ),
   );
 }
 
@@ -232,24 +222,15 @@ function loginOf({ credentialsFor }: PublishSource, url: string): string {
   return known ?? url;
 }
 
-/** Runs `work` while no other publish writes the target. The folder of drafts is beside the target. */
-async function locked<T>(
-  { say }: PublishSource,
-  target: string,
-  work: (drafts: string, held: string) => Promise<T>,
-): Promise<T> {
-  try {
-    return await withDraftFolder(target, work, { waitMs: WAIT_MS, say });
-  } catch (error) {
-    if (error instanceof LockBusy)
-      throw new WarehouseBusy('target-in-use', `Another publish is writing ${target}: ${error.message}`, error.pid);
+/** Runs `work` while no other publish writes the target. */
+const locked = <T>({ say }: PublishSource, target: string, work: (drafts: string, held: string) => Promise<T>) =>
+  withDrafts('publish', target, say, work).catch((error: unknown): never => {
     throw publishError(error, target);
-  }
-}
+  });
 
 /** Copies the tables of the source into drafts, and then commits them. */
 async function draft(source: PublishSource, request: PublishRequest, target: Target): Promise<Published> {
-  const { drafts, shown } = target;
+  const { drafts, connection, shown } = target;
   const staged = await source.read(request.subject, drafts, (reader) => {
     target.refuse?.(reader.input);
     // The warehouse would report an error of the drafts, such as a full disk, as its own.
@@ -260,11 +241,9 @@ async function draft(source: PublishSource, request: PublishRequest, target: Tar
   const now = Date.now();
   const id = publishId(now, randomBytes(4).toString('hex'));
   const record = { id, at: new Date(now).toISOString(), run: staged.run ?? id, mode: request.mode };
-  const tables = await withScratchDuckDb(join(drafts, 'spill'), async (connection) => {
-    await setMemory(connection, Math.max(...staged.tables.map(({ columns }) => memoryFor(columns.length))));
-    if (request.mode === 'merge') for (const table of staged.tables) await checkUnique(connection, table, request.key);
-    return target.commit({ staged, request, record, connection, drafts });
-  });
+  await setMemory(connection, Math.max(...staged.tables.map(({ columns }) => memoryFor(columns.length))));
+  if (request.mode === 'merge') for (const table of staged.tables) await checkUnique(connection, table, request.key);
+  const tables = await target.commit({ staged, request, record, connection, drafts });
   const total = (name: string) => tables?.find((table) => table.name === name)?.rows ?? 0;
   return {
     ...record,

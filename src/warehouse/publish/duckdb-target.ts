@@ -11,8 +11,8 @@ import { columnsOf, selectAs } from '../export/file-parts.js';
 import { identifier, literal } from '../shared/duckdb-quote.js';
 import { inTransaction } from '../shared/in-transaction.js';
 import { folderFiles } from './folder-files.js';
-import type { SqlTarget, TargetTable } from './publish-sql.js';
-import { draftsOf, type StagedTable } from './stage-tables.js';
+import { publishToSql, type SqlTarget, type TableRows, type TargetTable } from './publish-sql.js';
+import { type Drafted, draftsOf, type StagedTable } from './stage-tables.js';
 
 /** Names of the target, and of the catalog of a DuckLake, in the connection. */
 const CATALOG = 'searchflow_target';
@@ -23,23 +23,24 @@ const NO_LOG = "RECOVERY_MODE 'no_wal_writes'";
 const LAKE = `META_${NO_LOG}, DATA_INLINING_ROW_LIMIT 0`;
 
 /** A DuckDB file, or the catalog of a DuckLake, as a target. */
-interface AttachedFile {
-  readonly connection: DuckDBConnection;
+export interface AttachedFile {
   /** Real path. */
   readonly file: string;
   /** See `withDraftFolder`. */
   readonly held: string;
-  readonly drafts: string;
   readonly isLake: boolean;
 }
 
 /**
- * Runs `work` in a transaction of a DuckDB file, or of the DuckLake whose catalog the file is. Refuses a warehouse and a lake with data
+ * Publishes in a transaction of a DuckDB file, or of the DuckLake whose catalog the file is. Refuses a warehouse and a lake with data
  * elsewhere. DuckDB opens files by their names, so it gets names in the folder of drafts, where no other user can exchange a file. Without a
  * log, the file changes in one step at the checkpoint; a new file gets its name after that.
  */
-export async function withAttached<T>(target: AttachedFile, work: (target: SqlTarget) => Promise<T>): Promise<T> {
-  const { connection, file, held, drafts, isLake } = target;
+export async function publishToFile(
+  { file, held, isLake }: AttachedFile,
+  drafted: Drafted,
+): Promise<readonly TableRows[] | null> {
+  const { connection, drafts, staged } = drafted;
   const [place, alias] = [join(held, basename(file)), join(drafts, 'target.duckdb')];
   const present = await secondName(place, alias);
   // The log of a killed program.
@@ -47,10 +48,11 @@ export async function withAttached<T>(target: AttachedFile, work: (target: SqlTa
   const name = present ?? alias;
   const attach = (options: string) =>
     connection.run(`ATTACH ${literal(isLake ? `ducklake:${name}` : name)} AS ${CATALOG} (${options})`);
-  const lake = isLake ? await lakeFiles(target, attach, present === null) : null;
+  const lake = isLake ? await lakeFiles(drafted, file, attach, present === null) : null;
   await attach(lake?.options ?? NO_LOG);
   const result = await inTransaction(connection, async () => {
-    const done = await work(await sqlTarget(target));
+    const tables = staged.tables.map((table) => attachedTable(table, isLake));
+    const done = await publishToSql(await sqlTarget(connection, file), tables, drafted);
     await lake?.keep();
     return done;
   });
@@ -60,7 +62,7 @@ export async function withAttached<T>(target: AttachedFile, work: (target: SqlTa
   return result;
 }
 
-async function sqlTarget({ connection, file }: AttachedFile): Promise<SqlTarget> {
+async function sqlTarget(connection: DuckDBConnection, file: string): Promise<SqlTarget> {
   const query: SqlTarget['query'] = async (sql, values = []) =>
     (await connection.runAndReadAll(sql, [...values])).getRowObjectsJson();
   const within = (name: string) => `${CATALOG}.main.${identifier(name)}`;
@@ -86,7 +88,7 @@ async function sqlTarget({ connection, file }: AttachedFile): Promise<SqlTarget>
 }
 
 /** A table as a DuckDB file has it, with the types of the source, or a DuckLake, with the types of files. */
-export const attachedTable = (staged: StagedTable, isLake: boolean): TargetTable => ({
+const attachedTable = (staged: StagedTable, isLake: boolean): TargetTable => ({
   staged,
   name: staged.name,
   columns: isLake ? staged.columns : staged.exact,
@@ -97,7 +99,8 @@ export const attachedTable = (staged: StagedTable, isLake: boolean): TargetTable
  * `keep`: moves new files to the others.
  */
 async function lakeFiles(
-  { connection, file, drafts }: AttachedFile,
+  { connection, drafts }: Drafted,
+  file: string,
   attach: (options: string) => Promise<unknown>,
   isNew: boolean,
 ) {

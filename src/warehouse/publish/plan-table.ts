@@ -11,14 +11,6 @@ export interface LatestPublish {
   readonly content: string;
 }
 
-/** The new rows of a publish, for messages and comparisons. */
-export interface NewRows {
-  /** The target, for messages. */
-  readonly shown: string;
-  readonly source: string;
-  readonly mode: PublishMode;
-}
-
 /** How the columns of a table change: `other` if some are gone or have other types, which only a new table can hold. */
 export interface ColumnChange {
   readonly other: boolean;
@@ -26,13 +18,13 @@ export interface ColumnChange {
 }
 
 /**
- * Compares the present columns of a table with the new ones. Throws `WarehouseUnusable`, before anything is written, if the table is of
- * another source, or does not fit rows that are added to it.
+ * Compares the present columns of a table with the new ones of `source`. `shown`: the target, for messages. Throws `WarehouseUnusable`, before
+ * anything is written, if the table is of another source, or does not fit rows that are added to it (all modes but `replace`).
  */
 export function columnChange(
   before: { readonly source: string; readonly columns: readonly TableColumn[] },
   { name, columns }: Pick<StagedTable, 'name' | 'columns'>,
-  { shown, source, mode }: NewRows,
+  { shown, source, mode }: { readonly shown: string; readonly source: string; readonly mode: PublishMode },
 ): ColumnChange {
   const where = `The table ${name} in ${shown}`;
   if (before.source !== source)

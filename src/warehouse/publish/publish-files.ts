@@ -1,7 +1,6 @@
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { DuckDBConnection } from '@duckdb/node-api';
-import type { PublishRecord, PublishRequest } from '../../core/publish-request.js';
+import type { PublishRequest } from '../../core/publish-request.js';
 import { WarehouseUnusable } from '../../core/rows/row-warehouse.js';
 import { copyToParquet } from '../export/export-parquet.js';
 import type { TableColumn } from '../export/file-parts.js';
@@ -16,31 +15,18 @@ import {
   parseManifest,
   partitionOf,
 } from './manifest.js';
-import { columnChange, isAppended, type NewRows } from './plan-table.js';
+import { columnChange, isAppended } from './plan-table.js';
 import {
   contentOf,
+  type Drafted,
   type DraftFile,
   draftFile,
   draftsOf,
   parquetFiles,
-  type Staged,
   type StagedTable,
   sameKey,
   sides,
 } from './stage-tables.js';
-
-/** A publish into files, from its drafts on. */
-export interface FilePublish {
-  readonly files: TargetFiles;
-  readonly before: Manifest | null;
-  readonly staged: Staged;
-  readonly request: PublishRequest;
-  readonly record: PublishRecord;
-  /** A DuckDB that can read the files of the target. */
-  readonly connection: DuckDBConnection;
-  /** Folder for the drafts of files that are written again. */
-  readonly drafts: string;
-}
 
 /** How one table of a target changes. */
 export interface TablePlan {
@@ -64,8 +50,12 @@ export async function openFiles(files: TargetFiles): Promise<Manifest | null> {
  * Writes data files under new names, and then replaces the manifest in one step. A publish that is interrupted leaves the old manifest,
  * whose files are unchanged. Returns the tables as the manifest has them, or null if nothing had to be written.
  */
-export async function publishFiles(publish: FilePublish): Promise<readonly ManifestTable[] | null> {
-  const { files, before, staged, request, record } = publish;
+export async function publishFiles(
+  files: TargetFiles,
+  before: Manifest | null,
+  drafted: Drafted,
+): Promise<readonly ManifestTable[] | null> {
+  const { staged, request, record } = drafted;
   const { source } = staged;
   const tables = before?.tables ?? [];
   const named = (name: string) => tables.find((table) => table.name === name);
@@ -79,14 +69,17 @@ export async function publishFiles(publish: FilePublish): Promise<readonly Manif
   };
   if (request.mode === 'append' && staged.tables.every(isSame)) return null;
   const at = { shown: files.shown, source };
-  const plans = staged.tables.map((table) => ({
-    ...{ table, plan: planTable(named(table.name), table, request, partition, at) },
-  }));
-  for (const { plan } of plans) await checkFiles(files, plan.kept);
+  const plans = staged.tables.map((table) => planTable(named(table.name), table, request, partition, at));
+  for (const { kept } of plans) await checkFiles(files, kept);
   const changed: ManifestTable[] = [];
-  for (const { table, plan } of plans) {
-    const write = tableWriter(publish, table.name);
-    const remaining = await keptFiles(publish, table, plan, write);
+  for (const [index, table] of staged.tables.entries()) {
+    let number = 0;
+    const write: WriteFile = async ({ path: draft, ...facts }, within, run = record.run) => {
+      const path = dataPath(table.name, within, record.id, number++);
+      await files.put(draft, path);
+      return { path, ...facts, partition: within, run, publish: record.id };
+    };
+    const remaining = await keptFiles(files, drafted, table, plans[index] as TablePlan, write);
     // A file without rows is needed only if the table has no other file.
     const added = table.files.filter(({ rows }) => rows > 0 || remaining.length === 0);
     const fresh: ManifestFile[] = [];
@@ -113,7 +106,7 @@ export function planTable(
   staged: Pick<StagedTable, 'name' | 'columns'>,
   { mode, partition: by }: Pick<PublishRequest, 'mode' | 'partition'>,
   partition: string | null,
-  at: Pick<NewRows, 'shown' | 'source'>,
+  at: { readonly shown: string; readonly source: string },
 ): TablePlan {
   const none = { kept: [], merges: false, added: [] };
   if (before === undefined) return none;
@@ -145,26 +138,19 @@ async function checkFiles(files: TargetFiles, kept: readonly ManifestFile[]): Pr
   }
 }
 
-/** Returns a function that writes a file with rows of one table. */
-function tableWriter({ files, record }: FilePublish, table: string) {
-  let number = 0;
-  return async (draft: DraftFile, partition: string | null, run = record.run): Promise<ManifestFile> => {
-    const { path: from, ...facts } = draft;
-    const path = dataPath(table, partition, record.id, number++);
-    await files.put(from, path);
-    return { path, ...facts, partition, run, publish: record.id };
-  };
-}
+/** Writes a file with rows of one table. */
+type WriteFile = (draft: DraftFile, partition: string | null, run?: string) => Promise<ManifestFile>;
 
 /**
  * Files of the present state in the new one. A file with rows that a merge replaces is written again without them. All files are written again
  * with an added column, because many readers take the columns of the first file.
  */
 async function keptFiles(
-  { files, request: { key }, connection, drafts }: FilePublish,
+  files: TargetFiles,
+  { request: { key }, connection, drafts }: Drafted,
   table: StagedTable,
   { kept, merges, added }: TablePlan,
-  write: ReturnType<typeof tableWriter>,
+  write: WriteFile,
 ): Promise<readonly ManifestFile[]> {
   if (!merges && added.length === 0) return kept;
   const remaining: ManifestFile[] = [];

@@ -1,9 +1,9 @@
-import type { PublishRecord, PublishRequest } from '../../core/publish-request.js';
+import type { PublishRequest } from '../../core/publish-request.js';
 import { WarehouseUnusable } from '../../core/rows/row-warehouse.js';
 import type { TableColumn } from '../export/file-parts.js';
 import { identifier } from '../shared/duckdb-quote.js';
 import { type ColumnChange, columnChange, isAppended, type LatestPublish } from './plan-table.js';
-import { contentOf, type Staged, type StagedTable, sameKey, sides } from './stage-tables.js';
+import { contentOf, type Drafted, type StagedTable, sameKey, sides } from './stage-tables.js';
 
 /** Table of a target database that records each publish of each table. */
 const PUBLISHES = 'searchflow_publishes';
@@ -46,9 +46,7 @@ interface Change extends ColumnChange {
 export async function publishToSql(
   target: SqlTarget,
   tables: readonly TargetTable[],
-  { source }: Staged,
-  request: PublishRequest,
-  record: PublishRecord,
+  { staged: { source }, request, record }: Drafted,
 ): Promise<readonly TableRows[] | null> {
   const publishes = target.within(PUBLISHES);
   await target.query(`CREATE TABLE IF NOT EXISTS ${publishes} (table_name text NOT NULL, publish text NOT NULL,

@@ -59,12 +59,10 @@ export async function setS3(connection: DuckDBConnection, { settings }: S3Place)
   for (const [name, value] of settings) await connection.run(`SET ${name} = ${literal(value)}`);
 }
 
-/**
- * The files of a target in an S3 bucket. `before`: the manifest when the publish began; another manifest at its end means that another
- * publish has written to the target.
- */
-export function s3Files(connection: DuckDBConnection, place: S3Place, before: string | null = null): TargetFiles {
-  const { bucket, url } = place;
+/** The files of a target in an S3 bucket. */
+export function s3Files(connection: DuckDBConnection, { bucket, url }: S3Place): TargetFiles {
+  /** The manifest as it was read last. */
+  let known: string | null = null;
   const urlOf = (path: string) => `${url}/${path}`;
   const first = async (sql: string): Promise<unknown> => {
     try {
@@ -81,7 +79,8 @@ export function s3Files(connection: DuckDBConnection, place: S3Place, before: st
       const listed = await first(`SELECT list(file) FROM glob(${literal(`${plainPath(url)}/**`)})`);
       const paths = listed === null ? [] : (listed as { items: readonly string[] }).items;
       const names = paths.map((path) => path.slice(url.length + 1));
-      if (names.includes(MANIFEST)) return String(await text(MANIFEST));
+      known = names.includes(MANIFEST) ? String(await text(MANIFEST)) : null;
+      if (known !== null) return known;
       const other = names.find((path) => !isDataPath(path));
       if (other === undefined) return null;
       throw new WarehouseUnusable(
@@ -108,6 +107,8 @@ export function s3Files(connection: DuckDBConnection, place: S3Place, before: st
       );
     },
     async putManifest(content) {
+      const before = known;
+      // Another manifest than at the beginning of the publish.
       if ((await files.manifest()) !== before)
         throw new WarehouseBusy(
           'target-in-use',

@@ -3,6 +3,7 @@ import { createReadStream } from 'node:fs';
 import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { DuckDBConnection } from '@duckdb/node-api';
+import type { PublishRecord, PublishRequest } from '../../core/publish-request.js';
 import { WarehouseUnusable } from '../../core/rows/row-warehouse.js';
 import { copyToParquet } from '../export/export-parquet.js';
 import { fileParts, type SourceTable, type TableColumn } from '../export/file-parts.js';
@@ -44,6 +45,17 @@ export interface Staged {
   readonly source: string;
   readonly run: string | null;
   readonly tables: readonly StagedTable[];
+}
+
+/** The drafts of a publish, and its record. */
+export interface Drafted {
+  readonly staged: Staged;
+  readonly request: PublishRequest;
+  readonly record: PublishRecord;
+  /** A DuckDB that reads the drafts. */
+  readonly connection: DuckDBConnection;
+  /** Folder for more drafts. */
+  readonly drafts: string;
 }
 
 /** Copies all tables of the source into Parquet files in a folder, which is emptied first. `keepsLong`: see `fileParts`. */

@@ -353,9 +353,8 @@ describe('the input of a workflow', () => {
       batch: 7,
     } as const;
     expect(toStageRequest(given)).toEqual(given);
-    expect(toStageRequest({ ...given, origin: 'sandbox', maxCostDollars: 1, scheduled: true })).toEqual(given);
     expect(toStageRequest({ input: '/a.csv' })).toEqual({
-      ...{ input: '/a.csv', urlColumn: null, delimiter: null, job: null, into: null, csv: null },
+      ...{ input: '/a.csv', urlColumn: null, delimiter: null, job: null, into: null },
       ...{ options: {}, batch: 100 },
     });
   });
