@@ -8,13 +8,12 @@ import type { SourceRequest } from './source-request.js';
 
 /** Rows that DuckDB reads. */
 export interface DuckDbRows {
-  /** Prepares a DuckDB of its own; returns the query of the rows. */
-  prepare(connection: DuckDBConnection): Promise<string>;
+  /** Prepares a DuckDB of its own; returns the query of the rows, and notes for the plan. */
+  prepare(connection: DuckDBConnection): Promise<{ readonly query: string; readonly notes?: readonly string[] }>;
   /** Returns the error for a person; other errors pass unchanged. */
   explain(error: unknown): unknown;
   /** Number of stored bytes; null if unknown. */
   readonly bytes: number | null;
-  notes(): readonly string[];
   /** Called after the last row. Throws if the rows changed while they were read. */
   end?(): void;
 }
@@ -66,7 +65,7 @@ async function openTable(
   connection: DuckDBConnection,
 ): Promise<Omit<OpenedTable, 'close'>> {
   const bounded = <T>(work: Promise<T>) => withLimit(request, work);
-  const query = await bounded(rows.prepare(connection));
+  const { query, notes = [] } = await bounded(rows.prepare(connection));
   const found = await bounded(columnsOf(connection, query));
   const { names, renamed } = nameColumns(found.map(({ name }) => name));
   const columns = found.map(({ type }, index) => ({ name: names[index] as string, type: columnTypeOf(type) }));
@@ -90,7 +89,7 @@ async function openTable(
     });
   };
   return {
-    ...{ columns, isTyped: true, renamed, delimiter: null, notes: rows.notes(), typesAtEnd: () => typesAtEnd },
+    ...{ columns, isTyped: true, renamed, delimiter: null, notes, typesAtEnd: () => typesAtEnd },
     async *batches() {
       try {
         const types = found.map(({ type }) => type);

@@ -23,7 +23,6 @@ export function parquetReader(request: SourceRequest, files: readonly string[]):
           parquetQuery(connection, new Map(files.map((file) => [plainPath(file), file])), explain),
         explain,
         bytes: before.reduce((sum, { size }) => sum + size, 0),
-        notes: () => [],
         end() {
           const changed = files.find((file, index) => !isSame(before[index] as Stats, stateOf(file)));
           if (changed !== undefined)
@@ -54,7 +53,7 @@ export async function parquetQuery(
   connection: DuckDBConnection,
   files: ReadonlyMap<string, string>,
   explain: (error: unknown, shown: string) => unknown,
-): Promise<string> {
+): Promise<{ readonly query: string }> {
   const paths = [...files.keys()];
   const [first = ''] = files.values();
   let columns: readonly TableColumn[] | null = null;
@@ -66,7 +65,7 @@ export async function parquetQuery(
     const why = whyOther(columns, found);
     if (why !== null) throw otherColumns(shown, first, why);
   }
-  return `SELECT * FROM ${scan(paths)}`;
+  return { query: `SELECT * FROM ${scan(paths)}` };
 }
 
 const scan = (files: readonly string[]) => `read_parquet([${files.map(literal).join(', ')}])`;

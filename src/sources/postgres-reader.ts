@@ -41,7 +41,8 @@ const CURSOR = 'searchflow_rows';
 
 interface Described {
   readonly client: ClientBase;
-  readonly messages: BoundedMessages;
+  /** Counts the rows from here on. */
+  startRows(): void;
   readonly fields: readonly { readonly name: string; readonly type: PgType }[];
   readonly split: SplitArray;
 }
@@ -78,14 +79,14 @@ export function postgresReader({ input, isKeyed = false }: PostgresRequest, sql:
         async (tx) => {
           // The connection broke after the last row.
           if (isOver) return;
-          const messages = boundMessages(tx.client, (problem) => {
+          const startRows = boundMessages(tx.client, (problem) => {
             cut = problem;
           });
           const described = await describe(tx, sql, address.schema).catch((error: unknown) => {
             throw explain(error, false);
           });
           isOver = true;
-          ready.resolve({ ...described, messages });
+          ready.resolve({ ...described, startRows });
           await over.promise;
         },
         { signal: signals, statementMs: limitMs },
@@ -117,7 +118,7 @@ interface Reading {
 }
 
 function tableOf(
-  { client, messages, fields, split }: Described,
+  { client, startRows, fields, split }: Described,
   reading: Reading,
 ): Omit<OpenedTable, 'close' | 'notes'> {
   if (fields.length === 0) throw new CsvError('sql-invalid', 'The SQL has no columns');
@@ -130,7 +131,7 @@ function tableOf(
     ...{ columns, typesAtEnd, isTyped: true, renamed, delimiter: null },
     async *batches() {
       let line = 0;
-      messages.startRows();
+      startRows();
       for await (const rows of pieces(client, reading)) {
         yield rows.map((row): RowRecord => {
           const cells = row.map((text, index) => (text === null ? null : (readings[index]?.read(text) ?? text)));
@@ -213,7 +214,7 @@ async function* fetched(client: ClientBase): AsyncGenerator<readonly TextRow[]> 
 }
 
 /** Declares the cursor in a transaction that only reads, and describes its columns. */
-async function describe(tx: PgTransaction, sql: string, schema: string): Promise<Omit<Described, 'messages'>> {
+async function describe(tx: PgTransaction, sql: string, schema: string): Promise<Omit<Described, 'startRows'>> {
   const { client } = tx;
   const path = schema === '' ? 'DEFAULT' : `${identifier(schema)}, public`;
   await client.query(
@@ -256,17 +257,14 @@ const MOST_BYTES = 2.5 * MAX_RECORD;
 const HEADER = 5;
 const DATA_ROW = 'D'.charCodeAt(0);
 
-/** The messages of a connection. */
-interface BoundedMessages {
-  /** Counts the rows from here on. */
-  startRows(): void;
-}
-
 const connectionOf = (client: ClientBase) =>
   (client as unknown as { readonly connection: { readonly stream: Duplex } }).connection;
 
-/** Cuts a connection before the driver collects a message above the limit: it would throw outside of any promise, or take all memory. */
-function boundMessages(client: ClientBase, onCut: (problem: CsvError) => void): BoundedMessages {
+/**
+ * Cuts a connection before the driver collects a message above the limit: it would throw outside of any promise, or take all memory. Returns a
+ * function after whose call the rows are counted.
+ */
+function boundMessages(client: ClientBase, onCut: (problem: CsvError) => void): () => void {
   const { stream } = connectionOf(client);
   let [head, left, rows] = [Buffer.alloc(0), 0, 0];
   let problem: CsvError | null = null;
@@ -303,10 +301,8 @@ function boundMessages(client: ClientBase, onCut: (problem: CsvError) => void): 
       }
     }
   });
-  return {
-    startRows() {
-      rows = 0;
-    },
+  return () => {
+    rows = 0;
   };
 }
 

@@ -25,21 +25,20 @@ export function queryReader(request: SourceRequest): RowReader {
       const pinned = checkFiles === undefined ? null : await pin(input, checkFiles);
       const file = pinned?.opened ?? input;
       const release = async () => pinned?.handle.close();
-      let notes: readonly string[] = [];
       try {
         checkFile(file);
         const opened = await duckDbReader(request, {
           async prepare(connection) {
-            if (sql !== undefined && !(await isOrderedSelect(connection, sql)) && !isKeyed) notes = [UNORDERED];
+            const isOrdered = sql === undefined || (await isOrderedSelect(connection, sql)) || isKeyed;
             const before = pinned && handlesOn(pinned.handle.fd);
             await attach(connection, file, Math.min(BUSY_MS, limitMs / 2));
             if (pinned && before !== null && handlesOn(pinned.handle.fd) === before)
               throw new InputUnsteady('input-changed', `${file} was replaced while it was opened; try again`);
-            return sql === undefined ? tableQuery(connection, file, table) : viewQuery(connection, sql);
+            const query = await (sql === undefined ? tableQuery(connection, file, table) : viewQuery(connection, sql));
+            return { query, notes: isOrdered ? [] : [UNORDERED] };
           },
           explain: (error) => explained(error, file, sql !== undefined),
           bytes: null,
-          notes: () => notes,
         }).open();
         return { ...opened, close: () => opened.close().finally(release) };
       } catch (error) {

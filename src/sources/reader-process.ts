@@ -16,6 +16,7 @@ const GOODBYE_MS = 3000;
 
 const stop = new AbortController();
 let isAtServer = false;
+let reading = Promise.resolve();
 
 // Native code may never return, and an exit would wait for it.
 const end = () => process.kill(process.pid, 'SIGKILL');
@@ -30,9 +31,10 @@ const fail = (error: unknown) => {
 
 process.on('disconnect', async () => {
   stop.abort();
-  if (isAtServer) await delay(GOODBYE_MS);
+  if (isAtServer) await Promise.race([reading, delay(GOODBYE_MS)]);
   end();
 });
+if (!process.connected) end();
 for (const event of ['uncaughtException', 'unhandledRejection']) process.on(event, fail);
 setInterval(() => send({ kind: 'beat' }), BEAT_MS);
 // Most systems bound the memory, too, see `isolatedReader`.
@@ -41,11 +43,11 @@ setInterval(() => {
 }, WATCH_MS);
 
 const [request] = (await once(process, 'message')) as [IsolatedRequest];
-read(request).catch(fail);
+reading = read(request).catch(fail);
 
 /** Sends a message, and waits until the parent can take the next one. */
 async function tell(message: ReaderMessage): Promise<void> {
-  const isAsked = once(process, 'message');
+  const isAsked = once(process, 'message', { signal: stop.signal });
   send(message);
   await isAsked;
 }

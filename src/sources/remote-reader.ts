@@ -47,7 +47,6 @@ export function remoteParquetReader(request: SourceRequest): RowReader {
     },
     explain,
     bytes: null,
-    notes: () => [],
   });
 }
 

@@ -21,7 +21,7 @@ export function csvReader(options: CsvReaderOptions): RowReader {
     async open(signal) {
       const source = await openSource(options.source, signal);
       try {
-        const records = await recordsOf(options, delimiter, source.chunks(), signal);
+        const records = recordsOf(options, delimiter, source.chunks(), signal);
         const first = await records.next();
         if (first.done) throw new CsvError('input-empty', 'The input is empty: it has no header and no rows');
         const [header, ...rest] = first.value.records as [CsvRecord, ...CsvRecord[]];
@@ -57,33 +57,30 @@ interface CsvPiece {
 }
 
 /** The records of each piece of the text; the first piece has at least the header. */
-async function recordsOf(
+async function* recordsOf(
   { source, encoding }: CsvReaderOptions,
   delimiter: string | null,
   chunks: AsyncIterable<Buffer>,
   signal: AbortSignal | undefined,
-): Promise<AsyncGenerator<CsvPiece>> {
+): AsyncGenerator<CsvPiece> {
   const decoding = new TextDecoding(encoding, typeof source === 'string' ? source : undefined);
   // The parser is loaded only where rows are staged.
   const { CsvRecords } = await import('./csv-records.js');
   const reading = new CsvRecords(delimiter);
-  return (async function* () {
-    let isBegun = false;
-    const piece = (text: string, last: boolean) => {
-      const records = reading.read(text, last);
+  let isBegun = false;
+  function* piecesOf(text: string, last: boolean) {
+    for (let next = text; ; next = '') {
+      const records = reading.read(next, last);
       isBegun ||= records.length > 0;
-      return { records, delimiter: reading.delimiter as string, bom: decoding.hasMark };
-    };
-    for await (const chunk of chunks) {
-      signal?.throwIfAborted();
-      const next = piece(decoding.decode(chunk, false), false);
-      if (isBegun) yield next;
-      while (reading.isBehind) yield piece('', false);
+      if (isBegun) yield { records, delimiter: reading.delimiter as string, bom: decoding.hasMark };
+      if (!reading.isBehind) return;
     }
-    const last = piece(decoding.decode(Buffer.alloc(0), true), true);
-    if (isBegun) yield last;
-    while (reading.isBehind) yield piece('', true);
-  })();
+  }
+  for await (const chunk of chunks) {
+    signal?.throwIfAborted();
+    yield* piecesOf(decoding.decode(chunk, false), false);
+  }
+  yield* piecesOf(decoding.decode(Buffer.alloc(0), true), true);
 }
 
 function checkDelimiter(delimiter: string | null): string | null {

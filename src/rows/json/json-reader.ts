@@ -69,14 +69,15 @@ async function openJson(opening: Opening): Promise<OpenedTable> {
   let bytes = 0;
   let total = 0;
   for (const [index, file] of files.entries()) {
-    const hash = await eachPiece(opening, file, (pieces) => {
+    const reading = piecesOf(opening, file);
+    for await (const { pieces, read } of reading.batches) {
       for (const piece of pieces) {
         const problem = addColumns(found, piece, names[index]);
         first ??= problem;
       }
-    });
-    hashes.push(hash.hash);
-    total += hash.bytes;
+      total += read;
+    }
+    hashes.push(reading.hash());
   }
   if (found.size === 0 && total === 0) throw new CsvError('input-empty', 'The input is empty: it has no rows');
   if (found.size === 0)
@@ -124,16 +125,6 @@ function piecesOf({ encoding, signal }: Opening, file: string) {
     }
   }
   return { batches: batches(), hash: () => hash };
-}
-
-async function eachPiece(opening: Opening, file: string, take: (pieces: readonly JsonPiece[]) => void) {
-  const reading = piecesOf(opening, file);
-  let bytes = 0;
-  for await (const { pieces, read } of reading.batches) {
-    take(pieces);
-    bytes += read;
-  }
-  return { hash: reading.hash(), bytes };
 }
 
 /** Adds the fields of an object to the columns. Returns what is wrong with a line that is no object; null for an object. */

@@ -340,31 +340,22 @@ export function askedOf(request: Bounds, freshness: Freshness | null | undefined
   return { ...boundsOf(request), ...(freshness ? { freshness } : {}) };
 }
 
-type Bounds = Pick<
-  EnrichCsvInput,
-  'maxCostDollars' | 'maxRunSeconds' | 'redrive' | 'skipRefused' | 'stopAtFailed' | 'acceptWarnings' | 'publish'
->;
+const bounds = [
+  'maxCostDollars',
+  'maxRunSeconds',
+  'redrive',
+  'skipRefused',
+  'stopAtFailed',
+  'acceptWarnings',
+  'publish',
+] as const;
+type Bounds = Pick<EnrichCsvInput, (typeof bounds)[number]>;
 
 /** The fields of a request that bound a run, as in the workflow's input. */
-export function boundsOf({
-  maxCostDollars,
-  maxRunSeconds,
-  redrive,
-  skipRefused,
-  stopAtFailed,
-  acceptWarnings,
-  publish,
-}: Bounds): Bounds {
-  return {
-    maxCostDollars,
-    maxRunSeconds,
-    ...(redrive ? { redrive } : {}),
-    ...(skipRefused ? { skipRefused } : {}),
-    ...(stopAtFailed ? { stopAtFailed } : {}),
-    ...(acceptWarnings ? { acceptWarnings } : {}),
-    ...(publish ? { publish } : {}),
-  };
-}
+export const boundsOf = (request: Bounds): Bounds =>
+  Object.fromEntries(
+    bounds.map((name) => [name, request[name]]).filter(([, value]) => value != null && value !== false),
+  );
 
 /** The input of the workflow that runs a staged job. */
 export function toRunInput(

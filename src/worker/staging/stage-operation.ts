@@ -94,10 +94,10 @@ export function stageOperation(context: Context, asked: OperationRequest): Opera
 }
 
 function stageContents({ origin, concurrency, transport }: Context, request: OperationRequest): OperationStage {
-  const { batch, template, rowsPerRun = 1 } = request;
+  const { batch, template } = request;
   if (template !== undefined)
     throw new UsageError('request-invalid', 'The operation contents takes a URL column and no template.');
-  if (rowsPerRun !== 1) throw new UsageError('request-invalid', 'Only agent runs can share a request between rows.');
+  checkRowsPerRun(request);
   const options = Object.keys(request.options).length > 0 ? request.options : { text: true };
   refuseOtherFields('contents', options, request);
   asUsageError(() => transport.check(rowEndpoints.contents, { ...options, urls: [EXAMPLE_URL] }, sentWith(request)));
@@ -131,7 +131,7 @@ function urlsOf(request: OperationRequest): UnitSource & { readonly kind: 'url' 
 
 function stageRequests({ origin, concurrency, transport }: Context, request: OperationRequest): OperationStage {
   const { operation = 'contents', rowsPerRun = 1 } = request;
-  checkRowsPerRun(operation, rowsPerRun);
+  checkRowsPerRun(request);
   const sharesRuns = rowsPerRun > 1;
   const { template, options } = splitRequest(request);
   if (template === null && !sharesRuns) {
@@ -217,7 +217,7 @@ function fill(concurrency: number, requestsPerSlice: number): number {
   return Math.ceil(concurrency / Math.max(1, requestsPerSlice)) + 2;
 }
 
-function checkRowsPerRun(operation: RowOperation, rowsPerRun: number): void {
+function checkRowsPerRun({ operation, rowsPerRun = 1 }: OperationRequest): void {
   if (rowsPerRun !== 1 && operation !== 'agent')
     throw new UsageError('request-invalid', 'Only agent runs can share a request between rows.');
   if (!Number.isInteger(rowsPerRun) || rowsPerRun < 1 || rowsPerRun > MAX_ROWS_PER_RUN)
