@@ -99,6 +99,14 @@ export interface InterruptedWalk {
   readonly resumeText: string | null;
 }
 
+/** The unfinished walks of a warehouse. */
+interface Walks {
+  readonly running: readonly Running[];
+  readonly interrupted: readonly InterruptedWalk[];
+  /** Why the warehouse cannot be read; null if it was read. */
+  readonly missing?: string | null;
+}
+
 /** Returns the state of a running walk in one line. */
 export function runningText({ job, progress, running }: Running): string {
   const { phase, pausedFor, message } = progress;
@@ -185,20 +193,12 @@ function streamLines(listing: StreamListing, interrupted: InterruptedWalk | unde
 /** Returns the status as JSON fields: times in ISO 8601, durations in seconds. */
 export function statusData(
   held: EventStatus | null,
-  {
-    running,
-    interrupted,
-    missing = null,
-  }: {
-    readonly running: readonly Running[];
-    readonly interrupted: readonly InterruptedWalk[];
-    /** Why the warehouse cannot be read; null if it was read. */
-    readonly missing?: string | null;
-  },
+  walks: Walks,
   into: string,
   origin: string,
   now: number,
 ): EventStatusOutput {
+  const { running, interrupted, missing = null } = walks;
   const { streams = [], types = [] } = held ?? {};
   const iso = (at: number | null) => (at === null ? null : new Date(at).toISOString());
   const since = (at: number | null) => (at === null ? null : Math.max(0, Math.round((now - at) / 1000)));

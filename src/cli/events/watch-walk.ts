@@ -1,6 +1,5 @@
 import type { PausedWalkOutput } from '../../api/outputs/index.js';
 import type { WalkProgress, WalkSummary } from '../../core/events/walk-job.js';
-import { exitCodeOfPause } from '../../core/processes/exit-codes.js';
 import { codeOfPause } from '../../core/rows/pause.js';
 import { JobFailed, wasCancelled } from '../../worker/config/runtime-types.js';
 import { EventControl } from '../../worker/control/event-control.js';
@@ -8,10 +7,9 @@ import { findWalk } from '../../worker/control/find-walk.js';
 import type { WalkHandle } from '../../worker/control/job-handle.js';
 import type { Runtime } from '../../worker/runtime/views.js';
 import { followJob } from '../progress/progress.js';
+import { showPause } from '../progress/summary.js';
 import { type Context, type ExitCode, exitCodes } from '../shared/command.js';
-import { fixText } from '../shared/failure-text.js';
 import type { Session } from '../shared/session.js';
-import { commandsAsTyped, printable, resumeCommand, withoutCommand } from '../text.js';
 import { differs, WalkProgressReader, walkData, walkText } from './events.js';
 
 export interface WalkManner {
@@ -39,21 +37,10 @@ export async function watchWalk(
 }
 
 /** Shows a walk that waits for a person. Returns the exit code. */
-export function showPausedWalk(
-  { terminal, args, env }: Context,
-  job: string,
-  progress: WalkProgress,
-  json: boolean,
-): ExitCode {
-  const { pausedFor, message } = progress;
-  const code = codeOfPause(pausedFor, message);
+export function showPausedWalk(context: Context, job: string, progress: WalkProgress, json: boolean): ExitCode {
+  const code = codeOfPause(progress.pausedFor, progress.message);
   const output: PausedWalkOutput = { kind: 'paused', job, ...progress, code };
-  if (json) terminal.data(JSON.stringify(output));
-  const why = commandsAsTyped(printable(withoutCommand(message) ?? 'no reason given'), env);
-  terminal.say(`Paused${pausedFor ? ` (${pausedFor})` : ''}: ${why}`);
-  terminal.say(`Loaded events are kept. To resume after fixing this:\n  ${resumeCommand(args, env)}`);
-  terminal.say(terminal.colors.dim(fixText(code)));
-  return exitCodeOfPause(pausedFor);
+  return showPause(context, progress, json ? output : null, 'Loaded events');
 }
 
 /** Adds two facts to the message of a cancellation by another command: nothing is lost, and how to resume. */

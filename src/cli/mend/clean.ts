@@ -42,7 +42,7 @@ function cleanedText(
     job,
     olderThan,
     dryRun,
-  }: { readonly job: string | undefined; readonly olderThan: string; readonly dryRun: boolean },
+  }: { readonly job?: string | undefined; readonly olderThan: string; readonly dryRun: boolean },
 ): string {
   const total = sumOf(items);
   const again = ['searchflow clean', ...(job === undefined ? [] : [shellWord(printable(job))])].join(' ');

@@ -1,4 +1,5 @@
 import type { EndedSummaryOutput, PausedOutput, SummaryOutput } from '../../api/outputs/index.js';
+import { exitCodeOfPause } from '../../core/processes/exit-codes.js';
 import { retriedTags } from '../../core/purchase/freshness.js';
 import type { UnknownOutcome } from '../../core/purchase/journal.js';
 import type { JobProgress, JobSummary, RunFigures } from '../../core/rows/job.js';
@@ -8,7 +9,9 @@ import { warningText } from '../../core/rows/warnings.js';
 import { toDollars } from '../../core/text/money.js';
 import { shellWord } from '../../core/text/shell-word.js';
 import type { BadRow, JobPlan } from '../../worker/config/runtime-types.js';
+import type { Context, ExitCode } from '../shared/command.js';
 import type { SandboxBill } from '../shared/embedded-sandbox.js';
+import { fixText } from '../shared/failure-text.js';
 import {
   commandOnOwnLine,
   commandsAsTyped,
@@ -265,34 +268,24 @@ export function endedData(ending: Ending, lastRun?: RunFigures): EndedSummaryOut
 /** Returns the summary as JSON fields; dollars are exact to six decimals. */
 export function summaryData(ending: Ending): SummaryOutput {
   const { summary, bill } = ending;
-  const {
-    rows,
-    success,
-    error,
-    invalid,
-    missing,
-    vanished,
-    tags,
-    misfits = {},
-    discarded = 0,
-    schemaChanges = [],
-  } = summary.warehouse;
+  const { warehouse } = summary;
+  const { success, error, invalid, missing, vanished } = warehouse;
   return {
     kind: 'summary',
     job: summary.job,
     name: summary.name,
     phase: summary.phase,
     origin: ending.origin,
-    rows,
+    rows: warehouse.rows,
     limit: summary.limit,
     byStatus: { success, error, invalid, missing, vanished },
-    tags,
-    misfits,
-    discarded,
+    tags: warehouse.tags,
+    misfits: warehouse.misfits ?? {},
+    discarded: warehouse.discarded ?? 0,
     retried: summary.retried ?? { units: 0, failedAgain: 0 },
-    schemaChanges,
+    schemaChanges: warehouse.schemaChanges ?? [],
     warnings: summary.warnings ?? [],
-    published: summary.published ?? summary.warehouse.published ?? null,
+    published: summary.published ?? warehouse.published ?? null,
     requests: summary.requests,
     dollars: toDollars(summary.costMicros),
     estimatedDollars: toDollars(summary.estimateMicros),
@@ -310,7 +303,7 @@ export function summaryData(ending: Ending): SummaryOutput {
     badRowExamples: ending.badRows.slice(0, SHOWN),
     ...(ending.plan?.rest ? { rest: restData(ending.plan.rest) } : {}),
     into: summary.into,
-    view: summary.warehouse.view,
+    view: warehouse.view,
     csv: ending.csv,
     seconds: summary.seconds,
   };
@@ -319,29 +312,36 @@ export function summaryData(ending: Ending): SummaryOutput {
 type Env = Readonly<Record<string, string | undefined>>;
 
 /** Returns the text about a paused job, with the command that resumes the job. */
-export function pausedText(progress: JobProgress, args: readonly string[], env: Env): string {
-  const { pausedFor, message } = progress;
+export function pausedText(
+  { pausedFor, message }: Pick<JobProgress, 'pausedFor' | 'message'>,
+  args: readonly string[],
+  env: Env,
+  kept = 'Paid results',
+): string {
   // No command is added for these reasons, because their message has the command that continues the job.
   const isAnother = pausedFor !== null && ['budget', 'request', 'failed'].includes(pausedFor);
   const why = isAnother ? message : withoutCommand(message);
   const reason = `Paused${pausedFor ? ` (${pausedFor})` : ''}: ${commandsAsTyped(commandOnOwnLine(printable(why ?? 'no reason given')), env)}`;
-  if (isAnother) return `${reason}\nPaid results are kept.`;
-  return `${reason}\nPaid results are kept. To resume after fixing this:\n  ${resumeCommand(args, env)}`;
+  if (isAnother) return `${reason}\n${kept} are kept.`;
+  return `${reason}\n${kept} are kept. To resume after fixing this:\n  ${resumeCommand(args, env)}`;
+}
+
+/** Shows work that waits for a person, with `output` as JSON if it is not null. Returns the exit code. */
+export function showPause(
+  { terminal, args, env }: Context,
+  paused: Pick<JobProgress, 'pausedFor' | 'message'>,
+  output: object | null,
+  kept?: string,
+): ExitCode {
+  if (output !== null) terminal.data(JSON.stringify(output));
+  terminal.say(pausedText(paused, args, env, kept));
+  terminal.say(terminal.colors.dim(fixText(codeOfPause(paused.pausedFor, paused.message))));
+  return exitCodeOfPause(paused.pausedFor);
 }
 
 /** Returns the pause as JSON fields; dollars are exact to six decimals. */
 export function pausedData(progress: JobProgress): PausedOutput {
-  const {
-    job,
-    pausedFor,
-    message,
-    rows,
-    rowsDone,
-    costMicros,
-    earlierMicros = 0,
-    maxCostMicros = null,
-    unknownOutcomes,
-  } = progress;
+  const { job, pausedFor, message, rows, rowsDone, maxCostMicros = null, unknownOutcomes } = progress;
   return {
     kind: 'paused',
     job,
@@ -350,9 +350,9 @@ export function pausedData(progress: JobProgress): PausedOutput {
     message,
     rows,
     rowsDone,
-    dollars: costMicros / 1e6,
+    dollars: progress.costMicros / 1e6,
     // The part of the dollars that the cap does not limit: runs at the service that an earlier run of the job started.
-    earlierDollars: earlierMicros / 1e6,
+    earlierDollars: (progress.earlierMicros ?? 0) / 1e6,
     maxDollars: maxCostMicros === null ? null : maxCostMicros / 1e6,
     unknownOutcomes,
   };

@@ -196,14 +196,8 @@ function unitLines({ operation, unit, unitKey, sharedWith, slice }: TraceOutput)
   ];
 }
 
-function requestLines({
-  attempts,
-  requests,
-  dollars: paid,
-  dollarsAreWhole,
-  unknownDollars,
-  job,
-}: TraceOutput): Line[] {
+function requestLines(trace: TraceOutput): Line[] {
+  const { attempts, requests, dollars: paid, dollarsAreWhole, unknownDollars, job } = trace;
   if (attempts.length === 0) return [['Requests', 'none']];
   const unknown = unknownDollars > 0 && `and at most ${priceText(unknownDollars)} for unknown outcomes`;
   const left = attempts.length - ATTEMPTS_SHOWN;

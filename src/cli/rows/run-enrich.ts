@@ -2,7 +2,6 @@ import { resolve } from 'node:path';
 import { exitCodeOfPause } from '../../core/processes/exit-codes.js';
 import { stepMode } from '../../core/publish-request.js';
 import type { JobProgress, JobSummary } from '../../core/rows/job.js';
-import { codeOfPause } from '../../core/rows/pause.js';
 import { isLongRunning } from '../../core/rows/row-operation.js';
 import { limitText } from '../../core/rows/stop-at-failed.js';
 import { toMicros } from '../../core/text/money.js';
@@ -22,12 +21,11 @@ import {
   urlColumnText,
 } from '../progress/plan.js';
 import { followJob, RowProgressReader } from '../progress/progress.js';
-import { pausedData, pausedText, summaryData, summaryText } from '../progress/summary.js';
+import { pausedData, showPause, summaryData, summaryText } from '../progress/summary.js';
 import { keepSchedule, type ScheduleWish } from '../schedules/keep-schedule.js';
 import { agreed, isAgreed, type Purchase } from '../shared/ask.js';
 import { checkConnection, checkWarehouse } from '../shared/check-connection.js';
 import { type Context, type ExitCode, exitCodes } from '../shared/command.js';
-import { fixText } from '../shared/failure-text.js';
 import { type Session, withRuntime } from '../shared/session.js';
 import { count, dollars, duration, printable, some } from '../text.js';
 
@@ -206,13 +204,8 @@ export async function watchToEnd(
 }
 
 /** Shows a job that waits for a person. Returns the exit code. */
-export function showPaused({ terminal, args, env }: Context, progress: JobProgress, json: boolean): ExitCode {
-  if (json) terminal.data(JSON.stringify(pausedData(progress)));
-  terminal.say(pausedText(progress, args, env));
-  const { pausedFor, message } = progress;
-  terminal.say(terminal.colors.dim(fixText(codeOfPause(pausedFor, message))));
-  return exitCodeOfPause(pausedFor);
-}
+export const showPaused = (context: Context, progress: JobProgress, json: boolean): ExitCode =>
+  showPause(context, progress, json ? pausedData(progress) : null);
 
 /** Publishes the rows if the run itself did not: a complete job has no run, and a command that joined a run may name another target. */
 async function withPublish(

@@ -33,26 +33,20 @@ interface Place {
   readonly flags: readonly Option[];
 }
 
-const placesOf = (command: Command, path: string): readonly Place[] => [
-  {
-    path,
-    words: [
-      command.commands.map((one) => one.name()),
-      command.registeredArguments.map((one) => one.argChoices ?? []),
-    ].flat(2),
-    flags: command
-      .createHelp()
-      .visibleOptions(command)
-      .filter(({ long }) => long),
-  },
-  ...command.commands.flatMap((one) => placesOf(one, `${path} ${one.name()}`.trim())),
-];
+function placesOf(command: Command, path: string): readonly Place[] {
+  const choices = command.registeredArguments.flatMap(({ argChoices = [] }) => argChoices);
+  const words = [...command.commands.map((one) => one.name()), ...choices];
+  const options = command.createHelp().visibleOptions(command);
+  const below = command.commands.flatMap((one) => placesOf(one, `${path} ${one.name()}`.trim()));
+  return [{ path, words, flags: options.filter(({ long }) => long) }, ...below];
+}
 
 /** The values of a flag: none if any text may follow; null if no value follows. */
 const valuesOf = ({ long, required, optional, argChoices }: Option): readonly string[] | null =>
   required || optional ? (argChoices ?? usual[long ?? ''] ?? []) : null;
 
-const pattern = (words: readonly string[]) => words.map((word) => `'${word}'`).join('|');
+/** The paths of all commands, as quoted words. */
+const pathsOf = (places: readonly Place[]) => places.slice(1).map(({ path }) => `'${path}'`);
 
 function bashScript(places: readonly Place[], shell: string): string {
   const values = new Map(places.flatMap(({ flags }) => flags).map((flag) => [flag.long as string, valuesOf(flag)]));
@@ -70,7 +64,7 @@ ${load}_searchflow() {
   COMPREPLY=()
   for ((n = 1; n < COMP_CWORD; n++)); do
     word="\${at:+$at }\${COMP_WORDS[n]}"
-    case "$word" in ${pattern(places.slice(1).map(({ path }) => path))}) at=$word ;; esac
+    case "$word" in ${pathsOf(places).join('|')}) at=$word ;; esac
   done
   word=\${COMP_WORDS[COMP_CWORD]}
   flag=\${COMP_WORDS[COMP_CWORD - 1]}
@@ -101,10 +95,7 @@ function fishScript(places: readonly Place[]): string {
 function __searchflow_at
     set -l at
     for word in (commandline -opc)[2..-1]
-        contains -- (string join ' ' $at $word) ${places
-          .slice(1)
-          .map(({ path }) => `'${path}'`)
-          .join(' ')}; and set at $at $word
+        contains -- (string join ' ' $at $word) ${pathsOf(places).join(' ')}; and set at $at $word
     end
     test (string join ' ' $at) = "$argv[1]"
 end

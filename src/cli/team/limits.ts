@@ -174,15 +174,8 @@ function spendText(spend: PeriodSpend, cap: number | null): string {
 }
 
 /** Returns the limits as JSON fields; dollars as numbers, times in ISO 8601. */
-export function limitsData({
-  config,
-  limiter,
-  others = [],
-  slots,
-  caps,
-  spent,
-  workerElsewhere,
-}: Limits): LimitsOutput {
+export function limitsData(limits: Limits): LimitsOutput {
+  const { config, limiter, others = [], slots, caps, spent, workerElsewhere } = limits;
   const period = (spend: PeriodSpend, cap: number | null) => ({
     since: new Date(spend.since).toISOString(),
     dollars: spend.landedMicros / 1e6,
