@@ -86,13 +86,8 @@ export function eventContract(make: MakeWarehouse, size: 'small' | 'large' = 'sm
   };
   let attempts = 0;
   const histories = (lives: number) =>
-    describeHistory(
-      lives,
-      query,
-      fresh,
-      // The pages of an attempt come in their order.
-      (pages) => here.events.load([{ ...sync, window: 1, attempt: String(++attempts), pages, walk: walked(false) }]),
-      begin,
+    describeHistory(lives, query, fresh, begin, (pages) =>
+      here.events.load([{ ...sync, window: 1, attempt: String(++attempts), pages, walk: walked(false) }]),
     );
   if (size === 'large') {
     heavyLoads();
@@ -732,8 +727,9 @@ function describeHistory(
   lives: number,
   query: InFolder['objects'],
   fresh: () => Promise<void>,
-  load: (pages: readonly RawPage[]) => Promise<unknown>,
   begin: () => Promise<unknown>,
+  /** Loads pages in their order, as an attempt of its own. */
+  load: (pages: readonly RawPage[]) => Promise<unknown>,
 ): void {
   let events: MadeEvent[];
   beforeAll(async () => {

@@ -233,16 +233,6 @@ describe.concurrent('a run at the service', () => {
     expect(await world.record(ask('a'))).toMatchObject({ status: 'error', tag, result: { status: endsAs } });
   });
 
-  it('that vanishes is a failed row of unknown cost', async () => {
-    const world = await open({ durationMs: { min: 60_000, max: 60_000 } });
-    const buying = world.buy([ask('a')]);
-    await followed(world);
-    world.service.agents.runs.clear();
-    expect(await buying).toMatchObject({ complete: true, failed: 1, unknownOutcomes: 1 });
-    expect(await world.record(ask('a'))).toMatchObject({ status: 'error', tag: 'RUN_GONE' });
-    expect(await totalsOf(world)).toMatchObject({ openMicros: 0, unknown: [{ estimateMicros: 25_000 }] });
-  });
-
   it('that a refused start reports as missing fails one row and no other', async () => {
     const world = await open();
     const missing = { error: { code: 'PREVIOUS_RUN_NOT_FOUND', message: 'no such run' } };

@@ -36,15 +36,6 @@ describe('the activities of the operations table', () => {
     for (const name of Object.keys(operationTable)) expect(names).toContain(name);
   });
 
-  it('buy an answer once, and report its cost', async () => {
-    const first = await run('answer', { query: 'What is copper?' });
-    expect(first.data).toMatchObject({ answer: expect.any(String), citations: expect.any(Array) });
-    expect(first.costDollars).toBeGreaterThan(0);
-    const before = sent();
-    expect((await run('answer', { query: 'What is copper?' })).data).toEqual(first.data);
-    expect(sent()).toBe(before);
-  });
-
   it('find similar pages and start research through the journal, too', async () => {
     expect((await run('findSimilar', { url: 'https://example.com/' })).data.results).toBeInstanceOf(Array);
     const task = await run('createResearchTask', {
@@ -110,16 +101,6 @@ describe('the activities of the operations table', () => {
     expect((await run('listWebsetItems', { webset: id, id })).data.data).toBeInstanceOf(Array);
   });
 
-  it('refuse bad input before it is sent', async () => {
-    const before = sent();
-    await expect(run('listMonitors', { limit: 0 })).rejects.toMatchObject({
-      type: 'InvalidRequest',
-      nonRetryable: true,
-    });
-    await expect(run('answer', { query: '' })).rejects.toMatchObject({ type: 'InvalidRequest', nonRetryable: true });
-    expect(sent()).toBe(before);
-  });
-
   const url = 'https://example.com/';
   const misspelt: readonly [OperationName, Fields, string][] = [
     [
@@ -172,26 +153,4 @@ describe('the activities of the operations table', () => {
       expect(sent()).toBe(before);
     },
   );
-
-  it('leave a failed free read to Temporal, and never repeat a call that changes something', async () => {
-    const failOnce = { when: { nth: 1 }, do: { kind: 'status', status: 500 } } as const;
-    sandbox.setFaults([failOnce]);
-    await expect(run('listMonitors', {})).rejects.toMatchObject({ type: 'ServiceUnavailable', nonRetryable: false });
-    sandbox.setFaults([failOnce]);
-    await expect(run('batchMonitors', { action: 'pause', filter: { name: 'x' } })).rejects.toMatchObject({
-      type: 'UnknownOutcome',
-      nonRetryable: true,
-    });
-    sandbox.setFaults([]);
-  });
-
-  it('never start a second agent run for a lost answer', async () => {
-    sandbox.setFaults([{ when: { nth: 1 }, do: { kind: 'reset', moment: 'after' } }]);
-    const before = sent();
-    await expect(run('createAgentRun', { query: 'Only one of these' })).rejects.toMatchObject({
-      type: 'UnknownOutcome',
-    });
-    sandbox.setFaults([]);
-    expect(sent()).toBe(before + 1);
-  });
 });

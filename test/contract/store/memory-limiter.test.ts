@@ -68,18 +68,6 @@ describe('the memory limiter', () => {
     await limiter.close();
   });
 
-  it('gives a new turn to a start that was much too late, before all waiting ones', async () => {
-    const limiter = new MemoryLimiter(flatProfile(2));
-    const grant = await limiter.acquire({ rateClass: 'contents', weight: 1 });
-    const order: string[] = [];
-    const missed = { ...grant, startAt: performance.now() - 90_000 };
-    const other = pass(limiter).then(() => order.push('other'));
-    expect(await limiter.start(missed).then((go) => order.push(go))).toBe(1);
-    await other;
-    expect(order).toEqual(['go', 'other']);
-    await limiter.close();
-  });
-
   it('uses the limit of one key beside those of the team', () => {
     const profile = withKeyLimit(rateProfiles.public as RateProfile, 3);
     const bucketNames = (rateClass: string) => bucketsFor(profile, rateClass).map(({ name }) => name);

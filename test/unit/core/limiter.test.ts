@@ -121,16 +121,6 @@ describe('the start of a grant', () => {
     expect(refused).toEqual([rateCost]);
   });
 
-  it('goes to the next caller if the first has stopped while it waited', async () => {
-    const { limiter, asks } = at(10_000);
-    const first = new AbortController();
-    const waits = [limiter.acquire(rateCost, first.signal), limiter.acquire(rateCost)] as const;
-    first.abort(new Error('stopped'));
-    await expect(waits[0]).rejects.toThrow('stopped');
-    expect(await waits[1]).toMatchObject({ startAt: 10_000 });
-    expect(asks).toHaveLength(1);
-  });
-
   it('is not made for a caller that has stopped, also if its time has come', async () => {
     const { limiter } = at(10_000);
     const stopped = AbortSignal.abort(new Error('stopped'));
