@@ -73,6 +73,10 @@ export interface SearchflowPluginOptions extends WireOptions {
    * only the activities of searchflow's workflows are registered, so that you can use the other names.
    */
   readonly operations?: boolean;
+  /**
+   * Whether the worker runs as the version in `TEMPORAL_DEPLOYMENT_NAME` and `TEMPORAL_WORKER_BUILD_ID`, if you set none. Default: false.
+   */
+  readonly versioned?: boolean;
   /** Address that gets alerts as JSON, with its token if it needs one: https, or http on this machine. Default: none. */
   readonly alertUrl?: string;
   /** Secret of at least 16 characters that signs these alerts. Default: they are not signed. */
@@ -115,6 +119,7 @@ const properties: Readonly<Record<keyof SearchflowPluginOptions, InputSchema>> =
   maxCostPerJob: { type: 'number', minimum: 0, maximum: MOST_DOLLARS },
   secretFile: text,
   operations: flag,
+  versioned: flag,
   alertUrl: secretText,
   alertSecret: secretText,
   alertCommand: { type: 'array', items: secretText, writeOnly: true },

@@ -39,6 +39,7 @@ export class SearchflowPlugin extends SimplePlugin {
   readonly #opened: Opened;
   readonly #operations: boolean;
   readonly #hasRecord: boolean;
+  readonly #versioned: boolean;
   readonly #say: (sentence: string) => void;
 
   constructor(options: SearchflowPluginOptions) {
@@ -67,6 +68,7 @@ export class SearchflowPlugin extends SimplePlugin {
     this.#opened = opened;
     this.#operations = operations;
     this.#hasRecord = hasRecord(options);
+    this.#versioned = options.versioned ?? false;
     this.#say = config.say;
   }
 
@@ -82,15 +84,16 @@ export class SearchflowPlugin extends SimplePlugin {
   }
 
   /**
-   * Adds the activities, a sink of the workflows, and the version in `TEMPORAL_DEPLOYMENT_NAME` and `TEMPORAL_WORKER_BUILD_ID` unless the
-   * owner has set a version. Leaves all other options to the owner. Throws `UsageError` if an activity of the worker has the
+   * Adds the activities, a sink of the workflows, and, with `versioned`, the version in `TEMPORAL_DEPLOYMENT_NAME` and
+   * `TEMPORAL_WORKER_BUILD_ID` unless the owner has set a version. Leaves all other options to the owner. Throws `UsageError` if an activity of the worker has the
    * name of an activity of the plugin.
    */
   override configureWorker(options: WorkerOptions): WorkerOptions {
     refuseSameNames(Object.keys(options.activities ?? {}), this.#operations);
     this.#opened.worker = options;
     const { useVersioning, buildId, workerDeploymentOptions = null } = options;
-    const deployment = useVersioning || buildId || workerDeploymentOptions ? null : deploymentOfEnvironment();
+    const isSet = useVersioning || buildId || workerDeploymentOptions;
+    const deployment = this.#versioned && !isSet ? deploymentOfEnvironment() : null;
     return super.configureWorker({
       // A pause in Temporal arrives with a heartbeat.
       ...{ maxHeartbeatThrottleInterval: '1s', defaultHeartbeatThrottleInterval: '1s', ...options },

@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, symlinkSync, writeFi
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { bundleWorkflowCode, DefaultLogger, NativeConnection, Worker } from '@temporalio/worker';
-import { describe, expect, inject, it } from 'vitest';
+import { describe, expect, inject, it, vi } from 'vitest';
 import { tryLock } from '../../../dist/files/process-lock.js';
 import { activityNames } from '../../../dist/worker/host/plugin.js';
 import { SearchflowPlugin, type SearchflowPluginOptions } from '../../../dist/worker/index.js';
@@ -52,6 +52,18 @@ describe("activities of the worker's owner", () => {
     );
     expect([...activityNames(false)].sort()).toEqual([...new Set(used)].sort());
   });
+});
+
+it('the version of the environment counts only with versioned, and only if the owner has set none', () => {
+  vi.stubEnv('TEMPORAL_DEPLOYMENT_NAME', 'etl');
+  vi.stubEnv('TEMPORAL_WORKER_BUILD_ID', '7');
+  const versionOf = (options: Partial<SearchflowPluginOptions>, own: object = {}) =>
+    pluginOf(options).configureWorker({ taskQueue: 'q', ...own }).workerDeploymentOptions?.version;
+  expect(versionOf({})).toBeUndefined();
+  expect(versionOf({ versioned: true })).toEqual({ deploymentName: 'etl', buildId: '7' });
+  const own = { version: { deploymentName: 'mine', buildId: '1' }, useWorkerVersioning: true };
+  expect(versionOf({ versioned: true }, { workerDeploymentOptions: own })).toEqual(own.version);
+  vi.unstubAllEnvs();
 });
 
 describe('a workflows file', () => {
