@@ -180,7 +180,8 @@ function wrongWaits(meaning: Meaning, seen: Seen): string[] {
   const later = meaning.is === 'final' ? null : meaning.later;
   if (meaning.is === 'limited') {
     const most = later ?? 125;
-    if (later !== 0 && !near(seen.blocked, most - 5000, most)) wrong.push('block');
+    // A short block may be over before it is read.
+    if (most > 5000 ? !near(seen.blocked, most - 5000, most) : (seen.blocked ?? 0) > most) wrong.push('block');
   } else if (seen.blocked !== null) wrong.push('a block of the team');
   const waiting = seen.end.startsWith('BENIGN') || (seen.end.startsWith('ERROR') && later !== null);
   if (!waiting && seen.delay !== null) wrong.push('a delay');

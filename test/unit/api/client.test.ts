@@ -65,7 +65,7 @@ describe('the plain client', () => {
     expect(costs).toEqual([]);
   });
 
-  test('makes all callers wait after a 429 with a wait, an hour at most, and tries once', async () => {
+  test('makes all callers wait after a 429 as long as the service asks, and tries once', async () => {
     const { limiter, blocks } = recordingLimiter();
     const waits = ['2', '999999', 'soon'];
     const { server, client } = await service(
@@ -73,7 +73,7 @@ describe('the plain client', () => {
       { limiter },
     );
     for (const _wait of waits) await expect(client.search({ query: 'q' })).rejects.toThrow('429');
-    expect(blocks.slice(0, 2)).toEqual([2000, 3_600_000]);
+    expect(blocks.slice(0, 2)).toEqual([2000, 999_999_000]);
     expect(blocks[2]).toBeGreaterThan(70);
     expect(blocks[2]).toBeLessThan(130);
     expect(server.requests).toHaveLength(3);
