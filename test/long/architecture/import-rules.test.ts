@@ -8,8 +8,9 @@ import { folderOfFile } from '../../support/files/folders.js';
 
 const root = fileURLToPath(new URL('../../../', import.meta.url));
 
-const value = (name: string, from: string) => `import { ${name} } from '${from}';\nexport const a: unknown = ${name};`;
-const type = (name: string, from: string) => `import type { ${name} } from '${from}';\nexport type A = ${name};`;
+const value = (name: string, from: string) =>
+  `import { ${name} } from '${from}';\nexport const used: unknown = ${name};`;
+const type = (name: string, from: string) => `import type { ${name} } from '${from}';\nexport type Used = ${name};`;
 
 /** Planted files. Each has a path, a content, and the rules that it breaks in `src` and in `dist`; null means none. */
 const planted: readonly (readonly [file: string, text: string, inSrc: string | null, inDist: string | null])[] = [
