@@ -59,11 +59,14 @@ export function createDuckDbEvents(options: WarehouseFile): EventWarehouse {
   const warehouse = Warehouse.at(resolve(options.file), options.check);
   return createEventStore({
     dialect: duckDbDialect,
-    exists: async () => warehouse.exists(),
+    exists: () => warehouse.exists(),
     transaction: (purpose, work) => {
       const inOne = (connection: DuckDBConnection) => inTransaction(connection, () => work(transactionOn(connection)));
       if (purpose === 'all') return warehouse.use(inOne);
-      return warehouse.use(inOne, queues[purpose], purpose === 'foldAll' ? { threads: 2 } : {});
+      return warehouse.use(inOne, queues[purpose], {
+        reads: purpose === 'read',
+        threads: purpose === 'foldAll' ? 2 : 1,
+      });
     },
     stage: (_tx, batch) => stagePages(batch),
     close: () => warehouse.close(),

@@ -18,7 +18,7 @@ export function duckDbPublisher(warehouse: Warehouse, options: PublishOptions): 
     read: (subject, _scratch, work) =>
       onceFree(async () => {
         const isJob = typeof subject === 'object';
-        if (!warehouse.exists())
+        if (!(await warehouse.exists()))
           throw isJob ? unknownJob(subject.job, warehouse.file) : nothingToPublish(subject, warehouse.file);
         return warehouse.use((connection, grant) =>
           inTransaction(connection, async () => {

@@ -32,13 +32,14 @@ export function createDuckDbRows(options: {
   const database: RowDatabase = {
     shown: warehouse.file,
     dialect: duckDbRowDialect,
-    exists: async () => warehouse.exists(),
+    exists: () => warehouse.exists(),
     // The first use creates the tables.
     make: async () => undefined,
-    transaction: (_purpose, work) => warehouse.transaction((connection) => work(rowTransaction(connection))),
+    transaction: (purpose, work) =>
+      warehouse.transaction((connection) => work(rowTransaction(connection)), { reads: purpose === 'read' }),
   };
-  const check = (job: string) => {
-    if (!warehouse.exists()) throw unknownJob(job, warehouse.file);
+  const check = async (job: string) => {
+    if (!(await warehouse.exists())) throw unknownJob(job, warehouse.file);
   };
   const places = createRowPlaces(database);
   return {
@@ -47,7 +48,7 @@ export function createDuckDbRows(options: {
     placeOf: (job, name) => onceFree(() => places.placeOf(job, name)),
     ...createFigures(database),
     async purgeForgotten() {
-      if (!warehouse.exists()) return null;
+      if (!(await warehouse.exists())) return null;
       const finish = `UPDATE row_marks SET before = ${duckDbRowDialect.now()} WHERE ${unpurged}`;
       const found = await database.transaction('read', (tx) =>
         tx.rows(`SELECT 1 AS found FROM row_marks WHERE ${unpurged} LIMIT 1`),
@@ -56,24 +57,28 @@ export function createDuckDbRows(options: {
       return null;
     },
     load: (batch, freshness) => loadWholeOrInParts(warehouse, batch, freshness),
-    loadRetry: (batch) => {
-      check(batch.job);
+    loadRetry: async (batch) => {
+      await check(batch.job);
       return loadRetryWholeOrInParts(warehouse, batch);
     },
     ...createExports({
       file: warehouse.file,
       say,
       checkTarget: options.check,
-      check: async (job) => check(job),
+      check: (job) => onceFree(() => check(job)),
       read: (job, _scratch, work) =>
         onceFree(async () => {
-          check(job);
-          return warehouse.use(async (connection, grant) => {
-            const tx = rowTransaction(connection);
-            const record = await readJob(tx, job, warehouse.file);
-            const rows = { ...record, ...duckDbParts(tx, record.where) };
-            return work({ connection, rows, need: (memory) => grant({ memory }) });
-          });
+          await check(job);
+          return warehouse.use(
+            async (connection, grant) => {
+              const tx = rowTransaction(connection);
+              const record = await readJob(tx, job, warehouse.file);
+              const rows = { ...record, ...duckDbParts(tx, record.where) };
+              return work({ connection, rows, need: (memory) => grant({ memory }) });
+            },
+            undefined,
+            { reads: true },
+          );
         }),
     }),
     close: () => warehouse.close(),

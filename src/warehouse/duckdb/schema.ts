@@ -12,11 +12,12 @@ import { makeResultViews, type ResultDialect, type ResultValue } from '../rows/r
 import { loadParts, rowTables } from '../rows/row-tables.js';
 import { literal } from '../shared/duckdb-quote.js';
 import { inTransaction } from '../shared/in-transaction.js';
-import type { RelationColumn } from '../shared/relation.js';
+import { differences, type FoundColumn, type RelationColumn } from '../shared/relation.js';
 import { shortIdSql } from '../shared/short-id.js';
 import { typedValue } from '../shared/typed-value.js';
 import { duckDbRowDialect } from './row-dialect.js';
 import { duckDbSql, duckDbTables, jsonPath } from './sql-dialect.js';
+import { sqlTransaction } from './sql-transaction.js';
 
 /** The statements for events in DuckDB's SQL. */
 export const duckDbDialect: EventDialect = {
@@ -162,19 +163,35 @@ function alone({ o, column: { type, path } }: ResultValue): string {
 const BASELINE = baselineOf('warehouse');
 
 /**
- * Brings the warehouse to the newest schema: creates all tables in a new file, and runs the steps that an existing file lacks, each in one
- * transaction. Throws as `missingSteps` does.
+ * Brings the warehouse to the newest schema, and checks it: creates all tables in a new file, and runs the steps that an existing file lacks,
+ * each in one transaction. Throws as `missingSteps` and `checkSchema` do.
  */
 export async function migrate(connection: DuckDBConnection, file: string): Promise<void> {
   const steps = await missingSteps(connection, file);
   // The file has one writer at a time, so no other process migrates the file meanwhile.
-  if (steps === null) return inTransaction(connection, () => create(connection));
-  for (const step of steps) {
+  if (steps === null) await inTransaction(connection, () => create(connection));
+  for (const step of steps ?? []) {
     await inTransaction(connection, async () => {
       await connection.run(step.sql);
       await record(connection, step);
     });
   }
+  await checkSchema(connection, file);
+}
+
+/** Throws `WarehouseUnusable` with all changes of the tables. */
+async function checkSchema(connection: DuckDBConnection, file: string): Promise<void> {
+  const found = await sqlTransaction(connection).rows<FoundColumn>(
+    `SELECT table_name AS "table", column_name AS "column", data_type AS type,
+       NOT is_nullable AND column_default IS NULL AS demanding
+     FROM duckdb_columns() WHERE schema_name = 'main' AND database_name = current_database()`,
+  );
+  const wrong = differences(tables, duckDbSql.types, found);
+  if (wrong.length === 0) return;
+  throw new WarehouseUnusable(
+    'warehouse-changed',
+    `The tables in ${file} were changed: ${wrong.join('; ')}. Undo that, or load into another file`,
+  );
 }
 
 /**

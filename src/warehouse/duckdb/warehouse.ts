@@ -9,11 +9,8 @@ import { warehouseError } from '../shared/duckdb-error.js';
 import { identifier, literal } from '../shared/duckdb-quote.js';
 import { inTransaction } from '../shared/in-transaction.js';
 import { loadDuckDb } from '../shared/load-duckdb.js';
-import { differences, type FoundColumn } from '../shared/relation.js';
 import { logsOf, removeForeign, watchOpening } from './opened-files.js';
-import { migrate, tables } from './schema.js';
-import { duckDbSql } from './sql-dialect.js';
-import { sqlTransaction } from './sql-transaction.js';
+import { migrate, missingSteps } from './schema.js';
 import { whyNoDatabase } from './why-not-a-warehouse.js';
 
 /**
@@ -47,7 +44,7 @@ const LIMITS = {
 const ROW_GROUP_ROWS = 4096;
 
 /** Memory (MB) and threads of a statement by default. */
-export const USUAL: Required<Needs> = { memory: 512, threads: 1 };
+export const USUAL: Omit<Required<Needs>, 'reads'> = { memory: 512, threads: 1 };
 
 /** Number of row groups of a table that are merged when the file is closed. So the space of deleted rows is released in small steps. */
 const MERGES = 2;
@@ -59,8 +56,9 @@ const MERGES = 2;
 export type WorkQueue = 'incoming' | 'state';
 const WORK_QUEUES: readonly WorkQueue[] = ['incoming', 'state'];
 
-/** Resources that some work needs: memory in MB, and threads. */
+/** Resources that some work needs: memory in MB, and threads. `reads`: no tables are made or migrated for this work. */
 export interface Needs {
+  readonly reads?: boolean;
   readonly memory?: number;
   readonly threads?: number;
 }
@@ -101,6 +99,8 @@ export class Warehouse {
   /** See `WarehousesOptions`. */
   check: FileCheck = async () => undefined;
   #instance: Promise<DuckDBInstance> | null = null;
+  /** Settled when the tables of the instance were made, migrated and checked; null: they were not. */
+  #made: Promise<void> | null = null;
   readonly #tails: Record<WorkQueue, Promise<unknown>> = { incoming: Promise.resolve(), state: Promise.resolve() };
   #users = 0;
   #checkpointing = false;
@@ -109,14 +109,21 @@ export class Warehouse {
   #idle: NodeJS.Timeout | null = null;
   /** `#needs`: resources that running work needs; `#inForce`: resources that the instance has now. */
   readonly #needs = new Set<Needs>();
-  #inForce: Promise<Required<Needs>> = Promise.resolve(USUAL);
+  #inForce = Promise.resolve(USUAL);
 
   private constructor(file: string) {
     this.file = file;
   }
 
-  exists(): boolean {
-    return existsSync(this.file);
+  /** Whether the file has the tables of a warehouse. Changes nothing. */
+  async exists(): Promise<boolean> {
+    if (!existsSync(this.file)) return false;
+    const read = async (connection: DuckDBConnection) => {
+      const steps = await missingSteps(connection, this.file);
+      if (steps?.length === 0) await this.#makeOnce(connection);
+      return steps !== null;
+    };
+    return this.#made !== null || this.use(read, ['incoming'], { reads: true });
   }
 
   /**
@@ -136,6 +143,7 @@ export class Warehouse {
         try {
           // Only of this connection: the instance may be shared with other code of the process.
           await connection.run("SET TimeZone = 'UTC'");
+          if (!needs.reads) await this.#makeOnce(connection);
           return await this.#granted(connection, needs, work);
         } finally {
           await this.#keepLog(connection);
@@ -274,7 +282,7 @@ export class Warehouse {
   #applyNeeds(connection: DuckDBConnection): Promise<unknown> {
     const granted = this.#inForce.then(async (last) => {
       const all = [USUAL, ...this.#needs];
-      const most = (name: keyof Needs) => Math.max(...all.map((needs) => needs[name] ?? 0));
+      const most = (name: keyof typeof USUAL) => Math.max(...all.map((needs) => needs[name] ?? 0));
       const [memory, threads] = [most('memory'), most('threads')];
       if (memory !== last.memory) await connection.run(`SET GLOBAL memory_limit = '${memory}MB'`);
       if (threads !== last.threads) await connection.run(`SET GLOBAL threads = ${threads}`);
@@ -288,6 +296,7 @@ export class Warehouse {
   async #drop(): Promise<void> {
     const instance = this.#instance;
     this.#instance = null;
+    this.#made = null;
     await instance?.then((one) => one.closeSync(), nothing);
   }
 
@@ -322,9 +331,6 @@ export class Warehouse {
         opening.check();
         await attachWithRowGroups(connection, this.file);
         opening.check(isNew);
-        await migrate(connection, this.file);
-        await this.#keepLog(connection);
-        await checkSchema(connection, this.file);
       } finally {
         connection.closeSync();
       }
@@ -334,6 +340,16 @@ export class Warehouse {
       opening.remove();
       throw error;
     }
+  }
+
+  #makeOnce(connection: DuckDBConnection): Promise<void> {
+    this.#made ??= migrate(connection, this.file)
+      .then(() => this.#keepLog(connection))
+      .catch((error: unknown) => {
+        this.#made = null;
+        throw error;
+      });
+    return this.#made;
   }
 }
 
@@ -365,19 +381,4 @@ async function attachWithRowGroups(connection: DuckDBConnection, file: string): 
   await connection.run(`ATTACH ${literal(file)} AS ${database} (ROW_GROUP_SIZE ${ROW_GROUP_ROWS})`);
   await connection.run(`USE ${database}`);
   await connection.run('DETACH "searchflow aside"');
-}
-
-/** Checks the tables before anything is bought for them. Throws `WarehouseUnusable` with the list of all mistakes. */
-async function checkSchema(connection: DuckDBConnection, file: string): Promise<void> {
-  const found = await sqlTransaction(connection).rows<FoundColumn>(
-    `SELECT table_name AS "table", column_name AS "column", data_type AS type,
-       NOT is_nullable AND column_default IS NULL AS demanding
-     FROM duckdb_columns() WHERE schema_name = 'main' AND database_name = current_database()`,
-  );
-  const wrong = differences(tables, duckDbSql.types, found);
-  if (wrong.length === 0) return;
-  throw new WarehouseUnusable(
-    'warehouse-changed',
-    `The tables in ${file} were changed: ${wrong.join('; ')}. Undo that, or load into another file`,
-  );
 }

@@ -10,6 +10,7 @@ import type { FailedFilter } from '../../core/rows/loaded-row.js';
 import { CANCEL_RUNS, CANCEL_WAITS } from '../../core/rows/pause.js';
 import { type CsvForm, usualCsv } from '../../core/rows/row-warehouse.js';
 import { warehouseFile, whyNoTarget } from '../../warehouse/index.js';
+import { Allowlist } from '../config/allowlist.js';
 import {
   type Discarded,
   type EnrichRequest,
@@ -49,11 +50,15 @@ const ANSWERING_MS = 10_000;
  */
 export const openRuntime: OpenRuntime = async (config) => {
   const store = await openStore(config);
-  const warehouses = openWarehouses(config, false);
   let temporal: Promise<Temporal> | null = null;
   let running: ReturnType<typeof connectIfRunning> | null = null;
   let loading: Promise<RuntimeWork> | null = null;
   let opened: RuntimeWork | null = null;
+  const allowlist = new Allowlist(config, store.entries);
+  // A person may read any file. A name of a workflow's input may lead elsewhere since the worker allowed it.
+  const warehouses = openWarehouses(config, false, {
+    check: async (names) => (opened?.worksHere ? allowlist.check(names) : undefined),
+  });
   const awaited = deferred<void>();
   const accepting = deferred<AcceptingServer>();
 

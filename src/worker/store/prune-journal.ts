@@ -3,6 +3,7 @@ import { unlessAborted } from '../../core/processes/wait-queue.js';
 import type { StagedJob } from '../../core/rows/job.js';
 import type { JobEntry } from '../../core/rows/job-entries.js';
 import type { RowWarehouse } from '../../core/rows/row-warehouse.js';
+import { Allowlist } from '../config/allowlist.js';
 import type { RuntimeConfig } from '../config/runtime-types.js';
 import type { PurchaseJournal, Store } from './store.js';
 import { openWarehouses } from './warehouses.js';
@@ -53,7 +54,7 @@ export async function pruneJournal(
   isWanted: (staged: StagedJob) => boolean,
   signal?: AbortSignal,
 ): Promise<void> {
-  const warehouses = openWarehouses({ ...config, say: () => undefined }, false);
+  const warehouses = openWarehouses({ ...config, say: () => undefined }, false, new Allowlist(config, store.entries));
   signal?.addEventListener('abort', () => void warehouses.close().catch(() => undefined), { once: true });
   try {
     await pruneLoaded(config, store, (staged) => warehouses.of(staged), signal, isWanted);

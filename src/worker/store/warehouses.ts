@@ -36,7 +36,7 @@ export interface Warehouses {
 export function openWarehouses(
   { say, warehouse, duckDbExtensions }: Pick<RuntimeConfig, 'say' | 'warehouse' | 'duckDbExtensions'>,
   oneOfMany: boolean,
-  allowlist: Allowlist | null = null,
+  allowlist: Pick<Allowlist, 'check'> | null = null,
 ): Warehouses {
   const warehouses = createWarehouses({
     say,

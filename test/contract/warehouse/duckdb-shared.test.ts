@@ -1,10 +1,11 @@
-import { existsSync, symlinkSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
 import { expect, it } from 'vitest';
 import { Warehouse } from '../../../src/warehouse/duckdb/warehouse.js';
 import { openWarehouse } from '../../../src/warehouse/index.js';
 import { folderOfTest } from '../../support/files/folders.js';
+import { runInDuckDb } from '../../support/warehouse/read-duckdb.js';
 
 it('a DuckDB warehouse refuses the file to another instance in the same process meanwhile, and accepts it afterwards', async () => {
   const dir = folderOfTest();
@@ -54,6 +55,25 @@ it('all users of a DuckDB file in a process share one warehouse, one instance an
   await warehouse.use(async (connection) => seen.push(await setting(connection)));
   expect(seen).toEqual([['488.2 MiB', 2n], ['488.2 MiB', 2n], ['572.2 MiB', 1n], usual]);
   await opened.close();
+});
+
+it('a count, a list and a trace neither create a DuckDB file nor make tables in the file of another program', async () => {
+  const dir = folderOfTest();
+  const theirs = join(dir, 'theirs.duckdb');
+  await runInDuckDb(theirs, 'CREATE TABLE victim AS SELECT 1 AS n');
+  const before = readFileSync(theirs);
+  for (const file of [theirs, join(dir, 'none.duckdb')]) {
+    const { rows, events, close } = openWarehouse(file);
+    await expect(rows.summary('j')).rejects.toThrow('There is no job j');
+    await expect(rows.exportCsv('j', join(dir, 'j.csv'))).rejects.toThrow('There is no job j');
+    expect(await rows.loadedSlices('j', 'g')).toBeNull();
+    expect(await rows.placeOf('j', { row: 1 })).toBeNull();
+    expect(await rows.lastRuns(5)).toEqual([]);
+    expect(await events.streams('https://api')).toEqual([]);
+    await close();
+  }
+  expect(readFileSync(theirs).equals(before)).toBe(true);
+  expect(readdirSync(dir)).toEqual(['theirs.duckdb']);
 });
 
 // No process can create a folder below /proc, and Node's own recursive mkdir would try for ever.
