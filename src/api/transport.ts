@@ -3,7 +3,7 @@ import { proxiesTo } from '../core/connections/proxies.js';
 import { type Answer, readAnswer } from './answer/read-answer.js';
 import { type RawList, readRawList } from './answer/read-raw-list.js';
 import { misspeltFields, WAY_PAST } from './checks/misspelt-fields.js';
-import { createRedact } from './checks/redact.js';
+import { createRedact, createRedactBytes } from './checks/redact.js';
 import { operations } from './operations.js';
 import { encodeRequest, requestHeaders, resolveBase } from './request.js';
 import { EventStream, type StreamFacts } from './stream/chunk-reader.js';
@@ -74,6 +74,7 @@ export function createTransport(options: TransportOptions): Transport {
   const proxy = proxiesTo(base.url.hostname, options.proxy);
   const timeouts = readTimeouts(options.timeouts);
   const maxBytes = options.maxBodyBytes ?? 67_108_864;
+  const redactBytes = createRedactBytes(options.apiKey);
   const redact = createRedact(options.apiKey, Object.values(options.headers ?? {}));
   const headers = requestHeaders(options.apiKey, options.auth ?? 'x-api-key', ACCEPT_ENCODING, options.headers);
   const betaHeader = (options.betaHeader ?? DEFAULT_BETA_HEADER).toLowerCase();
@@ -108,7 +109,7 @@ export function createTransport(options: TransportOptions): Transport {
     base: base.url,
     setting: proxy ? `${options.setting ?? 'SEARCHFLOW_BASE_URL'} and HTTPS_PROXY` : options.setting,
     timeouts,
-    redact,
+    ...{ redact, redactBytes },
   });
 
   /** Returns the request for the wire. */

@@ -156,7 +156,7 @@ export async function wholeBody(
   if (received.broken) throw cutShort(call, { ...received, body: kept(received.body) }, answerHeaders, received.broken);
   const encoding = header(received.headers, 'content-encoding');
   try {
-    const body = await decodeBody(received.body, encoding, maxBytes);
+    const body = call.redactBytes(await decodeBody(received.body, encoding, maxBytes));
     received.body = EMPTY;
     return body;
   } catch (error) {

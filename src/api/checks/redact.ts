@@ -19,6 +19,15 @@ export function createRedact(key: Secret | null, headers: readonly string[] = []
   return (text) => text.replace(forms, '[redacted]');
 }
 
+/** Returns a function that removes a long key from the bytes of an answer. Bytes without the key are returned as they are, without a copy. */
+export function createRedactBytes(key: Secret | null): (body: Buffer) => Buffer {
+  const value = key?.reveal() ?? '';
+  const forms = value.length < LONG ? [] : [value, encodeURIComponent(value), JSON.stringify(value).slice(1, -1)];
+  const redact = createRedact(key);
+  return (body) =>
+    forms.some((form) => body.includes(form)) ? Buffer.from(redact(body.toString('latin1')), 'latin1') : body;
+}
+
 /** A pattern of a value whose characters stand as they are or are escaped as in a URL, in JSON or in HTML, each on its own. */
 function spelling(value: string): string {
   const characters = Array.from(value, (one) => {

@@ -16,6 +16,7 @@ export interface CallContext {
   readonly setting?: string | undefined;
   readonly timeouts: { readonly headersMs: number; readonly bodyMs: number; readonly totalMs: number };
   readonly redact: Redact;
+  readonly redactBytes: (body: Buffer) => Buffer;
 }
 
 type Broken = NonNullable<Exchange['broken']>;

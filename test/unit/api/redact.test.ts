@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { createRedact } from '../../../src/api/checks/redact.js';
+import { createRedact, createRedactBytes } from '../../../src/api/checks/redact.js';
 import { Secret } from '../../../src/core/connections/secret.js';
 
 const key = '5Ae1f0c2-7B44+4d5e/9a01=c3';
@@ -53,4 +53,14 @@ it('a value of a header is not shown, however short: of less than four character
 it('a short key is no part of longer words in Base64, and no key redacts nothing', () => {
   expect(createRedact(new Secret('test'))('dGVzdA== test')).toBe('dGVzdA== [redacted]');
   expect(createRedact(null)('any text')).toBe('any text');
+});
+
+it('the bytes of an answer lose a plain key, and all others stay the same object', () => {
+  const clean = createRedactBytes(new Secret(key));
+  const [odd, echo] = [Buffer.from('{"a":"é"}'), Buffer.from(`{"h":"${key}","u":"${encodeURIComponent(key)}","é":1}`)];
+  expect(clean(odd)).toBe(odd);
+  expect(clean(echo).toString()).toBe('{"h":"[redacted]","u":"[redacted]","é":1}');
+  // A short key is a word of many answers.
+  const text = Buffer.from('a test');
+  expect(createRedactBytes(new Secret('test'))(text)).toBe(text);
 });

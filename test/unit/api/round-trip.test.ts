@@ -30,7 +30,13 @@ describe.each(Object.keys(operationTable) as OperationName[])('%s', (name) => {
   const endpoint = operationTable[name] as unknown as Endpoint<object, unknown>;
 
   test('accepts every answer of its schema unchanged, with unknown fields', async () => {
-    const call = { endpoint, base: new URL('http://x'), timeouts, redact: (text: string) => text };
+    const call = {
+      endpoint,
+      base: new URL('http://x'),
+      timeouts,
+      redact: (text: string) => text,
+      redactBytes: (body: Buffer) => body,
+    };
     await fc.assert(
       fc.asyncProperty(arbitraryOf(endpoint.response), async (value) => {
         // Some answers need a field: a list its records, a new task an id, a run a status, a new monitor a secret.
@@ -59,7 +65,13 @@ describe.each(Object.keys(operationTable) as OperationName[])('%s', (name) => {
   });
 
   test('reads or names every answer in which a value is an object that has no text', async () => {
-    const call = { endpoint, base: new URL('http://x'), timeouts, redact: (text: string) => text };
+    const call = {
+      endpoint,
+      base: new URL('http://x'),
+      timeouts,
+      redact: (text: string) => text,
+      redactBytes: (body: Buffer) => body,
+    };
     const odd = { toString: 1, valueOf: 1 };
     const read = async (text: string) => {
       const body = Buffer.from(text);
