@@ -63,7 +63,7 @@ const secretNames = [
 const urlNames = ['SEARCHFLOW_STORE', 'SEARCHFLOW_WAREHOUSE_URL', 'SEARCHFLOW_SOURCE_URL'];
 
 /** User and password in a URL, up to the last `@` before path, query or quote. */
-const inUrl = /\b([a-z][a-z0-9+.-]*:\/\/)[^\s/?#'"]*@/gi;
+const inUrl = /\b([a-z][a-z0-9+.-]*:\/+)[^\s/?#'"]*@/gi;
 /**
  * The address of a database. The parameters of such an address may have credentials. Parameters of the same names in other
  * URLs are not credentials.

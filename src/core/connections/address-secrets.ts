@@ -8,12 +8,21 @@ const databases =
 const known = /^(https?|s3|postgres(ql)?)$/i;
 export const secretParameter = /sig|token|key|secret|pass|pwd|jwt|sess|credential|auth/i;
 const libpqPassword = /\b(?:pg)?(?:password|passwd|pwd)\s*=\s*(?:'([^']+)'|([^\s;&'"]+))/gi;
+/** The name of a secret in front of its value, as in variables, connection strings and the queries of addresses; a partition `key=1` is none. */
+const named =
+  /(?<![\w.-])(?:[\w.-]*(?:passw(?:or)?d|passphrase|secret|token|(?:api|access|account|auth|private|shared|encryption|master)[_-]?key|[_-]key|signature|credentials?|jwt)|(?:[\w.-]*[_.?-])?(?:pass|pwd|pw|sig))(?:[_-]\w+)?\s*=\s*(?:'([^']+)'|"([^"]+)"|([^\s;&'"]+))/gi;
+/** A program that reads or sends data, with its options. */
+const command =
+  /(?:^|[\s/\\'"])(?:\w*sql\w*|maria\w*|mongo\w*|redis-cli|clickhouse\w*|curl|sshpass|duckdb|trino|presto|bcp)\s/i;
+const commandPassword = /\s(?:-[pPaW]|--?pass\w*)[\s=]*['"]?([^\s'"]+)/g;
 /** `user:password@host`, `user/password@host` of Oracle, variables, arguments of curl. */
 const misspelt = [
   /^\s*\S*?:([^\s@/\\][^\s@]*)@[^\s@]\S*\s*$/g,
   /^\s*(?:\S*[/'"=])?[^\s/@:'"=]+\/([^\s/@]+)@(?:\/|[\w.-]+:\d)\S*\s*$/g,
   /^['"\s]*[^\s/@:.'"=]+\/([^\s/@]+)@(?:[\w-]+|[\w.-]+\/\w+)$/g,
   /\b[A-Z0-9_]*(?:PASS|PWD|SECRET|TOKEN|KEY)[A-Z0-9_]*=(\S+)/g,
+  named,
+  /[^\s\w][a-z][a-z0-9+.-]*:\/+[^\s@:]*:([^\s'"]+)@/gi,
   /\s(?:-u|--user|--proxy-user)[\s=]*[^\s:]+:(\S+)/g,
   /\bauthorization\s*:\s*\w+\s+(\S+)/gi,
 ];
@@ -48,11 +57,24 @@ export function foreignScheme(text: string): string | null {
 }
 
 const secretsOf = (text: string, form: RegExp): readonly string[] =>
-  [...text.matchAll(form)].map(([, quoted, plain]) => quoted ?? plain ?? '');
+  [...text.matchAll(form)].map(([, ...forms]) => forms.find((one) => one !== undefined) ?? '');
 
 /** Secrets in a text that is no address: a mistyped one, one in another program's form, or the arguments of a program. */
 export const misspeltSecrets = (text: string): readonly string[] =>
-  [...misspelt, libpqPassword].flatMap((form) => secretsOf(text, form));
+  [...misspelt, libpqPassword, ...(command.test(text) ? [commandPassword] : [])].flatMap((form) =>
+    secretsOf(text, form),
+  );
+
+/** One line of another program without its addresses, and without values that may be secrets. */
+export const withoutSecrets = (line: string): string =>
+  misspeltSecrets(line)
+    .reduce((rest, secret) => (secret === '' ? rest : rest.replaceAll(secret, '…')), line)
+    .replace(/\b([a-z][a-z0-9+.-]*:\/+)[^\s'"<>]+/gi, '$1…')
+    .replace(/\S+[:/][^\s@]+@\S+/g, '…')
+    .replace(
+      /([\w-]*(?:auth|key|token|secret|pass|pwd|cookie|credential|session|signature)[\w-]*['"]?\s*[:=]\s*)\S.*/i,
+      '$1…',
+    );
 
 /** The parts of an argument that may be secrets: user and password of an address, and the values of its query. */
 export function addressSecrets(argument: string): readonly string[] {
@@ -63,7 +85,10 @@ export function addressSecrets(argument: string): readonly string[] {
   if (path !== undefined) found.push(path, ...path.split('/').filter((part) => part.length > 5));
   const { scheme, rest } = parts;
   const isKnown = known.test(scheme);
-  const authority = isKnown ? (/^[^/?#]*/.exec(rest)?.[0] ?? '') : rest;
+  const first = /^[^/?#]*/.exec(rest)?.[0] ?? '';
+  // What follows the colon is no port, so it is a password with a character that ends other authorities.
+  const isCut = !first.includes('@') && /^[^:[]*:(?!\d*$)/.test(first);
+  const authority = isKnown && !isCut ? first : rest;
   const at = authority.lastIndexOf('@');
   if (at !== -1) {
     const user = authority.slice(0, at);

@@ -26,10 +26,14 @@ export class Secret {
   }
 }
 
+/** A word of a key has letters and digits, or is long; a file or a host has an ending, and is shown. */
+const key = /(?=[\w+=-]*\d)(?=[\w+=-]*[a-z])[\w+=-]{16,}|[a-z0-9]{32,}|\bsk[-_]\w/i;
+const hasEnding = /^[./~]|\.[a-z]{2,7}(?::\d+)?(?:\?[\w=-]*)?$/i;
+
 /**
- * Whether a text may hold a password or a key: `user:password@host`, `password=word`, or the value of an authorization header. Messages
- * never show such a text.
+ * Whether a text may hold a password or a key: `user:password@host`, `password=word`, the value of an authorization header, or a pasted key.
+ * Messages never show such a text.
  */
 export function mayHoldSecret(text: string): boolean {
-  return /:[^@]*@|\bpassword\s*=|\b(?:bearer|basic)\s+\S/i.test(text);
+  return /:[^@]*@|\bpassword\s*=|\b(?:bearer|basic)\s+\S/i.test(text) || (key.test(text) && !hasEnding.test(text));
 }

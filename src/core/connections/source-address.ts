@@ -11,10 +11,10 @@ export const isDatabaseSource = (input: string): boolean => isPostgresUrl(input)
 export function whyNoSource(input: string): string | null {
   if (isPostgresUrl(input)) return problemOf(input);
   const scheme = foreignScheme(input);
-  const isMistyped = /^\s*postgres(ql)?[^\w.-]?:?\/\//i.test(input) || /^\s*postgres(ql)?:/i.test(input);
+  const isMistyped = /^\s*(--?[\w-]+=)?['"\s]*postgres(ql)?([^\w.-]?:?\/\/|:)/i.test(input);
   if (isMistyped || isLibpqForm(input)) return `is not an address of PostgreSQL; write ${SOURCE_FORM}`;
   if (scheme === null) return null;
-  return `${scheme === '' ? 'has a user and no scheme' : `is an address of ${scheme}, which is not read`}; name a file, an address of s3:// or https://, or ${SOURCE_FORM}`;
+  return `${scheme === '' ? 'has a user or a secret and no scheme' : `is an address of ${scheme}, which is not read`}; name a file, an address of s3:// or https://, or ${SOURCE_FORM}`;
 }
 
 function problemOf(url: string): string | null {

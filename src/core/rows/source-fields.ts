@@ -41,7 +41,7 @@ export const sqlText = (sql: string): string =>
 export const isAddress = (input: string): boolean => /^(s3|https?):\/\//i.test(input);
 
 /** Whether a path is an address of another system, such as `gs://bucket/x` or `mysql://host`, also after it was made absolute. */
-export const hasScheme = (path: string): boolean => /(^|[\\/])([a-z][a-z0-9+.-]+:)+[\\/]/i.test(path);
+export const hasScheme = (path: string): boolean => /(^|[\\/\s'"=])([a-z][a-z0-9+.-]+:)+[\\/]/i.test(path);
 
 /** Words about an address where only a file or a folder can be written; they follow its name. */
 export const NO_ADDRESS = 'is an address, not a file or folder of this machine: name one';

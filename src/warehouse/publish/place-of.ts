@@ -28,14 +28,14 @@ export function placeOf(to: string): Place {
     return { kind: 's3', address: to };
   }
   const [, catalog = ''] = /^ducklake:(.*)$/.exec(to) ?? [];
-  if (catalog !== '' && !/^[a-z]+:/i.test(catalog)) return { kind: 'ducklake', path: resolve(catalog) };
+  const path = resolve(catalog || to);
   // A folder has no such name; for one that does, write ./md:x.
-  if (/^[a-z][a-z0-9+.-]+:/i.test(to) || whyNoPath(to, process.platform) !== null)
+  if (/^[a-z][a-z0-9+.-]+:/i.test(catalog || to) || whyNoPath(catalog || to, process.platform) !== null)
     throw new WarehouseUnusable(
       'publish-target-invalid',
       `--to: the value (not shown) is not a target: give ${TARGET_FORMS}`,
     );
-  const path = resolve(to);
+  if (catalog !== '') return { kind: 'ducklake', path };
   const there = statSync(path, { throwIfNoEntry: false });
   if (there?.isFile()) {
     if (fileKind(path) === 'DuckDB database') return { kind: 'file', path };

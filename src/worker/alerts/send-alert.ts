@@ -5,6 +5,7 @@ import { ApplicationFailure } from '@temporalio/common';
 import { Agent, request } from 'undici';
 import { parseRetryAfter } from '../../api/wire/parse-retry-after.js';
 import { ALERT_TEST, type Alert, type AlertDelivery, type Receiver } from '../../core/alerts/alert.js';
+import { withoutSecrets } from '../../core/connections/address-secrets.js';
 import type { Secret } from '../../core/connections/secret.js';
 import { UsageError } from '../../core/errors/coded-error.js';
 import { backoffMs } from '../../core/purchase/backoff.js';
@@ -148,8 +149,7 @@ function environment({ id, type, text, data }: Alert): NodeJS.ProcessEnv {
 }
 
 const lastLine = (text: string): string =>
-  (text.trimEnd().split('\n').at(-1) ?? '')
-    .replace(/[\p{Cc}\p{Cf}]/gu, ' ')
+  withoutSecrets((text.trimEnd().split('\n').at(-1) ?? '').replace(/[\p{Cc}\p{Cf}]/gu, ' '))
     .trim()
     .slice(0, KEPT);
 

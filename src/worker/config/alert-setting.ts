@@ -4,7 +4,7 @@ import { type AlertType, alertTypes, type Receiver, receivers, usualAlerts } fro
 import { addressSecrets, secretParameter } from '../../core/connections/address-secrets.js';
 import { isLoopback } from '../../core/connections/loopback.js';
 import { isMetadata } from '../../core/connections/metadata-address.js';
-import { Secret } from '../../core/connections/secret.js';
+import { mayHoldSecret, Secret } from '../../core/connections/secret.js';
 import { nearest } from '../../core/text/nearest.js';
 import type { SettingsReader } from './settings-reader.js';
 
@@ -132,7 +132,11 @@ function argvOf(command: string | readonly string[]): readonly string[] | string
 const seemsSecret = (argument: string): boolean =>
   secretParameter.test(/^(--?[\w-]+|[\w-]+\s*[:=])/.exec(argument)?.[0] ?? '') || addressSecrets(argument).length > 0;
 
-const shownPath = (path: string): string => JSON.stringify(path.length > 200 ? `${path.slice(0, 200)}…` : path);
+/** A path for messages. A text that is no plain path, such as a whole command, may hold a token. */
+const shownPath = (path: string): string =>
+  /^[\w.-]*\/[\w./-]+$/.test(path) && !mayHoldSecret(path)
+    ? JSON.stringify(path.slice(0, 200))
+    : 'the value (not shown)';
 
 function listOf(text: string): readonly string[] | null {
   if (!text.trimStart().startsWith('[')) return [text];

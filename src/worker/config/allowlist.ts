@@ -5,7 +5,7 @@ import { DEFAULT_AGENT_WAREHOUSE } from '../../core/agent-run-sync.js';
 import { DEFAULT_EVENT_WAREHOUSE } from '../../core/events/walk-job.js';
 import { DEFAULT_MONITOR_WAREHOUSE } from '../../core/monitors/monitor-names.js';
 import type { Allowed, JobEntries } from '../../core/rows/job-entries.js';
-import { isAddress, serverOfAddress, whyNoAddress } from '../../core/rows/source-fields.js';
+import { isAddress, NO_ADDRESS, serverOfAddress, whyNoAddress, whyNoPath } from '../../core/rows/source-fields.js';
 import { isWithin } from '../../files/is-within.js';
 import { realPath } from '../../files/same-file.js';
 import { isPostgresUrl, isRemote, type PostgresAddress, parseAddress, rankOf, sslModes } from '../../postgres/index.js';
@@ -83,8 +83,8 @@ export class Allowlist {
     if (field === 'input' && isAddress(value)) return this.#ofAddress(value);
     const path = pathOf(field, value);
     if (path !== null) {
-      if (/^(file:|[a-z][a-z0-9+.-]*:\/\/)/i.test(path))
-        return [{ named: null, why: `${field}: this is a URL; give the path of a file.` }];
+      const noPath = /^file:/i.test(path) ? NO_ADDRESS : whyNoPath(path, process.platform);
+      if (noPath !== null) return [{ named: null, why: `${field}: the value (not shown) ${noPath}.` }];
       if (path === '-')
         return [{ named: null, why: `${field}: a workflow cannot read standard input (-); give the path of a file.` }];
       // Pipes are refused: opening one would block a thread of the worker until another program writes to the pipe.

@@ -2,6 +2,7 @@ import { statSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { delimiter, dirname, isAbsolute, join, resolve } from 'node:path';
 import { z } from 'zod';
+import { mayHoldSecret } from '../../core/connections/secret.js';
 import { bucketsFor, type RateProfile, rateProfiles } from '../../core/limiter/rate.js';
 import { DEFAULT_TASK_QUEUE } from '../../core/rows/job.js';
 import { whyNoPath } from '../../core/rows/source-fields.js';
@@ -259,7 +260,9 @@ function readFile<T>(reader: SettingsReader, found: Found | null, cwd: string, r
   try {
     return read(resolve(cwd, found.text));
   } catch (error) {
-    reader.wrong(found, `${error instanceof Error ? error.message : error}.`);
+    // The reason names the file.
+    const why = mayHoldSecret(found.text) ? 'cannot be read' : error instanceof Error ? error.message : error;
+    reader.wrong(found, `${why}.`);
     return null;
   }
 }

@@ -57,7 +57,7 @@ const urls = ['file', 'http', 'https', 's3', 'gs', 'gcs', 'az', 'abfss'];
  * in a message. Without this check DuckDB would create a file of that name. Never quotes the text, which may hold a password.
  */
 export function whyNoWarehouse(into: string): string | null {
-  const text = into.trim();
+  const text = into.replace(/^\s*(--?[\w-]+=)?['"\s]*|['"\s]+$/g, '');
   const drive = /^[a-z]:[\\/]/i.test(text) ? whyNoPath(text, process.platform) : null;
   if (drive !== null) return drive;
   const scheme = /^([a-z][a-z0-9+.-]+):(\/?)/i.exec(text);
@@ -66,10 +66,11 @@ export function whyNoWarehouse(into: string): string | null {
   if (/^postgres(ql)?[^\w.:/-]?:?\/\//i.test(text) && !isPostgresUrl(text))
     return `is not an address of PostgreSQL; write ${POSTGRES_FORM}`;
   if (isLibpqForm(text)) return `has libpq's form; write ${POSTGRES_FORM}`;
-  if (foreignScheme(text) === '') return `has a user and no scheme; write ${POSTGRES_FORM}`;
+  if (foreignScheme(text) === '') return `has a user or a secret and no scheme; write ${POSTGRES_FORM}`;
   if (text === ':memory:') return `is a database in memory, which would be lost; give ${WAREHOUSE_FORMS}`;
-  if (scheme === null || !(scheme[2] === '/' || schemes.includes(name) || urls.includes(name))) return null;
-  if (text !== into) return 'begins or ends with white space; remove it';
+  if (scheme === null || !(scheme[2] === '/' || schemes.includes(name) || urls.includes(name)))
+    return whyNoPath(into, process.platform) === null ? null : `is not a warehouse; give ${WAREHOUSE_FORMS}`;
+  if (text !== into) return 'has quotes, white space or the name of an option around it; remove them';
   if (hasDatabaseForm(text)) return null;
   return name.startsWith('postgres')
     ? `is not an address of PostgreSQL; write ${POSTGRES_FORM}`

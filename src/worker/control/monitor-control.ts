@@ -12,6 +12,7 @@ import { DEFAULT_MONITOR_WAREHOUSE, monitorUpdates, monitorWorkflows } from '../
 import type { ExportMonitorRunsInput, MonitorExport } from '../../core/monitors/monitor-warehouse.js';
 import { jobOfWorkflow, startedByUs, workflowIdOf } from '../../core/rows/job.js';
 import type { Work } from '../../core/rows/job-entries.js';
+import { whyNoPath } from '../../core/rows/source-fields.js';
 import type { ScheduledWork } from '../../core/schedule.js';
 import { canonicalJson, type Json } from '../../core/text/json.js';
 import { staticSummary } from '../../core/text/static-summary.js';
@@ -100,6 +101,8 @@ export class MonitorControl {
     unchecked?: boolean,
   ): Promise<{ readonly made: CreatedMonitorResult; readonly before: boolean }> {
     const file = resolve(this.#cwd, secretFile);
+    const noPath = whyNoPath(secretFile, process.platform);
+    if (noPath !== null) throw new UsageError('secret-file-unusable', `--secret-file: the value (not shown) ${noPath}`);
     await checkWritable(file);
     const { origin } = this.#access.config;
     const input = {

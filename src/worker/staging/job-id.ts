@@ -1,7 +1,8 @@
 import { basename, dirname, join, resolve } from 'node:path';
+import { foreignScheme } from '../../core/connections/address-secrets.js';
 import { isDatabaseSource, sourceShown } from '../../core/connections/source-address.js';
 import type { StagedJob } from '../../core/rows/job.js';
-import { isAddress, isPattern, pathOfAddress } from '../../core/rows/source-fields.js';
+import { isAddress, isPattern, pathOfAddress, whyNoPath } from '../../core/rows/source-fields.js';
 import { canonicalJson } from '../../core/text/json.js';
 import { warehouseIdentity } from '../../warehouse/index.js';
 import { type DatabaseAddress, UsageError } from '../config/runtime-types.js';
@@ -34,6 +35,8 @@ export function identify(
       'job-name-missing',
       'A job that reads a query needs a name. Pass --job NAME, the same name each time',
     );
+  if (request.job !== null && (foreignScheme(request.job) !== null || whyNoPath(request.job, 'linux') !== null))
+    throw new UsageError('invalid-argument', 'The name of the job (not shown) is an address. Pass --job NAME');
   const isPath = request.input !== '-' && !isDatabaseSource(request.input) && !isAddress(request.input);
   const input = isPath ? resolve(context.cwd, request.input) : sourceShown(request.input);
   const name =

@@ -95,7 +95,7 @@ const cases = (): Case[] => {
     ['enrichCsv', { input: join(elsewhere, 'rows.csv'), into }, path],
     ['enrichCsv', { input: join(dir, 'link', 'rows.csv'), into }, path],
     ['enrichCsv', { input: '/etc/passwd', into }, path],
-    ['enrichCsv', { input: `file://${input}`, into }, /this is a URL/],
+    ['enrichCsv', { input: `file://${input}`, into }, /is an address, not a file/],
     ['enrichCsv', { input: '-', job: 'stdin', into }, /standard input/],
     ['enrichCsv', { input: `${input}\0.csv`, into }, /a NUL character/],
     ['enrichCsv', { input: `${dir}/${'a/'.repeat(5000)}rows.csv`, into }, /longer than 4096/],

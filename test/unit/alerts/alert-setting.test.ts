@@ -51,6 +51,10 @@ it.each([
   [{ SEARCHFLOW_ALERT_URL: hook, SEARCHFLOW_ALERT_SECRET: 'secret-token of sixteen' }, 'has white space'],
   [{ SEARCHFLOW_ALERT_COMMAND: 'notify' }, 'must be an absolute path'],
   [{ SEARCHFLOW_ALERT_COMMAND: '/no/such/program' }, '"/no/such/program" does not exist'],
+  ...[
+    ...['curl -d @- https://hooks.slack.com/services/T0/B0/secret-token', 'curl -H "X-Api-Key: secret-token" h'],
+    ...['{"a":"secret-token"}', '/bin/nothere secret-token', 'secret-token'],
+  ].map((text): [Record<string, string>, string] => [{ SEARCHFLOW_ALERT_COMMAND: text }, '(not shown)']),
   [{ SEARCHFLOW_ALERT_COMMAND: text }, 'cannot be executed'],
   [{ SEARCHFLOW_ALERT_COMMAND: home }, 'is not a file'],
   [{ SEARCHFLOW_ALERT_COMMAND: '["/x", 1]' }, 'must be a list of a program'],

@@ -115,6 +115,9 @@ describe('readConfig', () => {
     ['SEARCHFLOW_BASE_URL', 'https//u:canary@h'],
     ['TEMPORAL_ADDRESS', 'u:canary@h'],
     ['TEMPORAL_NAMESPACE', 'host=h password=canary'],
+    ...['QPS', 'PRICES', 'RATE_PROFILE', 'METRICS', 'BASE_URL', 'TEMPORAL_UI', 'CONCURRENCY'].flatMap((of) =>
+      ['9f1c0d3e-canary12-4abc-8def', 'sk_canary', 'canary7Xq2Lm9Zt4Rv8Bn3'].map((text) => [`SEARCHFLOW_${of}`, text]),
+    ),
   ])('shows no password that is in a wrong %s', (name, value) => {
     const text = mistakes({ SEARCHFLOW_API_KEY: key, [name]: value });
     expect(text).toContain('(not shown, it may contain a password)');

@@ -21,6 +21,7 @@ const foreign: Readonly<Record<string, string>> = {
   'mongodb+srv://bob:s3cr3t@h/x': 'mongodb+srv',
   'unheard-of://bob:s3cr3t@h/x': 'unheard-of',
   'bob:s3cr3t@h/db': '',
+  'x.duckdb?encryption_key=s3cr3t': '',
 };
 
 it.each(Object.entries(foreign))(
@@ -63,5 +64,7 @@ it('the query of an address is shown but for names of secrets, and words of a go
   expect(scrub('s3cr3t monday postgres require postgres://postgres:postgres@host/db')).toBe(
     '[redacted] monday postgres require postgres://[redacted]@host/db',
   );
+  for (const url of ['postgres://bob:a?s3cr3t@h/db', 'https://bob:a#s3cr3t@h/db'])
+    expect(scrubber({}, [url])(`--url: ${url} is wrong`)).not.toContain('s3cr3t');
   expect(scrubber({}, ["password='two words' host=h"])('two words')).toBe('[redacted]');
 });

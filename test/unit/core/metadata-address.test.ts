@@ -13,6 +13,7 @@ const hosts = [
   '[64:ff9b::a9fe:a9fe]',
   '[2002:a9fe:a9fe::]',
   '[::169.254.169.254]',
+  ...['[64:ff9b:1::a9fe:a9fe]', '[64:ff9b:1:a9fe:a9:fe00::]', '[::ffff:0:a9fe:a9fe]'],
 ];
 const names = { url: 'URL', secret: 'SECRET', command: 'COMMAND', on: 'ON', lag: 'LAG' };
 

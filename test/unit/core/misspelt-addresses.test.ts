@@ -1,5 +1,6 @@
+import { resolve } from 'node:path';
 import { expect, it } from 'vitest';
-import { addressSecrets } from '../../../src/core/connections/address-secrets.js';
+import { addressSecrets, withoutSecrets } from '../../../src/core/connections/address-secrets.js';
 import { whyNoSource } from '../../../src/core/connections/source-address.js';
 import { whyNoAddress, whyNoPath } from '../../../src/core/rows/source-fields.js';
 
@@ -17,6 +18,17 @@ const misspelt = [
   `curl -u user:${SECRET} https://h/x`,
   `Server=h;User Id=u;Password=${SECRET};`,
   `https//k:${SECRET}@b/x`,
+  `DefaultEndpointsProtocol=https;AccountName=a;AccountKey=${SECRET};EndpointSuffix=core.windows.net`,
+  ...[
+    'api_key',
+    'token',
+    'aws_secret_access_key',
+    'SharedAccessSignature',
+    'db.password',
+    'x.duckdb?encryption_key',
+  ].map((name) => `${name}=${SECRET}`),
+  ...[`mysql -u bob -p${SECRET} x`, `snowsql -a b -p ${SECRET}`, `sqlcmd -S h -P '${SECRET}'`],
+  ...[`psql "postgres://bob:${SECRET}@h/x"`, `psql 'postgres:/bob:${SECRET}@h/x'`],
 ];
 const hooks = [
   `https://hooks.slack.com/services/T0AA/B0AA/${SECRET}`,
@@ -26,7 +38,10 @@ const hooks = [
 ];
 
 it.each(misspelt)('%s is no path, and its secret is found', (text) => {
-  expect(whyNoPath(text, 'linux')).not.toBeNull();
+  // Made absolute, the form of Oracle is a path like any other.
+  for (const path of [text, ...(text.endsWith('@orcl') ? [] : [resolve(text)])])
+    expect(whyNoPath(path, 'linux')).not.toBeNull();
+  expect(withoutSecrets(`tool: failed for ${text}`)).not.toContain(SECRET);
   expect(addressSecrets(text).some((secret) => secret.includes(SECRET))).toBe(true);
 });
 
@@ -46,6 +61,8 @@ it.each([
   'a b/2026-01-01T10:00.csv',
   '/home/me@corp/out',
   'year=2026/x.parquet',
+  'key=1/tokens=2/tokenizer=3/monkey=4/bypass=5/x.csv',
+  'my report -page 2.csv',
 ])('%s is a path', (text) => {
   expect(whyNoPath(text, 'linux')).toBeNull();
   expect(addressSecrets(text)).toEqual([]);

@@ -4,12 +4,21 @@ import { expect, it } from 'vitest';
 import { whyNoTarget } from '../../../src/warehouse/export/why-no-target.js';
 import { placeOrProblem } from '../../../src/worker/config/publish-step.js';
 import { whyNoWarehouse } from '../../../src/worker/config/why-unwritable.js';
+import { identify } from '../../../src/worker/staging/job-id.js';
 import { folderOfFile } from '../../support/files/folders.js';
 
 const root = folderOfFile();
 const at = (path: string) => join(root, path);
 mkdirSync(at('data'));
 for (const file of ['data/a.csv', 'data/b.parquet', 'data/c [1].csv']) writeFileSync(at(file), 'id\n1\n');
+/** Why a text is no name of a job. */
+function jobProblem(job: string): string {
+  try {
+    return identify({ cwd: root, origin: 'https://api' }, { input: 'a.csv', job, into: null }).job;
+  } catch (error) {
+    return (error as Error).message;
+  }
+}
 
 it.each([
   ['csv', 'data/*.csv', 'data/a.csv', /would be a file of the input/],
@@ -28,18 +37,22 @@ it.each([
   else expect(found).toMatch(why);
 });
 
-it.each(['host=db.internal password=canary', 'ann:canary@db.internal/dw', 'mysql://ann:canary@db.internal/dw'])(
-  'nothing is written to %s, and its password is no name of a file',
-  (target) => {
-    const whys = [
-      whyNoTarget('csv', target, {}),
-      whyNoTarget('parquet', target, {}),
-      whyNoWarehouse(target),
-      placeOrProblem(target),
-    ];
-    for (const why of whys) {
-      expect(why).toEqual(expect.any(String));
-      expect(why).not.toContain('canary');
-    }
-  },
-);
+it.each([
+  ...['host=db.internal password=canary', 'ann:canary@db.internal/dw', 'mysql://ann:canary@db.internal/dw'],
+  ...["'postgres://ann:canary@db.internal/dw'", '"postgres://ann:canary@db.internal/dw"'],
+  ...['--into=mysql://ann:canary@h/x', '--to="postgres://ann:canary@h/x"', 'psql "postgres://ann:canary@h/x"'],
+  ...['AccountName=a;AccountKey=canary', 'token=canary', 'x.duckdb?encryption_key=canary', 'mysql -u ann -pcanary x'],
+])('nothing is written to %s, and its password is no name of a file', (target) => {
+  const whys = [
+    whyNoTarget('csv', target, {}),
+    whyNoTarget('parquet', target, {}),
+    whyNoWarehouse(target),
+    placeOrProblem(target),
+    placeOrProblem(`ducklake:${target}`),
+    jobProblem(target),
+  ];
+  for (const why of whys) {
+    expect(why).toEqual(expect.any(String));
+    expect(why).not.toContain('canary');
+  }
+});

@@ -220,7 +220,7 @@ describe('the allowlist of a worker', () => {
     ['postgresql;//ann:canary@h/dw', /is not an address of PostgreSQL/],
     ['postgres:/h/dw', /is not an address of PostgreSQL; write postgres:\/\/host:5432\/database/],
     ['postgresql+psycopg://ann:canary@h/dw', /is not an address of PostgreSQL/],
-    [' postgres://ann:canary@h/dw', /begins or ends with white space; remove it/],
+    [' postgres://ann:canary@h/dw', /has quotes, white space or the name of an option around it/],
     ['md:canary', /md: is not supported; give the path of a DuckDB file/],
     ['mysql://ann:canary@h/dw', /mysql: is not supported/],
     [':memory:', /is a database in memory/],
