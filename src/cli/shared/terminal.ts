@@ -1,6 +1,7 @@
 import type { Writable } from 'node:stream';
 import { styleText } from 'node:util';
 import { addressSecrets } from '../../core/connections/address-secrets.js';
+import { secretVariables } from '../../worker/config/settings-reader.js';
 import { printableLines } from '../text.js';
 
 const styles = ['cyan', 'dim', 'red', 'yellow'] as const;
@@ -51,17 +52,6 @@ export interface TerminalParts {
 /** Most characters of a line of a text in JSON. */
 const MOST_IN_JSON = 2000;
 
-const secretNames = [
-  'SEARCHFLOW_API_KEY',
-  'EXA_API_KEY',
-  'SEARCHFLOW_SERVICE_KEY',
-  'TEMPORAL_API_KEY',
-  'PGPASSWORD',
-  'SEARCHFLOW_ALERT_URL',
-  'SEARCHFLOW_ALERT_SECRET',
-];
-const urlNames = ['SEARCHFLOW_STORE', 'SEARCHFLOW_WAREHOUSE_URL', 'SEARCHFLOW_SOURCE_URL'];
-
 /** User and password in a URL, up to the last `@` before path, query or quote. */
 const inUrl = /\b([a-z][a-z0-9+.-]*:\/+)[^\s/?#'"]*@/gi;
 /**
@@ -78,10 +68,8 @@ const inQuery = /([?&](?:user|password|sslpassword)=)[^&]+/gi;
  */
 export function scrubber(env: TerminalParts['env'], args: readonly string[] = []): (text: string) => string {
   const settings = Object.entries(env).flatMap(([name, value = '']) => (name.startsWith('SEARCHFLOW_') ? [value] : []));
-  const secrets = [
-    ...secretNames.map((name) => env[name]?.trim() ?? ''),
-    ...urlNames.map((name) => password(env[name])),
-  ]
+  const secrets = secretVariables
+    .map((name) => env[name]?.trim() ?? '')
     .flatMap((value) => [value, encodeURIComponent(value), JSON.stringify(value).slice(1, -1)])
     // A shorter value cannot be a key, and may be part of ordinary words.
     .filter((secret) => secret.length >= 6)
@@ -92,25 +80,6 @@ export function scrubber(env: TerminalParts['env'], args: readonly string[] = []
       (clean, secret) => clean.replaceAll(secret, '[redacted]'),
       text.replace(inUrl, '$1[redacted]@').replace(ofDatabase, (address) => address.replace(inQuery, '$1[redacted]')),
     );
-}
-
-/**
- * Returns the password of a URL. Returns an empty text if the password, such as `postgres`, is also another part of the
- * address. Otherwise that word would be redacted everywhere.
- */
-function password(url = ''): string {
-  if (!URL.canParse(url)) return '';
-  const { password: inFront, username, protocol, host, pathname, searchParams } = new URL(url);
-  const given = inFront || (searchParams.get('password') ?? '');
-  return [username, `${protocol}${host}${pathname}`].some((part) => part.includes(given)) ? '' : decode(given);
-}
-
-function decode(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
-  }
 }
 
 /** Returns a terminal on these streams. Colours need a terminal and no `NO_COLOR`. */

@@ -7,7 +7,6 @@ const databases =
 /** Schemes whose queries are shown: the parameters of pages, buckets and PostgreSQL are no secrets, but those of these names. */
 const known = /^(https?|s3|postgres(ql)?)$/i;
 export const secretParameter = /sig|token|key|secret|pass|pwd|jwt|sess|credential|auth/i;
-const libpqPassword = /\b(?:pg)?(?:password|passwd|pwd)\s*=\s*(?:'([^']+)'|([^\s;&'"]+))/gi;
 /** The name of a secret in front of its value, as in variables, connection strings and the queries of addresses; a partition `key=1` is none. */
 const named =
   /(?<![\w.-])(?:[\w.-]*(?:passw(?:or)?d|passphrase|secret|token|(?:api|access|account|auth|private|shared|encryption|master)[_-]?key|[_-]key|signature|credentials?|jwt)|(?:[\w.-]*[_.?-])?(?:pass|pwd|pw|sig))(?:[_-]\w+)?\s*=\s*(?:'([^']+)'|"([^"]+)"|([^\s;&'"]+))/gi;
@@ -61,9 +60,7 @@ const secretsOf = (text: string, form: RegExp): readonly string[] =>
 
 /** Secrets in a text that is no address: a mistyped one, one in another program's form, or the arguments of a program. */
 export const misspeltSecrets = (text: string): readonly string[] =>
-  [...misspelt, libpqPassword, ...(command.test(text) ? [commandPassword] : [])].flatMap((form) =>
-    secretsOf(text, form),
-  );
+  [...misspelt, ...(command.test(text) ? [commandPassword] : [])].flatMap((form) => secretsOf(text, form));
 
 /** One line of another program without its addresses, and without values that may be secrets. */
 export const withoutSecrets = (line: string): string =>
@@ -71,16 +68,13 @@ export const withoutSecrets = (line: string): string =>
     .reduce((rest, secret) => (secret === '' ? rest : rest.replaceAll(secret, '…')), line)
     .replace(/\b([a-z][a-z0-9+.-]*:\/+)[^\s'"<>]+/gi, '$1…')
     .replace(/\S+[:/][^\s@]+@\S+/g, '…')
-    .replace(
-      /([\w-]*(?:auth|key|token|secret|pass|pwd|cookie|credential|session|signature)[\w-]*['"]?\s*[:=]\s*)\S.*/i,
-      '$1…',
-    );
+    .replace(/([\w-]*(?:auth|key|token|secret|pass|pwd|cookie|cred|sess|sig)[\w-]*['"]?\s*[:=]\s*)\S.*/i, '$1…');
 
 /** The parts of an argument that may be secrets: user and password of an address, and the values of its query. */
 export function addressSecrets(argument: string): readonly string[] {
   const parts = partsOf(argument);
   if (parts === null) return misspeltSecrets(argument).filter((text) => text !== '');
-  const found = [...secretsOf(argument, libpqPassword)];
+  const found = [...secretsOf(argument, named)];
   const [, path] = hook.exec(argument) ?? [];
   if (path !== undefined) found.push(path, ...path.split('/').filter((part) => part.length > 5));
   const { scheme, rest } = parts;

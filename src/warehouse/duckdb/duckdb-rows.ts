@@ -17,9 +17,8 @@ const FREE_MS = 10_000;
 const POLL_MS = 200;
 
 /**
- * Returns a DuckDB file as a warehouse. The file is opened for each use and closed when idle, because only one process can have the file
- * open. While another process has the file, every method rejects with `WarehouseBusy`. Call this function once for each file and process:
- * see `createWarehouses`.
+ * Returns a DuckDB file as a warehouse. While another process has the file open, every method rejects with `WarehouseBusy`. Call this
+ * function once for each file and process: see `createWarehouses`.
  */
 export function createDuckDbRows(options: {
   readonly file: string;

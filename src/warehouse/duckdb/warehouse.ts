@@ -13,22 +13,16 @@ import { logsOf, removeForeign, watchOpening } from './opened-files.js';
 import { migrate, missingSteps } from './schema.js';
 import { whyNoDatabase } from './why-not-a-warehouse.js';
 
-/**
- * Time in ms after the last use, after which a warehouse is closed. The time is short, because an open warehouse blocks other processes,
- * even processes that only read.
- */
+/** Time in ms without use until a warehouse is closed. An open one blocks other processes, even readers. */
 const IDLE_MS = 250;
 
 /** Size at which a checkpoint writes the log into the file. Until then the changes in the log are also in memory. */
 const LARGE_LOG_MB = 24;
 
 /**
- * Settings of an instance. DuckDB's own defaults (80% of the memory, all cores) are too much inside a worker, so memory and threads come
- * from `USUAL`. One thread is enough: a slice is too small to share, and a second thread would wait actively for the first (loads took 1.6
- * times the CPU). Rare checkpoints halve the cost of loading; DuckDB replays a log of this size in well under a second. Checkpoints do not
- * merge row groups that are not full, because such merges took a fifth of the CPU of loads of events. Closing the file merges these row
- * groups, see `MERGES`. New files have the format of DuckDB 1.2, which has zstd (see `compressions`). With zstd, JSON takes a sixth of the
- * space, and less time. Older files keep their format.
+ * Settings of an instance; memory and threads come from `USUAL`. Rare checkpoints halve the cost of loading. They do not merge row groups that
+ * are not full, which took a fifth of the CPU of loads of events; closing the file does, see `MERGES`. New files have the format of DuckDB 1.2,
+ * whose zstd keeps JSON in a sixth of the space (see `compressions`).
  */
 const LIMITS = {
   checkpoint_threshold: `${LARGE_LOG_MB}MB`,
@@ -37,13 +31,12 @@ const LIMITS = {
 } as const;
 
 /**
- * Number of rows in one row group. A transaction writes each full group once, straight into the file. All other rows are written into the
- * log, and then by a checkpoint, which also writes the last group again; see docs/decisions/0013. A large slice of contents fills a group
- * (`LARGE_CONTENTS`). Groups of 2,048 rows take a sixth more CPU for events, and groups of 6,144 rows would need larger slices.
+ * Number of rows in one row group; a full one is written once, straight into the file (docs/decisions/0013). A large slice of contents fills
+ * a group (`LARGE_CONTENTS`).
  */
 const ROW_GROUP_ROWS = 4096;
 
-/** Memory (MB) and threads of a statement by default. */
+/** Memory (MB) and threads of a statement by default. A slice is too small for two threads: loads took 1.6 times the CPU. */
 export const USUAL: Omit<Required<Needs>, 'reads'> = { memory: 512, threads: 1 };
 
 /** Number of row groups of a table that are merged when the file is closed. So the space of deleted rows is released in small steps. */
@@ -79,8 +72,8 @@ const warehouses = new Map<string, Warehouse>();
 const nothing = () => undefined;
 
 /**
- * One DuckDB file, for all work of this process. The file is opened for use and closed when idle. Work of one queue runs one at a time. All
- * methods throw errors as `WarehouseBusy` and `WarehouseUnusable`.
+ * One DuckDB file, for all work of this process, open while it is used. Work of one queue runs one at a time. Throws `WarehouseBusy` and
+ * `WarehouseUnusable`.
  */
 export class Warehouse {
   /**
@@ -126,10 +119,7 @@ export class Warehouse {
     return this.#made !== null || this.use(read, ['incoming'], { reads: true });
   }
 
-  /**
-   * Runs `work` when its turn comes in these queues (default: all). `work` gets a connection of its own, which is closed
-   * afterwards.
-   */
+  /** Runs `work` when its turn comes in these queues (default: all), with a connection of its own. */
   use<T>(work: Work<T>, queues: readonly WorkQueue[] = WORK_QUEUES, needs: Needs = {}): Promise<T> {
     return this.#inTurn(queues, async () => {
       if (this.#idle !== null) clearTimeout(this.#idle);
@@ -176,10 +166,7 @@ export class Warehouse {
     return this.#inTurn(WORK_QUEUES, () => this.#closeNow());
   }
 
-  /**
-   * Closes the file after the waiting work, and keeps it closed until the returned function is called: all other work waits. For readers with
-   * an instance of their own, because a second instance on the file would take its lock.
-   */
+  /** Closes the file after the waiting work, for readers with an instance of their own. All other work waits until the returned function is called. */
   keepClosed(): Promise<() => void> {
     return new Promise((ready, failed) => {
       this.#inTurn(WORK_QUEUES, async () => {
@@ -189,10 +176,7 @@ export class Warehouse {
     });
   }
 
-  /**
-   * Rewrites the file without the bytes of deleted rows, which DuckDB keeps in its free blocks: copies it to a draft, changes the draft with
-   * `finish`, and replaces the file by the draft in one step. All other work waits. The file stays locked until it is replaced.
-   */
+  /** Replaces the file by a copy without the bytes of deleted rows, changed with `finish`, in one step. The file stays locked, and other work waits. */
   rewrite(finish: string): Promise<void> {
     return this.#inTurn(WORK_QUEUES, async () => {
       await this.#closeNow();
@@ -217,10 +201,7 @@ export class Warehouse {
     await this.#drop();
   }
 
-  /**
-   * Starts a checkpoint while both queues wait. DuckDB itself runs a checkpoint only while no other transaction writes. With two queues
-   * there may be no such moment for minutes.
-   */
+  /** Starts a checkpoint while both queues wait: DuckDB runs none while another transaction writes. */
   #checkpointLargeLog(): void {
     const { size = 0 } = statSync(`${this.file}.wal`, { throwIfNoEntry: false }) ?? {};
     if (this.#checkpointing || size < LARGE_LOG_MB * 1_048_576) return;
@@ -232,10 +213,7 @@ export class Warehouse {
     }).catch(nothing);
   }
 
-  /**
-   * Gives the log, which DuckDB makes again for each of its writes, no more rights than the file has. A log that a link led to another folder
-   * is written into the file, and removed there.
-   */
+  /** Gives the log, which each write makes again, no more rights than the file has. A log in another folder is written into the file, and removed. */
   async #keepLog(connection: DuckDBConnection): Promise<void> {
     const { ino = 0 } = statSync(`${this.file}.wal`, { throwIfNoEntry: false }) ?? {};
     if (ino !== 0 && ino === this.#log) return;
@@ -275,10 +253,7 @@ export class Warehouse {
     }
   }
 
-  /**
-   * Sets memory and threads of the instance to the most that running work needs; the calls run one after the other. No other code changes
-   * these settings.
-   */
+  /** Sets memory and threads of the instance to the most that running work needs, one call after the other. */
   #applyNeeds(connection: DuckDBConnection): Promise<unknown> {
     const granted = this.#inForce.then(async (last) => {
       const all = [USUAL, ...this.#needs];

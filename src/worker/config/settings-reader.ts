@@ -14,7 +14,7 @@ export interface Found {
 }
 
 /** Variables whose whole value is a secret. */
-const secretVariables = [
+export const secretVariables = [
   'SEARCHFLOW_API_KEY',
   'EXA_API_KEY',
   'SEARCHFLOW_SERVICE_KEY',

@@ -36,21 +36,8 @@ export async function whyUnwritable(into: string): Promise<string | null> {
   }
 }
 
-/** Schemes that are never the beginning of a file's name. */
-const schemes = [
-  'postgres',
-  'postgresql',
-  'mysql',
-  'mariadb',
-  'sqlite',
-  'duckdb',
-  'md',
-  'motherduck',
-  'snowflake',
-  'bigquery',
-  'jdbc',
-];
-const urls = ['file', 'http', 'https', 's3', 'gs', 'gcs', 'az', 'abfss'];
+/** Schemes that begin no file's name, beside those of other databases. */
+const schemes = /^(postgres|postgresql|file|https?|s3|gs|gcs|az|abfss)$/;
 
 /**
  * Why a text is a mistyped address and not a warehouse; null for a path and for an address whose form names its database. The words follow the name of the setting
@@ -68,7 +55,7 @@ export function whyNoWarehouse(into: string): string | null {
   if (isLibpqForm(text)) return `has libpq's form; write ${POSTGRES_FORM}`;
   if (foreignScheme(text) === '') return `has a user or a secret and no scheme; write ${POSTGRES_FORM}`;
   if (text === ':memory:') return `is a database in memory, which would be lost; give ${WAREHOUSE_FORMS}`;
-  if (scheme === null || !(scheme[2] === '/' || schemes.includes(name) || urls.includes(name)))
+  if (scheme === null || !(scheme[2] === '/' || foreignScheme(text) || schemes.test(name)))
     return whyNoPath(into, process.platform) === null ? null : `is not a warehouse; give ${WAREHOUSE_FORMS}`;
   if (text !== into) return 'has quotes, white space or the name of an option around it; remove them';
   if (hasDatabaseForm(text)) return null;

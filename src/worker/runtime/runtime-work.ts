@@ -61,11 +61,6 @@ export class RuntimeWork {
     return this.here.refused;
   }
 
-  /** Whether this process runs a worker, or has run one. */
-  get worksHere(): boolean {
-    return this.#here.ended !== null;
-  }
-
   get inFlight(): number {
     return this.here.parts?.inFlight.sent ?? 0;
   }

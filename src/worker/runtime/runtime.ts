@@ -57,7 +57,7 @@ export const openRuntime: OpenRuntime = async (config) => {
   const allowlist = new Allowlist(config, store.entries);
   // A person may read any file. A name of a workflow's input may lead elsewhere since the worker allowed it.
   const warehouses = openWarehouses(config, false, {
-    check: async (names) => (opened?.worksHere ? allowlist.check(names) : undefined),
+    check: async (names) => (opened?.here.ended ? allowlist.check(names) : undefined),
   });
   const awaited = deferred<void>();
   const accepting = deferred<AcceptingServer>();
