@@ -42,10 +42,7 @@ export const USUAL: Omit<Required<Needs>, 'reads'> = { memory: 512, threads: 1 }
 /** Number of row groups of a table that are merged when the file is closed. So the space of deleted rows is released in small steps. */
 const MERGES = 2;
 
-/**
- * Queues of work. Work of different queues may run at the same time, because each queue writes tables of its own. `incoming`: loads;
- * `state`: updates of the current state with loaded events.
- */
+/** Queues of work, each with tables of its own. `incoming`: loads; `state`: updates of the current state with loaded events. */
 export type WorkQueue = 'incoming' | 'state';
 const WORK_QUEUES: readonly WorkQueue[] = ['incoming', 'state'];
 
@@ -339,10 +336,7 @@ async function checkpoint(instance: DuckDBInstance, merges: number): Promise<voi
   }
 }
 
-/**
- * Attaches the file again with the size of row groups, which only ATTACH can set. The instance stays in the process-wide cache, and its
- * database keeps its name, so that all users of the instance share the database. Call this function once for each instance.
- */
+/** Attaches the file again, under its name, with the size of row groups, which only ATTACH can set. Call this function once for each instance. */
 async function attachWithRowGroups(connection: DuckDBConnection, file: string): Promise<void> {
   const reader = await connection.runAndReadAll(
     `SELECT database_name, options['row_group_size'] IS NULL FROM duckdb_databases() WHERE database_name = current_database()`,
