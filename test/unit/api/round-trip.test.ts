@@ -14,6 +14,7 @@ import { arbitraryOf } from '../../support/api/arbitrary-of.js';
 import { runs } from '../../support/property-runs.js';
 
 const said: AnswerHeaders = { requestId: null, queued: null, queueMs: null, date: null, deprecation: null };
+const unchanged = { redact: (text: string) => text, redactBytes: (body: Buffer) => body };
 const timeouts = { headersMs: 1, bodyMs: 1, totalMs: 1 };
 const fewer = { numRuns: runs(60) };
 
@@ -30,13 +31,7 @@ describe.each(Object.keys(operationTable) as OperationName[])('%s', (name) => {
   const endpoint = operationTable[name] as unknown as Endpoint<object, unknown>;
 
   test('accepts every answer of its schema unchanged, with unknown fields', async () => {
-    const call = {
-      endpoint,
-      base: new URL('http://x'),
-      timeouts,
-      redact: (text: string) => text,
-      redactBytes: (body: Buffer) => body,
-    };
+    const call = { endpoint, base: new URL('http://x'), timeouts, ...unchanged };
     await fc.assert(
       fc.asyncProperty(arbitraryOf(endpoint.response), async (value) => {
         // Some answers need a field: a list its records, a new task an id, a run a status, a new monitor a secret.
@@ -65,13 +60,7 @@ describe.each(Object.keys(operationTable) as OperationName[])('%s', (name) => {
   });
 
   test('reads or names every answer in which a value is an object that has no text', async () => {
-    const call = {
-      endpoint,
-      base: new URL('http://x'),
-      timeouts,
-      redact: (text: string) => text,
-      redactBytes: (body: Buffer) => body,
-    };
+    const call = { endpoint, base: new URL('http://x'), timeouts, ...unchanged };
     const odd = { toString: 1, valueOf: 1 };
     const read = async (text: string) => {
       const body = Buffer.from(text);
