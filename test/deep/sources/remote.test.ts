@@ -1,4 +1,5 @@
 import { execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { copyFileSync, mkdirSync, readdirSync, readFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -126,10 +127,12 @@ it('a redirect to another server is refused, and the other server gets no reques
     asked.push(request.url ?? '');
     response.end('url\nx\n');
   }).listen(0, '127.0.0.1');
+  await once(other, 'listening');
   const { port } = other.address() as AddressInfo;
   const leading = createServer((request, response) =>
     response.writeHead(307, { location: `http://127.0.0.1:${port}${request.url}` }).end(),
   ).listen(0, '127.0.0.1');
+  await once(leading, 'listening');
   const own = `127.0.0.1:${(leading.address() as AddressInfo).port}`;
   for (const input of [
     `http://${own}/x.csv`,
