@@ -76,9 +76,9 @@ export function operations<R extends boolean = false>(options: OperationOptions<
     const receipt = { requests, costDollars, bought: requests.some(({ bought }) => bought), unknownOutcomes };
     return receipts ? { ...result, ...receipt } : 'data' in result && result.data;
   };
-  return new Proxy({} as OperationCalls<R>, {
-    get: (_, name) => (typeof name === 'string' ? callOf(name) : undefined),
-  });
+  // With a `then`, the object would be taken for a promise.
+  const isCall = (name: string | symbol): name is string => typeof name === 'string' && name !== 'then';
+  return new Proxy({} as OperationCalls<R>, { get: (_, name) => (isCall(name) ? callOf(name) : undefined) });
 }
 
 type AnyActivity = (input: object, call: CallOptions) => Promise<OperationResult<unknown>>;
