@@ -1,10 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { createServer } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
 import type { WorkflowHandle } from '@temporalio/client';
-import { bundleWorkflowCode, DefaultLogger } from '@temporalio/worker';
-import { beforeAll, it, type TestContext } from 'vitest';
+import { it, type TestContext } from 'vitest';
 import { soon } from '../../support/jobs/checks.js';
 import { Folder } from '../../support/jobs/folder.js';
 import { startHost } from '../../support/jobs/host.js';
@@ -12,13 +10,6 @@ import { listen } from '../../support/sandbox/listen.js';
 import { temporalOfFile } from '../../support/temporal.js';
 
 const temporal = temporalOfFile();
-let operations: { readonly code: string };
-beforeAll(async () => {
-  operations = await bundleWorkflowCode({
-    workflowsPath: fileURLToPath(new URL('../../support/jobs/operations-workflow.ts', import.meta.url)),
-    logger: new DefaultLogger('WARN', () => undefined),
-  });
-});
 
 const PAGES = 60;
 const MONITORS = 120;
@@ -33,7 +24,7 @@ const run = (id: string, over: boolean) => ({
   ...(over ? { stopReason: 'schema_satisfied', output: { text: 'done' }, costDollars: { total: 0.1 } } : {}),
 });
 
-/** A service that answers after 50 ms, a search after 2 s, and counts the requests. An agent run ends when `end` is called. */
+/** A service that answers after 50 ms, and counts the requests. An agent run ends when `end` is called. */
 async function openService({ onTestFinished }: TestContext) {
   const seen: string[] = [];
   let isOver = false;
@@ -51,14 +42,13 @@ async function openService({ onTestFinished }: TestContext) {
         1,
         Array.from({ length: MONITORS }, (_, n) => ({ id: `monitor-${n}`, name: `m${n}`, status: 'active' })),
       );
-    return { requestId: randomUUID(), results: [{ id: 'a', url: 'https://a.example' }], costDollars: { total: 0.005 } };
+    throw new Error(`an unexpected request: ${method} ${url.pathname}`);
   };
   const server = createServer((request, response) => {
     request.resume();
     seen.push(`${request.method} ${request.url}`);
-    const ms = request.url === '/search' ? 2000 : 50;
     const body = JSON.stringify(answer(request.method ?? '', new URL(request.url ?? '', 'http://x')));
-    setTimeout(() => response.writeHead(200, { 'content-type': 'application/json' }).end(body), ms);
+    setTimeout(() => response.writeHead(200, { 'content-type': 'application/json' }).end(body), 50);
   });
   const url = await listen(server);
   onTestFinished(() => void server.close());
@@ -68,12 +58,10 @@ async function openService({ onTestFinished }: TestContext) {
   return { url, seen, end };
 }
 
-const queries = Array.from({ length: 5 }, (_, nth) => `query ${nth}`);
 const kinds: Readonly<Record<string, { readonly type: string; args(folder: Folder): readonly unknown[] }>> = {
   'a sync of agent runs': { type: 'syncAgentRuns', args: ({ into }) => [{ into }] },
   'an export of monitor runs': { type: 'exportMonitorRuns', args: ({ into }) => [{ into }] },
   'an agent run': { type: 'runAgent', args: () => [{ query: 'who leads acme', effort: 'low' }] },
-  'a workflow with single operations': { type: 'searchEach', args: () => [queries] },
 };
 
 // Each workflow has a service and a worker of its own and mostly waits, so the tests run in parallel.
@@ -84,7 +72,7 @@ it.concurrent.for(Object.keys(kinds))(
     const { type, args } = kinds[kind] as (typeof kinds)[string];
     const [service, folder] = [await openService(context), new Folder()];
     const config = folder.config(service.url, { rate: { qps: 40 } });
-    const host = await startHost(temporal, config, type === 'searchEach' ? { workflowBundle: operations } : {});
+    const host = await startHost(temporal, config);
     onTestFinished(async () => {
       await host.stop();
       folder.remove();
@@ -92,7 +80,7 @@ it.concurrent.for(Object.keys(kinds))(
     const options = { workflowId: `${type}-${randomUUID()}`, taskQueue: config.taskQueue, args: [...args(folder)] };
     const handle: WorkflowHandle = await temporal.client.workflow.start(type, options);
     const result = handle.result();
-    await expect.poll(() => service.seen.length, soon).toBeGreaterThan(type === 'searchEach' ? 1 : 5);
+    await expect.poll(() => service.seen.length, soon).toBeGreaterThan(5);
 
     const pending = async () => (await handle.describe()).raw.pendingActivities?.[0];
     const request = {
@@ -123,8 +111,6 @@ it.concurrent.for(Object.keys(kinds))(
     await workflowService.unpauseActivity({ ...request, id });
     await result;
     if (type !== 'runAgent') expect(service.seen.length).toBeGreaterThan(sent);
-    const searches = service.seen.filter((one) => one === 'POST /search');
-    expect(searches).toHaveLength(type === 'searchEach' ? queries.length : 0);
     expect(service.seen.filter((one) => one === 'POST /agent/runs')).toHaveLength(type === 'runAgent' ? 1 : 0);
   },
 );

@@ -15,9 +15,3 @@ export async function contentsOnce(...args: Parameters<Activities['getContents']
 export async function searchOnce(...args: Parameters<Activities['search']>): Promise<unknown> {
   return search(...args);
 }
-
-/** Calls one after the other. */
-export async function searchEach(queries: readonly string[]): Promise<number> {
-  for (const query of queries) await search({ query });
-  return queries.length;
-}
