@@ -59,7 +59,7 @@ export function heartbeatFrom(details: () => unknown, everyMs?: number): { stop(
 }
 
 /** Time in ms between the heartbeats of a single call. Each heartbeat costs an action of Temporal, so a short call sends none. */
-export function heartbeatMs(): number {
+export function callHeartbeatMs(): number {
   const { heartbeatTimeoutMs } = Context.current().info;
   return Math.min(10_000, (heartbeatTimeoutMs ?? Number.POSITIVE_INFINITY) / 3);
 }

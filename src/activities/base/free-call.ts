@@ -5,11 +5,11 @@ import type { Answer } from '../../api/answer/read-answer.js';
 import { sendInTurn } from '../../api/in-turn.js';
 import type { Input, SendOptions } from '../../api/transport.js';
 import { type Endpoint, rateCostOf } from '../../api/wire/endpoint.js';
-import type { Grant, RateCost } from '../../core/limiter/limiter.js';
+import { type RateCost, takeTurn } from '../../core/limiter/limiter.js';
 import { backoffMs } from '../../core/purchase/backoff.js';
 import { isApiError, toFailure } from '../call/failure.js';
 import type { Places } from '../call/places.js';
-import { cancellation, heartbeatMs, YIELD_AFTER_MS } from './cancellation.js';
+import { callHeartbeatMs, cancellation, YIELD_AFTER_MS } from './cancellation.js';
 import type { ActivityDeps } from './deps.js';
 import { ownTurn, waitForTurn } from './wait-for-turn.js';
 import { heartbeatOfWaits, waitingFor, waitingForAnswer } from './with-heartbeat.js';
@@ -18,28 +18,26 @@ import { heartbeatOfWaits, waitingFor, waitingForAnswer } from './with-heartbeat
 const MAX_TRIES = 8;
 
 /**
- * Makes one attempt at a free, repeatable call in its turn of the team's rate. The activity's heartbeats report long waits. `places`: the
- * call is the whole activity, and leaves long waits to Temporal. Rejects with
- * the Temporal failure that `toFailure` returns; the failure has the delay that the service asked for.
+ * Makes one attempt at a free, repeatable call in its turn of the team's rate. The activity's heartbeats report long waits. Rejects with the
+ * Temporal failure that `toFailure` returns; the failure has the delay that the service asked for. `places`: the call is the whole activity,
+ * and leaves long waits to Temporal.
  */
 export async function sendFree<I, O>(
   deps: Pick<ActivityDeps, 'transport' | 'limiter'>,
   endpoint: Endpoint<I, O>,
   input: Input<NoInfer<I>>,
   options: SendOptions = {},
-  attempt = Context.current().info.attempt,
-  places?: Places,
+  { attempt = Context.current().info.attempt, places }: { readonly attempt?: number; readonly places?: Places } = {},
 ): Promise<Answer<O>> {
   const { transport, limiter } = deps;
   const { cancellationSignal } = Context.current();
   const control = cancellation({});
-  const heart = heartbeatOfWaits(places && heartbeatMs());
-  const turn = async (rateCost: RateCost): Promise<void> => {
-    if (!places)
-      return waitingFor(null, (waits) => waitForTurn(limiter, rateCost, { signal: control.stop, first: true, waits }));
-    let grant: Grant;
-    do grant = await ownTurn({ places }, rateCost, control.stop);
-    while ((await limiter.start(grant, control.stop)) === 'blocked');
+  const heart = heartbeatOfWaits(places && callHeartbeatMs());
+  const turn = (rateCost: RateCost): Promise<void> => {
+    const { stop: signal } = control;
+    if (!places) return waitingFor(null, (waits) => waitForTurn(limiter, rateCost, { signal, first: true, waits }));
+    const acquire = () => ownTurn(places, rateCost, signal);
+    return takeTurn({ acquire, start: (grant) => limiter.start(grant, signal) }, rateCost);
   };
   try {
     transport.check(endpoint, input, options);
@@ -75,7 +73,7 @@ export async function sendFreeWithRetries<I, O>(
   const { cancellationSignal: signal, info } = Context.current();
   for (let tries = 1; ; tries++) {
     try {
-      return await sendFree(deps, endpoint, input, options, (info.attempt - 1) * MAX_TRIES + tries);
+      return await sendFree(deps, endpoint, input, options, { attempt: (info.attempt - 1) * MAX_TRIES + tries });
     } catch (error) {
       if (!(error instanceof ApplicationFailure) || error.nonRetryable || tries === MAX_TRIES) throw error;
       const retryAfterMs = typeof error.nextRetryDelay === 'number' ? error.nextRetryDelay : 0;

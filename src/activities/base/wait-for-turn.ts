@@ -1,9 +1,9 @@
 import { Context } from '@temporalio/activity';
 import { type Grant, type Limiter, type RateCost, takeTurn } from '../../core/limiter/limiter.js';
 import { waiting } from '../call/failure.js';
+import type { Places } from '../call/places.js';
 import { longWaitFor } from '../purchase/purchase-stats.js';
 import { YIELD_AFTER_MS } from './cancellation.js';
-import type { ActivityDeps } from './deps.js';
 
 /**
  * Waits for a turn of the team's rate, and for the end of a short block. Rejects with `Waiting` during a long block, so that Temporal waits
@@ -37,13 +37,14 @@ export async function waitForTurn(
 }
 
 /** Waits for the turn of a single call. Rejects with `Waiting` if the turn is far; the next attempt of the activity keeps its place. */
-export function ownTurn(
-  { places }: Pick<ActivityDeps, 'places'>,
-  rateCost: RateCost,
-  stop: AbortSignal,
-): Promise<Grant> {
+export function ownTurn(places: Places, rateCost: RateCost, stop: AbortSignal): Promise<Grant> {
   const { cancellationSignal, info } = Context.current();
-  const { workflowExecution: { workflowId = null, runId = null } = {}, activityId, attempt } = info;
-  const caller = { id: JSON.stringify([workflowId, runId, activityId]), isRetry: attempt > 1 };
+  const caller = { id: JSON.stringify(thisActivity()), isRetry: info.attempt > 1 };
   return places.turn(rateCost, caller, stop, () => !cancellationSignal.aborted);
+}
+
+/** Identifies this activity of its namespace; the value is the same in all attempts. */
+export function thisActivity(): readonly (string | null)[] {
+  const { workflowExecution, activityId } = Context.current().info;
+  return [workflowExecution?.workflowId ?? null, workflowExecution?.runId ?? null, activityId];
 }

@@ -6,13 +6,19 @@ import type { PurchaseDeps } from '../purchase/journal-writes.js';
 import { createPurchase } from '../purchase/purchase.js';
 import type { CallOptions } from './buy.js';
 import { createContentsActivity } from './contents.js';
-import { createOperationActivities } from './operations.js';
+import { operationActivity } from './operations.js';
 import { startRun } from './start-run.js';
 
 /** The ports of a worker without a record. */
 export type AloneDeps = Omit<CallDeps, 'journal' | 'purchase' | 'alone'> & Omit<PurchaseDeps, 'journal'>;
 
 type Call = (...args: never[]) => Promise<unknown>;
+
+function callOf(deps: CallDeps, name: OperationName): Call {
+  if (name === 'getContents') return createContentsActivity(deps);
+  if (name === 'createAgentRun') return (input: AgentRunRequest, call?: CallOptions) => startRun(deps, input, call);
+  return operationActivity(deps, name);
+}
 
 /** Returns the activities of the operations for a worker without a record: Temporal's history keeps the answers. */
 export function createAloneActivities(deps: AloneDeps): Readonly<Record<OperationName, Call>> {
@@ -21,13 +27,8 @@ export function createAloneActivities(deps: AloneDeps): Readonly<Record<Operatio
     async (...args) => {
       const journal = new CallRecord();
       const ofCall: CallDeps = { ...deps, journal, alone: journal, purchase: createPurchase({ ...deps, journal }) };
-      const { [name]: call } = {
-        ...createOperationActivities(ofCall),
-        getContents: createContentsActivity(ofCall),
-        createAgentRun: (...request: [AgentRunRequest, CallOptions?]) => startRun(ofCall, ...request),
-      };
       try {
-        return await (call as Call)(...args);
+        return await callOf(ofCall, name)(...args);
       } catch (error) {
         journal.leave();
         throw error;

@@ -6,7 +6,7 @@ import { transientTags } from '../../core/purchase/failure.js';
 import { BodiesGone, type UnitRecord } from '../../core/purchase/journal.js';
 import type { SentWith } from '../../core/rows/job.js';
 import { toMicros } from '../../core/text/money.js';
-import { cancellation, heartbeatFrom, heartbeatMs } from '../base/cancellation.js';
+import { callHeartbeatMs, cancellation, heartbeatFrom } from '../base/cancellation.js';
 import type { CallDeps } from '../base/deps.js';
 import { stayIfPaused } from '../base/held.js';
 import { ownTurn } from '../base/wait-for-turn.js';
@@ -103,8 +103,12 @@ export async function buyNow(
   purchaseRequest: PurchaseRequest,
 ): Promise<{ records: readonly UnitRecord[]; requests: RequestShare[] }> {
   const { scheduledTimestampMs } = Context.current().info;
-  const sendsOnce = (stop: AbortSignal) => ownTurn(deps, purchaseRequest.rateCost, stop);
-  const slice = { yieldAfterMs: CALL_YIELDS_AFTER_MS, heartbeatMs: heartbeatMs(), longestMs: Number.POSITIVE_INFINITY };
+  const sendsOnce = (stop: AbortSignal) => ownTurn(deps.places, purchaseRequest.rateCost, stop);
+  const slice = {
+    yieldAfterMs: CALL_YIELDS_AFTER_MS,
+    heartbeatMs: callHeartbeatMs(),
+    longestMs: Number.POSITIVE_INFINITY,
+  };
   const { records, waitingFor } = await buyRecords(deps, { ...purchaseRequest, sendsOnce }, slice);
   if (records === null) throw waiting(0, waitingFor);
   return { records, requests: shares(records, scheduledTimestampMs) };

@@ -4,6 +4,7 @@ import { misreadText } from '../../api/checks/shape.js';
 import { type OperationName, type Operations, operationTable } from '../../api/operations.js';
 import type { Input } from '../../api/transport.js';
 import type { AnyEndpoint, Endpoint } from '../../api/wire/endpoint.js';
+import { SUCCESS } from '../../core/purchase/journal.js';
 import { unitKeys } from '../../core/purchase/unit-key.js';
 import { sentWith } from '../../core/rows/job.js';
 import { canonicalJson, type Json } from '../../core/text/json.js';
@@ -32,20 +33,22 @@ export type OperationActivities = { readonly [Name in Exclude<OperationName, Spe
  * service's answer.
  */
 export function createOperationActivities(deps: CallDeps): OperationActivities {
-  const rows = Object.entries(operationTable).filter(([name]) => name !== 'getContents');
+  const names = (Object.keys(operationTable) as OperationName[]).filter((name) => name !== 'getContents');
   return Object.fromEntries(
-    rows.map(([name, row]) => [name, activityOf(deps, row as AnyEndpoint as unknown as AnyCall)]),
+    names.map((name) => [name, operationActivity(deps, name)]),
   ) as unknown as OperationActivities;
 }
 
-function activityOf(deps: CallDeps, endpoint: AnyCall) {
+/** The activity of one operation, see {@link createOperationActivities}. */
+export function operationActivity(deps: CallDeps, name: OperationName) {
+  const endpoint = operationTable[name] as AnyEndpoint as unknown as AnyCall;
   if (endpoint.name === 'createMonitor')
     return (input: Fields, call: CallOptions = {}) => createMonitor(deps, endpoint, input, call);
   if (endpoint.paid || endpoint.retry === 'check')
     return (input: Fields, call?: CallOptions) => buyWhole(deps, endpoint, input, call);
   return async (input: Fields, call: CallOptions = {}) => {
     checkRequest(deps, endpoint, input, call);
-    const answer = await sendFree(deps, endpoint, input, sentWith(call), undefined, deps.places);
+    const answer = await sendFree(deps, endpoint, input, sentWith(call), { places: deps.places });
     return packFree(deps, endpoint, input, answer, call);
   };
 }
@@ -64,8 +67,8 @@ async function packFree(
   const result = packed(deps, data, [key], [{ requestId, costDollars: 0, bought: false }], call);
   if ('landed' in result) {
     const { segment, owner } = lonePurchase();
-    const ended = { status: 'success', errorTag: null, httpStatus: null, source: null, costMicros: 0 } as const;
-    await deps.journal.recordOutcomes(owner, segment, endpoint.name, [{ key, unit, ...ended, result: data }]);
+    const outcome = { key, unit, ...SUCCESS, costMicros: 0, result: data };
+    await deps.journal.recordOutcomes(owner, segment, endpoint.name, [outcome]);
   }
   return { ...result, misread: misreadText(odd) || undefined };
 }

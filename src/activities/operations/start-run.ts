@@ -1,10 +1,12 @@
 import { Context } from '@temporalio/activity';
 import { createAgentRunEndpoint, listAgentRunsEndpoint } from '../../api/endpoints/agent-runs.js';
 import type { AgentRun, AgentRunRequest } from '../../api/schemas/agent-run-schemas.js';
+import { SUCCESS } from '../../core/purchase/journal.js';
 import { unitKeys } from '../../core/purchase/unit-key.js';
 import { sendOptions } from '../../core/rows/job.js';
 import { canonicalJson, type Json } from '../../core/text/json.js';
 import type { CallDeps } from '../base/deps.js';
+import { thisActivity } from '../base/wait-for-turn.js';
 import type { LongRunning, RunSlots } from '../purchase/purchase-request.js';
 import { agentKind } from '../rows/agent-purchase.js';
 import { runPurchase } from '../rows/run-purchase.js';
@@ -32,8 +34,7 @@ export async function startRun(
   call: CallOptions = {},
 ): Promise<OperationResult<AgentRun>> {
   checkRequest(deps, createAgentRunEndpoint, input, call);
-  const { namespace, workflowExecution, activityId } = Context.current().info;
-  const caller = [namespace, workflowExecution?.workflowId ?? null, workflowExecution?.runId ?? null, activityId];
+  const caller = [Context.current().info.namespace, ...thisActivity()];
   const unit = canonicalJson(input);
   const key = unitKeys(deps.sha256, deps.origin, createAgentRunEndpoint.name, caller)(unit);
   const wire = sendOptions(call);
@@ -63,8 +64,7 @@ export async function startRun(
     },
     async follow(_unit, { run: id, requestId }, _startedAt, signal) {
       const run = started ?? (await recent.one(id, signal)) ?? { id };
-      const ended = { status: 'success', errorTag: null, httpStatus: null, source: null, result: run as Json } as const;
-      return { requestId, costMicros: null, units: [{ key, unit, ...ended }] };
+      return { requestId, costMicros: null, units: [{ key, unit, ...SUCCESS, result: run as Json }] };
     },
   };
   const { records, requests } = await buyNow(deps, { ...purchaseRequest, longRunning });

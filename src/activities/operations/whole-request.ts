@@ -9,11 +9,13 @@ import type { Input, SendOptions } from '../../api/transport.js';
 import { type Endpoint, rateCostOf } from '../../api/wire/endpoint.js';
 import { schemaProblems } from '../../core/check-input.js';
 import { transientTags } from '../../core/purchase/failure.js';
+import { SUCCESS } from '../../core/purchase/journal.js';
 import { requestUnit, unitKeys } from '../../core/purchase/unit-key.js';
 import { sendOptions } from '../../core/rows/job.js';
 import { canonicalJson, type Json } from '../../core/text/json.js';
 import { MOST_DOLLARS } from '../../core/text/money.js';
 import type { CallDeps } from '../base/deps.js';
+import { thisActivity } from '../base/wait-for-turn.js';
 import { toFailure } from '../call/failure.js';
 import { type Landing, landingOf } from '../call/landing.js';
 import { withoutSecrets } from '../call/redact-answer.js';
@@ -98,7 +100,9 @@ function wholeRequestPurchase<I, O>(
   { send, keep, onFailure }: { send: SendOptions; keep: Keep | undefined; onFailure(error: Error): void },
 ): PurchaseRequest {
   const isOnce = endpoint.retry === 'check';
-  const unit = canonicalJson(isOnce ? [thisActivity(), input] : input);
+  const unit = canonicalJson(
+    isOnce ? [[...thisActivity(), Context.current().info.scheduledTimestampMs], input] : input,
+  );
   // Beta features and headers give other answers, so both are part of the key.
   const key = unitKeys(
     deps.sha256,
@@ -137,14 +141,7 @@ function wholeRequestPurchase<I, O>(
         queued: answer.queued,
         // The answer to the start of a run has no cost, so the estimate counts.
         costMicros: endpoint.paid ? (endpoint.retry === 'adopt' ? null : answer.costMicros) : 0,
-        units: units.map((one) => ({
-          ...one,
-          status: 'success',
-          errorTag: null,
-          httpStatus: null,
-          source: null,
-          ...kept,
-        })),
+        units: units.map((one) => ({ ...one, ...SUCCESS, ...kept })),
       };
     },
   };
@@ -157,10 +154,4 @@ async function keptOf<I, O>(
 ): Promise<Landing | { readonly result: Json }> {
   if (keep) return { result: await keep(answer.data) };
   return secrets ? { result: withoutSecrets(answer.data, secrets) } : landingOf(answer);
-}
-
-/** Identifies this activity; the value is the same in all attempts. */
-function thisActivity(): Json {
-  const { workflowExecution, activityId, scheduledTimestampMs } = Context.current().info;
-  return [workflowExecution?.workflowId ?? null, workflowExecution?.runId ?? null, activityId, scheduledTimestampMs];
 }

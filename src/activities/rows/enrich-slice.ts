@@ -3,7 +3,7 @@ import { Context, log } from '@temporalio/activity';
 import type { RateCost } from '../../core/limiter/limiter.js';
 import { Serial } from '../../core/processes/serial.js';
 import type { Freshness } from '../../core/purchase/freshness.js';
-import { ENDED_WITH_JOB } from '../../core/purchase/journal.js';
+import { ENDED_WITH_JOB, SUCCESS } from '../../core/purchase/journal.js';
 import {
   newHeartbeat,
   type SliceInput,
@@ -338,8 +338,7 @@ function requestPurchase(deps: Deps, requests: RowRequests, slice: SlicePurchase
     send: async (units, how) => {
       const [one] = units as readonly [Unit];
       const { result, misread, ...bought } = await requests.send(deps.transport, one.unit, how);
-      const ended = { status: 'success', errorTag: null, httpStatus: null, source: null } as const;
-      return { ...bought, units: [{ ...one, ...ended, result, misread }] };
+      return { ...bought, units: [{ ...one, ...SUCCESS, result, misread }] };
     },
   };
 }

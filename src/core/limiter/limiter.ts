@@ -84,8 +84,10 @@ export function idleView(profile: RateProfile): LimiterView {
   };
 }
 
+type Turns = Pick<Limiter, 'acquire' | 'start'>;
+
 /** Waits for a turn and its start time. If a block begins meanwhile, waits for another turn. */
-export async function takeTurn(limiter: Limiter, rateCost: RateCost, signal?: AbortSignal): Promise<void> {
+export async function takeTurn(limiter: Turns, rateCost: RateCost, signal?: AbortSignal): Promise<void> {
   let grant: Grant;
   do {
     grant = await limiter.acquire(rateCost, signal);

@@ -38,6 +38,9 @@ export interface UnitOutcome {
   readonly misread?: string;
 }
 
+/** The status of a unit that has its result. */
+export const SUCCESS = { status: 'success', errorTag: null, httpStatus: null, source: null } as const;
+
 /** What comes before the result in the line of a unit file. The result is the last field, so a warehouse takes what follows as the result. */
 export const RESULT_MARK = ',"result":';
 

@@ -3,7 +3,7 @@ import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { contentsOutcomes, landingOf, type Unit } from '../../activities/index.js';
 import { contentsEndpoint, operations, readKept } from '../../api/index.js';
-import type { UnitOutcome } from '../../core/purchase/journal.js';
+import { SUCCESS, type UnitOutcome } from '../../core/purchase/journal.js';
 import type { StagedJob } from '../../core/rows/job.js';
 import type { MisreadAnswer, RowWarehouse } from '../../core/rows/row-warehouse.js';
 import { makeFolder } from '../../files/make-folder.js';
@@ -91,14 +91,12 @@ function outcomesOf(
       raw: () => Buffer.from(body),
       misread: kept.misread.map(ofResult),
     });
-    return [{ ...unit, ...success, result, misread }];
+    return [{ ...unit, ...SUCCESS, result, misread }];
   }
   const endpoint = operation === 'agent' ? 'getAgentRun' : operation;
   const kept = readKept(operations[endpoint as keyof typeof operations] as never, Buffer.from(body));
-  return kept && [{ ...unit, ...success, ...landingOf(kept) }];
+  return kept && [{ ...unit, ...SUCCESS, ...landingOf(kept) }];
 }
-
-const success = { status: 'success', errorTag: null, httpStatus: null, source: null } as const;
 
 /** The path of a field, relative to the only result. */
 const ofResult = <M extends { readonly path: readonly PropertyKey[] }>(misread: M): M => ({
