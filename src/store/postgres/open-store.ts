@@ -7,10 +7,8 @@ import {
   type PostgresOptions,
   parseAddress,
 } from '../../postgres/index.js';
+import { STORE_SCHEMA } from './defaults.js';
 import { storeSchema } from './schema/store-schema.js';
-
-/** Schema of a store whose address names no schema. */
-export const STORE_SCHEMA = 'searchflow_store';
 
 /**
  * Connects to a store and migrates its schema. `url`: value of `SEARCHFLOW_STORE`. Throws `PostgresRefused`, `PostgresAway`, a

@@ -12,7 +12,7 @@ import { createEventStore } from '../events/event-store.js';
 import type { Transact } from '../monitors/batch-audit.js';
 import type { MonitorDialect } from '../monitors/record-fields.js';
 import { createMonitorStore } from '../monitors/run-store.js';
-import type { WarehouseDatabase } from '../shared/database.js';
+import type { OpenedWarehouse, WarehousesOptions } from '../shared/database.js';
 import { literal, plainPath } from '../shared/duckdb-quote.js';
 import { inTransaction } from '../shared/in-transaction.js';
 import { mendSurrogates, withoutHalves } from '../shared/mend-escapes.js';
@@ -22,35 +22,27 @@ import { duckDbDialect } from './schema.js';
 import { duckDbSql } from './sql-dialect.js';
 import { sqlTransaction } from './sql-transaction.js';
 import { Warehouse, type WarehouseFile } from './warehouse.js';
-import { whyNoDatabase } from './why-not-a-warehouse.js';
 
-const absolute = (address: string, cwd: string) => resolve(cwd, address);
-
-/** DuckDB files. A path has no form of its own, so each address that no other database claims is a path. */
-export const duckDb: WarehouseDatabase = {
-  form: 'the path of a DuckDB file',
-  claims: () => true,
-  addressOf: absolute,
-  identityOf: absolute,
-  fileOf: absolute,
-  whyNoFile: whyNoDatabase,
-  open(address, { say = () => undefined, credentialsFor, extensions, check }) {
-    const options = { file: resolve(address), say, check };
-    const rows = createDuckDbRows(options);
-    const [events, monitors] = [createDuckDbEvents(options), createDuckDbMonitors(options)];
-    // Loaded by the first publish, because few commands publish.
-    const loaded = async () =>
-      (await import('./duckdb-publisher.js')).duckDbPublisher(Warehouse.at(options.file, check), {
-        ...{ say, credentialsFor, extensions, check },
-      });
-    const publisher: Publisher = {
-      publish: async (request) => (await loaded()).publish(request),
-      check: async (to) => (await loaded()).check(to),
-    };
-    const agentRuns = createDuckDbAgentRuns(options);
-    return { rows, events, monitors, agentRuns, publisher, close: () => rows.close() };
-  },
-};
+/** Opens the warehouse in a DuckDB file. Nothing is read or created before the first use. */
+export function openDuckDbWarehouse(
+  address: string,
+  { say = () => undefined, credentialsFor, extensions, check }: WarehousesOptions,
+): OpenedWarehouse {
+  const options = { file: resolve(address), say, check };
+  const rows = createDuckDbRows(options);
+  const [events, monitors] = [createDuckDbEvents(options), createDuckDbMonitors(options)];
+  // Loaded by the first publish, because few commands publish.
+  const loaded = async () =>
+    (await import('./duckdb-publisher.js')).duckDbPublisher(Warehouse.at(options.file, check), {
+      ...{ say, credentialsFor, extensions, check },
+    });
+  const publisher: Publisher = {
+    publish: async (request) => (await loaded()).publish(request),
+    check: async (to) => (await loaded()).check(to),
+  };
+  const agentRuns = createDuckDbAgentRuns(options);
+  return { rows, events, monitors, agentRuns, publisher, close: () => rows.close() };
+}
 
 /**
  * Returns the webset events of a DuckDB file. The same file may hold the rows of jobs. Call this function once for each file and process.

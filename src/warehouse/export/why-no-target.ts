@@ -1,10 +1,10 @@
 import { accessSync, constants, existsSync, lstatSync, readlinkSync, type Stats, statSync } from 'node:fs';
 import { basename, dirname, extname, join, relative, resolve, sep } from 'node:path';
+import { isBareAddress } from '../../core/connections/postgres-address.js';
 import { isPattern, NO_ADDRESS, whyNoPath } from '../../core/rows/source-fields.js';
 import { type FileKind, fileKind } from '../../files/file-kind.js';
 import { isWithin } from '../../files/is-within.js';
 import { isSameFile, realPath } from '../../files/same-file.js';
-import { isBareAddress } from '../../postgres/index.js';
 
 /** Target of an export. */
 export type TargetKind = 'csv' | 'parquet';

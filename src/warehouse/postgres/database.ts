@@ -7,7 +7,8 @@ import type { MonitorWarehouse } from '../../core/monitors/monitor-warehouse.js'
 import type { Publisher } from '../../core/publish-request.js';
 import type { RowWarehouse } from '../../core/rows/row-warehouse.js';
 import { replaceTokens } from '../../core/text/exact-json.js';
-import { isPostgresUrl, type PgTransaction } from '../../postgres/index.js';
+import type { PgTransaction } from '../../postgres/index.js';
+import { postgresAddressOf } from '../addresses.js';
 import { createAgentRunStore } from '../agent-run-store.js';
 import type { EventTransaction, StagedPages } from '../events/event-sql.js';
 import { createEventStore } from '../events/event-store.js';
@@ -20,7 +21,7 @@ import { createFigures } from '../rows/row-figures.js';
 import { createRowPlaces } from '../rows/row-places.js';
 import type { Purpose, RowDatabase, RowTransaction } from '../rows/row-sql.js';
 import { createRowStore, readJob, unknownJob, unpurged } from '../rows/row-store.js';
-import type { FileCheck, WarehouseDatabase } from '../shared/database.js';
+import type { FileCheck, OpenedWarehouse, WarehousesOptions } from '../shared/database.js';
 import { mendForPostgres, withoutNul } from '../shared/mend-escapes.js';
 import { hasHalvesOrNul, inOneLine } from '../shared/one-line.js';
 import { setMemory, withScratchDuckDb } from '../shared/scratch-duckdb.js';
@@ -29,41 +30,33 @@ import { partOf } from './export-part.js';
 import { postgresRowDialect } from './row-dialect.js';
 import { rowTransaction, sqlTransaction } from './row-transaction.js';
 import { postgresSql } from './sql-dialect.js';
-import { addressOf, Warehouse, type WarehouseOptions } from './warehouse.js';
+import { Warehouse, type WarehouseOptions } from './warehouse.js';
 
-/** The form of an address, for messages. */
-export const POSTGRES_FORM = 'postgres://host:5432/database';
-
-/** Schemas of PostgreSQL databases. */
-export const postgres: WarehouseDatabase = {
-  form: POSTGRES_FORM,
-  claims: isPostgresUrl,
-  addressOf: (address) => addressOf(address).carried,
-  identityOf: (address) => addressOf(address).shown,
-  fileOf: () => null,
-  whyNoFile: () => null,
-  open(address, { credentialsFor, say = () => undefined, extensions, check }) {
-    const url = credentialsFor?.(addressOf(address).carried)?.reveal() ?? address;
-    const warehouse = new Warehouse(url, { say });
-    // Loaded by the first publish, because few commands publish.
-    const loaded = async () =>
-      (await import('./postgres-publisher.js')).postgresPublisher(warehouse, {
-        ...{ say, credentialsFor, extensions, check },
-      });
-    const publisher: Publisher = {
-      publish: async (request) => (await loaded()).publish(request),
-      check: async (to) => (await loaded()).check(to),
-    };
-    return {
-      rows: createPostgresRows({ url, say, check }, warehouse),
-      events: createPostgresEvents(url, { say }, warehouse),
-      monitors: createPostgresMonitors({ url, say }, warehouse),
-      agentRuns: createPostgresAgentRuns(warehouse),
-      publisher,
-      close: () => warehouse.close(),
-    };
-  },
-};
+/** Opens the warehouse in a schema of a PostgreSQL database. Nothing is read or created before the first use. */
+export function openPostgresWarehouse(
+  address: string,
+  { credentialsFor, say = () => undefined, extensions, check }: WarehousesOptions,
+): OpenedWarehouse {
+  const url = credentialsFor?.(postgresAddressOf(address).carried)?.reveal() ?? address;
+  const warehouse = new Warehouse(url, { say });
+  // Loaded by the first publish, because few commands publish.
+  const loaded = async () =>
+    (await import('./postgres-publisher.js')).postgresPublisher(warehouse, {
+      ...{ say, credentialsFor, extensions, check },
+    });
+  const publisher: Publisher = {
+    publish: async (request) => (await loaded()).publish(request),
+    check: async (to) => (await loaded()).check(to),
+  };
+  return {
+    rows: createPostgresRows({ url, say, check }, warehouse),
+    events: createPostgresEvents(url, { say }, warehouse),
+    monitors: createPostgresMonitors({ url, say }, warehouse),
+    agentRuns: createPostgresAgentRuns(warehouse),
+    publisher,
+    close: () => warehouse.close(),
+  };
+}
 
 interface PostgresEventTransaction extends EventTransaction {
   readonly tx: PgTransaction;

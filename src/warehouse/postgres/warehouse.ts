@@ -12,15 +12,13 @@ import {
   type PostgresAddress,
   PostgresAway,
   PostgresRefused,
-  parseAddress,
   vacuum,
 } from '../../postgres/index.js';
+import { postgresAddressOf } from '../addresses.js';
 import { rowTables } from '../rows/row-tables.js';
 import { differences, type FoundColumn } from '../shared/relation.js';
 import { postgresSchema, tables } from './schema.js';
 import { postgresSql } from './sql-dialect.js';
-
-export const DEFAULT_SCHEMA = 'searchflow';
 
 /** Maximum number of connections of a process. Loads of different slices run in parallel. */
 const CONNECTIONS = 4;
@@ -60,7 +58,7 @@ export class Warehouse {
 
   /** Throws `WarehouseUnusable` for a text that is not an address. */
   constructor(url: string, options: WarehouseOptions = {}) {
-    this.#address = addressOf(url);
+    this.#address = postgresAddressOf(url);
     this.shown = this.#address.shown;
     this.schema = identifier(this.#address.schema);
     this.#options = options;
@@ -177,18 +175,6 @@ export class Warehouse {
     } catch (error) {
       throw warehouseError(error, this.shown);
     }
-  }
-}
-
-/** The parts of a warehouse's address. Throws `WarehouseUnusable` for a text that is not an address of a PostgreSQL database. */
-export function addressOf(url: string): PostgresAddress {
-  try {
-    return parseAddress(url, DEFAULT_SCHEMA);
-  } catch (error) {
-    throw new WarehouseUnusable(
-      'postgres-address-invalid',
-      `The address of the warehouse ${error instanceof Error ? error.message : String(error)}`,
-    );
   }
 }
 

@@ -17,7 +17,7 @@ import { withTemporaryFolder } from '../shared/temporary-folder.js';
 import { publishToFile } from './duckdb-target.js';
 import { folderFiles, type TargetFiles } from './folder-files.js';
 import { publishId } from './manifest.js';
-import { type Place, placeOf } from './place-of.js';
+import { type Place, placeOf, type S3Place, s3Place } from './place-of.js';
 import {
   beginTarget,
   postgresTable,
@@ -27,7 +27,7 @@ import {
 } from './postgres-target.js';
 import { openFiles, publishFiles } from './publish-files.js';
 import { publishToSql, type TableRows, type TargetTable } from './publish-sql.js';
-import { type S3Place, s3Files, s3Place, setS3 } from './s3-files.js';
+import { s3Files, setS3 } from './s3-files.js';
 import { checkUnique, type Drafted, type SourceReader, stageTables } from './stage-tables.js';
 
 /** Longest statement in PostgreSQL, in ms: a COPY or an INSERT of all rows. */

@@ -4,55 +4,12 @@ import { literal, plainPath } from '../shared/duckdb-quote.js';
 import { setMemory } from '../shared/scratch-duckdb.js';
 import type { TargetFiles } from './folder-files.js';
 import { isDataPath, MANIFEST } from './manifest.js';
+import type { S3Place } from './place-of.js';
 
 /** Memory in MB beside the file that is uploaded. */
 const BASE_MB = 256;
 /** Copies of a file in memory during its upload. */
 const COPIES = 4;
-
-/** Parameters of an address, with the settings of DuckDB's extension that they set. */
-const parameters: Readonly<Record<string, string>> = {
-  ...{ region: 's3_region', endpoint: 's3_endpoint', url_style: 's3_url_style', use_ssl: 's3_use_ssl' },
-};
-
-/** The parts of `s3://bucket/prefix?region=…`. */
-export interface S3Place {
-  readonly bucket: string;
-  /** `s3://bucket/prefix`, without a slash at the end. */
-  readonly url: string;
-  readonly settings: readonly (readonly [name: string, value: string])[];
-}
-
-/** Throws `WarehouseUnusable` for an unknown parameter; keys are not part of an address. `flag`: names the address in messages. */
-export function s3Place(address: string, flag = '--to'): S3Place {
-  const [start = '', query = ''] = address.split('?', 2);
-  const url = start.replace(/\/+$/, '');
-  const settings = [...new URLSearchParams(query)].map(([name, value]) => {
-    const setting = parameters[name];
-    if (setting === undefined)
-      throw new WarehouseUnusable(
-        'publish-target-invalid',
-        `${flag}: an s3:// address has no parameter ${name}; it may have ${Object.keys(parameters).join(', ')}`,
-      );
-    return [setting, value] as const;
-  });
-  return { bucket: url.split('/')[2] ?? '', url, settings };
-}
-
-/**
- * The bucket of an address, with its endpoint if the address has one, and with `use_ssl=false` for a connection in plain text:
- * `s3://bucket?endpoint=host&use_ssl=false`.
- */
-export function s3Name(address: string): string {
-  const { bucket, settings } = s3Place(address);
-  const named = new Map(settings);
-  const endpoint = named.get('s3_endpoint');
-  const parts = [
-    ...(endpoint === undefined ? [] : [`endpoint=${endpoint}`]),
-    ...(named.get('s3_use_ssl') === 'false' ? ['use_ssl=false'] : []),
-  ];
-  return `s3://${bucket}${parts.length === 0 ? '' : `?${parts.join('&')}`}`;
-}
 
 /** Sets region and endpoint. Keys come from the variables of AWS, which the extension reads. */
 export async function setS3(connection: DuckDBConnection, { settings }: S3Place): Promise<void> {

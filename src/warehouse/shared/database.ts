@@ -35,21 +35,3 @@ export interface WarehousesOptions {
   /** Folder with extensions of DuckDB, for targets that need one. */
   readonly extensions?: string | null;
 }
-
-/** A database that can hold warehouses. All functions get only addresses that `claims` accepts. */
-export interface WarehouseDatabase {
-  /** The form of an address, for messages: `the path of a DuckDB file`. */
-  readonly form: string;
-  /** Whether a text is an address of this database, by its form alone. */
-  claims(address: string): boolean;
-  /** See `warehouseAddress`. Throws `WarehouseUnusable` for a text that is not an address. */
-  addressOf(address: string, cwd: string): string;
-  /** See `warehouseIdentity`. */
-  identityOf(address: string, cwd: string): string;
-  /** See `warehouseFile`. Never throws. */
-  fileOf(address: string, cwd: string): string | null;
-  /** Why a file cannot be a warehouse, such as `is a folder`; null if the file can. Throws the system's error if the file cannot be read. */
-  whyNoFile(file: string): string | null;
-  /** Opens one warehouse. Nothing is read or created before the first use. */
-  open(address: string, options: WarehousesOptions): OpenedWarehouse;
-}

@@ -2,14 +2,23 @@ import { statSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { relative, resolve, sep } from 'node:path';
 import { DEFAULT_AGENT_WAREHOUSE } from '../../core/agent-run-sync.js';
+import {
+  isPostgresUrl,
+  isRemote,
+  type PostgresAddress,
+  parseAddress,
+  rankOf,
+  sslModes,
+} from '../../core/connections/postgres-address.js';
 import { DEFAULT_EVENT_WAREHOUSE } from '../../core/events/walk-job.js';
 import { DEFAULT_MONITOR_WAREHOUSE } from '../../core/monitors/monitor-names.js';
 import type { Allowed, JobEntries } from '../../core/rows/job-entries.js';
 import { isAddress, NO_ADDRESS, serverOfAddress, whyNoAddress, whyNoPath } from '../../core/rows/source-fields.js';
 import { isWithin } from '../../files/is-within.js';
 import { realPath } from '../../files/same-file.js';
-import { isPostgresUrl, isRemote, type PostgresAddress, parseAddress, rankOf, sslModes } from '../../postgres/index.js';
-import { firstFolder, hasDatabaseForm, POSTGRES_FORM, s3Name, warehouseFile } from '../../warehouse/index.js';
+import { hasDatabaseForm, POSTGRES_FORM, warehouseFile } from '../../warehouse/addresses.js';
+import { firstFolder } from '../../warehouse/export/why-no-target.js';
+import { s3Name } from '../../warehouse/publish/place-of.js';
 import { NO_PASSWORD, placeOrProblem } from './publish-step.js';
 import type { RuntimeConfig } from './runtime-types.js';
 import { whyNoWarehouse } from './why-unwritable.js';

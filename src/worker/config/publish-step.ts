@@ -1,10 +1,12 @@
 import { resolve } from 'node:path';
+import { parseAddress } from '../../core/connections/postgres-address.js';
 import { type PublishStep, whyNoStep } from '../../core/publish-request.js';
 import type { StagedJob } from '../../core/rows/job.js';
 import { jobRecord } from '../../core/rows/job-record.js';
 import { isSameFile } from '../../files/same-file.js';
-import { parseAddress } from '../../postgres/index.js';
-import { hasExtension, type Place, placeOf, viewColumnNames } from '../../warehouse/index.js';
+import { type Place, placeOf } from '../../warehouse/publish/place-of.js';
+import { viewColumnNames } from '../../warehouse/rows/job-columns.js';
+import { hasExtension } from '../../warehouse/shared/load-extension.js';
 
 /** The input of a workflow stays in its history, and schedules keep it, so a target has no password. */
 export const NO_PASSWORD =

@@ -1,5 +1,5 @@
+import { parseAddress, withTlsOf } from '../../core/connections/postgres-address.js';
 import { isDatabaseSource, whyNoSource } from '../../core/connections/source-address.js';
-import { parseAddress, withTlsOf } from '../../postgres/index.js';
 import { isSameServer } from './allowlist.js';
 import type { DatabaseAddress, RuntimeConfig } from './runtime-types.js';
 import type { SettingsReader } from './settings-reader.js';

@@ -1,9 +1,8 @@
 import { hostname } from 'node:os';
 import { z } from 'zod';
+import { type PostgresAddress, parseAddress, strictest, whyPlain } from '../../core/connections/postgres-address.js';
 import { Secret } from '../../core/connections/secret.js';
-import { type PostgresAddress, parseAddress, strictest, whyPlain } from '../../postgres/index.js';
-import { DEAD_AFTER_MS } from '../../store/postgres/journal/process-heartbeat.js';
-import { STORE_SCHEMA } from '../../store/postgres/open-store.js';
+import { DEAD_AFTER_MS, STORE_SCHEMA } from '../../store/postgres/defaults.js';
 import {
   WAREHOUSE_FORMS,
   WAREHOUSE_SCHEMA,
@@ -11,7 +10,7 @@ import {
   warehouseFile,
   warehouseIdentity,
   whyNoWarehouseFile,
-} from '../../warehouse/index.js';
+} from '../../warehouse/addresses.js';
 import { type DatabaseAddress, type RuntimeConfig, UsageError } from './runtime-types.js';
 import type { Found, SettingsReader } from './settings-reader.js';
 import { whyNoWarehouse } from './why-unwritable.js';

@@ -2,18 +2,18 @@ import { accessSync, constants, existsSync } from 'node:fs';
 import { mkdtemp, rmdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { foreignScheme } from '../../core/connections/address-secrets.js';
+import { isLibpqForm, isPostgresUrl } from '../../core/connections/postgres-address.js';
 import { whyNoPath } from '../../core/rows/source-fields.js';
 import { inFolder } from '../../files/open-path.js';
 import { realPath } from '../../files/same-file.js';
-import { isLibpqForm, isPostgresUrl } from '../../postgres/index.js';
 import {
   hasDatabaseForm,
-  nearestThere,
   POSTGRES_FORM,
   WAREHOUSE_FORMS,
   warehouseFile,
   whyNoWarehouseFile,
-} from '../../warehouse/index.js';
+} from '../../warehouse/addresses.js';
+import { nearestThere } from '../../warehouse/export/why-no-target.js';
 
 /**
  * Why the file of a warehouse cannot be created or changed here; null for a server, and for a file that can be written. Leaves no files.

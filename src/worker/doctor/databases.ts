@@ -9,8 +9,8 @@ import {
   type Schema,
   schemaState,
 } from '../../postgres/index.js';
+import { STORE_SCHEMA } from '../../store/postgres/defaults.js';
 import { livingWorkers } from '../../store/postgres/journal/process-heartbeat.js';
-import { STORE_SCHEMA } from '../../store/postgres/open-store.js';
 import { storeSchema } from '../../store/postgres/schema/store-schema.js';
 import { WAREHOUSE_SCHEMA } from '../../warehouse/index.js';
 import { postgresSchema } from '../../warehouse/postgres/schema.js';
