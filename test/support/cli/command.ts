@@ -5,12 +5,15 @@ import { checkOutput } from './check-output.js';
 
 const main = fileURLToPath(new URL('../../../dist/bin/searchflow.js', import.meta.url));
 
+/** Time for a text to appear, so that a test that waits for it fails with the output. */
+const SAYS_WITHIN_MS = 120_000;
+
 /** The built command in a process of its own. */
 export interface Running {
   readonly child: ChildProcess;
   out(): string;
   err(): string;
-  /** Resolves when the text was written to either stream; rejects when the process ended without it. */
+  /** Resolves when the text was written to either stream; rejects when the process ended without it, or did not write it in time. */
   says(text: string | RegExp): Promise<void>;
   /** Resolves to the exit code, or to null after a signal. */
   readonly ended: Promise<number | null>;
@@ -49,17 +52,20 @@ export function startCommand(
     ended,
     says: (text) =>
       new Promise((resolve, reject) => {
+        const giveUp = (why: string) => reject(new Error(`${why} without saying "${text}":\n${texts.out}${texts.err}`));
+        const late = setTimeout(() => giveUp(`ran for ${SAYS_WITHIN_MS / 1000} s`), SAYS_WITHIN_MS);
         const check = () => {
           if (!has(text)) return;
           listeners.delete(check);
+          clearTimeout(late);
           resolve();
         };
         listeners.add(check);
         check();
-        void ended.then(
-          (code) =>
-            has(text) || reject(new Error(`ended with ${code} without saying "${text}":\n${texts.out}${texts.err}`)),
-        );
+        void ended.then((code) => {
+          clearTimeout(late);
+          if (!has(text)) giveUp(`ended with ${code}`);
+        });
       }),
   };
 }
