@@ -54,19 +54,15 @@ export type { PublishMode, PublishOutcome, PublishPartition, PublishStep } from 
 export { type CallFacts, classify, type FailureType, transientTags, type Verdict } from './core/purchase/failure.js';
 export { type ContentType, type PriceBands, type PriceTable, priceTables } from './core/purchase/prices.js';
 export type { AgentRowsInput } from './core/rows/agent-rows.js';
+export type { EnrichCsvInput, JobProgress, JobSummary, MaxCost, Resumption } from './core/rows/job.js';
 export {
   DEFAULT_TASK_QUEUE,
-  type EnrichCsvInput,
   type JobPhase,
-  type JobProgress,
-  type JobSummary,
-  type MaxCost,
   type PauseReason,
   queryNames,
-  type Resumption,
   signalNames,
   workflowNames,
-} from './core/rows/job.js';
+} from './core/rows/job-names.js';
 export type { RowOperation } from './core/rows/row-operation.js';
 export type { FailureLimit, StopAtFailed } from './core/rows/stop-at-failed.js';
 export type { ScheduledJobInput, ScheduledOutcome } from './core/schedule.js';

@@ -9,7 +9,8 @@ import type { BatchSummary, MonitorEffect } from '../core/monitors/monitor-effec
 import type { MonitorExport } from '../core/monitors/monitor-warehouse.js';
 import type { WorkerHolder } from '../core/processes/presence.js';
 import type { PublishOutcome } from '../core/publish-request.js';
-import { type JobProgress, type JobSummary, pauseReasons, type RetryCounts } from '../core/rows/job.js';
+import type { JobProgress, JobSummary, RetryCounts } from '../core/rows/job.js';
+import { pauseReasons } from '../core/rows/job-names.js';
 import type { WarehouseSummary } from '../core/rows/row-warehouse.js';
 import type { SchemaChange } from '../core/rows/schema-changes.js';
 import type { StopAtFailed } from '../core/rows/stop-at-failed.js';

@@ -1,6 +1,5 @@
 import { basename, join } from 'node:path';
 import type { DuckDBConnection } from '@duckdb/node-api';
-import { WarehouseUnusable } from '../core/rows/row-warehouse.js';
 import {
   type FileFormat,
   isPattern,
@@ -8,6 +7,7 @@ import {
   serverOfAddress,
   whyNoAddress,
 } from '../core/rows/source-fields.js';
+import { WarehouseUnusable } from '../core/rows/warehouse-errors.js';
 import { makeFolder } from '../files/make-folder.js';
 import { CsvError, InputUnsteady, type RowReader } from '../rows/index.js';
 import { literal, loadExtension, openScratchDuckDb, plainPath, s3Place, setMemory, setS3 } from '../warehouse/index.js';

@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import { isPostgresUrl, type PostgresAddress, parseAddress } from '../core/connections/postgres-address.js';
-import { WarehouseUnusable } from '../core/rows/row-warehouse.js';
+import { WarehouseUnusable } from '../core/rows/warehouse-errors.js';
 import { whyNoDatabase } from './duckdb/why-not-a-warehouse.js';
 
 /** The form of an address of PostgreSQL, for messages, and the schema of a warehouse without `?schema=`. */

@@ -7,7 +7,7 @@ import {
   setCurrentDetails,
   workflowInfo,
 } from '@temporalio/workflow';
-import { jobOfWorkflow } from '../core/rows/job.js';
+import { jobOfWorkflow } from '../core/rows/job-names.js';
 import { pauseOf } from '../core/rows/pause.js';
 import type { ScheduledJobInput, ScheduledOutcome } from '../core/schedule.js';
 import { staticSummary } from '../core/text/static-summary.js';

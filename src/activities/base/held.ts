@@ -1,6 +1,7 @@
 import { Context } from '@temporalio/activity';
 import { ApplicationFailure } from '@temporalio/common';
-import { type JobProgress, pieceOf, queryNames, signalNames } from '../../core/rows/job.js';
+import type { JobProgress } from '../../core/rows/job.js';
+import { pieceOf, queryNames, signalNames } from '../../core/rows/job-names.js';
 
 const ASK_MS = 5000;
 

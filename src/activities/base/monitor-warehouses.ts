@@ -1,7 +1,7 @@
 import { ApplicationFailure } from '@temporalio/common';
 import type { SecretStore } from '../../core/connections/secret-store.js';
 import type { MonitorWarehouse } from '../../core/monitors/monitor-warehouse.js';
-import { WarehouseBusy } from '../../core/rows/row-warehouse.js';
+import { WarehouseBusy } from '../../core/rows/warehouse-errors.js';
 import { localFailures, toFailure } from '../call/failure.js';
 
 /**

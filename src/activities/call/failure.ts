@@ -13,7 +13,7 @@ import {
   type OverBudgetFacts,
   SERVICE_UNRECOGNIZED,
 } from '../../core/rows/pause.js';
-import { WarehouseBusy, WarehouseUnusable } from '../../core/rows/row-warehouse.js';
+import { WarehouseBusy, WarehouseUnusable } from '../../core/rows/warehouse-errors.js';
 import { MAX_UNRECOGNIZED, ServiceUnrecognized } from './circuit-breaker.js';
 
 export function isApiError(error: unknown): error is ApiError {

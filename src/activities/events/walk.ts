@@ -26,7 +26,7 @@ import {
 } from '../../core/events/walk-job.js';
 import { OVERLAP_MS, planSync, SETTLE_MS, type Span } from '../../core/events/walk-window.js';
 import { onceForEach } from '../../core/processes/once-for-each.js';
-import { jobOfWorkflow } from '../../core/rows/job.js';
+import { jobOfWorkflow } from '../../core/rows/job-names.js';
 import { cancellation, heartbeatFrom, SLICE_MS } from '../base/cancellation.js';
 import type { ActivityDeps, WalkDeps } from '../base/deps.js';
 import { sendFreeWithRetries } from '../base/free-call.js';

@@ -7,7 +7,7 @@ import type { Endpoint } from '../../api/wire/endpoint.js';
 import { next, type PageEnvelope, startWalk } from '../../core/events/walk.js';
 import type { MonitorState } from '../../core/monitors/monitor-batch.js';
 import type { MonitorFilter } from '../../core/monitors/monitor-filter.js';
-import { sentWith } from '../../core/rows/job.js';
+import { sentWith } from '../../core/purchase/sent-with.js';
 import { canonicalJson } from '../../core/text/json.js';
 import type { ActivityDeps } from '../base/deps.js';
 import { sendFreeWithRetries } from '../base/free-call.js';

@@ -11,7 +11,7 @@ import type {
 } from '../../core/agent-run.js';
 import { readPage } from '../../core/events/walk.js';
 import type { UnitRecord } from '../../core/purchase/journal.js';
-import { sendOptions } from '../../core/rows/job.js';
+import { sendOptions } from '../../core/purchase/sent-with.js';
 import { canonicalJson, type Json } from '../../core/text/json.js';
 import type { ActivityDeps } from '../base/deps.js';
 import { callInTurn, type SendDeps } from '../call/call-in-turn.js';

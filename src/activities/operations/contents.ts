@@ -1,6 +1,6 @@
 import { type ContentsRequest, type ContentsResponse, contentsEndpoint } from '../../api/endpoints/contents.js';
 import type { UnitRecord } from '../../core/purchase/journal.js';
-import { sendOptions } from '../../core/rows/job.js';
+import { sendOptions } from '../../core/purchase/sent-with.js';
 import type { Json } from '../../core/text/json.js';
 import type { CallDeps } from '../base/deps.js';
 import { contentsKeys, contentsPurchase } from '../rows/contents-purchase.js';

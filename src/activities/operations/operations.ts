@@ -5,8 +5,8 @@ import { type OperationName, type Operations, operationTable } from '../../api/o
 import type { Input } from '../../api/transport.js';
 import type { AnyEndpoint, Endpoint } from '../../api/wire/endpoint.js';
 import { SUCCESS } from '../../core/purchase/journal.js';
+import { sentWith } from '../../core/purchase/sent-with.js';
 import { unitKeys } from '../../core/purchase/unit-key.js';
-import { sentWith } from '../../core/rows/job.js';
 import { canonicalJson, type Json } from '../../core/text/json.js';
 import type { CallDeps } from '../base/deps.js';
 import { sendFree } from '../base/free-call.js';

@@ -5,8 +5,8 @@ import {
 } from '../../api/endpoints/research.js';
 import type { ResearchResult, RunResearchOptions, RunSnapshot, RunStep, RunStepResult } from '../../core/agent-run.js';
 import type { UnitRecord } from '../../core/purchase/journal.js';
+import { sendOptions } from '../../core/purchase/sent-with.js';
 import { keyOptions, unitKeys } from '../../core/purchase/unit-key.js';
-import { sendOptions } from '../../core/rows/job.js';
 import { canonicalJson, type Json } from '../../core/text/json.js';
 import { toMicros } from '../../core/text/money.js';
 import type { ActivityDeps } from '../base/deps.js';

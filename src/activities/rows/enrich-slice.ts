@@ -4,15 +4,9 @@ import type { RateCost } from '../../core/limiter/limiter.js';
 import { Serial } from '../../core/processes/serial.js';
 import type { Freshness } from '../../core/purchase/freshness.js';
 import { ENDED_WITH_JOB, SUCCESS } from '../../core/purchase/journal.js';
-import {
-  newHeartbeat,
-  type SliceInput,
-  type SliceResult,
-  type StagedJob,
-  sendOptions,
-  signalNames,
-  wantedRows,
-} from '../../core/rows/job.js';
+import { sendOptions } from '../../core/purchase/sent-with.js';
+import { newHeartbeat, type SliceInput, type SliceResult, type StagedJob, wantedRows } from '../../core/rows/job.js';
+import { signalNames } from '../../core/rows/job-names.js';
 import { sharesAnswers } from '../../core/rows/row-operation.js';
 import type { KnownAnswer, RowWarehouse } from '../../core/rows/row-warehouse.js';
 import { type FoundNothing, PAGES_COUNT_AS, type RowsOfNothing } from '../../core/rows/stop-at-failed.js';

@@ -17,13 +17,8 @@ import type { JobState } from '../../core/rows/job-entries.js';
 import { jobRecord } from '../../core/rows/job-record.js';
 import { type Failure, type Pause, pauseOf, spentOf } from '../../core/rows/pause.js';
 import { isLongRunning } from '../../core/rows/row-operation.js';
-import {
-  type LoadedRows,
-  type RetryPass,
-  type RetryUnit,
-  WarehouseBusy,
-  WarehouseUnusable,
-} from '../../core/rows/row-warehouse.js';
+import type { LoadedRows, RetryPass, RetryUnit } from '../../core/rows/row-warehouse.js';
+import { WarehouseBusy, WarehouseUnusable } from '../../core/rows/warehouse-errors.js';
 import type { ActivityDeps } from '../base/deps.js';
 import { type First, onlyForServed } from '../base/monitor-warehouses.js';
 import { withHeartbeat } from '../base/with-heartbeat.js';

@@ -6,7 +6,8 @@ import type { RetryFreshness } from '../../core/purchase/freshness.js';
 import { type StagedJob, wantedRows, wantedRowsOf, wantedSlices } from '../../core/rows/job.js';
 import { jobRecord } from '../../core/rows/job-record.js';
 import { sharesAnswers } from '../../core/rows/row-operation.js';
-import { type LoadBatch, WarehouseUnusable } from '../../core/rows/row-warehouse.js';
+import type { LoadBatch } from '../../core/rows/row-warehouse.js';
+import { WarehouseUnusable } from '../../core/rows/warehouse-errors.js';
 import { cutRows, readUnits } from '../../rows/index.js';
 import type { ActivityDeps } from '../base/deps.js';
 

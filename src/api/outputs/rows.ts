@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { publishModes, publishPartitions } from '../../core/publish-request.js';
-import { pauseReasons } from '../../core/rows/job.js';
+import { pauseReasons } from '../../core/rows/job-names.js';
 import { fileFormats } from '../../core/rows/source-fields.js';
 import { count, counts, flag, list, maybeText, number, text } from '../exact-schema.js';
 import { jobProgressFields, publishOutcome, schemaChange, serviceWarning } from '../workflow-results.js';

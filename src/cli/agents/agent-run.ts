@@ -5,7 +5,7 @@ import {
   type RunAgentOptions,
 } from '../../core/agent-run.js';
 import { estimateAgentRun, pricesAt } from '../../core/purchase/prices.js';
-import { jobOfWorkflow } from '../../core/rows/job.js';
+import { jobOfWorkflow } from '../../core/rows/job-names.js';
 import type { Json } from '../../core/text/json.js';
 import { dollars, parseDollars } from '../../core/text/money.js';
 import { withoutUndefined } from '../../core/text/without-undefined.js';

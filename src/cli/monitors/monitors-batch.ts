@@ -7,7 +7,7 @@ import {
   type MonitorAction,
 } from '../../core/monitors/monitor-batch.js';
 import type { BatchSummary } from '../../core/monitors/monitor-effect.js';
-import { jobOfWorkflow } from '../../core/rows/job.js';
+import { jobOfWorkflow } from '../../core/rows/job-names.js';
 import { shellWord } from '../../core/text/shell-word.js';
 import { withoutUndefined } from '../../core/text/without-undefined.js';
 import { UsageError } from '../../worker/config/runtime-types.js';

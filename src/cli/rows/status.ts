@@ -1,7 +1,7 @@
 import type { ProgressOutput, StateOutput, StatusSummaryOutput } from '../../api/outputs/index.js';
-import { isUnderWay } from '../../core/rows/job.js';
-import { WarehouseBusy, WarehouseUnusable } from '../../core/rows/row-warehouse.js';
+import { isUnderWay } from '../../core/rows/job-names.js';
 import { limitText } from '../../core/rows/stop-at-failed.js';
+import { WarehouseBusy, WarehouseUnusable } from '../../core/rows/warehouse-errors.js';
 import { dollars } from '../../core/text/money.js';
 import { shellWord } from '../../core/text/shell-word.js';
 import type { JobStatus } from '../../worker/config/runtime-types.js';

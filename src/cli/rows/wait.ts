@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { MonitorExportOutput, StateOutput } from '../../api/outputs/index.js';
 import { exitCodeOfPause } from '../../core/processes/exit-codes.js';
-import { isUnderWay } from '../../core/rows/job.js';
+import { isUnderWay } from '../../core/rows/job-names.js';
 import { shellWord } from '../../core/text/shell-word.js';
 import type { JobStatus, RuntimeConfig } from '../../worker/config/runtime-types.js';
 import { MonitorControl } from '../../worker/control/monitor-control.js';

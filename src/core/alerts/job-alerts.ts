@@ -1,7 +1,8 @@
 import type { WalkSummary } from '../events/walk-job.js';
 import type { PublishOutcome } from '../publish-request.js';
 import type { UnknownOutcome } from '../purchase/journal.js';
-import type { JobPhase, JobSummary, PauseReason } from '../rows/job.js';
+import type { JobSummary } from '../rows/job.js';
+import type { JobPhase, PauseReason } from '../rows/job-names.js';
 import type { Pause } from '../rows/pause.js';
 import { count, some } from '../text/count.js';
 import { dollars, toDollars } from '../text/money.js';

@@ -1,4 +1,4 @@
-import type { JobPhase, PauseReason } from '../rows/job.js';
+import type { JobPhase, PauseReason } from '../rows/job-names.js';
 import type { StreamKey, Verification } from './event-warehouse.js';
 import type { Span } from './walk-window.js';
 

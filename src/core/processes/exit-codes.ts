@@ -1,5 +1,5 @@
 import type { ErrorCode } from '../errors/registry.js';
-import type { PauseReason } from '../rows/job.js';
+import type { PauseReason } from '../rows/job-names.js';
 import { pauseReasonOf } from '../rows/pause.js';
 
 /** Exit codes of the command. Scripts rely on these codes: the meaning of a code never changes. */

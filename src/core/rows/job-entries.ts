@@ -1,6 +1,7 @@
 import type { PublishStep } from '../publish-request.js';
 import type { Freshness } from '../purchase/freshness.js';
-import type { JobPhase, MaxCost, PauseReason, RunFigures, StagedJob } from './job.js';
+import type { MaxCost, RunFigures, StagedJob } from './job.js';
+import type { JobPhase, PauseReason } from './job-names.js';
 import type { WarehouseSummary } from './row-warehouse.js';
 import type { FailureLimit } from './stop-at-failed.js';
 

@@ -1,83 +1,14 @@
 import type { PublishOutcome, PublishStep } from '../publish-request.js';
 import type { Freshness, RetryFreshness } from '../purchase/freshness.js';
+import type { SentWith } from '../purchase/sent-with.js';
 import type { Json } from '../text/json.js';
-import { withoutUndefined } from '../text/without-undefined.js';
 import type { ColumnType } from './column-type.js';
+import type { JobPhase, PauseReason } from './job-names.js';
 import type { RowOperation } from './row-operation.js';
 import type { CsvForm, WarehouseSummary } from './row-warehouse.js';
 import type { SourceFields } from './source-fields.js';
 import type { AnswerCounts, FailureLimit, RowsOfNothing, StopAtFailed } from './stop-at-failed.js';
 import type { ServiceWarning } from './warnings.js';
-
-/** Wire names of workflows, signals and queries. The names never change. */
-export const workflowNames = {
-  enrichCsv: 'enrichCsv',
-  runAgentRows: 'runAgentRows',
-  runAgent: 'runAgent',
-  runResearch: 'runResearch',
-  syncEvents: 'syncEvents',
-  backfillEvents: 'backfillEvents',
-  syncAgentRuns: 'syncAgentRuns',
-  scheduledJob: 'scheduledJob',
-  workerPresence: 'workerPresence',
-  deliverAlert: 'deliverAlert',
-} as const;
-export const signalNames = {
-  pause: 'pause',
-  resume: 'resume',
-  handOver: 'handOver',
-  stop: 'stop',
-  proven: 'proven',
-  activityPaused: 'activityPaused',
-  activityUnpaused: 'activityUnpaused',
-} as const;
-
-/** The id in Temporal of the activity of a piece of work, and the piece of an id; null for another activity. */
-export const pieceId = (piece: number): string => `piece-${piece}`;
-export const pieceOf = (id: string): number | null => {
-  const [, piece = null] = /^piece-(\d+)$/.exec(id) ?? [];
-  return piece === null ? null : Number(piece);
-};
-
-export const queryNames = { progress: 'progress', holder: 'holder' } as const;
-
-/** Calls from workflows to the process that runs them, which are no part of their histories. `interrupt`: the activities stop. */
-export type WorkflowSinks = { readonly searchflow: { interrupt(): void } };
-
-/**
- * The memo of workflows that this program starts itself. The program has checked the input of such a workflow, or takes the input from an
- * earlier start.
- */
-export const startedByUs = { startedBy: 'searchflow' } as const;
-
-export const DEFAULT_TASK_QUEUE = 'searchflow';
-
-/** Ids of jobs and stages become parts of the names of files, folders and segments, so these ids must not contain a path. */
-export const ID_PATTERN = /^[\w-][\w.-]{0,199}$/;
-export const isJobId = (id: unknown): id is string => typeof id === 'string' && ID_PATTERN.test(id);
-
-/**
- * Why a job is paused. `person`: a person paused it; `credits`: no credits; `budget`: a cap is reached; `key`: the key was refused; `rate`:
- * a block of more than an hour; `service`: answers that are not the service's; `request`: the service refuses the request of every row;
- * `failed`: too many answers failed.
- */
-export const pauseReasons = ['person', 'credits', 'budget', 'key', 'rate', 'service', 'request', 'failed'] as const;
-export type PauseReason = (typeof pauseReasons)[number];
-
-/**
- * `stopped`: a scheduled run had a reason to pause, or the command of the job was stopped. The id of a stopped job is free. The next run,
- * the same command or `resume` continues the job.
- */
-export type JobPhase = 'planning' | 'running' | 'paused' | 'done' | 'stopped' | 'failed' | 'cancelled';
-
-/** Workflow id of a job, so that a job runs once at a time. */
-export const workflowIdOf = (job: string): string => `searchflow-${job}`;
-
-/** Returns the job of a workflow id that a command made. Other ids are returned unchanged. */
-export const jobOfWorkflow = (workflowId: string): string => workflowId.replace(/^searchflow-/, '');
-
-/** Whether the work has not ended. */
-export const isUnderWay = (phase: JobPhase): boolean => ['planning', 'running', 'paused'].includes(phase);
 
 /** How URLs without a scheme are completed; `none`: such URLs are refused. */
 export const defaultSchemes = ['https', 'http', 'none'] as const;
@@ -85,25 +16,6 @@ export type DefaultScheme = (typeof defaultSchemes)[number];
 
 /** The part of the request that all rows share, as sent. Unknown names pass through. */
 export type ContentsJobOptions = { readonly [name: string]: Json };
-
-/** How requests are sent, beside their fields. */
-export interface SentWith {
-  /** Tokens of beta features (API reference: beta features). The tokens that `effort: max` and dynamic highlights need are added. */
-  readonly beta?: readonly string[];
-  /** Further headers. They are in histories, so headers with keys, tokens or cookies are refused; such headers are settings of the worker. */
-  readonly extraHeaders?: Readonly<Record<string, string>>;
-  /** Sends misspelt names and values, and fields of other operations, too. Default: they are refused before anything is bought. */
-  readonly unchecked?: boolean;
-}
-
-export const sentWith = ({ beta, extraHeaders, unchecked }: SentWith): SentWith =>
-  withoutUndefined({ beta, extraHeaders, unchecked });
-
-/** The part that changes answers, and so belongs to the keys of units. */
-export function sendOptions(sent: SentWith): Omit<SentWith, 'unchecked'> {
-  const { unchecked: _, ...options } = sentWith(sent);
-  return options;
-}
 
 /** Input of the `enrichCsv` workflow: plain JSON, usable from any Temporal SDK. */
 export interface EnrichCsvInput extends SourceFields, SentWith {

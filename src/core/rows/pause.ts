@@ -5,7 +5,7 @@ import type { OverBudget } from '../purchase/spend.js';
 import { count } from '../text/count.js';
 import { dollars } from '../text/money.js';
 import { shellWord } from '../text/shell-word.js';
-import type { PauseReason } from './job.js';
+import type { PauseReason } from './job-names.js';
 import { isLongRunning } from './row-operation.js';
 import { type AnswerCounts, limitText, type RowsOfNothing, type StopAtFailed } from './stop-at-failed.js';
 import { type ServiceWarning, warningText } from './warnings.js';

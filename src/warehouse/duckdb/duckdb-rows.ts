@@ -1,6 +1,7 @@
 import { resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { type RowWarehouse, WarehouseBusy } from '../../core/rows/row-warehouse.js';
+import type { RowWarehouse } from '../../core/rows/row-warehouse.js';
+import { WarehouseBusy } from '../../core/rows/warehouse-errors.js';
 import { createExports } from '../export/create-exports.js';
 import { type JobRows, portionsOf } from '../export/job-rows.js';
 import { createFigures } from '../rows/row-figures.js';

@@ -5,7 +5,8 @@ import { pipeline } from 'node:stream/promises';
 import type { DuckDBConnection } from '@duckdb/node-api';
 import type { RetryFreshness } from '../../core/purchase/freshness.js';
 import type { UnitRecord } from '../../core/purchase/journal.js';
-import { type LoadBatch, type RetryBatch, TooMuchAtOnce } from '../../core/rows/row-warehouse.js';
+import type { LoadBatch, RetryBatch } from '../../core/rows/row-warehouse.js';
+import { TooMuchAtOnce } from '../../core/rows/warehouse-errors.js';
 import {
   finishSlice,
   type Loaded,

@@ -1,6 +1,6 @@
 import { chmodSync, lstatSync, rmSync, statSync } from 'node:fs';
 import { basename } from 'node:path';
-import { WarehouseUnusable } from '../../core/rows/row-warehouse.js';
+import { WarehouseUnusable } from '../../core/rows/warehouse-errors.js';
 import { filesOpenForWriting, type OpenFile } from '../../files/open-path.js';
 import { realPath } from '../../files/same-file.js';
 

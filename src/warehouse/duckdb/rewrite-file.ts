@@ -1,6 +1,6 @@
 import { rmSync } from 'node:fs';
 import { chmod, rm, stat } from 'node:fs/promises';
-import { WarehouseUnusable } from '../../core/rows/row-warehouse.js';
+import { WarehouseUnusable } from '../../core/rows/warehouse-errors.js';
 import { draftOf, moveDurably, removeDrafts } from '../../files/write-durably.js';
 import { identifier, literal } from '../shared/duckdb-quote.js';
 import { loadDuckDb } from '../shared/load-duckdb.js';

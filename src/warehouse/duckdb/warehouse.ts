@@ -1,7 +1,7 @@
 import { chmodSync, existsSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
-import { WarehouseUnusable } from '../../core/rows/row-warehouse.js';
+import { WarehouseUnusable } from '../../core/rows/warehouse-errors.js';
 import { inFolder } from '../../files/open-path.js';
 import { realPath } from '../../files/same-file.js';
 import type { FileCheck } from '../shared/database.js';

@@ -1,6 +1,6 @@
 import { type LoadedPages, MisshapenPage, sizeOfPages, type WindowPages } from '../../core/events/event-warehouse.js';
 import { verifies } from '../../core/events/walk-job.js';
-import { TooMuchAtOnce, WarehouseBusy, WarehouseUnusable } from '../../core/rows/row-warehouse.js';
+import { TooMuchAtOnce, WarehouseBusy, WarehouseUnusable } from '../../core/rows/warehouse-errors.js';
 import { inParts } from '../shared/in-parts.js';
 import type { EventDialect, EventTransaction, StagedPages } from './event-sql.js';
 import { foldReplaced } from './fold-state.js';

@@ -1,13 +1,8 @@
 import { createReadStream, lstatSync } from 'node:fs';
 import { open, rm } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
-import {
-  type CsvForm,
-  type RowWarehouse,
-  usualCsv,
-  WarehouseBusy,
-  WarehouseUnusable,
-} from '../../core/rows/row-warehouse.js';
+import { type CsvForm, type RowWarehouse, usualCsv } from '../../core/rows/row-warehouse.js';
+import { WarehouseBusy, WarehouseUnusable } from '../../core/rows/warehouse-errors.js';
 import { withDraftFolder } from '../../files/draft-folder.js';
 import { LockBusy } from '../../files/process-lock.js';
 import { realPath } from '../../files/same-file.js';

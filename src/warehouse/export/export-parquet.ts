@@ -2,7 +2,7 @@ import { lstatSync } from 'node:fs';
 import { mkdir, open, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { DuckDBConnection } from '@duckdb/node-api';
-import { WarehouseUnusable } from '../../core/rows/row-warehouse.js';
+import { WarehouseUnusable } from '../../core/rows/warehouse-errors.js';
 import { moveDurably, swapFolders } from '../../files/write-durably.js';
 import { literal } from '../shared/duckdb-quote.js';
 import { fileParts, jobTable } from './file-parts.js';

@@ -1,5 +1,5 @@
 import type { ErrorCode } from '../../core/errors/registry.js';
-import { WarehouseBusy, WarehouseUnusable } from '../../core/rows/row-warehouse.js';
+import { WarehouseBusy, WarehouseUnusable } from '../../core/rows/warehouse-errors.js';
 import {
   identifier,
   MIGRATIONS_TABLE,

@@ -4,7 +4,7 @@ import type { DuckDBConnection } from '@duckdb/node-api';
 import type { Secret } from '../../core/connections/secret.js';
 import type { ErrorCode } from '../../core/errors/registry.js';
 import type { Published, Publisher, PublishRequest, PublishSubject } from '../../core/publish-request.js';
-import { WarehouseBusy, WarehouseUnusable } from '../../core/rows/row-warehouse.js';
+import { WarehouseBusy, WarehouseUnusable } from '../../core/rows/warehouse-errors.js';
 import { isSameFile, realPath } from '../../files/same-file.js';
 import { withDrafts } from '../export/create-exports.js';
 import { memoryFor } from '../export/job-rows.js';

@@ -2,7 +2,7 @@ import { existsSync, lstatSync } from 'node:fs';
 import { copyFile, mkdir, readdir } from 'node:fs/promises';
 import { basename, dirname, isAbsolute, join, resolve } from 'node:path';
 import type { DuckDBConnection } from '@duckdb/node-api';
-import { WarehouseUnusable } from '../../core/rows/row-warehouse.js';
+import { WarehouseUnusable } from '../../core/rows/warehouse-errors.js';
 import { isWithin } from '../../files/is-within.js';
 import { secondName } from '../../files/open-path.js';
 import { realPath } from '../../files/same-file.js';

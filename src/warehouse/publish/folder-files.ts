@@ -1,7 +1,7 @@
 import { constants, lstatSync } from 'node:fs';
 import { readdir, readFile, rm, rmdir } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
-import { WarehouseUnusable } from '../../core/rows/row-warehouse.js';
+import { WarehouseUnusable } from '../../core/rows/warehouse-errors.js';
 import { inFolder, secondName } from '../../files/open-path.js';
 import { isDraftOf, moveDurably, removeDrafts, writeDurably } from '../../files/write-durably.js';
 import { isDataPath, MANIFEST } from './manifest.js';

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { PublishMode, PublishPartition, PublishRecord } from '../../core/publish-request.js';
-import { WarehouseUnusable } from '../../core/rows/row-warehouse.js';
+import { WarehouseUnusable } from '../../core/rows/warehouse-errors.js';
 import type { TableColumn } from '../export/file-parts.js';
 
 export const MANIFEST = 'manifest.json';

@@ -1,8 +1,8 @@
 import { statSync } from 'node:fs';
 import { extname, resolve } from 'node:path';
 import { isPostgresUrl } from '../../core/connections/postgres-address.js';
-import { WarehouseUnusable } from '../../core/rows/row-warehouse.js';
 import { whyNoAddress, whyNoPath } from '../../core/rows/source-fields.js';
+import { WarehouseUnusable } from '../../core/rows/warehouse-errors.js';
 import { fileKind } from '../../files/file-kind.js';
 
 /** Parameters of an address, with the settings of DuckDB's extension that they set. */

@@ -1,5 +1,5 @@
 import type { PublishMode } from '../../core/publish-request.js';
-import { WarehouseUnusable } from '../../core/rows/row-warehouse.js';
+import { WarehouseUnusable } from '../../core/rows/warehouse-errors.js';
 import type { TableColumn } from '../export/file-parts.js';
 import { contentOf, type StagedTable } from './stage-tables.js';
 

@@ -5,7 +5,7 @@ import { pipeline } from 'node:stream/promises';
 import type { DuckDBConnection } from '@duckdb/node-api';
 import type { ErrorCode } from '../../core/errors/registry.js';
 import { isNested } from '../../core/rows/column-type.js';
-import { WarehouseBusy, WarehouseUnusable } from '../../core/rows/row-warehouse.js';
+import { WarehouseBusy, WarehouseUnusable } from '../../core/rows/warehouse-errors.js';
 import {
   identifier,
   openPostgres,

@@ -1,7 +1,7 @@
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { PublishRequest } from '../../core/publish-request.js';
-import { WarehouseUnusable } from '../../core/rows/row-warehouse.js';
+import { WarehouseUnusable } from '../../core/rows/warehouse-errors.js';
 import { copyToParquet } from '../export/export-parquet.js';
 import type { TableColumn } from '../export/file-parts.js';
 import { identifier } from '../shared/duckdb-quote.js';

@@ -1,5 +1,5 @@
 import type { PublishRequest } from '../../core/publish-request.js';
-import { WarehouseUnusable } from '../../core/rows/row-warehouse.js';
+import { WarehouseUnusable } from '../../core/rows/warehouse-errors.js';
 import type { TableColumn } from '../export/file-parts.js';
 import { identifier } from '../shared/duckdb-quote.js';
 import { type ColumnChange, columnChange, isAppended, type LatestPublish } from './plan-table.js';

@@ -1,5 +1,5 @@
 import { partTables, stateTables } from '../../core/events/state-tables.js';
-import { WarehouseUnusable } from '../../core/rows/row-warehouse.js';
+import { WarehouseUnusable } from '../../core/rows/warehouse-errors.js';
 import type { EventDialect } from '../events/event-sql.js';
 import { eventTables } from '../events/event-tables.js';
 import { monitors, results, runs } from '../monitors/monitor-tables.js';

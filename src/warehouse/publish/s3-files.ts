@@ -1,5 +1,5 @@
 import type { DuckDBConnection } from '@duckdb/node-api';
-import { WarehouseBusy, WarehouseUnusable } from '../../core/rows/row-warehouse.js';
+import { WarehouseBusy, WarehouseUnusable } from '../../core/rows/warehouse-errors.js';
 import { literal, plainPath } from '../shared/duckdb-quote.js';
 import { setMemory } from '../shared/scratch-duckdb.js';
 import type { TargetFiles } from './folder-files.js';

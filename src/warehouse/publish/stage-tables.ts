@@ -4,7 +4,7 @@ import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { DuckDBConnection } from '@duckdb/node-api';
 import type { PublishRecord, PublishRequest } from '../../core/publish-request.js';
-import { WarehouseUnusable } from '../../core/rows/row-warehouse.js';
+import { WarehouseUnusable } from '../../core/rows/warehouse-errors.js';
 import { copyToParquet } from '../export/export-parquet.js';
 import { fileParts, type SourceTable, type TableColumn } from '../export/file-parts.js';
 import { identifier, literal, plainPath } from '../shared/duckdb-quote.js';

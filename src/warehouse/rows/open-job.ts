@@ -1,5 +1,6 @@
 import type { RetryFreshness } from '../../core/purchase/freshness.js';
-import { type JobRecord, WarehouseUnusable } from '../../core/rows/row-warehouse.js';
+import type { JobRecord } from '../../core/rows/row-warehouse.js';
+import { WarehouseUnusable } from '../../core/rows/warehouse-errors.js';
 import type { Json } from '../../core/text/json.js';
 import { type JobShape, jobColumns, type StoredRequest, storedRequest, storedShape } from './job-columns.js';
 import { chooseViewName, listMisfits, makeView, viewedRows } from './misfits.js';

@@ -5,16 +5,16 @@ import type { UnknownOutcome } from '../../core/purchase/journal.js';
 import type { ColumnType } from '../../core/rows/column-type.js';
 import type { RowPlaces } from '../../core/rows/loaded-row.js';
 import { reasonOf } from '../../core/rows/row-operation.js';
-import {
-  type ForgetPick,
-  type ForgetSubjects,
-  type ForgettableRow,
-  JobNotLoaded,
-  type RowWarehouse,
-  type RunRecord,
-  type WarehouseSummary,
+import type {
+  ForgetPick,
+  ForgetSubjects,
+  ForgettableRow,
+  RowWarehouse,
+  RunRecord,
+  WarehouseSummary,
 } from '../../core/rows/row-warehouse.js';
 import { type SchemaChange, schemaChanges } from '../../core/rows/schema-changes.js';
+import { JobNotLoaded } from '../../core/rows/warehouse-errors.js';
 import { identifier, typedName } from '../shared/duckdb-quote.js';
 import { knownAnswers, knownCosts, misreadAnswers, putAnswers } from './answers.js';
 import { type InputColumns, schemaOf } from './job-columns.js';

@@ -1,5 +1,5 @@
 import type { ErrorCode } from '../../core/errors/registry.js';
-import { TooMuchAtOnce, WarehouseBusy, WarehouseUnusable } from '../../core/rows/row-warehouse.js';
+import { TooMuchAtOnce, WarehouseBusy, WarehouseUnusable } from '../../core/rows/warehouse-errors.js';
 
 /** Messages of DuckDB about a full disk, and about too little memory. */
 export const DISK_FULL = /No space left|ENOSPC|disk quota|EDQUOT|Could not write|failed to offload/i;

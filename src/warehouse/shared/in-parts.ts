@@ -1,4 +1,4 @@
-import { TooMuchAtOnce } from '../../core/rows/row-warehouse.js';
+import { TooMuchAtOnce } from '../../core/rows/warehouse-errors.js';
 
 /** Maximum number of parts. With this many parts, only a few events are folded at a time even if each event has a megabyte. */
 const MOST_PARTS = 64;

@@ -1,5 +1,5 @@
 import type * as DuckDb from '@duckdb/node-api';
-import { WarehouseUnusable } from '../../core/rows/row-warehouse.js';
+import { WarehouseUnusable } from '../../core/rows/warehouse-errors.js';
 
 let loading: Promise<typeof DuckDb> | null = null;
 

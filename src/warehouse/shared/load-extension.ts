@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { DuckDBConnection } from '@duckdb/node-api';
-import { WarehouseUnusable } from '../../core/rows/row-warehouse.js';
+import { WarehouseUnusable } from '../../core/rows/warehouse-errors.js';
 import { literal } from './duckdb-quote.js';
 
 /** Whether the folder has an extension; its version is checked when it is loaded. */

@@ -4,7 +4,7 @@ import type { Client } from '@temporalio/client';
 import { WorkflowExecutionAlreadyStartedError } from '@temporalio/common';
 import type { AlertBook, AlertDelivery, AlertFact } from '../../core/alerts/alert.js';
 import { deferred } from '../../core/processes/deferred.js';
-import { workflowNames } from '../../core/rows/job.js';
+import { workflowNames } from '../../core/rows/job-names.js';
 import { staticSummary } from '../../core/text/static-summary.js';
 import { receiversOf } from '../config/alert-setting.js';
 import type { RuntimeConfig } from '../config/runtime-types.js';

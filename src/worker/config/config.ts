@@ -4,7 +4,7 @@ import { delimiter, dirname, isAbsolute, join, resolve } from 'node:path';
 import { z } from 'zod';
 import { mayHoldSecret } from '../../core/connections/secret.js';
 import { bucketsFor, type RateProfile, rateProfiles } from '../../core/limiter/rate.js';
-import { DEFAULT_TASK_QUEUE } from '../../core/rows/job.js';
+import { DEFAULT_TASK_QUEUE } from '../../core/rows/job-names.js';
 import { whyNoPath } from '../../core/rows/source-fields.js';
 import { parseDollars } from '../../core/text/money.js';
 import { whyNotOwn } from '../../files/make-folder.js';

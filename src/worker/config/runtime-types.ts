@@ -4,19 +4,18 @@ import type { Secret } from '../../core/connections/secret.js';
 import type { RateProfile } from '../../core/limiter/rate.js';
 import type { PublishStep } from '../../core/publish-request.js';
 import type { PriceTable } from '../../core/purchase/prices.js';
+import type { SentWith } from '../../core/purchase/sent-with.js';
 import type {
   DefaultScheme,
-  JobPhase,
   JobProgress,
   JobSummary,
   MaxCost,
-  PauseReason,
   Resumption,
   RunFigures,
-  SentWith,
   SliceHeartbeat,
   StagedJob,
 } from '../../core/rows/job.js';
+import type { JobPhase, PauseReason } from '../../core/rows/job-names.js';
 import type { RowOperation } from '../../core/rows/row-operation.js';
 import type { FailedPick } from '../../core/rows/row-warehouse.js';
 import type { SourceFields } from '../../core/rows/source-fields.js';

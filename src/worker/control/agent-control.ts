@@ -2,7 +2,7 @@ import { agentKeys } from '../../activities/rows/agent-purchase.js';
 import { createClient, type Client as ServiceClient } from '../../api/client.js';
 import type { AgentRequest, AgentRunResult, RunAgentOptions, RunProgress, RunSnapshot } from '../../core/agent-run.js';
 import { type AgentRunSync, DEFAULT_AGENT_WAREHOUSE, type SyncAgentRunsInput } from '../../core/agent-run-sync.js';
-import { jobOfWorkflow, workflowNames } from '../../core/rows/job.js';
+import { jobOfWorkflow, workflowNames } from '../../core/rows/job-names.js';
 import type { ScheduledWork } from '../../core/schedule.js';
 import { canonicalJson } from '../../core/text/json.js';
 import { staticSummary } from '../../core/text/static-summary.js';

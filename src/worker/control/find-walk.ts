@@ -1,6 +1,6 @@
 import type { Walk } from '../../core/events/walk-job.js';
-import { jobOfWorkflow } from '../../core/rows/job.js';
 import type { JobEntries, WalkEntry } from '../../core/rows/job-entries.js';
+import { jobOfWorkflow } from '../../core/rows/job-names.js';
 import { UsageError } from '../config/runtime-types.js';
 
 /** Records a walk under the id of its workflow. */

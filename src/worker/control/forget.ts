@@ -4,16 +4,11 @@ import { hostname } from 'node:os';
 import { join } from 'node:path';
 import type { ForgetOutput } from '../../api/outputs/index.js';
 import { badRowKey } from '../../core/purchase/forgotten.js';
-import { isUnderWay } from '../../core/rows/job.js';
 import { type JobEntry, stagesOf } from '../../core/rows/job-entries.js';
+import { isUnderWay } from '../../core/rows/job-names.js';
 import { CANCEL_WAITS } from '../../core/rows/pause.js';
-import {
-  type ForgetSubjects,
-  JobNotLoaded,
-  type RowWarehouse,
-  type StagedRow,
-  usualCsv,
-} from '../../core/rows/row-warehouse.js';
+import { type ForgetSubjects, type RowWarehouse, type StagedRow, usualCsv } from '../../core/rows/row-warehouse.js';
+import { JobNotLoaded } from '../../core/rows/warehouse-errors.js';
 import { shellWord } from '../../core/text/shell-word.js';
 import { removeFolders } from '../../files/folder-size.js';
 import { makeFolder } from '../../files/make-folder.js';

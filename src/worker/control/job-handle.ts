@@ -1,16 +1,13 @@
 import { type Client, type WorkflowExecutionDescription, WorkflowNotFoundError } from '@temporalio/client';
 import type { WalkHeartbeat, WalkProgress, WalkSummary } from '../../core/events/walk-job.js';
 import {
-  type JobPhase,
   type JobProgress,
   type JobSummary,
   newHeartbeat,
-  queryNames,
   type Resumption,
   type SliceHeartbeat,
-  signalNames,
-  workflowIdOf,
 } from '../../core/rows/job.js';
+import { type JobPhase, queryNames, signalNames, workflowIdOf } from '../../core/rows/job-names.js';
 import { COMMAND_ENDED, JOB_CANCELLED } from '../../core/rows/pause.js';
 import { shellWord } from '../../core/text/shell-word.js';
 import { JobFailed, type JobHandle, JobStopped, phaseOfEnd, UsageError } from '../config/runtime-types.js';

@@ -1,6 +1,6 @@
 import type { Client } from '@temporalio/client';
-import { workflowIdOf } from '../../core/rows/job.js';
 import type { JobEntry, OwnedWork, WalkEntry } from '../../core/rows/job-entries.js';
+import { workflowIdOf } from '../../core/rows/job-names.js';
 import { CANCEL_WAITS, COMMAND_ENDED } from '../../core/rows/pause.js';
 import type { JobStatus } from '../config/runtime-types.js';
 

@@ -10,8 +10,8 @@ import type { CreatedMonitorResult } from '../../core/monitors/monitor-create.js
 import type { BatchSummary } from '../../core/monitors/monitor-effect.js';
 import { DEFAULT_MONITOR_WAREHOUSE, monitorUpdates, monitorWorkflows } from '../../core/monitors/monitor-names.js';
 import type { ExportMonitorRunsInput, MonitorExport } from '../../core/monitors/monitor-warehouse.js';
-import { jobOfWorkflow, startedByUs, workflowIdOf } from '../../core/rows/job.js';
 import type { Work } from '../../core/rows/job-entries.js';
+import { jobOfWorkflow, startedByUs, workflowIdOf } from '../../core/rows/job-names.js';
 import { whyNoPath } from '../../core/rows/source-fields.js';
 import type { ScheduledWork } from '../../core/schedule.js';
 import { canonicalJson, type Json } from '../../core/text/json.js';

@@ -6,7 +6,7 @@ import {
   decodeFromPayloadsAtIndex,
   decodeOptionalFailureToOptionalError,
 } from '@temporalio/common/lib/internal-non-workflow/index.js';
-import type { WorkerRefusal } from '../../core/rows/row-warehouse.js';
+import type { WorkerRefusal } from '../../core/rows/warehouse-errors.js';
 
 /** An activity in progress, as the server knows it. */
 export interface PendingActivity {

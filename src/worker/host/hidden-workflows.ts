@@ -2,7 +2,7 @@ import { realpathSync } from 'node:fs';
 import { dirname, join, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { monitorWorkflows } from '../../core/monitors/monitor-names.js';
-import { workflowNames } from '../../core/rows/job.js';
+import { workflowNames } from '../../core/rows/job-names.js';
 
 /** The part of webpack's interface that is used here. */
 interface Module {

@@ -13,7 +13,7 @@ import { proxiesOf } from '../../core/connections/proxies.js';
 import { mayHoldSecret, Secret } from '../../core/connections/secret.js';
 import { DEFAULT_BASE_URL } from '../../core/connections/service.js';
 import type { Journal, UnitRecord } from '../../core/purchase/journal.js';
-import { DEFAULT_TASK_QUEUE } from '../../core/rows/job.js';
+import { DEFAULT_TASK_QUEUE } from '../../core/rows/job-names.js';
 import { toMicros } from '../../core/text/money.js';
 import { withoutUndefined } from '../../core/text/without-undefined.js';
 import { whyNotOwn } from '../../files/make-folder.js';

@@ -4,8 +4,8 @@ import type { WalkWarehouses } from '../../activities/base/deps.js';
 import { type EventWarehouse, loadedUpTo, type StreamState } from '../../core/events/event-warehouse.js';
 import { onceForEach } from '../../core/processes/once-for-each.js';
 import type { Spend } from '../../core/purchase/spend.js';
-import { pauseReasons } from '../../core/rows/job.js';
 import type { JobEntries } from '../../core/rows/job-entries.js';
+import { pauseReasons } from '../../core/rows/job-names.js';
 import { committed } from '../../store/spend/spend-sums.js';
 import { over } from './metrics.js';
 

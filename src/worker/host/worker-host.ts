@@ -12,7 +12,7 @@ import {
 import { interruptActivities } from '../../activities/base/interrupts.js';
 import type { Activities } from '../../activities/index.js';
 import { ENCRYPTS_FAILURES } from '../../core/processes/encrypted-failures.js';
-import type { WorkflowSinks } from '../../core/rows/job.js';
+import type { WorkflowSinks } from '../../core/rows/job-names.js';
 import { inPackage } from '../../files/package-root.js';
 import type { RuntimeConfig } from '../config/runtime-types.js';
 import { failureConverterPath } from '../data-converter/data-converter.js';

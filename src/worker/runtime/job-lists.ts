@@ -1,6 +1,6 @@
 import type { StagedJob } from '../../core/rows/job.js';
-import { workflowIdOf } from '../../core/rows/job.js';
 import type { JobEntry, WalkEntry } from '../../core/rows/job-entries.js';
+import { workflowIdOf } from '../../core/rows/job-names.js';
 import { sourceFieldsOf } from '../../core/rows/source-fields.js';
 import type { JobListing, JobStatus, KnownJob, NextRun } from '../config/runtime-types.js';
 import { walkName } from '../control/find-walk.js';

@@ -5,7 +5,7 @@ import { bucketsFor, type RateBucket } from '../../core/limiter/rate.js';
 import type { ActivityStep, RateShare } from '../../core/purchase/activity.js';
 import type { JobEntry } from '../../core/rows/job-entries.js';
 import type { RecordedRun } from '../../core/rows/row-figures.js';
-import { WarehouseBusy, WarehouseUnusable } from '../../core/rows/row-warehouse.js';
+import { WarehouseBusy, WarehouseUnusable } from '../../core/rows/warehouse-errors.js';
 import { toDollars } from '../../core/text/money.js';
 import { rateProfileOf } from '../config/rate-setting.js';
 import { findJob } from '../staging/find-job.js';

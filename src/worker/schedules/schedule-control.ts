@@ -6,7 +6,7 @@ import {
   ScheduleOverlapPolicy,
 } from '@temporalio/client';
 import { msNumberToTs } from '@temporalio/common/lib/time.js';
-import { jobOfWorkflow, workflowNames } from '../../core/rows/job.js';
+import { jobOfWorkflow, workflowNames } from '../../core/rows/job-names.js';
 import type { ScheduledJobInput, ScheduledWork } from '../../core/schedule.js';
 import { catchUpMs, jitterMs, type ScheduleTiming, timingProblems, timingText } from '../../core/schedule-timing.js';
 import { count } from '../../core/text/count.js';

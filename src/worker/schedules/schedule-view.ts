@@ -5,7 +5,7 @@ import {
   type WorkflowHandle,
   WorkflowNotFoundError,
 } from '@temporalio/client';
-import { jobOfWorkflow } from '../../core/rows/job.js';
+import { jobOfWorkflow } from '../../core/rows/job-names.js';
 import type { ScheduledJobInput, ScheduledOutcome, ScheduledRun } from '../../core/schedule.js';
 
 /** A schedule with its state. Times in Unix ms. */

@@ -1,6 +1,5 @@
 import { existsSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { isJobId } from '../../core/rows/job.js';
 import {
   type Allowed,
   type Claim,
@@ -12,6 +11,7 @@ import {
   type Owner,
   type WalkEntry,
 } from '../../core/rows/job-entries.js';
+import { isJobId } from '../../core/rows/job-names.js';
 import { makeFolder } from '../../files/make-folder.js';
 import { withLock } from '../../files/process-lock.js';
 import { writeDurably } from '../../files/write-durably.js';

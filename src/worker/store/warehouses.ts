@@ -5,12 +5,8 @@ import { Secret } from '../../core/connections/secret.js';
 import { onceForEach } from '../../core/processes/once-for-each.js';
 import type { Publisher } from '../../core/publish-request.js';
 import type { StagedJob } from '../../core/rows/job.js';
-import {
-  type RowWarehouse,
-  WarehouseBusy,
-  WarehouseUnusable,
-  type WorkerRefusal,
-} from '../../core/rows/row-warehouse.js';
+import type { RowWarehouse } from '../../core/rows/row-warehouse.js';
+import { WarehouseBusy, WarehouseUnusable, type WorkerRefusal } from '../../core/rows/warehouse-errors.js';
 import { PostgresRefused, strictest, withTlsOf } from '../../postgres/index.js';
 import { FileSecrets } from '../../store/process/file-secrets.js';
 import { createWarehouses, type OpenedWarehouse } from '../../warehouse/index.js';

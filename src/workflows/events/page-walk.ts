@@ -11,7 +11,7 @@ import {
   type WalkSummary,
   type WalkWindowResult,
 } from '../../core/events/walk-job.js';
-import { type PauseReason, pieceId } from '../../core/rows/job.js';
+import { type PauseReason, pieceId } from '../../core/rows/job-names.js';
 import type { Pause } from '../../core/rows/pause.js';
 import { withoutUndefined } from '../../core/text/without-undefined.js';
 import { detailsText } from '../shared/details-text.js';

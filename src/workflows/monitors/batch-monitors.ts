@@ -30,7 +30,7 @@ import type { BatchEffect, BatchSummary } from '../../core/monitors/monitor-effe
 import { chosenText } from '../../core/monitors/monitor-filter.js';
 import { DEFAULT_MONITOR_WAREHOUSE, monitorUpdates } from '../../core/monitors/monitor-names.js';
 import { backoffMs } from '../../core/purchase/backoff.js';
-import { jobOfWorkflow, queryNames } from '../../core/rows/job.js';
+import { jobOfWorkflow, queryNames } from '../../core/rows/job-names.js';
 import { withoutUndefined } from '../../core/text/without-undefined.js';
 import { detailsText } from '../shared/details-text.js';
 import { messageOf, toWorkflowFailure } from '../shared/failures.js';

@@ -3,7 +3,7 @@ import type { Activities } from '../../activities/index.js';
 import { filterProblem } from '../../core/monitors/monitor-filter.js';
 import { DEFAULT_MONITOR_WAREHOUSE } from '../../core/monitors/monitor-names.js';
 import type { ExportMonitorRunsInput, MonitorExport } from '../../core/monitors/monitor-warehouse.js';
-import { queryNames } from '../../core/rows/job.js';
+import { queryNames } from '../../core/rows/job-names.js';
 import { withoutUndefined } from '../../core/text/without-undefined.js';
 import { toWorkflowFailure } from '../shared/failures.js';
 import { bulkPolicy } from '../shared/policies.js';

@@ -3,7 +3,6 @@ import type { Freshness, RetryFreshness } from '../../core/purchase/freshness.js
 import {
   type EnrichCsvInput,
   type JobProgress,
-  jobOfWorkflow,
   type MaxCost,
   type RetryCounts,
   type StagedJob,
@@ -11,6 +10,7 @@ import {
   wantedRowsOf,
   wantedSlices,
 } from '../../core/rows/job.js';
+import { jobOfWorkflow } from '../../core/rows/job-names.js';
 import type { LoadedRows } from '../../core/rows/row-warehouse.js';
 import type { AnswerCounts, FailureLimit } from '../../core/rows/stop-at-failed.js';
 import type { ServiceWarning } from '../../core/rows/warnings.js';

@@ -2,14 +2,8 @@ import { proxyActivities, workflowInfo } from '@temporalio/workflow';
 import type { Activities } from '../../activities/index.js';
 import type { PublishStep } from '../../core/publish-request.js';
 import type { RetryFreshness } from '../../core/purchase/freshness.js';
-import {
-  type EnrichCsvInput,
-  type JobProgress,
-  type JobSummary,
-  pieceId,
-  type Resumption,
-  type SliceResult,
-} from '../../core/rows/job.js';
+import type { EnrichCsvInput, JobProgress, JobSummary, Resumption, SliceResult } from '../../core/rows/job.js';
+import { pieceId } from '../../core/rows/job-names.js';
 import {
   endingText,
   type Failure,

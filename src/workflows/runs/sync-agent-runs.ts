@@ -7,7 +7,7 @@ import {
   DEFAULT_AGENT_WAREHOUSE,
   type SyncAgentRunsInput,
 } from '../../core/agent-run-sync.js';
-import { queryNames } from '../../core/rows/job.js';
+import { queryNames } from '../../core/rows/job-names.js';
 import { withoutUndefined } from '../../core/text/without-undefined.js';
 import { toWorkflowFailure } from '../shared/failures.js';
 import { bulkPolicy } from '../shared/policies.js';

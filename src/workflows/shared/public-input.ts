@@ -2,7 +2,7 @@ import { ApplicationFailure, patched, workflowInfo } from '@temporalio/workflow'
 import type { First } from '../../activities/base/monitor-warehouses.js';
 import { inputProblems } from '../../core/check-input.js';
 import { addressProblem } from '../../core/connections/postgres-address.js';
-import { startedByUs, workflowNames } from '../../core/rows/job.js';
+import { startedByUs, workflowNames } from '../../core/rows/job-names.js';
 
 /** The id of the patch. A workflow that was started before a check of a later version existed continues with its input. */
 const PATCH = 'strict-inputs';

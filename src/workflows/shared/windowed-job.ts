@@ -14,7 +14,13 @@ import {
   workflowInfo,
 } from '@temporalio/workflow';
 import type { RunState } from '../../core/alerts/job-alerts.js';
-import { type JobPhase, jobOfWorkflow, queryNames, type signalNames, type WorkflowSinks } from '../../core/rows/job.js';
+import {
+  type JobPhase,
+  jobOfWorkflow,
+  queryNames,
+  type signalNames,
+  type WorkflowSinks,
+} from '../../core/rows/job-names.js';
 import { type Pause, pauseOf } from '../../core/rows/pause.js';
 import { endedByCancel, failureOf, messageOf, toWorkflowFailure } from './failures.js';
 import { reportState } from './note-alert.js';

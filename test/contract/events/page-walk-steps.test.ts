@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { FinishWalk } from '../../../src/activities/events/walk.js';
 import type { WalkCounts, WalkProgress, WalkWindowInput } from '../../../src/core/events/walk-job.js';
-import { queryNames, signalNames } from '../../../src/core/rows/job.js';
+import { queryNames, signalNames } from '../../../src/core/rows/job-names.js';
 import { AnsweredActivities } from '../../support/jobs/answered-activities.js';
 import { soon } from '../../support/jobs/checks.js';
 import { temporalOfFile } from '../../support/temporal.js';

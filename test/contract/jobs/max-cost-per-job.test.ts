@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { expect, it, onTestFinished } from 'vitest';
-import { type EnrichCsvInput, workflowNames } from '../../../src/core/rows/job.js';
+import type { EnrichCsvInput } from '../../../src/core/rows/job.js';
+import { workflowNames } from '../../../src/core/rows/job-names.js';
 import { SearchflowPlugin } from '../../../src/worker/host/plugin.js';
 import { startService } from '../../service/service.mjs';
 import { Folder, plainRows } from '../../support/jobs/folder.js';

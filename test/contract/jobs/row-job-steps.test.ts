@@ -2,14 +2,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { PausedJob } from '../../../src/activities/rows/job.js';
 import type { FinishInput } from '../../../src/activities/rows/summarize.js';
-import {
-  type EnrichCsvInput,
-  type JobProgress,
-  queryNames,
-  type RetryRowsInput,
-  type SliceInput,
-  signalNames,
-} from '../../../src/core/rows/job.js';
+import type { EnrichCsvInput, JobProgress, RetryRowsInput, SliceInput } from '../../../src/core/rows/job.js';
+import { queryNames, signalNames } from '../../../src/core/rows/job-names.js';
 import { BUDGET_EXCEEDED } from '../../../src/core/rows/pause.js';
 import { AnsweredActivities, type Call } from '../../support/jobs/answered-activities.js';
 import { soon } from '../../support/jobs/checks.js';

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Secret } from '../../../src/core/connections/secret.js';
-import { type RowWarehouse, WarehouseUnusable } from '../../../src/core/rows/row-warehouse.js';
+import type { RowWarehouse } from '../../../src/core/rows/row-warehouse.js';
+import { WarehouseUnusable } from '../../../src/core/rows/warehouse-errors.js';
 import {
   createPostgresRows,
   createWarehouses,

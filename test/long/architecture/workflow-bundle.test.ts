@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url';
 import { bundleWorkflowCode, DefaultLogger } from '@temporalio/worker';
 import { expect, it } from 'vitest';
-import { workflowNames } from '../../../src/core/rows/job.js';
+import { workflowNames } from '../../../src/core/rows/job-names.js';
 
 const workflowsPath = fileURLToPath(new URL('../../../dist/workflows/index.js', import.meta.url));
 

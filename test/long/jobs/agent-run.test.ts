@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { WorkflowHandleWithFirstExecutionRunId } from '@temporalio/client';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { AgentRequest, AgentRunResult, RunAgentOptions, RunProgress } from '../../../src/core/agent-run.js';
-import { queryNames, workflowNames } from '../../../src/core/rows/job.js';
+import { queryNames, workflowNames } from '../../../src/core/rows/job-names.js';
 import { startSandbox } from '../../../src/sandbox/index.js';
 import type { WorkflowAccess } from '../../../src/worker/config/runtime-types.js';
 import { type AgentOptions, type Service, startService } from '../../service/service.mjs';

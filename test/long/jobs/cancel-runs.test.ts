@@ -1,13 +1,8 @@
 import { writeFileSync } from 'node:fs';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { AgentRowsInput } from '../../../src/core/rows/agent-rows.js';
-import {
-  type JobProgress,
-  type JobSummary,
-  queryNames,
-  signalNames,
-  workflowNames,
-} from '../../../src/core/rows/job.js';
+import type { JobProgress, JobSummary } from '../../../src/core/rows/job.js';
+import { queryNames, signalNames, workflowNames } from '../../../src/core/rows/job-names.js';
 import { type AgentOptions, startService } from '../../service/service.mjs';
 import { Folder } from '../../support/jobs/folder.js';
 import { startHost } from '../../support/jobs/host.js';

@@ -1,5 +1,5 @@
 import { expect, it, onTestFinished } from 'vitest';
-import { signalNames } from '../../../src/core/rows/job.js';
+import { signalNames } from '../../../src/core/rows/job-names.js';
 import { parked } from '../../support/jobs/checks.js';
 import { plainRows } from '../../support/jobs/folder.js';
 import { boughtAgain, openSetting } from '../../support/jobs/setting.js';

@@ -1,7 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { type RowWarehouse, WarehouseBusy, WarehouseUnusable } from '../../../src/core/rows/row-warehouse.js';
+import type { RowWarehouse } from '../../../src/core/rows/row-warehouse.js';
+import { WarehouseBusy, WarehouseUnusable } from '../../../src/core/rows/warehouse-errors.js';
 import { createPostgresRows } from '../../../src/warehouse/index.js';
 import type { WarehouseOptions } from '../../../src/warehouse/postgres/warehouse.js';
 import { batchOf, buySlice, exported, runJob, Service, type StagedTest, stageText } from '../../suites/row-job.js';

@@ -1,7 +1,8 @@
 import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { type RowWarehouse, WarehouseUnusable } from '../../../src/core/rows/row-warehouse.js';
+import type { RowWarehouse } from '../../../src/core/rows/row-warehouse.js';
+import { WarehouseUnusable } from '../../../src/core/rows/warehouse-errors.js';
 import { jsonText } from '../../../src/core/text/json.js';
 import { readSlice } from '../../../src/rows/index.js';
 import { createDuckDbRows, createPostgresRows } from '../../../src/warehouse/index.js';

@@ -5,7 +5,7 @@ import { NativeConnection, Worker } from '@temporalio/worker';
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
 import { SearchflowPlugin } from '../../../dist/worker/index.js';
 import type { WorkerHolder } from '../../../src/core/processes/presence.js';
-import { workflowNames } from '../../../src/core/rows/job.js';
+import { workflowNames } from '../../../src/core/rows/job-names.js';
 import { type Sandbox, startSandbox } from '../../../src/sandbox/index.js';
 import { takeQueueLocks } from '../../../src/worker/team/presence.js';
 import { startCommand } from '../../support/cli/command.js';

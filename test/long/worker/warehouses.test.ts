@@ -1,7 +1,7 @@
 import { EventEmitter, once } from 'node:events';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { Secret } from '../../../src/core/connections/secret.js';
-import { WarehouseBusy, WarehouseUnusable } from '../../../src/core/rows/row-warehouse.js';
+import { WarehouseBusy, WarehouseUnusable } from '../../../src/core/rows/warehouse-errors.js';
 import { whyAway, whyRefused } from '../../../src/worker/store/check-database.js';
 import { openWarehouses } from '../../../src/worker/store/warehouses.js';
 import { type PostgresServer, startPostgres } from '../../support/postgres-server.mjs';

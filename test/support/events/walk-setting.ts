@@ -8,7 +8,7 @@ import type {
   WalkProgress,
   WalkSummary,
 } from '../../../src/core/events/walk-job.js';
-import { queryNames, signalNames, startedByUs } from '../../../src/core/rows/job.js';
+import { queryNames, signalNames, startedByUs } from '../../../src/core/rows/job-names.js';
 import { type Sandbox, type SandboxOptions, startSandbox } from '../../../src/sandbox/index.js';
 import type { PageWalkState } from '../../../src/workflows/events/page-walk.js';
 import { Folder } from '../jobs/folder.js';

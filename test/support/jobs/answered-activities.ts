@@ -5,7 +5,7 @@ import { ApplicationFailure, CancelledFailure } from '@temporalio/common';
 import type { TestWorkflowEnvironment } from '@temporalio/testing';
 import { Worker } from '@temporalio/worker';
 import { workerDefaults, workflowSinks } from '../../../dist/worker/host/worker-host.js';
-import { startedByUs } from '../../../src/core/rows/job.js';
+import { startedByUs } from '../../../src/core/rows/job-names.js';
 import { codePath } from './host.js';
 
 /** A call of an activity, which waits until the test answers it. */

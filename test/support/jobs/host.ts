@@ -6,15 +6,8 @@ import type { RuntimeConfig } from '../../../dist/worker/config/runtime-types.js
 import { openParts, type Parts } from '../../../dist/worker/host/parts.js';
 import { workerDefaults, workflowSinks } from '../../../dist/worker/host/worker-host.js';
 import type { JournalTotals } from '../../../src/core/purchase/journal.js';
-import {
-  type EnrichCsvInput,
-  type JobProgress,
-  type JobSummary,
-  queryNames,
-  type Resumption,
-  signalNames,
-  workflowNames,
-} from '../../../src/core/rows/job.js';
+import type { EnrichCsvInput, JobProgress, JobSummary, Resumption } from '../../../src/core/rows/job.js';
+import { queryNames, signalNames, workflowNames } from '../../../src/core/rows/job-names.js';
 import type { Folder } from './folder.js';
 
 export const codePath = fileURLToPath(new URL('../../../dist/worker/workflow-bundle.js', import.meta.url));

@@ -4,7 +4,7 @@ import { toFailure, waiting } from '../../../src/activities/call/failure.js';
 import { ApiError, type ApiErrorParts } from '../../../src/api/wire/errors.js';
 import { BodiesGone } from '../../../src/core/purchase/journal.js';
 import { OverBudget } from '../../../src/core/purchase/spend.js';
-import { WarehouseBusy, WarehouseUnusable } from '../../../src/core/rows/row-warehouse.js';
+import { WarehouseBusy, WarehouseUnusable } from '../../../src/core/rows/warehouse-errors.js';
 
 const hour = 3_600_000;
 const api = (facts: Partial<ApiErrorParts['facts']>) =>

@@ -10,7 +10,7 @@ import { exitCodeOfUsage, exitCodes } from '../../../src/core/processes/exit-cod
 import { failureTypes } from '../../../src/core/purchase/failure.js';
 import { BodiesGone } from '../../../src/core/purchase/journal.js';
 import { OverBudget } from '../../../src/core/purchase/spend.js';
-import { WarehouseUnusable } from '../../../src/core/rows/row-warehouse.js';
+import { WarehouseUnusable } from '../../../src/core/rows/warehouse-errors.js';
 import { CsvError } from '../../../src/rows/csv-error.js';
 import { JobFailed, JobStopped } from '../../../src/worker/config/runtime-types.js';
 

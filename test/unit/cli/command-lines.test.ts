@@ -2,7 +2,7 @@ import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { SpendCaps } from '../../../src/core/purchase/spend.js';
-import { WarehouseBusy } from '../../../src/core/rows/row-warehouse.js';
+import { WarehouseBusy } from '../../../src/core/rows/warehouse-errors.js';
 import type {
   JobHandle,
   JobStatus,

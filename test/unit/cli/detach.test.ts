@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { JobPhase } from '../../../src/core/rows/job.js';
+import type { JobPhase } from '../../../src/core/rows/job-names.js';
 import { type JobStatus, UsageError } from '../../../src/worker/config/runtime-types.js';
 import { fakeHandle, plan, progress, summary } from '../../support/cli/fake-runtime.js';
 import { folderWithRows } from '../../support/cli/folder-with-rows.js';

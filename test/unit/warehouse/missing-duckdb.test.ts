@@ -10,7 +10,7 @@ it('a warehouse whose DuckDB is not installed is unusable, and the error has the
   });
   // Earlier tests of this process may have loaded DuckDB, and a module loads it once.
   vi.resetModules();
-  const { WarehouseUnusable } = await import('../../../src/core/rows/row-warehouse.js');
+  const { WarehouseUnusable } = await import('../../../src/core/rows/warehouse-errors.js');
   const { loadDuckDb } = await import('../../../src/warehouse/shared/load-duckdb.js');
   const error = await loadDuckDb().then(
     () => null,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { TooMuchAtOnce, WarehouseBusy, WarehouseUnusable } from '../../../src/core/rows/row-warehouse.js';
+import { TooMuchAtOnce, WarehouseBusy, WarehouseUnusable } from '../../../src/core/rows/warehouse-errors.js';
 import { PostgresAway, PostgresRefused } from '../../../src/postgres/index.js';
 import { warehouseError as ofPostgres } from '../../../src/warehouse/postgres/warehouse.js';
 import { warehouseError as ofDuckDb } from '../../../src/warehouse/shared/duckdb-error.js';

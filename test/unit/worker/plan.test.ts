@@ -6,7 +6,7 @@ import { flatProfile } from '../../../src/core/limiter/rate.js';
 import type { Freshness } from '../../../src/core/purchase/freshness.js';
 import { pricesAt } from '../../../src/core/purchase/prices.js';
 import type { JobEntry } from '../../../src/core/rows/job-entries.js';
-import { WarehouseBusy } from '../../../src/core/rows/row-warehouse.js';
+import { WarehouseBusy } from '../../../src/core/rows/warehouse-errors.js';
 import { readSlice, sliceFile } from '../../../src/rows/index.js';
 import type { EnrichRequest } from '../../../src/worker/config/runtime-types.js';
 import { costOfRest, keepsRequests, makePlan } from '../../../src/worker/staging/plan.js';

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import type { EventWarehouse } from '../../../src/core/events/event-warehouse.js';
-import { pauseReasons } from '../../../src/core/rows/job.js';
 import type { JobState } from '../../../src/core/rows/job-entries.js';
+import { pauseReasons } from '../../../src/core/rows/job-names.js';
 import { gaugeBudget, gaugeStore, gaugeTemporal, meteredEvents } from '../../../src/worker/host/state-metrics.js';
 
 beforeEach(() => {

@@ -5,7 +5,7 @@ import { defaultDataConverter, defaultPayloadConverter } from '@temporalio/commo
 import { msNumberToTs } from '@temporalio/common/lib/time.js';
 import { expect, it } from 'vitest';
 import { toFailure } from '../../../src/activities/call/failure.js';
-import { WarehouseBusy } from '../../../src/core/rows/row-warehouse.js';
+import { WarehouseBusy } from '../../../src/core/rows/warehouse-errors.js';
 import { pendingActivity } from '../../../src/worker/control/pending-activity.js';
 
 type PendingActivity = NonNullable<DescribeWorkflowExecutionResponse['pendingActivities']>[number];
