@@ -54,9 +54,9 @@ function importsOf(path) {
   return found;
 }
 
-/** Lines that are loaded with a module, sooner or later, and the packages among them. */
-function closureOf(entry, { imports }) {
-  const [seen, packages] = [new Set(), new Set()];
+/** Lines that are loaded with a module, sooner or later, and the packages among them. `without`: modules that are not followed. */
+function closureOf(entry, { imports }, without = []) {
+  const [seen, packages] = [new Set(without), new Set()];
   const visit = (path) => {
     if (seen.has(path)) return;
     seen.add(path);
@@ -79,8 +79,11 @@ function closureOf(entry, { imports }) {
     }
   };
   visit(entry);
-  return { lines: linesOf([...seen]), packages: packages.size };
+  return { lines: linesOf([...seen].filter((file) => !without.includes(file))), packages: packages.size };
 }
+
+/** What `searchflow/worker` loads only for a worker with a record. */
+const ofRecord = ['src/worker/host/record.ts', 'src/worker/host/record-config.ts'];
 
 /** All figures by name, in the order of the table. */
 export function figures() {
@@ -93,6 +96,7 @@ export function figures() {
   return {
     ...rooms(),
     ...Object.fromEntries(entries.map(([name, target]) => [name, closureOf(sourceOf(target), manifest)])),
+    'worker without record': closureOf('src/worker/index.ts', manifest, ofRecord),
     test: { lines: linesOf(filesIn('test', ['.ts', '.mjs', '.mts'])) },
     docs: { lines: linesOf(filesIn('docs', ['.md']).filter((file) => !file.includes('node_modules'))) },
     scripts: { lines: linesOf(filesIn('scripts', ['.mjs', '.py'])) },

@@ -49,7 +49,6 @@ export type { BatchEffect, BatchSummary, MonitorEffect } from './core/monitors/m
 export type { MonitorFilter } from './core/monitors/monitor-filter.js';
 export { monitorUpdates, monitorWorkflows } from './core/monitors/monitor-names.js';
 export type { ExportMonitorRunsInput, MonitorExport } from './core/monitors/monitor-warehouse.js';
-export { type ExitCode, exitCodes } from './core/processes/exit-codes.js';
 export type { PublishMode, PublishOutcome, PublishPartition, PublishStep } from './core/publish-request.js';
 export { type CallFacts, classify, type FailureType, transientTags, type Verdict } from './core/purchase/failure.js';
 export { type ContentType, type PriceBands, type PriceTable, priceTables } from './core/purchase/prices.js';

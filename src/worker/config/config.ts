@@ -13,7 +13,7 @@ import { whyOtherFormat } from '../../store/process/folder-format.js';
 import { readAlerts } from './alert-setting.js';
 import { parseServer, pathsOf } from './allowlist.js';
 import { readPriceFile, readRateFile } from './price-file.js';
-import { rateProfileOf } from './rate-setting.js';
+import { MAX_CONCURRENCY, rateProfileOf } from './rate-setting.js';
 import { type RuntimeConfig, UsageError } from './runtime-types.js';
 import { readBill, readService, readWire } from './service-setting.js';
 import { type Environment, type Found, misspeltVariables, SettingsReader } from './settings-reader.js';
@@ -71,7 +71,6 @@ const anAmount = 'an amount of dollars such as 5 or 0.50';
 /** Default of SEARCHFLOW_ASK_ABOVE: purchases up to this amount need no confirmation. */
 const DEFAULT_ASK_ABOVE_MICROS = 10_000_000;
 const MAX_QPS = 10_000;
-export const MAX_CONCURRENCY = 256;
 const aRate = `a whole number of requests a second from 1 to ${MAX_QPS}`;
 
 /**

@@ -2,15 +2,15 @@ import { requestHeaders } from '../../api/request.js';
 import { DEFAULT_BETA_HEADER, type WireOptions } from '../../api/transport.js';
 import { type InputSchema, schemaProblems } from '../../core/check-input.js';
 import { mayHoldSecret, Secret } from '../../core/connections/secret.js';
+import { UsageError } from '../../core/errors/coded-error.js';
 import type { Limiter } from '../../core/limiter/limiter.js';
 import { type RateProfile, rateProfiles } from '../../core/limiter/rate.js';
 import type { PriceTable } from '../../core/purchase/prices.js';
 import { MOST_DOLLARS } from '../../core/text/money.js';
 import { withoutUndefined } from '../../core/text/without-undefined.js';
 import { checkAlerts } from '../config/alert-setting.js';
-import { MAX_CONCURRENCY } from '../config/config.js';
 import { priceTableProblems, rateProfileProblems } from '../config/price-file.js';
-import { UsageError } from '../config/runtime-types.js';
+import { MAX_CONCURRENCY } from '../config/rate-setting.js';
 
 export interface SearchflowPluginOptions extends WireOptions {
   /** Key of the service, from your own configuration. It is sent only to the service. */

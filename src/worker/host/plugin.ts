@@ -1,39 +1,23 @@
-import { homedir } from 'node:os';
-import { join, resolve } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import type { DataConverter } from '@temporalio/common';
 import { SimplePlugin } from '@temporalio/plugin';
-import { type BundleOptions, Runtime, type Worker, type WorkerOptions } from '@temporalio/worker';
+import type { BundleOptions, Worker, WorkerOptions } from '@temporalio/worker';
 import { needsRecord } from '../../activities/alone.js';
 import type { Activities } from '../../activities/index.js';
 import { type OperationName, operationTable } from '../../api/operations.js';
-import { resolveBase } from '../../api/request.js';
-import type { WireOptions } from '../../api/transport.js';
-import { proxiesOf } from '../../core/connections/proxies.js';
-import { mayHoldSecret, Secret } from '../../core/connections/secret.js';
-import { DEFAULT_BASE_URL } from '../../core/connections/service.js';
+import { UsageError } from '../../core/errors/coded-error.js';
 import type { Journal, UnitRecord } from '../../core/purchase/journal.js';
-import { DEFAULT_TASK_QUEUE } from '../../core/rows/job-names.js';
-import { toMicros } from '../../core/text/money.js';
-import { withoutUndefined } from '../../core/text/without-undefined.js';
-import { whyNotOwn } from '../../files/make-folder.js';
-import { whyOtherFormat } from '../../store/process/folder-format.js';
-import { parseServer, pathsOf } from '../config/allowlist.js';
-import { DEFAULT_KEEP_LANDING_MS } from '../config/config.js';
-import { type DatabaseAddress, type RuntimeConfig, UsageError } from '../config/runtime-types.js';
-import { SettingsReader } from '../config/settings-reader.js';
-import { databaseSource } from '../config/source-setting.js';
-import { databaseWarehouse, storeAddress } from '../config/store-setting.js';
-import { readDeployment } from '../config/temporal-setting.js';
-import { openAlone } from './alone.js';
+import type { RuntimeConfig } from '../config/runtime-types.js';
+import { type AloneConfig, aloneConfig, openAlone } from './alone.js';
 import { HiddenWorkflows } from './hidden-workflows.js';
-import { alertsOf, hasRecord, refuseWrongOptions, type SearchflowPluginOptions } from './plugin-options.js';
-import { deploymentOptions, workflowSinks } from './worker-host.js';
+import { hasRecord, refuseWrongOptions, type SearchflowPluginOptions } from './plugin-options.js';
+import { deploymentOptions, workflowSinks } from './worker-options.js';
 
 /**
  * searchflow in your own worker: `Worker.create({ plugins: [new SearchflowPlugin({ apiKey })], … })` adds the activities. Journal,
  * limiter and warehouse are opened when the worker runs and closed when it has stopped. Plugins cannot contain workflows, so your
- * workflows file needs `export * from 'searchflow/workflows'`. Throws `UsageError` for invalid options.
+ * workflows file needs `export * from 'searchflow/workflows'`. Throws `UsageError` for invalid options; an address or folder of the
+ * record that cannot be used is an error of `worker.run()`.
  */
 export class SearchflowPlugin extends SimplePlugin {
   readonly #opened: Opened;
@@ -45,14 +29,14 @@ export class SearchflowPlugin extends SimplePlugin {
   constructor(options: SearchflowPluginOptions) {
     refuseWrongOptions(options);
     const { operations = true } = options;
-    const config = toConfig(options);
+    const config = aloneConfig(options);
     const opened: Opened = { activities: null, journal: null, worker: null, dataConverter: null };
     super({
       name: 'searchflow',
       activities: forwarded(opened, activityNames(operations)),
       runContext: async (next) => {
         const parts = hasRecord(options)
-          ? await openRecord(config, opened)
+          ? await openRecord(options, config, opened)
           : openAlone(config, options.limiter ?? null);
         try {
           opened.activities = parts.activities;
@@ -147,16 +131,19 @@ async function endUnrun(worker: Worker, next: (worker: Worker) => Promise<void>)
 
 /** The version of the worker in Temporal's own variables; null without them. Throws `UsageError` if only one of them is set. */
 function deploymentOfEnvironment(): RuntimeConfig['deployment'] {
-  const reader = new SettingsReader(process.env);
-  const deployment = readDeployment(reader);
-  if (reader.mistakes.length > 0) throw new UsageError('setting-invalid', reader.mistakes.join('\n'));
-  return deployment;
+  const { TEMPORAL_DEPLOYMENT_NAME: deploymentName, TEMPORAL_WORKER_BUILD_ID: buildId } = process.env;
+  if (deploymentName && buildId) return { deploymentName, buildId };
+  if (!deploymentName && !buildId) return null;
+  throw new UsageError(
+    'setting-invalid',
+    `${deploymentName ? 'TEMPORAL_WORKER_BUILD_ID' : 'TEMPORAL_DEPLOYMENT_NAME'} is missing: the version of a worker needs both TEMPORAL_DEPLOYMENT_NAME and TEMPORAL_WORKER_BUILD_ID; set both or none.`,
+  );
 }
 
 /** The modules of jobs, with their databases, are loaded only by a worker with a record. */
-async function openRecord(config: RuntimeConfig, { worker, dataConverter }: Opened) {
-  const { openRecord } = await import('./record.js');
-  return openRecord(config, worker, dataConverter);
+async function openRecord(options: SearchflowPluginOptions, alone: AloneConfig, { worker, dataConverter }: Opened) {
+  const [{ openRecord }, { recordConfig }] = await Promise.all([import('./record.js'), import('./record-config.js')]);
+  return openRecord(recordConfig(options, alone), worker, dataConverter);
 }
 
 /** State that exists only while the worker runs. */
@@ -235,79 +222,4 @@ function forwarded(
       return (activity as (...args: never[]) => Promise<unknown>)(...args);
     };
   return Object.fromEntries(names.map((name) => [name, call(name)]));
-}
-
-function toConfig(options: SearchflowPluginOptions): RuntimeConfig {
-  const baseUrl = options.baseUrl ?? DEFAULT_BASE_URL;
-  resolveBase(baseUrl);
-  const stateDir = resolve(options.stateDir ?? '.searchflow');
-  const foreign = options.trustStateDir || !hasRecord(options) ? null : whyNotOwn(stateDir);
-  if (foreign !== null)
-    throw new UsageError(
-      'state-folder-unusable',
-      `stateDir: ${stateDir} ${foreign}. Change its owner or permissions, or set trustStateDir.`,
-    );
-  const otherFormat = hasRecord(options) ? whyOtherFormat(stateDir, stateDir) : null;
-  if (otherFormat !== null) throw new UsageError('state-folder-unusable', otherFormat);
-  const qps = options.qps ?? 10;
-  const allowed = options.maxCostPerJob === undefined ? null : toMicros(options.maxCostPerJob);
-  return {
-    service: options.origin === 'sandbox' ? 'sandbox' : 'live',
-    origin: options.origin ?? baseUrl.replace(/\/+$/, ''),
-    baseUrl,
-    apiKey: new Secret(options.apiKey),
-    stateDir,
-    userStateDir: join(homedir(), '.local', 'state', 'searchflow'),
-    rate: options.rateProfile === undefined ? { qps } : { profile: options.rateProfile },
-    prices: options.prices,
-    keyQps: options.keyQps ?? null,
-    store: options.store === undefined ? null : addressed('store', options.store, storeAddress),
-    team: options.team ?? null,
-    warehouse:
-      options.warehouseUrl === undefined ? null : addressed('warehouseUrl', options.warehouseUrl, databaseWarehouse),
-    source: options.sourceUrl === undefined ? null : addressed('sourceUrl', options.sourceUrl, databaseSource),
-    paths: pathsOf(options.paths, process.cwd()),
-    hosts: (options.hosts ?? []).map(serverOption),
-    duckDbExtensions: options.duckDbExtensions === undefined ? null : resolve(options.duckDbExtensions),
-    rateIsShare: options.qps !== undefined,
-    concurrency: options.concurrency ?? Math.min(256, qps * 5),
-    keepLandingMs: DEFAULT_KEEP_LANDING_MS,
-    maxCostPerJobMicros: allowed,
-    alerts: alertsOf(options).alerts,
-    secretFile: options.secretFile === undefined ? null : resolve(options.secretFile),
-    wire: wireOf(options),
-    temporalAddress: null,
-    namespace: 'default',
-    taskQueue: DEFAULT_TASK_QUEUE,
-    say: options.say ?? ((sentence) => Runtime.instance().logger.warn(sentence)),
-  };
-}
-
-function serverOption(host: string): string {
-  try {
-    return parseServer(host);
-  } catch {
-    const shown = mayHoldSecret(host) ? 'a value (not shown)' : JSON.stringify(host);
-    throw new UsageError(
-      'setting-invalid',
-      `hosts: ${shown} is not a database server such as db.internal or db.internal:6432.`,
-    );
-  }
-}
-
-function addressed(option: string, url: string, parse: (url: string) => DatabaseAddress): DatabaseAddress {
-  try {
-    return parse(url);
-  } catch (error) {
-    throw new UsageError(
-      'setting-invalid',
-      `${option} (not shown) ${error instanceof Error ? error.message : String(error)}`,
-    );
-  }
-}
-
-/** Those options of the plugin that concern the wire, without unset ones. A sandbox on this machine is behind no proxy. */
-function wireOf({ auth, headers, beta, betaHeader, unchecked, proxy, origin }: SearchflowPluginOptions): WireOptions {
-  const usual = origin === 'sandbox' ? null : proxiesOf(process.env);
-  return withoutUndefined({ auth, headers, beta, betaHeader, unchecked, proxy: proxy === undefined ? usual : proxy });
 }

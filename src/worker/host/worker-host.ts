@@ -3,35 +3,16 @@ import { createRequire } from 'node:module';
 import type { DataConverter } from '@temporalio/common';
 import {
   type ActivityInterceptorsFactory,
-  type InjectedSinks,
   type NativeConnection,
   Worker,
-  type WorkerDeploymentOptions,
   type WorkerOptions,
 } from '@temporalio/worker';
-import { interruptActivities } from '../../activities/base/interrupts.js';
 import type { Activities } from '../../activities/index.js';
 import { ENCRYPTS_FAILURES } from '../../core/processes/encrypted-failures.js';
-import type { WorkflowSinks } from '../../core/rows/job-names.js';
 import { inPackage } from '../../files/package-root.js';
 import type { RuntimeConfig } from '../config/runtime-types.js';
 import { failureConverterPath } from '../data-converter/data-converter.js';
-
-/**
- * Options of the workers of commands: heartbeats every second, with which progress and a pause pass, a small workflow cache, and a shutdown
- * that is longer than a landing.
- */
-export const workerDefaults = {
-  maxHeartbeatThrottleInterval: '1s',
-  defaultHeartbeatThrottleInterval: '1s',
-  maxConcurrentActivityTaskExecutions: 500,
-  maxCachedWorkflows: 100,
-  workflowThreadPoolSize: 1,
-  // How long a workflow task waits for the worker that has the workflow cached, which may be dead.
-  stickyQueueScheduleToStartTimeout: '5s',
-  shutdownGraceTime: 0,
-  shutdownForceTime: '20s',
-} as const satisfies Partial<WorkerOptions>;
+import { deploymentOptions, workerDefaults, workflowSinks } from './worker-options.js';
 
 /**
  * The workflow code: the bundle from build time if it was made with the installed SDK; else the sources, which are bundled in seconds when
@@ -54,11 +35,6 @@ export function workflowSource(
     return { workflowBundle: { code: `globalThis.${ENCRYPTS_FAILURES}=true;${readFileSync(bundle, 'utf8')}` } };
   return { workflowBundle: { codePath: bundle } };
 }
-
-/** The functions that the workflows call in their process. */
-export const workflowSinks: InjectedSinks<WorkflowSinks> = {
-  searchflow: { interrupt: { fn: ({ runId }) => interruptActivities(runId) } },
-};
 
 /** A running worker; `stop` drains it. */
 export interface RunningWorker {
@@ -97,11 +73,6 @@ export function createWorker(
     interceptors: { activity: watch ? [watch] : [] },
   });
 }
-
-/** Options of a versioned worker. The default is for workflows that began before the worker had versions. */
-export const deploymentOptions = (version: WorkerDeploymentOptions['version']): WorkerDeploymentOptions => ({
-  ...{ version, useWorkerVersioning: true, defaultVersioningBehavior: 'AUTO_UPGRADE' },
-});
 
 /** Runs a worker. */
 export function runWorker(worker: Worker): RunningWorker {

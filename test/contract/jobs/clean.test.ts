@@ -2,7 +2,7 @@ import { existsSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import type { RuntimeConfig } from '../../../dist/worker/config/runtime-types.js';
-import { openRuntime } from '../../../dist/worker/index.js';
+import { openRuntime } from '../../../dist/worker/runtime/runtime.js';
 import { makeFolder } from '../../../src/files/make-folder.js';
 import { openJob, surroundings } from '../../support/jobs/command.js';
 import { plainRows } from '../../support/jobs/folder.js';

@@ -1,7 +1,7 @@
 import { rmSync } from 'node:fs';
 import { expect, it } from 'vitest';
 import { databaseSource } from '../../../dist/worker/config/source-setting.js';
-import { openRuntime } from '../../../dist/worker/index.js';
+import { openRuntime } from '../../../dist/worker/runtime/runtime.js';
 import { openJob, surroundings } from '../../support/jobs/command.js';
 import type { InputRow } from '../../support/jobs/folder.js';
 import { forget } from '../../support/jobs/forgetting.js';

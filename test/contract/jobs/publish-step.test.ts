@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { allowedBy } from '../../../dist/worker/config/allowlist.js';
-import { openRuntime } from '../../../dist/worker/index.js';
+import { openRuntime } from '../../../dist/worker/runtime/runtime.js';
 import { folderOfTest } from '../../support/files/folders.js';
 import { Folder } from '../../support/jobs/folder.js';
 import { settingOfFile } from '../../support/jobs/setting.js';

@@ -1,7 +1,7 @@
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { openRuntime } from '../../../dist/worker/index.js';
+import { openRuntime } from '../../../dist/worker/runtime/runtime.js';
 import type { Runtime } from '../../../dist/worker/runtime/views.js';
 import type { JobState } from '../../../src/core/rows/job-entries.js';
 import { FolderJobs } from '../../../src/worker/store/folder-jobs.js';

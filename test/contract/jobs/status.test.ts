@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { openRuntime } from '../../../dist/worker/index.js';
+import { openRuntime } from '../../../dist/worker/runtime/runtime.js';
 import { FolderJobs } from '../../../dist/worker/store/folder-jobs.js';
 import type { JobEntry, JobState } from '../../../src/core/rows/job-entries.js';
 import { RowJobHandle, WalkHandle } from '../../../src/worker/control/job-handle.js';

@@ -1,7 +1,7 @@
 import { rmSync } from 'node:fs';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { EnrichRequest, FailedSelection } from '../../../dist/worker/config/runtime-types.js';
-import { openRuntime } from '../../../dist/worker/index.js';
+import { openRuntime } from '../../../dist/worker/runtime/runtime.js';
 import { type Sandbox, startSandbox } from '../../../src/sandbox/index.js';
 import { enrich, serverOf } from '../../support/jobs/command.js';
 import { Folder, type InputRow, plainRows } from '../../support/jobs/folder.js';

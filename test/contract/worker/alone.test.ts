@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
-import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -15,6 +15,7 @@ const folder = mkdtempSync(join(tmpdir(), 'searchflow-alone-'));
 const codePath = join(folder, 'workflows.js');
 const cwd = mkdtempSync(join(folder, 'cwd-'));
 const script = fileURLToPath(new URL('../../support/worker/alone-worker.mjs', import.meta.url));
+const listing = fileURLToPath(new URL('../../support/worker/list-modules.mjs', import.meta.url));
 const taskQueue = 'alone';
 const page = { url: 'https://page.example/', id: 'https://page.example/', title: 'Page' };
 
@@ -49,10 +50,12 @@ async function end(worker: ChildProcess): Promise<void> {
 }
 
 /** Starts a worker that has nothing but a key, in a process of its own. Resolves when the worker runs. */
-async function start(): Promise<ChildProcess> {
+async function start(env: NodeJS.ProcessEnv = {}): Promise<ChildProcess> {
   const address = inject('temporalAddress');
   const config = JSON.stringify({ address, namespace: fileNamespace(), taskQueue, codePath, url: server.url });
-  const worker = spawn(process.execPath, [script, config], { cwd, stdio: ['ignore', 'pipe', 'inherit'] });
+  const worker = spawn(process.execPath, ['--import', listing, script, config], {
+    ...{ cwd, env: { ...process.env, ...env }, stdio: ['ignore', 'pipe', 'inherit'] },
+  });
   workers.push(worker);
   await once(worker.stdout as NodeJS.ReadableStream, 'data');
   return worker;
@@ -74,6 +77,21 @@ it('a plugin with a key alone gives workflow code the answers of the service, an
   const types = new Set<string>();
   for await (const { type } of temporal.client.workflow.list()) types.add(type);
   expect([...types]).toEqual(['brief']);
+});
+
+it('a plugin with a key alone loads no module of jobs, and no other package than those of the wire and of Temporal', async () => {
+  const list = join(folder, 'modules.txt');
+  await start({ LIST_MODULES: list });
+  await (await run('brief', 'Acme')).result();
+  const loaded = [...new Set(readFileSync(list, 'utf8').trim().split('\n'))];
+  const ours = loaded.flatMap((path) => /\/dist\/(?!.*node_modules)(.+)\.js$/.exec(path)?.[1] ?? []);
+  const sizes = ours.map((module) => readFileSync(join('src', `${module}.ts`), 'utf8').split('\n').length - 1);
+  expect(sizes.reduce((sum, size) => sum + size)).toBeLessThanOrEqual(18_000);
+  expect(
+    ours.filter((module) => /^(sources|rows|warehouse|postgres|workflows|store\/(file|postgres))\//.test(module)),
+  ).toEqual([]);
+  const packages = loaded.flatMap((path) => /.*node_modules\/(@temporalio|[^/]+)/.exec(path)?.[1] ?? []);
+  expect([...new Set(packages)].sort()).toEqual(['@temporalio', 'eventsource-parser', 'undici', 'zod']);
 });
 
 describe('a worker that is killed', () => {

@@ -3,17 +3,23 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { priceTables } from '../../../src/core/purchase/prices.js';
-import { SearchflowPlugin } from '../../../src/worker/index.js';
+import { aloneConfig } from '../../../src/worker/host/alone.js';
+import { recordConfig } from '../../../src/worker/host/record-config.js';
+import { SearchflowPlugin, type SearchflowPluginOptions } from '../../../src/worker/index.js';
+
+/** The settings with which a worker with a record runs. */
+const recorded = (options: SearchflowPluginOptions) => recordConfig(options, aloneConfig(options));
 
 it.each([
   [{ baseUrl: 'http://api.example.com' }, /must begin with https/],
   [{ store: 'postgres://ann:canary@db.internal/etl' }, /^store \(not shown\) is on another host .*sslmode=verify-full/],
   [{ warehouseUrl: 'postgres://ann:canary@db.internal/dw' }, /^warehouseUrl \(not shown\) is on another host/],
   [{ warehouseUrl: 'postgres://ann:canary@db/dw?sslmod=disable' }, /^warehouseUrl .*did you mean sslmode/],
-])('the plugin refuses an address of another host in plain text, without showing it: %j', (options, problem) => {
-  const make = () => new SearchflowPlugin({ apiKey: 'canary-key', stateDir: 'state', ...options });
-  expect(make).toThrow(problem);
-  expect(make).toThrow(/^(?!.*canary)/);
+  [{ hosts: ['postgres://u:canary@h'] }, /^hosts: a value \(not shown\) is not a database server such as db.internal/],
+])('the plugin refuses an address that it cannot use, without showing it: %j', (options, problem) => {
+  const open = () => recorded({ apiKey: 'canary-key', stateDir: 'state', ...options });
+  expect(open).toThrow(problem);
+  expect(open).toThrow(/^(?!.*canary)/);
 });
 
 it.each([
@@ -41,7 +47,6 @@ it.each([
   [{ maxCostPerJob: 1e300 }, 'maxCostPerJob must be a number from 0 to 1000000000 (got 1e+300).'],
   [{ origin: 'https://u:canary@h' }, 'origin (not shown) may contain a password; give a name without one.'],
   [{ prices: [] }, 'prices: the list: '],
-  [{ hosts: ['postgres://u:canary@h'] }, 'hosts: a value (not shown) is not a database server such as db.internal'],
   [{ hosts: 'u:canary@h' }, 'hosts must be a list of texts (got a value that is not shown).'],
   [{ rateProfile: 'postgres://u:canary@h' }, 'rateProfile must be one of ', '(got a text that is not shown).'],
   [{ qps: 'canary:canary@h' }, 'qps must be a whole number from 1 to 10000 (got a text that is not shown).'],
@@ -89,10 +94,8 @@ it.skipIf(process.platform === 'win32')(
   () => {
     const stateDir = mkdtempSync(join(tmpdir(), 'searchflow-plugin-'));
     chmodSync(stateDir, 0o777);
-    expect(() => new SearchflowPlugin({ apiKey: 'key', stateDir })).toThrow(
-      /^stateDir: .* can be written by every user/,
-    );
-    expect(new SearchflowPlugin({ apiKey: 'key', stateDir, trustStateDir: true }).name).toBe('searchflow');
+    expect(() => recorded({ apiKey: 'key', stateDir })).toThrow(/^stateDir: .* can be written by every user/);
+    expect(recorded({ apiKey: 'key', stateDir, trustStateDir: true }).stateDir).toBe(stateDir);
     rmSync(stateDir, { recursive: true });
   },
 );

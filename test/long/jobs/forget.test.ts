@@ -1,7 +1,7 @@
 import { cpSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { openRuntime } from '../../../dist/worker/index.js';
+import { openRuntime } from '../../../dist/worker/runtime/runtime.js';
 import { enrich, openJob, requestOf, surroundings } from '../../support/jobs/command.js';
 import { plainRows } from '../../support/jobs/folder.js';
 import { filesWith, forget, usageOf } from '../../support/jobs/forgetting.js';

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import type { EnrichRequest } from '../../../dist/worker/config/runtime-types.js';
-import { openRuntime } from '../../../dist/worker/index.js';
+import { openRuntime } from '../../../dist/worker/runtime/runtime.js';
 import { openJob, surroundings, vanished } from '../../support/jobs/command.js';
 import { plainRows } from '../../support/jobs/folder.js';
 import { boughtAgain } from '../../support/jobs/setting.js';

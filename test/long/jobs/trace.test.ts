@@ -1,7 +1,7 @@
 import { expect, it, onTestFinished } from 'vitest';
 import { Secret } from '../../../dist/core/connections/secret.js';
 import type { RuntimeConfig } from '../../../dist/worker/config/runtime-types.js';
-import { openRuntime } from '../../../dist/worker/index.js';
+import { openRuntime } from '../../../dist/worker/runtime/runtime.js';
 import { type Service, startService } from '../../service/service.mjs';
 import { enrich, serverOf } from '../../support/jobs/command.js';
 import { Folder, plainRows } from '../../support/jobs/folder.js';

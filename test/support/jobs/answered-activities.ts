@@ -4,7 +4,7 @@ import { Context } from '@temporalio/activity';
 import { ApplicationFailure, CancelledFailure } from '@temporalio/common';
 import type { TestWorkflowEnvironment } from '@temporalio/testing';
 import { Worker } from '@temporalio/worker';
-import { workerDefaults, workflowSinks } from '../../../dist/worker/host/worker-host.js';
+import { workerDefaults, workflowSinks } from '../../../dist/worker/host/worker-options.js';
 import { startedByUs } from '../../../src/core/rows/job-names.js';
 import { codePath } from './host.js';
 

@@ -1,7 +1,7 @@
 // Forgets a URL, and kills itself at a step. Arguments: the configuration without its key, the URL, the step (0: none) and the
 // time after its beginning in ms. Prints the number of steps.
 import { Secret } from '../../../dist/core/connections/secret.js';
-import { openRuntime } from '../../../dist/worker/index.js';
+import { openRuntime } from '../../../dist/worker/runtime/runtime.js';
 
 const [config, url, at, after] = process.argv.slice(2);
 const runtime = await openRuntime({

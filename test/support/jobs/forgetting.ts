@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import type { RuntimeConfig } from '../../../dist/worker/config/runtime-types.js';
 import type { ForgetWish } from '../../../dist/worker/control/forget-subjects.js';
-import { openRuntime } from '../../../dist/worker/index.js';
+import { openRuntime } from '../../../dist/worker/runtime/runtime.js';
 
 async function withRuntime<T>(
   config: RuntimeConfig,
