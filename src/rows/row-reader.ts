@@ -30,13 +30,13 @@ export interface RowRecord {
   /** Line where the record begins, or number of the row; from 1. */
   readonly line: number;
   /** Absent: a line of the only file. */
-  readonly place?: RecordPlace;
+  readonly place?: RecordPlace | undefined;
   /** The canonical texts of the values; null: no value. The cells of a CSV are texts, unchanged. */
   readonly cells: readonly (string | null)[];
   /** The cells as JSON, from a reader that has this text anyway. */
   readonly json?: string;
   /** The rendered template, from a reader that renders it (`isRendered`). */
-  readonly unit?: RowUnit;
+  readonly unit?: RowUnit | undefined;
   /**
    * Why the record cannot be bought, with the column of the problem (null: the whole record); null if nothing is wrong. Readers of typed columns leave these columns
    * null and put the text of such a record after them.

@@ -77,14 +77,12 @@ async function openTable(
   const recordsOf = (chunk: DuckDBDataChunk, from: number, count: number): RowRecord[] => {
     const valuesAt = (column: number) => chunk.getColumnVector(column).slice(from, count).toArray();
     for (const [nth, index] of unlike.entries())
-      if (valuesAt(1 + columns.length + nth).includes(false))
+      if (valuesAt(2 + nth).includes(false))
         typesAtEnd[index] = isJson(columns[index]?.type ?? TEXT) ? JSON_TYPE : TEXT;
-    const values = columns.map(({ type }, index) => {
-      const texts = (valuesAt(1 + index) as (string | null)[]).map((text) => text?.slice(1) ?? null);
-      return isJson(type) ? texts.map((text) => text && jsonText(text)) : texts;
-    });
-    return Array.from({ length: count }, (_, row) => {
-      const cells = values.map((texts) => texts[row] ?? null);
+    return valuesAt(1).map((row) => {
+      const cells = JSON.parse(row as string) as (string | null)[];
+      for (const [index, { type }] of columns.entries())
+        if (isJson(type) && cells[index]) cells[index] = jsonText(cells[index]);
       return { line: ++line, place, cells, problem: null };
     });
   };
@@ -138,8 +136,8 @@ function pieceOf(sizes: readonly number[], from: number, line: number): number {
 const mayDiffer = /^(TIMESTAMP|DATE|INTERVAL|STRUCT|MAP)|\]$/;
 
 /**
- * SQL of the rows of a query as texts, with their size in bytes before them, and after them, for each column that {@link mayDiffer}, whether
- * its text is read as the same value. A row above the limit of all rows has no texts.
+ * SQL of the rows of a query: the size of their texts in bytes, their texts as one JSON array, because DuckDB's binding is slow for each text,
+ * and for each column that {@link mayDiffer}, whether its text is read as the same value. A row above the limit of all rows has no texts.
  */
 function textQuery(query: string, types: readonly string[]): string {
   // Columns are named by their positions, because two columns of a query may have one name.
@@ -150,10 +148,9 @@ function textQuery(query: string, types: readonly string[]): string {
     const type = columnTypeOf(original);
     return mayDiffer.test(type) ? [`${duckDbCell(`t${index}`, type)} IS NOT DISTINCT FROM c${index}`] : [];
   });
-  // DuckDB's binding removes a byte order mark from the beginning of a text.
-  const fitting = texts.map((text) => `CASE WHEN size <= ${MAX_RECORD} THEN '.' || ${text} END`);
+  const fitting = `CASE WHEN size <= ${MAX_RECORD} THEN CAST(to_json([${texts.join(', ')}]) AS VARCHAR) END`;
   const size = `coalesce(list_sum([${texts.map((text) => `strlen(${text})`).join(', ')}]), 0)::DOUBLE`;
-  return `SELECT ${['size', ...fitting, ...same].join(', ')} FROM (SELECT *, ${size} AS size
+  return `SELECT ${['size', fitting, ...same].join(', ')} FROM (SELECT *, ${size} AS size
     FROM (SELECT *, ${all.join(', ')} FROM (${query}) AS t(${own.map(identifier).join(', ')})))`;
 }
 

@@ -103,12 +103,16 @@ function tableOf(
 }
 
 /** A record whose cells are parsed when they are needed. */
-function readRecord(sent: SentRecord): RowRecord {
+function readRecord({ line, place, problem, unit, json }: SentRecord): RowRecord {
   let cells: RowRecord['cells'] | null = null;
   return {
-    ...sent,
+    line,
+    place,
+    problem,
+    unit,
+    json,
     get cells() {
-      cells ??= JSON.parse(sent.json) as RowRecord['cells'];
+      cells ??= JSON.parse(json) as RowRecord['cells'];
       return cells;
     },
   };

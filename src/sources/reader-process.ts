@@ -5,7 +5,7 @@ import { once } from 'node:events';
 import { createReadStream } from 'node:fs';
 import { Readable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
-import { type CsvError, InputUnsteady, type RowUnit, rendering, wholeTexts } from '../rows/index.js';
+import { type CsvError, InputUnsteady, rendering, wholeTexts } from '../rows/index.js';
 import { openReader } from './open-reader.js';
 import { type IsolatedRequest, MOST_MEMORY, type ReaderMessage } from './reader-messages.js';
 
@@ -69,8 +69,7 @@ async function read({ template, spool, isChecked, ...request }: IsolatedRequest)
     const records = batch.map((record) => {
       const { line, place, problem, json = '' } = record;
       const isWhole = problem === null && record.cells.length === columns.length;
-      const unit: RowUnit | undefined = isWhole ? render(record) : undefined;
-      return { line, json, problem, ...(place && { place }), ...(unit && { unit }) };
+      return { line, json, problem, place, unit: isWhole ? render(record) : undefined };
     });
     await tell({ kind: 'records', records, progress: table.progress() });
   }
