@@ -1,26 +1,21 @@
 import type { AgentRunStore } from '../core/agent-run-sync.js';
-import { type RawRecord, rawJson } from '../core/monitors/monitor-warehouse.js';
+import type { RawRecord } from '../core/monitors/monitor-warehouse.js';
 import { toMicros } from '../core/text/money.js';
 import { millisOf } from '../core/text/value-forms.js';
 import { agentRunCitations, agentRunSyncs, agentRuns } from './agent-run-tables.js';
-import type { Transact } from './monitors/batch-audit.js';
 import {
   fieldsOf,
   heldId,
   insert,
   jsonOf,
-  type MonitorDialect,
+  type RecordDatabase,
   textOf,
   uniqueRecords,
 } from './monitors/record-fields.js';
 import type { SqlValue } from './shared/sql.js';
 
 /** Returns the agent runs in a database. All databases get the same statements. */
-export function createAgentRunStore(
-  dialect: MonitorDialect,
-  transact: Transact,
-  close: () => Promise<void>,
-): AgentRunStore {
+export function createAgentRunStore({ dialect, transact, close }: RecordDatabase): AgentRunStore {
   const { texts, moment, millis } = dialect;
   return {
     marks: (origin) =>
@@ -44,13 +39,13 @@ export function createAgentRunStore(
         const known = new Map(before.map((one) => [one.id, one]));
         const now = Date.now();
         const isSame = ([id, run]: readonly [string, RawRecord]) =>
-          known.get(id)?.data === dialect.json(JSON.stringify(rawJson(run)));
+          known.get(id)?.data === dialect.json(JSON.stringify(run));
         const rows = [...unique].map(([id, run]) => {
           const { added = mark, loaded = now } = known.get(id) ?? {};
           return runRow(origin, run, { added, read: mark, loaded: isSame([id, run]) ? loaded : now });
         });
         await tx.run(`DELETE FROM agent_runs WHERE origin = $1 AND id IN (${texts('$2')})`, [origin, ids]);
-        await insert(tx, dialect, agentRuns, rows);
+        await insert(tx, agentRuns, rows);
         const changed = [...unique].filter((one) => !isSame(one));
         const changedIds = JSON.stringify(changed.map(([id]) => id));
         await tx.run(`DELETE FROM agent_run_citations WHERE origin = $1 AND run_id IN (${texts('$2')})`, [
@@ -59,7 +54,6 @@ export function createAgentRunStore(
         ]);
         await insert(
           tx,
-          dialect,
           agentRunCitations,
           changed.flatMap(([, run]) => citationRows(origin, run)),
         );
@@ -88,7 +82,7 @@ export function createAgentRunStore(
     end: (origin, { watermark, sweptAt }) =>
       transact(async (tx) => {
         await tx.run('DELETE FROM agent_run_syncs WHERE origin = $1', [origin]);
-        await insert(tx, dialect, agentRunSyncs, [[origin, watermark, sweptAt, Date.now()]]);
+        await insert(tx, agentRunSyncs, [[origin, watermark, sweptAt, Date.now()]]);
         const [open] = await tx.rows<{ n: number }>(
           'SELECT CAST(count(*) AS INTEGER) AS n FROM agent_runs WHERE origin = $1 AND is_over = 0 AND gone_at IS NULL',
           [origin],
@@ -117,7 +111,7 @@ function runRow(origin: string, run: RawRecord, { added, read, loaded }: Marks):
     ...[textOf(output?.text), jsonOf(output?.structured), citationRows(origin, run).length],
     ...[usage?.agentComputeUnits, usage?.searches, usage?.emails, usage?.phoneNumbers].map(numberOf),
     ...[jsonOf(run.usage), toMicros(cost?.total), jsonOf(run.costDollars), jsonOf(run.error)],
-    ...[millisOf(run.createdAt), millisOf(run.completedAt), JSON.stringify(rawJson(run))],
+    ...[millisOf(run.createdAt), millisOf(run.completedAt), JSON.stringify(run)],
     ...[unfinished.includes(String(run.status)) ? 0 : 1, loaded, null, added, read],
   ];
 }

@@ -8,16 +8,15 @@ export {
   warehouseIdentity,
   whyNoWarehouseFile,
 } from './addresses.js';
-export { closedWarehouseFile, createDuckDbRows } from './duckdb/duckdb-rows.js';
+export type { OpenedWarehouse } from './database.js';
+export { closedWarehouseFile } from './duckdb/database.js';
 export { warehouseFileVersion } from './duckdb/file-version.js';
 export { columnsOf, type TableColumn } from './export/file-parts.js';
 export { firstFolder, nearestThere, type TargetKind, whyNoTarget } from './export/why-no-target.js';
-export { createPostgresRows } from './postgres/database.js';
 export { type Place, placeOf, s3Place } from './publish/place-of.js';
 export { setS3 } from './publish/s3-files.js';
 export { duckDbCell } from './rows/duckdb-result-sql.js';
 export { schemaOf, viewColumnNames } from './rows/job-columns.js';
-export type { OpenedWarehouse } from './shared/database.js';
 export { identifier, literal, plainPath, utcText } from './shared/duckdb-quote.js';
 export { loadDuckDb } from './shared/load-duckdb.js';
 export { hasExtension, loadExtension } from './shared/load-extension.js';

@@ -1,7 +1,13 @@
 import { hasDatabaseForm, warehouseAddress } from './addresses.js';
-import { openDuckDbWarehouse } from './duckdb/database.js';
-import { openPostgresWarehouse } from './postgres/database.js';
-import type { OpenedWarehouse, WarehousesOptions } from './shared/database.js';
+import { createAgentRunStore } from './agent-run-store.js';
+import type { OpenedWarehouse, WarehousesOptions } from './database.js';
+import { duckDbDatabase } from './duckdb/database.js';
+import { createEventStore } from './events/event-store.js';
+import { createExports } from './export/create-exports.js';
+import { createMonitorStore } from './monitors/run-store.js';
+import { postgresDatabase } from './postgres/database.js';
+import { createRowReads } from './rows/row-reads.js';
+import { createRowStore } from './rows/row-store.js';
 
 /** The warehouses of a process, one object for each address. */
 export interface Warehouses {
@@ -16,7 +22,25 @@ export interface Warehouses {
 
 /** Opens one warehouse, see {@link Warehouses}. Nothing is read or created before the first use. */
 export function openWarehouse(address: string, options: WarehousesOptions = {}): OpenedWarehouse {
-  return (hasDatabaseForm(address) ? openPostgresWarehouse : openDuckDbWarehouse)(address, options);
+  const database = (hasDatabaseForm(address) ? postgresDatabase : duckDbDatabase)(address, options);
+  // Loaded by the first publish, because few commands publish.
+  const publisher = async () => (await import('./publish/create-publisher.js')).createPublisher(database, options);
+  return {
+    rows: {
+      ...createRowStore(database, options.say),
+      ...createRowReads(database),
+      ...createExports(database, options),
+      close: database.close,
+    },
+    events: createEventStore(database),
+    monitors: createMonitorStore(database.records),
+    agentRuns: createAgentRunStore(database.records),
+    publisher: {
+      publish: async (request) => (await publisher()).publish(request),
+      check: async (to) => (await publisher()).check(to),
+    },
+    close: database.close,
+  };
 }
 
 export function createWarehouses(options: WarehousesOptions = {}): Warehouses {

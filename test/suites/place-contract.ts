@@ -9,7 +9,7 @@ const url = (name: string) => `https://${name}.com/`;
 const letters = ['a', 'b', 'c', 'd', 'e'].map((name) => `${name},${url(name)}`);
 const [a = '', b = '', c = '', d = '', e = ''] = letters;
 
-/** The contract of `RowPlaces`: single rows of a job and their failures. `make` returns an empty warehouse for each test. */
+/** The contract of `RowReads`: single rows of a job and their failures. `make` returns an empty warehouse for each test. */
 export function placeContract(make: MakeWarehouse): void {
   let test: InFolder;
   let warehouse: RowWarehouse;

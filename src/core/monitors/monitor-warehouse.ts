@@ -1,4 +1,3 @@
-import type { Json } from '../text/json.js';
 import type { BatchRun, Decision, MonitorState } from './monitor-batch.js';
 import type { MonitorEffect, PlannedMonitor } from './monitor-effect.js';
 import type { MonitorFilter } from './monitor-filter.js';
@@ -98,12 +97,6 @@ export interface MonitorWarehouse {
   readonly audit: BatchAudit;
   readonly runs: MonitorRuns;
   close(): Promise<void>;
-}
-
-/** A record of the service as JSON, for a column that keeps the whole record. */
-export function rawJson(record: RawRecord): Json {
-  // The record was parsed from JSON.
-  return record as unknown as Json;
 }
 
 /** Input of the `exportMonitorRuns` workflow: plain JSON, usable from any Temporal SDK. */

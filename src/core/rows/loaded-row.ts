@@ -1,6 +1,6 @@
 import type { PublishOutcome } from '../publish-request.js';
 import type { UnitStatus } from '../purchase/journal.js';
-import type { Misfit } from './misfit.js';
+import type { FiguresQuery, RecordedRun, RowFigures } from './row-figures.js';
 
 /** A row as its warehouse has it. Times in Unix ms. */
 export interface LoadedRow {
@@ -24,6 +24,13 @@ export interface LoadedRow {
   /** Since when the job has other options, so that the answer will be replaced. */
   readonly outdatedAt: number | null;
   readonly vanishedAt: number | null;
+}
+
+/** The state of a loaded row. */
+export interface RowState {
+  readonly row: number;
+  readonly status: string;
+  readonly tag: string | null;
 }
 
 /** Failed rows of a job with one status and tag. */
@@ -58,6 +65,15 @@ export type RowName =
   | { readonly row: number; readonly hash?: string }
   | { readonly unit: readonly string[]; readonly cell: number; readonly key: string | null };
 
+/** A value of an answer that does not fit the type of its column. */
+export interface Misfit {
+  readonly column: string;
+  /** The beginning of the value, as text. */
+  readonly value: string;
+  /** Type of the column. */
+  readonly expected: string;
+}
+
 /** A row in a warehouse with the facts around it. */
 export interface RowPlace {
   readonly loaded: LoadedRow;
@@ -70,10 +86,14 @@ export interface RowPlace {
   readonly published: (PublishOutcome & { readonly at: number }) | null;
 }
 
-/** What commands read about single rows of a job. A job that is not loaded has no rows. Never creates a file. */
-export interface RowPlaces {
+/** What commands read about the rows of jobs. A job that is not loaded has no rows. Never creates a file. */
+export interface RowReads {
   /** The rows of the current input that failed or are bad. */
   failedRows(job: string, filter: FailedFilter): Promise<FailedRows>;
   /** A row with the facts around it, a present row rather than a vanished one; null if it is not loaded. */
   placeOf(job: string, name: RowName): Promise<RowPlace | null>;
+  /** Sums for a report on the job; the database adds up. Rejects with `JobNotLoaded` like `summary`. */
+  figures(query: FiguresQuery): Promise<RowFigures>;
+  /** The newest recorded runs of all jobs; none without a warehouse. Never creates a file. */
+  lastRuns(most: number): Promise<readonly RecordedRun[]>;
 }

@@ -3,8 +3,8 @@ import type { RetryFreshness, RetryRule } from '../purchase/freshness.js';
 import type { UnitOutcome, UnknownOutcome } from '../purchase/journal.js';
 import type { Json } from '../text/json.js';
 import type { ColumnType } from './column-type.js';
-import type { RowPlaces } from './loaded-row.js';
-import type { FiguresQuery, RecordedRun, RowFigures, RunRecord, WarehouseSummary } from './row-figures.js';
+import type { RowReads, RowState } from './loaded-row.js';
+import type { RunRecord, WarehouseSummary } from './row-figures.js';
 import type { SchemaChange } from './schema-changes.js';
 
 export type { RunRecord, WarehouseSummary } from './row-figures.js';
@@ -162,13 +162,6 @@ export interface ForgetSubjects {
   readonly badRows: readonly { readonly job: string; readonly hash: string }[];
 }
 
-/** The state of a loaded row. */
-export interface RowState {
-  readonly row: number;
-  readonly status: string;
-  readonly tag: string | null;
-}
-
 /**
  * The form of an enriched CSV. `delimiter`: see {@link isCsvDelimiter}. `bom`: whether the file begins with a byte order mark. The encoding is
  * UTF-8.
@@ -201,7 +194,7 @@ export interface MisreadAnswer {
  * A warehouse for row jobs. Its ledger is the truth about what is loaded. A slice and its ledger line are one transaction; loading a slice
  * twice is a no-op. Rows are matched by number, hash and unit key, so that no row is loaded twice.
  */
-export interface RowWarehouse extends RowPlaces {
+export interface RowStore {
   /** Makes the warehouse, if it is missing, and opens it. Every method does so; a call ahead saves the first one a fifth of a second. */
   make(): Promise<void>;
   /**
@@ -296,10 +289,10 @@ export interface RowWarehouse extends RowPlaces {
   recordPublish(job: string, run: string, outcome: PublishOutcome): Promise<void>;
   /** Rejects with `JobNotLoaded` where the job or its warehouse does not exist. Never creates a file. */
   summary(job: string): Promise<WarehouseSummary>;
-  /** Sums for a report on the job; the database adds up. Rejects with `JobNotLoaded` like `summary`. */
-  figures(query: FiguresQuery): Promise<RowFigures>;
-  /** The newest recorded runs of all jobs; none without a warehouse. Never creates a file. */
-  lastRuns(most: number): Promise<readonly RecordedRun[]>;
+}
+
+/** Exports of the rows of jobs. */
+export interface RowExports {
   /**
    * Writes the enriched CSV: rows in the order of the input, input columns unchanged, result columns added, and a column of the extra cells
    * if rows of the input have more cells than its header. Replaces the file in one step. Default: {@link usualCsv}.
@@ -313,5 +306,9 @@ export interface RowWarehouse extends RowPlaces {
     job: string,
     dir: string,
   ): Promise<{ readonly rows: number; readonly files: number; readonly bytes: number }>;
+}
+
+/** A warehouse for row jobs, with all that is read from it. */
+export interface RowWarehouse extends RowStore, RowReads, RowExports {
   close(): Promise<void>;
 }

@@ -1,69 +1,81 @@
 import { mkdtemp, open, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import type { DuckDBConnection } from '@duckdb/node-api';
-import type { AgentRunStore } from '../../core/agent-run-sync.js';
-import type { EventWarehouse, WindowPages } from '../../core/events/event-warehouse.js';
-import type { MonitorWarehouse } from '../../core/monitors/monitor-warehouse.js';
-import type { Publisher } from '../../core/publish-request.js';
-import { createAgentRunStore } from '../agent-run-store.js';
-import type { EventTransaction, StagedPages } from '../events/event-sql.js';
-import { createEventStore } from '../events/event-store.js';
-import type { Transact } from '../monitors/batch-audit.js';
-import type { MonitorDialect } from '../monitors/record-fields.js';
-import { createMonitorStore } from '../monitors/run-store.js';
-import type { OpenedWarehouse, WarehousesOptions } from '../shared/database.js';
+import type { WindowPages } from '../../core/events/event-warehouse.js';
+import { WarehouseBusy } from '../../core/rows/warehouse-errors.js';
+import type { Database, WarehousesOptions } from '../database.js';
+import type { EventDatabase, EventTransaction, StagedPages } from '../events/event-sql.js';
+import type { SourceDatabase } from '../export/job-rows.js';
+import type { RowDatabase } from '../rows/row-sql.js';
+import { unpurged } from '../rows/row-store.js';
 import { literal, plainPath } from '../shared/duckdb-quote.js';
 import { inTransaction } from '../shared/in-transaction.js';
-import { mendSurrogates, withoutHalves } from '../shared/mend-escapes.js';
+import { mendSurrogates } from '../shared/mend-escapes.js';
 import { hasHalves, inOneLine } from '../shared/one-line.js';
-import { createDuckDbRows } from './duckdb-rows.js';
+import type { RelationColumn } from '../shared/relation.js';
+import { loadRetryWholeOrInParts, loadWholeOrInParts, rowTransaction } from './load-parts.js';
+import { duckDbRowDialect } from './row-dialect.js';
 import { duckDbDialect } from './schema.js';
 import { duckDbSql } from './sql-dialect.js';
 import { sqlTransaction } from './sql-transaction.js';
-import { Warehouse, type WarehouseFile } from './warehouse.js';
-
-/** Opens the warehouse in a DuckDB file. Nothing is read or created before the first use. */
-export function openDuckDbWarehouse(
-  address: string,
-  { say = () => undefined, credentialsFor, extensions, check }: WarehousesOptions,
-): OpenedWarehouse {
-  const options = { file: resolve(address), say, check };
-  const rows = createDuckDbRows(options);
-  const [events, monitors] = [createDuckDbEvents(options), createDuckDbMonitors(options)];
-  // Loaded by the first publish, because few commands publish.
-  const loaded = async () =>
-    (await import('./duckdb-publisher.js')).duckDbPublisher(Warehouse.at(options.file, check), {
-      ...{ say, credentialsFor, extensions, check },
-    });
-  const publisher: Publisher = {
-    publish: async (request) => (await loaded()).publish(request),
-    check: async (to) => (await loaded()).check(to),
-  };
-  const agentRuns = createDuckDbAgentRuns(options);
-  return { rows, events, monitors, agentRuns, publisher, close: () => rows.close() };
-}
+import { Warehouse } from './warehouse.js';
 
 /**
- * Returns the webset events of a DuckDB file. The same file may hold the rows of jobs. Call this function once for each file and process.
+ * The warehouse in a DuckDB file. Nothing is read or created before the first use. While another process has the file open, every method
+ * rejects with `WarehouseBusy`.
  */
-export function createDuckDbEvents(options: WarehouseFile): EventWarehouse {
-  const warehouse = Warehouse.at(resolve(options.file), options.check);
-  return createEventStore({
-    dialect: duckDbDialect,
+export function duckDbDatabase(address: string, { check }: WarehousesOptions): Database {
+  const warehouse = Warehouse.at(resolve(address), check);
+  const close = () => warehouse.close();
+  return {
+    shown: warehouse.file,
+    file: warehouse.file,
     exists: () => warehouse.exists(),
-    transaction: (purpose, work) => {
-      const inOne = (connection: DuckDBConnection) => inTransaction(connection, () => work(transactionOn(connection)));
-      if (purpose === 'all') return warehouse.use(inOne);
-      return warehouse.use(inOne, queues[purpose], {
-        reads: purpose === 'read',
-        threads: purpose === 'foldAll' ? 2 : 1,
-      });
+    rows: rowsOf(warehouse),
+    events: eventsOf(warehouse),
+    records: {
+      dialect: duckDbSql,
+      transact: (work) => warehouse.transaction((connection) => work(sqlTransaction(connection, duckDbSql))),
+      close,
     },
-    stage: (_tx, batch) => stagePages(batch),
-    close: () => warehouse.close(),
-  });
+    source: sourceOf(warehouse),
+    patiently,
+    close,
+  };
 }
+
+function rowsOf(warehouse: Warehouse): RowDatabase {
+  const transaction: RowDatabase['transaction'] = (purpose, work) =>
+    warehouse.transaction((connection) => work(rowTransaction(connection)), { reads: purpose === 'read' });
+  return {
+    dialect: duckDbRowDialect,
+    // The first use creates the tables.
+    make: async () => undefined,
+    transaction,
+    load: (batch, freshness) => loadWholeOrInParts(warehouse, batch, freshness),
+    loadRetry: (batch) => loadRetryWholeOrInParts(warehouse, batch),
+    async purge() {
+      const found = await transaction('read', (tx) => tx.rows(`SELECT 1 FROM row_marks WHERE ${unpurged} LIMIT 1`));
+      if (found.length > 0)
+        await warehouse.rewrite(`UPDATE row_marks SET before = ${duckDbRowDialect.now()} WHERE ${unpurged}`);
+      return null;
+    },
+  };
+}
+
+const eventsOf = (warehouse: Warehouse): EventDatabase => ({
+  dialect: duckDbDialect,
+  transaction: (purpose, work) => {
+    const inOne = (connection: DuckDBConnection) => inTransaction(connection, () => work(eventTransaction(connection)));
+    if (purpose === 'all') return warehouse.use(inOne);
+    return warehouse.use(inOne, queues[purpose], {
+      reads: purpose === 'read',
+      threads: purpose === 'foldAll' ? 2 : 1,
+    });
+  },
+});
 
 /**
  * During loads the current state is updated on a second connection, and so on a second core. After the last load the state is updated on
@@ -71,32 +83,53 @@ export function createDuckDbEvents(options: WarehouseFile): EventWarehouse {
  */
 const queues = { read: ['incoming'], write: ['incoming'], fold: ['state'], foldAll: ['state'] } as const;
 
-function transactionOn(connection: DuckDBConnection): EventTransaction {
-  const tx = sqlTransaction(connection);
-  return { ...tx, runOnMany: tx.run };
+function eventTransaction(connection: DuckDBConnection): EventTransaction {
+  const tx = sqlTransaction(connection, duckDbDialect);
+  return { ...tx, runOnMany: tx.run, stage: stagePages };
 }
 
-/** Returns the monitors of a DuckDB file. The same file may hold the rows of jobs. Call this function once for each file and process. */
-function createDuckDbMonitors(options: WarehouseFile): MonitorWarehouse {
-  return createMonitorStore(duckDbMonitors, ...partsOf(options));
+/** Reads the file itself. All loads wait meanwhile. */
+const sourceOf =
+  (warehouse: Warehouse): SourceDatabase =>
+  (_scratch, _manner, work) =>
+    warehouse.use(
+      (connection, grant) =>
+        inTransaction(connection, () =>
+          work({
+            connection,
+            need: (memory) => grant({ memory }),
+            read: (one) => one(rowTransaction(connection)),
+            part: async (where, from, to) =>
+              `SELECT * FROM row_store WHERE ${where} AND row_number BETWEEN ${from} AND ${to}`,
+            table: async ({ name, columns }) => `SELECT ${columns.map(plainColumn).join(', ')} FROM ${name}`,
+          }),
+        ),
+      undefined,
+      { reads: true },
+    );
+
+/** JSON columns are text in files, because every reader supports text. */
+const plainColumn = ({ name, type }: RelationColumn): string =>
+  type === 'json' || type === 'parsed' ? `CAST(${name} AS VARCHAR) AS ${name}` : name;
+
+/** Time in ms for which an export waits while another process, such as another export, has the file open. */
+const FREE_MS = 10_000;
+const POLL_MS = 200;
+
+async function patiently<T>(work: () => Promise<T>): Promise<T> {
+  const until = performance.now() + FREE_MS;
+  for (;;) {
+    try {
+      return await work();
+    } catch (error) {
+      if (!(error instanceof WarehouseBusy) || performance.now() > until) throw error;
+      await delay(POLL_MS);
+    }
+  }
 }
 
-/** Returns the agent runs of a DuckDB file; see `createDuckDbMonitors`. */
-function createDuckDbAgentRuns(options: WarehouseFile): AgentRunStore {
-  return createAgentRunStore(duckDbMonitors, ...partsOf(options));
-}
-
-function partsOf({ file, check }: WarehouseFile): readonly [transact: Transact, close: () => Promise<void>] {
-  const warehouse = Warehouse.at(resolve(file), check);
-  return [(work) => warehouse.transaction((connection) => work(sqlTransaction(connection))), () => warehouse.close()];
-}
-
-/** The statements for monitors in DuckDB's SQL. */
-const duckDbMonitors: MonitorDialect = {
-  ...duckDbSql,
-  texts: (parameter) => `SELECT unnest(from_json(CAST(${parameter} AS JSON), '["VARCHAR"]'))`,
-  plain: withoutHalves,
-};
+/** Waits for the work on a DuckDB file in this process, and keeps the file closed until the returned function is called. */
+export const closedWarehouseFile = (file: string): Promise<() => void> => Warehouse.at(resolve(file)).keepClosed();
 
 const KNOWN = ['id', 'object', 'type', 'data', 'createdAt'];
 const { id, time } = duckDbDialect;

@@ -52,7 +52,7 @@ interface Part {
 }
 
 /**
- * Runs `RowWarehouse.load`: loads a whole slice in one transaction. If the transaction needs too much memory, or if a line may be longer
+ * Runs `RowStore.load`: loads a whole slice in one transaction. If the transaction needs too much memory, or if a line may be longer
  * than the reader's limit, loads the slice in parts.
  */
 export async function loadWholeOrInParts(
@@ -66,7 +66,7 @@ export async function loadWholeOrInParts(
   });
 }
 
-/** Runs `RowWarehouse.loadRetry` in the same way. */
+/** Runs `RowStore.loadRetry` in the same way. */
 export async function loadRetryWholeOrInParts(
   warehouse: Warehouse,
   batch: RetryBatch,
@@ -240,8 +240,7 @@ async function writeLines(file: string, lines: readonly Line[]): Promise<void> {
 /** A transaction for rows over a connection. `longest`: the longest line of a unit file that can be read, in bytes. */
 export function rowTransaction(connection: DuckDBConnection, longest = MAX_OBJECT): RowTransaction {
   return {
-    ...sqlTransaction(connection),
-    dialect: duckDbRowDialect,
+    ...sqlTransaction(connection, duckDbRowDialect),
     // Transactions that write rows run one at a time, see `Warehouse.use`.
     lock: async () => undefined,
     async readRows(files, cells, work) {

@@ -177,7 +177,7 @@ export async function migrate(connection: DuckDBConnection, file: string): Promi
 
 /** Throws `WarehouseUnusable` with all changes of the tables. */
 async function checkSchema(connection: DuckDBConnection, file: string): Promise<void> {
-  const found = await sqlTransaction(connection).rows<FoundColumn>(
+  const found = await sqlTransaction(connection, duckDbSql).rows<FoundColumn>(
     `SELECT table_name AS "table", column_name AS "column", data_type AS type,
        NOT is_nullable AND column_default IS NULL AS demanding
      FROM duckdb_columns() WHERE schema_name = 'main' AND database_name = current_database()`,

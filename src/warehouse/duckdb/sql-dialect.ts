@@ -1,4 +1,4 @@
-import { mendSurrogates } from '../shared/mend-escapes.js';
+import { mendSurrogates, withoutHalves } from '../shared/mend-escapes.js';
 import type { TableStyle } from '../shared/relation.js';
 import type { SqlDialect } from '../shared/sql.js';
 
@@ -10,9 +10,10 @@ export const duckDbSql: SqlDialect = {
   moment: (parameter) => `make_timestamp_ms(CAST(${parameter} AS BIGINT))`,
   millis: (time) => `CAST(epoch_ms(${time}) AS DOUBLE)`,
   day: (time) => `CAST(${time} AS DATE)`,
-  temp: (name, query) => `CREATE TEMP TABLE ${name} AS ${query}`,
   text: (json, path) => `json_extract_string(${json}, '${jsonPath(path)}')`,
   json: mendSurrogates,
+  plain: withoutHalves,
+  texts: (parameter) => `SELECT unnest(from_json(CAST(${parameter} AS JSON), '["VARCHAR"]'))`,
 };
 
 export const duckDbTables: TableStyle = { types: duckDbSql.types, prefix: '', keys: false };

@@ -1,13 +1,19 @@
 import type { DuckDBConnection, DuckDBPreparedStatement } from '@duckdb/node-api';
 import { loadDuckDb } from '../shared/load-duckdb.js';
-import type { SqlTransaction, SqlValue } from '../shared/sql.js';
+import type { SqlDialect, SqlTransaction, SqlValue } from '../shared/sql.js';
 
 /** Runs statements over a connection. Large integers come as `bigint`, so a statement casts its columns to the types of `Row`. */
-export function sqlTransaction(connection: DuckDBConnection): SqlTransaction {
+export function sqlTransaction<Dialect extends SqlDialect>(
+  connection: DuckDBConnection,
+  dialect: Dialect,
+): SqlTransaction<Dialect> {
+  const run: SqlTransaction['run'] = async (sql, values) => {
+    await (values ? withPrepared(connection, sql, values, (one) => one.run()) : connection.run(sql));
+  };
   return {
-    async run(sql, values) {
-      await (values ? withPrepared(connection, sql, values, (one) => one.run()) : connection.run(sql));
-    },
+    dialect,
+    run,
+    createTemp: (name, query, values) => run(`CREATE TEMP TABLE ${name} AS ${query}`, values),
     async rows<Row extends object>(sql: string, values?: readonly SqlValue[]) {
       const reader = await (values
         ? withPrepared(connection, sql, values, (one) => one.runAndReadAll())

@@ -4,7 +4,7 @@ import type { DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
 import { WarehouseUnusable } from '../../core/rows/warehouse-errors.js';
 import { inFolder } from '../../files/open-path.js';
 import { realPath } from '../../files/same-file.js';
-import type { FileCheck } from '../shared/database.js';
+import type { FileCheck } from '../database.js';
 import { warehouseError } from '../shared/duckdb-error.js';
 import { identifier, literal } from '../shared/duckdb-quote.js';
 import { inTransaction } from '../shared/in-transaction.js';

@@ -1,11 +1,14 @@
+import type { WindowPages } from '../../core/events/event-warehouse.js';
 import type { ColumnType } from '../../core/events/state-table.js';
 import type { RelationColumn } from '../shared/relation.js';
 import type { SqlDialect, SqlTransaction, SqlValue } from '../shared/sql.js';
 
 /** Runs the statements for events in one transaction. */
-export interface EventTransaction extends SqlTransaction {
+export interface EventTransaction extends SqlTransaction<EventDialect> {
   /** Like `run`, for a statement that looks up many rows in a large table. */
   runOnMany(sql: string, values?: readonly SqlValue[]): Promise<void>;
+  /** Copies pages to where the statements of this transaction can read them. */
+  stage(batch: readonly WindowPages[]): Promise<StagedPages>;
 }
 
 /** The pages of a load as the database sees them until the transaction ends. */
@@ -16,6 +19,19 @@ export interface StagedPages {
    */
   events(whole: boolean): string;
   remove(): Promise<void>;
+}
+
+/**
+ * Purpose of a transaction. `read` changes nothing, `write` changes watermarks and events, `fold` updates the current state during loads
+ * and `foldAll` after the last load; `all` does all of these.
+ */
+export type EventPurpose = 'read' | 'write' | 'fold' | 'foldAll' | 'all';
+
+/** The parts of a database for `createEventStore`. */
+export interface EventDatabase {
+  readonly dialect: EventDialect;
+  /** Runs work in one transaction. Transactions that change the same tables run one at a time, see `EventPurpose`. */
+  transaction<T>(purpose: EventPurpose, work: (tx: EventTransaction) => Promise<T>): Promise<T>;
 }
 
 /** The SQL of one database in the statements for events. Expressions are SQL. */

@@ -1,23 +1,20 @@
 import type { EventWarehouse, EventWindow, LoadedPages, TypeCount } from '../../core/events/event-warehouse.js';
 import { eventTypes } from '../../core/events/payloads.js';
+import type { Database } from '../database.js';
 import { inParts } from '../shared/in-parts.js';
-import type { EventTransaction } from './event-sql.js';
 import { ENOUGH_TO_FOLD, foldWaiting } from './fold-state.js';
-import type { EventDatabase } from './load-batch.js';
 import { loadBatch } from './load-batch.js';
 import { sumUpChecks } from './load-pages.js';
 import { beginRun, claimWindows, listStreams, readStream, splitWindow, type WindowClaim } from './windows.js';
 
 /** Returns the event warehouse in a database. All databases get the same statements, see `EventDialect`. */
-export function createEventStore<Tx extends EventTransaction>(database: EventDatabase<Tx>): EventWarehouse {
-  const { dialect } = database;
+export function createEventStore({ events, exists, close }: Database): EventWarehouse {
+  const { dialect, transaction } = events;
   let checksIdsFirst = dialect.checksIdsFirst;
   let waitingForFold = 0;
   const fold = async (origin: string, atLeast: number): Promise<void> => {
     const some = (parts: number) =>
-      database.transaction(waitingForFold > 0 ? 'foldAll' : 'fold', (tx) =>
-        foldWaiting(tx, dialect, origin, { atLeast, parts }),
-      );
+      transaction(waitingForFold > 0 ? 'foldAll' : 'fold', (tx) => foldWaiting(tx, origin, { atLeast, parts }));
     while (await inParts(some));
   };
   let folding = false;
@@ -35,16 +32,15 @@ export function createEventStore<Tx extends EventTransaction>(database: EventDat
   };
   /** Claims of windows are batched. */
   const claim = batched<WindowClaim, EventWindow | null>((take) =>
-    database.transaction('write', (tx) => claimWindows(tx, dialect, take())),
+    transaction('write', (tx) => claimWindows(tx, take())),
   );
   return {
-    stream: async (key) =>
-      (await database.exists()) ? database.transaction('read', (tx) => readStream(tx, dialect, key)) : null,
+    stream: async (key) => ((await exists()) ? transaction('read', (tx) => readStream(tx, key)) : null),
 
     begin: (key, run) =>
-      database.transaction('write', async (tx) => {
-        await beginRun(tx, dialect, key, run);
-        const state = await readStream(tx, dialect, key);
+      transaction('write', async (tx) => {
+        await beginRun(tx, key, run);
+        const state = await readStream(tx, key);
         if (!state) throw new Error(`the stream ${key.stream} is missing`);
         return state;
       }),
@@ -52,10 +48,10 @@ export function createEventStore<Tx extends EventTransaction>(database: EventDat
     claim: ({ origin, stream }, window, attempt) => claim({ origin, stream, window, attempt }),
 
     split: (key, window, attempt, parts, walk) =>
-      database.transaction('write', (tx) => splitWindow(tx, dialect, key, window, attempt, parts, walk)),
+      transaction('write', (tx) => splitWindow(tx, key, window, attempt, parts, walk)),
 
     async load(batch) {
-      const loaded = await loadBatch(database, batch, checksIdsFirst);
+      const loaded = await loadBatch(events, batch, checksIdsFirst);
       // If many events existed already, for example in a range that is read again, the events of the next pages probably exist, too.
       checksIdsFirst = dialect.checksIdsFirst || share(loaded) > 0.1;
       foldAside(batch[0]?.origin as string);
@@ -71,14 +67,13 @@ export function createEventStore<Tx extends EventTransaction>(database: EventDat
       }
     },
 
-    streams: async (origin) =>
-      (await database.exists()) ? database.transaction('read', (tx) => listStreams(tx, dialect, origin)) : [],
+    streams: async (origin) => ((await exists()) ? transaction('read', (tx) => listStreams(tx, origin)) : []),
 
-    verified: (key) => database.transaction('write', (tx) => sumUpChecks(tx, dialect, key)),
+    verified: (key) => transaction('write', (tx) => sumUpChecks(tx, key)),
 
     async counts(origin, span) {
-      if (!(await database.exists())) return [];
-      return database.transaction('read', async (tx) => {
+      if (!(await exists())) return [];
+      return transaction('read', async (tx) => {
         const { moment, millis } = dialect;
         const rows = await tx.rows<{ type: string; events: number; latest: number | null }>(
           `SELECT type, CAST(count(*) AS DOUBLE PRECISION) AS events, ${millis('max(created_at)')} AS latest FROM events
@@ -90,7 +85,7 @@ export function createEventStore<Tx extends EventTransaction>(database: EventDat
       });
     },
 
-    close: () => database.close(),
+    close,
   };
 }
 

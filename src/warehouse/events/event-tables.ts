@@ -154,31 +154,31 @@ const deleted: RelationColumn = column(
   'Time of the deletion, UTC; NULL: no such event. Objects of a deleted webset are not marked; see websets.',
 );
 
+/** The tables of current state, in the order of their creation. */
+export const stateRelations: readonly Relation[] = [
+  ...stateTables.map(({ name, is, row, columns }) => ({
+    kind: 'TABLE' as const,
+    name,
+    is,
+    row,
+    key: ['origin', 'id'],
+    columns: [id, ...columns, data, deleted, ...version, origin],
+  })),
+  ...partTables.map(({ name, is, row, owner, columns }) => ({
+    kind: 'TABLE' as const,
+    name,
+    is,
+    row,
+    key: [],
+    columns: [
+      { name: owner, type: 'text' as const, is: 'Id of the object that it is a part of.', required: true },
+      ...columns,
+      data,
+      ...version,
+      origin,
+    ],
+  })),
+];
+
 /** Every table for events, in the order of their creation. */
-export function eventTables(dialect: EventDialect): readonly Relation[] {
-  return [
-    ...logTables(dialect),
-    ...stateTables.map(({ name, is, row, columns }) => ({
-      kind: 'TABLE' as const,
-      name,
-      is,
-      row,
-      key: ['origin', 'id'],
-      columns: [id, ...columns, data, deleted, ...version, origin],
-    })),
-    ...partTables.map(({ name, is, row, owner, columns }) => ({
-      kind: 'TABLE' as const,
-      name,
-      is,
-      row,
-      key: [],
-      columns: [
-        { name: owner, type: 'text' as const, is: 'Id of the object that it is a part of.', required: true },
-        ...columns,
-        data,
-        ...version,
-        origin,
-      ],
-    })),
-  ];
-}
+export const eventTables = (dialect: EventDialect): readonly Relation[] => [...logTables(dialect), ...stateRelations];

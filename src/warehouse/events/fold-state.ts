@@ -1,5 +1,5 @@
 import type { PayloadKind } from '../../core/events/payloads.js';
-import type { EventDialect, EventTransaction } from './event-sql.js';
+import type { EventTransaction } from './event-sql.js';
 import { refolded, takeBack } from './refold.js';
 import { type Folded, updateStates } from './state-sql.js';
 
@@ -18,7 +18,6 @@ const loadedFrom = (load: number) => `origin = $1 AND load_id >= ${load}`;
  */
 export async function foldWaiting(
   tx: EventTransaction,
-  dialect: EventDialect,
   origin: string,
   { atLeast, parts }: { readonly atLeast: number; readonly parts: number },
 ): Promise<boolean> {
@@ -31,22 +30,17 @@ export async function foldWaiting(
     return !enough;
   });
   const [first, last] = [taken[0]?.load as number, taken.at(-1)?.load as number];
-  await fold(tx, dialect, { origin, which: `${loadedFrom(first)} AND load_id <= ${last}` }, parts);
+  await fold(tx, { origin, which: `${loadedFrom(first)} AND load_id <= ${last}` }, parts);
   await mark(tx, origin, last);
   return last < (waiting.at(-1) as WaitingLoad).load;
 }
 
 /** Folds all waiting loads after a load that replaced contents. Before the fold, reverts the state that was made from the old contents. */
-export async function foldReplaced(
-  tx: EventTransaction,
-  dialect: EventDialect,
-  origin: string,
-  parts: number,
-): Promise<void> {
-  await takeBack(tx, dialect, origin);
+export async function foldReplaced(tx: EventTransaction, origin: string, parts: number): Promise<void> {
+  await takeBack(tx, origin);
   const waiting = await waitingLoads(tx, origin);
   const [first, last] = [waiting[0]?.load as number, waiting.at(-1)?.load as number];
-  await fold(tx, dialect, { origin, which: `(${loadedFrom(first)} OR ${refolded})` }, parts);
+  await fold(tx, { origin, which: `(${loadedFrom(first)} OR ${refolded})` }, parts);
   await mark(tx, origin, last);
 }
 
@@ -65,12 +59,7 @@ function waitingLoads(tx: EventTransaction, origin: string): Promise<readonly Wa
   );
 }
 
-async function fold(
-  tx: EventTransaction,
-  dialect: EventDialect,
-  { origin, which: events }: Folded,
-  parts: number,
-): Promise<void> {
+async function fold(tx: EventTransaction, { origin, which: events }: Folded, parts: number): Promise<void> {
   // The order of parts does not matter: the newest version of each object is kept.
   for (let part = 0; part < parts; part++) {
     const which = parts === 1 ? events : `${events} AND abs(digest % ${parts}) = ${part}`;
@@ -78,7 +67,7 @@ async function fold(
       `SELECT DISTINCT payload FROM events WHERE ${which} AND payload IS NOT NULL`,
       [origin],
     );
-    await updateStates(tx, dialect, { origin, which }, new Set(kinds.map(({ payload }) => payload)));
+    await updateStates(tx, { origin, which }, new Set(kinds.map(({ payload }) => payload)));
   }
 }
 

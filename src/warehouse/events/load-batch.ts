@@ -2,7 +2,7 @@ import { type LoadedPages, MisshapenPage, sizeOfPages, type WindowPages } from '
 import { verifies } from '../../core/events/walk-job.js';
 import { TooMuchAtOnce, WarehouseBusy, WarehouseUnusable } from '../../core/rows/warehouse-errors.js';
 import { inParts } from '../shared/in-parts.js';
-import type { EventDialect, EventTransaction, StagedPages } from './event-sql.js';
+import type { EventDatabase, EventPurpose, EventTransaction } from './event-sql.js';
 import { foldReplaced } from './fold-state.js';
 import { loadPages, type PartResult } from './load-pages.js';
 import { moveWindows } from './windows.js';
@@ -25,14 +25,14 @@ class Replaces extends Error {
 }
 
 /** Loads pages of any windows of one origin, all or nothing. `checksIdsFirst`: some events of the pages probably exist already. */
-export async function loadBatch<Tx extends EventTransaction>(
-  database: EventDatabase<Tx>,
+export async function loadBatch(
+  database: EventDatabase,
   batch: readonly WindowPages[],
   checksIdsFirst: boolean,
 ): Promise<readonly LoadedPages[]> {
   const load = (care: Care) => {
-    const work = (purpose: Purpose, parts: number) =>
-      database.transaction(purpose, (tx) => loadOnce(tx, database, batch, { care, parts }));
+    const work = (purpose: EventPurpose, parts: number) =>
+      database.transaction(purpose, (tx) => loadOnce(tx, batch, { care, parts }));
     return care === 'replacing' ? inParts((parts) => work('all', parts)) : work('write', 1);
   };
   try {
@@ -57,16 +57,15 @@ async function withCare<T>(care: Care, work: (care: Care) => Promise<T>): Promis
 }
 
 /** Loads the parts that have no load line yet, in the caller's transaction. Returns the results of all parts, in the order of the parts. */
-async function loadOnce<Tx extends EventTransaction>(
-  tx: Tx,
-  database: EventDatabase<Tx>,
+async function loadOnce(
+  tx: EventTransaction,
   batch: readonly WindowPages[],
   how: Manner,
 ): Promise<readonly LoadedPages[]> {
   const results = await loadedBefore(tx, batch);
   const rest = batch.filter((_, index) => results[index] === null);
   if (rest.length > 0) {
-    const loaded = await loadRest(tx, database, rest, how);
+    const loaded = await loadRest(tx, rest, how);
     for (const [index, part] of batch.entries()) results[index] ??= loaded[rest.indexOf(part)] ?? null;
   }
   return results.flatMap((result) => result ?? []);
@@ -98,9 +97,8 @@ async function loadedBefore(tx: EventTransaction, batch: readonly WindowPages[])
   });
 }
 
-async function loadRest<Tx extends EventTransaction>(
-  tx: Tx,
-  { dialect, stage }: EventDatabase<Tx>,
+async function loadRest(
+  tx: EventTransaction,
   batch: readonly WindowPages[],
   { care, parts: pieces }: Manner,
 ): Promise<readonly LoadedPages[]> {
@@ -108,13 +106,13 @@ async function loadRest<Tx extends EventTransaction>(
     `SELECT CAST(nextval('event_load_ids') AS INTEGER) AS id FROM (VALUES ${batch.map(() => '(0)').join(', ')}) v`,
   );
   const loads = numbers.map(({ id }) => id).sort((a, b) => a - b);
-  const staged = await stage(tx, batch);
+  const staged = await tx.stage(batch);
   try {
-    const parts = await loadPages(tx, dialect, { batch, loads, staged, careful: care !== 'new' });
+    const parts = await loadPages(tx, { batch, loads, staged, careful: care !== 'new' });
     const replaces = parts.some(({ changed }) => changed > 0);
     if (replaces && care !== 'replacing') throw new Replaces('contents are replaced');
-    const results = await writeDown(tx, dialect, batch, loads, parts);
-    if (replaces) await foldReplaced(tx, dialect, batch[0]?.origin as string, pieces);
+    const results = await writeDown(tx, batch, loads, parts);
+    if (replaces) await foldReplaced(tx, batch[0]?.origin as string, pieces);
     return results;
   } finally {
     await staged.remove();
@@ -123,7 +121,6 @@ async function loadRest<Tx extends EventTransaction>(
 
 async function writeDown(
   tx: EventTransaction,
-  dialect: EventDialect,
   batch: readonly WindowPages[],
   loads: readonly number[],
   results: readonly PartResult[],
@@ -134,14 +131,14 @@ async function writeDown(
     const { events, added, changed } = results[index] as PartResult;
     const [first, last] = [pages[0]?.page ?? 0, pages.at(-1)?.page ?? 0];
     const counts = [first, last, events, added, changed, sizeOfPages(pages), 0];
-    return `(${[loads[index], '$1', text(stream), window, text(attempt), ...counts].join(', ')}, ${dialect.moment('$2')})`;
+    return `(${[loads[index], '$1', text(stream), window, text(attempt), ...counts].join(', ')}, ${tx.dialect.moment('$2')})`;
   });
   await tx.run(
     `INSERT INTO event_loads (load_id, origin, stream, window_number, attempt, first_page, last_page, events, added, changed, bytes,
        in_state, loaded_at) VALUES ${lines.join(', ')}`,
     [batch[0]?.origin ?? '', Date.now(), ...texts],
   );
-  const current = await moveWindows(tx, dialect, batch, results);
+  const current = await moveWindows(tx, batch, results);
   return results.map(({ events, added, changed }, index) => ({
     ...{ events, added, changed },
     current: current[index] ?? false,
@@ -171,21 +168,4 @@ function isList(events: Uint8Array): boolean {
   } catch {
     return false;
   }
-}
-
-/**
- * Purpose of a transaction. `read` changes nothing, `write` changes watermarks and events, `fold` updates the current state during loads
- * and `foldAll` after the last load; `all` does all of these.
- */
-type Purpose = 'read' | 'write' | 'fold' | 'foldAll' | 'all';
-
-/** The parts of a database for `createEventStore`. */
-export interface EventDatabase<Tx extends EventTransaction> {
-  readonly dialect: EventDialect;
-  exists(): Promise<boolean>;
-  /** Runs work in one transaction. Transactions that change the same tables run one at a time, see `Purpose`. */
-  transaction<T>(purpose: Purpose, work: (tx: Tx) => Promise<T>): Promise<T>;
-  /** Copies pages to where the statements of a transaction can read them. */
-  stage(tx: Tx, batch: readonly WindowPages[]): Promise<StagedPages>;
-  close(): Promise<void>;
 }

@@ -36,25 +36,20 @@ export interface Load {
 }
 
 /** Loads the events of staged pages in the caller's transaction. Fails if more checks are needed. */
-export function loadPages(tx: EventTransaction, dialect: EventDialect, load: Load): Promise<PartResult[]> {
+export function loadPages(tx: EventTransaction, load: Load): Promise<PartResult[]> {
   const origin = load.batch[0]?.origin as string;
   const key = [origin, load.loads[0] as number] as const;
-  return load.careful ? insertNew(tx, dialect, load, origin) : insertAll(tx, dialect, load, key);
+  return load.careful ? insertNew(tx, load, origin) : insertAll(tx, load, key);
 }
 
 const loaded = 'origin = $1 AND load_id >= CAST($2 AS BIGINT)';
 const integer = (count: string) => `CAST(${count} AS INTEGER)`;
 
 /** Inserts all events as new, then checks that all of the events were new. */
-async function insertAll(
-  tx: EventTransaction,
-  dialect: EventDialect,
-  load: Load,
-  key: readonly [string, number],
-): Promise<PartResult[]> {
-  await insert(tx, dialect, load, key[0]);
+async function insertAll(tx: EventTransaction, load: Load, key: readonly [string, number]): Promise<PartResult[]> {
+  await insert(tx, load, key[0]);
   const counts = await tx.rows<Counts & { load: number; again: number }>(
-    `SELECT ${integer('load_id')} AS load, ${countsOf(dialect, 'count(*)', 'list_order')},
+    `SELECT ${integer('load_id')} AS load, ${countsOf(tx.dialect, 'count(*)', 'list_order')},
        ${integer(`(SELECT count(*) - count(DISTINCT id) FROM events WHERE ${loaded}) + (
          SELECT count(*) FROM (SELECT 1 FROM events WHERE origin = $1 AND load_id < CAST($2 AS BIGINT)
            AND id IN (SELECT id FROM events WHERE ${loaded}) LIMIT 1) k)`)} AS again
@@ -65,7 +60,7 @@ async function insertAll(
   const reversed = counts.filter((one) => one.reversed === 1).map((one) => one.load);
   const turned = `UPDATE events SET list_order = -list_order WHERE origin = $1 AND load_id IN (${reversed.join(', ')})`;
   if (reversed.length > 0) await tx.run(turned, [key[0]]);
-  const again = counts[0]?.again ? await takeOutAgain(tx, dialect, key) : [];
+  const again = counts[0]?.again ? await takeOutAgain(tx, key) : [];
   return load.loads.map((line) => {
     const { events = 0, newest = null } = counts.find((one) => one.load === line) ?? {};
     return { events, added: events - again.filter((one) => one === line).length, changed: 0, newest };
@@ -78,18 +73,12 @@ async function insertAll(
 const FEW_AGAIN = 100;
 
 /** Deletes the inserted events that already existed with the same contents. Returns the load line of each deleted event. */
-async function takeOutAgain(
-  tx: EventTransaction,
-  dialect: EventDialect,
-  key: readonly [string, number],
-): Promise<readonly number[]> {
-  await tx.run(
-    dialect.temp(
-      'again',
-      `SELECT id, min(load_id) AS first, count(*) - 1 AS more, count(DISTINCT digest) AS contents,
+async function takeOutAgain(tx: EventTransaction, key: readonly [string, number]): Promise<readonly number[]> {
+  await tx.createTemp(
+    'again',
+    `SELECT id, min(load_id) AS first, count(*) - 1 AS more, count(DISTINCT digest) AS contents,
          count(*) - count(DISTINCT load_id) AS within
        FROM events WHERE origin = $1 AND id IN (SELECT id FROM events WHERE ${loaded}) GROUP BY id HAVING count(*) > 1`,
-    ),
     key,
   );
   const [sum] = await tx.rows<{ rows: number; hard: number }>(
@@ -106,29 +95,22 @@ async function takeOutAgain(
 }
 
 /** Reads ids first, then inserts the new events. */
-async function insertNew(
-  tx: EventTransaction,
-  dialect: EventDialect,
-  load: Load,
-  origin: string,
-): Promise<PartResult[]> {
+async function insertNew(tx: EventTransaction, load: Load, origin: string): Promise<PartResult[]> {
   const { staged } = load;
-  await tx.run(
-    dialect.temp(
-      'came',
-      `SELECT part, page, n, id, type, created_at, ${dialect.digest('data')} AS digest FROM (${staged.events(false)}) e`,
-    ),
+  await tx.createTemp(
+    'came',
+    `SELECT part, page, n, id, type, created_at, ${tx.dialect.digest('data')} AS digest FROM (${staged.events(false)}) e`,
   );
   const counts = await tx.rows<Counts & { part: number }>(
-    `SELECT part, ${countsOf(dialect, 'count(DISTINCT id)', 'CAST(page AS BIGINT) * 65536 + n')} FROM came GROUP BY part`,
+    `SELECT part, ${countsOf(tx.dialect, 'count(DISTINCT id)', 'CAST(page AS BIGINT) * 65536 + n')} FROM came GROUP BY part`,
   );
   if (counts.some((one) => one.broken > 0)) throw broken();
   const verifying = load.batch.flatMap((one, part) => (verifies(one) ? [part] : []));
-  const chosen = await chooseNew(tx, dialect, staged, origin, verifying);
+  const chosen = await chooseNew(tx, staged, origin, verifying);
   await noteChecks(tx, load.batch, verifying);
   const only = 'JOIN chosen c ON c.part = e.part AND c.page = e.page AND c.n = e.n';
   const reversed = counts.filter((one) => one.reversed === 1).map((one) => one.part);
-  await insert(tx, dialect, load, origin, { only, reversed });
+  await insert(tx, load, origin, { only, reversed });
   // A replaced event keeps its place among the events of the same time.
   const kept = `UPDATE events SET list_order = k.list_order FROM known k
     WHERE events.origin = $1 AND events.id = k.id AND k.id IN (SELECT id FROM winners)`;
@@ -161,13 +143,12 @@ const payloadOf = `CASE ${[...kinds, ...objects].join(' ')} END`;
 
 async function insert(
   tx: EventTransaction,
-  dialect: EventDialect,
   { batch, staged, loads }: Load,
   origin: string,
   { only = '', reversed = [] }: { readonly only?: string; readonly reversed?: readonly number[] } = {},
 ): Promise<void> {
-  const more = dialect.moreEventColumns.map(({ name }) => `${name}, `).join('');
-  const source = dialect.withFields(`(SELECT e.*, e.data AS o FROM (${staged.events(true)}) e ${only})`, [
+  const more = tx.dialect.moreEventColumns.map(({ name }) => `${name}, `).join('');
+  const source = tx.dialect.withFields(`(SELECT e.*, e.data AS o FROM (${staged.events(true)}) e ${only})`, [
     { name: 'object', path: ['object'], type: 'text' },
     { name: 'object_id', path: ['id'], type: 'id' },
     { name: 'webset', path: ['websetId'], type: 'id' },
@@ -191,8 +172,8 @@ async function insert(
     `INSERT INTO events (id, type, created_at, payload, object_id, webset_id, item_id, version_at, data, extra, ${more}digest,
        origin, load_id, page, list_order, loaded_at)
      SELECT id, type, created_at, payload, object_id, CASE WHEN payload = 'webset' THEN object_id ELSE webset END,
-       CASE WHEN payload = 'item' THEN object_id END, coalesce(updated_at, created_at, ${dialect.moment('0')}), data, extra,
-       ${more}${dialect.digest('data')}, $1, ${loadOf}, page, CASE part ${orders.join(' ')} END, ${dialect.moment('$2')}
+       CASE WHEN payload = 'item' THEN object_id END, coalesce(updated_at, created_at, ${tx.dialect.moment('0')}), data, extra,
+       ${more}${tx.dialect.digest('data')}, $1, ${loadOf}, page, CASE part ${orders.join(' ')} END, ${tx.dialect.moment('$2')}
      FROM (SELECT *, ${payloadOf} AS payload FROM (${source}) f) p`,
     [origin, Date.now()],
   );
@@ -232,11 +213,7 @@ const ofStream = 'origin = $1 AND stream = $2';
  * Records the events that the service no longer returns as `gone`, deletes the findings `same`, and counts the other findings. Only events
  * that were loaded before the verification began can be gone: a later event may have appeared where the cursor had already passed.
  */
-export async function sumUpChecks(
-  tx: EventTransaction,
-  dialect: EventDialect,
-  { origin, stream }: StreamKey,
-): Promise<Verification> {
+export async function sumUpChecks(tx: EventTransaction, { origin, stream }: StreamKey): Promise<Verification> {
   const [run] = await tx.rows<{ types: string; summed: number }>(
     `SELECT types, CASE WHEN checked_at IS NULL THEN 0 ELSE 1 END AS summed FROM event_streams WHERE ${ofStream}`,
     [origin, stream],
@@ -253,16 +230,16 @@ export async function sumUpChecks(
       [origin, stream, ...types],
     );
     await tx.run(`DELETE FROM event_checks WHERE ${ofStream} AND outcome = 'same'`, [origin, stream]);
-    await tx.run(`UPDATE event_streams SET checked_at = ${dialect.moment('$3')} WHERE ${ofStream}`, [
+    await tx.run(`UPDATE event_streams SET checked_at = ${tx.dialect.moment('$3')} WHERE ${ofStream}`, [
       origin,
       stream,
       Date.now(),
     ]);
   }
-  return counted(tx, dialect, [origin, stream]);
+  return counted(tx, [origin, stream]);
 }
 
-async function counted(tx: EventTransaction, dialect: EventDialect, key: readonly SqlValue[]): Promise<Verification> {
+async function counted(tx: EventTransaction, key: readonly SqlValue[]): Promise<Verification> {
   const count = (outcome: keyof Differences) =>
     `CAST(count(CASE WHEN c.outcome = '${outcome}' THEN 1 END) AS INTEGER) AS ${outcome}`;
   const counts = [count('missing'), count('changed'), count('gone')].join(', ');
@@ -270,7 +247,7 @@ async function counted(tx: EventTransaction, dialect: EventDialect, key: readonl
     'FROM event_checks c JOIN events e ON e.origin = c.origin AND e.id = c.id WHERE c.origin = $1 AND c.stream = $2';
   const [all] = await tx.rows<Differences>(`SELECT ${counts} ${from}`, key);
   const days = await tx.rows<Differences & { day: string }>(
-    `SELECT CAST(${dialect.day('e.created_at')} AS ${dialect.types.text}) AS day, ${counts} ${from}
+    `SELECT CAST(${tx.dialect.day('e.created_at')} AS ${tx.dialect.types.text}) AS day, ${counts} ${from}
      AND e.created_at IS NOT NULL GROUP BY 1 ORDER BY 1 LIMIT ${MOST_DAYS}`,
     key,
   );
@@ -292,37 +269,30 @@ interface ChosenCount {
  */
 async function chooseNew(
   tx: EventTransaction,
-  dialect: EventDialect,
   staged: StagedPages,
   origin: string,
   verifying: readonly number[] = [],
 ): Promise<ReadonlyMap<number, ChosenCount>> {
-  const digest = verifying.length > 0 ? dialect.digest('data') : 'digest';
-  await tx.run(
-    dialect.temp(
-      'known',
-      `SELECT id, ${digest} AS digest, list_order FROM events WHERE origin = $1 AND id IN (SELECT id FROM came)`,
-    ),
+  const digest = verifying.length > 0 ? tx.dialect.digest('data') : 'digest';
+  await tx.createTemp(
+    'known',
+    `SELECT id, ${digest} AS digest, list_order FROM events WHERE origin = $1 AND id IN (SELECT id FROM came)`,
     [origin],
   );
-  await tx.run(
-    dialect.temp(
-      'disputed',
-      `SELECT id FROM (SELECT id, digest FROM came UNION ALL SELECT id, digest FROM known) b
+  await tx.createTemp(
+    'disputed',
+    `SELECT id FROM (SELECT id, digest FROM came UNION ALL SELECT id, digest FROM known) b
        GROUP BY id HAVING count(DISTINCT digest) > 1`,
-    ),
   );
-  await tx.run(
-    dialect.temp(
-      'chosen',
-      `SELECT part, page, n, 0 AS changed FROM (
+  await tx.createTemp(
+    'chosen',
+    `SELECT part, page, n, 0 AS changed FROM (
          SELECT part, page, n, row_number() OVER (PARTITION BY id ORDER BY part, page, n) AS turn FROM came
          WHERE id NOT IN (SELECT id FROM known) AND id NOT IN (SELECT id FROM disputed)) c
        WHERE turn = 1`,
-    ),
   );
   const disputes = await tx.rows('SELECT 1 AS found FROM disputed LIMIT 1');
-  if (disputes.length > 0) await chooseVersions(tx, dialect, staged, origin, verifying);
+  if (disputes.length > 0) await chooseVersions(tx, staged, origin, verifying);
   const counts = await tx.rows<{ part: number } & ChosenCount>(
     `SELECT part, CAST(sum(1 - changed) AS INTEGER) AS added, CAST(sum(changed) AS INTEGER) AS changed FROM chosen GROUP BY part`,
   );
@@ -332,7 +302,6 @@ async function chooseNew(
 /** Chooses one version of each event that has different contents under the same id. */
 async function chooseVersions(
   tx: EventTransaction,
-  dialect: EventDialect,
   staged: StagedPages,
   origin: string,
   verifying: readonly number[],
@@ -346,14 +315,13 @@ async function chooseVersions(
   const ranked = `SELECT id, part, page, n, row_number() OVER (PARTITION BY id
       ORDER BY ${right} coalesce(updated_at, created_at) DESC NULLS LAST, created_at DESC NULLS LAST, digest DESC,
         part NULLS FIRST, page, n) AS turn
-    FROM (${dialect.withFields(`(${rivals})`, [{ name: 'updated_at', path: ['updatedAt'], type: 'time' }])}) r`;
-  await tx.run(
-    dialect.temp('winners', `SELECT id, part, page, n FROM (${ranked}) w WHERE turn = 1 AND part IS NOT NULL`),
-    [origin],
-  );
+    FROM (${tx.dialect.withFields(`(${rivals})`, [{ name: 'updated_at', path: ['updatedAt'], type: 'time' }])}) r`;
+  await tx.createTemp('winners', `SELECT id, part, page, n FROM (${ranked}) w WHERE turn = 1 AND part IS NOT NULL`, [
+    origin,
+  ]);
   await tx.run(
     `INSERT INTO chosen SELECT part, page, n, CASE WHEN id IN (SELECT id FROM known) THEN 1 ELSE 0 END FROM winners`,
   );
-  await touch(tx, dialect, origin);
+  await touch(tx, origin);
   await tx.run('DELETE FROM events WHERE origin = $1 AND id IN (SELECT id FROM winners)', [origin]);
 }

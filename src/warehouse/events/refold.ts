@@ -1,5 +1,5 @@
 import { partTables, stateTables } from '../../core/events/state-tables.js';
-import type { EventDialect, EventTransaction } from './event-sql.js';
+import type { EventTransaction } from './event-sql.js';
 
 /** Condition on `events`: the events that {@link takeBack} selects to be folded again. `$1` is the origin. */
 export const refolded = 'origin = $1 AND id IN (SELECT id FROM refolded)';
@@ -8,8 +8,8 @@ export const refolded = 'origin = $1 AND id IN (SELECT id FROM refolded)';
  * Writes the objects whose contents are replaced into the temporary table `touched`. The table `winners` has the events with the new
  * contents.
  */
-export async function touch(tx: EventTransaction, dialect: EventDialect, origin: string): Promise<void> {
-  await tx.run(dialect.temp('touched', about), [origin]);
+export async function touch(tx: EventTransaction, origin: string): Promise<void> {
+  await tx.createTemp('touched', about, [origin]);
 }
 
 const about = 'SELECT webset_id, object_id FROM events WHERE origin = $1 AND id IN (SELECT id FROM winners)';
@@ -19,14 +19,12 @@ const about = 'SELECT webset_id, object_id FROM events WHERE origin = $1 AND id 
  * same websets and objects, because an old content may have been the newest version of an object. Call this function after the new contents
  * are inserted.
  */
-export async function takeBack(tx: EventTransaction, dialect: EventDialect, origin: string): Promise<void> {
+export async function takeBack(tx: EventTransaction, origin: string): Promise<void> {
   await tx.run(`INSERT INTO touched ${about}`, [origin]);
-  await tx.run(
-    dialect.temp(
-      'refolded',
-      `SELECT id FROM events WHERE origin = $1
+  await tx.createTemp(
+    'refolded',
+    `SELECT id FROM events WHERE origin = $1
          AND (webset_id IN (SELECT webset_id FROM touched) OR object_id IN (SELECT object_id FROM touched))`,
-    ),
     [origin],
   );
   for (const { name } of [...stateTables, ...partTables]) {

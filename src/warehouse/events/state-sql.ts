@@ -37,7 +37,6 @@ interface Change {
  */
 export async function updateStates(
   tx: EventTransaction,
-  dialect: EventDialect,
   folded: Folded,
   kinds: ReadonlySet<PayloadKind>,
 ): Promise<void> {
@@ -45,23 +44,23 @@ export async function updateStates(
   if ([...kinds].some((kind) => !LARGE.has(kind))) {
     const columns = 'id, type, created_at, payload, object_id, version_at, list_order, data';
     const others = `${folded.which} AND payload NOT IN ('${[...LARGE].join("', '")}')`;
-    await tx.run(dialect.temp('few', `SELECT ${columns} FROM events WHERE ${others}`), [folded.origin]);
+    await tx.createTemp('few', `SELECT ${columns} FROM events WHERE ${others}`, [folded.origin]);
     laidOut.push('few');
   }
-  for (const payload of kinds) laidOut.push(...(await nest(tx, dialect, payload, folded)));
+  for (const payload of kinds) laidOut.push(...(await nest(tx, payload, folded)));
   const changes = stateTables.flatMap((table): Change | [] => {
     const sources = table.sources.filter(({ payload }) => kinds.has(payload));
     const parts = partTables.filter(({ of }) => of === table.name);
     return sources.length > 0 ? { table, parts, sources, found: `found_${table.name}` } : [];
   });
   for (const change of changes) {
-    await find(tx, dialect, change, folded);
+    await find(tx, change, folded);
     laidOut.push(change.found);
   }
   const counts = changes.length > 0 ? await whatIsThere(tx, changes) : [];
   for (const change of changes) {
     const there = counts.find(({ name }) => name === change.table.name);
-    await update(tx, dialect, change, folded, there as Counts);
+    await update(tx, change, folded, there as Counts);
   }
   if (laidOut.length > 0) await tx.run(laidOut.map((name) => `DROP TABLE ${name}`).join('; '));
 }
@@ -76,41 +75,31 @@ const eventAt = (dialect: EventDialect) => `coalesce(created_at, ${dialect.momen
  * Copies the members that hold other objects to a temporary table. Otherwise each of these members would need another parse of
  * the whole payload. Returns the name of the table in a list, or an empty list if there are no such members.
  */
-async function nest(
-  tx: EventTransaction,
-  dialect: EventDialect,
-  payload: PayloadKind,
-  folded: Folded,
-): Promise<readonly string[]> {
+async function nest(tx: EventTransaction, payload: PayloadKind, folded: Folded): Promise<readonly string[]> {
   const paths = stateTables.flatMap(({ sources }) => sources.filter((source) => source.payload === payload));
   const names = new Set(paths.flatMap(({ path }) => path[0] ?? []));
   if (names.size === 0) return [];
   const { origin, which } = folded;
-  const events = `(SELECT id AS event_id, ${eventAt(dialect)} AS event_at, list_order, data FROM ${eventsWith(payload, which)})`;
+  const events = `(SELECT id AS event_id, ${eventAt(tx.dialect)} AS event_at, list_order, data FROM ${eventsWith(payload, which)})`;
   const columns = `event_id, event_at, list_order, ${[...names].join(', ')}`;
   const name = `nested_${payload}`;
-  const members = `SELECT ${columns} FROM (${dialect.withMembers(events, [...names])}) m`;
-  await tx.run(dialect.temp(name, members), LARGE.has(payload) ? [origin] : []);
+  const members = `SELECT ${columns} FROM (${tx.dialect.withMembers(events, [...names])}) m`;
+  await tx.createTemp(name, members, LARGE.has(payload) ? [origin] : []);
   return [name];
 }
 
 /** Collects the newest version of each object from the events, with the existing version of the same object. */
-async function find(
-  tx: EventTransaction,
-  dialect: EventDialect,
-  { table, sources, found }: Change,
-  { origin, which }: Folded,
-): Promise<void> {
-  const versions = dialect.newest(`(${sources.map((one) => candidates(dialect, one, which)).join('\nUNION ALL\n')})`);
-  await tx.run(
-    dialect.temp(
-      found,
-      `WITH f AS MATERIALIZED (${versions}),
+async function find(tx: EventTransaction, { table, sources, found }: Change, { origin, which }: Folded): Promise<void> {
+  const versions = tx.dialect.newest(
+    `(${sources.map((one) => candidates(tx.dialect, one, which)).join('\nUNION ALL\n')})`,
+  );
+  await tx.createTemp(
+    found,
+    `WITH f AS MATERIALIZED (${versions}),
          t AS (SELECT id, version_at, event_at, list_order, event_id, deleted_at FROM ${table.name} WHERE origin = $1 AND id IN (SELECT id FROM f))
        SELECT f.id, f.o, f.version_at, f.event_at, f.list_order, f.event_id, f.deleted_at, t.id IS NOT NULL AS met,
          t.id IS NULL OR ${versionOf('f')} > ${versionOf('t')} AS newer, t.deleted_at AS was_deleted_at
        FROM f LEFT JOIN t ON t.id = f.id`,
-    ),
     [origin],
   );
 }
@@ -140,13 +129,7 @@ function whatIsThere(tx: EventTransaction, changes: readonly Change[]): Promise<
 }
 
 /** Replaces older versions of objects, with their parts, by newer versions, and marks deleted objects. */
-async function update(
-  tx: EventTransaction,
-  dialect: EventDialect,
-  change: Change,
-  { origin, which }: Folded,
-  there: Counts,
-): Promise<void> {
+async function update(tx: EventTransaction, change: Change, { origin, which }: Folded, there: Counts): Promise<void> {
   const { table, parts, sources, found } = change;
   const { name, columns } = table;
   if (there.late > 0) await markDeleted(tx, change, origin, deletedLate);
@@ -157,8 +140,8 @@ async function update(
     // Events are looked up by id, not joined, because a join may hold all data in memory.
     ...whole.map(
       (payload) =>
-        `SELECT object_id AS id, data AS o, version_at, ${eventAt(dialect)} AS event_at, list_order, id AS event_id,
-           CAST(NULL AS ${dialect.types.time}) AS deleted_at
+        `SELECT object_id AS id, data AS o, version_at, ${eventAt(tx.dialect)} AS event_at, list_order, id AS event_id,
+           CAST(NULL AS ${tx.dialect.types.time}) AS deleted_at
          FROM ${eventsWith(payload, which)} AND id IN (SELECT event_id FROM ${found} WHERE newer AND o IS NULL)`,
     ),
     sources.length > whole.length &&
@@ -170,11 +153,11 @@ async function update(
   const names = columns.map((column) => column.name).join(', ');
   await tx.runOnMany(
     `INSERT INTO ${name} (id, ${names}, data, deleted_at, version_at, event_at, list_order, event_id, origin)
-     SELECT id, ${names}, o, deleted_at, version_at, event_at, list_order, event_id, $1 FROM (${dialect.withFields(put, columns)}) w`,
+     SELECT id, ${names}, o, deleted_at, version_at, event_at, list_order, event_id, $1 FROM (${tx.dialect.withFields(put, columns)}) w`,
     [origin],
   );
   if (there.deleted > 0) await markDeleted(tx, change, origin, 'newer AND o IS NULL');
-  for (const part of parts) await putParts(tx, dialect, part, put, origin);
+  for (const part of parts) await putParts(tx, part, put, origin);
 }
 
 /** Query of all versions of objects in the events. `o` is NULL where the object is the whole data of the event. */
@@ -231,7 +214,6 @@ async function removeOlder(tx: EventTransaction, { table, parts, found }: Change
 
 async function putParts(
   tx: EventTransaction,
-  dialect: EventDialect,
   { name, owner, path, columns }: PartTable,
   put: string,
   origin: string,
@@ -241,7 +223,7 @@ async function putParts(
   await tx.runOnMany(
     `INSERT INTO ${name} (${owner}, ${names}, data, version_at, event_at, list_order, event_id, origin)
      SELECT owner_id, ${names}, o, version_at, event_at, list_order, event_id, $1
-     FROM (${dialect.withFields(`(${dialect.withObjects(owners, [path, '*'])})`, columns)}) w`,
+     FROM (${tx.dialect.withFields(`(${tx.dialect.withObjects(owners, [path, '*'])})`, columns)}) w`,
     [origin],
   );
 }

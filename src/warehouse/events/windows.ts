@@ -18,12 +18,8 @@ const keyOf = ({ origin, stream }: StreamKey) => [origin, stream] as const;
 type Marks = Pick<StreamState, 'watermark' | 'sweptAt' | 'completedAt' | 'from' | 'to' | 'beganAt'>;
 
 /** State of a stream; null for an unknown stream. */
-export async function readStream(
-  tx: EventTransaction,
-  dialect: EventDialect,
-  key: StreamKey,
-): Promise<StreamState | null> {
-  const { millis } = dialect;
+export async function readStream(tx: EventTransaction, key: StreamKey): Promise<StreamState | null> {
+  const { millis } = tx.dialect;
   const [stream] = await tx.rows<Marks>(
     `SELECT ${millis('watermark')} AS watermark, ${millis('swept_at')} AS "sweptAt", ${millis('completed_at')} AS "completedAt",
        ${millis('run_from')} AS "from", ${millis('run_to')} AS "to", ${millis('began_at')} AS "beganAt"
@@ -49,32 +45,23 @@ export async function readStream(
 }
 
 /** Streams of a service, by name. */
-export async function listStreams(
-  tx: EventTransaction,
-  dialect: EventDialect,
-  origin: string,
-): Promise<readonly StreamListing[]> {
+export async function listStreams(tx: EventTransaction, origin: string): Promise<readonly StreamListing[]> {
   const found = await tx.rows<{ stream: string; types: string }>(
     'SELECT stream, types FROM event_streams WHERE origin = $1 ORDER BY stream',
     [origin],
   );
   const listed: StreamListing[] = [];
   for (const { stream, types } of found) {
-    const state = await readStream(tx, dialect, { origin, stream });
+    const state = await readStream(tx, { origin, stream });
     if (state) listed.push({ stream, types: JSON.parse(types) as readonly string[], ...state });
   }
   return listed;
 }
 
 /** Begins a run of one window. Does nothing if windows of an earlier run are left. */
-export async function beginRun(
-  tx: EventTransaction,
-  dialect: EventDialect,
-  key: StreamKey,
-  run: StreamRun,
-): Promise<void> {
-  const { moment } = dialect;
-  const known = await readStream(tx, dialect, key);
+export async function beginRun(tx: EventTransaction, key: StreamKey, run: StreamRun): Promise<void> {
+  const { moment } = tx.dialect;
+  const known = await readStream(tx, key);
   if (known && known.pending.length > 0) return;
   if (!known) {
     await tx.run(`INSERT INTO event_streams (origin, stream, types, next_window) VALUES ($1, $2, $3, 1)`, [
@@ -89,13 +76,12 @@ export async function beginRun(
        checked_at = NULL WHERE ${ofStream}`,
     [...keyOf(key), run.from, run.to, run.sweep ? 1 : 0, Date.now()],
   );
-  await addWindows(tx, dialect, key, [run], startWalk());
+  await addWindows(tx, key, [run], startWalk());
 }
 
 /** Adds windows to a stream, with the next free numbers of the stream; returns these numbers. */
 async function addWindows(
   tx: EventTransaction,
-  dialect: EventDialect,
   key: StreamKey,
   spans: readonly Span[],
   walk: WalkState,
@@ -106,7 +92,7 @@ async function addWindows(
   );
   const first = next?.next ?? 1;
   const times: (number | null)[] = [];
-  const moment = (at: number | null) => dialect.moment(`$${times.push(at) + 3}`);
+  const moment = (at: number | null) => tx.dialect.moment(`$${times.push(at) + 3}`);
   const rows = spans.map(
     ({ from, to }, index) => `($1, $2, ${first + index}, ${moment(from)}, ${moment(to)}, $3, 0, 0, 0, 0, 0)`,
   );
@@ -144,12 +130,11 @@ export interface WindowClaim extends StreamKey {
  */
 export async function claimWindows(
   tx: EventTransaction,
-  dialect: EventDialect,
   claims: readonly WindowClaim[],
 ): Promise<readonly (EventWindow | null)[]> {
-  const { millis } = dialect;
+  const { millis } = tx.dialect;
   const nameOf = (one: StreamKey & { readonly window: number }) => [one.origin, one.stream, one.window].join('\n');
-  const { texts, text, whole } = valuesAfter(dialect, 0);
+  const { texts, text, whole } = valuesAfter(tx.dialect, 0);
   const rows = [...new Map(claims.map((one) => [nameOf(one), one])).values()].map(
     ({ origin, stream, window, attempt }) =>
       `(${[text(origin), text(stream), whole(window), text(attempt)].join(', ')})`,
@@ -172,7 +157,6 @@ export async function claimWindows(
 /** Replaces a claimed window by its parts; returns null if another attempt has claimed the window. */
 export async function splitWindow(
   tx: EventTransaction,
-  dialect: EventDialect,
   key: StreamKey,
   window: number,
   attempt: string,
@@ -187,7 +171,7 @@ export async function splitWindow(
   );
   if (!held) return null;
   await tx.run(`DELETE FROM event_windows WHERE ${ofStream} AND window_number = $3`, [...keyOf(key), window]);
-  const numbers = await addWindows(tx, dialect, key, parts, walk);
+  const numbers = await addWindows(tx, key, parts, walk);
   // The counts of the replaced window stay in the run's sums. The progress of that window is dropped.
   await tx.run(
     `UPDATE event_windows SET pages = $4, events = $5, added = $6, changed = $7 WHERE ${ofStream} AND window_number = $3`,
@@ -202,19 +186,18 @@ export async function splitWindow(
  */
 export async function moveWindows(
   tx: EventTransaction,
-  dialect: EventDialect,
   batch: readonly WindowPages[],
   results: readonly PartResult[],
 ): Promise<readonly boolean[]> {
   const origin = batch[0]?.origin as string;
-  const { texts, text, whole } = valuesAfter(dialect, 1);
+  const { texts, text, whole } = valuesAfter(tx.dialect, 1);
   const rows = batch.map(({ stream, window, attempt, pages, walk }, index) => {
     const { events, added, changed, newest } = results[index] as PartResult;
     const numbers = [walk.done ? 1 : 0, newest, pages.length, events, added, changed].map(whole);
     return `(${[text(stream), whole(window), text(attempt), text(JSON.stringify(walk)), ...numbers].join(', ')})`;
   });
   const moved = await tx.rows<{ stream: string; window: number; attempt: string }>(
-    `UPDATE event_windows SET walk = m.walk, done = CAST(m.done AS INTEGER), max_at = greatest(max_at, ${dialect.moment('m.newest')}),
+    `UPDATE event_windows SET walk = m.walk, done = CAST(m.done AS INTEGER), max_at = greatest(max_at, ${tx.dialect.moment('m.newest')}),
        pages = event_windows.pages + m.pages, events = event_windows.events + m.events, added = event_windows.added + m.added,
        changed = event_windows.changed + m.changed
      FROM (VALUES ${rows.join(', ')}) m(stream, "window", attempt, walk, done, newest, pages, events, added, changed)
@@ -227,7 +210,7 @@ export async function moveWindows(
     moved.some((one) => one.stream === stream && one.window === window && one.attempt === attempt),
   );
   const ended = batch.filter(({ walk }, index) => walk.done && current[index]).map(({ stream }) => stream);
-  for (const stream of new Set(ended)) await moveWatermark(tx, dialect, { origin, stream });
+  for (const stream of new Set(ended)) await moveWatermark(tx, { origin, stream });
   return current;
 }
 
@@ -235,12 +218,12 @@ export async function moveWindows(
  * Moves the watermark to the newest event of the windows before the first unfinished window. If all windows are done, the run
  * is complete.
  */
-async function moveWatermark(tx: EventTransaction, dialect: EventDialect, key: StreamKey): Promise<void> {
+async function moveWatermark(tx: EventTransaction, key: StreamKey): Promise<void> {
   await tx.run(
     `UPDATE event_streams SET watermark = greatest(watermark, (
        SELECT max(d.max_at) FROM event_windows d
        WHERE d.origin = $1 AND d.stream = $2 AND d.done = 1 AND d.to_at <= coalesce(
-         (SELECT min(coalesce(o.from_at, ${dialect.moment('0')})) FROM event_windows o
+         (SELECT min(coalesce(o.from_at, ${tx.dialect.moment('0')})) FROM event_windows o
           WHERE o.origin = $1 AND o.stream = $2 AND o.done = 0), d.to_at)))
      WHERE ${ofStream}`,
     keyOf(key),
@@ -251,7 +234,7 @@ async function moveWatermark(tx: EventTransaction, dialect: EventDialect, key: S
   );
   if (left?.windows !== 0) return;
   await tx.run(
-    `UPDATE event_streams SET completed_at = ${dialect.moment('$3')},
+    `UPDATE event_streams SET completed_at = ${tx.dialect.moment('$3')},
        swept_at = CASE WHEN run_sweeps = 1 THEN run_to ELSE swept_at END WHERE ${ofStream}`,
     [...keyOf(key), Date.now()],
   );

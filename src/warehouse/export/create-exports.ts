@@ -1,18 +1,20 @@
 import { createReadStream, lstatSync } from 'node:fs';
 import { open, rm } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
-import { type CsvForm, type RowWarehouse, usualCsv } from '../../core/rows/row-warehouse.js';
+import { type CsvForm, type RowExports, usualCsv } from '../../core/rows/row-warehouse.js';
 import { WarehouseBusy, WarehouseUnusable } from '../../core/rows/warehouse-errors.js';
 import { withDraftFolder } from '../../files/draft-folder.js';
 import { LockBusy } from '../../files/process-lock.js';
 import { realPath } from '../../files/same-file.js';
 import { moveDurably } from '../../files/write-durably.js';
-import type { FileCheck } from '../shared/database.js';
+import type { Database, WarehousesOptions } from '../database.js';
+import { unknownJob } from '../rows/row-store.js';
 import { warehouseError } from '../shared/duckdb-error.js';
 import { literal } from '../shared/duckdb-quote.js';
 import { viewColumns } from '../shared/view-columns.js';
 import { guardedCsvQuery } from './csv-formula-guard.js';
 import { exportParquet } from './export-parquet.js';
+import { readJobRows } from './file-parts.js';
 import { type JobRows, memoryFor, partsOf, type RowReader } from './job-rows.js';
 import { type TargetKind, whyNoTarget } from './why-no-target.js';
 
@@ -34,27 +36,15 @@ export async function withDrafts<T>(
   }
 }
 
-/** The parts of a warehouse for its exports. */
-export interface ExportSource {
-  /** The file of the warehouse; null for a warehouse on a server. */
-  readonly file: string | null;
-  readonly say: (sentence: string) => void;
-  readonly checkTarget?: FileCheck | undefined;
-  /** Throws if the job does not exist. */
-  check(job: string): Promise<void>;
-  /** Runs `work` on the rows of a job. `scratch`: a folder for temporary files, which the caller removes. */
-  read<T>(job: string, scratch: string, work: (reader: RowReader) => Promise<T>): Promise<T>;
-}
-
 /** A step of an export: writes a draft into the folder `drafts`, and then replaces `target` by the draft. `shown`: the target, for messages. */
 export type Export<T> = (reader: RowReader, drafts: string, target: string, shown: string) => Promise<T>;
 
 /**
- * Returns `RowWarehouse.exportCsv` and `RowWarehouse.exportParquet`. Exports of one target run one at a time. The target is replaced in one
+ * Returns the exports of a database. Exports of one target run one at a time. The target is replaced in one
  * step, or not changed.
  */
-export function createExports(source: ExportSource): Pick<RowWarehouse, 'exportCsv' | 'exportParquet'> {
-  const { file, say, checkTarget } = source;
+export function createExports(database: Database, { say = () => undefined, check }: WarehousesOptions): RowExports {
+  const { file, shown, patiently } = database;
   const exporting = async <T>(kind: TargetKind, job: string, path: string, write: Export<T>): Promise<T> => {
     const named = resolve(path);
     const target = join(realPath(dirname(named)), basename(named));
@@ -62,13 +52,20 @@ export function createExports(source: ExportSource): Pick<RowWarehouse, 'exportC
       const why = whyNoTarget(kind, target, { into: file, input });
       if (why !== null) throw new WarehouseUnusable('output-path-unusable', why);
     };
-    await source.check(job);
+    const refuseUnknown = async () => {
+      if (!(await database.exists())) throw unknownJob(job, shown);
+    };
+    await patiently(refuseUnknown);
     refuse(null);
-    await checkTarget?.({ [kind === 'csv' ? 'csv' : 'publish']: target });
+    await check?.({ [kind === 'csv' ? 'csv' : 'publish']: target });
     return withDrafts('export', target, say, (drafts, held) =>
-      source.read(job, drafts, (reader) => {
-        refuse(reader.rows.input);
-        return write(reader, drafts, join(held, basename(target)), target);
+      patiently(async () => {
+        await refuseUnknown();
+        return database.source(drafts, 'parts', async (source) => {
+          const rows = await readJobRows(source, job, shown);
+          refuse(rows.input);
+          return write({ ...source, rows }, drafts, join(held, basename(target)), target);
+        });
       }),
     ).catch((error: unknown) => {
       // A full disk or a missing permission concerns the target here, not the warehouse.
@@ -83,7 +80,7 @@ export function createExports(source: ExportSource): Pick<RowWarehouse, 'exportC
 }
 
 /**
- * See `RowWarehouse.exportCsv`. The file has UTF-8 and LF. Cells of the input are written unchanged. Texts from the web are made
+ * See `RowExports.exportCsv`. The file has UTF-8 and LF. Cells of the input are written unchanged. Texts from the web are made
  * harmless for spreadsheets, see `guardedCsvQuery`. A file that is replaced keeps its permissions.
  */
 async function exportCsv(

@@ -12,7 +12,7 @@ import { memoryFor, type RowReader } from './job-rows.js';
 const ROW_GROUP = 2048;
 
 /**
- * See `RowWarehouse.exportParquet`. Writes files `part-00000.parquet` and so on, one for each part of `partsOf`, in the order
+ * See `RowExports.exportParquet`. Writes files `part-00000.parquet` and so on, one for each part of `partsOf`, in the order
  * of the rows. The directory is created, or replaced as a whole. If the directory has other files, the export is refused before anything
  * is written.
  */

@@ -2,9 +2,10 @@ import type { DuckDBConnection } from '@duckdb/node-api';
 import { type ColumnType, JSON_TYPE, TEXT } from '../../core/rows/column-type.js';
 import { duckDbInput, resultSql } from '../rows/duckdb-result-sql.js';
 import { dollarsOf } from '../rows/make-tables.js';
+import { readJob } from '../rows/row-store.js';
 import { identifier } from '../shared/duckdb-quote.js';
 import { viewColumns } from '../shared/view-columns.js';
-import { type JobRows, memoryFor, partsOf } from './job-rows.js';
+import { type JobRows, memoryFor, partsOf, portionsOf, type SourceDuckDb } from './job-rows.js';
 
 export interface TableColumn {
   readonly name: string;
@@ -21,6 +22,17 @@ export interface SourceTable {
   readonly hasLong: boolean;
   /** SQL queries of the rows, in order; at least one. A query is valid until the next one is read. */
   parts(): AsyncIterable<string>;
+}
+
+/** A job as its warehouse has it, see `readJob`, with the queries of its rows. */
+export async function readJobRows(source: SourceDuckDb, job: string, shown: string) {
+  const record = await source.read((tx) => readJob(tx, job, shown));
+  const { where } = record;
+  return {
+    ...record,
+    part: (from: number, to: number) => source.part(where, from, to),
+    portions: (from: number, to: number) => source.read((tx) => portionsOf(tx, where, from, to)),
+  };
 }
 
 /** The rows of a job as a table with the columns of its view. */

@@ -2,6 +2,7 @@ import type { DuckDBConnection } from '@duckdb/node-api';
 import type { ColumnType } from '../../core/rows/column-type.js';
 import type { ResultColumn } from '../rows/result-column.js';
 import type { RowTransaction } from '../rows/row-sql.js';
+import type { Relation } from '../shared/relation.js';
 
 /** Number of rows that are sorted and written at a time, if they are small. */
 export const ROWS_AT_ONCE = 25_000;
@@ -77,10 +78,34 @@ export function memoryFor(columns: number): number {
   return 256 + (columns > 1000 ? Math.ceil(columns / 10) : 0);
 }
 
-/** A DuckDB that reads the rows of a job. */
-export interface RowReader {
+/** A DuckDB that reads a warehouse. */
+export interface ReadingDuckDb {
   readonly connection: DuckDBConnection;
-  readonly rows: JobRows;
   /** Raises the memory of later statements to at least this many MB. */
   need(megabytes: number): Promise<void>;
 }
+
+/** A DuckDB that reads the rows of a job. */
+export interface RowReader extends ReadingDuckDb {
+  readonly rows: JobRows;
+}
+
+/** A DuckDB that reads any rows of a warehouse. Its queries are valid until the next one is asked for. */
+export interface SourceDuckDb extends ReadingDuckDb {
+  /** Runs statements in the database of the warehouse. */
+  read<T>(work: (tx: RowTransaction) => Promise<T>): Promise<T>;
+  /** Query of the rows with these numbers that meet the condition, with the columns of `row_store`. */
+  part(where: string, from: number, to: number): Promise<string>;
+  /** Query of a whole table. JSON columns are text, because every reader of files supports text. */
+  table(table: Relation): Promise<string>;
+}
+
+/**
+ * Runs `work` with a DuckDB that reads the warehouse; may repeat `work`. `scratch`: a folder for temporary files, which the caller removes.
+ * `snapshot`: all reads see one state of the warehouse; with `parts`, loads may change the rows between two reads.
+ */
+export type SourceDatabase = <T>(
+  scratch: string,
+  manner: 'snapshot' | 'parts',
+  work: (source: SourceDuckDb) => Promise<T>,
+) => Promise<T>;

@@ -5,10 +5,7 @@ import type { BatchAudit } from '../../core/monitors/monitor-warehouse.js';
 import type { ScheduledPause } from '../../core/monitors/scheduled-pauses.js';
 import type { SqlTransaction, SqlValue } from '../shared/sql.js';
 import { actions, batches } from './monitor-tables.js';
-import { heldId, insert, type MonitorDialect } from './record-fields.js';
-
-/** Runs work in one transaction of the warehouse. */
-export type Transact = <T>(work: (tx: SqlTransaction) => Promise<T>) => Promise<T>;
+import { heldId, insert, type RecordDatabase } from './record-fields.js';
 
 /** Number of monitors in one statement. */
 const CHUNK = 300;
@@ -27,7 +24,7 @@ interface ActionRow {
 }
 
 /** Returns the audit in a database. All databases get the same statements. */
-export function createBatchAudit(transact: Transact, dialect: MonitorDialect): BatchAudit {
+export function createBatchAudit({ dialect, transact }: RecordDatabase): BatchAudit {
   const { moment, millis, texts } = dialect;
   const ofRun = 'origin = $1 AND job = $2 AND run = $3';
   const done = `affected_at IS NOT NULL`;
@@ -42,15 +39,12 @@ export function createBatchAudit(transact: Transact, dialect: MonitorDialect): B
         for (const table of ['monitor_actions', 'monitor_batches'])
           await tx.run(`DELETE FROM ${table} WHERE ${ofRun}`, [origin, job, run]);
         const batch = [origin, job, run, action, JSON.stringify(filterJson(filter)), by, at];
-        await insert(tx, dialect, batches, [[...batch, null, null, null, null, null, null, schedule]]);
+        await insert(tx, batches, [[...batch, null, null, null, null, null, null, schedule]]);
         const line = (one: MonitorState, planned: boolean): SqlValue[] => [
           ...[origin, job, run, one.id, one.name, action, planned ? 1 : 0, one.status, one.updatedAt, one.definition],
           ...[null, null, null, null, null, null, null, planned ? null : ALREADY, null],
         ];
-        await insert(tx, dialect, actions, [
-          ...toDo.map((one) => line(one, true)),
-          ...already.map((one) => line(one, false)),
-        ]);
+        await insert(tx, actions, [...toDo.map((one) => line(one, true)), ...already.map((one) => line(one, false))]);
       }),
 
     decide: ({ origin, job, run }, { by, why, approved, at }) =>
@@ -196,7 +190,7 @@ export function createBatchAudit(transact: Transact, dialect: MonitorDialect): B
       ...[origin, job, run, id, null, batch?.action ?? '', 0, null, null, null, null, null, at, call, null, requestId],
       ...[batch?.by ?? null, null, note],
     ]);
-    await insert(tx, dialect, actions, rows);
+    await insert(tx, actions, rows);
   }
 }
 

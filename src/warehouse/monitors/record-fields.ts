@@ -3,6 +3,14 @@ import type { ColumnType, ColumnTypes, Relation } from '../shared/relation.js';
 import { shortId } from '../shared/short-id.js';
 import type { SqlDialect, SqlTransaction, SqlValue } from '../shared/sql.js';
 
+/** A database as the stores of monitors and agent runs need it. */
+export interface RecordDatabase {
+  readonly dialect: SqlDialect;
+  /** Runs work in one transaction. */
+  transact<T>(work: (tx: SqlTransaction) => Promise<T>): Promise<T>;
+  close(): Promise<void>;
+}
+
 /** The fields of an object; none for another value. */
 export function fieldsOf(value: unknown): { readonly [name: string]: unknown } {
   return typeof value === 'object' && value !== null && !Array.isArray(value) ? { ...value } : {};
@@ -20,19 +28,11 @@ export function jsonOf(value: unknown): string | null {
 }
 
 /** An id in the form that the database holds. */
-export const heldId = ({ plain }: Pick<MonitorDialect, 'plain'>, id: string): string => shortId(plain(id));
+export const heldId = ({ plain }: SqlDialect, id: string): string => shortId(plain(id));
 
 /** The last record of each id in the form that the database holds. */
-export function uniqueRecords(records: readonly RawRecord[], dialect: MonitorDialect): ReadonlyMap<string, RawRecord> {
+export function uniqueRecords(records: readonly RawRecord[], dialect: SqlDialect): ReadonlyMap<string, RawRecord> {
   return new Map(records.map((one) => [heldId(dialect, one.id), one]));
-}
-
-/** The SQL of one database in the statements for monitors. */
-export interface MonitorDialect extends SqlDialect {
-  /** Query with one row for each text; the parameter is a JSON list of texts. */
-  texts(parameter: string): string;
-  /** A text in a form that the database can hold. */
-  plain(text: string): string;
 }
 
 /** Maximum number of parameters of a statement. */
@@ -41,10 +41,10 @@ const MOST_VALUES = 2000;
 /** Appends rows. Values are in the order of the table's columns: JSON as text, times in Unix ms. */
 export async function insert(
   tx: SqlTransaction,
-  dialect: MonitorDialect,
   table: Relation,
   rows: readonly (readonly SqlValue[])[],
 ): Promise<void> {
+  const { dialect } = tx;
   const { name, columns } = table;
   const each = Math.max(1, Math.floor(MOST_VALUES / columns.length));
   const names = columns.map((column) => column.name).join(', ');

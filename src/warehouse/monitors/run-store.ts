@@ -1,18 +1,12 @@
-import {
-  type KnownRun,
-  type MonitorRuns,
-  type MonitorWarehouse,
-  type RawRecord,
-  rawJson,
-} from '../../core/monitors/monitor-warehouse.js';
+import type { KnownRun, MonitorRuns, MonitorWarehouse, RawRecord } from '../../core/monitors/monitor-warehouse.js';
 import { millisOf } from '../../core/text/value-forms.js';
 import type { SqlTransaction, SqlValue } from '../shared/sql.js';
-import { createBatchAudit, type Transact } from './batch-audit.js';
+import { createBatchAudit } from './batch-audit.js';
 import { monitors, results, runs } from './monitor-tables.js';
-import { fieldsOf, heldId, insert, jsonOf, type MonitorDialect, textOf, uniqueRecords } from './record-fields.js';
+import { fieldsOf, heldId, insert, jsonOf, type RecordDatabase, textOf, uniqueRecords } from './record-fields.js';
 
 /** Returns the runs of monitors in a database. All databases get the same statements. */
-export function createMonitorRuns(transact: Transact, dialect: MonitorDialect): MonitorRuns {
+export function createMonitorRuns({ dialect, transact }: RecordDatabase): MonitorRuns {
   const { texts, moment } = dialect;
   return {
     loadMonitors: (origin, mark, records) =>
@@ -27,7 +21,6 @@ export function createMonitorRuns(transact: Transact, dialect: MonitorDialect): 
         await tx.run(`DELETE FROM monitors WHERE origin = $1 AND id IN (${texts('$2')})`, [origin, ids]);
         await insert(
           tx,
-          dialect,
           monitors,
           [...unique].map(([id, one]) => monitorRow(origin, mark, one, read.get(id) ?? null)),
         );
@@ -79,10 +72,9 @@ export function createMonitorRuns(transact: Transact, dialect: MonitorDialect): 
         const rows = [...unique].map(([id, run]) =>
           runRow(origin, mark, monitor, run, known.get(id) ?? { reached: 0, addedMark: mark }),
         );
-        await insert(tx, dialect, runs, rows);
+        await insert(tx, runs, rows);
         await insert(
           tx,
-          dialect,
           results,
           [...unique.values()].flatMap((run) => resultRows(origin, monitor, run)),
         );
@@ -138,7 +130,7 @@ function monitorRow(origin: string, mark: string, one: RawRecord, readMark: stri
   return [
     ...[origin, one.id, textOf(one.name), textOf(one.status), textOf(fieldsOf(one.search).query)],
     ...[jsonOf(one.trigger), jsonOf(one.metadata), textOf(fieldsOf(one.webhook).url)],
-    ...[millisOf(one.nextRunAt), millisOf(one.createdAt), millisOf(one.updatedAt), JSON.stringify(rawJson(one))],
+    ...[millisOf(one.nextRunAt), millisOf(one.createdAt), millisOf(one.updatedAt), JSON.stringify(one)],
     ...[Date.now(), null, mark, readMark],
   ];
 }
@@ -174,7 +166,7 @@ function runRow(
       Number.isSafeInteger(duration) ? duration : null,
       millisOf(run.updatedAt),
     ],
-    ...[JSON.stringify(rawJson(run)), over ? 1 : 0, reached, Date.now(), addedMark, mark],
+    ...[JSON.stringify(run), over ? 1 : 0, reached, Date.now(), addedMark, mark],
   ];
 }
 
@@ -193,15 +185,7 @@ function listOf(run: RawRecord): readonly unknown[] {
   return Array.isArray(list) ? list : [];
 }
 
-/** Returns the monitor warehouse in a database. All databases get the same statements, see `MonitorDialect`. */
-export function createMonitorStore(
-  dialect: MonitorDialect,
-  transact: Transact,
-  close: () => Promise<void>,
-): MonitorWarehouse {
-  return {
-    audit: createBatchAudit(transact, dialect),
-    runs: createMonitorRuns(transact, dialect),
-    close,
-  };
+/** Returns the monitor warehouse in a database. All databases get the same statements. */
+export function createMonitorStore(database: RecordDatabase): MonitorWarehouse {
+  return { audit: createBatchAudit(database), runs: createMonitorRuns(database), close: database.close };
 }

@@ -1,89 +1,82 @@
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import type { AgentRunStore } from '../../core/agent-run-sync.js';
-import type { EventWarehouse, WindowPages } from '../../core/events/event-warehouse.js';
-import type { MonitorWarehouse } from '../../core/monitors/monitor-warehouse.js';
-import type { Publisher } from '../../core/publish-request.js';
-import type { RowWarehouse } from '../../core/rows/row-warehouse.js';
+import type { WindowPages } from '../../core/events/event-warehouse.js';
 import { replaceTokens } from '../../core/text/exact-json.js';
 import type { PgTransaction } from '../../postgres/index.js';
 import { postgresAddressOf } from '../addresses.js';
-import { createAgentRunStore } from '../agent-run-store.js';
-import type { EventTransaction, StagedPages } from '../events/event-sql.js';
-import { createEventStore } from '../events/event-store.js';
-import { createExports } from '../export/create-exports.js';
-import { type JobRows, portionsOf } from '../export/job-rows.js';
-import type { Transact } from '../monitors/batch-audit.js';
-import type { MonitorDialect } from '../monitors/record-fields.js';
-import { createMonitorStore } from '../monitors/run-store.js';
-import { createFigures } from '../rows/row-figures.js';
-import { createRowPlaces } from '../rows/row-places.js';
-import type { Purpose, RowDatabase, RowTransaction } from '../rows/row-sql.js';
-import { createRowStore, readJob, unknownJob, unpurged } from '../rows/row-store.js';
-import type { FileCheck, OpenedWarehouse, WarehousesOptions } from '../shared/database.js';
-import { mendForPostgres, withoutNul } from '../shared/mend-escapes.js';
+import type { Database, WarehousesOptions } from '../database.js';
+import type { EventDatabase, EventTransaction, StagedPages } from '../events/event-sql.js';
+import type { SourceDatabase } from '../export/job-rows.js';
+import { loadSlice } from '../rows/load-slice.js';
+import { loadRetry } from '../rows/retry.js';
+import type { RowDatabase } from '../rows/row-sql.js';
+import { unpurged } from '../rows/row-store.js';
+import { mendForPostgres } from '../shared/mend-escapes.js';
 import { hasHalvesOrNul, inOneLine } from '../shared/one-line.js';
 import { setMemory, withScratchDuckDb } from '../shared/scratch-duckdb.js';
 import { postgresDialect } from './event-dialect.js';
-import { partOf } from './export-part.js';
+import { partOf, tableOf } from './export-part.js';
 import { postgresRowDialect } from './row-dialect.js';
 import { rowTransaction, sqlTransaction } from './row-transaction.js';
 import { postgresSql } from './sql-dialect.js';
-import { Warehouse, type WarehouseOptions } from './warehouse.js';
-
-/** Opens the warehouse in a schema of a PostgreSQL database. Nothing is read or created before the first use. */
-export function openPostgresWarehouse(
-  address: string,
-  { credentialsFor, say = () => undefined, extensions, check }: WarehousesOptions,
-): OpenedWarehouse {
-  const url = credentialsFor?.(postgresAddressOf(address).carried)?.reveal() ?? address;
-  const warehouse = new Warehouse(url, { say });
-  // Loaded by the first publish, because few commands publish.
-  const loaded = async () =>
-    (await import('./postgres-publisher.js')).postgresPublisher(warehouse, {
-      ...{ say, credentialsFor, extensions, check },
-    });
-  const publisher: Publisher = {
-    publish: async (request) => (await loaded()).publish(request),
-    check: async (to) => (await loaded()).check(to),
-  };
-  return {
-    rows: createPostgresRows({ url, say, check }, warehouse),
-    events: createPostgresEvents(url, { say }, warehouse),
-    monitors: createPostgresMonitors({ url, say }, warehouse),
-    agentRuns: createPostgresAgentRuns(warehouse),
-    publisher,
-    close: () => warehouse.close(),
-  };
-}
-
-interface PostgresEventTransaction extends EventTransaction {
-  readonly tx: PgTransaction;
-}
+import { Warehouse } from './warehouse.js';
 
 /**
- * Returns the webset events of a schema of a PostgreSQL database. The same schema may hold the rows of jobs. Throws
- * `WarehouseUnusable` for a text that is not an address.
+ * The warehouse in a schema of a PostgreSQL database. `address`:
+ * `postgres://user:password@host:5432/database?schema=name&sslmode=require`; the default schema is `searchflow`. Several processes may load
+ * into the schema at the same time. Nothing is read or created before the first use. While the database is unavailable or locked, every
+ * method waits and then rejects with `WarehouseBusy`. Throws `WarehouseUnusable` for a text that is not an address.
  */
-export function createPostgresEvents(
-  url: string,
-  options: WarehouseOptions = {},
-  warehouse = new Warehouse(url, options),
-): EventWarehouse {
-  return createEventStore<PostgresEventTransaction>({
-    dialect: postgresDialect(),
+export function postgresDatabase(address: string, options: WarehousesOptions): Database {
+  const url = options.credentialsFor?.(postgresAddressOf(address).carried)?.reveal() ?? address;
+  const warehouse = new Warehouse(url, options);
+  const close = () => warehouse.close();
+  return {
+    shown: warehouse.shown,
+    file: null,
     exists: () => warehouse.exists(),
-    transaction: (purpose, work) =>
-      warehouse.transaction(async (tx) => {
-        for (const lock of locks[purpose])
-          await tx.query(`SELECT pg_advisory_xact_lock(hashtextextended(current_schema(), ${lock}))`);
-        return work(transactionOn(tx));
-      }),
-    stage: ({ tx }, batch) => stagePages(tx, batch),
-    close: () => warehouse.close(),
-  });
+    rows: rowsOf(warehouse),
+    events: eventsOf(warehouse),
+    records: {
+      dialect: postgresSql,
+      transact: (work) => warehouse.transaction((tx) => work(sqlTransaction(tx, postgresSql))),
+      close,
+    },
+    source: sourceOf(warehouse),
+    patiently: (work) => work(),
+    close,
+  };
 }
+
+function rowsOf(warehouse: Warehouse): RowDatabase {
+  const dialect = postgresRowDialect(`${warehouse.schema}.`);
+  const transaction: RowDatabase['transaction'] = (purpose, work) =>
+    warehouse[purpose === 'read' ? 'read' : 'transaction']((tx) => work(rowTransaction(tx, dialect)));
+  return {
+    dialect,
+    make: () => warehouse.make(),
+    transaction,
+    load: (batch, freshness) => transaction('write', (tx) => loadSlice(tx, batch, freshness)),
+    loadRetry: (batch) => transaction('write', (tx) => loadRetry(tx, batch)),
+    async purge() {
+      const problem = await warehouse.vacuum(['row_store', 'misfits', 'unknown_outcomes']);
+      if (problem === null)
+        await transaction('write', (tx) => tx.run(`UPDATE row_marks SET before = ${dialect.now()} WHERE ${unpurged}`));
+      return problem;
+    },
+  };
+}
+
+const eventsOf = (warehouse: Warehouse): EventDatabase => ({
+  dialect: postgresDialect(),
+  transaction: (purpose, work) =>
+    warehouse.transaction(async (tx) => {
+      for (const lock of locks[purpose])
+        await tx.query(`SELECT pg_advisory_xact_lock(hashtextextended(current_schema(), ${lock}))`);
+      return work(eventTransaction(tx));
+    }),
+});
 
 /**
  * Numbers of two locks, which are always taken in this order. `LOADS`: one transaction at a time looks up ids and inserts events, because
@@ -92,98 +85,37 @@ export function createPostgresEvents(
 const [LOADS, STATE] = [4, 5];
 const locks = { read: [], write: [LOADS], fold: [STATE], foldAll: [STATE], all: [LOADS, STATE] } as const;
 
-function transactionOn(tx: PgTransaction): PostgresEventTransaction {
-  const statements = sqlTransaction(tx);
+function eventTransaction(tx: PgTransaction): EventTransaction {
+  const statements = sqlTransaction(tx, postgresDialect());
   return {
     ...statements,
-    tx,
     async runOnMany(sql, values) {
       // New tables have no statistics, so the planner would choose a nested loop over thousands of rows.
       await tx.query('SET LOCAL enable_nestloop = off');
       await statements.run(sql, values);
       await tx.query('SET LOCAL enable_nestloop = on');
     },
+    stage: (batch) => stagePages(tx, batch),
   };
 }
 
-/**
- * Returns the monitors of a schema of a PostgreSQL database. The same schema may hold the rows of jobs; see
- * `createPostgresRows`.
- */
-function createPostgresMonitors(
-  options: WarehouseOptions & { readonly url: string },
-  warehouse = new Warehouse(options.url, options),
-): MonitorWarehouse {
-  return createMonitorStore(postgresMonitors, ...partsOf(warehouse));
-}
-
-/** Returns the agent runs of a schema of a PostgreSQL database. */
-function createPostgresAgentRuns(warehouse: Warehouse): AgentRunStore {
-  return createAgentRunStore(postgresMonitors, ...partsOf(warehouse));
-}
-
-function partsOf(warehouse: Warehouse): readonly [transact: Transact, close: () => Promise<void>] {
-  return [(work) => warehouse.transaction((tx) => work(sqlTransaction(tx))), () => warehouse.close()];
-}
-
-/** The statements for monitors in PostgreSQL's SQL. */
-const postgresMonitors: MonitorDialect = {
-  ...postgresSql,
-  texts: (parameter) => `SELECT json_array_elements_text(CAST(${parameter} AS json))`,
-  plain: withoutNul,
-};
-
-/**
- * Returns a schema of a PostgreSQL database as a warehouse. `url`:
- * `postgres://user:password@host:5432/database?schema=name&sslmode=require`; the default schema is `searchflow`. Several processes may load
- * into the schema at the same time. While the database is unavailable or locked, every method waits and then rejects with `WarehouseBusy`.
- * Throws `WarehouseUnusable` for a text that is not an address.
- */
-export function createPostgresRows(
-  options: WarehouseOptions & { readonly url: string; readonly check?: FileCheck | undefined },
-  warehouse = new Warehouse(options.url, options),
-): RowWarehouse {
-  const { say = () => undefined } = options;
+/** Copies rows into a scratch DuckDB, while loads continue. */
+function sourceOf(warehouse: Warehouse): SourceDatabase {
   const dialect = postgresRowDialect(`${warehouse.schema}.`);
-  const transaction = <T>(purpose: Purpose, work: (tx: RowTransaction) => Promise<T>): Promise<T> =>
-    warehouse[purpose === 'read' ? 'read' : 'transaction']((tx) => work(rowTransaction(tx, dialect)));
-  const database: RowDatabase = {
-    shown: warehouse.shown,
-    dialect,
-    exists: () => warehouse.exists(),
-    make: () => warehouse.make(),
-    transaction,
-  };
-  return {
-    ...createRowStore(database, say),
-    ...createRowPlaces(database),
-    ...createFigures(database),
-    async purgeForgotten() {
-      if (!(await warehouse.exists())) return null;
-      const problem = await warehouse.vacuum(['row_store', 'misfits', 'unknown_outcomes']);
-      if (problem === null)
-        await transaction('write', (tx) => tx.run(`UPDATE row_marks SET before = ${dialect.now()} WHERE ${unpurged}`));
-      return problem;
-    },
-    ...createExports({
-      file: null,
-      say,
-      checkTarget: options.check,
-      check: async (job) => {
-        if (!(await warehouse.exists())) throw unknownJob(job, warehouse.shown);
-      },
-      read: async (job, scratch, work) => {
-        const record = await transaction('read', (tx) => readJob(tx, job, warehouse.shown));
-        const part = partOf((bring) => warehouse.read(bring), record.where, join(scratch, 'source.jsonl'));
-        const portions: JobRows['portions'] = (from, to) =>
-          transaction('read', (tx) => portionsOf(tx, record.where, from, to));
-        const rows = { ...record, part, portions };
-        return withScratchDuckDb(join(scratch, 'spill'), (connection) =>
-          work({ connection, rows, need: (megabytes) => setMemory(connection, megabytes) }),
-        );
-      },
-    }),
-    close: () => warehouse.close(),
+  return (scratch, manner, work) => {
+    const lines = join(scratch, 'source.jsonl');
+    const open = (read: <T>(work: (tx: PgTransaction) => Promise<T>) => Promise<T>) =>
+      withScratchDuckDb(join(scratch, 'spill'), (connection) =>
+        work({
+          connection,
+          need: (megabytes) => setMemory(connection, megabytes),
+          read: (one) => read((tx) => one(rowTransaction(tx, dialect))),
+          part: (where, from, to) => read((tx) => partOf(tx, where, from, to, lines)),
+          table: (table) => read((tx) => tableOf(tx, table, lines)),
+        }),
+      );
+    if (manner === 'snapshot') return warehouse.read((tx) => open((one) => one(tx)), { snapshot: true });
+    return open((one) => warehouse.read(one));
   };
 }
 

@@ -2,10 +2,10 @@ import { createWriteStream } from 'node:fs';
 import { Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { PgTransaction } from '../../postgres/index.js';
-import type { JobRows } from '../export/job-rows.js';
 import { literal, plainPath } from '../shared/duckdb-quote.js';
 import { mendSurrogates } from '../shared/mend-escapes.js';
 import { hasHalves } from '../shared/one-line.js';
+import type { Relation, RelationColumn } from '../shared/relation.js';
 
 /** The fields of a line before the answer, with the types that they have in a DuckDB warehouse. */
 const fields = `{"row_number": "BIGINT", "row_hash": "VARCHAR", "input": ["VARCHAR"], "status": "VARCHAR", "error_tag": "VARCHAR",
@@ -36,28 +36,48 @@ const asInDuckDb = ['title', 'author', 'publishedDate']
   .join(', ');
 
 /**
- * See `JobRows.part`. `read`: runs work in a transaction. `where`: condition on the rows. The rows of a part are copied into the file `scratch`,
- * which the caller removes. An answer is cut out of its line unchanged, because DuckDB would rewrite the numbers in the answer.
+ * See `SourceDuckDb.part`. The rows of a part are copied into the file `scratch`, which the caller removes. An answer is cut out of its line
+ * unchanged, because DuckDB would rewrite the numbers in the answer.
  */
-export function partOf(
-  read: (work: (tx: PgTransaction) => Promise<number>) => Promise<number>,
+export async function partOf(
+  tx: PgTransaction,
   where: string,
+  from: number,
+  to: number,
   scratch: string,
-): JobRows['part'] {
-  return async (from, to) => {
-    const longest = await read((tx) => copyAsJson(tx, rows(where, from, to), scratch));
-    const lines = `read_json_objects(${literal(plainPath(scratch))}, format = 'newline_delimited', compression = 'uncompressed',
-      maximum_object_size = ${Math.max(65_536, longest + 1)})`;
-    return `SELECT fields.* EXCLUDE (row_exact, is_exact) REPLACE (${asInDuckDb}, coalesce(fields.row_exact.i, fields.input) AS input),
-        response
-      FROM (SELECT fields, CAST(nullif(if(fields.is_exact, ${last('answer', 'result')}, answer), 'null') AS JSON) AS response
-        FROM (SELECT from_json(left(line, instr(line, ',"answer":') - 1) || '}', '${fields}') AS fields, ${last('line', 'answer')} AS answer
-          FROM (SELECT json::VARCHAR AS line FROM ${lines})))`;
-  };
+): Promise<string> {
+  const longest = await copyAsJson(tx, rows(where, from, to), scratch);
+  return `SELECT fields.* EXCLUDE (row_exact, is_exact) REPLACE (${asInDuckDb}, coalesce(fields.row_exact.i, fields.input) AS input),
+      response
+    FROM (SELECT fields, CAST(nullif(if(fields.is_exact, ${last('answer', 'result')}, answer), 'null') AS JSON) AS response
+      FROM (SELECT from_json(left(line, instr(line, ',"answer":') - 1) || '}', '${fields}') AS fields, ${last('line', 'answer')} AS answer
+        FROM (SELECT json::VARCHAR AS line FROM read_json_objects(${linesOf(scratch, longest)}))))`;
+}
+
+/** See `SourceDuckDb.table`. Times are copied as UTC, and JSON as text, unchanged. */
+export async function tableOf(tx: PgTransaction, { name, columns }: Relation, scratch: string): Promise<string> {
+  const longest = await copyAsJson(tx, `SELECT ${columns.map(copied).join(', ')} FROM ${name}`, scratch);
+  const all = columns.map((column) => `${column.name}: '${types[column.type]}'`).join(', ');
+  return `SELECT * FROM read_json(${linesOf(scratch, longest)}, columns = {${all}})`;
+}
+
+/** Arguments of a function that reads the lines of a file, of which the longest has so many bytes. */
+const linesOf = (file: string, longest: number): string =>
+  `${literal(plainPath(file))}, format = 'newline_delimited', compression = 'uncompressed', maximum_object_size = ${Math.max(65_536, longest + 1)}`;
+
+const types: Readonly<Record<RelationColumn['type'], string>> = {
+  ...{ text: 'VARCHAR', id: 'VARCHAR', texts: 'VARCHAR[]', boolean: 'BOOLEAN', number: 'DOUBLE', time: 'TIMESTAMP' },
+  ...{ small: 'INTEGER', integer: 'BIGINT', long: 'BIGINT', digest: 'UBIGINT', json: 'VARCHAR', parsed: 'VARCHAR' },
+  other: 'VARCHAR',
+};
+
+function copied({ name, type }: RelationColumn): string {
+  if (type === 'time') return `to_char(${name} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US') AS ${name}`;
+  return type === 'json' || type === 'parsed' ? `CAST(${name} AS text) AS ${name}` : name;
 }
 
 /** Writes rows as lines of JSON. Returns the bytes of the longest line. */
-export async function copyAsJson(tx: PgTransaction, query: string, file: string): Promise<number> {
+async function copyAsJson(tx: PgTransaction, query: string, file: string): Promise<number> {
   const { to } = await import('pg-copy-streams');
   const lines = tx.client.query(
     to(`COPY (SELECT row_to_json(r) FROM (${query}) r) TO STDOUT (FORMAT csv, DELIMITER E'\\x02', QUOTE E'\\x01')`),

@@ -6,7 +6,7 @@ import type { PgTransaction } from '../../postgres/index.js';
 import type { RowDialect, RowTransaction } from '../rows/row-sql.js';
 import { mendForPostgres } from '../shared/mend-escapes.js';
 import { hasHalvesOrNul } from '../shared/one-line.js';
-import type { SqlTransaction, SqlValue } from '../shared/sql.js';
+import type { SqlDialect, SqlTransaction, SqlValue } from '../shared/sql.js';
 
 /** Time limit of a statement in a transaction that changes row numbers, which takes longer than any load of a slice. */
 const RENUMBER_MS = 3_600_000;
@@ -20,8 +20,7 @@ export function rowTransaction(tx: PgTransaction, dialect: RowDialect): RowTrans
     return tables;
   };
   return {
-    ...sqlTransaction(tx),
-    dialect,
+    ...sqlTransaction(tx, dialect),
     async lock(lock) {
       if (lock === 'names') return lockNames(tx);
       if (lock.slice !== undefined) return lockSlice(tx, lock.job, lock.slice);
@@ -76,11 +75,17 @@ async function lockNames(tx: PgTransaction): Promise<void> {
 }
 
 /** Runs statements in a transaction. Integers of 64 bits come as texts, so a statement casts its columns to the types of `Row`. */
-export function sqlTransaction(tx: PgTransaction): SqlTransaction {
+export function sqlTransaction<Dialect extends SqlDialect>(
+  tx: PgTransaction,
+  dialect: Dialect,
+): SqlTransaction<Dialect> {
+  const run: SqlTransaction['run'] = async (sql, values) => {
+    await tx.query(sql, values);
+  };
   return {
-    async run(sql, values) {
-      await tx.query(sql, values);
-    },
+    dialect,
+    run,
+    createTemp: (name, query, values) => run(`CREATE TEMP TABLE ${name} ON COMMIT DROP AS ${query}`, values),
     rows: <Row extends object>(sql: string, values?: readonly SqlValue[]) => tx.query<Row>(sql, values),
   };
 }

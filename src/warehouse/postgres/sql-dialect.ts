@@ -1,4 +1,4 @@
-import { mendForPostgres } from '../shared/mend-escapes.js';
+import { mendForPostgres, withoutNul } from '../shared/mend-escapes.js';
 import type { TableStyle } from '../shared/relation.js';
 import type { SqlDialect } from '../shared/sql.js';
 
@@ -10,9 +10,10 @@ export const postgresSql: SqlDialect = {
   moment: (parameter) => `to_timestamp(CAST(${parameter} AS double precision) / 1000)`,
   millis: (time) => `CAST(extract(epoch FROM ${time}) * 1000 AS double precision)`,
   day: (time) => `CAST(${time} AT TIME ZONE 'UTC' AS date)`,
-  temp: (name, query) => `CREATE TEMP TABLE ${name} ON COMMIT DROP AS ${query}`,
   text: (json, path) => `(${json} #>> '${jsonPath(path)}')`,
   json: mendForPostgres,
+  plain: withoutNul,
+  texts: (parameter) => `SELECT json_array_elements_text(CAST(${parameter} AS json))`,
 };
 
 /** `prefix`: the schema with its dot. */

@@ -15,6 +15,7 @@ import {
   vacuum,
 } from '../../postgres/index.js';
 import { postgresAddressOf } from '../addresses.js';
+import type { WarehousesOptions } from '../database.js';
 import { rowTables } from '../rows/row-tables.js';
 import { differences, type FoundColumn } from '../shared/relation.js';
 import { postgresSchema, tables } from './schema.js';
@@ -28,17 +29,7 @@ const PATIENCE_MS = 30_000;
 /** Time in ms for which a suspended process keeps its transaction and locks. */
 const STALLED_MS = 60_000;
 
-export interface WarehouseOptions {
-  /** Receives a sentence about each long operation. */
-  readonly say?: (sentence: string) => void;
-  /** Time for which work waits for an unavailable database before `WarehouseBusy`, in ms. */
-  readonly patienceMs?: number;
-  /**
-   * Time in ms after which the server ends the transaction of a silent process (suspended, cut off, its machine gone), so that
-   * its locks block no other process. Default: a minute.
-   */
-  readonly stalledMs?: number;
-}
+type Options = Pick<WarehousesOptions, 'say' | 'patienceMs' | 'stalledMs'>;
 
 /**
  * One schema of a PostgreSQL database, with one pool of connections. The methods throw errors as `WarehouseBusy` and `WarehouseUnusable`.
@@ -49,7 +40,7 @@ export class Warehouse {
   /** The schema, quoted. */
   readonly schema: string;
   readonly #address: PostgresAddress;
-  readonly #options: WarehouseOptions;
+  readonly #options: Options;
   /** Settings of every transaction here. */
   readonly #settings: Readonly<Record<string, string>>;
   #postgres: Promise<Postgres> | null = null;
@@ -57,7 +48,7 @@ export class Warehouse {
   #made: Promise<void> | null = null;
 
   /** Throws `WarehouseUnusable` for a text that is not an address. */
-  constructor(url: string, options: WarehouseOptions = {}) {
+  constructor(url: string, options: Options = {}) {
     this.#address = postgresAddressOf(url);
     this.shown = this.#address.shown;
     this.schema = identifier(this.#address.schema);

@@ -1,17 +1,21 @@
 import { randomBytes } from 'node:crypto';
 import { basename, dirname, join } from 'node:path';
 import type { DuckDBConnection } from '@duckdb/node-api';
-import type { Secret } from '../../core/connections/secret.js';
 import type { ErrorCode } from '../../core/errors/registry.js';
 import type { Published, Publisher, PublishRequest, PublishSubject } from '../../core/publish-request.js';
 import { WarehouseBusy, WarehouseUnusable } from '../../core/rows/warehouse-errors.js';
 import { isSameFile, realPath } from '../../files/same-file.js';
+import type { Database, WarehousesOptions } from '../database.js';
+import { stateRelations } from '../events/event-tables.js';
 import { withDrafts } from '../export/create-exports.js';
-import { memoryFor } from '../export/job-rows.js';
+import { jobTable, readJobRows, type SourceTable } from '../export/file-parts.js';
+import { memoryFor, type SourceDuckDb } from '../export/job-rows.js';
 import { whyNoTarget } from '../export/why-no-target.js';
-import type { FileCheck } from '../shared/database.js';
+import { monitors, results, runs } from '../monitors/monitor-tables.js';
+import { unknownJob } from '../rows/row-store.js';
 import { DISK_FULL, OUT_OF_MEMORY, warehouseError } from '../shared/duckdb-error.js';
 import { loadExtension } from '../shared/load-extension.js';
+import type { Relation } from '../shared/relation.js';
 import { setMemory, withScratchDuckDb } from '../shared/scratch-duckdb.js';
 import { withTemporaryFolder } from '../shared/temporary-folder.js';
 import { publishToFile } from './duckdb-target.js';
@@ -33,21 +37,10 @@ import { checkUnique, type Drafted, type SourceReader, stageTables } from './sta
 /** Longest statement in PostgreSQL, in ms: a COPY or an INSERT of all rows. */
 const STATEMENT_MS = 3_600_000;
 
-export interface PublishOptions {
+/** The source of a publish, and the options of its warehouse. */
+interface PublishSource extends WarehousesOptions {
+  readonly database: Database;
   readonly say: (sentence: string) => void;
-  /** See `WarehousesOptions.credentialsFor`. */
-  readonly credentialsFor?: (address: string) => Secret | null;
-  /** See `WarehousesOptions`. */
-  readonly extensions?: string | null;
-  readonly check?: FileCheck | undefined;
-}
-
-/** The parts of a warehouse for a publish. */
-export interface PublishSource extends PublishOptions {
-  /** The file of the warehouse; null for a warehouse on a server. */
-  readonly file: string | null;
-  /** Runs `work` on one state of the source; may repeat `work`. `scratch`: a folder for temporary files, which the caller removes. */
-  read<T>(subject: PublishSubject, scratch: string, work: (reader: SourceReader) => Promise<T>): Promise<T>;
 }
 
 /** A target of drafts. */
@@ -65,7 +58,8 @@ interface Target {
   commit(drafted: Drafted): Promise<readonly TableRows[] | null>;
 }
 
-export function createPublisher(source: PublishSource): Publisher {
+export function createPublisher(database: Database, options: WarehousesOptions): Publisher {
+  const source: PublishSource = { say: () => undefined, ...options, database };
   return {
     async publish(request) {
       const place = await allowedPlace(source, request.to);
@@ -105,7 +99,7 @@ async function allowedPlace({ check }: PublishSource, to: string): Promise<Place
 
 function toFolder(source: PublishSource, request: PublishRequest, shown: string): Promise<Published> {
   const refuse = (input: string | null) => {
-    const why = whyNoTarget('parquet', shown, { into: source.file, input });
+    const why = whyNoTarget('parquet', shown, { into: source.database.file, input });
     if (why !== null) throw new WarehouseUnusable('publish-target-invalid', why);
   };
   refuse(null);
@@ -165,11 +159,12 @@ function toFile(
 ): Promise<Published> {
   const isLake = kind === 'ducklake';
   const refuse = (input: string | null) => {
-    for (const other of [source.file, input])
+    const into = source.database.file;
+    for (const other of [into, input])
       if (other !== null && other !== '-' && isSameFile(other, file))
         throw new WarehouseUnusable(
           'publish-target-invalid',
-          `${file} is the ${other === source.file ? 'warehouse' : 'input'}: name another file`,
+          `${file} is the ${other === into ? 'warehouse' : 'input'}: name another file`,
         );
   };
   refuse(null);
@@ -228,10 +223,56 @@ const locked = <T>({ say }: PublishSource, target: string, work: (drafts: string
     throw publishError(error, target);
   });
 
+/** Runs `work` on one state of the tables of a subject; may repeat `work`. */
+function readSource<T>(
+  { shown, exists, source, patiently }: Database,
+  subject: PublishSubject,
+  scratch: string,
+  work: (reader: SourceReader) => Promise<T>,
+): Promise<T> {
+  return patiently(async () => {
+    const isJob = typeof subject === 'object';
+    if (!(await exists())) throw isJob ? unknownJob(subject.job, shown) : nothingToPublish(subject, shown);
+    return source(scratch, 'snapshot', async (reader) => {
+      const { connection, need } = reader;
+      if (!isJob) {
+        const tables = publishedTables[subject].map((table) => wholeTable(reader, table));
+        return work({ connection, need, source: subject, run: null, input: null, tables });
+      }
+      const { view, run, ...rows } = await readJobRows(reader, subject.job, shown);
+      const tables = [jobTable(view, rows)];
+      return work({ connection, need, source: `job ${subject.job}`, run, input: rows.input, tables });
+    });
+  });
+}
+
+const wholeTable = (source: SourceDuckDb, table: Relation): SourceTable => ({
+  name: table.name,
+  memory: memoryFor(table.columns.length),
+  hasLong: false,
+  async *parts() {
+    yield await source.table(table);
+  },
+});
+
+/** The tables of current state: of all websets, or of all monitors with their runs and results. */
+const publishedTables: Readonly<Record<'events' | 'monitors', readonly Relation[]>> = {
+  events: stateRelations,
+  monitors: [monitors, runs, results],
+};
+
+/** The error of a warehouse that does not exist. */
+function nothingToPublish(subject: 'events' | 'monitors', shown: string): WarehouseUnusable {
+  return new WarehouseUnusable(
+    'job-not-loaded',
+    `${shown} does not exist, so it has no ${subject}: name their warehouse with --from`,
+  );
+}
+
 /** Copies the tables of the source into drafts, and then commits them. */
 async function draft(source: PublishSource, request: PublishRequest, target: Target): Promise<Published> {
   const { drafts, connection, shown } = target;
-  const staged = await source.read(request.subject, drafts, (reader) => {
+  const staged = await readSource(source.database, request.subject, drafts, (reader) => {
     target.refuse?.(reader.input);
     // The warehouse would report an error of the drafts, such as a full disk, as its own.
     return stageTables(reader, join(drafts, 'staged'), target.keepsLong).catch((error: unknown) => {

@@ -7,11 +7,11 @@ import type { PublishRecord, PublishRequest } from '../../core/publish-request.j
 import { WarehouseUnusable } from '../../core/rows/warehouse-errors.js';
 import { copyToParquet } from '../export/export-parquet.js';
 import { fileParts, type SourceTable, type TableColumn } from '../export/file-parts.js';
+import type { ReadingDuckDb } from '../export/job-rows.js';
 import { identifier, literal, plainPath } from '../shared/duckdb-quote.js';
 
 /** A DuckDB that reads one state of the source: no load changes the rows meanwhile. */
-export interface SourceReader {
-  readonly connection: DuckDBConnection;
+export interface SourceReader extends ReadingDuckDb {
   /** Name of the source in a target: two sources never share a table. */
   readonly source: string;
   /** The latest recorded run of a job; null if there is none. */
@@ -19,8 +19,6 @@ export interface SourceReader {
   /** Files that a target must not be. */
   readonly input: string | null;
   readonly tables: readonly SourceTable[];
-  /** Raises the memory of later statements to at least this many MB. */
-  need(megabytes: number): Promise<void>;
 }
 
 /** A Parquet file in the folder of drafts. */

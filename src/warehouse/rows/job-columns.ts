@@ -1,12 +1,11 @@
 import { type ColumnType, TEXT } from '../../core/rows/column-type.js';
-import { strictTypes } from '../../core/rows/misfit.js';
 import { ROW_ID_FIELD, ROWS_FIELD } from '../../core/rows/row-operation.js';
 import type { RowRequest } from '../../core/rows/row-warehouse.js';
 import type { SchemaColumn } from '../../core/rows/schema-changes.js';
 import type { Json } from '../../core/text/json.js';
 import { withoutMarks } from '../../core/text/value-forms.js';
 import { viewColumns } from '../shared/view-columns.js';
-import { type Path, type ResultColumn, read, stored, type ValueType } from './result-column.js';
+import { type Path, type ResultColumn, read, stored, strictTypes, type ValueType } from './result-column.js';
 
 /** The columns of a job's input. `types`: absent or null: all are texts. */
 export interface InputColumns {

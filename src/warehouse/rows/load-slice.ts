@@ -127,10 +127,9 @@ export async function makePending(
   freshness: RetryFreshness | undefined,
 ): Promise<Pending> {
   const { job, part } = slice;
-  const { temp } = tx.dialect;
   const range = part ? `WHERE n BETWEEN ${part.from} AND ${part.to}` : '';
   await tx.readRows([slice.rowsFile], slice.cells, (rows) =>
-    tx.run(temp('staged', `SELECT * FROM ${rows} s ${range}`)),
+    tx.createTemp('staged', `SELECT * FROM ${rows} s ${range}`),
   );
   const staged = await countPending(tx, 'staged');
   // With this range the database skips the parts of the table that belong to other slices.
@@ -138,13 +137,11 @@ export async function makePending(
   const occupied = (await tx.rows(`SELECT 1 AS found FROM row_store e WHERE ${here} LIMIT 1`, [job])).length > 0;
   if (!occupied) return { ...staged, table: 'staged', staged: staged.rows, occupied };
   await useFreshness(tx, freshness);
-  await tx.run(
-    temp(
-      'pending',
-      `SELECT s.* FROM staged s WHERE NOT EXISTS (
+  await tx.createTemp(
+    'pending',
+    `SELECT s.* FROM staged s WHERE NOT EXISTS (
          SELECT 1 FROM row_store e WHERE ${here} AND e.row_number = s.n AND e.row_hash = s.h
            AND e.unit_key IS NOT DISTINCT FROM s.k AND NOT ${stale})`,
-    ),
     [job],
   );
   return { ...(await countPending(tx, 'pending')), table: 'pending', staged: staged.rows, occupied };

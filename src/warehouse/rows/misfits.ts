@@ -1,9 +1,8 @@
 import { TEXT } from '../../core/rows/column-type.js';
-import { strictTypes } from '../../core/rows/misfit.js';
 import { identifier, literal } from '../shared/duckdb-quote.js';
 import { freeName, viewColumns } from '../shared/view-columns.js';
 import type { InputColumns } from './job-columns.js';
-import type { ResultColumn } from './result-column.js';
+import { type ResultColumn, strictTypes } from './result-column.js';
 import type { RowDialect, RowTransaction } from './row-sql.js';
 
 /** The number of characters that are kept of a value. */

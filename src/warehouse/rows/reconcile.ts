@@ -23,7 +23,7 @@ export async function reconcile(
   const { id, now } = tx.dialect;
   // Row numbers have changed, so earlier ledger lines do not prove that the slices are loaded.
   await tx.run('DELETE FROM load_ledger WHERE job = $1', [job.job]);
-  await tx.run(tx.dialect.temp('staged', emptyStaged));
+  await tx.createTemp('staged', emptyStaged);
   await tx.readRows(rowsFiles, false, (rows) => tx.run(`INSERT INTO staged SELECT n, h, k, m, slice FROM ${rows} s`));
   await tx.run('ANALYZE staged');
   await match(tx, job.job);
@@ -57,10 +57,10 @@ const emptyStaged = `SELECT row_number AS n, row_hash AS h, unit_key AS k, error
  * unit, the stored row keeps its answer as an earlier version of the row, in case that the edit is undone: it is vanished and outdated. An
  * earlier version without an answer is useless.
  */
-async function match({ dialect, run, rows }: RowTransaction, job: string): Promise<void> {
-  const { id } = dialect;
+async function match(tx: RowTransaction, job: string): Promise<void> {
+  const { id } = tx.dialect;
   const right = 'e.unit_key IS NOT DISTINCT FROM known.k';
-  const [keyed] = await rows(
+  const [keyed] = await tx.rows(
     `SELECT 1 AS found FROM (SELECT h FROM staged UNION ALL SELECT row_hash FROM row_store WHERE job = $1) t WHERE length(h) > 16 LIMIT 1`,
     [job],
   );
@@ -72,10 +72,9 @@ async function match({ dialect, run, rows }: RowTransaction, job: string): Promi
         `LEFT JOIN known same ON ${rowIdentity('same.h')} = ${rowIdentity('e.row_hash')}
          LEFT JOIN known alike ON ${contentOf('alike.h')} = CASE WHEN same.h IS NULL THEN ${contentOf('e.row_hash')} END
          LEFT JOIN known ON known.h = coalesce(same.h, alike.h)`;
-  await run(
-    dialect.temp(
-      'matched',
-      `WITH known AS (SELECT h, min(k) AS k FROM staged GROUP BY h),
+  await tx.createTemp(
+    'matched',
+    `WITH known AS (SELECT h, min(k) AS k FROM staged GROUP BY h),
        old AS (
          SELECT e.${id} AS rid, e.row_hash, e.unit_key, e.row_number, e.slice, e.vanished_at, e.outdated_at, known.h AS h,
            ${right} AND NOT ${stale} AS good, row_number() OVER (PARTITION BY coalesce(known.h, e.row_hash)
@@ -99,10 +98,9 @@ async function match({ dialect, run, rows }: RowTransaction, job: string): Promi
          n IS DISTINCT FROM row_number OR (outdated_at IS NOT NULL) <> is_outdated AND (n IS NOT NULL OR is_outdated)
            OR (n IS NOT NULL AND (to_slice <> slice OR vanished_at IS NOT NULL OR to_h <> row_hash)) AS changed
        FROM decided`,
-    ),
     [job],
   );
-  await run('ANALYZE matched');
+  await tx.run('ANALYZE matched');
 }
 
 /** Writes the new cells of rows that keep their answers. Rows may have other ids afterwards. */
@@ -130,17 +128,15 @@ async function writeEditedCells(tx: RowTransaction, job: JobRecord, rowsFiles: r
  * another row of the job. The answer is copied from that row, because the journal may have pruned the body.
  */
 async function copyKnownAnswers(tx: RowTransaction, job: JobRecord, rowsFiles: readonly string[]): Promise<void> {
-  const { id, keepsExact, now, temp } = tx.dialect;
-  await tx.run(
-    temp(
-      'copied',
-      `SELECT s.n, s.slice, donor.rid
+  const { id, keepsExact, now } = tx.dialect;
+  await tx.createTemp(
+    'copied',
+    `SELECT s.n, s.slice, donor.rid
        FROM staged s
        JOIN (SELECT e.unit_key, e.${id} AS rid, row_number() OVER (PARTITION BY e.unit_key ORDER BY e.fetched_at DESC NULLS LAST) AS turn
              FROM row_store e WHERE e.job = $1 AND e.unit_key IS NOT NULL AND NOT ${stale}) donor
          ON donor.unit_key = s.k AND donor.turn = 1
        WHERE NOT EXISTS (SELECT 1 FROM matched m WHERE m.n = s.n AND m.good)`,
-    ),
     [job.job],
   );
   const slices = await tx.rows<{ slice: number }>('SELECT DISTINCT slice FROM copied ORDER BY slice');

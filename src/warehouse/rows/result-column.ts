@@ -1,11 +1,13 @@
-import type { StrictType } from '../../core/rows/misfit.js';
-
 /**
  * Types of values that are read from an answer. A value that does not fit its type is NULL; the answer itself is always kept. `text`
  * accepts any value. `string` also accepts any value, unless fields of the row's answer do not fit their types; then `string` accepts only
  * texts.
  */
 export type ValueType = 'text' | 'string' | 'json' | StrictType;
+
+/** Types whose columns are NULL for a value that does not fit. Columns of other types accept any value. */
+export const strictTypes = ['number', 'integer', 'boolean', 'date', 'time', 'array', 'object'] as const;
+export type StrictType = (typeof strictTypes)[number];
 
 /** Path of a value in an answer. */
 export type Path = readonly string[];

@@ -20,7 +20,7 @@ const lastDone = `(SELECT coalesce((SELECT max(ended_at) FROM searchflow_runs WH
   FROM searchflow_jobs WHERE job = $1)`;
 
 /**
- * See `RowWarehouse.openRetry`. A failure gets a mark only once between two complete runs of the job. So a run that continues a stopped one
+ * See `RowStore.openRetry`. A failure gets a mark only once between two complete runs of the job. So a run that continues a stopped one
  * tries again the rows that the stopped one did not, and no row a third time.
  */
 export async function openRetry(
@@ -66,7 +66,7 @@ export async function openRetry(
   };
 }
 
-/** See `RowWarehouse.retryUnits`. A unit that the database cannot hold is read from its original line. */
+/** See `RowStore.retryUnits`. A unit that the database cannot hold is read from its original line. */
 export async function retryUnits(
   tx: RowTransaction,
   job: string,
@@ -100,14 +100,14 @@ export const pendingRetry = (
 ): Promise<readonly PendingRow[]> =>
   tx.rows<PendingRow>(`SELECT CAST(n AS DOUBLE PRECISION) AS n, k FROM (${pending(tx)}) p ORDER BY n`, [job, keys]);
 
-/** See `RowWarehouse.loadRetry`. Runs in the caller's transaction. */
+/** See `RowStore.loadRetry`. Runs in the caller's transaction. */
 export async function loadRetry(
   tx: RowTransaction,
   { job, generation, unitFiles, keys }: RetryBatch,
 ): Promise<{ readonly rows: number }> {
   // Another attempt may load the same rows at the same time.
   const before = await loadedBefore(tx, { job, generation, slice: null });
-  await tx.run(tx.dialect.temp('pending', pending(tx)), [job, keys]);
+  await tx.createTemp('pending', pending(tx), [job, keys]);
   const found = { ...(await countPending(tx, 'pending')), table: 'pending' } as const;
   const { rows } = found;
   if (rows === 0) return { rows };

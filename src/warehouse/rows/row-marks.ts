@@ -1,5 +1,6 @@
 import { FORGOTTEN } from '../../core/purchase/forgotten.js';
-import type { FailedPick, FailedUnit, RowState } from '../../core/rows/row-warehouse.js';
+import type { RowState } from '../../core/rows/loaded-row.js';
+import type { FailedPick, FailedUnit } from '../../core/rows/row-warehouse.js';
 import { markOf, type RowTransaction } from './row-sql.js';
 
 /** Condition: the row (alias `e`) of the job `$1` is in the current input, has failed and is not forgotten. */
@@ -25,7 +26,7 @@ function picked({ tags, rows, marked }: FailedPick): readonly [condition: string
   return ['e.error_tag = ANY(CAST($2 AS text[]))', tags ?? []];
 }
 
-/** See `RowWarehouse.failedUnits`. */
+/** See `RowStore.failedUnits`. */
 export async function failedUnits(tx: RowTransaction, job: string, pick: FailedPick): Promise<readonly FailedUnit[]> {
   const [condition, value] = picked(pick);
   const found = await tx.rows<{ key: string | null; unit: string | null; tag: string; rows: unknown; slice: number }>(
@@ -36,7 +37,7 @@ export async function failedUnits(tx: RowTransaction, job: string, pick: FailedP
   return found.map(({ rows, ...unit }) => ({ ...unit, rows: Number(rows) }));
 }
 
-/** See `RowWarehouse.rowStates`. */
+/** See `RowStore.rowStates`. */
 export async function rowStates(
   tx: RowTransaction,
   job: string,
@@ -51,7 +52,7 @@ export async function rowStates(
   return found.map(({ row, ...state }) => ({ ...state, row: Number(row) }));
 }
 
-/** See `RowWarehouse.markRows`. */
+/** See `RowStore.markRows`. */
 export async function markRows(
   tx: RowTransaction,
   job: string,
@@ -71,7 +72,7 @@ export async function markRows(
   );
 }
 
-/** See `RowWarehouse.unmarkRows`. */
+/** See `RowStore.unmarkRows`. */
 export async function unmarkRows(tx: RowTransaction, job: string, pick: FailedPick): Promise<void> {
   const [condition, value] = picked(pick);
   await tx.lock({ job });

@@ -1,6 +1,7 @@
 import { FORGOTTEN } from '../../core/purchase/forgotten.js';
 import type { RetryFreshness } from '../../core/purchase/freshness.js';
 import type { ColumnType } from '../../core/rows/column-type.js';
+import type { RowStore } from '../../core/rows/row-warehouse.js';
 import type { Relation, RelationColumn } from '../shared/relation.js';
 import type { SqlDialect, SqlTransaction } from '../shared/sql.js';
 import type { ResultColumn } from './result-column.js';
@@ -55,8 +56,7 @@ interface ViewDialect {
 export type RowLock = { readonly job: string; readonly slice?: number } | 'names';
 
 /** A transaction for rows, with the access to staged files that each database has in its own way. */
-export interface RowTransaction extends SqlTransaction {
-  readonly dialect: RowDialect;
+export interface RowTransaction extends SqlTransaction<RowDialect> {
   /** Waits for the lock, and holds the lock until the transaction ends. */
   lock(lock: RowLock): Promise<void>;
   /**
@@ -75,29 +75,31 @@ export interface RowTransaction extends SqlTransaction {
 /** Purpose of a transaction. `read` needs only an existing warehouse and the right to read. */
 export type Purpose = 'read' | 'write';
 
-/** The parts of a database for `createRowStore`. */
+/** A database as the store of rows needs it. */
 export interface RowDatabase {
-  /** Name of the warehouse, for messages. */
-  readonly shown: string;
-  exists(): Promise<boolean>;
+  readonly dialect: RowDialect;
   /** Creates missing tables, and checks that existing tables are unchanged. */
   make(): Promise<void>;
-  readonly dialect: RowDialect;
   transaction<T>(purpose: Purpose, work: (tx: RowTransaction) => Promise<T>): Promise<T>;
+  /** See `RowStore.load`. */
+  readonly load: RowStore['load'];
+  /** See `RowStore.loadRetry`. */
+  readonly loadRetry: RowStore['loadRetry'];
+  /** See `RowStore.purgeForgotten`; the warehouse exists. */
+  readonly purge: RowStore['purgeForgotten'];
 }
 
 /**
  * Writes the freshness rules into a temporary table `freshness` of one row, which the SQL of {@link stale} reads. Missing bodies
  * (`rebuyBefore`) concern only the journal: every answer in the warehouse has its body.
  */
-export async function useFreshness({ dialect, run }: RowTransaction, freshness: RetryFreshness = {}): Promise<void> {
+export async function useFreshness(tx: RowTransaction, freshness: RetryFreshness = {}): Promise<void> {
   const { freshAfter = null, retryTags = [], retryBefore = null, onlyMarked = false } = freshness;
-  await run(
-    dialect.temp(
-      'freshness',
-      `SELECT ${dialect.moment('$1')} AS fresh_after, CAST($2 AS text[]) AS retry_tags, ${dialect.moment('$3')} AS retry_before,
+  const { moment } = tx.dialect;
+  await tx.createTemp(
+    'freshness',
+    `SELECT ${moment('$1')} AS fresh_after, CAST($2 AS text[]) AS retry_tags, ${moment('$3')} AS retry_before,
          CAST($4 AS boolean) AS only_marked`,
-    ),
     [freshAfter, retryTags, retryBefore, onlyMarked],
   );
 }

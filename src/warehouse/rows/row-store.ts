@@ -3,22 +3,22 @@ import { FORGOTTEN, keptReasons, REMOVED_REASON } from '../../core/purchase/forg
 import type { RetryFreshness } from '../../core/purchase/freshness.js';
 import type { UnknownOutcome } from '../../core/purchase/journal.js';
 import type { ColumnType } from '../../core/rows/column-type.js';
-import type { RowPlaces } from '../../core/rows/loaded-row.js';
 import { reasonOf } from '../../core/rows/row-operation.js';
 import type {
   ForgetPick,
   ForgetSubjects,
   ForgettableRow,
-  RowWarehouse,
+  RowStore,
   RunRecord,
   WarehouseSummary,
 } from '../../core/rows/row-warehouse.js';
 import { type SchemaChange, schemaChanges } from '../../core/rows/schema-changes.js';
 import { JobNotLoaded } from '../../core/rows/warehouse-errors.js';
+import type { Database, WarehousesOptions } from '../database.js';
 import { identifier, typedName } from '../shared/duckdb-quote.js';
 import { knownAnswers, knownCosts, misreadAnswers, putAnswers } from './answers.js';
 import { type InputColumns, schemaOf } from './job-columns.js';
-import { loadSlice, pendingKeys } from './load-slice.js';
+import { pendingKeys } from './load-slice.js';
 import { countMisfits, listMisfits, viewedRows } from './misfits.js';
 import {
   checkGeneration,
@@ -31,28 +31,15 @@ import {
   unloadedSlices,
 } from './open-job.js';
 import type { ResultColumn } from './result-column.js';
-import { loadRetry, openRetry, retryUnits } from './retry.js';
+import { openRetry, retryUnits } from './retry.js';
 import { discardedRow, failedUnits, markRows, rowStates, unmarkRows } from './row-marks.js';
-import {
-  insertInto,
-  type Purpose,
-  type RowDatabase,
-  type RowTransaction,
-  recordsOf,
-  stale,
-  useFreshness,
-} from './row-sql.js';
+import { insertInto, type Purpose, type RowTransaction, recordsOf, stale, useFreshness } from './row-sql.js';
 import { outcomes, runs } from './row-tables.js';
 
-/** Returns the row warehouse in a database, without exports and single rows. All databases get the same statements, see `RowDialect`. */
-export function createRowStore(
-  database: RowDatabase,
-  say: (sentence: string) => void = () => undefined,
-): Omit<
-  RowWarehouse,
-  keyof RowPlaces | 'purgeForgotten' | 'exportCsv' | 'exportParquet' | 'figures' | 'lastRuns' | 'close'
-> {
-  const { shown, transaction } = database;
+/** Returns the store of rows in a database. All databases get the same statements, see `RowDialect`. */
+export function createRowStore(database: Database, say: WarehousesOptions['say'] = () => undefined): RowStore {
+  const { shown, rows } = database;
+  const { transaction } = rows;
   const existing = async <T>(job: string, purpose: Purpose, work: (tx: RowTransaction) => Promise<T>): Promise<T> => {
     if (!(await database.exists())) throw unknownJob(job, shown);
     return transaction(purpose, work);
@@ -66,12 +53,12 @@ export function createRowStore(
     });
   return {
     async make() {
-      await database.make();
+      await rows.make();
       await transaction('write', async () => undefined);
     },
 
     async openJob(job, rowsFiles, freshness) {
-      await database.make();
+      await rows.make();
       return transaction('write', (tx) => openJob(tx, job, rowsFiles, freshness, say));
     },
 
@@ -104,23 +91,27 @@ export function createRowStore(
 
     pendingKeys: (job, _generation, _slice, rowsFile, freshness) =>
       transaction('write', (tx) => pendingKeys(tx, job, rowsFile, freshness)),
-    load: (batch, freshness) => transaction('write', (tx) => loadSlice(tx, batch, freshness)),
+    load: rows.load,
 
     openRetry: (job, rule, by) => existing(job, 'write', (tx) => openRetry(tx, job, rule, by)),
     retryUnits: (job, slices) => existing(job, 'read', (tx) => retryUnits(tx, job, slices)),
-    loadRetry: (batch) => existing(batch.job, 'write', (tx) => loadRetry(tx, batch)),
+    async loadRetry(batch) {
+      if (!(await database.exists())) throw unknownJob(batch.job, shown);
+      return rows.loadRetry(batch);
+    },
     failedUnits: (job, pick) => existing(job, 'write', (tx) => failedUnits(tx, job, pick)),
     rowStates: (job, numbers) => existing(job, 'read', (tx) => rowStates(tx, job, numbers)),
     markRows: (job, mark, pick) => existing(job, 'write', (tx) => markRows(tx, job, mark, pick)),
     unmarkRows: (job, pick) => existing(job, 'write', (tx) => unmarkRows(tx, job, pick)),
     forgettable: (pick) => ifPresent([], 'read', (tx) => forgettableRows(tx, pick)),
     forget: (subjects, dryRun) => ifPresent(0, dryRun ? 'read' : 'write', (tx) => forgetRows(tx, subjects, dryRun)),
+    purgeForgotten: async () => ((await database.exists()) ? rows.purge() : null),
     misreadAnswers: (job) => existing(job, 'read', (tx) => misreadAnswers(tx, job)),
     putAnswers: (job, unitFile) =>
       existing(job, 'write', async (tx) => {
-        const rows = await putAnswers(tx, job, unitFile);
-        if (rows > 0) await listMisfits(tx, { job, ...(await readJob(tx, job, shown)) });
-        return rows;
+        const changed = await putAnswers(tx, job, unitFile);
+        if (changed > 0) await listMisfits(tx, { job, ...(await readJob(tx, job, shown)) });
+        return changed;
       }),
 
     async recordUnknown(job, unknown) {
@@ -190,7 +181,7 @@ async function loadedRows(tx: RowTransaction, job: string, generation: string, f
   };
 }
 
-/** See `RowWarehouse.recordUnknown`. Outcomes with equal segment, operation, time and keys are one outcome. */
+/** See `RowStore.recordUnknown`. Outcomes with equal segment, operation, time and keys are one outcome. */
 async function recordUnknown(tx: RowTransaction, job: string, unknown: readonly UnknownOutcome[]): Promise<void> {
   const { dialect } = tx;
   const { values, from } = recordsOf(tx, outcomes, ['id', 'recorded_at']);
@@ -206,7 +197,7 @@ async function recordUnknown(tx: RowTransaction, job: string, unknown: readonly 
   );
 }
 
-/** See `RowWarehouse.recordRun`. */
+/** See `RowStore.recordRun`. */
 async function recordRun(tx: RowTransaction, run: RunRecord): Promise<readonly SchemaChange[]> {
   const { startedAt, endedAt, costMicros, ...facts } = run;
   const [job] = await tx.rows<InputColumns & { readonly before: string | null } & StoredTexts>(
@@ -231,7 +222,7 @@ async function recordRun(tx: RowTransaction, run: RunRecord): Promise<readonly S
 }
 
 /**
- * See `RowWarehouse.summary`. `success + error + invalid + missing = rows`: answers to other options are not counted, so their rows are
+ * See `RowStore.summary`. `success + error + invalid + missing = rows`: answers to other options are not counted, so their rows are
  * missing. Earlier versions of rows are not counted either.
  */
 export async function summarize(tx: RowTransaction, job: string, shown: string): Promise<WarehouseSummary> {
@@ -278,7 +269,7 @@ export async function summarize(tx: RowTransaction, job: string, shown: string):
   };
 }
 
-/** See `RowWarehouse.forgettable`. */
+/** See `RowStore.forgettable`. */
 async function forgettableRows(tx: RowTransaction, pick: ForgetPick): Promise<readonly ForgettableRow[]> {
   const isText = 'text' in pick;
   const cells = 'array_to_string(e.input, chr(10))';
@@ -298,13 +289,13 @@ async function forgettableRows(tx: RowTransaction, pick: ForgetPick): Promise<re
 const emptied = [...['url', 'http_status', 'source', 'title', 'author', 'published_date', 'response']];
 
 /**
- * See `RowWarehouse.forget`. The mark of a row has no time in `before` until the bytes are removed from the files, see `purgeForgotten`. A bad
+ * See `RowStore.forget`. The mark of a row has no time in `before` until the bytes are removed from the files, see `purgeForgotten`. A bad
  * row stays `invalid`.
  */
 async function forgetRows(tx: RowTransaction, { keys, badRows }: ForgetSubjects, dryRun: boolean): Promise<number> {
   const { dialect } = tx;
-  await tx.run(dialect.temp('forgotten', 'SELECT DISTINCT unnest(CAST($1 AS text[])) AS k'), [keys]);
-  await tx.run(dialect.temp('bad_rows', 'SELECT unnest(CAST($1 AS text[])) AS job, unnest(CAST($2 AS text[])) AS h'), [
+  await tx.createTemp('forgotten', 'SELECT DISTINCT unnest(CAST($1 AS text[])) AS k', [keys]);
+  await tx.createTemp('bad_rows', 'SELECT unnest(CAST($1 AS text[])) AS job, unnest(CAST($2 AS text[])) AS h', [
     badRows.map(({ job }) => job),
     badRows.map(({ hash }) => hash),
   ]);

@@ -4,9 +4,12 @@ import type { ColumnTypes } from './relation.js';
 export type SqlValue = string | number | boolean | null | readonly string[];
 
 /** Runs statements in one transaction. Parameters are `$1`, `$2`, … */
-export interface SqlTransaction {
+export interface SqlTransaction<Dialect extends SqlDialect = SqlDialect> {
+  readonly dialect: Dialect;
   run(sql: string, values?: readonly SqlValue[]): Promise<void>;
   rows<Row extends object>(sql: string, values?: readonly SqlValue[]): Promise<readonly Row[]>;
+  /** Creates a temporary table with the rows of a query, and drops the table when the transaction ends. */
+  createTemp(name: string, query: string, values?: readonly SqlValue[]): Promise<void>;
 }
 
 /** The SQL of one database. Arguments and results are SQL expressions, unless they say otherwise. */
@@ -18,10 +21,12 @@ export interface SqlDialect {
   millis(time: string): string;
   /** The UTC day of a time. */
   day(time: string): string;
-  /** Statement that creates a temporary table, dropped when the transaction ends. */
-  temp(name: string, query: string): string;
   /** A field of a JSON object as text. */
   text(json: string, path: readonly string[]): string;
   /** A JSON text in a form that the database can hold. Not an expression. */
   json(text: string): string;
+  /** A text in a form that the database can hold. Not an expression. */
+  plain(text: string): string;
+  /** Query with one row for each text; the parameter is a JSON list of texts. */
+  texts(parameter: string): string;
 }

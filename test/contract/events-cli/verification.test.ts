@@ -5,8 +5,7 @@ import pg from 'pg';
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import type { EventWarehouse, StreamKey } from '../../../src/core/events/event-warehouse.js';
 import { startWalk } from '../../../src/core/events/walk.js';
-import { createDuckDbEvents } from '../../../src/warehouse/duckdb/database.js';
-import { createPostgresEvents } from '../../../src/warehouse/postgres/database.js';
+import { openWarehouse } from '../../../src/warehouse/index.js';
 import { event, type MadeEvent, noon, pagesOf, sync } from '../../suites/made-events.js';
 import { folderOfFile } from '../../support/files/folders.js';
 import { type SharedPostgres, sharedPostgres } from '../../support/postgres.js';
@@ -30,7 +29,7 @@ interface Opened {
 
 async function openDuckDb(): Promise<Opened> {
   const file = join(mkdtempSync(join(dir, 'file-')), 'events.duckdb');
-  const events = createDuckDbEvents({ file });
+  const { events } = openWarehouse(file);
   const run = async (sql: string) => {
     await events.close();
     const instance = await DuckDBInstance.create(file);
@@ -55,7 +54,7 @@ async function openPostgres(): Promise<Opened> {
     await client.query(`SET search_path = '${schema}'`);
     return (await client.query(sql)).rows as Record<string, unknown>[];
   };
-  return { events: createPostgresEvents(`${database}?schema=${schema}`), run };
+  return { events: openWarehouse(`${database}?schema=${schema}`).events, run };
 }
 
 describe.each([

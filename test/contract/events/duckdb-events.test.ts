@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { DuckDBConnection } from '@duckdb/node-api';
 import { describe, expect, it, vi } from 'vitest';
 import { startWalk } from '../../../src/core/events/walk.js';
-import { createDuckDbEvents } from '../../../src/warehouse/duckdb/database.js';
+import { openWarehouse } from '../../../src/warehouse/index.js';
 import { eventContract } from '../../suites/event-contract.js';
 import { event, noon, pagesOf, sync } from '../../suites/made-events.js';
 import { folderOfFile } from '../../support/files/folders.js';
@@ -13,7 +13,7 @@ const dir = folderOfFile();
 describe('events in DuckDB', () => eventContract(duckDbUnderTest));
 
 it('the event warehouse makes no second load of a few events that are already loaded', async () => {
-  const events = createDuckDbEvents({ file: join(dir, 'again.duckdb') });
+  const events = openWarehouse(join(dir, 'again.duckdb')).events;
   await events.begin(sync, { from: null, to: noon(1000), types: [], sweep: false });
   await events.claim(sync, 1, 'one');
   const said = vi.spyOn(DuckDBConnection.prototype, 'prepare');

@@ -1,6 +1,6 @@
 import pg from 'pg';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { createPostgresRows } from '../../../src/warehouse/index.js';
+import { openWarehouse } from '../../../src/warehouse/index.js';
 import { type PgStores, startPgStores } from '../../support/store/pg-store.js';
 
 let stores: PgStores;
@@ -33,7 +33,7 @@ it('a store and a warehouse run no function or operator that another user put in
     await journal.spent();
     await journal.usage('job');
     await journal.totals('job/');
-    const warehouse = createPostgresRows({ url: url.replace(/schema=[^&]*/, 'schema=warehouse') });
+    const warehouse = openWarehouse(url.replace(/schema=[^&]*/, 'schema=warehouse')).rows;
     await warehouse.holdsAnswers();
     await warehouse.close();
     expect((await client.query('SELECT what, count(*) FROM public.ran GROUP BY what')).rows).toEqual([]);

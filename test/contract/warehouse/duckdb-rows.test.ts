@@ -7,7 +7,7 @@ import { promisify } from 'node:util';
 import { afterAll, describe, expect, it } from 'vitest';
 import type { RowWarehouse } from '../../../src/core/rows/row-warehouse.js';
 import { WarehouseBusy, WarehouseUnusable } from '../../../src/core/rows/warehouse-errors.js';
-import { createDuckDbRows, createWarehouses } from '../../../src/warehouse/index.js';
+import { createWarehouses, openWarehouse } from '../../../src/warehouse/index.js';
 import { batchOf, buySlice, exported, runJob, Service, stageText } from '../../suites/row-job.js';
 import { rowsContract } from '../../suites/rows-contract.js';
 import { folderOfFile } from '../../support/files/folders.js';
@@ -33,7 +33,7 @@ describe('a DuckDB file', () => {
   const small = 'name,url\na,https://a.com/\nb,https://b.com/\n';
 
   async function loaded(file: string): Promise<RowWarehouse> {
-    const warehouse = createDuckDbRows({ file });
+    const warehouse = openWarehouse(file).rows;
     await runJob(dir, warehouse, await stageText(dir, small), new Service());
     return warehouse;
   }
@@ -98,7 +98,7 @@ describe('a DuckDB file', () => {
 
   it('uses the newest line of a unit if another line is too long to load in one piece', async () => {
     const file = newFile();
-    const warehouse = createDuckDbRows({ file });
+    const warehouse = openWarehouse(file).rows;
     const text = 'x'.repeat(17 * 1_048_576);
     const service = new Service((url) => (url === 'https://b.com/' ? { result: { url, text } } : {}));
     const staged = await stageText(dir, small);
@@ -124,7 +124,7 @@ describe('a DuckDB file', () => {
 
   it('shows each job as a view of its own, with the columns of the user first', async () => {
     const file = newFile();
-    const warehouse = createDuckDbRows({ file });
+    const warehouse = openWarehouse(file).rows;
     const jobs = [
       await stageText(dir, small, { job: 'j1', name: 'brands' }),
       await stageText(dir, small, { job: 'j2', name: 'Brands' }),
@@ -164,14 +164,12 @@ describe('a DuckDB file', () => {
     const directory = join(dir, 'folder.duckdb');
     mkdirSync(directory);
     for (const file of [garbage, directory]) {
-      const error = await problem(createDuckDbRows({ file }));
+      const error = await problem(openWarehouse(file).rows);
       expect(error).toBeInstanceOf(WarehouseUnusable);
       expect(error.message).toContain(file);
     }
     writeFileSync(join(dir, 'file'), '');
-    await expect(problem(createDuckDbRows({ file: join(dir, 'file', 'x.duckdb') }))).resolves.toBeInstanceOf(
-      WarehouseUnusable,
-    );
+    await expect(problem(openWarehouse(join(dir, 'file', 'x.duckdb')).rows)).resolves.toBeInstanceOf(WarehouseUnusable);
   });
 
   it('with changed tables is refused before anything is bought, naming each change', async () => {
@@ -179,7 +177,7 @@ describe('a DuckDB file', () => {
     await (await loaded(file)).close();
     await change(file, 'DROP TABLE unknown_outcomes', 'CREATE TABLE mine (a INTEGER)');
     await change(file, 'ALTER TABLE load_ledger ADD COLUMN mine VARCHAR');
-    const error = await problem(createDuckDbRows({ file }));
+    const error = await problem(openWarehouse(file).rows);
     expect(error).toBeInstanceOf(WarehouseUnusable);
     expect(error.message).toContain('the table unknown_outcomes is missing');
     expect(error.message).not.toContain('load_ledger.mine');
@@ -190,7 +188,7 @@ describe('a DuckDB file', () => {
       'ALTER TABLE row_store ALTER slice TYPE VARCHAR',
       'ALTER TABLE row_store DROP title',
     );
-    const second = await problem(createDuckDbRows({ file }));
+    const second = await problem(openWarehouse(file).rows);
     expect(second.message).toContain('row_store.title is missing');
     expect(second.message).toContain('row_store.slice is VARCHAR instead of INTEGER');
   });
@@ -200,7 +198,7 @@ describe('a DuckDB file', () => {
     await change(file, 'CREATE TABLE searchflow_migrations (name VARCHAR, executed_at TIMESTAMP)');
     await change(file, `INSERT INTO searchflow_migrations VALUES ('0001-row-jobs', now()::TIMESTAMP)`);
     const before = readFileSync(file);
-    const error = await problem(createDuckDbRows({ file }));
+    const error = await problem(openWarehouse(file).rows);
     expect(error).toBeInstanceOf(WarehouseUnusable);
     expect(error.message).toBe(`${file} was not created by this version of searchflow. Load into another file`);
     expect(readFileSync(file).equals(before)).toBe(true);
@@ -209,7 +207,7 @@ describe('a DuckDB file', () => {
   it('with a table of another program is refused, and gets no other table', async () => {
     const file = join(dir, 'of-others.duckdb');
     await change(file, 'CREATE TABLE events (mine INTEGER)');
-    const error = await problem(createDuckDbRows({ file }));
+    const error = await problem(openWarehouse(file).rows);
     expect(error).toBeInstanceOf(WarehouseUnusable);
     expect(error.message).toContain(`${file} has tables or views of the same names that are not this warehouse's`);
     expect(await read(file, 'SELECT table_name FROM duckdb_tables()')).toEqual([['events']]);
@@ -219,7 +217,7 @@ describe('a DuckDB file', () => {
     const file = newFile();
     await (await loaded(file)).close();
     await change(file, `INSERT INTO searchflow_migrations VALUES ('9999-later', now()::TIMESTAMP)`);
-    expect((await problem(createDuckDbRows({ file }))).message).toContain(
+    expect((await problem(openWarehouse(file).rows)).message).toContain(
       'newer version of searchflow (it has 9999-later)',
     );
   });
@@ -245,14 +243,14 @@ describe('a DuckDB file', () => {
     const file = newFile();
     await (await loaded(file)).close();
     truncateSync(file, 9000);
-    const error = await problem(createDuckDbRows({ file }));
+    const error = await problem(openWarehouse(file).rows);
     expect(error).toBeInstanceOf(WarehouseUnusable);
   });
 
   it('opens in a new directory, with any characters in its path', async () => {
     const strange = join(dir, `it's [a] *strange* "dir"?`);
-    const warehouse = createDuckDbRows({ file: join(strange.replace('?', ''), 'deep', 'x.duckdb') });
-    expect(await problem(createDuckDbRows({ file: join(strange, 'x.duckdb') }))).toBeInstanceOf(WarehouseUnusable);
+    const warehouse = openWarehouse(join(strange.replace('?', ''), 'deep', 'x.duckdb')).rows;
+    expect(await problem(openWarehouse(join(strange, 'x.duckdb')).rows)).toBeInstanceOf(WarehouseUnusable);
     await runJob(strange, warehouse, await stageText(strange, small), new Service());
     expect(await exported(strange, warehouse)).toHaveLength(2);
     await warehouse.close();

@@ -6,7 +6,7 @@ import type { RowWarehouse } from '../../../src/core/rows/row-warehouse.js';
 import { RawJson } from '../../../src/core/text/json.js';
 import { migrate, openPostgres, parseAddress } from '../../../src/postgres/index.js';
 import { unitLine } from '../../../src/store/file/unit-record.js';
-import { createDuckDbRows, createPostgresRows } from '../../../src/warehouse/index.js';
+import { openWarehouse } from '../../../src/warehouse/index.js';
 import { postgresSchema } from '../../../src/warehouse/postgres/schema.js';
 import { reparse } from '../../../src/worker/staging/reparse.js';
 import { exported, runJob, Service, stageText } from '../../suites/row-job.js';
@@ -51,7 +51,7 @@ const databases: readonly (readonly [string, () => Opened])[] = [
     'DuckDB',
     () => {
       const file = join(dir, 'rows.duckdb');
-      const warehouse = createDuckDbRows({ file });
+      const warehouse = openWarehouse(file).rows;
       const query = async (sql: string) => {
         await warehouse.close();
         const instance = await DuckDBInstance.create(file);
@@ -68,7 +68,7 @@ const databases: readonly (readonly [string, () => Opened])[] = [
     'PostgreSQL',
     () => {
       const url = `${database}?schema=exact`;
-      return { warehouse: createPostgresRows({ url }), query: (sql) => pgQuery(url, sql) };
+      return { warehouse: openWarehouse(url).rows, query: (sql) => pgQuery(url, sql) };
     },
   ],
 ];

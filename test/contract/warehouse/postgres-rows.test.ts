@@ -2,13 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Secret } from '../../../src/core/connections/secret.js';
 import type { RowWarehouse } from '../../../src/core/rows/row-warehouse.js';
 import { WarehouseUnusable } from '../../../src/core/rows/warehouse-errors.js';
-import {
-  createPostgresRows,
-  createWarehouses,
-  openWarehouse,
-  warehouseAddress,
-  warehouseIdentity,
-} from '../../../src/warehouse/index.js';
+import { createWarehouses, openWarehouse, warehouseAddress, warehouseIdentity } from '../../../src/warehouse/index.js';
 import { rowTables } from '../../../src/warehouse/rows/row-tables.js';
 import { exported, runJob, Service, stageText } from '../../suites/row-job.js';
 import { rowsContract } from '../../suites/rows-contract.js';
@@ -35,7 +29,7 @@ describe('a PostgreSQL warehouse', () => {
   const dir = folderOfFile();
   const warehouses: RowWarehouse[] = [];
   const open = (url: string) => {
-    const warehouse = createPostgresRows({ url, patienceMs: 5000 });
+    const warehouse = openWarehouse(url, { patienceMs: 5000 }).rows;
     warehouses.push(warehouse);
     return warehouse;
   };
@@ -265,7 +259,7 @@ describe('a PostgreSQL warehouse', () => {
   });
 
   it('without a valid address, a database, or the right password is refused with a remedy', async () => {
-    expect(() => createPostgresRows({ url: 'postgres://me:canary@host' })).toThrow(WarehouseUnusable);
+    expect(() => openWarehouse('postgres://me:canary@host')).toThrow(WarehouseUnusable);
     const wrong = {
       [database.replace(server.password, 'canary-wrong')]: /password authentication failed.*SEARCHFLOW_WAREHOUSE_URL/,
       [server.urlOf('nowhere')]: /"nowhere" does not exist/,

@@ -5,9 +5,8 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import type { EventWarehouse, StreamRun, WindowPages } from '../../../src/core/events/event-warehouse.js';
 import { partTables, stateTables } from '../../../src/core/events/state-tables.js';
 import { startWalk } from '../../../src/core/events/walk.js';
-import { createDuckDbEvents } from '../../../src/warehouse/duckdb/database.js';
 import { Warehouse } from '../../../src/warehouse/duckdb/warehouse.js';
-import { createPostgresEvents } from '../../../src/warehouse/postgres/database.js';
+import { openWarehouse } from '../../../src/warehouse/index.js';
 import { event, history, iso, type MadeEvent, noon, pagesOf, sync } from '../../suites/made-events.js';
 import { folderOfFile } from '../../support/files/folders.js';
 import { type PostgresServer, startPostgres } from '../../support/postgres-server.mjs';
@@ -129,7 +128,7 @@ describe('a load or a fold that is cut off at any statement leaves nothing, and 
     for (const name of ['run', 'runAndReadAll', 'prepare']) cutBefore(DuckDBConnection.prototype, name);
     for (const name of ['run', 'runAndReadAll']) cutBefore(DuckDBPreparedStatement.prototype, name);
     const file = join(dir, 'out.duckdb');
-    const events = createDuckDbEvents({ file });
+    const events = openWarehouse(file).events;
     const reader = Warehouse.at(file);
     const query = (sql: string) =>
       reader.use(async (connection) => (await connection.runAndReadAll(sql)).getRowObjectsJS());
@@ -143,7 +142,7 @@ describe('a load or a fold that is cut off at any statement leaves nothing, and 
     const client = new pg.Client(url);
     await client.connect();
     const real = pg.Client.prototype.query as (...given: unknown[]) => never;
-    const events = createPostgresEvents(url);
+    const events = openWarehouse(url).events;
     await events.begin({ ...sync, stream: 'another' }, run);
     await client.query('SET search_path = searchflow');
     vi.spyOn(pg.Client.prototype, 'query').mockImplementation(function (this: unknown, ...given: unknown[]) {

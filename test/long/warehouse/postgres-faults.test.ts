@@ -3,8 +3,7 @@ import pg from 'pg';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { RowWarehouse } from '../../../src/core/rows/row-warehouse.js';
 import { WarehouseBusy, WarehouseUnusable } from '../../../src/core/rows/warehouse-errors.js';
-import { createPostgresRows } from '../../../src/warehouse/index.js';
-import type { WarehouseOptions } from '../../../src/warehouse/postgres/warehouse.js';
+import { openWarehouse } from '../../../src/warehouse/index.js';
 import { batchOf, buySlice, exported, runJob, Service, type StagedTest, stageText } from '../../suites/row-job.js';
 import { folderOfTest } from '../../support/files/folders.js';
 import { type PostgresServer, startPostgres } from '../../support/postgres-server.mjs';
@@ -35,8 +34,8 @@ describe('a PostgreSQL warehouse, when', () => {
     proxy.gate = () => true;
     await Promise.all(warehouses.splice(0).map((warehouse) => warehouse.close()));
   });
-  const open = (options: Omit<WarehouseOptions, 'say'> & { url?: string } = {}) => {
-    const warehouse = createPostgresRows({ url: proxy.urlOf(url), ...options });
+  const open = (options: { patienceMs?: number; stalledMs?: number; url?: string } = {}) => {
+    const warehouse = openWarehouse(proxy.urlOf(url), options).rows;
     warehouses.push(warehouse);
     return warehouse;
   };
@@ -159,7 +158,7 @@ describe('a PostgreSQL warehouse, when', () => {
 
   it('[40] the server is unavailable, is busy, names the address, and continues afterwards', async () => {
     const said: string[] = [];
-    const warehouse = createPostgresRows({ url, patienceMs: 700, say: (sentence) => said.push(sentence) });
+    const warehouse = openWarehouse(url, { patienceMs: 700, say: (sentence) => said.push(sentence) }).rows;
     warehouses.push(warehouse);
     const { job, files } = await staged(warehouse);
     await server.kill();
@@ -191,7 +190,7 @@ describe('a PostgreSQL warehouse, when', () => {
     );
     const rows = Array.from({ length: 2000 }, (_, index) => `n${index},https://a.com/${index}\n`);
     const job = await stageText(dir, `name,url\n${rows.join('')}`, { rowsPerSlice: 2000 });
-    const patient = createPostgresRows({ url: `${url}?statement_timeout=5000` });
+    const patient = openWarehouse(`${url}?statement_timeout=5000`).rows;
     warehouses.push(patient);
     await runJob(dir, patient, job, new Service());
     expect(await patient.summary('brands-1')).toMatchObject({ success: 2000 });

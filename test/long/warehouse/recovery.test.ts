@@ -5,7 +5,7 @@ import type { RowWarehouse } from '../../../src/core/rows/row-warehouse.js';
 import { WarehouseUnusable } from '../../../src/core/rows/warehouse-errors.js';
 import { jsonText } from '../../../src/core/text/json.js';
 import { readSlice } from '../../../src/rows/index.js';
-import { createDuckDbRows, createPostgresRows } from '../../../src/warehouse/index.js';
+import { openWarehouse } from '../../../src/warehouse/index.js';
 import { batchOf, buySlice, exported, runJob, Service, sha256, stageText, unitFile } from '../../suites/row-job.js';
 import { folderOfTest } from '../../support/files/folders.js';
 import { type PostgresServer, startPostgres } from '../../support/postgres-server.mjs';
@@ -29,7 +29,7 @@ const warehouses: readonly (readonly [name: string, largest: number, make: (dir:
     63,
     async (dir) => {
       const file = join(dir, 'warehouse.duckdb');
-      const warehouse = createDuckDbRows({ file });
+      const warehouse = openWarehouse(file).rows;
       const query = async (sql: string) => {
         await warehouse.close();
         const instance = await DuckDBInstance.fromCache(file);
@@ -48,7 +48,7 @@ const warehouses: readonly (readonly [name: string, largest: number, make: (dir:
     24,
     async () => {
       const url = await server.database();
-      return { warehouse: createPostgresRows({ url }), query: (sql) => pgQuery(`${url}?schema=searchflow`, sql) };
+      return { warehouse: openWarehouse(url).rows, query: (sql) => pgQuery(`${url}?schema=searchflow`, sql) };
     },
   ],
 ];

@@ -5,7 +5,7 @@ import { parse } from 'csv-parse/sync';
 import { stringify } from 'csv-stringify/sync';
 import { onTestFinished } from 'vitest';
 import { Secret } from '../../../dist/core/connections/secret.js';
-import { createDuckDbRows } from '../../../dist/warehouse/index.js';
+import { openWarehouse } from '../../../dist/warehouse/index.js';
 import type { RuntimeConfig } from '../../../dist/worker/config/runtime-types.js';
 import { placeEmptyWarehouse } from '../warehouse/empty-warehouse.js';
 import { readDuckDb } from '../warehouse/read-duckdb.js';
@@ -89,7 +89,7 @@ export class Folder {
   async query<Row>(sql: string): Promise<Row[]> {
     // This process may have the file open. A second DuckDB instance would read a half-written file and release its lock, so the first
     // instance is closed.
-    await createDuckDbRows({ file: this.into }).close();
+    await openWarehouse(this.into).close();
     return readDuckDb(this.into, sql);
   }
 
