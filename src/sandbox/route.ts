@@ -47,6 +47,18 @@ export interface Work {
  */
 export type Route = (input: unknown, context: RouteContext, call: Call) => (requestId: string) => Work;
 
+/** A row of the table of routes: a route, with the properties that are needed before it runs. */
+export interface RouteEntry {
+  readonly route: Route;
+  /** Rate cost of the route's requests: 2 for the start of an agent run, 0 for a poll of a run; default 1. */
+  readonly weight?: number;
+  /** Whether the route's answers have the queue headers. */
+  readonly queued?: boolean;
+}
+
+/** Routes by method and path. */
+export type Routes = Readonly<Record<string, RouteEntry>>;
+
 /** Work whose answer is JSON. */
 export function jsonWork(value: unknown, more: Omit<Work, 'body'> = {}): Work {
   return { ...more, body: Buffer.from(JSON.stringify(value)) };

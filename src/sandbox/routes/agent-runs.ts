@@ -13,10 +13,10 @@ import {
 import { badCursor, checkQuery, listQueryOf, pageOfList, Refusal } from '../base/refusal.js';
 import { KEEP_ALIVE_FRAME } from '../base/sse.js';
 import { requestPurchase } from '../ledger/log-file.js';
-import { type Frames, jsonWork, plainRoute, type Route, type RouteContext } from '../route.js';
+import { type Frames, jsonWork, plainRoute, type Route, type RouteContext, type Routes } from '../route.js';
 
 /** `POST /agent/runs`: answers with the new run, or streams the events of the run until the run ends. */
-export const createAgentRun: Route = (input, context, { headers }) => {
+const createAgentRun: Route = (input, context, { headers }) => {
   const betas = Object.entries(headers).find(([name]) => name.endsWith('-beta'))?.[1];
   const body = checkRunInput(input, String(betas ?? ''));
   return () => {
@@ -28,26 +28,13 @@ export const createAgentRun: Route = (input, context, { headers }) => {
 };
 
 /** `GET /agent/runs`: newest first. The cursor is the id of the last run of the previous page. */
-export const listAgentRuns: Route = (_input, context, { query }) => {
+const listAgentRuns: Route = (_input, context, { query }) => {
   const { limit, cursor } = checkQuery(agentListQuery, query);
   return () => {
     const { data, hasMore, nextCursor } = pageOfList(context.agentRuns.newestFirst(cursor), limit, ({ id }) => id);
     return jsonWork({ object: 'list', data: data.map((run) => recordOf(run, context)), hasMore, nextCursor });
   };
 };
-
-export const getAgentRun = plainRoute((context, { id }) => recordOf(context.agentRuns.get(id), context));
-
-export const deleteAgentRun = plainRoute((context, { id }) => {
-  context.agentRuns.delete(id);
-  return { id, object: 'agent_run.deleted', deleted: true };
-});
-
-/** `POST /agent/runs/{id}/cancel`: cancels a run. A run that has ended is returned unchanged. */
-export const cancelAgentRun = plainRoute((context, { id }) => recordOf(context.agentRuns.cancel(id), context));
-
-/** `POST /agent/runs/{id}/stop`: stops a run. Only for the efforts max and ultra. */
-export const stopAgentRun = plainRoute((context, { id }) => recordOf(context.agentRuns.stop(id), context));
 
 function recordOf(run: Run, { now, options }: RouteContext): Record<string, unknown> {
   return runRecord(run, now(), options);
@@ -87,7 +74,7 @@ function liveFrames(id: string, context: RouteContext): Frames {
 const lastEventId = z.string().regex(/^\d+$/);
 
 /** `GET /agent/runs/{id}/events`: the stored events, as a list or as a stream that ends after the last of them. */
-export const listAgentRunEvents: Route = (_input, context, { params, query, headers }) => {
+const listAgentRunEvents: Route = (_input, context, { params, query, headers }) => {
   const { limit, cursor } = checkQuery(agentListQuery, query);
   const seen = headers['last-event-id'];
   return () => {
@@ -143,7 +130,7 @@ const usageQuery = z.looseObject({
 });
 
 /** `GET /team-management/api-keys/{id}/usage`: the charges of a key in a period. `group_by` changes nothing. */
-export const keyUsage: Route = (_input, { ledger }, { params, query }) => {
+const keyUsage: Route = (_input, { ledger }, { params, query }) => {
   const now = Date.now();
   const { start_date: from = now - 30 * DAY_MS, end_date: to = now } = checkQuery(usageQuery, query);
   if (from < now - (MOST_DAYS + 1) * DAY_MS)
@@ -167,4 +154,29 @@ export const keyUsage: Route = (_input, { ledger }, { params, query }) => {
       metadata: { generated_at: new Date(now).toISOString() },
     });
   };
+};
+
+export const agentRoutes: Routes = {
+  'POST /agent/runs': { route: createAgentRun, weight: 2 },
+  'GET /agent/runs': { route: listAgentRuns, weight: 0 },
+  'GET /agent/runs/:id': {
+    route: plainRoute((context, { id }) => recordOf(context.agentRuns.get(id), context)),
+    weight: 0,
+  },
+  'DELETE /agent/runs/:id': {
+    route: plainRoute((context, { id }) => {
+      context.agentRuns.delete(id);
+      return { id, object: 'agent_run.deleted', deleted: true };
+    }),
+  },
+  /** A run that has ended is returned unchanged. */
+  'POST /agent/runs/:id/cancel': {
+    route: plainRoute((context, { id }) => recordOf(context.agentRuns.cancel(id), context)),
+  },
+  /** Only for the efforts max and ultra. */
+  'POST /agent/runs/:id/stop': {
+    route: plainRoute((context, { id }) => recordOf(context.agentRuns.stop(id), context)),
+  },
+  'GET /agent/runs/:id/events': { route: listAgentRunEvents, weight: 0 },
+  'GET /team-management/api-keys/:id/usage': { route: keyUsage, weight: 0 },
 };

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { checkInput, checkQuery, fromCursor, listQueryOf, pageOfList, Refusal, toCursor } from '../base/refusal.js';
 import { checkMonitor, checkUpdate, type Monitor, metadataSchema } from '../monitors/monitor.js';
 import { monitorRunRecord } from '../monitors/monitor-runs.js';
-import { jsonWork, plainRoute, type Route } from '../route.js';
+import { jsonWork, plainRoute, type Route, type Routes } from '../route.js';
 
 const status = z.enum(['active', 'paused', 'disabled']).optional();
 const name = z.string().max(250).optional();
@@ -24,7 +24,7 @@ export function passes(monitor: Monitor, { status, name, metadata = {} }: Monito
 }
 
 /** `POST /monitors`: answers 201 with the monitor and its webhook secret. No other answer has the secret. */
-export const createMonitor: Route = (input, { monitors }) => {
+const createMonitor: Route = (input, { monitors }) => {
   const wishes = checkMonitor(input);
   return () => {
     const monitor = monitors.create(wishes);
@@ -33,7 +33,7 @@ export const createMonitor: Route = (input, { monitors }) => {
 };
 
 /** `GET /monitors`: newest first. Filters: status, part of the name, and `metadata[key]=value`. */
-export const listMonitors: Route = (_input, { monitors }, { query }) => {
+const listMonitors: Route = (_input, { monitors }, { query }) => {
   const { limit, cursor, ...filter } = checkQuery(listQuery, query);
   const metadata = metadataOf(query);
   const before = cursor === undefined ? Number.POSITIVE_INFINITY : fromCursor('monitors', cursor);
@@ -44,20 +44,11 @@ export const listMonitors: Route = (_input, { monitors }, { query }) => {
   };
 };
 
-export const getMonitor = plainRoute(({ monitors }, { id }) => monitors.record(monitors.get(id)));
-
 /** `PATCH /monitors/{id}`: `search` and `webhook` may be partial; null removes a field. */
-export const updateMonitor: Route = (input, { monitors }, { params }) => {
+const updateMonitor: Route = (input, { monitors }, { params }) => {
   const change = checkUpdate(input);
   return () => jsonWork(monitors.record(monitors.update(params.id, change)));
 };
-
-/** `DELETE /monitors/{id}`: deletes the monitor permanently and returns its last state. */
-export const deleteMonitor = plainRoute(({ monitors }, { id }) => {
-  const record = monitors.record(monitors.get(id));
-  monitors.delete(id);
-  return record;
-});
 
 function metadataOf(query: URLSearchParams): Record<string, string> {
   const metadata: Record<string, string> = {};
@@ -91,7 +82,7 @@ const schema = z.looseObject({
  * without a status, so a client that repeats the call until nothing matches never ends, as with the service. Disabled monitors
  * can only be deleted.
  */
-export const batchMonitors: Route = (input, { monitors }) => {
+const batchMonitors: Route = (input, { monitors }) => {
   const { action, filter, dry_run, limit } = checkInput(schema, input);
   return () => {
     const found = monitors
@@ -110,14 +101,8 @@ export const batchMonitors: Route = (input, { monitors }) => {
 
 const runsQuery = listQueryOf(100, 50, {});
 
-/** `POST /monitors/{id}/trigger`: starts a run now, even if another run is in progress. Refused if the monitor is disabled. */
-export const triggerMonitor = plainRoute(({ monitors }, { id }) => {
-  monitors.trigger(id);
-  return { triggered: true };
-});
-
 /** `GET /monitors/{id}/runs`: newest first. */
-export const listMonitorRuns: Route = (_input, { monitors, now, options }, { params, query }) => {
+const listMonitorRuns: Route = (_input, { monitors, now, options }, { params, query }) => {
   const { limit, cursor } = checkQuery(runsQuery, query);
   const before = cursor === undefined ? Number.POSITIVE_INFINITY : fromCursor('monitor-runs', cursor);
   return () => {
@@ -127,8 +112,31 @@ export const listMonitorRuns: Route = (_input, { monitors, now, options }, { par
   };
 };
 
-/** `GET /monitors/{id}/runs/{runId}`: one run, with its full output if it is completed. */
-export const getMonitorRun = plainRoute(({ monitors, now, options }, { id, runId }) => {
-  const run = monitors.run(id, runId);
-  return monitorRunRecord(run, now(), options);
-});
+export const monitorRoutes: Routes = {
+  'POST /monitors': { route: createMonitor },
+  'GET /monitors': { route: listMonitors },
+  'POST /monitors/batch': { route: batchMonitors },
+  'GET /monitors/:id': { route: plainRoute(({ monitors }, { id }) => monitors.record(monitors.get(id))) },
+  'PATCH /monitors/:id': { route: updateMonitor },
+  /** Returns the last state. */
+  'DELETE /monitors/:id': {
+    route: plainRoute(({ monitors }, { id }) => {
+      const record = monitors.record(monitors.get(id));
+      monitors.delete(id);
+      return record;
+    }),
+  },
+  /** Starts a run now, even if another run is in progress. Refused if the monitor is disabled. */
+  'POST /monitors/:id/trigger': {
+    route: plainRoute(({ monitors }, { id }) => {
+      monitors.trigger(id);
+      return { triggered: true };
+    }),
+  },
+  'GET /monitors/:id/runs': { route: listMonitorRuns },
+  'GET /monitors/:id/runs/:runId': {
+    route: plainRoute(({ monitors, now, options }, { id, runId }) =>
+      monitorRunRecord(monitors.run(id, runId), now(), options),
+    ),
+  },
+};

@@ -3,7 +3,7 @@ import { findingsOf, type ResearchTask, taskStatus } from '../agents/research-ta
 import { checkInput, checkQuery, listQueryOf, pageOfList, Refusal } from '../base/refusal.js';
 import { requestPurchase } from '../ledger/log-file.js';
 import { schemaProblem } from '../pages/schema-value.js';
-import { jsonWork, plainRoute, type Route, type RouteContext } from '../route.js';
+import { jsonWork, plainRoute, type Route, type RouteContext, type Routes } from '../route.js';
 
 const listQuery = listQueryOf(200, 25, {});
 const schema = z.looseObject({
@@ -12,7 +12,7 @@ const schema = z.looseObject({
 });
 
 /** `POST /research/tasks`: 200 with the id. */
-export const createResearchTask: Route = (input, context) => {
+const createResearchTask: Route = (input, context) => {
   const body = checkInput(schema, input);
   const outputSchema = body.output?.schema ?? null;
   const problem = outputSchema ? schemaProblem(outputSchema) : null;
@@ -23,11 +23,8 @@ export const createResearchTask: Route = (input, context) => {
   };
 };
 
-/** `GET /research/tasks/{id}`: the record of a task. */
-export const getResearchTask = plainRoute((context, { id }) => taskRecord(context.research.get(id), context));
-
 /** `GET /research/tasks`: newest first. */
-export const listResearchTasks: Route = (_input, context, { query }) => {
+const listResearchTasks: Route = (_input, context, { query }) => {
   const { limit, cursor } = checkQuery(listQuery, query);
   return (requestId) => {
     const { data, ...page } = pageOfList(tasksAfter(context, cursor), limit, ({ id }) => id);
@@ -51,3 +48,11 @@ function taskRecord(task: ResearchTask, { now, options }: RouteContext): Record<
   if (status !== 'completed') return record;
   return { ...record, ...findingsOf(task, options) };
 }
+
+export const researchRoutes: Routes = {
+  'POST /research/tasks': { route: createResearchTask },
+  'GET /research/tasks': { route: listResearchTasks },
+  'GET /research/tasks/:id': {
+    route: plainRoute((context, { id }) => taskRecord(context.research.get(id), context)),
+  },
+};

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { badCursor, checkQuery, listQueryOf, Refusal } from '../base/refusal.js';
-import { plainRoute, type Route } from '../route.js';
+import { plainRoute, type Route, type Routes } from '../route.js';
 import type { EventHistory } from '../websets/event-history.js';
 import { eventTypes } from '../websets/story.js';
 
@@ -15,7 +15,7 @@ const listQuery = listQueryOf(200, 25, {
 });
 
 /** `GET /websets/v0/events`: a page of the history. The parameter for types may be repeated; both times are inclusive. */
-export const listEvents: Route = (_input, { history }, { query }) => {
+const listEvents: Route = (_input, { history }, { query }) => {
   const asked = checkQuery(listQuery, query, ['types']);
   return () => {
     const { events, nextCursor } = eventPage(history, asked);
@@ -23,13 +23,6 @@ export const listEvents: Route = (_input, { history }, { query }) => {
     return { body: asciiJson({ data, hasMore: nextCursor !== null, nextCursor }) };
   };
 };
-
-/** `GET /websets/v0/events/{id}`. */
-export const getEvent = plainRoute(({ history }, { id }) => {
-  const event = history.find(id);
-  if (event === null) throw new Refusal(404, 'NOT_FOUND', `There is no event ${id}`);
-  return history.record(event);
-});
 
 /** JSON in ASCII only, which takes one byte a letter. */
 function asciiJson(value: unknown): Buffer {
@@ -105,3 +98,14 @@ function readCursor(cursor: string, now: number, ttlMs: number | null): Position
   if (ttlMs !== null && now - at > ttlMs) throw badCursor('expired');
   return { next, triggered, skip, at };
 }
+
+export const eventRoutes: Routes = {
+  'GET /websets/v0/events': { route: listEvents },
+  'GET /websets/v0/events/:id': {
+    route: plainRoute(({ history }, { id }) => {
+      const event = history.find(id);
+      if (event === null) throw new Refusal(404, 'NOT_FOUND', `There is no event ${id}`);
+      return history.record(event);
+    }),
+  },
+};

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { checkQuery, fromCursor, listQueryOf, pageOfList, Refusal, toCursor } from '../base/refusal.js';
-import { jsonWork, plainRoute, type Route } from '../route.js';
+import { jsonWork, plainRoute, type Route, type Routes } from '../route.js';
 import type { EventHistory } from '../websets/event-history.js';
 import { numberOf } from '../websets/story.js';
 import { externalIdOf, isDeletedAt, itemAt, itemCountAt, websetAt } from '../websets/webset.js';
@@ -10,7 +10,7 @@ const getQuery = z.looseObject({ expand: z.array(z.literal('items')).optional() 
 const itemsQuery = listQueryOf(100, 20, { sourceId: z.string().min(1).optional() });
 
 /** `GET /websets/v0/websets`: all websets that are not deleted, newest first. */
-export const listWebsets: Route = (_input, { history }, { query }) => {
+const listWebsets: Route = (_input, { history }, { query }) => {
   const { limit, cursor } = checkQuery(listQuery, query);
   const before = cursor === undefined ? Number.POSITIVE_INFINITY : fromCursor('websets', cursor);
   return () => {
@@ -20,7 +20,7 @@ export const listWebsets: Route = (_input, { history }, { query }) => {
 };
 
 /** `GET /websets/v0/websets/{id or externalId}`; `expand=items` adds the first hundred items. */
-export const getWebset: Route = (_input, { history }, { params, query }) => {
+const getWebset: Route = (_input, { history }, { params, query }) => {
   const { expand } = checkQuery(getQuery, query, ['expand']);
   return () => {
     const story = find(history, params.id);
@@ -30,7 +30,7 @@ export const getWebset: Route = (_input, { history }, { params, query }) => {
 };
 
 /** `GET /websets/v0/websets/{id}/items`: all items. The service promises no order. */
-export const listWebsetItems: Route = (_input, { history }, { params, query }) => {
+const listWebsetItems: Route = (_input, { history }, { params, query }) => {
   const { limit, cursor, sourceId } = checkQuery(itemsQuery, query);
   const from = cursor === undefined ? 0 : fromCursor('items', cursor);
   return () => {
@@ -40,13 +40,6 @@ export const listWebsetItems: Route = (_input, { history }, { params, query }) =
     return jsonWork({ data, hasMore, nextCursor: hasMore ? toCursor('items', from + data.length) : null });
   };
 };
-
-/** `GET /websets/v0/websets/{id}/items/{itemId}`. */
-export const getWebsetItem = plainRoute(({ history }, { id, itemId }) => {
-  const item = itemsOf(history, find(history, id)).find(({ id }) => id === itemId);
-  if (!item) throw new Refusal(404, 'NOT_FOUND', `There is no item ${itemId}`);
-  return item;
-});
 
 function* living(history: EventHistory, before: number): Iterable<number> {
   for (const story of history.newestWebsets()) {
@@ -73,3 +66,16 @@ function itemsOf(history: EventHistory, story: number): Record<string, unknown>[
   const scene = history.sceneAt(story, step);
   return Array.from({ length: itemCountAt(step) }, (_, n) => itemAt(scene, n, history.seed));
 }
+
+export const websetRoutes: Routes = {
+  'GET /websets/v0/websets': { route: listWebsets },
+  'GET /websets/v0/websets/:id': { route: getWebset },
+  'GET /websets/v0/websets/:id/items': { route: listWebsetItems },
+  'GET /websets/v0/websets/:id/items/:itemId': {
+    route: plainRoute(({ history }, { id, itemId }) => {
+      const item = itemsOf(history, find(history, id)).find(({ id }) => id === itemId);
+      if (!item) throw new Refusal(404, 'NOT_FOUND', `There is no item ${itemId}`);
+      return item;
+    }),
+  },
+};
