@@ -15,9 +15,8 @@ import { parseOptions, rateOf, type SandboxOptions } from './base/options.js';
 import { Refusal, readJson } from './base/refusal.js';
 import { idsOf } from './base/sentences.js';
 import { Timers } from './base/timers.js';
-import { Ledger } from './ledger/ledger.js';
+import { type Bill, Ledger } from './ledger/ledger.js';
 import type { Fact } from './ledger/log-file.js';
-import type { Bill } from './ledger/purchase-log.js';
 import { Monitors } from './monitors/monitors.js';
 import { Crawler } from './pages/result.js';
 import type { RouteContext } from './route.js';
@@ -129,10 +128,7 @@ function openState(world: World, facts: readonly Fact[]): RouteContext {
     monitors: new Monitors(world),
     history: new EventHistory(world),
   };
-  for (const fact of facts) {
-    if (!Object.values(stores).some((store) => store.restore(fact)))
-      throw new Error(`the state has an unknown entry: ${fact.kind}`);
-  }
+  world.ledger.restore(facts);
   // The first use sets the times of the history. The times must count from the first start, not from the first request.
   void stores.history.timeline;
   return { ...world, ...stores, crawler: new Crawler(world.options) };

@@ -3,20 +3,19 @@ import { millisOf } from '../base/options.js';
 import { Refusal } from '../base/refusal.js';
 import { countBy, Runs } from '../base/runs.js';
 import { fraction, hashText, type NextId } from '../base/sentences.js';
-import type { RestoreFact } from '../ledger/log-file.js';
 import type { World } from '../world.js';
-import { isMetered, isTerminalAt, type Run, type RunInput, statusAt, storedRunSchema, usageOf } from './run-record.js';
+import {
+  isMetered,
+  isTerminalAt,
+  type Run,
+  type RunInput,
+  type StoredRun,
+  statusAt,
+  storedRunSchema,
+  usageOf,
+} from './run-record.js';
 
-const factSchema = z.discriminatedUnion('kind', [
-  z.object({ kind: z.literal('agent-run'), run: storedRunSchema }),
-  z.object({
-    kind: z.literal('agent-run-ended'),
-    id: z.string(),
-    how: z.enum(['cancelled', 'stopped']),
-    at: z.number(),
-  }),
-  z.object({ kind: z.literal('agent-run-deleted'), id: z.string() }),
-]);
+const endedSchema = z.object({ id: z.string(), how: z.enum(['cancelled', 'stopped']), at: z.number() });
 
 /** The agent runs of the team, by id and in order. There is no timer: a run's state follows from the current time. */
 export class AgentRuns {
@@ -25,11 +24,22 @@ export class AgentRuns {
   readonly #runs = new Runs<Run>();
   /** Serial numbers of all runs ever created, by id: a cursor may name a deleted run. */
   readonly #serials = new Map<string, number>();
+  readonly #keep: (run: StoredRun) => void;
+  readonly #keepEnd: (end: z.infer<typeof endedSchema>) => void;
+  readonly #keepDeletion: (id: string) => void;
   #wakeNext = new AbortController();
 
   constructor(world: World) {
     this.#world = world;
     this.#nextId = world.ids('agent');
+    this.#keep = world.ledger.facts('agent-run', storedRunSchema, (run) => {
+      this.#serials.set(run.id, this.#serials.size + 1);
+      this.#runs.put({ ...run, ended: null });
+    });
+    this.#keepEnd = world.ledger.facts('agent-run-ended', endedSchema, ({ id, how, at }) => {
+      this.#runs.put({ ...this.get(id), ended: { how, at } });
+    });
+    this.#keepDeletion = world.ledger.facts('agent-run-deleted', z.string(), (id) => this.#runs.delete(id));
   }
 
   /** Runs, the newest first. With a cursor, only the runs after the cursor; throws if the cursor names no run. */
@@ -67,9 +77,8 @@ export class AgentRuns {
     const startsAt = createdAt + millisOf(queuedMs, fraction(hash, 121));
     const endsAt = startsAt + millisOf(durationMs, fraction(hash, 122));
     const run = { id, createdAt, startsAt, endsAt, ...this.#outcome(hash, request), request };
-    ledger.write({ kind: 'agent-run', run });
-    this.#serials.set(id, this.#serials.size + 1);
-    return this.#runs.start({ ...run, ended: null });
+    this.#keep(run);
+    return this.#runs.started(id);
   }
 
   /** Cancels a run in progress. A cancelled run has no results. A run that has ended does not change. */
@@ -89,8 +98,7 @@ export class AgentRuns {
   delete(id: string): void {
     this.cancel(id);
     this.advance();
-    this.#world.ledger.write({ kind: 'agent-run-deleted', id });
-    this.#runs.delete(id);
+    this.#keepDeletion(id);
   }
 
   /** Charges the runs that have ended since the last call, and releases their slots. */
@@ -124,17 +132,6 @@ export class AgentRuns {
     };
   }
 
-  readonly restore: RestoreFact = (content) => {
-    const fact = factSchema.safeParse(content).data;
-    if (!fact) return false;
-    if (fact.kind === 'agent-run') {
-      this.#serials.set(fact.run.id, this.#serials.size + 1);
-      this.#runs.put({ ...fact.run, ended: null });
-    } else if (fact.kind === 'agent-run-deleted') this.#runs.delete(fact.id);
-    else this.#runs.put({ ...this.get(fact.id), ended: { how: fact.how, at: fact.at } });
-    return true;
-  };
-
   reset(): void {
     this.#runs.clear();
     this.#serials.clear();
@@ -162,11 +159,10 @@ export class AgentRuns {
   #end(run: Run, how: 'cancelled' | 'stopped'): Run {
     const at = this.#world.now();
     if (isTerminalAt(run, at)) return run;
-    this.#world.ledger.write({ kind: 'agent-run-ended', id: run.id, how, at });
-    const ended = this.#runs.put({ ...run, ended: { how, at } });
+    this.#keepEnd({ id: run.id, how, at });
     this.advance();
     this.#wake();
-    return ended;
+    return this.get(run.id);
   }
 
   #wake(): void {

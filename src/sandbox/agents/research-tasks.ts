@@ -3,7 +3,6 @@ import { millisOf } from '../base/options.js';
 import { Refusal } from '../base/refusal.js';
 import { Runs } from '../base/runs.js';
 import { fraction, hashText, mix, type NextId, sentences, toUuid } from '../base/sentences.js';
-import type { RestoreFact } from '../ledger/log-file.js';
 import { findUrls, type PageSettings, pageOf } from '../pages/result.js';
 import { schemaValue } from '../pages/schema-value.js';
 import type { World } from '../world.js';
@@ -54,17 +53,17 @@ export function findingsOf({ id, instructions, outputSchema }: ResearchTask, pag
   };
 }
 
-const factSchema = z.object({ kind: z.literal('research-task'), task: taskSchema });
-
 /** The research tasks of the team. */
 export class ResearchTasks {
   readonly #world: World;
   readonly #nextId: NextId;
   readonly #tasks = new Runs<ResearchTask>();
+  readonly #keep: (task: ResearchTask) => void;
 
   constructor(world: World) {
     this.#world = world;
     this.#nextId = world.ids('research');
+    this.#keep = world.ledger.facts('research-task', taskSchema, (task) => this.#tasks.put(task));
   }
 
   newestFirst(): ResearchTask[] {
@@ -92,8 +91,8 @@ export class ResearchTasks {
     const createdAt = now();
     const endsAt = createdAt + millisOf(durationMs, fraction(hash, 131));
     const task = { id, createdAt, endsAt, failed: fraction(hash, 132) < failureRate, ...wanted };
-    ledger.write({ kind: 'research-task', task });
-    return this.#tasks.start(task);
+    this.#keep(task);
+    return this.#tasks.started(id);
   }
 
   /** Charges the tasks that have ended since the last call. */
@@ -109,12 +108,6 @@ export class ResearchTasks {
     this.advance();
     return { count: this.#tasks.size, inProgress: this.#tasks.open().length, maxInProgress: this.#tasks.maxOpen };
   }
-
-  readonly restore: RestoreFact = (content) => {
-    const fact = factSchema.safeParse(content).data;
-    if (fact) this.#tasks.put(fact.task);
-    return fact !== undefined;
-  };
 
   reset(): void {
     this.#tasks.clear();

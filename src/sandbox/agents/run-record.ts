@@ -77,7 +77,9 @@ export const storedRunSchema = z.object({
   request: z.looseObject({ query: z.string() }),
 });
 
-export interface Run extends z.infer<typeof storedRunSchema> {
+export type StoredRun = z.infer<typeof storedRunSchema>;
+
+export interface Run extends StoredRun {
   /** Set if a caller ended the run early. */
   readonly ended: { readonly how: 'cancelled' | 'stopped'; readonly at: number } | null;
 }

@@ -26,17 +26,16 @@ export class Runs<T extends { readonly id: string }> {
   }
 
   /** Adds a run, or replaces its earlier state; the run counts as in progress. */
-  put(run: T): T {
+  put(run: T): void {
     this.#runs.set(run.id, run);
     this.#open.delete(run.id);
     this.#open.add(run.id);
-    return run;
   }
 
-  start(run: T): T {
-    this.put(run);
+  /** Counts a run that was put and starts now; returns it. */
+  started(id: string): T {
     this.#maxOpen = Math.max(this.#maxOpen, this.#open.size);
-    return run;
+    return this.#runs.get(id) as T;
   }
 
   /** Ends the runs in progress for which `isOver` holds, each after its charge. */

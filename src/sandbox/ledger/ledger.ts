@@ -1,16 +1,55 @@
 import { createHash } from 'node:crypto';
+import type { z } from 'zod';
 import { searchPrice as listPrice, type PriceTable, priceTables } from '../../core/purchase/prices.js';
 import { dollars, toDollars, toMicros } from '../../core/text/money.js';
 import { Refusal } from '../base/refusal.js';
 import { type Fact, LogFile, type Purchase } from './log-file.js';
-import { type Bill, PurchaseLog } from './purchase-log.js';
+
+/** All purchases of the sandbox. */
+export interface Bill {
+  readonly dollars: number;
+  /** The total in whole millionths of a dollar. */
+  readonly micros: number;
+  /** Number of requests whose work was done, whether or not the answer arrived. */
+  readonly requests: number;
+  readonly units: number;
+  /** Number of purchases by key: `<operation> <unit>`, followed by ` <options>` unless the options are the defaults. */
+  readonly keys: Readonly<Record<string, number>>;
+  /** Number of requests by key, as in `keys`, for units that failed and cost nothing. */
+  readonly failed: Readonly<Record<string, number>>;
+}
+
+/** Number of purchases by operation and options, then by unit: a million units share one text for operation and options. */
+class PurchaseStats {
+  readonly #groups = new Map<string, Map<string, number>>();
+
+  add({ operation, options }: Purchase, units: readonly string[]): void {
+    if (units.length === 0) return;
+    const name = `${operation}\n${options}`;
+    const counts = this.#groups.get(name) ?? new Map<string, number>();
+    this.#groups.set(name, counts);
+    for (const unit of units) counts.set(unit, (counts.get(unit) ?? 0) + 1);
+  }
+
+  toRecord(): Record<string, number> {
+    const record: Record<string, number> = {};
+    for (const [name, counts] of this.#groups) {
+      const [operation, options] = name.split('\n') as [string, string];
+      const after = options === '' ? '' : ` ${options}`;
+      for (const [unit, times] of counts) record[`${operation} ${unit}${after}`] = times;
+    }
+    return record;
+  }
+}
 
 /** The team's credits, the purchase log, and the file of the log, if the log has a file. */
 export class Ledger {
   readonly #firstMicros: number | null;
   #balance: number | null;
   #file: LogFile | null = null;
-  #log = new PurchaseLog();
+  #bought = new PurchaseStats();
+  #failed = new PurchaseStats();
+  #sums = { micros: 0, requests: 0, units: 0 };
   /** The charges of each key, for the service's usage endpoint. */
   #usage = new KeyUsage();
   /** Runs that an earlier process charged. */
@@ -23,6 +62,9 @@ export class Ledger {
     this.#firstMicros = credits === null ? null : toMicros(credits);
     this.#balance = this.#firstMicros;
   }
+
+  /** Applies a fact of each kind. */
+  readonly #appliers = new Map<string, (value: unknown) => void>();
 
   /** Restores the purchases and credits of a file, returns its facts, and writes every later line to the file first. */
   async open(path: string): Promise<Fact[]> {
@@ -43,9 +85,14 @@ export class Ledger {
     return this.#file?.starts ?? 0;
   }
 
-  /** `keys: false` leaves out the units. */
+  /** With `keys: false` both records stay empty, which saves time with many purchases. */
   bill(keys: boolean): Bill {
-    return this.#log.bill(keys);
+    return {
+      dollars: toDollars(this.#sums.micros),
+      ...this.#sums,
+      keys: keys ? this.#bought.toRecord() : {},
+      failed: keys ? this.#failed.toRecord() : {},
+    };
   }
 
   get usage(): KeyUsage {
@@ -57,8 +104,22 @@ export class Ledger {
     return this.#balance === null || this.#balance > 0;
   }
 
-  write(fact: Fact): void {
-    this.#file?.write({ fact });
+  /** Returns a function that records a fact of this kind and then applies it. {@link restore} applies the facts of an earlier process. */
+  facts<T>(kind: string, schema: z.ZodType<T>, apply: (value: T) => void): (value: T) => void {
+    this.#appliers.set(kind, (value) => apply(schema.parse(value)));
+    return (value) => {
+      this.#file?.write({ fact: { kind, value } });
+      apply(value);
+    };
+  }
+
+  /** Throws for a fact that no store knows. */
+  restore(facts: readonly Fact[]): void {
+    for (const { kind, value } of facts) {
+      const apply = this.#appliers.get(kind);
+      if (!apply) throw new Error(`the state has an unknown entry: ${kind}`);
+      apply(value);
+    }
   }
 
   /** Charges a purchase. If the credits are used up or do not cover the purchase, refuses with 402 and writes nothing. */
@@ -89,7 +150,9 @@ export class Ledger {
 
   /** Empties the log and its file, and restores the initial credits. */
   reset(): void {
-    this.#log = new PurchaseLog();
+    this.#bought = new PurchaseStats();
+    this.#failed = new PurchaseStats();
+    this.#sums = { micros: 0, requests: 0, units: 0 };
     this.#usage = new KeyUsage();
     this.#file?.reset();
     this.#balance = this.#firstMicros;
@@ -105,7 +168,12 @@ export class Ledger {
   }
 
   #take(purchase: Purchase): void {
-    this.#log.add(purchase);
+    const { units, failed, micros, run } = purchase;
+    this.#bought.add(purchase, units);
+    this.#failed.add(purchase, failed);
+    this.#sums.micros += micros;
+    this.#sums.units += units.length;
+    if (run === undefined) this.#sums.requests += 1;
     this.#usage.add(purchase);
     if (purchase.starts !== undefined && purchase.key !== undefined) this.#starters.set(purchase.starts, purchase.key);
     if (this.#balance !== null) this.#balance -= purchase.micros;

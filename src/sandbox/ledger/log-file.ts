@@ -33,12 +33,15 @@ export function requestPurchase(operation: string, request: unknown, micros: num
 /** A line of the file: a purchase, a change of state, the credits in micro-dollars (null: no limit), or the mark of a start. */
 const lineSchema = z.union([
   purchaseSchema,
-  z.object({ fact: z.looseObject({ kind: z.string() }) }),
+  z.object({ fact: z.object({ kind: z.string(), value: z.unknown() }) }),
   z.object({ credits: z.number().int().nullable() }),
   z.object({ start: z.number().int() }),
 ]);
 
 type LogLine = z.infer<typeof lineSchema>;
+
+/** A change of state that a later process needs, see `Ledger.facts`. */
+export type Fact = Extract<LogLine, { readonly fact: unknown }>['fact'];
 
 /**
  * The purchase log and the state on disk, as JSON lines. Each line is written whole before its answer is sent, so the line survives SIGKILL
@@ -115,12 +118,3 @@ function parseJson(text: string): unknown {
     return undefined;
   }
 }
-
-/** A change of state that a later process needs. `kind` names the store that restores the fact. */
-export interface Fact {
-  readonly kind: string;
-  readonly [name: string]: unknown;
-}
-
-/** Restores a fact of an earlier process. Returns false if the kind of the fact is unknown; throws if the fact is malformed. */
-export type RestoreFact = (fact: unknown) => boolean;

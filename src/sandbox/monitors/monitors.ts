@@ -2,7 +2,6 @@ import { z } from 'zod';
 import { Refusal } from '../base/refusal.js';
 import { countBy, Runs } from '../base/runs.js';
 import type { NextId } from '../base/sentences.js';
-import type { RestoreFact } from '../ledger/log-file.js';
 import type { World } from '../world.js';
 import {
   type Monitor,
@@ -30,13 +29,6 @@ const CATCH_UP = 10;
 /** Number of consecutive failures because of the API key after which the service disables a monitor. */
 const KEY_FAILURES = 10;
 
-const factSchema = z.discriminatedUnion('kind', [
-  z.object({ kind: z.literal('monitor'), monitor: storedMonitorSchema }),
-  z.object({ kind: z.literal('monitor-deleted'), id: z.string() }),
-  z.object({ kind: z.literal('monitor-run'), run: storedRunSchema }),
-  z.object({ kind: z.literal('monitor-run-over'), id: z.string() }),
-]);
-
 /** The monitors of the team and their runs. Runs are recorded at their start and charged at their end. */
 export class Monitors {
   readonly #world: World;
@@ -44,6 +36,10 @@ export class Monitors {
   readonly #nextId: NextId;
   readonly #monitors = new Map<string, Monitor>();
   readonly #runs = new Runs<MonitorRun>();
+  readonly #keep: (monitor: Monitor) => void;
+  readonly #keepDeletion: (id: string) => void;
+  readonly #keepRun: (run: MonitorRun) => void;
+  readonly #keepEnd: (id: string) => void;
   /** Time of the next run of each monitor with a schedule, in milliseconds of the wall clock. */
   readonly #nextRunAt = new Map<string, number>();
   #serial = 0;
@@ -54,6 +50,18 @@ export class Monitors {
     this.#world = world;
     this.#webhooks = new Webhooks(world);
     this.#nextId = world.ids('monitor');
+    const { ledger } = world;
+    this.#keep = ledger.facts('monitor', storedMonitorSchema, (monitor) => {
+      this.#monitors.set(monitor.id, monitor);
+      this.#serial = Math.max(this.#serial, monitor.serial);
+      this.#schedule(monitor, world.now());
+    });
+    this.#keepDeletion = ledger.facts('monitor-deleted', z.string(), (id) => this.#remove(id));
+    this.#keepRun = ledger.facts('monitor-run', storedRunSchema, (run) => {
+      this.#runs.put(run);
+      this.#runSerial = Math.max(this.#runSerial, run.serial);
+    });
+    this.#keepEnd = ledger.facts('monitor-run-over', z.string(), (id) => this.#runs.close(id));
   }
 
   /** The newest first. */
@@ -99,8 +107,7 @@ export class Monitors {
   delete(id: string): void {
     const monitor = this.get(id);
     this.#cancel(id, () => true, this.#world.now());
-    this.#world.ledger.write({ kind: 'monitor-deleted', id });
-    this.#remove(id);
+    this.#keepDeletion(id);
     this.#notify(monitor, 'monitor.deleted', this.record(monitor));
   }
 
@@ -159,16 +166,6 @@ export class Monitors {
     };
   }
 
-  readonly restore: RestoreFact = (content) => {
-    const fact = factSchema.safeParse(content).data;
-    if (!fact) return false;
-    if (fact.kind === 'monitor') this.#keep(fact.monitor);
-    else if (fact.kind === 'monitor-deleted') this.#remove(fact.id);
-    else if (fact.kind === 'monitor-run') this.#keepRun(fact.run);
-    else this.#runs.close(fact.id);
-    return true;
-  };
-
   reset(): void {
     for (const id of [...this.#monitors.keys()]) this.#remove(id);
     this.#webhooks.reset();
@@ -202,22 +199,20 @@ export class Monitors {
       scheduled,
       isPaid: ledger.isFunded,
     });
-    this.#saveRun(run);
+    this.#keepRun(run);
     this.#notifyRun(monitor, run, 'monitor.run.created', at);
     return run;
   }
 
   #cancel(id: string, which: (run: MonitorRun) => boolean, at: number): void {
     const runs = this.#runs.open().filter(({ monitorId }) => monitorId === id);
-    for (const run of runs.filter(which)) this.#saveRun({ ...run, cancelledAt: at });
+    for (const run of runs.filter(which)) this.#keepRun({ ...run, cancelledAt: at });
   }
 
   /** Ends a run. A cancelled run sends no webhook. */
   #finish(run: MonitorRun): void {
-    const { ledger } = this.#world;
-    ledger.charge('monitorRun', run.id, runMicros(run));
-    ledger.write({ kind: 'monitor-run-over', id: run.id });
-    this.#runs.close(run.id);
+    this.#world.ledger.charge('monitorRun', run.id, runMicros(run));
+    this.#keepEnd(run.id);
     if (run.cancelledAt !== null) return;
     const monitor = this.get(run.monitorId);
     this.#notifyRun(monitor, run, 'monitor.run.completed', run.endsAt);
@@ -227,26 +222,9 @@ export class Monitors {
     this.#save({ ...monitor, keyFailures, status });
   }
 
-  #saveRun(run: MonitorRun): void {
-    this.#world.ledger.write({ kind: 'monitor-run', run });
-    this.#keepRun(run);
-  }
-
-  #keepRun(run: MonitorRun): void {
-    this.#runs.put(run);
-    this.#runSerial = Math.max(this.#runSerial, run.serial);
-  }
-
   #save(monitor: Monitor): void {
-    this.#world.ledger.write({ kind: 'monitor', monitor });
     this.#keep(monitor);
     this.#wakeUp();
-  }
-
-  #keep(monitor: Monitor): void {
-    this.#monitors.set(monitor.id, monitor);
-    this.#serial = Math.max(this.#serial, monitor.serial);
-    this.#schedule(monitor, this.#world.now());
   }
 
   #remove(id: string): void {

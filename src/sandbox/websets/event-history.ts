@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import { millisOf, type Settings } from '../base/options.js';
 import { fraction, mix } from '../base/sentences.js';
-import type { RestoreFact } from '../ledger/log-file.js';
 import type { World } from '../world.js';
 import {
   DESIGNS,
@@ -76,13 +75,8 @@ class Timeline {
 const thirtyDaysMs = 30 * 86_400_000;
 
 /** A triggered event. It belongs to a webset of its own. */
-const triggeredSchema = z.object({ kind: z.literal('event'), type: z.enum(eventTypes), at: z.number() });
+const triggeredSchema = z.object({ type: z.enum(eventTypes), at: z.number() });
 type Triggered = z.infer<typeof triggeredSchema>;
-
-const factSchema = z.discriminatedUnion('kind', [
-  z.object({ kind: z.literal('events-start'), at: z.number() }),
-  triggeredSchema,
-]);
 
 /**
  * The history of webset events. It may have any number of events and stores none: each event follows from its number, and
@@ -92,12 +86,18 @@ export class EventHistory {
   readonly #world: World;
   readonly stories: Stories;
   readonly #triggered: Triggered[] = [];
+  readonly #keepStart: (at: number) => void;
+  readonly #keep: (event: Triggered) => void;
   #start: number | null = null;
   #timeline: Timeline | null = null;
 
   constructor(world: World) {
     this.#world = world;
     this.stories = new Stories(this.options.count);
+    this.#keepStart = world.ledger.facts('events-start', z.number(), (at) => {
+      this.#start = at;
+    });
+    this.#keep = world.ledger.facts('event', triggeredSchema, (event) => void this.#triggered.push(event));
   }
 
   get options(): Settings['events'] {
@@ -116,13 +116,11 @@ export class EventHistory {
   get timeline(): Timeline {
     if (this.#timeline) return this.#timeline;
     const { options } = this;
-    if (this.#start === null) {
-      this.#start = this.now;
-      this.#world.ledger.write({ kind: 'events-start', at: this.#start });
-    }
-    const to = options.to === undefined ? this.#start : Date.parse(options.to);
+    if (this.#start === null) this.#keepStart(this.now);
+    const start = this.#start ?? this.now;
+    const to = options.to === undefined ? start : Date.parse(options.to);
     const from = options.from === undefined ? to - thirtyDaysMs : Date.parse(options.from);
-    this.#timeline = new Timeline({ ...options, from, to, start: this.#start });
+    this.#timeline = new Timeline({ ...options, from, to, start });
     return this.#timeline;
   }
 
@@ -197,19 +195,9 @@ export class EventHistory {
 
   /** Triggers an event now; returns its number. */
   trigger(type: EventType): number {
-    const triggered: Triggered = { kind: 'event', type, at: this.now };
-    this.#world.ledger.write(triggered);
-    this.#triggered.push(triggered);
+    this.#keep({ type, at: this.now });
     return TRIGGERED + this.#triggered.length - 1;
   }
-
-  readonly restore: RestoreFact = (content) => {
-    const fact = factSchema.safeParse(content).data;
-    if (!fact) return false;
-    if (fact.kind === 'events-start') this.#start = fact.at;
-    else this.#triggered.push(fact);
-    return true;
-  };
 
   reset(): void {
     this.#triggered.length = 0;
