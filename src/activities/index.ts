@@ -8,6 +8,7 @@ import { createMonitorExportActivities } from './monitors/monitor-export.js';
 import { createAgentRunActivities } from './operations/agent-run.js';
 import { createAgentRunSyncActivities } from './operations/agent-run-sync.js';
 import { createContentsActivity } from './operations/contents.js';
+import { createReadAnswer } from './operations/landed-answers.js';
 import { createOperationActivities } from './operations/operations.js';
 import { createResearchRunActivities } from './operations/research-run.js';
 import { createEndRuns } from './rows/end-runs.js';
@@ -21,9 +22,6 @@ export { toFailure } from './call/failure.js';
 export { InFlight } from './call/in-flight.js';
 export { landingOf } from './call/landing.js';
 export { Places } from './call/places.js';
-export type { CallOptions, OperationResult, RequestShare } from './operations/buy.js';
-export type { ContentsResult } from './operations/contents.js';
-export type { OperationActivities } from './operations/operations.js';
 export { createPurchase } from './purchase/purchase.js';
 export type { Control, Purchase, PurchaseRequest, Receipt, Unit } from './purchase/purchase-request.js';
 export { contentsOutcomes } from './rows/contents-purchase.js';
@@ -33,6 +31,7 @@ export { createRuns, type WorkerRuns } from './runs/runs.js';
 export function createActivities(deps: ActivityDeps) {
   return {
     getContents: createContentsActivity(deps),
+    readAnswer: createReadAnswer(deps),
     enrichSlice: createEnrichSlice(deps),
     retryRows: createRetryRows(deps),
     endRuns: createEndRuns(deps),
@@ -50,8 +49,5 @@ export function createActivities(deps: ActivityDeps) {
   };
 }
 
-/**
- * The type for `proxyActivities<Activities>({ startToCloseTimeout: '2 minutes', heartbeatTimeout: '10 seconds' })` in a workflow. All
- * operations send heartbeats, so with `heartbeatTimeout` another worker takes over soon after a kill.
- */
-export type Activities = ReturnType<typeof createActivities>;
+/** All activities, those of the workflows of the package among them. Workflow code of others uses `Activities`. */
+export type AllActivities = ReturnType<typeof createActivities>;

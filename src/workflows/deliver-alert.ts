@@ -1,11 +1,11 @@
 import { proxyActivities } from '@temporalio/workflow';
-import type { Activities } from '../activities/index.js';
+import type { AllActivities } from '../activities/index.js';
 import type { AlertDelivery } from '../core/alerts/alert.js';
 import { publicInput } from './shared/public-input.js';
 import { setVersioning } from './shared/versioning.js';
 
 // The activity decides when its last attempt is, because attempts count only while a worker lives.
-const { sendAlert } = proxyActivities<Pick<Activities, 'sendAlert'>>({
+const { sendAlert } = proxyActivities<Pick<AllActivities, 'sendAlert'>>({
   startToCloseTimeout: '1 minute',
   heartbeatTimeout: '10s',
   retry: { initialInterval: '5s', backoffCoefficient: 2, maximumInterval: '30 minutes' },

@@ -6,13 +6,7 @@ import {
   proxyActivities,
   sleep,
 } from '@temporalio/workflow';
-import type {
-  Activities,
-  CallOptions,
-  OperationActivities,
-  OperationResult,
-  RequestShare,
-} from '../activities/index.js';
+import type { Activities, CallOptions, OperationResult, RequestShare } from '../activities/types.js';
 import type { AgentRun, AgentRunRequest } from '../api/schemas/agent-run-schemas.js';
 
 /**
@@ -21,6 +15,8 @@ import type { AgentRun, AgentRunRequest } from '../api/schemas/agent-run-schemas
  */
 export interface OperationOptions<R extends boolean = boolean> extends ActivityOptions, CallOptions {
   readonly receipts?: R;
+  /** Most calls of these operations that are scheduled at once in one workflow; further calls wait in the workflow. Default: 50. */
+  readonly concurrency?: number;
 }
 
 /** What a call cost. Amounts in dollars. */
@@ -36,14 +32,12 @@ export interface Receipt {
 
 type Answered<F> = F extends (input: infer I, call?: CallOptions) => Promise<OperationResult<infer O>> ? [I, O] : never;
 
-type Operations = OperationActivities & Pick<Activities, 'getContents'>;
-
 /** The operations as functions of workflow code: the request in, the answer of the service out. */
 export type OperationCalls<R extends boolean> = {
-  readonly [Name in keyof Operations]: (
-    input: Answered<Operations[Name]>[0],
+  readonly [Name in keyof Activities]: (
+    input: Answered<Activities[Name]>[0],
   ) => Promise<
-    R extends true ? { readonly data: Answered<Operations[Name]>[1] } & Receipt : Answered<Operations[Name]>[1]
+    R extends true ? { readonly data: Answered<Activities[Name]>[1] } & Receipt : Answered<Activities[Name]>[1]
   >;
 };
 
@@ -64,13 +58,16 @@ const policy: ActivityOptions = {
  * failure (`RateLimited`, `UnknownOutcome`, …). The worker needs `SearchflowPlugin`; it may be another worker (`taskQueue`).
  */
 export function operations<R extends boolean = false>(options: OperationOptions<R> = {}): OperationCalls<R> {
-  const { receipts = false, ...rest } = options;
+  const { receipts = false, concurrency = USUAL_CONCURRENCY, ...rest } = options;
+  if (!Number.isInteger(concurrency) || concurrency < 1)
+    throw ApplicationFailure.nonRetryable(`concurrency must be a whole number from 1 (got ${concurrency})`);
+  const places = new Places(concurrency);
   const { refreshAfterMs, maxCostDollars, maxInlineBytes, maxRebuys, beta, extraHeaders, unchecked, ...own } = rest;
   const call = { refreshAfterMs, maxCostDollars, maxInlineBytes, maxRebuys, beta, extraHeaders, unchecked };
   const given = JSON.parse(JSON.stringify(call)) as CallOptions;
   const callOf = (name: string) => async (input: object) => {
     const activities = proxyActivities<AnyActivities>({ ...policy, ...own, summary: own.summary ?? summaryOf(input) });
-    const result = await (activities[name] as AnyActivity)(input, given);
+    const result = await places.hold(() => (activities[name] as AnyActivity)(input, given));
     if ('landed' in result && !receipts) throw tooLarge(name, result);
     const { costDollars, requests, unknownOutcomes = 0 } = result;
     const receipt = { requests, costDollars, bought: requests.some(({ bought }) => bought), unknownOutcomes };
@@ -79,6 +76,42 @@ export function operations<R extends boolean = false>(options: OperationOptions<
   // With a `then`, the object would be taken for a promise.
   const isCall = (name: string | symbol): name is string => typeof name === 'string' && name !== 'then';
   return new Proxy({} as OperationCalls<R>, { get: (_, name) => (isCall(name) ? callOf(name) : undefined) });
+}
+
+/**
+ * A call that waits for the rate limit holds a slot of the worker, or costs an attempt if it waits long. Below half of the 100 slots that a
+ * worker has by default, calls of one workflow leave slots for other activities.
+ */
+const USUAL_CONCURRENCY = 50;
+
+/** Places for calls in one workflow, in the order of the calls. */
+class Places {
+  readonly #waiting: (() => void)[] = [];
+  constructor(private free: number) {}
+
+  async hold<T>(call: () => Promise<T>): Promise<T> {
+    if (this.free > 0) this.free -= 1;
+    else await this.#turn();
+    try {
+      return await call();
+    } finally {
+      const next = this.#waiting.shift();
+      if (next) next();
+      else this.free += 1;
+    }
+  }
+
+  /** Resolves when a call has left its place to this one. Rejects if the scope of this call is cancelled before. */
+  #turn(): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.#waiting.push(resolve);
+      CancellationScope.current().cancelRequested.catch((error: unknown) => {
+        const at = this.#waiting.indexOf(resolve);
+        if (at >= 0) this.#waiting.splice(at, 1);
+        reject(error as Error);
+      });
+    });
+  }
 }
 
 type AnyActivity = (input: object, call: CallOptions) => Promise<OperationResult<unknown>>;

@@ -14,12 +14,6 @@ import { toFailure, waiting } from '../call/failure.js';
 import { CALL_YIELDS_AFTER_MS } from '../call/places.js';
 import type { PurchaseRequest } from '../purchase/purchase-request.js';
 
-/**
- * The largest result in bytes that is returned as a value; a larger result is returned as a reference. Without external storage, Temporal
- * refuses payloads of 2 MB, and the refusal would come after the payment.
- */
-export const MAX_INLINE_BYTES = 1024 * 1024;
-
 /** The result of an operation's activity. Amounts in dollars. */
 export type OperationResult<T> = (
   | { readonly data: T }
@@ -102,16 +96,21 @@ export async function buyNow(
   deps: CallDeps,
   purchaseRequest: PurchaseRequest,
 ): Promise<{ records: readonly UnitRecord[]; requests: RequestShare[] }> {
-  const { scheduledTimestampMs } = Context.current().info;
+  const paid = new Set<string | null>();
+  const send: PurchaseRequest['send'] = async (...args) => {
+    const answer = await purchaseRequest.send(...args);
+    paid.add(answer.requestId);
+    return answer;
+  };
   const sendsOnce = (stop: AbortSignal) => ownTurn(deps.places, purchaseRequest.rateCost, stop);
   const slice = {
     yieldAfterMs: CALL_YIELDS_AFTER_MS,
     heartbeatMs: callHeartbeatMs(),
     longestMs: Number.POSITIVE_INFINITY,
   };
-  const { records, waitingFor } = await buyRecords(deps, { ...purchaseRequest, sendsOnce }, slice);
+  const { records, waitingFor } = await buyRecords(deps, { ...purchaseRequest, send, sendsOnce }, slice);
   if (records === null) throw waiting(0, waitingFor);
-  return { records, requests: shares(records, scheduledTimestampMs) };
+  return { records, requests: shares(records, paid) };
 }
 
 /** How one activity makes its purchase. */
@@ -175,42 +174,17 @@ export async function buyRecords(
   }
 }
 
-/** `since`: when the activity was scheduled, in Unix ms. An answer that landed later was bought by one of its attempts. */
-function shares(records: readonly UnitRecord[], since: number): RequestShare[] {
+/** The requests of the records. `paid`: the ids of those that this attempt sent. */
+function shares(records: readonly UnitRecord[], paid: ReadonlySet<string | null>): RequestShare[] {
+  const { scheduledTimestampMs, currentAttemptScheduledTimestampMs } = Context.current().info;
+  // An earlier attempt may have bought what landed between its start and this one's.
+  const isEarlier = (landed: number) => landed >= scheduledTimestampMs && landed < currentAttemptScheduledTimestampMs;
   const byRequest = new Map<string | null, { micros: number; bought: boolean }>();
-  for (const record of records) {
-    const known = byRequest.get(record.request_id) ?? { micros: 0, bought: Date.parse(record.fetched_at) >= since };
-    byRequest.set(record.request_id, { ...known, micros: known.micros + record.cost_micros });
+  for (const { request_id: id, fetched_at: fetchedAt, cost_micros: micros } of records) {
+    const known = byRequest.get(id) ?? { micros: 0, bought: paid.has(id) || isEarlier(Date.parse(fetchedAt)) };
+    byRequest.set(id, { ...known, micros: known.micros + micros });
   }
   return [...byRequest].map(([requestId, { micros, bought }]) => ({ requestId, costDollars: micros / 1e6, bought }));
-}
-
-/**
- * Makes a result for Temporal: the value itself if it is small, otherwise a reference to the journal. Throws `ResultTooLarge` on a worker
- * without a record.
- */
-export function packed<T>(
-  { alone }: Pick<CallDeps, 'alone'>,
-  data: T,
-  keys: readonly string[],
-  requests: readonly RequestShare[],
-  { maxInlineBytes = MAX_INLINE_BYTES }: CallOptions,
-): OperationResult<T> {
-  const paid = requests.filter(({ bought }) => bought);
-  const costDollars = Math.round(paid.reduce((sum, share) => sum + share.costDollars, 0) * 1e6) / 1e6;
-  const facts = { requests, costDollars, unknownOutcomes: alone?.lost || undefined };
-  const json = JSON.stringify(data);
-  const bytes = Buffer.byteLength(json);
-  if (bytes <= maxInlineBytes) return { data, ...facts };
-  if (!alone) return { landed: keys, bytes, preview: json.slice(0, 500), ...facts };
-  throw ApplicationFailure.create({
-    type: 'ResultTooLarge',
-    message:
-      `The result has ${bytes} bytes, and at most ${maxInlineBytes} fit. Ask for less (text.maxCharacters, numResults), ` +
-      "or use Temporal's external storage with a higher maxInlineBytes. The request was paid",
-    nonRetryable: true,
-    details: [{ requestId: requests[0]?.requestId ?? null, costDollars, bytes }],
-  });
 }
 
 /**

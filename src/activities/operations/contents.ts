@@ -4,15 +4,8 @@ import { sendOptions } from '../../core/purchase/sent-with.js';
 import type { Json } from '../../core/text/json.js';
 import type { CallDeps } from '../base/deps.js';
 import { contentsKeys, contentsPurchase } from '../rows/contents-purchase.js';
-import {
-  buyNow,
-  type CallOptions,
-  failUnlessSuccess,
-  lonePurchase,
-  needsRecord,
-  type OperationResult,
-  packed,
-} from './buy.js';
+import { buyNow, type CallOptions, failUnlessSuccess, lonePurchase, needsRecord, type OperationResult } from './buy.js';
+import { packed, refuseTooLarge } from './packed.js';
 import { buyWhole, checkRequest } from './whole-request.js';
 
 /** The most URLs of one request. */
@@ -46,6 +39,7 @@ export function createContentsActivity(deps: CallDeps) {
     // Each URL is left to the service, which reports it in its status; an empty text is none.
     const sample = urls.find((url) => url.trim() === '') ?? 'https://example.com/';
     checkRequest(deps, contentsEndpoint, { ...input, urls: urls.slice(0, 1).map(() => sample) }, call);
+    refuseTooLarge(deps, input, call);
     const keyOf = contentsKeys(deps, options, wire);
     const asked = [...new Set(urls)].map((unit) => ({ key: keyOf(unit), unit }));
     // Spellings of one page are one unit, whose answer each of them gets.

@@ -4,7 +4,8 @@ import { transientTags } from '../../core/purchase/failure.js';
 import type { UnitRecord } from '../../core/purchase/journal.js';
 import type { ActivityDeps } from '../base/deps.js';
 import type { PurchaseRequest } from '../purchase/purchase-request.js';
-import { buyRecords, failUnlessSuccess, lonePurchase, MAX_INLINE_BYTES } from './buy.js';
+import { buyRecords, failUnlessSuccess, lonePurchase } from './buy.js';
+import { MAX_INLINE_BYTES } from './packed.js';
 
 /** Returns the purchase fields of one run. Answers that landed after the start of the run's workflow belong to the run. */
 export function runOrderFields(

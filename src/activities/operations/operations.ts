@@ -11,8 +11,9 @@ import { canonicalJson, type Json } from '../../core/text/json.js';
 import type { CallDeps } from '../base/deps.js';
 import { sendFree } from '../base/free-call.js';
 import { withoutSecrets } from '../call/redact-answer.js';
-import { type CallOptions, lonePurchase, type OperationResult, packed } from './buy.js';
+import { type CallOptions, lonePurchase, type OperationResult } from './buy.js';
 import { createMonitor } from './create-monitor.js';
+import { packed } from './packed.js';
 import { buyWhole, checkRequest } from './whole-request.js';
 
 type Fields = { readonly [field: string]: Json };

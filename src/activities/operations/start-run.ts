@@ -13,7 +13,8 @@ import { runPurchase } from '../rows/run-purchase.js';
 import { RunFollower } from '../runs/run-follower.js';
 import { agentRunKind } from '../runs/run-kinds.js';
 import { RecentRuns } from '../runs/runs.js';
-import { buyNow, type CallOptions, failUnlessSuccess, lonePurchase, type OperationResult, packed } from './buy.js';
+import { buyNow, type CallOptions, failUnlessSuccess, lonePurchase, type OperationResult } from './buy.js';
+import { packed } from './packed.js';
 import { checkRequest } from './whole-request.js';
 
 /** Without a record, the slots of the team are unknown: the service refuses a start that has none. */

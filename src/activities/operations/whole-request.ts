@@ -20,7 +20,8 @@ import { toFailure } from '../call/failure.js';
 import { type Landing, landingOf } from '../call/landing.js';
 import { withoutSecrets } from '../call/redact-answer.js';
 import type { PurchaseRequest } from '../purchase/purchase-request.js';
-import { buyNow, type CallOptions, failUnlessSuccess, lonePurchase, type OperationResult, packed } from './buy.js';
+import { buyNow, type CallOptions, failUnlessSuccess, lonePurchase, type OperationResult } from './buy.js';
+import { packed, refuseTooLarge } from './packed.js';
 
 /** Returns what is landed of an answer. Default: the whole answer, byte for byte, without secrets. */
 export type Keep = (answer: unknown) => Promise<Json>;
@@ -56,7 +57,7 @@ export async function buyWhole<I, O>(
 
 /** Throws if the service would refuse the request, or ignore a misspelt field; sends and writes nothing. */
 export function checkRequest<I, O>(
-  { transport }: Pick<CallDeps, 'transport'>,
+  { transport, alone }: Pick<CallDeps, 'transport' | 'alone'>,
   endpoint: Endpoint<I, O>,
   input: Input<NoInfer<I>>,
   call: CallOptions,
@@ -67,10 +68,11 @@ export function checkRequest<I, O>(
     throw toFailure(error);
   }
   checkOptions(call);
+  refuseTooLarge({ alone }, input as object, call);
 }
 
 /** Throws if an option of the call is unknown or has a wrong value. */
-function checkOptions(call: CallOptions): void {
+export function checkOptions(call: CallOptions): void {
   const isObject = typeof call === 'object' && call !== null;
   const given = isObject ? Object.fromEntries(Object.entries(call).filter(([, value]) => value !== undefined)) : call;
   const problems = [

@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import { Runtime } from '@temporalio/worker';
 import { AccountBreaker, CircuitBreaker, createAloneActivities, InFlight, Places } from '../../activities/alone.js';
-import type { Activities } from '../../activities/index.js';
+import type { AllActivities } from '../../activities/index.js';
 import { resolveBase } from '../../api/request.js';
 import { createTransport, defaultTimeouts, type WireOptions } from '../../api/transport.js';
 import { proxiesOf } from '../../core/connections/proxies.js';
@@ -20,7 +20,7 @@ import type { SearchflowPluginOptions } from './plugin-options.js';
 
 /** The activities of a worker, and how they are closed. */
 export interface OpenedParts {
-  readonly activities: Partial<Activities>;
+  readonly activities: Partial<AllActivities>;
   /** Null: the worker has no record. */
   readonly journal: Journal | null;
   close(): Promise<void>;
@@ -81,7 +81,7 @@ export function openAlone(config: AloneConfig, limiter: Limiter | null): OpenedP
     secrets: secretFile ? new FileSecrets(secretFile) : null,
   });
   return {
-    activities: activities as Partial<Activities>,
+    activities: activities as Partial<AllActivities>,
     journal: null,
     close: async () => {
       await transport.close();

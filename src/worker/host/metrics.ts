@@ -1,6 +1,6 @@
 import { Context, type Info } from '@temporalio/activity';
 import { ApplicationFailure, ApplicationFailureCategory, CancelledFailure, type MetricMeter } from '@temporalio/common';
-import type { Activities } from '../../activities/index.js';
+import type { AllActivities } from '../../activities/index.js';
 import type { Transport } from '../../api/transport.js';
 import type { Endpoint } from '../../api/wire/endpoint.js';
 import { ApiError } from '../../api/wire/errors.js';
@@ -220,7 +220,7 @@ export function observedTransport(transport: Transport, observers: readonly Obse
 }
 
 /** The activities with observers; the first observer is the outermost. */
-export function observedActivities(activities: Activities, observers: readonly Observer[]): Activities {
+export function observedActivities(activities: AllActivities, observers: readonly Observer[]): AllActivities {
   const observed = (call: (...args: unknown[]) => Promise<unknown>) => {
     return (...args: unknown[]) => {
       const ids = idsOf(Context.current().info, args[0]);
@@ -231,7 +231,7 @@ export function observedActivities(activities: Activities, observers: readonly O
     };
   };
   const all = Object.entries(activities) as [string, (...args: unknown[]) => Promise<unknown>][];
-  return Object.fromEntries(all.map(([name, call]) => [name, observed(call)])) as unknown as Activities;
+  return Object.fromEntries(all.map(([name, call]) => [name, observed(call)])) as unknown as AllActivities;
 }
 
 function idsOf({ workflowExecution, activityId, activityType, attempt }: Info, input: unknown): ActivityIds {

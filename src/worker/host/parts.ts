@@ -7,8 +7,8 @@ import type { Client } from '@temporalio/client';
 import { ApplicationFailure } from '@temporalio/common';
 import {
   AccountBreaker,
-  type Activities,
   type ActivityDeps,
+  type AllActivities,
   CircuitBreaker,
   createActivities,
   createPurchase,
@@ -124,7 +124,7 @@ const CAPS_MS = 1000;
 export interface Parts {
   readonly deps: ActivityDeps;
   /** The activities, with their log. */
-  readonly activities: Activities;
+  readonly activities: AllActivities;
   readonly transport: Transport;
   readonly inFlight: InFlight;
   readonly reservation: LimitReservation | null;

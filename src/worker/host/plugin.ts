@@ -3,8 +3,9 @@ import type { DataConverter } from '@temporalio/common';
 import { SimplePlugin } from '@temporalio/plugin';
 import type { BundleOptions, Worker, WorkerOptions } from '@temporalio/worker';
 import { needsRecord } from '../../activities/alone.js';
-import type { Activities } from '../../activities/index.js';
-import { type OperationName, operationTable } from '../../api/operations.js';
+import type { AllActivities } from '../../activities/index.js';
+import type { Activities } from '../../activities/types.js';
+import { operationTable } from '../../api/operations.js';
 import { UsageError } from '../../core/errors/coded-error.js';
 import type { Journal, UnitRecord } from '../../core/purchase/journal.js';
 import type { RuntimeConfig } from '../config/runtime-types.js';
@@ -148,15 +149,15 @@ async function openRecord(options: SearchflowPluginOptions, alone: AloneConfig, 
 
 /** State that exists only while the worker runs. */
 interface Opened {
-  activities: Partial<Activities> | null;
+  activities: Partial<AllActivities> | null;
   journal: Journal | null;
   /** Options of the worker. */
   worker: WorkerOptions | null;
   dataConverter: DataConverter | null;
 }
 
-/** Activities of searchflow's workflows. The type of this record checks that none is missing. */
-const ownActivities: Readonly<Record<Exclude<keyof Activities, OperationName> | 'deleteAgentRun', true>> = {
+/** AllActivities of searchflow's workflows. The type of this record checks that none is missing. */
+const ownActivities: Readonly<Record<Exclude<keyof AllActivities, keyof Activities> | 'deleteAgentRun', true>> = {
   enrichSlice: true,
   retryRows: true,
   stageInput: true,
@@ -188,9 +189,10 @@ const ownActivities: Readonly<Record<Exclude<keyof Activities, OperationName> | 
 };
 
 /** The activities that the plugin registers. */
-export function activityNames(operations: boolean): readonly (keyof Activities)[] {
-  const names = new Set([...(operations ? Object.keys(operationTable) : []), ...Object.keys(ownActivities)]);
-  return [...names] as (keyof Activities)[];
+export function activityNames(operations: boolean): readonly (keyof AllActivities)[] {
+  const callable = operations ? [...Object.keys(operationTable), 'readAnswer'] : [];
+  const names = new Set([...callable, ...Object.keys(ownActivities)]);
+  return [...names] as (keyof AllActivities)[];
 }
 
 /**
@@ -204,17 +206,17 @@ function refuseSameNames(names: readonly string[], operations: boolean): void {
   const isOptional = same.every((name) => !(name in ownActivities));
   throw new UsageError(
     'setting-invalid',
-    `Activities of this worker have the same names as searchflow's: ${same.join(', ')}. Rename ${them}${isOptional ? ', or pass operations: false to SearchflowPlugin' : ''}.`,
+    `AllActivities of this worker have the same names as searchflow's: ${same.join(', ')}. Rename ${them}${isOptional ? ', or pass operations: false to SearchflowPlugin' : ''}.`,
   );
 }
 
-/** Activities that forward to those of the opened parts: a worker needs its activities when it is created, before the parts are opened. */
+/** AllActivities that forward to those of the opened parts: a worker needs its activities when it is created, before the parts are opened. */
 function forwarded(
   opened: Readonly<Opened>,
-  names: readonly (keyof Activities)[],
+  names: readonly (keyof AllActivities)[],
 ): Record<string, (...args: never[]) => Promise<unknown>> {
   const call =
-    (name: keyof Activities) =>
+    (name: keyof AllActivities) =>
     (...args: never[]) => {
       if (!opened.activities) throw new Error('the worker is not running');
       const { [name]: activity } = opened.activities;

@@ -7,7 +7,7 @@ import {
   Worker,
   type WorkerOptions,
 } from '@temporalio/worker';
-import type { Activities } from '../../activities/index.js';
+import type { AllActivities } from '../../activities/index.js';
 import { ENCRYPTS_FAILURES } from '../../core/processes/encrypted-failures.js';
 import { inPackage } from '../../files/package-root.js';
 import type { RuntimeConfig } from '../config/runtime-types.js';
@@ -57,7 +57,7 @@ export interface WorkerParts {
 export function createWorker(
   config: RuntimeConfig,
   connection: NativeConnection,
-  activities: Activities,
+  activities: AllActivities,
   { dataConverter, deployment, watch }: WorkerParts,
 ): Promise<Worker> {
   return Worker.create({

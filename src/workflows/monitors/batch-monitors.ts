@@ -14,7 +14,7 @@ import {
   sleep,
   workflowInfo,
 } from '@temporalio/workflow';
-import type { Activities } from '../../activities/index.js';
+import type { AllActivities } from '../../activities/index.js';
 import {
   APPROVAL_WITHIN_MS,
   afterCall,
@@ -44,14 +44,14 @@ const approveUpdate = defineUpdate<BatchProgress, [Decision]>(monitorUpdates.app
 const rejectUpdate = defineUpdate<BatchProgress, [Decision]>(monitorUpdates.reject);
 
 const { planMonitorBatch, decideMonitorBatch, finishMonitorBatch } = summarizedActivities<
-  Activities,
+  AllActivities,
   'planMonitorBatch' | 'decideMonitorBatch' | 'finishMonitorBatch'
 >(bulkPolicy, {
   planMonitorBatch: 'list the monitors that match',
   decideMonitorBatch: 'record the decision',
   finishMonitorBatch: 'write the audit',
 });
-const { affectMonitors } = summarizedActivities<Activities, 'affectMonitors'>(slicePolicy, {
+const { affectMonitors } = summarizedActivities<AllActivities, 'affectMonitors'>(slicePolicy, {
   affectMonitors: 'change the next monitors',
 });
 

@@ -1,5 +1,5 @@
 import { ActivityFailure, sleep, workflowInfo } from '@temporalio/workflow';
-import type { Activities } from '../../activities/index.js';
+import type { AllActivities } from '../../activities/index.js';
 import type { CreatedMonitorResult, CreateMonitorInput, MadeMonitor } from '../../core/monitors/monitor-create.js';
 import { failureOf, toWorkflowFailure } from '../shared/failures.js';
 import { bulkPolicy, slicePolicy } from '../shared/policies.js';
@@ -7,10 +7,10 @@ import { forFirst, publicInput } from '../shared/public-input.js';
 import { summarizedActivities } from '../shared/summarized-activities.js';
 import { setVersioning } from '../shared/versioning.js';
 
-const { makeMonitor } = summarizedActivities<Activities, 'makeMonitor'>(slicePolicy, {
+const { makeMonitor } = summarizedActivities<AllActivities, 'makeMonitor'>(slicePolicy, {
   makeMonitor: 'create the monitor',
 });
-const { findMadeMonitors } = summarizedActivities<Activities, 'findMadeMonitors'>(bulkPolicy, {
+const { findMadeMonitors } = summarizedActivities<AllActivities, 'findMadeMonitors'>(bulkPolicy, {
   findMadeMonitors: 'find monitors of lost answers',
 });
 

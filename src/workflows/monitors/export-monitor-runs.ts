@@ -1,5 +1,5 @@
 import { ActivityFailure, defineQuery, setCurrentDetails, setHandler, workflowInfo } from '@temporalio/workflow';
-import type { Activities } from '../../activities/index.js';
+import type { AllActivities } from '../../activities/index.js';
 import { filterProblem } from '../../core/monitors/monitor-filter.js';
 import { DEFAULT_MONITOR_WAREHOUSE } from '../../core/monitors/monitor-names.js';
 import type { ExportMonitorRunsInput, MonitorExport } from '../../core/monitors/monitor-warehouse.js';
@@ -12,7 +12,7 @@ import { summarizedActivities } from '../shared/summarized-activities.js';
 import { setVersioning } from '../shared/versioning.js';
 
 const progressQuery = defineQuery<MonitorExport>(queryNames.progress);
-const { exportMonitors, exportRunSlice } = summarizedActivities<Activities, 'exportMonitors' | 'exportRunSlice'>(
+const { exportMonitors, exportRunSlice } = summarizedActivities<AllActivities, 'exportMonitors' | 'exportRunSlice'>(
   bulkPolicy,
   { exportMonitors: 'load the monitors', exportRunSlice: 'load new runs and results' },
 );

@@ -1,5 +1,6 @@
 import { ActivityFailure } from '@temporalio/workflow';
-import type { Activities, OperationResult } from '../../activities/index.js';
+import type { AllActivities } from '../../activities/index.js';
+import type { OperationResult } from '../../activities/types.js';
 import type { MonitorCall } from '../../core/monitors/monitor-call.js';
 import type { Json } from '../../core/text/json.js';
 import { toWorkflowFailure } from '../shared/failures.js';
@@ -8,7 +9,7 @@ import { forFirst, publicInput } from '../shared/public-input.js';
 import { summarizedActivities } from '../shared/summarized-activities.js';
 import { setVersioning } from '../shared/versioning.js';
 
-const { callMonitor } = summarizedActivities<Activities, 'callMonitor'>(lonePolicy, {
+const { callMonitor } = summarizedActivities<AllActivities, 'callMonitor'>(lonePolicy, {
   callMonitor: 'call the service',
 });
 

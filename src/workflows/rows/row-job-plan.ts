@@ -1,5 +1,5 @@
 import { upsertMemo, workflowInfo } from '@temporalio/workflow';
-import type { Activities } from '../../activities/index.js';
+import type { AllActivities } from '../../activities/index.js';
 import type { EnrichCsvInput } from '../../core/rows/job.js';
 import { withoutUndefined } from '../../core/text/without-undefined.js';
 import { bulkPolicy } from '../shared/policies.js';
@@ -8,7 +8,7 @@ import { toRanges } from '../shared/range-queue.js';
 import { summarizedActivities } from '../shared/summarized-activities.js';
 import type { RowJobState } from './row-job-state.js';
 
-const { stageInput, openJob } = summarizedActivities<Activities, 'stageInput' | 'openJob'>(bulkPolicy, {
+const { stageInput, openJob } = summarizedActivities<AllActivities, 'stageInput' | 'openJob'>(bulkPolicy, {
   stageInput: 'read and check the input',
   openJob: 'compare the rows with the warehouse',
 });
@@ -50,7 +50,7 @@ export async function planRowJob(input: EnrichCsvInput, { asked, planWith }: Pla
   };
 }
 
-async function stageRows(input: EnrichCsvInput): ReturnType<Activities['stageInput']> {
+async function stageRows(input: EnrichCsvInput): ReturnType<AllActivities['stageInput']> {
   // The memo of a scheduled run names its schedule.
   const { schedule } = workflowInfo().memo ?? {};
   const isNamed = input.scheduled === true && typeof schedule === 'string';

@@ -1,5 +1,5 @@
 import { proxyActivities, workflowInfo } from '@temporalio/workflow';
-import type { Activities } from '../../activities/index.js';
+import type { AllActivities } from '../../activities/index.js';
 import type { PublishStep } from '../../core/publish-request.js';
 import type { RetryFreshness } from '../../core/purchase/freshness.js';
 import type { EnrichCsvInput, JobProgress, JobSummary, Resumption, SliceResult } from '../../core/rows/job.js';
@@ -38,7 +38,7 @@ import { boundOf, earlierOf, isBound, jobDetails, limitOf, progressOf, type RowJ
 export type { RowJobState } from './row-job-state.js';
 
 const { jobSpent, endRuns, openRetry, finishJob, publishJob } = summarizedActivities<
-  Activities,
+  AllActivities,
   'jobSpent' | 'endRuns' | 'openRetry' | 'finishJob' | 'publishJob'
 >(bulkPolicy, {
   openRetry: 'find failed rows to buy once more',
@@ -313,7 +313,7 @@ class RowJob extends WindowedJob<RowJobState, SliceResult, JobSummary> {
     const which = to - slice === 1 ? `slice ${to}` : `slices ${slice + 1} to ${to}`;
     const summary = `${which} of ${staged.slices}`;
     const activityId = pieceId(slice);
-    const { enrichSlice, retryRows } = proxyActivities<Activities>({ ...slicePolicy, activityId, summary });
+    const { enrichSlice, retryRows } = proxyActivities<AllActivities>({ ...slicePolicy, activityId, summary });
     const input = {
       ...{ staged, slice, carried: carried || retry !== undefined, resumedAt, startedAt, skipRefused },
       // The rows of another job may have the failure that is bought once more.

@@ -1,5 +1,5 @@
 import { CancellationScope, isCancellation, workflowInfo } from '@temporalio/workflow';
-import type { Activities } from '../../activities/index.js';
+import type { AllActivities } from '../../activities/index.js';
 import type { AgentRequest, AgentRunResult, RunAgentOptions } from '../../core/agent-run.js';
 import { failureOf } from '../shared/failures.js';
 import { slicePolicy } from '../shared/policies.js';
@@ -9,7 +9,7 @@ import { setVersioning } from '../shared/versioning.js';
 import { asWorkflowFailure, RunView, runToEnd } from './run-to-end.js';
 
 const { agentRun, endAgentRun, deleteAgentRun } = summarizedActivities<
-  Activities,
+  AllActivities,
   'agentRun' | 'endAgentRun' | 'deleteAgentRun'
 >(slicePolicy, {
   agentRun: 'start and follow the run',

@@ -1,5 +1,5 @@
 import { workflowInfo } from '@temporalio/workflow';
-import type { Activities } from '../../activities/index.js';
+import type { AllActivities } from '../../activities/index.js';
 import type { ResearchResult, RunResearchOptions } from '../../core/agent-run.js';
 import type { Json } from '../../core/text/json.js';
 import { slicePolicy } from '../shared/policies.js';
@@ -8,7 +8,7 @@ import { summarizedActivities } from '../shared/summarized-activities.js';
 import { setVersioning } from '../shared/versioning.js';
 import { asWorkflowFailure, RunView, runToEnd } from './run-to-end.js';
 
-const { researchRun } = summarizedActivities<Activities, 'researchRun'>(slicePolicy, {
+const { researchRun } = summarizedActivities<AllActivities, 'researchRun'>(slicePolicy, {
   researchRun: 'start and follow the task',
 });
 

@@ -1,5 +1,5 @@
 import { ActivityFailure, defineQuery, setCurrentDetails, setHandler, workflowInfo } from '@temporalio/workflow';
-import type { Activities } from '../../activities/index.js';
+import type { AllActivities } from '../../activities/index.js';
 import type { SyncRunsSlice } from '../../activities/operations/agent-run-sync.js';
 import {
   type AgentRunSync,
@@ -16,7 +16,7 @@ import { summarizedActivities } from '../shared/summarized-activities.js';
 import { setVersioning } from '../shared/versioning.js';
 
 const progressQuery = defineQuery<AgentRunSync>(queryNames.progress);
-const { syncRunSlice } = summarizedActivities<Activities, 'syncRunSlice'>(bulkPolicy, {
+const { syncRunSlice } = summarizedActivities<AllActivities, 'syncRunSlice'>(bulkPolicy, {
   syncRunSlice: 'load new and unfinished agent runs',
 });
 

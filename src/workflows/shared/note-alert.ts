@@ -1,8 +1,8 @@
 import { CancellationScope, proxyActivities } from '@temporalio/workflow';
 import type { NoteAlert } from '../../activities/base/alerts.js';
-import type { Activities } from '../../activities/index.js';
+import type { AllActivities } from '../../activities/index.js';
 
-const { noteAlert } = proxyActivities<Pick<Activities, 'noteAlert'>>({
+const { noteAlert } = proxyActivities<Pick<AllActivities, 'noteAlert'>>({
   summary: 'report the state of the run',
   startToCloseTimeout: '1 minute',
   // An alert must not keep a run from ending.

@@ -7,7 +7,7 @@ import {
   InFlight,
   Places,
 } from '../../../src/activities/alone.js';
-import type { CallOptions } from '../../../src/activities/index.js';
+import type { CallOptions } from '../../../src/activities/types.js';
 import type { OperationName } from '../../../src/api/operations.js';
 import { createTransport } from '../../../src/api/transport.js';
 import { Secret } from '../../../src/core/connections/secret.js';

@@ -94,6 +94,22 @@ it('a plugin with a key alone loads no module of jobs, and no other package than
   expect([...new Set(packages)].sort()).toEqual(['@temporalio', 'eventsource-parser', 'undici', 'zod']);
 });
 
+it('calls above the concurrency of a workflow wait in the workflow, and a cancelled one is not sent', async () => {
+  await start();
+  const queries = ['a', 'b', 'c', 'd', 'e'];
+  const handle = await run('twoAtATime', queries);
+  expect(await handle.result()).toEqual(['CancelledFailure', ...queries.map(() => 'found')]);
+  const { events } = await handle.fetchHistory();
+  let open = 0;
+  const counts = (events ?? []).map((event) => {
+    if (event.activityTaskScheduledEventAttributes) open += 1;
+    if (event.activityTaskCompletedEventAttributes) open -= 1;
+    return open;
+  });
+  expect([Math.max(...counts), open]).toEqual([2, 0]);
+  expect(server.requests.filter(({ body }) => String(body).includes('cancelled'))).toEqual([]);
+});
+
 describe('a worker that is killed', () => {
   it('while its search is in flight: another worker buys it once more and reports the unknown outcome', async () => {
     silent = 1;

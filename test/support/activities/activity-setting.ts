@@ -5,9 +5,8 @@ import { MockActivityEnvironment } from '@temporalio/testing';
 import { DefaultLogger } from '@temporalio/worker';
 import {
   AccountBreaker,
-  type Activities,
   type ActivityDeps,
-  type CallOptions,
+  type AllActivities,
   CircuitBreaker,
   createActivities,
   createPurchase,
@@ -15,6 +14,7 @@ import {
   InFlight,
   Places,
 } from '../../../src/activities/index.js';
+import type { CallOptions } from '../../../src/activities/types.js';
 import type { OperationName } from '../../../src/api/operations.js';
 import { createTransport, type TransportOptions } from '../../../src/api/transport.js';
 import { Secret } from '../../../src/core/connections/secret.js';
@@ -141,7 +141,7 @@ export async function runActivity(
   call?: CallOptions,
   environment = quiet(),
 ): Promise<Result> {
-  const activities: Activities = createActivities(deps);
+  const activities: AllActivities = createActivities(deps);
   const activity = activities[name] as unknown as (input: object, call?: CallOptions) => Promise<Result>;
   return environment.run(activity, input, call);
 }

@@ -1,17 +1,17 @@
 import { proxyActivities } from '@temporalio/workflow';
-import type { Activities } from '../../../src/activities/index.js';
+import type { AllActivities } from '../../../src/activities/index.js';
 
-const { getContents, search } = proxyActivities<Activities>({
+const { getContents, search } = proxyActivities<AllActivities>({
   startToCloseTimeout: '1 minute',
   heartbeatTimeout: '10s',
   cancellationType: 'WAIT_CANCELLATION_COMPLETED',
 });
 
 /** One call of one activity, as a user's own workflow makes it. */
-export async function contentsOnce(...args: Parameters<Activities['getContents']>): Promise<unknown> {
+export async function contentsOnce(...args: Parameters<AllActivities['getContents']>): Promise<unknown> {
   return getContents(...args);
 }
 
-export async function searchOnce(...args: Parameters<Activities['search']>): Promise<unknown> {
+export async function searchOnce(...args: Parameters<AllActivities['search']>): Promise<unknown> {
   return search(...args);
 }

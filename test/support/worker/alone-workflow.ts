@@ -1,3 +1,4 @@
+import { CancellationScope } from '@temporalio/workflow';
 import { operations } from '../../../src/workflows/operations.js';
 
 const { search } = operations({ receipts: true, heartbeatTimeout: '2 seconds' });
@@ -10,6 +11,18 @@ export const searchOnce = async (query: string) => search({ query, numResults: 1
 export async function brief(company: string): Promise<unknown> {
   const { results } = await operations().search({ query: `${company} official site`, numResults: 1 });
   return (await getContents({ urls: [results[0]?.url ?? ''], text: true })).results;
+}
+
+/** Makes searches, two at a time, and cancels one that waits for its place. */
+export async function twoAtATime(queries: readonly string[]): Promise<readonly string[]> {
+  const { search: one } = operations({ concurrency: 2 });
+  const calls = queries.map((query) => one({ query, numResults: 1 }));
+  const cancelled = CancellationScope.cancellable(async () => {
+    const call = one({ query: 'cancelled', numResults: 1 });
+    CancellationScope.current().cancel();
+    await call;
+  }).catch((error: Error) => error.name);
+  return [(await cancelled) as string, ...(await Promise.all(calls)).map(() => 'found')];
 }
 
 export { enrichCsv } from '../../../src/workflows/index.js';

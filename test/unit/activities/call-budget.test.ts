@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
-import type { CallOptions } from '../../../src/activities/index.js';
+import type { CallOptions } from '../../../src/activities/types.js';
 import type { OperationName } from '../../../src/api/operations.js';
 import { ActivitySetting, runActivity } from '../../support/activities/activity-setting.js';
 import { examples } from '../../support/api/examples.js';

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { type Activities, type ActivityDeps, createActivities } from '../../../src/activities/index.js';
+import { type AllActivities, type ActivityDeps, createActivities } from '../../../src/activities/index.js';
 import { ActivitySetting, quiet } from '../../support/activities/activity-setting.js';
 import { type Handler, json, rawServer } from '../../support/api/raw-server.js';
 import { idleLimiter } from '../../support/store/idle-limiter.js';
@@ -21,7 +21,7 @@ afterEach(async () => {
 /** A worker for a service that answers with `reply`. `said` has the messages of the heartbeats while an activity runs. */
 async function begin(
   handler: Handler,
-  run: (activities: Activities) => Promise<unknown>,
+  run: (activities: AllActivities) => Promise<unknown>,
   change: (deps: ActivityDeps) => Partial<ActivityDeps> = () => ({}),
 ) {
   const server = await rawServer(handler);
@@ -58,12 +58,12 @@ const run = { request: { query: 'q' }, call: {}, askedAt: 0 };
 
 describe('an activity that waits for half a minute reports it in its heartbeat: the wait', () => {
   it.each([
-    ['a single monitor call', (a: Activities) => a.callMonitor({ operation: 'getMonitor', input: { id: 'm' } })],
-    ['a list of monitors', (a: Activities) => a.callMonitor({ operation: 'listMonitors', input: {} })],
-    ['a new monitor', (a: Activities) => a.makeMonitor({ definition: { search: { query: 'q' } }, key: 'k' })],
-    ['the search for a made monitor', (a: Activities) => a.findMadeMonitors({ definition: {}, key: 'k' })],
-    ['the plan of a batch', (a: Activities) => a.planMonitorBatch({ ...step, by: null })],
-    ['a call of a batch', (a: Activities) => a.affectMonitors({ ...step, call: 1 })],
+    ['a single monitor call', (a: AllActivities) => a.callMonitor({ operation: 'getMonitor', input: { id: 'm' } })],
+    ['a list of monitors', (a: AllActivities) => a.callMonitor({ operation: 'listMonitors', input: {} })],
+    ['a new monitor', (a: AllActivities) => a.makeMonitor({ definition: { search: { query: 'q' } }, key: 'k' })],
+    ['the search for a made monitor', (a: AllActivities) => a.findMadeMonitors({ definition: {}, key: 'k' })],
+    ['the plan of a batch', (a: AllActivities) => a.planMonitorBatch({ ...step, by: null })],
+    ['a call of a batch', (a: AllActivities) => a.affectMonitors({ ...step, call: 1 })],
   ])('for %s without an answer', async (_what, start) => {
     const { waitingFor, later } = await begin(silent, start, monitorWarehouse);
     await later();
