@@ -30,7 +30,12 @@ const MOST_KEYS = 10_000;
 /** Keys that are read at once. */
 const AT_ONCE = 100;
 
-export const readAnswerInput = z.strictObject({ landed: z.array(z.string().min(1)).min(1).max(MOST_KEYS) });
+export const readAnswerInput = z.strictObject({
+  landed: z
+    .array(z.string().regex(/^[0-9a-f]{16,64}$/))
+    .min(1)
+    .max(MOST_KEYS),
+});
 
 /**
  * `readAnswer`: reads an answer that was too large for a history by the keys of its reference (`landed`), from the record, so on any worker

@@ -133,6 +133,26 @@ it('an answer that is too large for a history fails for good, with its request a
   });
 });
 
+it.each([
+  ['search', { query: 'q', numResults: 100, contents: { text: { maxCharacters: 20_000 } } }, 2_000_000],
+  ['search', { query: 'q', contents: { text: { maxCharacters: 200_000 } } }, 2_000_000],
+  ['findSimilar', { url: 'https://a.example/', contents: { text: { maxCharacters: 200_000 } } }, 2_000_000],
+  ['getContents', { urls: ['https://a.example/', 'https://b.example/'], text: { maxCharacters: 600_000 } }, 1_200_000],
+  ['getContents', { urls: ['https://a.example/'], subpages: 3, text: { maxCharacters: 300_000 } }, 1_200_000],
+] as const)(
+  'a request that asks for more text than fits is refused before it is sent: %s %j',
+  async (name, wanted, bytes) => {
+    const { attempt, server } = await open(ok);
+    const { result } = await attempt(name, wanted);
+    expect(result).toMatchObject({ type: 'ResultTooLarge', nonRetryable: true, details: [{ costDollars: 0, bytes }] });
+    expect((result as Error).message).toMatch(/text\.maxCharacters.*external storage.*Nothing was sent/);
+    expect(server.requests).toHaveLength(0);
+    // With external storage it is sent.
+    await attempt(name, wanted, {}, { maxInlineBytes: 10_000_000 });
+    expect(server.requests).toHaveLength(1);
+  },
+);
+
 describe('an agent run', () => {
   const runs = new Map<string, { readonly id: string; readonly request: object }>();
   /** A service that keeps runs. It answers a start only if `replies`. */

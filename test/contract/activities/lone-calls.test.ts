@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { CancelledFailure } from '@temporalio/common';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { type ActivityDeps, createActivities } from '../../../src/activities/index.js';
-import type { CallOptions } from '../../../src/activities/types.js';
+import type { CallOptions, OperationResult } from '../../../src/activities/types.js';
 import type { OperationName } from '../../../src/api/operations.js';
 import { flatProfile } from '../../../src/core/limiter/rate.js';
 import { MemoryLimiter } from '../../../src/store/limiter/memory-limiter.js';
@@ -198,6 +198,57 @@ describe('an activity of one operation', () => {
     for (const bought of [true, false])
       expect(await run('search')).toMatchObject({ data: { results: [] }, requests: [{ requestId: 'req-1', bought }] });
     expect(server.requests).toHaveLength(1);
+  });
+});
+
+describe('an answer that is too large for a history', () => {
+  const page = (url: string) => ({ id: url, url, title: 'Page', text: 'x'.repeat(200) });
+  const urls = ['https://a.example/', 'https://b.example/', 'https://c.example/'];
+  const pages: Handler = (_request, socket) =>
+    socket.write(
+      json(200, {
+        ...{ requestId: 'r', results: urls.map(page), costDollars: { total: 0.003 } },
+        statuses: urls.map((id) => ({ id, status: 'success' })),
+      }),
+    );
+  type Reader = (
+    input: object,
+    call?: CallOptions,
+  ) => Promise<{ readonly data: { answers: object[]; next: string[] } }>;
+
+  it('is a reference, whose answers any worker with the record reads, as many at once as fit', async () => {
+    const { run, deps, server } = await service(pages);
+    const reference = await run('getContents', { urls, text: true }, { maxInlineBytes: 600 });
+    expect(reference).toMatchObject({ bytes: expect.any(Number), costDollars: 0.003 });
+    const { landed } = reference as unknown as { readonly landed: readonly string[] };
+    const readAnswer = createActivities(deps).readAnswer as unknown as Reader;
+    const read = (input: object, call: CallOptions) => quiet().run(readAnswer, input, call) as ReturnType<Reader>;
+    const first = await read({ landed }, { maxInlineBytes: 800 });
+    expect(first.data).toMatchObject({
+      answers: urls.slice(0, 2).map((url) => ({ unit: url, status: 'success', tag: null, data: page(url) })),
+      next: landed.slice(2),
+    });
+    expect((await read({ landed: first.data.next }, {})).data).toMatchObject({
+      answers: [{ unit: urls[2] }],
+      next: [],
+    });
+    await expect(read({ landed }, { maxInlineBytes: 10 })).rejects.toMatchObject({ type: 'ResultTooLarge' });
+    await expect(read({ landed: ['0'.repeat(64)] }, {})).rejects.toMatchObject({
+      type: 'BodiesGone',
+      nonRetryable: true,
+    });
+    await expect(read({ laned: landed }, {})).rejects.toThrow(/laned .*did you mean landed/);
+    expect(server.requests).toHaveLength(1);
+  });
+
+  it('counts as bought only by the call that paid, also if another call waited for it', async () => {
+    const { run } = await service(pages);
+    const shares = (await Promise.all(
+      [1, 2, 3].map(() => run('getContents', { urls, text: true })),
+    )) as unknown as OperationResult<unknown>[];
+    const paid = shares.flatMap(({ requests }) => requests).filter(({ bought }) => bought);
+    expect(paid).toHaveLength(1);
+    expect(shares.map(({ costDollars }) => costDollars).sort()).toEqual([0, 0, 0.003]);
   });
 });
 

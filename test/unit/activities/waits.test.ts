@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { type AllActivities, type ActivityDeps, createActivities } from '../../../src/activities/index.js';
+import { type ActivityDeps, type AllActivities, createActivities } from '../../../src/activities/index.js';
 import { ActivitySetting, quiet } from '../../support/activities/activity-setting.js';
 import { type Handler, json, rawServer } from '../../support/api/raw-server.js';
 import { idleLimiter } from '../../support/store/idle-limiter.js';
