@@ -59,7 +59,7 @@ const limits = [
   [
     'Answers',
     'answer of an activity in a history',
-    'activities/operations/buy',
+    'activities/operations/packed',
     'MAX_INLINE_BYTES',
     bytes,
     'the history has a reference; the journal has the answer',
@@ -83,7 +83,7 @@ const limits = [
   [
     'Requests',
     'paid requests in flight of a worker',
-    'worker/config/config',
+    'worker/config/rate-setting',
     'MAX_CONCURRENCY',
     number,
     'a higher setting is refused',

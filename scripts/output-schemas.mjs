@@ -32,7 +32,9 @@ if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
   const load = (module) => import(pathToFileURL(join(dist, `${module}.js`)).href);
   const built = Object.assign(
     {},
-    ...(await Promise.all([...modules, 'activities/operations/whole-request'].map(load))),
+    ...(await Promise.all(
+      [...modules, 'activities/operations/landed-answers', 'activities/operations/whole-request'].map(load),
+    )),
   );
   const { commandOutputs, errorOutput, workflowInputs } = built;
   const { results, activities } = workflowsDoc(built);

@@ -11,7 +11,14 @@ const ANY = 'any JSON';
 const schemaOf = (schema) => plainSchema(z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' }));
 
 /** The text of docs/reference/workflows.md, and the JSON Schemas of results and activities. */
-export function workflowsDoc({ workflowInputs, workflowInterface, operations, operationResult, callOptions }) {
+export function workflowsDoc({
+  workflowInputs,
+  workflowInterface,
+  operations,
+  operationResult,
+  callOptions,
+  readAnswerSchemas,
+}) {
   const types = readTypes();
   const comments = workflowComments();
   const names = Object.keys(workflowInputs);
@@ -51,7 +58,7 @@ export function workflowsDoc({ workflowInputs, workflowInterface, operations, op
     ),
     activities: listed([
       ['callOptions', schemaOf(callOptions)],
-      ...Object.entries(operations).flatMap(([name, { request, response }]) => [
+      ...Object.entries({ ...operations, readAnswer: readAnswerSchemas }).flatMap(([name, { request, response }]) => [
         [`${name}.input`, schemaOf(request)],
         [`${name}.result`, schemaOf(operationResult(response))],
       ]),
@@ -103,6 +110,9 @@ export function workflowsDoc({ workflowInputs, workflowInterface, operations, op
       const [first] = operationTexts[name].split(/(?<=\.) /);
       return `| [\`${name}\`](operations.md#${name.toLowerCase()}) | ${paid ? 'yes' : 'no'} | ${first} |`;
     });
+    const reads =
+      'Reads answers that are too large for a history by their keys, as many as fit; `next` has the keys that are left.';
+    rows.push(`| [\`readAnswer\`](operations.md#as-activities) | no | ${reads} |`);
     return [...introduction.activities, '| activity | paid | description |', '|---|---|---|', ...rows];
   }
 }

@@ -5,7 +5,7 @@ import type { OperationActivities } from './operations/operations.js';
 
 export type { CallOptions, OperationResult, RequestShare } from './operations/buy.js';
 export type { ContentsResult } from './operations/contents.js';
-export type { LandedAnswer, LandedAnswers } from './operations/landed-answers.js';
+export type { LandedAnswers } from './operations/landed-answers.js';
 
 /**
  * The operations as activities, for `proxyActivities<Activities>({ startToCloseTimeout: '3 minutes', heartbeatTimeout: '15 seconds' })`.

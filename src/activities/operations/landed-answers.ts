@@ -2,7 +2,7 @@ import { ApplicationFailure } from '@temporalio/common';
 import { z } from 'zod';
 import { jsonSchemaOf } from '../../api/checks/misspelt-fields.js';
 import { schemaProblems } from '../../core/check-input.js';
-import { BodiesGone, type UnitStatus } from '../../core/purchase/journal.js';
+import { BodiesGone } from '../../core/purchase/journal.js';
 import type { Json } from '../../core/text/json.js';
 import type { CallDeps } from '../base/deps.js';
 import { toFailure } from '../call/failure.js';
@@ -10,32 +10,37 @@ import type { CallOptions, OperationResult } from './buy.js';
 import { MAX_INLINE_BYTES, tooLarge } from './packed.js';
 import { checkOptions } from './whole-request.js';
 
-/** One landed answer. `unit`: its URL, or its request as JSON. */
-export interface LandedAnswer {
-  readonly unit: string;
-  readonly status: UnitStatus;
-  /** The tag of the failure; null for a success. */
-  readonly tag: string | null;
-  readonly data: Json;
-}
-
-/** Landed answers, in the order of the keys. `next`: the keys whose answers did not fit, for the next call. */
-export interface LandedAnswers {
-  readonly answers: readonly LandedAnswer[];
-  readonly next: readonly string[];
-}
-
 /** The most keys of a reference. A call reads no more bodies than may fit. */
 const MOST_KEYS = 10_000;
 /** Keys that are read at once. */
 const AT_ONCE = 100;
 
-export const readAnswerInput = z.strictObject({
-  landed: z
-    .array(z.string().regex(/^[0-9a-f]{16,64}$/))
-    .min(1)
-    .max(MOST_KEYS),
-});
+/** The input of `readAnswer`, and what it returns. */
+export const readAnswerSchemas = {
+  request: z.strictObject({
+    landed: z
+      .array(z.string().regex(/^[0-9a-f]{16,64}$/))
+      .min(1)
+      .max(MOST_KEYS),
+  }),
+  response: z.object({
+    answers: z.array(
+      z.object({
+        unit: z.string(),
+        status: z.enum(['success', 'error']),
+        tag: z.string().nullable(),
+        data: z.custom<Json>(),
+      }),
+    ),
+    next: z.array(z.string()),
+  }),
+};
+
+/**
+ * Landed answers, in the order of the keys. `unit`: its URL, or its request as JSON; `tag`: that of a failure, null for a success; `next`:
+ * the keys whose answers did not fit, for the next call.
+ */
+export type LandedAnswers = z.infer<typeof readAnswerSchemas.response>;
 
 /**
  * `readAnswer`: reads an answer that was too large for a history by the keys of its reference (`landed`), from the record, so on any worker
@@ -44,15 +49,15 @@ export const readAnswerInput = z.strictObject({
  */
 export function createReadAnswer({ journal }: Pick<CallDeps, 'journal'>) {
   return async function readAnswer(
-    input: z.infer<typeof readAnswerInput>,
+    input: z.infer<typeof readAnswerSchemas.request>,
     call: CallOptions = {},
   ): Promise<OperationResult<LandedAnswers>> {
-    const problems = schemaProblems('readAnswer', input, jsonSchemaOf(readAnswerInput));
+    const problems = schemaProblems('readAnswer', input, jsonSchemaOf(readAnswerSchemas.request));
     if (problems.length > 0) throw ApplicationFailure.nonRetryable(problems.join(' '), 'InvalidRequest');
     checkOptions(call);
     const { landed } = input;
     const { maxInlineBytes = MAX_INLINE_BYTES } = call;
-    const answers: LandedAnswer[] = [];
+    const answers: LandedAnswers['answers'] = [];
     const done = () => ({
       ...{ data: { answers, next: landed.slice(answers.length) }, requests: [], costDollars: 0 },
     });
@@ -64,7 +69,7 @@ export function createReadAnswer({ journal }: Pick<CallDeps, 'journal'>) {
         const record = found.get(key);
         if (!record) throw toFailure(new BodiesGone([key], 'call the operation with { refreshAfterMs: 0 }'));
         const { unit, status, error_tag: tag, result: data, request_id: requestId } = record;
-        const answer: LandedAnswer = { unit, status, tag, data };
+        const answer = { unit, status, tag, data };
         const size = Buffer.byteLength(JSON.stringify(answer));
         if (bytes + size > maxInlineBytes && answers.length > 0) return done();
         if (size > maxInlineBytes)

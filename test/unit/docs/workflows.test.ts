@@ -4,6 +4,7 @@ import { expect, it } from 'vitest';
 import { workflowsDoc } from '../../../scripts/workflows-doc.mjs';
 import { failureTexts } from '../../../scripts/workflows-texts.mjs';
 import { localFailures } from '../../../src/activities/call/failure.js';
+import { readAnswerSchemas } from '../../../src/activities/operations/landed-answers.js';
 import { callOptions } from '../../../src/activities/operations/whole-request.js';
 import { operations } from '../../../src/api/operations.js';
 import { workflowInputs } from '../../../src/api/workflow-inputs.js';
@@ -15,7 +16,14 @@ import { ALL_REFUSED, BUDGET_EXCEEDED, SERVICE_UNRECOGNIZED } from '../../../src
 const at = (path: string) => fileURLToPath(new URL(`../../../${path}`, import.meta.url));
 const read = (path: string): string => readFileSync(at(path), 'utf8');
 
-const made = workflowsDoc({ workflowInputs, workflowInterface, operations, operationResult, callOptions });
+const made = workflowsDoc({
+  workflowInputs,
+  workflowInterface,
+  operations,
+  operationResult,
+  callOptions,
+  readAnswerSchemas,
+});
 
 it('docs/reference/workflows.md equals the schemas (else: npm run build && node scripts/make-workflows-doc.mjs)', () => {
   expect(read('docs/reference/workflows.md')).toBe(made.page);
