@@ -27,23 +27,11 @@ export async function usage(context: Context, flags: Flags<'usage'>): Promise<Ex
   });
 }
 
-type Sums = Omit<UsageLine, 'group'>;
+const sums = ['requests', 'units', 'landedMicros', 'openMicros', 'unknownOutcomes', 'unknownMicros'] as const;
+type Sums = Pick<UsageLine, (typeof sums)[number]>;
 
-const none: Sums = { requests: 0, units: 0, landedMicros: 0, openMicros: 0, unknownOutcomes: 0, unknownMicros: 0 };
-
-function total(lines: readonly UsageLine[]): Sums {
-  return lines.reduce<Sums>(
-    (sum, line) => ({
-      requests: sum.requests + line.requests,
-      units: sum.units + line.units,
-      landedMicros: sum.landedMicros + line.landedMicros,
-      openMicros: sum.openMicros + line.openMicros,
-      unknownOutcomes: sum.unknownOutcomes + line.unknownOutcomes,
-      unknownMicros: sum.unknownMicros + line.unknownMicros,
-    }),
-    none,
-  );
-}
+const total = (lines: readonly UsageLine[]): Sums =>
+  Object.fromEntries(sums.map((name) => [name, lines.reduce((sum, line) => sum + line[name], 0)])) as Sums;
 
 /** Returns requests and cost by group as a table with a total. Empty columns are left out. */
 function usageText(by: UsageGroup, lines: readonly UsageLine[]): string {

@@ -4,53 +4,57 @@ import { KEEP_ALIVE_FRAME, sseFrame } from '../base/sse.js';
 import type { Timers } from '../base/timers.js';
 import type { Frames } from '../route.js';
 
-/** An answer, ready to be sent. */
+/** An answer, ready to be sent: its body, or the frames of a stream. */
 export interface Reply {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
-  readonly body: Buffer;
+  readonly body: Buffer | Frames;
 }
 
 /**
- * Sends a reply, with its fault if there is one. Resolves after all bytes are written, with the status that was sent, or 0 if
- * none was sent.
+ * Sends a reply, with its fault if there is one. Without a reply, resets the connection. Resolves at the end of the answer, with the status
+ * that was sent, or 0 if none was sent.
  */
 export async function deliver(
   response: ServerResponse,
-  reply: Reply,
+  reply: Reply | null,
   fault: FaultDo | null,
   timers: Timers,
 ): Promise<number> {
-  const { body } = reply;
-  if (fault?.kind === 'reset') return cut(response);
+  if (reply === null || fault?.kind === 'reset') return cut(response);
   if (fault?.kind === 'stall' && fault.moment === 'headers') await timers.wait(fault.ms);
   if (timers.stopped || response.destroyed || response.socket?.destroyed) return cut(response);
+  const { status, headers, body } = reply;
+  if (typeof body === 'function') {
+    response.writeHead(status, headers);
+    response.flushHeaders();
+    return (await sendFrames(response, body, fault, timers)) ? status : cut(response);
+  }
   const chunked = fault?.kind === 'truncate' && fault.framing === 'chunked';
-  response.writeHead(
-    reply.status,
-    chunked ? reply.headers : { ...reply.headers, 'content-length': String(body.length) },
-  );
+  response.writeHead(status, chunked ? headers : { ...headers, 'content-length': String(body.length) });
+  await sendBody(response, body, fault, timers);
+  return status;
+}
+
+async function sendBody(response: ServerResponse, body: Buffer, fault: FaultDo | null, timers: Timers): Promise<void> {
   if (fault?.kind === 'truncate') {
     const whole = fault.bytes ?? Math.floor(body.length * (fault.fraction ?? 0.5));
     await write(response, body.subarray(0, whole));
     // The connection is closed normally, not reset: after a reset the client could lose bytes that were sent before.
     response.socket?.destroySoon();
-    return reply.status;
+    return;
   }
+  let rest = body;
   if (fault?.kind === 'stall' && fault.moment === 'body') {
-    const half = body.length >> 1;
-    await write(response, body.subarray(0, half));
+    rest = body.subarray(body.length >> 1);
+    await write(response, body.subarray(0, body.length >> 1));
     await timers.wait(fault.ms);
-    response.end(body.subarray(half));
-    return reply.status;
   }
   if (fault?.kind === 'drip') {
     await drip(response, body, fault, timers);
-    response.end();
-    return reply.status;
+    rest = Buffer.alloc(0);
   }
-  response.end(body);
-  return reply.status;
+  response.end(rest);
 }
 
 /** Resets the connection of an answer. */
@@ -60,7 +64,7 @@ export function cut(response: ServerResponse): number {
 }
 
 /** Sends a body slowly, `bytes` bytes at a time. The response stays open. */
-export async function drip(
+async function drip(
   response: ServerResponse,
   body: Buffer,
   { bytes = 1, everyMs = 1000 }: { readonly bytes?: number; readonly everyMs?: number },
@@ -73,7 +77,7 @@ export async function drip(
 }
 
 /** Writes and waits until the bytes have left this process, or the connection is closed. */
-export async function write(response: ServerResponse, bytes: Buffer): Promise<void> {
+async function write(response: ServerResponse, bytes: Buffer): Promise<void> {
   if (bytes.length === 0) {
     response.flushHeaders();
     return;
@@ -85,36 +89,30 @@ export async function write(response: ServerResponse, bytes: Buffer): Promise<vo
 
 type Cut = Extract<FaultDo, { kind: 'cut-stream' }>;
 
-/**
- * Sends an event stream, with its fault if there is one. Resolves at the end of the stream with the status that was sent, or 0
- * if none was sent.
- */
-export async function deliverStream(
+/** Sends an event stream until its end, or until the client disconnects. Returns false if the sandbox closes before. */
+async function sendFrames(
   response: ServerResponse,
-  head: { readonly status: number; readonly headers: Readonly<Record<string, string>> },
   frames: Frames,
   fault: FaultDo | null,
   timers: Timers,
-): Promise<number> {
-  if (fault?.kind === 'reset') return cut(response);
-  if (fault?.kind === 'stall' && fault.moment === 'headers') await timers.wait(fault.ms);
-  if (timers.stopped || response.destroyed) return cut(response);
+): Promise<boolean> {
   const closed = new AbortController();
   response.once('close', () => closed.abort());
   const gone = AbortSignal.any([closed.signal, timers.closed]);
-  response.writeHead(head.status, head.headers);
-  response.flushHeaders();
   const source = changeFrames(frames(gone), fault, timers, gone);
   const cutting = cutOf(fault);
-  if (cutting) return cutStream(response, source, cutting, head.status);
+  if (cutting) {
+    await cutStream(response, source, cutting);
+    return true;
+  }
   for await (const frame of source) {
     if (gone.aborted) break;
     if (fault?.kind === 'drip') await drip(response, Buffer.from(frame), fault, timers);
     else await write(response, Buffer.from(frame));
   }
-  if (timers.stopped) return cut(response);
+  if (timers.stopped) return false;
   response.end();
-  return head.status;
+  return true;
 }
 
 function cutOf(fault: FaultDo | null): Cut | null {
@@ -122,12 +120,7 @@ function cutOf(fault: FaultDo | null): Cut | null {
   return fault?.kind === 'cut-stream' ? fault : null;
 }
 
-async function cutStream(
-  response: ServerResponse,
-  frames: AsyncIterable<string> | Iterable<string>,
-  fault: Cut,
-  status: number,
-): Promise<number> {
+async function cutStream(response: ServerResponse, frames: FrameSource, fault: Cut): Promise<void> {
   const position = new CutPosition(fault);
   for await (const frame of frames) {
     const bytes = position.take(frame);
@@ -138,7 +131,6 @@ async function cutStream(
   else if (fault.how === 'reset') cut(response);
   // The socket is closed normally, but without the last chunk. So the client receives all bytes that were sent before.
   else response.socket?.destroySoon();
-  return status;
 }
 
 /** Finds the position where the fault cuts a stream, while its frames are sent. */

@@ -5,11 +5,10 @@ import { type FaultDo, type FaultScript, faultLabel } from '../base/fault.js';
 import type { Settings } from '../base/options.js';
 import { envelopeOf, errorBody, Refusal, readJson } from '../base/refusal.js';
 import { fraction, hashText, mix } from '../base/sentences.js';
-import type { Timers } from '../base/timers.js';
 import { keyIdOf } from '../ledger/ledger.js';
-import type { Frames, RouteContext } from '../route.js';
+import type { RouteContext } from '../route.js';
 import { findRoute } from '../router.js';
-import { cut, deliver, deliverStream, type Reply } from './deliver.js';
+import { cut, deliver, type Reply } from './deliver.js';
 import type { RateGate } from './rate-gate.js';
 import type { OpenEntry, RequestLog } from './request-log.js';
 
@@ -162,30 +161,12 @@ export function createExchange(
     const served: ServedRequest = { request, path, entry, requestId, fault: null };
     try {
       const reply = await answer(parts, served).catch((error: unknown) => refusalReply(path, requestId, error));
-      log.done(entry, await send(response, reply, served.fault, context.timers));
+      log.done(entry, await deliver(response, reply, served.fault, context.timers));
     } catch {
       // The client has disconnected or its connection is broken, so no answer can be sent.
       log.done(entry, cut(response));
     }
   };
-}
-
-/** The answer of a stream: its head, and the source of its frames. */
-interface StreamReply extends Omit<Reply, 'body'> {
-  readonly body: Frames;
-}
-
-async function send(
-  response: ServerResponse,
-  reply: Reply | StreamReply | null,
-  fault: FaultDo | null,
-  timers: Timers,
-): Promise<number> {
-  if (reply === null) return cut(response);
-  const { body } = reply;
-  return typeof body === 'function'
-    ? deliverStream(response, reply, body, fault, timers)
-    : deliver(response, { ...reply, body }, fault, timers);
 }
 
 /** A request in progress. */
@@ -198,7 +179,7 @@ interface ServedRequest {
 }
 
 /** Returns null if the connection must be closed. Throws a {@link Refusal} for a refused request. */
-async function answer(parts: ExchangeParts, served: ServedRequest): Promise<Reply | StreamReply | null> {
+async function answer(parts: ExchangeParts, served: ServedRequest): Promise<Reply | null> {
   const { gate, script, context, log } = parts;
   const { options, ledger, timers } = context;
   const { request, path, entry, requestId } = served;
