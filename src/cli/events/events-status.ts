@@ -19,23 +19,12 @@ export async function status(context: Context, flags: Flags<'eventStatus'>): Pro
   const config = settings(context, flags);
   const into = eventTarget(config, flags.into, context.cwd);
   return withRuntime(context, config, { sends: false, bounded: true }, async ({ runtime }) => {
-    return show(context, config, runtime, into, { json: flags.json ?? false, isWalk: false });
+    return showEvents(context, config, runtime, into, { json: flags.json ?? false, isWalk: false });
   });
 }
 
-/** `searchflow status JOB`, if the job is a walk: shows the warehouse of the walk as `events status` does. */
-export async function walkStatus(
-  context: Context,
-  config: RuntimeConfig,
-  runtime: Runtime,
-  walk: WalkEntry,
-  json: boolean,
-): Promise<ExitCode> {
-  return show(context, { ...config, origin: walk.origin }, runtime, walk.into, { json, isWalk: true });
-}
-
-/** `isWalk`: a walk was asked for, so its state is shown even if the warehouse cannot be read. */
-async function show(
+/** Shows the events of a warehouse. `isWalk`: a walk was asked for, so its state is shown even if the warehouse cannot be read. */
+export async function showEvents(
   context: Context,
   config: RuntimeConfig,
   runtime: Runtime,

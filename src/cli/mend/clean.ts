@@ -25,8 +25,7 @@ export async function clean(context: Context, job: string | undefined, flags: Fl
   const config = settings(context, {}, mistakes);
   return withRuntime(context, config, { sends: false }, async ({ runtime }) => {
     const done = await runtime.clean({ job: job ?? null, olderThanMs: olderThanMs as number, dryRun });
-    if (json) terminal.data(JSON.stringify(cleanedData(done, dryRun)));
-    else terminal.data(cleanedText(done, { job, olderThan, dryRun }));
+    terminal.data(json ? JSON.stringify(cleanedData(done, dryRun)) : cleanedText(done, job, olderThan, dryRun));
     return exitCodes.ok;
   });
 }
@@ -38,11 +37,9 @@ const sumOf = (items: readonly CleanedItem[]): number => items.reduce((sum, { by
 
 function cleanedText(
   { items, folder, before, after, notes }: Cleaned,
-  {
-    job,
-    olderThan,
-    dryRun,
-  }: { readonly job?: string | undefined; readonly olderThan: string; readonly dryRun: boolean },
+  job: string | undefined,
+  olderThan: string,
+  dryRun: boolean,
 ): string {
   const total = sumOf(items);
   const again = ['searchflow clean', ...(job === undefined ? [] : [shellWord(printable(job))])].join(' ');

@@ -36,7 +36,7 @@ export interface Ending {
   /** Path of the CSV, if a CSV was written. */
   readonly csv: string | null;
   /** Plan of the run; it includes the rows after `--limit`. */
-  readonly plan?: Pick<JobPlan, 'staged' | 'estimateIsMost' | 'rest'>;
+  readonly plan?: Pick<JobPlan, 'staged' | 'estimateIsMost' | 'rest'> | undefined;
   /** `false`: the job is only shown; nothing was run. */
   readonly ran: boolean;
 }

@@ -21,7 +21,7 @@ import {
   urlColumnText,
 } from '../progress/plan.js';
 import { followJob, RowProgressReader } from '../progress/progress.js';
-import { pausedData, showPause, summaryData, summaryText } from '../progress/summary.js';
+import { type Ending, pausedData, showPause, summaryData, summaryText } from '../progress/summary.js';
 import { keepSchedule, type ScheduleWish } from '../schedules/keep-schedule.js';
 import { agreed, isAgreed, type Purchase } from '../shared/ask.js';
 import { checkConnection, checkWarehouse } from '../shared/check-connection.js';
@@ -61,8 +61,7 @@ export async function runEnrich(
     const runs = !manner.dryRun && !request.reparse && isAgreed(config, manner);
     const plan = await session.runtime.rows.plan(request, { isAgreed: runs && !detached });
     if (manner.dryRun) {
-      if (manner.json) terminal.data(JSON.stringify(planData(plan, config)));
-      else terminal.data(planText(plan, config));
+      terminal.data(manner.json ? JSON.stringify(planData(plan, config)) : planText(plan, config));
       return exitCodes.ok;
     }
     if (request.reparse) return readAgain(context, config, session, plan, manner);
@@ -138,18 +137,28 @@ async function finishComplete(
   session: Session,
   plan: JobPlan,
   wanted: string | null,
-  { json, failedRows, detach }: EnrichManner,
+  manner: EnrichManner,
 ): Promise<ExitCode> {
-  const { runtime, sandbox } = session;
+  const { rows } = session.runtime;
   const { job } = plan.staged;
-  const csv = wanted === null ? null : (await runtime.rows.export(job, wanted, plan.staged.csvForm)).file;
-  const [found, unknown] = await Promise.all([runtime.rows.summary(job), runtime.rows.unknownOutcomes(job)]);
-  const summary = await withPublish(session, found, plan.request);
-  const bill = sandbox ? await sandbox.bill() : null;
-  const ending = { summary, unknown, bill, csv, origin: config.origin, badRows: plan.badRows, plan, ran: true };
-  if (!json) context.terminal.say(summaryText(ending, context.env));
-  else if (!detach) context.terminal.data(JSON.stringify(summaryData(ending)));
-  return codeOf(summary, failedRows ?? null);
+  const csv = wanted === null ? null : (await rows.export(job, wanted, plan.staged.csvForm)).file;
+  const summary = await withPublish(session, await rows.summary(job), plan.request);
+  return showEnd(context, config, session, { summary, csv, badRows: plan.badRows, plan }, manner);
+}
+
+/** Shows the end of a run. Returns the exit code. */
+async function showEnd(
+  { terminal, env }: Context,
+  { origin }: RuntimeConfig,
+  { runtime, sandbox }: Session,
+  end: Pick<Ending, 'summary' | 'csv' | 'badRows' | 'plan'>,
+  { json, failedRows, detach }: Pick<EnrichManner, 'json' | 'failedRows' | 'detach'>,
+): Promise<ExitCode> {
+  const unknown = await runtime.rows.unknownOutcomes(end.summary.job);
+  const ending = { ...end, unknown, bill: sandbox ? await sandbox.bill() : null, origin, ran: true };
+  if (!json) terminal.say(summaryText(ending, env));
+  else if (!detach) terminal.data(JSON.stringify(summaryData(ending)));
+  return codeOf(end.summary, failedRows ?? null);
 }
 
 interface WatchManner extends Pick<EnrichManner, 'json' | 'failedRows'> {
@@ -185,22 +194,18 @@ export async function watchToEnd(
   config: RuntimeConfig,
   session: Session,
   handle: JobHandle,
-  { json, csv, badRows, failedRows, plan, untilPaused }: WatchManner,
+  manner: WatchManner,
 ): Promise<ExitCode> {
-  const { terminal } = context;
-  const { runtime, sandbox } = session;
+  const { json, csv, badRows, plan, untilPaused } = manner;
   const followed = await followJob(context, session, handle, new RowProgressReader(), { untilPaused });
   if (followed.kind === 'parked') return showPaused(context, followed.progress, json);
   const summary = await withPublish(session, followed.summary, plan?.request);
   // The job writes the CSV that its first command named. A command that joined the job may name another file.
   const isWritten = csv === null || resolve(csv) === summary.csv;
-  const written = isWritten ? summary.csv : (await runtime.rows.export(summary.job, csv, plan?.staged.csvForm)).file;
-  const unknown = await runtime.rows.unknownOutcomes(summary.job);
-  const bill = sandbox ? await sandbox.bill() : null;
-  const ending = { summary, unknown, bill, csv: written, origin: config.origin, badRows, plan, ran: true };
-  if (json) terminal.data(JSON.stringify(summaryData(ending)));
-  else terminal.say(summaryText(ending, context.env));
-  return codeOf(summary, failedRows ?? null);
+  const written = isWritten
+    ? summary.csv
+    : (await session.runtime.rows.export(summary.job, csv, plan?.staged.csvForm)).file;
+  return showEnd(context, config, session, { summary, csv: written, badRows, plan }, manner);
 }
 
 /** Shows a job that waits for a person. Returns the exit code. */
@@ -244,8 +249,7 @@ export async function scheduleRows(
     const { rowsWork } = await import('../../worker/schedules/schedule-rows.js');
     const work = rowsWork(plan, { config, shared: runtime.shared });
     if (manner.dryRun) {
-      if (manner.json) terminal.data(JSON.stringify(planData(plan, config)));
-      else terminal.data(planText(plan, config));
+      terminal.data(manner.json ? JSON.stringify(planData(plan, config)) : planText(plan, config));
       terminal.say('No schedule was created.');
       return exitCodes.ok;
     }

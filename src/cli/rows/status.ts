@@ -16,33 +16,30 @@ import { commandOnOwnLine, duration, namesWay, printable, withoutResume } from '
 const COUNT_MS = 3000;
 
 /** `searchflow status JOB`: shows the state, rows and cost of a job. Starts nothing. */
-export async function status(context: Context, job: string, flags: Flags<'json'>): Promise<ExitCode> {
+export async function status(context: Context, job: string, { json = false }: Flags<'json'>): Promise<ExitCode> {
   const { terminal } = context;
   const config = settings(context, {});
   return withRuntime(context, config, { sends: false, bounded: true }, async ({ runtime, abandon }) => {
     const walk = findWalk(await runtime.jobs.walks(), job);
     // The code for the status of a walk is loaded only here, because it needs Temporal's client. The status of a job rarely
     // needs the client.
-    if (walk)
-      return (await import('../events/events-status.js')).walkStatus(
-        context,
-        config,
-        runtime,
-        walk,
-        flags.json ?? false,
-      );
+    if (walk) {
+      const { showEvents } = await import('../events/events-status.js');
+      return showEvents(context, { ...config, origin: walk.origin }, runtime, walk.into, { json, isWalk: true });
+    }
     const found = await runtime.rows.status(job);
     const { shown } = found;
     if (shown !== null && isUnderWay(shown.progress.phase)) {
       const totalCostMicros = await runtime.rows.costMicros(job);
       const { progress, running } = shown;
       const data: ProgressOutput = { kind: 'progress', ...progress, totalCostMicros, running, ...statusData(found) };
-      terminal.data(flags.json ? JSON.stringify(data) : runningText(found, shown, totalCostMicros));
+      terminal.data(json ? JSON.stringify(data) : runningText(found, shown, totalCostMicros));
       return exitCodes.ok;
     }
+    const say = (data: object, text: string) =>
+      terminal.data(json ? JSON.stringify(data) : `${statusLine(found, Date.now())}\n${text}`);
     if (found.isUnopened) {
-      if (flags.json) terminal.data(JSON.stringify(stateData(found)));
-      else terminal.data(`${statusLine(found, Date.now())}\nNo worker has read its input yet.`);
+      say(stateData(found), 'No worker has read its input yet.');
       return exitCodes.ok;
     }
     try {
@@ -51,16 +48,13 @@ export async function status(context: Context, job: string, flags: Flags<'json'>
       const [summary, unknown] = await within(COUNT_MS, counted, silent);
       const end = { summary, unknown, bill: null, csv: summary.csv, origin: config.origin, badRows: [], ran: false };
       const data: StatusSummaryOutput = { ...endedData(end, found.lastRun), ...statusData(found) };
-      if (flags.json) terminal.data(JSON.stringify(data));
-      else terminal.data([statusLine(found, Date.now()), summaryText(end, context.env)].join('\n'));
+      say(data, summaryText(end, context.env));
     } catch (error) {
       // The state is shown even if the warehouse cannot be read.
       if (!(error instanceof WarehouseBusy || error instanceof WarehouseUnusable || error instanceof Silent))
         throw error;
       if (error instanceof Silent) abandon();
-      if (flags.json) terminal.data(JSON.stringify(stateData(found)));
-      else
-        terminal.data(`${statusLine(found, Date.now())}\nIts rows cannot be counted now: ${printable(error.message)}`);
+      say(stateData(found), `Its rows cannot be counted now: ${printable(error.message)}`);
     }
     return exitCodes.ok;
   });
