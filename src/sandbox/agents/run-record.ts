@@ -277,38 +277,37 @@ const progress = [
   'agent_run.output_item.done',
 ];
 
-/** The events of a run until `now`, in order. The last event is the terminal event if the run has ended. */
-export function eventsOf(run: Run, now: number, progressEvents: number, pages: PageSettings): RunEvent[] {
-  const { id } = run;
-  const created = new Date(run.createdAt).toISOString();
-  const planned: Omit<RunEvent, 'id'>[] = [
-    { event: 'agent_run.created', at: run.createdAt, data: { id, status: 'queued', createdAt: created } },
-    { event: 'agent_run.started', at: run.startsAt, data: { id, status: 'running' } },
-  ];
-  const step = (run.endsAt - run.startsAt) / (progressEvents + 1);
+/** The events of a run without an early end, except the terminal one. */
+function plannedEvents(run: Run, progressEvents: number, pages: PageSettings): Omit<RunEvent, 'id'>[] {
+  const { id, createdAt, startsAt, endsAt } = run;
+  const created = new Date(createdAt).toISOString();
   const hash = hashText(id, pages.seed);
   const urls = progressEvents > 0 ? findUrls(run.request, 5, pages) : [];
-  for (let index = 0; index < progressEvents; index += 1) {
-    planned.push({
+  const step = (endsAt - startsAt) / (progressEvents + 1);
+  return [
+    { event: 'agent_run.created', at: createdAt, data: { id, status: 'queued', createdAt: created } },
+    { event: 'agent_run.started', at: startsAt, data: { id, status: 'running' } },
+    ...Array.from({ length: progressEvents }, (_, index) => ({
       event: progress[index % progress.length] as string,
-      at: run.startsAt + step * (index + 1),
+      at: startsAt + step * (index + 1),
       data: { id, callId: `call_${(mix(hash, index) % 0x1000000).toString(16)}`, url: urls[index % urls.length] },
-    });
-  }
+    })),
+  ];
+}
+
+/** The events of a run until `now`, in order. The last event is the terminal event if the run has ended. */
+export function eventsOf(run: Run, now: number, progressEvents: number, pages: PageSettings): RunEvent[] {
   const end = endOf(run);
+  const planned = plannedEvents(run, progressEvents, pages);
   const happened = planned.filter(({ at }) => at <= now && (at < end || (at === end && !run.ended)));
   if (now >= end) happened.push(terminalEvent(run, end, pages));
   return happened.map((one, index) => ({ id: String(index + 1), ...one }));
 }
 
 /** Time of the next event of a run; null if there is none. */
-export function nextEventAt(run: Run, now: number, progressEvents: number): number | null {
-  const step = (run.endsAt - run.startsAt) / (progressEvents + 1);
-  const times = [
-    run.startsAt,
-    ...Array.from({ length: progressEvents }, (_, index) => run.startsAt + step * (index + 1)),
-  ];
+export function nextEventAt(run: Run, now: number, progressEvents: number, pages: PageSettings): number | null {
   const end = endOf(run);
+  const times = plannedEvents(run, progressEvents, pages).map(({ at }) => at);
   return [...times.filter((at) => at < end), end].find((at) => at > now) ?? null;
 }
 

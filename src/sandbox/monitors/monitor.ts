@@ -26,16 +26,16 @@ export function periodMs(period: string): number | null {
   return found ? Number(found[1]) * (unitMs[found[2] as string] as number) : null;
 }
 
-export const nameSchema = z.string().max(250);
+const nameSchema = z.string().max(250);
 export const metadataSchema = z.record(z.string(), z.string().max(1000));
-export const searchSchema = z.looseObject({
+const searchSchema = z.looseObject({
   query: z.string().min(1),
   numResults: z.number().int().min(1).max(100).optional(),
   includeDomains: domains,
   excludeDomains: domains,
   contents: contentsOptionsSchema.optional(),
 });
-export const triggerSchema = z.looseObject({
+const triggerSchema = z.looseObject({
   type: z.literal('interval'),
   period: z
     .string()
@@ -44,24 +44,31 @@ export const triggerSchema = z.looseObject({
       'must be one number and one unit of at least an hour, such as 6h',
     ),
 });
-export const webhookSchema = z.looseObject({
+const webhookSchema = z.looseObject({
   url: z.string().refine(isDeliverable, 'an https URL (http only on this machine)'),
   events: z.array(z.enum(monitorEvents)).min(1).optional(),
 });
 
+/** The settings of a monitor that a caller chooses. */
+const wishesSchema = z.object({
+  name: nameSchema.nullable().default(null),
+  search: searchSchema,
+  trigger: triggerSchema.nullable().default(null),
+  outputSchema: outputSchemaSchema.nullable().default(null),
+  metadata: metadataSchema.nullable().default(null),
+  webhook: webhookSchema,
+});
+
+export type MonitorWishes = z.infer<typeof wishesSchema>;
+
 /** The stored state of a monitor. Times are milliseconds of the wall clock. */
 export const storedMonitorSchema = z.object({
+  ...wishesSchema.shape,
   id: z.string(),
   serial: z.number(),
   createdAt: z.number(),
   updatedAt: z.number(),
-  name: nameSchema.nullable(),
   status: z.enum(['active', 'paused', 'disabled']),
-  search: searchSchema,
-  trigger: triggerSchema.nullable(),
-  outputSchema: outputSchemaSchema.nullable(),
-  metadata: metadataSchema.nullable(),
-  webhook: webhookSchema,
   secret: z.string(),
   /** Number of consecutive runs that failed because of the API key. */
   keyFailures: z.number(),
@@ -99,16 +106,7 @@ export function isDelivered(text: string): boolean {
   return protocol === 'http:' && isLoopback(hostname);
 }
 
-const createSchema = z.looseObject({
-  name: nameSchema.nullable().optional(),
-  search: searchSchema,
-  trigger: triggerSchema.nullable().optional(),
-  outputSchema: outputSchemaSchema.nullable().optional(),
-  metadata: metadataSchema.nullable().optional(),
-  webhook: webhookSchema,
-});
-
-const updateSchema = z.looseObject({
+const updateSchema = z.object({
   name: nameSchema.nullable().optional(),
   status: z.enum(['active', 'paused']).optional(),
   search: searchSchema.partial().optional(),
@@ -118,21 +116,11 @@ const updateSchema = z.looseObject({
   webhook: webhookSchema.partial().optional(),
 });
 
-/** The settings of a monitor that a caller chooses. */
-export type MonitorWishes = Pick<Monitor, 'name' | 'search' | 'trigger' | 'outputSchema' | 'metadata' | 'webhook'>;
-
 /** Checks the body of `POST /monitors`. */
 export function checkMonitor(input: unknown): MonitorWishes {
-  const {
-    name = null,
-    search,
-    trigger = null,
-    outputSchema = null,
-    metadata = null,
-    webhook,
-  } = checkInput(createSchema, input);
-  checkOutputSchema(outputSchema);
-  return { name, search, trigger, outputSchema, metadata, webhook };
+  const wishes = checkInput(wishesSchema, input);
+  checkOutputSchema(wishes.outputSchema);
+  return wishes;
 }
 
 /**
@@ -140,20 +128,12 @@ export function checkMonitor(input: unknown): MonitorWishes {
  * are merged; null removes a field.
  */
 export function checkUpdate(input: unknown): (monitor: Monitor) => Monitor {
-  const change = checkInput(updateSchema, input);
+  const { search = {}, webhook = {}, ...change } = checkInput(updateSchema, input);
   checkOutputSchema(change.outputSchema);
   return (monitor) => ({
     ...monitor,
-    name: orKept(change.name, monitor.name),
-    status: change.status ?? monitor.status,
-    search: { ...monitor.search, ...withoutUndefined(change.search ?? {}) },
-    trigger: orKept(change.trigger, monitor.trigger),
-    outputSchema: orKept(change.outputSchema, monitor.outputSchema),
-    metadata: orKept(change.metadata, monitor.metadata),
-    webhook: { ...monitor.webhook, ...withoutUndefined(change.webhook ?? {}) },
+    ...withoutUndefined(change),
+    search: { ...monitor.search, ...withoutUndefined(search) },
+    webhook: { ...monitor.webhook, ...withoutUndefined(webhook) },
   });
-}
-
-function orKept<T>(change: T | undefined, kept: T): T {
-  return change === undefined ? kept : change;
 }

@@ -64,7 +64,7 @@ function liveFrames(id: string, context: RouteContext): Frames {
         lastAt = now;
       }
       if (isTerminalAt(run, now)) return;
-      const next = nextEventAt(run, now, progressEvents) ?? now + keepAliveMs;
+      const next = nextEventAt(run, now, progressEvents, options) ?? now + keepAliveMs;
       await timers.wait(Math.max(1, Math.min(next, lastAt + keepAliveMs) - context.now()), wake);
     }
   };
