@@ -120,32 +120,25 @@ async function openFindings(postgres: Postgres, database: Database, config: Runt
 function serverFindings(facts: Facts, shown: string, check: string): Finding[] {
   const alter = (what: string) =>
     `As the owner of the database:\n  ALTER DATABASE ${identifier(facts.database)} SET ${what};`;
-  return [
-    facts.version < 140_000
-      ? bad(check, `${shown} runs PostgreSQL ${facts.version}.`, 'Use PostgreSQL 14 or newer.')
-      : null,
-    facts.encoding === 'UTF8'
-      ? null
-      : bad(
-          check,
-          `The database ${shown} has the encoding ${facts.encoding}.`,
-          'Use a database with the encoding UTF8.',
-        ),
-    check !== 'store' || facts.isolation === 'read committed'
-      ? null
-      : bad(
-          check,
-          `The store has default_transaction_isolation = ${facts.isolation}.`,
-          alter("default_transaction_isolation = 'read committed'"),
-        ),
-    facts.readonly
-      ? bad(
-          check,
-          `${shown} is read-only.`,
-          `Name the primary server, or let the user write. ${alter('default_transaction_read_only = off')}`,
-        )
-      : null,
-  ].filter((one) => one !== null);
+  const wrong: readonly (readonly [is: boolean, why: string, mend: string])[] = [
+    [facts.version < 140_000, `${shown} runs PostgreSQL ${facts.version}.`, 'Use PostgreSQL 14 or newer.'],
+    [
+      facts.encoding !== 'UTF8',
+      `The database ${shown} has the encoding ${facts.encoding}.`,
+      'Use a database with the encoding UTF8.',
+    ],
+    [
+      check === 'store' && facts.isolation !== 'read committed',
+      `The store has default_transaction_isolation = ${facts.isolation}.`,
+      alter("default_transaction_isolation = 'read committed'"),
+    ],
+    [
+      facts.readonly,
+      `${shown} is read-only.`,
+      `Name the primary server, or let the user write. ${alter('default_transaction_read_only = off')}`,
+    ],
+  ];
+  return wrong.flatMap(([is, why, mend]) => (is ? [bad(check, why, mend)] : []));
 }
 
 /** What is wrong with the schema and the rights in it; null: nothing. */
