@@ -87,7 +87,7 @@ export async function readReport(parts: RuntimeParts, { job, since, until }: Rep
     runs: figures?.runs ?? (await teamRuns(parts, entries, missing)),
     streams: entry === null ? await streamsOf(parts, missing) : [],
     missing,
-  });
+  }) as ReportOutput;
 }
 
 /** The share of each operation in the bucket that it fills first. A search may count against further buckets, by a type that no record has. */
@@ -173,26 +173,14 @@ async function streamsOf({ config, store }: RuntimeParts, missing: string[]) {
   return streams;
 }
 
-const timeFields = ['at', 'since', 'until', 'startedAt', 'endedAt', 'intendedAt', 'upTo', 'completedAt'] as const;
-const times: ReadonlySet<string> = new Set(timeFields);
-
-type PrintedName<K> = K extends `${infer N}Micros` ? `${N}Dollars` : K extends `${infer N}Ms` ? `${N}Seconds` : K;
-type PrintedField<K, V> = K extends (typeof timeFields)[number]
-  ? null extends V
-    ? string | null
-    : string
-  : Printed<V>;
-type Printed<T> = T extends readonly (infer U)[]
-  ? readonly Printed<U>[]
-  : T extends object
-    ? { [K in keyof T as PrintedName<K>]: PrintedField<K, T[K]> }
-    : T;
+/** Names of fields with a time, in Unix ms. */
+const times = /^(at|since|until|startedAt|endedAt|intendedAt|upTo|completedAt)$/;
 
 /** Figures as `--json` prints them: amounts in dollars, times in ISO 8601, lengths of time in seconds. Names in `tags` and `misfits` stay. */
-function printed<const T>(value: T): Printed<T> {
-  if (Array.isArray(value)) return value.map(printed) as Printed<T>;
-  if (typeof value !== 'object' || value === null) return value as Printed<T>;
-  return Object.fromEntries(Object.entries(value).map(([name, one]) => printedField(name, one))) as Printed<T>;
+function printed(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(printed);
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([name, one]) => printedField(name, one)));
 }
 
 function printedField(name: string, value: unknown): readonly [string, unknown] {
@@ -200,5 +188,5 @@ function printedField(name: string, value: unknown): readonly [string, unknown] 
   const [, amount, length] = /^(.*)Micros$|^(.*)Ms$/.exec(name) ?? [];
   if (amount !== undefined) return [`${amount}Dollars`, typeof value === 'number' ? toDollars(value) : value];
   if (length !== undefined) return [`${length}Seconds`, Number(value) / 1000];
-  return [name, typeof value === 'number' && times.has(name) ? new Date(value).toISOString() : printed(value)];
+  return [name, typeof value === 'number' && times.test(name) ? new Date(value).toISOString() : printed(value)];
 }
