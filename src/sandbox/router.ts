@@ -2,10 +2,9 @@ import type { Params, RouteEntry, Routes } from './route.js';
 import { agentRoutes } from './routes/agent-runs.js';
 import { answer } from './routes/answer.js';
 import { contents } from './routes/contents.js';
-import { findSimilar } from './routes/find-similar.js';
 import { monitorRoutes } from './routes/monitors.js';
 import { researchRoutes } from './routes/research.js';
-import { search } from './routes/search.js';
+import { findSimilar, search } from './routes/search.js';
 import { eventRoutes } from './routes/webset-events.js';
 import { websetRoutes } from './routes/websets.js';
 

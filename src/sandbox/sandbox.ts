@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import {
   createServer,
   type IncomingHttpHeaders,
@@ -102,13 +103,9 @@ export async function startSandbox(input: Partial<SandboxOptions> = {}): Promise
 }
 
 async function listen(server: Server, port: number): Promise<number> {
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject);
-    server.listen({ port, host: '127.0.0.1', backlog: 4096 }, () => {
-      server.off('error', reject);
-      resolve();
-    });
-  });
+  server.listen({ port, host: '127.0.0.1', backlog: 4096 });
+  // `once` rejects if the port is taken.
+  await once(server, 'listening');
   return (server.address() as AddressInfo).port;
 }
 

@@ -1,18 +1,10 @@
 import { z } from 'zod';
 import { checkInput, Refusal } from '../base/refusal.js';
 import { contentsPrice, costDollars } from '../ledger/ledger.js';
-import {
-  type ContentsOptions,
-  contentsOptionsSchema,
-  contextLimit,
-  purchaseOptions,
-  wantedOf,
-} from '../pages/contents-options.js';
-import type { Crawl } from '../pages/result.js';
-import { contextOf, countPages, pagesOf, type Result, resultOf } from '../pages/result.js';
-import type { Route, RouteContext, Work } from '../route.js';
+import { contentsOptionsSchema, contextLimit, purchaseOptions, wantedOf } from '../pages/contents-options.js';
+import { type Crawl, contextOf, countPages, pagesOf, resultOf } from '../pages/result.js';
+import { jsonWork, type Route } from '../route.js';
 
-const operation = 'contents';
 const urls = z.array(z.string().min(1).max(2048)).max(100).optional();
 const schema = contentsOptionsSchema.extend({ urls, ids: urls });
 
@@ -20,8 +12,25 @@ const schema = contentsOptionsSchema.extend({ urls, ids: urls });
 export const contents: Route = (input, context) => {
   const body = checkInput(schema, input);
   const asked = urlsOf(body);
-  const options = purchaseOptions(body);
-  return (requestId) => make(requestId, asked, body, options, context);
+  const wanted = wantedOf(body, true);
+  return (requestId) => {
+    const crawls = asked.map((url) => ({ url, crawl: context.crawler.crawl(url, body) }));
+    const urlsWith = (status: Crawl['status']) =>
+      crawls.flatMap(({ url, crawl }) => (crawl.status === status ? [url] : []));
+    const results = urlsWith('success').map((url) => resultOf(url, wanted, body, context.options));
+    const pages = countPages(wanted, results.length * pagesOf(body));
+    const limit = contextLimit(body.context);
+    const answer = {
+      requestId,
+      results,
+      context: limit === null ? undefined : contextOf(results, limit),
+      statuses: crawls.map(statusOf),
+      costDollars: costDollars(null, pages),
+    };
+    const units = results.map(({ url }) => url);
+    const bought = { units, failed: urlsWith('error'), micros: contentsPrice(pages) };
+    return jsonWork(answer, { purchase: { operation: 'contents', options: purchaseOptions(body), ...bought } });
+  };
 };
 
 function urlsOf({ urls, ids, subpages }: z.infer<typeof schema>): readonly string[] {
@@ -35,40 +44,7 @@ function urlsOf({ urls, ids, subpages }: z.infer<typeof schema>): readonly strin
   return asked;
 }
 
-function make(
-  requestId: string,
-  asked: readonly string[],
-  body: ContentsOptions,
-  options: string,
-  context: RouteContext,
-): Work {
-  const wanted = wantedOf(body, true);
-  const results: Result[] = [];
-  const statuses: unknown[] = [];
-  const failed: string[] = [];
-  for (const url of asked) {
-    const crawl = context.crawler.crawl(url, body);
-    statuses.push(statusOf(url, crawl));
-    if (crawl.status === 'success') results.push(resultOf(url, wanted, body, context.options));
-    else failed.push(url);
-  }
-  const pages = countPages(wanted, results.length * pagesOf(body));
-  const limit = contextLimit(body.context);
-  const answer = {
-    requestId,
-    results,
-    ...(limit === null ? {} : { context: contextOf(results, limit) }),
-    statuses,
-    costDollars: costDollars(null, pages),
-  };
-  const units = results.map(({ url }) => url);
-  return {
-    body: Buffer.from(JSON.stringify(answer)),
-    purchase: { operation, options, units, failed, micros: contentsPrice(pages) },
-  };
-}
-
-function statusOf(url: string, crawl: Crawl): unknown {
+function statusOf({ url, crawl }: { readonly url: string; readonly crawl: Crawl }): unknown {
   if (crawl.status === 'success') return { id: url, status: 'success', source: crawl.source };
   return { id: url, status: 'error', error: { tag: crawl.tag, httpStatusCode: crawl.httpStatusCode } };
 }

@@ -5,7 +5,7 @@ import { DONE_FRAME, sseFrame } from '../base/sse.js';
 import { contentsPrice, costDollars, searchPrice } from '../ledger/ledger.js';
 import { requestPurchase } from '../ledger/log-file.js';
 import { contentsOptionsSchema, contextLimit, wantedOf } from '../pages/contents-options.js';
-import { contextOf, countPages, findUrls, pagesOf, resultOf } from '../pages/result.js';
+import { contextOf, countPages, findUrls, hostOf, pagesOf, resultOf } from '../pages/result.js';
 import { checkOutputSchema, groundingOf, outputSchemaSchema, piecesOf, writeAbout } from '../pages/synthesis.js';
 import { type Frames, jsonWork, type Route, type RouteContext } from '../route.js';
 
@@ -24,7 +24,7 @@ export const userLocationSchema = z
   .optional();
 
 /** Fields that `/search` and `/findSimilar` share. */
-export const searchFilters = {
+const searchFilters = {
   category: z.string().optional(),
   numResults: z.number().int().min(1).optional(),
   includeDomains: domains,
@@ -140,7 +140,7 @@ interface PageWishes {
 }
 
 /** Finds the results that match the filters, with the requested contents, and counts the paid pages. */
-export function findPages(filters: Parameters<typeof findUrls>[0], wishes: PageWishes, context: RouteContext) {
+function findPages(filters: Parameters<typeof findUrls>[0], wishes: PageWishes, context: RouteContext) {
   const contents = wishes.contents ?? {};
   const wanted = wantedOf(contents, false);
   const urls = findUrls(filters, wishes.numResults ?? 10, context.options);
@@ -152,3 +152,34 @@ export function findPages(filters: Parameters<typeof findUrls>[0], wishes: PageW
     pages: { ...countPages(wanted, results.length * pagesOf(contents)), text: 0, highlights: 0 },
   };
 }
+
+const similarSchema = z.looseObject({
+  url: z.string().min(3).max(2048),
+  excludeSourceDomain: z.boolean().optional(),
+  ...searchFilters,
+});
+
+/**
+ * `POST /findSimilar`: pages similar to the page of the request, at the price of a search. A header says that the operation is
+ * deprecated.
+ */
+export const findSimilar: Route = (input, context) => {
+  const body = checkInput(similarSchema, input);
+  if ((body.numResults ?? 10) > 100) {
+    throw new Refusal(400, 'INVALID_NUM_RESULTS', 'Invalid request body: numResults: at most 100');
+  }
+  return (requestId) => {
+    const source = body.excludeSourceDomain ? [hostOf(body.url)] : [];
+    const excludeDomains = [...(body.excludeDomains ?? []), ...source];
+    const found = findPages({ ...body, query: `like ${body.url}`, excludeDomains }, body, context);
+    const micros = searchPrice('neural', found.results.length);
+    const answer = {
+      requestId,
+      results: found.results,
+      ...found.context,
+      costDollars: costDollars({ micros, deep: false }, found.pages),
+    };
+    const purchase = requestPurchase('findSimilar', input, micros + contentsPrice(found.pages));
+    return jsonWork(answer, { purchase, headers: { deprecation: 'true' } });
+  };
+};
