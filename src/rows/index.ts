@@ -1,5 +1,4 @@
-export { csvFilesReader } from './csv/csv-files.js';
-export { csvReader } from './csv/csv-reader.js';
+export { csvFilesReader, csvReader } from './csv/csv-reader.js';
 export { MAX_RECORD } from './csv/csv-record.js';
 export { CsvError, InputUnsteady, quoted } from './csv-error.js';
 export { nameColumns, otherColumns, urlColumnNames, whyOtherColumns } from './header.js';

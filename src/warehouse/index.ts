@@ -10,9 +10,8 @@ export {
 } from './addresses.js';
 export type { OpenedWarehouse } from './database.js';
 export { closedWarehouseFile } from './duckdb/database.js';
-export { warehouseFileVersion } from './duckdb/file-version.js';
 export { columnsOf, type TableColumn } from './export/file-parts.js';
-export { firstFolder, nearestThere, type TargetKind, whyNoTarget } from './export/why-no-target.js';
+export { firstFolder, nearestThere, whyNoTarget } from './export/why-no-target.js';
 export { type Place, placeOf, s3Place } from './publish/place-of.js';
 export { setS3 } from './publish/s3-files.js';
 export { duckDbCell } from './rows/duckdb-result-sql.js';

@@ -1,10 +1,10 @@
 import { createReadStream, createWriteStream } from 'node:fs';
-import { open, writeFile } from 'node:fs/promises';
+import { open, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import type { DuckDBConnection } from '@duckdb/node-api';
 import type { RetryFreshness } from '../../core/purchase/freshness.js';
-import type { UnitRecord } from '../../core/purchase/journal.js';
+import { RESULT_MARK, type UnitRecord } from '../../core/purchase/journal.js';
 import type { LoadBatch, RetryBatch } from '../../core/rows/row-warehouse.js';
 import { TooMuchAtOnce } from '../../core/rows/warehouse-errors.js';
 import {
@@ -18,10 +18,10 @@ import {
 } from '../rows/load-slice.js';
 import { loadRetry, pendingRetry } from '../rows/retry.js';
 import type { RowTransaction } from '../rows/row-sql.js';
+import { literal, plainPath } from '../shared/duckdb-quote.js';
 import { mendSurrogates } from '../shared/mend-escapes.js';
 import { withTemporaryFolder } from '../shared/temporary-folder.js';
 import { withPartFiles } from './part-files.js';
-import { largest, MAX_OBJECT, stagedRows, unitRecords, unpackedSize } from './read-files.js';
 import { duckDbRowDialect } from './row-dialect.js';
 import { sqlTransaction } from './sql-transaction.js';
 import { USUAL, type Warehouse } from './warehouse.js';
@@ -285,4 +285,67 @@ async function* mended(chunks: AsyncIterable<string>): AsyncGenerator<string> {
     yield mendSurrogates(text.slice(0, end));
   }
   yield mendSurrogates(rest);
+}
+
+const rowFields = { n: 'BIGINT', h: 'VARCHAR', k: 'VARCHAR', e: 'VARCHAR', m: 'VARCHAR' };
+const cellFields = { u: 'VARCHAR', d: 'BOOLEAN', i: 'VARCHAR[]' };
+
+/** Relation of the staged rows of files, for lines of at most `bytes` bytes; see `RowTransaction.readRows`. */
+export function stagedRows(files: readonly string[], cells: boolean, bytes: number): string {
+  const fields = Object.entries(cells ? { ...rowFields, ...cellFields } : rowFields);
+  const columns = fields.map(([name, type]) => `${name}: '${type}'`).join(', ');
+  const slice = files.length === 1 ? '0' : `list_position([${files.map(literal).join(', ')}], filename) - 1`;
+  return `(SELECT * EXCLUDE (filename), CAST(${slice} AS INTEGER) AS slice FROM read_json(${listOf(files)},
+    format = 'newline_delimited', columns = {${columns}}, compression = 'gzip', filename = true, ${atMost(bytes)}))`;
+}
+
+/** The paths of files, for a function that reads files. */
+const listOf = (files: readonly string[]) => `[${files.map((file) => literal(plainPath(file))).join(', ')}]`;
+
+const unitFields = `{"key": "VARCHAR", "request_id": "VARCHAR", "fetched_at": "TIMESTAMP", "cost_micros": "BIGINT",
+  "status": "VARCHAR", "error_tag": "VARCHAR", "http_status": "INTEGER", "source": "VARCHAR", "misread": "VARCHAR"}`;
+
+/**
+ * Relation of the unit records in files, for lines of at most `bytes` bytes. A result is cut out of its line unchanged, because DuckDB
+ * would rewrite the numbers in the result. A line is skipped if it is not JSON (the torn end of a file that is being written) or has half
+ * of a surrogate pair. The caller must check that no unit is missing. `random()` keeps DuckDB from parsing each result twice: DuckDB
+ * repeats the expression of a column in a condition on that column, unless the expression is volatile.
+ */
+export function unitRecords(files: readonly string[], bytes: number): string {
+  const lines = `read_json_objects(${listOf(files)}, format = 'newline_delimited', compression = 'uncompressed', ignore_errors = true,
+    ${atMost(bytes)})`;
+  return `(SELECT fields.*, result FROM (
+    SELECT fields, raw, CASE WHEN random() < 2 THEN TRY_CAST(raw AS JSON) END AS result
+    FROM (SELECT from_json(left(line, mark - 1) || '}', '${unitFields}') AS fields,
+        nullif(substr(line, mark + ${RESULT_MARK.length}, length(line) - mark - ${RESULT_MARK.length}), 'null') AS raw
+      FROM (SELECT json::VARCHAR AS line, instr(json::VARCHAR, '${RESULT_MARK}') AS mark FROM ${lines} WHERE json IS NOT NULL)))
+    WHERE result IS NOT NULL OR raw IS NULL)`;
+}
+
+const MIN_OBJECT = 65_536;
+/** The longest line, in bytes, that can be read with the usual memory of a warehouse. */
+export const MAX_OBJECT = 16_777_216;
+
+/**
+ * The maximum size of a line, as an option of a read function. DuckDB allocates buffers of twice the maximum: its default of 16 MiB takes
+ * 32 MB of new memory at every load, even for files of 3 MB. A longer line counts as unreadable.
+ */
+const atMost = (bytes: number) => `maximum_object_size = ${Math.max(MIN_OBJECT, Math.ceil(bytes))}`;
+
+/** Size in bytes of the largest file. No line is longer than its file. */
+export async function largest(files: readonly string[]): Promise<number> {
+  return Math.max(0, ...(await Promise.all(files.map(async (file) => (await stat(file)).size))));
+}
+
+/** Unpacked size of a gzip file, from its last four bytes. */
+export async function unpackedSize(file: string): Promise<number> {
+  const handle = await open(file);
+  try {
+    const { size } = await handle.stat();
+    const end = Buffer.alloc(4);
+    await handle.read(end, 0, 4, Math.max(0, size - 4));
+    return end.readUInt32LE();
+  } finally {
+    await handle.close();
+  }
 }

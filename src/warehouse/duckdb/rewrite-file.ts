@@ -1,9 +1,9 @@
-import { rmSync } from 'node:fs';
 import { chmod, rm, stat } from 'node:fs/promises';
+import type { DuckDBConnection } from '@duckdb/node-api';
 import { WarehouseUnusable } from '../../core/rows/warehouse-errors.js';
 import { draftOf, moveDurably, removeDrafts } from '../../files/write-durably.js';
 import { identifier, literal } from '../shared/duckdb-quote.js';
-import { loadDuckDb } from '../shared/load-duckdb.js';
+import { setMemory, withScratchDuckDb } from '../shared/scratch-duckdb.js';
 
 /** Memory of the copy, in MB. */
 const MEMORY_MB = 512;
@@ -21,21 +21,10 @@ interface Options {
  * it meanwhile. A killed process leaves the old file and a draft, which the next call removes.
  */
 export async function rewriteFile(file: string, { rowGroupRows, version, finish }: Options): Promise<void> {
-  const { DuckDBInstance } = await loadDuckDb();
-  const instance = await DuckDBInstance.create(':memory:', {
-    memory_limit: `${MEMORY_MB}MB`,
-    threads: '1',
-    temp_directory: `${file}.tmp`,
-    autoinstall_known_extensions: 'false',
-    autoload_known_extensions: 'false',
-  });
   const draft = draftOf(file);
-  const drop = () => {
-    for (const path of [draft, `${draft}.wal`]) rmSync(path, { force: true });
-  };
   try {
-    const connection = await instance.connect();
-    try {
+    await withScratchDuckDb(`${file}.tmp`, async (connection) => {
+      await setMemory(connection, MEMORY_MB);
       await connection.run(`ATTACH ${literal(file)} AS whole`);
       // Without a log nothing is left to do when the old file is closed, after its replacement.
       await connection.run('CHECKPOINT whole');
@@ -54,24 +43,14 @@ export async function rewriteFile(file: string, { rowGroupRows, version, finish 
       await chmod(draft, (await stat(file)).mode);
       await moveDurably(draft, file);
       await rm(`${file}.tmp`, { recursive: true, force: true });
-    } finally {
-      connection.closeSync();
-    }
-  } catch (error) {
-    drop();
-    throw error;
+    });
   } finally {
-    instance.closeSync();
+    for (const path of [draft, `${draft}.wal`]) await rm(path, { force: true });
   }
-  await rm(`${draft}.wal`, { force: true });
 }
 
-type Connection = Awaited<
-  ReturnType<InstanceType<Awaited<ReturnType<typeof loadDuckDb>>['DuckDBInstance']>['connect']>
->;
-
 /** Compares the numbers of rows of all tables. */
-async function checkCounts(connection: Connection, file: string): Promise<void> {
+async function checkCounts(connection: DuckDBConnection, file: string): Promise<void> {
   const tables = await connection.runAndReadAll(
     `SELECT schema_name, table_name FROM duckdb_tables() WHERE database_name = 'whole' AND NOT temporary`,
   );

@@ -1,18 +1,16 @@
 import type { DuckDBConnection } from '@duckdb/node-api';
 import { WarehouseUnusable } from '../../core/rows/warehouse-errors.js';
 import { baselineOf, MIGRATIONS_TABLE, migrationsComments } from '../../postgres/migrations-table.js';
-import { agentRunTables, makeAgentRunTables } from '../agent-run-tables.js';
+import { agentRunTables } from '../agent-run-store.js';
 import type { EventDialect, Field } from '../events/event-sql.js';
-import { eventTables } from '../events/event-tables.js';
-import { makeEventTables } from '../events/event-views.js';
-import { makeMonitorTables, monitorTables } from '../monitors/monitor-tables.js';
-import { makeRowTables } from '../rows/make-tables.js';
+import { eventTables, makeEventTables } from '../events/event-tables.js';
+import { monitorTables } from '../monitors/monitor-tables.js';
 import type { Path } from '../rows/result-column.js';
 import { makeResultViews, type ResultDialect, type ResultValue } from '../rows/result-relations.js';
-import { loadParts, rowTables } from '../rows/row-tables.js';
+import { loadParts, makeRowTables, rowTables } from '../rows/row-tables.js';
 import { literal } from '../shared/duckdb-quote.js';
 import { inTransaction } from '../shared/in-transaction.js';
-import { differences, type FoundColumn, type RelationColumn } from '../shared/relation.js';
+import { createTables, differences, type FoundColumn, type RelationColumn } from '../shared/relation.js';
 import { shortIdSql } from '../shared/short-id.js';
 import { typedValue } from '../shared/typed-value.js';
 import { duckDbRowDialect } from './row-dialect.js';
@@ -68,8 +66,8 @@ export const createSchema = (): string =>
   [
     makeRowTables(duckDbRowDialect, compressed, [loadParts]),
     makeEventTables(duckDbDialect, compressed),
-    makeMonitorTables(duckDbTables),
-    makeAgentRunTables(duckDbTables),
+    createTables(monitorTables, duckDbTables),
+    createTables(agentRunTables, duckDbTables),
     makeResultViews(duckDbResults),
   ].join('\n');
 

@@ -56,12 +56,6 @@ export interface Needs {
 /** Raises the resources of later statements to at least `more`. */
 export type Grant = (more: Needs) => Promise<void>;
 
-/** A file, and the check of its name before it is opened. */
-export interface WarehouseFile {
-  readonly file: string;
-  readonly check?: FileCheck | undefined;
-}
-
 type Work<T> = (connection: DuckDBConnection, grant: Grant) => Promise<T>;
 
 /** The warehouses of this process by the real paths of their files. */

@@ -1,9 +1,8 @@
 import type { EventWarehouse, EventWindow, LoadedPages, TypeCount } from '../../core/events/event-warehouse.js';
 import { eventTypes } from '../../core/events/payloads.js';
 import type { Database } from '../database.js';
-import { inParts } from '../shared/in-parts.js';
 import { ENOUGH_TO_FOLD, foldWaiting } from './fold-state.js';
-import { loadBatch } from './load-batch.js';
+import { inParts, loadBatch } from './load-batch.js';
 import { sumUpChecks } from './load-pages.js';
 import { beginRun, claimWindows, listStreams, readStream, splitWindow, type WindowClaim } from './windows.js';
 

@@ -1,7 +1,6 @@
 import { type LoadedPages, MisshapenPage, sizeOfPages, type WindowPages } from '../../core/events/event-warehouse.js';
 import { verifies } from '../../core/events/walk-job.js';
 import { TooMuchAtOnce, WarehouseBusy, WarehouseUnusable } from '../../core/rows/warehouse-errors.js';
-import { inParts } from '../shared/in-parts.js';
 import type { EventDatabase, EventPurpose, EventTransaction } from './event-sql.js';
 import { foldReplaced } from './fold-state.js';
 import { loadPages, type PartResult } from './load-pages.js';
@@ -167,5 +166,19 @@ function isList(events: Uint8Array): boolean {
     return Array.isArray(list) && list.every((one) => typeof one === 'object' && one !== null && !Array.isArray(one));
   } catch {
     return false;
+  }
+}
+
+/** Maximum number of parts. With this many parts, only a few events are folded at a time even if each event has a megabyte. */
+const MOST_PARTS = 64;
+
+/** Runs `work`. If `work` needs too much memory, repeats it with more and smaller parts. */
+export async function inParts<T>(work: (parts: number) => Promise<T>): Promise<T> {
+  for (let parts = 1; ; parts *= 8) {
+    try {
+      return await work(parts);
+    } catch (error) {
+      if (!(error instanceof TooMuchAtOnce) || parts >= MOST_PARTS) throw error;
+    }
   }
 }

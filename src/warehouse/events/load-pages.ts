@@ -10,7 +10,7 @@ import { payloads } from '../../core/events/payloads.js';
 import { verifies } from '../../core/events/walk-job.js';
 import type { SqlValue } from '../shared/sql.js';
 import type { EventDialect, EventTransaction, StagedPages } from './event-sql.js';
-import { touch } from './refold.js';
+import { touch } from './fold-state.js';
 
 /** Result of the pages of one window. */
 export interface PartResult extends Omit<LoadedPages, 'current'> {

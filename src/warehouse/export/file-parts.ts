@@ -1,8 +1,8 @@
 import type { DuckDBConnection } from '@duckdb/node-api';
 import { type ColumnType, JSON_TYPE, TEXT } from '../../core/rows/column-type.js';
 import { duckDbInput, resultSql } from '../rows/duckdb-result-sql.js';
-import { dollarsOf } from '../rows/make-tables.js';
 import { readJob } from '../rows/row-store.js';
+import { dollarsOf } from '../rows/row-tables.js';
 import { identifier } from '../shared/duckdb-quote.js';
 import { viewColumns } from '../shared/view-columns.js';
 import { type JobRows, memoryFor, partsOf, portionsOf, type SourceDuckDb } from './job-rows.js';

@@ -1,4 +1,4 @@
-import { column, commentsOn, createTable, type Relation, required, type TableStyle } from '../shared/relation.js';
+import { column, type Relation, required } from '../shared/relation.js';
 
 const origin = required('text', 'origin', 'Base URL of the service, or sandbox: its data is never real.');
 const job = required('text', 'job', 'Name of the batch: the same for the same action and filter.');
@@ -157,10 +157,3 @@ export const results: Relation = {
 
 /** All tables for monitors, in the order of the data dictionary. */
 export const monitorTables: readonly Relation[] = [monitors, runs, results, batches, actions];
-
-/** Statements that create the tables, with all comments. */
-export function makeMonitorTables(style: TableStyle): string {
-  return [...monitorTables.map((table) => createTable(table, style)), commentsOn(monitorTables, style.prefix)].join(
-    '\n',
-  );
-}

@@ -4,9 +4,9 @@ import { TIME } from '../../core/text/value-forms.js';
 import { rowIdentity } from '../rows/duckdb-result-sql.js';
 import type { Path, ResultColumn, ValueType } from '../rows/result-column.js';
 import type { RowDialect } from '../rows/row-sql.js';
-import { cutName } from '../shared/cut-name.js';
 import { postgresType } from '../shared/postgres-types.js';
 import type { ColumnTypes } from '../shared/relation.js';
+import { cutName } from '../shared/view-columns.js';
 import { postgresSql } from './sql-dialect.js';
 
 /** Maximum number of columns of a view. */

@@ -1,13 +1,11 @@
 import { partTables, stateTables } from '../../core/events/state-tables.js';
 import type { Schema } from '../../postgres/index.js';
-import { agentRunTables, makeAgentRunTables } from '../agent-run-tables.js';
-import { eventTables } from '../events/event-tables.js';
-import { makeEventTables } from '../events/event-views.js';
-import { makeMonitorTables, monitorTables } from '../monitors/monitor-tables.js';
-import { makeRowTables } from '../rows/make-tables.js';
-import type { RelationColumn } from '../rows/result-relations.js';
-import { makeResultViews, type ResultDialect } from '../rows/result-relations.js';
-import { rowTables } from '../rows/row-tables.js';
+import { agentRunTables } from '../agent-run-store.js';
+import { eventTables, makeEventTables } from '../events/event-tables.js';
+import { monitorTables } from '../monitors/monitor-tables.js';
+import { makeResultViews, type RelationColumn, type ResultDialect } from '../rows/result-relations.js';
+import { makeRowTables, rowTables } from '../rows/row-tables.js';
+import { createTables } from '../shared/relation.js';
 import { postgresDialect, readers } from './event-dialect.js';
 import { listLength, pathOf, postgresRowDialect, textOf, typed } from './row-dialect.js';
 import { postgresTables } from './sql-dialect.js';
@@ -30,8 +28,8 @@ export const postgresSchema: Schema = {
       readers(prefix),
       makeRowTables(postgresRowDialect(prefix), style),
       makeEventTables(postgresDialect(prefix), style),
-      makeMonitorTables(style),
-      makeAgentRunTables(style),
+      createTables(monitorTables, style),
+      createTables(agentRunTables, style),
       makeResultViews(postgresResults(prefix)),
       `CREATE INDEX row_store_place ON ${prefix}row_store (job, row_number);`,
       // A slice of a new run asks which of its units have an answer, from any job.

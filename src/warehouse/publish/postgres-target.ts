@@ -16,10 +16,9 @@ import {
   parseAddress,
 } from '../../postgres/index.js';
 import { selectAs, type TableColumn } from '../export/file-parts.js';
-import { cutName } from '../shared/cut-name.js';
 import { identifier as duckDbName, literal, utcText } from '../shared/duckdb-quote.js';
 import { postgresType } from '../shared/postgres-types.js';
-import { viewColumns } from '../shared/view-columns.js';
+import { cutName, viewColumns } from '../shared/view-columns.js';
 import type { SqlTarget, TargetTable } from './publish-sql.js';
 import { draftsOf, parquetFiles, type StagedTable } from './stage-tables.js';
 

@@ -15,7 +15,7 @@ import {
   parseManifest,
   partitionOf,
 } from './manifest.js';
-import { columnChange, isAppended } from './plan-table.js';
+import { columnChange, isAppended } from './publish-sql.js';
 import {
   contentOf,
   type Drafted,

@@ -1,6 +1,6 @@
 import { commentsOn } from '../shared/relation.js';
-import { dollarsOf } from './make-tables.js';
 import type { Path } from './result-column.js';
+import { dollarsOf } from './row-tables.js';
 
 /** A view of the answers of rows, described once; the SQL of every database is made from this description. */
 export interface ResultRelation {

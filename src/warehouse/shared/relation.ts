@@ -65,6 +65,10 @@ export function createTable({ name, columns, key = [], needsKey = false }: Relat
   return `CREATE TABLE ${style.prefix}${name} (\n${lines.join(',\n')}\n);`;
 }
 
+/** Statements that create tables, with all comments. */
+export const createTables = (tables: readonly Relation[], style: TableStyle): string =>
+  [...tables.map((table) => createTable(table, style)), commentsOn(tables, style.prefix)].join('\n');
+
 /** COMMENT statements. `prefix`: the schema with its dot, or empty. */
 export function commentsOn(relations: readonly Relation[], prefix = ''): string {
   return relations

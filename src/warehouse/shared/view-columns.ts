@@ -1,3 +1,5 @@
+import { withoutNul } from './mend-escapes.js';
+
 /**
  * Returns the column names of a job for its view and files, where names must differ in more than case. The user's own columns
  * come first. A result column whose name is taken gets the prefix `result_`. `cut` cuts a name to the limit of the database and
@@ -36,4 +38,14 @@ export function freeName(
   let name = wanted;
   for (let number = 2; taken.has(name.toLowerCase()); number++) name = next(wanted, number);
   return name;
+}
+
+/** Bytes to which PostgreSQL cuts a name. */
+const MAX_NAME = 63;
+
+/** A name with its suffix for PostgreSQL, cut to the limit of names. */
+export function cutName(name: string, suffix: string): string {
+  let text = withoutNul(name).slice(0, MAX_NAME);
+  while (Buffer.byteLength(text + suffix) > MAX_NAME) text = [...text].slice(0, -1).join('');
+  return text + suffix;
 }

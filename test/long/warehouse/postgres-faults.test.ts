@@ -34,8 +34,8 @@ describe('a PostgreSQL warehouse, when', () => {
     proxy.gate = () => true;
     await Promise.all(warehouses.splice(0).map((warehouse) => warehouse.close()));
   });
-  const open = (options: { patienceMs?: number; stalledMs?: number; url?: string } = {}) => {
-    const warehouse = openWarehouse(proxy.urlOf(url), options).rows;
+  const open = (options: { patienceMs?: number; stalledMs?: number } = {}, address = proxy.urlOf(url)) => {
+    const warehouse = openWarehouse(address, options).rows;
     warehouses.push(warehouse);
     return warehouse;
   };
@@ -205,7 +205,7 @@ describe('a PostgreSQL warehouse, when', () => {
     });
     when('INSERT INTO row_store', () => woken, 'before');
     const first = warehouse.load(batchOf(job, 0, files, 'stopped'));
-    const other = open({ url });
+    const other = open({}, url);
     expect(await other.load(batchOf(job, 0, files, 'other'))).toEqual({ rows: 2, already: false });
     wake();
     expect(await first).toEqual({ rows: 2, already: true });
@@ -237,7 +237,7 @@ describe('a PostgreSQL warehouse, when', () => {
       await pgQuery(url, `CREATE ROLE loader LOGIN PASSWORD 'canary-loader'`).catch(() => null);
       const database = new URL(url).pathname.slice(1);
       await pgQuery(url, `GRANT CREATE, TEMPORARY ON DATABASE ${database} TO loader`);
-      await runJob(dir, open({ url }), await stageText(dir, small, { job: 'first' }), new Service());
+      await runJob(dir, open({}, url), await stageText(dir, small, { job: 'first' }), new Service());
       await pgQuery(
         url,
         `GRANT ALL ON SCHEMA searchflow TO loader; GRANT ALL ON ALL TABLES IN SCHEMA searchflow TO loader;
@@ -246,7 +246,7 @@ describe('a PostgreSQL warehouse, when', () => {
       const theirs = new URL(url);
       theirs.username = 'loader';
       theirs.password = 'canary-loader';
-      const warehouse = open({ url: theirs.href });
+      const warehouse = open({}, theirs.href);
       const { job, files } = await staged(warehouse);
       await pgQuery(url, change);
       const second = await warehouse.openJob(job.record, job.files).catch((reason: unknown) => reason);
@@ -259,7 +259,7 @@ describe('a PostgreSQL warehouse, when', () => {
   );
 
   it('[42] the schema is dropped while a job runs, reports it, and is created again by the same job', async () => {
-    const warehouse = open({ url });
+    const warehouse = open({}, url);
     const { job, files } = await staged(warehouse);
     await pgQuery(url, 'DROP SCHEMA searchflow CASCADE');
     expect(await warehouse.loadedSlices('brands-1', job.record.generation)).toBeNull();
@@ -269,7 +269,7 @@ describe('a PostgreSQL warehouse, when', () => {
   });
 
   it('[42] a view depends on a job’s view, names it when the columns change', async () => {
-    const warehouse = open({ url });
+    const warehouse = open({}, url);
     await runJob(dir, warehouse, await stageText(dir, small), new Service());
     await pgQuery(url, 'CREATE VIEW mine AS SELECT name FROM brands');
     await runJob(dir, warehouse, await stageText(dir, `${small}c,https://c.com/\n`), new Service());

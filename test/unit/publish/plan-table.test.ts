@@ -6,8 +6,8 @@ import {
   partitionOf,
   publishId,
 } from '../../../src/warehouse/publish/manifest.js';
-import { columnChange } from '../../../src/warehouse/publish/plan-table.js';
 import { planTable } from '../../../src/warehouse/publish/publish-files.js';
+import { columnChange } from '../../../src/warehouse/publish/publish-sql.js';
 import { contentOf, type StagedTable } from '../../../src/warehouse/publish/stage-tables.js';
 
 const columns = [
