@@ -166,16 +166,15 @@ export function resultContract(make: MakeWarehouse): void {
   });
 
   describe('answers', () => {
-    it('are numbers and booleans, too', async () => {
-      await run('answer', (unit) => ({ answer: query(unit).startsWith('Bolt') ? false : 42, citations: [] }));
+    it('are numbers and booleans, too; sources that are no list have no number', async () => {
+      const none = (unit: string) =>
+        query(unit).startsWith('Bolt') ? { answer: false, citations: {} } : { answer: 42, citations: [] };
+      await run('answer', none);
       const rows = await test.values(
         'SELECT row_number, coalesce(answer, CAST(structured AS text)) FROM answers ORDER BY 1',
       );
-      expect(rows.map(([row, value]) => [row, String(value)])).toEqual([
-        [1, '42'],
-        [2, 'false'],
-        [3, '42'],
-      ]);
+      expect(rows.map(([row, value]) => `${row} ${value}`)).toEqual(['1 42', '2 false', '3 42']);
+      expect((await exported(dir, test.rows)).map(({ citations }) => citations)).toEqual(['0', '', '0']);
     });
 
     it('are a text with its sources, or the output of a schema', async () => {

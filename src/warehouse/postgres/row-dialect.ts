@@ -47,8 +47,9 @@ export function postgresRowDialect(prefix: string): RowDialect {
       input: (index, type) => postgresInput(prefix, index, type),
       isNarrow,
       read(columns, where) {
-        const { from, shown } = resultSql(columns, prefix);
-        return { from: `${from} WHERE ${where}`, shown };
+        const ofRow = columns.some(({ from }) => 'of' in from && from.of === 'row');
+        const from = `${prefix}enriched_rows${ofRow ? rowPart : ''} WHERE ${where}`;
+        return { from, shown: columns.map((column) => resultOf(column, prefix)) };
       },
     },
   };
@@ -72,31 +73,30 @@ function postgresInput(prefix: string, index: number, type: ColumnType = TEXT): 
   return `${prefix}searchflow_cell(${text}, NULL::${to})`;
 }
 
-/** SQL for result columns: the source of the rows, and an expression for each column. */
-interface ResultSql {
-  readonly from: string;
-  readonly shown: readonly string[];
-}
-
-/** Reads result columns from `enriched_rows`. `prefix`: the schema with its dot. */
-function resultSql(columns: readonly ResultColumn[], prefix: string): ResultSql {
-  const ofRow = columns.some(({ from }) => 'of' in from && from.of === 'row');
-  return {
-    from: `${prefix}enriched_rows${ofRow ? rowPart : ''}`,
-    shown: columns.map(({ from }) => {
-      if ('stored' in from) return from.stored;
-      if ('count' in from) return listLength(`response #> ${pathOf(from.count)}`);
-      const source = from.of === 'row' ? 'row_part' : 'response';
-      const at = `${source} #> ${pathOf(from.path)}`;
-      if (from.type === 'text') return textOf(at, prefix);
-      if (from.type === 'string') {
-        return `CASE WHEN error_message IS NULL OR json_typeof(${at}) = 'string' THEN ${textOf(at, prefix)} END`;
-      }
-      if (from.type === 'array' || from.type === 'object')
-        return `CASE WHEN json_typeof(${at}) = '${from.type}' THEN ${at} END`;
-      return from.type === 'json' ? `(${at})` : typed(`(${source} #>> ${pathOf(from.path)})`, from.type, prefix);
-    }),
-  };
+/** Expression of a result column. `prefix`: the schema with its dot. */
+export function resultOf({ from }: Pick<ResultColumn, 'from'>, prefix: string): string {
+  if ('stored' in from) return from.stored;
+  const source = from.of === 'row' ? 'row_part' : from.of;
+  const path = 'count' in from ? from.count : from.path;
+  const at = path.length === 0 ? source : `(${source} #> ${pathOf(path)})`;
+  if ('count' in from) return `CASE WHEN json_typeof(${at}) = 'array' THEN json_array_length(${at})::bigint END`;
+  switch (from.type) {
+    case 'json':
+      return at;
+    case 'text':
+      return textOf(at, prefix);
+    case 'string':
+      return `CASE WHEN error_message IS NULL OR json_typeof(${at}) = 'string' THEN ${textOf(at, prefix)} END`;
+    case 'onlyText':
+      return `CASE WHEN json_typeof(${at}) = 'string' THEN ${textOf(at, prefix)} END`;
+    case 'structure':
+      return `CASE WHEN json_typeof(${at}) NOT IN ('string', 'null') THEN ${at} END`;
+    case 'array':
+    case 'object':
+      return `CASE WHEN json_typeof(${at}) = '${from.type}' THEN ${at} END`;
+    default:
+      return typed(`(${source} #>> ${pathOf(path)})`, from.type, prefix);
+  }
 }
 
 /** The output of a shared run has a list of objects; this is the object that names the row. */
@@ -110,12 +110,7 @@ function partsOf(response: string, rowHash: string): string {
 }
 
 /** A value of an answer as text. */
-export const textOf = (json: string, prefix: string): string => `${prefix}searchflow_text(${json})`;
-
-/** Length of a list; NULL if the value is not a list. */
-export function listLength(json: string): string {
-  return `CASE WHEN json_typeof(${json}) = 'array' THEN json_array_length(${json})::bigint END`;
-}
+const textOf = (json: string, prefix: string): string => `${prefix}searchflow_text(${json})`;
 
 /** A path as an array of texts; the path can contain any name. */
 export function pathOf(path: Path): string {
@@ -123,7 +118,7 @@ export function pathOf(path: Path): string {
 }
 
 /** A text as a value of its type; NULL if the text does not fit. */
-export function typed(text: string, type: ValueType, prefix: string): string {
+function typed(text: string, type: ValueType, prefix: string): string {
   const reader = (what: 'number' | 'integer' | 'time', value: string) => `${prefix}searchflow_${what}(${value})`;
   switch (type) {
     case 'number':

@@ -3,11 +3,11 @@ import type { Schema } from '../../postgres/index.js';
 import { agentRunTables } from '../agent-run-store.js';
 import { eventTables, makeEventTables } from '../events/event-tables.js';
 import { monitorTables } from '../monitors/monitor-tables.js';
-import { makeResultViews, type RelationColumn, type ResultDialect } from '../rows/result-relations.js';
+import { makeResultViews, type ResultDialect } from '../rows/result-relations.js';
 import { makeRowTables, rowTables } from '../rows/row-tables.js';
 import { createTables } from '../shared/relation.js';
 import { postgresDialect, readers } from './event-dialect.js';
-import { listLength, pathOf, postgresRowDialect, textOf, typed } from './row-dialect.js';
+import { pathOf, postgresRowDialect, resultOf } from './row-dialect.js';
 import { postgresTables } from './sql-dialect.js';
 
 /** All tables of a schema. */
@@ -62,10 +62,7 @@ END $body$;`;
 function postgresResults(prefix: string): ResultDialect {
   return {
     prefix,
-    read(from, plain, values) {
-      const shown = values.map(({ o, column }) => `${readValue(o, column, prefix)} AS ${column.name}`);
-      return `SELECT ${[...plain, ...shown].join(', ')}\nFROM (${from}) r`;
-    },
+    read: (from, columns) => ({ from: `(${from})`, shown: columns.map((column) => resultOf(column, prefix)) }),
     elements(from, o, path, item, position, outer) {
       const at = `(s.${o} #> ${pathOf(path)})`;
       const list = `json_array_elements(CASE WHEN json_typeof(${at}) = 'array' THEN ${at} ELSE '[]' END)`;
@@ -73,23 +70,4 @@ function postgresResults(prefix: string): ResultDialect {
         ${outer ? 'LEFT' : 'INNER'} JOIN LATERAL ${list} WITH ORDINALITY AS l(${item}, ${position}) ON true`;
     },
   };
-}
-
-function readValue(o: string, { type, path }: RelationColumn, prefix: string): string {
-  const at = path.length === 0 ? o : `(${o} #> ${pathOf(path)})`;
-  switch (type) {
-    case 'json':
-      return at;
-    case 'number':
-      return typed(`(${o} #>> ${pathOf(path)})`, 'number', prefix);
-    case 'string':
-      return `CASE WHEN json_typeof(${at}) = 'string' THEN ${textOf(at, prefix)} END`;
-    case 'structure':
-      return `CASE WHEN json_typeof(${at}) NOT IN ('string', 'null') THEN ${at} END`;
-    case 'count':
-      return listLength(at);
-    // A row has an error message if fields of its answer do not fit their types. In such a row, a value that is not a text becomes NULL.
-    default:
-      return `CASE WHEN error_message IS NULL OR json_typeof(${at}) = 'string' THEN ${textOf(at, prefix)} END`;
-  }
 }

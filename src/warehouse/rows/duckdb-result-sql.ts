@@ -14,40 +14,54 @@ export interface ResultSql {
 }
 
 /**
- * Returns the SQL that reads result columns from `row_store` or `enriched_rows`. One expression reads all texts of an answer,
+ * Returns the SQL that reads result columns from the rows of a query. One expression reads all texts of an answer,
  * because separate expressions would parse the answer again. With `plain`, JSON is read as text, for files that other programs
  * read.
  */
-export function resultSql(columns: readonly ResultColumn[], plain: boolean): ResultSql {
-  const lists = { response: [] as string[], row: [] as string[] };
-  const fact = (of: 'response' | 'row', path: Path) => {
-    const at = lists[of].push(pointer(path));
-    return `${of}_facts[${at}]`;
+export function resultSql(columns: readonly Pick<ResultColumn, 'from'>[], plain: boolean): ResultSql {
+  const lists = new Map<string, string[]>();
+  const fact = (of: string, path: Path) => {
+    const list = lists.get(of) ?? [];
+    lists.set(of, list);
+    return `${of}_facts[${list.push(pointer(path))}]`;
   };
   const shown = columns.map(({ from }) => {
     if ('stored' in from) return from.stored === 'response' && plain ? 'CAST(response AS VARCHAR)' : from.stored;
-    if ('count' in from) return `CAST(json_array_length(response, ${pointer(from.count)}) AS BIGINT)`;
-    const kind = `json_type(${source[from.of]}, ${pointer(from.path)})`;
-    const isWhole = from.type === 'json' || from.type === 'array' || from.type === 'object';
-    const text =
-      isWhole && !plain ? `json_extract(${source[from.of]}, ${pointer(from.path)})` : fact(from.of, from.path);
-    if (isWhole && from.type !== 'json') return `CASE WHEN ${kind} = '${from.type.toUpperCase()}' THEN ${text} END`;
-    if (from.type !== 'string') return typed(text, from.type);
-    return `CASE WHEN error_message IS NULL OR ${kind} = 'VARCHAR' THEN ${text} END`;
+    const { of } = from;
+    const path = 'count' in from ? from.count : from.path;
+    const [at, kind] = [`${sourceOf(of)}, ${pointer(path)}`, `json_type(${sourceOf(of)}, ${pointer(path)})`];
+    if ('count' in from) return `CASE WHEN ${kind} = 'ARRAY' THEN CAST(json_array_length(${at}) AS BIGINT) END`;
+    const whole = () => {
+      if (plain) return fact(of, path);
+      return path.length === 0 ? sourceOf(of) : `json_extract(${at})`;
+    };
+    switch (from.type) {
+      case 'json':
+        return whole();
+      case 'array':
+      case 'object':
+        return `CASE WHEN ${kind} = '${from.type.toUpperCase()}' THEN ${whole()} END`;
+      case 'structure':
+        return `CASE WHEN ${kind} NOT IN ('VARCHAR', 'NULL') THEN ${whole()} END`;
+      case 'onlyText':
+        return `CASE WHEN ${kind} = 'VARCHAR' THEN json_extract_string(${at}) END`;
+      case 'string':
+        return `CASE WHEN error_message IS NULL OR ${kind} = 'VARCHAR' THEN ${fact(of, path)} END`;
+      default:
+        return typed(fact(of, path), from.type);
+    }
   });
   const ofRow = columns.some(({ from }) => 'of' in from && from.of === 'row');
   return {
     inner: [
       ...(ofRow ? [`${rowPart('response', rowIdentity('row_hash'))} AS row_part`] : []),
-      ...(['response', 'row'] as const)
-        .filter((of) => lists[of].length > 0)
-        .map((of) => `json_extract_string(${source[of]}, [${lists[of].join(', ')}]) AS ${of}_facts`),
+      ...[...lists].map(([of, paths]) => `json_extract_string(${sourceOf(of)}, [${paths.join(', ')}]) AS ${of}_facts`),
     ],
     shown,
   };
 }
 
-const source = { response: 'response', row: 'row_part' } as const;
+const sourceOf = (of: string) => (of === 'row' ? 'row_part' : of);
 
 /** The part of a row's hash that is the same for all versions of the row, see `StagedRow.h`. The output of a shared run has this part. */
 export const rowIdentity = (rowHash: string): string => `left(${rowHash}, 16)`;

@@ -71,7 +71,7 @@ function own(operation: string, options: Fields, sharesRun: boolean): readonly R
       return [
         ...(isFields(outputSchema) ? flattenSchema(outputSchema, ['answer']) : []),
         read('answer', ['answer'], 'text'),
-        { name: 'citations', csv: true, from: { count: ['citations'] } },
+        { name: 'citations', csv: true, from: { count: ['citations'], of: 'response' } },
         read('citation_url', ['citations', '0', 'url']),
         read('citation_title', ['citations', '0', 'title']),
       ];
@@ -115,7 +115,7 @@ const typeName = (type: ValueType): string => (type === 'string' ? 'text' : type
 function firstResult({ contents: asked }: Fields): readonly ResultColumn[] {
   const field = (name: string, path: string, type?: ValueType) => read(name, ['results', '0', path], type);
   return [
-    { name: 'results', csv: true, from: { count: ['results'] } },
+    { name: 'results', csv: true, from: { count: ['results'], of: 'response' } },
     field('url', 'url'),
     field('title', 'title'),
     field('published_date', 'publishedDate'),

@@ -1,9 +1,9 @@
 /**
  * Types of values that are read from an answer. A value that does not fit its type is NULL; the answer itself is always kept. `text`
  * accepts any value. `string` also accepts any value, unless fields of the row's answer do not fit their types; then `string` accepts only
- * texts.
+ * texts. `onlyText` always accepts only texts, `structure` only objects and lists.
  */
-export type ValueType = 'text' | 'string' | 'json' | StrictType;
+export type ValueType = 'text' | 'string' | 'onlyText' | 'json' | 'structure' | StrictType;
 
 /** Types whose columns are NULL for a value that does not fit. Columns of other types accept any value. */
 export const strictTypes = ['number', 'integer', 'boolean', 'date', 'time', 'array', 'object'] as const;
@@ -22,10 +22,10 @@ export interface ResultColumn {
     | {
         readonly path: Path;
         readonly type: ValueType;
-        /** Whether the path begins at the answer, or at the row's part of the answer. */
-        readonly of: 'response' | 'row';
+        /** The JSON column where the path begins: the answer, or the row's part of the answer; in a view of results, also an element of a list. */
+        readonly of: string;
       }
-    | { readonly count: Path };
+    | { readonly count: Path; readonly of: string };
 }
 
 /** Columns that every row has. */

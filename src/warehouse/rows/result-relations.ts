@@ -1,5 +1,5 @@
 import { commentsOn } from '../shared/relation.js';
-import type { Path } from './result-column.js';
+import type { Path, ResultColumn, ValueType } from './result-column.js';
 import { dollarsOf } from './row-tables.js';
 
 /** A view of the answers of rows, described once; the SQL of every database is made from this description. */
@@ -20,9 +20,9 @@ export interface ResultRelation {
 export interface RelationColumn {
   readonly name: string;
   readonly is: string;
-  /** `text` and `json`: any value; `string`: only a text; `structure`: only an object or list; `count`: the length of a list. */
-  readonly type: 'text' | 'number' | 'json' | 'string' | 'structure' | 'count' | 'stored';
-  /** Path in the element; a `stored` column is a column of the row. */
+  /** `count`: the length of a list; `stored`: a column of the row. */
+  readonly type: ValueType | 'count' | 'stored';
+  /** Path in the element. */
   readonly path: Path;
   /**
    * Number of the list, from 0, whose element has the value. Default: the innermost list, or the whole answer if there is no
@@ -32,7 +32,7 @@ export interface RelationColumn {
 }
 
 const text = (name: string, path: Path, is: string, list?: number): RelationColumn => ({
-  ...{ name, path, is, type: 'text', list },
+  ...{ name, path, is, type: 'string', list },
 });
 const of = (type: RelationColumn['type'], name: string, path: Path, is: string): RelationColumn => ({
   ...{ name, path, is, type },
@@ -78,7 +78,7 @@ export const resultRelations: readonly ResultRelation[] = [
     operation: 'answer',
     lists: [],
     columns: [
-      of('string', 'answer', ['answer'], 'The answer, if it is a text.'),
+      of('onlyText', 'answer', ['answer'], 'The answer, if it is a text.'),
       of('structure', 'structured', ['answer'], 'The answer as JSON, if the request has a schema.'),
       of('count', 'citations', ['citations'], 'Number of its sources; see answer_citations.'),
       requestId,
@@ -166,20 +166,15 @@ export const firstColumns: readonly (readonly [name: string, is: string])[] = [
   ['row_number', 'Number of the row in the input, from 1.'],
 ];
 
-export interface ResultValue {
-  readonly o: string;
-  readonly column: RelationColumn;
-}
-
-/** The SQL of one database for the views of results. `o` is an expression of JSON. */
+/** The SQL of one database for the views of results. */
 export interface ResultDialect {
   /** The schema with its dot, or empty. */
   readonly prefix: string;
-  /**
-   * Query of `from` with the columns `plain` unchanged, then these values. Each value is read from its JSON column `o`, by type
-   * and path.
-   */
-  read(from: string, plain: readonly string[], values: readonly ResultValue[]): string;
+  /** Reads values from the JSON columns of a query: the source, and an expression for each value. */
+  read(
+    from: string,
+    values: readonly Pick<ResultColumn, 'from'>[],
+  ): { readonly from: string; readonly shown: readonly string[] };
   /**
    * Query of `from` with a row for each element of the list at `path` of its JSON column `o`. The query has all columns of `from`, the
    * element as `item`, and the number of the element, from 1, as `position`. With `outer`, a row whose list is empty is kept; `item` and
@@ -207,17 +202,23 @@ function makeView(relation: ResultRelation, dialect: ResultDialect): string {
   );
   const values = columns
     .filter(({ type }) => type !== 'stored')
-    .map((column) => ({ o: items[column.list === undefined ? lists.length : column.list + 1] as string, column }));
+    .map(({ name: column, type, path, list }) => {
+      const of = items[list === undefined ? lists.length : list + 1] as string;
+      const value = type === 'count' ? { count: path, of } : { path, type: type as ValueType, of };
+      return { name: column, from: value };
+    });
+  const read = dialect.read(from, values);
   const ofRow = columns.filter(({ type }) => type === 'stored').map((column) => column.name);
   const ranks = lists.map(({ rank }, index) => `place_${index} AS ${rank}`);
   const plain = firstColumns.map(([column]) => column);
+  const shown = values.map((value, index) => `${read.shown[index]} AS ${value.name}`);
   const described = [
     ...firstColumns,
     ...lists.map(({ rank, is: sentence }) => [rank, sentence] as const),
     ...columns.map((column) => [column.name, column.is] as const),
   ].map(([column, sentence]) => ({ name: column, type: 'other' as const, is: sentence }));
   return [
-    `CREATE VIEW ${prefix}${name} AS\n${dialect.read(from, [...plain, ...ranks, ...ofRow], values)};`,
+    `CREATE VIEW ${prefix}${name} AS\nSELECT ${[...plain, ...ranks, ...ofRow, ...shown].join(', ')}\nFROM ${read.from} r;`,
     commentsOn([{ kind: 'VIEW', name, is, row, columns: described }], prefix),
   ].join('\n');
 }
