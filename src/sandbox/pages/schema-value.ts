@@ -282,12 +282,11 @@ export function schemaProblem(schema: unknown, root: unknown = schema, path = '#
   }
   const foreign = unmade.find((name) => schema[name] !== undefined);
   if (foreign !== undefined) return `${path}/${foreign}: cannot be satisfied here`;
-  for (const pattern of Object.keys(isSchema(schema.patternProperties) ? schema.patternProperties : {})) {
-    if (!isPattern(pattern)) return `${path}/patternProperties: not a regular expression`;
-  }
-  const { additionalProperties, minProperties, properties: named } = schema;
-  const closed = additionalProperties === false && schema.patternProperties === undefined;
-  if (closed && Number(minProperties ?? 0) > Object.keys(isSchema(named) ? named : {}).length)
+  const { required, properties, patternProperties, additionalProperties, minProperties, $ref: reference } = schema;
+  if (!Object.keys(objectAt(schema, 'patternProperties')).every(isPattern))
+    return `${path}/patternProperties: not a regular expression`;
+  const closed = additionalProperties === false && patternProperties === undefined;
+  if (closed && Number(minProperties ?? 0) > Object.keys(objectAt(schema, 'properties')).length)
     return `${path}: minProperties is above the number of properties`;
   for (const [least, most] of bounds) {
     if (Number(schema[least] ?? Number.NEGATIVE_INFINITY) > Number(schema[most] ?? Number.POSITIVE_INFINITY)) {
@@ -296,7 +295,6 @@ export function schemaProblem(schema: unknown, root: unknown = schema, path = '#
   }
   if (schema.enum !== undefined && !(Array.isArray(schema.enum) && schema.enum.length > 0))
     return `${path}/enum: empty`;
-  const { required, properties, $ref: reference } = schema;
   if (required !== undefined && !(Array.isArray(required) && required.every((name) => typeof name === 'string'))) {
     return `${path}/required: not a list of names`;
   }
@@ -313,22 +311,18 @@ function isPattern(text: string): boolean {
   }
 }
 
-function problemBelow(schema: Readonly<Record<string, unknown>>, root: unknown, path: string, depth: number) {
-  const below: [string, unknown][] = [];
-  for (const name of ['properties', 'patternProperties', '$defs', 'definitions']) {
-    if (isSchema(schema[name])) {
-      for (const [key, one] of Object.entries(schema[name])) below.push([`${path}/${name}/${key}`, one]);
-    }
-  }
-  for (const name of ['allOf', 'anyOf', 'oneOf', 'prefixItems']) {
-    if (Array.isArray(schema[name]))
-      schema[name].forEach((one, index) => void below.push([`${path}/${name}/${index}`, one]));
-  }
-  for (const name of ['items', 'additionalProperties']) {
-    if (isSchema(schema[name])) below.push([`${path}/${name}`, schema[name]]);
-  }
-  for (const [childPath, one] of below) {
-    const problem = schemaProblem(one, root, childPath, depth + 1);
+function problemBelow(schema: Schema, root: unknown, path: string, depth: number): string | null {
+  const partsOf = (names: readonly string[], at: (name: string) => object) =>
+    names.flatMap((name) => Object.entries(at(name)).map(([key, one]) => [`${name}/${key}`, one] as const));
+  const below: readonly (readonly [path: string, schema: unknown])[] = [
+    ...partsOf(['properties', 'patternProperties', '$defs', 'definitions'], (name) => objectAt(schema, name)),
+    ...partsOf(['allOf', 'anyOf', 'oneOf', 'prefixItems'], (name) => listAt(schema, name)),
+    ...['items', 'additionalProperties']
+      .map((name) => [name, schema[name]] as const)
+      .filter(([, one]) => isSchema(one)),
+  ];
+  for (const [name, one] of below) {
+    const problem = schemaProblem(one, root, `${path}/${name}`, depth + 1);
     if (problem !== null) return problem;
   }
   return null;
