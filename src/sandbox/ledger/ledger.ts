@@ -63,8 +63,8 @@ export class Ledger {
     this.#balance = this.#firstMicros;
   }
 
-  /** Applies a fact of each kind. */
-  readonly #appliers = new Map<string, (value: unknown) => void>();
+  /** Applies a fact of each kind; false: it has another form. */
+  readonly #appliers = new Map<string, (value: unknown) => boolean>();
 
   /** Restores the purchases and credits of a file, returns its facts, and writes every later line to the file first. */
   async open(path: string): Promise<Fact[]> {
@@ -106,7 +106,11 @@ export class Ledger {
 
   /** Returns a function that records a fact of this kind and then applies it. {@link restore} applies the facts of an earlier process. */
   facts<T>(kind: string, schema: z.ZodType<T>, apply: (value: T) => void): (value: T) => void {
-    this.#appliers.set(kind, (value) => apply(schema.parse(value)));
+    this.#appliers.set(kind, (value) => {
+      const fact = schema.safeParse(value);
+      if (fact.success) apply(fact.data);
+      return fact.success;
+    });
     return (value) => {
       this.#file?.write({ fact: { kind, value } });
       apply(value);
@@ -116,9 +120,7 @@ export class Ledger {
   /** Throws for a fact that no store knows. */
   restore(facts: readonly Fact[]): void {
     for (const { kind, value } of facts) {
-      const apply = this.#appliers.get(kind);
-      if (!apply) throw new Error(`the state has an unknown entry: ${kind}`);
-      apply(value);
+      if (!this.#appliers.get(kind)?.(value)) throw new Error(`the state has an unknown entry: ${kind}`);
     }
   }
 
