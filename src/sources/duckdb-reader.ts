@@ -77,10 +77,15 @@ async function openTable(
   const recordsOf = (chunk: DuckDBDataChunk, from: number, count: number): RowRecord[] => {
     const valuesAt = (column: number) => chunk.getColumnVector(column).slice(from, count).toArray();
     for (const [nth, index] of unlike.entries())
-      if (valuesAt(2 + nth).includes(false))
+      if (valuesAt(2 + columns.length + nth).includes(false))
         typesAtEnd[index] = isJson(columns[index]?.type ?? TEXT) ? JSON_TYPE : TEXT;
-    return valuesAt(1).map((row) => {
-      const cells = JSON.parse(row as string) as (string | null)[];
+    const textAt = (row: number, column: number) => {
+      const vector = chunk.getColumnVector(2 + column);
+      return vector.slice(row, 1).getItem(0) as string | null;
+    };
+    return valuesAt(1).map((short, nth) => {
+      const long = () => columns.map((_, column) => textAt(from + nth, column));
+      const cells = short === null ? long() : (JSON.parse(short as string) as (string | null)[]);
       for (const [index, { type }] of columns.entries())
         if (isJson(type) && cells[index]) cells[index] = jsonText(cells[index]);
       return { line: ++line, place, cells, problem: null };
@@ -135,9 +140,13 @@ function pieceOf(sizes: readonly number[], from: number, line: number): number {
 /** Types with values whose text is not read as the same value: large intervals, keys of maps. Their column is text or JSON. */
 const mayDiffer = /^(TIMESTAMP|DATE|INTERVAL|STRUCT|MAP)|\]$/;
 
+/** Most bytes of the texts of a row that are copied into one. */
+const SHORT_BYTES = 2048;
+
 /**
- * SQL of the rows of a query: the size of their texts in bytes, their texts as one JSON array, because DuckDB's binding is slow for each text,
- * and for each column that {@link mayDiffer}, whether its text is read as the same value. A row above the limit of all rows has no texts.
+ * SQL of the rows of a query: the size of their texts in bytes; the texts of a short row as one JSON array, because DuckDB's binding is slow
+ * for each text; each text of a longer row, because DuckDB needs memory for each copy; and for each column that {@link mayDiffer}, whether its
+ * text is read as the same value. A row above the limit of all rows has no texts.
  */
 function textQuery(query: string, types: readonly string[]): string {
   // Columns are named by their positions, because two columns of a query may have one name.
@@ -148,9 +157,14 @@ function textQuery(query: string, types: readonly string[]): string {
     const type = columnTypeOf(original);
     return mayDiffer.test(type) ? [`${duckDbCell(`t${index}`, type)} IS NOT DISTINCT FROM c${index}`] : [];
   });
-  const fitting = `CASE WHEN size <= ${MAX_RECORD} THEN CAST(to_json([${texts.join(', ')}]) AS VARCHAR) END`;
+  const short = `CASE WHEN size <= ${SHORT_BYTES} THEN CAST(to_json([${texts.join(', ')}]) AS VARCHAR) END`;
+  const isLong = `size > ${SHORT_BYTES} AND size <= ${MAX_RECORD}`;
+  // DuckDB's binding removes a byte order mark from the beginning of a text.
+  const long = texts.map(
+    (text) => `CASE WHEN ${isLong} THEN if(starts_with(${text}, chr(65279)), chr(65279) || ${text}, ${text}) END`,
+  );
   const size = `coalesce(list_sum([${texts.map((text) => `strlen(${text})`).join(', ')}]), 0)::DOUBLE`;
-  return `SELECT ${['size', fitting, ...same].join(', ')} FROM (SELECT *, ${size} AS size
+  return `SELECT ${['size', short, ...long, ...same].join(', ')} FROM (SELECT *, ${size} AS size
     FROM (SELECT *, ${all.join(', ')} FROM (${query}) AS t(${own.map(identifier).join(', ')})))`;
 }
 

@@ -136,6 +136,11 @@ it.each(Object.entries(large))('%s are read in bounded memory', async (_name, [r
   expect(peak).toBeLessThan(400);
 });
 
+it('many rows with texts of 60 KB are read', async () => {
+  const texts = 'SELECT n, repeat(md5(n::VARCHAR), 1920) AS t FROM range(2100) r(n)';
+  expect((await read(sql(texts))).found).toBe(2100);
+});
+
 it.each(Object.entries(hostile))(
   '%s costs bounded memory, and ends its reading with a sentence',
   async (_name, [request, why]) => {

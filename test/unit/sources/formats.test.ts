@@ -95,6 +95,8 @@ describe('a table of all types', () => {
       'n',
       'ü'.repeat(5000),
       'x'.repeat(4096),
+      `\uFEFF${'y'.repeat(4096)}`,
+      '"\\\n\u0001'.repeat(600),
       null,
     ];
     const list = cells.map((cell) => (cell === null ? 'NULL' : `'${cell.replace('\u0000', "' || chr(0) || '")}'`));
