@@ -1,16 +1,15 @@
 import { existsSync } from 'node:fs';
 import { connect as connectTcp } from 'node:net';
-import { hostname } from 'node:os';
-import { join } from 'node:path';
 import { type ConnectionOptions, connect as connectTls } from 'node:tls';
 import type { Client, ConnectionOptions as TemporalOptions } from '@temporalio/client';
 import { networkReason } from '../../core/connections/connect-problem.js';
 import { shellWord } from '../../core/text/shell-word.js';
 import { isAlive, processIsStopped } from '../../files/process-identity.js';
-import { lockHolder } from '../../files/process-lock.js';
 import { keyFileOf } from '../data-converter/encryption-key.js';
 import { schedulesHere } from '../schedules/schedule-control.js';
-import { queueLockOf, workerOn } from '../team/presence.js';
+import { workerOn } from '../team/pollers.js';
+import { queueLockOf } from '../team/presence.js';
+import { recordId } from '../team/team.js';
 import { findTemporalBinary, hasTemporalFile } from '../temporal-server/binary.js';
 import { addressOf, readRecord, serverFiles } from '../temporal-server/server-files.js';
 import { bad, badBy, type Finding, fine, messageOf, type Setup } from './finding.js';
@@ -87,26 +86,23 @@ async function serverFindings(setup: Setup, address: string): Promise<readonly F
 
 /** The worker of the task queue. */
 async function workerFinding(client: Client, { config }: Setup): Promise<Finding> {
-  const { taskQueue, store, stateDir } = config;
+  const { taskQueue } = config;
   const [worker, schedules] = await Promise.all([workerOn(client, taskQueue), schedulesHere(client, taskQueue)]);
   const waiting = schedules.filter(({ state }) => !state.paused);
   if (worker === null && waiting.length === 0)
-    return fine('task-queue', `No worker answers on the task queue ${taskQueue}; commands run one themselves.`);
+    return fine('task-queue', `No worker polls the task queue ${taskQueue}; commands run one themselves.`);
   if (worker === null)
     return bad(
       'task-queue',
-      `No worker answers on the task queue ${taskQueue}, and ${waiting.length} schedules wait for one.`,
+      `No worker polls the task queue ${taskQueue}, and ${waiting.length} schedules wait for one.`,
       'Keep a worker running, under systemd or in tmux:\n  searchflow worker',
     );
-  const own = store?.shown ?? null;
-  const ofFolder = worker.host === hostname() && lockHolder(join(stateDir, 'worker.lock'))?.pid === worker.pid;
-  const who = `PID ${worker.pid} on ${worker.host}`;
-  if (worker.store === own && (own !== null || ofFolder))
-    return fine('task-queue', `A worker answers on the task queue ${taskQueue} (${who}).`);
+  if (worker.record === recordId(config))
+    return fine('task-queue', `A worker polls the task queue ${taskQueue} (${worker.who}).`);
   const { remedy } = queueLockOf(config);
   return bad(
     'task-queue',
-    `A worker with another store answers on the task queue ${taskQueue} (${who}).`,
+    `A worker with another record polls the task queue ${taskQueue} (${worker.who}).`,
     `${remedy}.`,
   );
 }

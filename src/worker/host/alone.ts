@@ -16,6 +16,7 @@ import { FileSecrets } from '../../store/process/file-secrets.js';
 import { MAX_CONCURRENCY, rateProfileOf } from '../config/rate-setting.js';
 import type { RuntimeConfig } from '../config/runtime-types.js';
 import { sha256 } from '../config/sha256.js';
+import type { Pollers } from '../team/pollers.js';
 import type { SearchflowPluginOptions } from './plugin-options.js';
 
 /** The activities of a worker, and how they are closed. */
@@ -23,6 +24,8 @@ export interface OpenedParts {
   readonly activities: Partial<AllActivities>;
   /** Null: the worker has no record. */
   readonly journal: Journal | null;
+  /** The other workers of the task queue; null without a record. */
+  readonly pollers: Pollers | null;
   close(): Promise<void>;
 }
 
@@ -83,6 +86,7 @@ export function openAlone(config: AloneConfig, limiter: Limiter | null): OpenedP
   return {
     activities: activities as Partial<AllActivities>,
     journal: null,
+    pollers: null,
     close: async () => {
       await transport.close();
       if (limiter === null) await own.close();

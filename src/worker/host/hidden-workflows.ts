@@ -25,7 +25,7 @@ interface Compiler {
   readonly hooks: { readonly done: { tap(name: string, done: (stats: { compilation: Compilation }) => void): void } };
 }
 
-/** Workflows that no client starts: other workers find this one by the first, and the second delivers its alerts. */
+/** Workflows that no client starts: commands on the task queue hold the first, and the second delivers the alerts of the worker. */
 const needed = [workflowNames.workerPresence, workflowNames.deliverAlert];
 const names = [...Object.values(workflowNames), ...Object.values(monitorWorkflows)];
 

@@ -1,3 +1,4 @@
+import { resolve } from 'node:path';
 import { requestHeaders } from '../../api/request.js';
 import { DEFAULT_BETA_HEADER, type WireOptions } from '../../api/transport.js';
 import { type InputSchema, schemaProblems } from '../../core/check-input.js';
@@ -144,6 +145,9 @@ const ofRecord = [
 
 /** Whether the worker has a record: a folder or a database. */
 export const hasRecord = ({ stateDir, store }: SearchflowPluginOptions): boolean => (stateDir ?? store) !== undefined;
+
+/** The folder of the record. */
+export const stateDirOf = ({ stateDir = '.searchflow' }: SearchflowPluginOptions): string => resolve(stateDir);
 
 /** The mistakes of options that need a record, or exclude one. */
 function recordProblems(options: SearchflowPluginOptions): readonly string[] {

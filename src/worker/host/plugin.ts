@@ -1,17 +1,19 @@
 import { setImmediate } from 'node:timers/promises';
-import type { DataConverter } from '@temporalio/common';
 import { SimplePlugin } from '@temporalio/plugin';
 import type { BundleOptions, Worker, WorkerOptions } from '@temporalio/worker';
 import { needsRecord } from '../../activities/alone.js';
 import type { AllActivities } from '../../activities/index.js';
 import type { Activities } from '../../activities/types.js';
 import { operationTable } from '../../api/operations.js';
+import { parseAddress } from '../../core/connections/postgres-address.js';
 import { UsageError } from '../../core/errors/coded-error.js';
-import type { Journal, UnitRecord } from '../../core/purchase/journal.js';
+import type { UnitRecord } from '../../core/purchase/journal.js';
+import { STORE_SCHEMA } from '../../store/postgres/defaults.js';
 import type { RuntimeConfig } from '../config/runtime-types.js';
-import { type AloneConfig, aloneConfig, openAlone } from './alone.js';
+import { identityOf, recordId } from '../team/team.js';
+import { type AloneConfig, aloneConfig, type OpenedParts, openAlone } from './alone.js';
 import { HiddenWorkflows } from './hidden-workflows.js';
-import { hasRecord, refuseWrongOptions, type SearchflowPluginOptions } from './plugin-options.js';
+import { hasRecord, refuseWrongOptions, type SearchflowPluginOptions, stateDirOf } from './plugin-options.js';
 import { deploymentOptions, workflowSinks } from './worker-options.js';
 
 /**
@@ -23,7 +25,8 @@ import { deploymentOptions, workflowSinks } from './worker-options.js';
 export class SearchflowPlugin extends SimplePlugin {
   readonly #opened: Opened;
   readonly #operations: boolean;
-  readonly #hasRecord: boolean;
+  /** Id of the record; null without one. */
+  readonly #record: string | null;
   readonly #versioned: boolean;
   readonly #say: (sentence: string) => void;
 
@@ -31,7 +34,7 @@ export class SearchflowPlugin extends SimplePlugin {
     refuseWrongOptions(options);
     const { operations = true } = options;
     const config = aloneConfig(options);
-    const opened: Opened = { activities: null, journal: null, worker: null, dataConverter: null };
+    const opened: Opened = { parts: null, options: null, worker: null };
     super({
       name: 'searchflow',
       activities: forwarded(opened, activityNames(operations)),
@@ -40,19 +43,17 @@ export class SearchflowPlugin extends SimplePlugin {
           ? await openRecord(options, config, opened)
           : openAlone(config, options.limiter ?? null);
         try {
-          opened.activities = parts.activities;
-          opened.journal = parts.journal;
-          await next();
+          opened.parts = parts;
+          await (parts.pollers && opened.worker ? parts.pollers.run(opened.worker, next) : next());
         } finally {
-          opened.activities = null;
-          opened.journal = null;
+          opened.parts = null;
           await parts.close();
         }
       },
     });
     this.#opened = opened;
     this.#operations = operations;
-    this.#hasRecord = hasRecord(options);
+    this.#record = hasRecord(options) ? recordOf(options) : null;
     this.#versioned = options.versioned ?? false;
     this.#say = config.say;
   }
@@ -62,20 +63,20 @@ export class SearchflowPlugin extends SimplePlugin {
    * same worker. Unknown keys are left out. Rejects if the worker is not running, or has no record.
    */
   async readLanded(keys: readonly string[]): Promise<readonly UnitRecord[]> {
-    if (!this.#opened.activities) throw new Error('the worker is not running');
-    if (!this.#opened.journal) throw needsRecord('readLanded');
-    const found = await this.#opened.journal.read(keys);
+    const { journal } = openedParts(this.#opened);
+    if (!journal) throw needsRecord('readLanded');
+    const found = await journal.read(keys);
     return keys.flatMap((key) => found.get(key) ?? []);
   }
 
   /**
-   * Adds the activities, a sink of the workflows, and, with `versioned`, the version in `TEMPORAL_DEPLOYMENT_NAME` and
-   * `TEMPORAL_WORKER_BUILD_ID` unless the owner has set a version. Leaves all other options to the owner. Throws `UsageError` if an activity of the worker has the
-   * name of an activity of the plugin.
+   * Adds the activities and a sink of the workflows. With a record, adds its id to the identity. With `versioned`, adds the version in
+   * `TEMPORAL_DEPLOYMENT_NAME` and `TEMPORAL_WORKER_BUILD_ID` unless the owner has set a version. Leaves all other options to the owner.
+   * Throws `UsageError` if an activity of the worker has the name of an activity of the plugin.
    */
   override configureWorker(options: WorkerOptions): WorkerOptions {
     refuseSameNames(Object.keys(options.activities ?? {}), this.#operations);
-    this.#opened.worker = options;
+    this.#opened.options = options;
     const { useVersioning, buildId, workerDeploymentOptions = null } = options;
     const isSet = useVersioning || buildId || workerDeploymentOptions;
     const deployment = this.#versioned && !isSet ? deploymentOfEnvironment() : null;
@@ -83,6 +84,7 @@ export class SearchflowPlugin extends SimplePlugin {
       // A pause in Temporal arrives with a heartbeat.
       ...{ maxHeartbeatThrottleInterval: '1s', defaultHeartbeatThrottleInterval: '1s', ...options },
       ...(deployment ? { workerDeploymentOptions: deploymentOptions(deployment) } : {}),
+      ...(this.#record === null ? {} : { identity: identityOf(this.#record, options.identity) }),
       sinks: { ...options.sinks, ...workflowSinks },
     });
   }
@@ -91,8 +93,7 @@ export class SearchflowPlugin extends SimplePlugin {
    * Runs the worker. If the plugin refuses to run the worker, it also ends the worker, whose connection and threads would otherwise remain.
    */
   override async runWorker(worker: Worker, next: (worker: Worker) => Promise<void>): Promise<void> {
-    // A plugin after this one may have set the data converter.
-    this.#opened.dataConverter = worker.options.dataConverter ?? null;
+    this.#opened.worker = worker;
     try {
       await super.runWorker(worker, next);
     } catch (error) {
@@ -104,7 +105,7 @@ export class SearchflowPlugin extends SimplePlugin {
   /** Adds a check that warns of workflows that replace those of searchflow. */
   override configureBundler(options: BundleOptions): BundleOptions {
     // Without a record the worker needs no workflow of searchflow.
-    if (!this.#hasRecord) return super.configureBundler(options);
+    if (this.#record === null) return super.configureBundler(options);
     const { webpackConfigHook = (config) => config, ...others } = super.configureBundler(options);
     return {
       ...others,
@@ -116,9 +117,15 @@ export class SearchflowPlugin extends SimplePlugin {
   }
 }
 
-/** Starts a worker and shuts it down at once, because only a worker that has run can be ended. */
+/**
+ * Starts a worker and shuts it down at once, because only a worker that has run can be ended. The SDK calls
+ * `registerShutdownSignalCallback` right before the first poll, which other workers would see.
+ */
 async function endUnrun(worker: Worker, next: (worker: Worker) => Promise<void>): Promise<void> {
   let isOver = false;
+  const registerShutdownSignalCallback = (shutdown: () => void) => shutdown();
+  const runtime: object = Reflect.get(worker, 'runtime');
+  Reflect.set(worker, 'runtime', Object.assign(Object.create(runtime), { registerShutdownSignalCallback }));
   const ended = next(worker)
     .catch(() => undefined)
     .finally(() => {
@@ -142,18 +149,34 @@ function deploymentOfEnvironment(): RuntimeConfig['deployment'] {
 }
 
 /** The modules of jobs, with their databases, are loaded only by a worker with a record. */
-async function openRecord(options: SearchflowPluginOptions, alone: AloneConfig, { worker, dataConverter }: Opened) {
+async function openRecord(options: SearchflowPluginOptions, alone: AloneConfig, { options: given, worker }: Opened) {
   const [{ openRecord }, { recordConfig }] = await Promise.all([import('./record.js'), import('./record-config.js')]);
-  return openRecord(recordConfig(options, alone), worker, dataConverter);
+  return openRecord(recordConfig(options, alone), given, worker);
 }
 
 /** State that exists only while the worker runs. */
 interface Opened {
-  activities: Partial<AllActivities> | null;
-  journal: Journal | null;
-  /** Options of the worker. */
-  worker: WorkerOptions | null;
-  dataConverter: DataConverter | null;
+  parts: OpenedParts | null;
+  /** Options of the worker, as its owner gave them. */
+  options: WorkerOptions | null;
+  /** The worker with the options of all plugins. */
+  worker: Worker | null;
+}
+
+function openedParts({ parts }: Readonly<Opened>): OpenedParts {
+  if (!parts) throw new Error('the worker is not running');
+  return parts;
+}
+
+/** Id of the record of the options. A store whose address cannot be used has none; the worker is then refused when it runs. */
+function recordOf(options: SearchflowPluginOptions): string {
+  const stateDir = stateDirOf(options);
+  try {
+    const store = options.store === undefined ? null : parseAddress(options.store, STORE_SCHEMA);
+    return recordId({ stateDir, store });
+  } catch {
+    return recordId({ stateDir, store: { shown: '' } });
+  }
 }
 
 /** AllActivities of searchflow's workflows. The type of this record checks that none is missing. */
@@ -217,10 +240,11 @@ function forwarded(
 ): Record<string, (...args: never[]) => Promise<unknown>> {
   const call =
     (name: keyof AllActivities) =>
-    (...args: never[]) => {
-      if (!opened.activities) throw new Error('the worker is not running');
-      const { [name]: activity } = opened.activities;
+    async (...args: never[]) => {
+      const { activities, pollers } = openedParts(opened);
+      const { [name]: activity } = activities;
       if (!activity) throw needsRecord(`The activity ${name}`);
+      await pollers?.admitted;
       return (activity as (...args: never[]) => Promise<unknown>)(...args);
     };
   return Object.fromEntries(names.map((name) => [name, call(name)]));

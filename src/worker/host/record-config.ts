@@ -12,11 +12,11 @@ import type { DatabaseAddress, RuntimeConfig } from '../config/runtime-types.js'
 import { databaseSource } from '../config/source-setting.js';
 import { databaseWarehouse, storeAddress } from '../config/store-setting.js';
 import type { AloneConfig } from './alone.js';
-import { alertsOf, type SearchflowPluginOptions } from './plugin-options.js';
+import { alertsOf, type SearchflowPluginOptions, stateDirOf } from './plugin-options.js';
 
 /** The settings of a worker with a record. Throws `UsageError` for an address, server or folder that cannot be used. */
 export function recordConfig(options: SearchflowPluginOptions, alone: AloneConfig): RuntimeConfig {
-  const stateDir = resolve(options.stateDir ?? '.searchflow');
+  const stateDir = stateDirOf(options);
   const foreign = options.trustStateDir ? null : whyNotOwn(stateDir);
   if (foreign !== null)
     throw new UsageError(

@@ -1,33 +1,33 @@
 import { Client } from '@temporalio/client';
-import type { DataConverter } from '@temporalio/common';
-import { NativeConnection, type WorkerOptions } from '@temporalio/worker';
+import { NativeConnection, type Worker, type WorkerOptions } from '@temporalio/worker';
 import { CodedError } from '../../core/errors/coded-error.js';
 import { deferred } from '../../core/processes/deferred.js';
-import type { RuntimeConfig } from '../config/runtime-types.js';
+import { type RuntimeConfig, UsageError } from '../config/runtime-types.js';
 import { WorkOwners } from '../control/work-owners.js';
 import { forClient } from '../data-converter/data-converter.js';
 import type { Store } from '../store/store.js';
-import { limitAmongWorkers, queueLockOf, takeQueueLocks } from '../team/presence.js';
-import { otherLimitsText } from '../team/team.js';
+import { Pollers } from '../team/pollers.js';
+import { identityOf, otherLimitsText, recordId } from '../team/team.js';
 import type { OpenedParts } from './alone.js';
 import { openParts, type Parts } from './parts.js';
 
-/** Opens the parts of a worker with a record, and takes the locks of its task queue. */
+/** Opens the parts of a worker with a record. Throws `UsageError` if a worker with another record polls its task queue. */
 export async function openRecord(
   config: RuntimeConfig,
-  worker: WorkerOptions | null,
-  dataConverter: DataConverter | null,
+  options: WorkerOptions | null,
+  worker: Worker | null,
 ): Promise<OpenedParts> {
-  const opening = openParts({ ...config, taskQueue: worker?.taskQueue ?? config.taskQueue });
-  const parts = await unlessStopped(opening);
+  const here = { ...config, taskQueue: options?.taskQueue ?? config.taskQueue };
+  const parts = await unlessStopped(openParts(here));
   try {
-    const locks = worker && (await ownQueueLocks(config, parts, worker, dataConverter));
+    const joined = options && worker && (await joinQueue(here, parts, options, worker));
     return {
       activities: parts.activities,
       journal: parts.deps.journal,
+      pollers: joined?.pollers ?? null,
       close: async () => {
         try {
-          await locks?.leave();
+          await joined?.leave();
         } finally {
           await parts.close();
         }
@@ -60,13 +60,19 @@ async function unlessStopped(opening: ReturnType<typeof openParts>): ReturnType<
 
 const stopSignals = ['SIGINT', 'SIGTERM'] as const;
 
-/** Takes the lock of the task queue, and that of the rate limit if no store shares the limit. Takes over the work of dead commands. */
-async function ownQueueLocks(
+/** Checks the other workers of the task queue, then takes over the work of dead commands. */
+async function joinQueue(
   config: RuntimeConfig,
-  { store, reservation, watchTemporal }: Pick<Parts, 'reservation' | 'watchTemporal'> & { readonly store: Store },
-  { connection, namespace, taskQueue }: WorkerOptions,
-  dataConverter: DataConverter | null,
+  { store, watchTemporal }: Pick<Parts, 'watchTemporal'> & { readonly store: Store },
+  { connection, namespace }: WorkerOptions,
+  { options: { identity, dataConverter } }: Worker,
 ) {
+  const record = identityOf(recordId(config), '');
+  if (!identity.endsWith(record))
+    throw new UsageError(
+      'setting-invalid',
+      `Another plugin has replaced the identity of this worker, by which other workers find its record. Let the identity end with "${record}", or pass SearchflowPlugin last.`,
+    );
   const own = connection ?? (await NativeConnection.connect());
   const closing: (() => Promise<void>)[] = connection ? [] : [() => own.close()];
   const leaveAll = async () => {
@@ -74,26 +80,19 @@ async function ownQueueLocks(
   };
   try {
     const named = namespace === undefined ? {} : { namespace };
-    const client = new Client({ connection: own, dataConverter: forClient(dataConverter), ...named });
-    const { leave } = await takeQueueLocks(
-      client,
-      taskQueue,
-      [queueLockOf({ taskQueue })],
-      config.store?.shown ?? null,
-    );
-    closing.push(leave);
-    await reservation?.alsoTake(limitAmongWorkers(client, { ...config, taskQueue }));
-    closing.push(async () => reservation?.alsoTake(null));
-    const owners = new WorkOwners({ ...config, taskQueue }, store, async () => client);
+    const client = new Client({ connection: own, dataConverter: forClient(dataConverter ?? null), ...named });
+    const pollers = new Pollers(config);
+    await pollers.check(client);
+    const owners = new WorkOwners(config, store, async () => client);
     closing.push(() => owners.close());
     await owners.resolveOrphans('worker');
     owners.watch('worker');
     watchTemporal(client);
     const warning = otherLimitsText(await store.otherLimits());
     if (warning !== null) config.say(warning);
+    return { pollers, leave: leaveAll };
   } catch (error) {
     await leaveAll();
     throw error;
   }
-  return { leave: leaveAll };
 }

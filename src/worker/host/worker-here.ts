@@ -16,6 +16,7 @@ import { dataConverterOf } from '../data-converter/data-converter.js';
 import { awaitEnd } from '../schedules/schedule-view.js';
 import { pruneJournal } from '../store/prune-journal.js';
 import type { Store } from '../store/store.js';
+import { Pollers } from '../team/pollers.js';
 import { limitAmongWorkers, queueLockOf, takeQueueLocks } from '../team/presence.js';
 import { standHere } from '../team/standing-worker.js';
 import { otherLimitsText } from '../team/team.js';
@@ -134,9 +135,10 @@ export class WorkerHere {
     const { createWorker, runWorker } = await import('./worker-host.js');
     // The worker of a command ends with it, so it never becomes a version of the deployment.
     const deployment = this.#role === 'worker' && isExternal ? (this.#config.deployment ?? null) : null;
+    const pollers = new Pollers(this.#config);
     const create = async (connect: ConnectNatively, watch: WorkerParts['watch']) => {
       const [connection, dataConverter] = await Promise.all([connect(), dataConverterOf(this.#config, false)]);
-      return createWorker(this.#config, connection, parts.activities, { dataConverter, deployment, watch });
+      return createWorker(this.#config, connection, parts.activities, { dataConverter, deployment, watch, pollers });
     };
     const ofCommand = !isExternal && this.#role === 'command' && !this.#takesOver;
     // A command creates its worker while its server is examined and the locks are taken, because creation takes a third of a second. If a lock
@@ -150,6 +152,7 @@ export class WorkerHere {
     early?.catch(() => undefined);
     const temporal = await this.#server.connect();
     this.#throwIfClosing();
+    await pollers.check(temporal.client);
     await this.#takeQueueLocks(temporal);
     this.#throwIfClosing();
     // Work of dead commands is handled before this worker can receive any of it.
@@ -159,7 +162,8 @@ export class WorkerHere {
     const createNow = () => create(temporal.nativeConnection, this.#report && runWatch(temporal.client, this.#report));
     // The early attempt fails if the server did not have its namespace yet, and is of no use if another server has taken its place.
     const made = await early?.catch(() => null);
-    this.#worker = runWorker(made?.address === temporal.address ? made.worker : await createNow());
+    this.#worker = runWorker(made?.address === temporal.address ? made.worker : await createNow(), pollers);
+    await pollers.admitted;
     limitHeapGrowth();
     this.#owners.watch(this.#role);
     parts.watchTemporal(temporal.client);

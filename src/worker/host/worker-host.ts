@@ -12,6 +12,8 @@ import { ENCRYPTS_FAILURES } from '../../core/processes/encrypted-failures.js';
 import { inPackage } from '../../files/package-root.js';
 import type { RuntimeConfig } from '../config/runtime-types.js';
 import { failureConverterPath } from '../data-converter/data-converter.js';
+import type { Pollers } from '../team/pollers.js';
+import { identityOf, recordId } from '../team/team.js';
 import { deploymentOptions, workerDefaults, workflowSinks } from './worker-options.js';
 
 /**
@@ -51,6 +53,7 @@ export interface WorkerParts {
   /** Its version; null: an unversioned worker. */
   readonly deployment: RuntimeConfig['deployment'];
   readonly watch: ActivityInterceptorsFactory | null;
+  readonly pollers: Pollers;
 }
 
 /** Creates a worker, which polls nothing before it runs. */
@@ -58,8 +61,16 @@ export function createWorker(
   config: RuntimeConfig,
   connection: NativeConnection,
   activities: AllActivities,
-  { dataConverter, deployment, watch }: WorkerParts,
+  { dataConverter, deployment, watch, pollers }: WorkerParts,
 ): Promise<Worker> {
+  const whenAdmitted: ActivityInterceptorsFactory = () => ({
+    inbound: {
+      execute: async (input, next) => {
+        await pollers.admitted;
+        return next(input);
+      },
+    },
+  });
   return Worker.create({
     ...workerDefaults,
     ...workflowSource(dataConverter),
@@ -68,15 +79,16 @@ export function createWorker(
     connection,
     namespace: config.namespace,
     taskQueue: config.taskQueue,
+    identity: identityOf(recordId(config)),
     activities,
     sinks: workflowSinks,
-    interceptors: { activity: watch ? [watch] : [] },
+    interceptors: { activity: watch ? [whenAdmitted, watch] : [whenAdmitted] },
   });
 }
 
-/** Runs a worker. */
-export function runWorker(worker: Worker): RunningWorker {
-  const ended = worker.run();
+/** Runs a worker, unless or until one of its pollers has another record. */
+export function runWorker(worker: Worker, pollers: Pollers): RunningWorker {
+  const ended = pollers.run(worker, () => worker.run());
   // The failure is reported to callers that await `ended`. Without such a caller, the failure must not be an unhandled rejection.
   ended.catch(() => undefined);
   return {

@@ -12,7 +12,7 @@ import { catchUpMs, jitterMs, type ScheduleTiming, timingProblems, timingText } 
 import { count } from '../../core/text/count.js';
 import { staticSummary } from '../../core/text/static-summary.js';
 import { UsageError, type WorkflowAccess } from '../config/runtime-types.js';
-import { workerOn } from '../team/presence.js';
+import { workerOn } from '../team/pollers.js';
 import { inputOf, queuedOf, type ScheduleView, viewOf } from './schedule-view.js';
 import { deleteSchedule, describeSchedule, SCHEDULE_PREFIX, schedulesOf } from './temporal-schedules.js';
 

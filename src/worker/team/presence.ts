@@ -88,13 +88,6 @@ export async function takeQueueLocks(
   return { leave };
 }
 
-/** A living worker of a task queue; null if no worker answers. */
-export async function workerOn(client: Client, taskQueue: string): Promise<WorkerHolder | null> {
-  const id = queueLockId(taskQueue);
-  const there = await holderOf(client, id);
-  return there && (await lives(client, id, there.holder)) ? there.holder : null;
-}
-
 /**
  * Rejects with `UsageError` if this process cannot read what the worker of the task queue writes, because it has another data converter.
  * Without this check, a job would be bought, and its result could not be read.

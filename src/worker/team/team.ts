@@ -1,13 +1,30 @@
 import { createHash } from 'node:crypto';
+import { hostname } from 'node:os';
 import type { Secret } from '../../core/connections/secret.js';
 import type { OtherLimit } from '../../core/processes/presence.js';
-import type { RuntimeConfig } from '../config/runtime-types.js';
+import type { DatabaseAddress, RuntimeConfig } from '../config/runtime-types.js';
+import { sha256 } from '../config/sha256.js';
 
 /** Fingerprint of a key, for names of files and rows. The key cannot be derived from it. */
 export function fingerprint(apiKey: Secret | null): string {
   return apiKey === null
     ? 'keyless'
     : createHash('sha256').update(`searchflow limiter\n${apiKey.reveal()}`).digest('hex').slice(0, 16);
+}
+
+/** What names a record. */
+export interface RecordName extends Pick<RuntimeConfig, 'stateDir'> {
+  readonly store?: Pick<DatabaseAddress, 'shown'> | null;
+}
+
+/** Id of the record of a worker: the database of its store, or its folder on this machine. */
+export function recordId({ store, stateDir }: RecordName): string {
+  return sha256(JSON.stringify(store?.shown ?? [hostname(), stateDir])).slice(0, 12);
+}
+
+/** The identity of a worker for Temporal, which names its record. `own`: the identity without the record. */
+export function identityOf(record: string, own = `${process.pid}@${hostname()}`): string {
+  return `${own} searchflow:${record}`;
 }
 
 /** Warning about workers with another limit; null without such workers. */

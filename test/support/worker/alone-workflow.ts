@@ -7,6 +7,10 @@ const { getContents } = operations();
 /** Makes one search, as a team's own workflow does. */
 export const searchOnce = async (query: string) => search({ query, numResults: 1 });
 
+/** Makes one search on the workers of another task queue. */
+export const searchOn = async (taskQueue: string, query: string) =>
+  operations({ taskQueue, receipts: true, retry: { initialInterval: '100ms' } }).search({ query, numResults: 1 });
+
 /** Finds a page and reads it. */
 export async function brief(company: string): Promise<unknown> {
   const { results } = await operations().search({ query: `${company} official site`, numResults: 1 });
@@ -25,4 +29,4 @@ export async function twoAtATime(queries: readonly string[]): Promise<readonly s
   return [(await cancelled) as string, ...(await Promise.all(calls)).map(() => 'found')];
 }
 
-export { enrichCsv } from '../../../src/workflows/index.js';
+export * from '../../../src/workflows/index.js';
