@@ -4,6 +4,9 @@ import { isLoopback } from './loopback.js';
 import { isMetadata } from './metadata-address.js';
 import { Secret } from './secret.js';
 
+/** Schema of a store whose address names no schema. */
+export const STORE_SCHEMA = 'searchflow_store';
+
 /** A parsed address of a PostgreSQL database. */
 export interface PostgresAddress {
   /** A name or IP address without brackets, or the folder of a Unix socket. */

@@ -1,3 +1,4 @@
+import { STORE_SCHEMA } from '../../core/connections/postgres-address.js';
 import { CodedError, UsageError } from '../../core/errors/coded-error.js';
 import {
   migrate,
@@ -7,7 +8,6 @@ import {
   type PostgresOptions,
   parseAddress,
 } from '../../postgres/index.js';
-import { STORE_SCHEMA } from './defaults.js';
 import { storeSchema } from './schema/store-schema.js';
 
 /**

@@ -1,8 +1,14 @@
 import { hostname } from 'node:os';
 import { z } from 'zod';
-import { type PostgresAddress, parseAddress, strictest, whyPlain } from '../../core/connections/postgres-address.js';
+import {
+  type PostgresAddress,
+  parseAddress,
+  STORE_SCHEMA,
+  strictest,
+  whyPlain,
+} from '../../core/connections/postgres-address.js';
 import { Secret } from '../../core/connections/secret.js';
-import { DEAD_AFTER_MS, STORE_SCHEMA } from '../../store/postgres/defaults.js';
+import { DEAD_AFTER_MS } from '../../store/postgres/defaults.js';
 import {
   WAREHOUSE_FORMS,
   WAREHOUSE_SCHEMA,

@@ -1,3 +1,4 @@
+import { STORE_SCHEMA } from '../../core/connections/postgres-address.js';
 import { shellWord } from '../../core/text/shell-word.js';
 import {
   identifier,
@@ -9,7 +10,6 @@ import {
   type Schema,
   schemaState,
 } from '../../postgres/index.js';
-import { STORE_SCHEMA } from '../../store/postgres/defaults.js';
 import { livingWorkers } from '../../store/postgres/journal/process-heartbeat.js';
 import { storeSchema } from '../../store/postgres/schema/store-schema.js';
 import { WAREHOUSE_SCHEMA } from '../../warehouse/index.js';
