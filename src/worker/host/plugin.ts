@@ -123,8 +123,10 @@ export class SearchflowPlugin extends SimplePlugin {
 async function endUnrun(worker: Worker, next: (worker: Worker) => Promise<void>): Promise<void> {
   let isOver = false;
   const registerShutdownSignalCallback = (shutdown: () => void) => shutdown();
-  const runtime: object = Reflect.get(worker, 'runtime');
-  Reflect.set(worker, 'runtime', Object.assign(Object.create(runtime), { registerShutdownSignalCallback }));
+  const runtime: unknown = Reflect.get(worker, 'runtime');
+  // A later SDK may have no such field. Then the worker polls once before it ends.
+  if (typeof runtime === 'object' && runtime !== null)
+    Reflect.set(worker, 'runtime', Object.assign(Object.create(runtime), { registerShutdownSignalCallback }));
   const ended = next(worker)
     .catch(() => undefined)
     .finally(() => {
@@ -178,7 +180,7 @@ function recordOf(options: SearchflowPluginOptions): string {
   }
 }
 
-/** AllActivities of searchflow's workflows. The type of this record checks that none is missing. */
+/** Activities of searchflow's workflows. The type of this record checks that none is missing. */
 const ownActivities: Readonly<Record<Exclude<keyof AllActivities, keyof Activities> | 'deleteAgentRun', true>> = {
   enrichSlice: true,
   retryRows: true,
