@@ -230,11 +230,11 @@ function refuseSameNames(names: readonly string[], operations: boolean): void {
   const isOptional = same.every((name) => !(name in ownActivities));
   throw new UsageError(
     'setting-invalid',
-    `AllActivities of this worker have the same names as searchflow's: ${same.join(', ')}. Rename ${them}${isOptional ? ', or pass operations: false to SearchflowPlugin' : ''}.`,
+    `Activities of this worker have the same names as searchflow's: ${same.join(', ')}. Rename ${them}${isOptional ? ', or pass operations: false to SearchflowPlugin' : ''}.`,
   );
 }
 
-/** AllActivities that forward to those of the opened parts: a worker needs its activities when it is created, before the parts are opened. */
+/** Activities that forward to those of the opened parts: a worker needs its activities when it is created, before the parts are opened. */
 function forwarded(
   opened: Readonly<Opened>,
   names: readonly (keyof AllActivities)[],
