@@ -131,7 +131,7 @@ export function operationsDoc({ operations, streams }, source) {
     'costDollars }`; workflow code calls it through [`operations()`](../start/your-worker.md). An attempt sends at most one paid request, and',
     'Temporal retries the attempt. An `ApiError` becomes an `ApplicationFailure` whose type is that of its verdict, such as `RateLimited`. With',
     'a record, paid operations are bought through the journal, so the same request again, from any workflow, costs nothing. `bought`: this',
-    'activity paid, in any of its attempts; `costDollars` is the sum of these. `call` may hold',
+    'activity paid, in any of its attempts; `costDollars` is the sum of these; `estimated`: the service reported no cost. `call` may hold',
     '',
     '- `refreshAfterMs`: an answer older than this is bought again; 0 buys every time (default: an answer never expires)',
     '- `maxCostDollars`: a request with a higher estimate is not sent; `maxRebuys`: repeats of a request whose answer got lost (default 3)',

@@ -8,6 +8,7 @@ import {
 } from '@temporalio/workflow';
 import type { Activities, CallOptions, OperationResult, RequestShare } from '../activities/types.js';
 import type { AgentRun, AgentRunRequest } from '../api/schemas/agent-run-schemas.js';
+import { misspelt } from '../core/text/nearest.js';
 
 /**
  * How operations are called: any option of Temporal for activities, which wins over the default, and the options of a call. `receipts`: calls
@@ -32,13 +33,16 @@ export interface Receipt {
 
 type Answered<F> = F extends (input: infer I, call?: CallOptions) => Promise<OperationResult<infer O>> ? [I, O] : never;
 
+/** An answer; or the reference of one above `maxInlineBytes`, which `readAnswer({ landed })` reads. Only a worker with a record returns one. */
+type Received<O> =
+  | { readonly data: O; readonly landed?: undefined }
+  | { readonly data?: undefined; readonly landed: readonly string[]; readonly bytes: number; readonly preview: string };
+
 /** The operations as functions of workflow code: the request in, the answer of the service out. */
 export type OperationCalls<R extends boolean> = {
   readonly [Name in keyof Activities]: (
     input: Answered<Activities[Name]>[0],
-  ) => Promise<
-    R extends true ? { readonly data: Answered<Activities[Name]>[1] } & Receipt : Answered<Activities[Name]>[1]
-  >;
+  ) => Promise<R extends true ? Received<Answered<Activities[Name]>[1]> & Receipt : Answered<Activities[Name]>[1]>;
 };
 
 /**
@@ -60,7 +64,15 @@ const policy: ActivityOptions = {
 export function operations<R extends boolean = false>(options: OperationOptions<R> = {}): OperationCalls<R> {
   const { receipts = false, concurrency = USUAL_CONCURRENCY, ...rest } = options;
   if (!Number.isInteger(concurrency) || concurrency < 1)
-    throw ApplicationFailure.nonRetryable(`concurrency must be a whole number from 1 (got ${concurrency})`);
+    throw ApplicationFailure.nonRetryable(
+      `concurrency must be a whole number from 1 (got ${concurrency})`,
+      'InvalidRequest',
+    );
+  const wrong = Object.keys(options).flatMap((name) => {
+    const meant = ownOptions.includes(name) ? null : misspelt(name, ownOptions);
+    return meant === null ? [] : [`${name} is not an option of operations(); did you mean ${meant}?`];
+  });
+  if (wrong.length > 0) throw ApplicationFailure.nonRetryable(wrong.join(' '), 'InvalidRequest');
   const places = new Places(concurrency);
   const { refreshAfterMs, maxCostDollars, maxInlineBytes, maxRebuys, beta, extraHeaders, unchecked, ...own } = rest;
   const call = { refreshAfterMs, maxCostDollars, maxInlineBytes, maxRebuys, beta, extraHeaders, unchecked };
@@ -84,33 +96,64 @@ export function operations<R extends boolean = false>(options: OperationOptions<
  */
 const USUAL_CONCURRENCY = 50;
 
+/** A call that waits. `refuse` is set once its scope is cancelled. */
+interface Waiter {
+  readonly enter: () => void;
+  refuse: (() => void) | null;
+}
+
+/** Options that are no option of Temporal. A name that is close to one of them is misspelt. */
+const ownOptions = [
+  ...['receipts', 'concurrency', 'refreshAfterMs', 'maxCostDollars', 'maxInlineBytes', 'maxRebuys', 'beta'],
+  ...['extraHeaders', 'unchecked'],
+];
+
 /** Places for calls in one workflow, in the order of the calls. */
 class Places {
-  readonly #waiting: (() => void)[] = [];
-  constructor(private free: number) {}
+  readonly #waiting: Waiter[] = [];
+  /** The scopes of the calls under way. */
+  readonly #held: CancellationScope[] = [];
+  constructor(private readonly most: number) {}
 
   async hold<T>(call: () => Promise<T>): Promise<T> {
-    if (this.free > 0) this.free -= 1;
-    else await this.#turn();
+    const scope = CancellationScope.current();
+    if (this.#held.length < this.most) this.#held.push(scope);
+    else await this.#turn(scope);
     try {
       return await call();
     } finally {
-      const next = this.#waiting.shift();
-      if (next) next();
-      else this.free += 1;
+      this.#held.splice(this.#held.indexOf(scope), 1);
+      this.#next();
     }
   }
 
-  /** Resolves when a call has left its place to this one. Rejects if the scope of this call is cancelled before. */
-  #turn(): Promise<void> {
+  /** Resolves when a call has left its place to this one. */
+  #turn(scope: CancellationScope): Promise<void> {
     return new Promise((resolve, reject) => {
-      this.#waiting.push(resolve);
-      CancellationScope.current().cancelRequested.catch((error: unknown) => {
-        const at = this.#waiting.indexOf(resolve);
-        if (at >= 0) this.#waiting.splice(at, 1);
-        reject(error as Error);
+      const enter = () => {
+        this.#held.push(scope);
+        resolve();
+      };
+      const waiter: Waiter = { enter, refuse: null };
+      this.#waiting.push(waiter);
+      scope.cancelRequested.catch((error: Error) => {
+        waiter.refuse = () => reject(error);
+        this.#next();
       });
     });
+  }
+
+  /**
+   * Lets the next call in. Cancelled calls are refused only when no other cancelled call is under way: a workflow that ends with the first
+   * refusal would lose the answers of those calls.
+   */
+  #next(): void {
+    const lands = this.#held.some((scope) => scope.consideredCancelled);
+    for (const waiter of [...this.#waiting]) {
+      if (waiter.refuse ? lands : this.#held.length >= this.most) continue;
+      this.#waiting.splice(this.#waiting.indexOf(waiter), 1);
+      (waiter.refuse ?? waiter.enter)();
+    }
   }
 }
 

@@ -1,24 +1,15 @@
 import { type OperationName, operationTable } from '../../api/operations.js';
-import type { AgentRunRequest } from '../../api/schemas/agent-run-schemas.js';
 import type { CallDeps } from '../base/deps.js';
 import { CallRecord } from '../call/call-record.js';
 import type { PurchaseDeps } from '../purchase/journal-writes.js';
 import { createPurchase } from '../purchase/purchase.js';
-import type { CallOptions } from './buy.js';
 import { createContentsActivity } from './contents.js';
 import { operationActivity } from './operations.js';
-import { startRun } from './start-run.js';
 
 /** The ports of a worker without a record. */
 export type AloneDeps = Omit<CallDeps, 'journal' | 'purchase' | 'alone'> & Omit<PurchaseDeps, 'journal'>;
 
 type Call = (...args: never[]) => Promise<unknown>;
-
-function callOf(deps: CallDeps, name: OperationName): Call {
-  if (name === 'getContents') return createContentsActivity(deps);
-  if (name === 'createAgentRun') return (input: AgentRunRequest, call?: CallOptions) => startRun(deps, input, call);
-  return operationActivity(deps, name);
-}
 
 /** Returns the activities of the operations for a worker without a record: Temporal's history keeps the answers. */
 export function createAloneActivities(deps: AloneDeps): Readonly<Record<OperationName, Call>> {
@@ -28,7 +19,8 @@ export function createAloneActivities(deps: AloneDeps): Readonly<Record<Operatio
       const journal = new CallRecord();
       const ofCall: CallDeps = { ...deps, journal, alone: journal, purchase: createPurchase({ ...deps, journal }) };
       try {
-        return await callOf(ofCall, name)(...args);
+        const call: Call = name === 'getContents' ? createContentsActivity(ofCall) : operationActivity(ofCall, name);
+        return await call(...args);
       } catch (error) {
         journal.leave();
         throw error;

@@ -12,7 +12,7 @@ import { stayIfPaused } from '../base/held.js';
 import { ownTurn } from '../base/wait-for-turn.js';
 import { toFailure, waiting } from '../call/failure.js';
 import { CALL_YIELDS_AFTER_MS } from '../call/places.js';
-import type { PurchaseRequest } from '../purchase/purchase-request.js';
+import type { PurchaseRequest, RunFacts } from '../purchase/purchase-request.js';
 
 /** The result of an operation's activity. Amounts in dollars. */
 export type OperationResult<T> = (
@@ -41,6 +41,8 @@ export interface RequestShare {
   readonly requestId: string | null;
   readonly costDollars: number;
   readonly bought: boolean;
+  /** Set if the service reported no cost, so that the price of the table counts. */
+  readonly estimated?: true | undefined;
 }
 
 /** Options of one call that are not part of the request. */
@@ -79,6 +81,16 @@ export function lonePurchase(
   };
 }
 
+/**
+ * The fields of {@link lonePurchase} for a start. A start with an unknown outcome may have created a run, so a new call does not repeat the
+ * start. Only `refreshAfterMs` starts another run.
+ */
+export function oneStart(options: CallOptions): ReturnType<typeof lonePurchase> {
+  const lone = lonePurchase(options);
+  const retryTags = transientTags.filter((tag) => tag !== 'UNKNOWN_OUTCOME');
+  return { ...lone, freshness: { ...lone.freshness, retryTags } };
+}
+
 /** Returns the cap in micro-dollars. Null is refused: JSON turns NaN into null, which must not mean "no cap". */
 function mostOf({ maxCostDollars }: CallOptions): number | undefined {
   if (maxCostDollars === undefined) return undefined;
@@ -96,11 +108,22 @@ export async function buyNow(
   deps: CallDeps,
   purchaseRequest: PurchaseRequest,
 ): Promise<{ records: readonly UnitRecord[]; requests: RequestShare[] }> {
-  const paid = new Set<string | null>();
+  const paid: Paid = new Map();
+  const { send: sent, longRunning: runs } = purchaseRequest;
   const send: PurchaseRequest['send'] = async (...args) => {
-    const answer = await purchaseRequest.send(...args);
-    paid.add(answer.requestId);
+    const answer = await sent(...args);
+    paid.set(answer.requestId, answer.costMicros === null);
     return answer;
+  };
+  // The answer to the start of a run has no cost, so the estimate counts.
+  const started = <F extends RunFacts | 'none' | null>(facts: F): F => {
+    if (facts !== null && facts !== 'none') paid.set(facts.requestId, true);
+    return facts;
+  };
+  const longRunning: PurchaseRequest['longRunning'] = runs && {
+    ...runs,
+    start: async (...args) => started(await runs.start(...args)),
+    find: async (...args) => started(await runs.find(...args)),
   };
   const sendsOnce = (stop: AbortSignal) => ownTurn(deps.places, purchaseRequest.rateCost, stop);
   const slice = {
@@ -108,7 +131,7 @@ export async function buyNow(
     heartbeatMs: callHeartbeatMs(),
     longestMs: Number.POSITIVE_INFINITY,
   };
-  const { records, waitingFor } = await buyRecords(deps, { ...purchaseRequest, send, sendsOnce }, slice);
+  const { records, waitingFor } = await buyRecords(deps, { ...purchaseRequest, send, longRunning, sendsOnce }, slice);
   if (records === null) throw waiting(0, waitingFor);
   return { records, requests: shares(records, paid) };
 }
@@ -174,8 +197,11 @@ export async function buyRecords(
   }
 }
 
-/** The requests of the records. `paid`: the ids of those that this attempt sent. */
-function shares(records: readonly UnitRecord[], paid: ReadonlySet<string | null>): RequestShare[] {
+/** The ids of the requests that this attempt paid, and whether their cost is an estimate. */
+type Paid = Map<string | null, boolean>;
+
+/** The requests of the records. */
+function shares(records: readonly UnitRecord[], paid: Paid): RequestShare[] {
   const { scheduledTimestampMs, currentAttemptScheduledTimestampMs } = Context.current().info;
   // An earlier attempt may have bought what landed between its start and this one's.
   const isEarlier = (landed: number) => landed >= scheduledTimestampMs && landed < currentAttemptScheduledTimestampMs;
@@ -184,7 +210,10 @@ function shares(records: readonly UnitRecord[], paid: ReadonlySet<string | null>
     const known = byRequest.get(id) ?? { micros: 0, bought: paid.has(id) || isEarlier(Date.parse(fetchedAt)) };
     byRequest.set(id, { ...known, micros: known.micros + micros });
   }
-  return [...byRequest].map(([requestId, { micros, bought }]) => ({ requestId, costDollars: micros / 1e6, bought }));
+  return [...byRequest].map(([requestId, { micros, bought }]) => ({
+    ...{ requestId, costDollars: micros / 1e6, bought },
+    estimated: paid.get(requestId) || undefined,
+  }));
 }
 
 /**

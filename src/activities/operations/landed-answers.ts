@@ -7,11 +7,13 @@ import type { Json } from '../../core/text/json.js';
 import type { CallDeps } from '../base/deps.js';
 import { toFailure } from '../call/failure.js';
 import type { CallOptions, OperationResult } from './buy.js';
-import { MAX_INLINE_BYTES, tooLarge } from './packed.js';
+import { tooLarge } from './packed.js';
 import { checkOptions } from './whole-request.js';
 
 /** The most keys of a reference. A call reads no more bodies than may fit. */
 const MOST_KEYS = 10_000;
+/** The largest result by default: what Temporal takes without external storage, less the fields around the answers. */
+const MOST_BYTES = 2_000_000;
 /** Keys that are read at once. */
 const AT_ONCE = 100;
 
@@ -56,7 +58,7 @@ export function createReadAnswer({ journal }: Pick<CallDeps, 'journal'>) {
     if (problems.length > 0) throw ApplicationFailure.nonRetryable(problems.join(' '), 'InvalidRequest');
     checkOptions(call);
     const { landed } = input;
-    const { maxInlineBytes = MAX_INLINE_BYTES } = call;
+    const { maxInlineBytes = MOST_BYTES } = call;
     const answers: LandedAnswers['answers'] = [];
     const done = () => ({
       ...{ data: { answers, next: landed.slice(answers.length) }, requests: [], costDollars: 0 },

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { Answer } from '../../api/answer/read-answer.js';
 import { misreadText } from '../../api/checks/shape.js';
 import { type OperationName, type Operations, operationTable } from '../../api/operations.js';
+import type { AgentRunRequest } from '../../api/schemas/agent-run-schemas.js';
 import type { Input } from '../../api/transport.js';
 import type { AnyEndpoint, Endpoint } from '../../api/wire/endpoint.js';
 import { SUCCESS } from '../../core/purchase/journal.js';
@@ -14,6 +15,7 @@ import { withoutSecrets } from '../call/redact-answer.js';
 import { type CallOptions, lonePurchase, type OperationResult } from './buy.js';
 import { createMonitor } from './create-monitor.js';
 import { packed } from './packed.js';
+import { startRun } from './start-run.js';
 import { buyWhole, checkRequest } from './whole-request.js';
 
 type Fields = { readonly [field: string]: Json };
@@ -45,6 +47,8 @@ export function operationActivity(deps: CallDeps, name: OperationName) {
   const endpoint = operationTable[name] as AnyEndpoint as unknown as AnyCall;
   if (endpoint.name === 'createMonitor')
     return (input: Fields, call: CallOptions = {}) => createMonitor(deps, endpoint, input, call);
+  if (endpoint.name === 'createAgentRun')
+    return (input: Fields, call?: CallOptions) => startRun(deps, input as AgentRunRequest, call);
   if (endpoint.paid || endpoint.retry === 'check')
     return (input: Fields, call?: CallOptions) => buyWhole(deps, endpoint, input, call);
   return async (input: Fields, call: CallOptions = {}) => {

@@ -3,7 +3,7 @@ import { createAgentRunEndpoint, listAgentRunsEndpoint } from '../../api/endpoin
 import type { AgentRun, AgentRunRequest } from '../../api/schemas/agent-run-schemas.js';
 import { SUCCESS } from '../../core/purchase/journal.js';
 import { sendOptions } from '../../core/purchase/sent-with.js';
-import { unitKeys } from '../../core/purchase/unit-key.js';
+import { requestUnit, unitKeys } from '../../core/purchase/unit-key.js';
 import { canonicalJson, type Json } from '../../core/text/json.js';
 import type { CallDeps } from '../base/deps.js';
 import { thisActivity } from '../base/wait-for-turn.js';
@@ -13,11 +13,11 @@ import { runPurchase } from '../rows/run-purchase.js';
 import { RunFollower } from '../runs/run-follower.js';
 import { agentRunKind } from '../runs/run-kinds.js';
 import { RecentRuns } from '../runs/runs.js';
-import { buyNow, type CallOptions, failUnlessSuccess, lonePurchase, type OperationResult } from './buy.js';
+import { buyNow, type CallOptions, failUnlessSuccess, type OperationResult, oneStart } from './buy.js';
 import { packed } from './packed.js';
 import { checkRequest } from './whole-request.js';
 
-/** Without a record, the slots of the team are unknown: the service refuses a start that has none. */
+/** A single start takes no slot of the jobs: the service refuses a start that has none. */
 const slots: RunSlots = {
   take: async () => undefined,
   name: async () => undefined,
@@ -26,8 +26,8 @@ const slots: RunSlots = {
 };
 
 /**
- * `createAgentRun` on a worker without a record. The run has a tag of namespace, workflow, run and activity. If the answer to a start gets lost,
- * also with its worker, the run is searched for by its tag, so that it is started once.
+ * `createAgentRun`. The run has a tag of its purchase. If the answer to a start gets lost, also with its worker, the run is searched for by its
+ * tag, so that it is started once. Without a record a purchase belongs to one activity; with one, equal requests share it.
  */
 export async function startRun(
   deps: CallDeps,
@@ -35,18 +35,21 @@ export async function startRun(
   call: CallOptions = {},
 ): Promise<OperationResult<AgentRun>> {
   checkRequest(deps, createAgentRunEndpoint, input, call);
-  const caller = [Context.current().info.namespace, ...thisActivity()];
-  const unit = canonicalJson(input);
-  const key = unitKeys(deps.sha256, deps.origin, createAgentRunEndpoint.name, caller)(unit);
   const wire = sendOptions(call);
+  const unit = canonicalJson(input);
+  const { name } = createAgentRunEndpoint;
+  const key = deps.alone
+    ? unitKeys(deps.sha256, deps.origin, name, [Context.current().info.namespace, ...thisActivity()])(unit)
+    : unitKeys(deps.sha256, deps.origin, name, wire)(requestUnit(input as Parameters<typeof requestUnit>[0]));
   const recent = new RecentRuns(deps, agentRunKind, listAgentRunsEndpoint);
   const runs = { recent, slots, follower: new RunFollower(deps, agentRunKind), claimed: async () => true };
   const kind: typeof agentKind = {
     ...agentKind,
+    operation: name,
     match: (run, request, tag) => (agentKind.match(run, request, tag) === 'tag' ? 'tag' : null),
   };
   const wanted = {
-    ...lonePurchase(call),
+    ...oneStart(call),
     units: [{ key, unit }],
     request: () => input,
     refused: 'throw' as const,

@@ -8,7 +8,6 @@ import { openHeaderProblems } from '../../api/request.js';
 import type { Input, SendOptions } from '../../api/transport.js';
 import { type Endpoint, rateCostOf } from '../../api/wire/endpoint.js';
 import { schemaProblems } from '../../core/check-input.js';
-import { transientTags } from '../../core/purchase/failure.js';
 import { SUCCESS } from '../../core/purchase/journal.js';
 import { sendOptions } from '../../core/purchase/sent-with.js';
 import { requestUnit, unitKeys } from '../../core/purchase/unit-key.js';
@@ -20,7 +19,7 @@ import { toFailure } from '../call/failure.js';
 import { type Landing, landingOf } from '../call/landing.js';
 import { withoutSecrets } from '../call/redact-answer.js';
 import type { PurchaseRequest } from '../purchase/purchase-request.js';
-import { buyNow, type CallOptions, failUnlessSuccess, lonePurchase, type OperationResult } from './buy.js';
+import { buyNow, type CallOptions, failUnlessSuccess, lonePurchase, type OperationResult, oneStart } from './buy.js';
 import { packed, refuseTooLarge } from './packed.js';
 
 /** Returns what is landed of an answer. Default: the whole answer, byte for byte, without secrets. */
@@ -114,15 +113,9 @@ function wholeRequestPurchase<I, O>(
   )(isOnce ? unit : requestUnit(input as Parameters<typeof requestUnit>[0]));
   // The input has already been checked against the endpoint's types.
   const known = input as I;
-  const lone = lonePurchase(call);
   const starts = endpoint.retry === 'adopt' || endpoint.retry === 'check';
   return {
-    ...lone,
-    // A start with an unknown outcome may have created a run, so a new call does not repeat the start. Only `refreshAfterMs` starts another
-    // run.
-    ...(starts && {
-      freshness: { ...lone.freshness, retryTags: transientTags.filter((tag) => tag !== 'UNKNOWN_OUTCOME') },
-    }),
+    ...(starts ? oneStart(call) : lonePurchase(call)),
     operation: endpoint.name,
     refused: 'throw',
     rateCost: rateCostOf(endpoint, known),

@@ -157,7 +157,7 @@ function recordProblems(options: SearchflowPluginOptions): readonly string[] {
   const needing = ofRecord.filter((name) => options[name] !== undefined);
   const isLimiter =
     limiter === undefined ||
-    (['acquire', 'start', 'block', 'view'] as const).every((name) => typeof limiter?.[name] === 'function');
+    (['acquire', 'start', 'block', 'queued', 'view'] as const).every((name) => typeof limiter?.[name] === 'function');
   return [
     ...(needing.length > 0 ? [`${needing.join(', ')}: jobs need a record. Pass stateDir or store.`] : []),
     ...(isLimiter ? [] : ['limiter must have the functions of a Limiter: acquire, start, block, queued, view.']),

@@ -80,8 +80,9 @@ export class SearchflowPlugin extends SimplePlugin {
     const isSet = useVersioning || buildId || workerDeploymentOptions;
     const deployment = this.#versioned && !isSet ? deploymentOfEnvironment() : null;
     return super.configureWorker({
-      // A pause in Temporal arrives with a heartbeat.
-      ...{ maxHeartbeatThrottleInterval: '1s', defaultHeartbeatThrottleInterval: '1s', ...options },
+      // A pause of a job in Temporal arrives with a heartbeat.
+      ...(this.#record !== null && { maxHeartbeatThrottleInterval: '1s', defaultHeartbeatThrottleInterval: '1s' }),
+      ...options,
       ...(deployment ? { workerDeploymentOptions: deploymentOptions(deployment) } : {}),
       ...(this.#record === null ? {} : { identity: identityOf(this.#record, options.identity) }),
       sinks: { ...options.sinks, ...workflowSinks },

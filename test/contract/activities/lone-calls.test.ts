@@ -180,17 +180,31 @@ describe('an activity of one operation', () => {
   });
 
   it('does not repeat a start whose answer was lost, unless a later call asks for it', async () => {
-    const { server, run } = await service((_request, socket, nth) => {
+    const { server, run } = await service(({ head }, socket, nth) => {
       if (nth === 1) socket.destroy();
+      else if (head.startsWith('GET')) socket.write(json(200, { object: 'list', data: [], hasMore: false }));
       else socket.write(json(200, examples.createAgentRun.answer));
     });
     const lost = { type: 'UnknownOutcome', nonRetryable: true };
     await expect(run('createAgentRun')).rejects.toMatchObject(lost);
     await expect(run('createAgentRun')).rejects.toMatchObject(lost);
     await expect(run('createAgentRun')).rejects.toThrow('refreshAfterMs: 0');
-    expect(server.requests).toHaveLength(1);
+    expect(server.requests.filter(({ head }) => head.startsWith('POST'))).toHaveLength(1);
     const { data } = await run('createAgentRun', undefined, { refreshAfterMs: 0 });
     expect(data).toMatchObject({ id: 'agent_run_1' });
+  });
+
+  it('finds a run whose start got no answer by its tag, and shares it with equal requests', async () => {
+    let started: object | null = null;
+    const { server, run } = await service(({ head, body }, socket) => {
+      if (head.startsWith('GET')) return socket.write(json(200, { object: 'list', data: [started], hasMore: false }));
+      started = { ...(examples.createAgentRun.answer as object), request: JSON.parse(body) };
+      return socket.destroy();
+    });
+    const paid = [{ bought: true, estimated: true, costDollars: expect.toSatisfy((dollars) => dollars > 0) }];
+    expect(await run('createAgentRun')).toMatchObject({ data: { id: 'agent_run_1' }, requests: paid });
+    expect(await run('createAgentRun')).toMatchObject({ data: { id: 'agent_run_1' }, requests: [{ bought: false }] });
+    expect(server.requests.filter(({ head }) => head.startsWith('POST'))).toHaveLength(1);
   });
 
   it('returns the readable fields of an answer with a field of another type, and buys it once', async () => {

@@ -6,18 +6,22 @@ import { examples } from '../api/examples.js';
 import { answer, json, type RawServer, rawServer } from '../api/raw-server.js';
 import { ActivitySetting, runActivity } from './activity-setting.js';
 
-const replies = new Map<string, { readonly first: Buffer; readonly second: Buffer; times: number[] }>();
+const replies = new Map<
+  string,
+  { readonly first: Buffer; readonly second: Buffer; readonly isStart: boolean; times: number[] }
+>();
 let server: RawServer;
 let setting: ActivitySetting;
 function open(): void {
   beforeAll(async () => {
     setting = await ActivitySetting.open();
-    server = await rawServer(({ path }, socket) => {
+    server = await rawServer(({ path, head }, socket) => {
       const [, id = ''] = path.split('/');
       const reply = replies.get(id);
       if (!reply) return socket.destroy();
       socket.write(reply.times.length === 0 ? reply.first : reply.second);
-      reply.times.push(Date.now());
+      // Reads of the list of runs are free.
+      if (!(reply.isStart && head.startsWith('GET'))) reply.times.push(Date.now());
     });
   });
   afterAll(async () => {
@@ -143,7 +147,10 @@ let used = 0;
 async function see(name: OperationName, [, first]: Row): Promise<Seen> {
   const id = `case${used++}`;
   const times: number[] = [];
-  replies.set(id, { first, second: json(200, examples[name].answer), times });
+  // A start whose answer was lost is searched for in the list of runs.
+  const isStart = name === 'createAgentRun';
+  const second = json(200, isStart ? { object: 'list', data: [], hasMore: false } : examples[name].answer);
+  replies.set(id, { first, second, isStart, times });
   const deps = { ...setting.worker({ baseUrl: `${server.url}/${id}`, connections: 2 }, id), secrets };
   const error: unknown = await runActivity(deps, name, examples[name].input).then(
     () => null,
