@@ -261,7 +261,12 @@ export const workerHolder = of<WorkerHolder>()(
   z.object({ host: text, pid: count, startTime: maybeText, since: number, store: maybeText }),
 );
 
-const share = z.object({ requestId: maybeText, costDollars: number, bought: flag, estimated: z.literal(true).optional() });
+const share = z.object({
+  requestId: maybeText,
+  costDollars: number,
+  bought: flag,
+  estimated: z.literal(true).optional(),
+});
 const paidFor = { requests: list(share), costDollars: number, misread: text.optional() };
 
 /** Returns the schema of the result of an operation, whose answer has the schema `data`. */
