@@ -10,7 +10,8 @@ import { createActivities } from '../dist/activities/index.js';
 import { Secret } from '../dist/core/connections/secret.js';
 import { limitHeapGrowth } from '../dist/files/process-memory.js';
 import { openParts } from '../dist/worker/host/parts.js';
-import { workerDefaults, workflowSource } from '../dist/worker/host/worker-host.js';
+import { workflowSource } from '../dist/worker/host/worker-host.js';
+import { workerDefaults } from '../dist/worker/host/worker-options.js';
 
 const options = JSON.parse(process.argv[2]);
 const {

@@ -12,7 +12,7 @@ import { createActivities } from '../dist/activities/index.js';
 import { Secret } from '../dist/core/connections/secret.js';
 import { startSandbox } from '../dist/sandbox/index.js';
 import { openParts } from '../dist/worker/host/parts.js';
-import { workerDefaults } from '../dist/worker/host/worker-host.js';
+import { workerDefaults } from '../dist/worker/host/worker-options.js';
 import { findTemporalBinary } from '../dist/worker/temporal-server/binary.js';
 import { History, withoutStackTraces } from './history-proto.mjs';
 import { historyStories } from './history-stories.mjs';

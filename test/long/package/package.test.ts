@@ -90,7 +90,8 @@ it('the package can be imported and required from every entry, with the same nam
       }),
     ) as [string, string[]][];
   const names = run(imported, 'module');
-  expect(names.every(([, found]) => found.length > 0)).toBe(true);
+  // This entry has types alone.
+  expect(names.filter(([, found]) => found.length === 0).map(([entry]) => entry)).toEqual(['searchflow/activities']);
   expect(
     run(required, 'commonjs').map(([entry, found]) => [entry, found.filter((name) => name !== '__esModule')]),
   ).toEqual(names);
