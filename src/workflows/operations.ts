@@ -68,15 +68,16 @@ export function operations<R extends boolean = false>(options: OperationOptions<
       `concurrency must be a whole number from 1 (got ${concurrency})`,
       'InvalidRequest',
     );
+  const known = [...callNames, 'receipts', 'concurrency'];
   const wrong = Object.keys(options).flatMap((name) => {
-    const meant = ownOptions.includes(name) ? null : misspelt(name, ownOptions);
+    const meant = known.includes(name) ? null : misspelt(name, known);
     return meant === null ? [] : [`${name} is not an option of operations(); did you mean ${meant}?`];
   });
   if (wrong.length > 0) throw ApplicationFailure.nonRetryable(wrong.join(' '), 'InvalidRequest');
   const places = new Places(concurrency);
-  const { refreshAfterMs, maxCostDollars, maxInlineBytes, maxRebuys, beta, extraHeaders, unchecked, ...own } = rest;
-  const call = { refreshAfterMs, maxCostDollars, maxInlineBytes, maxRebuys, beta, extraHeaders, unchecked };
-  const given = JSON.parse(JSON.stringify(call)) as CallOptions;
+  const isOfCall = ([name]: [string, unknown]) => callNames.includes(name);
+  const given: CallOptions = Object.fromEntries(Object.entries(rest).filter(isOfCall));
+  const own: ActivityOptions = Object.fromEntries(Object.entries(rest).filter((entry) => !isOfCall(entry)));
   const callOf = (name: string) => async (input: object) => {
     const activities = proxyActivities<AnyActivities>({ ...policy, ...own, summary: own.summary ?? summaryOf(input) });
     const result = await places.hold(() => (activities[name] as AnyActivity)(input, given));
@@ -90,6 +91,17 @@ export function operations<R extends boolean = false>(options: OperationOptions<
   return new Proxy({} as OperationCalls<R>, { get: (_, name) => (isCall(name) ? callOf(name) : undefined) });
 }
 
+/** The options that go with each call; the others, except those of `operations()`, are Temporal's. */
+const callNames = Object.keys({
+  refreshAfterMs: true,
+  maxCostDollars: true,
+  maxInlineBytes: true,
+  maxRebuys: true,
+  beta: true,
+  extraHeaders: true,
+  unchecked: true,
+} satisfies Record<keyof CallOptions, true>);
+
 /**
  * A call that waits for the rate limit holds a slot of the worker, or costs an attempt if it waits long. Below half of the 100 slots that a
  * worker has by default, calls of one workflow leave slots for other activities.
@@ -101,12 +113,6 @@ interface Waiter {
   readonly enter: () => void;
   refuse: (() => void) | null;
 }
-
-/** Options that are no option of Temporal. A name that is close to one of them is misspelt. */
-const ownOptions = [
-  ...['receipts', 'concurrency', 'refreshAfterMs', 'maxCostDollars', 'maxInlineBytes', 'maxRebuys', 'beta'],
-  ...['extraHeaders', 'unchecked'],
-];
 
 /** Places for calls in one workflow, in the order of the calls. */
 class Places {

@@ -211,7 +211,9 @@ function shares(records: readonly UnitRecord[], paid: Paid): RequestShare[] {
     byRequest.set(id, { ...known, micros: known.micros + micros });
   }
   return [...byRequest].map(([requestId, { micros, bought }]) => ({
-    ...{ requestId, costDollars: micros / 1e6, bought },
+    requestId,
+    costDollars: micros / 1e6,
+    bought,
     estimated: paid.get(requestId) || undefined,
   }));
 }

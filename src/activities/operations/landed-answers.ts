@@ -7,7 +7,7 @@ import type { Json } from '../../core/text/json.js';
 import type { CallDeps } from '../base/deps.js';
 import { toFailure } from '../call/failure.js';
 import type { CallOptions, OperationResult } from './buy.js';
-import { tooLarge } from './packed.js';
+import { resultTooLarge } from './packed.js';
 import { checkOptions } from './whole-request.js';
 
 /** The most keys of a reference. A call reads no more bodies than may fit. */
@@ -60,9 +60,7 @@ export function createReadAnswer({ journal }: Pick<CallDeps, 'journal'>) {
     const { landed } = input;
     const { maxInlineBytes = MOST_BYTES } = call;
     const answers: LandedAnswers['answers'] = [];
-    const done = () => ({
-      ...{ data: { answers, next: landed.slice(answers.length) }, requests: [], costDollars: 0 },
-    });
+    const done = () => ({ data: { answers, next: landed.slice(answers.length) }, requests: [], costDollars: 0 });
     let bytes = 0;
     for (let from = 0; from < landed.length; from += AT_ONCE) {
       const keys = landed.slice(from, from + AT_ONCE);
@@ -75,7 +73,7 @@ export function createReadAnswer({ journal }: Pick<CallDeps, 'journal'>) {
         const size = Buffer.byteLength(JSON.stringify(answer));
         if (bytes + size > maxInlineBytes && answers.length > 0) return done();
         if (size > maxInlineBytes)
-          throw tooLarge(`The answer has ${size} bytes`, 'Nothing was bought', maxInlineBytes, {
+          throw resultTooLarge(`The answer has ${size} bytes`, 'Nothing was bought', maxInlineBytes, {
             requestId,
             bytes: size,
           });

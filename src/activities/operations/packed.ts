@@ -27,11 +27,11 @@ export function packed<T>(
   if (bytes <= maxInlineBytes) return { data, ...shown };
   if (!alone) return { landed: keys, bytes, preview: json.slice(0, 500), ...shown };
   const facts = { requestId: requests[0]?.requestId ?? null, costDollars, bytes };
-  throw tooLarge(`The result has ${bytes} bytes`, 'The request was paid', maxInlineBytes, facts);
+  throw resultTooLarge(`The result has ${bytes} bytes`, 'The request was paid', maxInlineBytes, facts);
 }
 
 /** Returns the failure of a result that does not fit. `facts`: request id, cost and size, for programs. */
-export function tooLarge(what: string, paid: string, most: number, facts: object): ApplicationFailure {
+export function resultTooLarge(what: string, paid: string, most: number, facts: object): ApplicationFailure {
   return ApplicationFailure.create({
     type: 'ResultTooLarge',
     message:
@@ -54,7 +54,7 @@ export function refuseTooLarge(
   const characters = alone ? mostCharacters(input) : 0;
   if (characters <= maxInlineBytes) return;
   const facts = { requestId: null, costDollars: 0, bytes: characters };
-  throw tooLarge(
+  throw resultTooLarge(
     `The request asks for up to ${characters} characters of text`,
     'Nothing was sent',
     maxInlineBytes,
