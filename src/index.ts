@@ -1,6 +1,6 @@
 /**
- * searchflow without Temporal: every operation as a plain function, one attempt, with types for request and answer, and the
- * limiter that activities and plain calls share.
+ * searchflow without Temporal: every operation as a plain function, one attempt, with types for request and answer. The limiter
+ * of one process is `searchflow/limiter`.
  */
 export {
   type Answer,
@@ -36,7 +36,6 @@ export type { Differences, Verification } from './core/events/event-warehouse.js
 export { WalkError } from './core/events/walk.js';
 export type { BackfillEventsInput, SyncEventsInput, WalkProgress, WalkSummary } from './core/events/walk-job.js';
 export type { Grant, Limiter, LimiterView, RateCost } from './core/limiter/limiter.js';
-export { flatProfile, type RateBucket, type RateProfile, rateProfiles } from './core/limiter/rate.js';
 export type {
   BatchMonitorsInput,
   BatchPhase,
@@ -65,4 +64,3 @@ export {
 export type { RowOperation } from './core/rows/row-operation.js';
 export type { FailureLimit, StopAtFailed } from './core/rows/stop-at-failed.js';
 export type { ScheduledJobInput, ScheduledOutcome } from './core/schedule.js';
-export { MemoryLimiter } from './store/limiter/memory-limiter.js';

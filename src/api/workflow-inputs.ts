@@ -1,7 +1,7 @@
 import { z } from 'zod';
+import { efforts } from '../core/agent-efforts.js';
 import {
   type AgentRequest,
-  efforts,
   MAX_DURATION_SECONDS,
   MAX_RUN_SECONDS,
   type RunAgentOptions,

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { efforts } from '../core/agent-run.js';
+import { efforts } from '../core/agent-efforts.js';
 import { whyTooLarge } from '../core/check-input.js';
 import type { ContentsJobOptions } from '../core/rows/job.js';
 import type { Json } from '../core/text/json.js';

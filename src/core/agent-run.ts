@@ -22,9 +22,6 @@ export interface AgentRequest {
   readonly [field: string]: unknown;
 }
 
-/** Efforts of agent runs that the service documents. The contract names only `auto`; the service may add efforts. */
-export const efforts = ['auto', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max', 'ultra'] as const;
-
 /** A year, in seconds: no run of the service lasts that long. */
 export const MAX_RUN_SECONDS = 31_536_000;
 /** 24 days, in seconds: timers of the worker cannot be longer. */

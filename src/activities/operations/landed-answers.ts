@@ -1,7 +1,7 @@
 import { ApplicationFailure } from '@temporalio/common';
 import { z } from 'zod';
 import { jsonSchemaOf } from '../../api/checks/misspelt-fields.js';
-import { schemaProblems } from '../../core/check-input.js';
+import { schemaProblems } from '../../core/check-value.js';
 import { BodiesGone } from '../../core/purchase/journal.js';
 import type { Json } from '../../core/text/json.js';
 import type { CallDeps } from '../base/deps.js';

@@ -7,7 +7,7 @@ import { misreadText } from '../../api/checks/shape.js';
 import { openHeaderProblems } from '../../api/request.js';
 import type { Input, SendOptions } from '../../api/transport.js';
 import { type Endpoint, rateCostOf } from '../../api/wire/endpoint.js';
-import { schemaProblems } from '../../core/check-input.js';
+import { schemaProblems } from '../../core/check-value.js';
 import { SUCCESS } from '../../core/purchase/journal.js';
 import { sendOptions } from '../../core/purchase/sent-with.js';
 import { requestUnit, unitKeys } from '../../core/purchase/unit-key.js';

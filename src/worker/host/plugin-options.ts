@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import { requestHeaders } from '../../api/request.js';
 import { DEFAULT_BETA_HEADER, type WireOptions } from '../../api/transport.js';
-import { type InputSchema, schemaProblems } from '../../core/check-input.js';
+import { type InputSchema, schemaProblems } from '../../core/check-value.js';
 import { mayHoldSecret, Secret } from '../../core/connections/secret.js';
 import { UsageError } from '../../core/errors/coded-error.js';
 import type { Limiter } from '../../core/limiter/limiter.js';

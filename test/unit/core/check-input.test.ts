@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { schemasModule } from '../../../scripts/input-schemas.mjs';
 import { workflowInputs } from '../../../src/api/workflow-inputs.js';
-import { efforts } from '../../../src/core/agent-run.js';
+import { efforts } from '../../../src/core/agent-efforts.js';
 import { inputProblems } from '../../../src/core/check-input.js';
 import { setTwice } from '../../../src/core/rows/agent-rows.js';
 import { nearest } from '../../../src/core/text/nearest.js';

@@ -4,9 +4,15 @@ import { expect, it } from 'vitest';
 
 const root = fileURLToPath(new URL('../../../', import.meta.url));
 const entries = [
-  ...['index', 'workflows/index', 'activities/types', 'workflows/operations', 'worker/index', 'sandbox/index'].map(
-    (entry) => `src/${entry}`,
-  ),
+  ...[
+    'index',
+    'limiter',
+    'workflows/index',
+    'activities/types',
+    'workflows/operations',
+    'worker/index',
+    'sandbox/index',
+  ].map((entry) => `src/${entry}`),
   'test/suites/index',
 ];
 

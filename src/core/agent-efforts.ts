@@ -1,0 +1,2 @@
+/** Efforts of agent runs that the service documents. The contract names only `auto`; the service may add efforts. */
+export const efforts = ['auto', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max', 'ultra'] as const;
