@@ -3,7 +3,7 @@
 // Two passes over two trees, because an import of a type and one of a value are different things and only the compiler
 // tells them apart: `src` holds every import, `dist` (compiled with verbatimModuleSyntax) exactly those of values.
 
-/** Our folders, plus `index`: whose values each may import beside its own, whose types besides, and what it never may. */
+/** Our folders, plus the entries that are files: whose values each may import beside its own, whose types besides, and what it never may. */
 const table = {
   core: { values: [], never: ['node', 'zod', 'temporal'] },
   files: { values: ['core'], never: ['zod', 'temporal', 'drivers'] },
@@ -35,10 +35,13 @@ const table = {
   sandbox: { values: ['core', 'api'], never: ['temporal'] },
   // The files that `init` writes. Their test uses the package.
   'init-files': { values: ['sandbox'] },
-  index: { values: ['core', 'api', 'store/limiter/memory-limiter'], types: 'all', never: ['temporal'] },
+  index: { values: ['core', 'api'], types: 'all', never: ['temporal'] },
+  limiter: { values: ['core', 'store/limiter/memory-limiter'], never: ['temporal'] },
 };
 
-export const folders = Object.keys(table).filter((name) => name !== 'index');
+/** The entries that are files of `src`. */
+export const entryFiles = ['index', 'limiter'];
+export const folders = Object.keys(table).filter((name) => !entryFiles.includes(name));
 
 const outside = {
   node: { dependencyTypes: ['core'] },
@@ -47,7 +50,8 @@ const outside = {
   drivers: { path: 'node_modules/(@duckdb|pg|pg-copy-streams)/' },
 };
 
-const pathOf = (tree, name) => (/^(index|.*\/.*)$/.test(name) ? `^${tree}/${name}\\.(ts|js)$` : `^${tree}/${name}/`);
+const pathOf = (tree, name) =>
+  /^(index|limiter|.*\/.*)$/.test(name) ? `^${tree}/${name}\\.(ts|js)$` : `^${tree}/${name}/`;
 
 /**
  * The rules over one tree as a rule set of dependency-cruiser.

@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { cruise } from 'dependency-cruiser';
 import { parseSync, Visitor } from 'oxc-parser';
-import { folders, options, ruleSet } from '../.dependency-cruiser.mjs';
+import { entryFiles, folders, options, ruleSet } from '../.dependency-cruiser.mjs';
 import { inRoot, root } from './root.mjs';
 
 /** Broken rules of one tree as `rule | from -> to`. `kind`: `all` imports, or `values` alone. */
@@ -69,7 +69,9 @@ function inlineTypes(baseDir, tree) {
 /** Entries of `src` without a rule. */
 function withoutRule() {
   return readdirSync(inRoot('src'), { withFileTypes: true })
-    .filter((entry) => (entry.isDirectory() ? !folders.includes(entry.name) : entry.name !== 'index.ts'))
+    .filter((entry) =>
+      entry.isDirectory() ? !folders.includes(entry.name) : !entryFiles.includes(entry.name.replace('.ts', '')),
+    )
     .map(({ name }) => `src/${name} has no rule in .dependency-cruiser.mjs`);
 }
 

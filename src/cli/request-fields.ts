@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { efforts } from '../core/agent-efforts.js';
-import { whyTooLarge } from '../core/check-input.js';
+import { whyTooLarge } from '../core/check-value.js';
 import type { ContentsJobOptions } from '../core/rows/job.js';
 import type { Json } from '../core/text/json.js';
 import { misspelt } from '../core/text/nearest.js';

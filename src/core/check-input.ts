@@ -1,15 +1,8 @@
-import { Check, type InputSchema } from './check-value.js';
+import { Check, type InputSchema, whyTooLarge } from './check-value.js';
 import { inputSchemas } from './input-schemas.js';
 
 /** Largest input of a workflow, in KB. Temporal takes at most 2 MB, with the state of the workflow. */
 const MOST_INPUT_KB = 1024;
-
-/** Why a value is too large, as the end of a sentence; null if it is not. Default: the limit of a request, which each activity of a job gets. */
-export function whyTooLarge(value: unknown, mostKb = 256): string | null {
-  const bytes = encodeURIComponent(JSON.stringify(value) ?? '').replace(/%../g, '.').length;
-  const kb = Math.ceil(bytes / 1024);
-  return kb <= mostKb ? null : `has ${kb} KB as JSON; ${mostKb} KB is the limit. Shorten its schema, texts or lists`;
-}
 
 /**
  * Returns the problems of a workflow's arguments, one sentence for each field. `strict`: unknown fields are problems, too; inputs from

@@ -40,6 +40,13 @@ export const bounds: readonly string[] = [
   'acceptWarnings',
   'limit',
 ];
+/** Why a value is too large, as the end of a sentence; null if it is not. Default: the limit of a request, which each activity of a job gets. */
+export function whyTooLarge(value: unknown, mostKb = 256): string | null {
+  const bytes = encodeURIComponent(JSON.stringify(value) ?? '').replace(/%../g, '.').length;
+  const kb = Math.ceil(bytes / 1024);
+  return kb <= mostKb ? null : `has ${kb} KB as JSON; ${mostKb} KB is the limit. Shorten its schema, texts or lists`;
+}
+
 /** Maximum number of problems that are reported. */
 const MOST_PROBLEMS = 10;
 /** Maximum number of characters that are shown of a value or name. */

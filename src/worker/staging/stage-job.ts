@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { existsSync, readdirSync, rmSync, statSync, utimesSync } from 'node:fs';
 import { rmdir } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
+import { type OperationRequest, stageOperation } from '../../activities/rows/stage-operation.js';
 import type { Transport } from '../../api/transport.js';
 import { isDatabaseSource, whyNoSource } from '../../core/connections/source-address.js';
 import { badRowKey } from '../../core/purchase/forgotten.js';
@@ -33,7 +34,6 @@ import { hostOf } from '../config/store-setting.js';
 import { whyUnwritable } from '../config/why-unwritable.js';
 import { refuseOtherUse } from './find-job.js';
 import { identify } from './job-id.js';
-import { type OperationRequest, stageOperation } from './stage-operation.js';
 
 /** Number of older stages that are kept, because a current run may still read them. */
 const KEEP_GENERATIONS = 3;
@@ -122,7 +122,7 @@ async function stage(context: StageContext, asked: StageRequest): Promise<Stagin
   );
   const before = jobs.find(({ staged }) => staged.job === identity.job) ?? null;
   const request = keeping(asked, before?.staged);
-  const how = stageOperation(context, request);
+  const how = stageOperation({ ...context, sha256 }, request);
   const refused = await whyPathsRefused(context, request);
   if (refused !== null) throw new UsageError('output-path-unusable', refused);
   const forgotten = (await context.forgotten?.()) ?? new Set<string>();

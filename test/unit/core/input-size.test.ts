@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { whyTooLarge } from '../../../src/core/check-input.js';
+import { whyTooLarge } from '../../../src/core/check-value.js';
 
 it.each([
   ['a'.repeat(262_142), null],

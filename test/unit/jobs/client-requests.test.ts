@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { checkRequest } from '../../../src/activities/operations/whole-request.js';
+import { stageOperation } from '../../../src/activities/rows/stage-operation.js';
 import { type OperationName, operationTable } from '../../../src/api/operations.js';
 import { createTransport } from '../../../src/api/transport.js';
 import type { Endpoint } from '../../../src/api/wire/endpoint.js';
@@ -9,7 +10,7 @@ import { toRowRequest } from '../../../src/cli/rows/enrich-request.js';
 import { inputProblems } from '../../../src/core/check-input.js';
 import type { RowOperation } from '../../../src/core/rows/row-operation.js';
 import type { Json } from '../../../src/core/text/json.js';
-import { stageOperation } from '../../../src/worker/staging/stage-operation.js';
+import { sha256 } from '../../../src/worker/config/sha256.js';
 
 type Fields = Record<string, Json>;
 interface Requests {
@@ -30,7 +31,7 @@ const cases = Object.entries(operations).flatMap(([name, { fields }]) =>
 
 // Nothing listens here, and nothing is sent.
 const transport = createTransport({ baseUrl: 'http://127.0.0.1:9', apiKey: null });
-const context = { origin: 'sandbox', concurrency: 5, transport };
+const context = { sha256, origin: 'sandbox', concurrency: 5, transport };
 
 /** The problem of a request as the activity of its operation sees it; null if it is sent. */
 function ofActivity(name: OperationName, input: Fields, unchecked?: boolean): string | null {

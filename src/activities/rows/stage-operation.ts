@@ -1,17 +1,17 @@
-import { contentsKeys } from '../../activities/rows/contents-purchase.js';
-import { rowEndpoints, rowRequests } from '../../activities/rows/row-requests.js';
 import { misspeltFields, WAY_PAST } from '../../api/checks/misspelt-fields.js';
 import { openHeaderProblems } from '../../api/request.js';
 import type { Transport } from '../../api/transport.js';
 import { ApiError } from '../../api/wire/errors.js';
-import { whyTooLarge } from '../../core/check-input.js';
+import { whyTooLarge } from '../../core/check-value.js';
+import { UsageError } from '../../core/errors/coded-error.js';
 import { type SentWith, sendOptions, sentWith } from '../../core/purchase/sent-with.js';
+import type { Sha256 } from '../../core/purchase/unit-key.js';
 import type { DefaultScheme, StagedJob } from '../../core/rows/job.js';
 import { isLongRunning, ROW_ID_FIELD, ROWS_FIELD, type RowOperation } from '../../core/rows/row-operation.js';
 import type { Json } from '../../core/text/json.js';
 import type { SliceSizes, UnitCheck, UnitSource } from '../../rows/index.js';
-import { UsageError } from '../config/runtime-types.js';
-import { sha256 } from '../config/sha256.js';
+import { contentsKeys } from './contents-purchase.js';
+import { rowEndpoints, rowRequests } from './row-requests.js';
 
 /**
  * Least number of rows of a small slice of contents, because each slice has a fixed cost. A slice has at least as many rows as requests may
@@ -78,6 +78,7 @@ export interface OperationStage {
 
 interface Context {
   readonly origin: string;
+  readonly sha256: Sha256;
   /** Number of the job's paid requests in flight at once. */
   readonly concurrency: number;
   readonly transport: Pick<Transport, 'check' | 'unchecked'>;
@@ -94,7 +95,7 @@ export function stageOperation(context: Context, asked: OperationRequest): Opera
     : stageRequests(context, request);
 }
 
-function stageContents({ origin, concurrency, transport }: Context, request: OperationRequest): OperationStage {
+function stageContents({ origin, sha256, concurrency, transport }: Context, request: OperationRequest): OperationStage {
   const { batch, template } = request;
   if (template !== undefined)
     throw new UsageError('request-invalid', 'The operation contents takes a URL column and no template.');
@@ -130,7 +131,7 @@ function urlsOf(request: OperationRequest): UnitSource & { readonly kind: 'url' 
   return { kind: 'url', column: urlColumn, kept: keptColumn, ...schemeOf(request) };
 }
 
-function stageRequests({ origin, concurrency, transport }: Context, request: OperationRequest): OperationStage {
+function stageRequests({ origin, sha256, concurrency, transport }: Context, request: OperationRequest): OperationStage {
   const { operation = 'contents', rowsPerRun = 1 } = request;
   checkRowsPerRun(request);
   const sharesRuns = rowsPerRun > 1;
