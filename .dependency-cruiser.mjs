@@ -5,7 +5,7 @@
 
 /** Our folders, plus the entries that are files: whose values each may import beside its own, whose types besides, and what it never may. */
 const table = {
-  core: { values: [], never: ['node', 'zod', 'temporal'] },
+  core: { values: [], never: ['node', 'temporal'] },
   files: { values: ['core'], never: ['zod', 'temporal', 'drivers'] },
   api: { values: ['core'], never: ['temporal'] },
   rows: { values: ['core', 'files'], never: ['temporal'] },
@@ -77,6 +77,20 @@ export function ruleSet(tree, kind) {
     from: { path: `^${tree}/`, pathNot: `^${tree}/testing/` },
     to: { ...outside.drivers, dynamic: false },
   };
+  const schemas = [
+    {
+      name: 'core: zod in its schemas only',
+      severity: 'error',
+      from: { path: `^${tree}/core/`, pathNot: '-schemas\\.(ts|js)$' },
+      to: outside.zod,
+    },
+    {
+      name: 'workflows: types of schemas, no values',
+      severity: 'error',
+      from: { path: `^${tree}/(workflows|core)/`, pathNot: '-schemas\\.(ts|js)$' },
+      to: { path: `^${tree}/core/.*-schemas\\.(ts|js)$`, pathNot: '/input-schemas\\.(ts|js)$' },
+    },
+  ];
   const circular = { name: 'circular', severity: 'error', from: {}, to: { circular: true } };
   const examples = {
     name: 'examples: the package name only',
@@ -85,7 +99,7 @@ export function ruleSet(tree, kind) {
     to: { path: '^(src|test|bench|scripts)/' },
   };
   return {
-    forbidden: kind === 'values' ? [...forbidden, lazy, circular] : [...forbidden, examples, circular],
+    forbidden: kind === 'values' ? [...forbidden, ...schemas, lazy, circular] : [...forbidden, examples, circular],
   };
 }
 

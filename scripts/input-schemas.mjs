@@ -1,13 +1,22 @@
 import { z } from 'zod';
 
-/** The JSON Schemas of each workflow's arguments, from their zod schemas. */
-function schemasOf(workflowInputs) {
-  return Object.fromEntries(
-    Object.entries(workflowInputs).map(([workflow, args]) => [
-      workflow,
-      args.map((schema) => plainSchema(z.toJSONSchema(schema))),
-    ]),
-  );
+/**
+ * The JSON Schemas of each workflow's arguments, from their zod schemas. `describe`: returns the description of a schema, from the
+ * documentation of its field and the words for its values.
+ */
+function schemasOf(workflowInputs, describe) {
+  const described = (_, schema) => {
+    if (typeof schema !== 'object' || schema === null || Array.isArray(schema)) return schema;
+    const { must, description, ...rest } = schema;
+    // A field may have one of these names.
+    return [must, description].some((text) => typeof text === 'object')
+      ? schema
+      : { ...rest, description: describe(description, must) };
+  };
+  return Object.entries(workflowInputs).map(([workflow, args]) => [
+    workflow,
+    args.map((schema) => JSON.parse(JSON.stringify(plainSchema(z.toJSONSchema(schema)), described))),
+  ]);
 }
 
 /**
@@ -22,15 +31,19 @@ export function plainSchema(schema) {
   );
   const { type, ...rest } = Object.fromEntries(kept.map(([name, value]) => [name, plainSchema(value)]));
   if (type === undefined) return rest;
-  return Array.isArray(type) ? { anyOf: type.map((one) => ({ type: one, ...rest })) } : { type, ...rest };
+  const { description, ...others } = rest;
+  return Array.isArray(type)
+    ? { anyOf: type.map((one) => ({ type: one, ...others })), description }
+    : { type, ...rest };
 }
 
 /** The module that workflows read: texts, because each workflow has modules of its own and needs only one of them. */
 export function schemasModule(workflowInputs) {
-  const rows = Object.entries(schemasOf(workflowInputs)).map(
+  // Messages name the values of a field; its documentation would only make the bundle of workflows larger.
+  const rows = schemasOf(workflowInputs, (_, must) => must).map(
     ([workflow, args]) => `  ${workflow}:\n    ${quoted(JSON.stringify(args))},\n`,
   );
-  return `// Written by scripts/make-input-schemas.mjs from src/api/workflow-inputs.ts; change the inputs there, not in this file.
+  return `// Written by scripts/make-input-schemas.mjs from src/core/workflow-input-schemas.ts; change the inputs there, not in this file.
 
 /** JSON Schemas of the arguments of each workflow, as JSON. */
 export const inputSchemas: { readonly [workflow: string]: string } = {
@@ -44,7 +57,7 @@ const quoted = (json) => `'${json.replaceAll('\\', '\\\\').replaceAll("'", "\\'"
 export function schemasDoc(workflowInputs) {
   const $schema = 'https://json-schema.org/draft/2020-12/schema';
   const workflows = Object.fromEntries(
-    Object.entries(schemasOf(workflowInputs)).map(([workflow, args]) => [
+    schemasOf(workflowInputs, (description, must) => description ?? must).map(([workflow, args]) => [
       workflow,
       { type: 'array', prefixItems: args },
     ]),

@@ -106,8 +106,8 @@ const limits = [
     'an unknown outcome',
   ],
   ['Requests', 'an amount of money', 'core/text/money', 'MOST_DOLLARS', (value) => `$${number(value)}`, 'refused'],
-  ['Runs', 'longest `--max-run-time`', 'core/agent-run', 'MAX_RUN_SECONDS', (value) => time(value * 1000), 'refused'],
-  ['Events', 'windows that are read at once', 'core/events/walk-job', 'MOST_PARALLEL', number, 'refused'],
+  ['Runs', 'longest `--max-run-time`', 'core/choices', 'MAX_RUN_SECONDS', (value) => time(value * 1000), 'refused'],
+  ['Events', 'windows that are read at once', 'core/choices', 'MOST_PARALLEL', number, 'refused'],
   [
     'Events',
     'time before the watermark that a sync reads again',
@@ -124,7 +124,7 @@ const limits = [
     time,
     'a verification finds later events',
   ],
-  ['Monitors', 'monitors of one batch request', 'core/monitors/monitor-batch', 'MAX_BATCH_LIMIT', number, 'refused'],
+  ['Monitors', 'monitors of one batch request', 'core/choices', 'MAX_BATCH_LIMIT', number, 'refused'],
   [
     'Monitors',
     'time for an approval',

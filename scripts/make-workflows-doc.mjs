@@ -3,9 +3,9 @@ import { writeFileSync } from 'node:fs';
 import { readAnswerSchemas } from '../dist/activities/operations/landed-answers.js';
 import { callOptions } from '../dist/activities/operations/whole-request.js';
 import { operations } from '../dist/api/index.js';
-import { workflowInputs } from '../dist/api/workflow-inputs.js';
 import { workflowInterface } from '../dist/api/workflow-interface.js';
-import { operationResult } from '../dist/api/workflow-results.js';
+import { workflowInputs } from '../dist/core/workflow-input-schemas.js';
+import { operationResult } from '../dist/core/workflow-result-schemas.js';
 import { inRoot } from './root.mjs';
 import { workflowsDoc } from './workflows-doc.mjs';
 

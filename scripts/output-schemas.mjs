@@ -24,10 +24,10 @@ if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
   const dist = resolve(process.argv[2]);
   const modules = [
     'api/outputs/index',
-    'api/workflow-inputs',
+    'core/workflow-input-schemas',
     'api/workflow-interface',
     'api/operations',
-    'api/workflow-results',
+    'core/workflow-result-schemas',
   ];
   const load = (module) => import(pathToFileURL(join(dist, `${module}.js`)).href);
   const built = Object.assign(

@@ -1,10 +1,9 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { z } from 'zod';
-import { fieldDoc, readTypes } from './field-docs.mjs';
 import { plainSchema } from './input-schemas.mjs';
 import { summaries } from './operations-doc.mjs';
 import { inRoot } from './root.mjs';
-import { callTypes, introduction, resultTypes } from './workflows-texts.mjs';
+import { introduction } from './workflows-texts.mjs';
 
 const ANY = 'any JSON';
 
@@ -19,7 +18,6 @@ export function workflowsDoc({
   callOptions,
   readAnswerSchemas,
 }) {
-  const types = readTypes();
   const comments = workflowComments();
   const names = Object.keys(workflowInputs);
   const operationTexts = summaries(readFileSync(inRoot('src', 'api', 'operations.ts'), 'utf8'));
@@ -68,7 +66,7 @@ export function workflowsDoc({
   function section(name, inputs, { result, signals, queries, updates }) {
     // The inputs of scheduled workflows have sections of their own.
     const depth = name === 'scheduledJob' ? 0 : 2;
-    const rows = (schema, typeNames) => fieldRows(schemaOf(schema), typeNames, types, [], depth);
+    const rows = (schema) => fieldRows(schemaOf(schema), [], depth);
     return [
       `## ${name}`,
       '',
@@ -77,32 +75,28 @@ export function workflowsDoc({
       ...inputs.flatMap((schema, nth) => [
         `### ${nth === 0 ? 'Input' : 'Options'} of ${name}`,
         '',
-        ...table(rows(schema, callTypes[name]?.[nth] ?? []), true),
+        ...table(rows(schema), true),
         // Such a request is passed on as it is.
         ...(name.startsWith('run') && schemaOf(schema).additionalProperties
           ? ['Further fields are passed on to the service.', '']
           : []),
       ]),
-      ...(result === null
-        ? []
-        : [`### Result of ${name}`, '', ...table(rows(result, resultTypes[name]?.result ?? []), false)]),
+      ...(result === null ? [] : [`### Result of ${name}`, '', ...table(rows(result), false)]),
       ...['signal', 'query', 'update'].flatMap((kind, nth) =>
         Object.entries([signals, queries, updates][nth]).flatMap(([message, { does, content, answer }]) => [
           `**${kind[0].toUpperCase()}${kind.slice(1)} \`${message}\`.** ${does}`,
-          ...(content ? ['', ...contentOf('Content', content, resultTypes.contents[message])] : ['']),
-          ...(answer && kind === 'query'
-            ? contentOf('Answer', answer, resultTypes[name]?.[message] ?? resultTypes[name]?.result)
-            : []),
+          ...(content ? ['', ...contentOf('Content', content)] : ['']),
+          ...(answer && kind === 'query' ? contentOf('Answer', answer) : []),
           ...(answer && kind === 'update' ? ['The answer is that of the query `progress`.', ''] : []),
         ]),
       ),
     ];
   }
 
-  function contentOf(title, schema, typeNames = []) {
+  function contentOf(title, schema) {
     const json = schemaOf(schema);
     if (json.type !== 'object') return [`${title}: ${typeText(json)}.`, ''];
-    return table(fieldRows(json, typeNames, types), title === 'Content', title);
+    return table(fieldRows(json), title === 'Content', title);
   }
 
   function activities() {
@@ -162,7 +156,7 @@ function table(rows, isInput, title = 'Field') {
 }
 
 /** The fields of an object, with those of inner objects after a dot. */
-function fieldRows(schema, typeNames, types, path = [], depth = 2) {
+function fieldRows(schema, path = [], depth = 2) {
   const parts = (schema.anyOf ?? schema.oneOf ?? [schema]).filter((part) => part.type === 'object');
   const rows = parts.flatMap((part) =>
     Object.entries(part.properties ?? {}).flatMap(([name, field]) => {
@@ -171,9 +165,9 @@ function fieldRows(schema, typeNames, types, path = [], depth = 2) {
         path: own.join('.'),
         type: typeText(field),
         required: parts.every(({ required = [] }) => required.includes(name)),
-        doc: fieldDoc(types, typeNames, own),
+        doc: (field.description ?? '').replaceAll('|', '\\|'),
       };
-      return [row, ...(depth === 0 ? [] : fieldRows(field.items ?? field, typeNames, types, own, depth - 1))];
+      return [row, ...(depth === 0 ? [] : fieldRows(field.items ?? field, own, depth - 1))];
     }),
   );
   return [...new Set(rows.map((row) => row.path))].map((name) => {
@@ -189,7 +183,7 @@ function fieldRows(schema, typeNames, types, path = [], depth = 2) {
 function typeText(schema) {
   const all = schema.anyOf ?? schema.oneOf;
   if (all) return [...new Set(all.map(typeText))].join(' or ');
-  if (schema.description) return schema.description;
+  if (schema.must) return schema.must;
   if ('const' in schema) return `\`${JSON.stringify(schema.const)}\``;
   if (schema.enum) return schema.enum.map((value) => `\`${JSON.stringify(value)}\``).join(' or ');
   const { type, minimum, maximum } = schema;

@@ -1,23 +1,7 @@
 import { z } from 'zod';
-import type { Resumption } from '../core/rows/job.js';
-import { decision, failureLimit, maxCost, type workflowInputs } from './workflow-inputs.js';
-import {
-  agentRunResult,
-  agentRunSync,
-  batchProgress,
-  batchSummary,
-  createdMonitor,
-  jobProgress,
-  jobSummary,
-  monitorExport,
-  operationResult,
-  researchResult,
-  runProgress,
-  scheduledOutcome,
-  walkProgress,
-  walkSummary,
-  workerHolder,
-} from './workflow-results.js';
+import { jobProgress, jobSummary, resumption } from '../core/row-job-schemas.js';
+import { decision, type workflowInputs } from '../core/workflow-input-schemas.js';
+import * as results from '../core/workflow-result-schemas.js';
 
 /** A signal, a query or an update: its effect, the schema of its content, and the schema of its answer. */
 interface Message {
@@ -34,14 +18,6 @@ export interface WorkflowInterface {
   readonly queries: Messages;
   readonly updates: Messages;
 }
-
-const resumption = z.looseObject({
-  maxCostDollars: maxCost.optional(),
-  skipRefused: z.literal(true).optional(),
-  redrive: z.literal(true).optional(),
-  stopAtFailed: failureLimit.optional(),
-  acceptWarnings: z.array(z.string()).optional(),
-} satisfies { readonly [Name in keyof Resumption]-?: z.ZodType });
 
 const pause = { does: 'Pauses the work. Requests in flight land first.' };
 const stop = {
@@ -75,9 +51,9 @@ const rowJob: WorkflowInterface = {
   updates: {},
 };
 const walk: WorkflowInterface = {
-  result: walkSummary,
+  result: results.walkSummary,
   signals: { pause, resume: { does: 'Resumes the walk.' }, stop, ...paused },
-  queries: progress(walkProgress),
+  queries: progress(results.walkProgress),
   updates: {},
 };
 
@@ -91,32 +67,32 @@ const asked = (result: z.ZodType, answer: z.ZodType): WorkflowInterface => ({
 const decides = (does: string): Message => ({
   does: `${does} Refused unless the batch waits for a decision.`,
   content: decision,
-  answer: batchProgress,
+  answer: results.batchProgress,
 });
 
-/** The results and messages of each workflow. Their inputs are in `workflow-inputs.ts`. */
+/** The results and messages of each workflow. Their inputs are in `core/workflow-input-schemas.ts`. */
 export const workflowInterface = {
   enrichCsv: rowJob,
   runAgentRows: rowJob,
-  runAgent: asked(agentRunResult, runProgress),
-  runResearch: asked(researchResult, runProgress),
+  runAgent: asked(results.agentRunResult, results.runProgress),
+  runResearch: asked(results.researchResult, results.runProgress),
   syncEvents: walk,
   backfillEvents: walk,
-  exportMonitorRuns: asked(monitorExport, monitorExport),
-  syncAgentRuns: asked(agentRunSync, agentRunSync),
+  exportMonitorRuns: asked(results.monitorExport, results.monitorExport),
+  syncAgentRuns: asked(results.agentRunSync, results.agentRunSync),
   batchMonitors: {
-    ...asked(batchSummary, batchProgress),
+    ...asked(results.batchSummary, results.batchProgress),
     updates: {
       approve: decides('Approves the batch.'),
       reject: decides('Rejects the batch, which ends as `rejected`.'),
     },
   },
-  createMonitor: plain(createdMonitor),
-  monitorCall: plain(operationResult(z.unknown())),
-  scheduledJob: plain(scheduledOutcome),
+  createMonitor: plain(results.createdMonitor),
+  monitorCall: plain(results.operationResult(z.unknown())),
+  scheduledJob: plain(results.scheduledOutcome),
   workerPresence: {
     ...plain(null),
-    queries: { holder: { does: 'Returns the worker that holds the task queue.', answer: workerHolder } },
+    queries: { holder: { does: 'Returns the worker that holds the task queue.', answer: results.workerHolder } },
   },
   deliverAlert: plain(null),
 } as const satisfies { readonly [Name in keyof typeof workflowInputs]: WorkflowInterface };

@@ -1,6 +1,5 @@
-import type { MaxCost } from '../core/rows/job.js';
-import type { WarehouseSummary } from '../core/rows/row-warehouse.js';
-import { type FailureLimit, MOST_STOP_AFTER } from '../core/rows/stop-at-failed.js';
+import { MOST_STOP_AFTER } from '../core/choices.js';
+import type { FailureLimit, MaxCost, WarehouseSummary } from '../core/row-job-schemas.js';
 import { parseDollars, toDollars } from '../core/text/money.js';
 import type { Flags } from './shared/command.js';
 

@@ -1,7 +1,5 @@
-import { publishModes, publishPartitions } from '../core/publish-request.js';
-import { defaultSchemes } from '../core/rows/job.js';
+import { defaultSchemes, fileFormats, publishModes, publishPartitions } from '../core/choices.js';
 import { rowOperations } from '../core/rows/row-operation.js';
-import { fileFormats } from '../core/rows/source-fields.js';
 
 /** A flag that may be repeated. */
 const many = (help: string) => ({ help, many: true }) as const;

@@ -1,35 +1,9 @@
 import type { WalkState } from './events/walk.js';
 import type { RawRecord } from './monitors/monitor-warehouse.js';
+import type { AgentRunSync } from './workflow-result-schemas.js';
 
 /** The default warehouse of agent runs. */
 export const DEFAULT_AGENT_WAREHOUSE = 'out/agent-runs.duckdb';
-
-/** Input of the `syncAgentRuns` workflow: plain JSON, usable from any Temporal SDK. */
-export interface SyncAgentRunsInput {
-  /** Base URL of the service, or `sandbox`; default: the worker's. Workers of other services do not run the sync. */
-  readonly origin?: string;
-  /** Warehouse to load into; default `out/agent-runs.duckdb` under the worker's directory. */
-  readonly into?: string;
-  /** The machine that has the warehouse file, for workers on several machines. */
-  readonly host?: string;
-}
-
-/** Counts of a sync; also the answer of its `progress` query. */
-export interface AgentRunSync {
-  readonly into: string;
-  /** Number of pages of the list that were read. */
-  readonly pages: number;
-  /** Number of runs that were read, in the list or alone. `added`: new runs among these. `changed`: runs with other contents than before. */
-  readonly runs: number;
-  readonly added: number;
-  readonly changed: number;
-  /** Number of runs that the service no longer returns. Their rows are kept. */
-  readonly gone: number;
-  /** Number of loaded runs that have not ended; the next sync reads them again. */
-  readonly unfinished: number;
-  /** Unix ms; all runs that were created up to this time are loaded. Null until the first complete sync. */
-  readonly watermark: number | null;
-}
 
 export type SyncCounts = Pick<AgentRunSync, 'pages' | 'runs' | 'added' | 'changed' | 'gone'>;
 

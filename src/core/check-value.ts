@@ -201,50 +201,29 @@ function withAllValues(branches: readonly InputSchema[], first: InputSchema): In
   return { ...first, properties: Object.fromEntries(shared) };
 }
 
-function isOfType(value: unknown, { type, enum: values, const: only }: InputSchema): boolean {
-  if (values && typeof value === 'string' && type === 'string') return true;
+/** Whether a value is of a type of JSON Schema. */
+const types: { readonly [type: string]: (value: unknown) => boolean } = {
+  null: (value) => value === null,
+  array: Array.isArray,
+  object: isObject,
+  integer: Number.isSafeInteger,
+  number: Number.isFinite,
+  boolean: (value) => typeof value === 'boolean',
+  string: (value) => typeof value === 'string',
+};
+
+function isOfType(value: unknown, { type, const: only }: InputSchema): boolean {
   if (only !== undefined) return value === only;
-  switch (type) {
-    case undefined:
-      return true;
-    case 'null':
-      return value === null;
-    case 'array':
-      return Array.isArray(value);
-    case 'object':
-      return isObject(value);
-    case 'integer':
-      return Number.isSafeInteger(value);
-    case 'number':
-      return typeof value === 'number' && Number.isFinite(value);
-    case 'boolean':
-      return typeof value === 'boolean';
-    default:
-      return typeof value === 'string';
-  }
+  return type === undefined || types[type]?.(value) === true;
 }
 
 function isInRange(value: unknown, schema: InputSchema): boolean {
-  const {
-    enum: values,
-    minimum,
-    maximum,
-    exclusiveMinimum,
-    minLength = 0,
-    maxLength,
-    minItems = 0,
-    format,
-    pattern,
-  } = schema;
-  if (typeof value === 'number')
-    return (
-      (minimum === undefined || value >= minimum) &&
-      (maximum === undefined || value <= maximum) &&
-      (exclusiveMinimum === undefined || value > exclusiveMinimum)
-    );
-  if (Array.isArray(value)) return value.length >= minItems;
+  const { minimum = Number.NEGATIVE_INFINITY, maximum = Number.POSITIVE_INFINITY } = schema;
+  const { exclusiveMinimum = Number.NEGATIVE_INFINITY, minLength = 0, maxLength, format, pattern } = schema;
+  if (typeof value === 'number') return value >= minimum && value <= maximum && value > exclusiveMinimum;
+  if (Array.isArray(value)) return value.length >= (schema.minItems ?? 0);
   if (typeof value !== 'string') return true;
-  if (values) return values.includes(value);
+  if (schema.enum) return schema.enum.includes(value);
   if (value.length < minLength || (maxLength !== undefined && value.length > maxLength)) return false;
   if (pattern !== undefined && !new RegExp(pattern, 'u').test(value)) return false;
   return format !== 'date-time' || isDateTime(value);

@@ -1,9 +1,5 @@
-/** How published rows change the rows of a target. */
-export const publishModes = ['replace', 'append', 'merge'] as const;
-export type PublishMode = (typeof publishModes)[number];
-
-export const publishPartitions = ['run', 'day'] as const;
-export type PublishPartition = (typeof publishPartitions)[number];
+import type { PublishMode, PublishPartition } from './choices.js';
+import type { PublishStep } from './row-job-schemas.js';
 
 /** What is published: the view of a job, the current state of events, or the monitors with their runs and results. */
 export type PublishSubject = { readonly job: string } | 'events' | 'monitors';
@@ -51,30 +47,6 @@ export interface Publisher {
   publish(request: PublishRequest): Promise<Published>;
   /** Rejects if the target cannot be reached, or must not be used. Reads the target only. */
   check(to: string): Promise<void>;
-}
-
-/** A publish of a job's view as the last step of its run. */
-export interface PublishStep {
-  /** The target; an address has no password. */
-  readonly to: string;
-  /** Default `replace`, or `merge` with a key. */
-  readonly mode?: PublishMode;
-  readonly key?: readonly string[];
-  readonly partition?: PublishPartition;
-}
-
-/** How the last step of a run ended. */
-export interface PublishOutcome {
-  /** The target as it was given. */
-  readonly to: string;
-  /** Why nothing was published, and what to do; null if the rows are published. */
-  readonly error: string | null;
-  /** Id of the publish; null if nothing was published. */
-  readonly publish: string | null;
-  /** Rows that were published. */
-  readonly rows: number;
-  /** False: the target has these rows of this run already. */
-  readonly changed: boolean;
 }
 
 /** Returns the mode of a step. */

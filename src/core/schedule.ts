@@ -1,9 +1,11 @@
-import type { AgentRunSync, SyncAgentRunsInput } from './agent-run-sync.js';
-import type { SyncEventsInput, WalkSummary } from './events/walk-job.js';
-import type { BatchMonitorsInput } from './monitors/monitor-batch.js';
-import type { BatchSummary } from './monitors/monitor-effect.js';
-import type { ExportMonitorRunsInput, MonitorExport } from './monitors/monitor-warehouse.js';
-import type { EnrichCsvInput, JobSummary } from './rows/job.js';
+import type { EnrichCsvInput } from './row-job-schemas.js';
+import type {
+  BatchMonitorsInput,
+  ExportMonitorRunsInput,
+  SyncAgentRunsInput,
+  SyncEventsInput,
+} from './workflow-input-schemas.js';
+import type { ScheduledOutcome } from './workflow-result-schemas.js';
 
 /** Workflows that a schedule can run, with their inputs. */
 export interface ScheduledInputs {
@@ -24,24 +26,6 @@ export type ScheduledWork = {
     readonly input: ScheduledInputs[Workflow];
   };
 }[ScheduledWorkflow];
-
-/** Input of the `scheduledJob` workflow: plain JSON, usable from any Temporal SDK. */
-export type ScheduledJobInput = ScheduledWork & {
-  /** Name of the schedule. */
-  readonly schedule: string;
-  /** The timing as a text, for lists. */
-  readonly when?: string;
-};
-
-/** How a scheduled run ended. A failed run has no outcome, because its workflow failed. */
-export interface ScheduledOutcome {
-  readonly schedule: string;
-  /** `stopped`: a person must fix a problem, see `message`; the next run continues. `skipped`: the job was already running. */
-  readonly phase: 'done' | 'stopped' | 'skipped';
-  readonly message: string | null;
-  /** Summary of the job; null if the run was skipped. */
-  readonly summary: JobSummary | WalkSummary | MonitorExport | BatchSummary | AgentRunSync | null;
-}
 
 /** A run of a schedule. */
 export interface ScheduledRun {

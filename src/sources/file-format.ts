@@ -1,4 +1,4 @@
-import type { FileFormat } from '../core/rows/source-fields.js';
+import type { FileFormat } from '../core/choices.js';
 import { fileKind } from '../files/file-kind.js';
 import { CsvError } from '../rows/index.js';
 

@@ -1,12 +1,7 @@
 import { basename, join } from 'node:path';
 import type { DuckDBConnection } from '@duckdb/node-api';
-import {
-  type FileFormat,
-  isPattern,
-  pathOfAddress,
-  serverOfAddress,
-  whyNoAddress,
-} from '../core/rows/source-fields.js';
+import type { FileFormat } from '../core/choices.js';
+import { isPattern, pathOfAddress, serverOfAddress, whyNoAddress } from '../core/rows/source-fields.js';
 import { WarehouseUnusable } from '../core/rows/warehouse-errors.js';
 import { makeFolder } from '../files/make-folder.js';
 import { CsvError, InputUnsteady, type RowReader } from '../rows/index.js';

@@ -1,5 +1,5 @@
 import type { Readable } from 'node:stream';
-import type { SourceFields } from '../core/rows/source-fields.js';
+import type { SourceFields } from '../core/row-job-schemas.js';
 
 /** An input of rows. */
 export interface SourceRequest extends SourceFields {

@@ -9,8 +9,9 @@ import {
 } from '@temporalio/workflow';
 import { jobOfWorkflow } from '../core/rows/job-names.js';
 import { pauseOf } from '../core/rows/pause.js';
-import type { ScheduledJobInput, ScheduledOutcome } from '../core/schedule.js';
 import { staticSummary } from '../core/text/static-summary.js';
+import type { ScheduledJobInput } from '../core/workflow-input-schemas.js';
+import type { ScheduledOutcome } from '../core/workflow-result-schemas.js';
 import { detailsText } from './shared/details-text.js';
 import { failureOf, messageOf } from './shared/failures.js';
 import { reportState } from './shared/note-alert.js';

@@ -1,6 +1,6 @@
 import { condition, defineQuery, setHandler } from '@temporalio/workflow';
-import type { WorkerHolder } from '../core/processes/presence.js';
 import { queryNames } from '../core/rows/job-names.js';
+import type { WorkerHolder } from '../core/workflow-result-schemas.js';
 import { publicInput } from './shared/public-input.js';
 import { setVersioning } from './shared/versioning.js';
 

@@ -1,6 +1,7 @@
 import { expect, it, onTestFinished } from 'vitest';
-import type { BatchRun, MonitorState } from '#searchflow/core/monitors/monitor-batch.js';
+import type { BatchRun } from '#searchflow/core/monitors/monitor-batch.js';
 import type { RawRecord } from '#searchflow/core/monitors/monitor-warehouse.js';
+import type { MonitorState } from '#searchflow/core/workflow-result-schemas.js';
 import { type MakeWarehouse, makeInFolder } from './warehouse-under-test.js';
 
 const origin = 'https://service.example';

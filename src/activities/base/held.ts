@@ -1,6 +1,6 @@
 import { Context } from '@temporalio/activity';
 import { ApplicationFailure } from '@temporalio/common';
-import type { JobProgress } from '../../core/rows/job.js';
+import type { JobProgress } from '../../core/row-job-schemas.js';
 import { pieceOf, queryNames, signalNames } from '../../core/rows/job-names.js';
 
 const ASK_MS = 5000;

@@ -5,28 +5,24 @@ import {
   type MonitorBatchResponse,
   readMonitorBatch,
 } from '../../api/endpoints/monitor-batch.js';
+import { MAX_BATCH_LIMIT, type MonitorAction } from '../../core/choices.js';
 import {
-  type BatchPhase,
-  type BatchPlan,
   type BatchRun,
   type CallEffect,
   contradiction,
-  type Decision,
   filterOfCalls,
   filterWithoutStatus,
   isChanged,
   isDone,
-  MAX_BATCH_LIMIT,
-  type MonitorAction,
-  type MonitorState,
   SHOWN_MONITORS,
   type SortedMonitors,
   sortMonitors,
 } from '../../core/monitors/monitor-batch.js';
-import { type BatchEffect, effectOf, summarizeEffects } from '../../core/monitors/monitor-effect.js';
-import type { MonitorFilter } from '../../core/monitors/monitor-filter.js';
+import { effectOf, summarizeEffects } from '../../core/monitors/monitor-effect.js';
 import type { MonitorWarehouse } from '../../core/monitors/monitor-warehouse.js';
 import { isPausedBy } from '../../core/monitors/scheduled-pauses.js';
+import type { Decision, MonitorFilter } from '../../core/workflow-input-schemas.js';
+import type { BatchEffect, BatchPhase, BatchPlan, MonitorState } from '../../core/workflow-result-schemas.js';
 import type { ActivityDeps } from '../base/deps.js';
 import { sendFreeWithRetries } from '../base/free-call.js';
 import { type First, onlyFor, onlyForServed } from '../base/monitor-warehouses.js';

@@ -1,5 +1,5 @@
-import type { MonitorCall } from '../../core/monitors/monitor-call.js';
 import type { Json } from '../../core/text/json.js';
+import type { MonitorCall } from '../../core/workflow-input-schemas.js';
 import type { ActivityDeps } from '../base/deps.js';
 import { type First, onlyForServed } from '../base/monitor-warehouses.js';
 import type { CallOptions, OperationResult } from '../operations/buy.js';

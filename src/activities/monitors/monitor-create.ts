@@ -1,7 +1,8 @@
 import { createMonitorEndpoint, listMonitorsEndpoint } from '../../api/endpoints/monitors.js';
 import type { CreatedMonitor, MonitorDefinition } from '../../api/schemas/monitor-schemas.js';
 import type { Input } from '../../api/transport.js';
-import { type CreateMonitorInput, type MadeMonitor, MONITOR_KEY } from '../../core/monitors/monitor-create.js';
+import { type MadeMonitor, MONITOR_KEY } from '../../core/monitors/monitor-create.js';
+import type { CreateMonitorInput } from '../../core/workflow-input-schemas.js';
 import type { ActivityDeps } from '../base/deps.js';
 import { type First, onlyFor, onlyForServed } from '../base/monitor-warehouses.js';
 import { withHeartbeat } from '../base/with-heartbeat.js';

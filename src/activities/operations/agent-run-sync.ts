@@ -2,16 +2,11 @@ import { Context } from '@temporalio/activity';
 import { ApplicationFailure } from '@temporalio/common';
 import { getAgentRunEndpoint, listAgentRunsEndpoint } from '../../api/endpoints/agent-runs.js';
 import type { AgentRun } from '../../api/schemas/agent-run-schemas.js';
-import type {
-  AgentRunMarks,
-  AgentRunStore,
-  AgentRunSync,
-  AgentRunSyncState,
-  SyncCounts,
-} from '../../core/agent-run-sync.js';
+import type { AgentRunMarks, AgentRunStore, AgentRunSyncState, SyncCounts } from '../../core/agent-run-sync.js';
 import { next, startWalk, WalkError } from '../../core/events/walk.js';
 import { OVERLAP_MS, planSync } from '../../core/events/walk-window.js';
 import type { RawRecord } from '../../core/monitors/monitor-warehouse.js';
+import type { AgentRunSync } from '../../core/workflow-result-schemas.js';
 import { SLICE_MS } from '../base/cancellation.js';
 import type { ActivityDeps } from '../base/deps.js';
 import { sendFreeWithRetries } from '../base/free-call.js';

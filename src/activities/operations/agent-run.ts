@@ -1,18 +1,13 @@
 import { createAgentRunEndpoint, listAgentRunEventsEndpoint } from '../../api/endpoints/agent-runs.js';
 import { type AgentRun, type AgentRunRequest, isTerminal } from '../../api/schemas/agent-run-schemas.js';
 import type { SendOptions } from '../../api/transport.js';
-import type {
-  AgentRequest,
-  AgentRunResult,
-  RunOptions,
-  RunSnapshot,
-  RunStep,
-  RunStepResult,
-} from '../../core/agent-run.js';
+import type { RunStep, RunStepResult } from '../../core/agent-run.js';
 import { readPage } from '../../core/events/walk.js';
 import type { UnitRecord } from '../../core/purchase/journal.js';
 import { sendOptions } from '../../core/purchase/sent-with.js';
 import { canonicalJson, type Json } from '../../core/text/json.js';
+import type { AgentRequest, RunResearchOptions } from '../../core/workflow-input-schemas.js';
+import type { AgentRunResult, RunSnapshot } from '../../core/workflow-result-schemas.js';
 import type { ActivityDeps } from '../base/deps.js';
 import { callInTurn, type SendDeps } from '../call/call-in-turn.js';
 import { isApiError } from '../call/failure.js';
@@ -21,7 +16,7 @@ import { agentKeys, agentPurchase } from '../rows/agent-purchase.js';
 import { buyLongRunning, failUnlessEnded, requestOf, runOrderFields, tooLarge } from './long-running-call.js';
 import { checkRequest } from './whole-request.js';
 
-type Step = RunStep<AgentRequest, RunOptions>;
+type Step = RunStep<AgentRequest, RunResearchOptions>;
 
 const nothingYet: RunSnapshot = {
   runId: null,

@@ -4,7 +4,7 @@ import { ApplicationFailure } from '@temporalio/common';
 import { fieldOf } from '../../api/checks/field-of.js';
 import { transientTags } from '../../core/purchase/failure.js';
 import { BodiesGone, type UnitRecord } from '../../core/purchase/journal.js';
-import type { SentWith } from '../../core/purchase/sent-with.js';
+import type { SentWith } from '../../core/row-job-schemas.js';
 import { toMicros } from '../../core/text/money.js';
 import { callHeartbeatMs, cancellation, heartbeatFrom } from '../base/cancellation.js';
 import type { CallDeps } from '../base/deps.js';

@@ -1,7 +1,9 @@
 import { ApplicationFailure } from '@temporalio/common';
-import type { RunOptions, RunRequest, RunSnapshot, RunStep } from '../../core/agent-run.js';
+import type { RunStep } from '../../core/agent-run.js';
 import { transientTags } from '../../core/purchase/failure.js';
 import type { UnitRecord } from '../../core/purchase/journal.js';
+import type { RunResearchOptions } from '../../core/workflow-input-schemas.js';
+import type { RunRequest, RunSnapshot } from '../../core/workflow-result-schemas.js';
 import type { ActivityDeps } from '../base/deps.js';
 import type { PurchaseRequest } from '../purchase/purchase-request.js';
 import { buyRecords, failUnlessSuccess, lonePurchase } from './buy.js';
@@ -10,7 +12,7 @@ import { MAX_INLINE_BYTES } from './packed.js';
 /** Returns the purchase fields of one run. Answers that landed after the start of the run's workflow belong to the run. */
 export function runOrderFields(
   { maxCostPerJobMicros = null }: Pick<ActivityDeps, 'maxCostPerJobMicros'>,
-  { call, askedAt }: RunStep<unknown, RunOptions>,
+  { call, askedAt }: RunStep<unknown, RunResearchOptions>,
 ) {
   const lone = lonePurchase({ maxCostDollars: call.maxCostDollars });
   const { mostMicros = Number.POSITIVE_INFINITY } = lone;

@@ -1,6 +1,7 @@
 import { type ApiError, isUnusable } from '../../api/wire/errors.js';
 import { WaitQueue } from '../../core/processes/wait-queue.js';
 import type { UnitOutcome } from '../../core/purchase/journal.js';
+import type { ServiceWarning } from '../../core/row-job-schemas.js';
 import {
   type AnswerCounts,
   addCounts,
@@ -12,7 +13,7 @@ import {
   noAnswers,
   PAGES_COUNT_AS,
 } from '../../core/rows/stop-at-failed.js';
-import { addWarnings, notAccepted, type ServiceWarning } from '../../core/rows/warnings.js';
+import { addWarnings, notAccepted } from '../../core/rows/warnings.js';
 import type { FailedLimit, FailureStop, PurchaseRequest, Receipt, Unit } from './purchase-request.js';
 import type { PurchaseStats } from './purchase-stats.js';
 

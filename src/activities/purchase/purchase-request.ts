@@ -1,12 +1,11 @@
 import type { AnswerOptions } from '../../api/wire/transport-options.js';
 import type { Grant, RateCost } from '../../core/limiter/limiter.js';
 import type { SlotsInUse } from '../../core/limiter/slots.js';
-import type { Freshness } from '../../core/purchase/freshness.js';
 import type { UnitOutcome } from '../../core/purchase/journal.js';
 import type { SpendCap } from '../../core/purchase/spend.js';
+import type { Freshness, ServiceWarning, StopAtFailed } from '../../core/row-job-schemas.js';
 import type { KnownAnswer } from '../../core/rows/row-warehouse.js';
-import type { AnswerCounts, FoundNothing, StopAtFailed } from '../../core/rows/stop-at-failed.js';
-import type { ServiceWarning } from '../../core/rows/warnings.js';
+import type { AnswerCounts, FoundNothing } from '../../core/rows/stop-at-failed.js';
 
 /** One unit of work: a URL or a rendered request. */
 export interface Unit {

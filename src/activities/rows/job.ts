@@ -1,18 +1,17 @@
 import { randomUUID } from 'node:crypto';
 import { Context, log } from '@temporalio/activity';
 import { type AlertRun, endOfRows, pauseOfRun, unknownOfRun } from '../../core/alerts/job-alerts.js';
-import type { PublishOutcome, PublishStep } from '../../core/publish-request.js';
-import { type Freshness, type RetryFreshness, retryRuleOf } from '../../core/purchase/freshness.js';
+import { type RetryFreshness, retryRuleOf } from '../../core/purchase/freshness.js';
 import type { JournalTotals } from '../../core/purchase/journal.js';
-import {
-  type EnrichCsvInput,
-  type JobSummary,
-  type RetryRowsInput,
-  type StagedJob,
-  type StagedName,
-  wantedRows,
-  wantedSlices,
-} from '../../core/rows/job.js';
+import type {
+  EnrichCsvInput,
+  Freshness,
+  JobSummary,
+  PublishOutcome,
+  PublishStep,
+  StagedName,
+} from '../../core/row-job-schemas.js';
+import { type RetryRowsInput, type StagedJob, wantedRows, wantedSlices } from '../../core/rows/job.js';
 import type { JobState } from '../../core/rows/job-entries.js';
 import { jobRecord } from '../../core/rows/job-record.js';
 import { type Failure, type Pause, pauseOf, spentOf } from '../../core/rows/pause.js';

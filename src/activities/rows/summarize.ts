@@ -1,10 +1,14 @@
-import type { Freshness } from '../../core/purchase/freshness.js';
 import type { JournalTotals, UnknownOutcome } from '../../core/purchase/journal.js';
-import { type JobSummary, type RetryCounts, type StagedJob, wantedRows } from '../../core/rows/job.js';
+import type {
+  Freshness,
+  JobSummary,
+  RetryCounts,
+  ServiceWarning,
+  WarehouseSummary,
+} from '../../core/row-job-schemas.js';
+import { type StagedJob, wantedRows } from '../../core/rows/job.js';
 import type { Pause } from '../../core/rows/pause.js';
-import type { WarehouseSummary } from '../../core/rows/row-warehouse.js';
 import { WarehouseUnusable } from '../../core/rows/warehouse-errors.js';
-import type { ServiceWarning } from '../../core/rows/warnings.js';
 import { withoutUndefined } from '../../core/text/without-undefined.js';
 import type { ActivityDeps } from '../base/deps.js';
 

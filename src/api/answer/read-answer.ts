@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { Secret } from '../../core/connections/secret.js';
-import { addWarnings, MOST_WARNINGS, type ServiceWarning } from '../../core/rows/warnings.js';
+import type { ServiceWarning } from '../../core/row-job-schemas.js';
+import { addWarnings, MOST_WARNINGS } from '../../core/rows/warnings.js';
 import { fieldOf, textOf } from '../checks/field-of.js';
 import { listsOf, pathAt } from '../checks/members.js';
 import { MAX_NESTING } from '../checks/nesting.js';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { count, flag, list, maybeText, number, text } from '../exact-schema.js';
-import { verification, walkProgressFields } from '../workflow-results.js';
+import { count, flag, list, maybeText, number, text } from '../../core/base-schemas.js';
+import { verification, walkProgressFields } from '../../core/workflow-result-schemas.js';
 
 const walkCounts = { pages: count, events: count, added: count, changed: count };
 

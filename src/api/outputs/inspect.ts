@@ -1,6 +1,6 @@
 import { z } from 'zod';
+import { count, flag, list, maybeText, number, text } from '../../core/base-schemas.js';
 import { retryHelps } from '../../core/purchase/retry-help.js';
-import { count, flag, list, maybeText, number, text } from '../exact-schema.js';
 
 const retry = z.enum(retryHelps);
 const rowStatus = z.enum(['success', 'error', 'invalid']);

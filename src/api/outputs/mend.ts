@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { count, flag, list, maybeText, text } from '../exact-schema.js';
+import { count, flag, list, maybeText, text } from '../../core/base-schemas.js';
 
 /** Output of `clean`. */
 export const cleaned = z.object({

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { count, flag, list, maybeText, number, text } from '../exact-schema.js';
-import { warehouseSummary } from '../workflow-results.js';
+import { count, flag, list, maybeText, number, text } from '../../core/base-schemas.js';
+import { warehouseSummary } from '../../core/row-job-schemas.js';
 
 const sums = {
   ...{ requests: count, units: count, landedDollars: number, openDollars: number },

@@ -1,9 +1,8 @@
 import { z } from 'zod';
-import { publishModes, publishPartitions } from '../../core/publish-request.js';
+import { count, counts, flag, list, maybeText, number, text } from '../../core/base-schemas.js';
+import { fileFormats, publishModes, publishPartitions } from '../../core/choices.js';
+import { jobProgressFields, publishOutcome, schemaChange, serviceWarning } from '../../core/row-job-schemas.js';
 import { pauseReasons } from '../../core/rows/job-names.js';
-import { fileFormats } from '../../core/rows/source-fields.js';
-import { count, counts, flag, list, maybeText, number, text } from '../exact-schema.js';
-import { jobProgressFields, publishOutcome, schemaChange, serviceWarning } from '../workflow-results.js';
 
 /** Rows after `--limit`. */
 const rest = z.object({ rows: count, toBuy: count, requests: count, dollars: number });

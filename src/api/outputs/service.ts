@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { count, flag, list, maybeText, text } from '../exact-schema.js';
+import { count, flag, list, maybeText, text } from '../../core/base-schemas.js';
+import { agentRunResultFields, batchSummaryFields, monitorExportFields } from '../../core/workflow-result-schemas.js';
 import { agentRun, agentRunEvent } from '../schemas/agent-run-schemas.js';
-import { agentRunResultFields, batchSummaryFields, monitorExportFields } from '../workflow-results.js';
 
 /** The result of an agent run. */
 export const agentResult = z.object(agentRunResultFields);

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { receivers } from '../../core/alerts/alert.js';
-import { publishModes } from '../../core/publish-request.js';
-import { count, flag, list, maybeText, number, text } from '../exact-schema.js';
-import { agentRunSync, batchSummary, jobSummary, monitorExport, walkSummary } from '../workflow-results.js';
+import { count, flag, list, maybeText, number, text } from '../../core/base-schemas.js';
+import { publishModes } from '../../core/choices.js';
+import { scheduledOutcome } from '../../core/workflow-result-schemas.js';
 
 const period = z.object({
   since: text,
@@ -103,7 +103,7 @@ const scheduleFields = {
       at: text,
       phase: z.enum(['done', 'stopped', 'skipped', 'running', 'waiting', 'failed', 'cancelled', 'forgotten']),
       message: maybeText,
-      summary: z.union([jobSummary, walkSummary, monitorExport, batchSummary, agentRunSync]).nullable(),
+      summary: scheduledOutcome.shape.summary,
     }),
   ),
 };

@@ -1,14 +1,11 @@
-import {
-  type AgentRequest,
-  type AgentRunResult,
-  MAX_DURATION_SECONDS,
-  type RunAgentOptions,
-} from '../../core/agent-run.js';
+import { MAX_DURATION_SECONDS } from '../../core/choices.js';
 import { estimateAgentRun, pricesAt } from '../../core/purchase/prices.js';
 import { jobOfWorkflow } from '../../core/rows/job-names.js';
 import type { Json } from '../../core/text/json.js';
 import { dollars, parseDollars } from '../../core/text/money.js';
 import { withoutUndefined } from '../../core/text/without-undefined.js';
+import type { AgentRequest, RunAgentOptions } from '../../core/workflow-input-schemas.js';
+import type { AgentRunResult } from '../../core/workflow-result-schemas.js';
 import { JobFailed, type RuntimeConfig } from '../../worker/config/runtime-types.js';
 import { type AgentRunHandle, agentRunId, startAgentRun, withAgentCalls } from '../../worker/control/agent-control.js';
 import { parseDuration } from '../flag-values.js';
@@ -85,7 +82,7 @@ function purchaseOf(
   { yes = false }: Flags<'agentRun'>,
 ): Purchase {
   const most = maxCostDollars ?? request.budget?.maxCostDollars;
-  const estimate = estimateAgentRun(request.effort, most, pricesAt(Date.now(), prices));
+  const estimate = estimateAgentRun(request.effort ?? undefined, most, pricesAt(Date.now(), prices));
   const micros = Math.min(estimate, maxCostPerJobMicros ?? estimate);
   const cost = `at most ${dollars(micros)}`;
   const question = `Spend ${cost} on this agent run?`;

@@ -1,5 +1,5 @@
 import type { AgentSyncOutput } from '../../api/outputs/index.js';
-import type { AgentRunSync } from '../../core/agent-run-sync.js';
+import type { AgentRunSync } from '../../core/workflow-result-schemas.js';
 import type { RuntimeConfig, WorkflowAccess } from '../../worker/config/runtime-types.js';
 import { startSync, syncTarget, syncWork, withAgentCalls } from '../../worker/control/agent-control.js';
 import { toCount } from '../flag-values.js';

@@ -1,5 +1,5 @@
-import type { AgentRunResult, RunSnapshot } from '../../core/agent-run.js';
 import type { Json } from '../../core/text/json.js';
+import type { AgentRunResult, RunSnapshot } from '../../core/workflow-result-schemas.js';
 import { columns, duration, printable, printableLines } from '../text.js';
 
 const dollars = (amount: number): string => `$${amount}`;

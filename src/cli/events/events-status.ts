@@ -1,6 +1,7 @@
-import type { WalkHeartbeat, WalkProgress } from '../../core/events/walk-job.js';
+import type { WalkHeartbeat } from '../../core/events/walk-job.js';
 import type { WalkEntry } from '../../core/rows/job-entries.js';
 import { WarehouseBusy, WarehouseUnusable } from '../../core/rows/warehouse-errors.js';
+import type { WalkProgress } from '../../core/workflow-result-schemas.js';
 import type { RuntimeConfig } from '../../worker/config/runtime-types.js';
 import { isSameWarehouse } from '../../worker/config/store-setting.js';
 import { eventTarget, isMissingFile } from '../../worker/control/event-control.js';

@@ -1,6 +1,8 @@
+import { MOST_PARALLEL } from '../../core/choices.js';
 import { eventTypes } from '../../core/events/payloads.js';
-import { type EventWalkOptions, MOST_PARALLEL, type WalkInput } from '../../core/events/walk-job.js';
+import type { WalkInput } from '../../core/events/walk-job.js';
 import { misspelt, nearest } from '../../core/text/nearest.js';
+import type { SyncEventsInput } from '../../core/workflow-input-schemas.js';
 import type { RuntimeConfig, WorkflowAccess } from '../../worker/config/runtime-types.js';
 import { EventControl, type EventTarget } from '../../worker/control/event-control.js';
 import { toCount, toMoment } from '../flag-values.js';
@@ -81,7 +83,7 @@ async function run(
 }
 
 function noteTypes({ terminal }: Context, { types }: Pick<WalkInput, 'types'>): void {
-  const note = typesNote(types);
+  const note = typesNote(types ?? undefined);
   if (note !== null) terminal.note(terminal.colors.yellow(`Note: ${printable(note, 1000)}`));
 }
 
@@ -93,7 +95,7 @@ export const meantType = (type: string): string | null =>
 export function toWalkOptions(
   { type, parallel, unchecked }: Pick<Flags<'sync'>, 'type' | 'parallel' | 'unchecked'>,
   mistakes: string[],
-): Pick<EventWalkOptions, 'types' | 'parallel' | 'unchecked'> {
+): Pick<SyncEventsInput, 'types' | 'parallel' | 'unchecked'> {
   const types = [...new Set((type ?? []).flatMap((text) => text.split(',')).map((text) => text.trim()))];
   if (types.includes('')) mistakes.push('--type: name an event type, such as webset.item.created.');
   for (const one of types) {

@@ -1,6 +1,7 @@
 import type { EventStatusOutput, WalkOutput } from '../../api/outputs/index.js';
-import type { Differences, StreamListing, Verification } from '../../core/events/event-warehouse.js';
-import type { WalkHeartbeat, WalkProgress, WalkSummary } from '../../core/events/walk-job.js';
+import type { StreamListing } from '../../core/events/event-warehouse.js';
+import type { WalkHeartbeat } from '../../core/events/walk-job.js';
+import type { Differences, Verification, WalkProgress, WalkSummary } from '../../core/workflow-result-schemas.js';
 import type { EventStatus } from '../../worker/store/event-status.js';
 import { type ProgressLine, ProgressReader, progressText, Speed, speedText, waitText } from '../progress/progress.js';
 import { columns, count, duration, printable, some } from '../text.js';

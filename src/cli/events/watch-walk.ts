@@ -1,6 +1,6 @@
 import type { PausedWalkOutput } from '../../api/outputs/index.js';
-import type { WalkProgress, WalkSummary } from '../../core/events/walk-job.js';
 import { codeOfPause } from '../../core/rows/pause.js';
+import type { WalkProgress, WalkSummary } from '../../core/workflow-result-schemas.js';
 import { JobFailed, wasCancelled } from '../../worker/config/runtime-types.js';
 import { EventControl } from '../../worker/control/event-control.js';
 import { findWalk } from '../../worker/control/find-walk.js';

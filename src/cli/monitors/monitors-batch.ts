@@ -1,15 +1,11 @@
 import type { BatchOutput, DecisionOutput } from '../../api/outputs/index.js';
-import {
-  type BatchMonitorsInput,
-  type BatchProgress,
-  batchProblem,
-  MAX_BATCH_LIMIT,
-  type MonitorAction,
-} from '../../core/monitors/monitor-batch.js';
-import type { BatchSummary } from '../../core/monitors/monitor-effect.js';
+import { MAX_BATCH_LIMIT, type MonitorAction } from '../../core/choices.js';
+import { batchProblem } from '../../core/monitors/monitor-batch.js';
 import { jobOfWorkflow } from '../../core/rows/job-names.js';
 import { shellWord } from '../../core/text/shell-word.js';
 import { withoutUndefined } from '../../core/text/without-undefined.js';
+import type { BatchMonitorsInput } from '../../core/workflow-input-schemas.js';
+import type { BatchProgress, BatchSummary } from '../../core/workflow-result-schemas.js';
 import { UsageError } from '../../worker/config/runtime-types.js';
 import type { BatchHandle, MonitorControl } from '../../worker/control/monitor-control.js';
 import { toCount } from '../flag-values.js';

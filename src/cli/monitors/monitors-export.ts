@@ -1,5 +1,5 @@
 import type { MonitorExportOutput } from '../../api/outputs/index.js';
-import type { MonitorExport } from '../../core/monitors/monitor-warehouse.js';
+import type { MonitorExport } from '../../core/workflow-result-schemas.js';
 import type { MonitorControl } from '../../worker/control/monitor-control.js';
 import { SCHEDULED_DETACH, showStarted } from '../progress/plan.js';
 import { keepSchedule, toScheduleWish } from '../schedules/keep-schedule.js';

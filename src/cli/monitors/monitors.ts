@@ -1,6 +1,6 @@
-import type { BatchPlan, BatchProgress, MonitorState } from '../../core/monitors/monitor-batch.js';
-import type { BatchSummary } from '../../core/monitors/monitor-effect.js';
-import { chosenText, filterProblem, type MonitorFilter } from '../../core/monitors/monitor-filter.js';
+import { chosenText, filterProblem } from '../../core/monitors/monitor-filter.js';
+import type { MonitorFilter } from '../../core/workflow-input-schemas.js';
+import type { BatchPlan, BatchProgress, BatchSummary, MonitorState } from '../../core/workflow-result-schemas.js';
 import type { Flags } from '../shared/command.js';
 import { columns, count, printable, some } from '../text.js';
 

@@ -2,7 +2,8 @@ import type { EndedSummaryOutput, PausedOutput, SummaryOutput } from '../../api/
 import { exitCodeOfPause } from '../../core/processes/exit-codes.js';
 import { retriedTags } from '../../core/purchase/freshness.js';
 import type { UnknownOutcome } from '../../core/purchase/journal.js';
-import type { JobProgress, JobSummary, RunFigures } from '../../core/rows/job.js';
+import type { JobProgress, JobSummary } from '../../core/row-job-schemas.js';
+import type { RunFigures } from '../../core/rows/job.js';
 import { codeOfPause } from '../../core/rows/pause.js';
 import { schemaChangesText } from '../../core/rows/schema-changes.js';
 import { warningText } from '../../core/rows/warnings.js';

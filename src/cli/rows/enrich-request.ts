@@ -1,9 +1,9 @@
 import { statSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { MAX_RUN_SECONDS } from '../../core/agent-run.js';
+import { MAX_RUN_SECONDS } from '../../core/choices.js';
 import { isDatabaseSource, sourceShown, whyNoSource } from '../../core/connections/source-address.js';
 import type { ErrorCode } from '../../core/errors/registry.js';
-import type { PublishStep } from '../../core/publish-request.js';
+import type { PublishStep } from '../../core/row-job-schemas.js';
 import { type RowOperation, rowOperations } from '../../core/rows/row-operation.js';
 import { isCsvDelimiter } from '../../core/rows/row-warehouse.js';
 import { isAddress, isPattern, sourceFieldsOf, whyNoAddress } from '../../core/rows/source-fields.js';

@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import { exitCodeOfPause } from '../../core/processes/exit-codes.js';
 import { stepMode } from '../../core/publish-request.js';
-import type { JobProgress, JobSummary } from '../../core/rows/job.js';
+import type { JobProgress, JobSummary } from '../../core/row-job-schemas.js';
 import { isLongRunning } from '../../core/rows/row-operation.js';
 import { limitText } from '../../core/rows/stop-at-failed.js';
 import { toMicros } from '../../core/text/money.js';

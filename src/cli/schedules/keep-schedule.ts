@@ -78,7 +78,7 @@ export async function keepSchedule(
     );
     return exitCodes.ok;
   }
-  await refuseUnwritable(context, access.config, work.input.into);
+  await refuseUnwritable(context, access.config, work.input.into ?? undefined);
   const { view, made } = await control.put(called, work, wish.timing);
   const times = view.next.slice(0, SHOWN_TIMES).map(moment).join(', ');
   const state = view.paused ? '; it is paused' : times === '' ? '' : `; next ${times}`;

@@ -1,9 +1,9 @@
 import type { AlertTestOutput, LimitsOutput } from '../../api/outputs/index.js';
 import type { LimiterView } from '../../core/limiter/limiter.js';
 import type { SlotsInUse } from '../../core/limiter/slots.js';
-import type { OtherLimit } from '../../core/processes/presence.js';
 import type { PeriodSpend, SpendCaps } from '../../core/purchase/spend.js';
 import { parseDollars } from '../../core/text/money.js';
+import type { OtherLimit } from '../../core/workflow-result-schemas.js';
 import { type RuntimeConfig, UsageError } from '../../worker/config/runtime-types.js';
 import { type Context, type ExitCode, exitCodes, type Flags } from '../shared/command.js';
 import { settings, withRuntime } from '../shared/session.js';

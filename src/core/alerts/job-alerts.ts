@@ -1,12 +1,11 @@
-import type { WalkSummary } from '../events/walk-job.js';
-import type { PublishOutcome } from '../publish-request.js';
 import type { UnknownOutcome } from '../purchase/journal.js';
-import type { JobSummary } from '../rows/job.js';
+import type { JobSummary, PublishOutcome } from '../row-job-schemas.js';
 import type { JobPhase, PauseReason } from '../rows/job-names.js';
 import type { Pause } from '../rows/pause.js';
 import { count, some } from '../text/count.js';
 import { dollars, toDollars } from '../text/money.js';
 import { shellWord } from '../text/shell-word.js';
+import type { WalkSummary } from '../workflow-result-schemas.js';
 import type { AlertFact, AlertType } from './alert.js';
 
 /** A run of a job, a walk or an export, as its alerts name it. */

@@ -1,4 +1,5 @@
 import type { ErrorCode } from '../errors/registry.js';
+import type { Verification } from '../workflow-result-schemas.js';
 import type { WalkState } from './walk.js';
 import type { Span } from './walk-window.js';
 
@@ -58,21 +59,6 @@ export interface StreamListing extends StreamState {
   readonly stream: string;
   /** Event types that the stream is limited to; empty: all. */
   readonly types: readonly string[];
-}
-
-/** The result of a verification. `days` lists only the UTC days (`2025-01-31`) with differences. */
-export interface Verification extends Differences {
-  readonly days: readonly (Differences & { readonly day: string })[];
-}
-
-/** Counts of events that differed between warehouse and service. */
-export interface Differences {
-  /** Events that the warehouse lacked; now loaded. */
-  readonly missing: number;
-  /** Events with other contents; now replaced by the service's. */
-  readonly changed: number;
-  /** Events no longer returned by the service; rows kept. */
-  readonly gone: number;
 }
 
 /** A new run over a range of time. `sweep`: whether the run is a sweep. */

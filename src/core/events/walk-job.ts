@@ -1,56 +1,10 @@
-import type { JobPhase, PauseReason } from '../rows/job-names.js';
-import type { StreamKey, Verification } from './event-warehouse.js';
+import type { BackfillEventsInput, SyncEventsInput } from '../workflow-input-schemas.js';
+import type { WalkCounts } from '../workflow-result-schemas.js';
+import type { StreamKey } from './event-warehouse.js';
 import type { Span } from './walk-window.js';
 
 /** The default warehouse of events. */
 export const DEFAULT_EVENT_WAREHOUSE = 'out/events.duckdb';
-
-/**
- * Maximum number of windows of one walk in progress at once. Each window has one request in flight, and a worker has at most 256 requests
- * in flight.
- */
-export const MOST_PARALLEL = 256;
-
-/** Options of all event walks: plain JSON, usable from any Temporal SDK. */
-export interface EventWalkOptions {
-  /** Warehouse: path of a DuckDB file, or address of a PostgreSQL database. Default {@link DEFAULT_EVENT_WAREHOUSE}. */
-  readonly into?: string;
-  /** The machine that has the warehouse file, for workers on several machines. */
-  readonly host?: string;
-  /**
-   * Event types to load (API reference: /websets/v0/events); default: all. Each list of types is a stream of its own with its own
-   * watermark.
-   */
-  readonly types?: readonly string[];
-  /** Number of windows in progress at once, 1 to 256; default 16. */
-  readonly parallel?: number;
-  /** Sends misspelt event types, too. Default: they are refused. */
-  readonly unchecked?: boolean;
-  /** Base URL of the service, or `sandbox`: only workers of that service run the walk. Default: any worker. */
-  readonly origin?: string;
-}
-
-/** Input of `syncEvents`: loads the events since the last run of the same stream. */
-export interface SyncEventsInput extends EventWalkOptions {
-  /** If the service refuses, the walk ends as `stopped` instead of pausing; the next scheduled run continues. */
-  readonly scheduled?: boolean;
-}
-
-/**
- * Input of `backfillEvents`: loads a range of time. Another run with the same input continues, or returns at once when the range is loaded.
- */
-export interface BackfillEventsInput extends EventWalkOptions {
-  /** ISO 8601; inclusive. Default: no beginning. */
-  readonly from?: string;
-  /** ISO 8601; inclusive. Default: one minute before the present time at the service. */
-  readonly until?: string;
-  /**
-   * Reads the whole range again, compares the events with the warehouse by id and contents, and corrects differences: see {@link
-   * Verification}.
-   */
-  readonly verify?: boolean;
-  readonly scheduled?: boolean;
-}
 
 /** Returns the problem of a backfill's range; null where there is none. */
 export function stretchProblem({ from, until }: BackfillEventsInput): string | null {
@@ -82,14 +36,6 @@ export interface OpenedWalk {
   readonly doneMs: number;
   /** Counts of the run's windows before this walk. */
   readonly before: WalkCounts;
-}
-
-export interface WalkCounts {
-  readonly pages: number;
-  /** Number of events that were read. `added`: new events among these. `changed`: events that replaced an older stored version. */
-  readonly events: number;
-  readonly added: number;
-  readonly changed: number;
 }
 
 /** Input of the activity that walks one window. */
@@ -124,40 +70,6 @@ export interface WalkHeartbeat {
   /** Length in ms of the part of the window that has been read; absent if unknown. */
   readonly coveredMs?: number;
   readonly waitingFor: string | null;
-}
-
-/** Answer of a walk's `progress` query. Times in Unix ms. */
-export interface WalkProgress extends WalkCounts {
-  readonly phase: JobPhase;
-  readonly pausedFor: PauseReason | null;
-  /** Why the walk is paused or failed, and how to resume the walk; one sentence. */
-  readonly message: string | null;
-  readonly stream: string;
-  /** Number of windows of the run known so far. `windowsDone`: the number of these windows that are done. */
-  readonly windows: number;
-  readonly windowsDone: number;
-  /** Share of the run's range in windows that are done, 0 to 1; null if the length of the range is unknown. */
-  readonly share: number | null;
-  /** Length of the run's range, in ms. A client adds {@link WalkHeartbeat.coveredMs} to count windows in progress, too. */
-  readonly lengthMs?: number;
-  /** Estimated remaining time, in ms; null while too few windows are done. */
-  readonly etaMs: number | null;
-  readonly startedAt: number;
-}
-
-/** Result of a walk. */
-export interface WalkSummary extends WalkCounts {
-  readonly stream: string;
-  readonly into: string;
-  /** `stopped`: the service refused a scheduled run; see `message`. */
-  readonly phase: 'done' | 'stopped';
-  readonly message: string | null;
-  /** Unix ms; all visible events up to this time are loaded. */
-  readonly watermark: number | null;
-  readonly windows: number;
-  readonly seconds: number;
-  /** The result of a verification; null or absent for other walks. */
-  readonly verified?: Verification | null;
 }
 
 const VERIFY = 'verify ';

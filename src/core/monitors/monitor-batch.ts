@@ -1,18 +1,7 @@
-import { filterProblem, type MonitorFilter, takesSome } from './monitor-filter.js';
-
-/** The action of a batch on each matching monitor (API reference: /monitors). */
-export const monitorActions = ['pause', 'unpause', 'delete'] as const;
-export type MonitorAction = (typeof monitorActions)[number];
-
-/** The facts of a monitor that a batch compares; times as the service returns them. */
-export interface MonitorState {
-  readonly id: string;
-  readonly name: string | null;
-  readonly status: string | null;
-  readonly updatedAt: string | null;
-  /** Digest of the monitor's definition: name, search, trigger and so on, without its status. Null where unknown. */
-  readonly definition: string | null;
-}
+import { MAX_BATCH_LIMIT, type MonitorAction, monitorActions } from '../choices.js';
+import type { BatchMonitorsInput, MonitorFilter } from '../workflow-input-schemas.js';
+import type { MonitorState } from '../workflow-result-schemas.js';
+import { filterProblem, takesSome } from './monitor-filter.js';
 
 /** Whether a monitor changed between two reads. */
 export function isChanged(before: MonitorState, now: MonitorState): boolean {
@@ -24,45 +13,8 @@ export function isRedefined(before: MonitorState, now: MonitorState): boolean {
   return before.definition !== null && now.definition !== null && before.definition !== now.definition;
 }
 
-/** Who decided, and why. */
-export interface Decision {
-  readonly by: string;
-  readonly why?: string;
-}
-
-/** Input of the `batchMonitors` workflow: plain JSON, usable from any Temporal SDK. */
-export interface BatchMonitorsInput {
-  /** Base URL of the service, or `sandbox`; default: the worker's. Workers of other services do not run the batch. */
-  readonly origin?: string;
-  readonly action: MonitorAction;
-  /** Required without `ofSchedule`. */
-  readonly filter?: MonitorFilter;
-  /** Name of the schedule that starts the batch, for the audit. */
-  readonly schedule?: string;
-  /**
-   * Name of a schedule, for `unpause` without a filter: unpauses what batches of this schedule have paused and nobody has changed since,
-   * by the audit in `into`.
-   */
-  readonly ofSchedule?: string;
-  /** Maximum number of monitors that one call changes, 1 to 500; default 100. */
-  readonly limit?: number;
-  /** Warehouse of the audit; default `out/monitors.duckdb` under the worker's directory. */
-  readonly into?: string;
-  /** The machine that has the warehouse file, for workers on several machines. */
-  readonly host?: string;
-  /** The person who requests the batch, for the audit. */
-  readonly by?: string;
-  /**
-   * The approval if it was given beforehand; `wait`: the batch waits for the Update `approve`. Default: `wait` for deletions, otherwise
-   * `none`.
-   */
-  readonly approval?: Decision | 'wait' | 'none';
-  /** How long to wait for an approval, in ms; default: a day. */
-  readonly approvalWithinMs?: number;
-}
-
 export const DEFAULT_BATCH_LIMIT = 100;
-export const MAX_BATCH_LIMIT = 500;
+
 export const APPROVAL_WITHIN_MS = 24 * 3_600_000;
 
 /** Returns the problem of an input; null where there is none. */
@@ -203,37 +155,6 @@ export interface BatchRun {
   readonly job: string;
   /** Id of the workflow's first run. This id distinguishes batches, because the id of a job may be used again. */
   readonly run: string;
-}
-
-/** Counts of a plan, with some of its monitors. */
-export interface BatchPlan {
-  readonly planned: number;
-  readonly already: number;
-  readonly left: number;
-  readonly examples: readonly MonitorState[];
-}
-
-export type BatchPhase = 'planning' | 'waiting' | 'running' | 'done' | 'rejected' | 'expired' | 'failed' | 'cancelled';
-
-/** Answer of a batch's `progress` query. Times in Unix ms. */
-export interface BatchProgress {
-  readonly phase: BatchPhase;
-  readonly job: string;
-  readonly action: MonitorAction;
-  readonly filter: MonitorFilter;
-  /** Schedule whose pauses the batch ends; null: the filter selects the monitors. */
-  readonly ofSchedule: string | null;
-  /** Maximum number of monitors that one call changes. */
-  readonly limit: number;
-  readonly plan: BatchPlan | null;
-  readonly decision: (Decision & { readonly approved: boolean; readonly at: number }) | null;
-  /** When the wait for an approval ends. */
-  readonly approveUntil: number | null;
-  readonly calls: number;
-  /** Calls without an answer; the effect of these calls was read from the monitors. */
-  readonly lost: number;
-  readonly affected: number;
-  readonly message: string | null;
 }
 
 /** Maximum number of monitors that a plan or an effect lists; the warehouse has all monitors. */

@@ -1,11 +1,6 @@
-import {
-  type BatchProgress,
-  isChanged,
-  isDone,
-  isRedefined,
-  type MonitorAction,
-  type MonitorState,
-} from './monitor-batch.js';
+import type { MonitorAction } from '../choices.js';
+import type { BatchEffect, EffectKind, MonitorEffect, MonitorState } from '../workflow-result-schemas.js';
+import { isChanged, isDone, isRedefined } from './monitor-batch.js';
 
 /** A monitor of a batch, and the effects of the batch's calls. */
 export interface PlannedMonitor extends MonitorState {
@@ -15,20 +10,6 @@ export interface PlannedMonitor extends MonitorState {
   readonly ours: boolean;
   /** Whether a later call of ours affected the same monitor again. */
   readonly again: boolean;
-}
-
-export type EffectKind = 'affected' | 'unplanned' | 'missed' | 'others';
-
-/** The effect on one monitor, from the lists before and after the batch. */
-export interface MonitorEffect {
-  readonly id: string;
-  readonly name: string | null;
-  readonly kind: EffectKind;
-  readonly before: MonitorState;
-  /** Null: the monitor is gone. */
-  readonly after: MonitorState | null;
-  /** An explanation where the monitor differs from the plan. */
-  readonly note: string | null;
 }
 
 /** Compares a monitor of a batch with its present state. A change that no call made is attributed to other clients. */
@@ -51,17 +32,6 @@ export function effectOf(action: MonitorAction, one: PlannedMonitor, now: Monito
   return effect('missed', 'matches, but was not affected');
 }
 
-/** The effect of a batch: counts by kind, and monitors that differ from the plan. */
-export interface BatchEffect {
-  readonly affected: number;
-  /** Affected monitors that another client also changed between the plan and the end. */
-  readonly contested: number;
-  readonly unplanned: number;
-  readonly missed: number;
-  readonly others: number;
-  readonly examples: readonly MonitorEffect[];
-}
-
 /** Sums up the effects of an ended batch. */
 export function summarizeEffects(effects: readonly MonitorEffect[], shown: number): BatchEffect {
   const count = (kind: MonitorEffect['kind']) => effects.filter((one) => one.kind === kind).length;
@@ -73,11 +43,4 @@ export function summarizeEffects(effects: readonly MonitorEffect[], shown: numbe
     others: count('others'),
     examples: effects.filter(({ note }) => note !== null).slice(0, shown),
   };
-}
-
-/** Result of the `batchMonitors` workflow. */
-export interface BatchSummary extends BatchProgress {
-  readonly into: string;
-  /** Null where nothing was to be done or the batch was not approved. */
-  readonly effect: BatchEffect | null;
 }

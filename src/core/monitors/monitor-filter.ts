@@ -1,13 +1,6 @@
 import type { Json } from '../text/json.js';
 import { withoutUndefined } from '../text/without-undefined.js';
-
-/** A filter of monitors: a monitor must match all fields (API reference: /monitors). */
-export type MonitorFilter = {
-  readonly status?: string;
-  /** Part of the name, in any case. */
-  readonly name?: string;
-  readonly metadata?: Record<string, string | number | boolean>;
-};
+import type { MonitorFilter } from '../workflow-input-schemas.js';
 
 const fields: ReadonlySet<string> = new Set(['status', 'name', 'metadata'] satisfies (keyof MonitorFilter)[]);
 

@@ -1,6 +1,7 @@
-import type { BatchRun, Decision, MonitorState } from './monitor-batch.js';
-import type { MonitorEffect, PlannedMonitor } from './monitor-effect.js';
-import type { MonitorFilter } from './monitor-filter.js';
+import type { Decision, MonitorFilter } from '../workflow-input-schemas.js';
+import type { MonitorEffect, MonitorExport, MonitorState } from '../workflow-result-schemas.js';
+import type { BatchRun } from './monitor-batch.js';
+import type { PlannedMonitor } from './monitor-effect.js';
 import type { ScheduledPauses } from './scheduled-pauses.js';
 
 /** The record of a batch, written before its calls. */
@@ -97,32 +98,4 @@ export interface MonitorWarehouse {
   readonly audit: BatchAudit;
   readonly runs: MonitorRuns;
   close(): Promise<void>;
-}
-
-/** Input of the `exportMonitorRuns` workflow: plain JSON, usable from any Temporal SDK. */
-export interface ExportMonitorRunsInput {
-  /** Base URL of the service, or `sandbox`; default: the worker's. Workers of other services do not run the export. */
-  readonly origin?: string;
-  /** Default: all monitors. */
-  readonly filter?: MonitorFilter;
-  /** Sends a misspelt status, too. Default: it is refused. */
-  readonly unchecked?: boolean | undefined;
-  /** Warehouse to load into; default `out/monitors.duckdb` under the worker's directory. */
-  readonly into?: string;
-  /** The machine that has the warehouse file, for workers on several machines. */
-  readonly host?: string;
-}
-
-/** Counts of an export; also the answer of its `progress` query. */
-export interface MonitorExport {
-  readonly into: string;
-  readonly monitors: number;
-  /** Number of monitors whose new runs have all been read. */
-  readonly read: number;
-  /** Number of new runs. */
-  readonly added: number;
-  /** Number of runs that were read again because they had not ended at the last export. */
-  readonly again: number;
-  /** Number of results in the runs that were read. */
-  readonly results: number;
 }

@@ -1,4 +1,4 @@
-import type { MonitorState } from './monitor-batch.js';
+import type { MonitorState } from '../workflow-result-schemas.js';
 
 /** A pause of a monitor by a batch, from the audit. */
 export interface ScheduledPause {

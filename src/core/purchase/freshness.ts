@@ -1,15 +1,5 @@
+import type { Freshness } from '../row-job-schemas.js';
 import { transientTags } from './failure.js';
-
-/** Rules for the landed answers that may be used. */
-export interface Freshness {
-  /** Unix ms; answers that landed before this time are bought again. */
-  readonly freshAfter?: number;
-  /** Failed units with one of these tags that landed before `retryBefore` (Unix ms) are bought again. */
-  readonly retryTags?: readonly string[];
-  readonly retryBefore?: number;
-  /** Unix ms; answers that landed before this time are bought again if neither journal nor warehouse has the body of the answer. */
-  readonly rebuyBefore?: number;
-}
 
 /**
  * The rules of the second pass of a run, in which failed rows are bought once more. In a warehouse `retryTags` and `retryBefore` concern

@@ -1,6 +1,6 @@
 import type { ErrorCode } from '../errors/registry.js';
+import type { Freshness } from '../row-job-schemas.js';
 import type { Json, RawJson } from '../text/json.js';
-import type { Freshness } from './freshness.js';
 import type { Price, SpendCap } from './spend.js';
 
 /** The job of a segment: its name up to the first `/`; `calls` for single calls. */

@@ -1,9 +1,6 @@
-import type { PublishStep } from '../publish-request.js';
-import type { Freshness } from '../purchase/freshness.js';
-import type { MaxCost, RunFigures, StagedJob } from './job.js';
+import type { FailureLimit, Freshness, MaxCost, PublishStep, WarehouseSummary } from '../row-job-schemas.js';
+import type { RunFigures, StagedJob } from './job.js';
 import type { JobPhase, PauseReason } from './job-names.js';
-import type { WarehouseSummary } from './row-warehouse.js';
-import type { FailureLimit } from './stop-at-failed.js';
 
 /** The last recorded state of a job. Commands show this state while no worker answers. */
 export interface JobState {

@@ -1,5 +1,5 @@
-import type { PublishOutcome } from '../publish-request.js';
 import type { UnitStatus } from '../purchase/journal.js';
+import type { PublishOutcome } from '../row-job-schemas.js';
 import type { FiguresQuery, RecordedRun, RowFigures } from './row-figures.js';
 
 /** A row as its warehouse has it. Times in Unix ms. */

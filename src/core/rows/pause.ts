@@ -1,14 +1,14 @@
 import { codeOfCap } from '../errors/code-of.js';
 import type { ErrorCode } from '../errors/registry.js';
-import type { PublishOutcome } from '../publish-request.js';
 import type { OverBudget } from '../purchase/spend.js';
+import type { PublishOutcome, ServiceWarning, StopAtFailed } from '../row-job-schemas.js';
 import { count } from '../text/count.js';
 import { dollars } from '../text/money.js';
 import { shellWord } from '../text/shell-word.js';
 import type { PauseReason } from './job-names.js';
 import { isLongRunning } from './row-operation.js';
-import { type AnswerCounts, limitText, type RowsOfNothing, type StopAtFailed } from './stop-at-failed.js';
-import { type ServiceWarning, warningText } from './warnings.js';
+import { type AnswerCounts, limitText, type RowsOfNothing } from './stop-at-failed.js';
+import { warningText } from './warnings.js';
 
 /** A failure in a workflow: its type and message, and the first detail of the failure. */
 export interface Failure {

@@ -1,31 +1,4 @@
-import type { PublishOutcome } from '../publish-request.js';
-import type { SchemaChange } from './schema-changes.js';
-import type { ServiceWarning } from './warnings.js';
-
-/**
- * Counts of rows by status. Keys of `tags` are error tags. `misfits`: by column, the number of values that do not fit the type of their
- * column; absent: none, or not counted.
- */
-export interface WarehouseSummary {
-  readonly rows: number;
-  readonly success: number;
-  readonly error: number;
-  readonly invalid: number;
-  /** Rows of this generation that are not loaded yet. */
-  readonly missing: number;
-  /** Rows of an earlier input that are missing from the current input. Such rows are kept, with a time in `vanished_at`. */
-  readonly vanished: number;
-  readonly tags: Readonly<Record<string, number>>;
-  readonly misfits?: Readonly<Record<string, number>>;
-  /** Rows among `error` and `invalid` that a person discarded or forgot. `tags` leaves them out. Absent: none. */
-  readonly discarded?: number;
-  /** Changes of the columns between the latest recorded run and the run before it; absent: none. */
-  readonly schemaChanges?: readonly SchemaChange[];
-  /** The publish at the end of the latest recorded run; absent: none. */
-  readonly published?: PublishOutcome;
-  /** The job's view, as it is written in SQL, with its schema if the database has one. Absent: not known. */
-  readonly view?: string;
-}
+import type { ServiceWarning, WarehouseSummary } from '../row-job-schemas.js';
 
 /** How a run of a job ended. Times in Unix ms, amounts in micro-dollars. */
 export interface RunRecord

@@ -1,13 +1,15 @@
-import type { PublishOutcome } from '../publish-request.js';
+import type { PublishOutcome, SchemaChange, WarehouseSummary } from '../row-job-schemas.js';
+
+export type { WarehouseSummary } from '../row-job-schemas.js';
+
 import type { RetryFreshness, RetryRule } from '../purchase/freshness.js';
 import type { UnitOutcome, UnknownOutcome } from '../purchase/journal.js';
 import type { Json } from '../text/json.js';
 import type { ColumnType } from './column-type.js';
 import type { RowReads, RowState } from './loaded-row.js';
-import type { RunRecord, WarehouseSummary } from './row-figures.js';
-import type { SchemaChange } from './schema-changes.js';
+import type { RunRecord } from './row-figures.js';
 
-export type { RunRecord, WarehouseSummary } from './row-figures.js';
+export type { RunRecord } from './row-figures.js';
 
 /** The facts of a row job that its warehouse keeps. */
 export interface JobRecord {

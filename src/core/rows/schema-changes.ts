@@ -1,17 +1,9 @@
+import type { SchemaChange } from '../row-job-schemas.js';
 /** A column of the input of a job (`input`) or of its answers (`output`). `type` is absent for a column of texts without a type. */
 export interface SchemaColumn {
   readonly of: 'input' | 'output';
   readonly name: string;
   readonly type?: string;
-}
-
-/** The difference of one column between two runs of a job. `from` and `to`: its types, for a column whose type changed. */
-export interface SchemaChange {
-  readonly of: SchemaColumn['of'];
-  readonly name: string;
-  readonly change: 'added' | 'removed' | 'type';
-  readonly from?: string;
-  readonly to?: string;
 }
 
 const NO_TYPE = 'text';

@@ -1,19 +1,7 @@
 import { isHook, secretParameter } from '../connections/address-secrets.js';
 import { isMetadata } from '../connections/metadata-address.js';
 import { isBareAddress } from '../connections/postgres-address.js';
-
-/** Formats of files of rows. `jsonl`: JSON Lines, or one list of objects. */
-export const fileFormats = ['csv', 'jsonl', 'parquet'] as const;
-export type FileFormat = (typeof fileFormats)[number];
-
-/** How the rows of an input are read. Absent fields: by the name of the file. At most one is set. */
-export interface SourceFields {
-  readonly format?: FileFormat;
-  /** One SELECT statement, for a DuckDB file or a database. */
-  readonly sql?: string;
-  /** Name of a table or view of a DuckDB file, perhaps with its schema. */
-  readonly table?: string;
-}
+import type { SourceFields } from '../row-job-schemas.js';
 
 /** Note for the plan of a job without a key, whose SQL does not order its rows. */
 export const UNORDERED =

@@ -1,19 +1,8 @@
+import { MOST_STOP_AFTER } from '../choices.js';
+import type { FailureLimit, StopAtFailed } from '../row-job-schemas.js';
 import { some } from '../text/count.js';
 
-/** The limit of failed answers at which a job pauses (`--stop-at-failed`, `--stop-after`). */
-export interface StopAtFailed {
-  /** The job pauses once this share of the answers has failed; above 0, at most 100. */
-  readonly percent: number;
-  /** Number of rows whose answers come before the share counts; default {@link STOP_AFTER}. */
-  readonly after?: number;
-}
-
-/** A limit of failed answers, or `none` for no limit. */
-export type FailureLimit = StopAtFailed | 'none';
-
 export const STOP_AFTER = 50;
-/** The largest value of {@link StopAtFailed.after}. */
-export const MOST_STOP_AFTER = 1_000_000_000;
 
 /** The number of error tags that are kept with the counts; the most frequent ones. */
 const TAGS_KEPT = 10;

@@ -1,10 +1,4 @@
-/** A warning or notice of the service about a request. `path`: a JSON pointer to the field; it may be empty. */
-export interface ServiceWarning {
-  readonly kind: 'warning' | 'notice';
-  readonly code: string;
-  readonly path: string;
-  readonly message: string;
-}
+import type { ServiceWarning } from '../row-job-schemas.js';
 
 /** Maximum number of warnings and notices of one run that are kept, each code and path once. */
 export const MOST_WARNINGS = 50;

@@ -6,7 +6,6 @@ import type { SlotOwner } from '../../core/limiter/slots.js';
 import type { JournalReport } from '../../core/purchase/activity.js';
 import type { PurchaseHistory, UnitHistory } from '../../core/purchase/attempts.js';
 import { FORGOTTEN_SEGMENT, type ForgettingJournal, forgottenOutcome } from '../../core/purchase/forgotten.js';
-import type { Freshness } from '../../core/purchase/freshness.js';
 import type {
   Claim,
   Claimed,
@@ -20,6 +19,7 @@ import type {
   UnknownOutcome,
 } from '../../core/purchase/journal.js';
 import { OverBudget, type Spend, type SpendCaps, type UsageGroup, type UsageLine } from '../../core/purchase/spend.js';
+import type { Freshness } from '../../core/row-job-schemas.js';
 import type { Json } from '../../core/text/json.js';
 import { reserve } from '../spend/budget-check.js';
 import { fileActivity } from '../spend/file-activity.js';

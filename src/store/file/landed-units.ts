@@ -1,8 +1,8 @@
 import { type FileHandle, open } from 'node:fs/promises';
 import { crc32 } from 'node:zlib';
 import { FORGOTTEN } from '../../core/purchase/forgotten.js';
-import type { Freshness } from '../../core/purchase/freshness.js';
 import { BodiesGone, ENDED_WITH_JOB, type Landed } from '../../core/purchase/journal.js';
+import type { Freshness } from '../../core/row-job-schemas.js';
 import type { UnitEntry } from './segment-lines.js';
 import { type IndexEntry, UnitIndex } from './unit-index.js';
 

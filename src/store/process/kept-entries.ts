@@ -1,13 +1,11 @@
 import { z } from 'zod';
+import { fileFormats, publishModes, publishPartitions } from '../../core/choices.js';
 import { UsageError } from '../../core/errors/coded-error.js';
-import { type PublishOutcome, type PublishStep, publishModes, publishPartitions } from '../../core/publish-request.js';
-import type { Freshness } from '../../core/purchase/freshness.js';
+import type { FailureLimit, Freshness, PublishOutcome, PublishStep, SchemaChange } from '../../core/row-job-schemas.js';
 import type { StagedJob } from '../../core/rows/job.js';
 import type { Allowed, JobEntry, JobState, OwnedWork, WalkEntry } from '../../core/rows/job-entries.js';
 import { ID_PATTERN, pauseReasons } from '../../core/rows/job-names.js';
-import type { SchemaChange } from '../../core/rows/schema-changes.js';
-import { fileFormats } from '../../core/rows/source-fields.js';
-import { type FailureLimit, isFailureLimit } from '../../core/rows/stop-at-failed.js';
+import { isFailureLimit } from '../../core/rows/stop-at-failed.js';
 
 const [text, number, flag] = [z.string(), z.number(), z.boolean()];
 const count = z.int().nonnegative();

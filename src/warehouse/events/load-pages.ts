@@ -1,13 +1,12 @@
 import {
-  type Differences,
   type LoadedPages,
   MisshapenPage,
   type StreamKey,
-  type Verification,
   type WindowPages,
 } from '../../core/events/event-warehouse.js';
 import { payloads } from '../../core/events/payloads.js';
 import { verifies } from '../../core/events/walk-job.js';
+import type { Differences, Verification } from '../../core/workflow-result-schemas.js';
 import type { SqlValue } from '../shared/sql.js';
 import type { EventDialect, EventTransaction, StagedPages } from './event-sql.js';
 import { touch } from './fold-state.js';

@@ -1,8 +1,8 @@
-import type { MonitorState } from '../../core/monitors/monitor-batch.js';
 import type { PlannedMonitor } from '../../core/monitors/monitor-effect.js';
 import { filterJson } from '../../core/monitors/monitor-filter.js';
 import type { BatchAudit } from '../../core/monitors/monitor-warehouse.js';
 import type { ScheduledPause } from '../../core/monitors/scheduled-pauses.js';
+import type { MonitorState } from '../../core/workflow-result-schemas.js';
 import type { SqlTransaction, SqlValue } from '../shared/sql.js';
 import { actions, batches } from './monitor-tables.js';
 import { heldId, insert, type RecordDatabase } from './record-fields.js';

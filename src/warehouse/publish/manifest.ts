@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
-import type { PublishMode, PublishPartition, PublishRecord } from '../../core/publish-request.js';
+import type { PublishMode, PublishPartition } from '../../core/choices.js';
+import type { PublishRecord } from '../../core/publish-request.js';
 import { WarehouseUnusable } from '../../core/rows/warehouse-errors.js';
 import type { TableColumn } from '../export/file-parts.js';
 

@@ -1,4 +1,5 @@
-import type { PublishMode, PublishRequest } from '../../core/publish-request.js';
+import type { PublishMode } from '../../core/choices.js';
+import type { PublishRequest } from '../../core/publish-request.js';
 import { WarehouseUnusable } from '../../core/rows/warehouse-errors.js';
 import type { TableColumn } from '../export/file-parts.js';
 import { identifier } from '../shared/duckdb-quote.js';

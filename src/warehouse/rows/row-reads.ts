@@ -1,4 +1,4 @@
-import type { PublishOutcome } from '../../core/publish-request.js';
+import type { PublishOutcome, WarehouseSummary } from '../../core/row-job-schemas.js';
 import type { FailedGroup, LoadedRow, Misfit, RowName, RowReads } from '../../core/rows/loaded-row.js';
 import type {
   FiguresQuery,
@@ -7,7 +7,6 @@ import type {
   RecordedRun,
   RowFigures,
   TagCount,
-  WarehouseSummary,
 } from '../../core/rows/row-figures.js';
 import type { Database } from '../database.js';
 import { identifier } from '../shared/duckdb-quote.js';

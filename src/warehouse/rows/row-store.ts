@@ -1,18 +1,11 @@
-import type { PublishOutcome } from '../../core/publish-request.js';
 import { FORGOTTEN, keptReasons, REMOVED_REASON } from '../../core/purchase/forgotten.js';
 import type { RetryFreshness } from '../../core/purchase/freshness.js';
 import type { UnknownOutcome } from '../../core/purchase/journal.js';
+import type { PublishOutcome, SchemaChange, WarehouseSummary } from '../../core/row-job-schemas.js';
 import type { ColumnType } from '../../core/rows/column-type.js';
 import { reasonOf } from '../../core/rows/row-operation.js';
-import type {
-  ForgetPick,
-  ForgetSubjects,
-  ForgettableRow,
-  RowStore,
-  RunRecord,
-  WarehouseSummary,
-} from '../../core/rows/row-warehouse.js';
-import { type SchemaChange, schemaChanges } from '../../core/rows/schema-changes.js';
+import type { ForgetPick, ForgetSubjects, ForgettableRow, RowStore, RunRecord } from '../../core/rows/row-warehouse.js';
+import { schemaChanges } from '../../core/rows/schema-changes.js';
 import { JobNotLoaded } from '../../core/rows/warehouse-errors.js';
 import type { Database, WarehousesOptions } from '../database.js';
 import { identifier, typedName } from '../shared/duckdb-quote.js';

@@ -1,6 +1,7 @@
 import { resolve } from 'node:path';
 import { parseAddress } from '../../core/connections/postgres-address.js';
-import { type PublishStep, whyNoStep } from '../../core/publish-request.js';
+import { whyNoStep } from '../../core/publish-request.js';
+import type { PublishStep } from '../../core/row-job-schemas.js';
 import type { StagedJob } from '../../core/rows/job.js';
 import { jobRecord } from '../../core/rows/job-record.js';
 import { isSameFile } from '../../files/same-file.js';

@@ -1,25 +1,23 @@
 import type { Client } from '@temporalio/client';
 import type { WireOptions } from '../../api/transport.js';
+import type { DefaultScheme } from '../../core/choices.js';
 import type { Secret } from '../../core/connections/secret.js';
 import type { RateProfile } from '../../core/limiter/rate.js';
-import type { PublishStep } from '../../core/publish-request.js';
 import type { PriceTable } from '../../core/purchase/prices.js';
-import type { SentWith } from '../../core/purchase/sent-with.js';
 import type {
-  DefaultScheme,
+  FailureLimit,
   JobProgress,
   JobSummary,
   MaxCost,
+  PublishStep,
   Resumption,
-  RunFigures,
-  SliceHeartbeat,
-  StagedJob,
-} from '../../core/rows/job.js';
+  SentWith,
+  SourceFields,
+} from '../../core/row-job-schemas.js';
+import type { RunFigures, SliceHeartbeat, StagedJob } from '../../core/rows/job.js';
 import type { JobPhase, PauseReason } from '../../core/rows/job-names.js';
 import type { RowOperation } from '../../core/rows/row-operation.js';
 import type { FailedPick } from '../../core/rows/row-warehouse.js';
-import type { SourceFields } from '../../core/rows/source-fields.js';
-import type { FailureLimit } from '../../core/rows/stop-at-failed.js';
 import type { Json } from '../../core/text/json.js';
 import type { UrlCells } from '../../rows/index.js';
 import type { AlertSettings } from './alert-setting.js';

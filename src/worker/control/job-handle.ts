@@ -1,15 +1,11 @@
 import { type Client, type WorkflowExecutionDescription, WorkflowNotFoundError } from '@temporalio/client';
-import type { WalkHeartbeat, WalkProgress, WalkSummary } from '../../core/events/walk-job.js';
-import {
-  type JobProgress,
-  type JobSummary,
-  newHeartbeat,
-  type Resumption,
-  type SliceHeartbeat,
-} from '../../core/rows/job.js';
+import type { WalkHeartbeat } from '../../core/events/walk-job.js';
+import type { JobProgress, JobSummary, Resumption } from '../../core/row-job-schemas.js';
+import { newHeartbeat, type SliceHeartbeat } from '../../core/rows/job.js';
 import { type JobPhase, queryNames, signalNames, workflowIdOf } from '../../core/rows/job-names.js';
 import { COMMAND_ENDED, JOB_CANCELLED } from '../../core/rows/pause.js';
 import { shellWord } from '../../core/text/shell-word.js';
+import type { WalkProgress, WalkSummary } from '../../core/workflow-result-schemas.js';
 import { JobFailed, type JobHandle, JobStopped, phaseOfEnd, UsageError } from '../config/runtime-types.js';
 import type { PendingActivity } from './pending-activity.js';
 import { isCancelRequested } from './work-owners.js';

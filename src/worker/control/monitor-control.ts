@@ -4,18 +4,20 @@ import { join, resolve } from 'node:path';
 import { WorkflowNotFoundError } from '@temporalio/client';
 import { misspeltFields, WAY_PAST } from '../../api/checks/misspelt-fields.js';
 import { listMonitorsEndpoint } from '../../api/endpoints/monitors.js';
-import type { BatchMonitorsInput, BatchProgress } from '../../core/monitors/monitor-batch.js';
-import type { MonitorCall } from '../../core/monitors/monitor-call.js';
-import type { CreatedMonitorResult } from '../../core/monitors/monitor-create.js';
-import type { BatchSummary } from '../../core/monitors/monitor-effect.js';
 import { DEFAULT_MONITOR_WAREHOUSE, monitorUpdates, monitorWorkflows } from '../../core/monitors/monitor-names.js';
-import type { ExportMonitorRunsInput, MonitorExport } from '../../core/monitors/monitor-warehouse.js';
 import type { Work } from '../../core/rows/job-entries.js';
 import { jobOfWorkflow, startedByUs, workflowIdOf } from '../../core/rows/job-names.js';
 import { whyNoPath } from '../../core/rows/source-fields.js';
 import type { ScheduledWork } from '../../core/schedule.js';
 import { canonicalJson, type Json } from '../../core/text/json.js';
 import { staticSummary } from '../../core/text/static-summary.js';
+import type { BatchMonitorsInput, ExportMonitorRunsInput, MonitorCall } from '../../core/workflow-input-schemas.js';
+import type {
+  BatchProgress,
+  BatchSummary,
+  CreatedMonitorResult,
+  MonitorExport,
+} from '../../core/workflow-result-schemas.js';
 import { makeFolder } from '../../files/make-folder.js';
 import { withLock } from '../../files/process-lock.js';
 import { writeDurably } from '../../files/write-durably.js';

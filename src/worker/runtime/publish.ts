@@ -1,6 +1,7 @@
 import { DEFAULT_EVENT_WAREHOUSE } from '../../core/events/walk-job.js';
 import { DEFAULT_MONITOR_WAREHOUSE } from '../../core/monitors/monitor-names.js';
-import type { Published, PublishRequest, PublishStep } from '../../core/publish-request.js';
+import type { Published, PublishRequest } from '../../core/publish-request.js';
+import type { PublishStep } from '../../core/row-job-schemas.js';
 import type { StagedJob } from '../../core/rows/job.js';
 import { whyNotHere } from '../config/publish-step.js';
 import { UsageError } from '../config/runtime-types.js';

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { PublishStep } from '../../core/publish-request.js';
 import { pricesAt } from '../../core/purchase/prices.js';
+import type { PublishStep } from '../../core/row-job-schemas.js';
 import type { Work } from '../../core/rows/job-entries.js';
 import type { WatchedRun } from '../../core/schedule.js';
 import { warehouseFile } from '../../warehouse/index.js';

@@ -2,15 +2,15 @@ import type { FailedOutput, ForgetOutput, ReportOutput, TraceOutput } from '../.
 import type { Receiver } from '../../core/alerts/alert.js';
 import type { LimiterView } from '../../core/limiter/limiter.js';
 import type { SlotsInUse } from '../../core/limiter/slots.js';
-import type { OtherLimit } from '../../core/processes/presence.js';
 import type { Published } from '../../core/publish-request.js';
 import type { UnknownOutcome } from '../../core/purchase/journal.js';
 import type { Spend } from '../../core/purchase/spend.js';
-import type { JobSummary, Resumption } from '../../core/rows/job.js';
+import type { JobSummary, Resumption } from '../../core/row-job-schemas.js';
 import type { WalkEntry, Work } from '../../core/rows/job-entries.js';
 import type { FailedFilter } from '../../core/rows/loaded-row.js';
 import type { CsvForm } from '../../core/rows/row-warehouse.js';
 import type { WatchedRun } from '../../core/schedule.js';
+import type { OtherLimit } from '../../core/workflow-result-schemas.js';
 import type {
   Cleaned,
   CleanWish,

@@ -1,9 +1,8 @@
 import { hostname } from 'node:os';
 import { resolve } from 'node:path';
 import { isDatabaseSource } from '../../core/connections/source-address.js';
-import type { PublishStep } from '../../core/publish-request.js';
 import { sentWith } from '../../core/purchase/sent-with.js';
-import type { EnrichCsvInput } from '../../core/rows/job.js';
+import type { EnrichCsvInput, PublishStep } from '../../core/row-job-schemas.js';
 import { workflowIdOf, workflowNames } from '../../core/rows/job-names.js';
 import { sourceFieldsOf } from '../../core/rows/source-fields.js';
 import type { ScheduledWork } from '../../core/schedule.js';

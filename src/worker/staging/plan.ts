@@ -1,10 +1,10 @@
 import type { RateProfile } from '../../core/limiter/rate.js';
 import { DigestMap } from '../../core/purchase/digest-map.js';
-import type { Freshness } from '../../core/purchase/freshness.js';
 import { freshnessOf } from '../../core/purchase/freshness.js';
 import { type Journal, type Landed, RUN_OVERDUE } from '../../core/purchase/journal.js';
 import type { PriceTable } from '../../core/purchase/prices.js';
 import type { Spend } from '../../core/purchase/spend.js';
+import type { Freshness } from '../../core/row-job-schemas.js';
 import { type StagedJob, wantedRows, wantedSlices } from '../../core/rows/job.js';
 import type { JobEntry } from '../../core/rows/job-entries.js';
 import type { FailedUnit, RowWarehouse } from '../../core/rows/row-warehouse.js';

@@ -6,12 +6,12 @@ import { type OperationRequest, stageOperation } from '../../activities/rows/sta
 import type { Transport } from '../../api/transport.js';
 import { isDatabaseSource, whyNoSource } from '../../core/connections/source-address.js';
 import { badRowKey } from '../../core/purchase/forgotten.js';
-import type { Freshness } from '../../core/purchase/freshness.js';
 import { sentWith } from '../../core/purchase/sent-with.js';
-import type { EnrichCsvInput, StagedJob } from '../../core/rows/job.js';
+import type { EnrichCsvInput, Freshness, SourceFields } from '../../core/row-job-schemas.js';
+import type { StagedJob } from '../../core/rows/job.js';
 import { type JobEntry, stagesOf } from '../../core/rows/job-entries.js';
 import { type CsvForm, isCsvDelimiter, usualCsv } from '../../core/rows/row-warehouse.js';
-import { isAddress, pathOfAddress, type SourceFields, sourceFieldsOf } from '../../core/rows/source-fields.js';
+import { isAddress, pathOfAddress, sourceFieldsOf } from '../../core/rows/source-fields.js';
 import { canonicalJson, type Json } from '../../core/text/json.js';
 import { withoutUndefined } from '../../core/text/without-undefined.js';
 import { makeFolder } from '../../files/make-folder.js';

@@ -1,6 +1,5 @@
 import type { Limiter, LimiterView } from '../../core/limiter/limiter.js';
 import type { Slots, SlotsInUse } from '../../core/limiter/slots.js';
-import type { OtherLimit } from '../../core/processes/presence.js';
 import type { JournalReport } from '../../core/purchase/activity.js';
 import type { PurchaseHistory } from '../../core/purchase/attempts.js';
 import type { ForgettingJournal } from '../../core/purchase/forgotten.js';
@@ -8,6 +7,7 @@ import type { Journal } from '../../core/purchase/journal.js';
 import type { Spend } from '../../core/purchase/spend.js';
 import type { JobEntries } from '../../core/rows/job-entries.js';
 import type { Stages } from '../../core/rows/stages.js';
+import type { OtherLimit } from '../../core/workflow-result-schemas.js';
 import type { LimitReservation } from '../team/limit-owner.js';
 
 /** The journal with the sums of the purchases in it. */

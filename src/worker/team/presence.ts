@@ -1,9 +1,9 @@
 import { hostname } from 'node:os';
 import { type Client, QueryNotRegisteredError, WorkflowNotFoundError } from '@temporalio/client';
 import { WorkflowExecutionAlreadyStartedError } from '@temporalio/common';
-import type { WorkerHolder } from '../../core/processes/presence.js';
 import { queryNames, workflowNames } from '../../core/rows/job-names.js';
 import { staticSummary } from '../../core/text/static-summary.js';
+import type { WorkerHolder } from '../../core/workflow-result-schemas.js';
 import { isAlive, ownIdentity } from '../../files/process-identity.js';
 import { type RuntimeConfig, UsageError } from '../config/runtime-types.js';
 import { sha256 } from '../config/sha256.js';

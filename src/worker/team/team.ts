@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { hostname } from 'node:os';
 import type { Secret } from '../../core/connections/secret.js';
-import type { OtherLimit } from '../../core/processes/presence.js';
+import type { OtherLimit } from '../../core/workflow-result-schemas.js';
 import type { DatabaseAddress, RuntimeConfig } from '../config/runtime-types.js';
 import { sha256 } from '../config/sha256.js';
 

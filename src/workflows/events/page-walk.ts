@@ -5,15 +5,13 @@ import {
   type OpenedWalk,
   streamOf,
   type Walk,
-  type WalkCounts,
   type WalkInput,
-  type WalkProgress,
-  type WalkSummary,
   type WalkWindowResult,
 } from '../../core/events/walk-job.js';
 import { type PauseReason, pieceId } from '../../core/rows/job-names.js';
 import type { Pause } from '../../core/rows/pause.js';
 import { withoutUndefined } from '../../core/text/without-undefined.js';
+import type { WalkCounts, WalkProgress, WalkSummary } from '../../core/workflow-result-schemas.js';
 import { detailsText } from '../shared/details-text.js';
 import { bulkPolicy, slicePolicy } from '../shared/policies.js';
 import { forFirst } from '../shared/public-input.js';

@@ -1,5 +1,6 @@
 import { continueAsNew } from '@temporalio/workflow';
-import type { SyncEventsInput, WalkSummary } from '../../core/events/walk-job.js';
+import type { SyncEventsInput } from '../../core/workflow-input-schemas.js';
+import type { WalkSummary } from '../../core/workflow-result-schemas.js';
 import { publicInput } from '../shared/public-input.js';
 import { setVersioning } from '../shared/versioning.js';
 import type { PageWalkState } from './page-walk.js';

@@ -18,20 +18,17 @@ import type { AllActivities } from '../../activities/index.js';
 import {
   APPROVAL_WITHIN_MS,
   afterCall,
-  type BatchMonitorsInput,
-  type BatchPhase,
-  type BatchProgress,
   batchProblem,
   DEFAULT_BATCH_LIMIT,
-  type Decision,
   limitOfCall,
 } from '../../core/monitors/monitor-batch.js';
-import type { BatchEffect, BatchSummary } from '../../core/monitors/monitor-effect.js';
 import { chosenText } from '../../core/monitors/monitor-filter.js';
 import { DEFAULT_MONITOR_WAREHOUSE, monitorUpdates } from '../../core/monitors/monitor-names.js';
 import { backoffMs } from '../../core/purchase/backoff.js';
 import { jobOfWorkflow, queryNames } from '../../core/rows/job-names.js';
 import { withoutUndefined } from '../../core/text/without-undefined.js';
+import type { BatchMonitorsInput, Decision } from '../../core/workflow-input-schemas.js';
+import type { BatchEffect, BatchPhase, BatchProgress, BatchSummary } from '../../core/workflow-result-schemas.js';
 import { detailsText } from '../shared/details-text.js';
 import { messageOf, toWorkflowFailure } from '../shared/failures.js';
 import { bulkPolicy, slicePolicy } from '../shared/policies.js';

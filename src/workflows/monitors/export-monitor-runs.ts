@@ -2,9 +2,10 @@ import { ActivityFailure, defineQuery, setCurrentDetails, setHandler, workflowIn
 import type { AllActivities } from '../../activities/index.js';
 import { filterProblem } from '../../core/monitors/monitor-filter.js';
 import { DEFAULT_MONITOR_WAREHOUSE } from '../../core/monitors/monitor-names.js';
-import type { ExportMonitorRunsInput, MonitorExport } from '../../core/monitors/monitor-warehouse.js';
 import { queryNames } from '../../core/rows/job-names.js';
 import { withoutUndefined } from '../../core/text/without-undefined.js';
+import type { ExportMonitorRunsInput } from '../../core/workflow-input-schemas.js';
+import type { MonitorExport } from '../../core/workflow-result-schemas.js';
 import { toWorkflowFailure } from '../shared/failures.js';
 import { bulkPolicy } from '../shared/policies.js';
 import { forFirst, publicInput } from '../shared/public-input.js';

@@ -1,8 +1,8 @@
 import { ActivityFailure } from '@temporalio/workflow';
 import type { AllActivities } from '../../activities/index.js';
 import type { OperationResult } from '../../activities/types.js';
-import type { MonitorCall } from '../../core/monitors/monitor-call.js';
 import type { Json } from '../../core/text/json.js';
+import type { MonitorCall } from '../../core/workflow-input-schemas.js';
 import { toWorkflowFailure } from '../shared/failures.js';
 import { lonePolicy } from '../shared/policies.js';
 import { forFirst, publicInput } from '../shared/public-input.js';

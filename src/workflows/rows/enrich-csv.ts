@@ -1,5 +1,5 @@
 import { continueAsNew } from '@temporalio/workflow';
-import type { EnrichCsvInput, JobSummary } from '../../core/rows/job.js';
+import type { EnrichCsvInput, JobSummary } from '../../core/row-job-schemas.js';
 import { publicInput } from '../shared/public-input.js';
 import { setVersioning } from '../shared/versioning.js';
 import { type RowJobState, rowJob } from './row-job.js';

@@ -1,6 +1,6 @@
 import { upsertMemo, workflowInfo } from '@temporalio/workflow';
 import type { AllActivities } from '../../activities/index.js';
-import type { EnrichCsvInput } from '../../core/rows/job.js';
+import type { EnrichCsvInput } from '../../core/row-job-schemas.js';
 import { withoutUndefined } from '../../core/text/without-undefined.js';
 import { bulkPolicy } from '../shared/policies.js';
 import { forFirst } from '../shared/public-input.js';
@@ -27,7 +27,7 @@ interface Planning {
 /** Stages the rows if they are not staged, and opens the job in its warehouse. */
 export async function planRowJob(input: EnrichCsvInput, { asked, planWith }: Planning): Promise<RowJobState> {
   const { staged, freshness } = input.staged
-    ? { staged: input.staged, freshness: input.freshness }
+    ? { staged: input.staged, freshness: input.freshness ?? undefined }
     : await planWith(() => stageRows(input));
   const { csv = null, publish } = input;
   const asksFor = { staged, csv, freshness, ...withoutUndefined({ publish }) };

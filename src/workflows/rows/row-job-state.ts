@@ -1,19 +1,18 @@
 import type { Spent } from '../../activities/rows/summarize.js';
-import type { Freshness, RetryFreshness } from '../../core/purchase/freshness.js';
-import {
-  type EnrichCsvInput,
-  type JobProgress,
-  type MaxCost,
-  type RetryCounts,
-  type StagedJob,
-  wantedRows,
-  wantedRowsOf,
-  wantedSlices,
-} from '../../core/rows/job.js';
+import type { RetryFreshness } from '../../core/purchase/freshness.js';
+import type {
+  EnrichCsvInput,
+  FailureLimit,
+  Freshness,
+  JobProgress,
+  MaxCost,
+  RetryCounts,
+  ServiceWarning,
+} from '../../core/row-job-schemas.js';
+import { type StagedJob, wantedRows, wantedRowsOf, wantedSlices } from '../../core/rows/job.js';
 import { jobOfWorkflow } from '../../core/rows/job-names.js';
 import type { LoadedRows } from '../../core/rows/row-warehouse.js';
-import type { AnswerCounts, FailureLimit } from '../../core/rows/stop-at-failed.js';
-import type { ServiceWarning } from '../../core/rows/warnings.js';
+import type { AnswerCounts } from '../../core/rows/stop-at-failed.js';
 import { costText, toMicros } from '../../core/text/money.js';
 import { detailsText } from '../shared/details-text.js';
 import type { WindowedState } from '../shared/windowed-job.js';

@@ -1,8 +1,15 @@
 import { proxyActivities, workflowInfo } from '@temporalio/workflow';
 import type { AllActivities } from '../../activities/index.js';
-import type { PublishStep } from '../../core/publish-request.js';
 import type { RetryFreshness } from '../../core/purchase/freshness.js';
-import type { EnrichCsvInput, JobProgress, JobSummary, Resumption, SliceResult } from '../../core/rows/job.js';
+import type {
+  EnrichCsvInput,
+  JobProgress,
+  JobSummary,
+  PublishStep,
+  Resumption,
+  StopAtFailed,
+} from '../../core/row-job-schemas.js';
+import type { SliceResult } from '../../core/rows/job.js';
 import { pieceId } from '../../core/rows/job-names.js';
 import {
   endingText,
@@ -23,7 +30,6 @@ import {
   isSameLimit,
   limitInAnswers,
   noAnswers,
-  type StopAtFailed,
 } from '../../core/rows/stop-at-failed.js';
 import { addWarnings } from '../../core/rows/warnings.js';
 import { withoutUndefined } from '../../core/text/without-undefined.js';

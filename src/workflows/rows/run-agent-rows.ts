@@ -1,6 +1,6 @@
 import { continueAsNew } from '@temporalio/workflow';
-import { type AgentRowsInput, setTwice, toEnrichInput } from '../../core/rows/agent-rows.js';
-import type { JobSummary } from '../../core/rows/job.js';
+import type { AgentRowsInput, JobSummary } from '../../core/row-job-schemas.js';
+import { setTwice, toEnrichInput } from '../../core/rows/agent-rows.js';
 import { publicInput } from '../shared/public-input.js';
 import { setVersioning } from '../shared/versioning.js';
 import { type RowJobState, rowJob } from './row-job.js';

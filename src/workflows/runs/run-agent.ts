@@ -1,6 +1,7 @@
 import { CancellationScope, isCancellation, workflowInfo } from '@temporalio/workflow';
 import type { AllActivities } from '../../activities/index.js';
-import type { AgentRequest, AgentRunResult, RunAgentOptions } from '../../core/agent-run.js';
+import type { AgentRequest, RunAgentOptions } from '../../core/workflow-input-schemas.js';
+import type { AgentRunResult } from '../../core/workflow-result-schemas.js';
 import { failureOf } from '../shared/failures.js';
 import { slicePolicy } from '../shared/policies.js';
 import { publicInput } from '../shared/public-input.js';

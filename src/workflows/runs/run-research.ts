@@ -1,7 +1,8 @@
 import { workflowInfo } from '@temporalio/workflow';
 import type { AllActivities } from '../../activities/index.js';
-import type { ResearchResult, RunResearchOptions } from '../../core/agent-run.js';
 import type { Json } from '../../core/text/json.js';
+import type { RunResearchOptions } from '../../core/workflow-input-schemas.js';
+import type { ResearchResult } from '../../core/workflow-result-schemas.js';
 import { slicePolicy } from '../shared/policies.js';
 import { publicInput } from '../shared/public-input.js';
 import { summarizedActivities } from '../shared/summarized-activities.js';

@@ -1,14 +1,11 @@
 import { ActivityFailure, defineQuery, setCurrentDetails, setHandler, workflowInfo } from '@temporalio/workflow';
 import type { AllActivities } from '../../activities/index.js';
 import type { SyncRunsSlice } from '../../activities/operations/agent-run-sync.js';
-import {
-  type AgentRunSync,
-  type AgentRunSyncState,
-  DEFAULT_AGENT_WAREHOUSE,
-  type SyncAgentRunsInput,
-} from '../../core/agent-run-sync.js';
+import { type AgentRunSyncState, DEFAULT_AGENT_WAREHOUSE } from '../../core/agent-run-sync.js';
 import { queryNames } from '../../core/rows/job-names.js';
 import { withoutUndefined } from '../../core/text/without-undefined.js';
+import type { SyncAgentRunsInput } from '../../core/workflow-input-schemas.js';
+import type { AgentRunSync } from '../../core/workflow-result-schemas.js';
 import { toWorkflowFailure } from '../shared/failures.js';
 import { bulkPolicy } from '../shared/policies.js';
 import { forFirst, publicInput } from '../shared/public-input.js';

@@ -12,7 +12,7 @@ import { parseMoment } from '../../../src/cli/flag-values.js';
 import { progressText } from '../../../src/cli/progress/progress.js';
 import type { Flags } from '../../../src/cli/shared/command.js';
 import type { StreamListing } from '../../../src/core/events/event-warehouse.js';
-import type { WalkProgress, WalkSummary } from '../../../src/core/events/walk-job.js';
+import type { WalkProgress, WalkSummary } from '../../../src/core/workflow-result-schemas.js';
 
 const now = Date.parse('2026-11-21T12:00:00Z');
 

@@ -1,8 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { FinishWalk } from '../../../src/activities/events/walk.js';
-import type { WalkCounts, WalkProgress, WalkWindowInput } from '../../../src/core/events/walk-job.js';
+import type { WalkWindowInput } from '../../../src/core/events/walk-job.js';
 import { queryNames, signalNames } from '../../../src/core/rows/job-names.js';
+import type { WalkCounts, WalkProgress } from '../../../src/core/workflow-result-schemas.js';
 import { AnsweredActivities } from '../../support/jobs/answered-activities.js';
 import { soon } from '../../support/jobs/checks.js';
 import { temporalOfFile } from '../../support/temporal.js';

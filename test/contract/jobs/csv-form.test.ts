@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { parse } from 'csv-parse/sync';
 import { expect, it } from 'vitest';
-import type { EnrichCsvInput } from '../../../src/core/rows/job.js';
+import type { EnrichCsvInput } from '../../../src/core/row-job-schemas.js';
 import { Folder } from '../../support/jobs/folder.js';
 import { Job } from '../../support/jobs/host.js';
 import { settingOfFile } from '../../support/jobs/setting.js';

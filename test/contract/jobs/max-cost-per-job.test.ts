@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { expect, it, onTestFinished } from 'vitest';
-import type { EnrichCsvInput } from '../../../src/core/rows/job.js';
+import type { EnrichCsvInput } from '../../../src/core/row-job-schemas.js';
 import { workflowNames } from '../../../src/core/rows/job-names.js';
 import { SearchflowPlugin } from '../../../src/worker/host/plugin.js';
 import { startService } from '../../service/service.mjs';

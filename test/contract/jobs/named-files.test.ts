@@ -5,7 +5,7 @@ import { join, relative } from 'node:path';
 import type { ApplicationFailure } from '@temporalio/common';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { FolderJobs } from '../../../dist/worker/store/folder-jobs.js';
-import type { JobSummary } from '../../../src/core/rows/job.js';
+import type { JobSummary } from '../../../src/core/row-job-schemas.js';
 import { type Sandbox, startSandbox } from '../../../src/sandbox/index.js';
 import { folderOfFile } from '../../support/files/folders.js';
 import { Folder, plainRows } from '../../support/jobs/folder.js';

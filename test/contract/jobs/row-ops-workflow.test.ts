@@ -1,6 +1,5 @@
 import { expect, it, onTestFinished } from 'vitest';
-import type { AgentRowsInput } from '../../../src/core/rows/agent-rows.js';
-import type { JobSummary } from '../../../src/core/rows/job.js';
+import type { AgentRowsInput, JobSummary } from '../../../src/core/row-job-schemas.js';
 import { workflowNames } from '../../../src/core/rows/job-names.js';
 import { type SandboxOptions, startSandbox } from '../../../src/sandbox/index.js';
 import { Folder, plainRows } from '../../support/jobs/folder.js';

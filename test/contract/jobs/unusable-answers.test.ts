@@ -1,6 +1,6 @@
 import { deflateSync } from 'node:zlib';
 import { expect, it, onTestFinished } from 'vitest';
-import type { EnrichCsvInput } from '../../../src/core/rows/job.js';
+import type { EnrichCsvInput } from '../../../src/core/row-job-schemas.js';
 import type { Fault } from '../../../src/sandbox/index.js';
 import { settingOfFile } from '../../support/jobs/setting.js';
 

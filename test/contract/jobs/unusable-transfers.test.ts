@@ -1,5 +1,5 @@
 import { it } from 'vitest';
-import type { EnrichCsvInput } from '../../../src/core/rows/job.js';
+import type { EnrichCsvInput } from '../../../src/core/row-job-schemas.js';
 import type { Fault } from '../../../src/sandbox/index.js';
 import { plainRows } from '../../support/jobs/folder.js';
 import { openSetting } from '../../support/jobs/setting.js';

@@ -1,7 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { BatchStep } from '../../../src/activities/monitors/monitor-batch.js';
-import type { BatchPhase, BatchProgress, CallEffect, Decision } from '../../../src/core/monitors/monitor-batch.js';
+import type { CallEffect } from '../../../src/core/monitors/monitor-batch.js';
+import type { Decision } from '../../../src/core/workflow-input-schemas.js';
+import type { BatchPhase, BatchProgress } from '../../../src/core/workflow-result-schemas.js';
 import { AnsweredActivities } from '../../support/jobs/answered-activities.js';
 import { soon } from '../../support/jobs/checks.js';
 import { failureOf } from '../../support/monitors/setting.js';

@@ -1,7 +1,7 @@
 import { describe, expect, it, vi } from 'vitest';
-import { type BatchMonitorsInput, batchProblem } from '../../../src/core/monitors/monitor-batch.js';
-import type { BatchSummary } from '../../../src/core/monitors/monitor-effect.js';
-import type { ScheduledOutcome } from '../../../src/core/schedule.js';
+import { batchProblem } from '../../../src/core/monitors/monitor-batch.js';
+import type { BatchMonitorsInput } from '../../../src/core/workflow-input-schemas.js';
+import type { BatchSummary, ScheduledOutcome } from '../../../src/core/workflow-result-schemas.js';
 import { startedByCommand } from '../../../src/worker/control/work-owners.js';
 import { approval, batchCases, exactBatches } from '../../support/monitors/exact-batches.js';
 import { failureOf, MonitorSetting } from '../../support/monitors/setting.js';

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
-import { workflowInputs } from '../../../src/api/workflow-inputs.js';
+import { workflowInputs } from '../../../src/core/workflow-input-schemas.js';
 import { type PackedPackage, packPackage } from '../../support/package/packed.js';
 
 const root = fileURLToPath(new URL('../../../', import.meta.url));

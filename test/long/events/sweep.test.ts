@@ -1,5 +1,5 @@
 import { expect, it, onTestFinished } from 'vitest';
-import type { WalkSummary } from '../../../src/core/events/walk-job.js';
+import type { WalkSummary } from '../../../src/core/workflow-result-schemas.js';
 import { startService } from '../../service/service.mjs';
 import { Folder } from '../../support/jobs/folder.js';
 import { startHost } from '../../support/jobs/host.js';

@@ -2,7 +2,7 @@ import { execFile, execFileSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, inject, it } from 'vitest';
-import { jobSummary } from '../../../src/api/workflow-results.js';
+import { jobSummary } from '../../../src/core/row-job-schemas.js';
 import { type Sandbox, startSandbox } from '../../../src/sandbox/index.js';
 import { folderOfFile } from '../../support/files/folders.js';
 import { Folder, plainRows } from '../../support/jobs/folder.js';

@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import type { WorkflowHandleWithFirstExecutionRunId } from '@temporalio/client';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import type { AgentRequest, AgentRunResult, RunAgentOptions, RunProgress } from '../../../src/core/agent-run.js';
 import { queryNames, workflowNames } from '../../../src/core/rows/job-names.js';
+import type { AgentRequest, RunAgentOptions } from '../../../src/core/workflow-input-schemas.js';
+import type { AgentRunResult, RunProgress } from '../../../src/core/workflow-result-schemas.js';
 import { startSandbox } from '../../../src/sandbox/index.js';
 import type { WorkflowAccess } from '../../../src/worker/config/runtime-types.js';
 import { type AgentOptions, type Service, startService } from '../../service/service.mjs';

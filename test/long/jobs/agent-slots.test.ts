@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { expect, it, onTestFinished } from 'vitest';
-import type { AgentRunResult } from '../../../src/core/agent-run.js';
 import { workflowNames } from '../../../src/core/rows/job-names.js';
+import type { AgentRunResult } from '../../../src/core/workflow-result-schemas.js';
 import { startService } from '../../service/service.mjs';
 import { Folder } from '../../support/jobs/folder.js';
 import { startHost } from '../../support/jobs/host.js';

@@ -1,7 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import type { AgentRowsInput } from '../../../src/core/rows/agent-rows.js';
-import type { JobProgress, JobSummary } from '../../../src/core/rows/job.js';
+import type { AgentRowsInput, JobProgress, JobSummary } from '../../../src/core/row-job-schemas.js';
 import { queryNames, signalNames, workflowNames } from '../../../src/core/rows/job-names.js';
 import { type AgentOptions, startService } from '../../service/service.mjs';
 import { Folder } from '../../support/jobs/folder.js';

@@ -1,8 +1,8 @@
 import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it, vi } from 'vitest';
-import type { CreatedMonitorResult } from '../../../src/core/monitors/monitor-create.js';
 import { monitorWorkflows } from '../../../src/core/monitors/monitor-names.js';
+import type { CreatedMonitorResult } from '../../../src/core/workflow-result-schemas.js';
 import type { Fault } from '../../service/service.mjs';
 import { filesWith } from '../../support/jobs/files-with.js';
 import { MonitorSetting } from '../../support/monitors/setting.js';

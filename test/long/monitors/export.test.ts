@@ -1,6 +1,6 @@
 import { expect, it, vi } from 'vitest';
 import { monitorWorkflows } from '../../../src/core/monitors/monitor-names.js';
-import type { MonitorExport } from '../../../src/core/monitors/monitor-warehouse.js';
+import type { MonitorExport } from '../../../src/core/workflow-result-schemas.js';
 import { byChance, type Fault, type StoredRun } from '../../service/service.mjs';
 import { MonitorSetting } from '../../support/monitors/setting.js';
 import { temporalOfFile } from '../../support/temporal.js';

@@ -1,6 +1,6 @@
 import { describe, expect, it, vi } from 'vitest';
-import type { BatchMonitorsInput } from '../../../src/core/monitors/monitor-batch.js';
-import type { BatchSummary } from '../../../src/core/monitors/monitor-effect.js';
+import type { BatchMonitorsInput } from '../../../src/core/workflow-input-schemas.js';
+import type { BatchSummary } from '../../../src/core/workflow-result-schemas.js';
 import { failureOf, MonitorSetting } from '../../support/monitors/setting.js';
 import { temporalOfFile } from '../../support/temporal.js';
 

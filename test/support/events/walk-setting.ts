@@ -2,13 +2,9 @@ import type { WorkflowHandle } from '@temporalio/client';
 import type { TestWorkflowEnvironment } from '@temporalio/testing';
 import { afterAll, afterEach, beforeAll } from 'vitest';
 import type { RuntimeConfig } from '../../../dist/worker/config/runtime-types.js';
-import type {
-  BackfillEventsInput,
-  SyncEventsInput,
-  WalkProgress,
-  WalkSummary,
-} from '../../../src/core/events/walk-job.js';
 import { queryNames, signalNames, startedByUs } from '../../../src/core/rows/job-names.js';
+import type { BackfillEventsInput, SyncEventsInput } from '../../../src/core/workflow-input-schemas.js';
+import type { WalkProgress, WalkSummary } from '../../../src/core/workflow-result-schemas.js';
 import { type Sandbox, type SandboxOptions, startSandbox } from '../../../src/sandbox/index.js';
 import type { PageWalkState } from '../../../src/workflows/events/page-walk.js';
 import { Folder } from '../jobs/folder.js';

@@ -1,7 +1,7 @@
 import type { Client } from '@temporalio/client';
 import type { TestWorkflowEnvironment } from '@temporalio/testing';
 import { expect } from 'vitest';
-import type { JobProgress } from '../../../src/core/rows/job.js';
+import type { JobProgress } from '../../../src/core/row-job-schemas.js';
 import type { Fault, Sandbox } from '../../../src/sandbox/index.js';
 import type { InputRow } from './folder.js';
 import type { Job } from './host.js';

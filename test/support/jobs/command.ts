@@ -2,7 +2,7 @@ import type { TestWorkflowEnvironment } from '@temporalio/testing';
 import { afterAll, beforeAll, onTestFinished } from 'vitest';
 import type { EnrichRequest, JobPlan, RuntimeConfig } from '../../../dist/worker/config/runtime-types.js';
 import { openRuntime } from '../../../dist/worker/runtime/runtime.js';
-import type { JobSummary } from '../../../src/core/rows/job.js';
+import type { JobSummary } from '../../../src/core/row-job-schemas.js';
 import { type Sandbox, type SandboxOptions, startSandbox } from '../../../src/sandbox/index.js';
 import type { openTemporal } from '../temporal.js';
 import { Folder, type InputRow } from './folder.js';

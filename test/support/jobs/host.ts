@@ -6,7 +6,7 @@ import type { RuntimeConfig } from '../../../dist/worker/config/runtime-types.js
 import { openParts, type Parts } from '../../../dist/worker/host/parts.js';
 import { workerDefaults, workflowSinks } from '../../../dist/worker/host/worker-options.js';
 import type { JournalTotals } from '../../../src/core/purchase/journal.js';
-import type { EnrichCsvInput, JobProgress, JobSummary, Resumption } from '../../../src/core/rows/job.js';
+import type { EnrichCsvInput, JobProgress, JobSummary, Resumption } from '../../../src/core/row-job-schemas.js';
 import { queryNames, signalNames, workflowNames } from '../../../src/core/rows/job-names.js';
 import type { Folder } from './folder.js';
 

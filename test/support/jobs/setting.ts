@@ -2,7 +2,7 @@ import type { TestWorkflowEnvironment } from '@temporalio/testing';
 import type { WorkerOptions } from '@temporalio/worker';
 import { afterAll, beforeAll, onTestFinished } from 'vitest';
 import type { RuntimeConfig } from '../../../dist/worker/config/runtime-types.js';
-import type { EnrichCsvInput } from '../../../src/core/rows/job.js';
+import type { EnrichCsvInput } from '../../../src/core/row-job-schemas.js';
 import { type Fault, type Sandbox, type SandboxOptions, startSandbox } from '../../../src/sandbox/index.js';
 import { lazily, temporalOfFile } from '../temporal.js';
 import { Folder, type InputRow, plainRows } from './folder.js';

@@ -1,6 +1,6 @@
 import type { TestWorkflowEnvironment } from '@temporalio/testing';
 import { describe, expect, it } from 'vitest';
-import type { BatchMonitorsInput } from '../../../src/core/monitors/monitor-batch.js';
+import type { BatchMonitorsInput } from '../../../src/core/workflow-input-schemas.js';
 import type { StoredMonitor } from '../../service/service.mjs';
 import { MonitorSetting } from './setting.js';
 

@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { readWarnings } from '../../../src/api/answer/read-answer.js';
 import { commandOnOwnLine } from '../../../src/cli/text.js';
+import type { ServiceWarning } from '../../../src/core/row-job-schemas.js';
 import { warningPause } from '../../../src/core/rows/pause.js';
-import { addWarnings, MOST_WARNINGS, notAccepted, type ServiceWarning } from '../../../src/core/rows/warnings.js';
+import { addWarnings, MOST_WARNINGS, notAccepted } from '../../../src/core/rows/warnings.js';
 
 const plain = (text: string) => text.replaceAll('key-1', '[redacted]');
 const ignored = { code: 'IGNORED_FIELD', path: '/startCrawlDate', message: 'startCrawlDate has no effect.' };

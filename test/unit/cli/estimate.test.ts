@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { type Ending, summaryData, summaryText } from '../../../src/cli/progress/summary.js';
-import type { JobSummary } from '../../../src/core/rows/job.js';
+import type { JobSummary } from '../../../src/core/row-job-schemas.js';
 import { BUDGET_EXCEEDED, pauseOf } from '../../../src/core/rows/pause.js';
 
 /** The end of a run with this cost and this estimate, in micro-dollars. */

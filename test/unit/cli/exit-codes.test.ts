@@ -10,7 +10,7 @@ import { statusLine } from '../../../src/cli/rows/status.js';
 import { failureText } from '../../../src/cli/shared/failure-text.js';
 import { settings } from '../../../src/cli/shared/session.js';
 import { exitCodeMeanings, exitCodeOfPause, exitCodes } from '../../../src/core/processes/exit-codes.js';
-import type { JobSummary } from '../../../src/core/rows/job.js';
+import type { JobSummary } from '../../../src/core/row-job-schemas.js';
 import { endingText } from '../../../src/core/rows/pause.js';
 import { CsvError } from '../../../src/rows/csv-error.js';
 import { JobFailed, UsageError } from '../../../src/worker/config/runtime-types.js';

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { readFailureLimit } from '../../../src/cli/flag-values.js';
 import { pausedText } from '../../../src/cli/progress/summary.js';
-import type { JobProgress } from '../../../src/core/rows/job.js';
+import type { JobProgress } from '../../../src/core/row-job-schemas.js';
 import { failedPause } from '../../../src/core/rows/pause.js';
 
 it.each([

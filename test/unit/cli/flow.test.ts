@@ -11,7 +11,7 @@ import { settings } from '../../../src/cli/shared/session.js';
 import { watchInterrupts } from '../../../src/cli/shared/signals.js';
 import { scrubber } from '../../../src/cli/shared/terminal.js';
 import { Secret } from '../../../src/core/connections/secret.js';
-import type { WalkProgress, WalkSummary } from '../../../src/core/events/walk-job.js';
+import type { WalkProgress, WalkSummary } from '../../../src/core/workflow-result-schemas.js';
 import { parseAddress } from '../../../src/postgres/index.js';
 import { CsvError } from '../../../src/rows/csv-error.js';
 import { JobFailed, type JobHandle, UsageError } from '../../../src/worker/config/runtime-types.js';

@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
-import { type SchemaChange, schemaChanges, schemaChangesText } from '../../../src/core/rows/schema-changes.js';
+import type { SchemaChange } from '../../../src/core/row-job-schemas.js';
+import { schemaChanges, schemaChangesText } from '../../../src/core/rows/schema-changes.js';
 
 const input = (name: string) => ({ of: 'input' as const, name });
 const output = (name: string, type: string) => ({ of: 'output' as const, name, type });

@@ -7,11 +7,11 @@ import { localFailures } from '../../../src/activities/call/failure.js';
 import { readAnswerSchemas } from '../../../src/activities/operations/landed-answers.js';
 import { callOptions } from '../../../src/activities/operations/whole-request.js';
 import { operations } from '../../../src/api/operations.js';
-import { workflowInputs } from '../../../src/api/workflow-inputs.js';
 import { workflowInterface } from '../../../src/api/workflow-interface.js';
-import { operationResult } from '../../../src/api/workflow-results.js';
 import { failureTypes } from '../../../src/core/purchase/failure.js';
 import { ALL_REFUSED, BUDGET_EXCEEDED, SERVICE_UNRECOGNIZED } from '../../../src/core/rows/pause.js';
+import { workflowInputs } from '../../../src/core/workflow-input-schemas.js';
+import { operationResult } from '../../../src/core/workflow-result-schemas.js';
 
 const at = (path: string) => fileURLToPath(new URL(`../../../${path}`, import.meta.url));
 const read = (path: string): string => readFileSync(at(path), 'utf8');

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import type { RunSnapshot } from '../../../src/core/agent-run.js';
+import type { RunSnapshot } from '../../../src/core/workflow-result-schemas.js';
 import { type RunView, runToEnd } from '../../../src/workflows/runs/run-to-end.js';
 
 /** The history has three events for an activity (scheduled, started, completed), and three for the workflow task after it. */

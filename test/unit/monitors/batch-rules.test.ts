@@ -1,17 +1,17 @@
 import { describe, expect, it } from 'vitest';
 import {
   afterCall,
-  type BatchMonitorsInput,
   batchProblem,
   contradiction,
   filterOfCalls,
   filterWithoutStatus,
   isDone,
   limitOfCall,
-  type MonitorState,
   sortMonitors,
 } from '../../../src/core/monitors/monitor-batch.js';
 import { isPausedBy, type ScheduledPause } from '../../../src/core/monitors/scheduled-pauses.js';
+import type { BatchMonitorsInput } from '../../../src/core/workflow-input-schemas.js';
+import type { MonitorState } from '../../../src/core/workflow-result-schemas.js';
 
 const monitor = (id: string, status: string) => ({ id, status }) as MonitorState;
 const [active, paused, disabled] = ['active', 'paused', 'disabled'].map((status) => monitor(status, status)) as [

@@ -2,7 +2,7 @@ import { hostname } from 'node:os';
 import { type Client, QueryNotRegisteredError, ServiceError, WorkflowNotFoundError } from '@temporalio/client';
 import { WorkflowExecutionAlreadyStartedError } from '@temporalio/common';
 import { expect, it } from 'vitest';
-import type { WorkerHolder } from '../../../src/core/processes/presence.js';
+import type { WorkerHolder } from '../../../src/core/workflow-result-schemas.js';
 import { ownIdentity } from '../../../src/files/process-identity.js';
 import { limitAmongWorkers, queueLockOf, takeQueueLocks } from '../../../src/worker/team/presence.js';
 

@@ -1,4 +1,3 @@
-import type { Freshness } from '../../../core/purchase/freshness.js';
 import {
   type Claimed,
   ENDED_WITH_JOB,
@@ -6,6 +5,7 @@ import {
   type UnitOutcome,
   type UnitStatus,
 } from '../../../core/purchase/journal.js';
+import type { Freshness } from '../../../core/row-job-schemas.js';
 import type { Json } from '../../../core/text/json.js';
 import { unitLine } from '../../file/unit-record.js';
 

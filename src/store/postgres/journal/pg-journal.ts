@@ -2,7 +2,6 @@ import { randomUUID } from 'node:crypto';
 import type { JournalReport } from '../../../core/purchase/activity.js';
 import type { PurchaseHistory, UnitHistory } from '../../../core/purchase/attempts.js';
 import type { ForgettingJournal } from '../../../core/purchase/forgotten.js';
-import type { Freshness } from '../../../core/purchase/freshness.js';
 import {
   BodiesGone,
   type Claim,
@@ -18,6 +17,7 @@ import {
   type UnitRecord,
 } from '../../../core/purchase/journal.js';
 import { OverBudget, type Spend, type SpendCaps, type UsageGroup } from '../../../core/purchase/spend.js';
+import type { Freshness } from '../../../core/row-job-schemas.js';
 import type { Json } from '../../../core/text/json.js';
 import { writePieces } from '../../../files/write-durably.js';
 import { identifier, type Postgres } from '../../../postgres/index.js';

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { WorkerHolder } from '../../../core/processes/presence.js';
+import type { WorkerHolder } from '../../../core/workflow-result-schemas.js';
 import { BRIEF_MS, identifier, type Postgres } from '../../../postgres/index.js';
 import { DEAD_AFTER_MS } from '../defaults.js';
 
