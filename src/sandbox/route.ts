@@ -1,29 +1,35 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import type { AgentRuns } from './agents/agent-runs.js';
-import type { ResearchTasks } from './agents/research-tasks.js';
+import type { z } from 'zod';
+import type { ResearchTask } from './agents/research-task.js';
+import type { Run } from './agents/run-record.js';
+import type { Table } from './base/table.js';
 import type { Purchase } from './ledger/log-file.js';
 import type { Monitors } from './monitors/monitors.js';
-import type { Crawler } from './pages/result.js';
+import type { Crawler } from './pages/crawler.js';
 import type { EventHistory } from './websets/event-history.js';
 import type { World } from './world.js';
 
-/** The objects that routes use. */
-export interface RouteContext extends World {
+/** The world and all stores. */
+export interface State extends World {
   readonly crawler: Crawler;
-  readonly agentRuns: AgentRuns;
-  readonly research: ResearchTasks;
+  readonly agentRuns: Table<Run>;
+  readonly research: Table<ResearchTask>;
   readonly monitors: Monitors;
   readonly history: EventHistory;
+  /** Does the work that is due. */
+  readonly advance: () => void;
 }
 
-/** The variable parts of a path, decoded. */
-export type Params = Readonly<Record<'id' | 'runId' | 'itemId', string>>;
-
-/** A request as a route gets it, without its body. */
-export interface Call {
-  readonly params: Params;
-  readonly query: URLSearchParams;
+/** A request whose body and query were checked. */
+export interface Call<Body = unknown, Query = unknown> {
+  readonly requestId: string;
   readonly headers: IncomingHttpHeaders;
+  /** The variable parts of the path, decoded. */
+  readonly params: Readonly<Record<'id' | 'runId' | 'itemId', string>>;
+  readonly body: Body;
+  /** The body as it was sent. */
+  readonly input: unknown;
+  readonly query: Query;
 }
 
 /**
@@ -31,42 +37,37 @@ export interface Call {
  */
 export type Frames = (gone: AbortSignal) => AsyncIterable<string> | Iterable<string>;
 
-/** Work that is done: its answer, and its purchase if the work is charged. */
+/** Work that is done. Its answer is JSON or a stream. */
 export interface Work {
-  /** Status of the answer; default 200. */
+  /** Default 200. */
   readonly status?: number;
   readonly headers?: Readonly<Record<string, string>>;
-  /** The body, or the frames of a stream. */
-  readonly body: Buffer | Frames;
+  readonly json?: unknown;
+  readonly frames?: Frames;
+  /** Present if the work is charged. */
   readonly purchase?: Purchase;
 }
 
-/**
- * Checks the JSON of a request and returns the work, which runs later, after the latency. Throws a {@link Refusal} for a bad
- * request.
- */
-export type Route = (input: unknown, context: RouteContext, call: Call) => (requestId: string) => Work;
-
-/** A row of the table of routes: a route, with the properties that are needed before it runs. */
-export interface RouteEntry {
-  readonly route: Route;
+/** A row of the table of routes. Its work throws a `Refusal` for a request that the service refuses. */
+export interface Route<Body = unknown, Query = unknown> {
+  readonly body?: z.ZodType<Body>;
+  readonly query?: z.ZodType<Query>;
   /** Rate cost of the route's requests: 2 for the start of an agent run, 0 for a poll of a run; default 1. */
   readonly weight?: number;
   /** Whether the route's answers have the queue headers. */
   readonly queued?: boolean;
+  work(state: State, call: Call<Body, Query>): Work;
 }
 
 /** Routes by method and path. */
-export type Routes = Readonly<Record<string, RouteEntry>>;
+export type Routes = Readonly<Record<string, Route>>;
 
-/** Work whose answer is JSON. */
-export function jsonWork(value: unknown, more: Omit<Work, 'body'> = {}): Work {
-  return { ...more, body: Buffer.from(JSON.stringify(value)) };
+/** Gives the work of a route the types of its schemas. */
+export function route<Body, Query>(row: Route<Body, Query>): Route {
+  return row;
 }
 
 /** A route without a body and a query. It reads or changes a thing that the path names, and answers with JSON. */
-export function plainRoute(answer: (context: RouteContext, params: Params) => unknown): Route {
-  return (_input, context, { params }) =>
-    () =>
-      jsonWork(answer(context, params));
+export function plain(answer: (state: State, params: Call['params']) => unknown, weight = 1): Route {
+  return { weight, work: (state, { params }) => ({ json: answer(state, params) }) };
 }

@@ -1,49 +1,42 @@
-import type { Params, RouteEntry, Routes } from './route.js';
-import { agentRoutes } from './routes/agent-runs.js';
-import { answer } from './routes/answer.js';
-import { contents } from './routes/contents.js';
-import { monitorRoutes } from './routes/monitors.js';
-import { researchRoutes } from './routes/research.js';
-import { findSimilar, search } from './routes/search.js';
-import { eventRoutes } from './routes/webset-events.js';
-import { websetRoutes } from './routes/websets.js';
-
-export interface FoundRoute extends RouteEntry {
-  readonly params: Params;
-}
+import { agentRoutes } from './agents/agent-runs.js';
+import { researchRoutes } from './agents/research.js';
+import { usageRoutes } from './ledger/routes.js';
+import { monitorRoutes } from './monitors/routes.js';
+import { pageRoutes } from './pages/routes.js';
+import type { Call, Route, Routes } from './route.js';
+import { websetRoutes } from './websets/routes.js';
 
 /** The supported operations. */
 const routes: Routes = {
-  'POST /search': { route: search, queued: true },
-  'POST /contents': { route: contents, queued: true },
-  'POST /answer': { route: answer, queued: true },
-  'POST /findSimilar': { route: findSimilar, queued: true },
+  ...pageRoutes,
   ...researchRoutes,
   ...monitorRoutes,
   ...agentRoutes,
-  ...eventRoutes,
+  ...usageRoutes,
   ...websetRoutes,
 };
 
-const patterns = Object.entries(routes).map(([pattern, entry]) => {
-  return { pattern: new RegExp(`^${pattern.replace(/:(\w+)/g, '(?<$1>[^/]+)')}$`), entry };
+const patterns = Object.entries(routes).map(([pattern, route]) => {
+  return { pattern: new RegExp(`^${pattern.replace(/:(\w+)/g, '(?<$1>[^/]+)')}$`), route };
 });
 
-export function findRoute(method: string, path: string): FoundRoute | null {
-  for (const { pattern, entry } of patterns) {
+export function findRoute(
+  method: string,
+  path: string,
+): { readonly route: Route; readonly params: Call['params'] } | null {
+  for (const { pattern, route } of patterns) {
     const found = pattern.exec(`${method} ${path}`);
     const params = found && decoded(found.groups);
-    if (params) return { ...entry, params };
+    if (params) return { route, params };
   }
   return null;
 }
 
 /** Null for a path that cannot be decoded. */
-function decoded(params: Readonly<Record<string, string>> = {}): Params | null {
+function decoded(groups: Readonly<Record<string, string>> = {}): Call['params'] | null {
   try {
-    return Object.fromEntries(
-      Object.entries(params).map(([name, value]) => [name, decodeURIComponent(value)]),
-    ) as Params;
+    const params = Object.entries(groups).map(([name, value]) => [name, decodeURIComponent(value)]);
+    return Object.fromEntries(params);
   } catch {
     return null;
   }

@@ -1,173 +1,167 @@
-import { z } from 'zod';
-import { millisOf } from '../base/options.js';
-import { Refusal } from '../base/refusal.js';
-import { countBy, Runs } from '../base/runs.js';
-import { fraction, hashText, type NextId } from '../base/sentences.js';
+import { millisOf, type Settings } from '../base/options.js';
+import { itemsAfter, listQueryOf, pageOf, Refusal } from '../base/refusal.js';
+import { fraction, hashText } from '../base/sentences.js';
+import { KEEP_ALIVE_FRAME } from '../base/sse.js';
+import { Table } from '../base/table.js';
+import { requestPurchase } from '../ledger/log-file.js';
+import { type Call, type Frames, plain, type Routes, route, type State } from '../route.js';
 import type { World } from '../world.js';
-import {
-  isMetered,
-  isTerminalAt,
-  type Run,
-  type RunInput,
-  type StoredRun,
-  statusAt,
-  storedRunSchema,
-  usageOf,
-} from './run-record.js';
+import type { Run, RunInput } from './run-record.js';
+import * as runs from './run-record.js';
 
-const endedSchema = z.object({ id: z.string(), how: z.enum(['cancelled', 'stopped']), at: z.number() });
+/** The agent runs of the team. There is no timer: a run's state follows from the current time. */
+export function agentRunsOf(world: World): Table<Run> {
+  return new Table(world, {
+    fact: 'agent-run',
+    ids: 'agent',
+    noun: 'agent run',
+    schema: runs.runSchema,
+    run: {
+      operation: 'createAgentRun',
+      endOf: runs.endOf,
+      priceOf: (run) => runs.usageOf(run, world.options.seed).micros,
+    },
+  });
+}
 
-/** The agent runs of the team, by id and in order. There is no timer: a run's state follows from the current time. */
-export class AgentRuns {
-  readonly #world: World;
-  readonly #nextId: NextId;
-  readonly #runs = new Runs<Run>();
-  /** Serial numbers of all runs ever created, by id: a cursor may name a deleted run. */
-  readonly #serials = new Map<string, number>();
-  readonly #keep: (run: StoredRun) => void;
-  readonly #keepEnd: (end: z.infer<typeof endedSchema>) => void;
-  readonly #keepDeletion: (id: string) => void;
-  #wakeNext = new AbortController();
-
-  constructor(world: World) {
-    this.#world = world;
-    this.#nextId = world.ids('agent');
-    this.#keep = world.ledger.facts('agent-run', storedRunSchema, (run) => {
-      this.#serials.set(run.id, this.#serials.size + 1);
-      this.#runs.put({ ...run, ended: null });
-    });
-    this.#keepEnd = world.ledger.facts('agent-run-ended', endedSchema, ({ id, how, at }) => {
-      this.#runs.put({ ...this.get(id), ended: { how, at } });
-    });
-    this.#keepDeletion = world.ledger.facts('agent-run-deleted', z.string(), (id) => this.#runs.delete(id));
+/** Starts a run. Refuses if the credits or the slots are used up, or if the previous run is missing or not completed. */
+function startRun(request: RunInput, { agentRuns, now, options }: State): Run {
+  const { previousRunId: previous } = request;
+  const earlier = previous === undefined ? undefined : agentRuns.find(previous);
+  const refuse = (tag: string, why: string) => new Refusal(400, `previousRunId: ${why}`, { tag });
+  if (previous !== undefined && !earlier) throw refuse('PREVIOUS_RUN_NOT_FOUND', `there is no agent run ${previous}`);
+  if (earlier && runs.statusAt(earlier, now()) !== 'completed') {
+    throw refuse('PREVIOUS_RUN_NOT_COMPLETED', `the agent run ${previous} is not completed`);
   }
-
-  /** Runs, the newest first. With a cursor, only the runs after the cursor; throws if the cursor names no run. */
-  newestFirst(cursor?: string): Run[] {
-    const before = cursor === undefined ? Number.POSITIVE_INFINITY : this.#serials.get(cursor);
-    if (before === undefined) throw new Refusal(400, 'INVALID_REQUEST', 'Invalid query: cursor: no such run');
-    return this.#runs.newestFirst().filter(({ id }) => (this.#serials.get(id) as number) < before);
-  }
-
-  find(id: string): Run | undefined {
-    return this.#runs.get(id);
-  }
-
-  /** Throws 404 if there is no such run. */
-  get(id: string): Run {
-    const run = this.#runs.get(id);
-    if (!run) throw new Refusal(404, 'RUN_NOT_FOUND', `There is no agent run ${id}`);
-    return run;
-  }
-
-  /** Starts a run. Refuses if the credits or the slots are used up, or if the previous run is missing or not completed. */
-  create(request: RunInput): Run {
-    this.#checkPrevious(request.previousRunId);
-    const { ledger, now, options } = this.#world;
-    const { maxInProgress, queuedMs, durationMs } = options.agentRuns;
-    ledger.checkCredits();
-    this.advance();
-    if (this.#runs.open().length >= maxInProgress) {
-      const why = `${maxInProgress} agent runs are in progress, which is the maximum`;
-      throw new Refusal(429, 'CONCURRENCY_LIMIT_REACHED', why);
-    }
-    const id = `agent_run_${this.#nextId()}`;
+  const { maxInProgress, queuedMs, durationMs } = options.agentRuns;
+  return agentRuns.start(maxInProgress, 'CONCURRENCY_LIMIT_REACHED', (digits) => {
+    const id = `agent_run_${digits}`;
     const hash = hashText(id, options.seed);
     const createdAt = now();
     const startsAt = createdAt + millisOf(queuedMs, fraction(hash, 121));
     const endsAt = startsAt + millisOf(durationMs, fraction(hash, 122));
-    const run = { id, createdAt, startsAt, endsAt, ...this.#outcome(hash, request), request };
-    this.#keep(run);
-    return this.#runs.started(id);
-  }
+    return { id, createdAt, startsAt, endsAt, ...outcomeOf(hash, request, options), request, ended: null };
+  });
+}
 
-  /** Cancels a run in progress. A cancelled run has no results. A run that has ended does not change. */
-  cancel(id: string): Run {
-    return this.#end(this.get(id), 'cancelled');
-  }
+function outcomeOf(
+  hash: number,
+  { effort = 'auto' }: RunInput,
+  { agentRuns }: Settings,
+): Pick<Run, 'status' | 'stopReason'> {
+  const chance = (share: number, salt: number) => fraction(hash, salt) < share;
+  if (chance(agentRuns.failureRate, 123)) return { status: 'failed', stopReason: 'error' };
+  if (chance(agentRuns.unknownStatusRate, 124)) return { status: 'archived', stopReason: null };
+  if (chance(agentRuns.unknownStopReasonRate, 125)) return { status: 'completed', stopReason: 'evidence_exhausted' };
+  const isOver = runs.isMetered(effort) && chance(agentRuns.budgetRate, 126);
+  return { status: 'completed', stopReason: isOver ? 'budget_reached' : 'schema_satisfied' };
+}
 
-  /** Stops a run of effort `max` or `ultra` early. The run keeps its results so far. */
-  stop(id: string): Run {
-    const run = this.get(id);
-    if (run.request.effort !== 'max' && run.request.effort !== 'ultra') {
-      throw new Refusal(400, 'INVALID_REQUEST', 'Only runs of effort max and ultra can be stopped');
-    }
-    return this.#end(run, 'stopped');
-  }
+/** Ends a run in progress. A run that has ended does not change. */
+function endRun(id: string, how: 'cancelled' | 'stopped', { agentRuns, now, timers }: State): Run {
+  const run = agentRuns.get(id);
+  const at = now();
+  if (at >= runs.endOf(run)) return run;
+  const ended = { ...run, ended: { how, at } };
+  agentRuns.put(ended);
+  agentRuns.close(ended);
+  timers.wake();
+  return ended;
+}
 
-  delete(id: string): void {
-    this.cancel(id);
-    this.advance();
-    this.#keepDeletion(id);
-  }
+function recordOf(run: Run, { now, options }: State): Record<string, unknown> {
+  return runs.runRecord(run, now(), options);
+}
 
-  /** Charges the runs that have ended since the last call, and releases their slots. */
-  advance(): void {
-    const { ledger, now, options } = this.#world;
+/**
+ * Sends each event of a run at its time until the run ends, and comments during long silences. Ends early if the run is
+ * deleted.
+ */
+async function* liveFrames(id: string, state: State, gone: AbortSignal): AsyncIterable<string> {
+  const { agentRuns, timers, options, now } = state;
+  const { keepAliveMs } = options.agentRuns;
+  for (let sent = 0, lastAt = now(); !gone.aborted; ) {
+    const run = agentRuns.find(id);
+    if (!run) return;
+    const { change } = timers;
     const time = now();
-    this.#runs.settle(
-      (run) => isTerminalAt(run, time),
-      (run) => ledger.charge('createAgentRun', run.id, usageOf(run, options.seed).micros),
-    );
-  }
-
-  /** A signal that is aborted when a caller ends a run. Code that waits for the end of a run then checks again. */
-  nextWake(): AbortSignal {
-    return this.#wakeNext.signal;
-  }
-
-  view() {
-    this.advance();
-    const now = this.#world.now();
-    return {
-      inProgress: this.#runs.open().length,
-      /** Highest number of runs in progress so far. */
-      maxInProgress: this.#runs.maxOpen,
-      byStatus: countBy(
-        this.#runs
-          .newestFirst()
-          .reverse()
-          .map((run) => statusAt(run, now)),
-      ),
-    };
-  }
-
-  reset(): void {
-    this.#runs.clear();
-    this.#serials.clear();
-    this.#wake();
-  }
-
-  #outcome(hash: number, request: RunInput): { status: string; stopReason: string | null } {
-    const { failureRate, budgetRate, unknownStatusRate, unknownStopReasonRate } = this.#world.options.agentRuns;
-    if (fraction(hash, 123) < failureRate) return { status: 'failed', stopReason: 'error' };
-    if (fraction(hash, 124) < unknownStatusRate) return { status: 'archived', stopReason: null };
-    if (fraction(hash, 125) < unknownStopReasonRate) return { status: 'completed', stopReason: 'evidence_exhausted' };
-    const isOver = isMetered(request.effort ?? 'auto') && fraction(hash, 126) < budgetRate;
-    return { status: 'completed', stopReason: isOver ? 'budget_reached' : 'schema_satisfied' };
-  }
-
-  #checkPrevious(id: string | undefined): void {
-    if (id === undefined) return;
-    const run = this.#runs.get(id);
-    if (!run) throw new Refusal(400, 'PREVIOUS_RUN_NOT_FOUND', `previousRunId: there is no agent run ${id}`);
-    if (statusAt(run, this.#world.now()) !== 'completed') {
-      throw new Refusal(400, 'PREVIOUS_RUN_NOT_COMPLETED', `previousRunId: the agent run ${id} is not completed`);
-    }
-  }
-
-  #end(run: Run, how: 'cancelled' | 'stopped'): Run {
-    const at = this.#world.now();
-    if (isTerminalAt(run, at)) return run;
-    this.#keepEnd({ id: run.id, how, at });
-    this.advance();
-    this.#wake();
-    return this.get(run.id);
-  }
-
-  #wake(): void {
-    const wake = this.#wakeNext;
-    this.#wakeNext = new AbortController();
-    wake.abort();
+    const all = runs.eventsOf(run, options);
+    const due = all.slice(sent).filter(({ at }) => at <= time);
+    for (const event of due) yield runs.runEventFrame(event);
+    sent += due.length;
+    const next = all[sent];
+    if (!next) return;
+    const isSilent = due.length === 0 && time - lastAt >= keepAliveMs;
+    if (isSilent) yield KEEP_ALIVE_FRAME;
+    if (isSilent || due.length > 0) lastAt = time;
+    await timers.wait(Math.max(1, Math.min(next.at, lastAt + keepAliveMs) - now()), gone, change);
   }
 }
+
+function wantsStream({ accept }: Call['headers']): boolean {
+  return accept?.includes('text/event-stream') ?? false;
+}
+
+/** The events after the last one that a client has received. */
+function eventsAfter(events: readonly runs.RunEvent[], seen: unknown, replay: Settings['agentRuns']['replay']) {
+  if (seen === undefined || replay === 'forget') return events;
+  if (replay === 'refuse' || !/^\d+$/.test(String(seen))) throw new Refusal(400, 'Last-Event-ID: no such event');
+  return events.slice(Number(seen));
+}
+
+const query = listQueryOf(100, 20, {});
+
+export const agentRoutes: Routes = {
+  /** Answers with the new run, or streams the events of the run until the run ends. */
+  'POST /agent/runs': route({
+    body: runs.runInput,
+    weight: 2,
+    work: (state, { body, input, headers }) => {
+      const betas = Object.entries(headers).find(([name]) => name.endsWith('-beta'))?.[1];
+      runs.checkRunInput(body, String(betas ?? ''));
+      const run = startRun(body, state);
+      const purchase = requestPurchase('createAgentRun', input, 0, run.id);
+      const frames: Frames = (gone) => liveFrames(run.id, state, gone);
+      return wantsStream(headers) ? { frames, purchase } : { json: recordOf(run, state), purchase };
+    },
+  }),
+  'GET /agent/runs': route({
+    query,
+    weight: 0,
+    work: (state, call) => {
+      const page = state.agentRuns.page(call.query, (run) => recordOf(run, state));
+      return { json: { object: 'list', ...page } };
+    },
+  }),
+  'GET /agent/runs/:id': plain((state, { id }) => recordOf(state.agentRuns.get(id), state), 0),
+  'DELETE /agent/runs/:id': plain((state, { id }) => {
+    endRun(id, 'cancelled', state);
+    state.agentRuns.delete(id);
+    return { id, object: 'agent_run.deleted', deleted: true };
+  }),
+  'POST /agent/runs/:id/cancel': plain((state, { id }) => recordOf(endRun(id, 'cancelled', state), state)),
+  'POST /agent/runs/:id/stop': plain((state, { id }) => {
+    const { effort } = state.agentRuns.get(id).request;
+    if (effort !== 'max' && effort !== 'ultra') {
+      throw new Refusal(400, 'Only runs of effort max and ultra can be stopped');
+    }
+    return recordOf(endRun(id, 'stopped', state), state);
+  }),
+  /** The stored events, as a list or as a stream that ends after the last of them. */
+  'GET /agent/runs/:id/events': route({
+    query,
+    weight: 0,
+    work: (state, { params, query: { limit, cursor }, headers }) => {
+      const run = state.agentRuns.get(params.id);
+      const events = runs.eventsOf(run, state.options).filter(({ at }) => at <= state.now());
+      if (wantsStream(headers)) {
+        const wanted = eventsAfter(events, headers['last-event-id'], state.options.agentRuns.replay);
+        return { frames: () => wanted.map(runs.runEventFrame) };
+      }
+      const page = pageOf(itemsAfter(events, cursor), limit, ({ at, ...event }) => {
+        return { ...event, createdAt: new Date(at).toISOString() };
+      });
+      return { json: { object: 'list', ...page } };
+    },
+  }),
+};

@@ -1,118 +1,18 @@
 import { z } from 'zod';
 import { toDollars } from '../../core/text/money.js';
-import { checkInput, Refusal } from '../base/refusal.js';
-import { fraction, hashText, mix, sentences } from '../base/sentences.js';
+import type { Settings } from '../base/options.js';
+import { badBody } from '../base/refusal.js';
+import { fraction, hashText, mix, prose } from '../base/sentences.js';
 import { sseFrame } from '../base/sse.js';
-import { prices as listed } from '../ledger/ledger.js';
-import { findUrls, type PageSettings, pageOf } from '../pages/result.js';
-import { schemaProblem, schemaValue } from '../pages/schema-value.js';
+import { prices } from '../ledger/prices.js';
+import { findUrls, pageOf } from '../pages/page.js';
 
-const noOutput = { text: '', structured: null, grounding: [] };
-
-/** The run as the service returns it at the time `now`. */
-export function runRecord(run: Run, now: number, pages: PageSettings): Record<string, unknown> {
-  const isTerminal = isTerminalAt(run, now);
-  const status = statusAt(run, now);
-  const { usage, costDollars } = isTerminal ? usageOf(run, pages.seed) : noUsage;
-  const failed = status === 'failed';
-  return {
-    id: run.id,
-    object: 'agent_run',
-    status,
-    stopReason: isTerminal ? stopReasonOf(run) : null,
-    createdAt: new Date(run.createdAt).toISOString(),
-    completedAt: isTerminal ? new Date(endOf(run)).toISOString() : null,
-    request: run.request,
-    output: isTerminal && !failed && status !== 'cancelled' ? outputOf(run, pages) : noOutput,
-    usage,
-    costDollars,
-    ...(failed ? { error: failureOf(run) } : {}),
-  };
-}
-
-/** Error of a failed run, in the form of the errors of agent operations. */
-export function failureOf(run: Run): Record<string, string> {
-  return { type: 'SERVER_ERROR', code: 'SERVER_ERROR', message: `The run ${run.id} could not be finished` };
-}
-
-function outputOf({ id, request }: Run, pages: PageSettings): Record<string, unknown> {
-  const hash = hashText(id, pages.seed);
-  const { data } = (request.input ?? {}) as { data?: Record<string, unknown>[] };
-  const structured = request.outputSchema ? schemaValue(request.outputSchema, hash, data ? { rows: data } : {}) : null;
-  const urls = findUrls(request, 3, pages);
-  const cite = (index: number) => {
-    const url = urls[index % urls.length] as string;
-    return { url, title: pageOf(url, pages.seed, 1).title };
-  };
-  return {
-    text: [1, 2, 3].map((salt) => sentences[mix(hash, salt) % sentences.length]).join(' '),
-    structured,
-    grounding: leavesOf(structured, structured === null ? 'text' : 'structured')
-      .slice(0, 20)
-      .map((field, index) => ({
-        field,
-        citations: [cite(index), cite(index + 1)],
-        confidence: ['low', 'medium', 'high'][mix(hash, index) % 3],
-      })),
-  };
-}
-
-/** Paths of the values in a structured output that are neither objects nor lists, such as `structured.companies[0].name`. */
-function leavesOf(value: unknown, path: string): string[] {
-  if (Array.isArray(value)) return value.flatMap((one, index) => leavesOf(one, `${path}[${index}]`));
-  if (typeof value !== 'object' || value === null) return [path];
-  return Object.entries(value).flatMap(([name, one]) => leavesOf(one, `${path}.${name}`));
-}
-
-/** The stored state of a run. The end of a run is decided at its creation, so its state depends on the time alone. */
-export const storedRunSchema = z.object({
-  id: z.string(),
-  /** Times are milliseconds of the wall clock. */
-  createdAt: z.number(),
-  startsAt: z.number(),
-  endsAt: z.number(),
-  /** The final status, unless a caller ends the run earlier. */
-  status: z.string(),
-  stopReason: z.string().nullable(),
-  request: z.looseObject({ query: z.string() }),
-});
-
-export type StoredRun = z.infer<typeof storedRunSchema>;
-
-export interface Run extends StoredRun {
-  /** Set if a caller ended the run early. */
-  readonly ended: { readonly how: 'cancelled' | 'stopped'; readonly at: number } | null;
-}
-
-/** Time when a run ends, or ended. */
-export function endOf(run: Run): number {
-  return run.ended?.at ?? run.endsAt;
-}
-
-/** `queued`, `running`, or its final status. */
-export function statusAt(run: Run, now: number): string {
-  if (now >= endOf(run)) return run.ended ? (run.ended.how === 'cancelled' ? 'cancelled' : 'completed') : run.status;
-  return now < run.startsAt ? 'queued' : 'running';
-}
-
-export function isTerminalAt(run: Run, now: number): boolean {
-  return now >= endOf(run);
-}
-
-export function stopReasonOf(run: Run): string | null {
-  return run.ended?.how ?? run.stopReason;
-}
-
-/** Share of the work, 0 to 1, that a run had done at its end. A failed run stops at half of its work. */
-export function doneShare(run: Run): number {
-  if (!run.ended) return run.status === 'failed' ? 0.5 : 1;
-  const whole = run.endsAt - run.startsAt;
-  return whole <= 0 ? 1 : Math.min(1, Math.max(0, (run.ended.at - run.startsAt) / whole));
-}
+import { isSchema, schemaProblem, schemaValue } from '../pages/schema-value.js';
 
 const rows = z.array(z.record(z.string(), z.unknown())).optional();
 
-const schema = z.looseObject({
+/** The body of `POST /agent/runs`. */
+export const runInput = z.looseObject({
   query: z.string().min(1),
   systemPrompt: z.string().optional(),
   input: z.looseObject({ data: rows, exclusion: rows }).optional(),
@@ -136,130 +36,171 @@ const schema = z.looseObject({
     .optional(),
 });
 
-/** The body of `POST /agent/runs`. */
-export type RunInput = z.infer<typeof schema>;
+export type RunInput = z.infer<typeof runInput>;
+
+/** A run. Its end is decided at its creation, so its state depends on the time alone. Times are Unix ms. */
+export const runSchema = z.object({
+  id: z.string(),
+  createdAt: z.number(),
+  startsAt: z.number(),
+  endsAt: z.number(),
+  /** The final status, unless a caller ends the run earlier. */
+  status: z.string(),
+  stopReason: z.string().nullable(),
+  request: runInput,
+  /** Set if a caller ended the run early. */
+  ended: z.object({ how: z.enum(['cancelled', 'stopped']), at: z.number() }).nullable(),
+});
+
+export type Run = z.infer<typeof runSchema>;
+
+/** Checks what the schema of a body cannot. `betas`: value of the beta header. */
+export function checkRunInput({ effort = 'auto', budget, outputSchema, dataSources }: RunInput, betas: string): void {
+  if (effort === 'max' && !betas.includes('agent-max-effort')) {
+    throw badBody('effort: max needs its token in the beta header');
+  }
+  if (budget && !isMetered(effort)) throw badBody(`budget: not with effort ${effort}`);
+  if (budget?.maxDurationSeconds !== undefined && effort !== 'ultra') {
+    throw badBody('budget.maxDurationSeconds: only with effort ultra');
+  }
+  const problem = outputSchema ? schemaProblem(outputSchema) : null;
+  if (problem !== null) throw badBody(`outputSchema: ${problem}`, 'INVALID_OUTPUT_SCHEMA');
+  const odd = dataSources?.find(({ provider }) => !/^[a-z][a-z0-9_]*$/.test(provider));
+  if (odd) throw badBody(`dataSources: no provider ${odd.provider}`, 'INVALID_DATA_SOURCE');
+}
 
 /** Whether the price of an effort depends on usage. Only such efforts take a budget. */
 export function isMetered(effort: string): boolean {
   return effort === 'auto' || effort === 'max' || effort === 'ultra';
 }
 
-/** The token that `effort: max` needs in the beta header. */
-const MAX_EFFORT_TOKEN = 'agent-max-effort';
-
-/** Checks the body of a create request. `betas`: value of the beta header. Throws a {@link Refusal} with the mistake. */
-export function checkRunInput(input: unknown, betas: string): RunInput {
-  const body = checkInput(schema, input);
-  const effort = body.effort ?? 'auto';
-  if (effort === 'max' && !betas.includes(MAX_EFFORT_TOKEN)) {
-    throw invalid('effort: max needs its token in the beta header');
-  }
-  if (body.budget && !isMetered(effort)) throw invalid(`budget: not with effort ${effort}`);
-  if (body.budget?.maxDurationSeconds !== undefined && effort !== 'ultra') {
-    throw invalid('budget.maxDurationSeconds: only with effort ultra');
-  }
-  const problem = body.outputSchema ? schemaProblem(body.outputSchema) : null;
-  if (problem !== null) throw invalid(`outputSchema: ${problem}`, 'INVALID_OUTPUT_SCHEMA');
-  const odd = body.dataSources?.find(({ provider }) => !/^[a-z][a-z0-9_]*$/.test(provider));
-  if (odd) throw invalid(`dataSources: no provider ${odd.provider}`, 'INVALID_DATA_SOURCE');
-  return body;
+/** Time when a run ends, or ended. */
+export function endOf(run: Run): number {
+  return run.ended?.at ?? run.endsAt;
 }
 
-function invalid(why: string, code = 'INVALID_REQUEST'): Refusal {
-  return new Refusal(400, code, `Invalid request body: ${why}`);
+/** `queued`, `running`, or its final status. */
+export function statusAt(run: Run, now: number): string {
+  if (now >= endOf(run)) return run.ended ? (run.ended.how === 'cancelled' ? 'cancelled' : 'completed') : run.status;
+  return now < run.startsAt ? 'queued' : 'running';
 }
 
-/** Usage and cost of a run. */
-interface RunUsage {
-  readonly micros: number;
-  readonly usage: Readonly<Record<string, unknown>>;
-  readonly costDollars: Readonly<Record<string, unknown>>;
+/** The run as the service returns it at the time `now`. */
+export function runRecord(run: Run, now: number, options: Settings): Record<string, unknown> {
+  const isTerminal = now >= endOf(run);
+  const status = statusAt(run, now);
+  const { usage, costDollars } = usageOf(run, options.seed, isTerminal);
+  const hasOutput = isTerminal && status !== 'failed' && status !== 'cancelled';
+  return {
+    id: run.id,
+    object: 'agent_run',
+    status,
+    stopReason: isTerminal ? (run.ended?.how ?? run.stopReason) : null,
+    createdAt: new Date(run.createdAt).toISOString(),
+    completedAt: isTerminal ? new Date(endOf(run)).toISOString() : null,
+    request: run.request,
+    output: hasOutput ? outputOf(run, options) : { text: '', structured: null, grounding: [] },
+    usage,
+    costDollars,
+    error: status === 'failed' ? failureOf(run) : undefined,
+  };
 }
 
-const toMicros = (dollars: number) => Math.round(dollars * 1e6);
-const fixedMicros = Object.fromEntries(
-  Object.entries(listed.agentRun).map(([effort, dollars]) => [effort, toMicros(dollars)]),
-);
-/** Micro-dollars of each unit. The service has no public price for a connected source; the price here is made up. */
-const prices = {
-  agentComputeUnits: toMicros(listed.agentUse.computeUnit),
-  searches: toMicros(listed.agentUse.search),
-  emails: toMicros(listed.agentUse.email),
-  phoneNumbers: toMicros(listed.agentUse.phoneNumber),
-  source: 10_000,
-};
+/** Error of a failed run, in the form of the errors of agent operations. */
+function failureOf({ id }: Run): Record<string, string> {
+  return { type: 'SERVER_ERROR', code: 'SERVER_ERROR', message: `The run ${id} could not be finished` };
+}
 
-const nothing = { agentComputeUnits: 0, searches: 0, emails: 0, phoneNumbers: 0 };
+function outputOf({ id, request }: Run, options: Settings): Record<string, unknown> {
+  const hash = hashText(id, options.seed);
+  const { outputSchema, input } = request;
+  const structured = outputSchema ? schemaValue(outputSchema, hash, input?.data) : null;
+  const urls = findUrls(request, 3, options);
+  const cite = (index: number) => {
+    const url = urls[index % urls.length] as string;
+    return { url, title: pageOf(url, options.seed).title };
+  };
+  return {
+    text: prose(hash, 3),
+    structured,
+    grounding: leavesOf(structured, structured === null ? 'text' : 'structured')
+      .slice(0, 20)
+      .map((field, index) => ({
+        field,
+        citations: [cite(index), cite(index + 1)],
+        confidence: ['low', 'medium', 'high'][mix(hash, index) % 3],
+      })),
+  };
+}
 
-/** Usage and cost of a run that has not ended yet. */
-const noUsage: RunUsage = {
-  micros: 0,
-  usage: nothing,
-  costDollars: { total: 0, agentCompute: 0, search: 0, emails: 0, phoneNumbers: 0 },
-};
+/** Paths of the values in a structured output that are neither objects nor lists, such as `structured.companies[0].name`. */
+function leavesOf(value: unknown, path: string): string[] {
+  if (Array.isArray(value)) return value.flatMap((one, index) => leavesOf(one, `${path}[${index}]`));
+  if (!isSchema(value)) return [path];
+  return Object.entries(value).flatMap(([name, one]) => leavesOf(one, `${path}.${name}`));
+}
+
+/** Micro-dollars of a call to a connected source. The service has no public price, so this price is made up. */
+const SOURCE_MICROS = 10_000;
+const toMicros = (dollars = 5) => Math.round(dollars * 1e6);
+
+/** Share of the work, 0 to 1, that a run had done at its end. A failed run stops at half of its work. */
+function doneShare({ ended, status, startsAt, endsAt }: Run): number {
+  if (!ended) return status === 'failed' ? 0.5 : 1;
+  return endsAt <= startsAt ? 1 : Math.min(1, Math.max(0, (ended.at - startsAt) / (endsAt - startsAt)));
+}
 
 /**
- * Usage and cost of a run at its end. A run that used up its budget costs the budget, and the quantities of such a run are reduced to
+ * Usage and cost of a run; zero before its end. A run that used up its budget costs the budget, and its quantities are reduced to
  * match.
  */
-export function usageOf(run: Run, seed: number): RunUsage {
+export function usageOf(run: Run, seed: number, isTerminal = true) {
+  const { effort = 'auto', outputSchema, budget, dataSources = [] } = run.request;
   const hash = hashText(run.id, seed);
-  const effort = String(run.request.effort ?? 'auto');
-  const schema = JSON.stringify(run.request.outputSchema ?? null);
-  const quantities = {
-    agentComputeUnits: Math.round((0.5 + fraction(hash, 101) * 5.5) * 100) / 100,
-    searches: 3 + (mix(hash, 102) % 28),
-    emails: /"format":"email"|email/i.test(schema) ? 1 + (mix(hash, 103) % 5) : 0,
-    phoneNumbers: /phone/i.test(schema) ? 1 + (mix(hash, 104) % 3) : 0,
-  };
-  const sources = providersOf(run).map((provider, index) => [provider, 1 + (mix(hash, 110 + index) % 6)] as const);
-  const metered =
-    quantities.agentComputeUnits * prices.agentComputeUnits +
-    quantities.searches * prices.searches +
-    quantities.emails * prices.emails +
-    quantities.phoneNumbers * prices.phoneNumbers +
-    sources.reduce((sum, [, calls]) => sum + calls * prices.source, 0);
-  const full = isMetered(effort) ? metered : (fixedMicros[effort] ?? metered);
-  const budget = budgetMicros(run);
-  const isCapped = isMetered(effort) && (full > budget || stopReasonOf(run) === 'budget_reached');
-  const share = isCapped ? budget / full : doneShare(run);
-  const scaled = (quantity: number) => Math.round(quantity * share * 1e6) / 1e6;
-  const cost = (quantity: number, price: number) => (isMetered(effort) ? Math.round(quantity * share * price) : 0);
-  const parts = {
-    agentCompute: isMetered(effort)
-      ? cost(quantities.agentComputeUnits, prices.agentComputeUnits)
-      : Math.round(full * share),
-    search: cost(quantities.searches, prices.searches),
-    emails: cost(quantities.emails, prices.emails),
-    phoneNumbers: cost(quantities.phoneNumbers, prices.phoneNumbers),
-  };
-  const sourceCosts = sources.map(([provider, calls]) => [provider, cost(calls, prices.source)] as const);
-  // The total is computed as the sum of its parts, so that the record adds up to the last millionth.
-  const micros = [...Object.values(parts), ...sourceCosts.map(([, one]) => one)].reduce((sum, one) => sum + one, 0);
-  const withSources = (of: readonly (readonly [string, number])[]) =>
-    of.length > 0 ? { dataSources: Object.fromEntries(of) } : {};
+  const schema = JSON.stringify(outputSchema ?? null);
+  const { computeUnit, search, email, phoneNumber } = prices.agentUse;
+  const providers = isTerminal ? [...new Set(dataSources.map(({ provider }) => provider))] : [];
+  const used: readonly (readonly [unit: string, cost: string, quantity: number, micros: number])[] = [
+    [
+      'agentComputeUnits',
+      'agentCompute',
+      Math.round((0.5 + fraction(hash, 101) * 5.5) * 100) / 100,
+      toMicros(computeUnit),
+    ],
+    ['searches', 'search', 3 + (mix(hash, 102) % 28), toMicros(search)],
+    ['emails', 'emails', /email/i.test(schema) ? 1 + (mix(hash, 103) % 5) : 0, toMicros(email)],
+    ['phoneNumbers', 'phoneNumbers', /phone/i.test(schema) ? 1 + (mix(hash, 104) % 3) : 0, toMicros(phoneNumber)],
+    ...providers.map((one, index) => [one, one, 1 + (mix(hash, 110 + index) % 6), SOURCE_MICROS] as const),
+  ];
+  const metered = isMetered(effort);
+  const full = metered
+    ? used.reduce((sum, [, , quantity, micros]) => sum + quantity * micros, 0)
+    : toMicros(prices.agentRun[effort]);
+  const most = toMicros(budget?.maxCostDollars ?? prices.agentRun[effort]);
+  const isCapped = metered && (full > most || (!run.ended && run.stopReason === 'budget_reached'));
+  const share = isTerminal ? (isCapped ? most / full : doneShare(run)) : 0;
+  // A run with a fixed price shows all of the price as compute.
+  const microsOf = (index: number, quantity: number, micros: number) =>
+    Math.round(metered ? quantity * share * micros : index === 0 ? full * share : 0);
+  const lines = used.map(([unit, cost, quantity, micros], index) => {
+    return {
+      unit,
+      cost,
+      quantity: Math.round(quantity * share * 1e6) / 1e6,
+      micros: microsOf(index, quantity, micros),
+    };
+  });
+  // The total is the sum of its parts, so that the record adds up to the last millionth.
+  const micros = lines.reduce((sum, line) => sum + line.micros, 0);
+  const [own, bought] = [lines.slice(0, 4), lines.slice(4)];
+  const quantities = (of: typeof lines) => Object.fromEntries(of.map(({ unit, quantity }) => [unit, quantity]));
+  const costs = (of: typeof lines) => Object.fromEntries(of.map(({ cost, micros }) => [cost, toDollars(micros)]));
+  const dataSourcesOf = (of: typeof quantities) => (bought.length > 0 ? { dataSources: of(bought) } : {});
   return {
     micros,
-    usage: {
-      ...Object.fromEntries(Object.entries(quantities).map(([name, quantity]) => [name, scaled(quantity)])),
-      ...withSources(sources.map(([provider, calls]) => [provider, scaled(calls)])),
-    },
-    costDollars: {
-      total: toDollars(micros),
-      ...Object.fromEntries(Object.entries(parts).map(([name, one]) => [name, toDollars(one)])),
-      ...withSources(sourceCosts.map(([provider, one]) => [provider, toDollars(one)])),
-    },
+    usage: { ...quantities(own), ...dataSourcesOf(quantities) },
+    costDollars: { total: toDollars(micros), ...costs(own), ...dataSourcesOf(costs) },
   };
-}
-
-function budgetMicros({ request }: Run): number {
-  const { maxCostDollars } = (request.budget ?? {}) as { maxCostDollars?: number };
-  return toMicros(maxCostDollars ?? listed.agentRun[String(request.effort ?? 'auto')] ?? 5);
-}
-
-function providersOf({ request }: Run): string[] {
-  const sources = (request.dataSources ?? []) as readonly { readonly provider: string }[];
-  return [...new Set(sources.map(({ provider }) => provider))];
 }
 
 /** One event of a run. `id`: the number of the event in its run, from 1. */
@@ -270,55 +211,38 @@ export interface RunEvent {
   readonly data: unknown;
 }
 
-const progress = [
-  'agent_run.source.added',
-  'agent_run.search_trace',
-  'agent_run.output_item.added',
-  'agent_run.output_item.done',
-];
+const progress = ['source.added', 'search_trace', 'output_item.added', 'output_item.done'];
 
-/** The events of a run without an early end, except the terminal one. */
-function plannedEvents(run: Run, progressEvents: number, pages: PageSettings): Omit<RunEvent, 'id'>[] {
+/** All events of a run, in order. The last one is the terminal event. */
+export function eventsOf(run: Run, options: Settings): RunEvent[] {
   const { id, createdAt, startsAt, endsAt } = run;
-  const created = new Date(createdAt).toISOString();
-  const hash = hashText(id, pages.seed);
-  const urls = progressEvents > 0 ? findUrls(run.request, 5, pages) : [];
+  const { progressEvents } = options.agentRuns;
+  const hash = hashText(id, options.seed);
+  const urls = progressEvents > 0 ? findUrls(run.request, 5, options) : [];
   const step = (endsAt - startsAt) / (progressEvents + 1);
-  return [
-    { event: 'agent_run.created', at: createdAt, data: { id, status: 'queued', createdAt: created } },
-    { event: 'agent_run.started', at: startsAt, data: { id, status: 'running' } },
+  const end = endOf(run);
+  const planned = [
+    { event: 'created', at: createdAt, data: { id, status: 'queued', createdAt: new Date(createdAt).toISOString() } },
+    { event: 'started', at: startsAt, data: { id, status: 'running' } },
     ...Array.from({ length: progressEvents }, (_, index) => ({
       event: progress[index % progress.length] as string,
       at: startsAt + step * (index + 1),
       data: { id, callId: `call_${(mix(hash, index) % 0x1000000).toString(16)}`, url: urls[index % urls.length] },
     })),
   ];
-}
-
-/** The events of a run until `now`, in order. The last event is the terminal event if the run has ended. */
-export function eventsOf(run: Run, now: number, progressEvents: number, pages: PageSettings): RunEvent[] {
-  const end = endOf(run);
-  const planned = plannedEvents(run, progressEvents, pages);
-  const happened = planned.filter(({ at }) => at <= now && (at < end || (at === end && !run.ended)));
-  if (now >= end) happened.push(terminalEvent(run, end, pages));
-  return happened.map((one, index) => ({ id: String(index + 1), ...one }));
-}
-
-/** Time of the next event of a run; null if there is none. */
-export function nextEventAt(run: Run, now: number, progressEvents: number, pages: PageSettings): number | null {
-  const end = endOf(run);
-  const times = plannedEvents(run, progressEvents, pages).map(({ at }) => at);
-  return [...times.filter((at) => at < end), end].find((at) => at > now) ?? null;
+  const happening = planned.filter(({ at }) => at < end || (at === end && !run.ended));
+  const status = statusAt(run, end);
+  const data =
+    status === 'failed'
+      ? { id, status, error: failureOf(run) }
+      : status === 'cancelled'
+        ? { id, status }
+        : runRecord(run, end, options);
+  return [...happening, { event: status, at: end, data }].map(({ event, ...one }, index) => {
+    return { id: String(index + 1), event: `agent_run.${event}`, ...one };
+  });
 }
 
 export function runEventFrame({ id, event, data }: RunEvent): string {
   return sseFrame(data, { id, event });
-}
-
-function terminalEvent(run: Run, at: number, pages: PageSettings): Omit<RunEvent, 'id'> {
-  const status = statusAt(run, at);
-  const event = `agent_run.${status}`;
-  if (status === 'failed') return { event, at, data: { id: run.id, status, error: failureOf(run) } };
-  if (status === 'cancelled') return { event, at, data: { id: run.id, status } };
-  return { event, at, data: runRecord(run, at, pages) };
 }

@@ -1,37 +1,41 @@
 import type { IncomingMessage } from 'node:http';
 import { z } from 'zod';
 
-/** A request that the service refuses, with the `status` and `tag` of its error body. */
-export class Refusal extends Error {
-  override readonly name = 'Refusal';
-  readonly status: number;
-  readonly tag: string;
-  /** Fields beside those of the standard envelope. */
-  readonly extra: Readonly<Record<string, unknown>>;
-  readonly headers: Readonly<Record<string, string>>;
-
-  constructor(
-    status: number,
-    tag: string,
-    message: string,
-    more: { extra?: Readonly<Record<string, unknown>>; headers?: Readonly<Record<string, string>> } = {},
-  ) {
-    super(message);
-    this.status = status;
-    this.tag = tag;
-    this.extra = more.extra ?? {};
-    this.headers = more.headers ?? {};
-  }
-}
-
 /** The kinds of error body. Agent operations have a kind of their own; a gateway answers in plain text. */
 export type Envelope = 'standard' | 'agent' | 'text';
 
-export function envelopeOf(path: string): Envelope {
-  return path === '/agent' || path.startsWith('/agent/') ? 'agent' : 'standard';
+interface Details {
+  /** Default: the usual tag of the status. */
+  readonly tag?: string | undefined;
+  /** Fields beside those of the standard envelope. */
+  readonly extra?: Readonly<Record<string, unknown>>;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Default: the envelope of the path. */
+  readonly envelope?: Envelope | undefined;
 }
 
-/** `type` and default `code` of the agent envelope, by status. */
+/** A request that the service refuses. */
+export class Refusal extends Error {
+  override readonly name = 'Refusal';
+  constructor(
+    readonly status: number,
+    message: string,
+    readonly details: Details = {},
+  ) {
+    super(message);
+  }
+}
+
+/** A refusal of a body, or of a part of it. */
+export function badBody(why: string, tag = 'INVALID_REQUEST_BODY', status = 400): Refusal {
+  return new Refusal(status, `Invalid request body: ${why}`, { tag });
+}
+
+export function badQuery(why: string): Refusal {
+  return new Refusal(400, `Invalid query: ${why}`, { tag: 'INVALID_REQUEST_QUERY' });
+}
+
+/** `type` and usual `code` of the agent envelope, by status. */
 function agentKind(status: number): readonly [type: string, code: string] {
   if (status === 401 || status === 403) return ['AUTHENTICATION_ERROR', 'TEAM_NOT_FOUND'];
   if (status === 404) return ['NOT_FOUND', 'RUN_NOT_FOUND'];
@@ -39,68 +43,55 @@ function agentKind(status: number): readonly [type: string, code: string] {
   return status >= 500 ? ['SERVER_ERROR', 'SERVER_ERROR'] : ['INVALID_REQUEST', 'INVALID_REQUEST'];
 }
 
-/** Body and content type of an error. `tag` null selects the usual tag of the status. */
-export function errorBody(
-  envelope: Envelope,
-  requestId: string,
-  error: { status: number; tag: string | null; message: string; extra?: Readonly<Record<string, unknown>> },
-): { body: string; contentType: string } {
-  const { status, tag, message, extra } = error;
-  if (envelope === 'text') return { body: `${status} ${message}\n`, contentType: 'text/plain; charset=utf-8' };
-  const contentType = 'application/json; charset=utf-8';
+const usualTags: Readonly<Record<number, string>> = {
+  400: 'INVALID_REQUEST',
+  401: 'INVALID_API_KEY',
+  402: 'NO_MORE_CREDITS',
+  403: 'FEATURE_DISABLED',
+  404: 'NOT_FOUND',
+  422: 'FETCH_DOCUMENT_ERROR',
+  429: 'RATE_LIMIT_EXCEEDED',
+  500: 'INTERNAL_ERROR',
+  501: 'UNABLE_TO_GENERATE_RESPONSE',
+  503: 'SERVICE_OVERLOADED',
+};
+
+/** The body of a refusal: JSON, or a text. */
+export function errorBody({ status, message, details }: Refusal, path: string, requestId: string): unknown {
+  const { tag, extra, envelope = /^\/agent(\/|$)/.test(path) ? 'agent' : 'standard' } = details;
+  if (envelope === 'text') return `${status} ${message}\n`;
   if (envelope === 'standard') {
-    return { body: JSON.stringify({ requestId, error: message, tag: tag ?? usualTag(status), ...extra }), contentType };
+    return { requestId, error: message, tag: tag ?? usualTags[status] ?? 'DEFAULT_ERROR', ...extra };
   }
   const [type, usual] = agentKind(status);
-  const code = tag === null || /^INVALID_REQUEST_/.test(tag) ? usual : tag;
-  return { body: JSON.stringify({ error: { type, code, message, ...extra } }), contentType };
+  const code = tag === undefined || tag.startsWith('INVALID_REQUEST_') ? usual : tag;
+  return { error: { type, code, message, ...extra } };
 }
 
-function usualTag(status: number): string {
-  const tags: Readonly<Record<number, string>> = {
-    400: 'INVALID_REQUEST',
-    401: 'INVALID_API_KEY',
-    402: 'NO_MORE_CREDITS',
-    403: 'FEATURE_DISABLED',
-    404: 'NOT_FOUND',
-    422: 'FETCH_DOCUMENT_ERROR',
-    429: 'RATE_LIMIT_EXCEEDED',
-    500: 'INTERNAL_ERROR',
-    501: 'UNABLE_TO_GENERATE_RESPONSE',
-    503: 'SERVICE_OVERLOADED',
-  };
-  return tags[status] ?? 'DEFAULT_ERROR';
-}
+/** Query parameters that may be repeated. */
+const repeated = ['types', 'expand'];
 
-/** Checks a body against a schema; the refusal names the first few wrong fields. */
-export function checkInput<T>(schema: z.ZodType<T>, input: unknown): T {
-  return check(schema, input, 'INVALID_REQUEST_BODY', 'Invalid request body');
-}
-
-/** Checks the query of a GET; `lists` names the parameters that may be repeated. */
-export function checkQuery<T>(schema: z.ZodType<T>, query: URLSearchParams, lists: readonly string[] = []): T {
+/** The parameters of a query; those that may be repeated are lists. */
+export function fieldsOf(query: URLSearchParams): Record<string, unknown> {
   const fields: Record<string, unknown> = {};
-  for (const name of new Set(query.keys())) {
+  for (const [name, value] of query) {
     const plain = name.replace(/\[\]$/, '');
-    fields[plain] = lists.includes(plain) ? [...query.getAll(plain), ...query.getAll(`${plain}[]`)] : query.get(name);
+    if (repeated.includes(plain)) fields[plain] = [...((fields[plain] as string[]) ?? []), value];
+    else fields[plain] ??= value;
   }
-  return check(schema, fields, 'INVALID_REQUEST_QUERY', 'Invalid query');
+  return fields;
 }
 
-function check<T>(schema: z.ZodType<T>, input: unknown, tag: string, what: string): T {
+/** Checks a body or a query against its schema. `refuse` gets the first few wrong fields. */
+export function check<T>(schema: z.ZodType<T>, input: unknown, refuse: (why: string) => Refusal): T {
   const parsed = schema.safeParse(input);
   if (parsed.success) return parsed.data;
-  const reported = parsed.error.issues
-    .slice(0, 5)
-    .map(({ path, message }) => `${path.join('.') || 'body'}: ${message}`);
-  throw new Refusal(400, tag, `${what}: ${reported.join('; ')}`);
+  const reported = parsed.error.issues.slice(0, 5);
+  throw refuse(reported.map(({ path, message }) => `${path.join('.') || 'body'}: ${message}`).join('; '));
 }
 
 /** Maximum number of bytes of a request body. */
 const BODY_LIMIT = 10 * 1024 * 1024;
-
-const unreadable = (why: string, status = 400) =>
-  new Refusal(status, 'INVALID_REQUEST_BODY', `Invalid request body: ${why}`);
 
 /**
  * Reads a body as JSON; undefined if there is none. Refuses a body that is too large or malformed; rejects with the stream's
@@ -111,63 +102,57 @@ export async function readJson(request: IncomingMessage): Promise<unknown> {
   let size = 0;
   for await (const chunk of request.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
     size += chunk.length;
-    if (size > BODY_LIMIT) throw unreadable(`more than ${BODY_LIMIT} bytes`, 413);
+    if (size > BODY_LIMIT) throw badBody(`more than ${BODY_LIMIT} bytes`, undefined, 413);
     chunks.push(chunk);
   }
   if (size === 0) return undefined;
-  const body = chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks);
   try {
-    return JSON.parse(body.toString('utf8'));
+    return JSON.parse(Buffer.concat(chunks).toString('utf8'));
   } catch {
-    throw unreadable('not JSON');
+    throw badBody('not JSON');
   }
+}
+
+/** The part of a list that a request asks for. */
+export interface ListQuery {
+  readonly limit: number;
+  readonly cursor?: string | undefined;
 }
 
 /** `limit` and `cursor` of a list; `limit` is a whole number from 1 to `most`. */
 export function listQueryOf<T extends z.ZodRawShape>(most: number, usual: number, more: T) {
-  return z.looseObject({ limit: limitSchema(most, usual), cursor: z.string().min(1).optional(), ...more });
+  const limit = z.string().regex(/^\d+$/, 'not a whole number').transform(Number);
+  return z.looseObject({
+    limit: limit.pipe(z.number().min(1).max(most)).default(usual),
+    cursor: z.string().min(1).optional(),
+    ...more,
+  });
 }
 
-function limitSchema(most: number, usual: number) {
-  return z
-    .string()
-    .regex(/^\d+$/, 'not a whole number')
-    .transform(Number)
-    .pipe(z.number().min(1).max(most))
-    .default(usual);
+/** The first `limit` items as a page. The next cursor is the id of its last item. */
+export function pageOf<T extends { readonly id: string }>(
+  items: readonly T[],
+  limit: number,
+  view: (item: T) => unknown,
+) {
+  const hasMore = items.length > limit;
+  return {
+    data: items.slice(0, limit).map(view),
+    hasMore,
+    nextCursor: hasMore ? (items[limit - 1] as T).id : null,
+  };
 }
 
-/** One page of a list, with the cursor of the next page. */
-interface ListPage<T> {
-  readonly data: readonly T[];
-  readonly hasMore: boolean;
-  readonly nextCursor: string | null;
-}
-
-/**
- * The first `limit` of `items`, which begin after the cursor of the request. `cursorOf` makes the next cursor from the last item of a page.
- */
-export function pageOfList<T>(items: Iterable<T>, limit: number, cursorOf: (last: T) => string): ListPage<T> {
-  const data: T[] = [];
-  for (const item of items) {
-    if (data.length === limit) return { data, hasMore: true, nextCursor: cursorOf(data[limit - 1] as T) };
-    data.push(item);
-  }
-  return { data, hasMore: false, nextCursor: null };
-}
-
-/** An opaque cursor that encodes a number. */
-export function toCursor(kind: string, value: number): string {
-  return Buffer.from(`${kind}:${value}`).toString('base64url');
-}
-
-/** The number in a cursor; refuses the cursor of another list. */
-export function fromCursor(kind: string, cursor: string): number {
-  const [prefix, value] = Buffer.from(cursor, 'base64url').toString('utf8').split(':');
-  if (prefix !== kind || value === undefined || !/^\d+$/.test(value)) throw badCursor();
-  return Number(value);
+/** The items after the one that the cursor names. */
+export function itemsAfter<T extends { readonly id: string }>(
+  items: readonly T[],
+  cursor: string | undefined,
+): readonly T[] {
+  const from = cursor === undefined ? 0 : items.findIndex(({ id }) => id === cursor) + 1;
+  if (cursor !== undefined && from === 0) throw badCursor();
+  return items.slice(from);
 }
 
 export function badCursor(why = 'not a cursor of this list'): Refusal {
-  return new Refusal(400, 'INVALID_REQUEST_QUERY', `Invalid query: cursor: ${why}`);
+  return badQuery(`cursor: ${why}`);
 }

@@ -1,61 +1,20 @@
-const subjects = [
-  'The workshop',
-  'Our archive',
-  'A small team',
-  'The Zürich office',
-  'The harbour authority',
-  'Every second order',
-  'The annual report',
-  'A naïve reading',
-  'The museum café',
-  'Their new catalogue',
-  'The repair guide',
-  'Nobody in town',
-  'The São Paulo branch',
-  'This page',
-  'The founder',
-  'An independent review',
-];
-const verbs = [
-  'describes',
-  'measured',
-  'quietly replaced',
-  'compares',
-  'still prefers',
-  'sells',
-  'documents',
-  'tested',
-  'questions',
-  'collected',
-  'ships',
-  'will publish',
-];
-const objects = [
-  'the older models',
-  'three kinds of paper',
-  'a map of the coast',
-  'parts for vintage radios',
-  'figures from 2019 to 2024',
-  'the price of copper wire',
-  'recipes from 東京',
-  'an open standard',
-  'twelve letters to the editor',
-  'a list of suppliers',
-  'the “long winter” edition',
-  'software for schools',
-];
-const endings = [
-  'without much fuss',
-  'in its second chapter',
-  'for about 40 € each',
-  'as readers had asked',
-  'before the rain came',
-  'and explains why – twice',
-  'with a margin of 2.5 %',
-  'on a quiet Tuesday 🙂',
-  'next to the station',
-  'in plain words',
-];
+/** The phrases of a text, which are separated by commas. */
+const phrases = (text: string) => text.trim().split(/,\s+/);
+
+const subjects = phrases(`
+  The workshop, Our archive, A small team, The Zürich office, The harbour authority, Every second order,
+  The annual report, A naïve reading, The museum café, Their new catalogue, The repair guide, Nobody in town,
+  The São Paulo branch, This page, The founder, An independent review`);
+const verbs = phrases(`
+  describes, measured, quietly replaced, compares, still prefers, sells, documents, tested, questions, collected, ships,
+  will publish`);
+const objects = phrases(`
+  the older models, three kinds of paper, a map of the coast, parts for vintage radios, figures from 2019 to 2024,
+  the price of copper wire, recipes from 東京, an open standard, twelve letters to the editor, a list of suppliers,
+  the “long winter” edition, software for schools`);
+const endings = phrases(`
+  without much fuss, in its second chapter, for about 40 € each, as readers had asked, before the rain came,
+  and explains why – twice, with a margin of 2.5 %, on a quiet Tuesday 🙂, next to the station, in plain words`);
 
 /**
  * Number of prepared sentences. The sentences are prepared once, because making them for each page would take most of the time of a
@@ -70,9 +29,15 @@ export const sentences: readonly string[] = Array.from({ length: count }, (_, in
   return `${words.join(' ')}.`;
 });
 
+/** A few sentences that follow from a hash. */
+export function prose(hash: number, count: number): string {
+  return Array.from({ length: count }, (_, index) => choose(sentences, hash, index + 1)).join(' ');
+}
+
 const adjectives = ['Quiet', 'Northern', 'Practical', 'Complete', 'Second', 'Modern', 'Small', 'Honest'];
 const things = ['Guide', 'Catalogue', 'Review', 'Field Notes', 'Handbook', 'Index', 'Story', 'Überblick'];
-const people = ['Ada Lindqvist', 'José Ortega', 'Mei Tanaka', 'Sam O’Neill', 'Priya Raman', 'Łukasz Wójcik'];
+/** Names of made-up people. */
+export const people = ['Ada Lindqvist', 'José Ortega', 'Mei Tanaka', 'Sam O’Neill', 'Priya Raman', 'Łukasz Wójcik'];
 
 /** A page title. About one title in twenty has quotes and a comma, to test CSV files. */
 export function titleOf(hash: number, host: string): string {

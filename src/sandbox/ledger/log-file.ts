@@ -44,76 +44,52 @@ type LogLine = z.infer<typeof lineSchema>;
 export type Fact = Extract<LogLine, { readonly fact: unknown }>['fact'];
 
 /**
- * The purchase log and the state on disk, as JSON lines. Each line is written whole before its answer is sent, so the line survives SIGKILL
- * of this process.
+ * Opens or creates a file of JSON lines and passes its lines to `read`. A torn last line is dropped. Throws for any other bad
+ * line. Returns the descriptor.
  */
-export class LogFile {
-  readonly #fd: number;
-  /** Number of earlier openings of the file. */
-  readonly starts: number;
-
-  private constructor(fd: number, starts: number) {
-    this.#fd = fd;
-    this.starts = starts;
-  }
-
-  /**
-   * Opens or creates the file and passes its lines to `read`. A torn last line is dropped. Throws for any other bad line.
-   */
-  static async open(path: string, read: (line: LogLine) => void): Promise<LogFile> {
-    const fd = openSync(path, 'a+', 0o600);
-    try {
-      const { starts, end } = await readLines(path, read);
-      ftruncateSync(fd, end);
-      const file = new LogFile(fd, starts);
-      file.write({ start: starts + 1 });
-      return file;
-    } catch (error) {
-      closeSync(fd);
-      throw error;
-    }
-  }
-
-  reset(): void {
-    ftruncateSync(this.#fd, 0);
-  }
-
-  close(): void {
-    closeSync(this.#fd);
-  }
-
-  write(line: LogLine): void {
-    const bytes = Buffer.from(`${JSON.stringify(line)}\n`);
-    for (let done = 0; done < bytes.length; ) done += writeSync(this.#fd, bytes, done);
+export async function openLog(path: string, read: (line: LogLine) => void): Promise<number> {
+  const fd = openSync(path, 'a+', 0o600);
+  try {
+    ftruncateSync(fd, await readLines(path, read));
+    return fd;
+  } catch (error) {
+    closeSync(fd);
+    throw error;
   }
 }
 
-/** Reads the file in pieces, each of whole lines: the log of a million units is longer than JavaScript's longest string. */
-async function readLines(path: string, read: (line: LogLine) => void) {
+/** Each line is written whole before its answer is sent, so the line survives SIGKILL of this process. */
+export function writeLine(fd: number, line: LogLine): void {
+  const bytes = Buffer.from(`${JSON.stringify(line)}\n`);
+  for (let done = 0; done < bytes.length; ) done += writeSync(fd, bytes, done);
+}
+
+/**
+ * Reads the file in pieces, each of whole lines: the log of a million units is longer than JavaScript's longest string. Returns the number
+ * of bytes of the whole lines.
+ */
+async function readLines(path: string, read: (line: LogLine) => void): Promise<number> {
   let rest = Buffer.alloc(0);
-  let end = 0;
-  let number = 0;
-  let starts = 0;
+  let [end, number] = [0, 0];
   for await (const chunk of createReadStream(path, { highWaterMark: 1 << 20 })) {
     const bytes = Buffer.concat([rest, chunk as Buffer]);
     let from = 0;
     for (let at = bytes.indexOf(10); at >= 0; at = bytes.indexOf(10, from)) {
       number += 1;
-      const line = lineSchema.safeParse(parseJson(bytes.toString('utf8', from, at))).data;
+      const line = lineOf(bytes.toString('utf8', from, at));
       if (!line) throw new Error(`${path}, line ${number}: not a line of a purchase log`);
-      if ('start' in line) starts += 1;
       read(line);
       from = at + 1;
     }
     end += from;
     rest = bytes.subarray(from);
   }
-  return { starts, end };
+  return end;
 }
 
-function parseJson(text: string): unknown {
+function lineOf(text: string): LogLine | undefined {
   try {
-    return JSON.parse(text);
+    return lineSchema.safeParse(JSON.parse(text)).data;
   } catch {
     return undefined;
   }

@@ -1,23 +1,21 @@
-import { choose, mix, sentences } from '../base/sentences.js';
+import { choose, mix, sentences, toUuid } from '../base/sentences.js';
 
-/** Rows of the request. Their values are used for output properties of the same name. */
-export interface InputRows {
-  readonly rows?: readonly Readonly<Record<string, unknown>>[];
-}
+type Rows = readonly Readonly<Record<string, unknown>>[];
 
 interface Context {
   readonly root: unknown;
   readonly depth: number;
-  readonly rows: readonly Readonly<Record<string, unknown>>[];
-  readonly row: Readonly<Record<string, unknown>> | null;
+  readonly rows: Rows;
+  readonly row: Rows[number] | null;
 }
 
 /**
  * A value that matches a JSON schema, chosen by hash; it stands for the output of a model. Supported are types, bounds,
  * formats, simple patterns, enum, const, local references, allOf, and the first branch of anyOf and oneOf. A schema without a
- * type gives text. Below eight levels optional properties are left out.
+ * type gives text. Below eight levels optional properties are left out. `rows`: rows of the request, whose values are used for
+ * properties of the same name.
  */
-export function schemaValue(schema: unknown, hash: number, { rows = [] }: InputRows = {}): unknown {
+export function schemaValue(schema: unknown, hash: number, rows: Rows = []): unknown {
   return makeValue(schema, hash, { root: schema, depth: 0, rows, row: null });
 }
 
@@ -48,7 +46,7 @@ function objectOf(schema: Schema, hash: number, context: Context): unknown {
   const required = Array.isArray(schema.required) ? schema.required.map(String) : [];
   const rest = typeof schema.additionalProperties === 'object' ? schema.additionalProperties : { type: 'string' };
   const names = new Set(context.depth > 8 ? required : [...Object.keys(properties), ...required]);
-  for (let extra = 1; names.size < (whole(schema.minProperties) ?? 0); extra += 1) names.add(`extra_${extra}`);
+  for (let extra = 1; names.size < (numberAt(schema, 'minProperties') ?? 0); extra += 1) names.add(`extra_${extra}`);
   const schemaOf = (name: string): unknown => properties[name] ?? patternSchema(schema, name) ?? rest;
   return Object.fromEntries(
     [...names].map((name, index) => {
@@ -77,8 +75,8 @@ function fits(value: unknown, schema: Schema | null): boolean {
 
 function arrayOf(schema: Schema, hash: number, context: Context): unknown {
   const first = Array.isArray(schema.prefixItems) ? schema.prefixItems : [];
-  const least = whole(schema.minItems) ?? 0;
-  const most = whole(schema.maxItems) ?? Number.POSITIVE_INFINITY;
+  const least = numberAt(schema, 'minItems') ?? 0;
+  const most = numberAt(schema, 'maxItems') ?? Number.POSITIVE_INFINITY;
   const isOfRows = context.rows.length > 0 && context.row === null;
   const wanted = Math.max(least, isOfRows ? context.rows.length : context.depth > 8 ? 0 : 1 + (mix(hash, 77) % 3));
   const length = Math.min(most, Math.max(wanted, Math.min(first.length, most)));
@@ -98,53 +96,37 @@ function arrayOf(schema: Schema, hash: number, context: Context): unknown {
 }
 
 function numberOf(schema: Schema, isWhole: boolean, hash: number): number {
-  const step = number(schema.multipleOf) ?? (isWhole ? 1 : 0.01);
-  const bound = (inclusive: unknown, exclusive: unknown, by: number) => {
-    const over = number(exclusive);
-    return over === undefined ? number(inclusive) : over + by;
-  };
-  const least = bound(schema.minimum, schema.exclusiveMinimum, step);
-  const most = bound(schema.maximum, schema.exclusiveMaximum, -step);
+  const step = numberAt(schema, 'multipleOf') ?? (isWhole ? 1 : 0.01);
+  const [above, below] = [numberAt(schema, 'exclusiveMinimum'), numberAt(schema, 'exclusiveMaximum')];
+  const least = above === undefined ? numberAt(schema, 'minimum') : above + step;
+  const most = below === undefined ? numberAt(schema, 'maximum') : below - step;
   const from = Math.ceil((least ?? Math.min(0, most ?? 0)) / step);
   const to = Math.floor((most ?? Math.max(from * step, 0) + 1000 * (isWhole ? step : 1)) / step);
   const value = (from + (mix(hash, 73) % (Math.max(0, to - from) + 1))) * step;
   return isWhole ? Math.round(value) : Number(value.toFixed(10));
 }
 
-function whole(value: unknown): number | undefined {
-  return typeof value === 'number' && Number.isInteger(value) ? value : undefined;
-}
-
-function number(value: unknown): number | undefined {
-  return typeof value === 'number' ? value : undefined;
-}
-
 const day = (hash: number) => new Date(Date.UTC(2015, 0, 1) + (mix(hash, 78) % 3650) * 86_400_000).toISOString();
-const hex = (hash: number, digits: number) =>
-  [1, 2, 3, 4]
-    .map((salt) =>
-      mix(hash, 500 + salt)
-        .toString(16)
-        .padStart(8, '0'),
-    )
-    .join('')
-    .slice(0, digits);
 const word = (hash: number) => choose(['harbour', 'northwind', 'archive', 'field', 'radio', 'winter'], hash, 79);
+const number = (hash: number, below = 1000) => mix(hash, 80) % below;
+const digits = (hash: number, salt: number) => mix(hash, salt).toString(16).padStart(8, '0');
+const uri = (hash: number) => `https://${word(hash)}-${number(hash)}.example/`;
+const email = (hash: number) => `${word(hash)}@site-${number(hash)}.example`;
 
 const formats: Readonly<Record<string, (hash: number) => string>> = {
-  uri: (hash) => `https://${word(hash)}-${mix(hash, 80) % 1000}.example/`,
-  url: (hash) => `https://${word(hash)}-${mix(hash, 80) % 1000}.example/`,
+  uri,
+  url: uri,
   'uri-reference': (hash) => `/${word(hash)}`,
-  email: (hash) => `${word(hash)}@site-${mix(hash, 80) % 1000}.example`,
-  'idn-email': (hash) => `${word(hash)}@site-${mix(hash, 80) % 1000}.example`,
+  email,
+  'idn-email': email,
   date: (hash) => day(hash).slice(0, 10),
   'date-time': day,
   time: (hash) => day(hash).slice(11),
-  duration: (hash) => `P${1 + (mix(hash, 80) % 30)}D`,
-  uuid: (hash) => hex(hash, 32).replace(/^(.{8})(.{4}).(.{3}).(.{3})(.{12})$/, '$1-$2-4$3-a$4-$5'),
-  hostname: (hash) => `${word(hash)}-${mix(hash, 80) % 1000}.example`,
-  ipv4: (hash) => `192.0.2.${mix(hash, 80) % 256}`,
-  ipv6: (hash) => `2001:db8::${(mix(hash, 80) % 65_536).toString(16)}`,
+  duration: (hash) => `P${1 + number(hash, 30)}D`,
+  uuid: (hash) => toUuid([501, 502, 503, 504].map((salt) => digits(hash, salt)).join('')),
+  hostname: (hash) => `${word(hash)}-${number(hash)}.example`,
+  ipv4: (hash) => `192.0.2.${number(hash, 256)}`,
+  ipv6: (hash) => `2001:db8::${number(hash, 65_536).toString(16)}`,
 };
 
 /** Text that matches a schema: its format or simple pattern, and its length, which is counted in letters. */
@@ -153,8 +135,8 @@ function textFor(schema: Schema, hash: number): string {
   if (format) return format(hash);
   const pattern = typeof schema.pattern === 'string' ? patternText(schema.pattern, hash) : null;
   if (pattern !== null) return pattern;
-  const least = typeof schema.minLength === 'number' ? schema.minLength : 0;
-  const most = typeof schema.maxLength === 'number' ? schema.maxLength : Number.POSITIVE_INFINITY;
+  const least = numberAt(schema, 'minLength') ?? 0;
+  const most = numberAt(schema, 'maxLength') ?? Number.POSITIVE_INFINITY;
   let letters = [...choose(sentences, hash, 76)];
   while (letters.length < least) letters = [...letters, ' ', ...choose(sentences, mix(hash, letters.length), 76)];
   return letters.slice(0, Math.max(least, Math.min(letters.length, most))).join('');
@@ -230,7 +212,7 @@ function isNotNull(schema: unknown): boolean {
 }
 
 /** Target of a local reference such as `#/$defs/company`. */
-export function pointed(reference: string, root: unknown): unknown {
+function pointed(reference: string, root: unknown): unknown {
   if (!reference.startsWith('#')) return undefined;
   let at: unknown = root;
   for (const step of reference.slice(1).split('/').slice(1)) {
@@ -255,11 +237,16 @@ function objectAt(schema: Schema, name: string): Schema {
   return isSchema(schema[name]) ? schema[name] : {};
 }
 
+function numberAt(schema: Schema, name: string): number | undefined {
+  const value = schema[name];
+  return typeof value === 'number' ? value : undefined;
+}
+
 function listAt(schema: Schema, name: string): readonly unknown[] {
   return Array.isArray(schema[name]) ? schema[name] : [];
 }
 
-const types = new Set(['object', 'array', 'string', 'integer', 'number', 'boolean', 'null']);
+const types = new Set<unknown>(['object', 'array', 'string', 'integer', 'number', 'boolean', 'null']);
 const bounds = [
   ['minItems', 'maxItems'],
   ['minLength', 'maxLength'],
@@ -270,37 +257,36 @@ const bounds = [
 /** Keywords that the sandbox does not support. A schema with such a keyword is refused; the keyword is not ignored. */
 const unmade = ['not', 'if', 'contains', 'dependentRequired', 'dependentSchemas', 'propertyNames'];
 
-/**
- * The first mistake in a JSON schema, with the path of the mistake: a part is not a schema, or no value can match the part. Null if there
- * is no mistake.
- */
-export function schemaProblem(schema: unknown, root: unknown = schema, path = '#', depth = 0): string | null {
-  if (schema === true || depth > 64) return null;
-  if (!isSchema(schema)) return `${path}: not a schema`;
-  for (const type of Array.isArray(schema.type) ? schema.type : [schema.type]) {
-    if (type !== undefined && !types.has(type as string)) return `${path}/type: no such type`;
-  }
-  const foreign = unmade.find((name) => schema[name] !== undefined);
-  if (foreign !== undefined) return `${path}/${foreign}: cannot be satisfied here`;
-  const { required, properties, patternProperties, additionalProperties, minProperties, $ref: reference } = schema;
-  if (!Object.keys(objectAt(schema, 'patternProperties')).every(isPattern))
-    return `${path}/patternProperties: not a regular expression`;
-  const closed = additionalProperties === false && patternProperties === undefined;
-  if (closed && Number(minProperties ?? 0) > Object.keys(objectAt(schema, 'properties')).length)
-    return `${path}: minProperties is above the number of properties`;
-  for (const [least, most] of bounds) {
-    if (Number(schema[least] ?? Number.NEGATIVE_INFINITY) > Number(schema[most] ?? Number.POSITIVE_INFINITY)) {
-      return `${path}: ${least} is above ${most}`;
-    }
-  }
-  if (schema.enum !== undefined && !(Array.isArray(schema.enum) && schema.enum.length > 0))
-    return `${path}/enum: empty`;
-  if (required !== undefined && !(Array.isArray(required) && required.every((name) => typeof name === 'string'))) {
-    return `${path}/required: not a list of names`;
-  }
-  if (properties !== undefined && !isSchema(properties)) return `${path}/properties: not an object`;
-  if (typeof reference === 'string' && pointed(reference, root) === undefined) return `${path}/$ref: nothing is there`;
-  return problemBelow(schema, root, path, depth);
+/** The mistakes of a schema: the place of each, its condition, and the message. */
+const mistakes: readonly (readonly [at: string, is: (schema: Schema, root: unknown) => boolean, why: string])[] = [
+  ['/type', ({ type }) => type !== undefined && ![type].flat().every((one) => types.has(one)), 'no such type'],
+  ...unmade.map(
+    (name) => [`/${name}`, (schema: Schema) => schema[name] !== undefined, 'cannot be satisfied here'] as const,
+  ),
+  [
+    '/patternProperties',
+    (schema) => !Object.keys(objectAt(schema, 'patternProperties')).every(isPattern),
+    'not a regular expression',
+  ],
+  ['', isClosedTooEarly, 'minProperties is above the number of properties'],
+  ...bounds.map(([least, most]) => {
+    const isWrong = (schema: Schema) =>
+      Number(schema[least] ?? Number.NEGATIVE_INFINITY) > Number(schema[most] ?? Number.POSITIVE_INFINITY);
+    return ['', isWrong, `${least} is above ${most}`] as const;
+  }),
+  ['/enum', (schema) => schema.enum !== undefined && listAt(schema, 'enum').length === 0, 'empty'],
+  ['/required', ({ required }) => required !== undefined && !isNames(required), 'not a list of names'],
+  ['/properties', ({ properties }) => properties !== undefined && !isSchema(properties), 'not an object'],
+  ['/$ref', ({ $ref }, root) => typeof $ref === 'string' && pointed($ref, root) === undefined, 'nothing is there'],
+];
+
+function isClosedTooEarly(schema: Schema): boolean {
+  const isClosed = schema.additionalProperties === false && schema.patternProperties === undefined;
+  return isClosed && (numberAt(schema, 'minProperties') ?? 0) > Object.keys(objectAt(schema, 'properties')).length;
+}
+
+function isNames(value: unknown): boolean {
+  return Array.isArray(value) && value.every((name) => typeof name === 'string');
 }
 
 function isPattern(text: string): boolean {
@@ -311,19 +297,29 @@ function isPattern(text: string): boolean {
   }
 }
 
-function problemBelow(schema: Schema, root: unknown, path: string, depth: number): string | null {
-  const partsOf = (names: readonly string[], at: (name: string) => object) =>
-    names.flatMap((name) => Object.entries(at(name)).map(([key, one]) => [`${name}/${key}`, one] as const));
-  const below: readonly (readonly [path: string, schema: unknown])[] = [
-    ...partsOf(['properties', 'patternProperties', '$defs', 'definitions'], (name) => objectAt(schema, name)),
-    ...partsOf(['allOf', 'anyOf', 'oneOf', 'prefixItems'], (name) => listAt(schema, name)),
-    ...['items', 'additionalProperties']
-      .map((name) => [name, schema[name]] as const)
-      .filter(([, one]) => isSchema(one)),
-  ];
-  for (const [name, one] of below) {
-    const problem = schemaProblem(one, root, `${path}/${name}`, depth + 1);
+/**
+ * The first mistake in a JSON schema, with the path of the mistake: a part is not a schema, or no value can match the part. Null if there
+ * is no mistake.
+ */
+export function schemaProblem(schema: unknown, root: unknown = schema, path = '#', depth = 0): string | null {
+  if (schema === true || depth > 64) return null;
+  if (!isSchema(schema)) return `${path}: not a schema`;
+  const mistake = mistakes.find(([, is]) => is(schema, root));
+  if (mistake) return `${path}${mistake[0]}: ${mistake[2]}`;
+  for (const [name, part] of partsOf(schema)) {
+    const problem = schemaProblem(part, root, `${path}/${name}`, depth + 1);
     if (problem !== null) return problem;
   }
   return null;
+}
+
+/** The schemas in a schema, by path. */
+function* partsOf(schema: Schema): Iterable<readonly [path: string, part: unknown]> {
+  for (const name of ['properties', 'patternProperties', '$defs', 'definitions']) {
+    for (const [key, part] of Object.entries(objectAt(schema, name))) yield [`${name}/${key}`, part];
+  }
+  for (const name of ['allOf', 'anyOf', 'oneOf', 'prefixItems']) {
+    for (const [index, part] of listAt(schema, name).entries()) yield [`${name}/${index}`, part];
+  }
+  for (const name of ['items', 'additionalProperties']) if (isSchema(schema[name])) yield [name, schema[name]];
 }

@@ -1,30 +1,32 @@
 import { z } from 'zod';
-import { Refusal } from '../base/refusal.js';
-import { hashText, mix, sentences } from '../base/sentences.js';
+import { badBody } from '../base/refusal.js';
+import { hashText, prose } from '../base/sentences.js';
 import { isSchema, schemaProblem, schemaValue } from './schema-value.js';
 
 /** `outputSchema` of a search or a monitor: text, or an object. */
-export const outputSchemaSchema = z.looseObject({
+export const outputSchema = z.looseObject({
   type: z.enum(['text', 'object']),
   description: z.string().optional(),
   properties: z.record(z.string(), z.unknown()).optional(),
   required: z.array(z.string()).optional(),
 });
 
-export type OutputSchema = z.infer<typeof outputSchemaSchema>;
-
 /** Refuses output schemas that a search does not support: more than ten properties in all, or more than two levels. */
-export function checkOutputSchema(schema: OutputSchema | null | undefined): void {
+export function checkOutputSchema(schema: z.infer<typeof outputSchema> | null | undefined): void {
   if (!schema || schema.type === 'text') return;
-  const problem = schemaProblem(schema) ?? tooLarge(schema);
-  if (problem !== null) throw new Refusal(400, 'INVALID_JSON_SCHEMA', `Invalid request body: outputSchema: ${problem}`);
+  checkSchema(schema, 'outputSchema');
+  const { count, depth } = measure(schema);
+  if (count > 10) throw badSchema(`outputSchema: ${count} properties; at most 10 in all`);
+  if (depth > 2) throw badSchema(`outputSchema: ${depth} levels; at most 2`);
 }
 
-function tooLarge(schema: OutputSchema): string | null {
-  const { count, depth } = measure(schema);
-  if (count > 10) return `${count} properties; at most 10 in all`;
-  return depth > 2 ? `${depth} levels; at most 2` : null;
+/** Refuses a JSON schema with a mistake. `name`: its name in the request. */
+export function checkSchema(schema: unknown, name: string): void {
+  const problem = schema ? schemaProblem(schema) : null;
+  if (problem !== null) throw badSchema(`${name}: ${problem}`);
 }
+
+const badSchema = (why: string) => badBody(why, 'INVALID_JSON_SCHEMA');
 
 function measure(schema: unknown): { count: number; depth: number } {
   if (!isSchema(schema)) return { count: 0, depth: 0 };
@@ -32,27 +34,21 @@ function measure(schema: unknown): { count: number; depth: number } {
   const below = Object.values(isSchema(schema.properties) ? schema.properties : {}).map(measure);
   if (below.length === 0) return { count: 0, depth: 0 };
   return {
-    count: below.length + below.reduce((sum, one) => sum + one.count, 0),
-    depth: 1 + Math.max(...below.map((one) => one.depth)),
+    count: below.reduce((sum, { count }) => sum + count, below.length),
+    depth: 1 + Math.max(...below.map(({ depth }) => depth)),
   };
 }
 
 /** Stands for a model's text about a query: text with some letters beyond ASCII, or a value that matches the schema. */
 export function writeAbout(query: string, schema: Readonly<Record<string, unknown>> | null, seed: number): unknown {
   const hash = hashText(query, seed);
-  if (schema === null || schema.type === 'text') {
-    const reported = [1, 2, 3].map((salt) => sentences[mix(hash, salt) % sentences.length]);
-    return `About “${query}”: ${reported.join(' ')}`;
-  }
+  if (schema === null || schema.type === 'text') return `About “${query}”: ${prose(hash, 3)}`;
   const isOpen = schema.type === 'object' && !isSchema(schema.properties);
   return schemaValue(isOpen ? { ...schema, properties: { summary: { type: 'string' } } } : schema, hash);
 }
 
 /** Sources of each field of the output. */
-export function groundingOf(
-  content: unknown,
-  pages: readonly { readonly url: string; readonly title?: unknown }[],
-): readonly unknown[] {
+export function groundingOf(content: unknown, pages: readonly { readonly url: string; readonly title?: unknown }[]) {
   const fields = isSchema(content) ? Object.keys(content) : ['content'];
   return fields.map((field, index) => ({
     field,

@@ -1,92 +1,161 @@
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
-import { z } from 'zod';
 import { fieldOf } from '../../api/checks/field-of.js';
 import { type FaultDo, type FaultScript, faultLabel } from '../base/fault.js';
-import type { Settings } from '../base/options.js';
-import { envelopeOf, errorBody, Refusal, readJson } from '../base/refusal.js';
+import { millisOf, type Settings } from '../base/options.js';
+import { badBody, badQuery, check, errorBody, fieldsOf, Refusal, readJson } from '../base/refusal.js';
 import { fraction, hashText, mix } from '../base/sentences.js';
-import { keyIdOf } from '../ledger/ledger.js';
-import type { RouteContext } from '../route.js';
+import { keyIdOf } from '../ledger/key-usage.js';
+import type { Route, State, Work } from '../route.js';
 import { findRoute } from '../router.js';
 import { cut, deliver, type Reply } from './deliver.js';
 import type { RateGate } from './rate-gate.js';
 import type { OpenEntry, RequestLog } from './request-log.js';
 
+/** The parts that serve a request. */
+export interface ExchangeParts {
+  readonly log: RequestLog;
+  readonly gate: RateGate;
+  readonly script: FaultScript;
+  readonly state: State;
+}
+
+/** A request in progress. */
+interface Served {
+  readonly request: IncomingMessage;
+  readonly method: string;
+  readonly path: string;
+  readonly entry: OpenEntry;
+  readonly requestId: string;
+  fault: FaultDo | null;
+}
+
 /**
- * The answer to a refused request, in the envelope of its path. An error that is not a {@link Refusal} gives a 500. In both
- * cases nothing was recorded.
+ * Handles a request from its headers to its answer, in this order: log, key, rate limit, fault, body, latency, work, purchase
+ * log, answer.
  */
-function refusalReply(path: string, requestId: string, error: unknown): Reply {
-  const refusal = error instanceof Refusal ? error : new Refusal(500, 'INTERNAL_ERROR', String(error));
-  const { body, contentType } = errorBody(envelopeOf(path), requestId, refusal);
-  return toReply(refusal.status, { ...refusal.headers, 'content-type': contentType, 'x-request-id': requestId }, body);
+export function createExchange(
+  parts: ExchangeParts,
+): (request: IncomingMessage, response: ServerResponse) => Promise<void> {
+  const { log, state } = parts;
+  const nextRequestId = state.ids('');
+  return async (request, response) => {
+    const { method = 'GET', url = '/' } = request;
+    const path = url.split('?', 1)[0] as string;
+    const entry = log.open(method, path);
+    const served: Served = { request, method, path, entry, requestId: nextRequestId(), fault: null };
+    try {
+      const reply = await answer(parts, served).catch((error: unknown) => refusalReply(served, error));
+      log.done(entry, await deliver(response, reply, served.fault, state.timers));
+    } catch {
+      // The client has disconnected or its connection is broken, so no answer can be sent.
+      log.done(entry, cut(response));
+    }
+  };
+}
+
+/** Returns null if the connection must be closed. Throws a {@link Refusal} for a refused request. */
+async function answer(parts: ExchangeParts, served: Served): Promise<Reply | null> {
+  const { gate, script, state, log } = parts;
+  const { options, ledger, timers } = state;
+  const { request, method, path, entry } = served;
+  const found = findRoute(method, path);
+  checkAccess(request, path, options);
+  const early = method === 'POST' && gate.needsBody(path) ? { input: await readJson(request) } : null;
+  const key = keyOf(request.headers);
+  const rated = { path, weight: found?.route.weight ?? 1, type: fieldOf(early?.input, 'type'), key };
+  const limit = gate.admit(early ? log.now() : entry.at, rated);
+  if (limit !== null) throw tooFast(options, entry, limit);
+  const fault = script.next(method, path, entry.at)?.do ?? null;
+  served.fault = fault;
+  entry.fault = fault && faultLabel(fault);
+  if (fault?.kind === 'reset' && fault.moment === 'before') return null;
+  const replacement = fault?.kind === 'status' || fault?.kind === 'body' ? fault : null;
+  if (replacement && !replacement.charged) return faultReply(served, replacement);
+  if (!found) throw new Refusal(404, `No ${method} ${path}`);
+  const { route, params } = found;
+  const input = early ? early.input : method === 'GET' ? undefined : await readJson(request);
+  const body = route.body && check(route.body, input, badBody);
+  const fields = fieldsOf(new URL(request.url ?? '/', 'http://localhost').searchParams);
+  const query = route.query && check(route.query, fields, badQuery);
+  await timers.wait(millisOf(options.latencyMs, fraction(mix(entry.n, options.seed), 63)));
+  if (timers.stopped) return null;
+  state.advance();
+  const { requestId } = served;
+  const work = route.work(state, { requestId, headers: request.headers, params, body, input, query });
+  if (work.purchase) {
+    ledger.sell({ ...work.purchase, key: key === null ? undefined : keyIdOf(key) });
+    entry.units = work.purchase.units.length;
+  }
+  return replacement ? faultReply(served, replacement) : workReply(served, work, route, options);
+}
+
+function workReply({ requestId, fault }: Served, work: Work, route: Route, { headerPrefix }: Settings): Reply {
+  const { status = 200, frames, json } = work;
+  const queued = { [`${headerPrefix}-queued`]: 'false', [`${headerPrefix}-queue-ms`]: '0' };
+  const headers = { 'x-request-id': requestId, ...(route.queued ? queued : {}), ...work.headers };
+  if (frames) {
+    const ofStream = { 'content-type': 'text/event-stream; charset=utf-8', 'cache-control': 'no-cache' };
+    return { status, headers: { ...headers, ...ofStream }, body: frames };
+  }
+  if (fault?.kind === 'results') changeResults(json, fault.change);
+  return { status, headers: { ...jsonType, ...headers }, body: Buffer.from(JSON.stringify(json)) };
+}
+
+const jsonType = { 'content-type': 'application/json; charset=utf-8' };
+
+/** The answer to a refused request. An error that is not a {@link Refusal} gives a 500. In both cases nothing was recorded. */
+function refusalReply({ path, requestId }: Served, error: unknown): Reply {
+  const refusal = error instanceof Refusal ? error : new Refusal(500, String(error));
+  const body = errorBody(refusal, path, requestId);
+  const type = typeof body === 'string' ? { 'content-type': 'text/plain; charset=utf-8' } : jsonType;
+  const headers = { ...type, 'x-request-id': requestId, ...refusal.details.headers };
+  return { status: refusal.status, headers, body: Buffer.from(typeof body === 'string' ? body : JSON.stringify(body)) };
 }
 
 /** The answer of a fault, instead of the true one. */
-function faultReply(path: string, requestId: string, fault: Extract<FaultDo, { kind: 'status' | 'body' }>): Reply {
+function faultReply(served: Served, fault: Extract<FaultDo, { kind: 'status' | 'body' }>): Reply {
   if (fault.kind === 'body') {
-    const contentType = fault.contentType ?? 'text/html; charset=utf-8';
-    return toReply(
-      fault.status ?? 200,
-      { 'content-type': contentType, 'x-request-id': requestId, ...fault.headers },
-      fault.body,
-    );
+    const { status = 200, body, contentType = 'text/html; charset=utf-8' } = fault;
+    const headers = { 'content-type': contentType, 'x-request-id': served.requestId, ...fault.headers };
+    return { status, headers, body: Buffer.from(body) };
   }
-  const { body, contentType } = errorBody(fault.envelope ?? envelopeOf(path), requestId, {
-    status: fault.status,
-    tag: fault.tag ?? null,
-    message: 'A fault of the fault script',
-  });
-  const headers: Record<string, string> = { 'content-type': contentType, 'x-request-id': requestId, ...fault.headers };
-  if (fault.retryAfter !== undefined) headers['retry-after'] = retryAfterText(fault.retryAfter);
-  return toReply(fault.status, headers, body);
+  const { status, tag, envelope, retryAfter } = fault;
+  const headers = { ...fault.headers, ...(retryAfter === undefined ? {} : { 'retry-after': headerText(retryAfter) }) };
+  return refusalReply(served, new Refusal(status, 'A fault of the fault script', { tag, envelope, headers }));
 }
 
-function toReply(status: number, headers: Readonly<Record<string, string>>, body: string): Reply {
-  return { status, headers, body: Buffer.from(body, 'utf8') };
-}
-
-const item = z.looseObject({ url: z.string().optional(), id: z.string().optional() });
-const answerSchema = z.looseObject({
-  results: z.array(item).optional(),
-  data: z.array(item).optional(),
-  statuses: z.array(z.looseObject({ id: z.string() })).optional(),
-});
-
-/** Ways to change the results of an answer. The changed answer is still valid JSON of the right shape. */
-type ResultsChange = 'shuffle' | 'repeat' | 'lose' | 'add' | 'unknown';
+type Item = Record<string, unknown> & { readonly url?: string; readonly id?: string };
 
 /**
- * Changes the `results` of an answer, or the `data` of a list. Other bodies do not change. A client that matches results by
+ * Changes the `results` of an answer, or the `data` of a list. Other answers do not change. A client that matches results by
  * position, or relies on their number, then fails.
  */
-function changeResults(body: Buffer, change: ResultsChange): Buffer {
-  const answer = answerSchema.safeParse(JSON.parse(body.toString('utf8'))).data;
-  const items = answer?.results ?? answer?.data;
-  if (!answer || !items) return body;
+function changeResults(json: unknown, change: Extract<FaultDo, { kind: 'results' }>['change']): void {
+  const answer = json as { results?: Item[]; data?: Item[]; statuses?: Item[]; notices?: unknown };
+  const items = answer.results ?? answer.data;
+  if (!Array.isArray(items)) return;
   const { statuses } = answer;
   const [first] = items;
+  const url = 'https://nobody-asked.example/';
+  const shuffle = (list: Item[] | undefined, seed: number) => {
+    const hash = (one: Item) => hashText(one.url ?? one.id ?? '', seed);
+    list?.sort((left, right) => hash(left) - hash(right));
+  };
   if (change === 'shuffle') {
-    items.sort((left, right) => hashText(nameOf(left), 3) - hashText(nameOf(right), 3));
-    statuses?.sort((left, right) => hashText(left.id, 5) - hashText(right.id, 5));
+    shuffle(items, 3);
+    shuffle(statuses, 5);
   }
   if (change === 'repeat' && first) items.push(first);
   if (change === 'lose') items.shift();
   if (change === 'add') {
-    const url = 'https://nobody-asked.example/';
     items.unshift({ id: url, url, title: 'Not asked for', text: 'Nobody asked for this page.' });
     statuses?.unshift({ id: url, status: 'success', source: 'cached' });
   }
   if (change === 'unknown') {
     for (const one of items) one.novelty = { nested: [null, '', 0] };
-    statuses?.push({ id: 'https://nobody-asked.example/', status: 'deferred', error: null });
-    Object.assign(answer, { notices: [{ code: 'NEW' }] });
+    statuses?.push({ id: url, status: 'deferred', error: null });
+    answer.notices = [{ code: 'NEW' }];
   }
-  return Buffer.from(JSON.stringify(answer));
-}
-
-function nameOf({ url, id }: z.infer<typeof item>): string {
-  return url ?? id ?? '';
 }
 
 /** The key of a request: `x-api-key`, or `Authorization` with the Bearer scheme. */
@@ -113,144 +182,35 @@ function challenge(path: string, baseUrl: string): Refusal {
       },
     ],
   };
-  const header = Buffer.from(JSON.stringify(terms)).toString('base64');
-  return new Refusal(402, 'X402_PAYMENT_REQUIRED', 'Payment is required: send an API key, or pay for this request', {
+  return new Refusal(402, 'Payment is required: send an API key, or pay for this request', {
+    tag: 'X402_PAYMENT_REQUIRED',
     extra: terms,
-    headers: { 'payment-required': header },
+    headers: { 'payment-required': Buffer.from(JSON.stringify(terms)).toString('base64') },
   });
 }
 
-/** Checks the key. Throws the {@link Refusal} for a request without a valid key. */
+/** Throws the {@link Refusal} for a request without a valid key. */
 function checkAccess({ headers, socket }: IncomingMessage, path: string, options: Settings): void {
   const key = keyOf(headers);
+  const isService = path.startsWith('/team-management/');
   if (key === null && options.x402 && (path === '/search' || path === '/contents')) {
     throw challenge(path, `http://127.0.0.1:${socket.localPort}`);
   }
-  if (path.startsWith('/team-management/')) {
-    if (key !== null && (options.serviceKey === null || key === options.serviceKey)) return;
-    throw new Refusal(401, 'INVALID_API_KEY', 'The service key is not valid');
-  }
-  if (key !== null && (options.keys === null || options.keys.includes(key))) return;
-  const tag = envelopeOf(path) === 'agent' ? 'TEAM_NOT_FOUND' : 'INVALID_API_KEY';
-  throw new Refusal(401, tag, key === null ? 'The request has no API key' : 'The API key is not valid');
+  const keys = isService ? (options.serviceKey === null ? null : [options.serviceKey]) : options.keys;
+  if (key !== null && (keys === null || keys.includes(key))) return;
+  if (isService) throw new Refusal(401, 'The service key is not valid');
+  throw new Refusal(401, key === null ? 'The request has no API key' : 'The API key is not valid');
 }
 
-/** The parts that serve a request. */
-export interface ExchangeParts {
-  readonly log: RequestLog;
-  readonly gate: RateGate;
-  readonly script: FaultScript;
-  readonly context: RouteContext;
-  /** Does the work that became due since the last request. */
-  readonly advance: () => void;
-}
-
-/**
- * Handles a request from its headers to its answer, in this order: log, key, rate limit, fault, body, latency, work, purchase
- * log, answer.
- */
-export function createExchange(
-  parts: ExchangeParts,
-): (request: IncomingMessage, response: ServerResponse) => Promise<void> {
-  const { log, context } = parts;
-  const nextRequestId = context.ids('');
-  return async (request, response) => {
-    const path = (request.url ?? '/').split('?', 1)[0] as string;
-    const entry = log.open(request.method ?? 'GET', path);
-    const requestId = nextRequestId();
-    const served: ServedRequest = { request, path, entry, requestId, fault: null };
-    try {
-      const reply = await answer(parts, served).catch((error: unknown) => refusalReply(path, requestId, error));
-      log.done(entry, await deliver(response, reply, served.fault, context.timers));
-    } catch {
-      // The client has disconnected or its connection is broken, so no answer can be sent.
-      log.done(entry, cut(response));
-    }
-  };
-}
-
-/** A request in progress. */
-interface ServedRequest {
-  readonly request: IncomingMessage;
-  readonly path: string;
-  readonly entry: OpenEntry;
-  readonly requestId: string;
-  fault: FaultDo | null;
-}
-
-/** Returns null if the connection must be closed. Throws a {@link Refusal} for a refused request. */
-async function answer(parts: ExchangeParts, served: ServedRequest): Promise<Reply | null> {
-  const { gate, script, context, log } = parts;
-  const { options, ledger, timers } = context;
-  const { request, path, entry, requestId } = served;
-  const method = request.method ?? 'GET';
-  const found = findRoute(method, path);
-  checkAccess(request, path, options);
-  const early = method === 'POST' && gate.needsBody(path) ? { input: await readJson(request) } : null;
-  const key = keyOf(request.headers);
-  const rated = { path, weight: found?.weight ?? 1, type: fieldOf(early?.input, 'type'), key };
-  const limit = gate.admit(early ? log.now() : entry.at, rated);
-  if (limit !== null) throw tooFast(options, entry, limit);
-  const fault = script.next(method, path, entry.at)?.do ?? null;
-  served.fault = fault;
-  entry.fault = fault === null ? null : faultLabel(fault);
-  if (fault?.kind === 'reset' && fault.moment === 'before') return null;
-  if (fault && isReplacement(fault) && !fault.charged) return faultReply(path, requestId, fault);
-  if (!found)
-    throw new Refusal(404, envelopeOf(path) === 'agent' ? 'RUN_NOT_FOUND' : 'NOT_FOUND', `No ${method} ${path}`);
-  const query = new URLSearchParams((request.url ?? '').split('?').slice(1).join('?'));
-  const call = { params: found.params, query, headers: request.headers };
-  const work = found.route(early ? early.input : method === 'GET' ? undefined : await readJson(request), context, call);
-  await timers.wait(latencyOf(options, entry.n));
-  if (timers.stopped) return null;
-  parts.advance();
-  const done = work(requestId);
-  if (done.purchase) {
-    ledger.sell({ ...done.purchase, key: key === null ? undefined : keyIdOf(key) });
-    entry.units = done.purchase.units.length;
-  }
-  if (fault && isReplacement(fault)) return faultReply(path, requestId, fault);
-  const { status = 200, body } = done;
-  const headers: Record<string, string> = { 'content-type': jsonType, 'x-request-id': requestId };
-  if (found.queued) {
-    headers[`${options.headerPrefix}-queued`] = 'false';
-    headers[`${options.headerPrefix}-queue-ms`] = '0';
-  }
-  Object.assign(headers, done.headers);
-  if (typeof body === 'function') return { status, headers: { ...headers, ...streamHeaders }, body };
-  return { status, headers, body: fault?.kind === 'results' ? changeResults(body, fault.change) : body };
-}
-
-const jsonType = 'application/json; charset=utf-8';
-const streamHeaders = { 'content-type': 'text/event-stream; charset=utf-8', 'cache-control': 'no-cache' };
-
-function isReplacement(fault: FaultDo): fault is Extract<FaultDo, { kind: 'status' | 'body' }> {
-  return fault.kind === 'status' || fault.kind === 'body';
-}
-
-function latencyOf({ latencyMs, seed }: Settings, n: number): number {
-  if (typeof latencyMs === 'number') return latencyMs;
-  return latencyMs.min + fraction(mix(n, seed), 63) * (latencyMs.max - latencyMs.min);
-}
-
-function tooFast(options: Settings, entry: OpenEntry, limit: string): Refusal {
+function tooFast({ retryAfter, retryAfterSeconds }: Settings, entry: OpenEntry, limit: string): Refusal {
   entry.limited = true;
-  const { retryAfter: form, retryAfterSeconds: seconds } = options;
-  const headers: Record<string, string> = {};
-  if (form !== 'none') headers['retry-after'] = form === 'seconds' ? String(seconds) : httpDateIn(seconds);
-  return new Refusal(429, 'RATE_LIMIT_EXCEEDED', `You have exceeded the limit of ${limit}`, { headers });
+  const value = retryAfter === 'seconds' ? String(retryAfterSeconds) : headerText(`date+${retryAfterSeconds}`);
+  const headers: Record<string, string> = retryAfter === 'none' ? {} : { 'retry-after': value };
+  return new Refusal(429, `You have exceeded the limit of ${limit}`, { headers });
 }
 
-/**
- * Value of the header for a fault's `retryAfter`. `date+3` becomes an HTTP-date three seconds in the future, `date-3` becomes one three
- * seconds in the past.
- */
-function retryAfterText(text: string): string {
-  const ahead = /^date([+-]\d+)$/.exec(text)?.[1];
-  return ahead === undefined ? text : httpDateIn(Number(ahead));
-}
-
-/** An HTTP-date, rounded up to a full second. */
-function httpDateIn(seconds: number): string {
-  return new Date(Math.ceil((Date.now() + seconds * 1000) / 1000) * 1000).toUTCString();
+/** A `Retry-After`: `date+3` becomes an HTTP-date three seconds in the future, `date-3` one three seconds in the past. */
+function headerText(text: string): string {
+  const [, ahead] = /^date([+-]\d+)$/.exec(text) ?? [];
+  return ahead === undefined ? text : new Date(Math.ceil(Date.now() / 1000 + Number(ahead)) * 1000).toUTCString();
 }

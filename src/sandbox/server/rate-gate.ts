@@ -1,12 +1,12 @@
 import { bucketsFor, limitOf, type RateProfile } from '../../core/limiter/rate.js';
 
 /** A request as the rate limit sees it. */
-export interface RatedRequest {
+interface RatedRequest {
   readonly path: string;
   /** The request's rate cost. */
   readonly weight: number;
   /** `type` in the request's body. The limit may depend on it: a deep search has a limit of its own. */
-  readonly type?: unknown;
+  readonly type: unknown;
   /** The request's key. */
   readonly key: string | null;
 }
@@ -18,7 +18,7 @@ export interface RatedRequest {
 export class RateGate {
   readonly #profile: RateProfile | null;
   readonly #windows = new Map<string, RateWindow>();
-  readonly #all = new RateWindow(null);
+  #all = new RateWindow(null);
 
   constructor(profile: RateProfile | null) {
     this.#profile = profile;
@@ -45,17 +45,18 @@ export class RateGate {
       const name = bucket.of === 'key' ? `${bucket.name} ${request.key}` : bucket.name;
       const window = this.#windows.get(name) ?? new RateWindow(limitOf(bucket));
       this.#windows.set(name, window);
-      return { bucket, window };
+      return window;
     });
-    const full = windows.find(({ window }) => !window.fits(now, request.weight));
-    if (full) return `${limitOf(full.bucket)} requests per second (${full.bucket.name})`;
-    for (const { window } of [...windows, { window: this.#all }]) window.admit(now, request.weight);
+    const full = windows.findIndex((window) => !window.fits(now, request.weight));
+    const bucket = buckets[full];
+    if (bucket) return `${limitOf(bucket)} requests per second (${bucket.name})`;
+    for (const window of [...windows, this.#all]) window.admit(now, request.weight);
     return null;
   }
 
   reset(): void {
     this.#windows.clear();
-    this.#all.reset();
+    this.#all = new RateWindow(null);
   }
 }
 
@@ -74,49 +75,26 @@ const windowMs = 1000;
  * `now - 1000 ms`, exclusive, to `now`). Refused requests do not count. Times are of one monotonic clock.
  */
 export class RateWindow {
-  readonly #limit: number | null;
-  #times: number[] = [];
-  #head = 0;
-  #max = 0;
+  readonly #limit: number;
+  readonly #times: number[] = [];
+  /** Highest rate cost of the requests admitted in one second. */
+  max = 0;
 
   /** `limit`: whole number of requests a second; null: no limit. Admitted requests are counted in both cases. */
   constructor(limit: number | null) {
-    this.#limit = limit;
-  }
-
-  /** Highest rate cost of the requests admitted in one second. */
-  get max(): number {
-    return this.#max;
+    this.#limit = limit ?? Number.POSITIVE_INFINITY;
   }
 
   /** Whether a request of this rate cost may be admitted now. A rate cost above the limit is reduced to the limit. */
   fits(now: number, weight = 1): boolean {
-    while (this.#head < this.#times.length && now - (this.#times[this.#head] as number) >= windowMs) this.#head += 1;
-    if (this.#head > 4096 && this.#head * 2 > this.#times.length) {
-      this.#times = this.#times.slice(this.#head);
-      this.#head = 0;
-    }
-    return this.#limit === null || this.#inWindow + this.#units(weight) <= this.#limit;
+    while (now - (this.#times[0] ?? now) >= windowMs) this.#times.shift();
+    return this.#times.length + Math.min(weight, this.#limit) <= this.#limit;
   }
 
   admit(now: number, weight = 1): boolean {
     if (!this.fits(now, weight)) return false;
-    for (let unit = this.#units(weight); unit > 0; unit -= 1) this.#times.push(now);
-    this.#max = Math.max(this.#max, this.#inWindow);
+    for (let unit = Math.min(weight, this.#limit); unit > 0; unit -= 1) this.#times.push(now);
+    this.max = Math.max(this.max, this.#times.length);
     return true;
-  }
-
-  get #inWindow(): number {
-    return this.#times.length - this.#head;
-  }
-
-  #units(weight: number): number {
-    return Math.min(weight, this.#limit ?? weight);
-  }
-
-  reset(): void {
-    this.#times = [];
-    this.#head = 0;
-    this.#max = 0;
   }
 }

@@ -26,11 +26,10 @@ export type OpenEntry = { -readonly [Name in keyof RequestLogEntry]: RequestLogE
 /** The last requests, in the order of their arrival. */
 export class RequestLog {
   readonly #keep: number;
-  readonly #byStatus = new Map<number, number>();
-  #entries: OpenEntry[] = [];
   readonly #began = performance.now();
-  #count = 0;
-  #limited = 0;
+  #entries: OpenEntry[] = [];
+  /** Counts of all requests since the start or the last reset. */
+  counts = { requests: 0, byStatus: {} as Record<string, number>, limited: 0 };
 
   /** Keeps at least `keep` entries. */
   constructor(keep: number) {
@@ -42,46 +41,23 @@ export class RequestLog {
     return performance.now() - this.#began;
   }
 
-  get count(): number {
-    return this.#count;
-  }
-
-  get limited(): number {
-    return this.#limited;
-  }
-
-  /** Number of requests by final status. */
-  byStatus(): Record<string, number> {
-    return Object.fromEntries([...this.#byStatus].sort(([left], [right]) => left - right));
-  }
-
   open(method: string, path: string): OpenEntry {
-    this.#count += 1;
-    const at = this.now();
-    const entry: OpenEntry = {
-      n: this.#count,
-      at,
-      doneAt: null,
-      method,
-      path,
-      status: 0,
-      units: 0,
-      fault: null,
-      limited: false,
-    };
+    this.counts.requests += 1;
+    const { requests: n } = this.counts;
+    const own = { doneAt: null, status: 0, units: 0, fault: null, limited: false };
+    const entry: OpenEntry = { n, at: this.now(), method, path, ...own };
     this.#entries.push(entry);
     // A quarter of the entries is removed at a time. Removing single entries would move the whole list for each request.
     if (this.#entries.length > this.#keep * 1.25) this.#entries = this.#entries.slice(-this.#keep);
     return entry;
   }
 
-  /** Marks a request as ended. Does nothing if the request has ended already. */
   done(entry: OpenEntry, status: number): void {
-    if (entry.doneAt !== null) return;
+    const { byStatus } = this.counts;
     entry.doneAt = this.now();
     entry.status = status;
-    if (entry.limited) this.#limited += 1;
-    this.#byStatus.set(status, (this.#byStatus.get(status) ?? 0) + 1);
+    if (entry.limited) this.counts.limited += 1;
+    byStatus[status] = (byStatus[status] ?? 0) + 1;
   }
 
   /** Entries from number `from` on, oldest first; at most the last `keep` entries. */
@@ -93,8 +69,6 @@ export class RequestLog {
 
   reset(): void {
     this.#entries = [];
-    this.#count = 0;
-    this.#limited = 0;
-    this.#byStatus.clear();
+    this.counts = { requests: 0, byStatus: {}, limited: 0 };
   }
 }

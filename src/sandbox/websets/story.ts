@@ -125,16 +125,6 @@ export class Stories {
   }
 }
 
-/** A webset at a step of its life. */
-export interface Scene {
-  /** Number of the webset. */
-  readonly story: number;
-  readonly step: number;
-  readonly hash: number;
-  /** Time of a step plus this number of milliseconds, as an ISO text. */
-  readonly iso: (step: number, laterMs?: number) => string;
-}
-
 const salts = {
   webset: 200,
   wsearch: 201,
@@ -152,35 +142,49 @@ const salts = {
  * An id that looks random but encodes its object: the number of the webset (or event), and the object's number within its kind.
  */
 export function idOf(kind: keyof typeof salts, seed: number, number: number, n?: number): string {
-  const digits = mix(mix(number, salts[kind]), seed + (n ?? 0))
-    .toString(16)
-    .padStart(8, '0');
-  return n === undefined ? `${kind}_${digits}${number.toString(36)}` : `${kind}_${digits}${number.toString(36)}-${n}`;
+  const hash = mix(mix(number, salts[kind]), seed + (n ?? 0));
+  const id = `${kind}_${hash.toString(16).padStart(8, '0')}${number.toString(36)}`;
+  return n === undefined ? id : `${id}-${n}`;
 }
 
 /** The number that an id encodes; null if {@link idOf} did not make the id. */
 export function numberOf(kind: keyof typeof salts, seed: number, id: string): number | null {
-  const found = /^([a-z]+)_[0-9a-f]{8}([0-9a-z]{1,9})$/.exec(id);
-  const number = found?.[1] === kind ? Number.parseInt(found[2] as string, 36) : null;
-  return number !== null && idOf(kind, seed, number) === id ? number : null;
+  const found = /^[a-z]+_[0-9a-f]{8}([0-9a-z]{1,9})$/.exec(id);
+  const number = Number.parseInt(found?.[1] ?? '', 36);
+  return idOf(kind, seed, number) === id ? number : null;
 }
 
 const subjects = ['ceramics', 'tide power', 'night trains', 'bookbinding', 'seed banks', 'radio parts', 'map making'];
 const cities = ['Lisbon', 'Zürich', 'Kraków', 'São Paulo', '東京', 'Aarhus', 'Montréal'];
 const entities = ['company', 'person', 'article', 'research_paper', 'custom'] as const;
 
-/** Values that do not change during a webset's life. */
-export interface Theme {
-  readonly entity: { readonly type: string; readonly description?: string };
+/** A webset at a step of its life. */
+export interface Scene {
+  /** Number of the webset. */
+  readonly story: number;
+  readonly step: number;
+  readonly hash: number;
+  /** Values that do not change during a webset's life. */
+  readonly entity: { readonly type: (typeof entities)[number]; readonly description?: string };
   readonly subject: string;
   readonly city: string;
   readonly query: string;
+  /** The id of an object of this webset; `n`: its number within its kind. */
+  readonly id: (kind: keyof typeof salts, n?: number) => string;
+  /** Time of a step, as an ISO text. */
+  readonly iso: (step: number) => string;
 }
 
-export function themeOf({ story, hash }: Scene): Theme {
-  const type = entities[story % entities.length] as string;
-  const subject = choose(subjects, hash, 211);
-  const city = choose(cities, hash, 212);
-  const entity = type === 'custom' ? { type, description: `anything about ${subject}` } : { type };
-  return { entity, subject, city, query: `${type.replace('_', ' ')} about ${subject} in ${city}` };
+/** `timeOf`: Unix ms of a step. */
+export function sceneOf(story: number, step: number, seed: number, timeOf: (step: number) => number): Scene {
+  const hash = mix(story % DESIGNS, seed + 7);
+  const type = entities[story % entities.length] as (typeof entities)[number];
+  const [subject, city] = [choose(subjects, hash, 211), choose(cities, hash, 212)];
+  return {
+    ...{ story, step, hash, subject, city },
+    entity: type === 'custom' ? { type, description: `anything about ${subject}` } : { type },
+    query: `${type.replace('_', ' ')} about ${subject} in ${city}`,
+    id: (kind, n) => idOf(kind, seed, story, n),
+    iso: (of) => new Date(timeOf(of)).toISOString(),
+  };
 }

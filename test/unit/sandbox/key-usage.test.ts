@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { type Sandbox, type SandboxOptions, startSandbox } from '../../../src/sandbox/index.js';
-import { keyIdOf } from '../../../src/sandbox/ledger/ledger.js';
+import { keyIdOf } from '../../../src/sandbox/ledger/key-usage.js';
 import { folderOfTest } from '../../support/files/folders.js';
 import { get, post, urls } from '../../support/sandbox/client.js';
 
