@@ -55,7 +55,7 @@ const failureLimit = z.union([stopAtFailed, z.literal('none')]);
 export type FailureLimit = z.output<typeof failureLimit>;
 
 /** Rules for the landed answers that may be used. */
-const freshness = z.strictObject(
+export const freshness = z.strictObject(
   partly({
     freshAfter: moment.describe('Unix ms; answers that landed before this time are bought again.'),
     retryTags: list(text).describe(
@@ -80,7 +80,7 @@ const jobName = z
 const MOST_SQL = 100_000;
 
 /** A publish of a job's view as the last step of its run. */
-const publishStep = z.strictObject({
+export const publishStep = z.strictObject({
   to: filled.describe('The target; an address has no password.'),
   ...partly({
     mode: z.enum(publishModes).describe('Default `replace`, or `merge` with a key.'),

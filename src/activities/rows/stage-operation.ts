@@ -3,11 +3,10 @@ import { openHeaderProblems } from '../../api/request.js';
 import type { Transport } from '../../api/transport.js';
 import { ApiError } from '../../api/wire/errors.js';
 import { whyTooLarge } from '../../core/check-value.js';
-import type { DefaultScheme } from '../../core/choices.js';
 import { UsageError } from '../../core/errors/coded-error.js';
 import { sendOptions, sentWith } from '../../core/purchase/sent-with.js';
 import type { Sha256 } from '../../core/purchase/unit-key.js';
-import type { SentWith } from '../../core/row-job-schemas.js';
+import type { EnrichCsvInput, SentWith } from '../../core/row-job-schemas.js';
 import type { StagedJob } from '../../core/rows/job.js';
 import { isLongRunning, ROW_ID_FIELD, ROWS_FIELD, type RowOperation } from '../../core/rows/row-operation.js';
 import type { Json } from '../../core/text/json.js';
@@ -46,23 +45,8 @@ const EXAMPLE_URL = 'https://example.com/';
 
 type Fields = { readonly [name: string]: Json };
 
-/** The part of a stage request that depends on the operation. */
-export interface OperationRequest extends SentWith {
-  /** Default `contents`. */
-  readonly operation?: RowOperation;
-  readonly options: StagedJob['options'];
-  /** The part of the request that is rendered for each row. */
-  readonly template?: Json;
-  readonly urlColumn: string | null;
-  /** The URL column of the job's last run, used if `urlColumn` is null. */
-  readonly keptColumn?: string | null;
-  /** Default `none`. */
-  readonly defaultScheme?: DefaultScheme;
-  /** Default 1. */
-  readonly rowsPerRun?: number;
-  /** URLs per request of contents. */
-  readonly batch: number;
-}
+/** URLs of one request, unless the input says otherwise. */
+const USUAL_BATCH = 100;
 
 /** How the rows of an operation are staged. */
 export interface OperationStage {
@@ -86,27 +70,36 @@ interface Context {
   readonly transport: Pick<Transport, 'check' | 'unchecked'>;
 }
 
-/** How the rows are staged. Throws for a request that the service would refuse for every row, before a row is read. */
-export function stageOperation(context: Context, asked: OperationRequest): OperationStage {
+/**
+ * How the rows are staged. `keptColumn`: the URL column of the job's last run, which is used if the input names none. Throws for a request
+ * that the service would refuse for every row, before a row is read.
+ */
+export function stageOperation(context: Context, asked: EnrichCsvInput, keptColumn: string | null): OperationStage {
   const unchecked = (asked.unchecked ?? context.transport.unchecked) || undefined;
   const request = { ...asked, unchecked };
   const large = whyTooLarge([request.options, request.template], MOST_REQUEST_KB);
   if (large !== null) throw new UsageError('request-invalid', `The request of the rows ${large}.`);
   return (request.operation ?? 'contents') === 'contents'
-    ? stageContents(context, request)
+    ? stageContents(context, request, keptColumn)
     : stageRequests(context, request);
 }
 
-function stageContents({ origin, sha256, concurrency, transport }: Context, request: OperationRequest): OperationStage {
-  const { batch, template } = request;
+function stageContents(
+  { origin, sha256, concurrency, transport }: Context,
+  request: EnrichCsvInput,
+  keptColumn: string | null,
+): OperationStage {
+  const { template } = request;
+  const batch = request.batch ?? USUAL_BATCH;
   if (template !== undefined)
     throw new UsageError('request-invalid', 'The operation contents takes a URL column and no template.');
   checkRowsPerRun(request);
-  const options = Object.keys(request.options).length > 0 ? request.options : { text: true };
+  const given = request.options ?? {};
+  const options = Object.keys(given).length > 0 ? given : { text: true };
   refuseOtherFields('contents', options, request);
   asUsageError(() => transport.check(rowEndpoints.contents, { ...options, urls: [EXAMPLE_URL] }, sentWith(request)));
   return {
-    units: urlsOf(request),
+    units: { kind: 'url', column: request.urlColumn ?? null, kept: keptColumn, ...schemeOf(request) },
     keyOf: contentsKeys({ origin, sha256 }, options, sendOptions(request)),
     rowsPerSlice: contentsSizes(batch, concurrency),
     window: (rows) => fill(concurrency, Math.ceil(rows / batch)),
@@ -124,16 +117,11 @@ function contentsSizes(batch: number, concurrency: number): SliceSizes {
   };
 }
 
-function schemeOf({ defaultScheme = 'none' }: OperationRequest): Pick<StagedJob, 'defaultScheme'> {
+function schemeOf({ defaultScheme = 'none' }: EnrichCsvInput): Pick<StagedJob, 'defaultScheme'> {
   return defaultScheme === 'none' ? {} : { defaultScheme };
 }
 
-function urlsOf(request: OperationRequest): UnitSource & { readonly kind: 'url' } {
-  const { urlColumn, keptColumn = null } = request;
-  return { kind: 'url', column: urlColumn, kept: keptColumn, ...schemeOf(request) };
-}
-
-function stageRequests({ origin, sha256, concurrency, transport }: Context, request: OperationRequest): OperationStage {
+function stageRequests({ origin, sha256, concurrency, transport }: Context, request: EnrichCsvInput): OperationStage {
   const { operation = 'contents', rowsPerRun = 1 } = request;
   checkRowsPerRun(request);
   const sharesRuns = rowsPerRun > 1;
@@ -195,7 +183,7 @@ function asUsageError<T>(check: () => T): T {
  * Refuses misspelt fields and values, and fields that only other operations have: the service would ignore them, and each row would be
  * bought without their effect. Others may be new ones of the service, and are sent.
  */
-function refuseOtherFields(operation: RowOperation, fields: Fields, request: OperationRequest): void {
+function refuseOtherFields(operation: RowOperation, fields: Fields, request: EnrichCsvInput): void {
   const wrongHeaders = openHeaderProblems(request.extraHeaders);
   if (wrongHeaders.length > 0) throw new UsageError('request-invalid', wrongHeaders.join(' '));
   for (const name of ['urls', 'url', 'ids'])
@@ -221,7 +209,7 @@ function fill(concurrency: number, requestsPerSlice: number): number {
   return Math.ceil(concurrency / Math.max(1, requestsPerSlice)) + 2;
 }
 
-function checkRowsPerRun({ operation, rowsPerRun = 1 }: OperationRequest): void {
+function checkRowsPerRun({ operation, rowsPerRun = 1 }: EnrichCsvInput): void {
   if (rowsPerRun !== 1 && operation !== 'agent')
     throw new UsageError('request-invalid', 'Only agent runs can share a request between rows.');
   if (!Number.isInteger(rowsPerRun) || rowsPerRun < 1 || rowsPerRun > MAX_ROWS_PER_RUN)
@@ -232,7 +220,9 @@ function checkRowsPerRun({ operation, rowsPerRun = 1 }: OperationRequest): void 
 }
 
 /** Splits a request into the fields to render for each row (null without any) and those that all rows share. */
-function splitRequest({ template, options }: OperationRequest): { template: Json | null; options: Fields } {
+function splitRequest(request: EnrichCsvInput): { template: Json | null; options: Fields } {
+  const { template } = request;
+  const options = request.options ?? {};
   if (template === undefined) return { template: null, options };
   if (typeof template !== 'object' || template === null || Array.isArray(template))
     throw new UsageError(

@@ -1,5 +1,5 @@
 import type { WalkHeartbeat } from '../../core/events/walk-job.js';
-import type { WalkEntry } from '../../core/rows/job-entries.js';
+import type { WalkEntry } from '../../core/job-entry-schemas.js';
 import { WarehouseBusy, WarehouseUnusable } from '../../core/rows/warehouse-errors.js';
 import type { WalkProgress } from '../../core/workflow-result-schemas.js';
 import type { RuntimeConfig } from '../../worker/config/runtime-types.js';

@@ -63,21 +63,21 @@ export function toEnrichRequest(
   return {
     input: sourceShown(file),
     ...sourceFieldsOf(flags),
-    urlColumn: flags.urlColumn ?? null,
+    urlColumn: flags.urlColumn,
     defaultScheme: flags.defaultScheme,
-    delimiter: flags.delimiter === undefined ? null : readDelimiter('--delimiter', flags.delimiter, mistakes),
+    delimiter: readDelimiter('--delimiter', flags.delimiter, mistakes),
     encoding: readEncoding(flags.encoding, mistakes),
     key: flags.key === undefined ? undefined : [...new Set(flags.key || [])],
-    job: flags.job ?? null,
-    into: flags.into === undefined ? null : intoShown(flags.into),
-    csv: flags.csv ?? null,
+    job: flags.job,
+    into: flags.into && intoShown(flags.into),
+    csv: flags.csv,
     ...readCsvForm(flags, mistakes),
     ...toRowRequest(flags, cwd, mistakes),
     batch: toCount(flags.batch, '--batch', MAX_BATCH, mistakes) ?? MAX_BATCH,
     limit: readLimit(flags.limit, mistakes),
     refreshAfterMs: readRefreshAfter(flags.refreshAfter, mistakes),
-    retryFailed: flags.retryFailed ?? false,
-    rebuy: flags.rebuy ?? false,
+    retryFailed: flags.retryFailed,
+    rebuy: flags.rebuy,
     reparse: flags.reparse,
     maxCostDollars: readMaxCost(flags.maxCost, mistakes),
     maxRunSeconds: readMaxRunTime(flags.maxRunTime, mistakes),
@@ -159,18 +159,19 @@ export function readCsvForm(
 ): Pick<EnrichRequest, 'csvDelimiter' | 'csvBom'> {
   if (csv === undefined && (text !== undefined || csvBom !== undefined))
     mistakes.push('--csv-delimiter and --csv-bom are for an enriched CSV. Pass --csv FILE.');
-  const delimiter = text === undefined ? null : readDelimiter('--csv-delimiter', text, mistakes);
-  if (delimiter !== null && !isCsvDelimiter(delimiter))
+  const delimiter = readDelimiter('--csv-delimiter', text, mistakes);
+  if (delimiter !== undefined && !isCsvDelimiter(delimiter))
     mistakes.push(`--csv-delimiter: '${text}' must be an ASCII character, such as a semicolon, or tab.`);
-  return { csvDelimiter: delimiter ?? undefined, csvBom };
+  return { csvDelimiter: delimiter, csvBom };
 }
 
-function readDelimiter(flag: string, text: string, mistakes: string[]): string | null {
+function readDelimiter(flag: string, text: string | undefined, mistakes: string[]): string | undefined {
+  if (text === undefined) return undefined;
   const named: Readonly<Record<string, string>> = { tab: '\t', '\\t': '\t', comma: ',', semicolon: ';', pipe: '|' };
   const delimiter = named[text] ?? text;
   if ([...delimiter].length === 1 && !/["\r\n]/.test(delimiter)) return delimiter;
   mistakes.push(`${flag}: '${text}' must be one character, or tab.`);
-  return null;
+  return undefined;
 }
 
 function readEncoding(text: string | undefined, mistakes: string[]): string | undefined {
@@ -198,15 +199,15 @@ function readMaxRunTime(text: string | undefined, mistakes: string[]): number | 
   return undefined;
 }
 
-function readRefreshAfter(text: string | undefined, mistakes: string[]): number | null {
-  if (text === undefined) return null;
+function readRefreshAfter(text: string | undefined, mistakes: string[]): number | undefined {
+  if (text === undefined) return undefined;
   const ms = parseDuration(text);
   if (ms === null) mistakes.push(`--refresh-after: '${text}' must be a duration such as 12h, 30d or 2w.`);
   else if (ms === 0)
     mistakes.push(
       `--refresh-after ${text}: an interrupted job would buy its own results again. Pass a longer time, such as 1h.`,
     );
-  return ms;
+  return ms ?? undefined;
 }
 
 type RowRequest = Pick<EnrichRequest, 'operation' | 'template' | 'options' | 'rowsPerRun' | 'unchecked'>;

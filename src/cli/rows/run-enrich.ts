@@ -69,7 +69,7 @@ export async function runEnrich(
     terminal.note(announcement(plan, config));
     for (const note of notesOf(plan)) terminal.note(`Note: ${note}`);
     if (plan.status === 'complete') {
-      const code = await finishComplete(context, config, session, plan, request.csv, manner);
+      const code = await finishComplete(context, config, session, plan, manner);
       return detached ? showStarted(context, { job: plan.staged.job, state: 'done' }, manner.json) : code;
     }
     if (plan.toBuy > 0 && !(await agreed(context, config, purchaseOf(plan, manner)))) {
@@ -79,14 +79,19 @@ export async function runEnrich(
     if (plan.toBuy > 0) await checkConnection(config);
     if (detached) {
       const { job } = await session.runtime.rows.start(plan, { detached });
-      if (session.runtime.shared && request.csv !== null)
+      if (session.runtime.shared && request.csv)
         terminal.note(`${printable(request.csv)} is written by \`searchflow wait\` on this machine.`);
       return showStarted(context, { job, state: 'started' }, manner.json);
     }
     session.working();
     const handle = await session.runtime.rows.start(plan);
     session.working(handle.job, isLongRunning(plan.staged.operation) ? RUNS_CONTINUE : undefined);
-    return watchToEnd(context, config, session, handle, { ...manner, csv: request.csv, badRows: plan.badRows, plan });
+    return watchToEnd(context, config, session, handle, {
+      ...manner,
+      csv: request.csv ?? null,
+      badRows: plan.badRows,
+      plan,
+    });
   });
 }
 
@@ -136,12 +141,12 @@ async function finishComplete(
   config: RuntimeConfig,
   session: Session,
   plan: JobPlan,
-  wanted: string | null,
   manner: EnrichManner,
 ): Promise<ExitCode> {
   const { rows } = session.runtime;
   const { job } = plan.staged;
-  const csv = wanted === null ? null : (await rows.export(job, wanted, plan.staged.csvForm)).file;
+  const { csv: wanted } = plan.request;
+  const csv = wanted ? (await rows.export(job, wanted, plan.staged.csvForm)).file : null;
   const summary = await withPublish(session, await rows.summary(job), plan.request);
   return showEnd(context, config, session, { summary, csv, badRows: plan.badRows, plan }, manner);
 }
@@ -185,7 +190,7 @@ async function readAgain(
     terminal.say(
       `${printable(plan.staged.name)}: ${some(answers, 'answer')} parsed again, ${understood} parsed now, ${some(rows, 'row')} updated. Nothing was bought.`,
     );
-  return finishComplete(context, config, session, plan, plan.request.csv, manner);
+  return finishComplete(context, config, session, plan, manner);
 }
 
 /** Watches a job and shows its summary. Writes the CSV if the job itself did not. Returns the exit code. */
@@ -270,7 +275,7 @@ export async function scheduleRows(
 /** Returns a sentence about what each run will buy, with the cap of a run. */
 function runCost(plan: JobPlan): string {
   const { refreshAfterMs, retryFailed } = plan.request;
-  const old = refreshAfterMs === null ? '' : `, rows older than ${duration(refreshAfterMs / 1000)}`;
+  const old = refreshAfterMs === undefined ? '' : `, rows older than ${duration(refreshAfterMs / 1000)}`;
   const failed = retryFailed ? ', rows that failed for a temporary reason' : '';
   const most = atMost(plan);
   const bound =

@@ -1,4 +1,4 @@
-import type { Freshness } from '../row-job-schemas.js';
+import type { EnrichCsvInput, Freshness } from '../row-job-schemas.js';
 import { transientTags } from './failure.js';
 
 /**
@@ -7,14 +7,6 @@ import { transientTags } from './failure.js';
  */
 export interface RetryFreshness extends Freshness {
   readonly onlyMarked?: true;
-}
-
-/** The request of a person or schedule for fresh answers: `--refresh-after`, `--retry-failed`, `--rebuy`. */
-export interface FreshnessRequest {
-  /** Null: an answer of any age is used. */
-  readonly refreshAfterMs: number | null;
-  readonly retryFailed: boolean;
-  readonly rebuy: boolean;
 }
 
 /** Tags of the failures that `--retry-failed` buys again. They include the tag of paid answers that could not be parsed. */
@@ -47,11 +39,18 @@ export function retryRuleOf(redrive: boolean): RetryRule {
 }
 
 /** Returns the rules for answers that have already landed; undefined if all landed answers are used. `now`: Unix ms. */
-export function freshnessOf(request: FreshnessRequest, now: number): Freshness | undefined {
+export function freshnessOf(
+  {
+    refreshAfterMs,
+    retryFailed,
+    rebuy,
+  }: Pick<EnrichCsvInput, 'refreshAfterMs' | 'retryFailed'> & { readonly rebuy?: boolean },
+  now: number,
+): Freshness | undefined {
   const freshness: Freshness = {
-    ...(request.refreshAfterMs === null ? {} : { freshAfter: now - request.refreshAfterMs }),
-    ...(request.retryFailed ? { retryTags: retriedTags, retryBefore: now } : {}),
-    ...(request.rebuy ? { rebuyBefore: now } : {}),
+    ...(refreshAfterMs === undefined ? {} : { freshAfter: now - refreshAfterMs }),
+    ...(retryFailed ? { retryTags: retriedTags, retryBefore: now } : {}),
+    ...(rebuy ? { rebuyBefore: now } : {}),
   };
   return Object.keys(freshness).length > 0 ? freshness : undefined;
 }

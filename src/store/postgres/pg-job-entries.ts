@@ -1,13 +1,5 @@
-import {
-  type Allowed,
-  type Claim,
-  type Claimed,
-  isUnfinished,
-  type JobEntries,
-  type JobEntry,
-  type Owner,
-  type WalkEntry,
-} from '../../core/rows/job-entries.js';
+import type { Allowed, JobEntry, Owner, WalkEntry } from '../../core/job-entry-schemas.js';
+import { type Claim, type Claimed, isUnfinished, type JobEntries } from '../../core/rows/job-entries.js';
 import { identifier, type Postgres } from '../../postgres/index.js';
 import { KeptEntries } from '../process/kept-entries.js';
 import { OwnerLocks } from '../process/owner-locks.js';

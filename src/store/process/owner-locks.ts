@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { rmSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
-import type { Owner } from '../../core/rows/job-entries.js';
+import type { Owner } from '../../core/job-entry-schemas.js';
 import { isLocked, type ProcessLock, tryLock } from '../../files/process-lock.js';
 
 /** Locks of the living owners of work on this machine. Each owner has one file, which the system unlocks when the owner's process dies. */

@@ -11,8 +11,9 @@ import {
   sslModes,
 } from '../../core/connections/postgres-address.js';
 import { DEFAULT_EVENT_WAREHOUSE } from '../../core/events/walk-job.js';
+import type { Allowed } from '../../core/job-entry-schemas.js';
 import { DEFAULT_MONITOR_WAREHOUSE } from '../../core/monitors/monitor-names.js';
-import type { Allowed, JobEntries } from '../../core/rows/job-entries.js';
+import type { JobEntries } from '../../core/rows/job-entries.js';
 import { isAddress, NO_ADDRESS, serverOfAddress, whyNoAddress, whyNoPath } from '../../core/rows/source-fields.js';
 import { isWithin } from '../../files/is-within.js';
 import { realPath } from '../../files/same-file.js';

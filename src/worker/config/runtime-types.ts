@@ -1,24 +1,12 @@
 import type { Client } from '@temporalio/client';
 import type { WireOptions } from '../../api/transport.js';
-import type { DefaultScheme } from '../../core/choices.js';
 import type { Secret } from '../../core/connections/secret.js';
 import type { RateProfile } from '../../core/limiter/rate.js';
 import type { PriceTable } from '../../core/purchase/prices.js';
-import type {
-  FailureLimit,
-  JobProgress,
-  JobSummary,
-  MaxCost,
-  PublishStep,
-  Resumption,
-  SentWith,
-  SourceFields,
-} from '../../core/row-job-schemas.js';
+import type { EnrichCsvInput, JobProgress, JobSummary, Resumption, SourceFields } from '../../core/row-job-schemas.js';
 import type { RunFigures, SliceHeartbeat, StagedJob } from '../../core/rows/job.js';
 import type { JobPhase, PauseReason } from '../../core/rows/job-names.js';
-import type { RowOperation } from '../../core/rows/row-operation.js';
 import type { FailedPick } from '../../core/rows/row-warehouse.js';
-import type { Json } from '../../core/text/json.js';
 import type { UrlCells } from '../../rows/index.js';
 import type { AlertSettings } from './alert-setting.js';
 import type { BillSetting } from './service-setting.js';
@@ -143,55 +131,12 @@ export interface RuntimeConfig {
   readonly say: (sentence: string) => void;
 }
 
-/** Arguments of `searchflow enrich` and `agent rows`. */
-export interface EnrichRequest extends SourceFields, SentWith {
-  /** Path of a file or folder, a pattern, an address, or `-` for standard input (then `job` is needed). */
-  readonly input: string;
-  /** Operation that is bought for each row; default `contents`. */
-  readonly operation?: RowOperation;
-  /** The part of the request that is rendered for each row, for operations other than `contents`. */
-  readonly template?: Json;
-  /** Number of rows that one agent run gets; default 1. */
-  readonly rowsPerRun?: number;
-  readonly urlColumn: string | null;
-  /** Scheme that is added to URLs without a scheme; absent: the scheme of the job's last run. */
-  readonly defaultScheme?: DefaultScheme;
-  readonly delimiter: string | null;
-  /** Encoding of the input; absent: UTF-8, or as its byte order mark says. */
-  readonly encoding?: string;
-  /** Columns that identify a row; absent: the key of the job's last run; empty: rows are matched by their cells. */
-  readonly key?: readonly string[];
-  readonly job: string | null;
-  readonly into: string | null;
-  readonly csv: string | null;
-  /** Form of that CSV; absent: as the input. */
-  readonly csvDelimiter?: string;
-  readonly csvBom?: boolean;
-  /** Options of the request that all rows share; empty means `{ text: true }` for contents. */
-  readonly options: StagedJob['options'];
-  readonly batch: number;
-  /** Number of first rows that the run buys; absent: all rows. */
-  readonly limit?: number;
-  /** Age in ms above which answers are bought again. */
-  readonly refreshAfterMs: number | null;
-  readonly retryFailed: boolean;
-  readonly rebuy: boolean;
+/** What a person asks of a job: the input of its workflow, and what only commands do. */
+export interface EnrichRequest extends EnrichCsvInput {
+  /** Whether answers that are in neither journal nor warehouse are bought again. */
+  readonly rebuy?: boolean;
   /** Whether to parse again the paid answers that could not be parsed, and to buy nothing. */
   readonly reparse?: boolean;
-  /** Cap of the run in dollars; `none` removes the cap of a running job, an absent value keeps the cap. */
-  readonly maxCostDollars?: MaxCost;
-  /** Seconds after which an agent run is left running and its row fails; absent: 6 hours. */
-  readonly maxRunSeconds?: number;
-  /** Whether failed rows are bought once more at the end of the run even if their failure was or may have been charged. */
-  readonly redrive?: boolean;
-  /** Whether rows that the service refuses are recorded as failed even if the service refuses all rows. */
-  readonly skipRefused?: boolean;
-  /** Limit of failed answers; `none` removes the limit of a running job, an absent value keeps the limit. */
-  readonly stopAtFailed?: FailureLimit;
-  /** Codes of warnings that do not pause the job. */
-  readonly acceptWarnings?: readonly string[];
-  /** The publish at the end of the run; absent: none. */
-  readonly publish?: PublishStep;
 }
 
 export interface BadRow {

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { WorkflowExecutionAlreadyStartedError } from '@temporalio/client';
 import { DEFAULT_EVENT_WAREHOUSE, inputOfStream, streamOf, type WalkInput } from '../../core/events/walk-job.js';
-import type { WalkEntry } from '../../core/rows/job-entries.js';
+import type { WalkEntry } from '../../core/job-entry-schemas.js';
 import { startedByUs, workflowIdOf, workflowNames } from '../../core/rows/job-names.js';
 import { canonicalJson } from '../../core/text/json.js';
 import { staticSummary } from '../../core/text/static-summary.js';

@@ -1,5 +1,6 @@
 import type { Walk } from '../../core/events/walk-job.js';
-import type { JobEntries, WalkEntry } from '../../core/rows/job-entries.js';
+import type { WalkEntry } from '../../core/job-entry-schemas.js';
+import type { JobEntries } from '../../core/rows/job-entries.js';
 import { jobOfWorkflow } from '../../core/rows/job-names.js';
 import { UsageError } from '../config/runtime-types.js';
 

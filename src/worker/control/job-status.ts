@@ -1,5 +1,5 @@
 import type { Client } from '@temporalio/client';
-import type { JobEntry, OwnedWork, WalkEntry } from '../../core/rows/job-entries.js';
+import type { JobEntry, OwnedWork, WalkEntry } from '../../core/job-entry-schemas.js';
 import { workflowIdOf } from '../../core/rows/job-names.js';
 import { CANCEL_WAITS, COMMAND_ENDED } from '../../core/rows/pause.js';
 import type { JobStatus } from '../config/runtime-types.js';

@@ -1,6 +1,6 @@
 import type { Client, WorkflowExecutionDescription } from '@temporalio/client';
+import type { JobEntry, JobState, WalkEntry } from '../../core/job-entry-schemas.js';
 import type { JobProgress } from '../../core/row-job-schemas.js';
-import type { JobEntry, JobState, WalkEntry } from '../../core/rows/job-entries.js';
 import { isUnderWay, workflowNames } from '../../core/rows/job-names.js';
 import { CANCEL_RUNS, CANCEL_WAITS, COMMAND_ENDED } from '../../core/rows/pause.js';
 import { type JobStatus, UsageError } from '../config/runtime-types.js';

@@ -7,9 +7,10 @@ import {
 } from '@temporalio/client';
 import { stateOfRun } from '../../core/alerts/job-alerts.js';
 import { CodedError } from '../../core/errors/coded-error.js';
+import type { JobEntry, OwnedWork, Owner } from '../../core/job-entry-schemas.js';
 import { monitorWorkflows } from '../../core/monitors/monitor-names.js';
 import { pricesAt } from '../../core/purchase/prices.js';
-import type { Claim, Claimed, JobEntry, OwnedWork, Owner, Work } from '../../core/rows/job-entries.js';
+import type { Claim, Claimed, Work } from '../../core/rows/job-entries.js';
 import { jobOfWorkflow, signalNames, workflowIdOf, workflowNames } from '../../core/rows/job-names.js';
 import { COMMAND_ENDED, STOPPED } from '../../core/rows/pause.js';
 import { dollars } from '../../core/text/money.js';

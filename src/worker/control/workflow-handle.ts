@@ -10,7 +10,8 @@ import {
 import { CancelledFailure, TerminatedFailure } from '@temporalio/common';
 import { type AlertRun, stateOfRun } from '../../core/alerts/job-alerts.js';
 import { CodedError } from '../../core/errors/coded-error.js';
-import type { JobEntry, JobState, Work } from '../../core/rows/job-entries.js';
+import type { JobEntry, JobState } from '../../core/job-entry-schemas.js';
+import type { Work } from '../../core/rows/job-entries.js';
 import { jobOfWorkflow, queryNames, workflowIdOf } from '../../core/rows/job-names.js';
 import { JOB_CANCELLED, STOPPED } from '../../core/rows/pause.js';
 import { Alerts } from '../alerts/alerts.js';

@@ -36,13 +36,7 @@ import { sha256 } from '../config/sha256.js';
 import { noteWalk } from '../control/find-walk.js';
 import { watchSchedules } from '../schedules/schedule-watch.js';
 import { noteOpened, noteState, refuseOtherUse } from '../staging/find-job.js';
-import {
-  askedOf,
-  forgetEarlierStages,
-  stageEnrichment,
-  toStageRequest,
-  whyPathsRefused,
-} from '../staging/stage-job.js';
+import { askedOf, forgetEarlierStages, stageEnrichment, whyPathsRefused } from '../staging/stage-job.js';
 import { openStore } from '../store/open-store.js';
 import { pruneDaily } from '../store/prune-journal.js';
 import type { Store, WorkerStore } from '../store/store.js';
@@ -292,17 +286,15 @@ export async function assembleParts(config: RuntimeConfig, store: Store, held: W
       const context = {
         ...{ ...config, shared: store.shared, cwd: process.cwd(), transport, jobs, forgotten, checkFiles, signal },
       };
-      const request = toStageRequest(input);
-      const refused = await whyPathsRefused(context, request);
+      const refused = await whyPathsRefused(context, input);
       // The refusal is not retried, because a retry would fail in the same way.
       if (refused !== null) throw ApplicationFailure.nonRetryable(refused, 'BadInput');
-      const { staged, before } = await stageEnrichment(context, request);
+      const { staged, before } = await stageEnrichment(context, input);
       await store.stages.share(staged);
-      const { refreshAfterMs = null, retryFailed = false } = input;
-      const freshness = input.freshness ?? freshnessOf({ refreshAfterMs, retryFailed, rebuy: false }, Date.now());
+      const freshness = input.freshness ?? freshnessOf(input, Date.now());
       const asked = askedOf(input, freshness);
       // Messages of a paused job name commands. These commands must find the job, so the job needs an entry.
-      const named = input.job !== undefined;
+      const named = input.job !== undefined && input.job !== null;
       await store.entries.claim(workflowId, ({ owned, jobs }) => {
         refuseOtherUse(staged, named, jobs);
         const state = { phase: 'running' as const, since: Date.now() };

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import type { JobEntry } from '../../core/rows/job-entries.js';
+import type { JobEntry } from '../../core/job-entry-schemas.js';
 import { shellWord } from '../../core/text/shell-word.js';
 import { folderNames, removeFolders, sizeOf } from '../../files/folder-size.js';
 import { lockHolder } from '../../files/process-lock.js';

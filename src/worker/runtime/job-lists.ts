@@ -1,5 +1,5 @@
+import type { JobEntry, WalkEntry } from '../../core/job-entry-schemas.js';
 import type { StagedJob } from '../../core/rows/job.js';
-import type { JobEntry, WalkEntry } from '../../core/rows/job-entries.js';
 import { workflowIdOf } from '../../core/rows/job-names.js';
 import { sourceFieldsOf } from '../../core/rows/source-fields.js';
 import type { JobListing, JobStatus, KnownJob, NextRun } from '../config/runtime-types.js';

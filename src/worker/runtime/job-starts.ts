@@ -1,18 +1,19 @@
 import { resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { WorkflowExecutionAlreadyStartedError } from '@temporalio/client';
+import type { JobEntry, Owner } from '../../core/job-entry-schemas.js';
 import { freshnessOf } from '../../core/purchase/freshness.js';
 import type { Resumption } from '../../core/row-job-schemas.js';
 import type { StagedJob } from '../../core/rows/job.js';
 import type { Work } from '../../core/rows/job-entries.js';
-import { entryAfter, type JobEntry, type Owner } from '../../core/rows/job-entries.js';
+import { entryAfter } from '../../core/rows/job-entries.js';
 import { startedByUs, workflowIdOf, workflowNames } from '../../core/rows/job-names.js';
 import { some } from '../../core/text/count.js';
 import { staticSummary } from '../../core/text/static-summary.js';
 import { withoutUndefined } from '../../core/text/without-undefined.js';
 import { loadDuckDb, warehouseFile } from '../../warehouse/index.js';
 import { allowedBy } from '../config/allowlist.js';
-import type { JobHandle, JobPlan, Ownership, RetryPlan } from '../config/runtime-types.js';
+import type { EnrichRequest, JobHandle, JobPlan, Ownership, RetryPlan } from '../config/runtime-types.js';
 import { UsageError } from '../config/runtime-types.js';
 import { RowJobHandle } from '../control/job-handle.js';
 import { ENDS_FIRST, runningFor, startReason } from '../control/running-job.js';
@@ -21,7 +22,7 @@ import type { WorkerHere } from '../host/worker-here.js';
 import { refuseLocalTarget } from '../schedules/schedule-rows.js';
 import { findJob, forgetCancel, refuseOtherUse } from '../staging/find-job.js';
 import { keepsRequests } from '../staging/plan.js';
-import { askedOf, forgetEarlierStages, toRunInput } from '../staging/stage-job.js';
+import { askedOf, boundsOf, forgetEarlierStages, toRunInput } from '../staging/stage-job.js';
 import { requireWorkers } from '../team/standing-worker.js';
 import type { Temporal } from '../temporal-server/temporal.js';
 import { withJobEnd } from './job-end.js';
@@ -52,7 +53,7 @@ export class JobStarts {
     const { staged } = plan;
     const work: Work = { job: staged.job, workflowId: workflowIdOf(staged.job) };
     const { request } = plan;
-    const csv = request.csv === null ? null : resolve(request.csv);
+    const csv = csvOf(request);
     const typed = { input: staged.input, into: staged.into, csv, publish: request.publish?.to };
     await this.#parts.store.entries.allow(allowedBy(typed));
     let claimed = await this.#claimJob(work, plan);
@@ -97,10 +98,10 @@ export class JobStarts {
    */
   #claimJob(work: Work, { staged, request }: JobPlan) {
     refuseLocalTarget(request.publish, this.#parts.store.shared && warehouseFile(staged.into) === null);
-    const csv = request.csv === null ? null : resolve(request.csv);
+    const csv = csvOf(request);
     const asked = askedOf(request, freshnessOf(request, Date.now()));
     return this.#owners.claim(work, ({ jobs }, owner) => {
-      const named = request.job !== null;
+      const named = request.job != null;
       refuseOtherUse(staged, named, jobs);
       const before = jobs.find((one) => one.staged.job === staged.job) ?? null;
       if (owner !== null) {
@@ -122,13 +123,6 @@ export class JobStarts {
     detached: boolean,
   ): Promise<JobHandle> {
     const { client } = await this.#connect();
-    const how = {
-      maxCostDollars: request.maxCostDollars,
-      ...(request.redrive ? { redrive: true } : {}),
-      ...(request.skipRefused ? { skipRefused: true } : {}),
-      ...(request.stopAtFailed ? { stopAtFailed: request.stopAtFailed } : {}),
-      acceptWarnings: request.acceptWarnings,
-    };
     const asked = askedOf(request, freshnessOf(request, Date.now()));
     const why = await startReason({
       client,
@@ -140,7 +134,7 @@ export class JobStarts {
     });
     if (why === null) {
       await this.#owners.leaveToWorkers(handle);
-      await handle.resume(how);
+      await handle.resume(boundsOf(request));
       return this.ending(handle, staged);
     }
     if (why !== '') {
@@ -150,7 +144,7 @@ export class JobStarts {
       await handle.result().catch(() => undefined);
     }
     await this.#parts.store.stages.share(staged);
-    const csv = request.csv === null ? null : resolve(request.csv);
+    const csv = csvOf(request);
     await this.#startWorkflow(handle.workflowId, staged, { asked, csv, detached });
     return this.ending(handle, staged);
   }
@@ -290,6 +284,9 @@ export class JobStarts {
     return this.#parts.connect();
   }
 }
+
+/** The absolute path of the enriched CSV; null without one. */
+const csvOf = ({ csv }: EnrichRequest): string | null => (csv ? resolve(csv) : null);
 
 /** Interval at which a watching command checks whether the owner has started the job. */
 const START_POLL_MS = 250;

@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { operationTable } from '../../api/index.js';
 import type { ReportOutput } from '../../api/outputs/index.js';
+import type { JobEntry } from '../../core/job-entry-schemas.js';
 import { bucketsFor, type RateBucket } from '../../core/limiter/rate.js';
 import type { ActivityStep, RateShare } from '../../core/purchase/activity.js';
-import type { JobEntry } from '../../core/rows/job-entries.js';
 import type { RecordedRun } from '../../core/rows/row-figures.js';
 import { WarehouseBusy, WarehouseUnusable } from '../../core/rows/warehouse-errors.js';
 import { toDollars } from '../../core/text/money.js';

@@ -1,9 +1,9 @@
+import type { JobEntry } from '../../core/job-entry-schemas.js';
 import { FORGOTTEN } from '../../core/purchase/forgotten.js';
 import { retriedTags } from '../../core/purchase/freshness.js';
 import { RUN_OVERDUE } from '../../core/purchase/journal.js';
 import { pricesAt } from '../../core/purchase/prices.js';
 import type { StagedJob } from '../../core/rows/job.js';
-import type { JobEntry } from '../../core/rows/job-entries.js';
 import { isUnderWay } from '../../core/rows/job-names.js';
 import type { FailedPick, FailedUnit, RowWarehouse } from '../../core/rows/row-warehouse.js';
 import { nearest } from '../../core/text/nearest.js';

@@ -1,12 +1,13 @@
 import type { FailedOutput, ForgetOutput, ReportOutput, TraceOutput } from '../../api/outputs/index.js';
 import type { Receiver } from '../../core/alerts/alert.js';
+import type { WalkEntry } from '../../core/job-entry-schemas.js';
 import type { LimiterView } from '../../core/limiter/limiter.js';
 import type { SlotsInUse } from '../../core/limiter/slots.js';
 import type { Published } from '../../core/publish-request.js';
 import type { UnknownOutcome } from '../../core/purchase/journal.js';
 import type { Spend } from '../../core/purchase/spend.js';
 import type { JobSummary, Resumption } from '../../core/row-job-schemas.js';
-import type { WalkEntry, Work } from '../../core/rows/job-entries.js';
+import type { Work } from '../../core/rows/job-entries.js';
 import type { FailedFilter } from '../../core/rows/loaded-row.js';
 import type { CsvForm } from '../../core/rows/row-warehouse.js';
 import type { WatchedRun } from '../../core/schedule.js';

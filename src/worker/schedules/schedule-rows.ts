@@ -4,9 +4,7 @@ import { isDatabaseSource } from '../../core/connections/source-address.js';
 import { sentWith } from '../../core/purchase/sent-with.js';
 import type { EnrichCsvInput, PublishStep } from '../../core/row-job-schemas.js';
 import { workflowIdOf, workflowNames } from '../../core/rows/job-names.js';
-import { sourceFieldsOf } from '../../core/rows/source-fields.js';
 import type { ScheduledWork } from '../../core/schedule.js';
-import { withoutUndefined } from '../../core/text/without-undefined.js';
 import { warehouseFile } from '../../warehouse/index.js';
 import { isLocalTarget } from '../config/publish-step.js';
 import { type JobPlan, UsageError, type WorkflowAccess } from '../config/runtime-types.js';
@@ -44,38 +42,24 @@ export function rowsWork(plan: JobPlan, { config, shared }: Pick<WorkflowAccess,
       'schedule-unsupported',
       '--limit cannot be scheduled. A schedule asks for all rows of its file.',
     );
-  if (request.csv !== null && shared && warehouseFile(staged.into) === null) {
+  if (request.csv && shared && warehouseFile(staged.into) === null) {
     throw new UsageError(
       'schedule-unsupported',
       '--csv cannot be scheduled with a shared store, because a run may end on any machine. To write the file: searchflow export',
     );
   }
   refuseLocalTarget(request.publish, shared && warehouseFile(staged.into) === null);
-  const { operation, template, rowsPerRun, defaultScheme, delimiter, encoding, key, job, csv, refreshAfterMs } =
-    request;
+  const { rebuy: _rebuy, reparse: _reparse, ...asked } = request;
   const input: EnrichCsvInput = {
+    ...asked,
+    ...boundsOf(request),
+    ...sentWith(staged),
     input: staged.input,
-    ...sourceFieldsOf(request),
     into: staged.into,
     origin: config.origin,
     ...(shared && !isDatabaseSource(staged.input) ? { host: hostname() } : {}),
-    options: request.options,
-    batch: request.batch,
-    operation,
-    template,
-    rowsPerRun,
-    ...sentWith(staged),
-    ...(staged.unitColumn === null ? {} : { urlColumn: staged.unitColumn }),
-    defaultScheme,
-    ...(delimiter === null ? {} : { delimiter }),
-    ...(encoding === undefined ? {} : { encoding }),
-    ...(key === undefined ? {} : { key }),
-    ...(job === null ? {} : { job }),
-    ...(csv === null ? {} : { csv: resolve(csv) }),
-    ...withoutUndefined({ csvDelimiter: request.csvDelimiter, csvBom: request.csvBom }),
-    ...(refreshAfterMs === null ? {} : { refreshAfterMs }),
-    ...(request.retryFailed ? { retryFailed: true } : {}),
-    ...boundsOf(request),
+    urlColumn: staged.unitColumn ?? undefined,
+    csv: request.csv ? resolve(request.csv) : undefined,
   };
   return { workflow: workflowNames.enrichCsv, workflowId: workflowIdOf(staged.job), input };
 }

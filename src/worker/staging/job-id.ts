@@ -1,6 +1,7 @@
 import { basename, dirname, join, resolve } from 'node:path';
 import { foreignScheme } from '../../core/connections/address-secrets.js';
 import { isDatabaseSource, sourceShown } from '../../core/connections/source-address.js';
+import type { EnrichCsvInput } from '../../core/row-job-schemas.js';
 import type { StagedJob } from '../../core/rows/job.js';
 import { isAddress, isPattern, pathOfAddress, whyNoPath } from '../../core/rows/source-fields.js';
 import { canonicalJson } from '../../core/text/json.js';
@@ -9,44 +10,33 @@ import { type DatabaseAddress, UsageError } from '../config/runtime-types.js';
 import { sha256 } from '../config/sha256.js';
 import { warehouseOf } from '../config/store-setting.js';
 
-/** The part of a request that names its job. */
-export interface JobIdentityRequest {
-  readonly input: string;
-  readonly job: string | null;
-  readonly into: string | null;
-  readonly operation?: StagedJob['operation'];
-  readonly sql?: string;
-  readonly table?: string;
-}
-
 /**
  * The id of a job, such as `brands-3f9a1c`, with the parts that the id is made of: operation, input (or `--job`), warehouse and origin.
  * Throws `UsageError` if the input is standard input and `--job` is missing.
  */
 export function identify(
   context: { readonly cwd: string; readonly origin: string; readonly warehouse?: DatabaseAddress | null },
-  request: JobIdentityRequest,
+  request: Pick<EnrichCsvInput, 'input' | 'job' | 'into' | 'operation' | 'sql' | 'table'>,
 ): Pick<StagedJob, 'job' | 'name' | 'input' | 'into'> {
-  if (request.input === '-' && request.job === null) {
+  const { job = null } = request;
+  if (request.input === '-' && job === null) {
     throw new UsageError('job-name-missing', 'A job that reads standard input needs a name. Pass --job NAME');
   }
-  if (request.sql !== undefined && request.job === null)
+  if (request.sql !== undefined && job === null)
     throw new UsageError(
       'job-name-missing',
       'A job that reads a query needs a name. Pass --job NAME, the same name each time',
     );
-  if (request.job !== null && (foreignScheme(request.job) !== null || whyNoPath(request.job, 'linux') !== null))
+  if (job !== null && (foreignScheme(job) !== null || whyNoPath(job, 'linux') !== null))
     throw new UsageError('invalid-argument', 'The name of the job (not shown) is an address. Pass --job NAME');
   const isPath = request.input !== '-' && !isDatabaseSource(request.input) && !isAddress(request.input);
   const input = isPath ? resolve(context.cwd, request.input) : sourceShown(request.input);
   const name =
-    request.job ??
-    request.table ??
-    nameOf(input).replace(/(\.(csv|tsv|txt|jsonl|ndjson|json|parquet|pq|duckdb|gz))+$/i, '');
+    job ?? request.table ?? nameOf(input).replace(/(\.(csv|tsv|txt|jsonl|ndjson|json|parquet|pq|duckdb|gz))+$/i, '');
   const into = warehouseOf(context, request.into, join('out', `${safe(name)}.duckdb`), context.cwd);
   // The id of a named job does not depend on its operation, so that another operation under the same name is noticed.
   const [operation, source] =
-    request.job === null
+    job === null
       ? [request.operation ?? 'contents', request.table === undefined ? input : `${input} ${request.table}`]
       : ['contents', `job ${name}`];
   const what = canonicalJson([operation, source, warehouseIdentity(into), context.origin]);

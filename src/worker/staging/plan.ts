@@ -1,3 +1,4 @@
+import type { JobEntry } from '../../core/job-entry-schemas.js';
 import type { RateProfile } from '../../core/limiter/rate.js';
 import { DigestMap } from '../../core/purchase/digest-map.js';
 import { freshnessOf } from '../../core/purchase/freshness.js';
@@ -6,7 +7,6 @@ import type { PriceTable } from '../../core/purchase/prices.js';
 import type { Spend } from '../../core/purchase/spend.js';
 import type { Freshness } from '../../core/row-job-schemas.js';
 import { type StagedJob, wantedRows, wantedSlices } from '../../core/rows/job.js';
-import type { JobEntry } from '../../core/rows/job-entries.js';
 import type { FailedUnit, RowWarehouse } from '../../core/rows/row-warehouse.js';
 import { JobNotLoaded, WarehouseBusy } from '../../core/rows/warehouse-errors.js';
 import { canonicalJson } from '../../core/text/json.js';
@@ -76,7 +76,7 @@ export async function makePlan(parts: PlanParts): Promise<JobPlan> {
     );
   }
   if (count.left > 0) notes.push(leftNote(count.left));
-  if (count.known > 0) notes.push(knownNote(count, request.rebuy));
+  if (count.known > 0) notes.push(knownNote(count, request.rebuy === true));
   const status = complete
     ? 'complete'
     : before === null

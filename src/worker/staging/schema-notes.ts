@@ -1,5 +1,5 @@
+import type { JobEntry } from '../../core/job-entry-schemas.js';
 import type { StagedJob } from '../../core/rows/job.js';
-import type { JobEntry } from '../../core/rows/job-entries.js';
 import { jobRecord } from '../../core/rows/job-record.js';
 import { schemaChanges, schemaChangesText } from '../../core/rows/schema-changes.js';
 import { schemaOf } from '../../warehouse/index.js';

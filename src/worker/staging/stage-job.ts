@@ -2,14 +2,15 @@ import { randomUUID } from 'node:crypto';
 import { existsSync, readdirSync, rmSync, statSync, utimesSync } from 'node:fs';
 import { rmdir } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
-import { type OperationRequest, stageOperation } from '../../activities/rows/stage-operation.js';
+import { stageOperation } from '../../activities/rows/stage-operation.js';
 import type { Transport } from '../../api/transport.js';
 import { isDatabaseSource, whyNoSource } from '../../core/connections/source-address.js';
+import type { JobEntry } from '../../core/job-entry-schemas.js';
 import { badRowKey } from '../../core/purchase/forgotten.js';
 import { sentWith } from '../../core/purchase/sent-with.js';
-import type { EnrichCsvInput, Freshness, SourceFields } from '../../core/row-job-schemas.js';
+import { type EnrichCsvInput, type Freshness, type RunBounds, runBounds } from '../../core/row-job-schemas.js';
 import type { StagedJob } from '../../core/rows/job.js';
-import { type JobEntry, stagesOf } from '../../core/rows/job-entries.js';
+import { stagesOf } from '../../core/rows/job-entries.js';
 import { type CsvForm, isCsvDelimiter, usualCsv } from '../../core/rows/row-warehouse.js';
 import { isAddress, pathOfAddress, sourceFieldsOf } from '../../core/rows/source-fields.js';
 import { canonicalJson, type Json } from '../../core/text/json.js';
@@ -61,28 +62,12 @@ export interface StageContext {
   readonly signal?: AbortSignal | undefined;
 }
 
-export interface StageRequest extends OperationRequest, SourceFields {
-  readonly input: string;
-  readonly delimiter: string | null;
-  /** Encoding of the input; absent: UTF-8, or as its byte order mark says. */
-  readonly encoding?: string;
-  /** Columns that identify a row; absent: the key of the job's last run; empty: rows are matched by their cells. */
-  readonly key?: readonly string[];
-  readonly job: string | null;
-  readonly into: string | null;
-  readonly limit?: number;
-  /** Path of the enriched CSV; null or absent: none is written. */
-  readonly csv?: string | null;
-  readonly csvDelimiter?: string;
-  readonly csvBom?: boolean;
-}
-
 /** Result of staging. */
 export interface Staging {
   readonly staged: StagedJob;
   readonly manifest: StageManifest;
   /** The request with the options that it keeps from the job's last run. */
-  readonly request: StageRequest;
+  readonly request: EnrichCsvInput;
   readonly before: JobEntry | null;
 }
 
@@ -97,7 +82,7 @@ const DEADLY_MS = 3_600_000;
 const drafts = new Set<string>();
 
 /** Reads, checks and slices the input of a job. Throws for invalid options and files, before anything is bought. */
-export async function stageEnrichment(context: StageContext, asked: StageRequest): Promise<Staging> {
+export async function stageEnrichment(context: StageContext, asked: EnrichCsvInput): Promise<Staging> {
   try {
     return await stage(context, asked);
   } catch (error) {
@@ -109,20 +94,17 @@ export async function stageEnrichment(context: StageContext, asked: StageRequest
   }
 }
 
-async function stage(context: StageContext, asked: StageRequest): Promise<Staging> {
+async function stage(context: StageContext, asked: EnrichCsvInput): Promise<Staging> {
   const { operation = 'contents' } = asked;
   const jobs = (await context.jobs?.()) ?? [];
   const foreign = whyNoSource(asked.input);
   if (foreign !== null) throw new UsageError('source-options-wrong', `The input (not shown) ${foreign}.`);
   const identity = identify(context, asked);
-  refuseOtherUse(
-    { ...identity, ...sourceFieldsOf(asked), origin: context.origin, operation },
-    asked.job !== null,
-    jobs,
-  );
+  refuseOtherUse({ ...identity, ...sourceFieldsOf(asked), origin: context.origin, operation }, asked.job != null, jobs);
   const before = jobs.find(({ staged }) => staged.job === identity.job) ?? null;
   const request = keeping(asked, before?.staged);
-  const how = stageOperation({ ...context, sha256 }, request);
+  const keptColumn = before?.staged.operation === operation ? before.staged.unitColumn : null;
+  const how = stageOperation({ ...context, sha256 }, request, keptColumn);
   const refused = await whyPathsRefused(context, request);
   if (refused !== null) throw new UsageError('output-path-unusable', refused);
   const forgotten = (await context.forgotten?.()) ?? new Set<string>();
@@ -145,7 +127,7 @@ async function stage(context: StageContext, asked: StageRequest): Promise<Stagin
       input: isDatabase ? sourceUrl(context, identity.input) : identity.input,
       isKeyed: key.key !== undefined,
       stdin: process.stdin,
-      delimiter: request.delimiter,
+      delimiter: request.delimiter ?? null,
       encoding: request.encoding,
       checkFiles: context.checkFiles,
       extensions: context.duckDbExtensions,
@@ -176,7 +158,7 @@ async function stage(context: StageContext, asked: StageRequest): Promise<Stagin
     const { operation: _, options, batch, ...operationFacts } = how.facts;
     const others = withoutUndefined({ ...operationFacts, encoding: request.encoding || undefined, ...key });
     const factsOf = ({ contentHash, unitColumn }: StageManifest) =>
-      [operation, contentHash, options, unitColumn, request.delimiter, batch, others] as const;
+      [operation, contentHash, options, unitColumn, request.delimiter ?? null, batch, others] as const;
     let known = stagedBefore(factsOf(manifest), before);
     if (known && known.rowsPerSlice !== manifest.rowsPerSlice) {
       manifest = await stageAs(sameSize(known));
@@ -241,7 +223,7 @@ function refuseDeadly(stages: string, input: string): void {
 }
 
 /** The form of the enriched CSV: as the request says, or that of the input. */
-function csvFormOf({ csvDelimiter, csvBom }: StageRequest, { delimiter, bom }: StageManifest): CsvForm {
+function csvFormOf({ csvDelimiter, csvBom }: EnrichCsvInput, { delimiter, bom }: StageManifest): CsvForm {
   const own = delimiter !== null && isCsvDelimiter(delimiter) ? delimiter : usualCsv.delimiter;
   return { delimiter: csvDelimiter ?? own, bom: csvBom ?? bom ?? false };
 }
@@ -268,13 +250,13 @@ function stagedBefore(facts: readonly Json[], before: JobEntry | null): StagedJo
  * Completes a request from the job's last run: the key, the URL column, its scheme, and the options if the request has none. Otherwise the
  * same command, typed without these flags, would buy every row again with other options.
  */
-function keeping(request: StageRequest, before: StagedJob | undefined): StageRequest {
+function keeping(request: EnrichCsvInput, before: StagedJob | undefined): EnrichCsvInput {
   const { operation = 'contents', options, template, defaultScheme, key } = request;
   if (before?.operation !== operation) return request;
-  const keepsOptions = Object.keys(options).length === 0 && template === undefined && before.template === undefined;
+  const keepsOptions =
+    Object.keys(options ?? {}).length === 0 && template === undefined && before.template === undefined;
   return {
     ...request,
-    keptColumn: before.unitColumn,
     ...(key === undefined && before.key ? { key: before.key } : {}),
     ...(defaultScheme === undefined && before.defaultScheme ? { defaultScheme: before.defaultScheme } : {}),
     ...(keepsOptions ? { options: before.options, ...sentWith(before), ...sentWith(request) } : {}),
@@ -284,12 +266,12 @@ function keeping(request: StageRequest, before: StagedJob | undefined): StageReq
 /** Why a job must not use its warehouse or write its CSV, in a sentence; null if the job may do both. Changes nothing. */
 export async function whyPathsRefused(
   context: Pick<StageContext, 'cwd' | 'origin' | 'warehouse'>,
-  request: StageRequest,
+  request: EnrichCsvInput,
 ): Promise<string | null> {
   const { input, into } = identify(context, request);
   const why = await whyUnwritable(into);
   if (why !== null) return `${into} cannot be used as the warehouse: ${why}.`;
-  const { csv = null } = request;
+  const csv = request.csv ?? null;
   const wrong =
     csv === null ? null : whyNoTarget('csv', resolve(context.cwd, csv), { into: warehouseFile(into), input });
   return wrong === null ? null : `The CSV cannot be written: ${wrong}.`;
@@ -323,39 +305,17 @@ export function forgetEarlierStages({ stageDir }: Pick<StagedJob, 'stageDir'>): 
   for (const { path } of others.slice(KEEP_GENERATIONS)) rmSync(path, { recursive: true, force: true });
 }
 
-/** The stage request of a workflow's input. */
-export function toStageRequest(input: EnrichCsvInput): StageRequest {
-  return {
-    ...input,
-    urlColumn: input.urlColumn ?? null,
-    delimiter: input.delimiter ?? null,
-    job: input.job ?? null,
-    into: input.into ?? null,
-    options: input.options ?? {},
-    batch: input.batch ?? 100,
-  };
-}
-
 /** The options of a run that are not in its stage: the limits of the run, and which earlier answers are too old. */
-export function askedOf(request: Bounds, freshness: Freshness | null | undefined): NonNullable<JobEntry['asked']> {
+export function askedOf(request: RunBounds, freshness: Freshness | null | undefined): NonNullable<JobEntry['asked']> {
   return { ...boundsOf(request), ...(freshness ? { freshness } : {}) };
 }
 
-const bounds = [
-  'maxCostDollars',
-  'maxRunSeconds',
-  'redrive',
-  'skipRefused',
-  'stopAtFailed',
-  'acceptWarnings',
-  'publish',
-] as const;
-type Bounds = Pick<EnrichCsvInput, (typeof bounds)[number]>;
-
 /** The fields of a request that bound a run, as in the workflow's input. */
-export const boundsOf = (request: Bounds): Bounds =>
+export const boundsOf = (request: RunBounds): RunBounds =>
   Object.fromEntries(
-    bounds.map((name) => [name, request[name]]).filter(([, value]) => value != null && value !== false),
+    Object.keys(runBounds.shape)
+      .map((name) => [name, request[name as keyof RunBounds]])
+      .filter(([, value]) => value != null && value !== false),
   );
 
 /** The input of the workflow that runs a staged job. */

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { StreamListing, TypeCount } from '../../core/events/event-warehouse.js';
-import type { WalkEntry } from '../../core/rows/job-entries.js';
+import type { WalkEntry } from '../../core/job-entry-schemas.js';
 import { WarehouseBusy } from '../../core/rows/warehouse-errors.js';
 import { warehouseFile } from '../../warehouse/index.js';
 import type { JobListing, RuntimeConfig } from '../config/runtime-types.js';

@@ -79,7 +79,7 @@ it('a paused job is left alone', async () => {
       into: folder.into,
       csv: null,
       options: {},
-      ...{ batch: 10, refreshAfterMs: null, retryFailed: false, rebuy: false, maxCostDollars: 0.02 },
+      ...{ batch: 10, retryFailed: false, rebuy: false, maxCostDollars: 0.02 },
     });
     const handle = await runtime.rows.start(plan);
     const phase = async () => (await handle.progress()).progress.phase;

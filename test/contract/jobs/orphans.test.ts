@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { Client } from '@temporalio/client';
 import { describe, expect, it } from 'vitest';
 import { type Alert, type AlertDelivery, alertTypes } from '../../../src/core/alerts/alert.js';
-import type { JobEntry } from '../../../src/core/rows/job-entries.js';
+import type { JobEntry } from '../../../src/core/job-entry-schemas.js';
 import type { RuntimeConfig } from '../../../src/worker/config/runtime-types.js';
 import { startedByCommand, WorkOwners } from '../../../src/worker/control/work-owners.js';
 import { noteEndOfWalk } from '../../../src/worker/control/workflow-handle.js';

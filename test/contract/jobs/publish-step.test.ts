@@ -59,7 +59,7 @@ it('a command checks its target before it buys: a folder of others, a refused lo
   const runtime = await openRuntime(folder.config(file.setting.sandbox.url));
   onTestFinished(() => runtime.close('drain'));
   const check = async (to: string) => {
-    const sizes = { options: {}, batch: 20, refreshAfterMs: null, retryFailed: false, rebuy: false };
+    const sizes = { options: {}, batch: 20, retryFailed: false, rebuy: false };
     const named = { input: folder.input, urlColumn: null, delimiter: null, job: null, into: folder.into, csv: null };
     await runtime.rows.checkPublish(await runtime.rows.plan({ ...named, ...sizes, publish: { to } }));
   };

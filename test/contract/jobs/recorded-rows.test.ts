@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { openRuntime } from '../../../dist/worker/runtime/runtime.js';
 import type { Runtime } from '../../../dist/worker/runtime/views.js';
-import type { JobState } from '../../../src/core/rows/job-entries.js';
+import type { JobState } from '../../../src/core/job-entry-schemas.js';
 import { FolderJobs } from '../../../src/worker/store/folder-jobs.js';
 import { openJob, surroundings } from '../../support/jobs/command.js';
 import { plainRows } from '../../support/jobs/folder.js';

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { openRuntime } from '../../../dist/worker/runtime/runtime.js';
 import { FolderJobs } from '../../../dist/worker/store/folder-jobs.js';
-import type { JobEntry, JobState } from '../../../src/core/rows/job-entries.js';
+import type { JobEntry, JobState } from '../../../src/core/job-entry-schemas.js';
 import { RowJobHandle, WalkHandle } from '../../../src/worker/control/job-handle.js';
 import { jobStatus, walkState } from '../../../src/worker/control/job-status.js';
 import { typeCommand } from '../../support/cli/type-command.js';

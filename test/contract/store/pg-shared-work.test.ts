@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Secret } from '../../../src/core/connections/secret.js';
-import type { JobEntry } from '../../../src/core/rows/job-entries.js';
+import type { JobEntry } from '../../../src/core/job-entry-schemas.js';
 import { sliceFile } from '../../../src/rows/index.js';
 import { PgJobEntries } from '../../../src/store/postgres/pg-job-entries.js';
 import { PgStages } from '../../../src/store/postgres/pg-stages.js';

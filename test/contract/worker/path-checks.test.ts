@@ -3,9 +3,10 @@ import { linkSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'no
 import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { beforeAll, expect, it } from 'vitest';
+import type { EnrichCsvInput } from '../../../src/core/row-job-schemas.js';
 import { createWarehouses } from '../../../src/warehouse/index.js';
 import { readConfig } from '../../../src/worker/config/config.js';
-import { type StageRequest, whyPathsRefused } from '../../../src/worker/staging/stage-job.js';
+import { whyPathsRefused } from '../../../src/worker/staging/stage-job.js';
 import { folderOfFile } from '../../support/files/folders.js';
 
 const dir = folderOfFile();
@@ -28,7 +29,7 @@ beforeAll(async () => {
 });
 
 const common = { input: 'in.csv', urlColumn: null, delimiter: null, job: null, into: null, options: {}, batch: 100 };
-function why(request: Partial<StageRequest>): Promise<string | null> {
+function why(request: Partial<EnrichCsvInput>): Promise<string | null> {
   return whyPathsRefused({ cwd: dir, origin: 'sandbox' }, { ...common, ...request });
 }
 

@@ -3,19 +3,15 @@ import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it, onTestFinished } from 'vitest';
 import { createTransport } from '../../../src/api/transport.js';
+import type { JobEntry } from '../../../src/core/job-entry-schemas.js';
 import { freshnessOf } from '../../../src/core/purchase/freshness.js';
-import { entryAfter, type JobEntry, stageOf } from '../../../src/core/rows/job-entries.js';
+import type { EnrichCsvInput } from '../../../src/core/row-job-schemas.js';
+import { entryAfter, stageOf } from '../../../src/core/rows/job-entries.js';
 import { canonicalJson } from '../../../src/core/text/json.js';
 import { readSlice, sliceFile } from '../../../src/rows/index.js';
 import { sha256 } from '../../../src/worker/config/sha256.js';
 import { noteState, refuseOtherUse } from '../../../src/worker/staging/find-job.js';
-import {
-  askedOf,
-  type StageRequest,
-  stageEnrichment,
-  toRunInput,
-  toStageRequest,
-} from '../../../src/worker/staging/stage-job.js';
+import { askedOf, stageEnrichment, toRunInput } from '../../../src/worker/staging/stage-job.js';
 import { FolderJobs } from '../../../src/worker/store/folder-jobs.js';
 import { plan, request } from '../../support/cli/fake-runtime.js';
 import { folderOfFile, folderOfTest } from '../../support/files/folders.js';
@@ -27,7 +23,7 @@ afterAll(() => transport.close());
 const context = { stateDir: dir, origin: 'sandbox', cwd: dir, concurrency: 50, transport, shared: false };
 const common = { urlColumn: null, delimiter: null, job: null, into: null, options: {}, batch: 100 };
 
-function stage(text: string, request: Partial<StageRequest>, name = 'rows.csv', stateDir = dir) {
+function stage(text: string, request: Partial<EnrichCsvInput>, name = 'rows.csv', stateDir = dir) {
   writeFileSync(join(dir, name), text);
   return stageEnrichment({ ...context, stateDir }, { ...common, input: name, ...request });
 }
@@ -48,7 +44,7 @@ describe('staging rows of whole requests', () => {
   });
 
   it('has keys from the whole request: the place of a field in template or options does not matter, its value does', async () => {
-    const keys = async (request: Partial<StageRequest>) =>
+    const keys = async (request: Partial<EnrichCsvInput>) =>
       (await rowsOf((await stage('name\na\nb\n', { operation: 'search', ...request })).staged)).map(({ k }) => k);
     const plain = await keys({ template, options: { numResults: 3 } });
     expect(new Set(plain).size).toBe(2);
@@ -58,7 +54,7 @@ describe('staging rows of whole requests', () => {
   });
 
   it('makes another job for another operation on a file, and the same job for another question', async () => {
-    const job = async (request: Partial<StageRequest>) => (await stage('name\na\n', request)).staged;
+    const job = async (request: Partial<EnrichCsvInput>) => (await stage('name\na\n', request)).staged;
     const search = await job({ operation: 'search', template });
     expect((await job({ operation: 'answer', template })).job).not.toBe(search.job);
     const other = await job({ operation: 'search', template: { query: '{{name}}' } });
@@ -81,7 +77,7 @@ describe('staging rows of whole requests', () => {
 describe('a request that fits no row', () => {
   const url = 'site\nhttps://a.example/\n';
   const ask = { query: '{{site}}' };
-  it.each<[Partial<StageRequest>, string]>([
+  it.each<[Partial<EnrichCsvInput>, string]>([
     [{ options: { numResults: 1e9 } }, 'numResults is a field of search, not of contents.'],
     [{ options: { urls: ['https://b.example/'] } }, 'urls: the URLs of contents come from the rows of the file.'],
     [{ options: { ids: ['https://b.example/'] } }, 'ids: the URLs of contents come from the rows of the file.'],
@@ -132,7 +128,7 @@ describe('a request that fits no row', () => {
     });
   });
 
-  it.each<Partial<StageRequest>>([
+  it.each<Partial<EnrichCsvInput>>([
     { options: { text: true, novelty: 1, systemPrompt: 'p', userIdentifier: 'u' } },
     { operation: 'search', template: ask, options: { type: 'novel', category: 'other', novelty: 1 } },
     { operation: 'agent', template: { ...ask, effort: 'novel', outputSchema: { novelty: 5, items: true } } },
@@ -218,7 +214,7 @@ describe('staging a job again', () => {
     asked: {},
   });
   /** Stages rows when the list of jobs has these entries. */
-  const again = (request: Partial<StageRequest>, ...jobs: readonly JobEntry[]) => {
+  const again = (request: Partial<EnrichCsvInput>, ...jobs: readonly JobEntry[]) => {
     writeFileSync(join(dir, 'again.csv'), 'site,name\nhttps://a.example/,a\n');
     const asked = { ...common, input: 'again.csv', ...request };
     return stageEnrichment({ ...context, jobs: async () => jobs }, asked);
@@ -228,7 +224,7 @@ describe('staging a job again', () => {
     const options = { text: true, maxAgeHours: 3 };
     const first = await again({ urlColumn: 'site', defaultScheme: 'https', options });
     const kept = await again({}, entryOf(first.staged));
-    expect(kept.request).toMatchObject({ keptColumn: 'site', defaultScheme: 'https', options });
+    expect(kept.request).toMatchObject({ defaultScheme: 'https', options });
     expect(kept.staged.generation).toBe(first.staged.generation);
     const other = await again({ options: { text: true }, defaultScheme: 'none' }, entryOf(first.staged));
     expect(other.request).toMatchObject({ options: { text: true }, defaultScheme: 'none' });
@@ -237,7 +233,7 @@ describe('staging a job again', () => {
   it('keeps generation and slices of an earlier stage until its rows or request differ', async () => {
     const rows = (count: number) =>
       `site\n${Array.from({ length: count }, (_, index) => `https://a.example/${index}\n`).join('')}`;
-    const restage = (text: string, entry?: JobEntry, request: Partial<StageRequest> = {}) => {
+    const restage = (text: string, entry?: JobEntry, request: Partial<EnrichCsvInput> = {}) => {
       writeFileSync(join(dir, 'sizes.csv'), text);
       const asked = { ...common, urlColumn: 'site', input: 'sizes.csv', ...request };
       return stageEnrichment({ ...context, jobs: async () => (entry ? [entry] : []) }, asked);
@@ -336,29 +332,6 @@ describe('staging a job again', () => {
 });
 
 describe('the input of a workflow', () => {
-  it('becomes the request of its stage, with every option', () => {
-    const given = {
-      input: '/a.csv',
-      urlColumn: 'site',
-      defaultScheme: 'https',
-      limit: 3,
-      operation: 'agent',
-      rowsPerRun: 2,
-      template: { query: '{{name}}' },
-      delimiter: ';',
-      job: 'brands',
-      into: '/o.duckdb',
-      csv: '/o.csv',
-      options: { effort: 'low' },
-      batch: 7,
-    } as const;
-    expect(toStageRequest(given)).toEqual(given);
-    expect(toStageRequest({ input: '/a.csv' })).toEqual({
-      ...{ input: '/a.csv', urlColumn: null, delimiter: null, job: null, into: null },
-      ...{ options: {}, batch: 100 },
-    });
-  });
-
   it('of a command has its limits, and its CSV unless a worker on another machine may end the job', () => {
     const typed = { ...request, maxCostDollars: 2, maxRunSeconds: 60, rebuy: true };
     const asked = { maxCostDollars: 2, maxRunSeconds: 60, freshness: { rebuyBefore: 1000 } };

@@ -56,7 +56,7 @@ it.each<[string, Partial<EnrichRequest>, number, number]>([
 
 const wholeRequest = {
   ...{ urlColumn: null, delimiter: null, job: null, csv: null, options: {}, batch: 20 },
-  ...{ refreshAfterMs: null, retryFailed: false, rebuy: false },
+  ...{ retryFailed: false, rebuy: false },
 };
 
 it('a limit ends a paused run of the whole job, instead of resuming it', async () => {

@@ -13,19 +13,7 @@ import type { ForgetPlan } from '../../../src/worker/control/forget.js';
 import type { JobLists, OwnWork, RowJobs, Runtime, TeamView } from '../../../src/worker/runtime/views.js';
 import { fakeTerminal } from './fake-terminal.js';
 
-export const request: EnrichRequest = {
-  input: 'brands.csv',
-  urlColumn: null,
-  delimiter: null,
-  job: null,
-  into: null,
-  csv: null,
-  options: {},
-  batch: 100,
-  refreshAfterMs: null,
-  retryFailed: false,
-  rebuy: false,
-};
+export const request: EnrichRequest = { input: 'brands.csv', options: {}, batch: 100 };
 
 const staged: StagedJob = {
   job: 'brands-1',

@@ -23,7 +23,6 @@ export const requestOf = (folder: Folder, changes: Partial<EnrichRequest> = {}):
   csv: folder.csv,
   options: {},
   batch: 20,
-  refreshAfterMs: null,
   retryFailed: false,
   rebuy: false,
   ...changes,

@@ -91,7 +91,7 @@ describe('a failed row is retried with --retry-failed', () => {
 });
 
 describe('the freshness of answers', () => {
-  const asked = { refreshAfterMs: null, retryFailed: false, rebuy: false };
+  const asked = { retryFailed: false, rebuy: false };
 
   it('has no rule if nothing was asked for, and each rule counts from now', () => {
     expect(freshnessOf(asked, 5000)).toBeUndefined();

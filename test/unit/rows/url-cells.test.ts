@@ -5,10 +5,11 @@ import fc from 'fast-check';
 import { afterAll, describe, expect, it } from 'vitest';
 import { contentsEndpoint } from '../../../src/api/endpoints/contents.js';
 import { createTransport } from '../../../src/api/transport.js';
-import type { JobEntry } from '../../../src/core/rows/job-entries.js';
+import type { JobEntry } from '../../../src/core/job-entry-schemas.js';
+import type { EnrichCsvInput } from '../../../src/core/row-job-schemas.js';
 import { readSlice, sliceFile } from '../../../src/rows/index.js';
 import { toUrl, urlProblem, withScheme } from '../../../src/rows/url-problem.js';
-import { type StageRequest, stageEnrichment } from '../../../src/worker/staging/stage-job.js';
+import { stageEnrichment } from '../../../src/worker/staging/stage-job.js';
 import { folderOfFile } from '../../support/files/folders.js';
 
 const dir = folderOfFile();
@@ -21,7 +22,7 @@ const common = { urlColumn: null, delimiter: null, job: null, into: null, option
 /** Stages a table as a command does. `before`: the entry of an earlier run of the job; by default there was none. */
 function stage(
   rows: readonly (readonly string[])[],
-  request: Partial<StageRequest> = {},
+  request: Partial<EnrichCsvInput> = {},
   before: JobEntry | null = null,
 ) {
   writeFileSync(join(dir, 'rows.csv'), stringify(rows.map((row) => [...row])));
@@ -304,7 +305,7 @@ describe('the URL column', () => {
 
 describe('a job that ran before', () => {
   const rows = table({ url: (row) => (row < 3 ? `https://firma-${row}.de` : ''), site: (row) => `firma-${row}.de` });
-  const entry = async (request: Partial<StageRequest>): Promise<JobEntry> => {
+  const entry = async (request: Partial<EnrichCsvInput>): Promise<JobEntry> => {
     const { staged } = await stage(rows, request);
     return { staged, named: false, csv: null, completed: null, state: { phase: 'done', since: 0 }, asked: {} };
   };

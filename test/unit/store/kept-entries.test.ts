@@ -1,7 +1,8 @@
 import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { entryAfter, type JobEntry, type WalkEntry } from '../../../src/core/rows/job-entries.js';
+import type { JobEntry, WalkEntry } from '../../../src/core/job-entry-schemas.js';
+import { entryAfter } from '../../../src/core/rows/job-entries.js';
 import { noteOpened } from '../../../src/worker/staging/find-job.js';
 import { FolderJobs } from '../../../src/worker/store/folder-jobs.js';
 import { folderOfFile } from '../../support/files/folders.js';

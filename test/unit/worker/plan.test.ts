@@ -2,10 +2,10 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, expect, it } from 'vitest';
 import { createTransport } from '../../../src/api/transport.js';
+import type { JobEntry } from '../../../src/core/job-entry-schemas.js';
 import { flatProfile } from '../../../src/core/limiter/rate.js';
 import { pricesAt } from '../../../src/core/purchase/prices.js';
 import type { Freshness } from '../../../src/core/row-job-schemas.js';
-import type { JobEntry } from '../../../src/core/rows/job-entries.js';
 import { WarehouseBusy } from '../../../src/core/rows/warehouse-errors.js';
 import { readSlice, sliceFile } from '../../../src/rows/index.js';
 import type { EnrichRequest } from '../../../src/worker/config/runtime-types.js';
@@ -85,7 +85,7 @@ async function planned(setting: {
     known: async (wanted: readonly string[]) =>
       new Map(wanted.filter((key) => keys.slice(25 - known).includes(key)).map((key) => [key, 1000])),
   };
-  const request = { ...asked, refreshAfterMs: null, retryFailed: false, rebuy: false, ...setting.request };
+  const request = { ...asked, retryFailed: false, rebuy: false, ...setting.request };
   const parts = {
     staged,
     manifest,

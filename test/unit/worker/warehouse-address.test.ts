@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { Client } from '@temporalio/client';
 import { describe, expect, it } from 'vitest';
 import { Secret } from '../../../src/core/connections/secret.js';
-import type { JobEntry } from '../../../src/core/rows/job-entries.js';
+import type { JobEntry } from '../../../src/core/job-entry-schemas.js';
 import { createWarehouses } from '../../../src/warehouse/index.js';
 import type { RuntimeConfig } from '../../../src/worker/config/runtime-types.js';
 import { databaseWarehouse } from '../../../src/worker/config/store-setting.js';
