@@ -3,10 +3,10 @@ import { resolve } from 'node:path';
 import { MAX_RUN_SECONDS } from '../../core/choices.js';
 import { isDatabaseSource, sourceShown, whyNoSource } from '../../core/connections/source-address.js';
 import type { ErrorCode } from '../../core/errors/registry.js';
-import type { PublishStep } from '../../core/row-job-schemas.js';
+import { enrichCsv, type PublishStep } from '../../core/row-job-schemas.js';
 import { type RowOperation, rowOperations } from '../../core/rows/row-operation.js';
 import { isCsvDelimiter } from '../../core/rows/row-warehouse.js';
-import { isAddress, isPattern, sourceFieldsOf, whyNoAddress } from '../../core/rows/source-fields.js';
+import { isAddress, isPattern, whyNoAddress } from '../../core/rows/source-fields.js';
 import type { Json } from '../../core/text/json.js';
 import { isSameFile } from '../../files/same-file.js';
 import { absoluteTarget, whyNoPublish } from '../../worker/config/publish-step.js';
@@ -60,29 +60,24 @@ export function toEnrichRequest(
   }
   if (flags.reparse && (flags.retryFailed || flags.redrive || flags.rebuy || flags.refreshAfter !== undefined))
     mistakes.push('--reparse buys nothing. Pass it without --retry-failed, --redrive, --rebuy and --refresh-after.');
+  // Flags that have the name of a field have its value, except those that are read below.
+  const same = Object.entries(flags).filter(([name]) => name in enrichCsv.shape);
   return {
+    ...Object.fromEntries(same),
     input: sourceShown(file),
-    ...sourceFieldsOf(flags),
-    urlColumn: flags.urlColumn,
-    defaultScheme: flags.defaultScheme,
     delimiter: readDelimiter('--delimiter', flags.delimiter, mistakes),
     encoding: readEncoding(flags.encoding, mistakes),
     key: flags.key === undefined ? undefined : [...new Set(flags.key || [])],
-    job: flags.job,
     into: flags.into && intoShown(flags.into),
-    csv: flags.csv,
     ...readCsvForm(flags, mistakes),
     ...toRowRequest(flags, cwd, mistakes),
     batch: toCount(flags.batch, '--batch', MAX_BATCH, mistakes) ?? MAX_BATCH,
     limit: readLimit(flags.limit, mistakes),
     refreshAfterMs: readRefreshAfter(flags.refreshAfter, mistakes),
-    retryFailed: flags.retryFailed,
     rebuy: flags.rebuy,
     reparse: flags.reparse,
     maxCostDollars: readMaxCost(flags.maxCost, mistakes),
     maxRunSeconds: readMaxRunTime(flags.maxRunTime, mistakes),
-    redrive: flags.redrive,
-    skipRefused: flags.skipRefused,
     stopAtFailed: readFailureLimit(flags, mistakes),
     acceptWarnings: flags.acceptWarning,
     publish: readPublishStep(flags, cwd, mistakes),
@@ -210,7 +205,7 @@ function readRefreshAfter(text: string | undefined, mistakes: string[]): number 
   return ms ?? undefined;
 }
 
-type RowRequest = Pick<EnrichRequest, 'operation' | 'template' | 'options' | 'rowsPerRun' | 'unchecked'>;
+type RowRequest = Pick<EnrichRequest, 'operation' | 'template' | 'options' | 'rowsPerRun'>;
 
 /** Flags that each operation accepts; every operation also accepts `--request` and `--option`. */
 const takes: Readonly<Record<RowOperation, readonly (keyof Flags<'enrich'>)[]>> = {
@@ -232,16 +227,11 @@ export function toRowRequest(flags: Flags<'enrich'>, cwd: string, mistakes: stri
   if (operation === 'contents') {
     if (flags.request !== undefined)
       mistakes.push('--request is not for --op contents. Name another operation with --op.');
-    return { options: toContentsOptions(flags, mistakes), unchecked: flags.unchecked };
+    return { options: toContentsOptions(flags, mistakes) };
   }
   const request = readRequest(flags, operation, cwd, mistakes);
   const rowsPerRun = toCount(flags.rowsPerRun, '--rows-per-run', 100, mistakes);
-  return {
-    operation,
-    ...request,
-    rowsPerRun,
-    unchecked: flags.unchecked,
-  };
+  return { operation, ...request, rowsPerRun };
 }
 
 /** Returns the fields of the request that flags set. Fields that are rendered for each row are not included: the template has them. */

@@ -1,7 +1,8 @@
 import { ApplicationFailure, patched, workflowInfo } from '@temporalio/workflow';
 import type { First } from '../../activities/base/monitor-warehouses.js';
-import { inputProblems } from '../../core/check-input.js';
+import { Check, type InputSchema, whyTooLarge } from '../../core/check-value.js';
 import { addressProblem } from '../../core/connections/postgres-address.js';
+import { inputSchemas } from '../../core/input-schemas.js';
 import { startedByUs, workflowNames } from '../../core/rows/job-names.js';
 
 /** The id of the patch. A workflow that was started before a check of a later version existed continues with its input. */
@@ -49,6 +50,27 @@ export function publicInput<I>(
     throw ApplicationFailure.nonRetryable(`Invalid input of ${workflow}. ${all.join(' ')}`, 'BadInput');
   }
   return input;
+}
+
+/** Largest input of a workflow, in KB. Temporal takes at most 2 MB, with the state of the workflow. */
+const MOST_INPUT_KB = 1024;
+
+/**
+ * Returns the problems of a workflow's arguments, one sentence for each field. `strict`: unknown fields are problems, too; inputs from
+ * other versions of this program may have unknown fields. Misspelt names and values of requests are left to the first activity, which knows
+ * whether its worker sends them unchecked. Pure.
+ */
+export function inputProblems(workflow: string, args: readonly unknown[], strict: boolean): readonly string[] {
+  const large = whyTooLarge(args, MOST_INPUT_KB);
+  if (large !== null) return [`${workflow}: the input ${large}.`];
+  const schemas: readonly InputSchema[] = JSON.parse(inputSchemas[workflow] ?? '[]');
+  const check = new Check(workflow, strict);
+  schemas.forEach((schema, index) => {
+    const others = index === 0 ? Object.keys(schemas[1]?.properties ?? {}) : [];
+    check.value(args[index] ?? {}, schema, index === 0 ? '' : 'options', others);
+  });
+  if (check.more > 0) check.problems.push(`There are ${check.more} more problems.`);
+  return check.problems;
 }
 
 /** Returns the input of the first activity. If a client started the workflow, the input says so; see `onlyForServed`. */

@@ -4,7 +4,7 @@ import { hostname } from 'node:os';
 import { join } from 'node:path';
 import type { ApplicationFailure } from '@temporalio/common';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { inputProblems } from '../../../src/core/check-input.js';
+import { inputProblems } from '../../../src/workflows/shared/public-input.js';
 import { answer, type RawServer, rawServer } from '../../support/api/raw-server.js';
 import { Folder, plainRows } from '../../support/jobs/folder.js';
 import { type Host, startHost } from '../../support/jobs/host.js';

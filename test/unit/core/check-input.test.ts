@@ -3,11 +3,11 @@ import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { schemasModule } from '../../../scripts/input-schemas.mjs';
 import { efforts } from '../../../src/core/agent-efforts.js';
-import { inputProblems } from '../../../src/core/check-input.js';
 import { setTwice } from '../../../src/core/rows/agent-rows.js';
 import { nearest } from '../../../src/core/text/nearest.js';
 import { workflowInputs } from '../../../src/core/workflow-input-schemas.js';
 import * as workflows from '../../../src/workflows/index.js';
+import { inputProblems } from '../../../src/workflows/shared/public-input.js';
 
 const at = (path: string) => fileURLToPath(new URL(`../../../${path}`, import.meta.url));
 const read = (path: string): string => readFileSync(at(path), 'utf8');

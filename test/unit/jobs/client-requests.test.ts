@@ -7,10 +7,10 @@ import { createTransport } from '../../../src/api/transport.js';
 import type { Endpoint } from '../../../src/api/wire/endpoint.js';
 import { toAgentRequest } from '../../../src/cli/agents/agent-run.js';
 import { toRowRequest } from '../../../src/cli/rows/enrich-request.js';
-import { inputProblems } from '../../../src/core/check-input.js';
 import type { RowOperation } from '../../../src/core/rows/row-operation.js';
 import type { Json } from '../../../src/core/text/json.js';
 import { sha256 } from '../../../src/worker/config/sha256.js';
+import { inputProblems } from '../../../src/workflows/shared/public-input.js';
 
 type Fields = Record<string, Json>;
 interface Requests {
