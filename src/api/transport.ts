@@ -119,17 +119,17 @@ export function createTransport(options: TransportOptions): Transport {
     const extra = { body: sendOptions.extraBody, headers: { ...beta, ...sendOptions.extraHeaders } };
     const encoded = encodeRequest(endpoint, input, extra);
     if ('problem' in encoded) throw refused(contextOf(endpoint), encoded.problem.field, encoded.problem.message);
-    const { body } = encoded;
     const own = { ...headers, ...encoded.headers };
     // The input has just been checked against the endpoint's types.
     const needed = withNeeded([headers[betaHeader], encoded.headers[betaHeader]], endpoint.beta(input as I));
     if (needed !== '') own[betaHeader] = needed;
+    if (encoded.body !== null) own['content-type'] ??= 'application/json';
     const request: WireRequest = {
       origin: base.url.origin,
       method: endpoint.method,
       path: base.prefix + encoded.path,
-      headers: { ...(body === null ? null : { 'content-type': 'application/json' }), ...own },
-      body,
+      headers: own,
+      body: encoded.body,
     };
     return { endpoint, request };
   };

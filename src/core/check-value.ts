@@ -111,6 +111,7 @@ export class Check {
       const full = pathOf(path, shownName(field, known));
       // A request accepts any field, so a bound of the job inside the request would be ignored.
       const beside = path === '' && requests.includes(field) ? known.filter((name) => bounds.includes(name)) : [];
+      if (own === undefined) continue;
       if (Object.hasOwn(properties, field)) this.value(own, properties[field] as InputSchema, full, beside);
       else if (additionalProperties === false) this.#unknown(field, full, path, known);
       else {
@@ -128,7 +129,7 @@ export class Check {
     }
     if (!this.types) return;
     for (const field of required)
-      if (!Object.hasOwn(value, field))
+      if (value[field] === undefined)
         this.#report(
           field,
           () => `${pathOf(path, field)} is missing; it must be ${phraseOf(properties[field] ?? {})}.`,
@@ -238,7 +239,7 @@ function isDateTime(value: string): boolean {
 }
 
 /** The values that a schema accepts: `a whole number from 1 to 100`. */
-function phraseOf(schema: InputSchema): string {
+export function phraseOf(schema: InputSchema): string {
   const { type, enum: values, const: only, minimum, maximum, exclusiveMinimum } = schema;
   const { minLength = 0, maxLength, minItems = 0, items, format, pattern, description } = schema;
   const branches = schema.anyOf ?? schema.oneOf;

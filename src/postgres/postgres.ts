@@ -214,9 +214,9 @@ function settingsOf(address: PostgresAddress, applicationName: string): ClientCo
     keepAliveInitialDelayMillis: KEEP_ALIVE_MS,
     ...others,
     ...{ host, port, database },
-    ...(user === null ? {} : { user }),
-    ...(password === null ? {} : { password: password.reveal() }),
-    ssl: isPlain ? false : { ...identity, ...verified, ...(ca === null ? {} : { ca }) },
+    user: user ?? undefined,
+    password: password?.reveal(),
+    ssl: isPlain ? false : { ...identity, ...verified, ca: ca ?? undefined },
     connectionTimeoutMillis: Number(connectSeconds ?? 0) * 1000 || CONNECT_MS,
   };
 }

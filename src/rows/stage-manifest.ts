@@ -140,7 +140,7 @@ export async function readLines<Row>(rowsFile: string, parse: (line: string) => 
 /** A staged row without its values. The bad rows of a stage have no unit. */
 export const forgottenRow = ({ n, h, k, d, i }: StagedRow): StagedRow => ({
   ...{ n, h, k, u: k === null ? null : '', e: k === null ? FORGOTTEN : null, m: null },
-  ...(d ? { d } : {}),
+  d,
   i: i.map(() => null),
 });
 

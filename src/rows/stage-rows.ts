@@ -171,13 +171,13 @@ async function writeRows(options: StageOptions, table: OpenedTable, writer: Slic
   const allNotes = [...notes, ...spellings.notes(keys.size), ...oddNotes(oddities)];
   return {
     columns,
-    ...(isTyped ? { types } : {}),
-    ...(renamed.length === 0 ? {} : { renamed }),
+    types: isTyped ? types : undefined,
+    renamed: renamed.length === 0 ? undefined : renamed,
     unitColumn: units.unitColumn,
     urlCells: units.foundBy === null ? null : { by: units.foundBy, ...cells },
     delimiter,
-    ...(table.bom ? { bom: true as const } : {}),
-    ...(allNotes.length === 0 ? {} : { notes: allNotes }),
+    bom: table.bom || undefined,
+    notes: allNotes.length === 0 ? undefined : allNotes,
     rows,
     badRows,
     distinctUnits: keys.size,

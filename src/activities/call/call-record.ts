@@ -44,7 +44,7 @@ export class CallRecord implements CallJournal {
 
   async claim(keys: readonly string[]): Promise<Claim> {
     const lost = { intentId: CALL, at: this.#since, deadline: this.#since + ANSWER_MS };
-    const claimed = (key: string) => ({ key, unknowns: this.lost, ...(this.lost > 0 && { lost }) });
+    const claimed = (key: string) => ({ key, unknowns: this.lost, lost: this.lost > 0 ? lost : undefined });
     const isOpen = (key: string) => !this.#records.has(key);
     return { landed: [], mine: [...new Set(keys)].filter(isOpen).map(claimed), theirs: [] };
   }

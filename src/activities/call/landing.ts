@@ -9,7 +9,7 @@ export type Landing = Pick<UnitOutcome, 'misread'> & { readonly result: RawJson 
 
 /** Returns what is landed of an answer: the whole answer, byte for byte. */
 export function landingOf({ raw, misread }: Pick<Answer<unknown>, 'raw' | 'misread'>): Landing {
-  return { result: rawJson(raw()), ...(misread.length > 0 ? { misread: misreadText(misread) } : {}) };
+  return { result: rawJson(raw()), misread: misread.length > 0 ? misreadText(misread) : undefined };
 }
 
 /** Returns the results of an answer, each byte for byte. */

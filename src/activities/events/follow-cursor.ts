@@ -102,7 +102,7 @@ export async function walkOn(
       await loading.put({ page: next.pages, events: page.items }, next);
       state = next;
       const covered = coveredMs(window, times);
-      report({ pages: state.pages, ...(covered === null ? {} : { coveredMs: covered }) });
+      report({ pages: state.pages, coveredMs: covered ?? undefined });
     }
     return { walked: state, parts: null };
   } catch (error) {
@@ -142,9 +142,9 @@ function queryOf({ types }: Walk, { from, to }: Span, cursor: string | null): Ev
   return {
     limit: PAGE_SIZE,
     createdBefore: new Date(to).toISOString(),
-    ...(from === null ? {} : { createdAfter: new Date(from).toISOString() }),
-    ...(types.length > 0 ? { types: [...types] } : {}),
-    ...(cursor === null ? {} : { cursor }),
+    createdAfter: from === null ? undefined : new Date(from).toISOString(),
+    types: types.length > 0 ? [...types] : undefined,
+    cursor: cursor ?? undefined,
   };
 }
 

@@ -163,7 +163,7 @@ async function firstAsked(deps: WalkDeps, input: WalkInput, types: readonly stri
   const start = input.kind === 'backfill' && input.from !== undefined ? Date.parse(input.from) : null;
   if (types.length === 0 && start === null) return null;
   try {
-    const asked = { limit: 1, ...(types.length > 0 ? { types } : {}) };
+    const asked = { limit: 1, types: types.length > 0 ? [...types] : undefined };
     const { date } = await sendFreeWithRetries(deps, listEventsEndpoint, asked, { unchecked: input.unchecked });
     const now = date ?? Date.now();
     if (start !== null) spanOf(input, start, now);

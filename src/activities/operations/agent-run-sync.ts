@@ -100,7 +100,7 @@ class Slice {
   async #page(state: AgentRunSyncState, marks: AgentRunMarks): Promise<AgentRunSyncState> {
     const { cursor } = state.walk;
     try {
-      const input = { limit: PAGE, ...(cursor === null ? {} : { cursor }) };
+      const input = { limit: PAGE, cursor: cursor ?? undefined };
       const { data, date } = await sendFreeWithRetries(this.#deps, listAgentRunsEndpoint, input);
       // The range is of the service's clock, because the times of runs are.
       const span = state.span ?? spanOf(marks, date ?? Date.now());

@@ -76,7 +76,7 @@ export function lonePurchase(
     freshness: {
       retryTags: transientTags,
       retryBefore: scheduledAt,
-      ...(options.refreshAfterMs === undefined ? {} : { freshAfter: scheduledAt - options.refreshAfterMs }),
+      freshAfter: options.refreshAfterMs === undefined ? undefined : scheduledAt - options.refreshAfterMs,
     },
   };
 }

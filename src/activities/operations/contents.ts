@@ -80,8 +80,8 @@ function statusOf({ unit, status, source, error_tag: tag, http_status: httpStatu
   return {
     id: unit,
     status,
-    ...(source === null ? {} : { source }),
-    ...(status === 'error' ? { error: { tag, httpStatusCode } } : {}),
+    source: source ?? undefined,
+    error: status === 'error' ? { tag, httpStatusCode } : undefined,
     ...(typeof told === 'string' ? (JSON.parse(told) as object) : typeof told === 'object' && told),
   };
 }

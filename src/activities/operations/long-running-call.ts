@@ -27,7 +27,7 @@ export function runOrderFields(
       // A run that may already have been started is started again only if a person requests this.
       retryTags: transientTags.filter((tag) => tag !== 'UNKNOWN_OUTCOME'),
       retryBefore: askedAt,
-      ...(call.refreshAfterMs === undefined ? {} : { freshAfter: askedAt - call.refreshAfterMs }),
+      freshAfter: call.refreshAfterMs === undefined ? undefined : askedAt - call.refreshAfterMs,
     },
   };
 }

@@ -10,7 +10,6 @@ import { signalNames } from '../../core/rows/job-names.js';
 import { sharesAnswers } from '../../core/rows/row-operation.js';
 import type { KnownAnswer, RowWarehouse } from '../../core/rows/row-warehouse.js';
 import { type FoundNothing, PAGES_COUNT_AS, type RowsOfNothing } from '../../core/rows/stop-at-failed.js';
-import { withoutUndefined } from '../../core/text/without-undefined.js';
 import { readUnits } from '../../rows/index.js';
 import { cancellation, heartbeatFrom, SLICE_MS } from '../base/cancellation.js';
 import type { ActivityDeps } from '../base/deps.js';
@@ -139,11 +138,11 @@ export function createPieceActivity<Input extends SliceInput>(deps: ActivityDeps
           costMicros: receipt.costMicros,
           earlierMicros: receipt.earlierMicros,
           unknownOutcomes: receipt.unknownOutcomes,
-          ...withoutUndefined({
-            ...{ answers: receipt.answers, tooManyFailed: receipt.tooManyFailed },
-            ...{ warnings: receipt.warnings?.length ? receipt.warnings : undefined, stoppedBy: receipt.stoppedBy },
-          }),
-          ...(receipt.nothing ? { nothing: await rowOfNothing(receipt.nothing, rowOf) } : {}),
+          answers: receipt.answers,
+          tooManyFailed: receipt.tooManyFailed,
+          warnings: receipt.warnings?.length ? receipt.warnings : undefined,
+          stoppedBy: receipt.stoppedBy,
+          nothing: receipt.nothing && (await rowOfNothing(receipt.nothing, rowOf)),
         };
         if (!receipt.complete) {
           await keepHeld();

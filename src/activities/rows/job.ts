@@ -96,7 +96,7 @@ export interface SpentInput {
   readonly job: string;
   /** Start of the run of the job, in Unix ms. */
   readonly startedAt: number;
-  readonly paused?: PausedJob;
+  readonly paused?: PausedJob | null | undefined;
 }
 
 /** Time in ms after which a publish no longer waits for a busy target or warehouse. */
@@ -193,7 +193,7 @@ export function createJobActivities(deps: ActivityDeps) {
             pauseOfRun(about, exact ?? why, since),
             ...unknownOfRun(about, sums.unknown, startedAt),
           ]);
-        await deps.noteState(staged, { phase: 'paused', ...(exact ?? why), since, ...(counts ? { counts } : {}) });
+        await deps.noteState(staged, { phase: 'paused', ...(exact ?? why), since, counts });
         return { ...spent, loaded };
       });
     },

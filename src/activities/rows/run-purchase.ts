@@ -131,7 +131,7 @@ export function runPurchase<I, R>(
         const ended = await runs.follower.follow(facts.run, {
           startedAt,
           signal,
-          ...(onPoll ? { onPoll: (record: R) => onPoll(unit, record, startedAt) } : {}),
+          onPoll: onPoll ? (record: R) => onPoll(unit, record, startedAt) : undefined,
         });
         if (ended.run === null) return null;
         onPoll?.(unit, ended.run, startedAt);

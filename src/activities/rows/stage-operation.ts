@@ -136,8 +136,8 @@ function stageRequests({ origin, sha256, concurrency, transport }: Context, requ
   const facts = {
     operation,
     options: sharesRuns ? forRows(options) : options,
-    ...(template === null ? {} : { template }),
-    ...(sharesRuns ? { rowsPerRun } : {}),
+    template: template ?? undefined,
+    rowsPerRun: sharesRuns ? rowsPerRun : undefined,
     ...sentWith(request),
     batch: 1,
   };

@@ -9,7 +9,6 @@ import type {
 import { type StagedJob, wantedRows } from '../../core/rows/job.js';
 import type { Pause } from '../../core/rows/pause.js';
 import { WarehouseUnusable } from '../../core/rows/warehouse-errors.js';
-import { withoutUndefined } from '../../core/text/without-undefined.js';
 import type { ActivityDeps } from '../base/deps.js';
 
 /** Number of answered requests, and their cost in micro-dollars. */
@@ -80,18 +79,17 @@ export async function summarize(
   const summary = summaryOf({ ...input, before, counts, totals });
   const { unknown } = totals;
   if (input.run === undefined) return { summary, unknown };
-  const { tags, misfits, schemaChanges: _changes, published: _published, discarded, view, ...rows } = counts;
+  const { tags, misfits, schemaChanges, published, discarded, view, ...rows } = counts;
   const { requests, costMicros } = summary;
-  const schemaChanges = await warehouse.recordRun({
+  const changes = await warehouse.recordRun({
     ...{ job: staged.job, run: input.run, scheduled: input.scheduled ?? false, generation: staged.generation },
     ...{ startedAt: input.startedAt, endedAt: Date.now(), phase: stopped ? 'stopped' : 'done' },
     ...{ reason: stopped?.reason ?? null, message: stopped?.message ?? null },
     ...rows,
     ...{ requests, costMicros, warnings: input.warnings },
   });
-  const kept = withoutUndefined({ misfits, discarded, view });
-  const changed = schemaChanges.length > 0 ? { schemaChanges } : {};
-  return { summary: { ...summary, warehouse: { ...rows, tags, ...kept, ...changed } }, unknown };
+  const warehouseAfter = { ...counts, published: undefined, schemaChanges: changes.length > 0 ? changes : undefined };
+  return { summary: { ...summary, warehouse: warehouseAfter }, unknown };
 }
 
 /** The facts from which a summary is made. */
@@ -110,14 +108,16 @@ export function summaryOf(counted: Counted): JobSummary {
     job: staged.job,
     name: staged.name,
     phase: stopped ? 'stopped' : 'done',
-    ...(stopped ? { stoppedFor: stopped.reason, message: stopped.message } : {}),
+    stoppedFor: stopped?.reason,
+    message: stopped?.message,
     limit: staged.limit,
     into: staged.into,
     csv,
     warehouse: counts,
     requests: totals.requests - before.requests,
     failed: failedNow,
-    ...withoutUndefined({ retried, warnings }),
+    retried,
+    warnings,
     costMicros: totals.costMicros - before.costMicros,
     estimateMicros: totals.listMicros - before.listMicros,
     totalCostMicros: totals.costMicros,

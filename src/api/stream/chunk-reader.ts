@@ -151,8 +151,7 @@ function failureParts(data: unknown, { redact }: CallContext): Partial<ApiErrorP
   const { tag: kind, payload, data: nested, ...fields } = Object(data) as Readonly<Record<string, unknown>>;
   const inside = payload ?? nested;
   const inner = typeof inside === 'object' || inside === undefined ? inside : { error: inside };
-  const own = { ...(kind === 'ERROR' ? {} : { tag: kind }), ...fields, ...inner };
-  const failure = typeof data === 'object' ? own : data;
+  const failure = typeof data === 'object' ? { tag: kind === 'ERROR' ? undefined : kind, ...fields, ...inner } : data;
   const text = textOf(failure);
   const { tag, message, requestId } = readErrorEnvelope(text, redact);
   const status = fieldOf(fieldOf(failure, 'error'), 'code') ?? fieldOf(failure, 'code');
@@ -162,7 +161,7 @@ function failureParts(data: unknown, { redact }: CallContext): Partial<ApiErrorP
     facts: known ? { phase: 'answer', status, ...shared } : { phase: 'sent', status: 200, ...shared, truncated: true },
     reason: 'the stream ended with an error',
     serverMessage: message,
-    ...(requestId === null ? {} : { requestId }),
+    requestId: requestId ?? undefined,
   };
 }
 

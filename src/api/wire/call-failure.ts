@@ -112,7 +112,7 @@ export async function badStatus(
   const unrecognized = isStranger(status, envelope) || leadsElsewhere(status, location, call.base);
   return new ApiError({
     endpoint: call.endpoint,
-    facts: { phase: 'answer', status, tag: envelope.tag, retryAfterMs, ...(unrecognized ? { unrecognized } : {}) },
+    facts: { phase: 'answer', status, tag: envelope.tag, retryAfterMs, unrecognized: unrecognized || undefined },
     reason:
       unrecognized && status >= 400
         ? strangerProblem(status, call.base.host, call.setting)
@@ -152,7 +152,7 @@ export function unusable(
   };
   return new ApiError({
     endpoint: call.endpoint,
-    facts: { ...facts, [wrong.kind]: true, ...(wrong.whole ? { unrecognized: true } : {}) },
+    facts: { ...facts, [wrong.kind]: true, unrecognized: wrong.whole || wrong.kind === 'unrecognized' || undefined },
     reason: wrong.reason,
     requestId: answerHeaders.requestId,
     date: answerHeaders.date,

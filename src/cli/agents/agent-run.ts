@@ -3,7 +3,6 @@ import { estimateAgentRun, pricesAt } from '../../core/purchase/prices.js';
 import { jobOfWorkflow } from '../../core/rows/job-names.js';
 import type { Json } from '../../core/text/json.js';
 import { dollars, parseDollars } from '../../core/text/money.js';
-import { withoutUndefined } from '../../core/text/without-undefined.js';
 import type { AgentRequest, RunAgentOptions } from '../../core/workflow-input-schemas.js';
 import type { AgentRunResult } from '../../core/workflow-result-schemas.js';
 import { JobFailed, type RuntimeConfig } from '../../worker/config/runtime-types.js';
@@ -193,10 +192,10 @@ function toOptions(
     mistakes.push(
       `--max-duration: '${maxDuration}' must be a duration such as 20m or 2h, of at most 24d: timers cannot be longer.`,
     );
-  return withoutUndefined({
+  return {
     maxCostDollars: typeof micros === 'number' ? micros / 1e6 : undefined,
     maxDurationSeconds: typeof ms === 'number' ? ms / 1000 : undefined,
     refreshAfterMs: rebuy ? 0 : undefined,
     ...{ deleteAfter, unchecked },
-  });
+  };
 }

@@ -107,7 +107,7 @@ export function toWalkOptions(
   }
   const windows = toCount(parallel, '--parallel', MOST_PARALLEL, mistakes);
   return {
-    ...(types.length === 0 ? {} : { types: types.sort() }),
+    types: types.length === 0 ? undefined : types.sort(),
     parallel: windows,
     unchecked,
   };
@@ -147,5 +147,5 @@ export function toRange(
     mistakes.push(`--from ${from} must be before --until ${until}.`);
   if (begins !== null && begins > now) mistakes.push(`--from: ${from} is in the future.`);
   const iso = (at: number | null) => new Date(at ?? 0).toISOString();
-  return { from: iso(begins), ...(until === undefined ? {} : { until: iso(ends) }) };
+  return { from: iso(begins), until: until === undefined ? undefined : iso(ends) };
 }

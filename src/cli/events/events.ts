@@ -207,7 +207,7 @@ export function statusData(
     kind: 'events',
     // `false`: the warehouse cannot be read, so only the states of walks are known.
     known: held !== null,
-    ...(missing === null ? {} : { missing }),
+    missing: missing ?? undefined,
     running: running.map(({ job, progress }) => ({ job, ...progress })),
     interrupted,
     into,

@@ -3,7 +3,6 @@ import { MAX_BATCH_LIMIT, type MonitorAction } from '../../core/choices.js';
 import { batchProblem } from '../../core/monitors/monitor-batch.js';
 import { jobOfWorkflow } from '../../core/rows/job-names.js';
 import { shellWord } from '../../core/text/shell-word.js';
-import { withoutUndefined } from '../../core/text/without-undefined.js';
 import type { BatchMonitorsInput } from '../../core/workflow-input-schemas.js';
 import type { BatchProgress, BatchSummary } from '../../core/workflow-result-schemas.js';
 import { UsageError } from '../../worker/config/runtime-types.js';
@@ -51,7 +50,7 @@ async function runBatch(
   const wish = toScheduleWish(flags, mistakes);
   if (wish !== null && (flags.yes || flags.waitForApproval))
     mistakes.push('A scheduled batch needs no approval. Leave out --yes and --wait-for-approval.');
-  const wanted: BatchMonitorsInput = { action, by, ...withoutUndefined({ filter, ofSchedule, limit }) };
+  const wanted: BatchMonitorsInput = { action, by, filter, ofSchedule, limit };
   const problem = mistakes.length > 0 ? null : batchProblem(wanted);
   if (problem !== null) mistakes.push(`${problem}.`);
   return withMonitors(

@@ -22,7 +22,7 @@ export function toFilter(
     name,
     status,
     // `fromEntries` makes own fields even for names such as `__proto__`.
-    ...(metadata.length === 0 ? {} : { metadata: Object.fromEntries(pairs) }),
+    metadata: metadata.length === 0 ? undefined : Object.fromEntries(pairs),
   };
   if (name !== undefined && (name === '' || name.length > 250)) mistakes.push('--name must have 1 to 250 characters.');
   else {

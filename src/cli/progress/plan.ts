@@ -167,7 +167,7 @@ export function planData(plan: JobPlan, config: Pick<RuntimeConfig, 'service' | 
     limit: staged.limit ?? null,
     rest: plan.rest ? restData(plan.rest) : null,
     urlColumn: plan.urlCells ? { name: staged.unitColumn, ...plan.urlCells } : null,
-    ...(staged.key ? { key: staged.key } : {}),
+    key: staged.key,
     ...(staged.operation === 'contents' ? { distinctUrls: distinctOf(plan) } : { distinctRequests: distinctOf(plan) }),
     alreadyBought: plan.alreadyBought,
     badRows: badRowsOf(plan),

@@ -302,7 +302,7 @@ export function summaryData(ending: Ending): SummaryOutput {
       reason: one.reason,
     })),
     badRowExamples: ending.badRows.slice(0, SHOWN),
-    ...(ending.plan?.rest ? { rest: restData(ending.plan.rest) } : {}),
+    rest: ending.plan?.rest ? restData(ending.plan.rest) : undefined,
     into: summary.into,
     view: warehouse.view,
     csv: ending.csv,

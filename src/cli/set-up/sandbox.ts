@@ -161,5 +161,5 @@ function toTrigger(what: string, id: string | undefined, count: string | undefin
     throw new UsageError('option-unusable', `${what} takes no id; only monitor-run and disable-monitor do.`);
   if (count !== undefined && !/^[1-9]\d{0,5}$/.test(count))
     throw new UsageError('invalid-argument', `--count: '${count}' must be a whole number from 1 to 999999.`);
-  return { event: what, ...(count === undefined ? {} : { count: Number(count) }) };
+  return { event: what, count: count === undefined ? undefined : Number(count) };
 }

@@ -31,7 +31,7 @@ export async function checkConnection({
   const host = url.hostname.replace(/^\[|\]$/g, '');
   const port = Number(url.port || (secure ? 443 : 80));
   const socket = secure
-    ? connectTls({ host, port, ...(/^[\d.:]+$/.test(host) ? {} : { servername: host }) })
+    ? connectTls({ host, port, servername: /^[\d.:]+$/.test(host) ? undefined : host })
     : connectTcp({ host, port });
   try {
     await connected(socket, secure ? 'secureConnect' : 'connect');

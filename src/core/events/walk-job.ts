@@ -93,9 +93,9 @@ export function inputOfStream(stream: string): WalkInput {
   const [from = '', until = ''] = range.split('..');
   return {
     kind: 'backfill',
-    ...(kind === VERIFY.trim() ? { verify: true } : {}),
-    ...(from === '' ? {} : { from }),
-    ...(until === '' ? {} : { until }),
+    verify: kind === VERIFY.trim() || undefined,
+    from: from || undefined,
+    until: until || undefined,
     ...types,
   };
 }

@@ -1,5 +1,4 @@
 import type { Json } from '../text/json.js';
-import { withoutUndefined } from '../text/without-undefined.js';
 import type { MonitorFilter } from '../workflow-input-schemas.js';
 
 const fields: ReadonlySet<string> = new Set(['status', 'name', 'metadata'] satisfies (keyof MonitorFilter)[]);
@@ -58,7 +57,7 @@ export function chosenText({
 /** A filter as JSON, for tables. */
 export function filterJson(filter: MonitorFilter): Json {
   const { name, status, metadata } = filter;
-  return withoutUndefined({ name, status, metadata });
+  return { name, status, metadata } as Json;
 }
 
 function isObject(value: unknown): value is { readonly [name: string]: unknown } {

@@ -48,9 +48,10 @@ export function freshnessOf(
   now: number,
 ): Freshness | undefined {
   const freshness: Freshness = {
-    ...(refreshAfterMs === undefined ? {} : { freshAfter: now - refreshAfterMs }),
-    ...(retryFailed ? { retryTags: retriedTags, retryBefore: now } : {}),
-    ...(rebuy ? { rebuyBefore: now } : {}),
+    freshAfter: refreshAfterMs === undefined ? undefined : now - refreshAfterMs,
+    retryTags: retryFailed ? retriedTags : undefined,
+    retryBefore: retryFailed ? now : undefined,
+    rebuyBefore: rebuy ? now : undefined,
   };
-  return Object.keys(freshness).length > 0 ? freshness : undefined;
+  return Object.values(freshness).some((one) => one !== undefined) ? freshness : undefined;
 }

@@ -1,5 +1,4 @@
 import type { AgentRowsInput, EnrichCsvInput } from '../row-job-schemas.js';
-import { withoutUndefined } from '../text/without-undefined.js';
 
 /**
  * Returns the problem of fields that are set both inside and outside of `request`: only one of the two values would be sent. Null if there
@@ -20,8 +19,8 @@ export function toEnrichInput(input: AgentRowsInput): EnrichCsvInput {
   return {
     ...job,
     operation: 'agent',
-    template: { ...request, query, ...withoutUndefined({ systemPrompt }) },
+    template: { ...request, query, ...(systemPrompt === undefined ? {} : { systemPrompt }) },
     // The schema is not rendered, because it may contain braces of its own.
-    options: withoutUndefined({ outputSchema, effort, dataSources }),
+    options: { outputSchema, effort, dataSources } as EnrichCsvInput['options'],
   };
 }

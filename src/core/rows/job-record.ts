@@ -6,6 +6,5 @@ export function jobRecord(staged: StagedJob): JobRecord {
   const { job, name, origin, operation, input, columns, generation, options, rows, slices } = staged;
   const { template = null, rowsPerRun = 1, types } = staged;
   const request = template === null && rowsPerRun === 1 ? {} : { request: { template, rowsPerRun } };
-  const facts = { job, name, origin, operation, input, columns, generation, options, ...request, rows, slices };
-  return { ...facts, ...(types ? { types } : {}) };
+  return { job, name, origin, operation, input, columns, generation, options, ...request, rows, slices, types };
 }

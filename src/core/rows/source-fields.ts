@@ -9,7 +9,7 @@ export const UNORDERED =
 
 /** The fields that are set, and no others. */
 export function sourceFieldsOf({ format, sql, table }: SourceFields): SourceFields {
-  return { ...(format ? { format } : {}), ...(sql ? { sql } : {}), ...(table ? { table } : {}) };
+  return { format: format || undefined, sql: sql || undefined, table: table || undefined };
 }
 
 /** Names an input for people: its file, and the table or query in it. */

@@ -33,10 +33,7 @@ export function jsonReader({ source, encoding, spool }: JsonReaderOptions): RowR
     async open(signal) {
       const isStream = !Array.isArray(source);
       const files = isStream ? [spool] : (source as readonly string[]);
-      if (isStream)
-        await pipeline(source as Readable, createWriteStream(spool, { mode: 0o600 }), {
-          ...(signal ? { signal } : {}),
-        });
+      if (isStream) await pipeline(source as Readable, createWriteStream(spool, { mode: 0o600 }), { signal });
       const remove = async () => {
         if (isStream) await rm(spool, { force: true });
       };

@@ -197,14 +197,7 @@ export class FileJournal implements Journal, Spend, PurchaseHistory {
     await this.#write(
       intent.segment,
       () => [],
-      () => ({
-        t: 'miss',
-        id: intentId,
-        at: this.#now(),
-        why: reason,
-        charged,
-        ...(came ? { came } : {}),
-      }),
+      () => ({ t: 'miss', id: intentId, at: this.#now(), why: reason, charged, came: came ?? undefined }),
     );
     this.#intents.delete(intentId);
   }

@@ -37,9 +37,9 @@ export class UnlandedUnits {
 
   of(key: string): Claimed {
     const [ref, running] = [this.#lost.get(key), this.#started.get(key)];
-    const lost = ref?.segment.lost(ref.id) ?? null;
-    const started = running?.segment.started(running.id) ?? null;
+    const lost = ref?.segment.lost(ref.id) ?? undefined;
+    const started = running?.segment.started(running.id) ?? undefined;
     if (running && !started) this.#started.delete(key);
-    return { key, unknowns: ref?.times ?? 0, ...(lost && { lost }), ...(started && { started }) };
+    return { key, unknowns: ref?.times ?? 0, lost, started };
   }
 }

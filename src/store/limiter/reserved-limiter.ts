@@ -62,7 +62,7 @@ export class ReservedLimiter implements Limiter {
   }
 
   async view(of?: RateCost): Promise<LimiterView> {
-    return { ...(await this.#limiter.view(of)), ...(this.#heldBy === null ? {} : { heldBy: this.#heldBy }) };
+    return { ...(await this.#limiter.view(of)), heldBy: this.#heldBy ?? undefined };
   }
 
   async close(): Promise<void> {

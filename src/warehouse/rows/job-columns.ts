@@ -33,11 +33,7 @@ export function storedRequest({ request, options }: JobShape): StoredRequest | n
 }
 
 /** The stored shape of a job. */
-export function storedShape(job: {
-  readonly operation: string;
-  readonly options: Json;
-  readonly request: StoredRequest | null;
-}): JobShape {
+export function storedShape(job: JobShape & { readonly request: StoredRequest | null }): JobShape {
   return { ...job, options: job.request?.options ?? job.options };
 }
 
@@ -59,33 +55,31 @@ export function jobColumns({ operation, options, request }: JobShape): readonly 
   const templated: Fields =
     isFields(template) && template.contents !== undefined ? { contents: template.contents } : {};
   const fields = isFields(options) ? { ...templated, ...options } : templated;
-  return [...first, ...own(operation, fields, (request?.rowsPerRun ?? 1) > 1), ...last];
+  const own = ownColumns[operation] ?? contents;
+  return [...first, ...own(fields, (request?.rowsPerRun ?? 1) > 1), ...last];
 }
 
-function own(operation: string, options: Fields, sharesRun: boolean): readonly ResultColumn[] {
-  const { outputSchema } = options;
-  switch (operation) {
-    case 'search':
-      return [...firstResult(options), ...schemaColumns(outputSchema, ['output', 'content'], 'output')];
-    case 'answer':
-      return [
-        ...(isFields(outputSchema) ? flattenSchema(outputSchema, ['answer']) : []),
-        read('answer', ['answer'], 'text'),
-        { name: 'citations', csv: true, from: { count: ['citations'], of: 'response' } },
-        read('citation_url', ['citations', '0', 'url']),
-        read('citation_title', ['citations', '0', 'title']),
-      ];
-    case 'agent':
-      return [
-        ...(sharesRun ? rowColumns(outputSchema) : schemaColumns(outputSchema, ['output', 'structured'], 'structured')),
-        read('text', ['output', 'text']),
-        read('stop_reason', ['stopReason']),
-        read('run_id', ['id']),
-      ];
-    default:
-      return contents(options);
-  }
-}
+/** The columns of each operation's answers. */
+const ownColumns: Readonly<Record<string, (options: Fields, sharesRun: boolean) => readonly ResultColumn[]>> = {
+  contents,
+  search: (options) => [
+    ...firstResult(options),
+    ...schemaColumns(options.outputSchema, ['output', 'content'], 'output'),
+  ],
+  answer: ({ outputSchema }) => [
+    ...(isFields(outputSchema) ? flattenSchema(outputSchema, ['answer']) : []),
+    read('answer', ['answer'], 'text'),
+    { name: 'citations', csv: true, from: { count: ['citations'], of: 'response' } },
+    read('citation_url', ['citations', '0', 'url']),
+    read('citation_title', ['citations', '0', 'title']),
+  ],
+  agent: ({ outputSchema }, sharesRun) => [
+    ...(sharesRun ? rowColumns(outputSchema) : schemaColumns(outputSchema, ['output', 'structured'], 'structured')),
+    read('text', ['output', 'text']),
+    read('stop_reason', ['stopReason']),
+    read('run_id', ['id']),
+  ],
+};
 
 /** Names of the columns in the view of a job. */
 export function viewColumnNames(job: JobShape & { readonly columns: readonly string[] }): readonly string[] {
@@ -101,7 +95,7 @@ export function schemaOf(job: JobShape & InputColumns): readonly SchemaColumn[] 
   return [
     ...job.columns.map((name, index) => {
       const type = job.types?.[index] ?? TEXT;
-      return { of: 'input' as const, name, ...(type === TEXT ? {} : { type }) };
+      return { of: 'input' as const, name, type: type === TEXT ? undefined : type };
     }),
     ...jobColumns(job).flatMap(({ name, from }) =>
       'path' in from ? [{ of: 'output' as const, name, type: typeName(from.type) }] : [],

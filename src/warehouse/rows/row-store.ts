@@ -202,7 +202,7 @@ async function recordRun(tx: RowTransaction, run: RunRecord): Promise<readonly S
   );
   const columns = job ? schemaOf({ ...shapeOf(job), columns: job.columns, types: job.types }) : [];
   const differences = job?.before ? schemaChanges(JSON.parse(job.before), columns) : [];
-  const schema = { columns, ...(differences.length > 0 ? { schema_changes: differences } : {}) };
+  const schema = { columns, schema_changes: differences.length > 0 ? differences : undefined };
   const record = { ...facts, ...schema, started_at: startedAt, ended_at: endedAt, cost_micros: costMicros };
   const { values, from } = recordsOf(tx, runs);
   const changes = Object.keys(values).filter((name) => !runs.key?.includes(name));
@@ -254,10 +254,10 @@ export async function summarize(tx: RowTransaction, job: string, shown: string):
     missing: rows - success - error - invalid,
     vanished,
     tags,
-    ...(hasMisfits ? { misfits } : {}),
-    ...(rowsDiscarded > 0 ? { discarded: rowsDiscarded } : {}),
-    ...(record.published === null ? {} : { published: JSON.parse(record.published) as PublishOutcome }),
-    ...(record.changes === null ? {} : { schemaChanges: JSON.parse(record.changes) as readonly SchemaChange[] }),
+    misfits: hasMisfits ? misfits : undefined,
+    discarded: rowsDiscarded > 0 ? rowsDiscarded : undefined,
+    published: record.published === null ? undefined : (JSON.parse(record.published) as PublishOutcome),
+    schemaChanges: record.changes === null ? undefined : (JSON.parse(record.changes) as readonly SchemaChange[]),
     view: typedName(tx.dialect.prefix + identifier(record.view)),
   };
 }

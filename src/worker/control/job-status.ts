@@ -27,12 +27,11 @@ export async function jobStatus(
   const reported =
     client && (await (await temporal()).askTemporal(client, entry, workflowId, { abandoned, workerless }));
   const { counts: _counts, run, ...recorded } = state;
-  const lastRun = run ? { lastRun: run } : {};
   // The recorded figures are of an earlier run if the last run ended in another way.
-  if (reported) return { ...known, ...reported, ...(reported.phase === state.phase ? lastRun : {}) };
+  if (reported) return { ...known, ...reported, lastRun: reported.phase === state.phase ? run : undefined };
   if (state.cancelRequested) return { ...known, phase: 'waiting', message: CANCEL_WAITS, since: state.since };
   // A job that no server reports cannot be running, so the state that was recorded last is still true.
-  if (state.phase !== 'running') return { ...known, ...recorded, ...lastRun };
+  if (state.phase !== 'running') return { ...known, ...recorded, lastRun: run };
   if (abandoned) return { ...known, phase: 'stopped', message: COMMAND_ENDED, since: state.since };
   if (completed === staged.generation) return { ...known, phase: 'done' };
   // A command that lives and whose job no server knows yet is starting the job.

@@ -112,7 +112,7 @@ export class MonitorControl {
       unchecked,
       secretFile: file,
       origin,
-      ...(this.#access.shared ? { host: hostname() } : {}),
+      host: this.#access.shared ? hostname() : undefined,
     };
     const id = `searchflow-monitors-create-${sha256(canonicalJson([definition, file, origin])).slice(0, 6)}`;
     const before = await this.#isUnreported(id);
@@ -180,7 +180,7 @@ export class MonitorControl {
       args: [input],
       ...staticSummary(`${workflow} of searchflow monitors`),
       workflowIdConflictPolicy: 'USE_EXISTING',
-      ...(memo ? { memo } : {}),
+      memo,
     });
     return new WorkflowHandle<P, R>(client, workflowId);
   }

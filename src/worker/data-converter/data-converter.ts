@@ -25,7 +25,10 @@ export async function dataConverterOf(
   if (key === null) return null;
   const encodes = encrypts ?? true;
   const setting = { key, namespace, keyFile: keyFileOf(stateDir), encodes, readsPlain: readsPlain || !encodes };
-  return { payloadCodecs: [createEncryptionCodec(setting)], ...(encodes ? { failureConverterPath } : {}) };
+  return {
+    payloadCodecs: [createEncryptionCodec(setting)],
+    failureConverterPath: encodes ? failureConverterPath : undefined,
+  };
 }
 
 /** Fields of Temporal's `DataConverter`. */

@@ -32,8 +32,11 @@ export async function installRuntime({
     shutdownSignals: [],
     telemetryOptions: {
       logging: { forward: {}, filter: { core: 'ERROR', other: 'ERROR' } },
-      ...(otlpMetrics ? { metrics: { ...shared, otel: { ...otlpMetrics, ...histograms } } } : {}),
-      ...(port === null ? {} : { metrics: prometheus(port) }),
+      metrics: otlpMetrics
+        ? { ...shared, otel: { ...otlpMetrics, ...histograms } }
+        : port === null
+          ? undefined
+          : prometheus(port),
     },
   };
   try {
@@ -75,7 +78,8 @@ function lineLogger(log: Log): DefaultLogger {
   return new DefaultLogger('WARN', ({ level, message, meta }) => {
     const fields = JSON.parse(safeJson(meta ?? {})) as Readonly<Record<string, unknown>>;
     const { workflowId } = fields;
-    log({ ...fields, ...(typeof workflowId === 'string' ? { job: jobOfWorkflow(workflowId) } : {}), level, message });
+    const job = typeof workflowId === 'string' ? jobOfWorkflow(workflowId) : undefined;
+    log({ job, ...fields, level, message });
   });
 }
 

@@ -238,9 +238,10 @@ function idsOf({ workflowExecution, activityId, activityType, attempt }: Info, i
   const { slice, window } = (typeof input === 'object' && input !== null ? input : {}) as Record<string, unknown>;
   const { workflowId, runId } = workflowExecution ?? {};
   return {
-    ...(workflowId === undefined ? {} : { job: jobOfWorkflow(workflowId), workflowId, runId }),
-    ...(typeof slice === 'number' ? { slice } : {}),
-    ...(typeof window === 'number' ? { window } : {}),
+    job: workflowId === undefined ? undefined : jobOfWorkflow(workflowId),
+    ...{ workflowId, runId },
+    slice: typeof slice === 'number' ? slice : undefined,
+    window: typeof window === 'number' ? window : undefined,
     ...{ activity: activityType, activityId, attempt },
   };
 }

@@ -74,8 +74,8 @@ export function createWorker(
   return Worker.create({
     ...workerDefaults,
     ...workflowSource(dataConverter),
-    ...(dataConverter ? { dataConverter } : {}),
-    ...(deployment ? { workerDeploymentOptions: deploymentOptions(deployment) } : {}),
+    dataConverter: dataConverter ?? undefined,
+    workerDeploymentOptions: deployment ? deploymentOptions(deployment) : undefined,
     connection,
     namespace: config.namespace,
     taskQueue: config.taskQueue,

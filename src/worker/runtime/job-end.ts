@@ -44,7 +44,7 @@ export function withJobEnd(
         const counts = error instanceof JobFailed && worksHere() ? await countBriefly(parts, staged) : null;
         await noteState(parts.store.entries, staged, {
           phase: phaseOfEnd(error),
-          ...(error.message === JOB_CANCELLED ? {} : { message: error.message }),
+          message: error.message === JOB_CANCELLED ? undefined : error.message,
           since: Date.now(),
           counts: counts ?? undefined,
         }).catch(() => undefined);

@@ -57,7 +57,7 @@ export function rowsWork(plan: JobPlan, { config, shared }: Pick<WorkflowAccess,
     input: staged.input,
     into: staged.into,
     origin: config.origin,
-    ...(shared && !isDatabaseSource(staged.input) ? { host: hostname() } : {}),
+    host: shared && !isDatabaseSource(staged.input) ? hostname() : undefined,
     urlColumn: staged.unitColumn ?? undefined,
     csv: request.csv ? resolve(request.csv) : undefined,
   };

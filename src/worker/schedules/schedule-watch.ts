@@ -30,11 +30,7 @@ export async function checkSchedules(
   }: { readonly now: number; readonly lateMs?: number; readonly onTime?: Set<string>; readonly checksLag: boolean },
 ): Promise<void> {
   for (const about of await schedulesHere(client, taskQueue)) {
-    const missed = await missedRuns(client, about, {
-      now,
-      ...(lateMs === undefined ? {} : { lateMs }),
-      ...(onTime ? { onTime } : {}),
-    });
+    const missed = await missedRuns(client, about, { now, lateMs, onTime });
     await book.note(missed.map(missedAlert));
     if (checksLag && lagMs !== null) await checkLag(about, { origin, book, events, lagMs }, now);
   }
@@ -57,7 +53,7 @@ async function checkLag(
   const stream = streamOf({ ...work.input, kind: 'sync' });
   // A warehouse that cannot be read now, or only on another machine, is left to the next check or to another worker.
   const state = await events
-    .warehouse({ into, ...(host === undefined ? {} : { host }) })
+    .warehouse({ into, host })
     .then((warehouse) => warehouse.stream({ origin, stream }))
     .catch(() => undefined);
   if (state === undefined) return;

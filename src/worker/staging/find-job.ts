@@ -122,8 +122,8 @@ export async function noteState(entries: JobEntries, staged: StagedJob, state: J
     const areKept = state.phase !== 'running' && counts && Object.keys(counts.tags).length <= MOST_TAGS;
     return {
       ...entry,
-      ...(isWhole ? { completed: staged.generation } : {}),
-      state: { ...noted, ...(areKept ? { counts } : {}), ...(run ? { run } : {}) },
+      completed: isWhole ? staged.generation : entry.completed,
+      state: { ...noted, counts: areKept ? counts : undefined, run },
     };
   });
 }

@@ -10,7 +10,6 @@ import {
 } from '../../core/events/walk-job.js';
 import { type PauseReason, pieceId } from '../../core/rows/job-names.js';
 import type { Pause } from '../../core/rows/pause.js';
-import { withoutUndefined } from '../../core/text/without-undefined.js';
 import type { WalkCounts, WalkProgress, WalkSummary } from '../../core/workflow-result-schemas.js';
 import { detailsText } from '../shared/details-text.js';
 import { bulkPolicy, slicePolicy } from '../shared/policies.js';
@@ -81,7 +80,7 @@ class PageWalk extends WindowedJob<PageWalkState, WalkWindowResult, WalkSummary>
   protected async work(): Promise<WalkSummary> {
     const refused = await this.#begin();
     if (refused !== null) {
-      await this.report({ phase: 'stopped', ...withoutUndefined({ reason: this.#refusal }) });
+      await this.report({ phase: 'stopped', reason: this.#refusal });
       return stoppedBefore(this.#input, refused);
     }
     for (;;) {

@@ -26,7 +26,6 @@ import { chosenText } from '../../core/monitors/monitor-filter.js';
 import { DEFAULT_MONITOR_WAREHOUSE, monitorUpdates } from '../../core/monitors/monitor-names.js';
 import { backoffMs } from '../../core/purchase/backoff.js';
 import { jobOfWorkflow, queryNames } from '../../core/rows/job-names.js';
-import { withoutUndefined } from '../../core/text/without-undefined.js';
 import type { BatchMonitorsInput, Decision } from '../../core/workflow-input-schemas.js';
 import type { BatchEffect, BatchPhase, BatchProgress, BatchSummary } from '../../core/workflow-result-schemas.js';
 import { detailsText } from '../shared/details-text.js';
@@ -78,7 +77,7 @@ export async function batchMonitors(
   const { into = DEFAULT_MONITOR_WAREHOUSE, host, by, origin } = input;
   const { firstExecutionRunId: run, workflowId } = workflowInfo();
   const job = jobOfWorkflow(workflowId);
-  const step = { ...withoutUndefined({ origin, host, ofSchedule }), job, run, action, filter, limit, into };
+  const step = { origin, host, ofSchedule, job, run, action, filter, limit, into };
 
   let idle = carried?.idle ?? 0;
   let progress: BatchProgress = carried?.progress ?? {

@@ -3,7 +3,6 @@ import type { AllActivities } from '../../activities/index.js';
 import { filterProblem } from '../../core/monitors/monitor-filter.js';
 import { DEFAULT_MONITOR_WAREHOUSE } from '../../core/monitors/monitor-names.js';
 import { queryNames } from '../../core/rows/job-names.js';
-import { withoutUndefined } from '../../core/text/without-undefined.js';
 import type { ExportMonitorRunsInput } from '../../core/workflow-input-schemas.js';
 import type { MonitorExport } from '../../core/workflow-result-schemas.js';
 import { toWorkflowFailure } from '../shared/failures.js';
@@ -34,7 +33,7 @@ export async function exportMonitorRuns(input?: ExportMonitorRunsInput, ...extra
     extra,
     also: (checked) => filterProblem(checked.filter ?? {}),
   });
-  const step = { ...withoutUndefined({ origin, host }), into, mark: workflowInfo().firstExecutionRunId };
+  const step = { origin, host, into, mark: workflowInfo().firstExecutionRunId };
   let progress: MonitorExport = { into, monitors: 0, read: 0, added: 0, again: 0, results: 0 };
   setHandler(progressQuery, () => progress);
   try {

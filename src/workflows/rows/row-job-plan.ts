@@ -1,7 +1,6 @@
 import { upsertMemo, workflowInfo } from '@temporalio/workflow';
 import type { AllActivities } from '../../activities/index.js';
 import type { EnrichCsvInput } from '../../core/row-job-schemas.js';
-import { withoutUndefined } from '../../core/text/without-undefined.js';
 import { bulkPolicy } from '../shared/policies.js';
 import { forFirst } from '../shared/public-input.js';
 import { toRanges } from '../shared/range-queue.js';
@@ -30,8 +29,7 @@ export async function planRowJob(input: EnrichCsvInput, { asked, planWith }: Pla
     ? { staged: input.staged, freshness: input.freshness ?? undefined }
     : await planWith(() => stageRows(input));
   const { csv = null, publish } = input;
-  const asksFor = { staged, csv, freshness, ...withoutUndefined({ publish }) };
-  const { slices, loaded, ...opened } = await openJob(asksFor);
+  const { slices, loaded, ...opened } = await openJob({ staged, csv, freshness, publish });
   return {
     version: 1,
     ...opened,
@@ -54,7 +52,7 @@ async function stageRows(input: EnrichCsvInput): ReturnType<AllActivities['stage
   // The memo of a scheduled run names its schedule.
   const { schedule } = workflowInfo().memo ?? {};
   const isNamed = input.scheduled === true && typeof schedule === 'string';
-  const found = await stageInput({ ...forFirst(input), ...(isNamed ? { schedule } : {}) });
+  const found = await stageInput({ ...forFirst(input), schedule: isNamed ? schedule : undefined });
   // A command that stages the rows writes the same memo. A later command compares the memo with its own rows.
   const { generation, host, limit } = found.staged;
   upsertMemo({

@@ -111,7 +111,7 @@ export function progressOf(
     slices,
     slicesDone: isSecond ? slices : staged ? slices - undone.length : 0,
     failed: state?.failed ?? 0,
-    ...(state?.retry && undone.length > 0 ? { retrying: state.retry.units } : {}),
+    retrying: undone.length > 0 ? state?.retry?.units : undefined,
     requests: state?.requests ?? 0,
     costMicros: state?.costMicros ?? 0,
     earlierMicros: state?.earlierMicros ?? 0,

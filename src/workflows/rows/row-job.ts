@@ -32,7 +32,6 @@ import {
   noAnswers,
 } from '../../core/rows/stop-at-failed.js';
 import { addWarnings } from '../../core/rows/warnings.js';
-import { withoutUndefined } from '../../core/text/without-undefined.js';
 import { failureOf, messageOf } from '../shared/failures.js';
 import { bulkPolicy, slicePolicy } from '../shared/policies.js';
 import { RangeQueue, toRanges } from '../shared/range-queue.js';
@@ -97,8 +96,7 @@ class RowJob extends WindowedJob<RowJobState, SliceResult, JobSummary> {
       again: (state) => again({ ...input, staged: state.staged }, state),
     });
     this.#input = input;
-    const { stopAtFailed } = input;
-    this.#asked = { maxCostMicros: boundOf(input.maxCostDollars), ...withoutUndefined({ stopAtFailed }) };
+    this.#asked = { maxCostMicros: boundOf(input.maxCostDollars), stopAtFailed: input.stopAtFailed };
   }
 
   protected get name(): string {
@@ -125,12 +123,12 @@ class RowJob extends WindowedJob<RowJobState, SliceResult, JobSummary> {
     const undone = { running: [...this.running], queued: this.queue.numbers };
     const limit = limitInAnswers((this.state ?? this.#asked).stopAtFailed, this.state?.staged ?? this.#input);
     return {
-      ...(this.state?.paused && (!this.#summedUp || this.#isSummingUp) ? { landing: true } : {}),
+      landing: (this.state?.paused && (!this.#summedUp || this.#isSummingUp)) || undefined,
       ...progressOf(this.#input, this.state, undone, workflowInfo().workflowId),
       ...(!this.state && this.phase === 'paused' ? { pausedFor: this.early?.reason ?? null } : {}),
       ...this.status,
       maxCostMicros: (this.state ?? this.#asked).maxCostMicros,
-      ...(limit ? { stopAtFailed: limit } : {}),
+      stopAtFailed: limit ?? undefined,
     };
   }
 
@@ -148,13 +146,14 @@ class RowJob extends WindowedJob<RowJobState, SliceResult, JobSummary> {
     super.resume();
     this.#summedUp = false;
     const max = how?.maxCostDollars === undefined ? undefined : boundOf(how.maxCostDollars);
+    const now = this.state ?? this.#asked;
     const changes = {
-      ...(max === undefined ? {} : { maxCostMicros: max }),
+      maxCostMicros: max === undefined ? now.maxCostMicros : max,
       // Only `true` is a consent; any other value changes nothing.
-      ...(how?.skipRefused === true ? { skipRefused: true } : {}),
-      ...(how?.redrive === true ? { redrive: true } : {}),
-      ...withoutUndefined({ stopAtFailed }),
-      ...(acceptWarnings ? { acceptWarnings: [...this.#acceptedWarnings, ...acceptWarnings] } : {}),
+      skipRefused: how?.skipRefused === true || now.skipRefused,
+      redrive: how?.redrive === true || now.redrive,
+      stopAtFailed: stopAtFailed ?? now.stopAtFailed,
+      acceptWarnings: acceptWarnings ? [...this.#acceptedWarnings, ...acceptWarnings] : now.acceptWarnings,
     };
     if (!this.state) {
       this.#asked = { ...this.#asked, ...changes };
@@ -162,7 +161,7 @@ class RowJob extends WindowedJob<RowJobState, SliceResult, JobSummary> {
     }
     const isOtherLimit = stopAtFailed !== undefined && !isSameLimit(stopAtFailed, this.state.stopAtFailed);
     const isOther = (max !== undefined && max !== this.state.maxCostMicros) || isOtherLimit;
-    this.set({ ...changes, ...(isOther ? { resumedAt: Date.now() } : {}) });
+    this.set({ ...changes, resumedAt: isOther ? Date.now() : this.state.resumedAt });
     // The failures so far are accepted.
     if (this.state.answers && this.state.resumedAt !== before) this.set({ answers: noAnswers });
     // Slices in progress have the old cap or limit: they are interrupted and continue with the new one.
@@ -193,9 +192,8 @@ class RowJob extends WindowedJob<RowJobState, SliceResult, JobSummary> {
     const { publish } = this.#input;
     const summary = await finishJob({
       ...{ staged, csv: stopped ? null : csv, startedAt, before, failedNow, stopped, freshness },
-      ...withoutUndefined({ retried, warnings }),
+      ...{ retried, warnings, publishes: publish ? true : undefined },
       ...{ run: workflowInfo().firstExecutionRunId, scheduled: this.isScheduled },
-      ...(publish ? { publishes: true } : {}),
     });
     const ended = publish && !stopped ? await this.#publish(publish, summary) : summary;
     this.phase = ended.phase;
@@ -214,7 +212,7 @@ class RowJob extends WindowedJob<RowJobState, SliceResult, JobSummary> {
     if (pass === null) return null;
     const { slices, units, tags: retryTags, before: retryBefore, slicesPerPiece } = pass;
     const rules = { ...freshness, retryTags, retryBefore, onlyMarked: true } as const;
-    this.set({ retry: { units, failedAgain: 0, freshness: rules, ...withoutUndefined({ slicesPerPiece }) } });
+    this.set({ retry: { units, failedAgain: 0, freshness: rules, slicesPerPiece } });
     this.queue = new RangeQueue(toRanges(slices));
     return this.runPieces();
   }
@@ -284,14 +282,10 @@ class RowJob extends WindowedJob<RowJobState, SliceResult, JobSummary> {
     const now = await jobSpent({
       job: staged.job,
       startedAt: this.opened.startedAt,
-      ...(paused
-        ? {
-            paused: {
-              ...{ staged, slices, freshness, why: paused, since: Date.now(), cause },
-              ...{ run: workflowInfo().firstExecutionRunId, ends: this.isScheduled || this.isStopped },
-            },
-          }
-        : {}),
+      paused: paused && {
+        ...{ staged, slices, freshness, why: paused, since: Date.now(), cause },
+        ...{ run: workflowInfo().firstExecutionRunId, ends: this.isScheduled || this.isStopped },
+      },
     }).finally(() => {
       this.#isSummingUp = false;
     });
@@ -304,7 +298,7 @@ class RowJob extends WindowedJob<RowJobState, SliceResult, JobSummary> {
       unknownOutcomes: now.unknownOutcomes - before.unknownOutcomes,
       ...now.loaded,
       // The reason of the pause is updated only if the job was not resumed meanwhile.
-      ...(exact && this.state?.paused === paused ? { paused: exact } : {}),
+      paused: exact && this.state?.paused === paused ? exact : this.opened.paused,
     });
   }
 
@@ -328,8 +322,8 @@ class RowJob extends WindowedJob<RowJobState, SliceResult, JobSummary> {
       isProven: this.#isProven,
       acceptWarnings: this.#acceptedWarnings,
       limitMicros: limitOf(this.opened),
-      ...(maxRunSeconds === undefined ? {} : { maxRunMs: maxRunSeconds * 1000 }),
-      ...(limit ? { stopAtFailed: { ...limit, answered } } : {}),
+      maxRunMs: maxRunSeconds === undefined ? undefined : maxRunSeconds * 1000,
+      stopAtFailed: limit ? { ...limit, answered } : undefined,
     };
     return retry?.slicesPerPiece === undefined ? enrichSlice(input) : retryRows({ ...input, to });
   }
@@ -342,7 +336,7 @@ class RowJob extends WindowedJob<RowJobState, SliceResult, JobSummary> {
       requests: requests + result.requests,
       failed: Math.max(0, failed + more),
       failedNow: Math.max(0, failedNow + more),
-      ...(retry ? { retry: { ...retry, failedAgain: retry.failedAgain + result.failed } } : {}),
+      retry: retry && { ...retry, failedAgain: retry.failedAgain + result.failed },
       costMicros: costMicros + result.costMicros,
       earlierMicros: earlierMicros + result.earlierMicros,
       unknownOutcomes: unknownOutcomes + result.unknownOutcomes,

@@ -3,7 +3,6 @@ import type { AllActivities } from '../../activities/index.js';
 import type { SyncRunsSlice } from '../../activities/operations/agent-run-sync.js';
 import { type AgentRunSyncState, DEFAULT_AGENT_WAREHOUSE } from '../../core/agent-run-sync.js';
 import { queryNames } from '../../core/rows/job-names.js';
-import { withoutUndefined } from '../../core/text/without-undefined.js';
 import type { SyncAgentRunsInput } from '../../core/workflow-input-schemas.js';
 import type { AgentRunSync } from '../../core/workflow-result-schemas.js';
 import { toWorkflowFailure } from '../shared/failures.js';
@@ -24,7 +23,7 @@ const { syncRunSlice } = summarizedActivities<AllActivities, 'syncRunSlice'>(bul
  */
 export async function syncAgentRuns(input?: SyncAgentRunsInput, ...extra: []): Promise<AgentRunSync> {
   const { into = DEFAULT_AGENT_WAREHOUSE, host, origin } = publicInput('syncAgentRuns', [input ?? {}], { extra });
-  const step = { ...withoutUndefined({ origin, host }), into, mark: workflowInfo().firstExecutionRunId };
+  const step = { origin, host, into, mark: workflowInfo().firstExecutionRunId };
   let progress: AgentRunSync = {
     ...{ into, pages: 0, runs: 0, added: 0, changed: 0, gone: 0 },
     ...{ unfinished: 0, watermark: null },

@@ -197,7 +197,7 @@ describe('stageRows of a CSV', () => {
     expect(rows[0]?.i).toEqual(['https://a.com', '1', '2', '3', '4', '5', '6']);
     const one = await stage(',url\n1,https://a.com\n');
     expect(one.manifest.columns).toEqual(['', 'url']);
-    expect(one.manifest).not.toHaveProperty('renamed');
+    expect(one.manifest.renamed).toBeUndefined();
   });
 
   it('makes the unit of a row from a template, and names a missing cell', async () => {

@@ -37,10 +37,11 @@ export function toClaimed(row: ClaimedRow): Claimed {
   return {
     key: hex(row.key),
     unknowns: row.unknowns,
-    ...(lost === null ? {} : { lost: { intentId: lost, at: row.lost_ms, deadline: row.lost_deadline_ms } }),
-    ...(started === null
-      ? {}
-      : { started: { intentId: started, facts: JSON.parse(row.started_note ?? 'null') as Json, at: row.started_ms } }),
+    lost: lost === null ? undefined : { intentId: lost, at: row.lost_ms, deadline: row.lost_deadline_ms },
+    started:
+      started === null
+        ? undefined
+        : { intentId: started, facts: JSON.parse(row.started_note ?? 'null') as Json, at: row.started_ms },
   };
 }
 
