@@ -75,7 +75,7 @@ const limits = [
   [
     'Answers',
     'time for which the journal keeps loaded bodies (default)',
-    'worker/config/config',
+    'worker/config/derived-settings',
     'DEFAULT_KEEP_LANDING_MS',
     time,
     'the warehouse has the answer; the record of the purchase stays',
@@ -83,7 +83,7 @@ const limits = [
   [
     'Requests',
     'paid requests in flight of a worker',
-    'worker/config/rate-setting',
+    'worker/config/settings',
     'MAX_CONCURRENCY',
     number,
     'a higher setting is refused',

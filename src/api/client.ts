@@ -1,6 +1,7 @@
 import { Secret } from '../core/connections/secret.js';
 import { DEFAULT_BASE_URL } from '../core/connections/service.js';
-import { expiredCursor, next, type PageEnvelope, readPage, startWalk, WalkError } from '../core/events/walk.js';
+import { type PageEnvelope, readPage } from '../core/events/page.js';
+import { expiredCursor, next, startWalk, WalkError } from '../core/events/walk.js';
 import { type Limiter, type RateCost, takeTurn } from '../core/limiter/limiter.js';
 import type { Answer } from './answer/read-answer.js';
 import { fieldOf } from './checks/field-of.js';

@@ -1,11 +1,15 @@
 import { resolve } from 'node:path';
-import { isPostgresUrl, type PostgresAddress, parseAddress } from '../core/connections/postgres-address.js';
+import {
+  isPostgresUrl,
+  type PostgresAddress,
+  parseAddress,
+  WAREHOUSE_SCHEMA,
+} from '../core/connections/postgres-address.js';
 import { WarehouseUnusable } from '../core/rows/warehouse-errors.js';
 import { whyNoDatabase } from './duckdb/why-not-a-warehouse.js';
 
-/** The form of an address of PostgreSQL, for messages, and the schema of a warehouse without `?schema=`. */
+/** The form of an address of PostgreSQL, for messages. */
 export const POSTGRES_FORM = 'postgres://host:5432/database';
-export const WAREHOUSE_SCHEMA = 'searchflow';
 
 /** The forms of an address, for messages. */
 export const WAREHOUSE_FORMS = `the path of a DuckDB file, or ${POSTGRES_FORM}`;

@@ -2,7 +2,6 @@ export {
   hasDatabaseForm,
   POSTGRES_FORM,
   WAREHOUSE_FORMS,
-  WAREHOUSE_SCHEMA,
   warehouseAddress,
   warehouseFile,
   warehouseIdentity,

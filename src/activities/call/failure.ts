@@ -12,7 +12,7 @@ import {
   BUDGET_EXCEEDED,
   type OverBudgetFacts,
   SERVICE_UNRECOGNIZED,
-} from '../../core/rows/pause.js';
+} from '../../core/rows/stop-at-failed.js';
 import { WarehouseBusy, WarehouseUnusable } from '../../core/rows/warehouse-errors.js';
 import { MAX_UNRECOGNIZED, ServiceUnrecognized } from './circuit-breaker.js';
 
@@ -86,8 +86,8 @@ export function toFailure(error: unknown, attempt = 1, isFree = false, longestMs
       message: error.message,
       nonRetryable: !(verdict.retry || (isFree && facts.wrongShape && attempt < MAX_MISSHAPEN)) || tooLong,
       // A wait that the service asks for is not logged as a failure.
-      ...(waits && !tooLong ? { category: ApplicationFailureCategory.BENIGN } : {}),
-      ...(verdict.retry && !tooLong && delay !== null ? { nextRetryDelay: Math.min(delay, longestMs) } : {}),
+      category: waits && !tooLong ? ApplicationFailureCategory.BENIGN : undefined,
+      nextRetryDelay: verdict.retry && !tooLong && delay !== null ? Math.min(delay, longestMs) : undefined,
       details: [
         {
           status: facts.status,
@@ -111,7 +111,7 @@ export function toFailure(error: unknown, attempt = 1, isFree = false, longestMs
       message: error.message,
       category: ApplicationFailureCategory.BENIGN,
       nextRetryDelay: 2000,
-      details: [{ pid: error.pid, ...(error.refusal ? { refusal: error.refusal } : {}) }],
+      details: [{ pid: error.pid, refusal: error.refusal }],
     });
   }
   if (error instanceof WarehouseUnusable) {

@@ -4,7 +4,8 @@ import { getMonitorEndpoint, listMonitorsEndpoint, updateMonitorEndpoint } from 
 import type { Monitor } from '../../api/schemas/monitor-schemas.js';
 import type { Input } from '../../api/transport.js';
 import type { Endpoint } from '../../api/wire/endpoint.js';
-import { next, type PageEnvelope, startWalk } from '../../core/events/walk.js';
+import type { PageEnvelope } from '../../core/events/page.js';
+import { next, startWalk } from '../../core/events/walk.js';
 import { sentWith } from '../../core/purchase/sent-with.js';
 import { canonicalJson } from '../../core/text/json.js';
 import type { MonitorFilter } from '../../core/workflow-input-schemas.js';
@@ -34,7 +35,7 @@ export async function* pagesOf<I, T>(
 ): AsyncGenerator<readonly T[]> {
   let state = startWalk();
   while (!state.done) {
-    const page = { ...input, limit: PAGE, ...(state.cursor === null ? {} : { cursor: state.cursor }) };
+    const page = { ...input, limit: PAGE, cursor: state.cursor };
     const { data, misread } = await sendFreeWithRetries(deps, endpoint, page, sentWith({ unchecked }));
     const lost = misread.filter((one) => one.isLost);
     if (lost.length > 0) onLost?.(misreadText(lost));

@@ -2,7 +2,7 @@ import { createAgentRunEndpoint, listAgentRunEventsEndpoint } from '../../api/en
 import { type AgentRun, type AgentRunRequest, isTerminal } from '../../api/schemas/agent-run-schemas.js';
 import type { SendOptions } from '../../api/transport.js';
 import type { RunStep, RunStepResult } from '../../core/agent-run.js';
-import { readPage } from '../../core/events/walk.js';
+import { readPage } from '../../core/events/page.js';
 import type { UnitRecord } from '../../core/purchase/journal.js';
 import { sendOptions } from '../../core/purchase/sent-with.js';
 import { canonicalJson, type Json } from '../../core/text/json.js';

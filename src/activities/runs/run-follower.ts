@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { PageRequest } from '../../api/schemas/page.js';
 import type { ById, Endpoint } from '../../api/wire/endpoint.js';
 import { ApiError, isUnusable } from '../../api/wire/errors.js';
-import { type PageEnvelope, readPage } from '../../core/events/walk.js';
+import { type PageEnvelope, readPage } from '../../core/events/page.js';
 import { type Waiter, WaitQueue } from '../../core/processes/wait-queue.js';
 import { backoffMs } from '../../core/purchase/backoff.js';
 import type { ServiceWarning } from '../../core/row-job-schemas.js';

@@ -4,7 +4,7 @@ import type { AgentRun } from '../../api/schemas/agent-run-schemas.js';
 import type { PageRequest } from '../../api/schemas/page.js';
 import type { SendOptions } from '../../api/transport.js';
 import type { Endpoint } from '../../api/wire/endpoint.js';
-import { type PageEnvelope, readPage } from '../../core/events/walk.js';
+import { type PageEnvelope, readPage } from '../../core/events/page.js';
 import type { Slots } from '../../core/limiter/slots.js';
 import { Serial } from '../../core/processes/serial.js';
 import { unlessAborted } from '../../core/processes/wait-queue.js';

@@ -1,5 +1,5 @@
 import { fieldOf } from '../../api/checks/field-of.js';
-import { readPage } from '../../core/events/walk.js';
+import { readPage } from '../../core/events/page.js';
 import { type Slots, type SlotsInUse, slotsInUse } from '../../core/limiter/slots.js';
 import type { Journal } from '../../core/purchase/journal.js';
 import { callInTurn, type SendDeps } from '../call/call-in-turn.js';

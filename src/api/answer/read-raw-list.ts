@@ -1,4 +1,4 @@
-import { listNames, oddEnd, type PageEnvelope, readPage } from '../../core/events/walk.js';
+import { listNames, oddEnd, type PageEnvelope, readPage } from '../../core/events/page.js';
 import { membersOf } from '../checks/members.js';
 import { hasKnownField } from '../checks/shape.js';
 import type { AnswerHeaders } from '../wire/call-failure.js';

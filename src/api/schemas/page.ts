@@ -1,5 +1,5 @@
 import { type ZodType, z } from 'zod';
-import { listNames, oddEnd, type PageEnvelope } from '../../core/events/walk.js';
+import { listNames, oddEnd, type PageEnvelope } from '../../core/events/page.js';
 import { fieldOf } from '../checks/field-of.js';
 import { filled, whole } from '../checks/fields.js';
 import { type Declared, defineEndpoint, type Endpoint } from '../wire/endpoint.js';

@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import { whyNoPath } from '../../core/rows/source-fields.js';
-import { readEnvFile } from '../../files/read-env-file.js';
+import { readEnvFile } from '../../worker/config/variables.js';
 
 type Env = Record<string, string | undefined>;
 

@@ -9,7 +9,7 @@ import { inPackage } from '../../files/package-root.js';
 import { withLock } from '../../files/process-lock.js';
 import { writeDurably } from '../../files/write-durably.js';
 import type { SandboxOptions } from '../../sandbox/index.js';
-import { contentsQps } from '../../worker/config/config.js';
+import { contentsQps } from '../../worker/config/derived-settings.js';
 import type { RuntimeConfig } from '../../worker/config/runtime-types.js';
 
 /** Bill of a sandbox, in micro-dollars. */

@@ -1,7 +1,7 @@
 import type { Writable } from 'node:stream';
 import { styleText } from 'node:util';
 import { addressSecrets } from '../../core/connections/address-secrets.js';
-import { secretVariables } from '../../worker/config/settings-reader.js';
+import { secretVariables } from '../../worker/config/variables.js';
 import { printableLines } from '../text.js';
 
 const styles = ['cyan', 'dim', 'red', 'yellow'] as const;

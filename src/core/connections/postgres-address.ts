@@ -4,8 +4,9 @@ import { isLoopback } from './loopback.js';
 import { isMetadata } from './metadata-address.js';
 import { Secret } from './secret.js';
 
-/** Schema of a store whose address names no schema. */
+/** Schemas of a store and of a warehouse whose addresses name no schema. */
 export const STORE_SCHEMA = 'searchflow_store';
+export const WAREHOUSE_SCHEMA = 'searchflow';
 
 /** A parsed address of a PostgreSQL database. */
 export interface PostgresAddress {

@@ -1,13 +1,21 @@
 import { codeOfCap } from '../errors/code-of.js';
 import type { ErrorCode } from '../errors/registry.js';
-import type { OverBudget } from '../purchase/spend.js';
 import type { PublishOutcome, ServiceWarning, StopAtFailed } from '../row-job-schemas.js';
 import { count } from '../text/count.js';
 import { dollars } from '../text/money.js';
 import { shellWord } from '../text/shell-word.js';
 import type { PauseReason } from './job-names.js';
 import { isLongRunning } from './row-operation.js';
-import { type AnswerCounts, limitText, type RowsOfNothing } from './stop-at-failed.js';
+import {
+  ALL_REFUSED,
+  type AllRefusedFacts,
+  type AnswerCounts,
+  BUDGET_EXCEEDED,
+  limitText,
+  type OverBudgetFacts,
+  type RowsOfNothing,
+  SERVICE_UNRECOGNIZED,
+} from './stop-at-failed.js';
 import { warningText } from './warnings.js';
 
 /** A failure in a workflow: its type and message, and the first detail of the failure. */
@@ -58,29 +66,8 @@ export const JOB_CANCELLED = 'the job was cancelled';
 export const CANCEL_WAITS = 'it was cancelled, and a worker must end it';
 export const CANCEL_RUNS = 'it is being cancelled';
 
-/** Type of the failure where a cap allows not even one more unit. The detail of such a failure is an {@link OverBudgetFacts}. */
-export const BUDGET_EXCEEDED = 'BudgetExceeded';
-
-export type OverBudgetFacts = Pick<OverBudget, 'scope' | 'capMicros' | 'remainingMicros' | 'resetsAt'> &
-  Partial<Pick<OverBudget, 'multiple'>>;
-
 /** If answers cost more than this multiple of their list price, the message of a pause says so. */
 const DEARER = 1.05;
-
-/** Type of the failure after several consecutive answers of another server; nothing more is sent. */
-export const SERVICE_UNRECOGNIZED = 'ServiceUnrecognized';
-
-/**
- * Type of the failure where the service refuses the first requests of a job, or all requests of a slice, for the same reason. The detail
- * of such a failure is an {@link AllRefusedFacts}.
- */
-export const ALL_REFUSED = 'AllRefused';
-
-/** The number of refused requests, and the number of rows that the job must buy. */
-export interface AllRefusedFacts {
-  readonly requests: number;
-  readonly rows: number;
-}
 
 /** The reason of a pause by the type of a failure that a person can fix. */
 const reasons: Readonly<Record<string, PauseReason>> = {

@@ -1,4 +1,5 @@
 import { MOST_STOP_AFTER } from '../choices.js';
+import type { OverBudget } from '../purchase/spend.js';
 import type { FailureLimit, StopAtFailed } from '../row-job-schemas.js';
 import { some } from '../text/count.js';
 
@@ -86,3 +87,24 @@ export interface FoundNothing {
 
 /** {@link FoundNothing} with the number of the row instead of the key; null: unknown. */
 export type RowsOfNothing = Omit<FoundNothing, 'key'> & { readonly row: number | null };
+
+/** Type of the failure where a cap allows not even one more unit. The detail of such a failure is an {@link OverBudgetFacts}. */
+export const BUDGET_EXCEEDED = 'BudgetExceeded';
+
+export type OverBudgetFacts = Pick<OverBudget, 'scope' | 'capMicros' | 'remainingMicros' | 'resetsAt'> &
+  Partial<Pick<OverBudget, 'multiple'>>;
+
+/** Type of the failure after several consecutive answers of another server; nothing more is sent. */
+export const SERVICE_UNRECOGNIZED = 'ServiceUnrecognized';
+
+/**
+ * Type of the failure where the service refuses the first requests of a job, or all requests of a slice, for the same reason. The detail
+ * of such a failure is an {@link AllRefusedFacts}.
+ */
+export const ALL_REFUSED = 'AllRefused';
+
+/** The number of refused requests, and the number of rows that the job must buy. */
+export interface AllRefusedFacts {
+  readonly requests: number;
+  readonly rows: number;
+}

@@ -1,6 +1,6 @@
 import { statSync } from 'node:fs';
 import { hostname } from 'node:os';
-import { relative, resolve, sep } from 'node:path';
+import { relative, sep } from 'node:path';
 import { DEFAULT_AGENT_WAREHOUSE } from '../../core/agent-run-sync.js';
 import {
   isPostgresUrl,
@@ -8,7 +8,6 @@ import {
   type PostgresAddress,
   parseAddress,
   rankOf,
-  sslModes,
 } from '../../core/connections/postgres-address.js';
 import { DEFAULT_EVENT_WAREHOUSE } from '../../core/events/walk-job.js';
 import type { Allowed } from '../../core/job-entry-schemas.js';
@@ -20,6 +19,7 @@ import { realPath } from '../../files/same-file.js';
 import { hasDatabaseForm, POSTGRES_FORM, warehouseFile } from '../../warehouse/addresses.js';
 import { firstFolder } from '../../warehouse/export/why-no-target.js';
 import { s3Name } from '../../warehouse/publish/place-of.js';
+import { SSLMODE, serverOf } from './database-setting.js';
 import { NO_PASSWORD, placeOrProblem } from './publish-step.js';
 import type { RuntimeConfig } from './runtime-types.js';
 import { whyNoWarehouse } from './why-unwritable.js';
@@ -31,7 +31,6 @@ export type Names = { readonly [name in Field]?: string | null | undefined };
 
 /** Weakest `sslmode` for a server of `hosts` whose entry names no `sslmode`, so that no password is sent in plain text. */
 const DEFAULT_LEAST = 'require';
-const SSLMODE = '?sslmode=';
 
 /** Maximum length of a path: no system accepts longer paths. */
 const MAX_PATH_CHARACTERS = 4096;
@@ -268,11 +267,6 @@ export function allowedBy(names: Names): readonly Allowed[] {
   });
 }
 
-/** A database server as settings, messages and entries name it: `host:port`, `[address]:port`, or `/folder:port` for a socket. */
-export function serverOf({ host, port }: Pick<PostgresAddress, 'host' | 'port'>): string {
-  return `${host.includes(':') ? `[${host}]` : host}:${port}`;
-}
-
 /** The server, with a mark if the connection would send the password in plain text over a network. */
 function withPlainMark(address: PostgresAddress): string {
   const plain = isRemote(address) && address.parameters.sslmode === 'disable';
@@ -316,36 +310,4 @@ function isPipe(path: string): boolean {
     // The problem is reported when the file is read.
     return false;
   }
-}
-
-/** The default of the setting `paths`. */
-export function pathsOf(paths: readonly string[] | undefined, cwd: string): readonly string[] {
-  return (paths ?? [cwd]).map((path) => resolve(cwd, path));
-}
-
-/**
- * Parses a server of the setting `hosts`: a host, or host and port, with `?sslmode=` for the weakest `sslmode` that workflows may use
- * there. Throws an `Error` for any other text.
- */
-export function parseServer(text: string): string {
-  // A bucket that workflows may publish to.
-  if (/^s3:\/\/[^/?#]+(\?(endpoint=[^&]+(&use_ssl=false)?|use_ssl=false))?$/.test(text)) return text;
-  const [server = '', ...rest] = text.split(SSLMODE);
-  const [least] = rest;
-  if (rest.length > 1 || (least !== undefined && rankOf(least) < 0))
-    throw new Error(`sslmode must be one of ${sslModes.join(', ')}`);
-  const socket = /^(\/[^:]*)(?::(\d+))?$/.exec(server);
-  const url = socket
-    ? `postgres:///x?host=${encodeURIComponent(socket[1] as string)}${socket[2] ? `&port=${socket[2]}` : ''}`
-    : `postgres://${server}/x`;
-  const address = parseAddress(url, '');
-  if (address.user !== null || address.password !== null || address.database !== 'x' || server.includes('?'))
-    throw new Error('is not a host');
-  return least === undefined ? serverOf(address) : `${serverOf(address)}${SSLMODE}${least}`;
-}
-
-/** Whether two addresses name databases on the same server. */
-export function isSameServer(one: string, other: string): boolean {
-  const [a, b] = [parsed(one), parsed(other)];
-  return a !== null && b !== null && serverOf(a) === serverOf(b);
 }

@@ -1,28 +1,21 @@
-import { statSync } from 'node:fs';
 import { homedir } from 'node:os';
-import { delimiter, dirname, isAbsolute, join, resolve } from 'node:path';
-import { z } from 'zod';
-import { mayHoldSecret } from '../../core/connections/secret.js';
-import { bucketsFor, type RateProfile, rateProfiles } from '../../core/limiter/rate.js';
-import { DEFAULT_TASK_QUEUE } from '../../core/rows/job-names.js';
-import { whyNoPath } from '../../core/rows/source-fields.js';
-import { parseDollars } from '../../core/text/money.js';
-import { whyNotOwn } from '../../files/make-folder.js';
-import { stateDirOf } from '../../files/state-dir.js';
-import { whyOtherFormat } from '../../store/process/folder-format.js';
-import { readAlerts } from './alert-setting.js';
-import { parseServer, pathsOf } from './allowlist.js';
-import { readPriceFile, readRateFile } from './price-file.js';
-import { MAX_CONCURRENCY, rateProfileOf } from './rate-setting.js';
+import { isAbsolute, join, resolve } from 'node:path';
+import { isLoopback } from '../../core/connections/loopback.js';
+import { proxiesOf } from '../../core/connections/proxies.js';
+import { DEFAULT_ADMIN_URL, DEFAULT_BASE_URL } from '../../core/connections/service.js';
+import { nearest } from '../../core/text/nearest.js';
+import { DEAD_AFTER_MS } from '../../store/postgres/defaults.js';
+import { loneSecret } from './alert-setting.js';
+import { isSameSchema } from './database-setting.js';
+import { callSettings, recordSettings } from './derived-settings.js';
+import { otlpMetricsOf } from './otlp-setting.js';
 import { type RuntimeConfig, UsageError } from './runtime-types.js';
-import { readBill, readService, readWire } from './service-setting.js';
-import { type Environment, type Found, misspeltVariables, SettingsReader } from './settings-reader.js';
-import { readSource } from './source-setting.js';
-import { readStore } from './store-setting.js';
-import { hostPort, readConverter, readDeployment, readTemporal, temporalName } from './temporal-setting.js';
-
-/** One week, which is long enough to notice that a warehouse was deleted. */
-export const DEFAULT_KEEP_LANDING_MS = 7 * 86_400_000;
+import type { Setting } from './setting.js';
+import { knownVariables, type SettingName, settings, type Values } from './settings.js';
+import { whyNoStateFolder } from './state-folder.js';
+import { sourceOfFlag, warehouseOfFlag } from './store-setting.js';
+import { deploymentOf, temporalProfile } from './temporal-setting.js';
+import { type Environment, type Found, readText, Variables } from './variables.js';
 
 /** Settings from the command line, as typed, so that all mistakes are reported together. */
 export interface ConfigFlags {
@@ -48,31 +41,6 @@ export interface ConfigSources {
   readonly say: RuntimeConfig['say'];
 }
 
-const wholeNumber = (most: number) =>
-  z
-    .string()
-    .regex(/^\d{1,9}$/)
-    .transform(Number)
-    .pipe(z.number().min(1).max(most));
-const amountOfDollars = z.string().transform(parseDollars).pipe(z.number());
-const listOfServers = z.string().transform((text, context) => {
-  try {
-    return text
-      .split(',')
-      .map((one) => one.trim())
-      .filter((one) => one !== '')
-      .map(parseServer);
-  } catch {
-    context.addIssue({ code: 'custom', message: 'no server' });
-    return z.NEVER;
-  }
-});
-const anAmount = 'an amount of dollars such as 5 or 0.50';
-/** Default of SEARCHFLOW_ASK_ABOVE: purchases up to this amount need no confirmation. */
-const DEFAULT_ASK_ABOVE_MICROS = 10_000_000;
-const MAX_QPS = 10_000;
-const aRate = `a whole number of requests a second from 1 to ${MAX_QPS}`;
-
 /**
  * Makes the configuration from flags and environment; flags win. Throws a {@link UsageError} with one line for each mistake. A line has the
  * value and its source, but never a key. Uses no network, and reads only the files that a setting names: a rate profile, price tables, or
@@ -82,246 +50,169 @@ const aRate = `a whole number of requests a second from 1 to ${MAX_QPS}`;
  */
 export function readConfig(sources: ConfigSources): RuntimeConfig {
   const { config, mistakes } = readSettings(sources);
-  const all = [...mistakes, ...whyNoStateFolder(sources, config.stateDir)];
+  const all = [...mistakes.map(({ text }) => text), ...whyNoStateFolder(sources, config.stateDir)];
   if (all.length > 0) throw new UsageError('setting-invalid', all.join('\n'));
   return config;
 }
 
-/** Why a state folder cannot be used, a sentence for each reason. */
-export function whyNoStateFolder(
-  { env, cwd }: Pick<ConfigSources, 'env' | 'cwd'>,
-  stateDir: string,
-): readonly string[] {
-  const reader = new SettingsReader(env);
-  const noPath = whyNoPath(env.SEARCHFLOW_STATE_DIR ?? '', process.platform) ?? whyNoPath(stateDir, process.platform);
-  if (noPath !== null) return [`The state folder (not shown) ${noPath}. See SEARCHFLOW_STATE_DIR.`];
-  const shown = reader.shown(stateDir);
-  const file = fileInWay(stateDir);
-  if (file !== null) {
-    const why =
-      file === stateDir ? 'is a file, not a folder' : `cannot be made: ${reader.shown(file)} is a file, not a folder`;
-    const found = reader.variable('SEARCHFLOW_STATE_DIR');
-    if (found === null)
-      return [`The state folder ${shown} ${why}. Remove that file, or set SEARCHFLOW_STATE_DIR to another folder.`];
-    reader.wrong(found, `${why}. Name another folder, or remove that file.`);
-    return reader.mistakes;
-  }
-  const foreign = whyForeign({ env, cwd }, stateDir);
-  if (foreign !== null)
-    return [
-      `The state folder ${shown} ${foreign}. Other users could choose what this command runs and ends. Change its owner or ` +
-        'permissions, use another folder (SEARCHFLOW_STATE_DIR), or set SEARCHFLOW_TRUST_STATE_DIR to its path.',
-    ];
-  return [whyOtherFormat(stateDir, shown)].filter((one) => one !== null);
-}
+/** Port 1 of this machine, where nothing listens: a plan without a running sandbox must not reach another service by accident. */
+const NOWHERE = 'http://127.0.0.1:1';
+/** Default of SEARCHFLOW_ASK_ABOVE: purchases up to this amount need no confirmation. */
+const DEFAULT_ASK_ABOVE_MICROS = 10_000_000;
 
-/** The file that has the name of a folder or of a parent folder; null if the folder exists or can be made. */
-function fileInWay(dir: string): string | null {
-  try {
-    return statSync(dir).isDirectory() ? null : dir;
-  } catch (error) {
-    const isMissing = ['ENOENT', 'ENOTDIR'].includes((error as NodeJS.ErrnoException).code ?? '');
-    return isMissing && dirname(dir) !== dir ? fileInWay(dirname(dir)) : null;
-  }
-}
-
-/** Why other users could change a state folder, in words that follow its name; null if they cannot, and if the settings trust the folder. */
-function whyForeign({ env, cwd }: Pick<ConfigSources, 'env' | 'cwd'>, stateDir: string): string | null {
-  const trusted = env.SEARCHFLOW_TRUST_STATE_DIR;
-  return trusted && resolve(cwd, trusted) === stateDir ? null : whyNotOwn(stateDir);
+/** A wrong setting, or one that does not fit another, and the sentence about it. */
+export interface Mistake {
+  readonly setting: SettingName;
+  readonly text: string;
 }
 
 /** The configuration, and the mistakes in flags and environment. A wrong setting has its default in the configuration. */
 export function readSettings({ env, flags, cwd, say }: ConfigSources): {
   readonly config: RuntimeConfig;
-  readonly mistakes: readonly string[];
+  readonly mistakes: readonly Mistake[];
 } {
-  const reader = new SettingsReader(env);
-  for (const warning of misspeltVariables(env, reader)) say(warning);
-
-  const service = readService(reader, flags.service);
-  const wire = readWire(reader, env, service);
-  const bill = { ...readBill(reader, service), proxy: wire.proxy };
-  const rate = readRate(reader, flags, cwd);
-  const keyQps = reader.check(reader.variable('SEARCHFLOW_KEY_QPS'), wholeNumber(MAX_QPS), aRate);
-  const concurrency = reader.check(
-    reader.flag(flags.concurrency, '--concurrency') ?? reader.variable('SEARCHFLOW_CONCURRENCY'),
-    wholeNumber(MAX_CONCURRENCY),
-    `a whole number from 1 to ${MAX_CONCURRENCY}`,
-  );
-  const taskQueue = reader.check(
-    reader.variable('SEARCHFLOW_TASK_QUEUE'),
-    temporalName,
-    'a task queue name (no white space, at most 200 characters)',
-  );
-  const msOfDays = (found: Found | null): number | undefined => {
-    const days = reader.check(found, wholeNumber(36_500), 'a whole number of days from 1');
-    return days === null ? undefined : days * 86_400_000;
+  const variables = new Variables(env);
+  for (const warning of misspeltVariables(env, variables)) say(warning);
+  const mistakes: Mistake[] = [];
+  const note = (setting: SettingName, text: string) => mistakes.push({ setting, text });
+  const attempt = <T>(name: SettingName, found: Found | null, read: (text: string) => T): T | undefined => {
+    try {
+      return found === null ? undefined : read(found.text);
+    } catch (error) {
+      note(name, variables.mistake(found as Found, error, settings[name].schema));
+      return undefined;
+    }
   };
-  const keepLandingMs = msOfDays(
-    reader.flag(flags.keepLanding, '--keep-landing') ?? reader.variable('SEARCHFLOW_KEEP_LANDING_DAYS'),
+  const asked =
+    ['TEMPORAL_ADDRESS', 'TEMPORAL_PROFILE', 'TEMPORAL_CONFIG_FILE']
+      .map((name) => variables.find(name))
+      .find(Boolean) ?? null;
+  const temporal = attempt('temporalAddress', asked, () => temporalProfile(variables, env, asked as Found));
+  const found = { ...typedSettings(variables, flags), ...temporal?.found };
+  const values: Values = Object.fromEntries(
+    (Object.keys(settings) as SettingName[]).map((name) => {
+      const setting: Setting<unknown> = settings[name];
+      return [name, attempt(name, found[name], (text) => readText(setting, text, cwd))];
+    }),
   );
-  const keepCallsMs = msOfDays(reader.variable('SEARCHFLOW_KEEP_CALLS_DAYS'));
-  const prices = readFile(reader, reader.variable('SEARCHFLOW_PRICES'), cwd, readPriceFile);
-  const store = readStore(reader, reader.flag(flags.into, flags.intoFlag ?? '--into'), cwd);
-  const source = readSource(reader, flags.source);
-  const extensions = reader.variable('SEARCHFLOW_DUCKDB_EXTENSIONS');
-  const paths = reader.variable('SEARCHFLOW_PATHS')?.text.split(delimiter).filter(Boolean);
-  const hosts = reader.check(
-    reader.variable('SEARCHFLOW_HOSTS'),
-    listOfServers,
-    'a list of database servers such as db.internal, db2.internal:6432',
-  );
-  const metricsAddress = reader.check(
-    reader.variable('SEARCHFLOW_METRICS'),
-    hostPort,
-    'an address such as 127.0.0.1:9464',
-  );
-  const otlpMetrics = readOtlpMetrics(reader, metricsAddress !== null, say);
-  reader.check(reader.variable('SEARCHFLOW_LOG'), z.enum(['text', 'json']), 'text or json');
-  const askAboveMicros = reader.check(reader.variable('SEARCHFLOW_ASK_ABOVE'), amountOfDollars, anAmount);
-  const maxCostPerJobMicros = reader.check(reader.variable('SEARCHFLOW_MAX_COST_PER_JOB'), amountOfDollars, anAmount);
-  const alerts = readAlerts(reader);
-  const temporalUi = reader.check(
-    reader.variable('SEARCHFLOW_TEMPORAL_UI'),
-    wholeNumber(65_535),
-    'a port such as 8233',
-  );
-  const temporal = readTemporal(reader, env);
-  const deployment = readDeployment(reader);
-  const converter = readConverter(reader, temporal.address, cwd);
-  const stateDir = stateDirOf(env, cwd);
+  const { warehouseUrl, sourceUrl } = values;
+  const into = typedFlag(flags.into, flags.intoFlag ?? '--into');
+  const warehouse = attempt('into', into, (text) => warehouseOfFlag(text, warehouseUrl, cwd)) ?? warehouseUrl;
+  const from = typedFlag(flags.source, '--from');
+  const source = attempt('from', from, (text) => sourceOfFlag(text, sourceUrl)) ?? sourceUrl;
+  const live = flags.service === undefined ? found.apiKey !== null : flags.service === 'live';
+  let proxy: ReturnType<typeof proxiesOf> = null;
+  try {
+    // The sandbox, on this machine, is behind no proxy.
+    if (live) proxy = proxiesOf(env);
+  } catch (error) {
+    note('proxy', `${(error as Error).message}.`);
+  }
+  const deployment = deploymentOf(env);
+  if (typeof deployment === 'string') note('deployment', deployment);
+  const baseUrl = values.baseUrl ?? DEFAULT_BASE_URL;
+  const metricsAddress = values.metrics ?? null;
   const config = Object.freeze({
-    ...service,
-    wire,
-    bill,
-    ...store,
-    source,
-    stateDir,
+    ...callSettings({ ...values, proxy }),
+    ...recordSettings({ ...values, warehouseUrl: warehouse, sourceUrl: source }, cwd),
+    ...(live
+      ? { service: 'live', origin: baseUrl, baseUrl }
+      : { service: 'sandbox', origin: 'sandbox', baseUrl: NOWHERE }),
+    apiKey: live ? (values.apiKey ?? null) : null,
+    bill: {
+      url: values.billUrl ?? (live && baseUrl === DEFAULT_BASE_URL ? DEFAULT_ADMIN_URL : null),
+      serviceKey: values.serviceKey ?? null,
+      keyIds: values.keyIds ?? [],
+      proxy,
+    },
+    stateDir: values.stateDir ?? resolve(cwd, '.searchflow'),
     userStateDir: userStateDir(env),
-    rate,
-    keyQps,
-    ...(prices === null ? {} : { prices }),
+    deadAfterMs: values.deadAfter ?? DEAD_AFTER_MS,
     rateIsShare: flags.qps !== undefined,
-    concurrency: concurrency ?? Math.min(MAX_CONCURRENCY, 5 * contentsQps(rate)),
-    keepLandingMs: keepLandingMs ?? DEFAULT_KEEP_LANDING_MS,
-    keepCallsMs,
-    paths: pathsOf(paths, cwd),
-    hosts: hosts ?? [],
-    duckDbExtensions: extensions === null ? null : resolve(cwd, extensions.text),
+    keepCallsMs: values.keepCalls,
     metricsAddress,
-    otlpMetrics,
-    askAboveMicros: askAboveMicros ?? DEFAULT_ASK_ABOVE_MICROS,
-    maxCostPerJobMicros,
-    alerts,
-    temporalAddress: temporal.address,
-    ...converter,
-    deployment,
-    temporalUi,
-    namespace: temporal.namespace,
-    taskQueue: taskQueue ?? DEFAULT_TASK_QUEUE,
+    otlpMetrics: otlpMetricsOf(variables, metricsAddress !== null, say),
+    askAboveMicros: values.askAbove ?? DEFAULT_ASK_ABOVE_MICROS,
+    temporalAddress: values.temporalAddress ?? null,
+    dataConverterPath: values.dataConverter ?? null,
+    encrypts: values.encrypt === undefined ? null : values.encrypt === '1',
+    deployment: typeof deployment === 'string' ? null : deployment,
+    temporalUi: values.temporalUi ?? null,
+    namespace: values.namespace ?? 'default',
     say,
   } satisfies RuntimeConfig);
-  return { config, mistakes: reader.mistakes };
+  return { config, mistakes: [...mistakes, ...misfits(variables, found, config, temporal?.isPlain ?? false)] };
+}
+/** The settings as they were typed. A rate of the command line replaces both variables of a rate. */
+function typedSettings(variables: Variables, flags: ConfigFlags): Typed {
+  const hasRate = flags.qps !== undefined || flags.rateProfile !== undefined;
+  const typed = (name: SettingName): Found | null => {
+    const { variable, alias, flag }: Setting<unknown> = settings[name];
+    const byFlag = flag === undefined ? null : typedFlag(flags[name as keyof ConfigFlags], flag);
+    if (byFlag !== null) return byFlag;
+    if (hasRate && (name === 'qps' || name === 'rateProfile')) return null;
+    if (flags.service === 'sandbox' && (name === 'apiKey' || name === 'baseUrl')) return null;
+    return (variable && variables.find(variable)) || (alias ? variables.find(alias) : null);
+  };
+  return Object.fromEntries(Object.keys(settings).map((name) => [name, typed(name as SettingName)])) as Typed;
 }
 
-function readRate(reader: SettingsReader, flags: ConfigFlags, cwd: string): RuntimeConfig['rate'] {
-  const sources = [
-    [reader.flag(flags.qps, '--qps'), reader.flag(flags.rateProfile, '--rate-profile')],
-    [reader.variable('SEARCHFLOW_QPS'), reader.variable('SEARCHFLOW_RATE_PROFILE')],
-  ] as const;
-  for (const [qpsFound, profileFound] of sources) {
-    const qps = reader.check(qpsFound, wholeNumber(MAX_QPS), aRate);
-    const profile = readProfile(reader, profileFound, cwd);
-    if (qpsFound !== null && profileFound !== null) {
-      reader.mistakes.push(
-        `${qpsFound.name} and ${profileFound.name} (${qpsFound.where}) cannot be combined; give one of them.`,
-      );
-    }
-    if (profile !== null) return { profile };
-    if (qps !== null) return { qps };
-  }
-  return { profile: 'contract' };
+type Typed = Readonly<Record<SettingName, Found | null>>;
+
+const typedFlag = (text: string | undefined, name: string): Found | null =>
+  text === undefined ? null : { text, name, where: 'command line' };
+
+/** Settings that do not fit each other. */
+function misfits(variables: Variables, typed: Typed, config: RuntimeConfig, isPlain: boolean): readonly Mistake[] {
+  const { apiKey, baseUrl, qps, rateProfile, store, alertUrl, alertSecret, temporalAddress, encrypt } = typed;
+  const found: Mistake[] = [];
+  const note = (setting: SettingName, text: string) => found.push({ setting, text });
+  const wrong = (name: SettingName, one: Found, problem: string) =>
+    note(name, variables.mistake(one, new Error(problem)));
+  if (baseUrl && !apiKey)
+    note(
+      'baseUrl',
+      `${variables.named('SEARCHFLOW_BASE_URL')} is set without an API key. Set SEARCHFLOW_API_KEY (or EXA_API_KEY), or unset SEARCHFLOW_BASE_URL to use the sandbox.`,
+    );
+  else if (config.service === 'live' && !apiKey)
+    note('apiKey', 'There is no API key. Set SEARCHFLOW_API_KEY (or EXA_API_KEY) in the environment.');
+  if (qps && rateProfile) wrong('qps', qps, `and ${rateProfile.name} cannot be combined; give one of them`);
+  if (store && config.store && config.warehouse && isSameSchema(config.store, config.warehouse))
+    wrong('store', store, 'is the same schema as the warehouse. Give one of them another schema (?schema=name)');
+  if (alertSecret && !alertUrl) note('alertSecret', loneSecret('SEARCHFLOW_ALERT_SECRET', 'SEARCHFLOW_ALERT_URL'));
+  if (temporalAddress && isPlain && config.temporalAddress && !isLoopback(config.temporalAddress.replace(/:\d+$/, '')))
+    wrong(
+      'temporalAddress',
+      temporalAddress,
+      'is on another machine, and the connection has no TLS. Set TEMPORAL_TLS=true. In a private network, TEMPORAL_TLS=false allows plain text',
+    );
+  if (encrypt && config.encrypts && config.temporalAddress)
+    wrong(
+      'encrypt',
+      encrypt,
+      'is for the embedded server; for a server of your own, set SEARCHFLOW_DATA_CONVERTER to a module',
+    );
+  if (encrypt && config.encrypts && config.dataConverterPath)
+    wrong('encrypt', encrypt, 'and SEARCHFLOW_DATA_CONVERTER cannot be combined; set one of them');
+  return found;
 }
 
-/** A profile by its name, or from a JSON file. */
-function readProfile(reader: SettingsReader, found: Found | null, cwd: string): string | RateProfile | null {
-  const known = Object.keys(rateProfiles);
-  if (!found?.text.endsWith('.json')) {
-    return reader.check(found, z.enum(known), `a rate profile; use ${known.join(', ')} or a .json file`);
-  }
-  return readFile(reader, found, cwd, readRateFile);
-}
-
-/** Reads the file that a setting names; records a mistake and returns null if the file cannot be used. */
-function readFile<T>(reader: SettingsReader, found: Found | null, cwd: string, read: (path: string) => T): T | null {
-  if (found === null) return null;
-  try {
-    return read(resolve(cwd, found.text));
-  } catch (error) {
-    // The reason names the file.
-    const why = mayHoldSecret(found.text) ? 'cannot be read' : error instanceof Error ? error.message : error;
-    reader.wrong(found, `${why}.`);
-    return null;
-  }
-}
-
-/** Number of requests for page contents that this rate allows per second. */
-export function contentsQps(rate: RuntimeConfig['rate']): number {
-  const buckets = bucketsFor(rateProfileOf({ rate, keyQps: null }), 'contents');
-  return Math.min(...buckets.map((bucket) => bucket.qps), MAX_QPS);
+/** A warning for each unknown variable that begins with `SEARCHFLOW_`, with the closest known variable. */
+function misspeltVariables(env: Environment, variables: Variables): string[] {
+  return Object.keys(env)
+    .filter((found) => found.startsWith('SEARCHFLOW_') && !knownVariables.includes(found))
+    .map((found) => {
+      // A variable whose name ends with KEY holds a key, and a key must not be suggested for another variable.
+      const isKey = (name: string) => name.endsWith('KEY');
+      const near = nearest(found, isKey(found) ? knownVariables.filter(isKey) : knownVariables);
+      const hint = near === null ? `. Known variables: ${knownVariables.join(', ')}.` : `; did you mean ${near}?`;
+      const shown = found.replace(/[^\w]/g, '?').slice(0, 80);
+      return `Warning: the variable ${variables.named(found).replace(found, () => shown)} is unknown and has no effect${hint}`;
+    });
 }
 
 /** The user's folder for state of all projects, by the XDG rules: a relative path in the variable is ignored. */
 function userStateDir(env: Environment): string {
   const xdg = env.XDG_STATE_HOME;
   return join(xdg && isAbsolute(xdg) ? xdg : join(env.HOME || homedir(), '.local', 'state'), 'searchflow');
-}
-
-/** Default of OpenTelemetry. */
-const EXPORT_MS = 60_000;
-
-/**
- * Where the metrics go by OTLP, from OpenTelemetry's own variables; null: nowhere. The exporter itself reads further variables, such as
- * headers and the name of the service. A value that cannot be used is only a warning, because the variables are for other programs, too.
- */
-function readOtlpMetrics(
-  reader: SettingsReader,
-  isPrometheus: boolean,
-  say: RuntimeConfig['say'],
-): RuntimeConfig['otlpMetrics'] {
-  const text = (name: string) => reader.variable(name)?.text.trim().toLowerCase();
-  const exporter = text('OTEL_METRICS_EXPORTER');
-  if (text('OTEL_SDK_DISABLED') === 'true' || (exporter !== undefined && exporter !== 'otlp')) return null;
-  const own = reader.variable('OTEL_EXPORTER_OTLP_METRICS_ENDPOINT');
-  const endpoint = own ?? reader.variable('OTEL_EXPORTER_OTLP_ENDPOINT');
-  // A shared endpoint may be meant for traces only. The SDK has one exporter, so that Prometheus would lose its metrics.
-  if (endpoint === null || (isPrometheus && own === null && exporter === undefined)) return null;
-  const warn = ({ name, text: value, where }: Found, problem: string) =>
-    say(`Warning: ${name}: ${reader.shown(value)} (${where}) ${problem}`);
-
-  const protocol =
-    reader.variable('OTEL_EXPORTER_OTLP_METRICS_PROTOCOL') ?? reader.variable('OTEL_EXPORTER_OTLP_PROTOCOL');
-  if (protocol !== null && !['http/protobuf', 'grpc'].includes(protocol.text)) {
-    warn(protocol, 'is not http/protobuf or grpc, so no metrics are sent.');
-    return null;
-  }
-  if (!isHttp(endpoint.text)) {
-    warn(endpoint, 'is not an address such as http://127.0.0.1:4318, so no metrics are sent.');
-    return null;
-  }
-  const http = protocol?.text !== 'grpc';
-  const interval = reader.variable('OTEL_METRIC_EXPORT_INTERVAL');
-  const isInterval = interval === null || /^[1-9]\d{0,8}$/.test(interval.text);
-  if (!isInterval) warn(interval, `is not a number of milliseconds; metrics are sent every ${EXPORT_MS} ms.`);
-  return {
-    url: http && own === null ? `${endpoint.text.replace(/\/+$/, '')}/v1/metrics` : endpoint.text,
-    http,
-    metricsExportInterval: interval !== null && isInterval ? Number(interval.text) : EXPORT_MS,
-    temporality: text('OTEL_EXPORTER_OTLP_METRICS_TEMPORALITY_PREFERENCE') === 'delta' ? 'delta' : 'cumulative',
-  };
-}
-
-function isHttp(text: string): boolean {
-  return URL.canParse(text) && /^https?:$/.test(new URL(text).protocol);
 }

@@ -1,6 +1,5 @@
 import { readFileSync } from 'node:fs';
 import { z } from 'zod';
-import type { RateProfile } from '../../core/limiter/rate.js';
 import { type PriceTable, priceTables } from '../../core/purchase/prices.js';
 
 const dollars = z.number().min(0).max(10_000);
@@ -110,19 +109,8 @@ const profile = z.strictObject({
     ),
 });
 
-/**
- * Reads a rate profile from a JSON file: `{ "name": "ours", "buckets": [{ "name": "all", "qps": 40, "classes": ["*"] }] }`.
- * Throws an `Error` with one line that says what is wrong.
- */
-export function readRateFile(path: string): RateProfile {
-  const value = readJson(path);
-  const problems = rateProfileProblems(value, 'the file');
-  if (problems.length === 0) return value as RateProfile;
-  throw new Error(`is not a rate profile: ${problems.join('; ')}`);
-}
-
 /** Reads a JSON file of a setting. Throws an `Error` that quotes neither the path nor the file, because both may hold a secret. */
-function readJson(path: string): unknown {
+export function readJson(path: string): unknown {
   try {
     return JSON.parse(readFileSync(path, 'utf8'));
   } catch (error) {
@@ -132,8 +120,11 @@ function readJson(path: string): unknown {
   }
 }
 
-/** Returns what is wrong with a rate profile; empty for a correct one. `whole`: the name of the value. */
-export function rateProfileProblems(value: unknown, whole = 'the profile'): readonly string[] {
+/**
+ * Returns what is wrong with a rate profile; empty for a correct one:
+ * `{ "name": "ours", "buckets": [{ "name": "all", "qps": 40, "classes": ["*"] }] }`.
+ */
+export function rateProfileProblems(value: unknown): readonly string[] {
   const { error } = profile.safeParse(value);
-  return (error?.issues ?? []).map(({ path, message }) => `${path.join('.') || whole}: ${message}`);
+  return (error?.issues ?? []).map(({ path, message }) => `${path.join('.') || 'the profile'}: ${message}`);
 }

@@ -1,92 +1,51 @@
 import { hostname } from 'node:os';
-import { z } from 'zod';
-import {
-  type PostgresAddress,
-  parseAddress,
-  STORE_SCHEMA,
-  strictest,
-  whyPlain,
-} from '../../core/connections/postgres-address.js';
-import { Secret } from '../../core/connections/secret.js';
-import { DEAD_AFTER_MS } from '../../store/postgres/defaults.js';
+import { parseAddress, strictest, WAREHOUSE_SCHEMA } from '../../core/connections/postgres-address.js';
+import { isDatabaseSource, whyNoSource } from '../../core/connections/source-address.js';
 import {
   WAREHOUSE_FORMS,
-  WAREHOUSE_SCHEMA,
   warehouseAddress,
   warehouseFile,
   warehouseIdentity,
   whyNoWarehouseFile,
 } from '../../warehouse/addresses.js';
-import { type DatabaseAddress, type RuntimeConfig, UsageError } from './runtime-types.js';
-import type { Found, SettingsReader } from './settings-reader.js';
+import { databaseSource, databaseWarehouse, isSameDatabase } from './database-setting.js';
+import { type DatabaseAddress, UsageError } from './runtime-types.js';
+import { Wrong } from './setting.js';
 import { whyNoWarehouse } from './why-unwritable.js';
 
-/** The settings that workers of a store share. */
-export type StoreSetting = Required<Pick<RuntimeConfig, 'store' | 'team' | 'warehouse' | 'deadAfterMs'>>;
-
-export function readStore(reader: SettingsReader, into: Found | null, cwd: string): StoreSetting {
-  const team = reader.check(
-    reader.variable('SEARCHFLOW_TEAM'),
-    z.string().regex(/^[\w.-]{1,60}$/),
-    'a name of at most 60 letters, digits, dots, dashes and underscores',
-  );
-  const seconds = reader.check(
-    reader.variable('SEARCHFLOW_DEAD_AFTER_SECONDS'),
-    z
-      .string()
-      .regex(/^\d{1,4}$/)
-      .transform(Number)
-      .pipe(z.number().min(2)),
-    'a whole number of seconds from 2 to 9999',
-  );
-  const storeFound = reader.variable('SEARCHFLOW_STORE');
-  const store = readDatabase(reader, storeFound, storeAddress);
-  const warehouse = readWarehouse(reader, into, cwd);
-  if (storeFound && store && warehouse && schemaOf(store, STORE_SCHEMA) === schemaOf(warehouse, WAREHOUSE_SCHEMA)) {
-    reader.wrong(
-      storeFound,
-      'is the same schema as the warehouse. Give one of them another schema (?schema=name).',
-      store.shown,
-    );
-  }
-  return {
-    store,
-    warehouse,
-    team,
-    deadAfterMs: seconds === null ? DEAD_AFTER_MS : seconds * 1000,
-  };
-}
-
-/** Identity of a database and schema. */
-function schemaOf({ url }: DatabaseAddress, defaultSchema: string): string {
-  const { shown, schema } = parseAddress(url.reveal(), defaultSchema);
-  return JSON.stringify([shown.split('?', 1)[0], schema]);
-}
-
 /**
- * The warehouse of `--into`, else that of the environment. An address in `--into` without a user gets the credentials of the environment's
- * address if both name the same database.
+ * The warehouse of `--into`; a file is not a setting. An address without a user gets the credentials of the environment's address if both name
+ * the same database. Throws an `Error` that follows the value.
  */
-function readWarehouse(reader: SettingsReader, flag: Found | null, cwd: string): DatabaseAddress | null {
-  const configured = readDatabase(reader, reader.variable('SEARCHFLOW_WAREHOUSE_URL'), databaseWarehouse);
-  if (flag === null) return configured;
-  const into = flag.text;
-  if (into.trim() === '') reader.wrong(flag, `is not a warehouse; give ${WAREHOUSE_FORMS}.`);
+export function warehouseOfFlag(
+  into: string,
+  configured: DatabaseAddress | undefined,
+  cwd: string,
+): DatabaseAddress | undefined {
+  if (into.trim() === '') throw new Error(`is not a warehouse; give ${WAREHOUSE_FORMS}`);
   const mistyped = whyNoWarehouse(into);
-  if (mistyped !== null) {
-    reader.wrong(flag, `${mistyped}.`, 'the value (not shown)');
-    return configured;
-  }
+  if (mistyped !== null) throw new Wrong(mistyped);
   if (warehouseFile(into, cwd) !== null) {
-    const why = into.trim() === '' ? null : whyUnusable(into, cwd);
-    if (why !== null) reader.wrong(flag, `${why}.`);
-    return configured;
+    const why = whyUnusable(into, cwd);
+    if (why !== null) throw new Error(why);
+    return undefined;
   }
-  return readDatabase(reader, flag, (url) => {
-    const { shown, user } = parseAddress(url, WAREHOUSE_SCHEMA);
-    const isOurs = configured !== null && shown === configured.shown && user === null;
-    return databaseWarehouse(isOurs ? strictest(configured.url.reveal(), url) : url);
-  });
+  try {
+    const { shown, user } = parseAddress(into, WAREHOUSE_SCHEMA);
+    const isOurs = shown === configured?.shown && user === null;
+    return databaseWarehouse(isOurs ? strictest(configured.url.reveal(), into) : into);
+  } catch (error) {
+    throw new Wrong((error as Error).message);
+  }
+}
+
+/** The database of `--from`, with the same rule; undefined for a file. Throws an `Error` that follows the value. */
+export function sourceOfFlag(from: string, configured: DatabaseAddress | undefined): DatabaseAddress | undefined {
+  const mistyped = whyNoSource(from);
+  if (mistyped !== null) throw new Wrong(mistyped);
+  if (!isDatabaseSource(from)) return undefined;
+  const isOurs = configured !== undefined && isSameDatabase(from, configured) && parseAddress(from, '').user === null;
+  return isOurs ? configured : databaseSource(from);
 }
 
 /**
@@ -139,38 +98,5 @@ export function intoShown(into: string): string {
   } catch {
     // The mistake is reported when the configuration is read.
     return 'postgres://';
-  }
-}
-
-/** The address of a store. Throws an `Error` that says what is wrong without quoting the address. */
-export function storeAddress(url: string): DatabaseAddress {
-  return databaseAddress(url, parseAddress(url, STORE_SCHEMA));
-}
-
-/** The address of a PostgreSQL warehouse. Throws an `Error` that says what is wrong without quoting the address. */
-export function databaseWarehouse(url: string): DatabaseAddress {
-  return databaseAddress(url, parseAddress(url, WAREHOUSE_SCHEMA));
-}
-
-/** Throws an `Error` for an address whose connection would not be encrypted. */
-export function databaseAddress(url: string, address: PostgresAddress): DatabaseAddress {
-  const why = whyPlain(address);
-  if (why !== null) throw new Error(why);
-  return { url: new Secret(url), shown: address.shown };
-}
-
-/** Reads a database's address. Messages about mistakes never quote the address, because it may hold a password. */
-export function readDatabase(
-  reader: SettingsReader,
-  found: Found | null,
-  parse: (url: string) => DatabaseAddress,
-): DatabaseAddress | null {
-  if (found === null) return null;
-  try {
-    return parse(found.text);
-  } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
-    reader.wrong(found, /[?.]$/.test(reason) ? reason : `${reason}.`, 'the value (not shown)');
-    return null;
   }
 }

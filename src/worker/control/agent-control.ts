@@ -9,7 +9,7 @@ import type { AgentRequest, RunAgentOptions, SyncAgentRunsInput } from '../../co
 import type { AgentRunResult, AgentRunSync, RunProgress, RunSnapshot } from '../../core/workflow-result-schemas.js';
 import { MemoryLimiter } from '../../store/limiter/memory-limiter.js';
 import { warehouseIdentity } from '../../warehouse/index.js';
-import { rateProfileOf } from '../config/rate-setting.js';
+import { rateProfileOf } from '../config/derived-settings.js';
 import type { RuntimeConfig, WorkflowAccess } from '../config/runtime-types.js';
 import { sha256 } from '../config/sha256.js';
 import { hostOf, warehouseOf } from '../config/store-setting.js';
@@ -23,7 +23,7 @@ export function agentRunId(
   request: AgentRequest,
   { beta, extraHeaders }: RunAgentOptions,
 ): string {
-  const wire = { ...(beta && { beta }), ...(extraHeaders && { extraHeaders }) };
+  const wire = { beta, extraHeaders };
   return `searchflow-agent-${agentKeys({ origin, sha256 }, {}, wire)(canonicalJson(request)).slice(0, 12)}`;
 }
 

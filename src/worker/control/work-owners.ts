@@ -16,7 +16,7 @@ import { COMMAND_ENDED, STOPPED } from '../../core/rows/pause.js';
 import { dollars } from '../../core/text/money.js';
 import { shellWord } from '../../core/text/shell-word.js';
 import { Alerts } from '../alerts/alerts.js';
-import { rateProfileOf } from '../config/rate-setting.js';
+import { rateProfileOf } from '../config/derived-settings.js';
 import type { RuntimeConfig } from '../config/runtime-types.js';
 import { noteState } from '../staging/find-job.js';
 import type { Store } from '../store/store.js';

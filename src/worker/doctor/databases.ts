@@ -1,4 +1,4 @@
-import { STORE_SCHEMA } from '../../core/connections/postgres-address.js';
+import { STORE_SCHEMA, WAREHOUSE_SCHEMA } from '../../core/connections/postgres-address.js';
 import { shellWord } from '../../core/text/shell-word.js';
 import {
   identifier,
@@ -12,10 +12,10 @@ import {
 } from '../../postgres/index.js';
 import { livingWorkers } from '../../store/postgres/journal/process-heartbeat.js';
 import { storeSchema } from '../../store/postgres/schema/store-schema.js';
-import { WAREHOUSE_SCHEMA } from '../../warehouse/index.js';
 import { postgresSchema } from '../../warehouse/postgres/schema.js';
 import { rowTableNames } from '../../warehouse/postgres/warehouse.js';
 import type { RuntimeConfig } from '../config/runtime-types.js';
+import { settings } from '../config/settings.js';
 import { isTeamAt, otherLimitsText, teamOf } from '../team/team.js';
 import { bad, badBy, clockFinding, type Finding, fine, messageOf, type Setup } from './finding.js';
 
@@ -25,7 +25,7 @@ const STATEMENT_MS = 5000;
 /** A database of the settings. `schema`: what searchflow makes there, null if it only reads; `tables`: whose rights are needed, null for all. */
 interface Database {
   readonly check: 'store' | 'warehouse' | 'source';
-  readonly setting: string;
+  readonly setting: 'store' | 'warehouseUrl' | 'sourceUrl';
   readonly defaultSchema: string;
   readonly schema: Schema | null;
   readonly tables: readonly string[] | null;
@@ -34,19 +34,19 @@ interface Database {
 const databases: readonly Database[] = [
   {
     check: 'store',
-    setting: 'SEARCHFLOW_STORE',
+    setting: 'store',
     defaultSchema: STORE_SCHEMA,
     schema: storeSchema,
     tables: null,
   },
   {
     check: 'warehouse',
-    setting: 'SEARCHFLOW_WAREHOUSE_URL',
+    setting: 'warehouseUrl',
     defaultSchema: WAREHOUSE_SCHEMA,
     schema: postgresSchema,
     tables: rowTableNames,
   },
-  { check: 'source', setting: 'SEARCHFLOW_SOURCE_URL', defaultSchema: '', schema: null, tables: [] },
+  { check: 'source', setting: 'sourceUrl', defaultSchema: '', schema: null, tables: [] },
 ];
 
 /** Checks the databases of the settings: login, encryption, version, rights and clock. Only reads: rights are asked for, not tried. */
@@ -63,9 +63,9 @@ export async function checkDatabases({ config, isWrong }: Setup): Promise<readon
         return await openFindings(postgres, database, config);
       } catch (error) {
         const isMissing = (error as { readonly code?: unknown }).code === '3D000';
-        const mend = `Create the database, or correct its name in ${setting}:\n  ${createdb(address)}`;
+        const mend = `Create the database, or correct its name in ${settings[setting].variable}:\n  ${createdb(address)}`;
         const found = badBy(check, error);
-        return [{ ...found, why: `${setting}: ${found.why}`, mend: isMissing ? mend : found.mend }];
+        return [{ ...found, why: `${settings[setting].variable}: ${found.why}`, mend: isMissing ? mend : found.mend }];
       } finally {
         await postgres?.close().catch(() => undefined);
       }
@@ -166,7 +166,7 @@ async function schemaFinding(
       grant(`GRANT USAGE, CREATE ON SCHEMA ${quoted} TO ${user}`),
     );
   const state = await schemaState(postgres, name, schema).catch((error: unknown) => {
-    return bad(check, `${messageOf(error)}.`, `Name another schema in ${setting} (?schema=name).`);
+    return bad(check, `${messageOf(error)}.`, `Name another schema in ${settings[setting].variable} (?schema=name).`);
   });
   if (state !== null && 'check' in state) return state;
   const missing = await missingRights(postgres, name, state === null ? [] : tables);

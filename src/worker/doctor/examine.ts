@@ -11,9 +11,10 @@ import { errorFixes } from '../../core/errors/registry.js';
 import { shellWord } from '../../core/text/shell-word.js';
 import { inPackage } from '../../files/package-root.js';
 import { nearestThere } from '../../warehouse/index.js';
-import { type ConfigSources, readSettings, whyNoStateFolder } from '../config/config.js';
-import { rateProfileOf } from '../config/rate-setting.js';
+import { type ConfigSources, type Mistake, readSettings } from '../config/config.js';
+import { rateProfileOf } from '../config/derived-settings.js';
 import type { RuntimeConfig } from '../config/runtime-types.js';
+import { whyNoStateFolder } from '../config/state-folder.js';
 import { bareEnvironment } from '../temporal-server/bare-environment.js';
 import { checkDatabases } from './databases.js';
 import { bad, badBy, clockFinding, type Finding, fine, messageOf, type Setup } from './finding.js';
@@ -55,7 +56,7 @@ export async function examine(
     env,
     cwd,
     config: { ...config, say: () => undefined },
-    isWrong: (...settings) => mistakes.some((mistake) => settings.some((name) => mistake.includes(name))),
+    isWrong: (...names) => mistakes.some(({ setting }) => names.includes(setting)),
   };
   const run = async (name: string, check: Check) => {
     const late = new Promise<never>((_, reject) =>
@@ -68,13 +69,13 @@ export async function examine(
   return [...ofSettings(mistakes, warnings, env), ...found.flat()];
 }
 
-function ofSettings(mistakes: readonly string[], warnings: readonly string[], env: Setup['env']): readonly Finding[] {
+function ofSettings(mistakes: readonly Mistake[], warnings: readonly string[], env: Setup['env']): readonly Finding[] {
   const file = env.SEARCHFLOW_SETTINGS;
   const where = file ? `in the environment or in ${file}` : 'in the environment';
   const mode = file && process.platform !== 'win32' ? (statSync(file, { throwIfNoEntry: false })?.mode ?? 0) : 0;
   const found = [
-    ...mistakes.map((one) =>
-      bad('settings', one, `Correct it ${where}; docs/reference/configuration.md lists all settings.`),
+    ...mistakes.map(({ text }) =>
+      bad('settings', text, `Correct it ${where}; docs/reference/configuration.md lists all settings.`),
     ),
     ...warnings.map((one) =>
       fine('settings', one.replace(/^Warning: t/, 'T').replace(/^Warning: /, ''), `Correct or remove it ${where}.`),
@@ -233,7 +234,7 @@ async function checkDisk({ cwd, config: { stateDir } }: Setup): Promise<readonly
  * clocks. Without a key there is nothing to check, because commands use the sandbox.
  */
 async function checkService({ config, isWrong }: Setup): Promise<readonly Finding[]> {
-  if (isWrong('SEARCHFLOW_API_KEY', 'EXA_API_KEY', 'SEARCHFLOW_BASE_URL', 'API key')) return [];
+  if (isWrong('apiKey', 'baseUrl')) return [];
   if (config.service === 'sandbox')
     return [fine('service', 'No API key is set: commands use the sandbox. For the service, set SEARCHFLOW_API_KEY.')];
   const { baseUrl, apiKey, wire } = config;
@@ -277,7 +278,7 @@ function serviceClock(date: number | null, began: number): readonly Finding[] {
 
 /** The rate limit that requests keep. */
 async function checkRate({ config, isWrong }: Setup): Promise<readonly Finding[]> {
-  if (isWrong('SEARCHFLOW_QPS', 'SEARCHFLOW_RATE_PROFILE', 'SEARCHFLOW_KEY_QPS')) return [];
+  if (isWrong('qps', 'rateProfile', 'keyQps')) return [];
   const buckets = rateProfileOf(config).buckets.map(({ name, qps }) => `${name} ${qps}/s`);
   return [fine('rate', `Rate limit: ${buckets.join(', ')}${config.rateIsShare ? ', a share of the team' : ''}.`)];
 }

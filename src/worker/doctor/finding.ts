@@ -2,6 +2,7 @@ import { codeOfError } from '../../core/errors/code-of.js';
 import { errorFixes } from '../../core/errors/registry.js';
 import type { ConfigSources } from '../config/config.js';
 import type { RuntimeConfig } from '../config/runtime-types.js';
+import type { SettingName } from '../config/settings.js';
 
 /** Difference of clocks, in ms, that tokens, watermarks and ages of answers tolerate, and from which work fails. */
 const SKEW_MS = 5000;
@@ -23,7 +24,7 @@ export interface Setup extends Pick<ConfigSources, 'env' | 'cwd'> {
   /** The settings; a wrong one has its default. */
   readonly config: RuntimeConfig;
   /** Whether one of these settings is wrong, so that a check that needs it says nothing. */
-  isWrong(...settings: readonly string[]): boolean;
+  isWrong(...names: readonly SettingName[]): boolean;
 }
 
 export const fine = (check: string, why: string, mend: string | null = null): Finding => ({

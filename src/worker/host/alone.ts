@@ -1,23 +1,19 @@
-import { resolve } from 'node:path';
 import { Runtime } from '@temporalio/worker';
 import { AccountBreaker, CircuitBreaker, createAloneActivities, InFlight, Places } from '../../activities/alone.js';
 import type { AllActivities } from '../../activities/index.js';
-import { resolveBase } from '../../api/request.js';
-import { createTransport, defaultTimeouts, type WireOptions } from '../../api/transport.js';
+import { createTransport, defaultTimeouts } from '../../api/transport.js';
 import { proxiesOf } from '../../core/connections/proxies.js';
-import { Secret } from '../../core/connections/secret.js';
 import { DEFAULT_BASE_URL } from '../../core/connections/service.js';
 import type { Limiter } from '../../core/limiter/limiter.js';
 import type { Journal } from '../../core/purchase/journal.js';
 import { pricesAt } from '../../core/purchase/prices.js';
-import { withoutUndefined } from '../../core/text/without-undefined.js';
 import { MemoryLimiter } from '../../store/limiter/memory-limiter.js';
 import { FileSecrets } from '../../store/process/file-secrets.js';
-import { MAX_CONCURRENCY, rateProfileOf } from '../config/rate-setting.js';
+import { callSettings, rateProfileOf } from '../config/derived-settings.js';
 import type { RuntimeConfig } from '../config/runtime-types.js';
+import type { Values } from '../config/settings.js';
 import { sha256 } from '../config/sha256.js';
 import type { Pollers } from '../team/pollers.js';
-import type { SearchflowPluginOptions } from './plugin-options.js';
 
 /** The activities of a worker, and how they are closed. */
 export interface OpenedParts {
@@ -45,30 +41,18 @@ export type AloneConfig = Pick<
   | 'say'
 >;
 
-/** The settings of checked options. Throws `UsageError` for a base URL that cannot be used. */
-export function aloneConfig(options: SearchflowPluginOptions): AloneConfig {
-  const baseUrl = options.baseUrl ?? DEFAULT_BASE_URL;
-  resolveBase(baseUrl);
-  const qps = options.qps ?? 10;
+/** The settings of a worker without a record. */
+export function aloneConfig(values: Values): AloneConfig {
+  const { baseUrl = DEFAULT_BASE_URL, origin = baseUrl, proxy, say } = values;
+  const isSandbox = origin === 'sandbox';
   return {
-    service: options.origin === 'sandbox' ? 'sandbox' : 'live',
-    origin: options.origin ?? baseUrl.replace(/\/+$/, ''),
-    baseUrl,
-    apiKey: new Secret(options.apiKey),
-    rate: options.rateProfile === undefined ? { qps } : { profile: options.rateProfile },
-    prices: options.prices,
-    keyQps: options.keyQps ?? null,
-    concurrency: options.concurrency ?? Math.min(MAX_CONCURRENCY, qps * 5),
-    secretFile: options.secretFile === undefined ? null : resolve(options.secretFile),
-    wire: wireOf(options),
-    say: options.say ?? ((sentence) => Runtime.instance().logger.warn(sentence)),
+    // A sandbox on this machine is behind no proxy.
+    ...callSettings({ ...values, proxy: proxy === undefined && !isSandbox ? proxiesOf(process.env) : proxy }),
+    service: isSandbox ? 'sandbox' : 'live',
+    ...{ origin, baseUrl },
+    apiKey: values.apiKey ?? null,
+    say: say ?? ((sentence) => Runtime.instance().logger.warn(sentence)),
   };
-}
-
-/** Those options of the plugin that concern the wire, without unset ones. A sandbox on this machine is behind no proxy. */
-function wireOf({ auth, headers, beta, betaHeader, unchecked, proxy, origin }: SearchflowPluginOptions): WireOptions {
-  const usual = origin === 'sandbox' ? null : proxiesOf(process.env);
-  return withoutUndefined({ auth, headers, beta, betaHeader, unchecked, proxy: proxy === undefined ? usual : proxy });
 }
 
 /** Opens the parts of a worker without a record: no folder, no database, no lock. `limiter`: the owner's, which stays open. */

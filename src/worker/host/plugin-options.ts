@@ -1,17 +1,13 @@
 import { resolve } from 'node:path';
-import { requestHeaders } from '../../api/request.js';
-import { DEFAULT_BETA_HEADER, type WireOptions } from '../../api/transport.js';
+import type { WireOptions } from '../../api/transport.js';
 import { type InputSchema, schemaProblems } from '../../core/check-value.js';
-import { mayHoldSecret, Secret } from '../../core/connections/secret.js';
 import { UsageError } from '../../core/errors/coded-error.js';
 import type { Limiter } from '../../core/limiter/limiter.js';
-import { type RateProfile, rateProfiles } from '../../core/limiter/rate.js';
+import type { RateProfile } from '../../core/limiter/rate.js';
 import type { PriceTable } from '../../core/purchase/prices.js';
-import { MOST_DOLLARS } from '../../core/text/money.js';
-import { withoutUndefined } from '../../core/text/without-undefined.js';
-import { checkAlerts } from '../config/alert-setting.js';
-import { priceTableProblems, rateProfileProblems } from '../config/price-file.js';
-import { MAX_CONCURRENCY } from '../config/rate-setting.js';
+import { loneSecret } from '../config/alert-setting.js';
+import { mistakeText, type Setting, shownText } from '../config/setting.js';
+import { optionSettings, type Values } from '../config/settings.js';
 
 export interface SearchflowPluginOptions extends WireOptions {
   /** Key of the service, from your own configuration. It is sent only to the service. */
@@ -92,56 +88,12 @@ export interface SearchflowPluginOptions extends WireOptions {
   readonly say?: (sentence: string) => void;
 }
 
-const text: InputSchema = { type: 'string', minLength: 1 };
-const texts: InputSchema = { type: 'array', items: text };
-const secretText: InputSchema = { ...text, writeOnly: true };
-const flag: InputSchema = { type: 'boolean' };
-const rate: InputSchema = { type: 'integer', minimum: 1, maximum: 10_000 };
-
-/** The types of the options. A function has no type here. */
-const properties: Readonly<Record<keyof SearchflowPluginOptions, InputSchema>> = {
-  apiKey: secretText,
-  baseUrl: text,
-  origin: text,
-  store: secretText,
-  team: text,
-  warehouseUrl: secretText,
-  sourceUrl: secretText,
-  paths: texts,
-  hosts: { type: 'array', items: secretText, writeOnly: true },
-  duckDbExtensions: text,
-  stateDir: text,
-  trustStateDir: flag,
-  qps: rate,
-  rateProfile: { anyOf: [text, { type: 'object' }] },
-  prices: { type: 'array', items: { type: 'object' } },
-  keyQps: rate,
-  concurrency: { type: 'integer', minimum: 1, maximum: MAX_CONCURRENCY },
-  maxCostPerJob: { type: 'number', minimum: 0, maximum: MOST_DOLLARS },
-  secretFile: text,
-  operations: flag,
-  versioned: flag,
-  alertUrl: secretText,
-  alertSecret: secretText,
-  alertCommand: { type: 'array', items: secretText, writeOnly: true },
-  alertOn: texts,
-  alertLag: text,
-  say: {},
-  limiter: {},
-  auth: { type: 'string', enum: ['x-api-key', 'bearer'] },
-  headers: { type: 'object', additionalProperties: { type: 'string', writeOnly: true }, writeOnly: true },
-  beta: texts,
-  betaHeader: text,
-  unchecked: flag,
-  proxy: { anyOf: [{ type: 'object', writeOnly: true }, { type: 'string', writeOnly: true }, { type: 'null' }] },
+const optionTable: Readonly<Record<keyof SearchflowPluginOptions, Setting<unknown>>> = optionSettings;
+const schema: InputSchema = {
+  type: 'object',
+  properties: Object.fromEntries(Object.entries(optionTable).map(([name, one]) => [name, one.schema])),
+  ...{ required: ['apiKey'], additionalProperties: false },
 };
-const schema: InputSchema = { type: 'object', properties, required: ['apiKey'], additionalProperties: false };
-
-/** Options that mean nothing without a record. */
-const ofRecord = [
-  ...(['team', 'warehouseUrl', 'sourceUrl', 'paths', 'hosts', 'duckDbExtensions', 'trustStateDir'] as const),
-  ...(['maxCostPerJob', 'alertUrl', 'alertSecret', 'alertCommand', 'alertOn', 'alertLag'] as const),
-];
 
 /** Whether the worker has a record: a folder or a database. */
 export const hasRecord = ({ stateDir, store }: SearchflowPluginOptions): boolean => (stateDir ?? store) !== undefined;
@@ -149,68 +101,38 @@ export const hasRecord = ({ stateDir, store }: SearchflowPluginOptions): boolean
 /** The folder of the record. */
 export const stateDirOf = ({ stateDir = '.searchflow' }: SearchflowPluginOptions): string => resolve(stateDir);
 
-/** The mistakes of options that need a record, or exclude one. */
-function recordProblems(options: SearchflowPluginOptions): readonly string[] {
-  const { limiter } = options;
-  if (hasRecord(options))
-    return limiter === undefined ? [] : ['limiter is for a worker without a record: pass neither stateDir nor store.'];
-  const needing = ofRecord.filter((name) => options[name] !== undefined);
-  const isLimiter =
-    limiter === undefined ||
-    (['acquire', 'start', 'block', 'queued', 'view'] as const).every((name) => typeof limiter?.[name] === 'function');
-  return [
-    ...(needing.length > 0 ? [`${needing.join(', ')}: jobs need a record. Pass stateDir or store.`] : []),
-    ...(isLimiter ? [] : ['limiter must have the functions of a Limiter: acquire, start, block, queued, view.']),
-  ];
-}
-
-/** Throws `UsageError` with all mistakes in the options of the plugin. Options that are undefined count as absent. */
-export function refuseWrongOptions(options: SearchflowPluginOptions): void {
+/** The settings in the options of the plugin. Throws `UsageError` with all mistakes. Options that are undefined count as absent. */
+export function readOptions(options: SearchflowPluginOptions): Values {
   if (typeof options !== 'object' || options === null || Array.isArray(options))
     throw new UsageError('setting-invalid', "SearchflowPlugin takes an object of options, such as { apiKey: '…' }.");
-  const given = withoutUndefined(options);
-  const { say, rateProfile, prices, origin } = given;
-  const wrong = schemaProblems('SearchflowPlugin', given, schema);
-  const problems = [
-    ...wrong,
-    // These checks read the options by their types.
-    ...(wrong.length > 0 ? [] : [...headerProblems(options), ...recordProblems(options)]),
-    ...(wrong.length > 0 || prices === undefined ? [] : priceTableProblems(prices).map((one) => `prices: ${one}.`)),
-    ...(say === undefined || typeof say === 'function' ? [] : ['say must be a function.']),
-    // The origin is in keys, histories and messages.
-    ...(typeof origin === 'string' && mayHoldSecret(origin)
-      ? ['origin (not shown) may contain a password; give a name without one.']
-      : []),
-    ...profileProblems(rateProfile),
-    ...(wrong.length > 0 ? [] : alertsOf(options).problems),
-  ];
-  if (problems.length > 0) throw new UsageError('setting-invalid', problems.join('\n'));
-}
-
-/** The settings of alerts in the options, and what is wrong with them. */
-export function alertsOf({ alertUrl, alertSecret, alertCommand, alertOn, alertLag }: SearchflowPluginOptions) {
-  const written = { url: alertUrl, secret: alertSecret, command: alertCommand, on: alertOn, lag: alertLag };
-  return checkAlerts(written, {
-    ...{ url: 'alertUrl', secret: 'alertSecret', command: 'alertCommand', on: 'alertOn', lag: 'alertLag' },
+  const problems = [...schemaProblems('SearchflowPlugin', options, schema)];
+  const made = Object.entries(optionTable).map(([name, setting]) => {
+    const value = options[name as keyof SearchflowPluginOptions];
+    if (value === undefined || schemaProblems('', value, setting.schema).length > 0) return [name, undefined] as const;
+    try {
+      return [name, setting.make ? setting.make(value as never, process.cwd()) : value] as const;
+    } catch (error) {
+      const shown = setting.schema.writeOnly || typeof value !== 'string' ? 'the value (not shown)' : shownText(value);
+      problems.push(mistakeText(name, shown, null, error));
+      return [name, undefined] as const;
+    }
   });
+  problems.push(...misfits(options));
+  if (problems.length > 0) throw new UsageError('setting-invalid', problems.join('\n'));
+  return Object.fromEntries(made);
 }
 
-function headerProblems({ apiKey, auth, headers, beta = [], betaHeader }: SearchflowPluginOptions): readonly string[] {
-  const ofBeta =
-    betaHeader === undefined && beta.length === 0 ? {} : { [betaHeader ?? DEFAULT_BETA_HEADER]: beta.join(',') };
-  try {
-    requestHeaders(new Secret(apiKey), auth ?? 'x-api-key', '', { ...headers, ...ofBeta });
-    return [];
-  } catch (error) {
-    return [`${error instanceof Error ? error.message : String(error)}.`];
-  }
-}
-
-function profileProblems(profile: unknown): readonly string[] {
-  if (typeof profile === 'object' && profile !== null)
-    return rateProfileProblems(profile).map((one) => `rateProfile: ${one}.`);
-  if (typeof profile !== 'string' || Object.hasOwn(rateProfiles, profile)) return [];
-  return [
-    `rateProfile must be one of ${Object.keys(rateProfiles).join(', ')}, or an object (got ${mayHoldSecret(profile) ? 'a text that is not shown' : `"${profile.slice(0, 60)}"`}).`,
-  ];
+/** The mistakes of options that do not fit each other. */
+function misfits(options: SearchflowPluginOptions): readonly string[] {
+  const { limiter, alertSecret, alertUrl } = options;
+  const needing = Object.entries(optionTable).filter(
+    ([name, { ofRecord }]) => ofRecord && options[name as keyof SearchflowPluginOptions] !== undefined,
+  );
+  const found = [];
+  if (hasRecord(options) && limiter !== undefined)
+    found.push('limiter is for a worker without a record: pass neither stateDir nor store.');
+  if (!hasRecord(options) && needing.length > 0)
+    found.push(`${needing.map(([name]) => name).join(', ')}: jobs need a record. Pass stateDir or store.`);
+  if (alertSecret !== undefined && alertUrl === undefined) found.push(loneSecret('alertSecret', 'alertUrl'));
+  return found;
 }

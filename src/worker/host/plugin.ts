@@ -5,21 +5,22 @@ import { needsRecord } from '../../activities/alone.js';
 import type { AllActivities } from '../../activities/index.js';
 import type { Activities } from '../../activities/types.js';
 import { operationTable } from '../../api/operations.js';
-import { parseAddress, STORE_SCHEMA } from '../../core/connections/postgres-address.js';
 import { UsageError } from '../../core/errors/coded-error.js';
 import type { UnitRecord } from '../../core/purchase/journal.js';
 import type { RuntimeConfig } from '../config/runtime-types.js';
+import type { Values } from '../config/settings.js';
+import { deploymentOf } from '../config/temporal-setting.js';
 import { identityOf, recordId } from '../team/team.js';
 import { type AloneConfig, aloneConfig, type OpenedParts, openAlone } from './alone.js';
 import { HiddenWorkflows } from './hidden-workflows.js';
-import { hasRecord, refuseWrongOptions, type SearchflowPluginOptions, stateDirOf } from './plugin-options.js';
+import { hasRecord, readOptions, type SearchflowPluginOptions, stateDirOf } from './plugin-options.js';
 import { deploymentOptions, workflowSinks } from './worker-options.js';
 
 /**
  * searchflow in your own worker: `Worker.create({ plugins: [new SearchflowPlugin({ apiKey })], … })` adds the activities. Journal,
  * limiter and warehouse are opened when the worker runs and closed when it has stopped. Plugins cannot contain workflows, so your
- * workflows file needs `export * from 'searchflow/workflows'`. Throws `UsageError` for invalid options; an address or folder of the
- * record that cannot be used is an error of `worker.run()`.
+ * workflows file needs `export * from 'searchflow/workflows'`. Throws `UsageError` for invalid options; a folder of the record that
+ * cannot be used is an error of `worker.run()`.
  */
 export class SearchflowPlugin extends SimplePlugin {
   readonly #opened: Opened;
@@ -30,17 +31,19 @@ export class SearchflowPlugin extends SimplePlugin {
   readonly #say: (sentence: string) => void;
 
   constructor(options: SearchflowPluginOptions) {
-    refuseWrongOptions(options);
-    const { operations = true } = options;
-    const config = aloneConfig(options);
+    const values = readOptions(options);
+    const { operations = true } = values;
+    const config = aloneConfig(values);
+    const stateDir = hasRecord(options) ? stateDirOf(options) : null;
     const opened: Opened = { parts: null, options: null, worker: null };
     super({
       name: 'searchflow',
       activities: forwarded(opened, activityNames(operations)),
       runContext: async (next) => {
-        const parts = hasRecord(options)
-          ? await openRecord(options, config, opened)
-          : openAlone(config, options.limiter ?? null);
+        const parts =
+          stateDir === null
+            ? openAlone(config, values.limiter ?? null)
+            : await openRecord(values, config, stateDir, opened);
         try {
           opened.parts = parts;
           await (parts.pollers && opened.worker ? parts.pollers.run(opened.worker, next) : next());
@@ -52,8 +55,8 @@ export class SearchflowPlugin extends SimplePlugin {
     });
     this.#opened = opened;
     this.#operations = operations;
-    this.#record = hasRecord(options) ? recordOf(options) : null;
-    this.#versioned = options.versioned ?? false;
+    this.#record = stateDir === null ? null : recordId({ stateDir, store: values.store ?? null });
+    this.#versioned = values.versioned ?? false;
     this.#say = config.say;
   }
 
@@ -141,19 +144,15 @@ async function endUnrun(worker: Worker, next: (worker: Worker) => Promise<void>)
 
 /** The version of the worker in Temporal's own variables; null without them. Throws `UsageError` if only one of them is set. */
 function deploymentOfEnvironment(): RuntimeConfig['deployment'] {
-  const { TEMPORAL_DEPLOYMENT_NAME: deploymentName, TEMPORAL_WORKER_BUILD_ID: buildId } = process.env;
-  if (deploymentName && buildId) return { deploymentName, buildId };
-  if (!deploymentName && !buildId) return null;
-  throw new UsageError(
-    'setting-invalid',
-    `${deploymentName ? 'TEMPORAL_WORKER_BUILD_ID' : 'TEMPORAL_DEPLOYMENT_NAME'} is missing: the version of a worker needs both TEMPORAL_DEPLOYMENT_NAME and TEMPORAL_WORKER_BUILD_ID; set both or none.`,
-  );
+  const found = deploymentOf(process.env);
+  if (typeof found === 'string') throw new UsageError('setting-invalid', found);
+  return found;
 }
 
 /** The modules of jobs, with their databases, are loaded only by a worker with a record. */
-async function openRecord(options: SearchflowPluginOptions, alone: AloneConfig, { options: given, worker }: Opened) {
+async function openRecord(values: Values, alone: AloneConfig, stateDir: string, { options, worker }: Opened) {
   const [{ openRecord }, { recordConfig }] = await Promise.all([import('./record.js'), import('./record-config.js')]);
-  return openRecord(recordConfig(options, alone), given, worker);
+  return openRecord(recordConfig(values, alone, stateDir), options, worker);
 }
 
 /** State that exists only while the worker runs. */
@@ -168,17 +167,6 @@ interface Opened {
 function openedParts({ parts }: Readonly<Opened>): OpenedParts {
   if (!parts) throw new Error('the worker is not running');
   return parts;
-}
-
-/** Id of the record of the options. A store whose address cannot be used has none; the worker is then refused when it runs. */
-function recordOf(options: SearchflowPluginOptions): string {
-  const stateDir = stateDirOf(options);
-  try {
-    const store = options.store === undefined ? null : parseAddress(options.store, STORE_SCHEMA);
-    return recordId({ stateDir, store });
-  } catch {
-    return recordId({ stateDir, store: { shown: '' } });
-  }
 }
 
 /** Activities of searchflow's workflows. The type of this record checks that none is missing. */

@@ -7,7 +7,7 @@ import type { ActivityStep, RateShare } from '../../core/purchase/activity.js';
 import type { RecordedRun } from '../../core/rows/row-figures.js';
 import { WarehouseBusy, WarehouseUnusable } from '../../core/rows/warehouse-errors.js';
 import { toDollars } from '../../core/text/money.js';
-import { rateProfileOf } from '../config/rate-setting.js';
+import { rateProfileOf } from '../config/derived-settings.js';
 import { findJob } from '../staging/find-job.js';
 import { readEventStatus } from '../store/event-status.js';
 import { jobStatuses } from './job-lists.js';

@@ -8,11 +8,11 @@ import { isUnderWay } from '../../core/rows/job-names.js';
 import type { FailedPick, FailedUnit, RowWarehouse } from '../../core/rows/row-warehouse.js';
 import { nearest } from '../../core/text/nearest.js';
 import { shellWord } from '../../core/text/shell-word.js';
-import { rateProfileOf } from '../config/rate-setting.js';
+import { rateProfileOf } from '../config/derived-settings.js';
 import { type Discarded, type FailedSelection, type RetryPlan, UsageError } from '../config/runtime-types.js';
 import { findJob, noteState } from '../staging/find-job.js';
+import { teamBudgetNote } from '../staging/plan-notes.js';
 import { quote } from '../staging/quote.js';
-import { teamBudgetNote } from '../staging/team-budget-note.js';
 import { jobStatuses } from './job-lists.js';
 import type { RuntimeParts } from './runtime-parts.js';
 

@@ -14,10 +14,8 @@ import { dollars, toMicros } from '../../core/text/money.js';
 import { shellWord } from '../../core/text/shell-word.js';
 import { readUnits, type StageManifest, sliceFile } from '../../rows/index.js';
 import type { EnrichRequest, JobPlan, RestPlan } from '../config/runtime-types.js';
-import { limitNotes } from './limit-notes.js';
+import { limitNotes, schemaNotes, teamBudgetNote } from './plan-notes.js';
 import { type Quote, quote } from './quote.js';
-import { schemaNotes } from './schema-notes.js';
-import { teamBudgetNote } from './team-budget-note.js';
 
 interface PlanParts {
   readonly staged: StagedJob;
@@ -106,7 +104,7 @@ export async function makePlan(parts: PlanParts): Promise<JobPlan> {
     seconds,
     perSecond,
     badRows: manifest.firstBad.filter(({ row }) => row <= wantedRows(staged)),
-    ...(limited ? { limitedBadRows: count.bad } : {}),
+    limitedBadRows: limited ? count.bad : undefined,
     rest: limited ? restOf(staged, count.restToBuy, restCosts) : null,
     allowedMicros,
     urlCells: manifest.urlCells,

@@ -7,14 +7,18 @@ import type { Transport } from '../../api/transport.js';
 import { isDatabaseSource, whyNoSource } from '../../core/connections/source-address.js';
 import type { JobEntry } from '../../core/job-entry-schemas.js';
 import { badRowKey } from '../../core/purchase/forgotten.js';
-import { sentWith } from '../../core/purchase/sent-with.js';
-import { type EnrichCsvInput, type Freshness, type RunBounds, runBounds } from '../../core/row-job-schemas.js';
+import {
+  type EnrichCsvInput,
+  type Freshness,
+  type RunBounds,
+  runBounds,
+  type SentWith,
+} from '../../core/row-job-schemas.js';
 import type { StagedJob } from '../../core/rows/job.js';
 import { stagesOf } from '../../core/rows/job-entries.js';
 import { type CsvForm, isCsvDelimiter, usualCsv } from '../../core/rows/row-warehouse.js';
 import { isAddress, pathOfAddress, sourceFieldsOf } from '../../core/rows/source-fields.js';
-import { canonicalJson, type Json } from '../../core/text/json.js';
-import { withoutUndefined } from '../../core/text/without-undefined.js';
+import { canonicalJson } from '../../core/text/json.js';
 import { makeFolder } from '../../files/make-folder.js';
 import { isAlive } from '../../files/process-identity.js';
 import { moveDurably, syncFolder } from '../../files/write-durably.js';
@@ -28,9 +32,9 @@ import {
 } from '../../rows/index.js';
 import { sourceReader } from '../../sources/isolated-reader.js';
 import { warehouseFile, whyNoTarget } from '../../warehouse/index.js';
+import { sourceUrl } from '../config/database-setting.js';
 import { type DatabaseAddress, UsageError } from '../config/runtime-types.js';
 import { sha256 } from '../config/sha256.js';
-import { sourceUrl } from '../config/source-setting.js';
 import { hostOf } from '../config/store-setting.js';
 import { whyUnwritable } from '../config/why-unwritable.js';
 import { refuseOtherUse } from './find-job.js';
@@ -156,7 +160,7 @@ async function stage(context: StageContext, asked: EnrichCsvInput): Promise<Stag
     // A stream can be read only once, so its slices get the size of the last stage.
     let manifest = await stageAs(isStream && before ? sameSize(before.staged) : how.rowsPerSlice);
     const { operation: _, options, batch, ...operationFacts } = how.facts;
-    const others = withoutUndefined({ ...operationFacts, encoding: request.encoding || undefined, ...key });
+    const others = { ...operationFacts, encoding: request.encoding || undefined, ...key };
     const factsOf = ({ contentHash, unitColumn }: StageManifest) =>
       [operation, contentHash, options, unitColumn, request.delimiter ?? null, batch, others] as const;
     let known = stagedBefore(factsOf(manifest), before);
@@ -179,7 +183,7 @@ async function stage(context: StageContext, asked: EnrichCsvInput): Promise<Stag
         ...how.facts,
         csvForm: csvFormOf(request, manifest),
         columns: manifest.columns,
-        ...(manifest.types ? { types: manifest.types } : {}),
+        types: manifest.types,
         ...sourceFieldsOf(request),
         unitColumn: manifest.unitColumn,
         ...key,
@@ -189,7 +193,7 @@ async function stage(context: StageContext, asked: EnrichCsvInput): Promise<Stag
         distinctUnits: manifest.distinctUnits,
         slices: manifest.slices,
         rowsPerSlice: manifest.rowsPerSlice,
-        ...(request.limit !== undefined && request.limit < manifest.rows ? { limit: request.limit } : {}),
+        limit: request.limit !== undefined && request.limit < manifest.rows ? request.limit : undefined,
         window: how.window(manifest.rowsPerSlice),
         stageDir,
         ...hostOf(identity.into, context.shared),
@@ -228,7 +232,7 @@ function csvFormOf({ csvDelimiter, csvBom }: EnrichCsvInput, { delimiter, bom }:
   return { delimiter: csvDelimiter ?? own, bom: csvBom ?? bom ?? false };
 }
 
-const generationOf = (facts: readonly Json[]): string => sha256(canonicalJson(facts)).slice(0, 12);
+const generationOf = (facts: readonly unknown[]): string => sha256(canonicalJson(facts)).slice(0, 12);
 
 const sameSize = ({ rowsPerSlice }: Pick<StagedJob, 'rowsPerSlice'>): SliceSizes => ({
   large: rowsPerSlice,
@@ -239,7 +243,7 @@ const sameSize = ({ rowsPerSlice }: Pick<StagedJob, 'rowsPerSlice'>): SliceSizes
  * Returns an earlier stage of the same rows and request; null without one. Its generation and slices are kept, because the warehouse knows
  * loaded rows by the numbers of their slices.
  */
-function stagedBefore(facts: readonly Json[], before: JobEntry | null): StagedJob | null {
+function stagedBefore(facts: readonly unknown[], before: JobEntry | null): StagedJob | null {
   const found = stagesOf(before).find(
     ({ staged: { generation, rowsPerSlice } }) => generation === generationOf([...facts, rowsPerSlice]),
   );
@@ -255,11 +259,15 @@ function keeping(request: EnrichCsvInput, before: StagedJob | undefined): Enrich
   if (before?.operation !== operation) return request;
   const keepsOptions =
     Object.keys(options ?? {}).length === 0 && template === undefined && before.template === undefined;
+  const kept: SentWith = keepsOptions ? before : {};
   return {
     ...request,
-    ...(key === undefined && before.key ? { key: before.key } : {}),
-    ...(defaultScheme === undefined && before.defaultScheme ? { defaultScheme: before.defaultScheme } : {}),
-    ...(keepsOptions ? { options: before.options, ...sentWith(before), ...sentWith(request) } : {}),
+    key: key ?? before.key,
+    defaultScheme: defaultScheme ?? before.defaultScheme,
+    options: keepsOptions ? before.options : options,
+    beta: request.beta ?? kept.beta,
+    extraHeaders: request.extraHeaders ?? kept.extraHeaders,
+    unchecked: request.unchecked ?? kept.unchecked,
   };
 }
 
@@ -307,7 +315,7 @@ export function forgetEarlierStages({ stageDir }: Pick<StagedJob, 'stageDir'>): 
 
 /** The options of a run that are not in its stage: the limits of the run, and which earlier answers are too old. */
 export function askedOf(request: RunBounds, freshness: Freshness | null | undefined): NonNullable<JobEntry['asked']> {
-  return { ...boundsOf(request), ...(freshness ? { freshness } : {}) };
+  return { ...boundsOf(request), freshness: freshness ?? undefined };
 }
 
 /** The fields of a request that bound a run, as in the workflow's input. */
@@ -330,7 +338,7 @@ export function toRunInput(
     urlColumn: staged.unitColumn ?? '',
     staged,
     // No CSV is written by the job in a shared store: any worker may end the job, and would write the file on its own machine.
-    ...(csv === null || shared ? {} : { csv }),
+    csv: csv === null || shared ? undefined : csv,
     ...asked,
   };
 }

@@ -1,5 +1,5 @@
+import { WAREHOUSE_SCHEMA } from '../../core/connections/postgres-address.js';
 import { openPostgres, PostgresAway, PostgresRefused, parseAddress } from '../../postgres/index.js';
-import { WAREHOUSE_SCHEMA } from '../../warehouse/index.js';
 import type { DatabaseAddress, RuntimeConfig } from '../config/runtime-types.js';
 
 /** Longest wait for a database: longer than a restart, and short enough for a person who has mistyped an address. */

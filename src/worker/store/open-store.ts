@@ -14,7 +14,7 @@ import { MemoryLimiter } from '../../store/limiter/memory-limiter.js';
 import { MemorySlots } from '../../store/limiter/memory-slots.js';
 import { ReservedLimiter } from '../../store/limiter/reserved-limiter.js';
 import { recordFormat } from '../../store/process/folder-format.js';
-import { rateProfileOf } from '../config/rate-setting.js';
+import { rateProfileOf } from '../config/derived-settings.js';
 import { type RuntimeConfig, UsageError } from '../config/runtime-types.js';
 import { blockFile, LastUse, reserveLimit } from '../team/limit-owner.js';
 import { teamOf } from '../team/team.js';
@@ -136,11 +136,9 @@ export class FolderStore implements Store {
   async limits() {
     if (this.#working) return this.#working.limiter.view();
     const block = this.#config.origin === 'sandbox' ? null : blockFile(this.#config).load();
-    const blocks = block !== null && block.until > Date.now();
-    return {
-      ...idleView(rateProfileOf(this.#config)),
-      ...(blocks ? { blockedUntil: block.until, blockedSince: block.at, blockReason: block.reason } : {}),
-    };
+    const idle = idleView(rateProfileOf(this.#config));
+    if (block === null || block.until <= Date.now()) return idle;
+    return { ...idle, blockedUntil: block.until, blockedSince: block.at, blockReason: block.reason };
   }
 
   async unblock() {

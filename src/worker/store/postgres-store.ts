@@ -8,7 +8,7 @@ import { openStore } from '../../store/postgres/open-store.js';
 import { PgJobEntries } from '../../store/postgres/pg-job-entries.js';
 import { PgStages } from '../../store/postgres/pg-stages.js';
 import { PgSlots } from '../../store/postgres/slots.js';
-import { rateProfileOf } from '../config/rate-setting.js';
+import { rateProfileOf } from '../config/derived-settings.js';
 import type { DatabaseAddress, RuntimeConfig } from '../config/runtime-types.js';
 import { fingerprint, isTeamAt, teamOf } from '../team/team.js';
 import type { Store, WorkerStore } from './store.js';
@@ -34,7 +34,7 @@ export class PostgresStore implements Store {
     this.stages = new PgStages(postgres, { cacheDir: join(config.stateDir, 'fetched-stages'), sliceFile });
     const [team, key, profile] = [teamOf(config), fingerprint(config.apiKey), rateProfileOf(config)];
     this.#limiter = new PgLimiter({ postgres, team, key, profile });
-    this.#slots = new PgSlots({ postgres, team, ...(config.agentSlots ? { limit: config.agentSlots } : {}) });
+    this.#slots = new PgSlots({ postgres, team, limit: config.agentSlots });
   }
 
   /** Connects, and creates or migrates the schema. Throws if the database cannot be used. */

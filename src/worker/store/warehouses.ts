@@ -10,7 +10,8 @@ import { WarehouseBusy, WarehouseUnusable, type WorkerRefusal } from '../../core
 import { PostgresRefused, strictest, withTlsOf } from '../../postgres/index.js';
 import { FileSecrets } from '../../store/process/file-secrets.js';
 import { createWarehouses, type OpenedWarehouse } from '../../warehouse/index.js';
-import { type Allowlist, isSameServer } from '../config/allowlist.js';
+import type { Allowlist } from '../config/allowlist.js';
+import { isSameServer } from '../config/database-setting.js';
 import type { RuntimeConfig } from '../config/runtime-types.js';
 import { isSameWarehouse } from '../config/store-setting.js';
 

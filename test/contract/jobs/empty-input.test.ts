@@ -2,7 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { basename } from 'node:path';
 import pg from 'pg';
 import { expect, it, onTestFinished } from 'vitest';
-import { databaseSource } from '../../../dist/worker/config/source-setting.js';
+import { databaseSource } from '../../../dist/worker/config/database-setting.js';
 import { openJob, surroundings } from '../../support/jobs/command.js';
 import { plainRows } from '../../support/jobs/folder.js';
 import { sharedPostgres } from '../../support/postgres.js';

@@ -1,6 +1,6 @@
 import { rmSync } from 'node:fs';
 import { expect, it } from 'vitest';
-import { databaseSource } from '../../../dist/worker/config/source-setting.js';
+import { databaseSource } from '../../../dist/worker/config/database-setting.js';
 import { openRuntime } from '../../../dist/worker/runtime/runtime.js';
 import { openJob, surroundings } from '../../support/jobs/command.js';
 import type { InputRow } from '../../support/jobs/folder.js';

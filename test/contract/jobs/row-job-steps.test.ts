@@ -5,7 +5,7 @@ import type { FinishInput } from '../../../src/activities/rows/summarize.js';
 import type { EnrichCsvInput, JobProgress } from '../../../src/core/row-job-schemas.js';
 import type { RetryRowsInput, SliceInput } from '../../../src/core/rows/job.js';
 import { queryNames, signalNames } from '../../../src/core/rows/job-names.js';
-import { BUDGET_EXCEEDED } from '../../../src/core/rows/pause.js';
+import { BUDGET_EXCEEDED } from '../../../src/core/rows/stop-at-failed.js';
 import { AnsweredActivities, type Call } from '../../support/jobs/answered-activities.js';
 import { soon } from '../../support/jobs/checks.js';
 import { temporalOfFile } from '../../support/temporal.js';

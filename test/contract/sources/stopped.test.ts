@@ -4,7 +4,7 @@ import { Readable } from 'node:stream';
 import { DuckDBInstance } from '@duckdb/node-api';
 import pg from 'pg';
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
-import { databaseSource } from '../../../dist/worker/config/source-setting.js';
+import { databaseSource } from '../../../dist/worker/config/database-setting.js';
 import type { RowReader } from '../../../src/rows/index.js';
 import { isolatedReader } from '../../../src/sources/isolated-reader.js';
 import { startCommand } from '../../support/cli/command.js';

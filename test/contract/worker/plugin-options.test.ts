@@ -4,20 +4,24 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { priceTables } from '../../../src/core/purchase/prices.js';
 import { aloneConfig } from '../../../src/worker/host/alone.js';
+import { readOptions } from '../../../src/worker/host/plugin-options.js';
 import { recordConfig } from '../../../src/worker/host/record-config.js';
 import { SearchflowPlugin, type SearchflowPluginOptions } from '../../../src/worker/index.js';
 
 /** The settings with which a worker with a record runs. */
-const recorded = (options: SearchflowPluginOptions) => recordConfig(options, aloneConfig(options));
+const recorded = (options: SearchflowPluginOptions & { readonly stateDir: string }) => {
+  const values = readOptions(options);
+  return recordConfig(values, aloneConfig(values), options.stateDir);
+};
 
 it.each([
   [{ baseUrl: 'http://api.example.com' }, /must begin with https/],
-  [{ store: 'postgres://ann:canary@db.internal/etl' }, /^store \(not shown\) is on another host .*sslmode=verify-full/],
-  [{ warehouseUrl: 'postgres://ann:canary@db.internal/dw' }, /^warehouseUrl \(not shown\) is on another host/],
-  [{ warehouseUrl: 'postgres://ann:canary@db/dw?sslmod=disable' }, /^warehouseUrl .*did you mean sslmode/],
-  [{ hosts: ['postgres://u:canary@h'] }, /^hosts: a value \(not shown\) is not a database server such as db.internal/],
+  [{ store: 'postgres://ann:canary@db.internal/etl' }, /^store: .*\(not shown\) is on another host .*verify-full/],
+  [{ warehouseUrl: 'postgres://ann:canary@db.internal/dw' }, /^warehouseUrl: .*\(not shown\) is on another host/],
+  [{ warehouseUrl: 'postgres://ann:canary@db/dw?sslmod=disable' }, /^warehouseUrl: .*did you mean sslmode/],
+  [{ hosts: ['postgres://u:canary@h'] }, /^hosts: .*\(not shown\) is not a list of database servers/],
 ])('the plugin refuses an address that it cannot use, without showing it: %j', (options, problem) => {
-  const open = () => recorded({ apiKey: 'canary-key', stateDir: 'state', ...options });
+  const open = () => new SearchflowPlugin({ apiKey: 'canary-key', stateDir: 'state', ...options });
   expect(open).toThrow(problem);
   expect(open).toThrow(/^(?!.*canary)/);
 });
@@ -36,23 +40,23 @@ it.each([
   [{ 'canary-1': 1 }, 'a name that is not shown is not a field of SearchflowPlugin; '],
   [{ qps: 0.5, concurrency: 0 }, 'qps must be ', 'concurrency must be a whole number from 1 to 256 (got 0).'],
   [{ concurrency: 1e9 }, 'concurrency must be a whole number from 1 to 256 (got 1000000000).'],
-  [{ apiKey: 'canary\nkey' }, 'the API key is empty or has characters that are not allowed in a header.'],
+  [{ apiKey: 'canary\nkey' }, 'apiKey: the value (not shown) has white space'],
   [{ headers: 'Bearer canary' }, 'headers must be an object (got a value that is not shown).'],
   [{ headers: { trace: 'canary\r\nx: y' } }, 'header "trace" has characters that are not allowed in a header.'],
   [{ headers: { 'X-Api-Key': 'canary' } }, 'header "x-api-key" is set by the client.'],
   [{ headers: { Authorization: 'canary' } }, 'header "authorization" is set by the client.'],
   [{ headers: { 'Bearer canary': 'x' } }, 'a header has a name that is not valid.'],
   [{ beta: ['canary\n'] }, 'header "exa-beta" has characters'],
-  [{ prices: [{}] }, 'prices: 0.since: ', 'prices: 0.contentsPage: '],
+  [{ prices: [{}] }, 'prices: the value is not a list', '; 0.contentsPage: '],
   [{ maxCostPerJob: 1e300 }, 'maxCostPerJob must be a number from 0 to 1000000000 (got 1e+300).'],
-  [{ origin: 'https://u:canary@h' }, 'origin (not shown) may contain a password; give a name without one.'],
-  [{ prices: [] }, 'prices: the list: '],
+  [{ origin: 'https://u:canary@h' }, 'origin: the value (not shown) may contain a password'],
+  [{ prices: [] }, 'price tables: the list: '],
   [{ hosts: 'u:canary@h' }, 'hosts must be a list of texts (got a value that is not shown).'],
-  [{ rateProfile: 'postgres://u:canary@h' }, 'rateProfile must be one of ', '(got a text that is not shown).'],
+  [{ rateProfile: 'postgres://u:canary@h' }, 'rateProfile: the value (not shown'],
   [{ qps: 'canary:canary@h' }, 'qps must be a whole number from 1 to 10000 (got a text that is not shown).'],
-  [{ rateProfile: 'fast' }, 'rateProfile must be one of contract, ', ' or an object (got "fast").'],
-  [{ rateProfile: { name: 'x', buckets: [] } }, 'rateProfile: buckets: '],
-  [{ say: 'x', operations: 1 }, 'operations must be true or false (got 1).', 'say must be a function.'],
+  [{ rateProfile: 'fast' }, "'fast' is not a rate profile; use contract, "],
+  [{ rateProfile: { name: 'x', buckets: [] } }, 'rateProfile: the value is not a rate profile: buckets: '],
+  [{ say: 'x', operations: 1 }, 'operations must be true or false (got 1).', 'say: the value must be a function.'],
   [
     { maxCostPerJob: -1, beta: 'x' },
     'maxCostPerJob must be a number from 0 to 1000000000 (got -1).',
@@ -66,8 +70,8 @@ it.each([
 
 it.each([
   [{ paths: ['.'], maxCostPerJob: 5 }, 'paths, maxCostPerJob: jobs need a record. Pass stateDir or store.'],
-  [{ limiter: { acquire: async () => null } }, 'limiter must have the functions of a Limiter'],
-  [{ limiter: 5 }, 'limiter must have the functions of a Limiter'],
+  [{ limiter: { acquire: async () => null } }, 'limiter: the value must have the functions of a Limiter'],
+  [{ limiter: 5 }, 'limiter: the value must have the functions of a Limiter'],
   [{ limiter: {}, stateDir: 'state' }, 'limiter is for a worker without a record'],
 ])('the plugin refuses options that do not fit its record: %j', (options, problem) => {
   expect(() => new SearchflowPlugin({ apiKey: 'key', ...options } as never)).toThrow(problem);

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import pg from 'pg';
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
-import { databaseSource } from '../../../dist/worker/config/source-setting.js';
+import { databaseSource } from '../../../dist/worker/config/database-setting.js';
 import { openJob, surroundings } from '../../support/jobs/command.js';
 import { boughtAgain, openSetting } from '../../support/jobs/setting.js';
 import { sharedPostgres } from '../../support/postgres.js';

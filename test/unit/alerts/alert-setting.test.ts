@@ -49,8 +49,8 @@ it.each([
   [{ SEARCHFLOW_ALERT_SECRET: 'secret-token-of-sixteen' }, 'there is none. Set SEARCHFLOW_ALERT_URL'],
   [{ SEARCHFLOW_ALERT_URL: hook, SEARCHFLOW_ALERT_SECRET: 'secret-token' }, 'is shorter than 16'],
   [{ SEARCHFLOW_ALERT_URL: hook, SEARCHFLOW_ALERT_SECRET: 'secret-token of sixteen' }, 'has white space'],
-  [{ SEARCHFLOW_ALERT_COMMAND: 'notify' }, 'must be an absolute path'],
-  [{ SEARCHFLOW_ALERT_COMMAND: '/no/such/program' }, '"/no/such/program" does not exist'],
+  [{ SEARCHFLOW_ALERT_COMMAND: 'notify' }, 'must be the absolute path of a program'],
+  [{ SEARCHFLOW_ALERT_COMMAND: '/no/such/program' }, '"/no/such/program" (environment) does not exist'],
   ...[
     ...['curl -d @- https://hooks.slack.com/services/T0/B0/secret-token', 'curl -H "X-Api-Key: secret-token" h'],
     ...['{"a":"secret-token"}', '/bin/nothere secret-token', 'secret-token'],
@@ -68,7 +68,7 @@ it.each([
     ['https://example.com/?sig=secret-token'],
   ].map((args): [Record<string, string>, string] => [
     { SEARCHFLOW_ALERT_COMMAND: JSON.stringify([program, ...args]) },
-    'an argument (not shown) seems to be a secret',
+    'an argument (not shown) (environment) seems to be a secret',
   ]),
   [{ SEARCHFLOW_ALERT_URL: hook, SEARCHFLOW_ALERT_ON: 'job.faild' }, 'did you mean job.failed?'],
   [{ SEARCHFLOW_ALERT_ON: 'everything' }, 'is not an event'],

@@ -9,7 +9,7 @@ import type { AnswerHeaders } from '../../../src/api/wire/call-failure.js';
 import type { Endpoint } from '../../../src/api/wire/endpoint.js';
 import { ApiError } from '../../../src/api/wire/errors.js';
 import { pathFields } from '../../../src/api/wire/fill-path.js';
-import { readPage } from '../../../src/core/events/walk.js';
+import { readPage } from '../../../src/core/events/page.js';
 import { arbitraryOf } from '../../support/api/arbitrary-of.js';
 import { runs } from '../../support/property-runs.js';
 

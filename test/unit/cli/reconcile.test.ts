@@ -136,7 +136,7 @@ describe('searchflow usage --reconcile', () => {
       "SEARCHFLOW_KEY_ID: 'a b'",
     ])
       expect(failed).toContain(text);
-    expect(failed).toContain('SEARCHFLOW_SERVICE_KEY: the key (environment, not shown)');
+    expect(failed).toContain('SEARCHFLOW_SERVICE_KEY: the value (not shown) (environment)');
     expect(failed).not.toContain('with space');
   });
 

@@ -66,12 +66,12 @@ describe('a file of settings', () => {
     const file = join(cwd, '.env');
     const said: string[] = [];
     const { mistakes } = readSettings({ env, flags: {}, cwd, say: (line) => said.push(line) });
-    expect(mistakes).toEqual([
-      expect.stringContaining(`EXA_API_KEY: the key (${file}, not shown)`),
+    expect(mistakes.map(({ text }) => text)).toEqual([
+      expect.stringContaining(`EXA_API_KEY: the value (not shown) (${file})`),
       expect.stringContaining(`SEARCHFLOW_QPS: 'abc' (${file}) is not`),
       // The environment wins, so the mistake is there.
       expect.stringContaining("SEARCHFLOW_CONCURRENCY: 'y' (environment) is not"),
-      expect.stringContaining(`SEARCHFLOW_ALERT_ON (${file}): `),
+      expect.stringContaining(`SEARCHFLOW_ALERT_ON: "x" (${file}) is not an event`),
     ]);
     expect(said).toEqual([expect.stringContaining(`the variable SEARCHFLOW_QSP (${file}) is unknown`)]);
   });

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { isMetadata } from '../../../src/core/connections/metadata-address.js';
 import { parseAddress } from '../../../src/core/connections/postgres-address.js';
 import { whyNoAddress } from '../../../src/core/rows/source-fields.js';
-import { checkAlerts } from '../../../src/worker/config/alert-setting.js';
+import { alertUrl } from '../../../src/worker/config/alert-setting.js';
 
 const hosts = [
   ...['169.254.169.254', '169.254.170.2', '2852039166', '0xa9fea9fe', '0251.0376.0251.0376', '100.100.100.200'],
@@ -15,7 +15,6 @@ const hosts = [
   '[::169.254.169.254]',
   ...['[64:ff9b:1::a9fe:a9fe]', '[64:ff9b:1:a9fe:a9:fe00::]', '[::ffff:0:a9fe:a9fe]'],
 ];
-const names = { url: 'URL', secret: 'SECRET', command: 'COMMAND', on: 'ON', lag: 'LAG' };
 
 it.each(hosts)('the metadata address %s is no source, target, database and webhook', (host) => {
   expect(isMetadata(host)).toBe(true);
@@ -23,9 +22,7 @@ it.each(hosts)('the metadata address %s is no source, target, database and webho
     expect([address, whyNoAddress(address)]).toEqual([address, expect.stringMatching(/metadata|no valid|wrong value/)]);
   for (const address of [`postgres://${host}/db`, `postgres:///db?host=${host}`, `postgres://${host}:80/db`])
     expect(() => parseAddress(address, ''), address).toThrow(/metadata|is not an address/);
-  expect(checkAlerts({ url: `https://${host}/x` }, names).problems).toEqual([
-    expect.stringContaining('is a metadata address'),
-  ]);
+  expect(() => alertUrl(`https://${host}/x`)).toThrow('is a metadata address');
 });
 
 it.each(['169.253.1.1', '10.0.0.1', 'metadata.example', 'localhost', '::1', '/var/run/postgresql'])(

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
+import type { PageEnvelope } from '../../../src/core/events/page.js';
 import {
   advance,
   expiredCursor,
   isCircle,
   next,
-  type PageEnvelope,
   type PageFacts,
   startWalk,
   WalkError,
@@ -49,7 +49,7 @@ describe('a repeated page', () => {
 
   it('is counted again from zero after a new page', () => {
     const between = walked([first, facts('a', 'c2'), facts('b', 'c3')], 1);
-    expect(between).not.toHaveProperty('repeats');
+    expect(between.repeats).toBeUndefined();
     expect(advance(between, facts('a', 'c4'), 1).repeats).toBe(1);
   });
 

@@ -1,13 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import {
-  expiredCursor,
-  next,
-  type PageEnvelope,
-  startWalk,
-  WalkError,
-  type WalkState,
-} from '../../../src/core/events/walk.js';
+import type { PageEnvelope } from '../../../src/core/events/page.js';
+import { expiredCursor, next, startWalk, WalkError, type WalkState } from '../../../src/core/events/walk.js';
 
 const page = (ids: readonly (string | number)[], nextCursor: string | null = null, hasMore = nextCursor !== null) => ({
   data: ids.map((id) => ({ id })),

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { expect, it } from 'vitest';
-import { knownVariables } from '../../../src/worker/config/settings-reader.js';
+import { knownVariables } from '../../../src/worker/config/settings.js';
 
 const text = (path: string) => readFileSync(fileURLToPath(new URL(`../../../${path}`, import.meta.url)), 'utf8');
 const all = (source: string, pattern: RegExp) => [...new Set(source.match(pattern))].sort();

@@ -57,7 +57,7 @@ it('image and chart have the versions of the package', () => {
 });
 
 it('the files of a deployment set only variables that searchflow knows', async () => {
-  const { knownVariables } = await import('../../../src/worker/config/settings-reader.js');
+  const { knownVariables } = await import('../../../src/worker/config/settings.js');
   const files = readdirSync(at('deploy'), { recursive: true, encoding: 'utf8' }).filter((file) =>
     /\.(ya?ml|sh|service|example|mjs|tpl)$/.test(file),
   );
@@ -82,7 +82,7 @@ const notForWorkers = [
 ];
 
 it('compose.yaml passes each setting that the image does not set', async () => {
-  const { knownVariables } = await import('../../../src/worker/config/settings-reader.js');
+  const { knownVariables } = await import('../../../src/worker/config/settings.js');
   const [, ofImage = ''] = /^ENV ([\s\S]*?[^\\])\n/m.exec(text('Dockerfile')) ?? [];
   const [, environment = ''] =
     /^x-worker:[\s\S]*?environment:\n([\s\S]*?)\n {2}volumes:/m.exec(text('compose.yaml')) ?? [];
@@ -93,17 +93,11 @@ it('compose.yaml passes each setting that the image does not set', async () => {
   expect([...passed].sort()).toEqual([...expected].sort());
 });
 
-it('the entry point of the image reads each secret setting from a file, and docs/tasks/deploy.md names them', () => {
-  const folder = 'src/worker/config';
-  const code = readdirSync(at(folder))
-    .map((file) => text(`${folder}/${file}`))
-    .join('\n');
-  const [, wholeSecrets = ''] = /const secretVariables = \[(.*?)\]/s.exec(code) ?? [];
-  const secrets = wholeSecrets.match(/\w+/g) ?? [];
-  const addresses = [...code.matchAll(/variable\('(SEARCHFLOW_(?:\w+_URL|STORE))'\)/g)].map(([, name = '']) => name);
-  // Addresses of the service have no credentials.
-  const ofService = ['SEARCHFLOW_BASE_URL', 'SEARCHFLOW_BILL_URL'];
-  const expected = [...secrets, ...addresses.filter((name) => !ofService.includes(name))];
+it('the entry point of the image reads each secret setting from a file, and docs/tasks/deploy.md names them', async () => {
+  const { settings } = await import('../../../src/worker/config/settings.js');
+  const { secretVariables } = await import('../../../src/worker/config/variables.js');
+  const addresses = [settings.store, settings.warehouseUrl, settings.sourceUrl].map(({ variable }) => `${variable}`);
+  const expected = [...secretVariables, ...addresses];
   expect(expected).toContain('SEARCHFLOW_SOURCE_URL');
   const [, read = ''] = /^for name in ([\s\S]*?); do/m.exec(text('deploy/docker/entrypoint.sh')) ?? [];
   const names: readonly string[] = read.match(/\w+/g) ?? [];

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { knownVariables } from '../../../src/worker/config/settings-reader.js';
+import { knownVariables } from '../../../src/worker/config/settings.js';
 
 /** Variables that this program sets for programs that it starts, and those of its own tests. */
 const given = /^SEARCHFLOW_(ALERT_(ID|TEXT|TYPE|JOB)|SERVER_LINGER_MS)$/;

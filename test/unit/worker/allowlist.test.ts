@@ -4,9 +4,10 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { JobEntry } from '../../../src/core/job-entry-schemas.js';
 import { entryAfter, stageOf } from '../../../src/core/rows/job-entries.js';
-import { Allowlist, allowedBy, parseServer } from '../../../src/worker/config/allowlist.js';
+import { Allowlist, allowedBy } from '../../../src/worker/config/allowlist.js';
 import { readConfig } from '../../../src/worker/config/config.js';
-import { databaseWarehouse, warehouseOf } from '../../../src/worker/config/store-setting.js';
+import { databaseWarehouse, parseServer } from '../../../src/worker/config/database-setting.js';
+import { warehouseOf } from '../../../src/worker/config/store-setting.js';
 import { folderOfFile } from '../../support/files/folders.js';
 
 const dir = folderOfFile();

@@ -2,8 +2,9 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { rateProfiles } from '../../../src/core/limiter/rate.js';
-import { contentsQps, readConfig } from '../../../src/worker/config/config.js';
-import { readRateFile } from '../../../src/worker/config/price-file.js';
+import { readConfig } from '../../../src/worker/config/config.js';
+import { contentsQps } from '../../../src/worker/config/derived-settings.js';
+import { rateProfileProblems } from '../../../src/worker/config/price-file.js';
 import { folderOfFile } from '../../support/files/folders.js';
 
 const dir = folderOfFile();
@@ -15,12 +16,12 @@ function file(name: string, content: unknown): string {
 }
 
 describe('a rate profile from a file', () => {
-  it('is read like the built-in profiles', () => {
-    expect(readRateFile(file('public.json', rateProfiles.public))).toEqual(rateProfiles.public);
+  it('has the form of the built-in profiles', () => {
+    expect(rateProfileProblems(rateProfiles.public)).toEqual([]);
   });
 
   it.each([
-    ['no JSON', '{', /^cannot be read/],
+    ['no JSON', '{', /cannot be read: it is not JSON/],
     ['no bucket', { name: 'x', buckets: [] }, /buckets/],
     ['half a request a second', { name: 'x', buckets: [{ name: 'a', qps: 0.5, classes: ['*'] }] }, /buckets\.0\.qps/],
     ['an unknown field', { name: 'x', buckets: [{ name: 'a', qsp: 1, qps: 1, classes: ['*'] }] }, /qsp/],
@@ -36,7 +37,8 @@ describe('a rate profile from a file', () => {
       /the same name/,
     ],
   ])('with %s is refused in a line', (name, content, wanted) => {
-    expect(() => readRateFile(file(`${name}.json`, content))).toThrow(wanted);
+    const env = { SEARCHFLOW_RATE_PROFILE: file(`${name}.json`, content) };
+    expect(() => readConfig({ env, flags: {}, cwd: dir, say: () => undefined })).toThrow(wanted);
   });
 
   it('is set like a profile name, and its problems are reported with all other mistakes', () => {

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { databaseSource, sourceUrl } from '../../../src/worker/config/source-setting.js';
+import { databaseSource, sourceUrl } from '../../../src/worker/config/database-setting.js';
 
 const source = databaseSource('postgres://u:p@db.example/crm?sslmode=verify-full');
 

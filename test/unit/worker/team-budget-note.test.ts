@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { Secret } from '../../../src/core/connections/secret.js';
 import { FileJournal } from '../../../src/store/file/file-journal.js';
-import { teamBudgetNote } from '../../../src/worker/staging/team-budget-note.js';
+import { teamBudgetNote } from '../../../src/worker/staging/plan-notes.js';
 import { fingerprint, otherLimitsText, teamOf } from '../../../src/worker/team/team.js';
 import { folderOfFile } from '../../support/files/folders.js';
 import { intent } from '../../support/store/journal-contract.js';

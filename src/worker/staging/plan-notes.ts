@@ -1,7 +1,13 @@
 import { rowEndpoints } from '../../activities/rows/row-requests.js';
 import { jsonSchemaOf } from '../../api/checks/misspelt-fields.js';
+import type { PeriodSpend, Spend } from '../../core/purchase/spend.js';
 import type { StagedJob } from '../../core/rows/job.js';
+import type { JobEntry } from '../../core/job-entry-schemas.js';
+import { jobRecord } from '../../core/rows/job-record.js';
 import { isRowOperation } from '../../core/rows/row-operation.js';
+import { schemaChanges, schemaChangesText } from '../../core/rows/schema-changes.js';
+import { dollars } from '../../core/text/money.js';
+import { schemaOf } from '../../warehouse/index.js';
 
 const sizeOf = (value: unknown): number =>
   Array.isArray(value) ? value.length : typeof value === 'number' ? value : 0;
@@ -44,4 +50,24 @@ export function limitNotes({
       ? []
       : [`Fields that this version does not know are sent unchanged: ${others.join(', ')}.`]),
   ];
+}
+
+/** Warning that the team's budget is lower than this cost in micro-dollars; null if the budget is enough. */
+export async function teamBudgetNote(spend: Spend, micros: number): Promise<string | null> {
+  const [{ dayMicros, monthMicros }, { day, month }] = await Promise.all([spend.caps(), spend.spent()]);
+  const left = (cap: number | null, { landedMicros, openMicros, unknownMicros }: PeriodSpend) =>
+    cap === null ? Number.POSITIVE_INFINITY : Math.max(0, cap - landedMicros - openMicros - unknownMicros);
+  const [today, thisMonth] = [left(dayMicros, day), left(monthMicros, month)];
+  const least = Math.min(today, thisMonth);
+  if (micros <= least) return null;
+  const period = today <= thisMonth ? 'day' : 'month';
+  const cap = period === 'day' ? dayMicros : monthMicros;
+  return `The job will pause at ${dollars(least)}, the rest of the team's budget of ${dollars(cap ?? 0)} for this ${period}.`;
+}
+
+/** Returns a note about columns that differ from those of the job's last run. */
+export function schemaNotes(staged: StagedJob, before: JobEntry | null): string[] {
+  if (before === null || before.staged.operation !== staged.operation) return [];
+  const changes = schemaChanges(schemaOf(jobRecord(before.staged)), schemaOf(jobRecord(staged)));
+  return changes.length === 0 ? [] : [`The schema differs from that of the last run: ${schemaChangesText(changes)}.`];
 }

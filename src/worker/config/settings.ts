@@ -1,0 +1,249 @@
+import { existsSync } from 'node:fs';
+import { delimiter, resolve } from 'node:path';
+import { DEFAULT_BETA_HEADER, type WireOptions } from '../../api/transport.js';
+import type { InputSchema } from '../../core/check-value.js';
+import { mayHoldSecret } from '../../core/connections/secret.js';
+import type { Limiter } from '../../core/limiter/limiter.js';
+import { type RateProfile, rateProfiles } from '../../core/limiter/rate.js';
+import type { PriceTable } from '../../core/purchase/prices.js';
+import { MOST_DOLLARS, parseDollars, toDollars, toMicros } from '../../core/text/money.js';
+import { alertCommand, alertEventsOf, alertLag, alertSecret, alertUrl, readArgv } from './alert-setting.js';
+import { databaseSource, databaseWarehouse, parseServer, storeAddress } from './database-setting.js';
+import { priceTableProblems, rateProfileProblems, readJson, readPriceFile } from './price-file.js';
+import { checkedHeaders, keyIds, keySetting, readHeaders, readTokens, serviceAddress } from './service-setting.js';
+import { type Setting, Wrong } from './setting.js';
+
+/** Most paid requests in flight. */
+export const MAX_CONCURRENCY = 256;
+
+type More<V, T> = Omit<Setting<T>, 'variable' | 'schema' | 'make'> & {
+  readonly make?: (value: V, cwd: string) => T;
+};
+const of =
+  <V>() =>
+  <T = V>(variable: string | null, schema: InputSchema, more: More<V, T> = {}): Setting<T> => ({
+    ...{ variable, schema },
+    ...more,
+  });
+const text = of<string>();
+const list = of<readonly string[]>();
+const number = of<number>();
+const flag = of<boolean>();
+
+const aText: InputSchema = { type: 'string', minLength: 1 };
+const aSecret: InputSchema = { ...aText, writeOnly: true };
+const texts: InputSchema = { type: 'array', items: aText };
+const secrets: InputSchema = { type: 'array', items: aSecret, writeOnly: true };
+const yesOrNo: InputSchema = { type: 'boolean' };
+const rate: InputSchema = { type: 'integer', minimum: 1, maximum: 10_000 };
+const days: InputSchema = {
+  type: 'integer',
+  minimum: 1,
+  maximum: 36_500,
+  description: 'a whole number of days from 1',
+};
+const amount: InputSchema = { type: 'number', minimum: 0, maximum: MOST_DOLLARS };
+const dollars = { parse: readDollars, make: (value: number) => toMicros(value) as number };
+const inMs = (unit: number) => (value: number) => value * unit;
+const path = (value: string, cwd: string): string => resolve(cwd, value);
+const named = (pattern: string, description: string): InputSchema => ({ type: 'string', pattern, description });
+/** `host:port`. */
+const endpoint = '^(\\[[0-9a-fA-F:.]+\\]|[^\\s:/@]+):\\d{1,5}$';
+const port: InputSchema = { type: 'integer', minimum: 1, maximum: 65_535, description: 'a port such as 8233' };
+/** Name of a task queue or namespace in Temporal. */
+const temporalName = '^[^\\s\\p{Cc}]{1,200}$';
+
+/** The settings that are options of the plugin, by the names of the options. */
+export const optionSettings = {
+  apiKey: text('SEARCHFLOW_API_KEY', aSecret, { alias: 'EXA_API_KEY', make: keySetting }),
+  baseUrl: text('SEARCHFLOW_BASE_URL', aText, { make: serviceAddress('SEARCHFLOW_API_KEY') }),
+  origin: text(null, aText, { make: originSetting }),
+  auth: of<'x-api-key' | 'bearer'>()(null, { type: 'string', enum: ['x-api-key', 'bearer'] }),
+  headers: of<Readonly<Record<string, string>>>()(
+    'SEARCHFLOW_HEADERS',
+    { type: 'object', additionalProperties: { type: 'string', writeOnly: true }, writeOnly: true },
+    { parse: readHeaders, make: checkedHeaders },
+  ),
+  beta: list('SEARCHFLOW_BETA', texts, { parse: readTokens, make: betaSetting }),
+  betaHeader: text('SEARCHFLOW_BETA_HEADER', aText, { make: betaHeaderSetting }),
+  unchecked: flag(null, yesOrNo),
+  proxy: of<WireOptions['proxy']>()(null, {
+    anyOf: [{ type: 'object', writeOnly: true }, aSecret, { type: 'null' }],
+  }),
+  qps: number('SEARCHFLOW_QPS', rate, { flag: '--qps' }),
+  rateProfile: of<string | RateProfile>()(
+    'SEARCHFLOW_RATE_PROFILE',
+    { anyOf: [aText, { type: 'object' }] },
+    { flag: '--rate-profile', parse: readRateProfile, make: rateProfileSetting },
+  ),
+  limiter: of<Limiter>()(null, {}, { make: limiterSetting }),
+  prices: of<readonly PriceTable[]>()(
+    'SEARCHFLOW_PRICES',
+    { type: 'array', items: { type: 'object' } },
+    { parse: (file, cwd) => fromFile(file, cwd, readPriceFile), make: priceSetting },
+  ),
+  keyQps: number('SEARCHFLOW_KEY_QPS', rate),
+  concurrency: number(
+    'SEARCHFLOW_CONCURRENCY',
+    { type: 'integer', minimum: 1, maximum: MAX_CONCURRENCY },
+    { flag: '--concurrency' },
+  ),
+  team: text('SEARCHFLOW_TEAM', aText, { parse: readTeam, ofRecord: true }),
+  stateDir: text('SEARCHFLOW_STATE_DIR', aText, { make: path }),
+  trustStateDir: of<boolean | string>()('SEARCHFLOW_TRUST_STATE_DIR', yesOrNo, { parse: path, ofRecord: true }),
+  store: text('SEARCHFLOW_STORE', aSecret, { make: storeAddress }),
+  warehouseUrl: text('SEARCHFLOW_WAREHOUSE_URL', aSecret, { make: databaseWarehouse, ofRecord: true }),
+  sourceUrl: text('SEARCHFLOW_SOURCE_URL', aSecret, { make: databaseSource, ofRecord: true }),
+  paths: list('SEARCHFLOW_PATHS', texts, {
+    ...{ parse: (value) => value.split(delimiter).filter(Boolean), ofRecord: true },
+    make: (all, cwd) => all.map((one) => resolve(cwd, one)),
+  }),
+  hosts: list('SEARCHFLOW_HOSTS', secrets, { make: hostsSetting, ofRecord: true }),
+  duckDbExtensions: text('SEARCHFLOW_DUCKDB_EXTENSIONS', aText, { make: path, ofRecord: true }),
+  maxCostPerJob: number('SEARCHFLOW_MAX_COST_PER_JOB', amount, { ...dollars, ofRecord: true }),
+  secretFile: text(null, aText, { make: path }),
+  operations: flag(null, yesOrNo),
+  versioned: flag(null, yesOrNo),
+  alertUrl: text('SEARCHFLOW_ALERT_URL', aSecret, { make: alertUrl, ofRecord: true }),
+  alertSecret: text('SEARCHFLOW_ALERT_SECRET', aSecret, { make: alertSecret, ofRecord: true }),
+  alertCommand: list('SEARCHFLOW_ALERT_COMMAND', secrets, { parse: readArgv, make: alertCommand, ofRecord: true }),
+  alertOn: list('SEARCHFLOW_ALERT_ON', texts, { make: alertEventsOf, ofRecord: true }),
+  alertLag: text('SEARCHFLOW_ALERT_LAG', aText, { make: alertLag, ofRecord: true }),
+  say: of<(sentence: string) => void>()(null, {}, { make: saySetting }),
+} as const;
+
+/** All settings. */
+export const settings = {
+  ...optionSettings,
+  into: text(null, aText),
+  from: text(null, aText),
+  settingsFile: text('SEARCHFLOW_SETTINGS', aText),
+  debug: text('SEARCHFLOW_DEBUG', aText),
+  log: text('SEARCHFLOW_LOG', { type: 'string', enum: ['text', 'json'] }),
+  serviceKey: text('SEARCHFLOW_SERVICE_KEY', aSecret, { make: keySetting }),
+  keyIds: list('SEARCHFLOW_KEY_ID', texts, { make: keyIds }),
+  billUrl: text('SEARCHFLOW_BILL_URL', aText, { make: serviceAddress('SEARCHFLOW_SERVICE_KEY') }),
+  taskQueue: text(
+    'SEARCHFLOW_TASK_QUEUE',
+    named(temporalName, 'a task queue name (no white space, at most 200 characters)'),
+  ),
+  keepLanding: number('SEARCHFLOW_KEEP_LANDING_DAYS', days, { flag: '--keep-landing', make: inMs(86_400_000) }),
+  keepCalls: number('SEARCHFLOW_KEEP_CALLS_DAYS', days, { make: inMs(86_400_000) }),
+  deadAfter: number(
+    'SEARCHFLOW_DEAD_AFTER_SECONDS',
+    { type: 'integer', minimum: 2, maximum: 9999, description: 'a whole number of seconds from 2 to 9999' },
+    { make: inMs(1000) },
+  ),
+  metrics: text('SEARCHFLOW_METRICS', named(endpoint, 'an address such as 127.0.0.1:9464'), { make: endpointSetting }),
+  askAbove: number('SEARCHFLOW_ASK_ABOVE', amount, dollars),
+  temporalUi: number('SEARCHFLOW_TEMPORAL_UI', port),
+  temporalAddress: text('TEMPORAL_ADDRESS', named(endpoint, 'an address such as localhost:7233'), {
+    make: endpointSetting,
+  }),
+  deployment: text(null, aText),
+  namespace: text('TEMPORAL_NAMESPACE', named(temporalName, 'a namespace name')),
+  dataConverter: text('SEARCHFLOW_DATA_CONVERTER', aText, { make: moduleSetting }),
+  encrypt: text('SEARCHFLOW_ENCRYPT', named('^[01]$', '0 or 1')),
+} as const;
+
+export type SettingName = keyof typeof settings;
+/** The settings that are set. */
+export type Values = {
+  readonly [Name in SettingName]?: (typeof settings)[Name] extends Setting<infer T> ? T : never;
+};
+
+/** All variables of searchflow. Any other variable that begins with `SEARCHFLOW_` gives a warning. */
+export const knownVariables: readonly string[] = Object.values<Setting<unknown>>(settings).flatMap(({ variable }) =>
+  variable?.startsWith('SEARCHFLOW_') ? [variable] : [],
+);
+
+function originSetting(origin: string): string {
+  // The origin is in keys, histories and messages.
+  if (mayHoldSecret(origin)) throw new Wrong('may contain a password; give a name without one');
+  return origin;
+}
+
+function betaSetting(tokens: readonly string[]): readonly string[] {
+  checkedHeaders({ [DEFAULT_BETA_HEADER]: tokens.join(',') });
+  return tokens;
+}
+
+function betaHeaderSetting(name: string): string {
+  checkedHeaders({ [name]: '' });
+  return name;
+}
+
+function saySetting(say: unknown): (sentence: string) => void {
+  if (typeof say !== 'function') throw new Wrong('must be a function', 'the value');
+  return say as (sentence: string) => void;
+}
+
+function limiterSetting(limiter: Limiter): Limiter {
+  const functions = ['acquire', 'start', 'block', 'queued', 'view'] as const;
+  if (functions.every((name) => typeof limiter?.[name] === 'function')) return limiter;
+  throw new Wrong(`must have the functions of a Limiter: ${functions.join(', ')}`, 'the value');
+}
+
+/** Reads the file that a setting names. */
+function fromFile<T>(file: string, cwd: string, read: (path: string) => T): T {
+  try {
+    return read(resolve(cwd, file));
+  } catch (error) {
+    // The reason names the file.
+    throw mayHoldSecret(file) ? new Error('cannot be read') : error;
+  }
+}
+
+/** A profile by its name, or from a JSON file. */
+function readRateProfile(text: string, cwd: string): string | RateProfile {
+  return text.endsWith('.json') ? (fromFile(text, cwd, readJson) as RateProfile) : text;
+}
+
+function rateProfileSetting(profile: string | RateProfile): string | RateProfile {
+  if (typeof profile === 'string') {
+    if (Object.hasOwn(rateProfiles, profile)) return profile;
+    throw new Error(
+      `is not a rate profile; use ${Object.keys(rateProfiles).join(', ')} or a .json file; an option takes buckets, too`,
+    );
+  }
+  return whole(profile, 'a rate profile', rateProfileProblems(profile));
+}
+
+function priceSetting(tables: readonly PriceTable[]): readonly PriceTable[] {
+  return whole(tables, 'a list of price tables', priceTableProblems(tables));
+}
+
+function whole<T>(value: T, kind: string, problems: readonly string[]): T {
+  if (problems.length === 0) return value;
+  throw new Wrong(`is not ${kind}: ${problems.join('; ')}`, 'the value');
+}
+
+function readTeam(name: string): string {
+  if (/^[\w.-]{1,60}$/.test(name)) return name;
+  throw new Error('is not a name of at most 60 letters, digits, dots, dashes and underscores');
+}
+
+function hostsSetting(hosts: readonly string[]): readonly string[] {
+  try {
+    return hosts.map(parseServer);
+  } catch {
+    throw new Error('is not a list of database servers such as db.internal, db2.internal:6432');
+  }
+}
+
+function readDollars(text: string): number {
+  const micros = parseDollars(text);
+  if (micros === null) throw new Error('is not an amount of dollars such as 5 or 0.50');
+  return toDollars(micros);
+}
+
+function endpointSetting(address: string): string {
+  if (Number(address.slice(address.lastIndexOf(':') + 1)) <= 65_535) return address;
+  throw new Error('has a port above 65535');
+}
+
+function moduleSetting(file: string, cwd: string): string {
+  // Most commands do not load the module, so a missing one is reported here, with the other mistakes.
+  if (existsSync(resolve(cwd, file))) return resolve(cwd, file);
+  throw new Error('does not exist. Name the module with the data converter of the workers');
+}
