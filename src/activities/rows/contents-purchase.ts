@@ -14,7 +14,7 @@ import type { PurchaseRequest, Unit } from '../purchase/purchase-request.js';
 import { withoutContents } from './empty-answers.js';
 
 /** Name of the operation in keys and segments. */
-export const CONTENTS = 'contents';
+const CONTENTS = 'contents';
 
 export type ContentsOptions = Omit<ContentsRequest, 'urls' | 'ids'>;
 

@@ -1,13 +1,10 @@
 import { fieldOf } from '../../api/checks/field-of.js';
 import type { UnitOutcome } from '../../core/purchase/journal.js';
 import type { StagedJob } from '../../core/rows/job.js';
-import { ROW_ID_FIELD, ROWS_FIELD } from '../../core/rows/row-operation.js';
+import { buysPages, ROW_ID_FIELD, ROWS_FIELD } from '../../core/rows/row-operation.js';
 import { jsonText } from '../../core/text/json.js';
 
 type Path = readonly string[];
-
-/** The values of a page, of which only the requested ones are in its result. */
-const pageValues: readonly Path[] = [['text'], ['highlights'], ['summary']];
 
 /**
  * Returns a function that tells whether an answer has no content: no results, no text, or a structured output without a value. An answer
@@ -16,8 +13,10 @@ const pageValues: readonly Path[] = [['text'], ['highlights'], ['summary']];
 export function emptyAnswers(
   staged: Pick<StagedJob, 'operation' | 'options'>,
 ): (answer: Pick<UnitOutcome, 'result'>) => boolean {
-  const paths = valuesOf(staged);
-  const isPage = paths === pageValues;
+  const { values = [], structured = values } = valuesOf[staged.operation] ?? {};
+  const paths = staged.options.outputSchema ? structured : values;
+  // A page has only the requested values.
+  const isPage = buysPages(staged.operation);
   return ({ result }) => {
     let answer: unknown;
     try {
@@ -26,25 +25,19 @@ export function emptyAnswers(
       return false;
     }
     if (typeof answer !== 'object') return false;
-    const values = paths.map((path) => path.reduce(fieldOf, answer)).filter((value) => !isPage || value !== undefined);
-    return values.length > 0 && values.every(isBlank);
+    const found = paths.map((path) => path.reduce(fieldOf, answer)).filter((value) => !isPage || value !== undefined);
+    return found.length > 0 && found.every(isBlank);
   };
 }
 
-/** The paths of the values that an answer is bought for. */
-function valuesOf({ operation, options }: Pick<StagedJob, 'operation' | 'options'>): readonly Path[] {
-  const hasSchema = Boolean(options.outputSchema);
-  switch (operation) {
-    case 'search':
-      return hasSchema ? [['output', 'content']] : [['results']];
-    case 'answer':
-      return [['answer']];
-    case 'agent':
-      return hasSchema ? [['output', 'structured']] : [['output', 'text']];
-    default:
-      return pageValues;
-  }
-}
+/** The paths of the values that an answer is bought for; `structured`: with an output schema. */
+const valuesOf: Readonly<Record<string, { readonly values: readonly Path[]; readonly structured?: readonly Path[] }>> =
+  {
+    contents: { values: [['text'], ['highlights'], ['summary']] },
+    search: { values: [['results']], structured: [['output', 'content']] },
+    answer: { values: [['answer']] },
+    agent: { values: [['output', 'text']], structured: [['output', 'structured']] },
+  };
 
 /** Whether a value is null, a blank text, or a list or object of such values. The id of a row in a shared run is no value. */
 function isBlank(value: unknown): boolean {

@@ -7,7 +7,7 @@ import { sendOptions } from '../../core/purchase/sent-with.js';
 import type { Freshness } from '../../core/row-job-schemas.js';
 import { newHeartbeat, type SliceInput, type SliceResult, type StagedJob, wantedRows } from '../../core/rows/job.js';
 import { signalNames } from '../../core/rows/job-names.js';
-import { sharesAnswers } from '../../core/rows/row-operation.js';
+import { buysPages, isLongRunning, sharesAnswers } from '../../core/rows/row-operation.js';
 import type { KnownAnswer, RowWarehouse } from '../../core/rows/row-warehouse.js';
 import { type FoundNothing, PAGES_COUNT_AS, type RowsOfNothing } from '../../core/rows/stop-at-failed.js';
 import { readUnits } from '../../rows/index.js';
@@ -17,7 +17,7 @@ import { holding } from '../base/held.js';
 import { toFailure, waiting } from '../call/failure.js';
 import type { PurchaseRequest, Unit } from '../purchase/purchase-request.js';
 import { agentPurchase } from './agent-purchase.js';
-import { CONTENTS, type ContentsOptions, contentsPurchase } from './contents-purchase.js';
+import { type ContentsOptions, contentsPurchase } from './contents-purchase.js';
 import { emptyAnswers } from './empty-answers.js';
 import { type RowRequests, rowRequests } from './row-requests.js';
 import { loadFromJournal, sliceSegment, withSliceRows } from './slice-loads.js';
@@ -99,7 +99,7 @@ export function createPieceActivity<Input extends SliceInput>(deps: ActivityDeps
     const segment = sliceSegment(staged.job, staged.generation, slice);
     let state = newHeartbeat(slice);
     const control = cancellation({
-      timeUpMs: staged.operation === CONTENTS ? SLICE_MS : WHOLE_REQUESTS_MS,
+      timeUpMs: buysPages(staged.operation) ? SLICE_MS : WHOLE_REQUESTS_MS,
       progress: (progress) => {
         state = { ...state, ...progress };
       },
@@ -189,7 +189,7 @@ function failureStopOf({
   acceptWarnings,
 }: SliceInput): PurchaseRequest['failureStop'] {
   const { rowsPerRun = 1 } = staged;
-  const isContents = staged.operation === CONTENTS;
+  const isContents = buysPages(staged.operation);
   return {
     ...{ job: staged.job, since: resumedAt },
     weight: isContents ? PAGES_COUNT_AS : Math.min(PAGES_COUNT_AS, rowsPerRun),
@@ -295,7 +295,7 @@ export function rowPurchase(
   if (requests !== null) {
     const request = <I>({ unit }: Unit) => JSON.parse(requests.requestOf(unit)) as I;
     const ends = ending && { ending, cancelledTag: ENDED_WITH_JOB };
-    if (operation === 'agent')
+    if (isLongRunning(operation))
       return agentPurchase(deps, {
         ...slice,
         ...ends,

@@ -56,16 +56,13 @@ export interface RowRequests {
 /** Returns the requests of a job's operation; null for contents, whose units are URLs. */
 export function rowRequests(deps: Pick<ActivityDeps, 'origin' | 'sha256'>, facts: RowRequestFacts): RowRequests | null {
   const wire = sendOptions(facts);
-  switch (facts.operation) {
-    case 'search':
-      return bind(facts, rowEndpoints.search, keysOf(deps, rowEndpoints.search, wire), listSearch);
-    case 'answer':
-      return bind(facts, rowEndpoints.answer, keysOf(deps, rowEndpoints.answer, wire));
-    case 'agent':
-      return bind(facts, rowEndpoints.agent, agentKeys(deps, {}, wire));
-    default:
-      return null;
-  }
+  const { search, answer, agent } = rowEndpoints;
+  const makers: Readonly<Record<string, () => RowRequests>> = {
+    search: () => bind(facts, search, keysOf(deps, search, wire), listSearch),
+    answer: () => bind(facts, answer, keysOf(deps, answer, wire)),
+    agent: () => bind(facts, agent, agentKeys(deps, {}, wire)),
+  };
+  return makers[facts.operation]?.() ?? null;
 }
 
 /** Returns the key function of the units of a job. */

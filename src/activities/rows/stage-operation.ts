@@ -8,7 +8,13 @@ import { sendOptions, sentWith } from '../../core/purchase/sent-with.js';
 import type { Sha256 } from '../../core/purchase/unit-key.js';
 import type { EnrichCsvInput, SentWith } from '../../core/row-job-schemas.js';
 import type { StagedJob } from '../../core/rows/job.js';
-import { isLongRunning, ROW_ID_FIELD, ROWS_FIELD, type RowOperation } from '../../core/rows/row-operation.js';
+import {
+  buysPages,
+  isLongRunning,
+  ROW_ID_FIELD,
+  ROWS_FIELD,
+  type RowOperation,
+} from '../../core/rows/row-operation.js';
 import type { Json } from '../../core/text/json.js';
 import type { SliceSizes, UnitCheck, UnitSource } from '../../rows/index.js';
 import { contentsKeys } from './contents-purchase.js';
@@ -79,7 +85,7 @@ export function stageOperation(context: Context, asked: EnrichCsvInput, keptColu
   const request = { ...asked, unchecked };
   const large = whyTooLarge([request.options, request.template], MOST_REQUEST_KB);
   if (large !== null) throw new UsageError('request-invalid', `The request of the rows ${large}.`);
-  return (request.operation ?? 'contents') === 'contents'
+  return buysPages(request.operation ?? 'contents')
     ? stageContents(context, request, keptColumn)
     : stageRequests(context, request);
 }
@@ -187,7 +193,7 @@ function refuseOtherFields(operation: RowOperation, fields: Fields, request: Enr
   const wrongHeaders = openHeaderProblems(request.extraHeaders);
   if (wrongHeaders.length > 0) throw new UsageError('request-invalid', wrongHeaders.join(' '));
   for (const name of ['urls', 'url', 'ids'])
-    if (operation === 'contents' && name in fields) throw new UsageError('request-invalid', fromRows(name, operation));
+    if (buysPages(operation) && name in fields) throw new UsageError('request-invalid', fromRows(name, operation));
   if (request.unchecked) return;
   const named = Object.entries(rowEndpoints).map(([name, endpoint]) => ({ ...endpoint, name }));
   const wrong = misspeltFields({ ...rowEndpoints[operation], name: operation }, fields, named);
@@ -210,7 +216,7 @@ function fill(concurrency: number, requestsPerSlice: number): number {
 }
 
 function checkRowsPerRun({ operation, rowsPerRun = 1 }: EnrichCsvInput): void {
-  if (rowsPerRun !== 1 && operation !== 'agent')
+  if (rowsPerRun !== 1 && !isLongRunning(operation ?? 'contents'))
     throw new UsageError('request-invalid', 'Only agent runs can share a request between rows.');
   if (!Number.isInteger(rowsPerRun) || rowsPerRun < 1 || rowsPerRun > MAX_ROWS_PER_RUN)
     throw new UsageError(

@@ -1,4 +1,5 @@
 import type { DiscardedOutput, RetryPlanOutput } from '../../api/outputs/index.js';
+import { buysPages } from '../../core/rows/row-operation.js';
 import { toMicros } from '../../core/text/money.js';
 import { shellWord } from '../../core/text/shell-word.js';
 import type { FailedSelection, RetryPlan, RuntimeConfig } from '../../worker/config/runtime-types.js';
@@ -53,7 +54,7 @@ const costOf = ({ estimateMicros, estimateIsMost }: RetryPlan): string =>
 
 function sentenceOf(plan: RetryPlan, config: RuntimeConfig): string {
   const { staged, rows, units, running, requests } = plan;
-  const sent = staged.operation === 'contents' ? ` in ${some(requests, 'request')}` : '';
+  const sent = buysPages(staged.operation) ? ` in ${some(requests, 'request')}` : '';
   const followed = running === 0 ? '' : `, ${someOf(running, staged.operation)} to follow again`;
   return `${printable(staged.name)}: ${some(rows, 'failed row')}, ${someOf(units, staged.operation)} to buy again${sent} for ${costOf(plan)}${followed}; on ${serviceText(config)}.`;
 }

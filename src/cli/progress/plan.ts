@@ -1,6 +1,5 @@
 import type { PlanOutput, StartedOutput } from '../../api/outputs/index.js';
-import { passesFree } from '../../core/purchase/freshness.js';
-import { isLongRunning } from '../../core/rows/row-operation.js';
+import { buysPages, isLongRunning } from '../../core/rows/row-operation.js';
 import { inputText } from '../../core/rows/source-fields.js';
 import { limitInAnswers, limitText } from '../../core/rows/stop-at-failed.js';
 import { toMicros } from '../../core/text/money.js';
@@ -54,7 +53,7 @@ function dollarsText(plan: JobPlan): string {
 }
 
 function requestsText({ staged, requests }: JobPlan): string {
-  if (staged.operation === 'contents') return `${count(requests)} of up to ${some(staged.batch, 'URL')}`;
+  if (buysPages(staged.operation)) return `${count(requests)} of up to ${some(staged.batch, 'URL')}`;
   return staged.rowsPerRun ? `${count(requests)} for up to ${some(staged.rowsPerRun, 'row')} each` : count(requests);
 }
 
@@ -98,18 +97,18 @@ export function restText(
   { rows, toBuy, requests, estimateMicros }: RestPlan,
 ): string {
   if (toBuy === 0) return `${some(rows, 'row')}, nothing to buy`;
-  const sent = staged.operation === 'contents' ? ` in ${some(requests, 'request')}` : '';
+  const sent = buysPages(staged.operation) ? ` in ${some(requests, 'request')}` : '';
   const cost = `${estimateIsMost ? 'at most' : 'about'} ${dollars(estimateMicros)}`;
   return `${some(rows, 'row')}, ${someOf(toBuy, staged.operation)} to buy${sent} for ${cost}`;
 }
 
-/** What the end of the run buys once more. A failure that cost nothing is in the price, because the price has each unit once. */
+/** What the end of the run buys once more. A failed page that cost nothing is in the price, because the price has each unit once. */
 function retryText({ request, staged, status }: JobPlan): string | null {
   // Nothing runs if all rows are loaded.
   if (status === 'complete') return null;
   if (request.redrive)
     return 'at the end, once: failed rows that may pass, also charged ones, which are not in the price';
-  if (!passesFree(staged.operation)) return null;
+  if (!buysPages(staged.operation)) return null;
   return 'at the end, once: failed rows that may pass and cost nothing; the price includes them';
 }
 
@@ -125,8 +124,8 @@ export function planText(plan: JobPlan, config: Pick<RuntimeConfig, 'service' | 
     ['Rows', rowsText(plan)],
     ['URL column', plan.urlCells ? urlColumnText(plan, plan.urlCells) : null],
     ['Key', staged.key?.map((name) => printable(name)).join(', ') ?? null],
-    ['Buys', operation === 'contents' ? null : manyOf(operation)],
-    [operation === 'contents' ? 'Distinct URLs' : 'Distinct', count(distinctOf(plan))],
+    ['Buys', buysPages(operation) ? null : manyOf(operation)],
+    [buysPages(operation) ? 'Distinct URLs' : 'Distinct', count(distinctOf(plan))],
     ['Already bought', count(plan.alreadyBought)],
     ['Bad rows', count(badRowsOf(plan))],
     ['To buy', someOf(plan.toBuy, operation)],
@@ -168,7 +167,7 @@ export function planData(plan: JobPlan, config: Pick<RuntimeConfig, 'service' | 
     rest: plan.rest ? restData(plan.rest) : null,
     urlColumn: plan.urlCells ? { name: staged.unitColumn, ...plan.urlCells } : null,
     key: staged.key,
-    ...(staged.operation === 'contents' ? { distinctUrls: distinctOf(plan) } : { distinctRequests: distinctOf(plan) }),
+    [buysPages(staged.operation) ? 'distinctUrls' : 'distinctRequests']: distinctOf(plan),
     alreadyBought: plan.alreadyBought,
     badRows: badRowsOf(plan),
     toBuy: plan.toBuy,

@@ -5,6 +5,7 @@ import type { UnknownOutcome } from '../../core/purchase/journal.js';
 import type { JobProgress, JobSummary } from '../../core/row-job-schemas.js';
 import type { RunFigures } from '../../core/rows/job.js';
 import { codeOfPause } from '../../core/rows/pause.js';
+import { buysPages } from '../../core/rows/row-operation.js';
 import { schemaChangesText } from '../../core/rows/schema-changes.js';
 import { warningText } from '../../core/rows/warnings.js';
 import { toDollars } from '../../core/text/money.js';
@@ -245,7 +246,7 @@ function unknownLines(ending: Ending): string[] {
     `${some(all, 'unknown outcome')} (sent, no answer, possibly charged${most === null ? '' : `: at most ${dollars(most * 1e6)}`}):`,
     ...shown.map(
       (one) =>
-        `  ${new Date(one.intendedAt).toISOString()} ${printable(one.operation)}${one.operation === 'contents' ? ` of ${some(one.keys.length, 'URL')}` : ''}, ` +
+        `  ${new Date(one.intendedAt).toISOString()} ${printable(one.operation)}${buysPages(one.operation) ? ` of ${some(one.keys.length, 'URL')}` : ''}, ` +
         `at most ${dollars(one.estimateMicros)}: ${printable(one.reason, 160)}`,
     ),
     ...(shown.length === 0 ? ['  see the table unknown_outcomes'] : []),

@@ -2,7 +2,7 @@ import { resolve } from 'node:path';
 import { exitCodeOfPause } from '../../core/processes/exit-codes.js';
 import { stepMode } from '../../core/publish-request.js';
 import type { JobProgress, JobSummary } from '../../core/row-job-schemas.js';
-import { isLongRunning } from '../../core/rows/row-operation.js';
+import { buysPages, isLongRunning } from '../../core/rows/row-operation.js';
 import { limitText } from '../../core/rows/stop-at-failed.js';
 import { toMicros } from '../../core/text/money.js';
 import type { BadRow, EnrichRequest, JobHandle, JobPlan, RuntimeConfig } from '../../worker/config/runtime-types.js';
@@ -114,7 +114,7 @@ export function announcement(plan: JobPlan, config: RuntimeConfig): string {
   const stops = most === null || most >= plan.estimateMicros ? '' : `, stops at ${dollars(most)}`;
   const limit = limitOf(plan);
   const pauses = limit === null ? '' : `, pauses if ${limitText(limit)}`;
-  const requests = staged.operation === 'contents' ? ` in ${some(plan.requests, 'request')}` : '';
+  const requests = buysPages(staged.operation) ? ` in ${some(plan.requests, 'request')}` : '';
   const buys =
     plan.toBuy === 0
       ? 'nothing to buy'

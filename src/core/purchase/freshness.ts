@@ -28,9 +28,6 @@ export interface RetryRule {
   readonly onlyFree: boolean;
 }
 
-/** Whether requests of an operation can have such failures. Requests and runs for a whole answer are charged or refused. */
-export const passesFree = (operation: string): boolean => operation === 'contents';
-
 /** Returns the rule for the end of a run. `redrive`: failures that were or may have been charged count, too. */
 export function retryRuleOf(redrive: boolean): RetryRule {
   return redrive

@@ -12,6 +12,9 @@ export function isRowOperation(name: string): name is RowOperation {
   return (rowOperations as readonly string[]).includes(name);
 }
 
+/** Whether a unit of the operation is a page, so that a request has a batch of units. Else a unit is a whole request. */
+export const buysPages = (operation: string): boolean => operation === 'contents';
+
 /** Whether the operation starts a run at the service (API reference: /agent/runs). Such a run takes minutes or longer. */
 export function isLongRunning(operation: string): boolean {
   return operation === AGENT;

@@ -7,6 +7,7 @@ import type { PriceTable } from '../../core/purchase/prices.js';
 import type { Spend } from '../../core/purchase/spend.js';
 import type { Freshness } from '../../core/row-job-schemas.js';
 import { type StagedJob, wantedRows, wantedSlices } from '../../core/rows/job.js';
+import { buysPages } from '../../core/rows/row-operation.js';
 import type { FailedUnit, RowWarehouse } from '../../core/rows/row-warehouse.js';
 import { JobNotLoaded, WarehouseBusy } from '../../core/rows/warehouse-errors.js';
 import { canonicalJson } from '../../core/text/json.js';
@@ -353,7 +354,7 @@ function keyNotes(staged: StagedJob, before: JobEntry | null): string[] {
 }
 
 function isDefault({ operation, options }: StagedJob): boolean {
-  return operation === 'contents' ? canonicalJson(options) === '{"text":true}' : Object.keys(options).length === 0;
+  return buysPages(operation) ? canonicalJson(options) === '{"text":true}' : Object.keys(options).length === 0;
 }
 
 function schemeNotes({ urlCells }: StageManifest): string[] {

@@ -51,7 +51,7 @@ export function quote(staged: StagedJob, prices: PriceTable, rate: RateProfile):
       return {
         requests: sent,
         micros,
-        isMost: staged.operation === 'agent' && isMetered(staged.options.effort),
+        isMost: isLongRunning(staged.operation) && isMetered(staged.options.effort),
         seconds: Math.max(sent / perSecond, running),
         perSecond,
       };

@@ -5,6 +5,7 @@ import { contentsOutcomes, landingOf, type Unit } from '../../activities/index.j
 import { contentsEndpoint, operations, readKept } from '../../api/index.js';
 import { SUCCESS, type UnitOutcome } from '../../core/purchase/journal.js';
 import type { StagedJob } from '../../core/rows/job.js';
+import { buysPages, isLongRunning } from '../../core/rows/row-operation.js';
 import type { MisreadAnswer, RowWarehouse } from '../../core/rows/row-warehouse.js';
 import { makeFolder } from '../../files/make-folder.js';
 import { writeNamed } from '../../files/write-durably.js';
@@ -81,7 +82,7 @@ function outcomesOf(
   body: string,
 ): readonly Outcome[] | null {
   const [unit] = units as readonly [Unit];
-  if (operation === 'contents') {
+  if (buysPages(operation)) {
     const text = was === 'success' ? `{"results":[${body}]}` : body;
     const kept = readKept(contentsEndpoint, Buffer.from(text));
     if (kept === null) return null;
@@ -93,7 +94,7 @@ function outcomesOf(
     });
     return [{ ...unit, ...SUCCESS, result, misread }];
   }
-  const endpoint = operation === 'agent' ? 'getAgentRun' : operation;
+  const endpoint = isLongRunning(operation) ? 'getAgentRun' : operation;
   const kept = readKept(operations[endpoint as keyof typeof operations] as never, Buffer.from(body));
   return kept && [{ ...unit, ...SUCCESS, ...landingOf(kept) }];
 }
