@@ -9,6 +9,7 @@ import {
 import type { AddressInfo } from 'node:net';
 import { z } from 'zod';
 import { isLoopback } from '../core/connections/loopback.js';
+import { eventTypes } from '../core/events/payloads.js';
 import { agentRunsOf } from './agents/agent-runs.js';
 import { researchOf, taskStatus } from './agents/research-task.js';
 import { statusAt } from './agents/run-record.js';
@@ -25,7 +26,6 @@ import { createExchange } from './server/exchange.js';
 import { RateGate } from './server/rate-gate.js';
 import { RequestLog, type RequestLogEntry } from './server/request-log.js';
 import { EventHistory } from './websets/event-history.js';
-import { eventTypes } from './websets/story.js';
 import { Timers, type World } from './world.js';
 
 /** Counts of all requests since the start or the last reset. */

@@ -9,7 +9,7 @@ import { contentsPrice, costDollars, prices, searchPrice } from '../ledger/price
 import { type Routes, route, type State } from '../route.js';
 import { contentsOptions, contextLimit, purchaseOptions, wantedOf } from './contents-options.js';
 import { findUrls, hostOf } from './page.js';
-import { contextOf, countPages, pagesOf, type Result, resultOf } from './result.js';
+import { contextOf, countPages, pagesOf, resultOf } from './result.js';
 import { checkOutputSchema, checkSchema, groundingOf, outputSchema, piecesOf, writeAbout } from './synthesis.js';
 
 const domains = z.array(z.string().min(1)).max(1200).optional();
@@ -84,8 +84,31 @@ function findPages(
   return { results, context, pages };
 }
 
+function searchAnswer(requestId: string, body: z.infer<typeof searchBody>, state: State) {
+  const { query, type, outputSchema } = body;
+  checkOutputSchema(outputSchema);
+  const { results, context, pages } = findPages(body, body, state);
+  const deep = type.startsWith('deep');
+  const micros = searchPrice(type, results.length);
+  const content = outputSchema && writeAbout(query, outputSchema, state.options.seed);
+  const ignored = (['startCrawlDate', 'endCrawlDate'] as const).filter((name) => body[name] !== undefined);
+  const warnings = ignored.map((name) => ({ code: 'IGNORED_FIELD', path: `/${name}`, message: `${name} is ignored` }));
+  const answer = {
+    requestId,
+    searchType: deep ? 'deep' : 'neural',
+    resolvedSearchType: deep ? 'deep' : 'neural',
+    results,
+    output: outputSchema && { content, grounding: groundingOf(content, results) },
+    context,
+    searchTime: 50 + (hashText(query, state.options.seed) % 500),
+    costDollars: costDollars({ micros, deep }, pages),
+    warnings: ignored.length > 0 ? warnings : undefined,
+  };
+  return { answer, micros: micros + contentsPrice(pages) };
+}
+
 /** The answer of a search as a stream: text, grounding, results, done, `[DONE]`. */
-function* searchFrames(answer: SearchAnswer): Iterable<string> {
+function* searchFrames(answer: ReturnType<typeof searchAnswer>['answer']): Iterable<string> {
   const { requestId, results, output, searchTime, costDollars, warnings } = answer;
   if (warnings) yield sseFrame({ requestId, warnings });
   for (const [index, delta] of piecesOf(output?.content).entries()) {
@@ -99,15 +122,6 @@ function* searchFrames(answer: SearchAnswer): Iterable<string> {
   yield sseFrame({ type: 'results', requestId, results });
   yield sseFrame({ type: 'done', requestId, output, searchTime, costDollars });
   yield DONE_FRAME;
-}
-
-interface SearchAnswer {
-  readonly requestId: string;
-  readonly results: readonly Result[];
-  readonly output?: { readonly content: unknown; readonly grounding: readonly unknown[] } | undefined;
-  readonly searchTime: number;
-  readonly costDollars: unknown;
-  readonly warnings?: readonly unknown[] | undefined;
 }
 
 /** The chunks of a streamed answer: text, citations, cost, `[DONE]`. */
@@ -146,32 +160,10 @@ export const pageRoutes: Routes = {
     body: searchBody,
     queued: true,
     work: (state, { requestId, body, input }) => {
-      const { query, type, outputSchema } = body;
-      checkOutputSchema(outputSchema);
-      const { results, context, pages } = findPages(body, body, state);
-      const deep = type.startsWith('deep');
-      const micros = searchPrice(type, results.length);
-      const content = outputSchema && writeAbout(query, outputSchema, state.options.seed);
-      const ignored = (['startCrawlDate', 'endCrawlDate'] as const).filter((name) => body[name] !== undefined);
-      const warnings = ignored.map((name) => ({
-        code: 'IGNORED_FIELD',
-        path: `/${name}`,
-        message: `${name} is ignored`,
-      }));
-      const answer: SearchAnswer & Record<string, unknown> = {
-        requestId,
-        searchType: deep ? 'deep' : 'neural',
-        resolvedSearchType: deep ? 'deep' : 'neural',
-        results,
-        output: outputSchema && { content, grounding: groundingOf(content, results) },
-        context,
-        searchTime: 50 + (hashText(query, state.options.seed) % 500),
-        costDollars: costDollars({ micros, deep }, pages),
-        warnings: ignored.length > 0 ? warnings : undefined,
-      };
+      const { answer, micros } = searchAnswer(requestId, body, state);
       const { stream: _, ...unit } = input as Record<string, unknown>;
-      const purchase = requestPurchase('search', unit, micros + contentsPrice(pages));
-      return body.stream && outputSchema
+      const purchase = requestPurchase('search', unit, micros);
+      return body.stream && answer.output
         ? { frames: () => searchFrames(answer), purchase }
         : { json: answer, purchase };
     },

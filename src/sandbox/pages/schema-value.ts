@@ -42,39 +42,32 @@ function typeOf(schema: Schema): unknown {
 }
 
 function objectOf(schema: Schema, hash: number, context: Context): unknown {
-  const properties = (schema.properties ?? {}) as Record<string, unknown>;
-  const required = Array.isArray(schema.required) ? schema.required.map(String) : [];
-  const rest = typeof schema.additionalProperties === 'object' ? schema.additionalProperties : { type: 'string' };
+  const properties = objectAt(schema, 'properties');
+  const patterns = Object.entries(objectAt(schema, 'patternProperties'));
+  const required = listAt(schema, 'required').map(String);
+  const rest = isSchema(schema.additionalProperties) ? schema.additionalProperties : { type: 'string' };
   const names = new Set(context.depth > 8 ? required : [...Object.keys(properties), ...required]);
   for (let extra = 1; names.size < (numberAt(schema, 'minProperties') ?? 0); extra += 1) names.add(`extra_${extra}`);
-  const schemaOf = (name: string): unknown => properties[name] ?? patternSchema(schema, name) ?? rest;
-  return Object.fromEntries(
-    [...names].map((name, index) => {
-      const one = schemaOf(name);
-      const known = context.row?.[name];
-      const value = fits(known, resolveSchema(one, context.root))
-        ? known
-        : makeValue(one, mix(hash, index), { ...context, depth: context.depth + 1 });
-      return [name, value];
-    }),
-  );
+  const propertyOf = (name: string, index: number) => {
+    const matching = patterns.find(([pattern]) => new RegExp(pattern, 'u').test(name));
+    const part = properties[name] ?? matching?.[1] ?? rest;
+    const known = context.row?.[name];
+    if (fits(known, resolveSchema(part, context.root))) return known;
+    return makeValue(part, mix(hash, index), { ...context, depth: context.depth + 1 });
+  };
+  return Object.fromEntries([...names].map((name, index) => [name, propertyOf(name, index)]));
 }
 
-function patternSchema({ patternProperties }: Schema, name: string): unknown {
-  const patterns = Object.entries((patternProperties ?? {}) as Record<string, unknown>);
-  return patterns.find(([pattern]) => new RegExp(pattern, 'u').test(name))?.[1];
-}
+const harmless = ['type', 'description', 'title'];
 
 /** Whether a value of the input can be used for a property: the value has the type of the property, and the schema has no other bounds. */
 function fits(value: unknown, schema: Schema | null): boolean {
-  if (value === undefined || value === null || schema === null) return false;
-  const names = new Set(Object.keys(schema));
-  for (const harmless of ['type', 'description', 'title']) names.delete(harmless);
-  return names.size === 0 && typeof value === (schema.type === 'integer' ? 'never' : schema.type);
+  if (value === null || schema === null || typeof value !== schema.type) return false;
+  return Object.keys(schema).every((name) => harmless.includes(name));
 }
 
 function arrayOf(schema: Schema, hash: number, context: Context): unknown {
-  const first = Array.isArray(schema.prefixItems) ? schema.prefixItems : [];
+  const first = listAt(schema, 'prefixItems');
   const least = numberAt(schema, 'minItems') ?? 0;
   const most = numberAt(schema, 'maxItems') ?? Number.POSITIVE_INFINITY;
   const isOfRows = context.rows.length > 0 && context.row === null;
@@ -142,41 +135,27 @@ function textFor(schema: Schema, hash: number): string {
   return letters.slice(0, Math.max(least, Math.min(letters.length, most))).join('');
 }
 
-const piece = /\\([dws])|\[([^\]\\]+)\]|\\(.)|([^\\[\](){}*+?|^$.])|(\.)/y;
-const times = /\{(\d+)(?:,(\d*))?\}|([*+?])/y;
-const classes: Readonly<Record<string, string>> = { d: '0123456789', w: 'abcdefgh', s: ' ' };
+/** A letter, an escaped letter or a class of letters, and how often it occurs. */
+const token = /(\\.|\[[^\]]+\]|.)(?:\{(\d+)[\d,]*\}|([*+?]))?/g;
+const classes: Readonly<Record<string, string>> = { '\\d': '0123456789', '\\w': 'abcdefgh', '\\s': ' ', '.': 'a' };
 
 /** Text for a pattern of letters, classes and counts, such as `^[A-Z]{2}-\d+$`; null for any other pattern. */
 function patternText(pattern: string, hash: number): string | null {
-  const source = pattern.replace(/^\^/, '').replace(/\$$/, '');
   let text = '';
-  for (let at = 0; at < source.length; ) {
-    piece.lastIndex = at;
-    const found = piece.exec(source);
-    if (!found) return null;
-    at = piece.lastIndex;
-    const letters = found[1]
-      ? (classes[found[1]] as string)
-      : found[2]
-        ? members(found[2])
-        : (found[3] ?? found[4] ?? 'a');
-    if (letters === '') return null;
-    times.lastIndex = at;
-    const count = times.exec(source);
-    if (count) at = times.lastIndex;
-    const repeat = count ? (count[1] ? Number(count[1]) : count[3] === '?' ? 0 : 1) : 1;
-    for (let one = 0; one < repeat; one += 1) text += letters[mix(hash, text.length + 600) % letters.length];
+  for (const [, atom = '', count, sign] of pattern.replace(/^\^|\$$/g, '').matchAll(token)) {
+    const letters = atom.startsWith('[') ? members(atom.slice(1, -1)) : (classes[atom] ?? atom.slice(-1));
+    const times = Number(count ?? (sign === '?' ? 0 : 1));
+    for (let one = 0; one < times; one += 1) text += letters[mix(hash, text.length + 600) % letters.length];
   }
   return new RegExp(pattern).test(text) ? text : null;
 }
 
+/** The letters of a class, with all letters of its ranges. */
 function members(list: string): string {
-  if (list.startsWith('^')) return '';
   return list.replace(/(.)-(.)/g, (_, from: string, to: string) => {
-    const [first, last] = [from.charCodeAt(0), to.charCodeAt(0)];
-    return String.fromCharCode(
-      ...Array.from({ length: Math.max(0, last - first + 1) }, (_one, index) => first + index),
-    );
+    const first = from.charCodeAt(0);
+    const length = Math.max(0, to.charCodeAt(0) - first + 1);
+    return String.fromCharCode(...Array.from({ length }, (_one, index) => first + index));
   });
 }
 

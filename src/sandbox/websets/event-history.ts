@@ -1,35 +1,12 @@
 import { z } from 'zod';
+import { eventTypes } from '../../core/events/payloads.js';
 import { millisOf, type Settings } from '../base/options.js';
 import { fraction, mix } from '../base/sentences.js';
 import type { World } from '../world.js';
-import {
-  type EventType,
-  eventTypes,
-  idOf,
-  numberOf,
-  type Scene,
-  Stories,
-  sceneOf,
-  stepOf,
-  TRIGGERED,
-} from './story.js';
+import { firstWhere, idOf, numberOf, type Scene, Stories, sceneOf, stepOf, TRIGGERED } from './story.js';
 import { eventData, typeOf } from './webset.js';
 
 const thirtyDaysMs = 30 * 86_400_000;
-
-/**
- * The first number below `end` for which a condition holds, or `end`. If the condition holds for a number, it must hold for all
- * later ones.
- */
-export function firstWhere(end: number, holds: (number: number) => boolean): number {
-  let [low, high] = [0, end];
-  while (low < high) {
-    const middle = Math.floor((low + high) / 2);
-    if (holds(middle)) high = middle;
-    else low = middle + 1;
-  }
-  return low;
-}
 
 /** Events are first evenly spread from `from` to `to`. New events arrive from `start` on. Unix ms. */
 interface Times {
@@ -127,7 +104,7 @@ export class EventHistory {
     return fraction(hash, 161) >= late || seenAt <= this.#world.now();
   }
 
-  typeOf(event: number): EventType {
+  typeOf(event: number): string {
     const { story, step } = this.#locate(event);
     return typeOf(story, step);
   }
@@ -173,7 +150,7 @@ export class EventHistory {
   }
 
   /** Triggers an event now; returns its id. */
-  trigger(type: EventType): string {
+  trigger(type: string): string {
     this.#keep({ type, at: this.#world.now() });
     return idOf('event', this.seed, TRIGGERED + this.triggered - 1);
   }

@@ -1,8 +1,9 @@
 import { z } from 'zod';
+import { eventTypes } from '../../core/events/payloads.js';
 import { badCursor, itemsAfter, listQueryOf, pageOf, Refusal } from '../base/refusal.js';
 import { plain, type Routes, route, type State } from '../route.js';
-import { type EventHistory, firstWhere } from './event-history.js';
-import { eventTypes, idOf, numberOf } from './story.js';
+import type { EventHistory } from './event-history.js';
+import { firstWhere, idOf, numberOf } from './story.js';
 import { externalIdOf, isDeletedAt, itemsAt, websetAt } from './webset.js';
 
 const time = z.iso

@@ -1,39 +1,28 @@
 import { choose, mix } from '../base/sentences.js';
 
-/** The event types of the service. */
-export const eventTypes = [
-  'webset.created',
-  'webset.deleted',
-  'webset.paused',
-  'webset.idle',
-  'webset.search.created',
-  'webset.search.canceled',
-  'webset.search.completed',
-  'webset.search.updated',
-  'import.created',
-  'import.completed',
-  'webset.item.created',
-  'webset.item.enriched',
-  'monitor.created',
-  'monitor.updated',
-  'monitor.deleted',
-  'monitor.run.created',
-  'monitor.run.completed',
-  'webset.export.created',
-  'webset.export.completed',
-] as const;
-
-export type EventType = (typeof eventTypes)[number];
+/**
+ * The first number below `end` for which a condition holds, or `end`. If the condition holds for a number, it must hold for all
+ * later ones.
+ */
+export function firstWhere(end: number, holds: (number: number) => boolean): number {
+  let [low, high] = [0, end];
+  while (low < high) {
+    const middle = Math.floor((low + high) / 2);
+    if (holds(middle)) high = middle;
+    else low = middle + 1;
+  }
+  return low;
+}
 
 /** A step of a webset's life: an event, and the number of its object within its kind. */
 export interface Step {
-  readonly type: EventType;
+  readonly type: string;
   readonly n: number;
 }
 
 const items = (type: 'webset.item.created' | 'webset.item.enriched', from: number, count: number): Step[] =>
   Array.from({ length: count }, (_, index) => ({ type, n: from + index }));
-const one = (type: EventType, n = 0): Step => ({ type, n });
+const one = (type: string, n = 0): Step => ({ type, n });
 
 /** The steps in the life of every webset. They include every type of event. */
 export const steps: readonly Step[] = [
@@ -63,14 +52,10 @@ export const steps: readonly Step[] = [
   one('webset.deleted'),
 ];
 
-const stepIndex = new Map<EventType, number[]>(eventTypes.map((type) => [type, []]));
-for (const [index, { type, n }] of steps.entries()) (stepIndex.get(type) as number[])[n] = index;
-
-/** The step with the event of this type for the `n`th object of its kind; without `n`, for the first object. */
-export function stepOf(type: EventType, n?: number): number {
-  const indices = stepIndex.get(type) ?? [];
-  const index = n === undefined ? indices.find((one) => one !== undefined) : indices[n];
-  if (index === undefined) throw new Error(`no step ${type} ${n}`);
+/** The step with the event of this type for the `n`th object of its kind, by default for the first one. */
+export function stepOf(type: string, n?: number): number {
+  const index = steps.findIndex((step) => step.type === type && (n === undefined || step.n === n));
+  if (index < 0) throw new Error(`no step ${type} ${n}`);
   return index;
 }
 
@@ -109,19 +94,14 @@ export class Stories {
     return block * this.#abreast * steps.length + step * this.#abreast + (story % this.#abreast);
   }
 
-  /** Websets that occur in the first `events` events. */
+  /** Number of websets that occur in the first `events` events. */
   countBefore(events: number): number {
-    if (events <= 0) return 0;
-    const block = Math.floor((events - 1) / (this.#abreast * steps.length));
-    const rest = events - block * this.#abreast * steps.length;
-    return block * this.#abreast + Math.min(this.#abreast, rest);
+    return firstWhere(events, (story) => this.indexOf(story, 0) >= events);
   }
 
   /** The last step of a webset in the first `events` events; -1 for none. */
   stepBefore(story: number, events: number): number {
-    const first = this.indexOf(story, 0);
-    if (first >= events) return -1;
-    return Math.min(steps.length - 1, Math.floor((events - 1 - first) / this.#abreast));
+    return firstWhere(steps.length, (step) => this.indexOf(story, step) >= events) - 1;
   }
 }
 

@@ -1,5 +1,6 @@
+import { type PayloadKind, payloads } from '../../core/events/payloads.js';
 import { choose, fraction, mix, people, sentences } from '../base/sentences.js';
-import { type EventType, ITEMS, type Scene, stepOf, steps, TRIGGERED } from './story.js';
+import { ITEMS, type Scene, stepOf, steps, TRIGGERED } from './story.js';
 
 type Fields = Record<string, unknown>;
 type Thing = Fields & { readonly id: string };
@@ -70,7 +71,7 @@ export function isDeletedAt(story: number, step: number): boolean {
 }
 
 /** The type of the event of a webset's step. */
-export function typeOf(story: number, step: number): EventType {
+export function typeOf(story: number, step: number): string {
   if (step === deleted && !isDeletedAt(story, step)) return 'webset.idle';
   return (steps[step] as (typeof steps)[number]).type;
 }
@@ -102,15 +103,21 @@ export function websetAt(scene: Scene): Thing {
   };
 }
 
+const objects: Readonly<Partial<Record<PayloadKind, (scene: Scene, n: number) => Thing>>> = {
+  webset: websetAt,
+  search: searchAt,
+  import: importAt,
+  item: itemAt,
+  monitor: monitorAt,
+  monitor_run: monitorRunAt,
+  export: exportAt,
+};
+
 /** The data of an event: the object that it is about, at the time of the event. */
-export function eventData(scene: Scene): Thing {
+export function eventData(scene: Scene): Thing | undefined {
   const { type, n } = steps[scene.step] as (typeof steps)[number];
-  if (type.startsWith('webset.search.')) return searchAt(scene, n);
-  if (type.startsWith('webset.item.')) return itemAt(scene, n);
-  if (type.startsWith('webset.export.')) return exportAt(scene);
-  if (type.startsWith('import.')) return importAt(scene);
-  if (type.startsWith('monitor.run.')) return monitorRunAt(scene);
-  return type.startsWith('monitor.') ? monitorAt(scene) : websetAt(scene);
+  const { kind = 'webset' } = payloads.find(({ types }) => types.includes(type)) ?? {};
+  return objects[kind]?.(scene, n);
 }
 
 /** An export. Its payload is made up, because no public schema has it. */

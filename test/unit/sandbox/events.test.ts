@@ -1,6 +1,6 @@
 import { afterEach, expect, test } from 'vitest';
+import { eventTypes } from '../../../src/core/events/payloads.js';
 import { type Sandbox, type SandboxOptions, startSandbox } from '../../../src/sandbox/index.js';
-import { eventTypes } from '../../../src/sandbox/websets/story.js';
 import { get, post } from '../../support/sandbox/client.js';
 import { eventually } from '../../support/sandbox/eventually.js';
 
