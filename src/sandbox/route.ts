@@ -1,24 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { z } from 'zod';
-import type { ResearchTask } from './agents/research-task.js';
-import type { Run } from './agents/run-record.js';
-import type { Table } from './base/table.js';
 import type { Purchase } from './ledger/log-file.js';
-import type { Monitors } from './monitors/monitors.js';
-import type { Crawler } from './pages/crawler.js';
-import type { EventHistory } from './websets/event-history.js';
-import type { World } from './world.js';
-
-/** The world and all stores. */
-export interface State extends World {
-  readonly crawler: Crawler;
-  readonly agentRuns: Table<Run>;
-  readonly research: Table<ResearchTask>;
-  readonly monitors: Monitors;
-  readonly history: EventHistory;
-  /** Does the work that is due. */
-  readonly advance: () => void;
-}
 
 /** A request whose body and query were checked. */
 export interface Call<Body = unknown, Query = unknown> {
@@ -56,7 +38,7 @@ export interface Route<Body = unknown, Query = unknown> {
   readonly weight?: number;
   /** Whether the route's answers have the queue headers. */
   readonly queued?: boolean;
-  work(state: State, call: Call<Body, Query>): Work;
+  work(call: Call<Body, Query>): Work;
 }
 
 /** Routes by method and path. */
@@ -68,6 +50,36 @@ export function route<Body, Query>(row: Route<Body, Query>): Route {
 }
 
 /** A route without a body and a query. It reads or changes a thing that the path names, and answers with JSON. */
-export function plain(answer: (state: State, params: Call['params']) => unknown, weight = 1): Route {
-  return { weight, work: (state, { params }) => ({ json: answer(state, params) }) };
+export function plain(answer: (params: Call['params']) => unknown, weight = 1): Route {
+  return { weight, work: ({ params }) => ({ json: answer(params) }) };
+}
+
+/** Finds the route of a request; null: there is none. */
+export type Router = (
+  method: string,
+  path: string,
+) => { readonly route: Route; readonly params: Call['params'] } | null;
+
+export function createRouter(routes: Routes): Router {
+  const patterns = Object.entries(routes).map(([pattern, route]) => {
+    return { pattern: new RegExp(`^${pattern.replace(/:(\w+)/g, '(?<$1>[^/]+)')}$`), route };
+  });
+  return (method, path) => {
+    for (const { pattern, route } of patterns) {
+      const found = pattern.exec(`${method} ${path}`);
+      const params = found && decoded(found.groups);
+      if (params) return { route, params };
+    }
+    return null;
+  };
+}
+
+/** Null for a path that cannot be decoded. */
+function decoded(groups: Readonly<Record<string, string>> = {}): Call['params'] | null {
+  try {
+    const params = Object.entries(groups).map(([name, value]) => [name, decodeURIComponent(value)]);
+    return Object.fromEntries(params);
+  } catch {
+    return null;
+  }
 }

@@ -10,8 +10,8 @@ import type { AddressInfo } from 'node:net';
 import { z } from 'zod';
 import { isLoopback } from '../core/connections/loopback.js';
 import { eventTypes } from '../core/events/payloads.js';
-import { agentRunsOf } from './agents/agent-runs.js';
-import { researchOf, taskStatus } from './agents/research-task.js';
+import { agentRoutes, agentRunsOf } from './agents/agent-runs.js';
+import { researchOf, researchRoutes, taskStatus } from './agents/research.js';
 import { statusAt } from './agents/run-record.js';
 import { type Fault, FaultScript, faultsSchema } from './base/fault.js';
 import { parseOptions, rateOf, type SandboxOptions } from './base/options.js';
@@ -19,13 +19,17 @@ import { Refusal, readJson } from './base/refusal.js';
 import { idsOf } from './base/sentences.js';
 
 import { type Bill, Ledger } from './ledger/ledger.js';
+import { usageRoutes } from './ledger/routes.js';
 import { Monitors } from './monitors/monitors.js';
+import { monitorRoutes } from './monitors/routes.js';
 import { Crawler } from './pages/crawler.js';
-import type { State } from './route.js';
+import { pageRoutes } from './pages/routes.js';
+import { createRouter } from './route.js';
 import { createExchange } from './server/exchange.js';
 import { RateGate } from './server/rate-gate.js';
 import { RequestLog, type RequestLogEntry } from './server/request-log.js';
 import { EventHistory } from './websets/event-history.js';
+import { websetRoutes } from './websets/routes.js';
 import { Timers, type World } from './world.js';
 
 /** Counts of all requests since the start or the last reset. */
@@ -82,20 +86,26 @@ export async function startSandbox(input: Partial<SandboxOptions> = {}): Promise
   const facts = options.ledgerFile === null ? [] : await ledger.open(options.ledgerFile);
   const timers = new Timers();
   const ids = (kind: string) => idsOf(options.seed, ledger.starts, kind);
-  const state = stateOf({ options, ledger, timers, now: () => Date.now(), ids });
+  const world: World = { options, ledger, timers, now: () => Date.now(), ids };
+  const stores = openStores(world);
   ledger.restore(facts);
-  state.history.begin();
-  const { monitors, history, agentRuns, research, crawler } = state;
+  stores.history.begin();
+  const { agentRuns, research, monitors, history, crawler } = stores;
+  const advance = () => {
+    agentRuns.settle();
+    research.settle();
+    monitors.advance();
+  };
   const panel: Panel = {
     bill: ({ keys = true } = {}) => {
-      state.advance();
+      advance();
       return ledger.bill(keys);
     },
     log: (from) => log.since(from),
     stats: () => ({ ...log.counts, dollars: panel.bill({ keys: false }).dollars, maxInSlidingSecond: gate.max }),
     state: () => {
-      state.advance();
-      return viewOf(state);
+      advance();
+      return viewOf(stores, world.now());
     },
     trigger: (input) => {
       const what = triggerSchema.parse(input);
@@ -114,7 +124,15 @@ export async function startSandbox(input: Partial<SandboxOptions> = {}): Promise
     setCredits: (dollars) => ledger.setCredits(dollars),
   };
   const control = createControl(panel);
-  const exchange = createExchange({ log, gate, script, state });
+  const router = createRouter({
+    ...pageRoutes(crawler, options),
+    ...agentRoutes(agentRuns, world),
+    ...researchRoutes(research, world),
+    ...monitorRoutes(monitors, world),
+    ...websetRoutes(history, world.now),
+    ...usageRoutes(world),
+  });
+  const exchange = createExchange({ log, gate, script, world, router, advance });
   const server = createServer((request, response) => {
     void (request.url?.startsWith(`${CONTROL_PATH}/`) ? control : exchange)(request, response);
   });
@@ -146,24 +164,21 @@ async function closeServer(server: Server, timers: Timers): Promise<void> {
   });
 }
 
-function stateOf(world: World): State {
-  const agentRuns = agentRunsOf(world);
-  const research = researchOf(world);
-  const monitors = new Monitors(world);
-  const advance = () => {
-    agentRuns.settle();
-    research.settle();
-    monitors.advance();
+function openStores(world: World) {
+  return {
+    agentRuns: agentRunsOf(world),
+    research: researchOf(world),
+    monitors: new Monitors(world),
+    history: new EventHistory(world),
+    crawler: new Crawler(world.options),
   };
-  const history = new EventHistory(world);
-  return { ...world, agentRuns, research, monitors, history, crawler: new Crawler(world.options), advance };
 }
 
 /** Current state, for the checks of tests. */
-function viewOf({ agentRuns, research, monitors, history, now }: State) {
-  const { byStatus: _, ...tasks } = research.view((task) => taskStatus(task, now()));
+function viewOf({ agentRuns, research, monitors, history }: ReturnType<typeof openStores>, now: number) {
+  const { byStatus: _, ...tasks } = research.view((task) => taskStatus(task, now));
   return {
-    agentRuns: agentRuns.view((run) => statusAt(run, now())),
+    agentRuns: agentRuns.view((run) => statusAt(run, now)),
     research: { count: research.count, ...tasks },
     ...monitors.view(),
     /** `count`: number of webset events so far; `triggered`: how many of them were triggered by hand. */

@@ -4,7 +4,7 @@ import { fraction, hashText } from '../base/sentences.js';
 import { KEEP_ALIVE_FRAME } from '../base/sse.js';
 import { Table } from '../base/table.js';
 import { requestPurchase } from '../ledger/log-file.js';
-import { type Call, type Frames, plain, type Routes, route, type State } from '../route.js';
+import { type Call, type Frames, plain, type Routes, route } from '../route.js';
 import type { World } from '../world.js';
 import type { Run, RunInput } from './run-record.js';
 import * as runs from './run-record.js';
@@ -25,7 +25,7 @@ export function agentRunsOf(world: World): Table<Run> {
 }
 
 /** Starts a run. Refuses if the credits or the slots are used up, or if the previous run is missing or not completed. */
-function startRun(request: RunInput, { agentRuns, now, options }: State): Run {
+function startRun(request: RunInput, agentRuns: Table<Run>, { now, options }: World): Run {
   const { previousRunId: previous } = request;
   const earlier = previous === undefined ? undefined : agentRuns.find(previous);
   const refuse = (tag: string, why: string) => new Refusal(400, `previousRunId: ${why}`, { tag });
@@ -58,7 +58,7 @@ function outcomeOf(
 }
 
 /** Ends a run in progress. A run that has ended does not change. */
-function endRun(id: string, how: 'cancelled' | 'stopped', { agentRuns, now, timers }: State): Run {
+function endRun(id: string, how: 'cancelled' | 'stopped', agentRuns: Table<Run>, { now, timers }: World): Run {
   const run = agentRuns.get(id);
   const at = now();
   if (at >= runs.endOf(run)) return run;
@@ -69,16 +69,16 @@ function endRun(id: string, how: 'cancelled' | 'stopped', { agentRuns, now, time
   return ended;
 }
 
-function recordOf(run: Run, { now, options }: State): Record<string, unknown> {
-  return runs.runRecord(run, now(), options);
-}
-
 /**
  * Sends each event of a run at its time until the run ends, and comments during long silences. Ends early if the run is
  * deleted.
  */
-async function* liveFrames(id: string, state: State, gone: AbortSignal): AsyncIterable<string> {
-  const { agentRuns, timers, options, now } = state;
+async function* liveFrames(
+  id: string,
+  agentRuns: Table<Run>,
+  { timers, options, now }: World,
+  gone: AbortSignal,
+): AsyncIterable<string> {
   const { keepAliveMs } = options.agentRuns;
   for (let sent = 0, lastAt = now(); !gone.aborted; ) {
     const run = agentRuns.find(id);
@@ -111,57 +111,57 @@ function eventsAfter(events: readonly runs.RunEvent[], seen: unknown, replay: Se
 
 const query = listQueryOf(100, 20, {});
 
-export const agentRoutes: Routes = {
-  /** Answers with the new run, or streams the events of the run until the run ends. */
-  'POST /agent/runs': route({
-    body: runs.runInput,
-    weight: 2,
-    work: (state, { body, input, headers }) => {
-      const betas = Object.entries(headers).find(([name]) => name.endsWith('-beta'))?.[1];
-      runs.checkRunInput(body, String(betas ?? ''));
-      const run = startRun(body, state);
-      const purchase = requestPurchase('createAgentRun', input, 0, run.id);
-      const frames: Frames = (gone) => liveFrames(run.id, state, gone);
-      return wantsStream(headers) ? { frames, purchase } : { json: recordOf(run, state), purchase };
-    },
-  }),
-  'GET /agent/runs': route({
-    query,
-    weight: 0,
-    work: (state, call) => {
-      const page = state.agentRuns.page(call.query, (run) => recordOf(run, state));
-      return { json: { object: 'list', ...page } };
-    },
-  }),
-  'GET /agent/runs/:id': plain((state, { id }) => recordOf(state.agentRuns.get(id), state), 0),
-  'DELETE /agent/runs/:id': plain((state, { id }) => {
-    endRun(id, 'cancelled', state);
-    state.agentRuns.delete(id);
-    return { id, object: 'agent_run.deleted', deleted: true };
-  }),
-  'POST /agent/runs/:id/cancel': plain((state, { id }) => recordOf(endRun(id, 'cancelled', state), state)),
-  'POST /agent/runs/:id/stop': plain((state, { id }) => {
-    const { effort } = state.agentRuns.get(id).request;
-    if (effort !== 'max' && effort !== 'ultra') {
-      throw new Refusal(400, 'Only runs of effort max and ultra can be stopped');
-    }
-    return recordOf(endRun(id, 'stopped', state), state);
-  }),
-  /** The stored events, as a list or as a stream that ends after the last of them. */
-  'GET /agent/runs/:id/events': route({
-    query,
-    weight: 0,
-    work: (state, { params, query: { limit, cursor }, headers }) => {
-      const run = state.agentRuns.get(params.id);
-      const events = runs.eventsOf(run, state.options).filter(({ at }) => at <= state.now());
-      if (wantsStream(headers)) {
-        const wanted = eventsAfter(events, headers['last-event-id'], state.options.agentRuns.replay);
-        return { frames: () => wanted.map(runs.runEventFrame) };
-      }
-      const page = pageOf(itemsAfter(events, cursor), limit, ({ at, ...event }) => {
-        return { ...event, createdAt: new Date(at).toISOString() };
-      });
-      return { json: { object: 'list', ...page } };
-    },
-  }),
-};
+export function agentRoutes(agentRuns: Table<Run>, world: World): Routes {
+  const { options, now } = world;
+  const recordOf = (run: Run) => runs.runRecord(run, now(), options);
+  const end = (id: string, how: 'cancelled' | 'stopped') => endRun(id, how, agentRuns, world);
+  return {
+    /** Answers with the new run, or streams the events of the run until the run ends. */
+    'POST /agent/runs': route({
+      body: runs.runInput,
+      weight: 2,
+      work: ({ body, input, headers }) => {
+        const betas = Object.entries(headers).find(([name]) => name.endsWith('-beta'))?.[1];
+        runs.checkRunInput(body, String(betas ?? ''));
+        const run = startRun(body, agentRuns, world);
+        const purchase = requestPurchase('createAgentRun', input, 0, run.id);
+        const frames: Frames = (gone) => liveFrames(run.id, agentRuns, world, gone);
+        return wantsStream(headers) ? { frames, purchase } : { json: recordOf(run), purchase };
+      },
+    }),
+    'GET /agent/runs': route({
+      query,
+      weight: 0,
+      work: (call) => ({ json: { object: 'list', ...agentRuns.page(call.query, recordOf) } }),
+    }),
+    'GET /agent/runs/:id': plain(({ id }) => recordOf(agentRuns.get(id)), 0),
+    'DELETE /agent/runs/:id': plain(({ id }) => {
+      end(id, 'cancelled');
+      agentRuns.delete(id);
+      return { id, object: 'agent_run.deleted', deleted: true };
+    }),
+    'POST /agent/runs/:id/cancel': plain(({ id }) => recordOf(end(id, 'cancelled'))),
+    'POST /agent/runs/:id/stop': plain(({ id }) => {
+      const { effort = 'auto' } = agentRuns.get(id).request;
+      const isLong = effort === 'max' || effort === 'ultra';
+      if (!isLong) throw new Refusal(400, 'Only runs of effort max and ultra can be stopped');
+      return recordOf(end(id, 'stopped'));
+    }),
+    /** The stored events, as a list or as a stream that ends after the last of them. */
+    'GET /agent/runs/:id/events': route({
+      query,
+      weight: 0,
+      work: ({ params, query: { limit, cursor }, headers }) => {
+        const events = runs.eventsOf(agentRuns.get(params.id), options).filter(({ at }) => at <= now());
+        if (wantsStream(headers)) {
+          const wanted = eventsAfter(events, headers['last-event-id'], options.agentRuns.replay);
+          return { frames: () => wanted.map(runs.runEventFrame) };
+        }
+        const page = pageOf(itemsAfter(events, cursor), limit, ({ at, ...event }) => {
+          return { ...event, createdAt: new Date(at).toISOString() };
+        });
+        return { json: { object: 'list', ...page } };
+      },
+    }),
+  };
+}

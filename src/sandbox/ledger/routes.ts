@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { toDollars } from '../../core/text/money.js';
 import { Refusal } from '../base/refusal.js';
 import { type Routes, route } from '../route.js';
+import type { World } from '../world.js';
 
 const DAY_MS = 86_400_000;
 const MOST_DAYS = 180;
@@ -11,12 +12,12 @@ const time = z
   .optional();
 const group_by = z.enum(['hour', 'day', 'month']).optional();
 
-export const usageRoutes: Routes = {
+export const usageRoutes = ({ ledger, now }: World): Routes => ({
   /** The charges of a key in a period. `group_by` changes nothing. */
   'GET /team-management/api-keys/:id/usage': route({
     query: z.looseObject({ start_date: time, end_date: time, group_by }),
     weight: 0,
-    work: ({ ledger, now }, { params: { id }, query }) => {
+    work: ({ params: { id }, query }) => {
       const { start_date: from = now() - 30 * DAY_MS, end_date: to = now() } = query;
       const isOld = from < now() - (MOST_DAYS + 1) * DAY_MS;
       if (isOld) throw new Refusal(400, `start_date must be within the last ${MOST_DAYS} days`);
@@ -39,4 +40,4 @@ export const usageRoutes: Routes = {
       return { json };
     },
   }),
-};
+});

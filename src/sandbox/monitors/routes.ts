@@ -2,8 +2,10 @@ import { z } from 'zod';
 import { badQuery, listQueryOf, Refusal } from '../base/refusal.js';
 import { checkOutputSchema } from '../pages/synthesis.js';
 import { plain, type Routes, route } from '../route.js';
+import type { World } from '../world.js';
 import { changed, type Monitor, monitorChange, monitorFilter, monitorInput, passes } from './monitor.js';
 import { type MonitorRun, monitorRunRecord } from './monitor-runs.js';
+import type { Monitors } from './monitors.js';
 
 const { name, status } = monitorFilter;
 
@@ -30,11 +32,11 @@ const batch = z.looseObject({
   limit: z.number().int().min(1).max(500).default(50),
 });
 
-export const monitorRoutes: Routes = {
+export const monitorRoutes = (monitors: Monitors, { now, options }: World): Routes => ({
   /** No other answer has the webhook secret. */
   'POST /monitors': route({
     body: monitorInput,
-    work: ({ monitors }, { body }) => {
+    work: ({ body }) => {
       checkOutputSchema(body.outputSchema);
       const monitor = monitors.create(body);
       return { status: 201, json: { ...monitors.record(monitor), webhookSecret: monitor.secret } };
@@ -42,7 +44,7 @@ export const monitorRoutes: Routes = {
   }),
   'GET /monitors': route({
     query: listQueryOf(100, 50, { status, name }),
-    work: ({ monitors }, { query }) => {
+    work: ({ query }) => {
       const filter = { status: query.status, name: query.name, metadata: metadataOf(query) };
       const view = monitors.record.bind(monitors);
       return { json: monitors.table.page(query, view, (monitor) => passes(monitor, filter)) };
@@ -54,7 +56,7 @@ export const monitorRoutes: Routes = {
    */
   'POST /monitors/batch': route({
     body: batch,
-    work: ({ monitors }, { body: { action, filter, dry_run, limit } }) => {
+    work: ({ body: { action, filter, dry_run, limit } }) => {
       const isMatch = (one: Monitor) => passes(one, filter) && (action === 'delete' || one.status !== 'disabled');
       const found = monitors.table.all().reverse().filter(isMatch);
       const ids = found.slice(0, limit).map(({ id }) => id);
@@ -66,31 +68,31 @@ export const monitorRoutes: Routes = {
       return { json: { action, affected: ids.length, ids, dry_run, has_more: found.length > limit } };
     },
   }),
-  'GET /monitors/:id': plain(({ monitors }, { id }) => monitors.record(monitors.table.get(id))),
+  'GET /monitors/:id': plain(({ id }) => monitors.record(monitors.table.get(id))),
   'PATCH /monitors/:id': route({
     body: monitorChange,
-    work: ({ monitors }, { body, params }) => {
+    work: ({ body, params }) => {
       checkOutputSchema(body.outputSchema);
       return { json: monitors.record(monitors.update(params.id, (one) => changed(one, body))) };
     },
   }),
-  'DELETE /monitors/:id': plain(({ monitors }, { id }) => monitors.delete(id)),
-  'POST /monitors/:id/trigger': plain(({ monitors }, { id }) => {
+  'DELETE /monitors/:id': plain(({ id }) => monitors.delete(id)),
+  'POST /monitors/:id/trigger': plain(({ id }) => {
     monitors.trigger(id);
     return { triggered: true };
   }),
   'GET /monitors/:id/runs': route({
     query: listQueryOf(100, 50, {}),
-    work: ({ monitors, now, options }, { params, query }) => {
+    work: ({ params, query }) => {
       const { id } = monitors.table.get(params.id);
       const view = (run: MonitorRun) => monitorRunRecord(run, now(), options);
       return { json: monitors.runs.page(query, view, ({ monitorId }) => monitorId === id) };
     },
   }),
-  'GET /monitors/:id/runs/:runId': plain(({ monitors, now, options }, { id, runId }) => {
+  'GET /monitors/:id/runs/:runId': plain(({ id, runId }) => {
     monitors.table.get(id);
     const run = monitors.runs.get(runId);
     if (run.monitorId !== id) throw new Refusal(404, `There is no run ${runId} of ${id}`);
     return monitorRunRecord(run, now(), options);
   }),
-};
+});

@@ -1,13 +1,15 @@
 import { z } from 'zod';
 import { estimateAnswer } from '../../core/purchase/prices.js';
 import { toDollars } from '../../core/text/money.js';
+import type { Settings } from '../base/options.js';
 import { badBody } from '../base/refusal.js';
 import { hashText, mix } from '../base/sentences.js';
 import { DONE_FRAME, sseFrame } from '../base/sse.js';
 import { requestPurchase } from '../ledger/log-file.js';
 import { contentsPrice, costDollars, prices, searchPrice } from '../ledger/prices.js';
-import { type Routes, route, type State } from '../route.js';
+import { type Routes, route } from '../route.js';
 import { contentsOptions, contextLimit, purchaseOptions, wantedOf } from './contents-options.js';
+import type { Crawler } from './crawler.js';
 import { findUrls, hostOf } from './page.js';
 import { contextOf, countPages, pagesOf, resultOf } from './result.js';
 import { checkOutputSchema, checkSchema, groundingOf, outputSchema, piecesOf, writeAbout } from './synthesis.js';
@@ -73,7 +75,7 @@ const similarBody = z.looseObject({
 function findPages(
   filters: Parameters<typeof findUrls>[0],
   wishes: z.infer<typeof similarBody | typeof searchBody>,
-  { options }: State,
+  options: Settings,
 ) {
   const { numResults = 10, contents = {} } = wishes;
   if (numResults > 100) throw badBody('numResults: at most 100', 'INVALID_NUM_RESULTS');
@@ -84,13 +86,13 @@ function findPages(
   return { results, context, pages };
 }
 
-function searchAnswer(requestId: string, body: z.infer<typeof searchBody>, state: State) {
+function searchAnswer(requestId: string, body: z.infer<typeof searchBody>, options: Settings) {
   const { query, type, outputSchema } = body;
   checkOutputSchema(outputSchema);
-  const { results, context, pages } = findPages(body, body, state);
+  const { results, context, pages } = findPages(body, body, options);
   const deep = type.startsWith('deep');
   const micros = searchPrice(type, results.length);
-  const content = outputSchema && writeAbout(query, outputSchema, state.options.seed);
+  const content = outputSchema && writeAbout(query, outputSchema, options.seed);
   const ignored = (['startCrawlDate', 'endCrawlDate'] as const).filter((name) => body[name] !== undefined);
   const warnings = ignored.map((name) => ({ code: 'IGNORED_FIELD', path: `/${name}`, message: `${name} is ignored` }));
   const answer = {
@@ -100,7 +102,7 @@ function searchAnswer(requestId: string, body: z.infer<typeof searchBody>, state
     results,
     output: outputSchema && { content, grounding: groundingOf(content, results) },
     context,
-    searchTime: 50 + (hashText(query, state.options.seed) % 500),
+    searchTime: 50 + (hashText(query, options.seed) % 500),
     costDollars: costDollars({ micros, deep }, pages),
     warnings: ignored.length > 0 ? warnings : undefined,
   };
@@ -151,7 +153,7 @@ function urlsOf({ urls, ids, subpages = 0 }: z.infer<typeof contentsBody>): read
   return asked;
 }
 
-export const pageRoutes: Routes = {
+export const pageRoutes = (crawler: Crawler, options: Settings): Routes => ({
   /**
    * Finds pages that follow from the query. With `outputSchema` it also writes the requested output; with `stream` it then answers with a
    * stream. The whole request is one unit in both cases.
@@ -159,8 +161,8 @@ export const pageRoutes: Routes = {
   'POST /search': route({
     body: searchBody,
     queued: true,
-    work: (state, { requestId, body, input }) => {
-      const { answer, micros } = searchAnswer(requestId, body, state);
+    work: ({ requestId, body, input }) => {
+      const { answer, micros } = searchAnswer(requestId, body, options);
       const { stream: _, ...unit } = input as Record<string, unknown>;
       const purchase = requestPurchase('search', unit, micros);
       return body.stream && answer.output
@@ -172,13 +174,13 @@ export const pageRoutes: Routes = {
   'POST /findSimilar': route({
     body: similarBody,
     queued: true,
-    work: (state, { requestId, body, input }) => {
+    work: ({ requestId, body, input }) => {
       const { url, excludeSourceDomain, excludeDomains = [] } = body;
       const excluded = [...excludeDomains, ...(excludeSourceDomain ? [hostOf(url)] : [])];
       const { results, context, pages } = findPages(
         { ...body, query: `like ${url}`, excludeDomains: excluded },
         body,
-        state,
+        options,
       );
       const micros = searchPrice('neural', results.length);
       const json = { requestId, results, context, costDollars: costDollars({ micros, deep: false }, pages) };
@@ -190,7 +192,7 @@ export const pageRoutes: Routes = {
   'POST /contents': route({
     body: contentsBody,
     queued: true,
-    work: ({ crawler, options }, { requestId, body }) => {
+    work: ({ requestId, body }) => {
       const statuses = urlsOf(body).map((url) => ({ id: url, ...crawler.crawl(url, body) }));
       const urlsWith = (status: string) => statuses.filter((one) => one.status === status).map(({ id }) => id);
       const wanted = wantedOf(body);
@@ -219,7 +221,7 @@ export const pageRoutes: Routes = {
       outputSchema: z.record(z.string(), z.unknown()).optional(),
     }),
     queued: true,
-    work: ({ options }, { requestId, body, input }) => {
+    work: ({ requestId, body, input }) => {
       const { query, text, outputSchema = null } = body;
       checkSchema(outputSchema, 'outputSchema');
       const content = writeAbout(query, outputSchema, options.seed);
@@ -234,4 +236,4 @@ export const pageRoutes: Routes = {
         : { json: { requestId, answer: content, citations, costDollars }, purchase };
     },
   }),
-};
+});

@@ -5,8 +5,8 @@ import { millisOf, type Settings } from '../base/options.js';
 import { badBody, badQuery, check, errorBody, fieldsOf, Refusal, readJson } from '../base/refusal.js';
 import { fraction, hashText, mix } from '../base/sentences.js';
 import { keyIdOf } from '../ledger/key-usage.js';
-import type { Route, State, Work } from '../route.js';
-import { findRoute } from '../router.js';
+import type { Route, Router, Work } from '../route.js';
+import type { World } from '../world.js';
 import { cut, deliver, type Reply } from './deliver.js';
 import type { RateGate } from './rate-gate.js';
 import type { OpenEntry, RequestLog } from './request-log.js';
@@ -16,7 +16,10 @@ export interface ExchangeParts {
   readonly log: RequestLog;
   readonly gate: RateGate;
   readonly script: FaultScript;
-  readonly state: State;
+  readonly world: World;
+  readonly router: Router;
+  /** Does the work that is due. */
+  readonly advance: () => void;
 }
 
 /** A request in progress. */
@@ -36,8 +39,8 @@ interface Served {
 export function createExchange(
   parts: ExchangeParts,
 ): (request: IncomingMessage, response: ServerResponse) => Promise<void> {
-  const { log, state } = parts;
-  const nextRequestId = state.ids('');
+  const { log, world } = parts;
+  const nextRequestId = world.ids('');
   return async (request, response) => {
     const { method = 'GET', url = '/' } = request;
     const path = url.split('?', 1)[0] as string;
@@ -45,7 +48,7 @@ export function createExchange(
     const served: Served = { request, method, path, entry, requestId: nextRequestId(), fault: null };
     try {
       const reply = await answer(parts, served).catch((error: unknown) => refusalReply(served, error));
-      log.done(entry, await deliver(response, reply, served.fault, state.timers));
+      log.done(entry, await deliver(response, reply, served.fault, world.timers));
     } catch {
       // The client has disconnected or its connection is broken, so no answer can be sent.
       log.done(entry, cut(response));
@@ -55,10 +58,10 @@ export function createExchange(
 
 /** Returns null if the connection must be closed. Throws a {@link Refusal} for a refused request. */
 async function answer(parts: ExchangeParts, served: Served): Promise<Reply | null> {
-  const { gate, script, state, log } = parts;
-  const { options, ledger, timers } = state;
+  const { gate, script, log } = parts;
+  const { options, ledger, timers } = parts.world;
   const { request, method, path, entry } = served;
-  const found = findRoute(method, path);
+  const found = parts.router(method, path);
   checkAccess(request, path, options);
   const early = method === 'POST' && gate.needsBody(path) ? { input: await readJson(request) } : null;
   const key = keyOf(request.headers);
@@ -79,9 +82,9 @@ async function answer(parts: ExchangeParts, served: Served): Promise<Reply | nul
   const query = route.query && check(route.query, fields, badQuery);
   await timers.wait(millisOf(options.latencyMs, fraction(mix(entry.n, options.seed), 63)));
   if (timers.stopped) return null;
-  state.advance();
+  parts.advance();
   const { requestId } = served;
-  const work = route.work(state, { requestId, headers: request.headers, params, body, input, query });
+  const work = route.work({ requestId, headers: request.headers, params, body, input, query });
   if (work.purchase) {
     ledger.sell({ ...work.purchase, key: key === null ? undefined : keyIdOf(key) });
     entry.units = work.purchase.units.length;

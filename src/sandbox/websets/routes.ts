@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { eventTypes } from '../../core/events/payloads.js';
 import { badCursor, itemsAfter, listQueryOf, pageOf, Refusal } from '../base/refusal.js';
-import { plain, type Routes, route, type State } from '../route.js';
+import { plain, type Routes, route } from '../route.js';
 import type { EventHistory } from './event-history.js';
 import { firstWhere, idOf, numberOf } from './story.js';
 import { externalIdOf, isDeletedAt, itemsAt, websetAt } from './webset.js';
@@ -17,13 +17,13 @@ const eventQuery = listQueryOf(200, 25, {
 });
 
 /** One page of the list of events. The options of the history decide its order and paging. Both times are inclusive. */
-function eventPage({ history, now }: State, query: z.infer<typeof eventQuery>) {
+function eventPage(history: EventHistory, now: number, query: z.infer<typeof eventQuery>) {
   const { options } = history;
   const { createdAfter: after = Number.NEGATIVE_INFINITY, createdBefore: before = Number.POSITIVE_INFINITY } = query;
   const timeAt = (position: number) => history.timeOf(history.at(position));
   const first = firstWhere(history.length, (position) => timeAt(position) >= after);
   const last = firstWhere(history.length, (position) => timeAt(position) > before) - 1;
-  const cursor = query.cursor === undefined ? null : readCursor(query.cursor, now() - (options.cursorTtlMs ?? now()));
+  const cursor = query.cursor === undefined ? null : readCursor(query.cursor, now - (options.cursorTtlMs ?? now));
   const from = options.paging === 'position' ? cursor?.position : undefined;
   const skipped = options.paging === 'offset' ? (cursor?.skip ?? 0) : 0;
   const isNewest = options.order === 'newest';
@@ -36,7 +36,7 @@ function eventPage({ history, now }: State, query: z.infer<typeof eventQuery>) {
     if (skip > 0) skip -= 1;
     else if (data.length < query.limit) data.push(history.record(event));
     else {
-      const next = `events:${position}:${skipped + data.length}:${now()}`;
+      const next = `events:${position}:${skipped + data.length}:${now}`;
       return { data, hasMore: true, nextCursor: Buffer.from(next).toString('base64url') };
     }
   }
@@ -85,12 +85,12 @@ function itemsOf(history: EventHistory, name: string) {
   return itemsAt(history.sceneAt(find(history, name)));
 }
 
-export const websetRoutes: Routes = {
+export const websetRoutes = (history: EventHistory, now: () => number): Routes => ({
   'GET /websets/v0/events': route({
     query: eventQuery,
-    work: (state, { query }) => ({ json: eventPage(state, query) }),
+    work: ({ query }) => ({ json: eventPage(history, now(), query) }),
   }),
-  'GET /websets/v0/events/:id': plain(({ history }, { id }) => {
+  'GET /websets/v0/events/:id': plain(({ id }) => {
     const event = history.find(id);
     if (event === null) throw new Refusal(404, `There is no event ${id}`);
     return history.record(event);
@@ -98,7 +98,7 @@ export const websetRoutes: Routes = {
   /** The newest first. */
   'GET /websets/v0/websets': route({
     query: listQueryOf(100, 25, {}),
-    work: ({ history }, { query: { limit, cursor } }) => {
+    work: ({ query: { limit, cursor } }) => {
       const before = cursor === undefined ? Number.POSITIVE_INFINITY : numberOf('webset', history.seed, cursor);
       if (before === null) throw badCursor();
       const found = newest(history, before, limit + 1);
@@ -108,7 +108,7 @@ export const websetRoutes: Routes = {
   /** `expand=items` adds the items. */
   'GET /websets/v0/websets/:id': route({
     query: z.looseObject({ expand: z.array(z.literal('items')).optional() }),
-    work: ({ history }, { params, query }) => {
+    work: ({ params, query }) => {
       const scene = history.sceneAt(find(history, params.id));
       return { json: { ...websetAt(scene), items: query.expand && itemsAt(scene) } };
     },
@@ -116,14 +116,14 @@ export const websetRoutes: Routes = {
   /** All items. The service promises no order. */
   'GET /websets/v0/websets/:id/items': route({
     query: listQueryOf(100, 20, { sourceId: z.string().min(1).optional() }),
-    work: ({ history }, { params, query: { limit, cursor, sourceId } }) => {
+    work: ({ params, query: { limit, cursor, sourceId } }) => {
       const items = itemsOf(history, params.id).filter((item) => sourceId === undefined || item.sourceId === sourceId);
       return { json: pageOf(itemsAfter(items, cursor), limit, (item) => item) };
     },
   }),
-  'GET /websets/v0/websets/:id/items/:itemId': plain(({ history }, { id, itemId }) => {
+  'GET /websets/v0/websets/:id/items/:itemId': plain(({ id, itemId }) => {
     const item = itemsOf(history, id).find((one) => one.id === itemId);
     if (!item) throw new Refusal(404, `There is no item ${itemId}`);
     return item;
   }),
-};
+});
