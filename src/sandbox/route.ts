@@ -14,9 +14,7 @@ export interface Call<Body = unknown, Query = unknown> {
   readonly query: Query;
 }
 
-/**
- * Frames of an event stream; each text is one whole frame. `gone` is aborted if the client disconnects or the sandbox closes.
- */
+/** Frames of an event stream; each text is one whole frame. `gone` is aborted if the client disconnects or the sandbox closes. */
 export type Frames = (gone: AbortSignal) => AsyncIterable<string> | Iterable<string>;
 
 /** Work that is done. Its answer is JSON or a stream. */
@@ -83,3 +81,15 @@ function decoded(groups: Readonly<Record<string, string>> = {}): Call['params'] 
     return null;
   }
 }
+
+/** A frame of an event stream with JSON; `id` and `event` are optional. */
+export function sseFrame(data: unknown, { id, event }: { readonly id?: string; readonly event?: string } = {}): string {
+  const lines = [...(id === undefined ? [] : [`id: ${id}`]), ...(event === undefined ? [] : [`event: ${event}`])];
+  return `${[...lines, `data: ${JSON.stringify(data)}`].join('\n')}\n\n`;
+}
+
+/** The frame that ends a streamed search or answer. */
+export const DONE_FRAME = 'data: [DONE]\n\n';
+
+/** A comment, which keeps a silent connection open. A comment is not an event. */
+export const KEEP_ALIVE_FRAME = ': keep-alive\n\n';

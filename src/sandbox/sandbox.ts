@@ -18,8 +18,9 @@ import { parseOptions, rateOf, type SandboxOptions } from './base/options.js';
 import { Refusal, readJson } from './base/refusal.js';
 import { idsOf } from './base/sentences.js';
 
+import { usageRoutes } from './ledger/key-usage.js';
 import { type Bill, Ledger } from './ledger/ledger.js';
-import { usageRoutes } from './ledger/routes.js';
+
 import { Monitors } from './monitors/monitors.js';
 import { monitorRoutes } from './monitors/routes.js';
 import { Crawler } from './pages/crawler.js';
@@ -83,7 +84,7 @@ export async function startSandbox(input: Partial<SandboxOptions> = {}): Promise
   const script = new FaultScript();
   script.set(options.faults, log.now());
   const ledger = new Ledger(options.credits);
-  const facts = options.ledgerFile === null ? [] : await ledger.open(options.ledgerFile);
+  const facts = options.ledgerFile === null ? [] : ledger.open(options.ledgerFile);
   const timers = new Timers();
   const ids = (kind: string) => idsOf(options.seed, ledger.starts, kind);
   const world: World = { options, ledger, timers, now: () => Date.now(), ids };
@@ -130,7 +131,7 @@ export async function startSandbox(input: Partial<SandboxOptions> = {}): Promise
     ...researchRoutes(research, world),
     ...monitorRoutes(monitors, world),
     ...websetRoutes(history, world.now),
-    ...usageRoutes(world),
+    ...usageRoutes((...asked) => ledger.usage.between(...asked), world.now),
   });
   const exchange = createExchange({ log, gate, script, world, router, advance });
   const server = createServer((request, response) => {

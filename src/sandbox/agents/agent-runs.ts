@@ -1,10 +1,9 @@
 import { millisOf, type Settings } from '../base/options.js';
 import { itemsAfter, listQueryOf, pageOf, Refusal } from '../base/refusal.js';
 import { fraction, hashText } from '../base/sentences.js';
-import { KEEP_ALIVE_FRAME } from '../base/sse.js';
 import { Table } from '../base/table.js';
 import { requestPurchase } from '../ledger/log-file.js';
-import { type Call, type Frames, plain, type Routes, route } from '../route.js';
+import { type Call, type Frames, KEEP_ALIVE_FRAME, plain, type Routes, route } from '../route.js';
 import type { World } from '../world.js';
 import type { Run, RunInput } from './run-record.js';
 import * as runs from './run-record.js';
@@ -69,10 +68,7 @@ function endRun(id: string, how: 'cancelled' | 'stopped', agentRuns: Table<Run>,
   return ended;
 }
 
-/**
- * Sends each event of a run at its time until the run ends, and comments during long silences. Ends early if the run is
- * deleted.
- */
+/** Sends each event of a run at its time until the run ends, and comments during long silences. Ends early if the run is deleted. */
 async function* liveFrames(
   id: string,
   agentRuns: Table<Run>,

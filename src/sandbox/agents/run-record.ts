@@ -3,11 +3,11 @@ import { toDollars } from '../../core/text/money.js';
 import type { Settings } from '../base/options.js';
 import { badBody } from '../base/refusal.js';
 import { fraction, hashText, mix, prose } from '../base/sentences.js';
-import { sseFrame } from '../base/sse.js';
 import { prices } from '../ledger/prices.js';
 import { findUrls, pageOf } from '../pages/page.js';
 
 import { isSchema, schemaProblem, schemaValue } from '../pages/schema-value.js';
+import { sseFrame } from '../route.js';
 
 const rows = z.array(z.record(z.string(), z.unknown())).optional();
 
@@ -151,8 +151,7 @@ function doneShare({ ended, status, startsAt, endsAt }: Run): number {
 }
 
 /**
- * Usage and cost of a run; zero before its end. A run that used up its budget costs the budget, and its quantities are reduced to
- * match.
+ * Usage and cost of a run; zero before its end. A run that used up its budget costs the budget, and its quantities are reduced to match.
  */
 export function usageOf(run: Run, seed: number, isTerminal = true) {
   const { effort = 'auto', outputSchema, budget, dataSources = [] } = run.request;

@@ -3,6 +3,8 @@ import { fraction, mix } from './sentences.js';
 
 const count = z.number().int().positive();
 const ms = z.number().nonnegative();
+const whole = z.number().int().nonnegative().optional();
+const share = z.number().min(0).max(1).optional();
 const status = z.number().int().min(200).max(599);
 const headers = z.record(z.string(), z.string()).optional();
 
@@ -10,7 +12,7 @@ const whenSchema = z
   .strictObject({
     nth: count.optional(),
     every: count.optional(),
-    probability: z.number().min(0).max(1).optional(),
+    probability: share,
     seed: z.number().int().optional(),
     method: z.enum(['GET', 'POST', 'PATCH', 'DELETE']).optional(),
     path: z.string().startsWith('/').optional(),
@@ -35,8 +37,8 @@ const doSchema = z.discriminatedUnion('kind', [
   z.strictObject({ kind: z.literal('reset'), moment: z.enum(['before', 'after']) }),
   z.strictObject({
     kind: z.literal('truncate'),
-    bytes: z.number().int().nonnegative().optional(),
-    fraction: z.number().min(0).max(1).optional(),
+    bytes: whole,
+    fraction: share,
     framing: z.enum(['length', 'chunked']).optional(),
   }),
   z.strictObject({ kind: z.literal('stall'), moment: z.enum(['headers', 'body']), ms }),
@@ -48,24 +50,16 @@ const doSchema = z.discriminatedUnion('kind', [
     headers,
     charged: z.boolean().optional(),
   }),
-  z.strictObject({
-    kind: z.literal('results'),
-    change: z.enum(['shuffle', 'repeat', 'lose', 'add', 'unknown']),
-  }),
+  z.strictObject({ kind: z.literal('results'), change: z.enum(['shuffle', 'repeat', 'lose', 'add', 'unknown']) }),
   z.strictObject({ kind: z.literal('drip'), bytes: count.optional(), everyMs: ms.optional() }),
   z.strictObject({
     kind: z.literal('cut-stream'),
     events: z.number().int().min(-1).optional(),
-    bytes: z.number().int().nonnegative().optional(),
+    bytes: whole,
     insideCharacter: z.boolean().optional(),
     how: z.enum(['end', 'reset', 'clean']).optional(),
   }),
-  z.strictObject({
-    kind: z.literal('silent-stream'),
-    events: z.number().int().nonnegative().optional(),
-    ms,
-    comments: z.boolean().optional(),
-  }),
+  z.strictObject({ kind: z.literal('silent-stream'), events: whole, ms, comments: z.boolean().optional() }),
   z.strictObject({
     kind: z.literal('frames'),
     change: z.enum(['duplicate', 'reorder', 'unknown', 'huge']),
@@ -79,11 +73,10 @@ const faultSchema = z.strictObject({ when: whenSchema, do: doSchema, limit: coun
 export const faultsSchema = z.array(faultSchema);
 
 /**
- * Condition of a fault. Only requests that passed the key check and the rate limit count. With `method` and `path`, only
- * requests that match count; a segment `*` of the path matches any segment, as in `/agent/runs/*`. Times count from the moment
- * when the faults were set. `nth`: only the request with this number; `every`: each multiple of this number; `probability`: a
- * seeded random choice for each request, the same in every run. If none of these three is set, the fault applies to each
- * request.
+ * Condition of a fault. Only requests that passed the key check and the rate limit count. With `method` and `path`, only requests that
+ * match count; a segment `*` of the path matches any segment, as in `/agent/runs/*`. Times count from the moment when the faults were set.
+ * `nth`: only the request with this number; `every`: each multiple of this number; `probability`: a seeded random choice for each request,
+ * the same in every run. If none of these three is set, the fault applies to each request.
  */
 export type FaultWhen = z.infer<typeof whenSchema>;
 
@@ -116,19 +109,15 @@ export type Fault = z.infer<typeof faultSchema>;
 const whenNames = new Set(Object.keys(whenSchema.shape));
 
 /**
- * Reads one fault from a command line: JSON, or words such as
- * `every=20 kind=status status=429 retryAfter=3` and `probability=0.01 seed=7 kind=reset moment=after limit=5`.
- * Throws an error whose message says what is wrong with which field.
+ * Reads one fault from a command line: JSON, or words such as `every=20 kind=status status=429 retryAfter=3` and `probability=0.01 seed=7
+ * kind=reset moment=after limit=5`. Throws an error whose message says what is wrong with which field.
  */
 export function parseFault(text: string): Fault {
-  const parsed = faultSchema.safeParse(text.trimStart().startsWith('{') ? fromJson(text) : fromWords(text));
-  if (parsed.success) return parsed.data;
-  throw new Error(`invalid fault: ${text}\n${z.prettifyError(parsed.error)}`);
-}
-
-function fromJson(text: string): unknown {
+  const isJson = text.trimStart().startsWith('{');
   try {
-    return JSON.parse(text);
+    const parsed = faultSchema.safeParse(isJson ? JSON.parse(text) : fromWords(text));
+    if (parsed.success) return parsed.data;
+    throw new Error(z.prettifyError(parsed.error));
   } catch (error) {
     throw new Error(`invalid fault: ${text}\n${(error as Error).message}`);
   }
@@ -140,7 +129,7 @@ function fromWords(text: string): unknown {
   const fault: Record<string, unknown> = { when, do: action };
   for (const word of text.trim().split(/\s+/)) {
     const equals = word.indexOf('=');
-    if (equals < 1) throw new Error(`invalid fault: ${text}\n"${word}" is not name=value`);
+    if (equals < 1) throw new Error(`"${word}" is not name=value`);
     const name = word.slice(0, equals);
     const target = name === 'limit' ? fault : whenNames.has(name) ? when : action;
     target[name] = fromWord(name, word.slice(equals + 1));
@@ -158,8 +147,7 @@ function fromWord(name: string, value: string): unknown {
 /** Short name of the effect of a fault, for the request log: `status:503`, `reset:after`, `results:lose`, `cut-stream`. */
 export function faultLabel(action: FaultDo): string {
   if (action.kind === 'status') return `status:${action.status}`;
-  if (action.kind === 'frames') return `frames:${action.change}`;
-  if (action.kind === 'results') return `results:${action.change}`;
+  if ('change' in action) return `${action.kind}:${action.change}`;
   return 'moment' in action ? `${action.kind}:${action.moment}` : action.kind;
 }
 
@@ -179,7 +167,6 @@ function strikes(when: FaultWhen, seen: number): boolean {
 
 /** Whether a path matches the pattern. The segment `*` matches any segment. */
 function isPath(pattern: string, path: string): boolean {
-  if (!pattern.includes('*')) return pattern === path;
   const wanted = pattern.split('/');
   const actual = path.split('/');
   return wanted.length === actual.length && wanted.every((one, index) => one === '*' || one === actual[index]);
@@ -201,10 +188,8 @@ export class FaultScript {
 
   /** Keeps the faults and restarts their counts and times. */
   rewind(now: number): void {
-    this.set(
-      this.#lines.map((line) => line.fault),
-      now,
-    );
+    const faults = this.#lines.map(({ fault }) => fault);
+    this.set(faults, now);
   }
 
   next(method: string, path: string, now: number): Fault | null {

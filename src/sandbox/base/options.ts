@@ -5,29 +5,29 @@ import { faultsSchema } from './fault.js';
 const ms = z.number().nonnegative();
 const share = z.number().min(0).max(1);
 const count = z.number().int().positive();
+const whole = z.number().int().nonnegative();
+const text = z.string().min(1);
 
 /** Milliseconds, or a range from which the seed chooses a value. */
-const durationSchema = z.union([
+const duration = z.union([
   ms,
   z.strictObject({ min: ms, max: ms }).refine(({ min, max }) => min <= max, 'min is above max'),
 ]);
 
 /** The milliseconds of a duration. `fraction`: from 0 to 1, the position in a range. */
-export function millisOf(duration: z.infer<typeof durationSchema>, fraction: number): number {
-  return typeof duration === 'number' ? duration : Math.round(duration.min + fraction * (duration.max - duration.min));
+export function millisOf(range: z.infer<typeof duration>, fraction: number): number {
+  return typeof range === 'number' ? range : Math.round(range.min + fraction * (range.max - range.min));
 }
 
 /**
- * Behaviour of agent runs; defaults in parentheses. A run is queued for `queuedMs` (0) and ends `durationMs` (500 to 2000) after its
- * creation. While `maxInProgress` (50) runs are in progress, another one is refused with 429. The share `failureRate` (0) of all runs
- * fails; the share `budgetRate` (0.05) of the runs billed by usage uses up its budget. The shares `unknownStatusRate` (0) and
- * `unknownStopReasonRate` (0) end with an unknown value. A run has `progressEvents` (3); a stream gets a comment every `keepAliveMs`
- * (15,000). `replay` decides what happens to the header `Last-Event-ID`: the header is obeyed (`full`, the default), refused with 400
- * (`refuse`) or ignored (`forget`).
+ * Agent runs. A run is queued for `queuedMs` and ends `durationMs` after its creation. While `maxInProgress` runs are in progress, another one is
+ * refused with 429. The share `failureRate` of all runs fails; the share `budgetRate` of the runs billed by usage uses up its budget; the shares
+ * `unknownStatusRate` and `unknownStopReasonRate` end with an unknown value. A stream gets a comment every `keepAliveMs`. The header
+ * `Last-Event-ID` is obeyed (`full`), refused with 400 (`refuse`) or ignored (`forget`).
  */
-const agentRunsSchema = z.strictObject({
-  queuedMs: durationSchema.default(0),
-  durationMs: durationSchema.default({ min: 500, max: 2000 }),
+const agentRuns = z.strictObject({
+  queuedMs: duration.default(0),
+  durationMs: duration.default({ min: 500, max: 2000 }),
   maxInProgress: count.default(50),
   failureRate: share.default(0),
   budgetRate: share.default(0.05),
@@ -38,26 +38,22 @@ const agentRunsSchema = z.strictObject({
   replay: z.enum(['full', 'refuse', 'forget']).default('full'),
 });
 
-/**
- * Behaviour of research tasks; defaults in parentheses. A task takes `durationMs` (500 to 2000). While `maxInProgress` (15)
- * tasks are in progress, another one is refused with 429. The share `failureRate` (0) of the tasks fails.
- */
-const researchSchema = z.strictObject({
-  durationMs: durationSchema.default({ min: 500, max: 2000 }),
+/** Research tasks, as agent runs. */
+const research = z.strictObject({
+  durationMs: duration.default({ min: 500, max: 2000 }),
   maxInProgress: count.default(15),
   failureRate: share.default(0),
 });
 
 /**
- * Behaviour of monitor runs and their webhooks; defaults in parentheses. A run takes `durationMs` (200 to 800). The share
- * `failureRate` (0) of the runs fails, with `failReason` or a random reason. Deliveries have their signature in the header
- * `signatureHeader` (`Exa-Signature`). Each event is delivered `webhookRepeat` (1) times. A delivery has up to
- * `webhookAttempts` (3) attempts, `webhookRetryMs` (1000) apart; an attempt times out after `webhookTimeoutMs` (5000).
+ * Runs of monitors and their webhooks. The share `failureRate` of the runs fails, with `failReason` or a random reason. Each event is
+ * delivered `webhookRepeat` times; a delivery has up to `webhookAttempts` attempts, `webhookRetryMs` apart.
  */
-const monitorsSchema = z.strictObject({
-  durationMs: durationSchema.default({ min: 200, max: 800 }),
+const monitors = z.strictObject({
+  durationMs: duration.default({ min: 200, max: 800 }),
   failureRate: share.default(0),
-  failReason: z.string().min(1).nullable().default(null),
+  failReason: text.nullable().default(null),
+  /** Header of the signature. */
   signatureHeader: z
     .string()
     .regex(/^[A-Za-z][A-Za-z0-9-]*$/)
@@ -71,22 +67,21 @@ const monitorsSchema = z.strictObject({
 const instant = z.iso.datetime({ offset: true });
 
 /**
- * The history of webset events; defaults in parentheses. `count` (1000) events lie between `from` (30 days before `to`) and
- * `to` (the start of the sandbox). Groups of `sameTimestamp` (1) events have the same timestamp. `order`: the list begins with
- * the `newest` (default) or the `oldest` events. The share `late` (0) of the events appears `lateMs` (a minute to an hour)
- * after its time. `arrivingPerSecond` (0) new events arrive each second. `paging`: with `offset`, new events shift the pages;
- * with `position` (default), they do not. A cursor is refused after `cursorTtlMs` (never).
+ * The history of webset events: `count` events between `from` (30 days before `to`) and `to` (the start of the sandbox), in groups of
+ * `sameTimestamp` with one timestamp. The share `late` of the events appears `lateMs` after its time. `arrivingPerSecond` new events arrive each
+ * second. With `paging: offset`, new events shift the pages. A cursor is refused after `cursorTtlMs`.
  */
-const eventsSchema = z
+const events = z
   .strictObject({
-    count: z.number().int().min(0).max(100_000_000).default(1000),
+    count: whole.max(100_000_000).default(1000),
     from: instant.optional(),
     to: instant.optional(),
+    /** The list begins with the newest or the oldest events. */
     order: z.enum(['newest', 'oldest']).default('newest'),
     sameTimestamp: count.default(1),
     late: share.default(0),
-    lateMs: durationSchema.default({ min: 60_000, max: 3_600_000 }),
-    arrivingPerSecond: z.number().nonnegative().default(0),
+    lateMs: duration.default({ min: 60_000, max: 3_600_000 }),
+    arrivingPerSecond: ms.default(0),
     paging: z.enum(['position', 'offset']).default('position'),
     cursorTtlMs: count.nullable().default(null),
   })
@@ -95,22 +90,15 @@ const eventsSchema = z
     message: 'is after `to`',
   });
 
-const rateSchema = z.union([
+const bucket = z.strictObject({
+  name: text,
+  qps: z.number().positive(),
+  classes: z.array(z.string()).readonly(),
+  of: z.enum(['team', 'key']).default('team'),
+});
+const rate = z.union([
   z.enum(Object.keys(rateProfiles)),
-  z.strictObject({
-    name: z.string().default('own'),
-    buckets: z
-      .array(
-        z.strictObject({
-          name: z.string().min(1),
-          qps: z.number().positive(),
-          classes: z.array(z.string()).readonly(),
-          of: z.enum(['team', 'key']).default('team'),
-        }),
-      )
-      .min(1)
-      .readonly(),
-  }),
+  z.strictObject({ name: z.string().default('own'), buckets: z.array(bucket).min(1).readonly() }),
 ]);
 
 const optionsSchema = z.strictObject({
@@ -119,51 +107,37 @@ const optionsSchema = z.strictObject({
   /** Seed of every page, failure and random number. Default 1. */
   seed: z.number().int().default(1),
   /** API keys that are accepted; null accepts any. Default null. */
-  keys: z.array(z.string().min(1)).readonly().nullable().default(null),
+  keys: z.array(text).readonly().nullable().default(null),
   /** The service key that `/team-management` accepts; null accepts any. Default null. */
-  serviceKey: z.string().min(1).nullable().default(null),
+  serviceKey: text.nullable().default(null),
   /** Whether requests without a key to `/search` and `/contents` get the 402 payment challenge; if false, they get a 401. Default false. */
   x402: z.boolean().default(false),
-  /**
-   * Credits of the team in dollars; null: no limit. Each purchase reduces them. `ledgerFile` keeps them across restarts.
-   * Default null.
-   */
+  /** Credits of the team in dollars; null: no limit. Each purchase reduces them. Default null. */
   credits: ms.nullable().default(null),
   /** Maximum number of requests of all kinds in any second, a whole number; null: no limit. Default null. */
-  qps: z.number().int().positive().nullable().default(null),
-  /**
-   * A rate limit instead of `qps`: `contract` (10 in all), `boost` (25 in all), `public` (a limit per endpoint), or a profile
-   * of your own. Default null.
-   */
-  rate: rateSchema.nullable().default(null),
+  qps: count.nullable().default(null),
+  /** A rate limit instead of `qps`: `contract`, `boost`, `public`, or a profile of your own. Default null. */
+  rate: rate.nullable().default(null),
   /** Form of the `Retry-After` header when the rate limit answers 429. Default `none`. */
   retryAfter: z.enum(['none', 'seconds', 'http-date']).default('none'),
   /** Seconds in the `Retry-After` header. Default 1. */
-  retryAfterSeconds: z.number().int().nonnegative().default(1),
-  /**
-   * Milliseconds before the work of a request is done and answered. A range gives a random value for each request. Default 0.
-   */
-  latencyMs: durationSchema.default(0),
+  retryAfterSeconds: whole.default(1),
+  /** Milliseconds before the work of a request is done and answered. Default 0. */
+  latencyMs: duration.default(0),
   /** Share of URLs that fail. The hash of a URL decides whether it fails. Default 0.03. */
-  failureRate: z.number().min(0).max(1).default(0.03),
+  failureRate: share.default(0.03),
   /** URLs that fail, each with the tag of its failure. Default: none. */
   failures: z.record(z.string(), z.string()).default({}),
-  /**
-   * Number of requests for which a URL with a transient failure (`CRAWL_TIMEOUT`, `CRAWL_UNKNOWN_ERROR`) fails before it succeeds; null: it
-   * always fails. Default null.
-   */
-  transientFailures: z.number().int().nonnegative().nullable().default(null),
+  /** Number of requests for which a URL with a transient failure fails before it succeeds; null: it always fails. Default null. */
+  transientFailures: whole.nullable().default(null),
   /** Average number of characters of a page's text. Default 1000. */
   textBytes: z.number().int().min(1).max(5_000_000).default(1000),
   /** Faults, declared as data. Default none. */
   faults: faultsSchema.readonly().default([]),
-  /**
-   * File that keeps the purchase log and the state (runs, tasks, monitors) across restarts and SIGKILL; null keeps them in
-   * memory. Default null.
-   */
-  ledgerFile: z.string().min(1).nullable().default(null),
+  /** File that keeps purchases, credits and state across restarts and SIGKILL; null keeps them in memory. Default null. */
+  ledgerFile: text.nullable().default(null),
   /** Number of requests that the log keeps. Default 200,000. */
-  logEntries: z.number().int().positive().default(200_000),
+  logEntries: count.default(200_000),
   /** Prefix of the queue headers: `x-svc` as in the contract, `x-exa` as in the public service. Default `x-svc`. */
   headerPrefix: z
     .string()
@@ -171,10 +145,10 @@ const optionsSchema = z.strictObject({
     .default('x-svc'),
   /** Speed of the clock of monitor schedules, as a factor of the wall clock: with 3600 an hour takes a second. Default 1. */
   monitorClock: z.number().positive().default(1),
-  agentRuns: agentRunsSchema.prefault({}),
-  research: researchSchema.prefault({}),
-  monitors: monitorsSchema.prefault({}),
-  events: eventsSchema.prefault({}),
+  agentRuns: agentRuns.prefault({}),
+  research: research.prefault({}),
+  monitors: monitors.prefault({}),
+  events: events.prefault({}),
 });
 
 /** Options of the sandbox. Every answer follows from the seed, the request and the order of requests. */

@@ -77,10 +77,7 @@ export function choose<T>(items: readonly T[], hash: number, salt: number): T {
   return items[mix(hash, salt) % items.length] as T;
 }
 
-/**
- * Makes ids that look random but follow from seed, start and order. Two starts with one purchase log file never make the same
- * id.
- */
+/** Makes ids that look random but follow from seed, start and order. Two starts with one purchase log file never make the same id. */
 export type NextId = () => string;
 
 /** `starts`: number of earlier openings of the purchase log file. Returns 32 hexadecimal digits. */

@@ -72,9 +72,9 @@ export class Ledger {
   }
 
   /** Restores the purchases and credits of a file, returns its facts, and writes every later line to the file first. */
-  async open(path: string): Promise<Fact[]> {
+  open(path: string): Fact[] {
     const facts: Fact[] = [];
-    this.#fd = await openLog(path, (line) => {
+    this.#fd = openLog(path, (line) => {
       if ('fact' in line) facts.push(line.fact);
       else if ('credits' in line) this.#balance = line.credits;
       else if ('start' in line) this.starts += 1;

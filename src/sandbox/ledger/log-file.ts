@@ -1,4 +1,4 @@
-import { closeSync, createReadStream, ftruncateSync, openSync, writeSync } from 'node:fs';
+import { closeSync, ftruncateSync, openSync, readFileSync, writeSync } from 'node:fs';
 import { z } from 'zod';
 import { canonicalJson } from '../../core/text/json.js';
 
@@ -47,10 +47,20 @@ export type Fact = Extract<LogLine, { readonly fact: unknown }>['fact'];
  * Opens or creates a file of JSON lines and passes its lines to `read`. A torn last line is dropped. Throws for any other bad
  * line. Returns the descriptor.
  */
-export async function openLog(path: string, read: (line: LogLine) => void): Promise<number> {
+export function openLog(path: string, read: (line: LogLine) => void): number {
   const fd = openSync(path, 'a+', 0o600);
   try {
-    ftruncateSync(fd, await readLines(path, read));
+    // The log of a million units is longer than JavaScript's longest string, so the lines become texts one by one.
+    const bytes = readFileSync(fd);
+    let [from, number] = [0, 1];
+    for (let end = bytes.indexOf(10); end >= 0; end = bytes.indexOf(10, from)) {
+      const line = lineOf(bytes.toString('utf8', from, end));
+      if (!line) throw new Error(`${path}, line ${number}: not a line of a purchase log`);
+      read(line);
+      from = end + 1;
+      number += 1;
+    }
+    ftruncateSync(fd, from);
     return fd;
   } catch (error) {
     closeSync(fd);
@@ -62,29 +72,6 @@ export async function openLog(path: string, read: (line: LogLine) => void): Prom
 export function writeLine(fd: number, line: LogLine): void {
   const bytes = Buffer.from(`${JSON.stringify(line)}\n`);
   for (let done = 0; done < bytes.length; ) done += writeSync(fd, bytes, done);
-}
-
-/**
- * Reads the file in pieces, each of whole lines: the log of a million units is longer than JavaScript's longest string. Returns the number
- * of bytes of the whole lines.
- */
-async function readLines(path: string, read: (line: LogLine) => void): Promise<number> {
-  let rest = Buffer.alloc(0);
-  let [end, number] = [0, 0];
-  for await (const chunk of createReadStream(path, { highWaterMark: 1 << 20 })) {
-    const bytes = Buffer.concat([rest, chunk as Buffer]);
-    let from = 0;
-    for (let at = bytes.indexOf(10); at >= 0; at = bytes.indexOf(10, from)) {
-      number += 1;
-      const line = lineOf(bytes.toString('utf8', from, at));
-      if (!line) throw new Error(`${path}, line ${number}: not a line of a purchase log`);
-      read(line);
-      from = at + 1;
-    }
-    end += from;
-    rest = bytes.subarray(from);
-  }
-  return end;
 }
 
 function lineOf(text: string): LogLine | undefined {

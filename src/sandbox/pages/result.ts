@@ -59,9 +59,7 @@ function sentencesOf(text: string): string[] {
   return found.map((one) => one.trim()).filter((one) => one !== '');
 }
 
-/**
- * Highlights of a text. Snippets that share most words with the query come first. The scores only imitate cosine similarities.
- */
+/** Highlights of a text. Snippets that share most words with the query come first. The scores only imitate cosine similarities. */
 function highlightsOf(text: string, options: NonNullable<Wanted['highlights']>, hash: number): Record<string, unknown> {
   const { numSentences: size = 1, highlightsPerUrl = 1, query = '', maxCharacters } = options;
   const all = sentencesOf(text);

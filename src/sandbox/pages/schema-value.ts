@@ -10,10 +10,9 @@ interface Context {
 }
 
 /**
- * A value that matches a JSON schema, chosen by hash; it stands for the output of a model. Supported are types, bounds,
- * formats, simple patterns, enum, const, local references, allOf, and the first branch of anyOf and oneOf. A schema without a
- * type gives text. Below eight levels optional properties are left out. `rows`: rows of the request, whose values are used for
- * properties of the same name.
+ * A value that matches a JSON schema, chosen by hash; it stands for the output of a model. Supported are types, bounds, formats, simple
+ * patterns, enum, const, local references, allOf, and the first branch of anyOf and oneOf. A schema without a type gives text. Below eight
+ * levels optional properties are left out. `rows`: rows of the request, whose values are used for properties of the same name.
  */
 export function schemaValue(schema: unknown, hash: number, rows: Rows = []): unknown {
   return makeValue(schema, hash, { root: schema, depth: 0, rows, row: null });
@@ -80,12 +79,7 @@ function arrayOf(schema: Schema, hash: number, context: Context): unknown {
       row: isOfRows ? (context.rows[index] ?? null) : context.row,
     }),
   );
-  if (schema.uniqueItems !== true) return items;
-  const distinct = new Map(items.map((one) => [JSON.stringify(one), one]));
-  const values = resolveSchema(schema.items, context.root)?.enum;
-  // The values of an enum are taken in order, so that as few as possible are repeated.
-  if (Array.isArray(values)) return values.slice(0, Math.max(least, distinct.size));
-  return [...distinct.values()];
+  return schema.uniqueItems === true ? [...new Map(items.map((one) => [JSON.stringify(one), one])).values()] : items;
 }
 
 function numberOf(schema: Schema, isWhole: boolean, hash: number): number {

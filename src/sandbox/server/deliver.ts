@@ -1,7 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import type { FaultDo } from '../base/fault.js';
-import { KEEP_ALIVE_FRAME, sseFrame } from '../base/sse.js';
-import type { Frames } from '../route.js';
+import { type Frames, KEEP_ALIVE_FRAME, sseFrame } from '../route.js';
 import type { Timers } from '../world.js';
 
 /** An answer, ready to be sent: its body, or the frames of a stream. */

@@ -33,8 +33,7 @@ interface Served {
 }
 
 /**
- * Handles a request from its headers to its answer, in this order: log, key, rate limit, fault, body, latency, work, purchase
- * log, answer.
+ * Handles a request from its headers to its answer, in this order: log, key, rate limit, fault, body, latency, work, purchase log, answer.
  */
 export function createExchange(
   parts: ExchangeParts,

@@ -35,10 +35,7 @@ export class RateGate {
     return path === '/search' && distinguished === true;
   }
 
-  /**
-   * Admits a request at the time `now` (ms of a monotonic clock). If the request would exceed a limit, returns that limit
-   * instead.
-   */
+  /** Admits a request at the time `now` (ms of a monotonic clock). If the request would exceed a limit, returns that limit instead. */
   admit(now: number, request: RatedRequest): string | null {
     const buckets = this.#profile === null ? [] : bucketsFor(this.#profile, rateClassOf(request));
     const windows = buckets.map((bucket) => {

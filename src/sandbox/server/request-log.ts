@@ -1,6 +1,4 @@
-/**
- * One request to the service, which tests check. Times are milliseconds since the start of the sandbox, by a monotonic clock.
- */
+/** One request to the service, which tests check. Times are milliseconds since the start of the sandbox, by a monotonic clock. */
 export interface RequestLogEntry {
   /** Number of the request, from 1. */
   readonly n: number;

@@ -44,8 +44,7 @@ function eventPage(history: EventHistory, now: number, query: z.infer<typeof eve
 }
 
 /**
- * The place where a page begins: the position in the history, or the number of events to skip. A cursor from before `oldest` has
- * expired.
+ * The place where a page begins: the position in the history, or the number of events to skip. A cursor from before `oldest` has expired.
  */
 function readCursor(cursor: string, oldest: number): { readonly position: number; readonly skip: number } {
   const text = Buffer.from(cursor, 'base64url').toString('utf8');

@@ -1,8 +1,7 @@
 import { choose, mix } from '../base/sentences.js';
 
 /**
- * The first number below `end` for which a condition holds, or `end`. If the condition holds for a number, it must hold for all
- * later ones.
+ * The first number below `end` for which a condition holds, or `end`. If the condition holds for a number, it must hold for all later ones.
  */
 export function firstWhere(end: number, holds: (number: number) => boolean): number {
   let [low, high] = [0, end];
@@ -105,32 +104,30 @@ export class Stories {
   }
 }
 
-const salts = {
-  webset: 200,
-  wsearch: 201,
-  import: 202,
-  wenrich: 203,
-  witem: 204,
-  wmonitor: 205,
-  wrun: 206,
-  wexport: 207,
-  wpage: 208,
-  event: 209,
-};
+const kinds = [
+  'webset',
+  'wsearch',
+  'import',
+  'wenrich',
+  'witem',
+  'wmonitor',
+  'wrun',
+  'wexport',
+  'wpage',
+  'event',
+] as const;
+type Kind = (typeof kinds)[number];
 
-/**
- * An id that looks random but encodes its object: the number of the webset (or event), and the object's number within its kind.
- */
-export function idOf(kind: keyof typeof salts, seed: number, number: number, n?: number): string {
-  const hash = mix(mix(number, salts[kind]), seed + (n ?? 0));
+/** An id that looks random but encodes its object: the number of the webset (or event), and its number within its kind. */
+export function idOf(kind: Kind, seed: number, number: number, n?: number): string {
+  const hash = mix(mix(number, 200 + kinds.indexOf(kind)), seed + (n ?? 0));
   const id = `${kind}_${hash.toString(16).padStart(8, '0')}${number.toString(36)}`;
   return n === undefined ? id : `${id}-${n}`;
 }
 
 /** The number that an id encodes; null if {@link idOf} did not make the id. */
-export function numberOf(kind: keyof typeof salts, seed: number, id: string): number | null {
-  const found = /^[a-z]+_[0-9a-f]{8}([0-9a-z]{1,9})$/.exec(id);
-  const number = Number.parseInt(found?.[1] ?? '', 36);
+export function numberOf(kind: Kind, seed: number, id: string): number | null {
+  const number = Number.parseInt(/^[a-z]+_[0-9a-f]{8}([0-9a-z]{1,9})$/.exec(id)?.[1] ?? '', 36);
   return idOf(kind, seed, number) === id ? number : null;
 }
 
@@ -150,7 +147,7 @@ export interface Scene {
   readonly city: string;
   readonly query: string;
   /** The id of an object of this webset; `n`: its number within its kind. */
-  readonly id: (kind: keyof typeof salts, n?: number) => string;
+  readonly id: (kind: Kind, n?: number) => string;
   /** Time of a step, as an ISO text. */
   readonly iso: (step: number) => string;
 }
