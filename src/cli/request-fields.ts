@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { efforts } from '../core/agent-efforts.js';
+import type { JsonObject } from '../core/base-schemas.js';
 import { whyTooLarge } from '../core/check-value.js';
-import type { ContentsJobOptions } from '../core/rows/job.js';
 import type { Json } from '../core/text/json.js';
 import { misspelt } from '../core/text/nearest.js';
 import type { Flags } from './shared/command.js';
@@ -62,7 +62,7 @@ export function checkEffort(effort: string | undefined, unchecked: boolean | und
 export function toContentsOptions(
   flags: Pick<Flags<'enrich'>, 'text' | 'highlights' | 'summary' | 'maxAgeHours' | 'option'>,
   mistakes: string[],
-): ContentsJobOptions {
+): JsonObject {
   const options = new Map<string, Json>();
   const setters = new Map<string, string>();
   const put = (name: string, value: Json, flag: string) => {

@@ -7,7 +7,7 @@ export type ValueOf<S extends z.ZodType> = Readonly<z.output<S>>;
 /** The fields of an object, each of which may be absent. */
 export const partly = <Shape extends z.ZodRawShape>(shape: Shape) => z.object(shape).partial().shape;
 
-type JsonObject = { readonly [field: string]: Json };
+export type JsonObject = { readonly [field: string]: Json };
 
 export const json = z.unknown() as z.ZodType<Json>;
 export const list = <T>(item: z.ZodType<T>) => z.array(item) as z.ZodType as z.ZodType<readonly T[]>;

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { count, flag, list, number, text, type ValueOf } from './base-schemas.js';
+import { count, flag, json, list, number, open, text, type ValueOf } from './base-schemas.js';
 import { fileFormats } from './choices.js';
 import {
   type FailureLimit,
@@ -9,9 +9,9 @@ import {
   pauseReason,
   publishStep,
   runBounds,
+  sent,
   warehouseSummary,
 } from './row-job-schemas.js';
-import type { StagedJob } from './rows/job.js';
 import { ID_PATTERN } from './rows/job-names.js';
 import { isFailureLimit } from './rows/stop-at-failed.js';
 
@@ -21,25 +21,47 @@ const kept = <Shape extends z.ZodRawShape>(shape: Shape) => z.looseObject(shape)
 /** Unix ms of a time that a `Date` can have. */
 const time = z.int().min(0).max(8.64e15);
 
-const staged = z.looseObject({
+const staged = kept({
   job: text.regex(ID_PATTERN),
-  ...{ name: text, origin: text, operation: text, input: text, into: text, generation: text, stageDir: text },
-  columns: z.array(text),
-  types: z.array(text).optional(),
+  ...{ name: text, origin: text, operation: text, input: text, into: text },
   ...{ format: z.enum(fileFormats).optional(), sql: text.optional(), table: text.optional() },
+  columns: list(text),
+  /** Types of the columns. Absent: the input is a CSV, whose cells are texts. */
+  types: list(text).optional(),
+  /** The column of URLs; null where requests come from a template. */
   unitColumn: text.nullable(),
-  key: z.array(text).optional(),
-  options: z.record(text, z.unknown()),
-  ...{ rows: count, badRows: count, distinctUnits: count, slices: count, rowsPerSlice: count, window: count },
-  batch: count,
+  /** Scheme that was added to URLs without a scheme. Absent: no scheme was added. */
   defaultScheme: z.enum(['http', 'https']).optional(),
+  /** Columns that identify a row. Absent: rows are matched by their cells. */
+  key: list(text).optional(),
+  options: open,
+  /** The part of the request that is rendered for each row. Absent if a row is a URL. */
+  template: json.optional(),
+  ...{ beta: list(text).optional(), unchecked: flag.optional(), extraHeaders: sent.extraHeaders },
+  /**
+   * Number of rows that share one agent run; absent: one. Each row is an object of `input.data` with a `row_id`. The output must be a list
+   * `rows` of objects with these ids; each object is stored with the row that has the same id.
+   */
+  rowsPerRun: count.optional(),
+  /** The form of the enriched CSV. Absent: commas, no byte order mark. */
   csvForm: z.object({ delimiter: text, bom: flag }).optional(),
-  ...{ rowsPerRun: count.optional(), limit: count.optional(), host: text.optional() },
-  ...{ beta: z.array(text).optional(), unchecked: flag.optional() },
-  extraHeaders: z.record(text, text).optional(),
-} satisfies {
-  readonly [Field in Exclude<keyof StagedJob, 'template'>]: z.ZodType;
-}) as z.ZodType as z.ZodType<StagedJob>;
+  /** Number of units in one request. */
+  batch: count,
+  /** Number of first rows to buy; absent: all. The stage has the whole input in any case. */
+  limit: count.optional(),
+  generation: text,
+  ...{ rows: count, badRows: count, distinctUnits: count, slices: count },
+  /** Number of rows in each slice except the last. */
+  rowsPerSlice: count,
+  /** Number of slices in progress at once. The number is large enough to use the whole rate limit. */
+  window: count,
+  /** Directory of the slices, on the machine that staged the rows; see the port `Stages`. */
+  stageDir: text,
+  /** The machine that has the warehouse file, for workers on several machines. */
+  host: text.optional(),
+});
+/** The result of staging: the job's rows are in slices, and the source of the rows is no longer needed. */
+export type StagedJob = ValueOf<typeof staged>;
 
 const state = kept({
   phase: jobPhase.exclude(['planning']),

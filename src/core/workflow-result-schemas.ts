@@ -92,7 +92,7 @@ export const runProgress = z.object({
 export type RunProgress = ValueOf<typeof runProgress>;
 export type RunSnapshot = Omit<RunProgress, 'phase' | 'ageMs' | 'polledAt'>;
 
-export const agentRunResultFields = {
+export const agentRunResult = z.object({
   runId: text,
   status: text,
   stopReason: maybeText,
@@ -104,8 +104,7 @@ export const agentRunResultFields = {
   usage: json,
   error: json,
   ...bought,
-};
-export const agentRunResult = z.object(agentRunResultFields);
+});
 export type AgentRunResult = ValueOf<typeof agentRunResult>;
 
 export const researchResult = z.object({ taskId: maybeText, status: maybeText, task: json, ...bought });
@@ -163,12 +162,11 @@ const effect = {
   others: count,
   examples: list(monitorEffect),
 };
-export const batchSummaryFields = {
+export const batchSummary = z.object({
   ...batchFields,
   into: text,
   effect: z.object(effect).nullable().describe('Null where nothing was to be done or the batch was not approved.'),
-};
-export const batchSummary = z.object(batchSummaryFields);
+});
 export type BatchSummary = ValueOf<typeof batchSummary>;
 export type BatchEffect = NonNullable<BatchSummary['effect']>;
 
@@ -189,15 +187,14 @@ export const createdMonitor = z.object({
 });
 export type CreatedMonitorResult = ValueOf<typeof createdMonitor>;
 
-export const monitorExportFields = {
+export const monitorExport = z.object({
   into: text,
   monitors: count,
   read: count.describe('Number of monitors whose new runs have all been read.'),
   added: count.describe('Number of new runs.'),
   again: count.describe('Number of runs that were read again because they had not ended at the last export.'),
   results: count.describe('Number of results in the runs that were read.'),
-};
-export const monitorExport = z.object(monitorExportFields);
+});
 export type MonitorExport = ValueOf<typeof monitorExport>;
 
 export const agentRunSync = z.object({

@@ -1,6 +1,6 @@
 import { fieldOf } from '../../api/checks/field-of.js';
+import type { StagedJob } from '../../core/job-entry-schemas.js';
 import type { UnitOutcome } from '../../core/purchase/journal.js';
-import type { StagedJob } from '../../core/rows/job.js';
 import { buysPages, ROW_ID_FIELD, ROWS_FIELD } from '../../core/rows/row-operation.js';
 import { jsonText } from '../../core/text/json.js';
 

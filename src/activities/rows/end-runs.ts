@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { CancelledFailure, Context } from '@temporalio/activity';
-import { type EndRunsInput, type StagedJob, wantedRows } from '../../core/rows/job.js';
+import type { StagedJob } from '../../core/job-entry-schemas.js';
+import { type EndRunsInput, wantedRows } from '../../core/rows/job.js';
 import { cancellation, heartbeatFrom } from '../base/cancellation.js';
 import type { ActivityDeps } from '../base/deps.js';
 import { toFailure } from '../call/failure.js';

@@ -1,11 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { Context, log } from '@temporalio/activity';
+import type { StagedJob } from '../../core/job-entry-schemas.js';
 import type { RateCost } from '../../core/limiter/limiter.js';
 import { Serial } from '../../core/processes/serial.js';
 import { ENDED_WITH_JOB, SUCCESS } from '../../core/purchase/journal.js';
 import { sendOptions } from '../../core/purchase/sent-with.js';
 import type { Freshness } from '../../core/row-job-schemas.js';
-import { newHeartbeat, type SliceInput, type SliceResult, type StagedJob, wantedRows } from '../../core/rows/job.js';
+import { newHeartbeat, type SliceInput, type SliceResult, wantedRows } from '../../core/rows/job.js';
 import { signalNames } from '../../core/rows/job-names.js';
 import { buysPages, isLongRunning, sharesAnswers } from '../../core/rows/row-operation.js';
 import type { KnownAnswer, RowWarehouse } from '../../core/rows/row-warehouse.js';

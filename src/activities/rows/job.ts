@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { Context, log } from '@temporalio/activity';
 import { type AlertRun, endOfRows, pauseOfRun, unknownOfRun } from '../../core/alerts/job-alerts.js';
-import type { JobState } from '../../core/job-entry-schemas.js';
+import type { JobState, StagedJob } from '../../core/job-entry-schemas.js';
 import { type RetryFreshness, retryRuleOf } from '../../core/purchase/freshness.js';
 import type { JournalTotals } from '../../core/purchase/journal.js';
 import type {
@@ -12,7 +12,7 @@ import type {
   PublishStep,
   StagedName,
 } from '../../core/row-job-schemas.js';
-import { type RetryRowsInput, type StagedJob, wantedRows, wantedSlices } from '../../core/rows/job.js';
+import { type RetryRowsInput, wantedRows, wantedSlices } from '../../core/rows/job.js';
 import { jobRecord } from '../../core/rows/job-record.js';
 import { type Failure, type Pause, pauseOf, spentOf } from '../../core/rows/pause.js';
 import { isLongRunning } from '../../core/rows/row-operation.js';

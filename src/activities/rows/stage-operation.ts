@@ -4,10 +4,10 @@ import type { Transport } from '../../api/transport.js';
 import { ApiError } from '../../api/wire/errors.js';
 import { whyTooLarge } from '../../core/check-value.js';
 import { UsageError } from '../../core/errors/coded-error.js';
+import type { StagedJob } from '../../core/job-entry-schemas.js';
 import { sendOptions, sentWith } from '../../core/purchase/sent-with.js';
 import type { Sha256 } from '../../core/purchase/unit-key.js';
 import type { EnrichCsvInput, SentWith } from '../../core/row-job-schemas.js';
-import type { StagedJob } from '../../core/rows/job.js';
 import {
   buysPages,
   isLongRunning,

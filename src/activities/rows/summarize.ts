@@ -1,3 +1,4 @@
+import type { StagedJob } from '../../core/job-entry-schemas.js';
 import type { JournalTotals, UnknownOutcome } from '../../core/purchase/journal.js';
 import type {
   Freshness,
@@ -6,7 +7,7 @@ import type {
   ServiceWarning,
   WarehouseSummary,
 } from '../../core/row-job-schemas.js';
-import { type StagedJob, wantedRows } from '../../core/rows/job.js';
+import { wantedRows } from '../../core/rows/job.js';
 import type { Pause } from '../../core/rows/pause.js';
 import { WarehouseUnusable } from '../../core/rows/warehouse-errors.js';
 import type { ActivityDeps } from '../base/deps.js';

@@ -1,23 +1,9 @@
 import { z } from 'zod';
 import { count, flag, list, maybeText, number, text } from '../../core/base-schemas.js';
-import { verification, walkProgressFields } from '../../core/workflow-result-schemas.js';
-
-const walkCounts = { pages: count, events: count, added: count, changed: count };
+import { walkProgressFields, walkSummary } from '../../core/workflow-result-schemas.js';
 
 /** The end of a sync, a backfill or a verification. */
-export const walk = z.object({
-  kind: z.literal('events'),
-  job: text,
-  stream: text,
-  into: text,
-  phase: z.enum(['done', 'stopped']),
-  message: maybeText,
-  watermark: maybeText,
-  windows: count,
-  seconds: number,
-  verified: verification.nullable().optional(),
-  ...walkCounts,
-});
+export const walk = z.object({ kind: z.literal('events'), job: text, ...walkSummary.shape, watermark: maybeText });
 
 /** A walk that waits for a person. */
 export const pausedWalk = z.object({ kind: z.literal('paused'), job: text, code: text, ...walkProgressFields });
@@ -45,7 +31,7 @@ export const eventStatus = z.object({
       stream: text,
       kind: text,
       types: list(text),
-      ...walkCounts,
+      ...{ pages: count, events: count, added: count, changed: count },
       windows: count,
       windowsLeft: count,
       share: number.nullable(),

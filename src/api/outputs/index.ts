@@ -59,39 +59,11 @@ export const commandOutputs: { readonly [command: string]: z.ZodType } = {
 /** An error of any command with `--json`, which is the last line on stderr. */
 export const errorOutput = team.failure;
 
-type Shape<S extends z.ZodType> = z.output<S>;
-export type PlanOutput = Shape<typeof rows.plan>;
-export type SummaryOutput = Shape<typeof rows.summary>;
-export type EndedSummaryOutput = Shape<typeof rows.endedSummary>;
-export type PausedOutput = Shape<typeof rows.paused>;
-export type ProgressOutput = Shape<typeof rows.progress>;
-export type StartedOutput = Shape<typeof rows.started>;
-export type RetryPlanOutput = Shape<typeof rows.retryPlan>;
-export type CleanedOutput = Shape<typeof mend.cleaned>;
-export type DiscardedOutput = Shape<typeof mend.discarded>;
-export type ForgetOutput = Shape<typeof mend.forgotten>;
-export type StateOutput = Shape<typeof rows.state>;
-export type StatusSummaryOutput = Shape<typeof rows.statusSummary>;
-export type JobsOutput = Shape<typeof rows.jobs>;
-export type WalkOutput = Shape<typeof events.walk>;
-export type PausedWalkOutput = Shape<typeof events.pausedWalk>;
-export type EventStatusOutput = Shape<typeof events.eventStatus>;
-export type LimitsOutput = Shape<typeof team.limits>;
-export type UsageOutput = Shape<typeof team.usage>;
-export type ReconciliationOutput = Shape<typeof team.reconciliation>;
-export type PublishOutput = Shape<typeof team.publish>;
-export type ScheduleOutput = Shape<typeof team.schedule>;
-export type ErrorOutput = Shape<typeof team.failure>;
-export type DoctorOutput = Shape<typeof team.doctor>;
-export type KeptScheduleOutput = Shape<typeof team.keptSchedule>;
-export type CreatedMonitorOutput = Shape<typeof service.createdMonitor>;
-export type DeletedMonitorOutput = Shape<typeof service.deletedMonitor>;
-export type FailedOutput = Shape<typeof inspect.failed>;
-export type TraceOutput = Shape<typeof inspect.trace>;
-export type ReportOutput = Shape<typeof report>;
-export type AlertTestOutput = Shape<typeof team.alertTest>;
-export type AgentSyncOutput = Shape<typeof service.agentSync>;
-export type InitOutput = Shape<typeof team.init>;
-export type BatchOutput = Shape<typeof service.batch>;
-export type DecisionOutput = Shape<typeof service.decision>;
-export type MonitorExportOutput = Shape<typeof service.monitorRuns>;
+type Schemas = typeof events &
+  typeof inspect &
+  typeof mend &
+  typeof rows &
+  typeof service &
+  typeof team & { readonly report: typeof report };
+/** An output by the name of its schema. */
+export type Output<Name extends keyof Schemas> = z.output<Schemas[Name]>;

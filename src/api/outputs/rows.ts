@@ -1,7 +1,13 @@
 import { z } from 'zod';
 import { count, counts, flag, list, maybeText, number, text } from '../../core/base-schemas.js';
-import { fileFormats, publishModes, publishPartitions } from '../../core/choices.js';
-import { jobProgressFields, publishOutcome, schemaChange, serviceWarning } from '../../core/row-job-schemas.js';
+import { fileFormats } from '../../core/choices.js';
+import {
+  jobProgressFields,
+  publishOutcome,
+  publishStep,
+  schemaChange,
+  serviceWarning,
+} from '../../core/row-job-schemas.js';
 import { pauseReasons } from '../../core/rows/job-names.js';
 
 /** Rows after `--limit`. */
@@ -35,14 +41,7 @@ export const plan = z.object({
   dollarsAreMost: flag,
   maxDollars: number.nullable(),
   stopAtFailed: z.object({ percent: number, after: count }).nullable(),
-  publish: z
-    .object({
-      to: text,
-      mode: z.enum(publishModes).optional(),
-      key: list(text).optional(),
-      partition: z.enum(publishPartitions).optional(),
-    })
-    .nullable(),
+  publish: publishStep.nullable(),
   seconds: number,
   into: text,
   notes: list(text),

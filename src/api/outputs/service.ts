@@ -1,12 +1,12 @@
 import { z } from 'zod';
-import { count, flag, list, maybeText, text } from '../../core/base-schemas.js';
-import { agentRunResultFields, batchSummaryFields, monitorExportFields } from '../../core/workflow-result-schemas.js';
+import { list, maybeText, text } from '../../core/base-schemas.js';
+import * as results from '../../core/workflow-result-schemas.js';
 import { agentRun, agentRunEvent } from '../schemas/agent-run-schemas.js';
 
 /** The result of an agent run. */
-export const agentResult = z.object(agentRunResultFields);
+export const agentResult = results.agentRunResult;
 /** `--stream`: a line for each event of the service, then the result. */
-export const streamedResult = z.object({ kind: z.literal('result'), ...agentRunResultFields });
+export const streamedResult = z.object({ kind: z.literal('result'), ...agentResult.shape });
 export const agentEvent = agentRunEvent;
 
 /** Agent runs as the service returns them. */
@@ -19,16 +19,10 @@ export const serviceObjects = list(serviceObject);
 
 export const deletedMonitor = z.object({ kind: z.literal('deleted'), id: text });
 
-export const createdMonitor = z.object({
-  kind: z.literal('monitor'),
-  monitor: z.looseObject({ id: text }),
-  adopted: flag,
-  secret: z.enum(['kept', 'missing']),
-  others: list(text),
-});
+export const createdMonitor = z.object({ kind: z.literal('monitor'), ...results.createdMonitor.shape });
 
 /** The effect of a batch. */
-export const batch = z.object({ kind: z.literal('batch'), ...batchSummaryFields });
+export const batch = z.object({ kind: z.literal('batch'), ...results.batchSummary.shape });
 
 /** A decision on a batch that another process runs. */
 export const decision = z.object({
@@ -39,11 +33,11 @@ export const decision = z.object({
 });
 
 /** What an export of monitors loaded. */
-export const monitorRuns = z.object({ kind: z.literal('export'), ...monitorExportFields });
+export const monitorRuns = z.object({ kind: z.literal('export'), ...results.monitorExport.shape });
 
 /** What a sync of agent runs loaded. */
 export const agentSync = z.object({
   kind: z.literal('agent-sync'),
-  ...{ into: text, pages: count, runs: count, added: count, changed: count, gone: count, unfinished: count },
+  ...results.agentRunSync.shape,
   watermark: maybeText,
 });

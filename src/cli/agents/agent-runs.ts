@@ -1,4 +1,4 @@
-import type { AgentSyncOutput } from '../../api/outputs/index.js';
+import type { Output } from '../../api/outputs/index.js';
 import type { AgentRunSync } from '../../core/workflow-result-schemas.js';
 import type { RuntimeConfig, WorkflowAccess } from '../../worker/config/runtime-types.js';
 import { startSync, syncTarget, syncWork, withAgentCalls } from '../../worker/control/agent-control.js';
@@ -55,7 +55,7 @@ export async function agentSync(context: Context, flags: Flags<'agentSync'>): Pr
     if (!loads) return exitCodes.ok;
     await runtime.work.own({ job: name, workflowId: work.workflowId });
     const done = await (await startSync(access, work)).result();
-    const output: AgentSyncOutput = { kind: 'agent-sync', ...done, watermark: time(done.watermark) };
+    const output: Output<'agentSync'> = { kind: 'agent-sync', ...done, watermark: time(done.watermark) };
     if (flags.json) terminal.data(JSON.stringify(output));
     else terminal.say(syncText(done));
     return exitCodes.ok;

@@ -1,4 +1,4 @@
-import type { EventStatusOutput, WalkOutput } from '../../api/outputs/index.js';
+import type { Output } from '../../api/outputs/index.js';
 import type { StreamListing } from '../../core/events/event-warehouse.js';
 import type { WalkHeartbeat } from '../../core/events/walk-job.js';
 import type { Differences, Verification, WalkProgress, WalkSummary } from '../../core/workflow-result-schemas.js';
@@ -198,7 +198,7 @@ export function statusData(
   into: string,
   origin: string,
   now: number,
-): EventStatusOutput {
+): Output<'eventStatus'> {
   const { running, interrupted, missing = null } = walks;
   const { streams = [], types = [] } = held ?? {};
   const iso = (at: number | null) => (at === null ? null : new Date(at).toISOString());
@@ -231,7 +231,7 @@ export function statusData(
 }
 
 /** Returns the summary of a walk as JSON fields. */
-export function walkData(job: string, summary: WalkSummary): WalkOutput {
+export function walkData(job: string, summary: WalkSummary): Output<'walk'> {
   const { watermark } = summary;
   return { kind: 'events', job, ...summary, watermark: watermark === null ? null : new Date(watermark).toISOString() };
 }

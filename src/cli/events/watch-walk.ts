@@ -1,4 +1,4 @@
-import type { PausedWalkOutput } from '../../api/outputs/index.js';
+import type { Output } from '../../api/outputs/index.js';
 import { codeOfPause } from '../../core/rows/pause.js';
 import type { WalkProgress, WalkSummary } from '../../core/workflow-result-schemas.js';
 import { JobFailed, wasCancelled } from '../../worker/config/runtime-types.js';
@@ -39,7 +39,7 @@ export async function watchWalk(
 /** Shows a walk that waits for a person. Returns the exit code. */
 export function showPausedWalk(context: Context, job: string, progress: WalkProgress, json: boolean): ExitCode {
   const code = codeOfPause(progress.pausedFor, progress.message);
-  const output: PausedWalkOutput = { kind: 'paused', job, ...progress, code };
+  const output: Output<'pausedWalk'> = { kind: 'paused', job, ...progress, code };
   return showPause(context, progress, json ? output : null, 'Loaded events');
 }
 

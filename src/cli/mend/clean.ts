@@ -1,6 +1,5 @@
-import type { CleanedOutput } from '../../api/outputs/index.js';
+import type { Output } from '../../api/outputs/index.js';
 import { shellWord } from '../../core/text/shell-word.js';
-import type { Cleaned, CleanedItem } from '../../worker/config/runtime-types.js';
 import { parseDuration } from '../flag-values.js';
 import { type Context, type ExitCode, exitCodes, type Flags } from '../shared/command.js';
 import { settings, withRuntime } from '../shared/session.js';
@@ -8,7 +7,7 @@ import { printable } from '../text.js';
 
 const DEFAULT_AGE = '30d';
 
-const names: Readonly<Record<CleanedItem['what'], string>> = {
+const names: Readonly<Record<Output<'cleaned'>['items'][number]['what'], string>> = {
   stages: 'staged rows',
   answers: 'loaded answers',
   drafts: 'drafts and scratch files of killed commands',
@@ -25,7 +24,7 @@ export async function clean(context: Context, job: string | undefined, flags: Fl
   const config = settings(context, {}, mistakes);
   return withRuntime(context, config, { sends: false }, async ({ runtime }) => {
     const done = await runtime.clean({ job: job ?? null, olderThanMs: olderThanMs as number, dryRun });
-    terminal.data(json ? JSON.stringify(cleanedData(done, dryRun)) : cleanedText(done, job, olderThan, dryRun));
+    terminal.data(json ? JSON.stringify(done) : cleanedText(done, job, olderThan));
     return exitCodes.ok;
   });
 }
@@ -33,15 +32,11 @@ export async function clean(context: Context, job: string | undefined, flags: Fl
 /** Megabytes with one decimal. */
 const megabytes = (bytes: number): string => `${(Math.round(bytes / 1e5) / 10).toFixed(1)} MB`;
 
-const sumOf = (items: readonly CleanedItem[]): number => items.reduce((sum, { bytes }) => sum + bytes, 0);
-
 function cleanedText(
-  { items, folder, before, after, notes }: Cleaned,
+  { items, folder, bytes: total, before, after, notes, dryRun }: Output<'cleaned'>,
   job: string | undefined,
   olderThan: string,
-  dryRun: boolean,
 ): string {
-  const total = sumOf(items);
   const again = ['searchflow clean', ...(job === undefined ? [] : [shellWord(printable(job))])].join(' ');
   const end =
     total === 0
@@ -63,8 +58,4 @@ function cleanedText(
       : `${printable(folder)} had ${megabytes(before)} and has ${megabytes(after)} now.`,
     ...(total === 0 && olderThan === DEFAULT_AGE ? [`To include later jobs:\n  ${again} --older-than 1d`] : []),
   ].join('\n');
-}
-
-function cleanedData({ items, folder, before, after, notes }: Cleaned, dryRun: boolean): CleanedOutput {
-  return { kind: 'cleaned', dryRun, folder, bytes: sumOf(items), before, after, items, notes };
 }

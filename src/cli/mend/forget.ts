@@ -1,4 +1,4 @@
-import type { ForgetOutput } from '../../api/outputs/index.js';
+import type { Output } from '../../api/outputs/index.js';
 import { shellWord } from '../../core/text/shell-word.js';
 import { UsageError } from '../../worker/config/runtime-types.js';
 import { type ForgetWish, noUrl } from '../../worker/control/forget-subjects.js';
@@ -57,16 +57,17 @@ function readWish(job: string | undefined, { url }: Flags<'forget'>, mistakes: s
   return { url };
 }
 
-const notesText = ({ notes }: ForgetOutput): readonly string[] => notes.map((note) => `Note: ${printable(note)}.`);
+const notesText = ({ notes }: Output<'forgotten'>): readonly string[] =>
+  notes.map((note) => `Note: ${printable(note)}.`);
 
-const nothingText = (plan: ForgetOutput): string =>
+const nothingText = (plan: Output<'forgotten'>): string =>
   [
     `Nothing to forget: ${plan.url === null ? 'the data of this job is forgotten already' : 'no row, answer or cell here has this URL'}.`,
     ...notesText(plan),
   ].join('\n');
 
 /** Targets, notes, and what stays. */
-const restText = (plan: ForgetOutput): readonly string[] => [
+const restText = (plan: Output<'forgotten'>): readonly string[] => [
   ...(plan.targets.length === 0
     ? []
     : [
@@ -77,10 +78,10 @@ const restText = (plan: ForgetOutput): readonly string[] => [
   ...KEPT,
 ];
 
-const answersText = ({ bodies, bytes }: ForgetOutput): string =>
+const answersText = ({ bodies, bytes }: Output<'forgotten'>): string =>
   `${some(bodies, 'answer')} in the journal (${count(bytes)} bytes)`;
 
-const planText = (plan: ForgetOutput): string =>
+const planText = (plan: Output<'forgotten'>): string =>
   [
     ...factLines(16, [
       ['Jobs', plan.jobs.map((one) => printable(one)).join(', ')],
@@ -95,7 +96,7 @@ const planText = (plan: ForgetOutput): string =>
     ...restText(plan),
   ].join('\n');
 
-const doneText = (done: ForgetOutput): string =>
+const doneText = (done: Output<'forgotten'>): string =>
   [
     `Forgot ${some(done.units, 'unit')}, ${some(done.rows, 'loaded row')}, ${some(done.stagedRows, 'staged row')}, ${answersText(done)}.`,
     ...done.csvs.map((file) => `Written again: ${printable(file)}`),

@@ -1,4 +1,4 @@
-import type { DiscardedOutput, RetryPlanOutput } from '../../api/outputs/index.js';
+import type { Output } from '../../api/outputs/index.js';
 import { buysPages } from '../../core/rows/row-operation.js';
 import { toMicros } from '../../core/text/money.js';
 import { shellWord } from '../../core/text/shell-word.js';
@@ -90,7 +90,7 @@ function retryText(plan: RetryPlan, config: RuntimeConfig): string {
   ].join('\n');
 }
 
-function retryData(plan: RetryPlan, { service, origin }: RuntimeConfig): RetryPlanOutput {
+function retryData(plan: RetryPlan, { service, origin }: RuntimeConfig): Output<'retryPlan'> {
   const { staged, rows, units, running, requests, estimateMicros, estimateIsMost, tags, seconds, notes } = plan;
   return {
     kind: 'retryPlan',
@@ -114,8 +114,7 @@ export async function discard(context: Context, job: string, flags: Flags<'disca
     const done = await runtime.rows.discard(job, { ...selection, undo });
     const { name, rows, discarded, failed } = done;
     if (json) {
-      const output: DiscardedOutput = { kind: 'discarded', job: done.job, name, undo, rows, discarded, failed };
-      terminal.data(JSON.stringify(output));
+      terminal.data(JSON.stringify(done));
       return exitCodes.ok;
     }
     const change = undo ? 'no longer discarded' : 'discarded';

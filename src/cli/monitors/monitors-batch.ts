@@ -1,4 +1,4 @@
-import type { BatchOutput, DecisionOutput } from '../../api/outputs/index.js';
+import type { Output } from '../../api/outputs/index.js';
 import { MAX_BATCH_LIMIT, type MonitorAction } from '../../core/choices.js';
 import { batchProblem } from '../../core/monitors/monitor-batch.js';
 import { jobOfWorkflow } from '../../core/rows/job-names.js';
@@ -114,7 +114,7 @@ const decide =
       context.terminal.say(
         `${printable(job)} was ${decision === 'approve' ? 'approved' : 'rejected'} by ${printable(by)}.`,
       );
-      const output: DecisionOutput = { kind: 'decision', job: handle.job, decision, by };
+      const output: Output<'decision'> = { kind: 'decision', job: handle.job, decision, by };
       if (session.runtime.clientOnly && flags.json) context.terminal.data(JSON.stringify(output));
       if (session.runtime.clientOnly) return exitCodes.ok;
       const code = await watch(context, session, handle, {
@@ -216,7 +216,7 @@ const endCodes: Readonly<Partial<Record<BatchSummary['phase'], ExitCode>>> = {
 
 function showEffect({ terminal }: Context, summary: BatchSummary, { json }: Manner): ExitCode {
   terminal.show('');
-  const output: BatchOutput = { kind: 'batch', ...summary };
+  const output: Output<'batch'> = { kind: 'batch', ...summary };
   if (json) terminal.data(JSON.stringify(output));
   else terminal.say(effectText(summary));
   if (summary.phase === 'done') return (summary.effect?.missed ?? 0) === 0 ? exitCodes.ok : exitCodes.failed;

@@ -1,4 +1,4 @@
-import type { MonitorExportOutput } from '../../api/outputs/index.js';
+import type { Output } from '../../api/outputs/index.js';
 import type { MonitorExport } from '../../core/workflow-result-schemas.js';
 import type { MonitorControl } from '../../worker/control/monitor-control.js';
 import { SCHEDULED_DETACH, showStarted } from '../progress/plan.js';
@@ -30,7 +30,7 @@ export async function exportRuns(context: Context, flags: Flags<'monitorExport'>
     }
     await runtime.work.own(own);
     const done = await (await control.export(input)).result();
-    const output: MonitorExportOutput = { kind: 'export', ...done };
+    const output: Output<'monitorRuns'> = { kind: 'export', ...done };
     if (flags.json) terminal.data(JSON.stringify(output));
     else terminal.say(exportText(done));
     return exitCodes.ok;

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { text as readAll } from 'node:stream/consumers';
-import type { CreatedMonitorOutput, DeletedMonitorOutput } from '../../api/outputs/index.js';
+import type { Output } from '../../api/outputs/index.js';
 import type { PageEnvelope } from '../../core/events/page.js';
 import { next, startWalk } from '../../core/events/walk.js';
 import type { Json } from '../../core/text/json.js';
@@ -46,7 +46,7 @@ async function showCreated(
 ): Promise<ExitCode> {
   const { terminal, cwd } = context;
   const id = printable(made.monitor.id);
-  const output: CreatedMonitorOutput = { kind: 'monitor', ...made };
+  const output: Output<'createdMonitor'> = { kind: 'monitor', ...made };
   if (flags.json) terminal.data(JSON.stringify(output));
   else terminal.data(id);
   if (made.adopted)
@@ -114,7 +114,7 @@ export async function remove(context: Context, id: string, flags: Flags<'monitor
       return exitCodes.usage;
     }
     await control.call({ operation: 'deleteMonitor', input: { id } });
-    const output: DeletedMonitorOutput = { kind: 'deleted', id };
+    const output: Output<'deletedMonitor'> = { kind: 'deleted', id };
     if (flags.json) terminal.data(JSON.stringify(output));
     else terminal.say(`Deleted ${printable(id)}.`);
     return exitCodes.ok;

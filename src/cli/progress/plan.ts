@@ -1,4 +1,4 @@
-import type { PlanOutput, StartedOutput } from '../../api/outputs/index.js';
+import type { Output } from '../../api/outputs/index.js';
 import { buysPages, isLongRunning } from '../../core/rows/row-operation.js';
 import { inputText } from '../../core/rows/source-fields.js';
 import { limitInAnswers, limitText } from '../../core/rows/stop-at-failed.js';
@@ -146,12 +146,12 @@ export function planText(plan: JobPlan, config: Pick<RuntimeConfig, 'service' | 
 }
 
 /** Returns the rows after `--limit` as JSON fields. */
-export function restData({ rows, toBuy, requests, estimateMicros }: RestPlan): NonNullable<PlanOutput['rest']> {
+export function restData({ rows, toBuy, requests, estimateMicros }: RestPlan): NonNullable<Output<'plan'>['rest']> {
   return { rows, toBuy, requests, dollars: estimateMicros / 1e6 };
 }
 
 /** Returns the plan as JSON fields; dollars are exact to six decimals. */
-export function planData(plan: JobPlan, config: Pick<RuntimeConfig, 'service' | 'origin'>): PlanOutput {
+export function planData(plan: JobPlan, config: Pick<RuntimeConfig, 'service' | 'origin'>): Output<'plan'> {
   const { staged } = plan;
   const most = atMost(plan);
   return {
@@ -224,10 +224,10 @@ export const SCHEDULED_DETACH = '--detach is for one run. The runs of a schedule
 /** Prints the id of a job that the workers run (`--detach`). */
 export function showStarted(
   { terminal }: Context,
-  { job, state }: Omit<StartedOutput, 'kind'>,
+  { job, state }: Omit<Output<'started'>, 'kind'>,
   json: boolean,
 ): ExitCode {
-  const output: StartedOutput = { kind: 'started', job, state };
+  const output: Output<'started'> = { kind: 'started', job, state };
   terminal.data(json ? JSON.stringify(output) : printable(job));
   if (state === 'started')
     terminal.note(

@@ -1,4 +1,4 @@
-import type { EndedSummaryOutput, PausedOutput, SummaryOutput } from '../../api/outputs/index.js';
+import type { Output } from '../../api/outputs/index.js';
 import { exitCodeOfPause } from '../../core/processes/exit-codes.js';
 import { retriedTags } from '../../core/purchase/freshness.js';
 import type { UnknownOutcome } from '../../core/purchase/journal.js';
@@ -257,7 +257,7 @@ function unknownLines(ending: Ending): string[] {
 }
 
 /** Returns the summary of a job that ended before this command, with the figures of its last run, if they are known. */
-export function endedData(ending: Ending, lastRun?: RunFigures): EndedSummaryOutput {
+export function endedData(ending: Ending, lastRun?: RunFigures): Output<'endedSummary'> {
   return {
     ...summaryData(ending),
     requests: lastRun?.requests ?? null,
@@ -268,7 +268,7 @@ export function endedData(ending: Ending, lastRun?: RunFigures): EndedSummaryOut
 }
 
 /** Returns the summary as JSON fields; dollars are exact to six decimals. */
-export function summaryData(ending: Ending): SummaryOutput {
+export function summaryData(ending: Ending): Output<'summary'> {
   const { summary, bill } = ending;
   const { warehouse } = summary;
   const { success, error, invalid, missing, vanished } = warehouse;
@@ -342,7 +342,7 @@ export function showPause(
 }
 
 /** Returns the pause as JSON fields; dollars are exact to six decimals. */
-export function pausedData(progress: JobProgress): PausedOutput {
+export function pausedData(progress: JobProgress): Output<'paused'> {
   const { job, pausedFor, message, rows, rowsDone, maxCostMicros = null, unknownOutcomes } = progress;
   return {
     kind: 'paused',

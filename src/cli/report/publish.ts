@@ -1,4 +1,4 @@
-import type { PublishOutput } from '../../api/outputs/index.js';
+import type { Output } from '../../api/outputs/index.js';
 import { placeOrProblem } from '../../worker/config/publish-step.js';
 import { type Context, type ExitCode, exitCodes, type Flags } from '../shared/command.js';
 import { settings, withRuntime } from '../shared/session.js';
@@ -16,7 +16,7 @@ export async function publish(context: Context, what: string, flags: Flags<'publ
   const config = settings(context, from === null ? {} : { into: from, intoFlag: '--from' }, mistakes);
   return withRuntime(context, config, { sends: false }, async ({ runtime }) => {
     const done = await runtime.publish({ what, from, to, mode, key, partition });
-    const output: PublishOutput = { kind: 'publish', ...done };
+    const output: Output<'publish'> = { kind: 'publish', ...done };
     if (json) context.terminal.data(JSON.stringify(output));
     else if (!done.changed)
       context.terminal.say(

@@ -1,13 +1,13 @@
-import type { ReportOutput } from '../../api/outputs/index.js';
+import type { Output } from '../../api/outputs/index.js';
 import { count, duration, printable, some } from '../text.js';
 import * as page from './page.js';
 import { alarming, type Cell, counted, money, number, type Section, share, table, text, usd } from './page.js';
 
-type Activity = ReportOutput['activity'][number];
-type Day = ReportOutput['days'][number];
-type Spent = ReportOutput['spent']['day'];
-type Job = ReportOutput['jobs'][number];
-type Run = ReportOutput['runs'][number];
+type Activity = Output<'report'>['activity'][number];
+type Day = Output<'report'>['days'][number];
+type Spent = Output<'report'>['spent']['day'];
+type Job = Output<'report'>['jobs'][number];
+type Run = Output<'report'>['runs'][number];
 
 const DAY_MS = 86_400_000;
 const [MOST_DAYS, MOST_TAGS] = [40, 25];
@@ -24,7 +24,7 @@ const sumOf =
     list.reduce((sum, one) => sum + Number(one[field]), 0);
 
 /** Returns the page of a report. */
-export function reportPage(report: ReportOutput): page.Page {
+export function reportPage(report: Output<'report'>): page.Page {
   const { job, origin, at, team } = report;
   const facts = {
     Job: job?.job,
@@ -74,7 +74,7 @@ const takenOf = ({ landedDollars, openDollars, unknownDollars }: Spent): number 
 const capText = (spent: Spent, cap: number | null, none: string): string =>
   cap === null ? none : `${share(takenOf(spent), cap)} of the cap of ${usd(cap)}`;
 
-function figuresOf({ job, jobs, activity, days, unknownCount, caps, spent }: ReportOutput): page.Page['figures'] {
+function figuresOf({ job, jobs, activity, days, unknownCount, caps, spent }: Output<'report'>): page.Page['figures'] {
   const [total, sum] = [sumOf(days), sumOf(activity)];
   const figure = (name: string, value: string, more: string, isBad = false) => ({ name, value, more, isBad });
   const rows = job?.rows;
@@ -118,13 +118,13 @@ function figuresOf({ job, jobs, activity, days, unknownCount, caps, spent }: Rep
 }
 
 /** The time of the steps of the charts, Unix ms. */
-const rangeOf = ({ active }: ReportOutput) => ({
+const rangeOf = ({ active }: Output<'report'>) => ({
   since: Date.parse(active.since),
   until: Date.parse(active.until),
   stepMs: active.stepSeconds * 1000,
 });
 
-function progressOf(report: ReportOutput): Section | null {
+function progressOf(report: Output<'report'>): Section | null {
   if (report.figures === null) return null;
   const range = rangeOf(report);
   let [rows, failed] = [0, 0];
@@ -151,7 +151,7 @@ function progressOf(report: ReportOutput): Section | null {
   };
 }
 
-function statusOf({ figures, job }: ReportOutput): Section | null {
+function statusOf({ figures, job }: Output<'report'>): Section | null {
   if (figures === null) return null;
   const { tags, summary } = figures;
   const all = tags.reduce((sum, { rows }) => sum + rows, 0);
@@ -173,7 +173,7 @@ function statusOf({ figures, job }: ReportOutput): Section | null {
   };
 }
 
-function moneyOf({ days, caps, spent, job }: ReportOutput): Section {
+function moneyOf({ days, caps, spent, job }: Output<'report'>): Section {
   const operations = [...new Set(days.map(({ operation }) => operation))].sort();
   const colour = (operation: string) => `series-${(operations.indexOf(operation) % 6) + 1}`;
   const bars = days.map(({ day, operation, landedDollars }) => ({
@@ -215,7 +215,7 @@ function moneyOf({ days, caps, spent, job }: ReportOutput): Section {
   };
 }
 
-function useOf(report: ReportOutput): Section | null {
+function useOf(report: Output<'report'>): Section | null {
   const { activity, limits, job } = report;
   const used = limits.buckets.flatMap((bucket) => {
     const steps = activity.filter((step) => step.bucket === bucket.name);
@@ -247,7 +247,7 @@ function useOf(report: ReportOutput): Section | null {
   };
 }
 
-function waitsOf(report: ReportOutput): Section | null {
+function waitsOf(report: Output<'report'>): Section | null {
   const { activity } = report;
   if (activity.length === 0) return null;
   const sum = sumOf(activity);
@@ -293,7 +293,7 @@ function listOf<T>(
   return things.length === 0 ? null : { title, table: table(things, columns), ...more };
 }
 
-function nullsOf({ figures, job }: ReportOutput): Section | null {
+function nullsOf({ figures, job }: Output<'report'>): Section | null {
   const { nulls = [], viewRows = 0 } = figures ?? {};
   return listOf(
     'Null rate of columns',
@@ -307,7 +307,7 @@ function nullsOf({ figures, job }: ReportOutput): Section | null {
   );
 }
 
-const misfitsOf = ({ figures }: ReportOutput): Section | null =>
+const misfitsOf = ({ figures }: Output<'report'>): Section | null =>
   listOf(
     'Values that do not fit their column',
     Object.entries(figures?.summary.misfits ?? {}),
@@ -315,7 +315,7 @@ const misfitsOf = ({ figures }: ReportOutput): Section | null =>
     { note: 'The view of the job has NULL in their place; the table misfits has the values.' },
   );
 
-const unknownOf = ({ unknown, unknownCount }: ReportOutput): Section | null =>
+const unknownOf = ({ unknown, unknownCount }: Output<'report'>): Section | null =>
   listOf(
     'Unknown outcomes',
     unknown,
@@ -332,7 +332,7 @@ const unknownOf = ({ unknown, unknownCount }: ReportOutput): Section | null =>
     },
   );
 
-const eventsOf = ({ streams, at }: ReportOutput): Section | null =>
+const eventsOf = ({ streams, at }: Output<'report'>): Section | null =>
   listOf(
     'Lag of events',
     streams,
@@ -347,7 +347,7 @@ const eventsOf = ({ streams, at }: ReportOutput): Section | null =>
     { note: 'A backfill with an end has no lag: its events end with its range.' },
   );
 
-const runsOf = ({ runs }: ReportOutput): Section | null =>
+const runsOf = ({ runs }: Output<'report'>): Section | null =>
   listOf<Run>(
     'Last runs',
     runs,
@@ -369,7 +369,7 @@ const runsOf = ({ runs }: ReportOutput): Section | null =>
     },
   );
 
-function jobsOf({ jobs }: ReportOutput): Section {
+function jobsOf({ jobs }: Output<'report'>): Section {
   const ofRows = (cell: (rows: NonNullable<Job['rows']>) => Cell) => (job: Job) =>
     job.rows ? cell(job.rows) : number('–');
   return {

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { dirname, resolve } from 'node:path';
-import type { ReportOutput } from '../../api/outputs/index.js';
+import type { Output } from '../../api/outputs/index.js';
 import { makeFolder } from '../../files/make-folder.js';
 import { writeDurably } from '../../files/write-durably.js';
 import type { RuntimeConfig } from '../../worker/config/runtime-types.js';
@@ -58,7 +58,7 @@ function rangeOf({ since, until }: Flags<'report'>, now: number) {
 }
 
 /** A name without characters that a file system refuses. */
-const fileName = ({ job }: ReportOutput): string => (job?.job ?? TEAM).replace(/[^\w.-]/g, '_');
+const fileName = ({ job }: Output<'report'>): string => (job?.job ?? TEAM).replace(/[^\w.-]/g, '_');
 
 const OPEN_MS = 5000;
 

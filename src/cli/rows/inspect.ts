@@ -1,4 +1,4 @@
-import type { FailedOutput, TraceOutput } from '../../api/outputs/index.js';
+import type { Output } from '../../api/outputs/index.js';
 import type { RetryHelp } from '../../core/purchase/retry-help.js';
 import { nearest } from '../../core/text/nearest.js';
 import { shellWord } from '../../core/text/shell-word.js';
@@ -43,7 +43,7 @@ function readLimit(text: string | undefined, mistakes: string[]): number {
 }
 
 /** Says that no row failed with these tags. */
-function noTagText({ job, byTag }: FailedOutput, tags: readonly string[]): string {
+function noTagText({ job, byTag }: Output<'failed'>, tags: readonly string[]): string {
   const known = byTag.flatMap(({ tag }) => tag ?? []);
   const meant = tags.flatMap((tag) => nearest(tag, known) ?? []).map((tag) => printable(tag));
   const list = known.slice(0, 10).map((tag) => printable(tag));
@@ -64,7 +64,7 @@ const retryWords = { free: 'free', charged: 'may be charged again', none: 'canno
 /** Returns whether a retry can help, with the reason. */
 export const retryText = ({ retry, why }: RetryHelp): string => `${retryWords[retry]}: ${why}`;
 
-function failedText({ job, byTag, rows, listed }: FailedOutput): string {
+function failedText({ job, byTag, rows, listed }: Output<'failed'>): string {
   const table = columns([
     ['tag', 'rows', 'units', 'cost'],
     ...byTag.map((one) => [tagText(one.tag), count(one.rows), count(one.units), priceText(one.dollars)]),
@@ -85,7 +85,7 @@ function failedText({ job, byTag, rows, listed }: FailedOutput): string {
   ].join('\n');
 }
 
-function rowLines(row: FailedOutput['listed'][number]): string[] {
+function rowLines(row: Output<'failed'>['listed'][number]): string[] {
   const { message, unit, input } = row;
   const least = row.dollarsAreWhole ? '' : 'at least ';
   const unknown = row.unknownDollars > 0 ? `, possibly ${priceText(row.unknownDollars)} more` : '';
@@ -134,7 +134,7 @@ function readName({ row, url }: Flags<'trace'>, mistakes: string[]): TracedName 
   return { row: number };
 }
 
-const stateWords: Readonly<Record<TraceOutput['state'], string>> = {
+const stateWords: Readonly<Record<Output<'trace'>['state'], string>> = {
   notBought: 'not bought yet',
   inFlight: 'a request is in flight',
   unknown: 'unknown outcome: the last request got no answer and may have been charged',
@@ -154,7 +154,7 @@ const joined = (...parts: readonly (string | false | null | undefined)[]): strin
 type Line = readonly [name: string, text: string];
 
 /** Returns the trace of a row as text, from its input to its warehouse. */
-function traceText(trace: TraceOutput, now: number): string {
+function traceText(trace: Output<'trace'>, now: number): string {
   const { row, state, reason, input, loaded, problems } = trace;
   const isUnread = state === 'landed' && loaded === null && problems.length > 0;
   const lines: readonly Line[] = [
@@ -182,7 +182,7 @@ function traceText(trace: TraceOutput, now: number): string {
   ].join('\n');
 }
 
-function unitLines({ operation, unit, unitKey, sharedWith, slice }: TraceOutput): Line[] {
+function unitLines({ operation, unit, unitKey, sharedWith, slice }: Output<'trace'>): Line[] {
   const { rows, first } = sharedWith;
   const named = first.map((row) => count(row)).join(', ');
   const more = rows > first.length ? `, … (${count(rows)} in all)` : '';
@@ -196,7 +196,7 @@ function unitLines({ operation, unit, unitKey, sharedWith, slice }: TraceOutput)
   ];
 }
 
-function requestLines(trace: TraceOutput): Line[] {
+function requestLines(trace: Output<'trace'>): Line[] {
   const { attempts, requests, dollars: paid, dollarsAreWhole, unknownDollars, job } = trace;
   if (attempts.length === 0) return [['Requests', 'none']];
   const unknown = unknownDollars > 0 && `and at most ${priceText(unknownDollars)} for unknown outcomes`;
@@ -208,7 +208,7 @@ function requestLines(trace: TraceOutput): Line[] {
   ];
 }
 
-const outcomeWords: Readonly<Record<TraceOutput['attempts'][number]['outcome'], string>> = {
+const outcomeWords: Readonly<Record<Output<'trace'>['attempts'][number]['outcome'], string>> = {
   landed: 'answered',
   free: 'failed, not charged',
   unknown: 'unknown outcome',
@@ -216,7 +216,7 @@ const outcomeWords: Readonly<Record<TraceOutput['attempts'][number]['outcome'], 
   unsent: 'not sent',
 };
 
-function attemptText(attempt: TraceOutput['attempts'][number], job: string): string {
+function attemptText(attempt: Output<'trace'>['attempts'][number], job: string): string {
   const { at, endedAt, outcome, requestId, run, reason, units, dollars: paid, requestDollars } = attempt;
   const seconds = endedAt === null ? null : Math.max(0, Date.parse(endedAt) - Date.parse(at ?? '')) / 1000;
   const many = units === 1 ? '' : ` for ${count(units)} units`;
@@ -234,7 +234,7 @@ function attemptText(attempt: TraceOutput['attempts'][number], job: string): str
   )}`;
 }
 
-function answerLines({ answer }: TraceOutput, now: number): Line[] {
+function answerLines({ answer }: Output<'trace'>, now: number): Line[] {
   if (answer === null) return [];
   const age = duration(Math.max(0, now - Date.parse(answer.at ?? '')) / 1000);
   const text = joined(
@@ -246,7 +246,7 @@ function answerLines({ answer }: TraceOutput, now: number): Line[] {
   return [['Answer', text]];
 }
 
-function loadLines(loaded: NonNullable<TraceOutput['loaded']>): Line[] {
+function loadLines(loaded: NonNullable<Output<'trace'>['loaded']>): Line[] {
   const { status, tag, message, httpStatus, requestId, fetchedAt, ledgerAt, outdatedAt, slice } = loaded;
   const whole = ledgerAt === null ? 'the slice is not loaded as a whole' : `in the ledger since ${moment(ledgerAt)}`;
   const result = joined(
@@ -271,7 +271,7 @@ function loadLines(loaded: NonNullable<TraceOutput['loaded']>): Line[] {
   ];
 }
 
-function publishLines({ published, loaded }: TraceOutput): Line[] {
+function publishLines({ published, loaded }: Output<'trace'>): Line[] {
   if (published === null) return [];
   const { to, at, error } = published;
   const where = `to ${printable(to)} at ${moment(at)}`;

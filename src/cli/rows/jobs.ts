@@ -1,4 +1,4 @@
-import type { JobsOutput } from '../../api/outputs/index.js';
+import type { Output } from '../../api/outputs/index.js';
 import { inputText } from '../../core/rows/source-fields.js';
 import { nearest } from '../../core/text/nearest.js';
 import type { JobListing, NextRun, RuntimeConfig } from '../../worker/config/runtime-types.js';
@@ -126,7 +126,7 @@ function jobData({
   schedules,
   isScheduledElsewhere: _,
   ...job
-}: JobListing): JobsOutput[number] {
+}: JobListing): Output<'jobs'>[number] {
   const next = schedules?.[0]?.at ?? null;
   return {
     ...job,

@@ -69,7 +69,7 @@ export async function runEnrich(
     terminal.note(announcement(plan, config));
     for (const note of notesOf(plan)) terminal.note(`Note: ${note}`);
     if (plan.status === 'complete') {
-      const code = await finishComplete(context, config, session, plan, manner);
+      const code = await finishComplete(context, config, session, plan, request.csv, manner);
       return detached ? showStarted(context, { job: plan.staged.job, state: 'done' }, manner.json) : code;
     }
     if (plan.toBuy > 0 && !(await agreed(context, config, purchaseOf(plan, manner)))) {
@@ -141,11 +141,11 @@ async function finishComplete(
   config: RuntimeConfig,
   session: Session,
   plan: JobPlan,
+  wanted: string | null | undefined,
   manner: EnrichManner,
 ): Promise<ExitCode> {
   const { rows } = session.runtime;
   const { job } = plan.staged;
-  const { csv: wanted } = plan.request;
   const csv = wanted ? (await rows.export(job, wanted, plan.staged.csvForm)).file : null;
   const summary = await withPublish(session, await rows.summary(job), plan.request);
   return showEnd(context, config, session, { summary, csv, badRows: plan.badRows, plan }, manner);
@@ -190,7 +190,7 @@ async function readAgain(
     terminal.say(
       `${printable(plan.staged.name)}: ${some(answers, 'answer')} parsed again, ${understood} parsed now, ${some(rows, 'row')} updated. Nothing was bought.`,
     );
-  return finishComplete(context, config, session, plan, manner);
+  return finishComplete(context, config, session, plan, plan.request.csv, manner);
 }
 
 /** Watches a job and shows its summary. Writes the CSV if the job itself did not. Returns the exit code. */

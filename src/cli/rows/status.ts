@@ -1,4 +1,4 @@
-import type { ProgressOutput, StateOutput, StatusSummaryOutput } from '../../api/outputs/index.js';
+import type { Output } from '../../api/outputs/index.js';
 import { isUnderWay } from '../../core/rows/job-names.js';
 import { limitText } from '../../core/rows/stop-at-failed.js';
 import { WarehouseBusy, WarehouseUnusable } from '../../core/rows/warehouse-errors.js';
@@ -32,7 +32,13 @@ export async function status(context: Context, job: string, { json = false }: Fl
     if (shown !== null && isUnderWay(shown.progress.phase)) {
       const totalCostMicros = await runtime.rows.costMicros(job);
       const { progress, running } = shown;
-      const data: ProgressOutput = { kind: 'progress', ...progress, totalCostMicros, running, ...statusData(found) };
+      const data: Output<'progress'> = {
+        kind: 'progress',
+        ...progress,
+        totalCostMicros,
+        running,
+        ...statusData(found),
+      };
       terminal.data(json ? JSON.stringify(data) : runningText(found, shown, totalCostMicros));
       return exitCodes.ok;
     }
@@ -47,7 +53,7 @@ export async function status(context: Context, job: string, { json = false }: Fl
       const silent = `the warehouse did not answer within ${COUNT_MS / 1000} s`;
       const [summary, unknown] = await within(COUNT_MS, counted, silent);
       const end = { summary, unknown, bill: null, csv: summary.csv, origin: config.origin, badRows: [], ran: false };
-      const data: StatusSummaryOutput = { ...endedData(end, found.lastRun), ...statusData(found) };
+      const data: Output<'statusSummary'> = { ...endedData(end, found.lastRun), ...statusData(found) };
       say(data, summaryText(end, context.env));
     } catch (error) {
       // The state is shown even if the warehouse cannot be read.
@@ -60,9 +66,13 @@ export async function status(context: Context, job: string, { json = false }: Fl
   });
 }
 
-export const stateData = (found: JobStatus): StateOutput => ({ kind: 'status', job: found.job, ...statusData(found) });
+export const stateData = (found: JobStatus): Output<'state'> => ({
+  kind: 'status',
+  job: found.job,
+  ...statusData(found),
+});
 
-function statusData({ phase, message, since }: JobStatus): Omit<StateOutput, 'kind' | 'job'> {
+function statusData({ phase, message, since }: JobStatus): Omit<Output<'state'>, 'kind' | 'job'> {
   return {
     phase,
     since: since === null ? null : new Date(since).toISOString(),

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { MonitorExportOutput, StateOutput } from '../../api/outputs/index.js';
+import type { Output } from '../../api/outputs/index.js';
 import { exitCodeOfPause } from '../../core/processes/exit-codes.js';
 import { isUnderWay } from '../../core/rows/job-names.js';
 import { shellWord } from '../../core/text/shell-word.js';
@@ -60,7 +60,7 @@ export async function wait(context: Context, job: string, flags: Flags<'wait'>):
     if (last?.found && last.found.phase !== 'waiting' && !isUnderWay(last.found.phase))
       return showEnded(context, config, session, last.found, manner);
     const unknown = { job, phase: 'running' as const, since: null, message: 'its state is not known' };
-    const output: StateOutput = { kind: 'status', ...(last?.state ?? unknown) };
+    const output: Output<'state'> = { kind: 'status', ...(last?.state ?? unknown) };
     if (json) context.terminal.data(JSON.stringify(output));
     context.terminal.say(
       `${printable(job)} has not ended after ${flags.timeout}, and is not affected. To wait again:\n  searchflow wait ${shellWord(printable(job))}`,
@@ -71,7 +71,7 @@ export async function wait(context: Context, job: string, flags: Flags<'wait'>):
 
 /** The state of a job, a walk or an export at one moment. */
 interface StateNow {
-  readonly state: Omit<StateOutput, 'kind'>;
+  readonly state: Omit<Output<'state'>, 'kind'>;
   /** The status of a job of rows. */
   readonly found?: JobStatus;
   /** Shows what a person must do; absent unless the job waits for a person. */
@@ -164,7 +164,7 @@ async function waitForExport(context: Context, session: Session, job: string, js
   const handle = control.attachExport(job);
   const poll = async () => () => null;
   const done = await follow({ poll, result: () => handle.result() }, { stopped: session.stopped, everyMs: POLL_MS });
-  const output: MonitorExportOutput = { kind: 'export', ...done };
+  const output: Output<'monitorRuns'> = { kind: 'export', ...done };
   if (json) context.terminal.data(JSON.stringify(output));
   else context.terminal.say(exportText(done));
   return exitCodes.ok;

@@ -1,4 +1,4 @@
-import type { KeptScheduleOutput } from '../../api/outputs/index.js';
+import type { Output } from '../../api/outputs/index.js';
 import { parseAddress } from '../../core/connections/postgres-address.js';
 import type { ScheduledWork } from '../../core/schedule.js';
 import { type ScheduleTiming, timingProblems } from '../../core/schedule-timing.js';
@@ -94,7 +94,7 @@ export async function keepSchedule(
       'The schedule stores no user or password. Its worker needs them in SEARCHFLOW_WAREHOUSE_URL, SEARCHFLOW_SOURCE_URL, PGUSER and PGPASSWORD, or .pgpass.',
     );
   }
-  const output: KeptScheduleOutput = { kind: 'schedule', made, ...scheduleData(view) };
+  const output: Output<'keptSchedule'> = { kind: 'schedule', made, ...scheduleData(view) };
   if (data) terminal.data(JSON.stringify(output));
   return exitCodes.ok;
 }

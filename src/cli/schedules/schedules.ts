@@ -1,4 +1,4 @@
-import type { ScheduleOutput } from '../../api/outputs/index.js';
+import type { Output } from '../../api/outputs/index.js';
 import { schemaChangesText } from '../../core/rows/schema-changes.js';
 import { inputText } from '../../core/rows/source-fields.js';
 import type { ScheduledRun } from '../../core/schedule.js';
@@ -82,7 +82,7 @@ function costText({ work }: ScheduleView): string {
 }
 
 /** Returns a schedule as JSON fields. Times are in ISO 8601, costs in micro-dollars as in the summaries. */
-export function scheduleData(view: ScheduleView): ScheduleOutput {
+export function scheduleData(view: ScheduleView): Output<'schedule'> {
   const { work, next, runs, ...rest } = view;
   return {
     ...rest,

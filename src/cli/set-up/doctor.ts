@@ -1,4 +1,4 @@
-import type { DoctorOutput } from '../../api/outputs/index.js';
+import type { Output } from '../../api/outputs/index.js';
 import { examine } from '../../worker/doctor/examine.js';
 import type { Finding } from '../../worker/doctor/finding.js';
 import { type Context, type ExitCode, exitCodes } from '../shared/command.js';
@@ -22,7 +22,7 @@ export async function doctor(context: Context, { json = false }: { readonly json
 }
 
 /** The object of `--json`. */
-export function doctorData(found: readonly Finding[]): DoctorOutput {
+export function doctorData(found: readonly Finding[]): Output<'doctor'> {
   const checks = found.map(({ why, mend, ...rest }) => ({
     ...rest,
     why: printableLines(why),

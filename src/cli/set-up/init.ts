@@ -1,7 +1,7 @@
 import { readFileSync, statSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join, relative, resolve } from 'node:path';
-import type { InitOutput } from '../../api/outputs/index.js';
+import type { Output } from '../../api/outputs/index.js';
 import { shellWord } from '../../core/text/shell-word.js';
 import { makeFolder } from '../../files/make-folder.js';
 import { inPackage } from '../../files/package-root.js';
@@ -32,7 +32,7 @@ export async function init(
   const missing = kept.includes('.gitignore') ? notIgnored(join(path, '.gitignore')) : [];
   const next = nextCommands(path, cwd);
   if (json) {
-    const output: InitOutput = { kind: 'init', folder: path, written, kept, notIgnored: missing, next };
+    const output: Output<'init'> = { kind: 'init', folder: path, written, kept, notIgnored: missing, next };
     terminal.data(JSON.stringify(output));
     return exitCodes.ok;
   }

@@ -1,4 +1,4 @@
-import type { ErrorOutput } from '../../api/outputs/index.js';
+import type { Output } from '../../api/outputs/index.js';
 import { codeOfError } from '../../core/errors/code-of.js';
 import { type ErrorCode, errorFixes } from '../../core/errors/registry.js';
 import { exitCodeOfFailure, exitCodeOfUsage } from '../../core/processes/exit-codes.js';
@@ -106,7 +106,7 @@ export function asksForJson(words: readonly string[]): boolean {
 export const fixText = (code: ErrorCode): string => `${code}: ${errorFixes[code]}`;
 
 /** The error as an object, for commands with `--json`. */
-export function failureData({ text, code, errorCode }: FailureText): ErrorOutput {
+export function failureData({ text, code, errorCode }: FailureText): Output<'failure'> {
   return { kind: 'error', code: errorCode, message: text, fix: errorFixes[errorCode], exitCode: code };
 }
 

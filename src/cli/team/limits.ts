@@ -1,4 +1,4 @@
-import type { AlertTestOutput, LimitsOutput } from '../../api/outputs/index.js';
+import type { Output } from '../../api/outputs/index.js';
 import type { LimiterView } from '../../core/limiter/limiter.js';
 import type { SlotsInUse } from '../../core/limiter/slots.js';
 import type { PeriodSpend, SpendCaps } from '../../core/purchase/spend.js';
@@ -174,7 +174,7 @@ function spendText(spend: PeriodSpend, cap: number | null): string {
 }
 
 /** Returns the limits as JSON fields; dollars as numbers, times in ISO 8601. */
-export function limitsData(limits: Limits): LimitsOutput {
+export function limitsData(limits: Limits): Output<'limits'> {
   const { config, limiter, others = [], slots, caps, spent, workerElsewhere } = limits;
   const period = (spend: PeriodSpend, cap: number | null) => ({
     since: new Date(spend.since).toISOString(),
@@ -208,7 +208,7 @@ export function limitsData(limits: Limits): LimitsOutput {
 export async function testAlerts(context: Context, { json = false }): Promise<ExitCode> {
   return withRuntime(context, settings(context, {}), { sends: false, bounded: true }, async ({ runtime }) => {
     const receivers = await runtime.testAlerts();
-    const output: AlertTestOutput = { kind: 'alertTest', receivers };
+    const output: Output<'alertTest'> = { kind: 'alertTest', receivers };
     if (json) context.terminal.data(JSON.stringify(output));
     else
       for (const { receiver, error } of receivers) {

@@ -1,4 +1,4 @@
-import type { ReconciliationOutput, UsageOutput } from '../../api/outputs/index.js';
+import type { Output } from '../../api/outputs/index.js';
 import { type ReconciledDay, reconcile } from '../../core/purchase/reconcile.js';
 import type { UsageGroup, UsageLine } from '../../core/purchase/spend.js';
 import { type RuntimeConfig, UsageError } from '../../worker/config/runtime-types.js';
@@ -57,7 +57,7 @@ function usageText(by: UsageGroup, lines: readonly UsageLine[]): string {
 }
 
 /** Returns requests and cost as JSON fields; dollars are exact to six decimals. */
-export function usageData(by: UsageGroup, lines: readonly UsageLine[]): UsageOutput {
+export function usageData(by: UsageGroup, lines: readonly UsageLine[]): Output<'usage'> {
   const data = ({ requests, units, landedMicros, openMicros, unknownOutcomes, unknownMicros }: Sums) => ({
     requests,
     units,
@@ -200,8 +200,8 @@ function textOf(days: readonly ReconciledDay[], agrees: boolean): string[] {
 
 function data(
   days: readonly ReconciledDay[],
-  about: Pick<ReconciliationOutput, 'origin' | 'team' | 'agrees'>,
-): ReconciliationOutput {
+  about: Pick<Output<'reconciliation'>, 'origin' | 'team' | 'agrees'>,
+): Output<'reconciliation'> {
   const figures = (one: ReconciledDay) => ({
     journalDollars: one.journalMicros / 1e6,
     serviceDollars: one.micros / 1e6,

@@ -1,4 +1,4 @@
-import type { StagedJob } from './job.js';
+import type { StagedJob } from '../job-entry-schemas.js';
 import type { JobRecord } from './row-warehouse.js';
 
 /** Returns the facts of a job that are kept in its warehouse. */

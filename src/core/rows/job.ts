@@ -1,58 +1,7 @@
+import type { StagedJob } from '../job-entry-schemas.js';
 import type { RetryFreshness } from '../purchase/freshness.js';
-import type { JobSummary, SentWith, ServiceWarning, SourceFields, StopAtFailed } from '../row-job-schemas.js';
-import type { Json } from '../text/json.js';
-import type { ColumnType } from './column-type.js';
-import type { CsvForm } from './row-warehouse.js';
+import type { JobSummary, ServiceWarning, StopAtFailed } from '../row-job-schemas.js';
 import type { AnswerCounts, RowsOfNothing } from './stop-at-failed.js';
-
-/** The part of the request that all rows share, as sent. Unknown names pass through. */
-export type ContentsJobOptions = { readonly [name: string]: Json };
-
-/** The result of staging: the job's rows are in slices, and the source of the rows is no longer needed. */
-export interface StagedJob extends SourceFields, SentWith {
-  readonly job: string;
-  readonly name: string;
-  readonly origin: string;
-  readonly operation: string;
-  readonly input: string;
-  readonly into: string;
-  readonly columns: readonly string[];
-  /** Types of the columns. Absent: the input is a CSV, whose cells are texts. */
-  readonly types?: readonly ColumnType[];
-  /** The column of URLs; null where requests come from a template. */
-  readonly unitColumn: string | null;
-  /** Scheme that was added to URLs without a scheme. Absent: no scheme was added. */
-  readonly defaultScheme?: 'http' | 'https';
-  /** Columns that identify a row. Absent: rows are matched by their cells. */
-  readonly key?: readonly string[];
-  readonly options: ContentsJobOptions;
-  /** The part of the request that is rendered for each row. Absent if a row is a URL. */
-  readonly template?: Json;
-  /**
-   * Number of rows that share one agent run; absent: one. Each row is an object of `input.data` with a `row_id`. The output must be a list
-   * `rows` of objects with these ids; each object is stored with the row that has the same id.
-   */
-  readonly rowsPerRun?: number;
-  /** The form of the enriched CSV. Absent: commas, no byte order mark. */
-  readonly csvForm?: CsvForm;
-  /** Number of units in one request. */
-  readonly batch: number;
-  /** Number of first rows to buy; absent: all. The stage has the whole input in any case. */
-  readonly limit?: number;
-  readonly generation: string;
-  readonly rows: number;
-  readonly badRows: number;
-  readonly distinctUnits: number;
-  readonly slices: number;
-  /** Number of rows in each slice except the last. */
-  readonly rowsPerSlice: number;
-  /** Number of slices in progress at once. The number is large enough to use the whole rate limit. */
-  readonly window: number;
-  /** Directory of the slices, on the machine that staged the rows; see the port `Stages`. */
-  readonly stageDir: string;
-  /** The machine that has the warehouse file, for workers on several machines. */
-  readonly host?: string;
-}
 
 /** Returns the number of rows to buy. */
 export const wantedRows = ({ rows, limit = rows }: Pick<StagedJob, 'rows' | 'limit'>): number => Math.min(rows, limit);

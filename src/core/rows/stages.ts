@@ -1,4 +1,4 @@
-import type { StagedJob } from './job.js';
+import type { StagedJob } from '../job-entry-schemas.js';
 
 /** Identifies the staged rows of a job: the content of a `generation` never changes. */
 export type StagedRows = Pick<StagedJob, 'job' | 'generation' | 'slices' | 'stageDir'>;

@@ -1,8 +1,8 @@
 import { resolve } from 'node:path';
 import { parseAddress } from '../../core/connections/postgres-address.js';
+import type { StagedJob } from '../../core/job-entry-schemas.js';
 import { whyNoStep } from '../../core/publish-request.js';
 import type { PublishStep } from '../../core/row-job-schemas.js';
-import type { StagedJob } from '../../core/rows/job.js';
 import { jobRecord } from '../../core/rows/job-record.js';
 import { isSameFile } from '../../files/same-file.js';
 import { type Place, placeOf } from '../../warehouse/publish/place-of.js';

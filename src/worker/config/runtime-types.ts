@@ -1,10 +1,11 @@
 import type { Client } from '@temporalio/client';
 import type { WireOptions } from '../../api/transport.js';
 import type { Secret } from '../../core/connections/secret.js';
+import type { StagedJob } from '../../core/job-entry-schemas.js';
 import type { RateProfile } from '../../core/limiter/rate.js';
 import type { PriceTable } from '../../core/purchase/prices.js';
 import type { EnrichCsvInput, JobProgress, JobSummary, Resumption, SourceFields } from '../../core/row-job-schemas.js';
-import type { RunFigures, SliceHeartbeat, StagedJob } from '../../core/rows/job.js';
+import type { RunFigures, SliceHeartbeat } from '../../core/rows/job.js';
 import type { JobPhase, PauseReason } from '../../core/rows/job-names.js';
 import type { FailedPick } from '../../core/rows/row-warehouse.js';
 import type { UrlCells } from '../../rows/index.js';
@@ -207,17 +208,6 @@ export interface RetryPlan
   readonly allowedMicros: number | null;
 }
 
-/** Result of `searchflow discard`. */
-export interface Discarded {
-  readonly job: string;
-  readonly name: string;
-  /** Number of rows that were named. */
-  readonly rows: number;
-  /** Number of rows of the job that are discarded now, and that count as failed now. */
-  readonly discarded: number;
-  readonly failed: number;
-}
-
 /** What `searchflow clean` is asked to remove. */
 export interface CleanWish {
   /** Name or id of a job; null: all jobs, drafts, scratch files and logs. */
@@ -225,24 +215,6 @@ export interface CleanWish {
   /** Jobs that ended since this time in ms are left alone. */
   readonly olderThanMs: number;
   readonly dryRun: boolean;
-}
-
-/** Something that was removed, or would be. */
-export interface CleanedItem {
-  readonly what: 'stages' | 'answers' | 'drafts' | 'logs';
-  /** Null: of no job. */
-  readonly job: string | null;
-  readonly bytes: number;
-}
-
-/** Result of `searchflow clean`. */
-export interface Cleaned {
-  readonly items: readonly CleanedItem[];
-  readonly folder: string;
-  /** Size of the state folder in bytes. */
-  readonly before: number;
-  readonly after: number;
-  readonly notes: readonly string[];
 }
 
 /** Result of parsing answers again. */

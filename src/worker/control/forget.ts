@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { readFile, rm } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
-import type { ForgetOutput } from '../../api/outputs/index.js';
+import type { Output } from '../../api/outputs/index.js';
 import type { JobEntry } from '../../core/job-entry-schemas.js';
 import { badRowKey } from '../../core/purchase/forgotten.js';
 import { stagesOf } from '../../core/rows/job-entries.js';
@@ -25,7 +25,7 @@ import { type ForgetParts, type ForgetWish, forgetStaged, selectSubjects, staged
 export interface ForgetPlan {
   readonly subjects: ForgetSubjects;
   /** Where the data is, and how much. Bad rows count as units; units that are recorded as forgotten do not. */
-  readonly found: ForgetOutput;
+  readonly found: Output<'forgotten'>;
   /** Whether there is nothing to remove. */
   readonly isEmpty: boolean;
 }
@@ -104,7 +104,7 @@ export async function forget(
   parts: ForgetParts,
   plan: ForgetPlan,
   step: (what: string) => void = () => undefined,
-): Promise<ForgetOutput> {
+): Promise<Output<'forgotten'>> {
   const working = await parts.store.work();
   if (working === null)
     throw new UsageError(
@@ -123,7 +123,7 @@ async function remove(
   { subjects, found }: ForgetPlan,
   { forgetting }: PurchaseJournal,
   step: (what: string) => void,
-): Promise<ForgetOutput> {
+): Promise<Output<'forgotten'>> {
   const { config, store } = parts;
   const entries = await store.entries.all();
   const touched = entries.filter(({ staged }) => found.jobs.includes(staged.job));

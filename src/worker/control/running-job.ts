@@ -1,5 +1,5 @@
 import { type Client, WorkflowNotFoundError } from '@temporalio/client';
-import type { StagedJob } from '../../core/rows/job.js';
+import type { StagedJob } from '../../core/job-entry-schemas.js';
 import type { RowWarehouse } from '../../core/rows/row-warehouse.js';
 import type { JobHandle } from '../config/runtime-types.js';
 import { isCancelRequested } from './work-owners.js';

@@ -1,14 +1,17 @@
 import { join } from 'node:path';
+import type { Output } from '../../api/outputs/index.js';
 import type { JobEntry } from '../../core/job-entry-schemas.js';
 import { shellWord } from '../../core/text/shell-word.js';
 import { folderNames, removeFolders, sizeOf } from '../../files/folder-size.js';
 import { lockHolder } from '../../files/process-lock.js';
-import { type Cleaned, type CleanedItem, type CleanWish, UsageError } from '../config/runtime-types.js';
+import { type CleanWish, UsageError } from '../config/runtime-types.js';
 import { findJob } from '../staging/find-job.js';
 import { isPrunable } from '../store/prune-journal.js';
 import type { PurchaseJournal } from '../store/store.js';
 import { jobStatuses } from './job-lists.js';
 import type { RuntimeParts } from './runtime-parts.js';
+
+type CleanedItem = Output<'cleaned'>['items'][number];
 
 /** Stages, drafts and scratch files that were used since this time in ms may belong to a command in progress. */
 const IN_USE_MS = { stage: 3_600_000, draft: 86_400_000 };
@@ -20,7 +23,7 @@ const LATER_MS = 366 * 86_400_000;
  * `keepLandingMs`; also drafts, scratch files and logs that no process uses. The records of purchases stay. Jobs in any other state are left
  * alone. Throws `UsageError` for a named job that cannot be cleaned.
  */
-export async function clean(parts: RuntimeParts, wish: CleanWish): Promise<Cleaned> {
+export async function clean(parts: RuntimeParts, wish: CleanWish): Promise<Output<'cleaned'>> {
   const { config, store } = parts;
   const { stateDir } = config;
   const before = sizeOf(stateDir);
@@ -55,7 +58,12 @@ export async function clean(parts: RuntimeParts, wish: CleanWish): Promise<Clean
     const isLog = (name: string) => isIdle && /\.log$/.test(name);
     add({ what: 'logs', job: null, bytes: removeFolders(stateDir, now - wish.olderThanMs, wish.dryRun, isLog) });
   }
-  return { items, folder: stateDir, before, after: wish.dryRun ? before : sizeOf(stateDir), notes };
+  return {
+    ...{ kind: 'cleaned', dryRun: wish.dryRun, folder: stateDir, items, notes },
+    bytes: items.reduce((sum, { bytes }) => sum + bytes, 0),
+    before,
+    after: wish.dryRun ? before : sizeOf(stateDir),
+  };
 }
 
 /** The jobs to clean: done, and ended long enough ago. */

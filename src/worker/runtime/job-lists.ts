@@ -1,5 +1,4 @@
-import type { JobEntry, WalkEntry } from '../../core/job-entry-schemas.js';
-import type { StagedJob } from '../../core/rows/job.js';
+import type { JobEntry, StagedJob, WalkEntry } from '../../core/job-entry-schemas.js';
 import { workflowIdOf } from '../../core/rows/job-names.js';
 import { sourceFieldsOf } from '../../core/rows/source-fields.js';
 import type { JobListing, JobStatus, KnownJob, NextRun } from '../config/runtime-types.js';

@@ -1,10 +1,9 @@
 import { resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { WorkflowExecutionAlreadyStartedError } from '@temporalio/client';
-import type { JobEntry, Owner } from '../../core/job-entry-schemas.js';
+import type { JobEntry, Owner, StagedJob } from '../../core/job-entry-schemas.js';
 import { freshnessOf } from '../../core/purchase/freshness.js';
 import type { Resumption } from '../../core/row-job-schemas.js';
-import type { StagedJob } from '../../core/rows/job.js';
 import type { Work } from '../../core/rows/job-entries.js';
 import { entryAfter } from '../../core/rows/job-entries.js';
 import { startedByUs, workflowIdOf, workflowNames } from '../../core/rows/job-names.js';

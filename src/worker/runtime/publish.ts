@@ -1,8 +1,8 @@
 import { DEFAULT_EVENT_WAREHOUSE } from '../../core/events/walk-job.js';
+import type { StagedJob } from '../../core/job-entry-schemas.js';
 import { DEFAULT_MONITOR_WAREHOUSE } from '../../core/monitors/monitor-names.js';
 import type { Published, PublishRequest } from '../../core/publish-request.js';
 import type { PublishStep } from '../../core/row-job-schemas.js';
-import type { StagedJob } from '../../core/rows/job.js';
 import { whyNotHere } from '../config/publish-step.js';
 import { UsageError } from '../config/runtime-types.js';
 import { isSameWarehouse, warehouseOf } from '../config/store-setting.js';

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { operationTable } from '../../api/index.js';
-import type { ReportOutput } from '../../api/outputs/index.js';
+import type { Output } from '../../api/outputs/index.js';
 import type { JobEntry } from '../../core/job-entry-schemas.js';
 import { bucketsFor, type RateBucket } from '../../core/limiter/rate.js';
 import type { ActivityStep, RateShare } from '../../core/purchase/activity.js';
@@ -26,7 +26,7 @@ const PATIENCE_MS = 8000;
 const AGAIN_MS = 200;
 
 /** Reads the figures of a report from store and warehouses, without Temporal's help. Databases add up, so memory does not grow with the rows. */
-export async function readReport(parts: RuntimeParts, { job, since, until }: ReportWish): Promise<ReportOutput> {
+export async function readReport(parts: RuntimeParts, { job, since, until }: ReportWish): Promise<Output<'report'>> {
   const { config, store } = parts;
   const entry = job === null ? null : await findJob(store.entries, job);
   const id = entry?.staged.job ?? null;
@@ -87,7 +87,7 @@ export async function readReport(parts: RuntimeParts, { job, since, until }: Rep
     runs: figures?.runs ?? (await teamRuns(parts, entries, missing)),
     streams: entry === null ? await streamsOf(parts, missing) : [],
     missing,
-  }) as ReportOutput;
+  }) as Output<'report'>;
 }
 
 /** The share of each operation in the bucket that it fills first. A search may count against further buckets, by a type that no record has. */

@@ -1,15 +1,15 @@
-import type { JobEntry } from '../../core/job-entry-schemas.js';
+import type { Output } from '../../api/outputs/index.js';
+import type { JobEntry, StagedJob } from '../../core/job-entry-schemas.js';
 import { FORGOTTEN } from '../../core/purchase/forgotten.js';
 import { retriedTags } from '../../core/purchase/freshness.js';
 import { RUN_OVERDUE } from '../../core/purchase/journal.js';
 import { pricesAt } from '../../core/purchase/prices.js';
-import type { StagedJob } from '../../core/rows/job.js';
 import { isUnderWay } from '../../core/rows/job-names.js';
 import type { FailedPick, FailedUnit, RowWarehouse } from '../../core/rows/row-warehouse.js';
 import { nearest } from '../../core/text/nearest.js';
 import { shellWord } from '../../core/text/shell-word.js';
 import { rateProfileOf } from '../config/derived-settings.js';
-import { type Discarded, type FailedSelection, type RetryPlan, UsageError } from '../config/runtime-types.js';
+import { type FailedSelection, type RetryPlan, UsageError } from '../config/runtime-types.js';
 import { findJob, noteState } from '../staging/find-job.js';
 import { teamBudgetNote } from '../staging/plan-notes.js';
 import { quote } from '../staging/quote.js';
@@ -66,7 +66,7 @@ export async function discardRows(
   parts: RuntimeParts,
   job: string,
   { undo, ...selection }: FailedSelection & { readonly undo: boolean },
-): Promise<Discarded> {
+): Promise<Output<'discarded'>> {
   const { entry, warehouse, pick, units } = await pickFailed(parts, job, selection, 'discard');
   const { staged, state } = entry;
   if (undo) await warehouse.unmarkRows(staged.job, pick);
@@ -75,8 +75,7 @@ export async function discardRows(
   if (state.counts) await noteState(parts.store.entries, staged, { ...state, counts });
   const { error, invalid, discarded = 0 } = counts;
   return {
-    job: staged.job,
-    name: staged.name,
+    ...{ kind: 'discarded', job: staged.job, name: staged.name, undo },
     rows: units.reduce((sum, { rows }) => sum + rows, 0),
     discarded,
     failed: error + invalid - discarded,

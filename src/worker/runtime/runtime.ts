@@ -3,17 +3,16 @@ import { hostname } from 'node:os';
 import { resolve } from 'node:path';
 import { setTimeout as delay, setTimeout as sleep } from 'node:timers/promises';
 import { summaryOf } from '../../activities/rows/summarize.js';
-import type { JobEntry } from '../../core/job-entry-schemas.js';
+import type { Output } from '../../api/outputs/index.js';
+import type { JobEntry, StagedJob } from '../../core/job-entry-schemas.js';
 import { deferred } from '../../core/processes/deferred.js';
 import type { JobSummary, Resumption } from '../../core/row-job-schemas.js';
-import type { StagedJob } from '../../core/rows/job.js';
 import type { FailedFilter } from '../../core/rows/loaded-row.js';
 import { CANCEL_RUNS, CANCEL_WAITS } from '../../core/rows/pause.js';
 import { type CsvForm, usualCsv } from '../../core/rows/row-warehouse.js';
 import { warehouseFile, whyNoTarget } from '../../warehouse/index.js';
 import { Allowlist } from '../config/allowlist.js';
 import {
-  type Discarded,
   type EnrichRequest,
   type FailedSelection,
   type JobHandle,
@@ -239,7 +238,7 @@ class StoreRowJobs implements RowJobs {
     return (await this.#work.load()).starts.retry(plan, how);
   }
 
-  async discard(job: string, what: FailedSelection & { readonly undo: boolean }): Promise<Discarded> {
+  async discard(job: string, what: FailedSelection & { readonly undo: boolean }): Promise<Output<'discarded'>> {
     return (await import('./retry-rows.js')).discardRows(this.#parts, job, what);
   }
 

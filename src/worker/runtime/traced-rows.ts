@@ -1,13 +1,13 @@
 import { keysOfJob } from '../../activities/rows/row-requests.js';
 import { sliceSegment } from '../../activities/rows/slice-loads.js';
 import { fieldOf } from '../../api/checks/field-of.js';
-import type { FailedOutput, TraceOutput } from '../../api/outputs/index.js';
+import type { Output } from '../../api/outputs/index.js';
 import { CodedError } from '../../core/errors/coded-error.js';
-import type { JobEntry } from '../../core/job-entry-schemas.js';
+import type { JobEntry, StagedJob } from '../../core/job-entry-schemas.js';
 import { costOf, sentCount, type UnitHistory, unknownMicros } from '../../core/purchase/attempts.js';
 import { jobOf } from '../../core/purchase/journal.js';
 import { type RetryHelp, retryHelp } from '../../core/purchase/retry-help.js';
-import { type StagedJob, wantedRows } from '../../core/rows/job.js';
+import { wantedRows } from '../../core/rows/job.js';
 import type { FailedFilter, LoadedRow, RowPlace } from '../../core/rows/loaded-row.js';
 import type { StagedRow } from '../../core/rows/row-warehouse.js';
 import { inputText } from '../../core/rows/source-fields.js';
@@ -44,7 +44,7 @@ const helpOf = (
 const paidFor = (history: UnitHistory): number => costOf(history).micros + unknownMicros(history);
 
 /** The failed rows of a job, from its warehouse and the journal, without Temporal. */
-export async function failedRowsOf(parts: RuntimeParts, name: string, filter: FailedFilter): Promise<FailedOutput> {
+export async function failedRowsOf(parts: RuntimeParts, name: string, filter: FailedFilter): Promise<Output<'failed'>> {
   const { staged } = await findJob(parts.store.entries, name);
   const { job, into } = staged;
   const { value, problem } = await readWarehouse(parts, () => parts.warehouses.of(staged).failedRows(job, filter));
@@ -80,7 +80,7 @@ export async function traceRow(
   name: string,
   asked: TracedName,
   statusOf: (entry: JobEntry) => Promise<JobStatus>,
-): Promise<TraceOutput> {
+): Promise<Output<'trace'>> {
   const entry = await findJob(parts.store.entries, name);
   const { staged } = entry;
   const { job, generation, columns, operation, into } = staged;
@@ -139,7 +139,7 @@ export async function traceRow(
   };
 }
 
-function publishedOf(place: RowPlace | null): TraceOutput['published'] {
+function publishedOf(place: RowPlace | null): Output<'trace'>['published'] {
   if (!place?.published) return null;
   const { to, at, error, rows } = place.published;
   return { to, at: time(at), error, rows };
@@ -193,7 +193,7 @@ async function answerOf(parts: RuntimeParts, key: string, { attempts, landed }: 
   return landed.errorTag === 'RESPONSE_SHAPE' && typeof body === 'string' ? body : (JSON.stringify(result) ?? came);
 }
 
-type State = TraceOutput['state'];
+type State = Output<'trace'>['state'];
 
 function stateOf(line: StagedRow | null, place: RowPlace | null, { attempts, landed }: UnitHistory): State {
   const loaded = place?.loaded;

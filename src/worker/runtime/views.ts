@@ -1,4 +1,4 @@
-import type { FailedOutput, ForgetOutput, ReportOutput, TraceOutput } from '../../api/outputs/index.js';
+import type { Output } from '../../api/outputs/index.js';
 import type { Receiver } from '../../core/alerts/alert.js';
 import type { WalkEntry } from '../../core/job-entry-schemas.js';
 import type { LimiterView } from '../../core/limiter/limiter.js';
@@ -13,9 +13,7 @@ import type { CsvForm } from '../../core/rows/row-warehouse.js';
 import type { WatchedRun } from '../../core/schedule.js';
 import type { OtherLimit } from '../../core/workflow-result-schemas.js';
 import type {
-  Cleaned,
   CleanWish,
-  Discarded,
   EnrichRequest,
   FailedSelection,
   JobHandle,
@@ -62,7 +60,7 @@ export interface RowJobs {
   /** Marks the rows of a plan and starts a run of their job that buys only these. `maxCostDollars`: the cap of the run. */
   retry(plan: RetryPlan, how: Pick<Resumption, 'maxCostDollars'>): Promise<JobHandle>;
   /** Discards failed rows of a job that is not running, or undoes that. Buys nothing, and needs no Temporal server. */
-  discard(job: string, what: FailedSelection & { readonly undo: boolean }): Promise<Discarded>;
+  discard(job: string, what: FailedSelection & { readonly undo: boolean }): Promise<Output<'discarded'>>;
   /** Status of a job. Asks a running server, but starts none. */
   status(job: string): Promise<JobStatus>;
   /** Summary of a complete job from warehouse and journal, without Temporal. */
@@ -84,9 +82,9 @@ export interface RowJobs {
     dir: string,
   ): Promise<{ readonly rows: number; readonly files: number; readonly bytes: number; readonly folder: string }>;
   /** The failed rows of a job, from its warehouse and the journal, without Temporal. */
-  failed(job: string, filter: FailedFilter): Promise<FailedOutput>;
+  failed(job: string, filter: FailedFilter): Promise<Output<'failed'>>;
   /** Traces one row from its input to its warehouse. Asks a running server, but starts none. */
-  trace(job: string, asked: TracedName): Promise<TraceOutput>;
+  trace(job: string, asked: TracedName): Promise<Output<'trace'>>;
   /** Parses again the answers in the plan's warehouse that could not be parsed; buys nothing. */
   reparse(plan: JobPlan): Promise<Reparsed>;
 }
@@ -156,13 +154,13 @@ export interface Runtime {
   /** Copies a job, events or monitors to a target, without Temporal. */
   publish(wish: PublishWish): Promise<Published>;
   /** Removes the state of done jobs that nothing needs, without Temporal. The records of purchases stay. */
-  clean(wish: CleanWish): Promise<Cleaned>;
+  clean(wish: CleanWish): Promise<Output<'cleaned'>>;
   /** Finds the data of a job or a URL, without Temporal. Changes nothing. */
   planForget(wish: ForgetWish): Promise<ForgetPlan>;
   /** Removes the data of a plan from store and warehouses. The costs and the hashes of units stay. `step` gets each step. */
-  forget(plan: ForgetPlan, step?: (what: string) => void): Promise<ForgetOutput>;
+  forget(plan: ForgetPlan, step?: (what: string) => void): Promise<Output<'forgotten'>>;
   /** Reads the figures of a report from store and warehouses. Starts no server. */
-  report(wish: ReportWish): Promise<ReportOutput>;
+  report(wish: ReportWish): Promise<Output<'report'>>;
   /** Access to the workflows of walks, monitors, agents and schedules. `worker: true` also runs the worker here. */
   workflows(options?: { readonly worker?: boolean }): Promise<WorkflowAccess>;
   /**

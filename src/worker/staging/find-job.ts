@@ -1,6 +1,5 @@
 import { sourceIdentity } from '../../core/connections/source-address.js';
-import type { JobEntry, JobState } from '../../core/job-entry-schemas.js';
-import type { StagedJob } from '../../core/rows/job.js';
+import type { JobEntry, JobState, StagedJob } from '../../core/job-entry-schemas.js';
 import type { JobEntries } from '../../core/rows/job-entries.js';
 import { workflowIdOf } from '../../core/rows/job-names.js';
 import { sqlText } from '../../core/rows/source-fields.js';

@@ -1,8 +1,8 @@
 import { basename, dirname, join, resolve } from 'node:path';
 import { foreignScheme } from '../../core/connections/address-secrets.js';
 import { isDatabaseSource, sourceShown } from '../../core/connections/source-address.js';
+import type { StagedJob } from '../../core/job-entry-schemas.js';
 import type { EnrichCsvInput } from '../../core/row-job-schemas.js';
-import type { StagedJob } from '../../core/rows/job.js';
 import { isAddress, isPattern, pathOfAddress, whyNoPath } from '../../core/rows/source-fields.js';
 import { canonicalJson } from '../../core/text/json.js';
 import { warehouseIdentity } from '../../warehouse/index.js';

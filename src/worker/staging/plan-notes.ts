@@ -1,8 +1,7 @@
 import { rowEndpoints } from '../../activities/rows/row-requests.js';
 import { jsonSchemaOf } from '../../api/checks/misspelt-fields.js';
-import type { JobEntry } from '../../core/job-entry-schemas.js';
+import type { JobEntry, StagedJob } from '../../core/job-entry-schemas.js';
 import type { PeriodSpend, Spend } from '../../core/purchase/spend.js';
-import type { StagedJob } from '../../core/rows/job.js';
 import { jobRecord } from '../../core/rows/job-record.js';
 import { isRowOperation } from '../../core/rows/row-operation.js';
 import { schemaChanges, schemaChangesText } from '../../core/rows/schema-changes.js';

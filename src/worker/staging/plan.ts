@@ -1,4 +1,4 @@
-import type { JobEntry } from '../../core/job-entry-schemas.js';
+import type { JobEntry, StagedJob } from '../../core/job-entry-schemas.js';
 import type { RateProfile } from '../../core/limiter/rate.js';
 import { DigestMap } from '../../core/purchase/digest-map.js';
 import { freshnessOf } from '../../core/purchase/freshness.js';
@@ -6,7 +6,7 @@ import { type Journal, type Landed, RUN_OVERDUE } from '../../core/purchase/jour
 import type { PriceTable } from '../../core/purchase/prices.js';
 import type { Spend } from '../../core/purchase/spend.js';
 import type { Freshness } from '../../core/row-job-schemas.js';
-import { type StagedJob, wantedRows, wantedSlices } from '../../core/rows/job.js';
+import { wantedRows, wantedSlices } from '../../core/rows/job.js';
 import { buysPages } from '../../core/rows/row-operation.js';
 import type { FailedUnit, RowWarehouse } from '../../core/rows/row-warehouse.js';
 import { JobNotLoaded, WarehouseBusy } from '../../core/rows/warehouse-errors.js';

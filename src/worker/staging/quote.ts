@@ -1,7 +1,7 @@
 import { rowRequests } from '../../activities/rows/row-requests.js';
+import type { StagedJob } from '../../core/job-entry-schemas.js';
 import { bucketsFor, type RateProfile } from '../../core/limiter/rate.js';
 import { estimateContents, isMetered, type PriceTable } from '../../core/purchase/prices.js';
-import type { StagedJob } from '../../core/rows/job.js';
 import { isLongRunning } from '../../core/rows/row-operation.js';
 import { sha256 } from '../config/sha256.js';
 

@@ -5,7 +5,7 @@ import { basename, dirname, join, resolve } from 'node:path';
 import { stageOperation } from '../../activities/rows/stage-operation.js';
 import type { Transport } from '../../api/transport.js';
 import { isDatabaseSource, whyNoSource } from '../../core/connections/source-address.js';
-import type { JobEntry } from '../../core/job-entry-schemas.js';
+import type { JobEntry, StagedJob } from '../../core/job-entry-schemas.js';
 import { badRowKey } from '../../core/purchase/forgotten.js';
 import {
   type EnrichCsvInput,
@@ -14,7 +14,6 @@ import {
   runBounds,
   type SentWith,
 } from '../../core/row-job-schemas.js';
-import type { StagedJob } from '../../core/rows/job.js';
 import { stagesOf } from '../../core/rows/job-entries.js';
 import { type CsvForm, isCsvDelimiter, usualCsv } from '../../core/rows/row-warehouse.js';
 import { isAddress, pathOfAddress, sourceFieldsOf } from '../../core/rows/source-fields.js';

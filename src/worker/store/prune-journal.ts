@@ -1,7 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { JobEntry } from '../../core/job-entry-schemas.js';
+import type { JobEntry, StagedJob } from '../../core/job-entry-schemas.js';
 import { unlessAborted } from '../../core/processes/wait-queue.js';
-import type { StagedJob } from '../../core/rows/job.js';
 import type { RowWarehouse } from '../../core/rows/row-warehouse.js';
 import { Allowlist } from '../config/allowlist.js';
 import type { RuntimeConfig } from '../config/runtime-types.js';

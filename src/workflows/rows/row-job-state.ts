@@ -1,4 +1,5 @@
 import type { Spent } from '../../activities/rows/summarize.js';
+import type { StagedJob } from '../../core/job-entry-schemas.js';
 import type { RetryFreshness } from '../../core/purchase/freshness.js';
 import type {
   EnrichCsvInput,
@@ -9,7 +10,7 @@ import type {
   RetryCounts,
   ServiceWarning,
 } from '../../core/row-job-schemas.js';
-import { type StagedJob, wantedRows, wantedRowsOf, wantedSlices } from '../../core/rows/job.js';
+import { wantedRows, wantedRowsOf, wantedSlices } from '../../core/rows/job.js';
 import { jobOfWorkflow } from '../../core/rows/job-names.js';
 import type { LoadedRows } from '../../core/rows/row-warehouse.js';
 import type { AnswerCounts } from '../../core/rows/stop-at-failed.js';

@@ -7,8 +7,8 @@ import type { ActivityDeps, PurchaseRequest, Receipt } from '../../../src/activi
 import { agentKeys, agentPurchase } from '../../../src/activities/rows/agent-purchase.js';
 import { createEndRuns } from '../../../src/activities/rows/end-runs.js';
 import type { AgentRunRequest } from '../../../src/api/schemas/agent-run-schemas.js';
+import type { StagedJob } from '../../../src/core/job-entry-schemas.js';
 import { OverBudget } from '../../../src/core/purchase/spend.js';
-import type { StagedJob } from '../../../src/core/rows/job.js';
 import { canonicalJson } from '../../../src/core/text/json.js';
 import { type AgentOptions, type Service, startService } from '../../service/service.mjs';
 import { ActivitySetting, attempt } from '../../support/activities/activity-setting.js';

@@ -1,5 +1,5 @@
 import { expect, it, onTestFinished } from 'vitest';
-import type { ReportOutput } from '../../../dist/api/outputs/index.js';
+import type { Output } from '../../../dist/api/outputs/index.js';
 import { openRuntime } from '../../../dist/worker/runtime/runtime.js';
 import type { ReportWish } from '../../../dist/worker/runtime/views.js';
 import { openJob, surroundings } from '../../support/jobs/command.js';
@@ -19,7 +19,7 @@ it('the figures of a report equal SQL over the warehouse, the journal, and the b
   ]);
   await run();
   const bill = here.sandbox.bill();
-  const read = async (job: string | null): Promise<ReportOutput> => {
+  const read = async (job: string | null): Promise<Output<'report'>> => {
     const runtime = await openRuntime(config);
     try {
       const now = Date.now();

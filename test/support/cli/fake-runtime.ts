@@ -3,11 +3,11 @@ import { type AddressInfo, createServer } from 'node:net';
 import type { Context } from '../../../src/cli/shared/command.js';
 import { watchInterrupts } from '../../../src/cli/shared/signals.js';
 import type { OutputFlags } from '../../../src/cli/shared/terminal.js';
+import type { StagedJob } from '../../../src/core/job-entry-schemas.js';
 import { idleView } from '../../../src/core/limiter/limiter.js';
 import { flatProfile } from '../../../src/core/limiter/rate.js';
 import type { Spend } from '../../../src/core/purchase/spend.js';
 import type { JobProgress, JobSummary } from '../../../src/core/row-job-schemas.js';
-import type { StagedJob } from '../../../src/core/rows/job.js';
 import type { EnrichRequest, JobHandle, JobPlan, RetryPlan } from '../../../src/worker/config/runtime-types.js';
 import type { ForgetPlan } from '../../../src/worker/control/forget.js';
 import type { JobLists, OwnWork, RowJobs, Runtime, TeamView } from '../../../src/worker/runtime/views.js';
@@ -153,8 +153,14 @@ export function fakeRuntime(changes: RuntimeAnswers = {}): {
     planRetry: async () => retryPlan,
     planForget: async () => forgetPlan,
     forget: async ({ found }) => ({ ...found, state: 'done' }),
-    clean: async () => ({ items: [], folder: '/data/.searchflow', before: 0, after: 0, notes: [] }),
-    discard: async () => ({ job: 'brands-1', name: 'brands', rows: 5, discarded: 5, failed: 0 }),
+    clean: async ({ dryRun }) => ({
+      ...({ kind: 'cleaned', dryRun, items: [], bytes: 0 } as const),
+      ...{ folder: '/data/.searchflow', before: 0, after: 0, notes: [] },
+    }),
+    discard: async (_, { undo }) => ({
+      ...({ kind: 'discarded', undo, job: 'brands-1', name: 'brands' } as const),
+      ...{ rows: 5, discarded: 5, failed: 0 },
+    }),
     retry: async () => fakeHandle({ result: async () => summary }),
     own: async () => undefined,
     checkDetached: async () => undefined,

@@ -1,4 +1,4 @@
-import type { ReportOutput } from '../../../src/api/outputs/index.js';
+import type { Output } from '../../../src/api/outputs/index.js';
 
 /** Texts that break out of a page which does not escape them. */
 export const hostile = [
@@ -17,7 +17,7 @@ const DAY_MS = 86_400_000;
 const time = (ms: number) => new Date(ms).toISOString();
 
 /** A report with hostile texts everywhere, and all sections. */
-export const hostileReport: ReportOutput = {
+export const hostileReport: Output<'report'> = {
   kind: 'report',
   about: 'job',
   job: {
@@ -107,7 +107,7 @@ export const hostileReport: ReportOutput = {
 };
 
 /** The same for the team. */
-export const hostileTeam: ReportOutput = {
+export const hostileTeam: Output<'report'> = {
   ...hostileReport,
   about: 'team',
   job: null,

@@ -90,7 +90,6 @@ describe('a command line', () => {
             contents: { text: true, highlights: {}, summary: { query: 'why' }, maxAgeHours: 720 },
             type: 'fast',
           },
-          urlColumn: null,
           delimiter: ';',
           encoding: 'windows-1252',
           job: 'brands',
@@ -116,9 +115,9 @@ describe('a command line', () => {
       'enrich in.csv --url-column site --default-scheme https --batch 100',
       { urlColumn: 'site', batch: 100, defaultScheme: 'https' },
     ],
-    ['enrich in.csv --batch 1 --retry-failed', { batch: 1, retryFailed: true, rebuy: false }],
-    ['enrich in.csv --rebuy', { retryFailed: false, rebuy: true }],
-    ['enrich in.csv --reparse', { reparse: true, retryFailed: false, rebuy: false }],
+    ['enrich in.csv --batch 1 --retry-failed', { batch: 1, retryFailed: true }],
+    ['enrich in.csv --rebuy', { rebuy: true }],
+    ['enrich in.csv --reparse', { reparse: true }],
     [
       'agent rows in.csv --query {{name}} --schema schema.json --effort low --rows-per-run 100 --max-cost none',
       {
@@ -454,8 +453,8 @@ describe('a command line', () => {
       { what: 'stages', job: 'brands-1', bytes: 12_400_000 },
       { what: 'logs', job: null, bytes: 40_000 },
     ] as const;
-    const clean = async () => ({
-      items,
+    const clean = async ({ dryRun }: { readonly dryRun: boolean }) => ({
+      ...({ kind: 'cleaned', dryRun, items, bytes: 12_440_000 } as const),
       folder: '/data/.searchflow',
       before: 93_000_000,
       after: 80_560_000,
@@ -476,8 +475,8 @@ describe('a command line', () => {
       'Nothing to remove: jobs that ended more than 0s ago have no staged rows, and no loaded answers older than',
     );
     const kept = async () => ({
-      ...(await clean()),
-      items: [],
+      ...(await clean({ dryRun: false })),
+      ...{ items: [], bytes: 0 },
       notes: ['Staged rows of brands-1 stay (90 kB): …'],
     });
     expect((await type('clean --older-than 0s', { clean: kept })).out.split('\n').slice(0, 2)).toEqual([

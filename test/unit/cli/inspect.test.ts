@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { FailedOutput, TraceOutput } from '../../../src/api/outputs/index.js';
+import type { Output } from '../../../src/api/outputs/index.js';
 import { listen, type RuntimeAnswers } from '../../support/cli/fake-runtime.js';
 import { typeCommand } from '../../support/cli/type-command.js';
 import { folderOfFile } from '../../support/files/folders.js';
@@ -14,7 +14,7 @@ const type = (line: string, changes: RuntimeAnswers = {}) => typeCommand(cwd, li
 
 const at = (seconds: string) => `2026-11-21T06:00:${seconds}Z`;
 const group = { status: 'error', tag: 'CRAWL_TIMEOUT', rows: 25, units: 24, dollars: 0, retry: 'free' } as const;
-const found: FailedOutput = {
+const found: Output<'failed'> = {
   ...{ kind: 'failed', job: 'brands-1', into: '/out.duckdb', rows: 26 },
   byTag: [
     { ...group, why: 'the failure cost nothing' },
@@ -74,7 +74,7 @@ describe('searchflow failed', () => {
 });
 
 const attempt = { requestId: null, run: null, units: 10, dollars: null, requestDollars: 0.01 };
-const trace: TraceOutput = {
+const trace: Output<'trace'> = {
   ...{ kind: 'trace', job: 'brands-1', row: 17, state: 'failed', reason: null, jobState: 'done' },
   ...{ source: '/data/brands.csv', operation: 'contents', unit: 'https://a.com', unitKey: 'k1' },
   input: [
@@ -108,7 +108,7 @@ const trace: TraceOutput = {
 };
 
 describe('searchflow trace', () => {
-  const traced = async (changes: Partial<TraceOutput>, flags = '--row 17') =>
+  const traced = async (changes: Partial<Output<'trace'>>, flags = '--row 17') =>
     (await type(`trace brands ${flags}`, { trace: async () => ({ ...trace, ...changes }) })).out;
 
   it('shows a row from its input to its warehouse', async () => {
@@ -150,7 +150,7 @@ describe('searchflow trace', () => {
       /^brands-1, a vanished row: vanished from the input/,
     );
     const misfits = [{ column: 'size', value: 'many', expected: 'integer' }];
-    const loaded = { ...(trace.loaded as NonNullable<TraceOutput['loaded']>), misfits };
+    const loaded = { ...(trace.loaded as NonNullable<Output<'trace'>['loaded']>), misfits };
     expect(await traced({ loaded })).toMatch(/size \(integer\) is NULL: the value "many" does not fit/);
     const unread = { loaded: null, problems: ['/out.duckdb is open in process 7'], answerText: '{"a":1}' };
     expect(await traced({ ...unread, state: 'landed' }, '--row 17 --answer')).toMatch(

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import type { ReportOutput } from '../../../src/api/outputs/index.js';
+import type { Output } from '../../../src/api/outputs/index.js';
 import { renderPage, share } from '../../../src/cli/report/page.js';
 import { opener, report } from '../../../src/cli/report/report.js';
 import { reportPage } from '../../../src/cli/report/report-page.js';
@@ -12,7 +12,7 @@ import { fakeContext, fakeRuntime } from '../../support/cli/fake-runtime.js';
 import { hostileReport, hostileTeam } from '../../support/cli/hostile-report.js';
 import { folderOfTest } from '../../support/files/folders.js';
 
-const pageOf = (figures: ReportOutput) => renderPage(reportPage(figures));
+const pageOf = (figures: Output<'report'>) => renderPage(reportPage(figures));
 
 /** The elements and texts of a page. Throws where the page is not plain well-formed HTML. */
 function parsed(html: string) {

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import type { StagedJob } from '../../../src/core/job-entry-schemas.js';
 import type { EnrichCsvInput } from '../../../src/core/row-job-schemas.js';
-import type { StagedJob } from '../../../src/core/rows/job.js';
 import { spentOf } from '../../../src/core/rows/pause.js';
 import { earlierOf, limitOf, progressOf, type RowJobState } from '../../../src/workflows/rows/row-job-state.js';
 import { RangeQueue, toRanges } from '../../../src/workflows/shared/range-queue.js';
