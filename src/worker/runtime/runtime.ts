@@ -3,27 +3,13 @@ import { hostname } from 'node:os';
 import { resolve } from 'node:path';
 import { setTimeout as delay, setTimeout as sleep } from 'node:timers/promises';
 import { summaryOf } from '../../activities/rows/summarize.js';
-import type { Output } from '../../api/outputs/index.js';
 import type { JobEntry, StagedJob } from '../../core/job-entry-schemas.js';
 import { deferred } from '../../core/processes/deferred.js';
-import type { JobSummary, Resumption } from '../../core/row-job-schemas.js';
-import type { FailedFilter } from '../../core/rows/loaded-row.js';
 import { CANCEL_RUNS, CANCEL_WAITS } from '../../core/rows/pause.js';
-import { type CsvForm, usualCsv } from '../../core/rows/row-warehouse.js';
+import { usualCsv } from '../../core/rows/row-warehouse.js';
 import { warehouseFile, whyNoTarget } from '../../warehouse/index.js';
 import { Allowlist } from '../config/allowlist.js';
-import {
-  type EnrichRequest,
-  type FailedSelection,
-  type JobHandle,
-  type JobPlan,
-  type JobStatus,
-  type Ownership,
-  type Reparsed,
-  type RetryPlan,
-  type RuntimeConfig,
-  UsageError,
-} from '../config/runtime-types.js';
+import { type EnrichRequest, type JobStatus, type RuntimeConfig, UsageError } from '../config/runtime-types.js';
 import { findJob, findKnownJob, noteCancel, refuseUnknownJob } from '../staging/find-job.js';
 import { identify } from '../staging/job-id.js';
 import { openStore } from '../store/open-store.js';
@@ -36,8 +22,7 @@ import { jobStatuses, StoreJobLists, unopenedRunOf } from './job-lists.js';
 import { checkPublish, publish } from './publish.js';
 import type { RuntimeParts } from './runtime-parts.js';
 import type { LazyWork, RuntimeWork } from './runtime-work.js';
-import type { TracedName } from './traced-rows.js';
-import type { OpenRuntime, OwnWork, PlanOptions, RowJobs, TeamView } from './views.js';
+import type { OpenRuntime, OwnWork, RowJobs, TeamView } from './views.js';
 
 /** Longest wait, on closing, for a server that is still starting. */
 const STARTING_MS = 1000;
@@ -94,7 +79,7 @@ export const openRuntime: OpenRuntime = async (config) => {
     get clientOnly() {
       return opened?.clientOnly ?? null;
     },
-    rows: new StoreRowJobs(parts, work),
+    rows: rowJobs(parts, work),
     jobs: new StoreJobLists(parts),
     work: ownWork(work, parts),
     team: teamView(parts),
@@ -188,146 +173,100 @@ function isFileGone({ into, host = hostname() }: StagedJob): boolean {
 }
 
 /** The row jobs of a folder, or of its store. */
-class StoreRowJobs implements RowJobs {
-  readonly #parts: RuntimeParts;
-  readonly #work: LazyWork;
-
-  constructor(parts: RuntimeParts, work: LazyWork) {
-    this.#parts = parts;
-    this.#work = work;
-  }
-
-  async plan(asked: EnrichRequest, options: PlanOptions = {}): Promise<JobPlan> {
-    // The server starts while the modules of staging are loaded, because both take half a second.
-    if (options.isAgreed && (await this.#startsServer(asked)))
-      await Promise.race([this.#parts.awaitAnswer(), delay(SPAWN_MS)]);
-    return (await this.#work.load()).plan(asked);
-  }
-
+function rowJobs(parts: RuntimeParts, work: LazyWork): RowJobs {
+  const { config, warehouses } = parts;
+  const { entries } = parts.store;
+  const starts = async () => (await work.load()).starts;
+  const retries = () => import('./retry-rows.js');
+  const traced = () => import('./traced-rows.js');
+  const statusOf = async (entry: JobEntry) => (await jobStatuses(parts, [entry]))[0] as JobStatus;
+  const totals = async (job: string) => {
+    const { staged } = await findJob(entries, job);
+    return (await parts.store.journal()).totals(`${staged.job}/`);
+  };
   /** Whether the request needs an embedded server that can be started at once. The last run of the job, if any, was not complete. */
-  async #startsServer(asked: EnrichRequest): Promise<boolean> {
-    const { config, store } = this.#parts;
+  const startsServer = async (asked: EnrichRequest) => {
     if (config.temporalAddress !== null || !hasTemporalFile(process.env)) return false;
     try {
       const { job } = identify({ ...config, cwd: process.cwd() }, asked);
-      const entry = await store.entries.get(job);
+      const entry = await entries.get(job);
       return entry === null || entry.completed !== entry.staged.generation;
     } catch {
       // Staging reports the mistake.
       return false;
     }
-  }
-
-  async checkPublish({ request: { publish }, staged }: JobPlan): Promise<void> {
-    if (publish) await checkPublish(this.#parts, publish, staged);
-  }
-
-  async start(plan: JobPlan, whose?: Ownership): Promise<JobHandle> {
-    return (await this.#work.load()).starts.start(plan, whose);
-  }
-
-  async resume(job: string, how: Resumption, whose?: Ownership): Promise<JobHandle> {
-    return (await this.#work.load()).starts.resume(job, how, whose);
-  }
-
-  async planRetry(job: string, selection: FailedSelection): Promise<RetryPlan> {
-    return (await import('./retry-rows.js')).planRetry(this.#parts, job, selection);
-  }
-
-  async retry(plan: RetryPlan, how: Pick<Resumption, 'maxCostDollars'>): Promise<JobHandle> {
-    return (await this.#work.load()).starts.retry(plan, how);
-  }
-
-  async discard(job: string, what: FailedSelection & { readonly undo: boolean }): Promise<Output<'discarded'>> {
-    return (await import('./retry-rows.js')).discardRows(this.#parts, job, what);
-  }
-
-  async reparse(plan: JobPlan): Promise<Reparsed> {
-    return (await this.#work.load()).reparse(plan);
-  }
-
-  async attach(job: string): Promise<JobHandle> {
-    const entry = await findKnownJob(this.#parts.store.entries, job);
-    const unopened = entry === null ? await unopenedRunOf(this.#parts, job) : null;
-    const { staged, workflowId, schedule } =
-      entry ??
-      (unopened
-        ? { staged: null, workflowId: unopened.job, schedule: undefined }
-        : await refuseUnknownJob(this.#parts.store.entries, job));
-    const [{ RowJobHandle }, { client }] = await Promise.all([
-      import('../control/job-handle.js'),
-      this.#parts.connect(),
-    ]);
-    if (staged === null) return new RowJobHandle(client, workflowId, workflowId);
-    const cancelled = async (since: number) => {
-      const { message } = await this.status(staged.job);
-      // The cancel is recorded even if a worker is ending the job, because that worker may die before the end.
-      if (message === CANCEL_WAITS || message === CANCEL_RUNS)
-        await noteCancel(this.#parts.store.entries, entry as JobEntry, since);
-    };
-    const handle = new RowJobHandle(client, staged.job, workflowId, { schedule, cancelled });
-    return withJobEnd(this.#parts, handle, staged, { worksHere: () => this.#work.opened?.clientOnly === null });
-  }
-
-  async checkTargets(job: string, targets: { readonly csv?: string; readonly parquet?: string }): Promise<void> {
-    const { staged } = await findJob(this.#parts.store.entries, job);
-    const sources = { into: warehouseFile(staged.into), input: staged.input };
-    for (const kind of ['csv', 'parquet'] as const) {
-      const why = targets[kind] === undefined ? null : whyNoTarget(kind, resolve(targets[kind]), sources);
-      if (why !== null) throw new UsageError('output-path-unusable', `--${kind}: ${why}.`);
-    }
-  }
-
-  async export(job: string, csv: string, form: Partial<CsvForm> = {}) {
-    const { staged } = await findJob(this.#parts.store.entries, job);
-    const file = resolve(csv);
-    const whole = { ...usualCsv, ...staged.csvForm, ...form };
-    return { ...(await this.#parts.warehouses.of(staged).exportCsv(staged.job, file, whole)), file };
-  }
-
-  async exportParquet(job: string, dir: string) {
-    const { staged } = await findJob(this.#parts.store.entries, job);
-    const folder = resolve(dir);
-    return { ...(await this.#parts.warehouses.of(staged).exportParquet(staged.job, folder)), folder };
-  }
-
-  async summary(job: string): Promise<JobSummary> {
-    const startedAt = Date.now();
-    const { staged, csv, state } = await findJob(this.#parts.store.entries, job);
-    const journal = await this.#parts.store.journal();
-    // Recorded counts are preferred, because a count needs DuckDB, and loading DuckDB takes half a second.
-    const recorded = isFileGone(staged) ? null : state.counts;
-    const counts = recorded ?? (await countRows(this.#parts, staged));
-    const totals = await journal.totals(`${staged.job}/`);
-    return summaryOf({ staged, csv, counts, totals, before: totals, startedAt });
-  }
-
-  async status(job: string): Promise<JobStatus> {
-    const entry = await findKnownJob(this.#parts.store.entries, job);
-    if (entry === null)
-      return (await unopenedRunOf(this.#parts, job)) ?? refuseUnknownJob(this.#parts.store.entries, job);
-    return (await jobStatuses(this.#parts, [entry]))[0] as JobStatus;
-  }
-
-  async unknownOutcomes(job: string) {
-    return (await this.#totals(job)).unknown;
-  }
-
-  async costMicros(job: string) {
-    return (await this.#totals(job)).costMicros;
-  }
-
-  async failed(job: string, filter: FailedFilter) {
-    return (await import('./traced-rows.js')).failedRowsOf(this.#parts, job, filter);
-  }
-
-  async trace(job: string, asked: TracedName) {
-    const statusOf = async (entry: JobEntry) => (await jobStatuses(this.#parts, [entry]))[0] as JobStatus;
-    return (await import('./traced-rows.js')).traceRow(this.#parts, job, asked, statusOf);
-  }
-
-  async #totals(job: string) {
-    const { staged } = await findJob(this.#parts.store.entries, job);
-    return (await this.#parts.store.journal()).totals(`${staged.job}/`);
-  }
+  };
+  const status = async (job: string) => {
+    const entry = await findKnownJob(entries, job);
+    if (entry !== null) return statusOf(entry);
+    return (await unopenedRunOf(parts, job)) ?? refuseUnknownJob(entries, job);
+  };
+  return {
+    async plan(asked, options = {}) {
+      // The server starts while the modules of staging are loaded, because both take half a second.
+      if (options.isAgreed && (await startsServer(asked))) await Promise.race([parts.awaitAnswer(), delay(SPAWN_MS)]);
+      return (await work.load()).plan(asked);
+    },
+    async checkPublish({ request, staged }) {
+      if (request.publish) await checkPublish(parts, request.publish, staged);
+    },
+    start: async (plan, whose) => (await starts()).start(plan, whose),
+    resume: async (job, how, whose) => (await starts()).resume(job, how, whose),
+    planRetry: async (job, selection) => (await retries()).planRetry(parts, job, selection),
+    retry: async (plan, how) => (await starts()).retry(plan, how),
+    discard: async (job, what) => (await retries()).discardRows(parts, job, what),
+    reparse: async (plan) => (await work.load()).reparse(plan),
+    async attach(job) {
+      const entry = await findKnownJob(entries, job);
+      const unopened = entry === null ? await unopenedRunOf(parts, job) : null;
+      const { staged, workflowId, schedule } =
+        entry ??
+        (unopened
+          ? { staged: null, workflowId: unopened.job, schedule: undefined }
+          : await refuseUnknownJob(entries, job));
+      const [{ RowJobHandle }, { client }] = await Promise.all([import('../control/job-handle.js'), parts.connect()]);
+      if (staged === null) return new RowJobHandle(client, workflowId, workflowId);
+      const cancelled = async (since: number) => {
+        const { message } = await status(staged.job);
+        // The cancel is recorded even if a worker is ending the job, because that worker may die before the end.
+        if (message === CANCEL_WAITS || message === CANCEL_RUNS) await noteCancel(entries, entry as JobEntry, since);
+      };
+      const handle = new RowJobHandle(client, staged.job, workflowId, { schedule, cancelled });
+      return withJobEnd(parts, handle, staged, { worksHere: () => work.opened?.clientOnly === null });
+    },
+    async checkTargets(job, targets) {
+      const { staged } = await findJob(entries, job);
+      const sources = { into: warehouseFile(staged.into), input: staged.input };
+      for (const kind of ['csv', 'parquet'] as const) {
+        const why = targets[kind] === undefined ? null : whyNoTarget(kind, resolve(targets[kind]), sources);
+        if (why !== null) throw new UsageError('output-path-unusable', `--${kind}: ${why}.`);
+      }
+    },
+    async export(job, csv, form = {}) {
+      const { staged } = await findJob(entries, job);
+      const file = resolve(csv);
+      const whole = { ...usualCsv, ...staged.csvForm, ...form };
+      return { ...(await warehouses.of(staged).exportCsv(staged.job, file, whole)), file };
+    },
+    async exportParquet(job, dir) {
+      const { staged } = await findJob(entries, job);
+      const folder = resolve(dir);
+      return { ...(await warehouses.of(staged).exportParquet(staged.job, folder)), folder };
+    },
+    async summary(job) {
+      const startedAt = Date.now();
+      const { staged, csv, state } = await findJob(entries, job);
+      const journal = await parts.store.journal();
+      // Recorded counts are preferred, because a count needs DuckDB, and loading DuckDB takes half a second.
+      const recorded = isFileGone(staged) ? null : state.counts;
+      const counts = recorded ?? (await countRows(parts, staged));
+      const totals = await journal.totals(`${staged.job}/`);
+      return summaryOf({ staged, csv, counts, totals, before: totals, startedAt });
+    },
+    status,
+    unknownOutcomes: async (job) => (await totals(job)).unknown,
+    costMicros: async (job) => (await totals(job)).costMicros,
+    failed: async (job, filter) => (await traced()).failedRowsOf(parts, job, filter),
+    trace: async (job, asked) => (await traced()).traceRow(parts, job, asked, statusOf),
+  };
 }
