@@ -31,6 +31,7 @@ export type { MonitorAction, PublishMode, PublishPartition } from './core/choice
 export { type Proxies, proxiesOf } from './core/connections/proxies.js';
 export { Secret } from './core/connections/secret.js';
 export { DEFAULT_BASE_URL } from './core/connections/service.js';
+export type { EnrichedPage, EnrichRowsInput, RowResult, RowsSummary } from './core/enrich-rows-schemas.js';
 export { WalkError } from './core/events/walk.js';
 export type { Grant, Limiter, LimiterView, RateCost } from './core/limiter/limiter.js';
 export { monitorUpdates, monitorWorkflows } from './core/monitors/monitor-names.js';

@@ -8,6 +8,7 @@ import { createMonitorExportActivities } from './monitors/monitor-export.js';
 import { createAgentRunActivities } from './operations/agent-run.js';
 import { createAgentRunSyncActivities } from './operations/agent-run-sync.js';
 import { createContentsActivity } from './operations/contents.js';
+import { createEnrichRows } from './operations/enrich-rows.js';
 import { createReadAnswer } from './operations/landed-answers.js';
 import { createOperationActivities } from './operations/operations.js';
 import { createResearchRunActivities } from './operations/research-run.js';
@@ -32,6 +33,7 @@ export function createActivities(deps: ActivityDeps) {
   return {
     getContents: createContentsActivity(deps),
     readAnswer: createReadAnswer(deps),
+    ...createEnrichRows(deps),
     enrichSlice: createEnrichSlice(deps),
     retryRows: createRetryRows(deps),
     endRuns: createEndRuns(deps),

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { enrichedPage } from '../core/enrich-rows-schemas.js';
 import { jobProgress, jobSummary, resumption } from '../core/row-job-schemas.js';
 import { decision, type workflowInputs } from '../core/workflow-input-schemas.js';
 import * as results from '../core/workflow-result-schemas.js';
@@ -73,6 +74,7 @@ const decides = (does: string): Message => ({
 /** The results and messages of each workflow. Their inputs are in `core/workflow-input-schemas.ts`. */
 export const workflowInterface = {
   enrichCsv: rowJob,
+  enrichRows: plain(enrichedPage),
   runAgentRows: rowJob,
   runAgent: asked(results.agentRunResult, results.runProgress),
   runResearch: asked(results.researchResult, results.runProgress),

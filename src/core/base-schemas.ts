@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { Json } from './text/json.js';
+import { MOST_DOLLARS } from './text/money.js';
 
 /** The values of a schema. */
 export type ValueOf<S extends z.ZodType> = Readonly<z.output<S>>;
@@ -38,3 +39,19 @@ export const seconds = (most: number, why: string) =>
     .positive()
     .max(most)
     .meta({ must: `a number of seconds above 0 and at most ${most}, ${why}` });
+
+export const dollars = z.number().min(0).max(MOST_DOLLARS);
+
+/** How requests are sent, beside their fields. */
+export const sent = partly({
+  beta: list(filled).describe(
+    'Tokens of beta features (API reference: beta features). The tokens that `effort: max` and dynamic highlights need are added.',
+  ),
+  extraHeaders: (z.record(z.string(), z.string()) as z.ZodType as z.ZodType<Readonly<Record<string, string>>>).describe(
+    'Further headers. They are in histories, so headers with keys, tokens or cookies are refused; such headers are settings of the worker.',
+  ),
+  unchecked: flag.describe(
+    'Sends misspelt names and values, and fields of other operations, too. Default: they are refused before anything is bought.',
+  ),
+});
+export type SentWith = Readonly<z.output<z.ZodObject<typeof sent>>>;

@@ -45,3 +45,6 @@ export const monitorOperations = [
   'getMonitorRun',
 ] as const;
 export type MonitorOperation = (typeof monitorOperations)[number];
+
+/** The operations of `enrichRows`: those that answer at once. */
+export const answeredOperations = ['contents', 'search', 'answer'] as const;

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { count, flag, json, list, number, open, text, type ValueOf } from './base-schemas.js';
+import { count, flag, json, list, number, open, sent, text, type ValueOf } from './base-schemas.js';
 import { fileFormats } from './choices.js';
 import {
   type FailureLimit,
@@ -9,7 +9,6 @@ import {
   pauseReason,
   publishStep,
   runBounds,
-  sent,
   warehouseSummary,
 } from './row-job-schemas.js';
 import { ID_PATTERN } from './rows/job-names.js';

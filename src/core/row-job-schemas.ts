@@ -4,6 +4,7 @@ import {
   count,
   countFrom1,
   counts,
+  dollars,
   filled,
   flag,
   list,
@@ -14,6 +15,7 @@ import {
   open,
   partly,
   seconds,
+  sent,
   text,
   type ValueOf,
 } from './base-schemas.js';
@@ -28,9 +30,7 @@ import {
 import { ID_PATTERN, pauseReasons } from './rows/job-names.js';
 import { rowOperations } from './rows/row-operation.js';
 import type { Json } from './text/json.js';
-import { MOST_DOLLARS } from './text/money.js';
 
-export const dollars = z.number().min(0).max(MOST_DOLLARS);
 /** Dollars, or `none` for no cap. Null is refused: JSON turns NaN into null, which must not mean "no cap". */
 const maxCost = z.union([dollars, z.literal('none')]);
 export type MaxCost = ValueOf<typeof maxCost>;
@@ -89,20 +89,6 @@ export const publishStep = z.strictObject({
   }),
 });
 export type PublishStep = ValueOf<typeof publishStep>;
-
-/** How requests are sent, beside their fields. */
-export const sent = partly({
-  beta: list(filled).describe(
-    'Tokens of beta features (API reference: beta features). The tokens that `effort: max` and dynamic highlights need are added.',
-  ),
-  extraHeaders: (z.record(z.string(), z.string()) as z.ZodType as z.ZodType<Readonly<Record<string, string>>>).describe(
-    'Further headers. They are in histories, so headers with keys, tokens or cookies are refused; such headers are settings of the worker.',
-  ),
-  unchecked: flag.describe(
-    'Sends misspelt names and values, and fields of other operations, too. Default: they are refused before anything is bought.',
-  ),
-});
-export type SentWith = Readonly<z.output<z.ZodObject<typeof sent>>>;
 
 /** How the rows of an input are read. Absent fields: by the name of the file. At most one is set. */
 const source = partly({

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { receivers } from './alerts/alert.js';
 import {
   countFrom1,
+  dollars,
   filled,
   flag,
   list,
@@ -9,12 +10,14 @@ import {
   open,
   partly,
   seconds,
+  sent,
   text,
   type ValueOf,
 } from './base-schemas.js';
 import { MAX_BATCH_LIMIT, MAX_DURATION_SECONDS, MOST_PARALLEL, monitorActions, monitorOperations } from './choices.js';
+import { enrichRowsInput } from './enrich-rows-schemas.js';
 import { eventTypes } from './events/payloads.js';
-import { dollars, effort, enrichCsv, runAgentRows, sent } from './row-job-schemas.js';
+import { effort, enrichCsv, runAgentRows } from './row-job-schemas.js';
 import type { Json } from './text/json.js';
 
 /** Ten years: the server refuses longer timers, and the workflow would retry such a timer forever. */
@@ -263,6 +266,7 @@ const deliverAlert = z.looseObject({
 /** The public inputs of each workflow: one schema for each argument. */
 export const workflowInputs = {
   enrichCsv: [enrichCsv],
+  enrichRows: [enrichRowsInput],
   runAgentRows: [runAgentRows],
   runAgent: [agentRequest, runAgentOptions],
   runResearch: [researchRequest, runResearchOptions],

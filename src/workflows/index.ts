@@ -6,6 +6,7 @@ export { createMonitor } from './monitors/create-monitor.js';
 export { exportMonitorRuns } from './monitors/export-monitor-runs.js';
 export { monitorCall } from './monitors/monitor-call.js';
 export { enrichCsv } from './rows/enrich-csv.js';
+export { enrichRows } from './rows/enrich-rows-workflow.js';
 export { runAgentRows } from './rows/run-agent-rows.js';
 export { runAgent } from './runs/run-agent.js';
 export { runResearch } from './runs/run-research.js';

@@ -9,6 +9,10 @@ import {
 import type { Activities, CallOptions, OperationResult, RequestShare } from '../activities/types.js';
 import type { AgentRun, AgentRunRequest } from '../api/schemas/agent-run-schemas.js';
 import { misspelt } from '../core/text/nearest.js';
+import { callPolicy } from './shared/policies.js';
+
+export type { EnrichedRows, EnrichRowsInput, RowResult, RowsSummary } from '../core/enrich-rows-schemas.js';
+export { type EnrichRowsOptions, enrichAllRows as enrichRows } from './rows/enrich-rows.js';
 
 /**
  * How operations are called: any option of Temporal for activities, which wins over the default, and the options of a call. `receipts`: calls
@@ -46,17 +50,6 @@ export type OperationCalls<R extends boolean> = {
 };
 
 /**
- * An attempt sends one request, whose answer takes at most two minutes. Missing heartbeats show that a worker was killed. No limit of
- * attempts: waits count as attempts, and failures that no retry helps are not retried.
- */
-const policy: ActivityOptions = {
-  startToCloseTimeout: '3 minutes',
-  heartbeatTimeout: '15 seconds',
-  retry: { initialInterval: '1s', backoffCoefficient: 2, maximumInterval: '1 minute' },
-  cancellationType: 'WAIT_CANCELLATION_COMPLETED',
-};
-
-/**
  * Returns the operations of the service as functions for workflow code, with time limits, heartbeats and retries set:
  * `const { search, getContents, answer } = operations()`. A call rejects with Temporal's `ActivityFailure`, whose cause has the type of the
  * failure (`RateLimited`, `UnknownOutcome`, …). The worker needs `SearchflowPlugin`; it may be another worker (`taskQueue`).
@@ -79,7 +72,11 @@ export function operations<R extends boolean = false>(options: OperationOptions<
   const given: CallOptions = Object.fromEntries(Object.entries(rest).filter(isOfCall));
   const own: ActivityOptions = Object.fromEntries(Object.entries(rest).filter((entry) => !isOfCall(entry)));
   const callOf = (name: string) => async (input: object) => {
-    const activities = proxyActivities<AnyActivities>({ ...policy, ...own, summary: own.summary ?? summaryOf(input) });
+    const activities = proxyActivities<AnyActivities>({
+      ...callPolicy,
+      ...own,
+      summary: own.summary ?? summaryOf(input),
+    });
     const result = await places.hold(() => (activities[name] as AnyActivity)(input, given));
     if ('landed' in result && !receipts) throw tooLarge(name, result);
     const { costDollars, requests, unknownOutcomes = 0 } = result;

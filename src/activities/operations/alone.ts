@@ -4,6 +4,7 @@ import { CallRecord } from '../call/call-record.js';
 import type { PurchaseDeps } from '../purchase/journal-writes.js';
 import { createPurchase } from '../purchase/purchase.js';
 import { createContentsActivity } from './contents.js';
+import { createEnrichRows } from './enrich-rows.js';
 import { operationActivity } from './operations.js';
 
 /** The ports of a worker without a record. */
@@ -11,21 +12,25 @@ export type AloneDeps = Omit<CallDeps, 'journal' | 'purchase' | 'alone'> & Omit<
 
 type Call = (...args: never[]) => Promise<unknown>;
 
-/** Returns the activities of the operations for a worker without a record: Temporal's history keeps the answers. */
-export function createAloneActivities(deps: AloneDeps): Readonly<Record<OperationName, Call>> {
+/** Returns the activities of a worker without a record: Temporal's history keeps the answers. */
+export function createAloneActivities(deps: AloneDeps): Readonly<Record<string, Call>> {
   const activity =
-    (name: OperationName): Call =>
+    (callOf: (ofCall: CallDeps) => Call): Call =>
     async (...args) => {
       const journal = new CallRecord();
       const ofCall: CallDeps = { ...deps, journal, alone: journal, purchase: createPurchase({ ...deps, journal }) };
       try {
-        const call: Call = name === 'getContents' ? createContentsActivity(ofCall) : operationActivity(ofCall, name);
-        return await call(...args);
+        return await callOf(ofCall)(...args);
       } catch (error) {
         journal.leave();
         throw error;
       }
     };
-  const names = Object.keys(operationTable) as OperationName[];
-  return Object.fromEntries(names.map((name) => [name, activity(name)])) as Record<OperationName, Call>;
+  const names = (Object.keys(operationTable) as OperationName[]).filter((name) => name !== 'getContents');
+  return {
+    ...Object.fromEntries(names.map((name) => [name, activity((ofCall) => operationActivity(ofCall, name))])),
+    getContents: activity(createContentsActivity),
+    planEnrichRows: activity((ofCall) => createEnrichRows(ofCall).planEnrichRows),
+    buyEnrichRows: activity((ofCall) => createEnrichRows(ofCall).buyEnrichRows),
+  };
 }

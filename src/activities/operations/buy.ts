@@ -2,9 +2,9 @@ import { randomUUID } from 'node:crypto';
 import { CancelledFailure, Context } from '@temporalio/activity';
 import { ApplicationFailure } from '@temporalio/common';
 import { fieldOf } from '../../api/checks/field-of.js';
+import type { SentWith } from '../../core/base-schemas.js';
 import { transientTags } from '../../core/purchase/failure.js';
 import { BodiesGone, type UnitRecord } from '../../core/purchase/journal.js';
-import type { SentWith } from '../../core/row-job-schemas.js';
 import { toMicros } from '../../core/text/money.js';
 import { callHeartbeatMs, cancellation, heartbeatFrom } from '../base/cancellation.js';
 import type { CallDeps } from '../base/deps.js';
@@ -102,11 +102,12 @@ function mostOf({ maxCostDollars }: CallOptions): number | undefined {
 
 /**
  * Buys the units of one operation and returns their records in the order of the units. One attempt of the activity sends each request once;
- * Temporal's retry policy decides about another attempt.
+ * Temporal's retry policy decides about another attempt. `repeats`: the purchase itself repeats requests, as for many requests in one activity.
  */
 export async function buyNow(
   deps: CallDeps,
   purchaseRequest: PurchaseRequest,
+  repeats = false,
 ): Promise<{ records: readonly UnitRecord[]; requests: RequestShare[] }> {
   const paid: Paid = new Map();
   const { send: sent, longRunning: runs } = purchaseRequest;
@@ -131,7 +132,9 @@ export async function buyNow(
     heartbeatMs: callHeartbeatMs(),
     longestMs: Number.POSITIVE_INFINITY,
   };
-  const { records, waitingFor } = await buyRecords(deps, { ...purchaseRequest, send, longRunning, sendsOnce }, slice);
+  const once = repeats ? {} : { sendsOnce };
+  const request = { ...purchaseRequest, send, longRunning, ...once };
+  const { records, waitingFor } = await buyRecords(deps, request, repeats ? {} : slice);
   if (records === null) throw waiting(0, waitingFor);
   return { records, requests: shares(records, paid) };
 }

@@ -1,9 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { Context, log } from '@temporalio/activity';
 import type { StagedJob } from '../../core/job-entry-schemas.js';
-import type { RateCost } from '../../core/limiter/limiter.js';
 import { Serial } from '../../core/processes/serial.js';
-import { ENDED_WITH_JOB, SUCCESS } from '../../core/purchase/journal.js';
+import { ENDED_WITH_JOB } from '../../core/purchase/journal.js';
 import { sendOptions } from '../../core/purchase/sent-with.js';
 import type { Freshness } from '../../core/row-job-schemas.js';
 import { newHeartbeat, type SliceInput, type SliceResult, wantedRows } from '../../core/rows/job.js';
@@ -20,7 +19,8 @@ import type { PurchaseRequest, Unit } from '../purchase/purchase-request.js';
 import { agentPurchase } from './agent-purchase.js';
 import { type ContentsOptions, contentsPurchase } from './contents-purchase.js';
 import { emptyAnswers } from './empty-answers.js';
-import { type RowRequests, rowRequests } from './row-requests.js';
+import { requestPurchase } from './request-purchase.js';
+import { rowRequests } from './row-requests.js';
 import { loadFromJournal, sliceSegment, withSliceRows } from './slice-loads.js';
 
 /**
@@ -309,39 +309,4 @@ export function rowPurchase(
     return requestPurchase(deps, requests, slice);
   }
   return contentsPurchase(deps, { ...slice, unitsPerRequest: batch, options: options as ContentsOptions, wire });
-}
-
-/** Returns a purchase request whose units are whole requests. The result of a unit is its answer, byte for byte. */
-function requestPurchase(deps: Deps, requests: RowRequests, slice: SlicePurchase): PurchaseRequest {
-  return {
-    ...slice,
-    operation: requests.name,
-    refused: 'record',
-    rateCost: narrowest(slice.units.map(({ unit }) => requests.rateCost(unit))),
-    unitsPerRequest: 1,
-    timeoutMs: deps.timeoutMs,
-    estimateMicros: (units) => {
-      const prices = deps.prices();
-      return units.reduce((sum, { unit }) => sum + requests.estimateMicros(unit, prices), 0);
-    },
-    listMicros: (units) => {
-      const prices = deps.prices();
-      return units.reduce((sum, { unit }) => sum + requests.listMicros(unit, prices), 0);
-    },
-    tier: ([one]) => (one ? requests.tier(one.unit) : ''),
-    send: async (units, how) => {
-      const [one] = units as readonly [Unit];
-      const { result, misread, ...bought } = await requests.send(deps.transport, one.unit, how);
-      return { ...bought, units: [{ ...one, ...SUCCESS, result, misread }] };
-    },
-  };
-}
-
-/**
- * Returns the rate cost of rows with different types of search: the cost with the most specific rate class. `search.deep` is more specific
- * than `search`, because calls of `search.deep` count against both classes.
- */
-function narrowest(costs: readonly RateCost[]): RateCost {
-  const [first = { rateClass: 'default', weight: 1 }, ...rest] = costs;
-  return rest.reduce((a, b) => (b.rateClass.length > a.rateClass.length ? b : a), first);
 }

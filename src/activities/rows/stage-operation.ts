@@ -2,12 +2,13 @@ import { misspeltFields, WAY_PAST } from '../../api/checks/misspelt-fields.js';
 import { openHeaderProblems } from '../../api/request.js';
 import type { Transport } from '../../api/transport.js';
 import { ApiError } from '../../api/wire/errors.js';
+import type { SentWith } from '../../core/base-schemas.js';
 import { whyTooLarge } from '../../core/check-value.js';
 import { UsageError } from '../../core/errors/coded-error.js';
 import type { StagedJob } from '../../core/job-entry-schemas.js';
 import { sendOptions, sentWith } from '../../core/purchase/sent-with.js';
 import type { Sha256 } from '../../core/purchase/unit-key.js';
-import type { EnrichCsvInput, SentWith } from '../../core/row-job-schemas.js';
+import type { EnrichCsvInput } from '../../core/row-job-schemas.js';
 import {
   buysPages,
   isLongRunning,
@@ -76,11 +77,14 @@ interface Context {
   readonly transport: Pick<Transport, 'check' | 'unchecked'>;
 }
 
+/** The request of the rows, without the file that has them. */
+type RowsRequest = Omit<EnrichCsvInput, 'input'>;
+
 /**
  * How the rows are staged. `keptColumn`: the URL column of the job's last run, which is used if the input names none. Throws for a request
  * that the service would refuse for every row, before a row is read.
  */
-export function stageOperation(context: Context, asked: EnrichCsvInput, keptColumn: string | null): OperationStage {
+export function stageOperation(context: Context, asked: RowsRequest, keptColumn: string | null = null): OperationStage {
   const unchecked = (asked.unchecked ?? context.transport.unchecked) || undefined;
   const request = { ...asked, unchecked };
   const large = whyTooLarge([request.options, request.template], MOST_REQUEST_KB);
@@ -92,7 +96,7 @@ export function stageOperation(context: Context, asked: EnrichCsvInput, keptColu
 
 function stageContents(
   { origin, sha256, concurrency, transport }: Context,
-  request: EnrichCsvInput,
+  request: RowsRequest,
   keptColumn: string | null,
 ): OperationStage {
   const { template } = request;
@@ -123,11 +127,11 @@ function contentsSizes(batch: number, concurrency: number): SliceSizes {
   };
 }
 
-function schemeOf({ defaultScheme = 'none' }: EnrichCsvInput): Pick<StagedJob, 'defaultScheme'> {
+function schemeOf({ defaultScheme = 'none' }: RowsRequest): Pick<StagedJob, 'defaultScheme'> {
   return defaultScheme === 'none' ? {} : { defaultScheme };
 }
 
-function stageRequests({ origin, sha256, concurrency, transport }: Context, request: EnrichCsvInput): OperationStage {
+function stageRequests({ origin, sha256, concurrency, transport }: Context, request: RowsRequest): OperationStage {
   const { operation = 'contents', rowsPerRun = 1 } = request;
   checkRowsPerRun(request);
   const sharesRuns = rowsPerRun > 1;
@@ -189,7 +193,7 @@ function asUsageError<T>(check: () => T): T {
  * Refuses misspelt fields and values, and fields that only other operations have: the service would ignore them, and each row would be
  * bought without their effect. Others may be new ones of the service, and are sent.
  */
-function refuseOtherFields(operation: RowOperation, fields: Fields, request: EnrichCsvInput): void {
+function refuseOtherFields(operation: RowOperation, fields: Fields, request: RowsRequest): void {
   const wrongHeaders = openHeaderProblems(request.extraHeaders);
   if (wrongHeaders.length > 0) throw new UsageError('request-invalid', wrongHeaders.join(' '));
   for (const name of ['urls', 'url', 'ids'])
@@ -215,7 +219,7 @@ function fill(concurrency: number, requestsPerSlice: number): number {
   return Math.ceil(concurrency / Math.max(1, requestsPerSlice)) + 2;
 }
 
-function checkRowsPerRun({ operation, rowsPerRun = 1 }: EnrichCsvInput): void {
+function checkRowsPerRun({ operation, rowsPerRun = 1 }: RowsRequest): void {
   if (rowsPerRun !== 1 && !isLongRunning(operation ?? 'contents'))
     throw new UsageError('request-invalid', 'Only agent runs can share a request between rows.');
   if (!Number.isInteger(rowsPerRun) || rowsPerRun < 1 || rowsPerRun > MAX_ROWS_PER_RUN)
@@ -226,7 +230,7 @@ function checkRowsPerRun({ operation, rowsPerRun = 1 }: EnrichCsvInput): void {
 }
 
 /** Splits a request into the fields to render for each row (null without any) and those that all rows share. */
-function splitRequest(request: EnrichCsvInput): { template: Json | null; options: Fields } {
+function splitRequest(request: RowsRequest): { template: Json | null; options: Fields } {
   const { template } = request;
   const options = request.options ?? {};
   if (template === undefined) return { template: null, options };

@@ -1,4 +1,4 @@
-import type { SentWith } from '../row-job-schemas.js';
+import type { SentWith } from '../base-schemas.js';
 
 export const sentWith = ({ beta, extraHeaders, unchecked }: SentWith): SentWith => ({ beta, extraHeaders, unchecked });
 

@@ -1,6 +1,7 @@
 /** Wire names of workflows, signals and queries. The names never change. */
 export const workflowNames = {
   enrichCsv: 'enrichCsv',
+  enrichRows: 'enrichRows',
   runAgentRows: 'runAgentRows',
   runAgent: 'runAgent',
   runResearch: 'runResearch',

@@ -25,21 +25,21 @@ interface Compiler {
   readonly hooks: { readonly done: { tap(name: string, done: (stats: { compilation: Compilation }) => void): void } };
 }
 
-/** Workflows that no client starts: commands on the task queue hold the first, and the second delivers the alerts of the worker. */
-const needed = [workflowNames.workerPresence, workflowNames.deliverAlert];
 const names = [...Object.values(workflowNames), ...Object.values(monitorWorkflows)];
 
 /**
- * Webpack plugin that warns if a workflows file does not export searchflow's workflows, or exports a workflow of its own under one of their
+ * Webpack plugin that warns if a workflows file with alerts does not export the workflow that delivers them, or exports a workflow of its own under one of their
  * names: such an export silently takes precedence over `export *`. For ES modules only, because the exports of CommonJS are known only at
  * run time.
  */
 export class HiddenWorkflows {
   readonly #path: string;
+  readonly #hasAlerts: boolean;
   readonly #warn: (sentence: string) => void;
 
-  constructor(workflowsPath: string, warn: (sentence: string) => void) {
+  constructor(workflowsPath: string, hasAlerts: boolean, warn: (sentence: string) => void) {
     this.#path = workflowsPath;
+    this.#hasAlerts = hasAlerts;
     this.#warn = warn;
   }
 
@@ -63,10 +63,10 @@ export class HiddenWorkflows {
         `${this.#path} exports its own ${hidden.join(', ')}, which replaces searchflow's workflow of the same name. Rename yours.`,
       );
     }
-    const missing = needed.filter((name) => moduleGraph.getExportInfo(module, name).provided === false);
-    if (missing.length > 0)
+    const { deliverAlert } = workflowNames;
+    if (this.#hasAlerts && moduleGraph.getExportInfo(module, deliverAlert).provided === false)
       this.#warn(
-        `${this.#path} does not export ${missing.join(' and ')}, which every worker needs. Add this line:\nexport * from 'searchflow/workflows';`,
+        `${this.#path} does not export ${deliverAlert}, which delivers alerts. Add this line:\nexport { ${deliverAlert} } from 'searchflow/workflows';`,
       );
   }
 }

@@ -28,6 +28,7 @@ export class SearchflowPlugin extends SimplePlugin {
   /** Id of the record; null without one. */
   readonly #record: string | null;
   readonly #versioned: boolean;
+  readonly #hasAlerts: boolean;
   readonly #say: (sentence: string) => void;
 
   constructor(options: SearchflowPluginOptions) {
@@ -57,6 +58,7 @@ export class SearchflowPlugin extends SimplePlugin {
     this.#operations = operations;
     this.#record = stateDir === null ? null : recordId({ stateDir, store: values.store ?? null });
     this.#versioned = values.versioned ?? false;
+    this.#hasAlerts = (values.alertUrl ?? values.alertCommand) !== undefined;
     this.#say = config.say;
   }
 
@@ -114,7 +116,10 @@ export class SearchflowPlugin extends SimplePlugin {
       ...others,
       webpackConfigHook: (config) => {
         const { plugins = [], ...rest } = webpackConfigHook(config);
-        return { ...rest, plugins: [...plugins, new HiddenWorkflows(others.workflowsPath, this.#say)] };
+        return {
+          ...rest,
+          plugins: [...plugins, new HiddenWorkflows(others.workflowsPath, this.#hasAlerts, this.#say)],
+        };
       },
     };
   }
@@ -172,6 +177,8 @@ function openedParts({ parts }: Readonly<Opened>): OpenedParts {
 /** Activities of searchflow's workflows. The type of this record checks that none is missing. */
 const ownActivities: Readonly<Record<Exclude<keyof AllActivities, keyof Activities> | 'deleteAgentRun', true>> = {
   enrichSlice: true,
+  planEnrichRows: true,
+  buyEnrichRows: true,
   retryRows: true,
   stageInput: true,
   openJob: true,

@@ -4,16 +4,11 @@ import { rmdir } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import { stageOperation } from '../../activities/rows/stage-operation.js';
 import type { Transport } from '../../api/transport.js';
+import type { SentWith } from '../../core/base-schemas.js';
 import { isDatabaseSource, whyNoSource } from '../../core/connections/source-address.js';
 import type { JobEntry, StagedJob } from '../../core/job-entry-schemas.js';
 import { badRowKey } from '../../core/purchase/forgotten.js';
-import {
-  type EnrichCsvInput,
-  type Freshness,
-  type RunBounds,
-  runBounds,
-  type SentWith,
-} from '../../core/row-job-schemas.js';
+import { type EnrichCsvInput, type Freshness, type RunBounds, runBounds } from '../../core/row-job-schemas.js';
 import { stagesOf } from '../../core/rows/job-entries.js';
 import { type CsvForm, isCsvDelimiter, usualCsv } from '../../core/rows/row-warehouse.js';
 import { isAddress, pathOfAddress, sourceFieldsOf } from '../../core/rows/source-fields.js';

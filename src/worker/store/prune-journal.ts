@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { JobEntry, StagedJob } from '../../core/job-entry-schemas.js';
 import { unlessAborted } from '../../core/processes/wait-queue.js';
+import { ROWS_PREFIX } from '../../core/rows/enrich-rows.js';
 import type { RowWarehouse } from '../../core/rows/row-warehouse.js';
 import { Allowlist } from '../config/allowlist.js';
 import type { RuntimeConfig } from '../config/runtime-types.js';
@@ -72,7 +73,7 @@ async function pruneLoaded(
 ): Promise<void> {
   const before = Date.now() - keepLandingMs;
   const journal = await store.journal();
-  await journal.prune('calls/', Date.now() - keepCallsMs);
+  for (const prefix of ['calls/', ROWS_PREFIX]) await journal.prune(prefix, Date.now() - keepCallsMs);
   for (const entry of await store.entries.all()) {
     if (signal?.aborted) return;
     if (entry.staged.origin !== origin || !isWanted(entry.staged)) continue;

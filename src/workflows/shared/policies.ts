@@ -23,3 +23,13 @@ export const bulkPolicy: ActivityOptions = {
   heartbeatTimeout: '30s',
   retry: patient,
 };
+
+/**
+ * The policy of a call: an attempt sends one request, whose answer takes at most two minutes. Missing heartbeats show that a worker was killed.
+ */
+export const callPolicy: ActivityOptions = {
+  startToCloseTimeout: '3 minutes',
+  heartbeatTimeout: '15 seconds',
+  retry: patient,
+  cancellationType: 'WAIT_CANCELLATION_COMPLETED',
+};

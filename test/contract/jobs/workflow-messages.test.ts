@@ -11,6 +11,7 @@ const alert = { id: 'alert_1', type: 'job.done', createdAt: '2026-11-25T06:00:00
 /** Arguments with which each workflow is accepted. */
 const jobs: { readonly [Name in keyof typeof workflowInterface]: readonly unknown[] } = {
   enrichCsv: [rows],
+  enrichRows: [{ rows: [{ url: 'https://example.com/' }] }],
   runAgentRows: [{ ...rows, query: 'Who leads {{name}}?' }],
   runAgent: [{ query: 'Who leads Acme?' }],
   runResearch: [{ input: { instructions: 'Who leads Acme?' } }],

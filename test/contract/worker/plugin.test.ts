@@ -74,21 +74,19 @@ describe('a workflows file', () => {
     await bundleWorkflowCode({
       workflowsPath,
       logger,
-      plugins: [pluginOf({ say: (sentence) => sentences.push(sentence) })],
+      plugins: [pluginOf({ alertUrl: 'http://127.0.0.1:9/', say: (sentence) => sentences.push(sentence) })],
     });
     return sentences.map((sentence) => sentence.replace(workflowsPath, 'workflows.js'));
   };
 
-  it('that hides a workflow of ours, or lacks those that every worker needs, is reported', async () => {
+  it('that hides a workflow of ours, or lacks the one that delivers alerts, is reported', async () => {
     const all = "export * from 'searchflow/workflows';\n";
     expect(await said(`${all}export async function greet() {}`)).toEqual([]);
     expect(await said(`${all}export async function enrichCsv() {}\nexport const syncEvents = async () => 1;`)).toEqual([
       "workflows.js exports its own enrichCsv, syncEvents, which replaces searchflow's workflow of the same name. Rename yours.",
     ]);
     expect(await said("export { enrichCsv } from 'searchflow/workflows';")).toEqual([
-      expect.stringContaining(
-        'workflows.js does not export workerPresence and deliverAlert, which every worker needs.',
-      ),
+      expect.stringContaining('workflows.js does not export deliverAlert, which delivers alerts.'),
     ]);
   });
 });

@@ -1,5 +1,6 @@
 import { CancellationScope } from '@temporalio/workflow';
-import { operations } from '../../../src/workflows/operations.js';
+import type { EnrichRowsInput, RowResult } from '../../../src/core/enrich-rows-schemas.js';
+import { enrichRows, operations } from '../../../src/workflows/operations.js';
 
 const { search } = operations({ receipts: true, heartbeatTimeout: '2 seconds' });
 const { getContents } = operations();
@@ -27,6 +28,13 @@ export async function twoAtATime(queries: readonly string[]): Promise<readonly s
     await call;
   }).catch((error: Error) => error.name);
   return [(await cancelled) as string, ...(await Promise.all(calls)).map(() => 'found')];
+}
+
+/** Enriches rows, and shows the batches in which they came. */
+export async function team(input: EnrichRowsInput): Promise<unknown> {
+  const batches: (readonly RowResult[])[] = [];
+  const { results, summary } = await enrichRows(input, { onBatch: (batch) => void batches.push(batch) });
+  return { results: batches.flat(), left: results.length, summary };
 }
 
 export * from '../../../src/workflows/index.js';

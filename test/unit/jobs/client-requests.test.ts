@@ -58,7 +58,7 @@ function ofRows(name: OperationName, options: Fields, unchecked?: boolean): stri
       urlColumn: urls ? 'url' : null,
       batch: 100,
     };
-    stageOperation(context, { input: 'rows.csv', ...request }, null);
+    stageOperation(context, request);
     return null;
   } catch (error) {
     return (error as Error).message;

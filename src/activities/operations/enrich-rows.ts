@@ -1,0 +1,272 @@
+import { ApplicationFailure, Context } from '@temporalio/activity';
+import { fieldOf } from '../../api/checks/field-of.js';
+import { jsonSchemaOf } from '../../api/checks/misspelt-fields.js';
+import { ApiError } from '../../api/wire/errors.js';
+import { schemaProblems } from '../../core/check-value.js';
+import { type RowError, type RowResult, type RowsHow, rowsHow } from '../../core/enrich-rows-schemas.js';
+import { UsageError } from '../../core/errors/coded-error.js';
+import { transientTags } from '../../core/purchase/failure.js';
+import { retryRuleOf } from '../../core/purchase/freshness.js';
+import type { UnitRecord } from '../../core/purchase/journal.js';
+import { estimateContents } from '../../core/purchase/prices.js';
+import { sendOptions, sentWith } from '../../core/purchase/sent-with.js';
+import type { Freshness } from '../../core/row-job-schemas.js';
+import type { RowsBought, RowsPiece, RowsPlan, SomeRows } from '../../core/rows/enrich-rows.js';
+import { reasonOf } from '../../core/rows/row-operation.js';
+import { canonicalJson, type Json } from '../../core/text/json.js';
+import { bindUnits } from '../../rows/unit-source.js';
+import type { CallDeps } from '../base/deps.js';
+import { toFailure } from '../call/failure.js';
+import type { PurchaseRequest, Unit } from '../purchase/purchase-request.js';
+import { type ContentsOptions, contentsPurchase } from '../rows/contents-purchase.js';
+import { requestPurchase } from '../rows/request-purchase.js';
+import { type RowRequestFacts, rowRequests } from '../rows/row-requests.js';
+import { type OperationStage, stageOperation } from '../rows/stage-operation.js';
+import { buyNow, lonePurchase, type RequestShare } from './buy.js';
+import { refuseTooLarge } from './packed.js';
+
+/** URLs of one request. */
+const PER_REQUEST = 100;
+
+/** Characters of a row's key: with a million rows, two keys are equal in one of 10^12 calls. */
+const KEY_LENGTH = 20;
+
+/** The activities of `enrichRows`. */
+export const createEnrichRows = (deps: CallDeps) => ({
+  /** Checks the request and the rows; returns what is known of them. Buys nothing. */
+  async planEnrichRows(some: SomeRows): Promise<RowsPlan> {
+    try {
+      const problems = schemaProblems('enrichRows', some.how, jsonSchemaOf(rowsHow));
+      if (problems.length > 0) throw new UsageError('request-invalid', problems.join(' '));
+      const { facts, keyOf, units, urlField } = await read(deps, some);
+      refuseTooLarge(deps, { urls: [0], ...facts.options, ...some.how.template, ...some.how.options }, {});
+      const prices = deps.prices();
+      const requests = rowRequests(deps, facts);
+      const estimate = ({ unit }: { readonly unit: string }) =>
+        requests?.estimateMicros(unit, prices) ?? estimateContents(facts.options as ContentsOptions, 1, prices);
+      return {
+        record: !deps.alone,
+        units: units.map((unit) => ('tag' in unit ? unit : keyOf(unit.unit).slice(0, KEY_LENGTH))),
+        mostMicros: Math.max(0, ...units.map((unit) => ('tag' in unit ? 0 : estimate(unit)))),
+        urlField,
+      };
+    } catch (error) {
+      throw toFailure(error);
+    }
+  },
+
+  /** Buys the answers of rows. On a worker without a record: with one request. */
+  async buyEnrichRows({ call, maxBytes, since, ...some }: RowsPiece): Promise<RowsBought> {
+    const { facts, units } = await read(deps, some).catch((error: unknown) => {
+      throw toFailure(error);
+    });
+    const known = units.flatMap((unit) => ('tag' in unit ? [] : [unit]));
+    const byKey = new Map(known.map((unit) => [unit.key, unit]));
+    const purchaseRequest = purchaseOf(deps, facts, {
+      ...lonePurchase(),
+      ...{ units: [...byKey.values()], maxRebuys: some.how.maxRebuys, recordsAll: true },
+      freshness: freshnessOf(some.how, since),
+      ...ofCall(call, some),
+    });
+    const { records, requests, stopped } = await buyAll(deps, purchaseRequest);
+    const results = units.map((unit, nth) => resultOf(some.indexes[nth] as number, unit, records, requests));
+    const fit = deps.alone ? withoutTooLarge(results, maxBytes) : firstThatFit(results, maxBytes, units);
+    const { tags } = retryRuleOf(false);
+    const isFree = ({ error, costDollars }: RowResult) =>
+      facts.operation === 'contents' && costDollars === 0 && tags.includes(error?.tag ?? '');
+    const reasoned = (result: RowResult) =>
+      stopped && result.error?.tag === NOT_BOUGHT ? { ...result, error: stopped } : result;
+    return {
+      results: fit.map(reasoned),
+      costs: results.slice(fit.length).map(({ costDollars }) => costDollars),
+      again: stopped ? [] : fit.filter(isFree).map(({ index }) => index),
+      unknownOutcomes: deps.alone?.lost ?? results.filter(({ error }) => error?.tag === 'UNKNOWN_OUTCOME').length,
+      stopped,
+    };
+  },
+});
+
+/** The error of a unit without a record. */
+const NOT_BOUGHT = 'NOT_BOUGHT';
+
+interface ReadRows {
+  readonly facts: RowRequestFacts;
+  keyOf(unit: string): string;
+  readonly units: readonly (Unit | RowError)[];
+  readonly urlField: string | null;
+}
+
+/** Makes the units of rows. Throws `UsageError` or `CsvError` for a request that is wrong for all rows. */
+async function read(deps: CallDeps, { how, rows, indexes }: SomeRows): Promise<ReadRows> {
+  if (how.columns === null) return readRequests(deps, how, rows);
+  const { columns } = how;
+  const stage = stageOf(deps, how);
+  const records = rows.map((row, nth) => ({
+    line: (indexes[nth] as number) + 1,
+    place: { word: 'row' as const },
+    cells: columns.map((name) => cellOf(row[name])),
+    problem: null,
+  }));
+  const cells = records.map((record) => record.cells);
+  const { unitOf, unitColumn } = await bindUnits(stage.units, columns, cells);
+  const units = records.map((record) => {
+    const { unit, problem } = unitOf(record, '');
+    return problem ?? { key: stage.keyOf(unit as string), unit: unit as string };
+  });
+  return { facts: stage.facts, keyOf: stage.keyOf, units, urlField: unitColumn };
+}
+
+function stageOf({ origin, sha256, transport }: CallDeps, how: RowsHow): OperationStage {
+  const { operation, template, options = {}, urlField = null } = how;
+  const request = { operation, template, options, urlColumn: urlField, batch: PER_REQUEST, ...sentWith(how) };
+  return stageOperation({ origin, sha256, concurrency: 1, transport }, request);
+}
+
+/** Rows that are whole requests. */
+function readRequests(deps: CallDeps, how: RowsHow, rows: SomeRows['rows']): ReadRows {
+  const { operation = 'contents', options = {} } = how;
+  const facts = { operation, options, ...sentWith(how) };
+  const requests = rowRequests(deps, facts);
+  if (requests === null || how.template || how.urlField !== undefined)
+    throw new UsageError(
+      'request-invalid',
+      'requests are for search and answer, without template and urlField. Give the URLs of contents as rows.',
+    );
+  const units = rows.map((row): Unit | RowError => {
+    const unit = canonicalJson(row);
+    try {
+      requests.check(deps.transport, unit);
+      return { key: requests.keyOf(unit), unit };
+    } catch (error) {
+      if (!(error instanceof ApiError)) throw error;
+      return { tag: 'INVALID_REQUEST', message: error.message };
+    }
+  });
+  return { facts, keyOf: requests.keyOf, units, urlField: null };
+}
+
+/** The value of a field as the text of a cell; null without one. */
+function cellOf(value: Json | undefined): string | null {
+  if (value === null || value === undefined) return null;
+  return typeof value === 'object' ? canonicalJson(value) : String(value);
+}
+
+/** A call uses the answers in the record, except failures of earlier calls that may pass, and answers that are too old. */
+const freshnessOf = ({ refreshAfterMs }: RowsHow, since: number): Freshness => ({
+  ...{ retryTags: transientTags, retryBefore: since },
+  ...(refreshAfterMs === undefined ? {} : { freshAfter: since - refreshAfterMs }),
+});
+
+/** The part of a purchase that belongs to the whole call. The cap covers all its activities, and what their earlier attempts paid. */
+function ofCall(call: RowsPiece['call'], { indexes }: SomeRows): Partial<PurchaseRequest> {
+  if (call === null) return {};
+  const { id, capMicros } = call;
+  const segment = `${id}/0/${indexes[0] ?? 0}`;
+  return capMicros === null ? { segment } : { segment, cap: { bookPrefix: `${id}/`, limitMicros: capMicros } };
+}
+
+type Wanted = Pick<PurchaseRequest, 'segment' | 'owner' | 'units' | 'resumedAt'> & Partial<PurchaseRequest>;
+
+function purchaseOf(deps: CallDeps, facts: RowRequestFacts, wanted: Wanted): PurchaseRequest {
+  const requests = rowRequests(deps, facts);
+  if (requests !== null) return requestPurchase(deps, requests, wanted);
+  const options = facts.options as ContentsOptions;
+  const request = contentsPurchase(deps, {
+    ...wanted,
+    options,
+    wire: sendOptions(facts),
+    unitsPerRequest: PER_REQUEST,
+  });
+  return { ...wanted, ...request };
+}
+
+interface Bought {
+  readonly records: ReadonlyMap<string, UnitRecord>;
+  readonly requests: readonly RequestShare[];
+  readonly stopped: RowError | null;
+}
+
+/** Buys units. If a cap or a refusal of the service ends the purchase, the answers in the record are returned. */
+async function buyAll(deps: CallDeps, purchaseRequest: PurchaseRequest): Promise<Bought> {
+  const { units, freshness } = purchaseRequest;
+  if (units.length === 0) return { records: new Map(), requests: [], stopped: null };
+  const byKey = (records: readonly UnitRecord[]) => new Map(records.map((record) => [record.key, record]));
+  try {
+    const { records, requests } = await buyNow(deps, purchaseRequest, !deps.alone);
+    return { records: byKey(records), requests, stopped: null };
+  } catch (error) {
+    if (deps.alone || !(error instanceof ApplicationFailure && error.nonRetryable)) throw error;
+    const { scheduledTimestampMs } = Context.current().info;
+    const landed = [...(await deps.journal.read(units.map(({ key }) => key))).values()];
+    const fresh = landed.filter(({ fetched_at: at }) => Date.parse(at) >= (freshness?.freshAfter ?? 0));
+    const requests = fresh.map(({ request_id: requestId, fetched_at: at }) => ({
+      ...{ requestId, costDollars: 0, bought: Date.parse(at) >= scheduledTimestampMs },
+    }));
+    return { records: byKey(fresh), requests, stopped: { tag: error.type ?? 'Error', message: error.message } };
+  }
+}
+
+function resultOf(
+  index: number,
+  unit: Unit | RowError,
+  records: Bought['records'],
+  requests: Bought['requests'],
+): RowResult {
+  const failed = (error: RowError, costDollars = 0): RowResult => ({
+    ...{ index, status: 'error', data: null, error, costDollars },
+  });
+  if ('tag' in unit) return failed({ tag: unit.tag, message: unit.message });
+  const record = records.get(unit.key);
+  if (!record) return failed({ tag: NOT_BOUGHT, message: 'the row was not bought' });
+  const { status, result, error_tag: tag, http_status: http, cost_micros: micros, request_id: id } = record;
+  const isBought = requests.some(({ requestId, bought }) => bought && requestId === id);
+  const costDollars = isBought ? micros / 1e6 : 0;
+  if (status === 'success') return { index, status, data: result, error: null, costDollars };
+  const said = fieldOf(result, 'error');
+  const plain = `the service answered ${tag}${http === null ? '' : ` (HTTP ${http})`}`;
+  const message = typeof said === 'string' ? said : (reasonOf[tag ?? ''] ?? plain);
+  return failed({ tag: tag ?? 'ERROR', message }, costDollars);
+}
+
+const bytesOf = (result: RowResult): number => Buffer.byteLength(JSON.stringify(result)) + 1;
+
+const TOO_LARGE = 'ResultTooLarge';
+const tooLarge = (result: RowResult, bytes: number, most: number, help: string): RowResult => ({
+  ...result,
+  ...{ status: 'error', data: null },
+  error: { tag: TOO_LARGE, message: `the answer has ${bytes} bytes, and at most ${most} fit. ${help}` },
+});
+
+/** The results, of which the largest are left out until all fit: without a record they cannot be read later. */
+function withoutTooLarge(results: readonly RowResult[], most: number): readonly RowResult[] {
+  const sizes = results.map(bytesOf);
+  const largestFirst = [...sizes.keys()].sort((a, b) => (sizes[b] as number) - (sizes[a] as number));
+  const left = new Set<number>();
+  let sum = sizes.reduce((all, size) => all + size, 0);
+  for (const nth of largestFirst) {
+    if (sum <= most) break;
+    left.add(nth);
+    sum -= sizes[nth] as number;
+  }
+  const help = 'It was paid. Ask for less (text.maxCharacters, numResults)';
+  return results.map((result, nth) => (left.has(nth) ? tooLarge(result, sizes[nth] as number, most, help) : result));
+}
+
+/** The first results, as many as fit; at least one. The others are read from the record by another activity. */
+function firstThatFit(
+  results: readonly RowResult[],
+  most: number,
+  units: readonly (Unit | RowError)[],
+): readonly RowResult[] {
+  const fit: RowResult[] = [];
+  let sum = 0;
+  for (const [nth, result] of results.entries()) {
+    const bytes = bytesOf(result);
+    if (sum + bytes > most && nth > 0) break;
+    const { key = '' } = units[nth] as Partial<Unit>;
+    const help = `It is in the record: readAnswer({ landed: ['${key}'] })`;
+    fit.push(bytes > most ? tooLarge(result, bytes, most, help) : result);
+    sum += bytes;
+  }
+  return fit;
+}

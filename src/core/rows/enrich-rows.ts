@@ -1,0 +1,45 @@
+import type { RowError, RowFields, RowResult, RowsHow } from '../enrich-rows-schemas.js';
+
+/** What the segments of calls of `enrichRows` begin with in the record. */
+export const ROWS_PREFIX = 'rows-';
+
+/** Some rows, which need not follow each other, with their numbers. */
+export interface SomeRows {
+  readonly how: RowsHow;
+  readonly rows: readonly RowFields[];
+  readonly indexes: readonly number[];
+}
+
+/** What is known of rows before they are bought. */
+export interface RowsPlan {
+  /** Whether the worker has a record, so that an activity may have many requests. */
+  readonly record: boolean;
+  /** The key of each row, or why it cannot be bought. Rows with one key get one answer. */
+  readonly units: readonly (string | RowError)[];
+  /** The most that one row may cost, in micro-dollars. */
+  readonly mostMicros: number;
+  /** The field with the URL; null for requests. */
+  readonly urlField: string | null;
+}
+
+/** Rows to buy in one activity. */
+export interface RowsPiece extends SomeRows {
+  /** When the call began to buy these rows, in Unix ms: failures before may be bought again. */
+  readonly since: number;
+  /** The most bytes of the results as JSON. */
+  readonly maxBytes: number;
+  /** The id of the call, and its cap in micro-dollars; only for a worker with a record. Null: no cap. */
+  readonly call: { readonly id: string; readonly capMicros: number | null } | null;
+}
+
+/** What an activity bought. */
+export interface RowsBought {
+  /** The results of the first rows; more do not fit. */
+  readonly results: readonly RowResult[];
+  /** What was paid for the other rows, in dollars. */
+  readonly costs: readonly number[];
+  /** Numbers of rows whose failure was free and may pass. */
+  readonly again: readonly number[];
+  readonly unknownOutcomes: number;
+  readonly stopped: RowError | null;
+}

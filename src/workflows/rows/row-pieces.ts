@@ -1,0 +1,125 @@
+import { ActivityFailure, ApplicationFailure, CancellationScope, condition } from '@temporalio/workflow';
+import type { RowError, RowResult } from '../../core/enrich-rows-schemas.js';
+import type { RowsBought } from '../../core/rows/enrich-rows.js';
+import { BUDGET_EXCEEDED } from '../../core/rows/stop-at-failed.js';
+
+/** The money of one call, in micro-dollars, and why it ended early. */
+export interface RowMoney {
+  spentMicros: number;
+  /** Null: no cap. */
+  readonly capMicros: number | null;
+  unknownOutcomes: number;
+  stopped: RowError | null;
+  /** Answers so far that were paid, and the most that one has cost. */
+  readonly seen: { answers: number; micros: number };
+}
+
+/** After so many answers their costs count in place of the estimate, which is the most that a request may cost. */
+const PROVEN = 20;
+
+/** How the rows of a batch are bought. */
+export interface PieceRules {
+  /** Rows of one activity. */
+  readonly size: number;
+  /** Activities in progress at once. */
+  readonly atOnce: number;
+  /** The most that one row may cost, in micro-dollars; null: the record of the worker holds the cap. */
+  readonly mostMicros: number | null;
+  /** Whether no further activity starts. */
+  isFull(): boolean;
+  /** Buys rows with one activity. */
+  buy(rows: readonly number[], since: number): Promise<RowsBought>;
+  /** Gets the result of a row. */
+  keep(row: number, result: RowResult): void;
+}
+
+/** Rows that one activity buys. `paid`: what was already paid for them, in dollars. */
+interface Piece {
+  readonly rows: readonly number[];
+  readonly paid: readonly number[];
+}
+
+/**
+ * Buys rows in pieces, in their order, several at once and within the cap. Returns the rows whose failure was free and may pass. A failure that
+ * no retry helps ends the call, and is its `stopped`. Rejects only if the workflow is cancelled, after all that was sent has come back.
+ */
+export async function buyInPieces(
+  rules: PieceRules,
+  money: RowMoney,
+  rows: readonly number[],
+  since: number,
+): Promise<readonly number[]> {
+  const queue: Piece[] = [];
+  for (let at = 0; at < rows.length; at += rules.size) queue.push({ rows: rows.slice(at, at + rules.size), paid: [] });
+  const again: number[] = [];
+  const { seen } = money;
+  const running = new Map<Promise<void>, number>();
+  const mostMicros = () => (rules.mostMicros !== null && seen.answers >= PROVEN ? seen.micros : rules.mostMicros);
+  let cancelled: unknown = null;
+  let ended = 0;
+
+  const run = async (piece: Piece) => {
+    try {
+      const bought = await rules.buy(piece.rows, since);
+      bought.results.forEach((result, nth) => {
+        const before = piece.paid[nth] ?? 0;
+        rules.keep(piece.rows[nth] as number, { ...result, costDollars: result.costDollars || before });
+        const micros = before === 0 ? toMicros(result.costDollars) : 0;
+        money.spentMicros += micros;
+        if (micros > 0) seen.answers++;
+        seen.micros = Math.max(seen.micros, micros);
+      });
+      money.spentMicros += bought.costs.reduce((sum, cost) => sum + toMicros(cost), 0);
+      money.unknownOutcomes += bought.unknownOutcomes;
+      money.stopped ??= bought.stopped;
+      again.push(...bought.again);
+      const { length } = bought.results;
+      if (length < piece.rows.length) queue.unshift({ rows: piece.rows.slice(length), paid: bought.costs });
+    } catch (error) {
+      if (!(error instanceof ActivityFailure && error.cause instanceof ApplicationFailure)) cancelled ??= error;
+      else money.stopped ??= { tag: error.cause.type ?? 'Error', message: error.cause.message };
+    }
+  };
+  const start = (piece: Piece) => {
+    const work = run(piece).finally(() => {
+      running.delete(work);
+      ended++;
+    });
+    running.set(work, piece.rows.length * (mostMicros() ?? 0));
+  };
+  /** Takes the next piece, as large as the cap allows. Null: a piece in progress must end first, or no piece follows. */
+  const take = (): Piece | null => {
+    const [piece] = queue;
+    if (!piece || running.size >= rules.atOnce || cancelled || money.stopped || rules.isFull()) return null;
+    const { capMicros, spentMicros } = money;
+    const ofRow = mostMicros();
+    const open = [...running.values()].reduce((sum, micros) => sum + micros, 0);
+    const allowed =
+      ofRow && capMicros !== null ? Math.floor((capMicros - spentMicros - open) / ofRow) : Number.POSITIVE_INFINITY;
+    if (allowed >= piece.rows.length) return queue.shift() as Piece;
+    if (running.size > 0) return null;
+    if (allowed <= 0) {
+      const message = `the cap of the call allows no further row: $${spentMicros / 1e6} of $${(capMicros as number) / 1e6} is spent`;
+      money.stopped = { tag: BUDGET_EXCEEDED, message };
+      return null;
+    }
+    queue[0] = { rows: piece.rows.slice(allowed), paid: [] };
+    return { rows: piece.rows.slice(0, allowed), paid: [] };
+  };
+
+  try {
+    for (;;) {
+      for (let piece = take(); piece !== null; piece = take()) start(piece);
+      if (running.size === 0) break;
+      const before = ended;
+      await condition(() => ended > before);
+    }
+  } finally {
+    // What is paid must reach the history before the workflow ends.
+    await CancellationScope.nonCancellable(() => Promise.all(running.keys()));
+  }
+  if (cancelled) throw cancelled;
+  return again;
+}
+
+export const toMicros = (dollars: number): number => Math.round(dollars * 1e6);

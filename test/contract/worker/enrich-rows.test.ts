@@ -1,0 +1,168 @@
+import { randomUUID } from 'node:crypto';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { bundleWorkflowCode, DefaultLogger, Worker, type WorkflowBundle } from '@temporalio/worker';
+import { afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { SearchflowPlugin, type SearchflowPluginOptions } from '../../../dist/worker/index.js';
+import type {
+  EnrichedPage,
+  EnrichRowsInput,
+  RowFields,
+  RowResult,
+  RowsSummary,
+} from '../../../src/core/enrich-rows-schemas.js';
+import { startSandbox } from '../../../src/sandbox/sandbox.js';
+import { folderOfFile } from '../../support/files/folders.js';
+import { silence, temporalOfFile } from '../../support/temporal.js';
+
+silence();
+const temporal = temporalOfFile();
+const folder = folderOfFile();
+let bundle: WorkflowBundle;
+beforeAll(async () => {
+  const workflowsPath = fileURLToPath(new URL('../../support/worker/alone-workflow.ts', import.meta.url));
+  bundle = await bundleWorkflowCode({ workflowsPath, logger: new DefaultLogger('ERROR') });
+});
+const closing: (() => Promise<unknown>)[] = [];
+afterEach(async () => {
+  for (const close of closing.splice(0).reverse()) await close();
+});
+
+type Options = Partial<SearchflowPluginOptions>;
+
+/** A worker with the plugin, and the service. `record`: the worker has a folder. */
+async function open(record: boolean, options: Parameters<typeof startSandbox>[0] = {}, plugin: Options = {}) {
+  const service = await startSandbox(options);
+  const taskQueue = randomUUID();
+  const state = record ? { stateDir: join(folder, taskQueue) } : {};
+  const worker = await Worker.create({
+    ...{ taskQueue, namespace: temporal.namespace, connection: temporal.nativeConnection, workflowBundle: bundle },
+    plugins: [
+      new SearchflowPlugin({ apiKey: 'key', origin: 'sandbox', baseUrl: service.url, qps: 1000, ...state, ...plugin }),
+    ],
+  });
+  const ended = worker.run();
+  closing.push(service.close, async () => {
+    worker.shutdown();
+    await ended;
+  });
+  const run = <T>(workflow: string, input: EnrichRowsInput): Promise<T> =>
+    temporal.client.workflow.execute(workflow, { taskQueue, workflowId: randomUUID(), args: [input] }) as Promise<T>;
+  return {
+    service,
+    team: (input: EnrichRowsInput) =>
+      run<{ results: readonly RowResult[]; left: number; summary: RowsSummary }>('team', input),
+    page: (input: EnrichRowsInput) => run<EnrichedPage>('enrichRows', input),
+  };
+}
+
+const urls = (count: number): RowFields[] =>
+  Array.from({ length: count }, (_, nth) => ({ company: `c${nth}`, url: `https://site-${nth}.example/` }));
+const failureOf = (run: Promise<unknown>): Promise<unknown> =>
+  run.then(
+    () => null,
+    ({ cause }) => [cause.type, cause.message],
+  );
+const indexes = (results: readonly RowResult[]) => results.map(({ index }) => index);
+const search = { operation: 'search', template: { query: '{{company}}', numResults: 1 } } as const;
+
+describe.each([false, true])('enrichRows with a record: %s', (record) => {
+  it('returns a result for each row in order, buys equal rows once, and lets a wrong row fail alone', async () => {
+    const { team, service } = await open(record, { failureRate: 0 });
+    const rows = [...urls(230), { company: 'bad', url: 'not a url' }, { company: 'none' }, ...urls(20)];
+    const { results, left, summary } = await team({ rows });
+    expect([indexes(results), left]).toEqual([rows.map((_, nth) => nth), 0]);
+    expect(results.filter(({ error }) => error).map(({ index, error }) => [index, error?.tag])).toEqual([
+      [230, 'INVALID_URL'],
+      [231, 'MISSING_URL'],
+    ]);
+    expect(results[232]?.data).toEqual(results[0]?.data);
+    const { micros, units, requests } = service.bill();
+    expect([units, requests, summary]).toEqual([
+      230,
+      3,
+      { rows: 252, succeeded: 250, failed: 2, costDollars: micros / 1e6, unknownOutcomes: 0, stopped: null },
+    ]);
+    expect(results.reduce((sum, { costDollars }) => sum + costDollars, 0)).toBeCloseTo(micros / 1e6);
+  });
+
+  it('holds the cap, and says so in the rows that it does not allow', async () => {
+    const { team, service } = await open(record);
+    const { results, summary } = await team({ ...search, rows: urls(60), maxCostDollars: 0.25 });
+    expect(service.bill().micros).toBeLessThanOrEqual(250_000);
+    expect(service.bill().micros).toBeGreaterThan(200_000);
+    expect(summary).toMatchObject({ costDollars: service.bill().micros / 1e6, stopped: { tag: 'BudgetExceeded' } });
+    const bought = results.filter(({ status }) => status === 'success');
+    expect([bought.length, results.length]).toEqual([service.bill().requests, 60]);
+    expect(results.at(-1)).toMatchObject({ index: 59, data: null, error: { tag: 'BudgetExceeded' } });
+  });
+
+  it.each([
+    [
+      { ...search, rows: urls(2), maxCostDolars: 1 },
+      'maxCostDolars is not a field of enrichRows; did you mean maxCostDollars?',
+    ],
+    [
+      { operation: 'search', rows: urls(2), template: { query: '{{company}}', numResuts: 1 } },
+      'numResuts is not a field of search; did you mean numResults?',
+    ],
+    [{ operation: 'search', rows: urls(2), template: { query: '{{compny}}' } }, 'did you mean {{company}}?'],
+    [{ operation: 'search', rows: urls(2), requests: [] }, 'either rows or requests'],
+    [{ rows: urls(2), urlField: 'web' }, 'There is no column "web"'],
+  ] as const)('refuses a request that is wrong for all rows before anything is bought: %#', async (input, sentence) => {
+    const { team, service } = await open(record);
+    expect(await failureOf(team(input as EnrichRowsInput))).toEqual(['BadInput', expect.stringContaining(sentence)]);
+    expect(service.log()).toEqual([]);
+  });
+
+  it('takes whole requests, and refuses a wrong one alone', async () => {
+    const { team, service } = await open(record);
+    const requests: RowFields[] = [{ query: 'who?' }, { query: 'when?' }, { qurey: 'what?' }, { query: 'who?' }];
+    const { results } = await team({ operation: 'answer', requests });
+    expect(results.map(({ status }) => status)).toEqual(['success', 'success', 'error', 'success']);
+    expect([results[2]?.error?.tag, service.bill().requests]).toEqual(['INVALID_REQUEST', 2]);
+  });
+
+  it('returns pages to a client, each with the input of the next one', async () => {
+    const { page, service } = await open(record, { failureRate: 0, textBytes: 9000 });
+    const seen: RowResult[] = [];
+    const pages: EnrichedPage[] = [];
+    const first: EnrichRowsInput = { rows: urls(400), maxCostDollars: 1 };
+    for (let next: EnrichRowsInput | null = first; next !== null; next = pages.at(-1)?.next ?? null) {
+      pages.push(await page(next));
+      seen.push(...(pages.at(-1) as EnrichedPage).results);
+    }
+    expect(pages.length).toBeGreaterThan(1);
+    expect(Math.max(...pages.map((one) => JSON.stringify(one).length))).toBeLessThan(2 * 1_048_576);
+    expect(indexes(seen)).toEqual(first.rows?.map((_, nth) => nth));
+    const { micros, units } = service.bill();
+    expect([units, pages.at(-1)?.summary.costDollars]).toEqual([400, micros / 1e6]);
+    expect(pages[0]?.next?.maxCostDollars).toBeCloseTo(1 - (pages[0]?.summary.costDollars ?? 0));
+  });
+
+  it('rejects if the service refuses the key, and keeps what it has if the credits end', async () => {
+    const refused = await open(record, { keys: ['another'] });
+    expect(await failureOf(refused.team({ rows: urls(1) }))).toEqual(['Unauthorized', expect.any(String)]);
+    const poor = await open(record, { credits: 0.1 });
+    const { results, summary } = await poor.team({ ...search, rows: urls(40), concurrency: 1 });
+    expect(summary.stopped).toMatchObject({ tag: 'PaymentRequired' });
+    expect([results.length, summary.succeeded > 0, summary.failed > 0]).toEqual([40, true, true]);
+    expect(summary.costDollars).toBe(poor.service.bill().micros / 1e6);
+  });
+});
+
+it('without a record, an answer that is too large fails its row only', async () => {
+  const { team, service } = await open(false, { failureRate: 0, textBytes: 30_000 });
+  const { results, summary } = await team({ rows: urls(100) });
+  const large = results.filter(({ error }) => error?.tag === 'ResultTooLarge');
+  expect([large.length > 0, summary.succeeded > 0, large.length + summary.succeeded]).toEqual([true, true, 100]);
+  expect(summary.costDollars).toBe(service.bill().micros / 1e6);
+});
+
+it('with a record, rows that were bought before are free', async () => {
+  const { team, service } = await open(true, { failureRate: 0 });
+  const first = await team({ ...search, rows: urls(30) });
+  const again = await team({ ...search, rows: urls(30), maxCostDollars: 0 });
+  expect(again.results.map(({ data }) => data)).toEqual(first.results.map(({ data }) => data));
+  expect([again.summary.costDollars, service.bill().requests]).toEqual([0, 30]);
+});
