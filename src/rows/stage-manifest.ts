@@ -8,7 +8,7 @@ import type { ColumnType } from '../core/rows/column-type.js';
 import type { StagedRow } from '../core/rows/row-warehouse.js';
 import { writeDurably } from '../files/write-durably.js';
 import { CsvError } from './csv-error.js';
-import type { UrlColumn } from './header.js';
+import type { UrlColumn } from './url-column.js';
 
 /** A row that cannot be bought, for display. */
 export interface StagedBadRow {

@@ -1,8 +1,8 @@
 import { ROW_ID_FIELD } from '../core/rows/row-operation.js';
 import { canonicalJson, type Json } from '../core/text/json.js';
 import { CsvError, cellPosition, recordPosition } from './csv-error.js';
-import { findUrlColumn, type UrlColumn } from './header.js';
 import type { RowRecord, RowUnit } from './row-reader.js';
+import { findUrlColumn, type UrlColumn } from './url-column.js';
 import { oddityOf, type Scheme, toUrl, urlProblem } from './url-problem.js';
 
 /** Returns the problem of a unit; null if there is none. Throws if every row has the problem. */

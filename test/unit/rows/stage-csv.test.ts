@@ -174,7 +174,7 @@ describe('stageRows of a CSV', () => {
       'https://a.com',
     );
     expect(await refusal('a,b\n1,2\n')).toBe(
-      'No column contains URLs or has a usual name for them. Name the URL column with --url-column; the columns are "a", "b"',
+      'No column contains URLs or has a usual name for them. Name the URL column (--url-column, or urlField of enrichRows); the columns are "a", "b"',
     );
     expect(await refusal('url,link\n1,2\n')).toContain('"url", "link". Name one');
     expect(await refusal('a,b\n1,2\n', { units: { kind: 'url', column: 'c' } })).toBe(
