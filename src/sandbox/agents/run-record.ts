@@ -56,16 +56,14 @@ export type Run = z.infer<typeof runSchema>;
 
 /** Checks what the schema of a body cannot. `betas`: value of the beta header. */
 export function checkRunInput({ effort = 'auto', budget, outputSchema, dataSources }: RunInput, betas: string): void {
-  if (effort === 'max' && !betas.includes('agent-max-effort')) {
-    throw badBody('effort: max needs its token in the beta header');
-  }
-  if (budget && !isMetered(effort)) throw badBody(`budget: not with effort ${effort}`);
-  if (budget?.maxDurationSeconds !== undefined && effort !== 'ultra') {
-    throw badBody('budget.maxDurationSeconds: only with effort ultra');
-  }
-  const problem = outputSchema ? schemaProblem(outputSchema) : null;
-  if (problem !== null) throw badBody(`outputSchema: ${problem}`, 'INVALID_OUTPUT_SCHEMA');
   const odd = dataSources?.find(({ provider }) => !/^[a-z][a-z0-9_]*$/.test(provider));
+  const problem = outputSchema ? schemaProblem(outputSchema) : null;
+  const isTimed = budget?.maxDurationSeconds !== undefined && effort !== 'ultra';
+  const lacksToken = effort === 'max' && !betas.includes('agent-max-effort');
+  if (lacksToken) throw badBody('effort: max needs its token in the beta header');
+  if (budget && !isMetered(effort)) throw badBody(`budget: not with effort ${effort}`);
+  if (isTimed) throw badBody('budget.maxDurationSeconds: only with effort ultra');
+  if (problem !== null) throw badBody(`outputSchema: ${problem}`, 'INVALID_OUTPUT_SCHEMA');
   if (odd) throw badBody(`dataSources: no provider ${odd.provider}`, 'INVALID_DATA_SOURCE');
 }
 
@@ -159,84 +157,64 @@ export function usageOf(run: Run, seed: number, isTerminal = true) {
   const schema = JSON.stringify(outputSchema ?? null);
   const { computeUnit, search, email, phoneNumber } = prices.agentUse;
   const providers = isTerminal ? [...new Set(dataSources.map(({ provider }) => provider))] : [];
+  const computeUnits = Math.round((0.5 + fraction(hash, 101) * 5.5) * 100) / 100;
   const used: readonly (readonly [unit: string, cost: string, quantity: number, micros: number])[] = [
-    [
-      'agentComputeUnits',
-      'agentCompute',
-      Math.round((0.5 + fraction(hash, 101) * 5.5) * 100) / 100,
-      toMicros(computeUnit),
-    ],
+    ['agentComputeUnits', 'agentCompute', computeUnits, toMicros(computeUnit)],
     ['searches', 'search', 3 + (mix(hash, 102) % 28), toMicros(search)],
     ['emails', 'emails', /email/i.test(schema) ? 1 + (mix(hash, 103) % 5) : 0, toMicros(email)],
     ['phoneNumbers', 'phoneNumbers', /phone/i.test(schema) ? 1 + (mix(hash, 104) % 3) : 0, toMicros(phoneNumber)],
     ...providers.map((one, index) => [one, one, 1 + (mix(hash, 110 + index) % 6), SOURCE_MICROS] as const),
   ];
   const metered = isMetered(effort);
-  const full = metered
-    ? used.reduce((sum, [, , quantity, micros]) => sum + quantity * micros, 0)
-    : toMicros(prices.agentRun[effort]);
+  const ofUse = used.reduce((sum, [, , quantity, micros]) => sum + quantity * micros, 0);
+  const full = metered ? ofUse : toMicros(prices.agentRun[effort]);
   const most = toMicros(budget?.maxCostDollars ?? prices.agentRun[effort]);
   const isCapped = metered && (full > most || (!run.ended && run.stopReason === 'budget_reached'));
   const share = isTerminal ? (isCapped ? most / full : doneShare(run)) : 0;
-  // A run with a fixed price shows all of the price as compute.
-  const microsOf = (index: number, quantity: number, micros: number) =>
-    Math.round(metered ? quantity * share * micros : index === 0 ? full * share : 0);
   const lines = used.map(([unit, cost, quantity, micros], index) => {
-    return {
-      unit,
-      cost,
-      quantity: Math.round(quantity * share * 1e6) / 1e6,
-      micros: microsOf(index, quantity, micros),
-    };
+    // A run with a fixed price shows all of the price as compute.
+    const price = metered ? quantity * micros : index === 0 ? full : 0;
+    return { unit, cost, quantity: Math.round(quantity * share * 1e6) / 1e6, micros: Math.round(price * share) };
   });
   // The total is the sum of its parts, so that the record adds up to the last millionth.
   const micros = lines.reduce((sum, line) => sum + line.micros, 0);
   const [own, bought] = [lines.slice(0, 4), lines.slice(4)];
   const quantities = (of: typeof lines) => Object.fromEntries(of.map(({ unit, quantity }) => [unit, quantity]));
   const costs = (of: typeof lines) => Object.fromEntries(of.map(({ cost, micros }) => [cost, toDollars(micros)]));
-  const dataSourcesOf = (of: typeof quantities) => (bought.length > 0 ? { dataSources: of(bought) } : {});
+  const ofSources = (of: typeof quantities) => (bought.length > 0 ? of(bought) : undefined);
   return {
     micros,
-    usage: { ...quantities(own), ...dataSourcesOf(quantities) },
-    costDollars: { total: toDollars(micros), ...costs(own), ...dataSourcesOf(costs) },
+    usage: { ...quantities(own), dataSources: ofSources(quantities) },
+    costDollars: { total: toDollars(micros), ...costs(own), dataSources: ofSources(costs) },
   };
 }
 
-/** One event of a run. `id`: the number of the event in its run, from 1. */
-export interface RunEvent {
-  readonly id: string;
-  readonly event: string;
-  readonly at: number;
-  readonly data: unknown;
-}
+/** One event of a run. `id`: the number of the event in its run, from 1. `at`: Unix ms. */
+export type RunEvent = ReturnType<typeof eventsOf>[number];
 
 const progress = ['source.added', 'search_trace', 'output_item.added', 'output_item.done'];
 
 /** All events of a run, in order. The last one is the terminal event. */
-export function eventsOf(run: Run, options: Settings): RunEvent[] {
+export function eventsOf(run: Run, options: Settings) {
   const { id, createdAt, startsAt, endsAt } = run;
   const { progressEvents } = options.agentRuns;
   const hash = hashText(id, options.seed);
   const urls = progressEvents > 0 ? findUrls(run.request, 5, options) : [];
   const step = (endsAt - startsAt) / (progressEvents + 1);
   const end = endOf(run);
-  const planned = [
+  const planned: { event: string; at: number; data: unknown }[] = [
     { event: 'created', at: createdAt, data: { id, status: 'queued', createdAt: new Date(createdAt).toISOString() } },
     { event: 'started', at: startsAt, data: { id, status: 'running' } },
-    ...Array.from({ length: progressEvents }, (_, index) => ({
-      event: progress[index % progress.length] as string,
-      at: startsAt + step * (index + 1),
-      data: { id, callId: `call_${(mix(hash, index) % 0x1000000).toString(16)}`, url: urls[index % urls.length] },
-    })),
   ];
+  for (let index = 0; index < progressEvents; index += 1) {
+    const callId = `call_${(mix(hash, index) % 0x1000000).toString(16)}`;
+    const data = { id, callId, url: urls[index % urls.length] };
+    planned.push({ event: progress[index % progress.length] as string, at: startsAt + step * (index + 1), data });
+  }
   const happening = planned.filter(({ at }) => at < end || (at === end && !run.ended));
   const status = statusAt(run, end);
-  const data =
-    status === 'failed'
-      ? { id, status, error: failureOf(run) }
-      : status === 'cancelled'
-        ? { id, status }
-        : runRecord(run, end, options);
+  const { error, ...record } = runRecord(run, end, options);
+  const data = status === 'failed' || status === 'cancelled' ? { id, status, error } : record;
   return [...happening, { event: status, at: end, data }].map(({ event, ...one }, index) => {
     return { id: String(index + 1), event: `agent_run.${event}`, ...one };
   });

@@ -129,25 +129,18 @@ export function listQueryOf<T extends z.ZodRawShape>(most: number, usual: number
   });
 }
 
+interface Named {
+  readonly id: string;
+}
+
 /** The first `limit` items as a page. The next cursor is the id of its last item. */
-export function pageOf<T extends { readonly id: string }>(
-  items: readonly T[],
-  limit: number,
-  view: (item: T) => unknown,
-) {
+export function pageOf<T extends Named>(items: readonly T[], limit: number, view: (item: T) => unknown) {
   const hasMore = items.length > limit;
-  return {
-    data: items.slice(0, limit).map(view),
-    hasMore,
-    nextCursor: hasMore ? (items[limit - 1] as T).id : null,
-  };
+  return { data: items.slice(0, limit).map(view), hasMore, nextCursor: hasMore ? (items[limit - 1] as T).id : null };
 }
 
 /** The items after the one that the cursor names. */
-export function itemsAfter<T extends { readonly id: string }>(
-  items: readonly T[],
-  cursor: string | undefined,
-): readonly T[] {
+export function itemsAfter<T extends Named>(items: readonly T[], cursor: string | undefined): readonly T[] {
   const from = cursor === undefined ? 0 : items.findIndex(({ id }) => id === cursor) + 1;
   if (cursor !== undefined && from === 0) throw badCursor();
   return items.slice(from);

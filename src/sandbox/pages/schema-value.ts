@@ -72,13 +72,11 @@ function arrayOf(schema: Schema, hash: number, context: Context): unknown {
   const isOfRows = context.rows.length > 0 && context.row === null;
   const wanted = Math.max(least, isOfRows ? context.rows.length : context.depth > 8 ? 0 : 1 + (mix(hash, 77) % 3));
   const length = Math.min(most, Math.max(wanted, Math.min(first.length, most)));
-  const items = Array.from({ length }, (_, index) =>
-    makeValue(first[index] ?? schema.items ?? { type: 'string' }, mix(mix(hash, 72), index), {
-      ...context,
-      depth: context.depth + 1,
-      row: isOfRows ? (context.rows[index] ?? null) : context.row,
-    }),
-  );
+  const items = Array.from({ length }, (_, index) => {
+    const row = isOfRows ? (context.rows[index] ?? null) : context.row;
+    const part = first[index] ?? schema.items ?? { type: 'string' };
+    return makeValue(part, mix(mix(hash, 72), index), { ...context, depth: context.depth + 1, row });
+  });
   return schema.uniqueItems === true ? [...new Map(items.map((one) => [JSON.stringify(one), one])).values()] : items;
 }
 
@@ -167,21 +165,10 @@ export function isSchema(value: unknown): value is Schema {
 function resolveSchema(input: unknown, root: unknown, depth = 0): Schema | null {
   if (!isSchema(input) || depth > 16) return null;
   const { $ref: reference, allOf, anyOf, oneOf, ...rest } = input;
-  const parts: unknown[] = [];
-  if (typeof reference === 'string') parts.push(pointed(reference, root));
-  if (Array.isArray(allOf)) parts.push(...allOf);
-  if (Array.isArray(anyOf)) parts.push(anyOf.find(isNotNull) ?? anyOf[0]);
-  if (Array.isArray(oneOf)) parts.push(oneOf.find(isNotNull) ?? oneOf[0]);
-  let schema: Schema = rest;
-  for (const part of parts) {
-    const one = resolveSchema(part, root, depth + 1);
-    if (one) schema = merge(one, schema);
-  }
-  return schema;
-}
-
-function isNotNull(schema: unknown): boolean {
-  return !isSchema(schema) || schema.type !== 'null';
+  const firstOf = (name: string) => listAt(input, name).find((one) => !isSchema(one) || one.type !== 'null');
+  const target = typeof reference === 'string' ? pointed(reference, root) : undefined;
+  const parts = [target, ...listAt(input, 'allOf'), firstOf('anyOf'), firstOf('oneOf')];
+  return parts.reduce((schema: Schema, part) => merge(resolveSchema(part, root, depth + 1) ?? {}, schema), rest);
 }
 
 /** Target of a local reference such as `#/$defs/company`. */
@@ -198,12 +185,9 @@ function pointed(reference: string, root: unknown): unknown {
 function merge(left: Schema, right: Schema): Schema {
   const properties = { ...objectAt(left, 'properties'), ...objectAt(right, 'properties') };
   const required = [...listAt(left, 'required'), ...listAt(right, 'required')];
-  return {
-    ...left,
-    ...right,
-    ...(Object.keys(properties).length > 0 ? { properties } : {}),
-    ...(required.length > 0 ? { required } : {}),
-  };
+  const merged: Record<string, unknown> = { ...left, ...right };
+  if (Object.keys(properties).length > 0) merged.properties = properties;
+  return required.length > 0 ? { ...merged, required } : merged;
 }
 
 function objectAt(schema: Schema, name: string): Schema {
@@ -220,12 +204,7 @@ function listAt(schema: Schema, name: string): readonly unknown[] {
 }
 
 const types = new Set<unknown>(['object', 'array', 'string', 'integer', 'number', 'boolean', 'null']);
-const bounds = [
-  ['minItems', 'maxItems'],
-  ['minLength', 'maxLength'],
-  ['minimum', 'maximum'],
-  ['minProperties', 'maxProperties'],
-] as const;
+const bounds = { minItems: 'maxItems', minLength: 'maxLength', minimum: 'maximum', minProperties: 'maxProperties' };
 
 /** Keywords that the sandbox does not support. A schema with such a keyword is refused; the keyword is not ignored. */
 const unmade = ['not', 'if', 'contains', 'dependentRequired', 'dependentSchemas', 'propertyNames'];
@@ -242,7 +221,7 @@ const mistakes: readonly (readonly [at: string, is: (schema: Schema, root: unkno
     'not a regular expression',
   ],
   ['', isClosedTooEarly, 'minProperties is above the number of properties'],
-  ...bounds.map(([least, most]) => {
+  ...Object.entries(bounds).map(([least, most]) => {
     const isWrong = (schema: Schema) =>
       Number(schema[least] ?? Number.NEGATIVE_INFINITY) > Number(schema[most] ?? Number.POSITIVE_INFINITY);
     return ['', isWrong, `${least} is above ${most}`] as const;
