@@ -17,13 +17,13 @@ export interface Call<Body = unknown, Query = unknown> {
 /** Frames of an event stream; each text is one whole frame. `gone` is aborted if the client disconnects or the sandbox closes. */
 export type Frames = (gone: AbortSignal) => AsyncIterable<string> | Iterable<string>;
 
-/** Work that is done. Its answer is JSON or a stream. */
+/** Work that is done. Its answer is JSON, or a stream if there are frames. */
 export interface Work {
   /** Default 200. */
   readonly status?: number;
   readonly headers?: Readonly<Record<string, string>>;
   readonly json?: unknown;
-  readonly frames?: Frames;
+  readonly frames?: Frames | undefined;
   /** Present if the work is charged. */
   readonly purchase?: Purchase;
 }

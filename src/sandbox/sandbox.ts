@@ -3,8 +3,8 @@ import {
   createServer,
   type IncomingHttpHeaders,
   type IncomingMessage,
+  type RequestListener,
   type Server,
-  type ServerResponse,
 } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { z } from 'zod';
@@ -135,7 +135,7 @@ export async function startSandbox(input: Partial<SandboxOptions> = {}): Promise
   });
   const exchange = createExchange({ log, gate, script, world, router, advance });
   const server = createServer((request, response) => {
-    void (request.url?.startsWith(`${CONTROL_PATH}/`) ? control : exchange)(request, response);
+    (request.url?.startsWith(`${CONTROL_PATH}/`) ? control : exchange)(request, response);
   });
   // The timeout is longer than the idle times of clients. So the client closes first, and no request reaches a connection that
   // is being closed.
@@ -229,7 +229,7 @@ const actions: Readonly<Record<string, (panel: Panel, input: unknown, query: URL
 };
 
 /** The control paths as a request listener of `node:http`. */
-function createControl(panel: Panel): (request: IncomingMessage, response: ServerResponse) => Promise<void> {
+function createControl(panel: Panel): RequestListener {
   return async (request, response) => {
     const [status, value] = await answer(panel, request).catch(refusalOf);
     response.writeHead(status, { 'content-type': 'application/json; charset=utf-8' }).end(JSON.stringify(value));

@@ -122,7 +122,7 @@ export function agentRoutes(agentRuns: Table<Run>, world: World): Routes {
         const run = startRun(body, agentRuns, world);
         const purchase = requestPurchase('createAgentRun', input, 0, run.id);
         const frames: Frames = (gone) => liveFrames(run.id, agentRuns, world, gone);
-        return wantsStream(headers) ? { frames, purchase } : { json: recordOf(run), purchase };
+        return { json: recordOf(run), frames: wantsStream(headers) ? frames : undefined, purchase };
       },
     }),
     'GET /agent/runs': route({

@@ -25,9 +25,10 @@ const purchaseSchema = z.object({
 
 export type Purchase = z.infer<typeof purchaseSchema>;
 
-/** The purchase of one whole request. `starts`: id of the run that it starts, which is charged at its end. */
+/** The purchase of one whole request, streamed or not. `starts`: id of the run that it starts, which is charged at its end. */
 export function requestPurchase(operation: string, request: unknown, micros: number, starts?: string): Purchase {
-  return { operation, options: '', units: [canonicalJson(request)], failed: [], micros, starts };
+  const { stream: _, ...unit } = Object(request) as Record<string, unknown>;
+  return { operation, options: '', units: [canonicalJson(unit)], failed: [], micros, starts };
 }
 
 /** A line of the file: a purchase, a change of state, the credits in micro-dollars (null: no limit), or the mark of a start. */

@@ -70,42 +70,39 @@ const similarBody = z.looseObject({
   ...searchFields,
 });
 
-/** Finds the results that match the filters, with the requested contents, and counts the paid pages. */
-function findPages(
-  filters: Parameters<typeof findUrls>[0],
-  wishes: z.infer<typeof similarBody | typeof searchBody>,
-  options: Settings,
-) {
-  const { numResults = 10, contents = {} } = wishes;
+type SearchBody = z.infer<typeof searchBody>;
+type Filters = z.infer<z.ZodObject<typeof searchFields>> & { readonly query: string };
+
+/** Finds the results that match the filters of a request, with the requested contents, and their price. */
+function findPages(type: string, body: Filters, options: Settings) {
+  const { numResults = 10, contents = {} } = body;
   if (numResults > 100) throw badBody('numResults: at most 100', 'INVALID_NUM_RESULTS');
   const wanted = wantedOf(contents);
-  const results = findUrls(filters, numResults, options).map((url) => resultOf(url, wanted, contents, options));
-  const context = contextOf(results, contextLimit(wishes.context ?? contents.context));
+  const results = findUrls(body, numResults, options).map((url) => resultOf(url, wanted, contents, options));
+  const context = contextOf(results, contextLimit(body.context ?? contents.context));
   const pages = { ...countPages(wanted, results.length * pagesOf(contents)), text: 0, highlights: 0 };
-  return { results, context, pages };
+  const micros = searchPrice(type, results.length);
+  const cost = costDollars({ micros, deep: type.startsWith('deep') }, pages);
+  return { results, context, costDollars: cost, micros: micros + contentsPrice(pages) };
 }
 
-function searchAnswer(requestId: string, body: z.infer<typeof searchBody>, options: Settings) {
+function searchAnswer(requestId: string, body: SearchBody, options: Settings) {
   const { query, type, outputSchema } = body;
   checkOutputSchema(outputSchema);
-  const { results, context, pages } = findPages(body, body, options);
-  const deep = type.startsWith('deep');
-  const micros = searchPrice(type, results.length);
+  const { results, context, costDollars, micros } = findPages(type, body, options);
+  const searchType = type.startsWith('deep') ? 'deep' : 'neural';
   const content = outputSchema && writeAbout(query, outputSchema, options.seed);
   const ignored = (['startCrawlDate', 'endCrawlDate'] as const).filter((name) => body[name] !== undefined);
   const warnings = ignored.map((name) => ({ code: 'IGNORED_FIELD', path: `/${name}`, message: `${name} is ignored` }));
   const answer = {
-    requestId,
-    searchType: deep ? 'deep' : 'neural',
-    resolvedSearchType: deep ? 'deep' : 'neural',
-    results,
+    ...{ requestId, searchType, resolvedSearchType: searchType, results },
     output: outputSchema && { content, grounding: groundingOf(content, results) },
     context,
     searchTime: 50 + (hashText(query, options.seed) % 500),
-    costDollars: costDollars({ micros, deep }, pages),
+    costDollars,
     warnings: ignored.length > 0 ? warnings : undefined,
   };
-  return { answer, micros: micros + contentsPrice(pages) };
+  return { answer, micros };
 }
 
 /** The answer of a search as a stream: text, grounding, results, done, `[DONE]`. */
@@ -162,11 +159,8 @@ export const pageRoutes = (crawler: Crawler, options: Settings): Routes => ({
     queued: true,
     work: ({ requestId, body, input }) => {
       const { answer, micros } = searchAnswer(requestId, body, options);
-      const { stream: _, ...unit } = input as Record<string, unknown>;
-      const purchase = requestPurchase('search', unit, micros);
-      return body.stream && answer.output
-        ? { frames: () => searchFrames(answer), purchase }
-        : { json: answer, purchase };
+      const frames = body.stream && answer.output ? () => searchFrames(answer) : undefined;
+      return { json: answer, frames, purchase: requestPurchase('search', input, micros) };
     },
   }),
   /** Pages similar to the page of the request, at the price of a search. */
@@ -176,15 +170,10 @@ export const pageRoutes = (crawler: Crawler, options: Settings): Routes => ({
     work: ({ requestId, body, input }) => {
       const { url, excludeSourceDomain, excludeDomains = [] } = body;
       const excluded = [...excludeDomains, ...(excludeSourceDomain ? [hostOf(url)] : [])];
-      const { results, context, pages } = findPages(
-        { ...body, query: `like ${url}`, excludeDomains: excluded },
-        body,
-        options,
-      );
-      const micros = searchPrice('neural', results.length);
-      const json = { requestId, results, context, costDollars: costDollars({ micros, deep: false }, pages) };
-      const purchase = requestPurchase('findSimilar', input, micros + contentsPrice(pages));
-      return { json, purchase, headers: { deprecation: 'true' } };
+      const filters = { ...body, query: `like ${url}`, excludeDomains: excluded };
+      const { micros, ...found } = findPages('neural', filters, options);
+      const purchase = requestPurchase('findSimilar', input, micros);
+      return { json: { requestId, ...found }, purchase, headers: { deprecation: 'true' } };
     },
   }),
   /** Every URL gets a status. Only successful URLs get a result and are charged. */
@@ -227,12 +216,10 @@ export const pageRoutes = (crawler: Crawler, options: Settings): Routes => ({
       const found = findUrls({ query }, 3 + (mix(hashText(query, options.seed), 141) % 5), options);
       const citations = found.map((url) => resultOf(url, wantedOf({ text }), {}, options));
       const costDollars = { total: toDollars(ANSWER_MICROS) };
-      const { stream: _, ...unit } = input as Record<string, unknown>;
-      const purchase = requestPurchase('answer', unit, ANSWER_MICROS);
       const frames = () => answerFrames(requestId, content, { citations }, { costDollars, requestId });
-      return body.stream
-        ? { frames, purchase }
-        : { json: { requestId, answer: content, citations, costDollars }, purchase };
+      const purchase = requestPurchase('answer', input, ANSWER_MICROS);
+      const json = { requestId, answer: content, citations, costDollars };
+      return { json, frames: body.stream ? frames : undefined, purchase };
     },
   }),
 });

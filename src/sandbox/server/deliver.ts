@@ -12,6 +12,8 @@ export interface Reply {
 
 type Of<Kind extends FaultDo['kind']> = Extract<FaultDo, { readonly kind: Kind }>;
 type FrameSource = AsyncIterable<string> | Iterable<string>;
+/** Waits for some milliseconds, or until the client disconnects. */
+type Pause = (ms: number) => Promise<void>;
 
 /**
  * Sends a reply, with its fault if there is one. Without a reply, resets the connection. Resolves at the end of the answer, with the status
@@ -38,7 +40,8 @@ export async function deliver(
   const closed = new AbortController();
   response.once('close', () => closed.abort());
   const gone = AbortSignal.any([closed.signal, timers.closed]);
-  const pieces = isStream ? piecesOfStream(body(gone), fault, timers, gone) : piecesOfBody(body, fault, timers);
+  const pause: Pause = (ms) => timers.wait(ms, gone);
+  const pieces = isStream ? piecesOfStream(body(gone), fault, pause) : piecesOfBody(body, fault, pause);
   for await (const piece of pieces) {
     if (gone.aborted) break;
     await write(response, piece);
@@ -63,38 +66,33 @@ async function write(response: ServerResponse, bytes: Buffer): Promise<void> {
   if (bytes.length > 0) await new Promise<void>((resolve) => response.write(bytes, () => resolve()));
 }
 
-async function* piecesOfBody(body: Buffer, fault: FaultDo | null, timers: Timers): AsyncIterable<Buffer> {
+async function* piecesOfBody(body: Buffer, fault: FaultDo | null, pause: Pause): AsyncIterable<Buffer> {
   if (fault?.kind === 'truncate') {
     yield body.subarray(0, fault.bytes ?? Math.floor(body.length * (fault.fraction ?? 0.5)));
   } else if (fault?.kind === 'drip') {
-    yield* drip(body, fault, timers);
+    yield* drip(body, fault, pause);
   } else if (fault?.kind === 'stall' && fault.moment === 'body') {
     yield body.subarray(0, body.length >> 1);
-    await timers.wait(fault.ms);
+    await pause(fault.ms);
     yield body.subarray(body.length >> 1);
   } else yield body;
 }
 
-async function* piecesOfStream(
-  frames: FrameSource,
-  fault: FaultDo | null,
-  timers: Timers,
-  gone: AbortSignal,
-): AsyncIterable<Buffer> {
+async function* piecesOfStream(frames: FrameSource, fault: FaultDo | null, pause: Pause): AsyncIterable<Buffer> {
   if (fault?.kind === 'cut-stream') yield* untilCut(frames, fault);
   else if (fault?.kind === 'truncate') yield* untilCut(frames, { bytes: fault.bytes ?? 100 });
   else {
-    for await (const frame of changed(frames, fault, timers, gone)) {
-      if (fault?.kind === 'drip') yield* drip(Buffer.from(frame), fault, timers);
+    for await (const frame of changed(frames, fault, pause)) {
+      if (fault?.kind === 'drip') yield* drip(Buffer.from(frame), fault, pause);
       else yield Buffer.from(frame);
     }
   }
 }
 
 /** Splits bytes into pieces, with a wait between them. */
-async function* drip(body: Buffer, { bytes = 1, everyMs = 1000 }: Of<'drip'>, timers: Timers): AsyncIterable<Buffer> {
+async function* drip(body: Buffer, { bytes = 1, everyMs = 1000 }: Of<'drip'>, pause: Pause): AsyncIterable<Buffer> {
   for (let from = 0; from < body.length; from += bytes) {
-    if (from > 0) await timers.wait(everyMs);
+    if (from > 0) await pause(everyMs);
     yield body.subarray(from, from + bytes);
   }
 }
@@ -135,11 +133,11 @@ function isEvent(frame: string): boolean {
 }
 
 /** Changes the frames of a stream as the fault says. Added comments are `KEEP_ALIVE_FRAME`. */
-function changed(frames: FrameSource, fault: FaultDo | null, timers: Timers, gone: AbortSignal): FrameSource {
+function changed(frames: FrameSource, fault: FaultDo | null, pause: Pause): FrameSource {
   if (fault?.kind === 'frames') return reformed(frames, fault);
-  if (fault?.kind === 'silent-stream') return silent(frames, fault, timers, gone);
+  if (fault?.kind === 'silent-stream') return silent(frames, fault, pause);
   if (fault?.kind !== 'stall' || fault.moment !== 'body') return frames;
-  return silent(frames, { kind: 'silent-stream', events: 1, ms: fault.ms }, timers, gone);
+  return silent(frames, { kind: 'silent-stream', events: 1, ms: fault.ms }, pause);
 }
 
 async function* reformed(frames: FrameSource, { change, bytes = 5_000_000 }: Of<'frames'>): AsyncIterable<string> {
@@ -159,21 +157,17 @@ async function* reformed(frames: FrameSource, { change, bytes = 5_000_000 }: Of<
   if (held !== '') yield held;
 }
 
-async function* silent(
-  frames: FrameSource,
-  { events = 0, ms, comments = false }: Of<'silent-stream'>,
-  timers: Timers,
-  gone: AbortSignal,
-): AsyncIterable<string> {
+async function* silent(frames: FrameSource, fault: Of<'silent-stream'>, pause: Pause): AsyncIterable<string> {
+  const { events = 0, ms, comments } = fault;
   let [seen, isOver] = [0, false];
   for await (const frame of frames) {
     if (seen >= events && !isOver) {
       isOver = true;
       const until = performance.now() + ms;
-      if (!comments) await timers.wait(ms, gone);
-      while (comments && performance.now() < until && !gone.aborted) {
+      if (!comments) await pause(ms);
+      while (comments && performance.now() < until) {
         yield KEEP_ALIVE_FRAME;
-        await timers.wait(Math.min(commentEveryMs, until - performance.now()), gone);
+        await pause(Math.min(commentEveryMs, until - performance.now()));
       }
     }
     yield frame;

@@ -1,4 +1,4 @@
-import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
+import type { IncomingHttpHeaders, IncomingMessage, RequestListener } from 'node:http';
 import { fieldOf } from '../../api/checks/field-of.js';
 import { type FaultDo, type FaultScript, faultLabel } from '../base/fault.js';
 import { millisOf, type Settings } from '../base/options.js';
@@ -35,9 +35,7 @@ interface Served {
 /**
  * Handles a request from its headers to its answer, in this order: log, key, rate limit, fault, body, latency, work, purchase log, answer.
  */
-export function createExchange(
-  parts: ExchangeParts,
-): (request: IncomingMessage, response: ServerResponse) => Promise<void> {
+export function createExchange(parts: ExchangeParts): RequestListener {
   const { log, world } = parts;
   const nextRequestId = world.ids('');
   return async (request, response) => {
@@ -169,20 +167,11 @@ function keyOf(headers: IncomingHttpHeaders): string | null {
 
 /** The x402 challenge for a request without a key. */
 function challenge(path: string, baseUrl: string): Refusal {
+  const price = { scheme: 'exact', network: 'eip155:84532', amount: '7000', maxTimeoutSeconds: 60, extra: {} };
   const terms = {
     x402Version: 2,
     resource: { url: `${baseUrl}${path}`, description: `One call of POST ${path}`, mimeType: 'application/json' },
-    accepts: [
-      {
-        scheme: 'exact',
-        network: 'eip155:84532',
-        amount: '7000',
-        asset: '0x0000000000000000000000000000000000000000',
-        payTo: '0x0000000000000000000000000000000000000001',
-        maxTimeoutSeconds: 60,
-        extra: {},
-      },
-    ],
+    accepts: [{ ...price, asset: `0x${'0'.repeat(40)}`, payTo: `0x${'1'.padStart(40, '0')}` }],
   };
   return new Refusal(402, 'Payment is required: send an API key, or pay for this request', {
     tag: 'X402_PAYMENT_REQUIRED',

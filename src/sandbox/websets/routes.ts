@@ -66,12 +66,8 @@ function find(history: EventHistory, name: string): number {
 }
 
 /** The newest `most` websets that are not deleted, with numbers below `before`. */
-function newest(
-  history: EventHistory,
-  before: number,
-  most: number,
-): { readonly id: string; readonly story: number }[] {
-  const found = [];
+function newest(history: EventHistory, before: number, most: number) {
+  const found: { readonly id: string; readonly story: number }[] = [];
   for (const story of history.newestWebsets()) {
     if (story >= before || isDeletedAt(story, history.stepOf(story))) continue;
     found.push({ id: idOf('webset', history.seed, story), story });

@@ -21,34 +21,25 @@ export interface Step {
 
 const items = (type: 'webset.item.created' | 'webset.item.enriched', from: number, count: number): Step[] =>
   Array.from({ length: count }, (_, index) => ({ type, n: from + index }));
-const one = (type: string, n = 0): Step => ({ type, n });
+const ofObject = (n: number, ...types: readonly string[]): Step[] => types.map((type) => ({ type, n }));
 
 /** The steps in the life of every webset. They include every type of event. */
 export const steps: readonly Step[] = [
-  one('webset.created'),
-  one('import.created'),
-  one('webset.search.created', 0),
-  one('import.completed'),
+  ...ofObject(0, 'webset.created', 'import.created', 'webset.search.created', 'import.completed'),
   ...items('webset.item.created', 0, 3),
-  one('webset.search.updated', 0),
+  ...ofObject(0, 'webset.search.updated'),
   ...items('webset.item.created', 3, 5),
   ...items('webset.item.enriched', 0, 4),
-  one('webset.search.completed', 0),
+  ...ofObject(0, 'webset.search.completed'),
   ...items('webset.item.enriched', 4, 4),
-  one('webset.idle', 0),
-  one('monitor.created'),
-  one('monitor.run.created'),
+  ...ofObject(0, 'webset.idle', 'monitor.created', 'monitor.run.created'),
   ...items('webset.item.created', 8, 3),
   ...items('webset.item.enriched', 8, 3),
-  one('monitor.run.completed'),
-  one('monitor.updated'),
-  one('webset.export.created'),
-  one('webset.export.completed'),
-  one('webset.search.created', 1),
-  one('webset.paused'),
-  one('webset.search.canceled', 1),
-  one('monitor.deleted'),
-  one('webset.deleted'),
+  ...ofObject(0, 'monitor.run.completed', 'monitor.updated', 'webset.export.created', 'webset.export.completed'),
+  ...ofObject(1, 'webset.search.created'),
+  ...ofObject(0, 'webset.paused'),
+  ...ofObject(1, 'webset.search.canceled'),
+  ...ofObject(0, 'monitor.deleted', 'webset.deleted'),
 ];
 
 /** The step with the event of this type for the `n`th object of its kind, by default for the first one. */

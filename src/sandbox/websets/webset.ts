@@ -231,6 +231,7 @@ function itemAt(scene: Scene, n: number): Thing {
   const hash = mix(scene.hash, 300 + n);
   const { isOver, times } = lifeOf(scene, stepOf('webset.item.created', n), stepOf('webset.item.enriched', n));
   const url = `https://${entity.type.replace('_', '-')}-${hash.toString(36)}.example/${id('wpage', n)}`;
+  const satisfied = choose(['yes', 'yes', 'yes', 'no', 'unclear'], hash, 302);
   const references = [{ title: `${subject} – ${city}`, snippet: choose(sentences, hash, 303), url }];
   return {
     id: id('witem', n),
@@ -239,14 +240,7 @@ function itemAt(scene: Scene, n: number): Thing {
     sourceId: n === 0 ? id('import') : id('wsearch', 0),
     websetId: id('webset'),
     properties: propertiesOf(scene, url, hash),
-    evaluations: [
-      {
-        criterion: `is about ${subject}`,
-        reasoning: choose(sentences, hash, 301),
-        satisfied: choose(['yes', 'yes', 'yes', 'no', 'unclear'], hash, 302),
-        references,
-      },
-    ],
+    evaluations: [{ criterion: `is about ${subject}`, reasoning: choose(sentences, hash, 301), satisfied, references }],
     enrichments: isOver ? enrichments.map((_, index) => enrichmentResult(scene, index, hash, url)) : [],
     ...times,
   };
