@@ -52,33 +52,29 @@ export function plain(answer: (params: Call['params']) => unknown, weight = 1): 
   return { weight, work: ({ params }) => ({ json: answer(params) }) };
 }
 
-/** Finds the route of a request; null: there is none. */
-export type Router = (
-  method: string,
-  path: string,
-) => { readonly route: Route; readonly params: Call['params'] } | null;
+export type Router = ReturnType<typeof createRouter>;
 
-export function createRouter(routes: Routes): Router {
+/** Returns a function that finds the route of a request; null: there is none. */
+export function createRouter(routes: Routes) {
   const patterns = Object.entries(routes).map(([pattern, route]) => {
     return { pattern: new RegExp(`^${pattern.replace(/:(\w+)/g, '(?<$1>[^/]+)')}$`), route };
   });
-  return (method, path) => {
+  return (method: string, path: string) => {
     for (const { pattern, route } of patterns) {
       const found = pattern.exec(`${method} ${path}`);
-      const params = found && decoded(found.groups);
-      if (params) return { route, params };
+      if (!found) continue;
+      const params = Object.entries(found.groups ?? {}).map(([name, value]) => [name, decoded(value)]);
+      return { route, params: Object.fromEntries(params) as Call['params'] };
     }
     return null;
   };
 }
 
-/** Null for a path that cannot be decoded. */
-function decoded(groups: Readonly<Record<string, string>> = {}): Call['params'] | null {
+function decoded(text: string): string {
   try {
-    const params = Object.entries(groups).map(([name, value]) => [name, decodeURIComponent(value)]);
-    return Object.fromEntries(params);
+    return decodeURIComponent(text);
   } catch {
-    return null;
+    return text;
   }
 }
 

@@ -89,9 +89,9 @@ export async function startSandbox(input: Partial<SandboxOptions> = {}): Promise
   const ids = (kind: string) => idsOf(options.seed, ledger.starts, kind);
   const world: World = { options, ledger, timers, now: () => Date.now(), ids };
   const stores = openStores(world);
-  ledger.restore(facts);
-  stores.history.begin();
   const { agentRuns, research, monitors, history, crawler } = stores;
+  ledger.restore(facts);
+  history.begin();
   const advance = () => {
     agentRuns.settle();
     research.settle();
@@ -159,10 +159,9 @@ async function listen(server: Server, port: number): Promise<number> {
 
 async function closeServer(server: Server, timers: Timers): Promise<void> {
   timers.stop();
-  await new Promise<void>((resolve) => {
-    server.close(() => resolve());
-    server.closeAllConnections();
-  });
+  server.close();
+  server.closeAllConnections();
+  await once(server, 'close');
 }
 
 function openStores(world: World) {
@@ -187,10 +186,7 @@ function viewOf({ agentRuns, research, monitors, history }: ReturnType<typeof op
   };
 }
 
-/**
- * Prefix of the paths that belong to the sandbox itself. Requests to these paths need no key, have no limit and no faults, and are not in
- * the request log.
- */
+/** Prefix of the paths that need no key, have no limit and no faults, and are not in the request log. */
 const CONTROL_PATH = '/__sandbox';
 
 const triggerSchema = z.union(

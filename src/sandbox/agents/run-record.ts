@@ -10,6 +10,15 @@ import { isSchema, schemaProblem, schemaValue } from '../pages/schema-value.js';
 import { sseFrame } from '../route.js';
 
 const rows = z.array(z.record(z.string(), z.unknown())).optional();
+const runId = z
+  .string()
+  .max(200)
+  .regex(/^[A-Za-z0-9_.:-]+$/, 'not an id');
+const dataSource = z.looseObject({ provider: z.string().min(1) });
+const budget = z.looseObject({
+  maxCostDollars: z.number().min(1).max(100).optional(),
+  maxDurationSeconds: z.number().min(300).max(10_800).optional(),
+});
 
 /** The body of `POST /agent/runs`. */
 export const runInput = z.looseObject({
@@ -18,22 +27,10 @@ export const runInput = z.looseObject({
   input: z.looseObject({ data: rows, exclusion: rows }).optional(),
   outputSchema: z.record(z.string(), z.unknown()).nullable().optional(),
   effort: z.enum(['minimal', 'low', 'medium', 'high', 'xhigh', 'auto', 'max', 'ultra']).optional(),
-  budget: z
-    .looseObject({
-      maxCostDollars: z.number().min(1).max(100).optional(),
-      maxDurationSeconds: z.number().min(300).max(10_800).optional(),
-    })
-    .optional(),
-  previousRunId: z
-    .string()
-    .max(200)
-    .regex(/^[A-Za-z0-9_.:-]+$/, 'not an id')
-    .optional(),
+  budget: budget.optional(),
+  previousRunId: runId.optional(),
   metadata: z.record(z.string(), z.string()).optional(),
-  dataSources: z
-    .array(z.looseObject({ provider: z.string().min(1) }))
-    .max(5)
-    .optional(),
+  dataSources: z.array(dataSource).max(5).optional(),
 });
 
 export type RunInput = z.infer<typeof runInput>;

@@ -7,6 +7,7 @@ const share = z.number().min(0).max(1);
 const count = z.number().int().positive();
 const whole = z.number().int().nonnegative();
 const text = z.string().min(1);
+const header = z.string().regex(/^[A-Za-z][A-Za-z0-9-]*$/);
 
 /** Milliseconds, or a range from which the seed chooses a value. */
 const duration = z.union([
@@ -54,10 +55,7 @@ const monitors = z.strictObject({
   failureRate: share.default(0),
   failReason: text.nullable().default(null),
   /** Header of the signature. */
-  signatureHeader: z
-    .string()
-    .regex(/^[A-Za-z][A-Za-z0-9-]*$/)
-    .default('Exa-Signature'),
+  signatureHeader: header.default('Exa-Signature'),
   webhookAttempts: count.default(3),
   webhookRetryMs: ms.default(1000),
   webhookTimeoutMs: count.default(5000),
@@ -139,10 +137,7 @@ const optionsSchema = z.strictObject({
   /** Number of requests that the log keeps. Default 200,000. */
   logEntries: count.default(200_000),
   /** Prefix of the queue headers: `x-svc` as in the contract, `x-exa` as in the public service. Default `x-svc`. */
-  headerPrefix: z
-    .string()
-    .regex(/^[a-z][a-z0-9-]*$/)
-    .default('x-svc'),
+  headerPrefix: header.default('x-svc'),
   /** Speed of the clock of monitor schedules, as a factor of the wall clock: with 3600 an hour takes a second. Default 1. */
   monitorClock: z.number().positive().default(1),
   agentRuns: agentRuns.prefault({}),

@@ -17,13 +17,10 @@ const endings = phrases(`
   and explains why – twice, with a margin of 2.5 %, on a quiet Tuesday 🙂, next to the station, in plain words`);
 
 /**
- * Number of prepared sentences. The sentences are prepared once, because making them for each page would take most of the time of a
- * request.
+ * English-looking sentences, each with its full stop; some have letters beyond ASCII. They are prepared once, because making them for each page
+ * would take most of the time of a request.
  */
-const count = 1024;
-
-/** English-looking sentences, each with its full stop; some have letters beyond ASCII. */
-export const sentences: readonly string[] = Array.from({ length: count }, (_, index) => {
+export const sentences: readonly string[] = Array.from({ length: 1024 }, (_, index) => {
   const hash = mix(index, 17);
   const words = [choose(subjects, hash, 1), choose(verbs, hash, 2), choose(objects, hash, 3), choose(endings, hash, 4)];
   return `${words.join(' ')}.`;

@@ -33,7 +33,7 @@ export class Table<T extends { readonly id: string }> {
   readonly nextId: NextId;
   /** Adds a record, or replaces it. */
   readonly put: (record: T) => void;
-  readonly #delete: (id: string) => void;
+  readonly delete: (id: string) => void;
 
   /** `changed` is called after each change, also of an earlier process. Without a record, the record was deleted. */
   constructor(world: World, kind: Kind<T>, changed: (id: string, record?: T) => void = () => {}) {
@@ -48,7 +48,7 @@ export class Table<T extends { readonly id: string }> {
       if (kind.run && !ledger.isCharged(id)) this.#open.add(id);
       changed(id, record);
     });
-    this.#delete = ledger.facts(`${kind.fact}-deleted`, z.string(), (id) => {
+    this.delete = ledger.facts(`${kind.fact}-deleted`, z.string(), (id) => {
       this.#open.delete(id);
       this.#records.delete(id);
       changed(id);
@@ -64,10 +64,6 @@ export class Table<T extends { readonly id: string }> {
     const record = this.find(id);
     if (!record) throw new Refusal(404, `There is no ${this.#kind.noun} ${id}`);
     return record;
-  }
-
-  delete(id: string): void {
-    this.#delete(id);
   }
 
   /** The oldest first. */

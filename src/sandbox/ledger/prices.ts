@@ -23,29 +23,26 @@ export function contentsPrice(pages: PageCounts): number {
   return (pages.text + pages.highlights + pages.summary) * MICROS_PER_PAGE;
 }
 
-const names = { text: 'contentText', highlights: 'contentHighlight', summary: 'contentSummary' } as const;
+const kinds = ['text', 'highlights', 'summary'] as const;
+const longNames = { text: 'contentText', highlights: 'contentHighlight', summary: 'contentSummary' };
 
 /**
  * The cost of an answer, in dollars, in two forms: `search` and `contents` as in today's service, and `breakDown` as in the contract.
  * `total` is the sum in both. Kinds of content without cost are left out; the two sums in `breakDown` are sent even if they are zero.
+ * `search`: micro-dollars of the search; null: the answer is not that of a search.
  */
-export function costDollars(
-  search: { readonly micros: number; readonly deep: boolean } | null,
-  pages: PageCounts,
-): unknown {
+export function costDollars(pages: PageCounts, search: number | null = null, deep = false): unknown {
   const contents = contentsPrice(pages);
-  const kinds = (['text', 'highlights', 'summary'] as const).filter((kind) => pages[kind] > 0);
-  const costs = (nameOf: (kind: keyof PageCounts) => string) =>
-    Object.fromEntries(kinds.map((kind) => [nameOf(kind), toDollars(pages[kind] * MICROS_PER_PAGE)]));
-  const ofSearch = toDollars(search?.micros ?? 0);
-  const breakdown = {
-    ...(search ? { [search.deep ? 'deepSearch' : 'neuralSearch']: ofSearch } : {}),
-    ...costs((kind) => names[kind]),
+  const costs = (nameOf: (kind: keyof PageCounts) => string) => {
+    const paid = kinds.filter((kind) => pages[kind] > 0);
+    return Object.fromEntries(paid.map((kind) => [nameOf(kind), toDollars(pages[kind] * MICROS_PER_PAGE)]));
   };
+  const ofSearch = search === null ? {} : { [deep ? 'deepSearch' : 'neuralSearch']: toDollars(search) };
+  const breakdown = { ...ofSearch, ...costs((kind) => longNames[kind]) };
   return {
-    total: toDollars(contents + (search?.micros ?? 0)),
-    search: search ? { neural: ofSearch } : undefined,
+    total: toDollars(contents + (search ?? 0)),
+    search: search === null ? undefined : { neural: toDollars(search) },
     contents: contents > 0 ? costs((kind) => kind) : undefined,
-    breakDown: [{ search: ofSearch, contents: toDollars(contents), breakdown }],
+    breakDown: [{ search: toDollars(search ?? 0), contents: toDollars(contents), breakdown }],
   };
 }

@@ -6,16 +6,12 @@ import { outputSchema } from '../pages/synthesis.js';
 
 const domains = z.array(z.string().min(1)).max(1200).optional();
 
+const ofMonitors = ['monitor.created', 'monitor.updated', 'monitor.deleted'] as const;
+const ofRuns = ['monitor.run.created', 'monitor.run.completed'] as const;
 /** Events of the webhooks of monitors. */
-const events = [
-  'monitor.created',
-  'monitor.updated',
-  'monitor.deleted',
-  'monitor.run.created',
-  'monitor.run.completed',
-] as const;
+const events = z.enum([...ofMonitors, ...ofRuns]);
 
-export type MonitorEvent = (typeof events)[number];
+export type MonitorEvent = z.infer<typeof events>;
 
 const unitMs: Readonly<Record<string, number>> = { m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 };
 
@@ -42,15 +38,14 @@ const search = z.looseObject({
   excludeDomains: domains,
   contents: contentsOptions.optional(),
 });
+const isPeriod = (text: string) => periodMs(text) >= 3_600_000;
 const trigger = z.looseObject({
   type: z.literal('interval'),
-  period: z
-    .string()
-    .refine((text) => periodMs(text) >= 3_600_000, 'must be one number and one unit of at least an hour, such as 6h'),
+  period: z.string().refine(isPeriod, 'must be one number and one unit of at least an hour, such as 6h'),
 });
 const webhook = z.looseObject({
   url: z.string().refine(isWebhook, 'an https URL (http only on this machine)'),
-  events: z.array(z.enum(events)).min(1).optional(),
+  events: z.array(events).min(1).optional(),
 });
 
 /** The body of `POST /monitors`: the settings of a monitor that a caller chooses. */

@@ -2,15 +2,8 @@ import { Refusal } from '../base/refusal.js';
 import { Table } from '../base/table.js';
 import type { World } from '../world.js';
 import { type Monitor, type MonitorEvent, type MonitorInput, monitorSchema, periodMs } from './monitor.js';
-import {
-  endOf,
-  type MonitorRun,
-  monitorRunRecord,
-  monitorRunSchema,
-  planRun,
-  runMicros,
-  runStatus,
-} from './monitor-runs.js';
+import type { MonitorRun } from './monitor-runs.js';
+import * as runs from './monitor-runs.js';
 import { Webhooks } from './webhooks.js';
 
 /** Minimum time between two runs of a monitor, in milliseconds of the wall clock. */
@@ -37,8 +30,8 @@ export class Monitors {
       if (monitor) this.#schedule(monitor, world.now());
       else this.#nextRunAt.delete(id);
     });
-    const run = { operation: 'monitorRun', endOf, priceOf: runMicros };
-    this.runs = new Table(world, { fact: 'monitor-run', ids: '', noun: 'run', schema: monitorRunSchema, run });
+    const run = { operation: 'monitorRun', endOf: runs.endOf, priceOf: runs.runMicros };
+    this.runs = new Table(world, { fact: 'monitor-run', ids: '', noun: 'run', schema: runs.monitorRunSchema, run });
   }
 
   /** The monitor as the service returns it, without its secret. */
@@ -70,7 +63,7 @@ export class Monitors {
     const record = this.record(monitor);
     for (const run of this.runs.all()) if (run.monitorId === id) this.runs.delete(run.id);
     this.table.delete(id);
-    this.#notify(monitor, 'monitor.deleted', this.record(monitor));
+    this.#webhooks.send(monitor, 'monitor.deleted', this.record(monitor), this.#world.now());
     return record;
   }
 
@@ -103,7 +96,7 @@ export class Monitors {
   view() {
     const now = this.#world.now();
     const { byStatus } = this.table.view(({ status }) => status);
-    const { byStatus: runsByStatus } = this.runs.view((run) => runStatus(run, now));
+    const { byStatus: runsByStatus } = this.runs.view((run) => runs.runStatus(run, now));
     return { monitors: { byStatus, runsByStatus }, webhooks: this.#webhooks.view() };
   }
 
@@ -116,7 +109,7 @@ export class Monitors {
   #due(): { readonly at: number; readonly work: (now: number) => void } {
     let due = { at: Number.POSITIVE_INFINITY, work: (_now: number) => {} };
     for (const run of this.runs.open()) {
-      if (endOf(run) < due.at) due = { at: endOf(run), work: () => this.#finish(run) };
+      if (runs.endOf(run) < due.at) due = { at: runs.endOf(run), work: () => this.#finish(run) };
     }
     for (const [id, at] of this.#nextRunAt) {
       if (at < due.at) due = { at, work: (now) => this.#tick(this.table.get(id), at, now) };
@@ -136,7 +129,7 @@ export class Monitors {
   #begin(monitor: Monitor, createdAt: number, scheduled: boolean): MonitorRun {
     const { options, ledger } = this.#world;
     const start = { id: `monitor_run_${this.table.nextId()}`, serial: this.runs.count + 1, createdAt, scheduled };
-    const run = planRun(monitor, options, ledger.isFunded, start);
+    const run = runs.planRun(monitor, options, ledger.isFunded, start);
     this.runs.put(run);
     this.#notifyRun(monitor, run, 'monitor.run.created', createdAt);
     return run;
@@ -156,7 +149,7 @@ export class Monitors {
   #save(monitor: Monitor, type?: MonitorEvent): Monitor {
     this.table.put(monitor);
     this.#world.timers.wake();
-    if (type) this.#notify(monitor, type, this.record(monitor));
+    if (type) this.#webhooks.send(monitor, type, this.record(monitor), monitor.updatedAt);
     return monitor;
   }
 
@@ -173,12 +166,8 @@ export class Monitors {
     return Math.max(LEAST_MS, Math.round(periodMs(trigger?.period) / this.#world.options.monitorClock));
   }
 
-  #notify(monitor: Monitor, type: MonitorEvent, data: unknown, at = this.#world.now()): void {
-    this.#webhooks.send(monitor, type, data, at);
-  }
-
   #notifyRun(monitor: Monitor, run: MonitorRun, type: MonitorEvent, at: number): void {
-    const record = monitorRunRecord(run, at, this.#world.options);
-    this.#notify(monitor, type, { ...record, metadata: monitor.metadata }, at);
+    const record = runs.monitorRunRecord(run, at, this.#world.options);
+    this.#webhooks.send(monitor, type, { ...record, metadata: monitor.metadata }, at);
   }
 }

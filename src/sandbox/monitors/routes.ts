@@ -11,14 +11,13 @@ const { name, status } = monitorFilter;
 
 /** The pairs of `metadata[key]=value` in a query. */
 function metadataOf(query: Readonly<Record<string, unknown>>): Record<string, string> {
-  const pairs = Object.entries(query).filter(([name]) => name.startsWith('metadata'));
-  return Object.fromEntries(
-    pairs.map(([name, value]) => {
-      const key = /^metadata\[([^[\]]+)\]$/.exec(name)?.[1];
-      if (key === undefined) throw badQuery(`${name}: not metadata[key]=value`);
-      return [key, String(value)];
-    }),
-  );
+  const metadata: Record<string, string> = {};
+  for (const [name, value] of Object.entries(query).filter(([name]) => name.startsWith('metadata'))) {
+    const key = /^metadata\[([^[\]]+)\]$/.exec(name)?.[1];
+    if (key === undefined) throw badQuery(`${name}: not metadata[key]=value`);
+    metadata[key] = String(value);
+  }
+  return metadata;
 }
 
 const batch = z.looseObject({

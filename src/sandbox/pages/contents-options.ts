@@ -33,15 +33,9 @@ export function wantedOf({ text, highlights, summary }: ContentsOptions): Wanted
 }
 
 /** The options of a requested kind of content; null if the kind was not requested. */
-function asked<T extends object>(option: T | boolean | undefined): T | Record<string, never> | null {
+export function asked<T extends object>(option: T | boolean | undefined): T | Record<string, never> | null {
   if (option === undefined || option === false) return null;
   return option === true ? {} : option;
-}
-
-/** The limit of `context`, in characters; null if it was not requested. */
-export function contextLimit(context: ContentsOptions['context']): number | null {
-  const options = asked(context);
-  return options && (options.maxCharacters ?? 10_000);
 }
 
 /** Fields that select the units, or that do not change the content. */

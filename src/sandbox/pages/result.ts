@@ -1,7 +1,7 @@
 import type { Settings } from '../base/options.js';
 import { fraction, hashText } from '../base/sentences.js';
 import type { PageCounts } from '../ledger/prices.js';
-import type { ContentsOptions, Wanted } from './contents-options.js';
+import { asked, type ContentsOptions, type Wanted } from './contents-options.js';
 import { hostOf, pageOf } from './page.js';
 import { schemaValue } from './schema-value.js';
 
@@ -35,11 +35,11 @@ export function pagesOf({ subpages = 0 }: ContentsOptions): number {
   return 1 + Math.min(subpages, subpageLimit);
 }
 
-/** Joins the texts of all results for `context`; undefined without a limit. */
-export function contextOf(results: readonly Result[], limit: number | null): string | undefined {
-  if (limit === null) return undefined;
+/** Joins the texts of all results, if `context` was requested. */
+export function contextOf(results: readonly Result[], context: ContentsOptions['context']): string | undefined {
   const parts = results.map(({ title, url, text = '' }) => `Title: ${title}\nURL: ${url}\n${text}`);
-  return parts.join('\n\n').slice(0, limit);
+  const options = asked(context);
+  return options ? parts.join('\n\n').slice(0, options.maxCharacters ?? 10_000) : undefined;
 }
 
 function summaryOf(

@@ -7,7 +7,7 @@ import { hashText, mix } from '../base/sentences.js';
 import { requestPurchase } from '../ledger/log-file.js';
 import { contentsPrice, costDollars, prices, searchPrice } from '../ledger/prices.js';
 import { DONE_FRAME, type Routes, route, sseFrame } from '../route.js';
-import { contentsOptions, contextLimit, purchaseOptions, wantedOf } from './contents-options.js';
+import { contentsOptions, purchaseOptions, wantedOf } from './contents-options.js';
 import type { Crawler } from './crawler.js';
 import { findUrls, hostOf } from './page.js';
 import { contextOf, countPages, pagesOf, resultOf } from './result.js';
@@ -79,10 +79,10 @@ function findPages(type: string, body: Filters, options: Settings) {
   if (numResults > 100) throw badBody('numResults: at most 100', 'INVALID_NUM_RESULTS');
   const wanted = wantedOf(contents);
   const results = findUrls(body, numResults, options).map((url) => resultOf(url, wanted, contents, options));
-  const context = contextOf(results, contextLimit(body.context ?? contents.context));
+  const context = contextOf(results, body.context ?? contents.context);
   const pages = { ...countPages(wanted, results.length * pagesOf(contents)), text: 0, highlights: 0 };
   const micros = searchPrice(type, results.length);
-  const cost = costDollars({ micros, deep: type.startsWith('deep') }, pages);
+  const cost = costDollars(pages, micros, type.startsWith('deep'));
   return { results, context, costDollars: cost, micros: micros + contentsPrice(pages) };
 }
 
@@ -189,10 +189,10 @@ export const pageRoutes = (crawler: Crawler, options: Settings): Routes => ({
       const units = urlsWith('success');
       const results = units.map((url) => resultOf(url, kinds, body, options));
       const pages = countPages(kinds, results.length * pagesOf(body));
-      const context = contextOf(results, contextLimit(body.context));
+      const context = contextOf(results, body.context);
       const bought = { units, failed: urlsWith('error'), micros: contentsPrice(pages) };
       return {
-        json: { requestId, results, context, statuses, costDollars: costDollars(null, pages) },
+        json: { requestId, results, context, statuses, costDollars: costDollars(pages) },
         purchase: { operation: 'contents', options: purchaseOptions(body), ...bought },
       };
     },

@@ -25,8 +25,6 @@ export interface ExchangeParts {
 /** A request in progress. */
 interface Served {
   readonly request: IncomingMessage;
-  readonly method: string;
-  readonly path: string;
   readonly entry: OpenEntry;
   readonly requestId: string;
   fault: FaultDo | null;
@@ -40,9 +38,8 @@ export function createExchange(parts: ExchangeParts): RequestListener {
   const nextRequestId = world.ids('');
   return async (request, response) => {
     const { method = 'GET', url = '/' } = request;
-    const path = url.split('?', 1)[0] as string;
-    const entry = log.open(method, path);
-    const served: Served = { request, method, path, entry, requestId: nextRequestId(), fault: null };
+    const entry = log.open(method, url.split('?', 1)[0] as string);
+    const served: Served = { request, entry, requestId: nextRequestId(), fault: null };
     try {
       const reply = await answer(parts, served).catch((error: unknown) => refusalReply(served, error));
       log.done(entry, await deliver(response, reply, served.fault, world.timers));
@@ -57,7 +54,8 @@ export function createExchange(parts: ExchangeParts): RequestListener {
 async function answer(parts: ExchangeParts, served: Served): Promise<Reply | null> {
   const { gate, script, log } = parts;
   const { options, ledger, timers } = parts.world;
-  const { request, method, path, entry } = served;
+  const { request, entry } = served;
+  const { method, path } = entry;
   const found = parts.router(method, path);
   checkAccess(request, path, options);
   const early = method === 'POST' && gate.needsBody(path) ? { input: await readJson(request) } : null;
@@ -104,9 +102,9 @@ function workReply({ requestId, fault }: Served, work: Work, route: Route, { hea
 const jsonType = { 'content-type': 'application/json; charset=utf-8' };
 
 /** The answer to a refused request. An error that is not a {@link Refusal} gives a 500. In both cases nothing was recorded. */
-function refusalReply({ path, requestId }: Served, error: unknown): Reply {
+function refusalReply({ entry, requestId }: Served, error: unknown): Reply {
   const refusal = error instanceof Refusal ? error : new Refusal(500, String(error));
-  const body = errorBody(refusal, path, requestId);
+  const body = errorBody(refusal, entry.path, requestId);
   const type = typeof body === 'string' ? { 'content-type': 'text/plain; charset=utf-8' } : jsonType;
   const headers = { ...type, 'x-request-id': requestId, ...refusal.details.headers };
   return { status: refusal.status, headers, body: Buffer.from(typeof body === 'string' ? body : JSON.stringify(body)) };

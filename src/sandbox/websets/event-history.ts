@@ -15,21 +15,18 @@ interface Times {
   readonly start: number;
 }
 
-/** A triggered event, which belongs to a webset of its own. */
+/** A triggered event, which belongs to a webset of its own. `rank`: number of events of the history before it. */
+type Triggered = z.infer<typeof triggeredSchema> & { readonly rank: number };
 const triggeredSchema = z.object({ type: z.enum(eventTypes), at: z.number() });
-type Triggered = z.infer<typeof triggeredSchema> & {
-  /** Number of events of the history before it. */
-  readonly rank: number;
-};
 
 /**
- * The history of webset events. It may have any number of events and stores none: each event follows from its number, and
- * numbers grow with time. Only triggered events are stored; their numbers begin at {@link TRIGGERED}.
- *
- * Events of both kinds have positions in one list, in the order of their times. New events do not change earlier positions.
+ * The history of webset events. It may have any number of events and stores none: each event follows from its number, and numbers grow with
+ * time. Only triggered events are stored; their numbers begin at {@link TRIGGERED}. Events of both kinds have positions in one list, in the order of their times. New events do not change earlier positions.
  */
 export class EventHistory {
   readonly #world: World;
+  readonly options: Settings['events'];
+  readonly seed: number;
   readonly #stories: Stories;
   readonly #keepStart: (at: number) => void;
   readonly #keep: (event: z.infer<typeof triggeredSchema>) => void;
@@ -38,6 +35,8 @@ export class EventHistory {
 
   constructor(world: World) {
     this.#world = world;
+    this.options = world.options.events;
+    this.seed = world.options.seed;
     this.#stories = new Stories(this.options.count);
     this.#keepStart = world.ledger.facts('events-start', z.number(), (start) => {
       const to = this.options.to === undefined ? start : Date.parse(this.options.to);
@@ -47,14 +46,6 @@ export class EventHistory {
     this.#keep = world.ledger.facts('event', triggeredSchema, (event) => {
       this.#triggered.push({ ...event, rank: this.#countAt(event.at) });
     });
-  }
-
-  get options(): Settings['events'] {
-    return this.#world.options.events;
-  }
-
-  get seed(): number {
-    return this.#world.options.seed;
   }
 
   /** Returns the times of the history. Sets them first, unless an earlier process has set them already. */
