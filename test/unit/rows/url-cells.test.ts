@@ -288,7 +288,9 @@ describe('the URL column', () => {
   });
 
   it('must be given if several columns are possible, and if none holds URLs', async () => {
-    await expect(column({ name, a: url, b: url })).rejects.toThrow('"a", "b". Name one (--url-column, or urlField of enrichRows)');
+    await expect(column({ name, a: url, b: url })).rejects.toThrow(
+      '"a", "b". Name one (--url-column, or urlField of enrichRows)',
+    );
     await expect(column({ Website: url, Link: url })).rejects.toThrow('"Website", "Link". Name one');
     await expect(column({ name, id: String })).rejects.toThrow('No column contains URLs');
   });
