@@ -5,7 +5,8 @@ import type { JobProgress, JobSummary } from '../../core/row-job-schemas.js';
 import { buysPages, isLongRunning } from '../../core/rows/row-operation.js';
 import { limitText } from '../../core/rows/stop-at-failed.js';
 import { toMicros } from '../../core/text/money.js';
-import type { BadRow, EnrichRequest, JobHandle, JobPlan, RuntimeConfig } from '../../worker/config/runtime-types.js';
+import type { BadRow, EnrichRequest, JobPlan, RuntimeConfig } from '../../worker/config/runtime-types.js';
+import type { JobHandle } from '../../worker/control/job-handle.js';
 import { type FailedRows, tooManyFailed } from '../flag-values.js';
 import {
   aboutDollars,

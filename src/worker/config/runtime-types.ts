@@ -4,7 +4,7 @@ import type { Secret } from '../../core/connections/secret.js';
 import type { StagedJob } from '../../core/job-entry-schemas.js';
 import type { RateProfile } from '../../core/limiter/rate.js';
 import type { PriceTable } from '../../core/purchase/prices.js';
-import type { EnrichCsvInput, JobProgress, JobSummary, Resumption, SourceFields } from '../../core/row-job-schemas.js';
+import type { EnrichCsvInput, JobProgress, SourceFields } from '../../core/row-job-schemas.js';
 import type { RunFigures, SliceHeartbeat } from '../../core/rows/job.js';
 import type { JobPhase, PauseReason } from '../../core/rows/job-names.js';
 import type { FailedPick } from '../../core/rows/row-warehouse.js';
@@ -228,31 +228,12 @@ export interface Reparsed {
   readonly rows: number;
 }
 
-/** Progress of a job from its workflow, with the heartbeats of its running slices. */
-export interface ShownProgress {
-  readonly progress: JobProgress;
-  readonly running: readonly SliceHeartbeat[];
-  /** Workers that cannot do the work of the job, a sentence for each. */
+/** Progress from a workflow, with the heartbeats of its activities. */
+export interface ShownProgress<Progress = JobProgress, Heartbeat = SliceHeartbeat> {
+  readonly progress: Progress;
+  readonly running: readonly Heartbeat[];
+  /** Workers that cannot do this work, a sentence for each. */
   readonly refusals?: readonly string[];
-}
-
-export interface JobHandle {
-  readonly job: string;
-  readonly workflowId: string;
-  /** Progress from the workflow, with the heartbeats of its running slices. */
-  progress(): Promise<ShownProgress>;
-  /** Throws `UsageError` if the job is not running. `isAbandoned`: the command that owned the job has ended, and nothing runs it. */
-  pause(how?: { readonly isAbandoned?: boolean }): Promise<void>;
-  /** Resumes the job; may change or remove its cap. */
-  resume(how?: Resumption): Promise<void>;
-  /** Cancels the job and its agent runs. With `handOver`, the agent runs are kept for the next run of the job. */
-  cancel(how?: { readonly handOver?: boolean }): Promise<void>;
-  /** Waits for the end of the job. Rejects with `JobFailed` for a failed or cancelled job, with `JobStopped` for a terminated job. */
-  result(): Promise<JobSummary>;
-  /** The sentence with the command that runs the job again after it has ended. */
-  wayToResume(): string;
-  /** How and why the job's last run failed or was stopped; null if the job is running or ended otherwise. Needs no worker. */
-  ending(): Promise<{ readonly phase: 'failed' | 'stopped'; readonly message: string } | null>;
 }
 
 /** The error for work that ended without a result. */
@@ -299,7 +280,7 @@ export interface JobStatus {
   /** Beginning of this status in Unix ms; null if the beginning was not recorded. */
   readonly since: number | null;
   /** Answer of the job's workflow; null unless the job is running and a worker is alive. */
-  readonly shown: Awaited<ReturnType<JobHandle['progress']>> | null;
+  readonly shown: ShownProgress | null;
   /** The schedule that started the last run; absent for other runs. */
   readonly schedule?: string;
   /** Figures of the last run if it has ended; absent if they are not known. */

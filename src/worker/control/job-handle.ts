@@ -6,7 +6,7 @@ import { type JobPhase, queryNames, signalNames, workflowIdOf } from '../../core
 import { COMMAND_ENDED, JOB_CANCELLED } from '../../core/rows/pause.js';
 import { shellWord } from '../../core/text/shell-word.js';
 import type { WalkProgress, WalkSummary } from '../../core/workflow-result-schemas.js';
-import { JobFailed, type JobHandle, JobStopped, phaseOfEnd, UsageError } from '../config/runtime-types.js';
+import { JobFailed, JobStopped, phaseOfEnd, type ShownProgress, UsageError } from '../config/runtime-types.js';
 import type { PendingActivity } from './pending-activity.js';
 import { isCancelRequested } from './work-owners.js';
 import { resultOf, WorkflowHandle } from './workflow-handle.js';
@@ -18,14 +18,6 @@ const noWindow: WalkHeartbeat = { window: 0, pages: 0, waitingFor: null };
 /** Longest wait for the answer of a cancelled job about its agent runs. */
 const LEFT_MS = 2000;
 
-/** Progress from a workflow, with the heartbeats of its activities. */
-interface Shown<Progress, Heartbeat> {
-  readonly progress: Progress;
-  readonly running: readonly Heartbeat[];
-  /** Workers that cannot do this work, a sentence for each. */
-  readonly refusals?: readonly string[];
-}
-
 /** How and why a job ended. `phase`: null if the server does not know the job. */
 type JobEnd =
   | { readonly phase: 'done' | null; readonly message: null }
@@ -36,7 +28,7 @@ abstract class PausableHandle<
   Progress,
   Heartbeat extends { readonly waitingFor: string | null },
   Summary extends { readonly phase: JobPhase; readonly message?: string | null },
-> extends WorkflowHandle<Shown<Progress, Heartbeat>, Summary> {
+> extends WorkflowHandle<ShownProgress<Progress, Heartbeat>, Summary> {
   /** Throws `UsageError` if no process works on the job. `isAbandoned`: the command that owned the job has ended, and nothing runs it. */
   async pause({ isAbandoned = false } = {}): Promise<void> {
     const about = await this.#refuseCancelled('pause');
@@ -45,6 +37,7 @@ abstract class PausableHandle<
     await this.signal(signalNames.pause);
   }
 
+  /** Resumes the work; may change or remove the cap of a job. */
   async resume(how?: Resumption): Promise<void> {
     await this.#refuseCancelled('resume');
     await this.signal(signalNames.resume, ...(how === undefined ? [] : [how]));
@@ -81,7 +74,7 @@ abstract class PausableHandle<
   /** The heartbeat to show for an activity; null for none. */
   protected abstract heartbeatOf(activity: PendingActivity): Heartbeat | null;
 
-  protected override async read(): Promise<Shown<Progress, Heartbeat>> {
+  protected override async read(): Promise<ShownProgress<Progress, Heartbeat>> {
     // The heartbeats are read last: a slice or window that ends between the two reads is missing for a moment, but never counted twice.
     const progress = await this.temporal.query<Progress>(queryNames.progress);
     const activities = await this.activities();
@@ -113,7 +106,7 @@ interface JobSteps {
 }
 
 /** Handle of the workflow of a row job. */
-export class RowJobHandle extends PausableHandle<JobProgress, SliceHeartbeat, JobSummary> implements JobHandle {
+export class RowJobHandle extends PausableHandle<JobProgress, SliceHeartbeat, JobSummary> {
   readonly #steps: JobSteps;
 
   constructor(client: Client, job: string, workflowId = workflowIdOf(job), steps: JobSteps = {}) {
@@ -126,6 +119,7 @@ export class RowJobHandle extends PausableHandle<JobProgress, SliceHeartbeat, Jo
     return new RowJobHandle(this.client, this.job, this.workflowId, { ...this.#steps, ...steps });
   }
 
+  /** Cancels the job and its agent runs. With `handOver`, the agent runs are kept for the next run of the job. */
   override async cancel({ handOver = false } = {}): Promise<void> {
     if (handOver) await this.known(() => this.temporal.signal(signalNames.handOver), 'cancel');
     const since = Date.now();
@@ -133,12 +127,14 @@ export class RowJobHandle extends PausableHandle<JobProgress, SliceHeartbeat, Jo
     await this.#steps.cancelled?.(since);
   }
 
+  /** Waits for the end of the job. Rejects with `JobFailed` for a failed or cancelled job, with `JobStopped` for a terminated job. */
   override result(): Promise<JobSummary> {
     const { finish = (result) => result } = this.#steps;
     return finish(super.result().catch((error: unknown) => this.#withRunsLeft(error)));
   }
 
-  async ending(): ReturnType<JobHandle['ending']> {
+  /** How and why the job's last run failed or was stopped; null if the job is running or ended otherwise. Needs no worker. */
+  async ending(): Promise<{ readonly phase: 'failed' | 'stopped'; readonly message: string } | null> {
     const end = await this.end();
     if (end?.phase !== 'failed' && end?.phase !== 'stopped') return null;
     return { phase: end.phase, message: end.message };
@@ -177,3 +173,9 @@ export class RowJobHandle extends PausableHandle<JobProgress, SliceHeartbeat, Jo
     throw message?.includes('left running') ? new JobFailed(message, { cause: error.cause, job: error.job }) : error;
   }
 }
+
+/** A row job for commands. */
+export type JobHandle = Pick<
+  RowJobHandle,
+  'job' | 'workflowId' | 'progress' | 'pause' | 'resume' | 'cancel' | 'result' | 'wayToResume' | 'ending'
+>;

@@ -1,7 +1,8 @@
 import { type Client, WorkflowNotFoundError } from '@temporalio/client';
 import type { StagedJob } from '../../core/job-entry-schemas.js';
 import type { RowWarehouse } from '../../core/rows/row-warehouse.js';
-import type { JobHandle } from '../config/runtime-types.js';
+import type {} from '../config/runtime-types.js';
+import type { JobHandle } from './job-handle.js';
 import { isCancelRequested } from './work-owners.js';
 
 /** Facts that decide whether a job's running workflow may continue. */

@@ -7,8 +7,8 @@ import type { JobSummary, WarehouseSummary } from '../../core/row-job-schemas.js
 import { isUnfinished } from '../../core/rows/job-entries.js';
 import { JOB_CANCELLED } from '../../core/rows/pause.js';
 import { JobNotLoaded } from '../../core/rows/warehouse-errors.js';
-import { JobFailed, type JobHandle, JobStopped, phaseOfEnd } from '../config/runtime-types.js';
-import type { RowJobHandle } from '../control/job-handle.js';
+import { JobFailed, JobStopped, phaseOfEnd } from '../config/runtime-types.js';
+import type { JobHandle, RowJobHandle } from '../control/job-handle.js';
 import { noteState } from '../staging/find-job.js';
 import type { RuntimeParts } from './runtime-parts.js';
 

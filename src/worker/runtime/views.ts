@@ -16,7 +16,6 @@ import type {
   CleanWish,
   EnrichRequest,
   FailedSelection,
-  JobHandle,
   JobListing,
   JobPlan,
   JobStatus,
@@ -29,6 +28,7 @@ import type {
 } from '../config/runtime-types.js';
 import type { ForgetPlan } from '../control/forget.js';
 import type { ForgetWish } from '../control/forget-subjects.js';
+import type { JobHandle } from '../control/job-handle.js';
 import type { PublishWish } from './publish.js';
 import type { TracedName } from './traced-rows.js';
 

@@ -8,8 +8,9 @@ import { idleView } from '../../../src/core/limiter/limiter.js';
 import { flatProfile } from '../../../src/core/limiter/rate.js';
 import type { Spend } from '../../../src/core/purchase/spend.js';
 import type { JobProgress, JobSummary } from '../../../src/core/row-job-schemas.js';
-import type { EnrichRequest, JobHandle, JobPlan, RetryPlan } from '../../../src/worker/config/runtime-types.js';
+import type { EnrichRequest, JobPlan, RetryPlan } from '../../../src/worker/config/runtime-types.js';
 import type { ForgetPlan } from '../../../src/worker/control/forget.js';
+import type { JobHandle } from '../../../src/worker/control/job-handle.js';
 import type { JobLists, OwnWork, RowJobs, Runtime, TeamView } from '../../../src/worker/runtime/views.js';
 import { fakeTerminal } from './fake-terminal.js';
 

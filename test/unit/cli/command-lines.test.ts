@@ -3,13 +3,8 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { SpendCaps } from '../../../src/core/purchase/spend.js';
 import { WarehouseBusy } from '../../../src/core/rows/warehouse-errors.js';
-import type {
-  JobHandle,
-  JobStatus,
-  NextRun,
-  RuntimeConfig,
-  WorkflowAccess,
-} from '../../../src/worker/config/runtime-types.js';
+import type { JobStatus, NextRun, RuntimeConfig, WorkflowAccess } from '../../../src/worker/config/runtime-types.js';
+import type { JobHandle } from '../../../src/worker/control/job-handle.js';
 import { schedulesOfRow } from '../../../src/worker/runtime/job-lists.js';
 import type { RuntimeAnswers } from '../../support/cli/fake-runtime.js';
 import {

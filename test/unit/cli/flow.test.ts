@@ -14,7 +14,8 @@ import { Secret } from '../../../src/core/connections/secret.js';
 import type { WalkProgress, WalkSummary } from '../../../src/core/workflow-result-schemas.js';
 import { parseAddress } from '../../../src/postgres/index.js';
 import { CsvError } from '../../../src/rows/csv-error.js';
-import { JobFailed, type JobHandle, UsageError } from '../../../src/worker/config/runtime-types.js';
+import { JobFailed, UsageError } from '../../../src/worker/config/runtime-types.js';
+import type { JobHandle } from '../../../src/worker/control/job-handle.js';
 import type { RuntimeAnswers } from '../../support/cli/fake-runtime.js';
 import {
   fakeContext,
