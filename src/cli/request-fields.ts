@@ -5,94 +5,94 @@ import type { JsonObject } from '../core/base-schemas.js';
 import { whyTooLarge } from '../core/check-value.js';
 import type { Json } from '../core/text/json.js';
 import { misspelt } from '../core/text/nearest.js';
+import { readAll, refuse, wrong } from './flag-values.js';
 import type { Flags } from './shared/command.js';
 
-/** Records which flag or argument sets a field; adds a sentence to `mistakes` if another flag or argument has set that field. */
-export function setOnce(setters: Map<string, string>, field: string, flag: string, mistakes: string[]): void {
-  const first = setters.get(field);
-  if (first === flag) mistakes.push(`${flag} sets ${field} twice. Pass it once.`);
-  else if (first !== undefined) mistakes.push(`${first} and ${flag} both set ${field}. Pass one of them.`);
-  setters.set(field, flag);
+/** A field of a request, and the flag or argument that sets it; undefined: none does. */
+export type SetField = readonly [name: string, value: Json | undefined, flag: string];
+
+/** The fields of an object that a flag sets. */
+export const fieldsOf = (fields: object | null, flagOf: (name: string) => string): readonly SetField[] =>
+  Object.entries(fields ?? {}).map(([name, value]) => [name, value, flagOf(name)]);
+
+/** The fields that are set, as an object. */
+export const objectOf = (fields: readonly SetField[]): JsonObject =>
+  Object.fromEntries(fields.flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])));
+
+/** The mistakes of fields that are set twice, one sentence for each. */
+export function setTwice(fields: readonly SetField[]): readonly string[] {
+  const setters = new Map<string, string>();
+  return fields.flatMap(([name, value, flag]) => {
+    if (value === undefined) return [];
+    const first = setters.get(name);
+    setters.set(name, flag);
+    return first === undefined ? [] : [`${first} and ${flag} both set ${name}. Pass one of them.`];
+  });
 }
 
-/** Returns the JSON object that a flag has, inline or in the file that it names. Without an object, returns null and adds a sentence to `mistakes`. */
-export function readObject(
-  flag: string,
-  path: string,
-  cwd: string,
-  mistakes: string[],
-): { readonly [name: string]: Json } | null {
+/** Returns the JSON object that a flag has, inline or in the file that it names. */
+export function readObject(flag: string, path: string, cwd: string): JsonObject {
   const isInline = path.trimStart().startsWith('{');
   const shown = isInline ? 'the inline text' : path;
+  let value: Json = null;
   try {
-    const value = JSON.parse(isInline ? path : readFileSync(resolve(cwd, path), 'utf8')) as Json;
-    const large = whyTooLarge(value);
-    if (large !== null) {
-      mistakes.push(`${flag}: ${shown} ${large}.`);
-      return null;
-    }
-    if (typeof value === 'object' && value !== null && !Array.isArray(value))
-      return value as { readonly [name: string]: Json };
-    mistakes.push(`${flag}: ${shown} must contain a JSON object.`);
+    value = JSON.parse(isInline ? path : readFileSync(resolve(cwd, path), 'utf8')) as Json;
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
-    if (code === 'ENOENT') mistakes.push(`${flag}: file ${path} not found.`);
-    else
-      mistakes.push(
-        `${flag}: ${shown} ${code === undefined ? `is not JSON: ${message}` : `cannot be read (${code})`}.`,
-      );
+    if (code === 'ENOENT') wrong(`${flag}: file ${path} not found.`);
+    wrong(`${flag}: ${shown} ${code === undefined ? `is not JSON: ${message}` : `cannot be read (${code})`}.`);
   }
-  return null;
+  const large = whyTooLarge(value);
+  if (large !== null) wrong(`${flag}: ${shown} ${large}.`);
+  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as JsonObject;
+  return wrong(`${flag}: ${shown} must contain a JSON object.`);
 }
 
-/** Adds a sentence to `mistakes` for a misspelt `--effort`. Other efforts may be new ones of the service. */
-export function checkEffort(effort: string | undefined, unchecked: boolean | undefined, mistakes: string[]): void {
-  if (effort === undefined || unchecked || (efforts as readonly string[]).includes(effort)) return;
+/** Returns the effort of `--effort`, unless it is misspelt. Other efforts may be new ones of the service. */
+export function readEffort(effort: string | undefined, unchecked: boolean | undefined): string | undefined {
+  if (effort === undefined || unchecked || (efforts as readonly string[]).includes(effort)) return effort;
   const meant = misspelt(effort, efforts);
   if (effort === '' || meant !== null)
-    mistakes.push(
+    wrong(
       `--effort: '${effort}' is unknown; did you mean ${meant ?? efforts[0]}? To send it unchanged, pass --unchecked.`,
     );
+  return effort;
 }
 
 /**
- * Returns the contents options that the flags describe; adds a sentence to `mistakes` for each invalid flag. Values are checked
- * against the contract later, before anything is sent.
+ * Returns the contents options that the flags describe. Values are checked against the contract later, before anything is sent.
  */
 export function toContentsOptions(
   flags: Pick<Flags<'enrich'>, 'text' | 'highlights' | 'summary' | 'maxAgeHours' | 'option'>,
-  mistakes: string[],
 ): JsonObject {
-  const options = new Map<string, Json>();
-  const setters = new Map<string, string>();
-  const put = (name: string, value: Json, flag: string) => {
-    setOnce(setters, name, flag, mistakes);
-    options.set(name, value);
-  };
-  if (flags.text) put('text', true, '--text');
-  // The contract requires an object; the live service also accepts `true`.
-  if (flags.highlights) put('highlights', {}, '--highlights');
-  if (flags.summary) put('summary', typeof flags.summary === 'string' ? { query: flags.summary } : {}, '--summary');
-  if (flags.maxAgeHours !== undefined) {
-    if (/^(-1|\d{1,9})$/.test(flags.maxAgeHours)) put('maxAgeHours', Number(flags.maxAgeHours), '--max-age-hours');
-    else
-      mistakes.push(`--max-age-hours: '${flags.maxAgeHours}' must be a whole number of hours from -1 (cache only) on.`);
+  const { text, highlights, summary, maxAgeHours: hours } = flags;
+  const mistakes: string[] = [];
+  if (hours !== undefined && !/^(-1|\d{1,9})$/.test(hours))
+    mistakes.push(`--max-age-hours: '${hours}' must be a whole number of hours from -1 (cache only) on.`);
+  const fields: SetField[] = [
+    ['text', text, '--text'],
+    // The contract requires an object; the live service also accepts `true`.
+    ['highlights', highlights && {}, '--highlights'],
+    ['summary', summary ? (typeof summary === 'string' ? { query: summary } : {}) : undefined, '--summary'],
+    ['maxAgeHours', hours === undefined ? undefined : Number(hours), '--max-age-hours'],
+  ];
+  for (const option of flags.option ?? []) {
+    const read = readAll({ field: () => readOption(option) });
+    mistakes.push(...read.mistakes);
+    if (read.field) fields.push(read.field);
   }
-  for (const given of flags.option ?? []) {
-    const match = /^([A-Za-z][A-Za-z0-9_]*)=(.*)$/s.exec(given);
-    if (!match)
-      mistakes.push(`--option: '${given}' must be name=json, such as subpages=2 or 'text={"maxCharacters":500}'.`);
-    else readOption(match[1] as string, match[2] as string);
-  }
-  return Object.fromEntries(options);
+  refuse(...mistakes, ...setTwice(fields));
+  return objectOf(fields);
+}
 
-  function readOption(name: string, text: string): void {
-    try {
-      put(name, JSON.parse(text) as Json, `--option ${name}`);
-    } catch (error) {
-      // A shell removes the quotes of a string. So a bare word, as in livecrawl=never, counts as a string.
-      if (/^[\w .:/+-]+$/.test(text) && !/^[-+.\d]/.test(text)) put(name, text, `--option ${name}`);
-      else mistakes.push(`--option ${name}: not JSON (${(error as Error).message}).`);
-    }
+function readOption(given: string): SetField {
+  const [, name = '', text = ''] = /^([A-Za-z][A-Za-z0-9_]*)=(.*)$/s.exec(given) ?? [];
+  if (name === '') wrong(`--option: '${given}' must be name=json, such as subpages=2 or 'text={"maxCharacters":500}'.`);
+  try {
+    return [name, JSON.parse(text) as Json, `--option ${name}`];
+  } catch (error) {
+    // A shell removes the quotes of a string. So a bare word, as in livecrawl=never, counts as a string.
+    if (/^[\w .:/+-]+$/.test(text) && !/^[-+.\d]/.test(text)) return [name, text, `--option ${name}`];
+    return wrong(`--option ${name}: not JSON (${(error as Error).message}).`);
   }
 }

@@ -2,15 +2,23 @@ import { MAX_DURATION_SECONDS } from '../../core/choices.js';
 import { estimateAgentRun, pricesAt } from '../../core/purchase/prices.js';
 import { jobOfWorkflow } from '../../core/rows/job-names.js';
 import type { Json } from '../../core/text/json.js';
-import { dollars, parseDollars } from '../../core/text/money.js';
+import { dollars } from '../../core/text/money.js';
 import type { AgentRequest, RunAgentOptions } from '../../core/workflow-input-schemas.js';
 import type { AgentRunResult } from '../../core/workflow-result-schemas.js';
 import { JobFailed, type RuntimeConfig } from '../../worker/config/runtime-types.js';
 import { type AgentRunHandle, agentRunId, startAgentRun, withAgentCalls } from '../../worker/control/agent-control.js';
-import { parseDuration } from '../flag-values.js';
+import { readAll, refuse, toAmount, toDuration } from '../flag-values.js';
 import { serviceText } from '../progress/plan.js';
 import { follow, ProgressView } from '../progress/progress.js';
-import { checkEffort, readObject, setOnce, toContentsOptions } from '../request-fields.js';
+import {
+  fieldsOf,
+  objectOf,
+  readEffort,
+  readObject,
+  type SetField,
+  setTwice,
+  toContentsOptions,
+} from '../request-fields.js';
 import { agreed, type Purchase } from '../shared/ask.js';
 import { checkConnection } from '../shared/check-connection.js';
 import { type Context, type ExitCode, exitCodes, type Flags } from '../shared/command.js';
@@ -36,9 +44,9 @@ export async function agentRun(
   flags: Flags<'agentRun'>,
 ): Promise<ExitCode> {
   const { terminal } = context;
-  const mistakes: string[] = [];
-  const { request, options } = toAgentRequest(query, flags, context.cwd, mistakes);
+  const { asked, mistakes } = readAll({ asked: () => toAgentRequest(query, flags, context.cwd) });
   const config = settings(context, flags, mistakes);
+  const { request, options } = asked;
   return withRuntime(context, config, { sends: true }, async (session) => {
     await checkConnection(config);
     if (!(await agreed(context, config, purchaseOf(request, options, config, flags)))) {
@@ -143,59 +151,42 @@ function eventPrinter(calls: Calls, print: Print): (id: string) => Promise<void>
   };
 }
 
-/** Returns the request and the options that the flags describe; adds a sentence to `mistakes` for each invalid flag. */
+const LONGEST = '20m or 2h, of at most 24d: timers cannot be longer';
+
+/** Returns the request and the options that the flags describe. */
 export function toAgentRequest(
   query: string | undefined,
   flags: Flags<'agentRun'>,
   cwd: string,
-  mistakes: string[],
 ): { readonly request: AgentRequest; readonly options: RunAgentOptions } {
-  const fields = new Map<string, Json>();
-  const setters = new Map<string, string>();
-  const put = (name: string, value: Json | undefined, flag: string) => {
-    if (value === undefined || value === null) return;
-    setOnce(setters, name, flag, mistakes);
-    fields.set(name, value);
-  };
-  const file = flags.request === undefined ? null : readObject('--request', flags.request, cwd, mistakes);
-  for (const [name, value] of Object.entries(file ?? {})) put(name, value, '--request');
-  put('query', query, 'QUERY');
-  if (flags.schema !== undefined) put('outputSchema', readObject('--schema', flags.schema, cwd, mistakes), '--schema');
-  checkEffort(flags.effort, flags.unchecked, mistakes);
-  put('effort', flags.effort, '--effort');
-  put('previousRunId', flags.previous, '--previous');
-  const others = toContentsOptions(flags.option ? { option: flags.option } : {}, mistakes);
-  for (const [name, value] of Object.entries(others)) put(name, value, `--option ${name}`);
-  if (!fields.has('query') && (flags.request === undefined || file !== null))
+  const read = readAll({
+    file: () => (flags.request === undefined ? {} : readObject('--request', flags.request, cwd)),
+    schema: () => (flags.schema === undefined ? undefined : readObject('--schema', flags.schema, cwd)),
+    effort: () => readEffort(flags.effort, flags.unchecked),
+    others: () => toContentsOptions({ option: flags.option }),
+    maxCostDollars: () => toAmount('--max-cost', flags.maxCost),
+    maxMs: () => toDuration('--max-duration', flags.maxDuration, LONGEST, [1, MAX_DURATION_SECONDS * 1000]),
+  });
+  const { maxCostDollars, maxMs, mistakes } = read;
+  const fields: readonly SetField[] = [
+    ...fieldsOf(read.file, () => '--request').filter(([, value]) => value !== null),
+    ['query', query, 'QUERY'],
+    ['outputSchema', read.schema, '--schema'],
+    ['effort', read.effort, '--effort'],
+    ['previousRunId', flags.previous, '--previous'],
+    ...fieldsOf(read.others, (name) => `--option ${name}`),
+  ];
+  const request = objectOf(fields) as AgentRequest & { readonly [name: string]: Json };
+  if (request.query === undefined && (flags.request === undefined || read.file))
     mistakes.push('Pass a query or --request FILE:\n  searchflow agent run "QUERY"');
-  const { maxCostDollars, maxDurationSeconds } = (fields.get('budget') ?? {}) as NonNullable<AgentRequest['budget']>;
-  for (const [flag, typed, field] of [
-    ['--max-cost', flags.maxCost, maxCostDollars === undefined ? null : 'budget.maxCostDollars'],
-    ['--max-duration', flags.maxDuration, maxDurationSeconds === undefined ? null : 'budget.maxDurationSeconds'],
-  ] as const)
-    if (typed !== undefined && field !== null)
-      mistakes.push(`${flag} and ${field} of the request limit the same. Pass one of them.`);
-  return {
-    request: Object.fromEntries(fields) as AgentRequest & { readonly [name: string]: Json },
-    options: toOptions(flags, mistakes),
-  };
-}
-
-function toOptions(
-  { maxCost, maxDuration, rebuy, deleteAfter, unchecked }: Flags<'agentRun'>,
-  mistakes: string[],
-): RunAgentOptions {
-  const micros = maxCost === undefined ? undefined : parseDollars(maxCost);
-  if (micros === null) mistakes.push(`--max-cost: '${maxCost}' must be an amount in dollars such as 5 or 0.50.`);
-  const ms = maxDuration === undefined ? undefined : parseDuration(maxDuration);
-  if (ms === null || (ms !== undefined && (ms === 0 || ms > MAX_DURATION_SECONDS * 1000)))
-    mistakes.push(
-      `--max-duration: '${maxDuration}' must be a duration such as 20m or 2h, of at most 24d: timers cannot be longer.`,
-    );
-  return {
-    maxCostDollars: typeof micros === 'number' ? micros / 1e6 : undefined,
-    maxDurationSeconds: typeof ms === 'number' ? ms / 1000 : undefined,
-    refreshAfterMs: rebuy ? 0 : undefined,
-    ...{ deleteAfter, unchecked },
-  };
+  const { budget } = request;
+  if (flags.maxCost !== undefined && budget?.maxCostDollars !== undefined)
+    mistakes.push('--max-cost and budget.maxCostDollars of the request limit the same. Pass one of them.');
+  if (flags.maxDuration !== undefined && budget?.maxDurationSeconds !== undefined)
+    mistakes.push('--max-duration and budget.maxDurationSeconds of the request limit the same. Pass one of them.');
+  refuse(...setTwice(fields), ...mistakes);
+  const { rebuy, deleteAfter, unchecked } = flags;
+  const maxDurationSeconds = maxMs && maxMs / 1000;
+  const refreshAfterMs = rebuy ? 0 : undefined;
+  return { request, options: { maxCostDollars, maxDurationSeconds, refreshAfterMs, deleteAfter, unchecked } };
 }

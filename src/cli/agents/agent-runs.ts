@@ -2,7 +2,7 @@ import type { Output } from '../../api/outputs/index.js';
 import type { AgentRunSync } from '../../core/workflow-result-schemas.js';
 import type { RuntimeConfig, WorkflowAccess } from '../../worker/config/runtime-types.js';
 import { startSync, syncTarget, syncWork, withAgentCalls } from '../../worker/control/agent-control.js';
-import { toCount } from '../flag-values.js';
+import { readAll, toCount } from '../flag-values.js';
 import { keepSchedule, toScheduleWish } from '../schedules/keep-schedule.js';
 import { type Context, type ExitCode, exitCodes, type Flags } from '../shared/command.js';
 import { onSandbox } from '../shared/embedded-sandbox.js';
@@ -13,8 +13,7 @@ import { runsText } from './agent.js';
 
 /** `searchflow agent list`: lists the latest agent runs of the team, whichever client started them. */
 export async function agentList(context: Context, flags: Flags<'agentList'>): Promise<ExitCode> {
-  const mistakes: string[] = [];
-  const limit = toCount(flags.limit, '--limit', 100, mistakes) ?? 20;
+  const { limit = 20, mistakes } = readAll({ limit: () => toCount(flags.limit, '--limit', 100) });
   const config = settings(context, {}, mistakes);
   return withRuntime(context, config, { sends: true }, async ({ sandbox }) => {
     const { data } = await withAgentCalls(sandbox ? onSandbox(config, sandbox) : config, (calls) =>
@@ -46,8 +45,7 @@ export async function agentCancel(context: Context, id: string, { json }: Flags<
 /** `searchflow agent sync`: loads all agent runs of the team into a warehouse. With a schedule, new runs are loaded regularly. */
 export async function agentSync(context: Context, flags: Flags<'agentSync'>): Promise<ExitCode> {
   const { terminal } = context;
-  const mistakes: string[] = [];
-  const wish = toScheduleWish(flags, mistakes);
+  const { wish, mistakes } = readAll({ wish: () => toScheduleWish(flags) });
   const loads = wish?.timing !== 'never';
   const sync = async (access: WorkflowAccess, { runtime }: Session, config: RuntimeConfig) => {
     const { name, work } = syncWork(config, syncTarget(access, flags.into, context.cwd));

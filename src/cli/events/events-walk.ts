@@ -5,7 +5,7 @@ import { misspelt, nearest } from '../../core/text/nearest.js';
 import type { SyncEventsInput } from '../../core/workflow-input-schemas.js';
 import type { RuntimeConfig, WorkflowAccess } from '../../worker/config/runtime-types.js';
 import { EventControl, type EventTarget } from '../../worker/control/event-control.js';
-import { toCount, toMoment } from '../flag-values.js';
+import { readAll, refuse, toCount, toMoment } from '../flag-values.js';
 import { SCHEDULED_DETACH, serviceText, showStarted } from '../progress/plan.js';
 import { keepSchedule, toScheduleWish } from '../schedules/keep-schedule.js';
 import { checkWarehouse } from '../shared/check-connection.js';
@@ -17,9 +17,11 @@ import { watchWalk } from './watch-walk.js';
 
 /** `searchflow events sync`: loads new events, or schedules such loads with `--every` or `--cron`. */
 export async function sync(context: Context, flags: Flags<'sync'>): Promise<ExitCode> {
-  const mistakes: string[] = [];
-  const wish = toScheduleWish(flags, mistakes);
-  const input = { kind: 'sync', ...toWalkOptions(flags, mistakes) } as const;
+  const { wish, options, mistakes } = readAll({
+    wish: () => toScheduleWish(flags),
+    options: () => toWalkOptions(flags),
+  });
+  const input = { kind: 'sync', ...options } as const;
   if (wish !== null && flags.detach) mistakes.push(SCHEDULED_DETACH);
   if (wish === null) return run(context, flags, input, mistakes);
   const config = settings(context, flags, mistakes);
@@ -37,9 +39,8 @@ export async function sync(context: Context, flags: Flags<'sync'>): Promise<Exit
 
 /** `searchflow events backfill`: loads a range of time. The same command resumes an unfinished range, and reports a finished range. */
 export async function backfill(context: Context, flags: Flags<'backfill'>): Promise<ExitCode> {
-  const mistakes: string[] = [];
-  const range = toRange(flags, Date.now(), mistakes);
-  return run(context, flags, { kind: 'backfill', ...range, ...toWalkOptions(flags, mistakes) }, mistakes);
+  const { range, options, mistakes } = readRange(flags);
+  return run(context, flags, { kind: 'backfill', ...range, ...options }, mistakes);
 }
 
 /**
@@ -47,12 +48,14 @@ export async function backfill(context: Context, flags: Flags<'backfill'>): Prom
  * longer returns some events.
  */
 export async function verify(context: Context, flags: Flags<'verify'>): Promise<ExitCode> {
-  const mistakes: string[] = [];
-  const range = toRange(flags, Date.now(), mistakes);
+  const { range, options, mistakes } = readRange(flags);
   const { strict = false } = flags;
-  const input = { kind: 'backfill', verify: true, ...range, ...toWalkOptions(flags, mistakes) } as const;
+  const input = { kind: 'backfill', verify: true, ...range, ...options } as const;
   return run(context, flags, input, mistakes, { strict });
 }
+
+const readRange = (flags: Flags<'backfill'>) =>
+  readAll({ range: () => toRange(flags, Date.now()), options: () => toWalkOptions(flags) });
 
 async function run(
   context: Context,
@@ -91,26 +94,21 @@ function noteTypes({ terminal }: Context, { types }: Pick<WalkInput, 'types'>): 
 export const meantType = (type: string): string | null =>
   eventTypes.includes(type) ? null : misspelt(type, eventTypes);
 
-/** Returns the options that all walks share; adds a sentence to `mistakes` for each invalid flag. */
+/** Returns the options that all walks share. */
 export function toWalkOptions(
-  { type, parallel, unchecked }: Pick<Flags<'sync'>, 'type' | 'parallel' | 'unchecked'>,
-  mistakes: string[],
+  flags: Pick<Flags<'sync'>, 'type' | 'parallel' | 'unchecked'>,
 ): Pick<SyncEventsInput, 'types' | 'parallel' | 'unchecked'> {
+  const { type, parallel, unchecked } = flags;
   const types = [...new Set((type ?? []).flatMap((text) => text.split(',')).map((text) => text.trim()))];
-  if (types.includes('')) mistakes.push('--type: name an event type, such as webset.item.created.');
-  for (const one of types) {
+  const { windows, mistakes } = readAll({ windows: () => toCount(parallel, '--parallel', MOST_PARALLEL) });
+  const wrongTypes = types.flatMap((one) => {
     const meant = unchecked ? null : meantType(one);
-    if (meant !== null)
-      mistakes.push(
-        `--type: '${one}' is not an event type; did you mean ${meant}? To send it unchanged, pass --unchecked.`,
-      );
-  }
-  const windows = toCount(parallel, '--parallel', MOST_PARALLEL, mistakes);
-  return {
-    types: types.length === 0 ? undefined : types.sort(),
-    parallel: windows,
-    unchecked,
-  };
+    return meant === null
+      ? []
+      : [`--type: '${one}' is not an event type; did you mean ${meant}? To send it unchanged, pass --unchecked.`];
+  });
+  refuse(types.includes('') && '--type: name an event type, such as webset.item.created.', ...wrongTypes, ...mistakes);
+  return { types: types.length === 0 ? undefined : types.sort(), parallel: windows, unchecked };
 }
 
 /**
@@ -131,21 +129,22 @@ export function typesNote(types: readonly string[] = []): string | null {
   );
 }
 
-/** Returns the range of the flags in ISO 8601; adds a sentence to `mistakes` for each invalid flag. */
+/** Returns the range of the flags in ISO 8601. */
 export function toRange(
   { from, until }: Pick<Flags<'backfill'>, 'from' | 'until'>,
   now: number,
-  mistakes: string[],
 ): { readonly from: string; readonly until?: string } {
-  if (from === undefined)
-    mistakes.push(
+  const { begins, ends, mistakes } = readAll({
+    begins: () => (from === undefined ? undefined : toMoment('--from', from, now)),
+    ends: () => (until === undefined ? undefined : toMoment('--until', until, now, true)),
+  });
+  refuse(
+    from === undefined &&
       '--from is required: a UTC date (2026-01-01) or an age (30d). To load all events:\n  searchflow events sync',
-    );
-  const begins = from === undefined ? null : toMoment('--from', from, now, mistakes);
-  const ends = until === undefined ? null : toMoment('--until', until, now, mistakes, true);
-  if (begins !== null && ends !== null && begins >= ends)
-    mistakes.push(`--from ${from} must be before --until ${until}.`);
-  if (begins !== null && begins > now) mistakes.push(`--from: ${from} is in the future.`);
-  const iso = (at: number | null) => new Date(at ?? 0).toISOString();
+    ...mistakes,
+    begins && ends && begins >= ends ? `--from ${from} must be before --until ${until}.` : null,
+    begins && begins > now ? `--from: ${from} is in the future.` : null,
+  );
+  const iso = (at: number | undefined) => new Date(at ?? 0).toISOString();
   return { from: iso(begins), until: until === undefined ? undefined : iso(ends) };
 }

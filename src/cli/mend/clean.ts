@@ -1,6 +1,6 @@
 import type { Output } from '../../api/outputs/index.js';
 import { shellWord } from '../../core/text/shell-word.js';
-import { parseDuration } from '../flag-values.js';
+import { readAll, toDuration } from '../flag-values.js';
 import { type Context, type ExitCode, exitCodes, type Flags } from '../shared/command.js';
 import { settings, withRuntime } from '../shared/session.js';
 import { printable } from '../text.js';
@@ -18,12 +18,12 @@ const names: Readonly<Record<Output<'cleaned'>['items'][number]['what'], string>
 export async function clean(context: Context, job: string | undefined, flags: Flags<'clean'>): Promise<ExitCode> {
   const { terminal } = context;
   const { olderThan = DEFAULT_AGE, dryRun = false, json = false } = flags;
-  const mistakes: string[] = [];
-  const olderThanMs = parseDuration(olderThan);
-  if (olderThanMs === null) mistakes.push(`--older-than: '${olderThan}' must be a duration such as 12h, 30d or 2w.`);
+  const { olderThanMs, mistakes } = readAll({
+    olderThanMs: () => toDuration('--older-than', olderThan, '12h, 30d or 2w') as number,
+  });
   const config = settings(context, {}, mistakes);
   return withRuntime(context, config, { sends: false }, async ({ runtime }) => {
-    const done = await runtime.clean({ job: job ?? null, olderThanMs: olderThanMs as number, dryRun });
+    const done = await runtime.clean({ job: job ?? null, olderThanMs, dryRun });
     terminal.data(json ? JSON.stringify(done) : cleanedText(done, job, olderThan));
     return exitCodes.ok;
   });

@@ -2,6 +2,7 @@ import type { Output } from '../../api/outputs/index.js';
 import { shellWord } from '../../core/text/shell-word.js';
 import { UsageError } from '../../worker/config/runtime-types.js';
 import { type ForgetWish, noUrl } from '../../worker/control/forget-subjects.js';
+import { readAll, refuse, wrong } from '../flag-values.js';
 import { askYesNo } from '../shared/ask.js';
 import { type Context, type ExitCode, exitCodes, type Flags } from '../shared/command.js';
 import { settings, withRuntime } from '../shared/session.js';
@@ -17,8 +18,7 @@ const KEPT = [
 export async function forget(context: Context, job: string | undefined, flags: Flags<'forget'>): Promise<ExitCode> {
   const { terminal } = context;
   const { dryRun = false, yes = false, json = false } = flags;
-  const mistakes: string[] = [];
-  const wish = readWish(job, flags, mistakes);
+  const { wish, mistakes } = readAll({ wish: () => readWish(job, flags) });
   const config = settings(context, {}, mistakes);
   return withRuntime(context, config, { sends: false }, async ({ runtime }) => {
     const plan = await runtime.planForget(wish);
@@ -46,14 +46,13 @@ export async function forget(context: Context, job: string | undefined, flags: F
   });
 }
 
-function readWish(job: string | undefined, { url }: Flags<'forget'>, mistakes: string[]): ForgetWish {
-  if (url === undefined) {
-    if (job === undefined) mistakes.push('Name a job, such as searchflow forget companies, or --url URL.');
-    return { job: job ?? '' };
-  }
-  if (job !== undefined) mistakes.push('--url: names the rows of all jobs. Leave out the job.');
+function readWish(job: string | undefined, { url }: Flags<'forget'>): ForgetWish {
+  if (url === undefined) return { job: job ?? wrong('Name a job, such as searchflow forget companies, or --url URL.') };
   const problem = noUrl(url);
-  if (problem !== null) mistakes.push(`--url: ${problem}`);
+  refuse(
+    job !== undefined && '--url: names the rows of all jobs. Leave out the job.',
+    problem !== null && `--url: ${problem}`,
+  );
   return { url };
 }
 

@@ -3,7 +3,7 @@ import { buysPages } from '../../core/rows/row-operation.js';
 import { toMicros } from '../../core/text/money.js';
 import { shellWord } from '../../core/text/shell-word.js';
 import type { FailedSelection, RetryPlan, RuntimeConfig } from '../../worker/config/runtime-types.js';
-import { readMaxCost } from '../flag-values.js';
+import { readAll, readMaxCost, refuse } from '../flag-values.js';
 import { serviceText, someOf } from '../progress/plan.js';
 import { refuseOtherService } from '../rows/control.js';
 import { watchToEnd } from '../rows/run-enrich.js';
@@ -19,9 +19,10 @@ export async function retry(typed: Context, job: string, flags: Flags<'retry'>):
   const context: Context = { ...typed, args: ['resume', job] };
   const { terminal } = context;
   const { dryRun = false, yes = false, json = false } = flags;
-  const mistakes: string[] = [];
-  const selection = readFailedSelection(flags, mistakes);
-  const maxCostDollars = readMaxCost(flags.maxCost, mistakes);
+  const { selection, maxCostDollars, mistakes } = readAll({
+    selection: () => readFailedSelection(flags),
+    maxCostDollars: () => readMaxCost(flags.maxCost),
+  });
   const config = settings(context, flags, mistakes);
   return withRuntime(context, config, { sends: !dryRun }, async (session) => {
     await refuseOtherService(session.runtime, job, config.origin);
@@ -105,8 +106,7 @@ function retryData(plan: RetryPlan, { service, origin }: RuntimeConfig): Output<
 export async function discard(context: Context, job: string, flags: Flags<'discard'>): Promise<ExitCode> {
   const { terminal } = context;
   const { undo = false, json = false } = flags;
-  const mistakes: string[] = [];
-  const selection = readFailedSelection(flags, mistakes);
+  const { selection, mistakes } = readAll({ selection: () => readFailedSelection(flags) });
   if (flags.tag === undefined && flags.row === undefined)
     mistakes.push('Name the rows: --tag TAG for the rows with an error tag, or --row N. Both may be repeated.');
   const config = settings(context, {}, mistakes);
@@ -138,18 +138,17 @@ function undoLine(job: string, { tag = [], row = [] }: Flags<'discard'>): string
 /** The most rows that a command names by number. */
 const MOST_ROWS = 1000;
 
-/** Returns the failed rows that the flags name; adds a sentence to `mistakes` for each invalid flag. */
-export function readFailedSelection(
-  { tag, row }: Pick<Flags<'retry'>, 'tag' | 'row'>,
-  mistakes: string[],
-): FailedSelection {
-  if (tag !== undefined && row !== undefined)
-    mistakes.push('--tag and --row exclude each other. Run the command once for the tags and once for the rows.');
-  for (const text of tag ?? []) if (text.trim() === '') mistakes.push('--tag: an empty text is no error tag.');
-  for (const text of row ?? [])
-    if (!/^\d{1,9}$/.test(text) || Number(text) < 1)
-      mistakes.push(`--row: '${text}' must be the number of a row, from 1. Repeat the flag for several rows.`);
-  if ((row?.length ?? 0) > MOST_ROWS) mistakes.push(`--row: at most ${MOST_ROWS} rows. Name more rows by their --tag.`);
+/** Returns the failed rows that the flags name. */
+export function readFailedSelection({ tag, row }: Pick<Flags<'retry'>, 'tag' | 'row'>): FailedSelection {
+  const noRows = (row ?? []).filter((text) => !/^\d{1,9}$/.test(text) || Number(text) < 1);
+  refuse(
+    tag !== undefined &&
+      row !== undefined &&
+      '--tag and --row exclude each other. Run the command once for the tags and once for the rows.',
+    tag?.some((text) => text.trim() === '') && '--tag: an empty text is no error tag.',
+    ...noRows.map((text) => `--row: '${text}' must be the number of a row, from 1. Repeat the flag for several rows.`),
+    (row?.length ?? 0) > MOST_ROWS && `--row: at most ${MOST_ROWS} rows. Name more rows by their --tag.`,
+  );
   if (row !== undefined) return { rows: [...new Set(row.map(Number))] };
   return tag === undefined ? {} : { tags: [...new Set(tag)] };
 }

@@ -7,7 +7,7 @@ import type { BatchMonitorsInput } from '../../core/workflow-input-schemas.js';
 import type { BatchProgress, BatchSummary } from '../../core/workflow-result-schemas.js';
 import { UsageError } from '../../worker/config/runtime-types.js';
 import type { BatchHandle, MonitorControl } from '../../worker/control/monitor-control.js';
-import { toCount } from '../flag-values.js';
+import { readAll, toCount } from '../flag-values.js';
 import { follow, ProgressView } from '../progress/progress.js';
 import { keepSchedule, type ScheduleWish, toScheduleWish } from '../schedules/keep-schedule.js';
 import { askYesNo } from '../shared/ask.js';
@@ -36,9 +36,11 @@ async function runBatch(
   flags: Flags<'monitorDelete'> & Partial<Flags<'monitorUnpause'>>,
 ): Promise<ExitCode> {
   const { terminal } = context;
-  const mistakes: string[] = [];
-  const filter = toFilter(flags, mistakes);
-  const limit = toCount(flags.limit, '--limit', MAX_BATCH_LIMIT, mistakes);
+  const { filter, limit, wish, mistakes } = readAll({
+    filter: () => toFilter(flags),
+    limit: () => toCount(flags.limit, '--limit', MAX_BATCH_LIMIT),
+    wish: () => toScheduleWish(flags),
+  });
   if (flags.yes && flags.waitForApproval)
     mistakes.push('--yes and --wait-for-approval exclude each other. Pass one of them.');
   const asks = !flags.yes && !flags.waitForApproval && terminal.asks;
@@ -47,7 +49,6 @@ async function runBatch(
   }
   const by = whoami(context);
   const { ofSchedule } = flags;
-  const wish = toScheduleWish(flags, mistakes);
   if (wish !== null && (flags.yes || flags.waitForApproval))
     mistakes.push('A scheduled batch needs no approval. Leave out --yes and --wait-for-approval.');
   const wanted: BatchMonitorsInput = { action, by, filter, ofSchedule, limit };

@@ -1,6 +1,7 @@
 import type { Output } from '../../api/outputs/index.js';
 import type { MonitorExport } from '../../core/workflow-result-schemas.js';
 import type { MonitorControl } from '../../worker/control/monitor-control.js';
+import { readAll } from '../flag-values.js';
 import { SCHEDULED_DETACH, showStarted } from '../progress/plan.js';
 import { keepSchedule, toScheduleWish } from '../schedules/keep-schedule.js';
 import { type Context, type ExitCode, exitCodes, type Flags } from '../shared/command.js';
@@ -12,9 +13,7 @@ import { toFilter } from './monitors.js';
 /** `searchflow monitors export`: loads monitor runs and their results into a warehouse. With a schedule, new runs are loaded regularly. */
 export async function exportRuns(context: Context, flags: Flags<'monitorExport'>): Promise<ExitCode> {
   const { terminal } = context;
-  const mistakes: string[] = [];
-  const filter = toFilter(flags, mistakes);
-  const wish = toScheduleWish(flags, mistakes);
+  const { filter, wish, mistakes } = readAll({ filter: () => toFilter(flags), wish: () => toScheduleWish(flags) });
   if (wish !== null && flags.detach) mistakes.push(SCHEDULED_DETACH);
   const loads = wish?.timing !== 'never';
   const exports = async (control: MonitorControl, { runtime }: Session) => {

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { text as readAll } from 'node:stream/consumers';
+import { text as readAllOf } from 'node:stream/consumers';
 import type { Output } from '../../api/outputs/index.js';
 import type { PageEnvelope } from '../../core/events/page.js';
 import { next, startWalk } from '../../core/events/walk.js';
@@ -8,7 +8,7 @@ import type { Json } from '../../core/text/json.js';
 import { shellWord } from '../../core/text/shell-word.js';
 import type { CreatedMonitorResult } from '../../core/workflow-result-schemas.js';
 import type { MonitorControl } from '../../worker/control/monitor-control.js';
-import { toCount } from '../flag-values.js';
+import { readAll, toCount, wrong } from '../flag-values.js';
 import { askYesNo } from '../shared/ask.js';
 import { type Context, type ExitCode, exitCodes, type Flags } from '../shared/command.js';
 import { withMonitors } from '../shared/with-access.js';
@@ -23,11 +23,11 @@ type Fields = { readonly [field: string]: Json };
  */
 export async function create(context: Context, file: string, flags: Flags<'monitorCreate'>): Promise<ExitCode> {
   const { secretFile } = flags;
-  const mistakes =
-    secretFile === undefined
-      ? ['--secret-file is required: a file for the webhook secret, which the service returns only once (mode 0600).']
-      : [];
-  const definition = await readJson(context, file, mistakes);
+  const { definition, mistakes } = readAll({ definition: await readJson(context, file) });
+  if (secretFile === undefined)
+    mistakes.unshift(
+      '--secret-file is required: a file for the webhook secret, which the service returns only once (mode 0600).',
+    );
   return withMonitors(context, flags, mistakes, async (control) => {
     const { made, before } = await control.create(definition, secretFile as string, flags.unchecked);
     if (before)
@@ -81,8 +81,7 @@ export async function update(
   file: string,
   flags: Flags<'monitorUpdate'>,
 ): Promise<ExitCode> {
-  const mistakes: string[] = [];
-  const changes = await readJson(context, file, mistakes);
+  const { changes, mistakes } = readAll({ changes: await readJson(context, file) });
   return show(context, flags, mistakes, (control) =>
     control.call({ operation: 'updateMonitor', input: { ...changes, id }, unchecked: flags.unchecked }),
   );
@@ -123,9 +122,11 @@ export async function remove(context: Context, id: string, flags: Flags<'monitor
 
 /** `searchflow monitors list`. */
 export async function list(context: Context, flags: Flags<'monitorList'>): Promise<ExitCode> {
-  const mistakes: string[] = [];
-  const filter = toFilter(flags, mistakes) as Fields;
-  const most = toCount(flags.limit, '--limit', 100_000, mistakes) ?? 100;
+  const {
+    filter,
+    most = 100,
+    mistakes,
+  } = readAll({ filter: () => toFilter(flags) as Fields, most: () => toCount(flags.limit, '--limit', 100_000) });
   return withMonitors(context, flags, mistakes, async (control) => {
     const found = await pages(control, 'listMonitors', filter, most, flags.unchecked);
     context.terminal.data(flags.json ? JSON.stringify(found) : monitorsText(found));
@@ -140,8 +141,7 @@ export async function runs(
   run: string | undefined,
   flags: Flags<'monitorRuns'>,
 ): Promise<ExitCode> {
-  const mistakes: string[] = [];
-  const most = toCount(flags.limit, '--limit', 100_000, mistakes) ?? 20;
+  const { most = 20, mistakes } = readAll({ most: () => toCount(flags.limit, '--limit', 100_000) });
   if (run !== undefined) {
     if (flags.limit !== undefined)
       mistakes.push('--limit is for the list of runs. Pass the id of a run or --limit, not both.');
@@ -189,17 +189,22 @@ async function show(
   });
 }
 
-/** Returns the JSON object in a file or stdin; if there is no JSON object, adds a sentence to `mistakes`. */
-async function readJson(context: Context, file: string, mistakes: string[]): Promise<Fields> {
+/** Reads a file or stdin. Returns a function that returns the JSON object in it, or throws a `UsageError`. */
+async function readJson(context: Context, file: string): Promise<() => Fields> {
+  let problem = `${file} must contain a JSON object.`;
+  let value: unknown = null;
   try {
     const text =
-      file === '-' ? await readAll(context.terminal.streams().stdin) : readFileSync(resolve(context.cwd, file), 'utf8');
-    const value: unknown = JSON.parse(text);
-    if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Fields;
-    mistakes.push(`${file} must contain a JSON object.`);
+      file === '-'
+        ? await readAllOf(context.terminal.streams().stdin)
+        : readFileSync(resolve(context.cwd, file), 'utf8');
+    value = JSON.parse(text);
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') mistakes.push(`File ${file} not found.`);
-    else mistakes.push(`${file}: ${error instanceof Error ? error.message : String(error)}`);
+    const { code, message } = error as NodeJS.ErrnoException;
+    problem = code === 'ENOENT' ? `File ${file} not found.` : `${file}: ${message}`;
   }
-  return {};
+  return () => {
+    if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Fields;
+    return wrong(problem);
+  };
 }

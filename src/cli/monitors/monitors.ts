@@ -1,14 +1,14 @@
 import { chosenText, filterProblem } from '../../core/monitors/monitor-filter.js';
 import type { MonitorFilter } from '../../core/workflow-input-schemas.js';
 import type { BatchPlan, BatchProgress, BatchSummary, MonitorState } from '../../core/workflow-result-schemas.js';
+import { refuse } from '../flag-values.js';
 import type { Flags } from '../shared/command.js';
 import { columns, count, printable, some } from '../text.js';
 
-/** Returns the filter that the flags describe; adds a sentence to `mistakes` for each invalid flag. */
-export function toFilter(
-  { name, status, metadata = [] }: Pick<Flags<'monitorList'>, 'name' | 'status' | 'metadata'>,
-  mistakes: string[],
-): MonitorFilter {
+/** Returns the filter that the flags describe. */
+export function toFilter(flags: Pick<Flags<'monitorList'>, 'name' | 'status' | 'metadata'>): MonitorFilter {
+  const { name, status, metadata = [] } = flags;
+  const mistakes: string[] = [];
   const pairs = new Map<string, string>();
   for (const text of metadata) {
     const at = text.indexOf('=');
@@ -24,11 +24,9 @@ export function toFilter(
     // `fromEntries` makes own fields even for names such as `__proto__`.
     metadata: metadata.length === 0 ? undefined : Object.fromEntries(pairs),
   };
-  if (name !== undefined && (name === '' || name.length > 250)) mistakes.push('--name must have 1 to 250 characters.');
-  else {
-    const problem = filterProblem(filter, '--');
-    if (problem !== null) mistakes.push(`${problem}.`);
-  }
+  const isNamed = name === undefined || (name !== '' && name.length <= 250);
+  const problem = isNamed ? filterProblem(filter, '--') : '--name must have 1 to 250 characters';
+  refuse(...mistakes, problem !== null && `${problem}.`);
   return filter;
 }
 

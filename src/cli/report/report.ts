@@ -4,7 +4,7 @@ import type { Output } from '../../api/outputs/index.js';
 import { makeFolder } from '../../files/make-folder.js';
 import { writeDurably } from '../../files/write-durably.js';
 import type { RuntimeConfig } from '../../worker/config/runtime-types.js';
-import { toDay } from '../flag-values.js';
+import { readAll, toDay } from '../flag-values.js';
 import { type Context, type ExitCode, exitCodes, type Flags } from '../shared/command.js';
 import { settings, withRuntime } from '../shared/session.js';
 import { printable } from '../text.js';
@@ -45,10 +45,11 @@ export async function report(context: Context, what: string, flags: Flags<'repor
 }
 
 function rangeOf({ since, until }: Flags<'report'>, now: number) {
-  const mistakes: string[] = [];
-  const first = toDay('--since', since, now, mistakes);
-  const last = until === undefined ? now - (now % DAY_MS) + DAY_MS : toDay('--until', until, now, mistakes, true);
-  if (first !== undefined && last !== undefined) {
+  const { first, last, mistakes } = readAll({
+    first: () => toDay('--since', since, now),
+    last: () => (until === undefined ? now - (now % DAY_MS) + DAY_MS : toDay('--until', until, now, true)),
+  });
+  if (first && last) {
     if (first >= last)
       mistakes.push(`--since ${since} must not be after ${until === undefined ? 'today' : `--until ${until}`}.`);
     else if (last - first > MOST_DAYS * DAY_MS)

@@ -4,7 +4,7 @@ import { EventControl } from '../../worker/control/event-control.js';
 import { findWalk } from '../../worker/control/find-walk.js';
 import type { Runtime } from '../../worker/runtime/views.js';
 import { walkNamed, watchWalk } from '../events/watch-walk.js';
-import { readFailureLimit, readMaxCost, spelled } from '../flag-values.js';
+import { readAll, readFailureLimit, readMaxCost, spelled } from '../flag-values.js';
 import { showStarted } from '../progress/plan.js';
 import { checkConnection } from '../shared/check-connection.js';
 import { type Context, type ExitCode, exitCodes, type Flags } from '../shared/command.js';
@@ -41,9 +41,10 @@ export async function pause(context: Context, job: string): Promise<ExitCode> {
  * answers, or accept rows that the service refuses.
  */
 export async function resume(context: Context, job: string, flags: Flags<'resume'>): Promise<ExitCode> {
-  const mistakes: string[] = [];
-  const maxCostDollars = readMaxCost(flags.maxCost, mistakes);
-  const stopAtFailed = readFailureLimit(flags, mistakes);
+  const { maxCostDollars, stopAtFailed, mistakes } = readAll({
+    maxCostDollars: () => readMaxCost(flags.maxCost),
+    stopAtFailed: () => readFailureLimit(flags),
+  });
   const config = settings(context, flags, mistakes);
   const { json = false, detach: detached = false } = flags;
   return withRuntime(context, config, { sends: !detached }, async (session) => {

@@ -4,7 +4,7 @@ import { MAX_RUN_SECONDS } from '../../core/choices.js';
 import { isDatabaseSource, sourceShown, whyNoSource } from '../../core/connections/source-address.js';
 import type { ErrorCode } from '../../core/errors/registry.js';
 import { enrichCsv, type PublishStep } from '../../core/row-job-schemas.js';
-import { type RowOperation, rowOperations } from '../../core/rows/row-operation.js';
+import { buysPages, type RowOperation, rowOperations } from '../../core/rows/row-operation.js';
 import { isCsvDelimiter } from '../../core/rows/row-warehouse.js';
 import { isAddress, isPattern, whyNoAddress } from '../../core/rows/source-fields.js';
 import type { Json } from '../../core/text/json.js';
@@ -12,80 +12,90 @@ import { isSameFile } from '../../files/same-file.js';
 import { absoluteTarget, whyNoPublish } from '../../worker/config/publish-step.js';
 import type { EnrichRequest } from '../../worker/config/runtime-types.js';
 import { intoShown } from '../../worker/config/store-setting.js';
-import { parseDuration, readFailureLimit, readMaxCost, spelled, toCount } from '../flag-values.js';
-import { checkEffort, readObject, setOnce, toContentsOptions } from '../request-fields.js';
+import { readAll, readFailureLimit, readMaxCost, refuse, spelled, toCount, toDuration, wrong } from '../flag-values.js';
+import {
+  fieldsOf,
+  objectOf,
+  readEffort,
+  readObject,
+  type SetField,
+  setTwice,
+  toContentsOptions,
+} from '../request-fields.js';
 import type { Flags } from '../shared/command.js';
 
 /** Maximum number of URLs in one request. */
 const MAX_BATCH = 100;
+/** Largest `--limit`. */
+const MOST_ROWS = 999_999_999;
 
-/**
- * Returns the request that argument and flags describe; adds a sentence to `mistakes` for each invalid flag or argument.
- * Reads files, and buys nothing.
- */
-export function toEnrichRequest(
-  argument: string | undefined,
-  flags: Flags<'enrich'>,
-  cwd: string,
-  mistakes: string[],
-): EnrichRequest {
-  const file = readSource(argument, flags, mistakes);
-  const stdin = file === '-';
-  const isQuery = flags.sql !== undefined || flags.table !== undefined;
-  if (stdin && flags.job === undefined) {
-    mistakes.push('Rows from stdin have no file name. Name the job with --job NAME, the same name each time.');
-  }
-  if (!stdin && file !== '' && !isDatabase(file)) checkInput(file, cwd, mistakes);
-  for (const [flag, path] of [
-    ['--into', flags.into],
-    ['--csv', flags.csv],
-  ] as const) {
-    if (path === undefined) continue;
-    if (flag === '--into' ? path === '-' : path === '') mistakes.push(`${flag}: '${path}' is not a file name.`);
-    // A query may read the warehouse that its results are loaded into.
-    else if (flag === '--into' && isQuery) continue;
-    else if (!stdin && isSameFile(resolve(cwd, path), resolve(cwd, file)))
-      mistakes.push(`${flag} would overwrite the input ${file}.`);
-  }
-  if (flags.csv === '-')
-    mistakes.push(
-      '--csv - is not possible here. Name a file, or run this afterwards:\n  searchflow export JOB --csv -',
-    );
-  if (
-    flags.into !== undefined &&
-    flags.csv !== undefined &&
-    isSameFile(resolve(cwd, flags.into), resolve(cwd, flags.csv))
-  ) {
-    mistakes.push(`--into and --csv name the same file, ${flags.csv}.`);
-  }
-  if (flags.reparse && (flags.retryFailed || flags.redrive || flags.rebuy || flags.refreshAfter !== undefined))
-    mistakes.push('--reparse buys nothing. Pass it without --retry-failed, --redrive, --rebuy and --refresh-after.');
-  // Flags that have the name of a field have its value, except those that are read below.
+/** Returns the request that argument and flags describe. Reads files, and buys nothing. */
+export function toEnrichRequest(argument: string | undefined, flags: Flags<'enrich'>, cwd: string): EnrichRequest {
+  const file = argument ?? flags.from ?? '';
+  const read = readAll({
+    delimiter: () => readDelimiter('--delimiter', flags.delimiter),
+    encoding: () => readEncoding(flags.encoding),
+    form: () => readCsvForm(flags),
+    rows: () => toRowRequest(flags, cwd),
+    batch: () => toCount(flags.batch, '--batch', MAX_BATCH),
+    limit: () => toCount(flags.limit, '--limit', MOST_ROWS),
+    refreshAfterMs: () => readRefreshAfter(flags.refreshAfter),
+    maxCostDollars: () => readMaxCost(flags.maxCost),
+    maxRunMs: () =>
+      toDuration('--max-run-time', flags.maxRunTime, '30m, 6h or 1d, and at most 365d', [1, MAX_RUN_SECONDS * 1000]),
+    stopAtFailed: () => readFailureLimit(flags),
+    publish: () => readPublishStep(flags, cwd),
+  });
+  refuse(...sourceMistakes(argument, flags), ...fileMistakes(file, flags, cwd), ...read.mistakes);
+  const { form, rows, batch = MAX_BATCH, maxRunMs, mistakes: _, ...values } = read;
+  // Flags that have the name of a field have its value, except those that are read above.
   const same = Object.entries(flags).filter(([name]) => name in enrichCsv.shape);
   return {
     ...Object.fromEntries(same),
     input: sourceShown(file),
-    delimiter: readDelimiter('--delimiter', flags.delimiter, mistakes),
-    encoding: readEncoding(flags.encoding, mistakes),
     key: flags.key === undefined ? undefined : [...new Set(flags.key || [])],
     into: flags.into && intoShown(flags.into),
-    ...readCsvForm(flags, mistakes),
-    ...toRowRequest(flags, cwd, mistakes),
-    batch: toCount(flags.batch, '--batch', MAX_BATCH, mistakes) ?? MAX_BATCH,
-    limit: readLimit(flags.limit, mistakes),
-    refreshAfterMs: readRefreshAfter(flags.refreshAfter, mistakes),
+    ...form,
+    ...rows,
+    ...values,
+    batch,
+    maxRunSeconds: maxRunMs && maxRunMs / 1000,
     rebuy: flags.rebuy,
     reparse: flags.reparse,
-    maxCostDollars: readMaxCost(flags.maxCost, mistakes),
-    maxRunSeconds: readMaxRunTime(flags.maxRunTime, mistakes),
-    stopAtFailed: readFailureLimit(flags, mistakes),
     acceptWarnings: flags.acceptWarning,
-    publish: readPublishStep(flags, cwd, mistakes),
   };
 }
 
-/** Returns the file that argument or `--from` names, and checks the flags that say how it is read. */
-function readSource(argument: string | undefined, flags: Flags<'enrich'>, mistakes: string[]): string {
+/** The mistakes of the files that a command reads and writes. */
+function fileMistakes(file: string, flags: Flags<'enrich'>, cwd: string): readonly string[] {
+  const mistakes: string[] = [];
+  const stdin = file === '-';
+  const isQuery = flags.sql !== undefined || flags.table !== undefined;
+  if (stdin && flags.job === undefined)
+    mistakes.push('Rows from stdin have no file name. Name the job with --job NAME, the same name each time.');
+  const why = stdin || file === '' || isDatabase(file) ? null : inputMistake(file, cwd);
+  if (why !== null) mistakes.push(why);
+  const isInput = (path: string) => !stdin && isSameFile(resolve(cwd, path), resolve(cwd, file));
+  const { into, csv } = flags;
+  if (into === '-') mistakes.push(`--into: '${into}' is not a file name.`);
+  // A query may read the warehouse that its results are loaded into.
+  else if (into !== undefined && !isQuery && isInput(into)) mistakes.push(`--into would overwrite the input ${file}.`);
+  if (csv === '') mistakes.push(`--csv: '${csv}' is not a file name.`);
+  else if (csv !== undefined && isInput(csv)) mistakes.push(`--csv would overwrite the input ${file}.`);
+  if (csv === '-')
+    mistakes.push(
+      '--csv - is not possible here. Name a file, or run this afterwards:\n  searchflow export JOB --csv -',
+    );
+  if (into !== undefined && csv !== undefined && isSameFile(resolve(cwd, into), resolve(cwd, csv)))
+    mistakes.push(`--into and --csv name the same file, ${csv}.`);
+  if (flags.reparse && (flags.retryFailed || flags.redrive || flags.rebuy || flags.refreshAfter !== undefined))
+    mistakes.push('--reparse buys nothing. Pass it without --retry-failed, --redrive, --rebuy and --refresh-after.');
+  return mistakes;
+}
+
+/** The mistakes of the flags that say which rows are read, and how. */
+function sourceMistakes(argument: string | undefined, flags: Flags<'enrich'>): readonly string[] {
+  const mistakes: string[] = [];
   const { from, format, sql, table, job, delimiter, encoding } = flags;
   if (argument !== undefined && from !== undefined)
     mistakes.push('Name the file once: as the argument or with --from.');
@@ -106,23 +116,23 @@ function readSource(argument: string | undefined, flags: Flags<'enrich'>, mistak
   if (delimiter !== undefined && !isCsv) mistakes.push(`--delimiter is for CSV, not for ${query ?? format}.`);
   if (encoding !== undefined && (query !== null || format === 'parquet'))
     mistakes.push(`--encoding is for CSV and JSON Lines, not for ${query ?? format}.`);
-  return file;
+  return mistakes;
 }
 
 /** Whether a text is the address of a database. A mistyped address is reported with the settings, without its password. */
 const isDatabase = (file: string): boolean => isDatabaseSource(file) || whyNoSource(file) !== null;
 
-function checkInput(file: string, cwd: string, mistakes: string[]): void {
+/** Why an input cannot be read, in a sentence; null if it can. */
+function inputMistake(file: string, cwd: string): string | null {
   if (isAddress(file)) {
     const why = whyNoAddress(file);
-    if (why !== null) mistakes.push(`${why}. Download the file first, or set the variables of AWS for s3://.`);
-    return;
+    return why && `${why}. Download the file first, or set the variables of AWS for s3://.`;
   }
   const path = resolve(cwd, file);
   const why = whyNoFile(file, cwd);
-  if (why === 'ENOENT') mistakes.push(`File ${file} not found${path === file ? '' : ` (${path})`}.`);
-  else if (why === 'ENAMETOOLONG') mistakes.push(`The name of the file is too long: ${file.slice(0, SHOWN_NAME)}…`);
-  else if (why !== null) mistakes.push(`File ${file} cannot be read (${why}).`);
+  if (why === 'ENOENT') return `File ${file} not found${path === file ? '' : ` (${path})`}.`;
+  if (why === 'ENAMETOOLONG') return `The name of the file is too long: ${file.slice(0, SHOWN_NAME)}…`;
+  return why && `File ${file} cannot be read (${why}).`;
 }
 
 /** The characters of a name that is too long for a message. */
@@ -147,62 +157,47 @@ export function mistakesCode(source: string | undefined, cwd: string): ErrorCode
   return why === null ? 'invalid-argument' : why === 'ENOENT' ? 'input-missing' : 'input-unreadable';
 }
 
-/** Returns the form of a CSV that differs from that of the input; adds a sentence to `mistakes` for each invalid flag. */
-export function readCsvForm(
-  { csv, csvDelimiter: text, csvBom }: Pick<Flags<'enrich'>, 'csv' | 'csvDelimiter' | 'csvBom'>,
-  mistakes: string[],
-): Pick<EnrichRequest, 'csvDelimiter' | 'csvBom'> {
-  if (csv === undefined && (text !== undefined || csvBom !== undefined))
-    mistakes.push('--csv-delimiter and --csv-bom are for an enriched CSV. Pass --csv FILE.');
-  const delimiter = readDelimiter('--csv-delimiter', text, mistakes);
-  if (delimiter !== undefined && !isCsvDelimiter(delimiter))
-    mistakes.push(`--csv-delimiter: '${text}' must be an ASCII character, such as a semicolon, or tab.`);
-  return { csvDelimiter: delimiter, csvBom };
+/** Returns the form of a CSV that differs from that of the input. */
+export function readCsvForm(flags: Pick<Flags<'enrich'>, 'csv' | 'csvDelimiter' | 'csvBom'>) {
+  const { csv, csvDelimiter: text, csvBom } = flags;
+  const { csvDelimiter, mistakes } = readAll({ csvDelimiter: () => readDelimiter('--csv-delimiter', text) });
+  refuse(
+    csv === undefined &&
+      (text !== undefined || csvBom !== undefined) &&
+      '--csv-delimiter and --csv-bom are for an enriched CSV. Pass --csv FILE.',
+    ...mistakes,
+    csvDelimiter &&
+      !isCsvDelimiter(csvDelimiter) &&
+      `--csv-delimiter: '${text}' must be an ASCII character, such as a semicolon, or tab.`,
+  );
+  return { csvDelimiter, csvBom };
 }
 
-function readDelimiter(flag: string, text: string | undefined, mistakes: string[]): string | undefined {
+function readDelimiter(flag: string, text: string | undefined): string | undefined {
   if (text === undefined) return undefined;
   const named: Readonly<Record<string, string>> = { tab: '\t', '\\t': '\t', comma: ',', semicolon: ';', pipe: '|' };
   const delimiter = named[text] ?? text;
-  if ([...delimiter].length === 1 && !/["\r\n]/.test(delimiter)) return delimiter;
-  mistakes.push(`${flag}: '${text}' must be one character, or tab.`);
-  return undefined;
+  if ([...delimiter].length !== 1 || /["\r\n]/.test(delimiter))
+    wrong(`${flag}: '${text}' must be one character, or tab.`);
+  return delimiter;
 }
 
-function readEncoding(text: string | undefined, mistakes: string[]): string | undefined {
+function readEncoding(text: string | undefined): string | undefined {
   if (text === undefined) return undefined;
   try {
     return new TextDecoder(text).encoding;
   } catch {
-    mistakes.push(`--encoding: '${text}' is unknown. Name one such as utf-8, utf-16le, windows-1252 or shift_jis.`);
-    return undefined;
+    return wrong(`--encoding: '${text}' is unknown. Name one such as utf-8, utf-16le, windows-1252 or shift_jis.`);
   }
 }
 
-function readLimit(text: string | undefined, mistakes: string[]): number | undefined {
-  if (text === undefined) return undefined;
-  if (/^\d{1,9}$/.test(text) && Number(text) >= 1) return Number(text);
-  mistakes.push(`--limit: '${text}' must be a whole number of rows, 1 or more.`);
-  return undefined;
-}
-
-function readMaxRunTime(text: string | undefined, mistakes: string[]): number | undefined {
-  if (text === undefined) return undefined;
-  const ms = parseDuration(text);
-  if (ms !== null && ms > 0 && ms <= MAX_RUN_SECONDS * 1000) return ms / 1000;
-  mistakes.push(`--max-run-time: '${text}' must be a duration such as 30m, 6h or 1d, and at most 365d.`);
-  return undefined;
-}
-
-function readRefreshAfter(text: string | undefined, mistakes: string[]): number | undefined {
-  if (text === undefined) return undefined;
-  const ms = parseDuration(text);
-  if (ms === null) mistakes.push(`--refresh-after: '${text}' must be a duration such as 12h, 30d or 2w.`);
-  else if (ms === 0)
-    mistakes.push(
-      `--refresh-after ${text}: an interrupted job would buy its own results again. Pass a longer time, such as 1h.`,
-    );
-  return ms ?? undefined;
+function readRefreshAfter(text: string | undefined): number | undefined {
+  const ms = toDuration('--refresh-after', text, '12h, 30d or 2w');
+  return ms === 0
+    ? wrong(
+        `--refresh-after ${text}: an interrupted job would buy its own results again. Pass a longer time, such as 1h.`,
+      )
+    : ms;
 }
 
 type RowRequest = Pick<EnrichRequest, 'operation' | 'template' | 'options' | 'rowsPerRun'>;
@@ -216,71 +211,80 @@ const takes: Readonly<Record<RowOperation, readonly (keyof Flags<'enrich'>)[]>> 
 };
 const limited = [...new Set(Object.values(takes).flat())];
 
-/** Returns the operation, template and options that the flags describe; adds a sentence to `mistakes` for each invalid flag. */
-export function toRowRequest(flags: Flags<'enrich'>, cwd: string, mistakes: string[]): RowRequest {
+/** Returns the operation, template and options that the flags describe. */
+export function toRowRequest(flags: Flags<'enrich'>, cwd: string): RowRequest {
   const { op: operation = 'contents' } = flags;
-  for (const name of limited) {
-    if (flags[name] === undefined || takes[operation].includes(name)) continue;
-    const takers = rowOperations.filter((one) => takes[one].includes(name));
-    mistakes.push(`${spelled(name)} is for --op ${takers.join(', ')}, not for ${operation}.`);
-  }
-  if (operation === 'contents') {
+  const wrong = limited
+    .filter((name) => flags[name] !== undefined && !takes[operation].includes(name))
+    .map((name) => {
+      const takers = rowOperations.filter((one) => takes[one].includes(name));
+      return `${spelled(name)} is for --op ${takers.join(', ')}, not for ${operation}.`;
+    });
+  if (buysPages(operation)) {
+    const { options, mistakes } = readAll({ options: () => toContentsOptions(flags) });
     if (flags.request !== undefined)
-      mistakes.push('--request is not for --op contents. Name another operation with --op.');
-    return { options: toContentsOptions(flags, mistakes) };
+      mistakes.unshift('--request is not for --op contents. Name another operation with --op.');
+    refuse(...wrong, ...mistakes);
+    return { options };
   }
-  const request = readRequest(flags, operation, cwd, mistakes);
-  const rowsPerRun = toCount(flags.rowsPerRun, '--rows-per-run', 100, mistakes);
+  const { request, rowsPerRun, mistakes } = readAll({
+    request: () => readRequest(flags, operation, cwd),
+    rowsPerRun: () => toCount(flags.rowsPerRun, '--rows-per-run', 100),
+  });
+  refuse(...wrong, ...mistakes);
   return { operation, ...request, rowsPerRun };
 }
 
 /** Returns the fields of the request that flags set. Fields that are rendered for each row are not included: the template has them. */
-function readRequest(flags: Flags<'enrich'>, operation: RowOperation, cwd: string, mistakes: string[]) {
-  const [template, options] = [new Map<string, Json>(), new Map<string, Json>()];
-  const setters = new Map<string, string>();
-  const put = (name: string, value: Json, flag: string, rendered: boolean) => {
-    setOnce(setters, name, flag, mistakes);
-    (rendered ? template : options).set(name, value);
-  };
-  const file = flags.request === undefined ? null : readObject('--request', flags.request, cwd, mistakes);
-  for (const [name, value] of Object.entries(file ?? {})) put(name, value, '--request', true);
-  if (flags.query !== undefined) put('query', flags.query, '--query', true);
-  else if (flags.request === undefined) {
-    mistakes.push(`${operation} needs --query TEMPLATE, such as "{{name}} official site", or --request FILE.`);
-  }
-  const schema = flags.schema === undefined ? null : readObject('--schema', flags.schema, cwd, mistakes);
-  if (schema !== null) put('outputSchema', schema, '--schema', false);
-  checkEffort(flags.effort, flags.unchecked, mistakes);
-  if (flags.effort !== undefined) put('effort', flags.effort, '--effort', false);
-  const numResults = toCount(flags.numResults, '--num-results', 9999, mistakes);
-  if (numResults !== undefined) put('numResults', numResults, '--num-results', false);
+function readRequest(flags: Flags<'enrich'>, operation: RowOperation, cwd: string) {
   const { option, ...pages } = flags;
-  const contents = toContentsOptions(pages, mistakes);
-  if (operation === 'answer' && contents.text) put('text', true, '--text', false);
-  else if (Object.keys(contents).length > 0) put('contents', contents, '--text', false);
-  for (const [name, value] of Object.entries(toContentsOptions(option ? { option } : {}, mistakes))) {
-    put(name, value, `--option ${name}`, /\{[{%]/.test(JSON.stringify(value)));
-  }
+  const { file, schema, effort, numResults, contents, others, mistakes } = readAll({
+    file: () => (flags.request === undefined ? {} : readObject('--request', flags.request, cwd)),
+    schema: () => (flags.schema === undefined ? undefined : readObject('--schema', flags.schema, cwd)),
+    effort: () => readEffort(flags.effort, flags.unchecked),
+    numResults: () => toCount(flags.numResults, '--num-results', 9999),
+    contents: () => toContentsOptions(pages),
+    others: () => toContentsOptions({ option }),
+  });
+  if (flags.query === undefined && flags.request === undefined)
+    mistakes.push(`${operation} needs --query TEMPLATE, such as "{{name}} official site", or --request FILE.`);
+  const more = fieldsOf(others, (name) => `--option ${name}`);
+  const isRendered = ([, value]: SetField) => /\{[{%]/.test(JSON.stringify(value));
+  const rendered: readonly SetField[] = [
+    ...fieldsOf(file, () => '--request'),
+    ['query', flags.query, '--query'],
+    ...more.filter(isRendered),
+  ];
+  // The pages of a search have options of their own; an answer has only their texts.
+  const ofPages: SetField = takes[operation].includes('highlights')
+    ? ['contents', Object.keys(contents ?? {}).length > 0 ? (contents as Json) : undefined, '--text']
+    : ['text', contents?.text as Json | undefined, '--text'];
+  const shared: readonly SetField[] = [
+    ['outputSchema', schema, '--schema'],
+    ['effort', effort, '--effort'],
+    ['numResults', numResults, '--num-results'],
+    ofPages,
+    ...more.filter((field) => !isRendered(field)),
+  ];
+  refuse(...setTwice([...rendered, ...shared]), ...mistakes);
   return {
-    template: template.size > 0 ? Object.fromEntries(template) : undefined,
-    options: Object.fromEntries(options),
+    template: rendered.some(([, value]) => value !== undefined) ? objectOf(rendered) : undefined,
+    options: objectOf(shared),
   };
 }
 
-/** Returns the publish at the end of a run, or undefined without `--publish`; adds a sentence to `mistakes` for invalid flags. */
+/** Returns the publish at the end of a run, or undefined without `--publish`. */
 export function readPublishStep(
   { publish, publishMode: mode, publishKey: key, publishPartition: partition }: Flags<'agentRows'>,
   cwd: string,
-  mistakes: string[],
 ): PublishStep | undefined {
   if (publish === undefined) {
     if (mode !== undefined || key !== undefined || partition !== undefined)
-      mistakes.push('--publish-mode, --publish-key and --publish-partition need --publish TARGET.');
+      wrong('--publish-mode, --publish-key and --publish-partition need --publish TARGET.');
     return undefined;
   }
   const step = { to: absoluteTarget(publish, cwd), mode, key, partition };
   const why = whyNoPublish(step);
-  if (why === null) return step;
-  mistakes.push(`--publish: ${why}.`);
-  return undefined;
+  if (why !== null) wrong(`--publish: ${why}.`);
+  return step;
 }

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { relative } from 'node:path';
 import { inPackage } from '../../files/package-root.js';
 import { UsageError } from '../../worker/config/runtime-types.js';
-import { readFailedRows } from '../flag-values.js';
+import { readAll, readFailedRows } from '../flag-values.js';
 import { SCHEDULED_DETACH } from '../progress/plan.js';
 import { toScheduleWish } from '../schedules/keep-schedule.js';
 import type { Context, ExitCode, Flags } from '../shared/command.js';
@@ -12,10 +12,11 @@ import { runEnrich, scheduleRows } from './run-enrich.js';
 
 /** `searchflow enrich FILE`: buys page contents, or another `--op`, for every row. The same command resumes a stopped job. */
 export async function enrich(context: Context, file: string | undefined, flags: Flags<'enrich'>): Promise<ExitCode> {
-  const mistakes: string[] = [];
-  const request = toEnrichRequest(file, flags, context.cwd, mistakes);
-  const wish = toScheduleWish(flags, mistakes);
-  const failedRows = readFailedRows(flags.failOnFailedRows, mistakes);
+  const { request, wish, failedRows, mistakes } = readAll({
+    request: () => toEnrichRequest(file, flags, context.cwd),
+    wish: () => toScheduleWish(flags),
+    failedRows: () => readFailedRows(flags.failOnFailedRows),
+  });
   if (wish !== null && failedRows !== null)
     mistakes.push('--fail-on-failed-rows needs a run that this command watches; a schedule has no exit code.');
   const { json = false, dryRun = false, yes = false, detach = false } = flags;
@@ -61,7 +62,6 @@ export async function start(context: Context, flags: Flags<'start'>): Promise<Ex
     relative(context.cwd, file) || file,
     { urlColumn: 'source', job: name, into: `out/${name}.duckdb`, csv: `out/${name}.csv`, text: true },
     context.cwd,
-    [],
   );
   const config = settings(context, {
     service: live ? 'live' : 'sandbox',

@@ -1,10 +1,10 @@
 import { createReadStream, mkdtempSync, rmSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { pipeline } from 'node:stream/promises';
-import { withoutUndefined } from '../../core/text/without-undefined.js';
 import { makeFolder } from '../../files/make-folder.js';
 import { isSameFile } from '../../files/same-file.js';
 import { UsageError } from '../../worker/config/runtime-types.js';
+import { readAll } from '../flag-values.js';
 import { type Context, type ExitCode, exitCodes, type Flags } from '../shared/command.js';
 import { settings, withRuntime } from '../shared/session.js';
 import { printable, some } from '../text.js';
@@ -23,10 +23,9 @@ export async function exportJob(context: Context, job: string, flags: Flags<'exp
   ) {
     throw new UsageError('option-unusable', `--csv and --parquet name the same path, ${csv}.`);
   }
-  const mistakes: string[] = [];
-  const { csvDelimiter: delimiter, csvBom: bom } = readCsvForm(flags, mistakes);
-  const form = withoutUndefined({ delimiter, bom });
+  const { csvForm, mistakes } = readAll({ csvForm: () => readCsvForm(flags) });
   const config = settings(context, {}, mistakes);
+  const form = { delimiter: csvForm.csvDelimiter, bom: csvForm.csvBom };
   return withRuntime(context, config, { sends: false }, async ({ runtime }) => {
     await runtime.rows.checkTargets(job, csv === '-' ? { parquet } : { csv, parquet });
     if (parquet !== undefined) {

@@ -3,6 +3,7 @@ import type { RetryHelp } from '../../core/purchase/retry-help.js';
 import { nearest } from '../../core/text/nearest.js';
 import { shellWord } from '../../core/text/shell-word.js';
 import type { TracedName } from '../../worker/runtime/traced-rows.js';
+import { readAll, wrong } from '../flag-values.js';
 import { type Context, type ExitCode, exitCodes, type Flags } from '../shared/command.js';
 import { settings, withRuntime } from '../shared/session.js';
 import { columns, commandOnOwnLine, count, dollars, duration, printable, some } from '../text.js';
@@ -18,8 +19,7 @@ const MESSAGE_SHOWN = 160;
 /** `searchflow failed JOB`: lists the failed rows of a job. Starts nothing. */
 export async function failed(context: Context, job: string, flags: Flags<'failed'>): Promise<ExitCode> {
   const { tag: tags = [], json = false } = flags;
-  const mistakes: string[] = [];
-  const limit = readLimit(flags.limit, mistakes);
+  const { limit, mistakes } = readAll({ limit: () => readLimit(flags.limit) });
   const config = settings(context, {}, mistakes);
   return withRuntime(context, config, { sends: false, bounded: true }, async ({ runtime }) => {
     const found = await runtime.rows.failed(job, { tags, limit });
@@ -35,10 +35,9 @@ export async function failed(context: Context, job: string, flags: Flags<'failed
   });
 }
 
-function readLimit(text: string | undefined, mistakes: string[]): number {
+function readLimit(text: string | undefined): number {
   const limit = text === undefined ? USUAL_ROWS : /^\d{1,4}$/.test(text.trim()) ? Number(text) : Number.NaN;
-  if (!(limit <= MOST_ROWS))
-    mistakes.push(`--limit: ${printable(text ?? '')} is not a whole number from 0 to ${MOST_ROWS}.`);
+  if (!(limit <= MOST_ROWS)) wrong(`--limit: ${printable(text ?? '')} is not a whole number from 0 to ${MOST_ROWS}.`);
   return limit;
 }
 
@@ -113,8 +112,7 @@ const MISFITS_SHOWN = 10;
 /** `searchflow trace JOB --row N`: traces one row from its input to the warehouse. Starts nothing. */
 export async function trace(context: Context, job: string, flags: Flags<'trace'>): Promise<ExitCode> {
   const { terminal } = context;
-  const mistakes: string[] = [];
-  const name = readName(flags, mistakes);
+  const { name, mistakes } = readAll({ name: () => readName(flags) });
   const config = settings(context, {}, mistakes);
   return withRuntime(context, config, { sends: false, bounded: true }, async ({ runtime }) => {
     const traced = await runtime.rows.trace(job, flags.answer ? { ...name, withAnswer: true } : name);
@@ -123,14 +121,13 @@ export async function trace(context: Context, job: string, flags: Flags<'trace'>
   });
 }
 
-function readName({ row, url }: Flags<'trace'>, mistakes: string[]): TracedName {
-  if (row !== undefined && url !== undefined) mistakes.push('--row and --url exclude each other. Pass one of them.');
-  else if (row === undefined && url === undefined)
-    mistakes.push('Name the row: --row N, its number in the input, or --url URL.');
+function readName({ row, url }: Flags<'trace'>): TracedName {
+  if (row !== undefined && url !== undefined) wrong('--row and --url exclude each other. Pass one of them.');
+  if (row === undefined && url === undefined) wrong('Name the row: --row N, its number in the input, or --url URL.');
   if (url !== undefined) return { url };
   const number = /^[\d,]{1,15}$/.test(row?.trim() ?? '') ? Number(row?.replaceAll(',', '')) : 0;
   if (row !== undefined && number < 1)
-    mistakes.push(`--row: ${printable(row, 60)} is not the number of a row. Rows are numbered from 1.`);
+    wrong(`--row: ${printable(row, 60)} is not the number of a row. Rows are numbered from 1.`);
   return { row: number };
 }
 

@@ -6,7 +6,7 @@ import { shellWord } from '../../core/text/shell-word.js';
 import type { JobStatus, RuntimeConfig } from '../../worker/config/runtime-types.js';
 import { MonitorControl } from '../../worker/control/monitor-control.js';
 import { showPausedWalk, walkNamed, watchWalk } from '../events/watch-walk.js';
-import { type FailedRows, parseDuration, readFailedRows } from '../flag-values.js';
+import { type FailedRows, readAll, readFailedRows, toDuration } from '../flag-values.js';
 import { exportText } from '../monitors/monitors-export.js';
 import { follow } from '../progress/progress.js';
 import { endedData, summaryText } from '../progress/summary.js';
@@ -24,11 +24,10 @@ const STATE_MS = 5000;
 
 /** `searchflow wait JOB`: waits until a job that others run ends or pauses. Returns the exit code of the job's own command. */
 export async function wait(context: Context, job: string, flags: Flags<'wait'>): Promise<ExitCode> {
-  const mistakes: string[] = [];
-  const failedRows = readFailedRows(flags.failOnFailedRows, mistakes);
-  const timeoutMs = flags.timeout === undefined ? null : parseDuration(flags.timeout);
-  if (flags.timeout !== undefined && (timeoutMs === null || timeoutMs > MOST_MS))
-    mistakes.push(`--timeout: '${flags.timeout}' must be a duration such as 90s, 30m or 2h, of at most 24d.`);
+  const { failedRows, timeoutMs, mistakes } = readAll({
+    failedRows: () => readFailedRows(flags.failOnFailedRows),
+    timeoutMs: () => toDuration('--timeout', flags.timeout, '90s, 30m or 2h, of at most 24d', [0, MOST_MS]),
+  });
   const config = settings(context, {}, mistakes);
   const { json = false } = flags;
   return withRuntime(context, config, { sends: false }, async (session) => {
@@ -45,7 +44,7 @@ export async function wait(context: Context, job: string, flags: Flags<'wait'>):
     });
     let timer: NodeJS.Timeout | undefined;
     const timedOut = new Promise<null>((resolve) => {
-      if (timeoutMs !== null) timer = setTimeout(resolve, timeoutMs, null);
+      if (timeoutMs !== undefined) timer = setTimeout(resolve, timeoutMs, null);
     });
     const code = await Promise.race([ended, timedOut]).finally(() => clearTimeout(timer));
     if (code !== null || isEnded) return code ?? ended;

@@ -8,7 +8,7 @@ import { isSameWarehouse } from '../../worker/config/store-setting.js';
 import { whyUnwritable } from '../../worker/config/why-unwritable.js';
 import type { ScheduleControl } from '../../worker/schedules/schedule-control.js';
 import { whyRefused } from '../../worker/store/check-database.js';
-import { parseDuration } from '../flag-values.js';
+import { parseDuration, refuse } from '../flag-values.js';
 import { type Context, type ExitCode, exitCodes, type Flags } from '../shared/command.js';
 import { printable } from '../text.js';
 import { moment, scheduleData } from './schedules.js';
@@ -20,31 +20,31 @@ export interface ScheduleWish {
   readonly timing: ScheduleTiming | 'never';
 }
 
-/** Returns the requested schedule, or null if no flag requests one. Adds a sentence to `mistakes` for each invalid flag. */
-export function toScheduleWish(flags: Flags<'schedule'>, mistakes: string[]): ScheduleWish | null {
+/** Returns the requested schedule, or null if no flag requests one. */
+export function toScheduleWish(flags: Flags<'schedule'>): ScheduleWish | null {
   const { every, cron, tz, scheduleName: name } = flags;
-  if (name !== undefined && !isScheduleName(name))
-    mistakes.push(`--schedule-name: '${name}' must have at most 100 letters, digits, dots, dashes and underscores.`);
-  if (every !== undefined && cron !== undefined)
-    mistakes.push('--every and --cron exclude each other. Pass one of them.');
-  if (tz !== undefined && cron === undefined) mistakes.push('--tz needs --cron.');
-  if (every === undefined && cron === undefined) {
-    if (name !== undefined)
-      mistakes.push('--schedule-name needs --every or --cron, such as --every 15m or --cron "0 6 * * *".');
-    return null;
-  }
-  if (every === 'never') return { name: name ?? null, timing: 'never' };
-  const timing = toTiming(flags, mistakes);
-  if (timing) mistakes.push(...timingProblems(timing).map((problem) => `--${problem}.`));
+  const timing = timingOf(flags);
+  const everyMs = timing !== null && timing !== 'never' && 'everyMs' in timing ? timing.everyMs : 0;
+  const isKnown = timing !== null && timing !== 'never' && !Number.isNaN(everyMs);
+  refuse(
+    name !== undefined &&
+      !isScheduleName(name) &&
+      `--schedule-name: '${name}' must have at most 100 letters, digits, dots, dashes and underscores.`,
+    every !== undefined && cron !== undefined && '--every and --cron exclude each other. Pass one of them.',
+    tz !== undefined && cron === undefined && '--tz needs --cron.',
+    timing === null &&
+      name !== undefined &&
+      '--schedule-name needs --every or --cron, such as --every 15m or --cron "0 6 * * *".',
+    Number.isNaN(everyMs) && `--every: '${every}' must be a duration such as 15m, 6h or 1d, or never.`,
+    ...(isKnown ? timingProblems(timing).map((one) => `--${one}.`) : []),
+  );
   return timing && { name: name ?? null, timing };
 }
 
-function toTiming({ every, cron, tz = 'UTC' }: Flags<'schedule'>, mistakes: string[]): ScheduleTiming | null {
-  if (every === undefined) return { cron: cron ?? '', tz };
-  const everyMs = parseDuration(every);
-  if (everyMs !== null) return { everyMs };
-  mistakes.push(`--every: '${every}' must be a duration such as 15m, 6h or 1d, or never.`);
-  return null;
+function timingOf({ every, cron, tz = 'UTC' }: Flags<'schedule'>): ScheduleWish['timing'] | null {
+  if (every === 'never') return every;
+  if (every !== undefined) return { everyMs: parseDuration(every) ?? Number.NaN };
+  return cron === undefined ? null : { cron, tz };
 }
 
 export function isScheduleName(name: string): boolean {

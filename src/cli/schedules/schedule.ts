@@ -1,7 +1,6 @@
 import { shellWord } from '../../core/text/shell-word.js';
-import { UsageError } from '../../worker/config/runtime-types.js';
 import { ScheduleControl } from '../../worker/schedules/schedule-control.js';
-import { toMoment } from '../flag-values.js';
+import { readAll, toMoment, wrong } from '../flag-values.js';
 import { type Context, type ExitCode, exitCodes, type Flags } from '../shared/command.js';
 import { settings, withRuntime } from '../shared/session.js';
 import { whoami } from '../shared/with-access.js';
@@ -100,17 +99,16 @@ export function remove(context: Context, asked: string): Promise<ExitCode> {
 
 /** `searchflow schedule backfill NAME --from … --until …`: starts a run for each scheduled time of the range. */
 export function backfill(context: Context, asked: string, flags: Flags<'scheduleBackfill'>): Promise<ExitCode> {
-  const mistakes: string[] = [];
   const now = Date.now();
-  const from = readMoment('--from', flags.from, now, mistakes);
-  const end = readMoment('--until', flags.until, now, mistakes, true);
+  const { from, end, mistakes } = readAll({
+    from: () => readMoment('--from', flags.from, now),
+    end: () => readMoment('--until', flags.until, now, true),
+  });
   // The range may include the current day, up to now.
-  if (end !== null && end > now + DAY_MS)
-    mistakes.push('--until is in the future; the schedule starts those runs itself.');
-  const until = end && Math.min(end, now);
-  if (from !== null && until !== null && from >= until) mistakes.push('--from must be before --until.');
+  if (end > now + DAY_MS) mistakes.push('--until is in the future; the schedule starts those runs itself.');
+  const until = Math.min(end, now);
+  if (from && end && from >= until) mistakes.push('--from must be before --until.');
   return withSchedules(context, asked, mistakes, async (control, name, who) => {
-    if (from === null || until === null) throw new UsageError('missing-argument', '--from and --until are required.');
     const runs = await control.backfill(name, from, until);
     context.terminal.say(
       `${printable(name)} is starting ${some(runs, 'run')}, one for each scheduled time from ${moment(from)} to ${moment(until)}, one after the other. All of them read the current file.`,
@@ -119,16 +117,6 @@ export function backfill(context: Context, asked: string, flags: Flags<'schedule
   });
 }
 
-function readMoment(
-  flag: string,
-  text: string | undefined,
-  now: number,
-  mistakes: string[],
-  end = false,
-): number | null {
-  if (text === undefined) {
-    mistakes.push(`${flag} is required: a UTC date (2026-11-01) or an age (7d).`);
-    return null;
-  }
-  return toMoment(flag, text, now, mistakes, end);
+function readMoment(flag: string, text: string | undefined, now: number, end = false): number {
+  return toMoment(flag, text ?? wrong(`${flag} is required: a UTC date (2026-11-01) or an age (7d).`), now, end);
 }

@@ -2,9 +2,11 @@ import type { Output } from '../../api/outputs/index.js';
 import type { LimiterView } from '../../core/limiter/limiter.js';
 import type { SlotsInUse } from '../../core/limiter/slots.js';
 import type { PeriodSpend, SpendCaps } from '../../core/purchase/spend.js';
-import { parseDollars } from '../../core/text/money.js';
+import type { MaxCost } from '../../core/row-job-schemas.js';
+import { toMicros } from '../../core/text/money.js';
 import type { OtherLimit } from '../../core/workflow-result-schemas.js';
 import { type RuntimeConfig, UsageError } from '../../worker/config/runtime-types.js';
+import { readAll, readMaxCost } from '../flag-values.js';
 import { type Context, type ExitCode, exitCodes, type Flags } from '../shared/command.js';
 import { settings, withRuntime } from '../shared/session.js';
 import { columns, count, dollars, duration, type Fact, factLines, printable, some } from '../text.js';
@@ -43,16 +45,12 @@ export async function limits(context: Context, flags: Flags<'limits'>): Promise<
 
 /** `searchflow limits set`: sets the caps of the team for each UTC day and month. `none` removes a cap. */
 export async function setLimits(context: Context, flags: Flags<'limitsSet'>): Promise<ExitCode> {
-  const mistakes: string[] = [];
-  const cap = (text: string | undefined, flag: string): number | null | undefined => {
-    if (text === undefined || text === 'none') return text === undefined ? undefined : null;
-    const micros = parseDollars(text);
-    if (micros === null) mistakes.push(`${flag}: '${text}' must be an amount in dollars such as 20 or 0.50, or none.`);
-    return micros;
-  };
-  const [dayMicros, monthMicros] = [cap(flags.perDay, '--per-day'), cap(flags.perMonth, '--per-month')];
+  const { day, month, mistakes } = readAll({
+    day: () => readMaxCost(flags.perDay, '--per-day'),
+    month: () => readMaxCost(flags.perMonth, '--per-month'),
+  });
   const config = settings(context, {}, mistakes);
-  if (dayMicros === undefined && monthMicros === undefined) {
+  if (day === undefined && month === undefined) {
     throw new UsageError(
       'missing-argument',
       'Pass --per-day, --per-month or both: an amount in dollars, or none to remove the cap.',
@@ -60,7 +58,7 @@ export async function setLimits(context: Context, flags: Flags<'limitsSet'>): Pr
   }
   return withRuntime(context, config, { sends: false }, async ({ runtime }) => {
     const spend = await runtime.team.spend();
-    const caps = await spend.setCaps({ dayMicros, monthMicros });
+    const caps = await spend.setCaps({ dayMicros: capMicros(day), monthMicros: capMicros(month) });
     const shown = (micros: number | null) => (micros === null ? 'no cap' : `at most ${dollars(micros)}`);
     context.terminal.say(
       `New caps: ${shown(caps.dayMicros)} per day, ${shown(caps.monthMicros)} per month (UTC). ` +
@@ -69,6 +67,9 @@ export async function setLimits(context: Context, flags: Flags<'limitsSet'>): Pr
     return exitCodes.ok;
   });
 }
+
+/** A cap in micro-dollars; null: `none`; undefined: as before. */
+const capMicros = (cap: MaxCost | undefined) => (cap === undefined ? undefined : toMicros(cap));
 
 /** All limits of a team, and the current use of each limit. */
 interface Limits {

@@ -2,18 +2,19 @@ import type { Output } from '../../api/outputs/index.js';
 import { type ReconciledDay, reconcile } from '../../core/purchase/reconcile.js';
 import type { UsageGroup, UsageLine } from '../../core/purchase/spend.js';
 import { type RuntimeConfig, UsageError } from '../../worker/config/runtime-types.js';
-import { toDay } from '../flag-values.js';
+import { readAll, toDay } from '../flag-values.js';
 import { type Context, type ExitCode, exitCodes, type Flags } from '../shared/command.js';
 import { settings, withRuntime } from '../shared/session.js';
 import { columns, count, dollars, printable, some } from '../text.js';
 
 /** `searchflow usage`: shows requests and cost of the team by job, operation or UTC day. */
 export async function usage(context: Context, flags: Flags<'usage'>): Promise<ExitCode> {
-  const mistakes: string[] = [];
   const now = Date.now();
-  const since = toDay('--since', flags.since, now, mistakes);
-  const until = toDay('--until', flags.until, now, mistakes, true);
-  if (since !== undefined && until !== undefined && since >= until) {
+  const { since, until, mistakes } = readAll({
+    since: () => toDay('--since', flags.since, now),
+    until: () => toDay('--until', flags.until, now, true),
+  });
+  if (since && until && since >= until) {
     mistakes.push(`--since ${flags.since} must not be after --until ${flags.until}.`);
   }
   if (flags.reconcile) return reconcileUsage(context, flags, { since, until, now, mistakes });
@@ -84,12 +85,13 @@ interface Range {
   readonly since: number | undefined;
   readonly until: number | undefined;
   readonly now: number;
-  readonly mistakes: string[];
+  readonly mistakes: readonly string[];
 }
 
 /** `searchflow usage --reconcile`: compares the journal with the service's bill. Exit code 1 if a difference has no explanation. */
 export async function reconcileUsage(context: Context, flags: Flags<'usage'>, range: Range): Promise<ExitCode> {
-  const { now, mistakes } = range;
+  const { now } = range;
+  const mistakes = [...range.mistakes];
   const today = now - (now % DAY_MS);
   const last = Math.min((range.until ?? Number.POSITIVE_INFINITY) - DAY_MS, today);
   const first = range.since ?? last - (USUAL_DAYS - 1) * DAY_MS;

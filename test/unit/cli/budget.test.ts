@@ -35,13 +35,13 @@ describe('--max-cost', () => {
     ['0', 0],
     ['none', 'none'],
   ])('accepts %s', (text, wanted) => {
-    expect(readMaxCost(text, [])).toBe(wanted);
+    expect(readMaxCost(text)).toBe(wanted);
   });
 
   it.each(['1,50', '-1', '1e3', 'NaN', '', '0.0000001', '€2'])('refuses %s and shows the expected form', (text) => {
-    const mistakes: string[] = [];
-    toEnrichRequest('-', { job: 'brands', maxCost: text }, '/data', mistakes);
-    expect(mistakes).toEqual([`--max-cost: '${text}' must be an amount in dollars such as 5 or 0.50, or none.`]);
+    expect(() => toEnrichRequest('-', { job: 'brands', maxCost: text }, '/data')).toThrow(
+      `--max-cost: '${text}' must be an amount in dollars such as 5 or 0.50, or none.`,
+    );
   });
 
   it('is in the plan, as the point of a pause or as the maximum cost', () => {

@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { toAgentRequest } from '../../../src/cli/agents/agent-run.js';
-import { parseDuration, toCount } from '../../../src/cli/flag-values.js';
+import { parseDuration, readAll, toCount } from '../../../src/cli/flag-values.js';
 import { toFilter } from '../../../src/cli/monitors/monitors.js';
 import { toSandboxOptions } from '../../../src/cli/set-up/sandbox.js';
 import type { Flags } from '../../../src/cli/shared/command.js';
@@ -23,8 +23,8 @@ writeFileSync(join(cwd, 'request.json'), '{"query":"why","systemPrompt":"be brie
 
 describe('flags of an agent run', () => {
   const read = (query: string | undefined, flags: Flags<'agentRun'>) => {
-    const mistakes: string[] = [];
-    return { ...toAgentRequest(query, flags, cwd, mistakes), mistakes };
+    const { asked, mistakes } = readAll({ asked: () => toAgentRequest(query, flags, cwd) });
+    return { ...asked, mistakes };
   };
 
   it('make the request and its settings', () => {
@@ -60,8 +60,8 @@ describe('flags of an agent run', () => {
 
 describe('flags of monitors', () => {
   const filter = (flags: Flags<'monitorList'>) => {
-    const mistakes: string[] = [];
-    return [toFilter(flags, mistakes), mistakes];
+    const { found, mistakes } = readAll({ found: () => toFilter(flags) });
+    return [found, mistakes];
   };
 
   it('make a filter', () => {
@@ -85,9 +85,7 @@ describe('flags of monitors', () => {
     ['1.5', null],
     ['x', null],
   ])('accept %s for a count of up to 500: %s', (text, count) => {
-    const mistakes: string[] = [];
-    const found = toCount(text, '--limit', 500, mistakes);
-    expect(mistakes.length === 0 ? found : null).toBe(count);
+    expect(readAll({ found: () => toCount(text, '--limit', 500) }).found).toBe(count);
   });
 });
 

@@ -1,6 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { readAll } from '../../../src/cli/flag-values.js';
 import { planData, planText } from '../../../src/cli/progress/plan.js';
 import { summaryText } from '../../../src/cli/progress/summary.js';
 import { toEnrichRequest } from '../../../src/cli/rows/enrich-request.js';
@@ -15,8 +16,7 @@ const dir = folderOfFile();
 writeFileSync(join(dir, 'rows.csv'), 'url\nfirma.de\n');
 
 function read(flags: Flags<'enrich'>) {
-  const mistakes: string[] = [];
-  return { request: toEnrichRequest('rows.csv', flags, dir, mistakes), mistakes };
+  return readAll({ request: () => toEnrichRequest('rows.csv', flags, dir) });
 }
 const live = { service: 'live', origin: 'https://api.exa.ai' } as const;
 const tried: JobPlan = {
@@ -35,7 +35,7 @@ describe('--limit and --default-scheme', () => {
   });
 
   it.each(['0', '-1', '1.5', 'all', ''])("refuse '%s' rows", (limit) => {
-    expect(read({ limit }).mistakes).toEqual([`--limit: '${limit}' must be a whole number of rows, 1 or more.`]);
+    expect(read({ limit }).mistakes).toEqual([`--limit: '${limit}' must be a whole number from 1 to 999999999.`]);
   });
 
   it('are only for operations that support them', () => {

@@ -1,6 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { readAll } from '../../../src/cli/flag-values.js';
 import { toRowRequest } from '../../../src/cli/rows/enrich-request.js';
 import type { Flags } from '../../../src/cli/shared/command.js';
 import { folderOfFile } from '../../support/files/folders.js';
@@ -14,8 +15,8 @@ writeFileSync(join(cwd, 'number.json'), '{"type":"number"}');
 writeFileSync(join(cwd, 'request.json'), '{"query":"{{name}}","numResults":7,"userLocation":"{{country}}"}');
 
 function read(flags: Flags<'enrich'>) {
-  const mistakes: string[] = [];
-  return { ...toRowRequest(flags, cwd, mistakes), mistakes };
+  const { request, mistakes } = readAll({ request: () => toRowRequest(flags, cwd) });
+  return { ...request, mistakes };
 }
 
 describe('flags of a row operation', () => {
@@ -107,8 +108,7 @@ describe('flags of a row operation', () => {
 });
 
 it.each(['answer', 'search', 'agent'] as const)('a schema of any type reaches %s: the service decides', (op) => {
-  const mistakes: string[] = [];
   const schema = { type: 'array', items: { type: 'string' } };
-  const request = toRowRequest({ op, query: '{{name}}', schema: JSON.stringify(schema) }, '.', mistakes);
-  expect([mistakes, request.options]).toEqual([[], { outputSchema: schema }]);
+  const request = toRowRequest({ op, query: '{{name}}', schema: JSON.stringify(schema) }, '.');
+  expect(request.options).toEqual({ outputSchema: schema });
 });

@@ -6,6 +6,7 @@ import { type OperationName, operationTable } from '../../../src/api/operations.
 import { createTransport } from '../../../src/api/transport.js';
 import type { Endpoint } from '../../../src/api/wire/endpoint.js';
 import { toAgentRequest } from '../../../src/cli/agents/agent-run.js';
+import { readAll } from '../../../src/cli/flag-values.js';
 import { toRowRequest } from '../../../src/cli/rows/enrich-request.js';
 import type { RowOperation } from '../../../src/core/rows/row-operation.js';
 import type { Json } from '../../../src/core/text/json.js';
@@ -87,23 +88,21 @@ function ofWorkflows(name: OperationName, fields: Fields, unchecked?: boolean): 
 /** The problems of a request in the commands that take it. */
 function ofCommands(name: OperationName, field: string, value: Json, unchecked?: boolean): readonly string[] {
   const { rows } = operations[name];
-  const mistakes: string[] = [];
+  const readers: (() => unknown)[] = [];
   const option = [`${field}=${JSON.stringify(value)}`];
   if (rows) {
     const query = rows === 'contents' ? undefined : '{{name}}';
-    toRowRequest({ op: rows, query, option, unchecked }, '.', mistakes);
+    readers.push(() => toRowRequest({ op: rows, query, option, unchecked }, '.'));
   }
   if (rows === 'agent') {
-    toAgentRequest('q', { option, unchecked }, '.', mistakes);
-    if (field === 'effort') toAgentRequest('q', { effort: String(value), unchecked }, '.', mistakes);
+    readers.push(() => toAgentRequest('q', { option, unchecked }, '.'));
+    if (field === 'effort') readers.push(() => toAgentRequest('q', { effort: String(value), unchecked }, '.'));
   }
   if (field === 'numResults' && rows)
-    toRowRequest(
-      { op: rows, query: rows === 'search' ? '{{q}}' : undefined, numResults: String(value) },
-      '.',
-      mistakes,
+    readers.push(() =>
+      toRowRequest({ op: rows, query: rows === 'search' ? '{{q}}' : undefined, numResults: String(value) }, '.'),
     );
-  return mistakes;
+  return readAll(Object.fromEntries(readers.entries())).mistakes;
 }
 
 describe("what the service's clients accept", () => {
