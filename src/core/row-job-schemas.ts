@@ -385,3 +385,15 @@ export const jobSummary = z.object({
 export type JobSummary = ValueOf<typeof jobSummary>;
 /** Counts of units. */
 export type RetryCounts = NonNullable<JobSummary['retried']>;
+
+export const sliceHeartbeat = z.object({
+  slice: count,
+  units: count,
+  landed: count,
+  failed: count.describe('Units among `landed` that ended in an error.'),
+  costMicros: number,
+  earlierMicros: number.describe('The part of `costMicros` that counted under the caps of earlier runs of the job.'),
+  waitingFor: maybeText,
+});
+/** Heartbeat details of a running slice. */
+export type SliceHeartbeat = ValueOf<typeof sliceHeartbeat>;

@@ -247,6 +247,12 @@ const scheduledJob = z.discriminatedUnion('workflow', [
 ]);
 /** Input of the `scheduledJob` workflow: plain JSON, usable from any Temporal SDK. */
 export type ScheduledJobInput = ValueOf<typeof scheduledJob>;
+/** The work of a scheduled run: one of the workflows, under the fixed id of its job. */
+export type ScheduledWork = ScheduledJobInput extends infer Input
+  ? Input extends ScheduledJobInput
+    ? Pick<Input, 'workflow' | 'workflowId' | 'input'>
+    : never
+  : never;
 
 /** Unknown fields are allowed: workers of other versions share the task queue. */
 const workerPresence = z.looseObject({ host: filled, pid: countFrom1 });

@@ -186,6 +186,8 @@ export const createdMonitor = z.object({
   ),
 });
 export type CreatedMonitorResult = ValueOf<typeof createdMonitor>;
+/** A monitor of a creation, and whether its secret is in the store. */
+export type MadeMonitor = Pick<CreatedMonitorResult, 'monitor' | 'secret'>;
 
 export const monitorExport = z.object({
   into: text,
@@ -227,6 +229,26 @@ export const scheduledOutcome = z.object({
     .describe('Summary of the job; null if the run was skipped.'),
 });
 export type ScheduledOutcome = ValueOf<typeof scheduledOutcome>;
+
+export const scheduledRun = z.object({
+  workflowId: text,
+  /** Unix ms. */
+  at: number,
+  /**
+   * `waiting`: no worker is running that could continue the run. `forgotten`: Temporal has deleted the result of the workflow after its
+   * retention time.
+   */
+  phase: z.enum(['done', 'stopped', 'skipped', 'running', 'waiting', 'failed', 'cancelled', 'forgotten']),
+  message: maybeText,
+  summary: scheduledOutcome.shape.summary,
+});
+/** A run of a schedule. */
+export type ScheduledRun = ValueOf<typeof scheduledRun>;
+/** A run of a workflow on this worker. The run is reported as `running` first, and again when it has ended. */
+export type WatchedRun = Omit<ScheduledRun, 'workflowId' | 'at'> & {
+  readonly job: string;
+  readonly workflowType: string;
+};
 
 export const workerHolder = z.object({
   host: text,

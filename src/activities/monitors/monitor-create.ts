@@ -1,8 +1,8 @@
 import { createMonitorEndpoint, listMonitorsEndpoint } from '../../api/endpoints/monitors.js';
 import type { CreatedMonitor, MonitorDefinition } from '../../api/schemas/monitor-schemas.js';
 import type { Input } from '../../api/transport.js';
-import { type MadeMonitor, MONITOR_KEY } from '../../core/monitors/monitor-create.js';
 import type { CreateMonitorInput } from '../../core/workflow-input-schemas.js';
+import type { MadeMonitor } from '../../core/workflow-result-schemas.js';
 import type { ActivityDeps } from '../base/deps.js';
 import { type First, onlyFor, onlyForServed } from '../base/monitor-warehouses.js';
 import { withHeartbeat } from '../base/with-heartbeat.js';
@@ -15,6 +15,9 @@ export interface CreateStep extends CreateMonitorInput {
   /** The key that this creation puts into the monitor's metadata. */
   readonly key: string;
 }
+
+/** The metadata field by which this program recognizes its monitors. */
+const MONITOR_KEY = 'searchflow';
 
 type Made = MadeMonitor['monitor'];
 

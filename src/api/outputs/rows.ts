@@ -7,6 +7,7 @@ import {
   publishStep,
   schemaChange,
   serviceWarning,
+  sliceHeartbeat,
 } from '../../core/row-job-schemas.js';
 import { pauseReasons } from '../../core/rows/job-names.js';
 
@@ -108,15 +109,6 @@ export const paused = z.object({
   unknownOutcomes: count,
 });
 
-const heartbeat = z.object({
-  slice: count,
-  units: count,
-  landed: count,
-  failed: count,
-  costMicros: number,
-  earlierMicros: number,
-  waitingFor: maybeText,
-});
 /** `--detach`: the job, which the workers run. `done`: all its rows are loaded, and nothing was started. */
 export const started = z.object({ kind: z.literal('started'), job: text, state: z.enum(['started', 'done']) });
 
@@ -126,7 +118,7 @@ export const progress = z.object({
   ...jobProgressFields,
   phase,
   totalCostMicros: number,
-  running: list(heartbeat),
+  running: list(sliceHeartbeat),
   ...since,
 });
 /** A job of which no more is known now than its state. */

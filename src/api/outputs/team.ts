@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { receivers } from '../../core/alerts/alert.js';
 import { count, flag, list, maybeText, number, text } from '../../core/base-schemas.js';
 import { publishModes } from '../../core/choices.js';
-import { scheduledOutcome } from '../../core/workflow-result-schemas.js';
+import { scheduledRun } from '../../core/workflow-result-schemas.js';
 
 const period = z.object({
   since: text,
@@ -97,15 +97,7 @@ const scheduleFields = {
   workflow: z.enum(['enrichCsv', 'syncEvents', 'exportMonitorRuns', 'batchMonitors', 'syncAgentRuns']),
   // The input of the workflow: searchflow/schemas/workflow-inputs.json describes its fields.
   input: z.looseObject({}),
-  runs: list(
-    z.object({
-      workflowId: text,
-      at: text,
-      phase: z.enum(['done', 'stopped', 'skipped', 'running', 'waiting', 'failed', 'cancelled', 'forgotten']),
-      message: maybeText,
-      summary: scheduledOutcome.shape.summary,
-    }),
-  ),
+  runs: list(scheduledRun.extend({ at: text })),
 };
 
 /** A schedule with its last runs. */

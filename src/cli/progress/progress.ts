@@ -1,8 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { stripVTControlCharacters } from 'node:util';
 import type { LimiterView } from '../../core/limiter/limiter.js';
-import type { JobProgress } from '../../core/row-job-schemas.js';
-import type { SliceHeartbeat } from '../../core/rows/job.js';
+import type { JobProgress, SliceHeartbeat } from '../../core/row-job-schemas.js';
 import type { JobPhase, PauseReason } from '../../core/rows/job-names.js';
 import { costText } from '../../core/text/money.js';
 import type { Context } from '../shared/command.js';

@@ -1,8 +1,8 @@
 import type { Output } from '../../api/outputs/index.js';
 import { parseAddress } from '../../core/connections/postgres-address.js';
-import type { ScheduledWork } from '../../core/schedule.js';
 import { type ScheduleTiming, timingProblems } from '../../core/schedule-timing.js';
 import { shellWord } from '../../core/text/shell-word.js';
+import type { ScheduledWork } from '../../core/workflow-input-schemas.js';
 import { type RuntimeConfig, UsageError, type WorkflowAccess } from '../../worker/config/runtime-types.js';
 import { isSameWarehouse } from '../../worker/config/store-setting.js';
 import { whyUnwritable } from '../../worker/config/why-unwritable.js';

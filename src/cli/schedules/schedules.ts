@@ -1,7 +1,7 @@
 import type { Output } from '../../api/outputs/index.js';
 import { schemaChangesText } from '../../core/rows/schema-changes.js';
 import { inputText } from '../../core/rows/source-fields.js';
-import type { ScheduledRun } from '../../core/schedule.js';
+import type { ScheduledRun } from '../../core/workflow-result-schemas.js';
 import type { ScheduleView } from '../../worker/schedules/schedule-view.js';
 import { columns, count, dollars, factLines, printable } from '../text.js';
 

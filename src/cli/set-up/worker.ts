@@ -1,5 +1,5 @@
 import { stripVTControlCharacters } from 'node:util';
-import type { WatchedRun } from '../../core/schedule.js';
+import type { WatchedRun } from '../../core/workflow-result-schemas.js';
 import type { ConfigFlags } from '../../worker/config/config.js';
 import type { Log, LogLine } from '../../worker/config/runtime-types.js';
 import { serviceText } from '../progress/plan.js';

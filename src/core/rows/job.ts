@@ -1,6 +1,6 @@
 import type { StagedJob } from '../job-entry-schemas.js';
 import type { RetryFreshness } from '../purchase/freshness.js';
-import type { JobSummary, ServiceWarning, StopAtFailed } from '../row-job-schemas.js';
+import type { JobSummary, ServiceWarning, SliceHeartbeat, StopAtFailed } from '../row-job-schemas.js';
 import type { AnswerCounts, RowsOfNothing } from './stop-at-failed.js';
 
 /** Returns the number of rows to buy. */
@@ -84,19 +84,6 @@ export interface SliceResult {
   readonly warnings?: readonly ServiceWarning[];
   /** Warnings in the first answers that stopped the slice. */
   readonly stoppedBy?: readonly ServiceWarning[];
-}
-
-/** Heartbeat details of a running slice. */
-export interface SliceHeartbeat {
-  readonly slice: number;
-  readonly units: number;
-  readonly landed: number;
-  /** Units among `landed` that ended in an error. */
-  readonly failed: number;
-  readonly costMicros: number;
-  /** The part of `costMicros` that counted under the caps of earlier runs of the job. */
-  readonly earlierMicros: number;
-  readonly waitingFor: string | null;
 }
 
 /** Returns the heartbeat of a slice that has bought nothing yet. */

@@ -2,10 +2,14 @@ import { agentKeys } from '../../activities/rows/agent-purchase.js';
 import { createClient, type Client as ServiceClient } from '../../api/client.js';
 import { DEFAULT_AGENT_WAREHOUSE } from '../../core/agent-run-sync.js';
 import { jobOfWorkflow, workflowNames } from '../../core/rows/job-names.js';
-import type { ScheduledWork } from '../../core/schedule.js';
 import { canonicalJson } from '../../core/text/json.js';
 import { staticSummary } from '../../core/text/static-summary.js';
-import type { AgentRequest, RunAgentOptions, SyncAgentRunsInput } from '../../core/workflow-input-schemas.js';
+import type {
+  AgentRequest,
+  RunAgentOptions,
+  ScheduledWork,
+  SyncAgentRunsInput,
+} from '../../core/workflow-input-schemas.js';
 import type { AgentRunResult, AgentRunSync, RunProgress, RunSnapshot } from '../../core/workflow-result-schemas.js';
 import { MemoryLimiter } from '../../store/limiter/memory-limiter.js';
 import { warehouseIdentity } from '../../warehouse/index.js';

@@ -1,7 +1,7 @@
 import { type Client, type WorkflowExecutionDescription, WorkflowNotFoundError } from '@temporalio/client';
 import type { WalkHeartbeat } from '../../core/events/walk-job.js';
-import type { JobProgress, JobSummary, Resumption } from '../../core/row-job-schemas.js';
-import { newHeartbeat, type SliceHeartbeat } from '../../core/rows/job.js';
+import type { JobProgress, JobSummary, Resumption, SliceHeartbeat } from '../../core/row-job-schemas.js';
+import { newHeartbeat } from '../../core/rows/job.js';
 import { type JobPhase, queryNames, signalNames, workflowIdOf } from '../../core/rows/job-names.js';
 import { COMMAND_ENDED, JOB_CANCELLED } from '../../core/rows/pause.js';
 import { shellWord } from '../../core/text/shell-word.js';

@@ -8,10 +8,14 @@ import { DEFAULT_MONITOR_WAREHOUSE, monitorUpdates, monitorWorkflows } from '../
 import type { Work } from '../../core/rows/job-entries.js';
 import { jobOfWorkflow, startedByUs, workflowIdOf } from '../../core/rows/job-names.js';
 import { whyNoPath } from '../../core/rows/source-fields.js';
-import type { ScheduledWork } from '../../core/schedule.js';
 import { canonicalJson, type Json } from '../../core/text/json.js';
 import { staticSummary } from '../../core/text/static-summary.js';
-import type { BatchMonitorsInput, ExportMonitorRunsInput, MonitorCall } from '../../core/workflow-input-schemas.js';
+import type {
+  BatchMonitorsInput,
+  ExportMonitorRunsInput,
+  MonitorCall,
+  ScheduledWork,
+} from '../../core/workflow-input-schemas.js';
 import type {
   BatchProgress,
   BatchSummary,

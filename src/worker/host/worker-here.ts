@@ -7,7 +7,7 @@ import { deferred } from '../../core/processes/deferred.js';
 import { isUnfinished } from '../../core/rows/job-entries.js';
 import { jobOfWorkflow, workflowNames } from '../../core/rows/job-names.js';
 import { WarehouseBusy } from '../../core/rows/warehouse-errors.js';
-import type { WatchedRun } from '../../core/schedule.js';
+import type { WatchedRun } from '../../core/workflow-result-schemas.js';
 import { limitHeapGrowth } from '../../files/process-memory.js';
 import { warehouseFile } from '../../warehouse/index.js';
 import { type RuntimeConfig, UsageError } from '../config/runtime-types.js';

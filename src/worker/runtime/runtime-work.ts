@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { pricesAt } from '../../core/purchase/prices.js';
 import type { PublishStep } from '../../core/row-job-schemas.js';
 import type { Work } from '../../core/rows/job-entries.js';
-import type { WatchedRun } from '../../core/schedule.js';
+import type { WatchedRun } from '../../core/workflow-result-schemas.js';
 import { warehouseFile } from '../../warehouse/index.js';
 import { allowedBy } from '../config/allowlist.js';
 import { rateProfileOf } from '../config/derived-settings.js';

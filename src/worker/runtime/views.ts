@@ -10,8 +10,7 @@ import type { JobSummary, Resumption } from '../../core/row-job-schemas.js';
 import type { Work } from '../../core/rows/job-entries.js';
 import type { FailedFilter } from '../../core/rows/loaded-row.js';
 import type { CsvForm } from '../../core/rows/row-warehouse.js';
-import type { WatchedRun } from '../../core/schedule.js';
-import type { OtherLimit } from '../../core/workflow-result-schemas.js';
+import type { OtherLimit, WatchedRun } from '../../core/workflow-result-schemas.js';
 import type {
   CleanWish,
   EnrichRequest,

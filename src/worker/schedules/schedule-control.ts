@@ -7,11 +7,10 @@ import {
 } from '@temporalio/client';
 import { msNumberToTs } from '@temporalio/common/lib/time.js';
 import { jobOfWorkflow, workflowNames } from '../../core/rows/job-names.js';
-import type { ScheduledWork } from '../../core/schedule.js';
 import { catchUpMs, jitterMs, type ScheduleTiming, timingProblems, timingText } from '../../core/schedule-timing.js';
 import { count } from '../../core/text/count.js';
 import { staticSummary } from '../../core/text/static-summary.js';
-import type { ScheduledJobInput } from '../../core/workflow-input-schemas.js';
+import type { ScheduledJobInput, ScheduledWork } from '../../core/workflow-input-schemas.js';
 import { UsageError, type WorkflowAccess } from '../config/runtime-types.js';
 import { workerOn } from '../team/pollers.js';
 import { inputOf, queuedOf, type ScheduleView, viewOf } from './schedule-view.js';

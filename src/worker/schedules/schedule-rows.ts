@@ -4,7 +4,7 @@ import { isDatabaseSource } from '../../core/connections/source-address.js';
 import { sentWith } from '../../core/purchase/sent-with.js';
 import type { EnrichCsvInput, PublishStep } from '../../core/row-job-schemas.js';
 import { workflowIdOf, workflowNames } from '../../core/rows/job-names.js';
-import type { ScheduledWork } from '../../core/schedule.js';
+import type { ScheduledWork } from '../../core/workflow-input-schemas.js';
 import { warehouseFile } from '../../warehouse/index.js';
 import { isLocalTarget } from '../config/publish-step.js';
 import { type JobPlan, UsageError, type WorkflowAccess } from '../config/runtime-types.js';

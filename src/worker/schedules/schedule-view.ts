@@ -6,9 +6,8 @@ import {
   WorkflowNotFoundError,
 } from '@temporalio/client';
 import { jobOfWorkflow } from '../../core/rows/job-names.js';
-import type { ScheduledRun } from '../../core/schedule.js';
 import type { ScheduledJobInput } from '../../core/workflow-input-schemas.js';
-import type { ScheduledOutcome } from '../../core/workflow-result-schemas.js';
+import type { ScheduledOutcome, ScheduledRun } from '../../core/workflow-result-schemas.js';
 
 /** A schedule with its state. Times in Unix ms. */
 export interface ScheduleView {

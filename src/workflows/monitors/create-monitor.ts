@@ -1,8 +1,7 @@
 import { ActivityFailure, sleep, workflowInfo } from '@temporalio/workflow';
 import type { AllActivities } from '../../activities/index.js';
-import type { MadeMonitor } from '../../core/monitors/monitor-create.js';
 import type { CreateMonitorInput } from '../../core/workflow-input-schemas.js';
-import type { CreatedMonitorResult } from '../../core/workflow-result-schemas.js';
+import type { CreatedMonitorResult, MadeMonitor } from '../../core/workflow-result-schemas.js';
 import { failureOf, toWorkflowFailure } from '../shared/failures.js';
 import { bulkPolicy, slicePolicy } from '../shared/policies.js';
 import { forFirst, publicInput } from '../shared/public-input.js';

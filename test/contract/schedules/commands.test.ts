@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
-import type { ScheduledWork } from '../../../src/core/schedule.js';
+import type { ScheduledWork } from '../../../src/core/workflow-input-schemas.js';
 import type { RuntimeConfig, WorkflowAccess } from '../../../src/worker/config/runtime-types.js';
 import { nextRuns } from '../../../src/worker/schedules/next-runs.js';
 import { ScheduleControl } from '../../../src/worker/schedules/schedule-control.js';

@@ -11,8 +11,7 @@ import { type Ending, summaryData, summaryText } from '../../../src/cli/progress
 import { count, dollars, duration, printable, printableLines, some } from '../../../src/cli/text.js';
 import { idleView } from '../../../src/core/limiter/limiter.js';
 import { flatProfile } from '../../../src/core/limiter/rate.js';
-import type { JobProgress, JobSummary } from '../../../src/core/row-job-schemas.js';
-import type { SliceHeartbeat } from '../../../src/core/rows/job.js';
+import type { JobProgress, JobSummary, SliceHeartbeat } from '../../../src/core/row-job-schemas.js';
 import { plan as planned } from '../../support/cli/fake-runtime.js';
 import { fakeTerminal } from '../../support/cli/fake-terminal.js';
 

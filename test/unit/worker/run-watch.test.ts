@@ -2,7 +2,7 @@ import type { Client } from '@temporalio/client';
 import { WorkflowFailedError, WorkflowNotFoundError } from '@temporalio/client';
 import { CancelledFailure, RetryState } from '@temporalio/common';
 import { expect, it } from 'vitest';
-import type { WatchedRun } from '../../../src/core/schedule.js';
+import type { WatchedRun } from '../../../src/core/workflow-result-schemas.js';
 import { runWatch } from '../../../src/worker/host/worker-here.js';
 import { awaitEnd } from '../../../src/worker/schedules/schedule-view.js';
 
