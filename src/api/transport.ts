@@ -26,7 +26,6 @@ import {
   type StreamOptions,
   type TransportOptions,
 } from './wire/transport-options.js';
-import { createWarmConnector } from './wire/warm-connector.js';
 
 export {
   DEFAULT_BETA_HEADER,
@@ -59,8 +58,6 @@ export interface Transport {
     options?: StreamOptions,
     hooks?: StreamHooks,
   ): EventStream<C>;
-  /** Opens connections until `connections` are free, so that the first calls start on time. Never rejects. */
-  warm(connections: number): Promise<void>;
   /** Ends requests in flight and closes all connections. */
   close(): Promise<void>;
 }
@@ -79,15 +76,14 @@ export function createTransport(options: TransportOptions): Transport {
   const headers = requestHeaders(options.apiKey, options.auth ?? 'x-api-key', ACCEPT_ENCODING, options.headers);
   const betaHeader = (options.betaHeader ?? DEFAULT_BETA_HEADER).toLowerCase();
   const deprecations = createDeprecations(options.warn);
-  const connector = createWarmConnector(base.url, timeouts.connectMs);
   const poolOptions = {
     connections: options.connections ?? 256,
     pipelining: 1,
     headersTimeout: timeouts.headersMs,
     bodyTimeout: timeouts.bodyMs,
   };
-  const direct = new Pool(base.url.origin, { ...poolOptions, connect: connector.connect });
-  const tls = { timeout: timeouts.connectMs };
+  const connect = { timeout: timeouts.connectMs };
+  const direct = new Pool(base.url.origin, { ...poolOptions, connect });
   // All requests have the scheme of the base URL, so they have one proxy.
   const proxyOfScheme = base.url.protocol === 'https:' ? (proxy?.https ?? proxy?.http) : proxy?.http;
   const pool = proxy
@@ -97,9 +93,9 @@ export function createTransport(options: TransportOptions): Transport {
         httpsProxy: '',
         noProxy: proxy.no,
         headers: { 'user-agent': headers['user-agent'] },
-        proxyTls: tls,
-        requestTls: tls,
-        connect: connector.connect,
+        proxyTls: connect,
+        requestTls: connect,
+        connect,
         factory: (origin, own: Pool.Options) => new Pool(origin, { ...own, ...poolOptions }),
       })
     : direct;
@@ -220,11 +216,7 @@ export function createTransport(options: TransportOptions): Transport {
     },
     stream: (spec, input, sendOptions = {}, hooks = {}) =>
       new EventStream((facts) => openStream(spec, input, sendOptions, hooks, facts)),
-    // A connection of the connector does not go through a proxy.
-    warm: (connections) =>
-      proxy ? Promise.resolve() : connector.warm(connections - (direct.stats.connected - direct.stats.running)),
     async close() {
-      connector.close();
       await Promise.all([pool.destroy(), direct.destroy()]);
     },
   };

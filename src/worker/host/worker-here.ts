@@ -5,7 +5,8 @@ import { CodedError } from '../../core/errors/coded-error.js';
 import type { StagedJob } from '../../core/job-entry-schemas.js';
 import { deferred } from '../../core/processes/deferred.js';
 import { isUnfinished } from '../../core/rows/job-entries.js';
-import { jobOfWorkflow, workflowNames } from '../../core/rows/job-names.js';
+import { jobOfWorkflow } from '../../core/rows/job-ids.js';
+import { workflowNames } from '../../core/rows/job-names.js';
 import { WarehouseBusy } from '../../core/rows/warehouse-errors.js';
 import type { WatchedRun } from '../../core/workflow-result-schemas.js';
 import { limitHeapGrowth } from '../../files/process-memory.js';
@@ -126,8 +127,6 @@ export class WorkerHere {
     await installRuntime(this.#config);
     const parts = await assembleParts(this.#config, this.#store, working);
     this.#parts = parts;
-    // Connections to the service are opened here, so that an unreachable service is reported before a job waits for it.
-    await parts.transport.warm(Math.min(8, this.#config.concurrency));
     // A database that cannot be reached would delay the start for minutes, so only files are awaited.
     this.#pruneInBackground((staged) => this.#store.shared || warehouseFile(staged.into) === null);
     if (!this.#store.shared)

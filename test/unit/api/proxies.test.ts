@@ -54,7 +54,6 @@ function proxy(seen: string[], status = 200) {
 async function send(baseUrl: string, options: WireOptions) {
   const transport = createTransport({ baseUrl, apiKey: new Secret('test-key'), ...options });
   try {
-    await transport.warm(2);
     return await transport.send(contentsEndpoint, { urls: ['https://a.example'] }).catch((error: ApiError) => error);
   } finally {
     await transport.close();

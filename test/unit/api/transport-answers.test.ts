@@ -169,33 +169,13 @@ describe('a request', () => {
 });
 
 describe('connections', () => {
-  test('are kept for the next call, and opened in advance by warm', async () => {
+  test('are kept for the next call', async () => {
     const { server, transport } = await service(replying(json(200, { results: [] })));
-    await transport.warm(3);
-    await server.connected(3);
     await Promise.all([1, 2, 3].map(() => transport.send(contentsEndpoint, { urls })));
     // The connection is free only after the current turn of Node's event loop.
     await new Promise((resolve) => setImmediate(() => setImmediate(resolve)));
     await transport.send(contentsEndpoint, { urls });
-    await transport.warm(3);
     expect(server.requests).toHaveLength(4);
     expect(server.connections()).toBe(3);
-  });
-
-  test('that were opened in advance and dropped by the server are not used', async () => {
-    const { server, transport } = await service(replying(json(200, { results: [] })));
-    await transport.warm(2);
-    await server.connected(2);
-    const gone = [...server.sockets].map((socket) => new Promise((resolve) => socket.on('close', resolve)));
-    for (const socket of server.sockets) socket.end();
-    await Promise.all(gone);
-    await transport.send(contentsEndpoint, { urls });
-    expect(server.connections()).toBe(3);
-  });
-
-  test('warm leaves failures to the call that needs a connection', async () => {
-    const { server, transport } = await service(replying(json(200, {})));
-    await server.close();
-    await expect(transport.warm(2)).resolves.toBeUndefined();
   });
 });

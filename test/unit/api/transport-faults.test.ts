@@ -140,9 +140,8 @@ describe('fault 6: reset before the request was read', () => {
     const { port } = server.address() as AddressInfo;
     const transport = createTransport({ baseUrl: `http://127.0.0.1:${port}`, apiKey: null });
     closeAfterTest(transport);
-    await transport.warm(1);
-    const [socket] = await arrival;
     const call = failed(transport);
+    const [socket] = await arrival;
     await turns(5);
     socket.resetAndDestroy();
     const error = await call;
