@@ -6,7 +6,6 @@ export type { AnswerChunk, SearchChunk } from './endpoints/answer-streams.js';
 export { type ContentsRequest, type ContentsResponse, contentsEndpoint } from './endpoints/contents.js';
 export type { EventFilter, EventPage, WebsetEvent } from './endpoints/events.js';
 export type { FindSimilarRequest, FindSimilarResponse } from './endpoints/find-similar.js';
-export { type KeyUsage, keyUsageEndpoint } from './endpoints/key-usage.js';
 export {
   type MatchedContents,
   type MatchedUnit,

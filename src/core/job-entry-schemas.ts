@@ -11,7 +11,7 @@ import {
   runBounds,
   warehouseSummary,
 } from './row-job-schemas.js';
-import { ID_PATTERN } from './rows/job-names.js';
+import { ID_PATTERN } from './rows/job-ids.js';
 import { isFailureLimit } from './rows/stop-at-failed.js';
 
 /** An object that keeps further fields, which other versions write. */

@@ -27,7 +27,8 @@ import {
   publishModes,
   publishPartitions,
 } from './choices.js';
-import { ID_PATTERN, pauseReasons } from './rows/job-names.js';
+import { ID_PATTERN } from './rows/job-ids.js';
+import { pauseReasons } from './rows/job-names.js';
 import { rowOperations } from './rows/row-operation.js';
 import type { Json } from './text/json.js';
 

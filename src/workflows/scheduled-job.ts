@@ -7,7 +7,7 @@ import {
   setCurrentDetails,
   workflowInfo,
 } from '@temporalio/workflow';
-import { jobOfWorkflow } from '../core/rows/job-names.js';
+import { jobOfWorkflow } from '../core/rows/job-ids.js';
 import { pauseOf } from '../core/rows/pause.js';
 import { staticSummary } from '../core/text/static-summary.js';
 import type { ScheduledJobInput } from '../core/workflow-input-schemas.js';

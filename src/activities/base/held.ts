@@ -1,7 +1,8 @@
 import { Context } from '@temporalio/activity';
 import { ApplicationFailure } from '@temporalio/common';
 import type { JobProgress } from '../../core/row-job-schemas.js';
-import { pieceOf, queryNames, signalNames } from '../../core/rows/job-names.js';
+import { pieceOf } from '../../core/rows/job-ids.js';
+import { queryNames, signalNames } from '../../core/rows/job-names.js';
 
 const ASK_MS = 5000;
 

@@ -24,7 +24,7 @@ import {
 } from '../../core/events/walk-job.js';
 import { OVERLAP_MS, planSync, SETTLE_MS, type Span } from '../../core/events/walk-window.js';
 import { onceForEach } from '../../core/processes/once-for-each.js';
-import { jobOfWorkflow } from '../../core/rows/job-names.js';
+import { jobOfWorkflow } from '../../core/rows/job-ids.js';
 import type { WalkCounts, WalkSummary } from '../../core/workflow-result-schemas.js';
 import { cancellation, heartbeatFrom, SLICE_MS } from '../base/cancellation.js';
 import type { ActivityDeps, WalkDeps } from '../base/deps.js';

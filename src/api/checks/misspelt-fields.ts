@@ -1,5 +1,5 @@
 import { toJSONSchema, type ZodType } from 'zod';
-import { bounds, type InputSchema, misspellings } from '../../core/check-value.js';
+import { bounds, type InputSchema, misspellings } from '../../core/check-names.js';
 import { onceForEach } from '../../core/processes/once-for-each.js';
 import { misspelt } from '../../core/text/nearest.js';
 import { fieldOf } from './field-of.js';

@@ -1,4 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
+import { PassThrough } from 'node:stream';
 import { type ZodType, z } from 'zod';
 import { readAnswer } from '../answer/read-answer.js';
 import {
@@ -52,9 +53,9 @@ export async function* readStream<I, C>(
     if (status > 299 || !isEventStream(headers)) return null;
     facts.requestId = readAnswerHeaders(headers, Date.now(), call.redact).requestId;
     return isPlain(headers) ? queue : null;
-  }).finally(() => queue.close());
+  }).finally(() => queue.pieces.end());
 
-  for (let piece = await queue.take(); piece !== null; piece = await queue.take()) {
+  for await (const piece of queue.pieces as AsyncIterable<Buffer>) {
     yield* reader.feed(piece);
     if (reader.ending === 'now') return;
   }
@@ -105,47 +106,16 @@ async function decoded(call: CallContext, received: Exchange, maxBytes: number):
   }
 }
 
-/** Pieces of a body between the connection and the reader; pauses the connection while many wait. */
+/** Bytes of an answer that may wait for the reader before the connection pauses. */
+const HIGH = 1_048_576;
+
+/** The pieces of a body on their way from the connection to the reader. */
 class PieceQueue implements BodySink {
-  /** Bytes that may wait before the connection pauses. */
-  static readonly HIGH = 1_048_576;
-  #pieces: Buffer[] = [];
-  #bytes = 0;
-  #resume: (() => void) | null = null;
-  #closed = false;
-  #wake: (() => void) | null = null;
+  readonly pieces = new PassThrough({ highWaterMark: HIGH });
 
   push(piece: Buffer, flow: { pause(): void; resume(): void }): void {
-    this.#pieces.push(piece);
-    this.#bytes += piece.length;
-    if (this.#bytes > PieceQueue.HIGH && this.#resume === null) {
-      flow.pause();
-      this.#resume = () => flow.resume();
-    }
-    this.#wake?.();
-  }
-
-  /** Ends the queue: no more pieces come. */
-  close(): void {
-    this.#closed = true;
-    this.#wake?.();
-  }
-
-  /** Returns all waiting pieces as one; null at the end. For one reader at a time. */
-  async take(): Promise<Buffer | null> {
-    while (this.#pieces.length === 0) {
-      if (this.#closed) return null;
-      await new Promise<void>((resolve) => {
-        this.#wake = resolve;
-      });
-      this.#wake = null;
-    }
-    const all = Buffer.concat(this.#pieces);
-    this.#pieces = [];
-    this.#bytes = 0;
-    const resume = this.#resume;
-    this.#resume = null;
-    resume?.();
-    return all;
+    if (this.pieces.destroyed || this.pieces.write(piece)) return;
+    flow.pause();
+    this.pieces.once('drain', () => flow.resume());
   }
 }

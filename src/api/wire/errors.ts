@@ -1,5 +1,5 @@
 import { STATUS_CODES } from 'node:http';
-import { codeOfCall } from '../../core/errors/code-of.js';
+import { codeOfCall } from '../../core/errors/call-codes.js';
 import type { ErrorCode } from '../../core/errors/registry.js';
 import { type CallFacts, classify, type Verdict } from '../../core/purchase/failure.js';
 import type { Json } from '../../core/text/json.js';

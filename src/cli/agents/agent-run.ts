@@ -1,6 +1,6 @@
 import { MAX_DURATION_SECONDS } from '../../core/choices.js';
 import { estimateAgentRun, pricesAt } from '../../core/purchase/prices.js';
-import { jobOfWorkflow } from '../../core/rows/job-names.js';
+import { jobOfWorkflow } from '../../core/rows/job-ids.js';
 import type { Json } from '../../core/text/json.js';
 import { dollars } from '../../core/text/money.js';
 import type { AgentRequest, RunAgentOptions } from '../../core/workflow-input-schemas.js';

@@ -1,7 +1,7 @@
 import type { Output } from '../../api/outputs/index.js';
 import { MAX_BATCH_LIMIT, type MonitorAction } from '../../core/choices.js';
 import { batchProblem } from '../../core/monitors/monitor-batch.js';
-import { jobOfWorkflow } from '../../core/rows/job-names.js';
+import { jobOfWorkflow } from '../../core/rows/job-ids.js';
 import { shellWord } from '../../core/text/shell-word.js';
 import type { BatchMonitorsInput } from '../../core/workflow-input-schemas.js';
 import type { BatchProgress, BatchSummary } from '../../core/workflow-result-schemas.js';

@@ -1,17 +1,9 @@
+import { callCodes } from './call-codes.js';
 import type { ErrorCode } from './registry.js';
 
 /** Codes by the type of a failure in Temporal. The types are in histories and never change. */
 const byType: Readonly<Record<string, ErrorCode>> = {
-  InvalidRequest: 'request-refused',
-  Unauthorized: 'key-refused',
-  PaymentRequired: 'credits-used-up',
-  ApiKeyMissing: 'key-missing',
-  NotFound: 'service-object-unknown',
-  RateLimited: 'rate-limited',
-  ConcurrencyLimited: 'rate-limited',
-  ServiceUnavailable: 'service-unavailable',
-  ResponseShape: 'answer-unreadable',
-  UnknownOutcome: 'unknown-outcome',
+  ...callCodes,
   ServiceUnrecognized: 'service-unrecognized',
   AllRefused: 'requests-refused',
   BudgetExceeded: 'budget-reached',
@@ -54,12 +46,6 @@ const bySystem: Readonly<Record<string, ErrorCode>> = {
   ERR_MODULE_NOT_FOUND: 'installation-incomplete',
   MODULE_NOT_FOUND: 'installation-incomplete',
 };
-
-/** Returns the code of a failed call by its phase and the type of its verdict. */
-export function codeOfCall(phase: string, type: string): ErrorCode {
-  if (phase === 'refused') return 'request-invalid';
-  return phase === 'connect' ? 'service-unreachable' : (byType[type] ?? 'unexpected');
-}
 
 /** Returns the code of a refusal of PostgreSQL by its SQLSTATE; null: the connection was refused before the login. */
 export function codeOfSqlState(state: string | null): ErrorCode {

@@ -22,13 +22,6 @@ export const signalNames = {
   activityUnpaused: 'activityUnpaused',
 } as const;
 
-/** The id in Temporal of the activity of a piece of work, and the piece of an id; null for another activity. */
-export const pieceId = (piece: number): string => `piece-${piece}`;
-export const pieceOf = (id: string): number | null => {
-  const [, piece = null] = /^piece-(\d+)$/.exec(id) ?? [];
-  return piece === null ? null : Number(piece);
-};
-
 export const queryNames = { progress: 'progress', holder: 'holder' } as const;
 
 /** Calls from workflows to the process that runs them, which are no part of their histories. `interrupt`: the activities stop. */
@@ -41,10 +34,6 @@ export type WorkflowSinks = { readonly searchflow: { interrupt(): void } };
 export const startedByUs = { startedBy: 'searchflow' } as const;
 
 export const DEFAULT_TASK_QUEUE = 'searchflow';
-
-/** Ids of jobs and stages become parts of the names of files, folders and segments, so these ids must not contain a path. */
-export const ID_PATTERN = /^[\w-][\w.-]{0,199}$/;
-export const isJobId = (id: unknown): id is string => typeof id === 'string' && ID_PATTERN.test(id);
 
 /**
  * Why a job is paused. `person`: a person paused it; `credits`: no credits; `budget`: a cap is reached; `key`: the key was refused; `rate`:
@@ -59,12 +48,6 @@ export type PauseReason = (typeof pauseReasons)[number];
  * the same command or `resume` continues the job.
  */
 export type JobPhase = 'planning' | 'running' | 'paused' | 'done' | 'stopped' | 'failed' | 'cancelled';
-
-/** Workflow id of a job, so that a job runs once at a time. */
-export const workflowIdOf = (job: string): string => `searchflow-${job}`;
-
-/** Returns the job of a workflow id that a command made. Other ids are returned unchanged. */
-export const jobOfWorkflow = (workflowId: string): string => workflowId.replace(/^searchflow-/, '');
 
 /** Whether the work has not ended. */
 export const isUnderWay = (phase: JobPhase): boolean => ['planning', 'running', 'paused'].includes(phase);

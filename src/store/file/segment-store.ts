@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, statSync } from 'node:fs';
 import { join, relative, sep } from 'node:path';
 import { UsageError } from '../../core/errors/coded-error.js';
-import { isJobId } from '../../core/rows/job-names.js';
+import { isJobId } from '../../core/rows/job-ids.js';
 import type { SpendSums } from '../spend/spend-sums.js';
 import { readSegment, Segment, type SegmentContents } from './segment.js';
 import type { SegmentLine, UnitEntry } from './segment-lines.js';

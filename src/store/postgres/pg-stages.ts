@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { gunzip, gzip } from 'node:zlib';
 import { CodedError } from '../../core/errors/coded-error.js';
-import { isJobId } from '../../core/rows/job-names.js';
+import { isJobId } from '../../core/rows/job-ids.js';
 import type { StagedRows, Stages } from '../../core/rows/stages.js';
 import { removeFolders } from '../../files/folder-size.js';
 import { makeFolder } from '../../files/make-folder.js';

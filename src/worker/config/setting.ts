@@ -1,4 +1,4 @@
-import type { InputSchema } from '../../core/check-value.js';
+import type { InputSchema } from '../../core/check-names.js';
 import { addressSecrets } from '../../core/connections/address-secrets.js';
 import { mayHoldSecret } from '../../core/connections/secret.js';
 

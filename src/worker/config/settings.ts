@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { delimiter, resolve } from 'node:path';
 import { DEFAULT_BETA_HEADER, type WireOptions } from '../../api/transport.js';
-import type { InputSchema } from '../../core/check-value.js';
+import type { InputSchema } from '../../core/check-names.js';
 import { mayHoldSecret } from '../../core/connections/secret.js';
 import type { Limiter } from '../../core/limiter/limiter.js';
 import { type RateProfile, rateProfiles } from '../../core/limiter/rate.js';

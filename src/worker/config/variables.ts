@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { parseEnv } from 'node:util';
-import { type InputSchema, phraseOf, schemaProblems } from '../../core/check-value.js';
+import type { InputSchema } from '../../core/check-names.js';
+import { phraseOf, schemaProblems } from '../../core/check-value.js';
 import { mistakeText, type Setting, shownText } from './setting.js';
 
 export type Environment = Readonly<Record<string, string | undefined>>;

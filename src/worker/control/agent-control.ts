@@ -1,7 +1,8 @@
 import { agentKeys } from '../../activities/rows/agent-purchase.js';
 import { createClient, type Client as ServiceClient } from '../../api/client.js';
 import { DEFAULT_AGENT_WAREHOUSE } from '../../core/agent-run-sync.js';
-import { jobOfWorkflow, workflowNames } from '../../core/rows/job-names.js';
+import { jobOfWorkflow } from '../../core/rows/job-ids.js';
+import { workflowNames } from '../../core/rows/job-names.js';
 import { canonicalJson } from '../../core/text/json.js';
 import { staticSummary } from '../../core/text/static-summary.js';
 import type {

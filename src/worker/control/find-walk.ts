@@ -1,7 +1,7 @@
 import type { Walk } from '../../core/events/walk-job.js';
 import type { WalkEntry } from '../../core/job-entry-schemas.js';
 import type { JobEntries } from '../../core/rows/job-entries.js';
-import { jobOfWorkflow } from '../../core/rows/job-names.js';
+import { jobOfWorkflow } from '../../core/rows/job-ids.js';
 import { UsageError } from '../config/runtime-types.js';
 
 /** Records a walk under the id of its workflow. */

@@ -2,7 +2,8 @@ import { type Client, type WorkflowExecutionDescription, WorkflowNotFoundError }
 import type { WalkHeartbeat } from '../../core/events/walk-job.js';
 import type { JobProgress, JobSummary, Resumption, SliceHeartbeat } from '../../core/row-job-schemas.js';
 import { newHeartbeat } from '../../core/rows/job.js';
-import { type JobPhase, queryNames, signalNames, workflowIdOf } from '../../core/rows/job-names.js';
+import { workflowIdOf } from '../../core/rows/job-ids.js';
+import { type JobPhase, queryNames, signalNames } from '../../core/rows/job-names.js';
 import { COMMAND_ENDED, JOB_CANCELLED } from '../../core/rows/pause.js';
 import { shellWord } from '../../core/text/shell-word.js';
 import type { WalkProgress, WalkSummary } from '../../core/workflow-result-schemas.js';

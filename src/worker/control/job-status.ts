@@ -1,6 +1,6 @@
 import type { Client } from '@temporalio/client';
 import type { JobEntry, OwnedWork, WalkEntry } from '../../core/job-entry-schemas.js';
-import { workflowIdOf } from '../../core/rows/job-names.js';
+import { workflowIdOf } from '../../core/rows/job-ids.js';
 import { CANCEL_WAITS, COMMAND_ENDED } from '../../core/rows/pause.js';
 import type { JobStatus } from '../config/runtime-types.js';
 

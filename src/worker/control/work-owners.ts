@@ -11,7 +11,8 @@ import type { JobEntry, OwnedWork, Owner } from '../../core/job-entry-schemas.js
 import { monitorWorkflows } from '../../core/monitors/monitor-names.js';
 import { pricesAt } from '../../core/purchase/prices.js';
 import type { Claim, Claimed, Work } from '../../core/rows/job-entries.js';
-import { jobOfWorkflow, signalNames, workflowIdOf, workflowNames } from '../../core/rows/job-names.js';
+import { jobOfWorkflow, workflowIdOf } from '../../core/rows/job-ids.js';
+import { signalNames, workflowNames } from '../../core/rows/job-names.js';
 import { COMMAND_ENDED, STOPPED } from '../../core/rows/pause.js';
 import { dollars } from '../../core/text/money.js';
 import { shellWord } from '../../core/text/shell-word.js';

@@ -2,7 +2,7 @@ import { existsSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { IllegalStateError } from '@temporalio/common';
 import { DefaultLogger, Runtime, type RuntimeOptions } from '@temporalio/worker';
-import { jobOfWorkflow } from '../../core/rows/job-names.js';
+import { jobOfWorkflow } from '../../core/rows/job-ids.js';
 import { makeFolder } from '../../files/make-folder.js';
 import type { Log, RuntimeConfig } from '../config/runtime-types.js';
 import { freePort } from '../temporal-server/free-port.js';

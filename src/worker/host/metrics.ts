@@ -5,7 +5,7 @@ import type { Transport } from '../../api/transport.js';
 import type { Endpoint } from '../../api/wire/endpoint.js';
 import { ApiError } from '../../api/wire/errors.js';
 import type { Limiter } from '../../core/limiter/limiter.js';
-import { jobOfWorkflow } from '../../core/rows/job-names.js';
+import { jobOfWorkflow } from '../../core/rows/job-ids.js';
 import type { PurchaseJournal, WorkerStore } from '../store/store.js';
 
 /** Upper bounds of the histograms' buckets, in seconds. */

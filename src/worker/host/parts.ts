@@ -22,7 +22,7 @@ import { stepMode } from '../../core/publish-request.js';
 import { freshnessOf } from '../../core/purchase/freshness.js';
 import { pricesAt } from '../../core/purchase/prices.js';
 import { entryAfter, stageOf } from '../../core/rows/job-entries.js';
-import { isJobId } from '../../core/rows/job-names.js';
+import { isJobId } from '../../core/rows/job-ids.js';
 import { WarehouseBusy } from '../../core/rows/warehouse-errors.js';
 import { makeFolder } from '../../files/make-folder.js';
 import { FileSecrets } from '../../store/process/file-secrets.js';

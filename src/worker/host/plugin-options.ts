@@ -1,6 +1,7 @@
 import { resolve } from 'node:path';
 import type { WireOptions } from '../../api/transport.js';
-import { type InputSchema, schemaProblems } from '../../core/check-value.js';
+import type { InputSchema } from '../../core/check-names.js';
+import { schemaProblems } from '../../core/check-value.js';
 import { UsageError } from '../../core/errors/coded-error.js';
 import type { Limiter } from '../../core/limiter/limiter.js';
 import type { RateProfile } from '../../core/limiter/rate.js';

@@ -1,5 +1,5 @@
 import type { JobEntry, StagedJob, WalkEntry } from '../../core/job-entry-schemas.js';
-import { workflowIdOf } from '../../core/rows/job-names.js';
+import { workflowIdOf } from '../../core/rows/job-ids.js';
 import { sourceFieldsOf } from '../../core/rows/source-fields.js';
 import type { JobListing, JobStatus, KnownJob, NextRun } from '../config/runtime-types.js';
 import { walkName } from '../control/find-walk.js';

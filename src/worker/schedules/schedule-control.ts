@@ -6,7 +6,8 @@ import {
   ScheduleOverlapPolicy,
 } from '@temporalio/client';
 import { msNumberToTs } from '@temporalio/common/lib/time.js';
-import { jobOfWorkflow, workflowNames } from '../../core/rows/job-names.js';
+import { jobOfWorkflow } from '../../core/rows/job-ids.js';
+import { workflowNames } from '../../core/rows/job-names.js';
 import { catchUpMs, jitterMs, type ScheduleTiming, timingProblems, timingText } from '../../core/schedule-timing.js';
 import { count } from '../../core/text/count.js';
 import { staticSummary } from '../../core/text/static-summary.js';

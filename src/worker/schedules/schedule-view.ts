@@ -5,7 +5,7 @@ import {
   type WorkflowHandle,
   WorkflowNotFoundError,
 } from '@temporalio/client';
-import { jobOfWorkflow } from '../../core/rows/job-names.js';
+import { jobOfWorkflow } from '../../core/rows/job-ids.js';
 import type { ScheduledJobInput } from '../../core/workflow-input-schemas.js';
 import type { ScheduledOutcome, ScheduledRun } from '../../core/workflow-result-schemas.js';
 

@@ -5,7 +5,8 @@ import type { AlertBook } from '../../core/alerts/alert.js';
 import { lagAlert, type MissedTime, missedAlert } from '../../core/alerts/schedule-alerts.js';
 import { loadedUpTo } from '../../core/events/event-warehouse.js';
 import { DEFAULT_EVENT_WAREHOUSE, streamOf } from '../../core/events/walk-job.js';
-import { jobOfWorkflow, workflowNames } from '../../core/rows/job-names.js';
+import { jobOfWorkflow } from '../../core/rows/job-ids.js';
+import { workflowNames } from '../../core/rows/job-names.js';
 import { schedulesHere } from './schedule-control.js';
 import { inputOf } from './schedule-view.js';
 

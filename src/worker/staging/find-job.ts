@@ -1,7 +1,7 @@
 import { sourceIdentity } from '../../core/connections/source-address.js';
 import type { JobEntry, JobState, StagedJob } from '../../core/job-entry-schemas.js';
 import type { JobEntries } from '../../core/rows/job-entries.js';
-import { workflowIdOf } from '../../core/rows/job-names.js';
+import { workflowIdOf } from '../../core/rows/job-ids.js';
 import { sqlText } from '../../core/rows/source-fields.js';
 import { UsageError } from '../config/runtime-types.js';
 

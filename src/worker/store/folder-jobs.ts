@@ -2,7 +2,7 @@ import { existsSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs
 import { dirname, join } from 'node:path';
 import type { Allowed, JobEntry, OwnedWork, Owner, WalkEntry } from '../../core/job-entry-schemas.js';
 import { type Claim, type Claimed, isUnfinished, type JobEntries } from '../../core/rows/job-entries.js';
-import { isJobId } from '../../core/rows/job-names.js';
+import { isJobId } from '../../core/rows/job-ids.js';
 import { makeFolder } from '../../files/make-folder.js';
 import { withLock } from '../../files/process-lock.js';
 import { writeDurably } from '../../files/write-durably.js';

@@ -1,6 +1,7 @@
 import { callWithRetries } from '../../activities/call/call-in-turn.js';
 import { mapConcurrent } from '../../activities/call/map-concurrent.js';
-import { createTransport, type KeyUsage, keyUsageEndpoint } from '../../api/index.js';
+import { type KeyUsage, keyUsageEndpoint } from '../../api/endpoints/key-usage.js';
+import { createTransport } from '../../api/index.js';
 import { CodedError } from '../../core/errors/coded-error.js';
 import { flatProfile } from '../../core/limiter/rate.js';
 import type { BilledDay } from '../../core/purchase/reconcile.js';

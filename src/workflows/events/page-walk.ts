@@ -8,7 +8,8 @@ import {
   type WalkInput,
   type WalkWindowResult,
 } from '../../core/events/walk-job.js';
-import { type PauseReason, pieceId } from '../../core/rows/job-names.js';
+import { pieceId } from '../../core/rows/job-ids.js';
+import type { PauseReason } from '../../core/rows/job-names.js';
 import type { Pause } from '../../core/rows/pause.js';
 import type { WalkCounts, WalkProgress, WalkSummary } from '../../core/workflow-result-schemas.js';
 import { detailsText } from '../shared/details-text.js';

@@ -25,7 +25,8 @@ import {
 import { chosenText } from '../../core/monitors/monitor-filter.js';
 import { DEFAULT_MONITOR_WAREHOUSE, monitorUpdates } from '../../core/monitors/monitor-names.js';
 import { backoffMs } from '../../core/purchase/backoff.js';
-import { jobOfWorkflow, queryNames } from '../../core/rows/job-names.js';
+import { jobOfWorkflow } from '../../core/rows/job-ids.js';
+import { queryNames } from '../../core/rows/job-names.js';
 import type { BatchMonitorsInput, Decision } from '../../core/workflow-input-schemas.js';
 import type { BatchEffect, BatchPhase, BatchProgress, BatchSummary } from '../../core/workflow-result-schemas.js';
 import { detailsText } from '../shared/details-text.js';

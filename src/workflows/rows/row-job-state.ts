@@ -11,7 +11,7 @@ import type {
   ServiceWarning,
 } from '../../core/row-job-schemas.js';
 import { wantedRows, wantedRowsOf, wantedSlices } from '../../core/rows/job.js';
-import { jobOfWorkflow } from '../../core/rows/job-names.js';
+import { jobOfWorkflow } from '../../core/rows/job-ids.js';
 import type { LoadedRows } from '../../core/rows/row-warehouse.js';
 import type { AnswerCounts } from '../../core/rows/stop-at-failed.js';
 import { costText, toMicros } from '../../core/text/money.js';

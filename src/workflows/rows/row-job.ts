@@ -10,7 +10,7 @@ import type {
   StopAtFailed,
 } from '../../core/row-job-schemas.js';
 import type { SliceResult } from '../../core/rows/job.js';
-import { pieceId } from '../../core/rows/job-names.js';
+import { pieceId } from '../../core/rows/job-ids.js';
 import {
   endingText,
   type Failure,

@@ -1,6 +1,7 @@
 import { ApplicationFailure, patched, workflowInfo } from '@temporalio/workflow';
 import type { First } from '../../activities/base/monitor-warehouses.js';
-import { Check, type InputSchema, whyTooLarge } from '../../core/check-value.js';
+import type { InputSchema } from '../../core/check-names.js';
+import { Check, whyTooLarge } from '../../core/check-value.js';
 import { addressProblem } from '../../core/connections/postgres-address.js';
 import { inputSchemas } from '../../core/input-schemas.js';
 import { startedByUs, workflowNames } from '../../core/rows/job-names.js';

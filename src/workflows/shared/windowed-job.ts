@@ -14,13 +14,8 @@ import {
   workflowInfo,
 } from '@temporalio/workflow';
 import type { RunState } from '../../core/alerts/job-alerts.js';
-import {
-  type JobPhase,
-  jobOfWorkflow,
-  queryNames,
-  type signalNames,
-  type WorkflowSinks,
-} from '../../core/rows/job-names.js';
+import { jobOfWorkflow } from '../../core/rows/job-ids.js';
+import { type JobPhase, queryNames, type signalNames, type WorkflowSinks } from '../../core/rows/job-names.js';
 import { type Pause, pauseOf } from '../../core/rows/pause.js';
 import { endedByCancel, failureOf, messageOf, toWorkflowFailure } from './failures.js';
 import { reportState } from './note-alert.js';

@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import type { Alert } from '../../../src/core/alerts/alert.js';
-import { type InputSchema, schemaProblems } from '../../../src/core/check-value.js';
+import type { InputSchema } from '../../../src/core/check-names.js';
+import { schemaProblems } from '../../../src/core/check-value.js';
 
 const file = fileURLToPath(new URL('../../../docs/reference/alerts.schema.json', import.meta.url));
 const { $defs } = JSON.parse(readFileSync(file, 'utf8')) as { readonly $defs: Readonly<Record<string, InputSchema>> };

@@ -1,0 +1,21 @@
+import type { ErrorCode } from './registry.js';
+
+/** Codes of failed calls by the type of their verdict. */
+export const callCodes: Readonly<Record<string, ErrorCode>> = {
+  InvalidRequest: 'request-refused',
+  Unauthorized: 'key-refused',
+  PaymentRequired: 'credits-used-up',
+  ApiKeyMissing: 'key-missing',
+  NotFound: 'service-object-unknown',
+  RateLimited: 'rate-limited',
+  ConcurrencyLimited: 'rate-limited',
+  ServiceUnavailable: 'service-unavailable',
+  ResponseShape: 'answer-unreadable',
+  UnknownOutcome: 'unknown-outcome',
+};
+
+/** Returns the code of a failed call by its phase and the type of its verdict. */
+export function codeOfCall(phase: string, type: string): ErrorCode {
+  if (phase === 'refused') return 'request-invalid';
+  return phase === 'connect' ? 'service-unreachable' : (callCodes[type] ?? 'unexpected');
+}
