@@ -232,9 +232,7 @@ function createControl(panel: Panel): RequestListener {
   };
 }
 
-type Answer = readonly [status: number, value: unknown];
-
-async function answer(panel: Panel, request: IncomingMessage): Promise<Answer> {
+async function answer(panel: Panel, request: IncomingMessage): Promise<readonly [status: number, value: unknown]> {
   const why = whyForeign(request.headers);
   if (why !== null) return [403, { error: why }];
   const { pathname, searchParams } = new URL(request.url ?? '/', 'http://localhost');
@@ -244,7 +242,7 @@ async function answer(panel: Panel, request: IncomingMessage): Promise<Answer> {
   return [200, action(panel, input, searchParams) ?? { ok: true }];
 }
 
-function refusalOf(error: unknown): Answer {
+function refusalOf(error: unknown): readonly [status: number, value: unknown] {
   if (error instanceof z.ZodError) return [400, { error: z.prettifyError(error) }];
   const status = error instanceof Refusal ? (error.status === 404 ? 404 : 400) : 500;
   return [status, { error: error instanceof Error ? error.message : String(error) }];

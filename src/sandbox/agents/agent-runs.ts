@@ -3,7 +3,7 @@ import { itemsAfter, listQueryOf, pageOf, Refusal } from '../base/refusal.js';
 import { fraction, hashText } from '../base/sentences.js';
 import { Table } from '../base/table.js';
 import { requestPurchase } from '../ledger/log-file.js';
-import { type Call, type Frames, KEEP_ALIVE_FRAME, plain, type Routes, route } from '../route.js';
+import { type Call, type Frames, KEEP_ALIVE_FRAME, plain, type Routes, route, sseFrame } from '../route.js';
 import type { World } from '../world.js';
 import type { Run, RunInput } from './run-record.js';
 import * as runs from './run-record.js';
@@ -83,7 +83,7 @@ async function* liveFrames(
     const time = now();
     const all = runs.eventsOf(run, options);
     const due = all.slice(sent).filter(({ at }) => at <= time);
-    for (const event of due) yield runs.runEventFrame(event);
+    for (const event of due) yield sseFrame(event.data, event);
     sent += due.length;
     const next = all[sent];
     if (!next) return;
@@ -151,7 +151,7 @@ export function agentRoutes(agentRuns: Table<Run>, world: World): Routes {
         const events = runs.eventsOf(agentRuns.get(params.id), options).filter(({ at }) => at <= now());
         if (wantsStream(headers)) {
           const wanted = eventsAfter(events, headers['last-event-id'], options.agentRuns.replay);
-          return { frames: () => wanted.map(runs.runEventFrame) };
+          return { frames: () => wanted.map((event) => sseFrame(event.data, event)) };
         }
         const page = pageOf(itemsAfter(events, cursor), limit, ({ at, ...event }) => {
           return { ...event, createdAt: new Date(at).toISOString() };

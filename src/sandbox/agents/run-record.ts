@@ -7,7 +7,6 @@ import { prices } from '../ledger/prices.js';
 import { findUrls, pageOf } from '../pages/page.js';
 
 import { isSchema, schemaProblem, schemaValue } from '../pages/schema-value.js';
-import { sseFrame } from '../route.js';
 
 const rows = z.array(z.record(z.string(), z.unknown())).optional();
 const runId = z
@@ -215,8 +214,4 @@ export function eventsOf(run: Run, options: Settings) {
   return [...happening, { event: status, at: end, data }].map(({ event, ...one }, index) => {
     return { id: String(index + 1), event: `agent_run.${event}`, ...one };
   });
-}
-
-export function runEventFrame({ id, event, data }: RunEvent): string {
-  return sseFrame(data, { id, event });
 }

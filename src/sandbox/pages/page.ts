@@ -6,7 +6,9 @@ const tenYearsMs = 10 * 365 * 86_400_000;
 
 /** The host of a URL, or the text itself up to the first slash. */
 export function hostOf(url: string): string {
-  return url.replace(/^.*?:\/\//, '').replace(/[/?#].*$/s, '');
+  const start = url.indexOf('://');
+  const [host = ''] = url.slice(start < 0 ? 0 : start + 3).split(/[/?#]/, 1);
+  return host;
 }
 
 /**

@@ -10,18 +10,17 @@ export type Result = Readonly<Record<string, unknown>> & { readonly url: string 
 
 /** Makes the result of one URL, with the requested content only. */
 export function resultOf(url: string, wanted: Wanted, options: ContentsOptions, settings: Settings): Result {
-  const { text, ...page } = pageOf(url, settings.seed, settings.textBytes);
-  const ofSubpages = { ...options, subpages: 0, extras: undefined };
-  const subpages = subpageUrls(url, options).map((one) => resultOf(one, wanted, ofSubpages, settings));
-  const { title, publishedDate, author, favicon } = page;
-  return {
-    ...{ id: url, title, url, publishedDate, author, favicon },
-    text: wanted.text ? text.slice(0, wanted.text.maxCharacters) : undefined,
-    ...(wanted.highlights && highlightsOf(text, wanted.highlights, hashText(url, settings.seed))),
-    summary: wanted.summary ? summaryOf(url, page.title, text, wanted.summary, settings.seed) : undefined,
-    subpages: subpages.length > 0 ? subpages : undefined,
-    extras: options.extras && extrasOf(url, options.extras),
-  };
+  const { title, publishedDate, author, favicon, text } = pageOf(url, settings.seed, settings.textBytes);
+  const result: Record<string, unknown> & Result = { id: url, title, url, publishedDate, author, favicon };
+  if (wanted.text) result.text = text.slice(0, wanted.text.maxCharacters);
+  if (wanted.highlights) Object.assign(result, highlightsOf(text, wanted.highlights, hashText(url, settings.seed)));
+  if (wanted.summary) result.summary = summaryOf(url, title, text, wanted.summary, settings.seed);
+  if (options.subpages) {
+    const ofSubpages = { ...options, subpages: 0, extras: undefined };
+    result.subpages = subpageUrls(url, options).map((one) => resultOf(one, wanted, ofSubpages, settings));
+  }
+  if (options.extras) result.extras = extrasOf(url, options.extras);
+  return result;
 }
 
 /** Number of paid pages by kind of content. `pages`: number of results and subpages. */
@@ -60,7 +59,7 @@ function sentencesOf(text: string): string[] {
 }
 
 /** Highlights of a text. Snippets that share most words with the query come first. The scores only imitate cosine similarities. */
-function highlightsOf(text: string, options: NonNullable<Wanted['highlights']>, hash: number): Record<string, unknown> {
+function highlightsOf(text: string, options: NonNullable<Wanted['highlights']>, hash: number) {
   const { numSentences: size = 1, highlightsPerUrl = 1, query = '', maxCharacters } = options;
   const all = sentencesOf(text);
   const snippets = Array.from({ length: Math.ceil(all.length / size) }, (_, index) =>

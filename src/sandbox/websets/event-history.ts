@@ -3,7 +3,18 @@ import { eventTypes } from '../../core/events/payloads.js';
 import { millisOf, type Settings } from '../base/options.js';
 import { fraction, mix } from '../base/sentences.js';
 import type { World } from '../world.js';
-import { firstWhere, idOf, numberOf, type Scene, Stories, sceneOf, stepOf, TRIGGERED } from './story.js';
+import {
+  DESIGNS,
+  firstWhere,
+  idOf,
+  numberOf,
+  type Scene,
+  Stories,
+  stepOf,
+  type Theme,
+  TRIGGERED,
+  themesOf,
+} from './story.js';
 import { eventData, typeOf } from './webset.js';
 
 const thirtyDaysMs = 30 * 86_400_000;
@@ -28,6 +39,7 @@ export class EventHistory {
   readonly options: Settings['events'];
   readonly seed: number;
   readonly #stories: Stories;
+  readonly #themes: readonly Theme[];
   readonly #keepStart: (at: number) => void;
   readonly #keep: (event: z.infer<typeof triggeredSchema>) => void;
   #triggered: Triggered[] = [];
@@ -37,6 +49,7 @@ export class EventHistory {
     this.#world = world;
     this.options = world.options.events;
     this.seed = world.options.seed;
+    this.#themes = themesOf(this.seed);
     this.#stories = new Stories(this.options.count);
     this.#keepStart = world.ledger.facts('events-start', z.number(), (start) => {
       const to = this.options.to === undefined ? start : Date.parse(this.options.to);
@@ -124,7 +137,9 @@ export class EventHistory {
   /** A webset at a step, by default at its last step so far. */
   sceneAt(story: number, step = this.stepOf(story)): Scene {
     const eventOf = (step: number) => (story < TRIGGERED ? this.#stories.indexOf(story, step) : story);
-    return sceneOf(story, step, this.seed, (step) => this.timeOf(eventOf(step)));
+    const iso = (step: number) => new Date(this.timeOf(eventOf(step))).toISOString();
+    const id: Scene['id'] = (kind, n) => idOf(kind, this.seed, story, n);
+    return { ...(this.#themes[story % DESIGNS] as Theme), story, step, id, iso };
   }
 
   /** The last step of a webset so far; -1 if it has not begun. */

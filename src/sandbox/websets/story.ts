@@ -126,33 +126,27 @@ const subjects = ['ceramics', 'tide power', 'night trains', 'bookbinding', 'seed
 const cities = ['Lisbon', 'Zürich', 'Kraków', 'São Paulo', '東京', 'Aarhus', 'Montréal'];
 const entities = ['company', 'person', 'article', 'research_paper', 'custom'] as const;
 
+/** Values that do not change during a webset's life. */
+export type Theme = ReturnType<typeof themesOf>[number];
+
+/** The themes of all designs, made once. */
+export function themesOf(seed: number) {
+  return Array.from({ length: DESIGNS }, (_, design) => {
+    const hash = mix(design, seed + 7);
+    const type = entities[design % entities.length] as (typeof entities)[number];
+    const [subject, city] = [choose(subjects, hash, 211), choose(cities, hash, 212)];
+    const entity = type === 'custom' ? { type, description: `anything about ${subject}` } : { type };
+    return { hash, entity, subject, city, query: `${type.replace('_', ' ')} about ${subject} in ${city}` };
+  });
+}
+
 /** A webset at a step of its life. */
-export interface Scene {
+export interface Scene extends Theme {
   /** Number of the webset. */
   readonly story: number;
   readonly step: number;
-  readonly hash: number;
-  /** Values that do not change during a webset's life. */
-  readonly entity: { readonly type: (typeof entities)[number]; readonly description?: string };
-  readonly subject: string;
-  readonly city: string;
-  readonly query: string;
   /** The id of an object of this webset; `n`: its number within its kind. */
   readonly id: (kind: Kind, n?: number) => string;
   /** Time of a step, as an ISO text. */
   readonly iso: (step: number) => string;
-}
-
-/** `timeOf`: Unix ms of a step. */
-export function sceneOf(story: number, step: number, seed: number, timeOf: (step: number) => number): Scene {
-  const hash = mix(story % DESIGNS, seed + 7);
-  const type = entities[story % entities.length] as (typeof entities)[number];
-  const [subject, city] = [choose(subjects, hash, 211), choose(cities, hash, 212)];
-  return {
-    ...{ story, step, hash, subject, city },
-    entity: type === 'custom' ? { type, description: `anything about ${subject}` } : { type },
-    query: `${type.replace('_', ' ')} about ${subject} in ${city}`,
-    id: (kind, n) => idOf(kind, seed, story, n),
-    iso: (of) => new Date(timeOf(of)).toISOString(),
-  };
 }

@@ -8,12 +8,8 @@ type Thing = Fields & { readonly id: string };
 /** An object of a webset at the step of the scene: from its first event on, until its last one. */
 function lifeOf({ step, iso }: Scene, created: number, ended: number) {
   const isOver = step >= ended;
-  return {
-    isNew: step <= created,
-    isOver,
-    endedAt: isOver ? iso(ended) : null,
-    times: { createdAt: iso(created), updatedAt: iso(isOver ? ended : created) },
-  };
+  const createdAt = iso(created);
+  return { isNew: step <= created, isOver, times: { createdAt, updatedAt: isOver ? iso(ended) : createdAt } };
 }
 
 const idle = stepOf('webset.idle', 0);
@@ -47,14 +43,14 @@ function monitorAt(scene: Scene): Thing {
 }
 
 function monitorRunAt(scene: Scene): Thing {
-  const { isNew, isOver, endedAt, times } = lifeOf(scene, runCreated, stepOf('monitor.run.completed'));
+  const { isNew, isOver, times } = lifeOf(scene, runCreated, stepOf('monitor.run.completed'));
   return {
     id: scene.id('wrun'),
     object: 'monitor_run',
     status: isOver ? 'completed' : isNew ? 'created' : 'running',
     monitorId: scene.id('wmonitor'),
     type: 'search',
-    completedAt: endedAt,
+    completedAt: isOver ? times.updatedAt : null,
     failedAt: null,
     failedReason: null,
     canceledAt: null,
@@ -143,7 +139,7 @@ function searchAt(scene: Scene, n: number): Thing {
   const { step, hash, query, subject, entity, id, iso } = scene;
   const created = stepOf('webset.search.created', n);
   const ended = n === 0 ? stepOf('webset.search.completed', 0) : stepOf('webset.search.canceled', 1);
-  const { isNew, isOver, endedAt } = lifeOf(scene, created, ended);
+  const { isNew, isOver, times } = lifeOf(scene, created, ended);
   const found = n === 0 ? Math.min(8, itemCounts[Math.min(step, ended)] as number) : 0;
   const recall = {
     expected: { total: 20 + (mix(hash, 223) % 400), confidence: 'high', bounds: { min: 10, max: 900 } },
@@ -170,10 +166,10 @@ function searchAt(scene: Scene, n: number): Thing {
       timeLeft: isOver ? null : 60 - found * 5,
     },
     recall: isOver ? recall : null,
-    canceledAt: n === 1 ? endedAt : null,
+    canceledAt: n === 1 && isOver ? times.updatedAt : null,
     canceledReason: n === 1 && isOver ? 'webset_canceled' : null,
-    createdAt: iso(created),
-    updatedAt: iso(Math.max(created, Math.min(step, ended))),
+    createdAt: times.createdAt,
+    updatedAt: isNew || isOver ? times.updatedAt : iso(step),
     behavior: n === 0 ? 'override' : 'append',
     metadata: {},
   };
