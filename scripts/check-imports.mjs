@@ -1,5 +1,5 @@
 // node scripts/check-imports.mjs: checks the rules of imports (`.dependency-cruiser.mjs`), on `src` for types and on `dist` for
-// values. Prints each broken rule and ends with 1 if there is one.
+// values, and the shapes of code in `src`. Prints each broken rule and ends with 1 if there is one.
 import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -21,7 +21,7 @@ export async function brokenRules(baseDir, trees, kind) {
     ({ rule, from, to }) => `${rule.name} | ${from} -> ${to.replace(/^.*node_modules/, 'node_modules')}`,
   );
   if (kind !== 'all') return found;
-  return [...found, ...trees.flatMap((tree) => inlineTypes(baseDir, tree)), ...circularFolders(modules)];
+  return [...found, ...trees.flatMap((tree) => shapes(baseDir, tree)), ...circularFolders(modules)];
 }
 
 /**
@@ -51,19 +51,62 @@ function circularFolders(modules) {
   return [...found];
 }
 
-/** Types written as `import('./x.js').T`. dependency-cruiser does not see them, so they would pass every rule: they are refused. */
-function inlineTypes(baseDir, tree) {
+/** The only module that compares operations of rows. */
+const operationTable = 'src/core/rows/row-operation.ts';
+/** Most fields of all sources that are left out if they are undefined: JSON does that, but a spread or an SDK may not. */
+const MOST_LEFT_OUT = 20;
+
+const inner = (node) => (node?.type === 'ParenthesizedExpression' ? inner(node.expression) : node);
+const isOperation = (node) => /^operation$/i.test(node.name ?? node.property?.name ?? '');
+const isConstant = (node) => node.type === 'Literal' || /^[A-Z][A-Z_]+$/.test(node.name ?? '');
+const isEmpty = (node) => inner(node).type === 'ObjectExpression' && inner(node).properties.length === 0;
+const isConditional = ({ type, argument }) => {
+  const value = type === 'SpreadElement' ? inner(argument) : null;
+  if (value?.type === 'LogicalExpression') return value.operator === '&&';
+  return value?.type === 'ConditionalExpression' && (isEmpty(value.consequent) || isEmpty(value.alternate));
+};
+
+/** Shapes of code that no source may have; `leftOut` counts those that few may have. */
+function shapes(baseDir, tree) {
+  let leftOut = 0;
   const files = readdirSync(join(baseDir, tree), { recursive: true, encoding: 'utf8' });
-  return files
+  const found = files
     .filter((file) => file.endsWith('.ts'))
     .flatMap((file) => {
       const path = join(tree, file);
-      const source = readFileSync(join(baseDir, path), 'utf8');
-      const found = [];
-      const note = (node) => found.push(`types: import them at the top | ${path} -> ${node.source.value}`);
-      if (source.includes('import(')) new Visitor({ TSImportType: note }).visit(parseSync(path, source).program);
-      return found;
+      const broken = [];
+      const compares = (...nodes) => path !== operationTable && nodes.some(isOperation);
+      const params = ({ params: given }) => {
+        const bin = given.find(
+          ({ name, typeAnnotation: of }) => name === 'mistakes' && of?.typeAnnotation.type === 'TSArrayType',
+        );
+        if (bin) broken.push(`mistakes: return or throw them | ${path}`);
+      };
+      new Visitor({
+        // dependency-cruiser does not see types written as `import('./x.js').T`, so they would pass every rule.
+        TSImportType: ({ source }) => broken.push(`types: import them at the top | ${path} -> ${source.value}`),
+        BinaryExpression: ({ operator, left, right }) =>
+          /^[!=]==$/.test(operator) &&
+          compares(left, right) &&
+          [left, right].some(isConstant) &&
+          broken.push(`operations: compare them in ${operationTable} | ${path}`),
+        SwitchStatement: ({ discriminant }) =>
+          compares(discriminant) && broken.push(`operations: make a table of them | ${path}`),
+        ...{ FunctionDeclaration: params, FunctionExpression: params, ArrowFunctionExpression: params },
+        ObjectExpression: ({ properties }) => {
+          leftOut += properties.filter(isConditional).length;
+        },
+        CallExpression: ({ callee }) => {
+          if (callee.name === 'withoutUndefined') leftOut++;
+        },
+      }).visit(parseSync(path, readFileSync(join(baseDir, path), 'utf8')).program);
+      return broken;
     });
+  if (leftOut <= MOST_LEFT_OUT) return found;
+  return [
+    ...found,
+    `undefined: leave it to JSON | ${tree} has ${leftOut} conditional fields, ${MOST_LEFT_OUT} are allowed`,
+  ];
 }
 
 /** Entries of `src` without a rule. */

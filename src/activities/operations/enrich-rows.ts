@@ -12,7 +12,7 @@ import { estimateContents } from '../../core/purchase/prices.js';
 import { sendOptions, sentWith } from '../../core/purchase/sent-with.js';
 import type { Freshness } from '../../core/row-job-schemas.js';
 import type { RowsBought, RowsPiece, RowsPlan, SomeRows } from '../../core/rows/enrich-rows.js';
-import { reasonOf } from '../../core/rows/row-operation.js';
+import { buysPages, reasonOf } from '../../core/rows/row-operation.js';
 import { canonicalJson, type Json } from '../../core/text/json.js';
 import { bindUnits } from '../../rows/unit-source.js';
 import type { CallDeps } from '../base/deps.js';
@@ -73,7 +73,7 @@ export const createEnrichRows = (deps: CallDeps) => ({
     const fit = deps.alone ? withoutTooLarge(results, maxBytes) : firstThatFit(results, maxBytes, units);
     const { tags } = retryRuleOf(false);
     const isFree = ({ error, costDollars }: RowResult) =>
-      facts.operation === 'contents' && costDollars === 0 && tags.includes(error?.tag ?? '');
+      buysPages(facts.operation) && costDollars === 0 && tags.includes(error?.tag ?? '');
     const reasoned = (result: RowResult) =>
       stopped && result.error?.tag === NOT_BOUGHT ? { ...result, error: stopped } : result;
     return {
@@ -154,7 +154,7 @@ function cellOf(value: Json | undefined): string | null {
 /** A call uses the answers in the record, except failures of earlier calls that may pass, and answers that are too old. */
 const freshnessOf = ({ refreshAfterMs }: RowsHow, since: number): Freshness => ({
   ...{ retryTags: transientTags, retryBefore: since },
-  ...(refreshAfterMs === undefined ? {} : { freshAfter: since - refreshAfterMs }),
+  freshAfter: refreshAfterMs === undefined ? undefined : since - refreshAfterMs,
 });
 
 /** The part of a purchase that belongs to the whole call. The cap covers all its activities, and what their earlier attempts paid. */

@@ -19,7 +19,7 @@ export function toEnrichInput(input: AgentRowsInput): EnrichCsvInput {
   return {
     ...job,
     operation: 'agent',
-    template: { ...request, query, ...(systemPrompt === undefined ? {} : { systemPrompt }) },
+    template: { ...request, query, systemPrompt: systemPrompt ?? request.systemPrompt } as EnrichCsvInput['template'],
     // The schema is not rendered, because it may contain braces of its own.
     options: { outputSchema, effort, dataSources } as EnrichCsvInput['options'],
   };

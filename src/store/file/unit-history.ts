@@ -44,7 +44,7 @@ export function readHistory(
       for (const key of followed.keys)
         attempts.get(key)?.push({
           ...attemptOf(segment, followed, key),
-          ...(texts ? { came: followed.end?.t === 'miss' ? (followed.end.came ?? null) : null } : {}),
+          came: texts ? ((followed.end?.t === 'miss' ? followed.end.came : null) ?? null) : undefined,
         });
   }
   return new Map(

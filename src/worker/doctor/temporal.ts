@@ -137,7 +137,7 @@ async function connectionFinding({ config, env }: Setup, address: string): Promi
   const verified = await probe(address, {
     ...identity,
     ...(servername ? { servername } : {}),
-    ...(tls.serverRootCACertificate ? { ca: Buffer.from(tls.serverRootCACertificate) } : {}),
+    ca: tls.serverRootCACertificate ? Buffer.from(tls.serverRootCACertificate) : undefined,
   });
   if (verified === 'open') return null;
   return bad(

@@ -226,8 +226,8 @@ export class JobStarts {
       csv,
       asked: last,
     } = await findJob(this.#parts.store.entries, staged.job);
-    const { freshness: _freshness, redrive: _redrive, maxCostDollars: _cap, ...kept } = last;
-    const asked = { ...kept, ...withoutUndefined({ maxCostDollars }) };
+    const { freshness: _freshness, redrive: _redrive, ...kept } = last;
+    const asked = { ...kept, maxCostDollars };
     const { owner, before } = await this.#owners.claim({ job: staged.job, workflowId }, ({ jobs }, other) => {
       const entry = jobs.find((one) => one.staged.job === staged.job) ?? null;
       if (other !== null || entry === null) return { before: null };

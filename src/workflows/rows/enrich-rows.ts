@@ -198,7 +198,7 @@ class RowsCall {
   /** Buys rows, and tries failures once more that were free and may pass. */
   async #buy(plan: RowsPlan, rows: readonly number[], keep: PieceRules['keep']): Promise<void> {
     const { operation = 'contents', concurrency } = this.#how;
-    const isSingle = !plan.record && operation !== 'contents';
+    const isSingle = !plan.record && plan.urlField === null;
     if (isSingle && this.#hasChildren()) return this.#buyInChildren(rows, keep);
     if (isSingle && this.#rows.length > MOST_IN_HISTORY)
       throw ApplicationFailure.nonRetryable(
