@@ -29,8 +29,8 @@ import { loadFromJournal, sliceSegment, withSliceRows } from './slice-loads.js';
  */
 const WHOLE_REQUESTS_MS = 600_000;
 
-/** The default time after which a run of a row is left running, in ms. */
-const MAX_RUN_MS = 6 * 3_600_000;
+/** The default time after which a run of a row is left running, in seconds. */
+const USUAL_RUN_SECONDS = 6 * 3600;
 
 /** The units that an activity buys, and what it does with their answers. */
 export interface Piece {
@@ -115,7 +115,7 @@ export function createPieceActivity<Input extends SliceInput>(deps: ActivityDeps
         const known = input.adopts
           ? async (wanting: readonly string[]) => adoptable(warehouse, staged.job, wanting, freshness)
           : undefined;
-        const { maxRunMs = MAX_RUN_MS } = input;
+        const { maxRunSeconds = USUAL_RUN_SECONDS } = input;
         const purchaseRequest = rowPurchase(deps, staged, {
           segment,
           owner: attempt,
@@ -126,7 +126,7 @@ export function createPieceActivity<Input extends SliceInput>(deps: ActivityDeps
           startedAt: input.startedAt,
           ...capOf(deps, input, beforeMicros),
           failureStop: failureStopOf(input),
-          maxRunMs,
+          maxRunMs: maxRunSeconds * 1000,
           rows: wantedRows(staged),
           recordsAll: asked.skipRefused,
           accepted: () => wasAccepted(deps, staged, freshness),

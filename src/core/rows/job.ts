@@ -1,6 +1,6 @@
 import type { StagedJob } from '../job-entry-schemas.js';
 import type { RetryFreshness } from '../purchase/freshness.js';
-import type { JobSummary, ServiceWarning, SliceHeartbeat, StopAtFailed } from '../row-job-schemas.js';
+import type { JobSummary, RunBounds, ServiceWarning, SliceHeartbeat, StopAtFailed } from '../row-job-schemas.js';
 import type { AnswerCounts, RowsOfNothing } from './stop-at-failed.js';
 
 /** Returns the number of rows to buy. */
@@ -20,8 +20,19 @@ export function wantedRowsOf(
   return Math.max(0, Math.min(end, wantedRows(staged)) - slice * staged.rowsPerSlice);
 }
 
-/** Input of the activity that buys and loads one slice. */
-export interface SliceInput {
+const bounds = Object.keys({
+  ...{ maxCostDollars: true, maxRunSeconds: true, redrive: true, skipRefused: true },
+  ...{ stopAtFailed: true, acceptWarnings: true, publish: true },
+} satisfies { readonly [Name in keyof RunBounds]-?: true }) as (keyof RunBounds)[];
+
+/** The fields that bound a run and are set. */
+export const boundsOf = (request: RunBounds): RunBounds =>
+  Object.fromEntries(
+    bounds.map((name) => [name, request[name]]).filter(([, value]) => value != null && value !== false),
+  );
+
+/** Input of the activity that buys and loads one slice, with what bounds its run. */
+export interface SliceInput extends Omit<RunBounds, 'maxCostDollars' | 'stopAtFailed' | 'publish'> {
   readonly staged: StagedJob;
   readonly slice: number;
   readonly freshness?: RetryFreshness;
@@ -35,10 +46,6 @@ export interface SliceInput {
   readonly startedAt: number;
   /** The cap of the run, with the cost of the job's earlier runs, in micro-dollars. Absent: no cap. */
   readonly limitMicros?: number;
-  /** Age in ms after which a run of a row is left running and the row fails as `RUN_OVERDUE`; default 6 hours. */
-  readonly maxRunMs?: number;
-  /** See `EnrichCsvInput.skipRefused`. */
-  readonly skipRefused?: boolean;
   /** The limit of failed answers, in answers, with the number of answers since `resumedAt`. Absent: no limit. */
   readonly stopAtFailed?: Required<StopAtFailed> & Pick<AnswerCounts, 'answered'>;
   /**
@@ -46,8 +53,6 @@ export interface SliceInput {
    * sends the signal `proven`. Absent: all slices run in one process.
    */
   readonly isProven?: boolean;
-  /** See `EnrichCsvInput.acceptWarnings`. */
-  readonly acceptWarnings?: readonly string[];
 }
 
 /** Input of the activity that buys failed rows once more: the units whose first failed row is in the slices `slice` … `to - 1`. */

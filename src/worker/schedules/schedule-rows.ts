@@ -3,13 +3,13 @@ import { resolve } from 'node:path';
 import { isDatabaseSource } from '../../core/connections/source-address.js';
 import { sentWith } from '../../core/purchase/sent-with.js';
 import type { EnrichCsvInput, PublishStep } from '../../core/row-job-schemas.js';
+import { boundsOf } from '../../core/rows/job.js';
 import { workflowIdOf } from '../../core/rows/job-ids.js';
 import { workflowNames } from '../../core/rows/job-names.js';
 import type { ScheduledWork } from '../../core/workflow-input-schemas.js';
 import { warehouseFile } from '../../warehouse/index.js';
 import { isLocalTarget } from '../config/publish-step.js';
 import { type JobPlan, UsageError, type WorkflowAccess } from '../config/runtime-types.js';
-import { boundsOf } from '../staging/stage-job.js';
 
 /** Any machine may end a run of a shared store. `anywhere`: the warehouse is no file of one machine. */
 export function refuseLocalTarget(step: PublishStep | undefined, anywhere: boolean): void {

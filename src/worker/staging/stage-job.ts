@@ -8,7 +8,8 @@ import type { SentWith } from '../../core/base-schemas.js';
 import { isDatabaseSource, whyNoSource } from '../../core/connections/source-address.js';
 import type { JobEntry, StagedJob } from '../../core/job-entry-schemas.js';
 import { badRowKey } from '../../core/purchase/forgotten.js';
-import { type EnrichCsvInput, type Freshness, type RunBounds, runBounds } from '../../core/row-job-schemas.js';
+import type { EnrichCsvInput, Freshness, RunBounds } from '../../core/row-job-schemas.js';
+import { boundsOf } from '../../core/rows/job.js';
 import { stagesOf } from '../../core/rows/job-entries.js';
 import { type CsvForm, isCsvDelimiter, usualCsv } from '../../core/rows/row-warehouse.js';
 import { isAddress, pathOfAddress, sourceFieldsOf } from '../../core/rows/source-fields.js';
@@ -311,14 +312,6 @@ export function forgetEarlierStages({ stageDir }: Pick<StagedJob, 'stageDir'>): 
 export function askedOf(request: RunBounds, freshness: Freshness | null | undefined): NonNullable<JobEntry['asked']> {
   return { ...boundsOf(request), freshness: freshness ?? undefined };
 }
-
-/** The fields of a request that bound a run, as in the workflow's input. */
-export const boundsOf = (request: RunBounds): RunBounds =>
-  Object.fromEntries(
-    Object.keys(runBounds.shape)
-      .map((name) => [name, request[name as keyof RunBounds]])
-      .filter(([, value]) => value != null && value !== false),
-  );
 
 /** The input of the workflow that runs a staged job. */
 export function toRunInput(

@@ -3,10 +3,10 @@ import type { StagedJob } from '../../core/job-entry-schemas.js';
 import type { RetryFreshness } from '../../core/purchase/freshness.js';
 import type {
   EnrichCsvInput,
-  FailureLimit,
   Freshness,
   JobProgress,
   MaxCost,
+  Resumption,
   RetryCounts,
   ServiceWarning,
 } from '../../core/row-job-schemas.js';
@@ -26,8 +26,8 @@ interface RetryState extends RetryCounts {
   readonly slicesPerPiece?: number;
 }
 
-/** The state of a row job that is kept across continue-as-new. */
-export interface RowJobState extends WindowedState {
+/** The state of a row job that is kept across continue-as-new. Bounds that `resume` has not changed are those of the input. */
+export interface RowJobState extends WindowedState, Omit<Resumption, 'maxCostDollars'> {
   readonly version: 1;
   readonly staged: StagedJob;
   /** Absent: an answer never expires. */
@@ -45,16 +45,8 @@ export interface RowJobState extends WindowedState {
   readonly before: Spent;
   /** The cap of this run of the job; null: none. */
   readonly maxCostMicros: number | null;
-  /** See `EnrichCsvInput.skipRefused`. Absent: the value of the input counts. */
-  readonly skipRefused?: boolean;
-  /** See `EnrichCsvInput.redrive`. Absent: the value of the input counts. */
-  readonly redrive?: boolean;
   /** The second pass: the failed rows that the run buys once more before its end. Absent: the run is in its first pass. */
   readonly retry?: RetryState;
-  /** See `EnrichCsvInput.stopAtFailed`. Absent: no limit. */
-  readonly stopAtFailed?: FailureLimit;
-  /** See `EnrichCsvInput.acceptWarnings`. Absent: the value of the input counts. */
-  readonly acceptWarnings?: readonly string[];
   /** Warnings and notices of the service in this run of the job. Absent: none. */
   readonly warnings?: readonly ServiceWarning[];
   /** For a job with a limit of failed answers: the answers of landed slices since `resumedAt`. */
@@ -70,6 +62,9 @@ export interface RowJobState extends WindowedState {
   readonly earlierMicros: number;
   readonly unknownOutcomes: number;
 }
+
+/** The part that `resume` can change. */
+export type Asked = Pick<RowJobState, 'maxCostMicros' | Exclude<keyof Resumption, 'maxCostDollars'>>;
 
 /** Returns the cap of a slice: the job's cost before this run plus the cap of this run. */
 export const limitOf = ({
@@ -137,9 +132,6 @@ export function jobDetails(progress: JobProgress): string {
   ]);
 }
 
-/** Converts the cap of an input or a signal to micro-dollars; null for no cap. */
-export const boundOf = (dollars: MaxCost | undefined): number | null => toMicros(dollars);
-
 /** Whether a value is `none` or an amount of dollars. Any other value must not mean "no cap". */
 export const isBound = (dollars: MaxCost | undefined): boolean =>
-  dollars === undefined || dollars === 'none' || boundOf(dollars) !== null;
+  dollars === undefined || dollars === 'none' || toMicros(dollars) !== null;

@@ -7,9 +7,10 @@ import type {
   JobSummary,
   PublishStep,
   Resumption,
+  RunBounds,
   StopAtFailed,
 } from '../../core/row-job-schemas.js';
-import type { SliceResult } from '../../core/rows/job.js';
+import { boundsOf, type SliceResult } from '../../core/rows/job.js';
 import { pieceId } from '../../core/rows/job-ids.js';
 import {
   endingText,
@@ -32,13 +33,14 @@ import {
   noAnswers,
 } from '../../core/rows/stop-at-failed.js';
 import { addWarnings } from '../../core/rows/warnings.js';
+import { toMicros } from '../../core/text/money.js';
 import { failureOf, messageOf } from '../shared/failures.js';
 import { bulkPolicy, slicePolicy } from '../shared/policies.js';
 import { RangeQueue, toRanges } from '../shared/range-queue.js';
 import { summarizedActivities } from '../shared/summarized-activities.js';
 import { WindowedJob } from '../shared/windowed-job.js';
 import { planRowJob } from './row-job-plan.js';
-import { boundOf, earlierOf, isBound, jobDetails, limitOf, progressOf, type RowJobState } from './row-job-state.js';
+import { type Asked, earlierOf, isBound, jobDetails, limitOf, progressOf, type RowJobState } from './row-job-state.js';
 
 export type { RowJobState } from './row-job-state.js';
 
@@ -85,7 +87,7 @@ class RowJob extends WindowedJob<RowJobState, SliceResult, JobSummary> {
   readonly #broken = new Set<number>();
   #handedOver = false;
   /** The settings of the run that `resume` can change. Used until the job is opened. */
-  #asked: Pick<RowJobState, 'maxCostMicros' | 'skipRefused' | 'redrive' | 'stopAtFailed' | 'acceptWarnings'>;
+  #asked: Asked;
   /** For slices in progress whose answers may pause the job: the last resume before their start. */
   readonly #resumedBefore = new Map<number, number>();
 
@@ -96,7 +98,7 @@ class RowJob extends WindowedJob<RowJobState, SliceResult, JobSummary> {
       again: (state) => again({ ...input, staged: state.staged }, state),
     });
     this.#input = input;
-    this.#asked = { maxCostMicros: boundOf(input.maxCostDollars), stopAtFailed: input.stopAtFailed };
+    this.#asked = { maxCostMicros: toMicros(input.maxCostDollars), stopAtFailed: input.stopAtFailed };
   }
 
   protected get name(): string {
@@ -145,7 +147,7 @@ class RowJob extends WindowedJob<RowJobState, SliceResult, JobSummary> {
     const before = this.state?.resumedAt;
     super.resume();
     this.#summedUp = false;
-    const max = how?.maxCostDollars === undefined ? undefined : boundOf(how.maxCostDollars);
+    const max = how?.maxCostDollars === undefined ? undefined : toMicros(how.maxCostDollars);
     const now = this.state ?? this.#asked;
     const changes = {
       maxCostMicros: max === undefined ? now.maxCostMicros : max,
@@ -153,7 +155,7 @@ class RowJob extends WindowedJob<RowJobState, SliceResult, JobSummary> {
       skipRefused: how?.skipRefused === true || now.skipRefused,
       redrive: how?.redrive === true || now.redrive,
       stopAtFailed: stopAtFailed ?? now.stopAtFailed,
-      acceptWarnings: acceptWarnings ? [...this.#acceptedWarnings, ...acceptWarnings] : now.acceptWarnings,
+      acceptWarnings: acceptWarnings ? [...(this.#bounds.acceptWarnings ?? []), ...acceptWarnings] : now.acceptWarnings,
     };
     if (!this.state) {
       this.#asked = { ...this.#asked, ...changes };
@@ -168,8 +170,9 @@ class RowJob extends WindowedJob<RowJobState, SliceResult, JobSummary> {
     if (isOther) this.interrupt();
   }
 
-  get #acceptedWarnings(): readonly string[] {
-    return (this.state ?? this.#asked).acceptWarnings ?? this.#input.acceptWarnings ?? [];
+  /** What bounds the run: the input, with the changes by `resume`. */
+  get #bounds(): RunBounds {
+    return { ...boundsOf(this.#input), ...boundsOf(this.state ?? this.#asked) };
   }
 
   handOver(): void {
@@ -207,8 +210,8 @@ class RowJob extends WindowedJob<RowJobState, SliceResult, JobSummary> {
    */
   async #buyFailedOnceMore(): Promise<Pause | null> {
     if (this.opened.retry) return null;
-    const { staged, freshness = {}, redrive = this.#input.redrive ?? false } = this.opened;
-    const pass = await openRetry({ staged, redrive });
+    const { staged, freshness = {} } = this.opened;
+    const pass = await openRetry({ staged, redrive: this.#bounds.redrive ?? false });
     if (pass === null) return null;
     const { slices, units, tags: retryTags, before: retryBefore, slicesPerPiece } = pass;
     const rules = { ...freshness, retryTags, retryBefore, onlyMarked: true } as const;
@@ -304,8 +307,9 @@ class RowJob extends WindowedJob<RowJobState, SliceResult, JobSummary> {
 
   /** Buys and loads one slice. */
   protected perform(slice: number): Promise<SliceResult> {
-    const { staged, carried, adopts, resumedAt, startedAt, retry, skipRefused = this.#input.skipRefused } = this.opened;
-    const { maxRunSeconds } = this.#input;
+    const { staged, carried, adopts, resumedAt, startedAt, retry } = this.opened;
+    // The cap is passed as `limitMicros`; the job itself publishes.
+    const { maxCostDollars: _cap, publish: _publish, ...bounds } = this.#bounds;
     const limit = this.#failureLimit;
     this.#resumedBefore.set(slice, resumedAt);
     const { answered } = this.opened.answers ?? noAnswers;
@@ -315,14 +319,13 @@ class RowJob extends WindowedJob<RowJobState, SliceResult, JobSummary> {
     const activityId = pieceId(slice);
     const { enrichSlice, retryRows } = proxyActivities<AllActivities>({ ...slicePolicy, activityId, summary });
     const input = {
-      ...{ staged, slice, carried: carried || retry !== undefined, resumedAt, startedAt, skipRefused },
+      ...bounds,
+      ...{ staged, slice, carried: carried || retry !== undefined, resumedAt, startedAt },
       // The rows of another job may have the failure that is bought once more.
       adopts: adopts && retry === undefined,
       freshness: this.#freshness,
       isProven: this.#isProven,
-      acceptWarnings: this.#acceptedWarnings,
       limitMicros: limitOf(this.opened),
-      maxRunMs: maxRunSeconds === undefined ? undefined : maxRunSeconds * 1000,
       stopAtFailed: limit ? { ...limit, answered } : undefined,
     };
     return retry?.slicesPerPiece === undefined ? enrichSlice(input) : retryRows({ ...input, to });

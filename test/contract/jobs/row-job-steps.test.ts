@@ -133,7 +133,7 @@ describe('a row job', () => {
     open.answer(job.openedJob([0], { carried: true, adopts: true, loaded, csv: '/entry.csv' }));
     const slice = await job.slice();
     expect(slice.input).toMatchObject({
-      ...{ slice: 0, carried: true, adopts: true, freshness, maxRunMs: 90_000, limitMicros: 2_005_000 },
+      ...{ slice: 0, carried: true, adopts: true, freshness, maxRunSeconds: 90, limitMicros: 2_005_000 },
     });
     expect(await job.progress()).toMatchObject({ rows: 7, rowsDone: 4, failed: 3, maxCostMicros: 2_000_000 });
     expect((await job.handle.describe()).memo).toMatchObject({ generation: 'g', limit: 7 });
