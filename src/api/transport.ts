@@ -28,7 +28,6 @@ import {
 } from './wire/transport-options.js';
 
 export {
-  DEFAULT_BETA_HEADER,
   defaultTimeouts,
   type Input,
   type SendOptions,

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { delimiter, resolve } from 'node:path';
-import { DEFAULT_BETA_HEADER, type WireOptions } from '../../api/transport.js';
+import type { WireOptions } from '../../api/transport.js';
+import { DEFAULT_BETA_HEADER } from '../../api/wire/transport-options.js';
 import type { InputSchema } from '../../core/check-names.js';
 import { mayHoldSecret } from '../../core/connections/secret.js';
 import type { Limiter } from '../../core/limiter/limiter.js';
