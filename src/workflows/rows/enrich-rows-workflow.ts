@@ -1,5 +1,6 @@
 import type { EnrichedPage, EnrichRowsInput } from '../../core/enrich-rows-schemas.js';
 import { publicInput } from '../shared/public-input.js';
+import { setVersioning } from '../shared/versioning.js';
 import { enrichPage } from './enrich-rows.js';
 
 /**
@@ -9,3 +10,5 @@ import { enrichPage } from './enrich-rows.js';
 export async function enrichRows(input: EnrichRowsInput): Promise<EnrichedPage> {
   return enrichPage(publicInput('enrichRows', [input]));
 }
+
+setVersioning('moves', enrichRows);
