@@ -1,13 +1,12 @@
 import { createAgentRunEndpoint, listAgentRunEventsEndpoint } from '../../api/endpoints/agent-runs.js';
 import { type AgentRun, type AgentRunRequest, isTerminal } from '../../api/schemas/agent-run-schemas.js';
 import type { SendOptions } from '../../api/transport.js';
-import type { RunStep, RunStepResult } from '../../core/agent-run.js';
 import { readPage } from '../../core/events/page.js';
 import type { UnitRecord } from '../../core/purchase/journal.js';
 import { sendOptions } from '../../core/purchase/sent-with.js';
 import { canonicalJson, type Json } from '../../core/text/json.js';
 import type { AgentRequest, RunResearchOptions } from '../../core/workflow-input-schemas.js';
-import type { AgentRunResult, RunSnapshot } from '../../core/workflow-result-schemas.js';
+import type { AgentRunResult, RunSnapshot, RunStep, RunStepResult } from '../../core/workflow-result-schemas.js';
 import type { ActivityDeps } from '../base/deps.js';
 import { callInTurn, type SendDeps } from '../call/call-in-turn.js';
 import { isApiError } from '../call/failure.js';

@@ -1,9 +1,8 @@
 import { ApplicationFailure } from '@temporalio/common';
-import type { RunStep } from '../../core/agent-run.js';
 import { transientTags } from '../../core/purchase/failure.js';
 import type { UnitRecord } from '../../core/purchase/journal.js';
 import type { RunResearchOptions } from '../../core/workflow-input-schemas.js';
-import type { RunRequest, RunSnapshot } from '../../core/workflow-result-schemas.js';
+import type { RunRequest, RunSnapshot, RunStep } from '../../core/workflow-result-schemas.js';
 import type { ActivityDeps } from '../base/deps.js';
 import type { PurchaseRequest } from '../purchase/purchase-request.js';
 import { buyRecords, failUnlessSuccess, lonePurchase } from './buy.js';

@@ -3,14 +3,13 @@ import {
   type ResearchTask,
   type ResearchTaskRequest,
 } from '../../api/endpoints/research.js';
-import type { RunStep, RunStepResult } from '../../core/agent-run.js';
 import type { UnitRecord } from '../../core/purchase/journal.js';
 import { sendOptions } from '../../core/purchase/sent-with.js';
 import { keyOptions, unitKeys } from '../../core/purchase/unit-key.js';
 import { canonicalJson, type Json } from '../../core/text/json.js';
 import { toMicros } from '../../core/text/money.js';
 import type { RunResearchOptions } from '../../core/workflow-input-schemas.js';
-import type { ResearchResult, RunSnapshot } from '../../core/workflow-result-schemas.js';
+import type { ResearchResult, RunSnapshot, RunStep, RunStepResult } from '../../core/workflow-result-schemas.js';
 import type { ActivityDeps } from '../base/deps.js';
 import { runTag } from '../rows/agent-purchase.js';
 import { type RunPurchaseKind, runPurchase } from '../rows/run-purchase.js';

@@ -1,7 +1,6 @@
 import { ActivityFailure, defineQuery, setCurrentDetails, setHandler, workflowInfo } from '@temporalio/workflow';
-import type { RunStepResult } from '../../core/agent-run.js';
 import { queryNames } from '../../core/rows/job-names.js';
-import type { RunProgress, RunSnapshot } from '../../core/workflow-result-schemas.js';
+import type { RunProgress, RunSnapshot, RunStepResult } from '../../core/workflow-result-schemas.js';
 import { toWorkflowFailure } from '../shared/failures.js';
 
 const progressQuery = defineQuery<RunProgress>(queryNames.progress);

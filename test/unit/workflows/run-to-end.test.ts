@@ -1,6 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import type { RunStepResult } from '../../../src/core/agent-run.js';
-import type { RunSnapshot } from '../../../src/core/workflow-result-schemas.js';
+import type { RunSnapshot, RunStepResult } from '../../../src/core/workflow-result-schemas.js';
 import { type RunView, runToEnd } from '../../../src/workflows/runs/run-to-end.js';
 
 const MINUTE = 60_000;
