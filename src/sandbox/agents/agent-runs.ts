@@ -79,7 +79,7 @@ async function* liveFrames(
   for (let sent = 0, lastAt = now(); !gone.aborted; ) {
     const run = agentRuns.find(id);
     if (!run) return;
-    const { change } = timers;
+    const until = AbortSignal.any([gone, timers.change]);
     const time = now();
     const all = runs.eventsOf(run, options);
     const due = all.slice(sent).filter(({ at }) => at <= time);
@@ -90,7 +90,7 @@ async function* liveFrames(
     const isSilent = due.length === 0 && time - lastAt >= keepAliveMs;
     if (isSilent) yield KEEP_ALIVE_FRAME;
     if (isSilent || due.length > 0) lastAt = time;
-    await timers.wait(Math.max(1, Math.min(next.at, lastAt + keepAliveMs) - now()), gone, change);
+    await timers.wait(Math.max(1, Math.min(next.at, lastAt + keepAliveMs) - now()), until);
   }
 }
 

@@ -4,12 +4,9 @@ import { toDollars } from '../../core/text/money.js';
 /** Prices of the sandbox: the newest price table. */
 export const prices = priceTables.at(-1) as PriceTable;
 
+const kinds = ['text', 'highlights', 'summary'] as const;
 /** Number of paid pages by kind of content. */
-export interface PageCounts {
-  readonly text: number;
-  readonly highlights: number;
-  readonly summary: number;
-}
+export type PageCounts = Readonly<Record<(typeof kinds)[number], number>>;
 
 /** Micro-dollars per page and kind of content. */
 export const MICROS_PER_PAGE = Math.round(prices.contentsPage * 1e6);
@@ -23,7 +20,6 @@ export function contentsPrice(pages: PageCounts): number {
   return (pages.text + pages.highlights + pages.summary) * MICROS_PER_PAGE;
 }
 
-const kinds = ['text', 'highlights', 'summary'] as const;
 const longNames = { text: 'contentText', highlights: 'contentHighlight', summary: 'contentSummary' };
 
 /**
