@@ -49,7 +49,8 @@ export interface ConfigSources {
  * Without a key the service is the sandbox. The command that starts the sandbox then sets `baseUrl`; before that, nothing listens there.
  */
 export function readConfig(sources: ConfigSources): RuntimeConfig {
-  const { config, mistakes } = readSettings(sources);
+  const { config, mistakes, warnings } = readSettings(sources);
+  for (const warning of warnings) sources.say(`Warning: ${warning}`);
   const all = [...mistakes.map(({ text }) => text), ...whyNoStateFolder(sources, config.stateDir)];
   if (all.length > 0) throw new UsageError('setting-invalid', all.join('\n'));
   return config;
@@ -70,9 +71,9 @@ export interface Mistake {
 export function readSettings({ env, flags, cwd, say }: ConfigSources): {
   readonly config: RuntimeConfig;
   readonly mistakes: readonly Mistake[];
+  readonly warnings: readonly string[];
 } {
   const variables = new Variables(env);
-  for (const warning of misspeltVariables(env, variables)) say(warning);
   const mistakes: Mistake[] = [];
   const note = (setting: SettingName, text: string) => mistakes.push({ setting, text });
   const attempt = <T>(name: SettingName, found: Found | null, read: (text: string) => T): T | undefined => {
@@ -112,6 +113,7 @@ export function readSettings({ env, flags, cwd, say }: ConfigSources): {
   if (typeof deployment === 'string') note('deployment', deployment);
   const baseUrl = values.baseUrl ?? DEFAULT_BASE_URL;
   const metricsAddress = values.metrics ?? null;
+  const otlp = otlpMetricsOf(variables, metricsAddress !== null);
   const config = Object.freeze({
     ...callSettings({ ...values, proxy }),
     ...recordSettings({ ...values, warehouseUrl: warehouse, sourceUrl: source }, cwd),
@@ -131,7 +133,7 @@ export function readSettings({ env, flags, cwd, say }: ConfigSources): {
     rateIsShare: flags.qps !== undefined,
     keepCallsMs: values.keepCalls,
     metricsAddress,
-    otlpMetrics: otlpMetricsOf(variables, metricsAddress !== null, say),
+    otlpMetrics: otlp.metrics,
     askAboveMicros: values.askAbove ?? DEFAULT_ASK_ABOVE_MICROS,
     temporalAddress: values.temporalAddress ?? null,
     dataConverterPath: values.dataConverter ?? null,
@@ -141,7 +143,11 @@ export function readSettings({ env, flags, cwd, say }: ConfigSources): {
     namespace: values.namespace ?? 'default',
     say,
   } satisfies RuntimeConfig);
-  return { config, mistakes: [...mistakes, ...misfits(variables, found, config, temporal?.isPlain ?? false)] };
+  return {
+    config,
+    warnings: [...misspeltVariables(env, variables), ...otlp.warnings],
+    mistakes: [...mistakes, ...misfits(variables, found, config, temporal?.isPlain ?? false)],
+  };
 }
 /** The settings as they were typed. A rate of the command line replaces both variables of a rate. */
 function typedSettings(variables: Variables, flags: ConfigFlags): Typed {
@@ -207,7 +213,7 @@ function misspeltVariables(env: Environment, variables: Variables): string[] {
       const near = nearest(found, isKey(found) ? knownVariables.filter(isKey) : knownVariables);
       const hint = near === null ? `. Known variables: ${knownVariables.join(', ')}.` : `; did you mean ${near}?`;
       const shown = found.replace(/[^\w]/g, '?').slice(0, 80);
-      return `Warning: the variable ${variables.named(found).replace(found, () => shown)} is unknown and has no effect${hint}`;
+      return `${variables.named(found).replace(found, () => shown)} is an unknown variable and has no effect${hint}`;
     });
 }
 

@@ -50,12 +50,11 @@ export async function examine(
   { env, cwd }: Pick<ConfigSources, 'env' | 'cwd'>,
   wanted: readonly string[] = Object.keys(checks),
 ): Promise<readonly Finding[]> {
-  const warnings: string[] = [];
-  const { config, mistakes } = readSettings({ env, cwd, flags: {}, say: (sentence) => void warnings.push(sentence) });
+  const { config, mistakes, warnings } = readSettings({ env, cwd, flags: {}, say: () => undefined });
   const setup: Setup = {
     env,
     cwd,
-    config: { ...config, say: () => undefined },
+    config,
     isWrong: (...names) => mistakes.some(({ setting }) => names.includes(setting)),
   };
   const run = async (name: string, check: Check) => {
@@ -77,9 +76,7 @@ function ofSettings(mistakes: readonly Mistake[], warnings: readonly string[], e
     ...mistakes.map(({ text }) =>
       bad('settings', text, `Correct it ${where}; docs/reference/configuration.md lists all settings.`),
     ),
-    ...warnings.map((one) =>
-      fine('settings', one.replace(/^Warning: t/, 'T').replace(/^Warning: /, ''), `Correct or remove it ${where}.`),
-    ),
+    ...warnings.map((one) => fine('settings', one, `Correct or remove it ${where}.`)),
   ];
   if (file && (mode & 0o044) !== 0)
     found.push(

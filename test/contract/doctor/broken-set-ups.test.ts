@@ -304,9 +304,7 @@ describe('a broken set-up of this machine', () => {
       ['settings', true, false],
       ['service', true, true],
     ]);
-    expect(found[2]?.why).toBe(
-      'The variable SEARCHFLOW_QSP is unknown and has no effect; did you mean SEARCHFLOW_QPS?',
-    );
+    expect(found[2]?.why).toBe('SEARCHFLOW_QSP is an unknown variable and has no effect; did you mean SEARCHFLOW_QPS?');
   });
 
   it('state folder of another user, or one that every user may write', async () => {

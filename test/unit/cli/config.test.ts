@@ -392,8 +392,8 @@ describe('readConfig', () => {
   it('warns of a misspelt variable and names the closest one', () => {
     const { said } = read({ SEARCHFLOW_QSP: '5', SEARCHFLOW_KEY: key, OTHER: '1' });
     expect(said).toEqual([
-      'Warning: the variable SEARCHFLOW_QSP is unknown and has no effect; did you mean SEARCHFLOW_QPS?',
-      'Warning: the variable SEARCHFLOW_KEY is unknown and has no effect; did you mean SEARCHFLOW_API_KEY?',
+      'Warning: SEARCHFLOW_QSP is an unknown variable and has no effect; did you mean SEARCHFLOW_QPS?',
+      'Warning: SEARCHFLOW_KEY is an unknown variable and has no effect; did you mean SEARCHFLOW_API_KEY?',
     ]);
   });
 });
