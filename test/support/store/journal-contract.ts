@@ -185,7 +185,7 @@ export function journalContract(
       const last = await reopen();
       const [found] = (await last.claim([keyOf(1)], 'c')).mine;
       expect(found).toMatchObject({ unknowns: 0, started: { intentId: id, facts: { run: 'run-1' } } });
-      expect(found).not.toHaveProperty('lost');
+      expect(found?.lost).toBeUndefined();
       await last.note(id, 'c', { run: 'run-1' });
       await last.land(id, { requestId: null, fetchedAt: Date.now(), units: [outcome(1)] });
       expect(await last.totals('job/')).toMatchObject({ requests: 1, openMicros: 0, unknown: [] });
