@@ -22,17 +22,21 @@ const page = { url: 'https://page.example/', id: 'https://page.example/', title:
 let server: RawServer;
 /** Number of requests that get no answer. */
 let silent = 0;
+/** Answers to requests about `held`, until they are released. */
+const held: (() => void)[] = [];
 const workers: ChildProcess[] = [];
 
 beforeAll(async () => {
   const workflowsPath = fileURLToPath(new URL('../../support/worker/alone-workflow.ts', import.meta.url));
   const { code } = await bundleWorkflowCode({ workflowsPath, logger: new DefaultLogger('ERROR') });
   writeFileSync(codePath, code);
-  server = await rawServer(({ path }, socket) => {
+  server = await rawServer(({ path, body }, socket) => {
     if (silent-- > 0) return;
     const answer = { requestId: randomUUID(), results: [page], costDollars: { total: 0.007 } };
     const statuses = [{ id: page.url, status: 'success' }];
-    socket.write(json(200, path === '/contents' ? { ...answer, statuses } : answer));
+    const reply = () => void socket.write(json(200, path === '/contents' ? { ...answer, statuses } : answer));
+    if (String(body).includes('held')) held.push(reply);
+    else reply();
   });
 });
 afterEach(async () => {
@@ -110,6 +114,23 @@ it('calls above the concurrency of a workflow wait in the workflow, and a cancel
   });
   expect([Math.max(...counts), open]).toEqual([2, 0]);
   expect(server.requests.filter(({ body }) => String(body).includes('cancelled'))).toEqual([]);
+});
+
+it('a cancelled workflow ends after the answers of its requests in flight are in the history, and sends no other', async () => {
+  await start();
+  const handle = await run(
+    'fiveAtATime',
+    Array.from({ length: 20 }, (_, nth) => `held ${nth}`),
+  );
+  await expect.poll(() => held.length, { timeout: 20_000 }).toBe(5);
+  await handle.cancel();
+  const isAsked = ({ workflowExecutionCancelRequestedEventAttributes: asked }: { [name: string]: unknown }) => asked;
+  const events = async () => (await handle.fetchHistory()).events ?? [];
+  await expect.poll(async () => (await events()).some((event) => isAsked(event as never))).toBe(true);
+  for (const reply of held.splice(0)) reply();
+  await expect(handle.result()).rejects.toMatchObject({ cause: { name: 'CancelledFailure' } });
+  const completed = (await events()).filter((event) => event.activityTaskCompletedEventAttributes);
+  expect([completed.length, held.length]).toEqual([5, 0]);
 });
 
 describe('a worker that is killed', () => {

@@ -30,6 +30,12 @@ export async function twoAtATime(queries: readonly string[]): Promise<readonly s
   return [(await cancelled) as string, ...(await Promise.all(calls)).map(() => 'found')];
 }
 
+/** Makes searches, five at a time. */
+export async function fiveAtATime(queries: readonly string[]): Promise<number> {
+  const { search: one } = operations({ concurrency: 5 });
+  return (await Promise.all(queries.map((query) => one({ query, numResults: 1 })))).length;
+}
+
 /** Enriches rows, and shows the batches in which they came. */
 export async function team(input: EnrichRowsInput): Promise<unknown> {
   const batches: (readonly RowResult[])[] = [];
