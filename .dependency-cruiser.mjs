@@ -36,11 +36,12 @@ const table = {
   // The files that `init` writes. Their test uses the package.
   'init-files': { values: ['sandbox'] },
   index: { values: ['core', 'api'], types: 'all', never: ['temporal'] },
+  webhook: { values: ['core', 'api'], never: ['temporal'] },
   limiter: { values: ['core', 'store/limiter/memory-limiter'], never: ['temporal'] },
 };
 
 /** The entries that are files of `src`. */
-export const entryFiles = ['index', 'limiter'];
+export const entryFiles = ['index', 'limiter', 'webhook'];
 export const folders = Object.keys(table).filter((name) => !entryFiles.includes(name));
 
 const outside = {

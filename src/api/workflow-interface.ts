@@ -80,7 +80,14 @@ export const workflowInterface = {
   runResearch: asked(results.researchResult, results.runProgress),
   syncEvents: walk,
   backfillEvents: walk,
-  exportMonitorRuns: asked(results.monitorExport, results.monitorExport),
+  exportMonitorRuns: {
+    ...asked(results.monitorExport, results.monitorExport),
+    signals: {
+      runsChanged: {
+        does: 'Tells of new runs: the export reads them once more before it ends. With a start, it is a doorbell.',
+      },
+    },
+  },
   syncAgentRuns: asked(results.agentRunSync, results.agentRunSync),
   batchMonitors: {
     ...asked(results.batchSummary, results.batchProgress),

@@ -5,6 +5,8 @@ export const monitorWorkflows = {
   monitorCall: 'monitorCall',
   exportMonitorRuns: 'exportMonitorRuns',
 } as const;
+/** `runsChanged`: monitors have new runs; an export reads them again after the present one. */
+export const monitorSignals = { runsChanged: 'runsChanged' } as const;
 export const monitorUpdates = { approve: 'approve', reject: 'reject' } as const;
 
 /** The default warehouse of monitors. */

@@ -7,6 +7,7 @@ const entries = [
   ...[
     'index',
     'limiter',
+    'webhook',
     'workflows/index',
     'activities/types',
     'workflows/operations',
