@@ -99,6 +99,10 @@ export const historyStories = [
     },
   },
   {
+    ...{ name: 'rows-enriched', workflow: 'enrichRows' },
+    args: () => [{ rows: Array.from({ length: 300 }, (_, nth) => ({ url: `https://site-${nth % 280}.example/` })) }],
+  },
+  {
     ...{ name: 'events-synced', workflow: 'syncEvents', args: ({ into }) => [{ into }] },
     sandbox: { events: { ...stretch, count: 1000 } },
   },

@@ -39,5 +39,7 @@ it('a status of a job that its server knows loads the client of Temporal, and no
     '@temporalio/common',
     // Loaded by the client, too.
     '@temporalio/common/lib/internal-non-workflow/index.js',
+    // The settings check the files of prices and rates.
+    'zod',
   ]);
 });
