@@ -61,10 +61,11 @@ export function operations<R extends boolean = false>(options: OperationOptions<
       `concurrency must be a whole number from 1 (got ${concurrency})`,
       'InvalidRequest',
     );
-  const known = [...callNames, 'receipts', 'concurrency'];
+  const known = [...callNames, ...temporalNames, 'receipts', 'concurrency'];
   const wrong = Object.keys(options).flatMap((name) => {
-    const meant = known.includes(name) ? null : misspelt(name, known);
-    return meant === null ? [] : [`${name} is not an option of operations(); did you mean ${meant}?`];
+    const meant = misspelt(name, known);
+    const help = meant === null ? `; its options are ${known.join(', ')}.` : `; did you mean ${meant}?`;
+    return known.includes(name) ? [] : [`${name} is not an option of operations()${help}`];
   });
   if (wrong.length > 0) throw ApplicationFailure.nonRetryable(wrong.join(' '), 'InvalidRequest');
   const places = new Places(concurrency);
@@ -98,6 +99,23 @@ const callNames = Object.keys({
   extraHeaders: true,
   unchecked: true,
 } satisfies Record<keyof CallOptions, true>);
+
+/** Temporal's own options of an activity. */
+const temporalNames = Object.keys({
+  activityId: true,
+  allowEagerDispatch: true,
+  cancellationType: true,
+  eventGroups: true,
+  heartbeatTimeout: true,
+  priority: true,
+  retry: true,
+  scheduleToCloseTimeout: true,
+  scheduleToStartTimeout: true,
+  startToCloseTimeout: true,
+  summary: true,
+  taskQueue: true,
+  versioningIntent: true,
+} satisfies Record<keyof ActivityOptions, true>);
 
 /**
  * A call that waits for the rate limit holds a slot of the worker, or costs an attempt if it waits long. Below half of the 100 slots that a

@@ -19,6 +19,12 @@ interface Place {
   isGranted: boolean;
 }
 
+/** A call that waits here, and takes the turn of a call that does not come back. */
+interface Waiter {
+  readonly place: Place;
+  take(grant: Grant): void;
+}
+
 /** Who waits: an id that is the same in all attempts of a call, and whether an earlier attempt may have left a place. */
 export interface Caller {
   readonly id: string;
@@ -27,8 +33,8 @@ export interface Caller {
 
 /**
  * Turns for calls that must not hold a slot of their worker for long. A call whose turn is far rejects with `Waiting`, with the time until
- * shortly before its turn. Its place in the queue stays for its next attempt, so that it waits once. If that attempt runs in another process,
- * another late call takes the turn.
+ * shortly before its turn. Its place in the queue stays for its next attempt, so that it waits once. If that attempt runs in another process or
+ * never comes, a call that waits here takes the turn.
  */
 export class Places {
   readonly #limiter: Limiter;
@@ -36,6 +42,7 @@ export class Places {
   readonly #waiting = new Set<Place>();
   /** The places whose calls wait in Temporal, by the id of the call. */
   readonly #kept = new Map<string, Place>();
+  readonly #waiters = new Set<Waiter>();
 
   constructor(limiter: Limiter) {
     this.#limiter = limiter;
@@ -47,23 +54,35 @@ export class Places {
     const place = this.#keptBy(rateCost, caller) ?? this.#enter(rateCost);
     const over = new AbortController();
     const until = AbortSignal.any([signal, over.signal]);
+    let waiter: Waiter | null = null;
+    const left = new Promise<Grant>((take) => {
+      waiter = { place, take };
+      this.#waiters.add(waiter);
+    });
     try {
-      return await Promise.race([place.grant, this.#whileNear(place, rateCost, until)]);
+      const grant = await Promise.race([place.grant, left, this.#whileNear(place, rateCost, caller, until)]);
+      // After a turn of another call, this place is not needed.
+      if (!place.isGranted) place.leave.abort(new Error('it took another turn'));
+      else if (grant !== (await place.grant)) this.#keep(caller.id, place);
+      return grant;
     } catch (error) {
       if (signal.aborted ? keeps() : isWaiting(error)) this.#keep(caller.id, place);
       else place.leave.abort(error);
       throw signal.aborted ? signal.reason : error;
     } finally {
       over.abort();
+      if (waiter) this.#waiters.delete(waiter);
     }
   }
 
   /** Rejects as soon as the turn of the place is far. */
-  async #whileNear(place: Place, rateCost: RateCost, signal: AbortSignal): Promise<never> {
+  async #whileNear(place: Place, rateCost: RateCost, { isRetry }: Caller, signal: AbortSignal): Promise<never> {
     for (;;) {
       const { blockedUntil, blockReason, effectiveQps, waiting: all } = await this.#limiter.view(rateCost);
       const waitingHere = [...this.#waiting];
-      const ofKind = waitingHere.filter(({ kind }) => kind === place.kind);
+      const kept = new Set(this.#kept.values());
+      // A call that comes back has waited, and takes the turn of one that does not.
+      const ofKind = waitingHere.filter((one) => one.kind === place.kind && !(isRetry && kept.has(one)));
       const elsewhere = Math.max(0, all - waitingHere.length);
       const ahead = ofKind.indexOf(place) + elsewhere;
       const blockMs = Math.max(0, (blockedUntil ?? 0) - Date.now());
@@ -96,7 +115,15 @@ export class Places {
     const drop = () => {
       if (this.#kept.get(id) === place) this.#kept.delete(id);
     };
-    place.grant.then(() => setTimeout(drop, KEPT_MS).unref(), drop);
+    const handOver = (grant: Grant) => {
+      if (this.#kept.get(id) !== place) return;
+      const waiter = [...this.#waiters].find((one) => one.place.kind === place.kind && !one.place.isGranted);
+      if (!waiter) return void setTimeout(drop, KEPT_MS).unref();
+      drop();
+      this.#waiters.delete(waiter);
+      waiter.take(grant);
+    };
+    place.grant.then(handOver, drop);
   }
 
   /** Takes out the place of a call, or one whose turn has come and whose call has not. */

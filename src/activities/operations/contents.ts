@@ -34,6 +34,8 @@ export function createContentsActivity(deps: CallDeps) {
     const { urls, ids, ...options } = input ?? {};
     // Only a list of texts is bought URL by URL. A request with any other list is refused as a whole.
     const byUrl = Array.isArray(urls) && urls.every((url) => typeof url === 'string');
+    const list = [urls, ids].find(Array.isArray) ?? [];
+    if (deps.alone && list.length > PER_REQUEST) throw needsRecord(`getContents with more than ${PER_REQUEST} URLs`);
     if (!byUrl || ids || options.context) return buyWhole(deps, contentsEndpoint, input, call);
     const wire = sendOptions(call);
     // Each URL is left to the service, which reports it in its status; an empty text is none.
@@ -44,7 +46,6 @@ export function createContentsActivity(deps: CallDeps) {
     const asked = [...new Set(urls)].map((unit) => ({ key: keyOf(unit), unit }));
     // Spellings of one page are one unit, whose answer each of them gets.
     const units = [...new Map(asked.map((unit) => [unit.key, unit])).values()];
-    if (deps.alone && units.length > PER_REQUEST) throw needsRecord(`getContents with more than ${PER_REQUEST} URLs`);
     const answers: ContentsResponse[] = [];
     const onAnswer = (answer: ContentsResponse) => void answers.push(answer);
     const request = { options, wire, units, unitsPerRequest: PER_REQUEST, onAnswer };

@@ -23,7 +23,7 @@ export const readAnswerSchemas = {
     landed: z
       .array(z.string().regex(/^[0-9a-f]{16,64}$/))
       .min(1)
-      .max(MOST_KEYS),
+      .max(MOST_KEYS) as z.ZodType as z.ZodType<readonly string[]>,
   }),
   response: z.object({
     answers: z.array(

@@ -109,3 +109,26 @@ it('a cancelled call leaves the queue; one whose worker only stops waiting keeps
   void turn('kept', true);
   expect(queue).toHaveLength(2);
 });
+
+it('a turn whose call does not come goes to a call that waits here', async () => {
+  const { turn, give, left } = manual();
+  const calls = Array.from({ length: 52 }, (_, index) => turn(`call ${index}`));
+  await failureOf(calls[51] as Promise<Grant>);
+  for (let nth = 0; nth < 51; nth++) give();
+  await Promise.all(calls.slice(0, 51));
+  const fresh = turn('fresh');
+  give();
+  expect(await fresh).toBe(grant);
+  expect(left).toEqual([new Error('it took another turn')]);
+});
+
+it('a call that comes back to another process waits behind those here, and not behind calls that wait in Temporal', async () => {
+  const { turn, give } = manual();
+  const calls = Array.from({ length: 120 }, (_, index) => turn(`call ${index}`));
+  await Promise.all(calls.slice(51).map(failureOf));
+  for (let nth = 0; nth < 10; nth++) give();
+  await Promise.all(calls.slice(0, 10));
+  const back = turn('from elsewhere', true);
+  const soon = new Promise((resolve) => setImmediate(() => resolve('waits')));
+  expect(await Promise.race([failureOf(back), soon])).toBe('waits');
+});
