@@ -245,7 +245,8 @@ function rowJobs(parts: RuntimeParts, work: LazyWork): RowJobs {
     async export(job, csv, form = {}) {
       const { staged } = await findJob(entries, job);
       const file = resolve(csv);
-      const whole = { ...usualCsv, ...staged.csvForm, ...form };
+      const usual = staged.csvForm ?? usualCsv;
+      const whole = { delimiter: form.delimiter ?? usual.delimiter, bom: form.bom ?? usual.bom };
       return { ...(await warehouses.of(staged).exportCsv(staged.job, file, whole)), file };
     },
     async exportParquet(job, dir) {
