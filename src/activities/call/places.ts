@@ -80,9 +80,9 @@ export class Places {
     for (;;) {
       const { blockedUntil, blockReason, effectiveQps, waiting: all } = await this.#limiter.view(rateCost);
       const waitingHere = [...this.#waiting];
-      const kept = new Set(this.#kept.values());
+      const absent = new Set(isRetry ? this.#kept.values() : []);
       // A call that comes back has waited, and takes the turn of one that does not.
-      const ofKind = waitingHere.filter((one) => one.kind === place.kind && !(isRetry && kept.has(one)));
+      const ofKind = waitingHere.filter((one) => one.kind === place.kind && !absent.has(one));
       const elsewhere = Math.max(0, all - waitingHere.length);
       const ahead = ofKind.indexOf(place) + elsewhere;
       const blockMs = Math.max(0, (blockedUntil ?? 0) - Date.now());
