@@ -38,15 +38,15 @@ export const createEnrichRows = (deps: CallDeps) => ({
     try {
       const problems = schemaProblems('enrichRows', some.how, jsonSchemaOf(rowsHow));
       if (problems.length > 0) throw new UsageError('request-invalid', problems.join(' '));
-      const { facts, keyOf, units, urlField } = await read(deps, some);
+      const { facts, units, urlField } = await read(deps, some);
       refuseTooLarge(deps, { urls: [0], ...facts.options, ...some.how.template, ...some.how.options }, {});
       const prices = deps.prices();
       const requests = rowRequests(deps, facts);
-      const estimate = ({ unit }: { readonly unit: string }) =>
+      const estimate = ({ unit }: Unit) =>
         requests?.estimateMicros(unit, prices) ?? estimateContents(facts.options as ContentsOptions, 1, prices);
       return {
         record: !deps.alone,
-        units: units.map((unit) => ('tag' in unit ? unit : keyOf(unit.unit).slice(0, KEY_LENGTH))),
+        units: units.map((unit) => ('tag' in unit ? unit : unit.key.slice(0, KEY_LENGTH))),
         mostMicros: Math.max(0, ...units.map((unit) => ('tag' in unit ? 0 : estimate(unit)))),
         urlField,
       };
@@ -76,8 +76,10 @@ export const createEnrichRows = (deps: CallDeps) => ({
       buysPages(facts.operation) && costDollars === 0 && tags.includes(error?.tag ?? '');
     const reasoned = (result: RowResult) =>
       stopped && result.error?.tag === NOT_BOUGHT ? { ...result, error: stopped } : result;
+    const fitting = fit.map(reasoned);
     return {
-      results: fit.map(reasoned),
+      results: fitting,
+      bytes: fitting.reduce((sum, result) => sum + bytesOf(result), 0),
       costs: results.slice(fit.length).map(({ costDollars }) => costDollars),
       again: stopped ? [] : fit.filter(isFree).map(({ index }) => index),
       unknownOutcomes: deps.alone?.lost ?? results.filter(({ error }) => error?.tag === 'UNKNOWN_OUTCOME').length,
@@ -91,7 +93,6 @@ const NOT_BOUGHT = 'NOT_BOUGHT';
 
 interface ReadRows {
   readonly facts: RowRequestFacts;
-  keyOf(unit: string): string;
   readonly units: readonly (Unit | RowError)[];
   readonly urlField: string | null;
 }
@@ -113,7 +114,7 @@ async function read(deps: CallDeps, { how, rows, indexes }: SomeRows): Promise<R
     const { unit, problem } = unitOf(record, '');
     return problem ?? { key: stage.keyOf(unit as string), unit: unit as string };
   });
-  return { facts: stage.facts, keyOf: stage.keyOf, units, urlField: unitColumn };
+  return { facts: stage.facts, units, urlField: unitColumn };
 }
 
 function stageOf({ origin, sha256, transport }: CallDeps, how: RowsHow): OperationStage {
@@ -142,7 +143,7 @@ function readRequests(deps: CallDeps, how: RowsHow, rows: SomeRows['rows']): Rea
       return { tag: 'INVALID_REQUEST', message: error.message };
     }
   });
-  return { facts, keyOf: requests.keyOf, units, urlField: null };
+  return { facts, units, urlField: null };
 }
 
 /** The value of a field as the text of a cell; null without one. */

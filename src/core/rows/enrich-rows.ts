@@ -34,8 +34,9 @@ export interface RowsPiece extends SomeRows {
 
 /** What an activity bought. */
 export interface RowsBought {
-  /** The results of the first rows; more do not fit. */
+  /** The results of the first rows, as many as fit, and their size as JSON. */
   readonly results: readonly RowResult[];
+  readonly bytes: number;
   /** What was paid for the other rows, in dollars. */
   readonly costs: readonly number[];
   /** Numbers of rows whose failure was free and may pass. */

@@ -93,8 +93,8 @@ class RowsCall {
   #how: RowsHow;
   /** The first row that has no result. */
   #at = 0;
-  /** Characters of the results so far, as JSON. */
-  #size = 0;
+  /** Bytes of the answers so far, as JSON. */
+  #bytes = 0;
 
   constructor(input: EnrichRowsInput, own: ActivityOptions, isPage: boolean) {
     const { rows, requests, ...rest } = input;
@@ -119,7 +119,11 @@ class RowsCall {
     const rows = this.#nextBatch();
     const results = this.#money.stopped ? rows.map((row) => this.#unbought(row)) : await this.#batch(rows);
     this.#at += results.length;
-    for (const { status } of results) this.#counts[status === 'success' ? 'succeeded' : 'failed']++;
+    for (const result of results) {
+      this.#counts[result.status === 'success' ? 'succeeded' : 'failed']++;
+      // Rows that nothing was bought for fill a page, too.
+      if (result.error) this.#bytes += JSON.stringify(result).length;
+    }
     const { stopped } = this.#money;
     if (stopped && stopped.tag !== BUDGET_EXCEEDED && this.#counts.succeeded === 0)
       throw ApplicationFailure.nonRetryable(stopped.message, stopped.tag);
@@ -159,7 +163,7 @@ class RowsCall {
   }
 
   #isFull(): boolean {
-    return this.#isPage && this.#size >= BYTES.page;
+    return this.#isPage && this.#bytes >= BYTES.page;
   }
 
   /** Buys a batch. Returns the results of its first rows: of all of them, unless the page is full. */
@@ -179,10 +183,8 @@ class RowsCall {
       const unit = unitOf(row);
       if (typeof unit === 'string' && !this.#answered.has(unit) && !firsts.has(unit)) firsts.set(unit, row);
     }
-    await this.#buy(plan, [...firsts.values()], (row, result) => {
-      this.#size += JSON.stringify(result).length;
-      this.#answered.set(unitOf(row) as string, result);
-    });
+    const keep = (row: number, result: RowResult) => void this.#answered.set(unitOf(row) as string, result);
+    await this.#buy(plan, [...firsts.values()], keep);
     const results: RowResult[] = [];
     for (const row of rows) {
       const unit = unitOf(row);
@@ -217,9 +219,11 @@ class RowsCall {
       mostMicros: plan.record ? null : plan.mostMicros,
       isFull: () => this.#isFull(),
       keep,
-      buy: (some, since) => {
+      buy: async (some, since) => {
         const call = plan.record ? { id: this.#id, capMicros } : null;
-        return buyEnrichRows({ ...this.#some(some), since, maxBytes: bytes, call });
+        const bought = await buyEnrichRows({ ...this.#some(some), since, maxBytes: bytes, call });
+        this.#bytes += bought.bytes;
+        return bought;
       },
     };
     const again = await buyInPieces(rules, this.#money, rows, this.#startedAt);

@@ -140,6 +140,19 @@ describe.each([false, true])('enrichRows with a record: %s', (record) => {
     expect(pages[0]?.next?.maxCostDollars).toBeCloseTo(1 - (pages[0]?.summary.costDollars ?? 0));
   });
 
+  it('returns pages of rows that cannot be bought, and sends nothing for them', async () => {
+    const { page, service } = await open(record);
+    const rows = Array.from({ length: 12_000 }, () => ({ url: 'bad' }));
+    const seen: RowResult[] = [];
+    for (let next: EnrichRowsInput | null = { rows }; next !== null; ) {
+      const one: EnrichedPage = await page(next);
+      expect(Buffer.byteLength(JSON.stringify(one))).toBeLessThan(2 * 1_048_576);
+      seen.push(...one.results);
+      next = one.next;
+    }
+    expect([indexes(seen), service.log()]).toEqual([rows.map((_, nth) => nth), []]);
+  });
+
   it('rejects if the service refuses the key, and keeps what it has if the credits end', async () => {
     const refused = await open(record, { keys: ['another'] });
     expect(await failureOf(refused.team({ rows: urls(1) }))).toEqual(['Unauthorized', expect.any(String)]);
