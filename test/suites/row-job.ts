@@ -110,7 +110,7 @@ export async function buySlice(
   raw: (json: string) => string = (json) => json,
 ): Promise<string[]> {
   const rowsFile = staged.files[slice] as string;
-  const keys = await warehouse.pendingKeys(staged.record.job, staged.record.generation, slice, rowsFile, freshness);
+  const keys = await warehouse.pendingKeys(staged.record.job, rowsFile, freshness);
   if (keys.length === 0) return [];
   const urls = new Map((await readSlice(rowsFile)).map((row) => [row.k, row.u]));
   return [

@@ -631,7 +631,7 @@ export function rowsContract(make: MakeWarehouse): void {
       service = new Service(answer);
       const staged = await stageText(dir, csv(...abcd, 'again,https://a.com/', 'bad,nope'), { rowsPerSlice: 10 });
       await warehouse.openJob(staged.record, staged.files);
-      const keys = await warehouse.pendingKeys('brands-1', staged.record.generation, 0, staged.files[0] as string);
+      const keys = await warehouse.pendingKeys('brands-1', staged.files[0] as string);
       expect(await warehouse.holdsAnswers()).toBe(false);
       await runJob(dir, warehouse, staged, service);
       expect(await warehouse.holdsAnswers()).toBe(true);

@@ -11,7 +11,7 @@ import type { CallJournal, Journal } from '../../core/purchase/journal.js';
 import type { PriceTable } from '../../core/purchase/prices.js';
 import type { Sha256 } from '../../core/purchase/unit-key.js';
 import type { EnrichCsvInput, Freshness, PublishStep, StagedName } from '../../core/row-job-schemas.js';
-import type { RowWarehouse } from '../../core/rows/row-warehouse.js';
+import type { JobWarehouse } from '../../core/rows/row-warehouse.js';
 import type { Stages } from '../../core/rows/stages.js';
 import type { CallRecord } from '../call/call-record.js';
 import type { Places } from '../call/places.js';
@@ -92,7 +92,7 @@ export interface ActivityDeps extends Here, CallDeps {
    * Returns the warehouse of a job. Each address has one warehouse. Throws `WarehouseBusy` if only a worker of another machine or service
    * can open the warehouse.
    */
-  warehouseFor(staged: Pick<StagedJob, 'into' | 'host' | 'origin'>): RowWarehouse;
+  warehouseFor(staged: Pick<StagedJob, 'into' | 'host' | 'origin'>): JobWarehouse;
   /** Warehouses of event walks. */
   readonly events: WalkWarehouses;
   /**

@@ -49,7 +49,7 @@ interface Pending {
  * whose records are not events fails only its own window.
  */
 export class WalkLoader {
-  readonly #warehouse: EventWarehouse;
+  readonly #send: EventWarehouse['load'];
   readonly #windows = new Set<Pending>();
   readonly #memory = new BodyMemory();
   #bytes = 0;
@@ -58,8 +58,9 @@ export class WalkLoader {
   #timer: NodeJS.Timeout | null = null;
   #room: (() => void)[] = [];
 
-  constructor(warehouse: EventWarehouse) {
-    this.#warehouse = warehouse;
+  /** `load`: see `EventWarehouse.load`. */
+  constructor(load: EventWarehouse['load']) {
+    this.#send = load;
   }
 
   join(key: StreamKey, window: number, attempt: string): LoadingWindow {
@@ -147,7 +148,7 @@ export class WalkLoader {
 
   async #loadAll(taken: readonly Pending[], batch: readonly WindowPages[]): Promise<void> {
     try {
-      const loaded = await this.#warehouse.load(batch);
+      const loaded = await this.#send(batch);
       for (const [index, one] of taken.entries()) add(one, batch[index] as WindowPages, loaded[index] as LoadedPages);
     } catch (error) {
       if (!(error instanceof MisshapenPage) || taken.length === 1) {

@@ -233,7 +233,7 @@ const nothing = { pages: 0, events: 0, added: 0, changed: 0, parts: [] as readon
  * earlier if the window is split. Repeated or concurrent attempts neither lose nor double an event.
  */
 function createWalkWindow(deps: WalkDeps) {
-  const loaderOf = onceForEach((warehouse: EventWarehouse) => new WalkLoader(warehouse));
+  const loaderOf = onceForEach((warehouse: EventWarehouse) => new WalkLoader((batch) => warehouse.load(batch)));
 
   let readAt = Number.NEGATIVE_INFINITY;
   const readsTimes = (): boolean => {

@@ -8,7 +8,7 @@ import type { Freshness } from '../../core/row-job-schemas.js';
 import { newHeartbeat, type SliceInput, type SliceResult, wantedRows } from '../../core/rows/job.js';
 import { signalNames } from '../../core/rows/job-names.js';
 import { buysPages, isLongRunning, sharesAnswers } from '../../core/rows/row-operation.js';
-import type { KnownAnswer, RowWarehouse } from '../../core/rows/row-warehouse.js';
+import type { KnownAnswer, RowLoads } from '../../core/rows/row-warehouse.js';
 import { type FoundNothing, PAGES_COUNT_AS, type RowsOfNothing } from '../../core/rows/stop-at-failed.js';
 import { readUnits } from '../../rows/index.js';
 import { cancellation, heartbeatFrom, SLICE_MS } from '../base/cancellation.js';
@@ -61,9 +61,7 @@ const withSlice =
     withSliceRows(deps, { staged, slice, attempt }, async ({ rowsFile, partial }) => {
       // If the warehouse had no rows of the job when the job was opened, all rows of this slice are wanted.
       const warehouse = deps.warehouseFor(staged);
-      const wanted = carried
-        ? new Set(await warehouse.pendingKeys(staged.job, staged.generation, slice, rowsFile, freshness))
-        : null;
+      const wanted = carried ? new Set(await warehouse.pendingKeys(staged.job, rowsFile, freshness)) : null;
       const units = await reading.run(() => unitsOf(rowsFile, wanted));
       const keys = units.map((unit) => unit.key);
       return work({
@@ -213,7 +211,7 @@ async function rowOfNothing({ key, ...nothing }: FoundNothing, rowOf: Piece['row
 
 /** Returns answers from the warehouse, for units that the journal lacks. With `--rebuy`, returns no answers. */
 async function adoptable(
-  warehouse: RowWarehouse,
+  warehouse: RowLoads,
   job: string,
   keys: readonly string[],
   freshness: Freshness | undefined,

@@ -94,7 +94,7 @@ export async function loadMissing(
   freshness: RetryFreshness | undefined,
 ): Promise<void> {
   const warehouse = deps.warehouseFor(staged);
-  const { job, generation } = staged;
+  const { job } = staged;
   const slices = (await warehouse.unloadedSlices(jobRecord(staged), freshness)).filter(
     (slice) => slice < wantedSlices(staged),
   );
@@ -102,7 +102,7 @@ export async function loadMissing(
   for (const slice of slices) {
     const attempt = randomUUID();
     await withSliceRows(deps, { staged, slice, attempt }, async ({ rowsFile, partial }) => {
-      const keys = await warehouse.pendingKeys(job, generation, slice, rowsFile, freshness);
+      const keys = await warehouse.pendingKeys(job, rowsFile, freshness);
       // A slice with rows after the limit has no line in the ledger.
       if (partial && keys.length === 0) return;
       if (!isReported) {
@@ -134,7 +134,7 @@ export async function loadLanded(
   slices: readonly number[],
   freshness: RetryFreshness | undefined,
 ): Promise<void> {
-  const { job, generation } = staged;
+  const { job } = staged;
   for (const slice of slices) {
     const attempt = randomUUID();
     await withSliceRows(deps, { staged, slice, attempt }, async ({ rowsFile, cutFile }) => {
@@ -142,7 +142,7 @@ export async function loadLanded(
       const landed = new Set((await deps.journal.lookup([...new Set(wanted)], freshness)).map(({ key }) => key));
       if (landed.size === 0) return;
       await cutRows(rowsFile, ({ k }) => k === null || landed.has(k), cutFile);
-      const keys = await deps.warehouseFor(staged).pendingKeys(job, generation, slice, cutFile, freshness);
+      const keys = await deps.warehouseFor(staged).pendingKeys(job, cutFile, freshness);
       if (keys.length > 0)
         await loadFromJournal(deps, staged, { slice, attempt, rowsFile: cutFile, partial: true, keys, freshness });
     });

@@ -1,6 +1,5 @@
 import type { UnitStatus } from '../purchase/journal.js';
 import type { PublishOutcome } from '../row-job-schemas.js';
-import type { FiguresQuery, RecordedRun, RowFigures } from './row-figures.js';
 
 /** A row as its warehouse has it. Times in Unix ms. */
 export interface LoadedRow {
@@ -84,16 +83,4 @@ export interface RowPlace {
   readonly sharing: { readonly rows: number; readonly first: readonly number[] };
   /** The latest publish at the end of a run; null: none. */
   readonly published: (PublishOutcome & { readonly at: number }) | null;
-}
-
-/** What commands read about the rows of jobs. A job that is not loaded has no rows. Never creates a file. */
-export interface RowReads {
-  /** The rows of the current input that failed or are bad. */
-  failedRows(job: string, filter: FailedFilter): Promise<FailedRows>;
-  /** A row with the facts around it, a present row rather than a vanished one; null if it is not loaded. */
-  placeOf(job: string, name: RowName): Promise<RowPlace | null>;
-  /** Sums for a report on the job; the database adds up. Rejects with `JobNotLoaded` like `summary`. */
-  figures(query: FiguresQuery): Promise<RowFigures>;
-  /** The newest recorded runs of all jobs; none without a warehouse. Never creates a file. */
-  lastRuns(most: number): Promise<readonly RecordedRun[]>;
 }

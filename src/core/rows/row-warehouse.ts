@@ -6,8 +6,8 @@ import type { RetryFreshness, RetryRule } from '../purchase/freshness.js';
 import type { UnitOutcome, UnknownOutcome } from '../purchase/journal.js';
 import type { Json } from '../text/json.js';
 import type { ColumnType } from './column-type.js';
-import type { RowReads, RowState } from './loaded-row.js';
-import type { RunRecord } from './row-figures.js';
+import type { FailedFilter, FailedRows, RowName, RowPlace, RowState } from './loaded-row.js';
+import type { FiguresQuery, RecordedRun, RowFigures, RunRecord } from './row-figures.js';
 
 export type { RunRecord } from './row-figures.js';
 
@@ -68,17 +68,21 @@ export interface StagedRow {
   readonly i: readonly (string | null)[];
 }
 
-/** One slice, ready to be loaded. */
-export interface LoadBatch {
+/** Answers for rows of a job. */
+interface AnswerBatch {
   readonly job: string;
   readonly generation: string;
+  /** Unit files that hold the unit of every row, see `Journal.unitFiles`. */
+  readonly unitFiles: readonly string[];
+}
+
+/** One slice, ready to be loaded. */
+export interface LoadBatch extends AnswerBatch {
   readonly slice: number;
   /** Token of the loading attempt. The ledger keeps the token of the first attempt. */
   readonly attempt: string;
   /** Path of the staged slice. */
   readonly rowsFile: string;
-  /** Unit files that hold every unit of the slice, see `Journal.unitFiles`. */
-  readonly unitFiles: readonly string[];
   /** Whether `rowsFile` has only some rows of the slice. Such rows are loaded without a line in the ledger. */
   readonly partial?: boolean;
   /** Whether one answer is for several rows. A row without an object in the answer fails as `MISSING_FROM_RESPONSE`. */
@@ -86,7 +90,7 @@ export interface LoadBatch {
 }
 
 /** Failed units whose rows get new answers. The rows of a unit may be in several slices. */
-export interface RetryBatch extends Pick<LoadBatch, 'job' | 'generation' | 'unitFiles'> {
+export interface RetryBatch extends AnswerBatch {
   readonly keys: readonly string[];
 }
 
@@ -192,11 +196,28 @@ export interface MisreadAnswer {
   readonly response: string | null;
 }
 
+/** How far a job is loaded: for its run and for commands. Never creates a file. */
+export interface RowProgress {
+  /** Whether any row of the job is loaded, of any generation. Never creates a file. */
+  holdsRows(job: string): Promise<boolean>;
+  /** Whether any answer is loaded, of any job. Never creates a file. */
+  holdsAnswers(): Promise<boolean>;
+  /**
+   * Returns the numbers of the slices of this generation that are in the ledger and whose rows are all loaded. Returns `null` if the job or
+   * its warehouse does not exist. Never creates a file.
+   */
+  loadedSlices(job: string, generation: string): Promise<readonly number[] | null>;
+  /** Counts the rows of this generation that are loaded. */
+  loadedRows(job: string, generation: string, freshness?: RetryFreshness): Promise<LoadedRows>;
+  /** Rejects with `JobNotLoaded` where the job or its warehouse does not exist. Never creates a file. */
+  summary(job: string): Promise<WarehouseSummary>;
+}
+
 /**
- * A warehouse for row jobs. Its ledger is the truth about what is loaded. A slice and its ledger line are one transaction; loading a slice
- * twice is a no-op. Rows are matched by number, hash and unit key, so that no row is loaded twice.
+ * The loads of a job: for its run. The ledger is the truth about what is loaded. A slice and its ledger line are one transaction; loading a
+ * slice twice is a no-op. Rows are matched by number, hash and unit key, so that no row is loaded twice.
  */
-export interface RowStore {
+export interface RowLoads {
   /** Makes the warehouse, if it is missing, and opens it. Every method does so; a call ahead saves the first one a fifth of a second. */
   make(): Promise<void>;
   /**
@@ -210,35 +231,13 @@ export interface RowStore {
    * to load, like `openJob`. Rejects with `WarehouseUnusable` if the warehouse does not have this generation of the job.
    */
   unloadedSlices(job: JobRecord, freshness?: RetryFreshness): Promise<readonly number[]>;
-  /** Whether any row of the job is loaded, of any generation. Never creates a file. */
-  holdsRows(job: string): Promise<boolean>;
-  /** Whether any answer is loaded, of any job. Never creates a file. */
-  holdsAnswers(): Promise<boolean>;
-  /**
-   * Returns the cost of the answer of each of these units that has a fresh enough answer in the warehouse, bought by any job. Never
-   * creates a file.
-   */
-  known(keys: readonly string[], freshness?: RetryFreshness): Promise<Map<string, number>>;
   /**
    * Returns the answers of the units that `known` finds, in the form of the journal: the newest answer of each key. The caller sets
    * `operation`.
    */
   answers(keys: readonly string[], freshness?: RetryFreshness): Promise<readonly KnownAnswer[]>;
-  /**
-   * Returns the numbers of the slices of this generation that are in the ledger and whose rows are all loaded. Returns `null` if the job or
-   * its warehouse does not exist. Never creates a file.
-   */
-  loadedSlices(job: string, generation: string): Promise<readonly number[] | null>;
-  /** Counts the rows of this generation that are loaded. */
-  loadedRows(job: string, generation: string, freshness?: RetryFreshness): Promise<LoadedRows>;
-  /** Returns the distinct unit keys of this slice whose rows are missing or stale in the warehouse. */
-  pendingKeys(
-    job: string,
-    generation: string,
-    slice: number,
-    rowsFile: string,
-    freshness?: RetryFreshness,
-  ): Promise<readonly string[]>;
+  /** Returns the distinct unit keys of these staged rows of a job that are missing or stale in the warehouse. */
+  pendingKeys(job: string, rowsFile: string, freshness?: RetryFreshness): Promise<readonly string[]>;
   load(batch: LoadBatch, freshness?: RetryFreshness): Promise<{ readonly rows: number; readonly already: boolean }>;
   /**
    * Marks the failed rows of the job that the rule names, if their failure is newer than the last complete run and they have no mark from
@@ -250,6 +249,24 @@ export interface RowStore {
   retryUnits(job: string, slices: { readonly from: number; readonly to: number }): Promise<readonly RetryUnit[]>;
   /** Replaces the answers of the marked rows of these units whose failure is older than their mark. Loading a batch twice is a no-op. */
   loadRetry(batch: RetryBatch): Promise<{ readonly rows: number }>;
+  /** Adds or updates unknown outcomes of the job, one row for each. */
+  recordUnknown(job: string, outcomes: readonly UnknownOutcome[]): Promise<void>;
+  /**
+   * Records how a run ended, with the columns of the job. A second record of the same run replaces the first. Returns the changes of the
+   * columns since the recorded run before it.
+   */
+  recordRun(run: RunRecord): Promise<readonly SchemaChange[]>;
+  /** Adds the publish at the end of a run to its record. */
+  recordPublish(job: string, run: string, outcome: PublishOutcome): Promise<void>;
+}
+
+/** What commands read about the rows of jobs. A job that is not loaded has no failed rows. Never creates a file. */
+export interface RowReads {
+  /**
+   * Returns the cost of the answer of each of these units that has a fresh enough answer in the warehouse, bought by any job. Never
+   * creates a file.
+   */
+  known(keys: readonly string[], freshness?: RetryFreshness): Promise<Map<string, number>>;
   /**
    * The failed units of the job that a person picks, in the order of its rows. With `marked: 'retry'`, only units whose failure is older than
    * their mark.
@@ -257,6 +274,22 @@ export interface RowStore {
   failedUnits(job: string, pick: FailedPick): Promise<readonly FailedUnit[]>;
   /** The states of the loaded rows with these numbers. */
   rowStates(job: string, numbers: readonly number[]): Promise<readonly RowState[]>;
+  /** Paid answers of the job that are unreadable or have misread fields, each once. */
+  misreadAnswers(job: string): Promise<readonly MisreadAnswer[]>;
+  /** The rows that a person wants to forget, of all generations; none without a warehouse. Never creates a file. */
+  forgettable(pick: ForgetPick): Promise<readonly ForgettableRow[]>;
+  /** The rows of the current input that failed or are bad. */
+  failedRows(job: string, filter: FailedFilter): Promise<FailedRows>;
+  /** A row with the facts around it, a present row rather than a vanished one; null if it is not loaded. */
+  placeOf(job: string, name: RowName): Promise<RowPlace | null>;
+  /** Sums for a report on the job; the database adds up. Rejects with `JobNotLoaded` like `summary`. */
+  figures(query: FiguresQuery): Promise<RowFigures>;
+  /** The newest recorded runs of all jobs; none without a warehouse. Never creates a file. */
+  lastRuns(most: number): Promise<readonly RecordedRun[]>;
+}
+
+/** Changes that a person makes to loaded rows. */
+export interface RowMarks {
   /**
    * Marks failed rows, and the other rows of the job with the same units. `retry`: the next run buys their units once more before its end.
    * Replaces an earlier mark.
@@ -264,8 +297,6 @@ export interface RowStore {
   markRows(job: string, mark: 'retry' | 'discarded', pick: FailedPick): Promise<void>;
   /** Removes the mark `discarded` of rows. */
   unmarkRows(job: string, pick: FailedPick): Promise<void>;
-  /** The rows that a person wants to forget, of all generations; none without a warehouse. Never creates a file. */
-  forgettable(pick: ForgetPick): Promise<readonly ForgettableRow[]>;
   /**
    * Removes the values of the rows of these units, in all jobs: cells, URL, answer and misfits. Keeps key, cost and times, and gives them
    * the error tag `FORGOTTEN` and the mark `forgotten`. Returns the number of rows that had values. With `dryRun`, changes nothing.
@@ -276,21 +307,8 @@ export interface RowStore {
    * without a dot; null: it is done.
    */
   purgeForgotten(): Promise<string | null>;
-  /** Paid answers of the job that are unreadable or have misread fields, each once. */
-  misreadAnswers(job: string): Promise<readonly MisreadAnswer[]>;
   /** Replaces the answers in the job's rows by the answers in a unit file; the costs do not change. Returns the number of changed rows. */
   putAnswers(job: string, unitFile: string): Promise<number>;
-  /** Adds or updates unknown outcomes of the job, one row for each. */
-  recordUnknown(job: string, outcomes: readonly UnknownOutcome[]): Promise<void>;
-  /**
-   * Records how a run ended, with the columns of the job. A second record of the same run replaces the first. Returns the changes of the
-   * columns since the recorded run before it.
-   */
-  recordRun(run: RunRecord): Promise<readonly SchemaChange[]>;
-  /** Adds the publish at the end of a run to its record. */
-  recordPublish(job: string, run: string, outcome: PublishOutcome): Promise<void>;
-  /** Rejects with `JobNotLoaded` where the job or its warehouse does not exist. Never creates a file. */
-  summary(job: string): Promise<WarehouseSummary>;
 }
 
 /** Exports of the rows of jobs. */
@@ -310,7 +328,10 @@ export interface RowExports {
   ): Promise<{ readonly rows: number; readonly files: number; readonly bytes: number }>;
 }
 
-/** A warehouse for row jobs, with all that is read from it. */
-export interface RowWarehouse extends RowStore, RowReads, RowExports {
+/** What a run of a job needs of a warehouse. */
+export interface JobWarehouse extends RowProgress, RowLoads, RowExports {}
+
+/** A warehouse for row jobs. */
+export interface RowWarehouse extends JobWarehouse, RowReads, RowMarks {
   close(): Promise<void>;
 }

@@ -52,7 +52,7 @@ interface Part {
 }
 
 /**
- * Runs `RowStore.load`: loads a whole slice in one transaction. If the transaction needs too much memory, or if a line may be longer
+ * Runs `RowLoads.load`: loads a whole slice in one transaction. If the transaction needs too much memory, or if a line may be longer
  * than the reader's limit, loads the slice in parts.
  */
 export async function loadWholeOrInParts(
@@ -66,7 +66,7 @@ export async function loadWholeOrInParts(
   });
 }
 
-/** Runs `RowStore.loadRetry` in the same way. */
+/** Runs `RowLoads.loadRetry` in the same way. */
 export async function loadRetryWholeOrInParts(
   warehouse: Warehouse,
   batch: RetryBatch,

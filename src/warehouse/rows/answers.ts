@@ -43,7 +43,7 @@ const reasons = (tag: string): string =>
 const misread = `e.job = $1 AND e.unit_key IS NOT NULL
   AND (e.status = 'error' AND e.error_tag = 'RESPONSE_SHAPE' OR e.status = 'success' AND e.error_message IS NOT NULL)`;
 
-/** See `RowStore.misreadAnswers`. */
+/** See `RowReads.misreadAnswers`. */
 export async function misreadAnswers(
   { dialect, rows }: RowTransaction,
   job: string,
@@ -59,7 +59,7 @@ export async function misreadAnswers(
   return found.map((answer) => ({ ...answer, fetchedAt: Math.round(answer.fetchedAt) }));
 }
 
-/** See `RowStore.putAnswers`. */
+/** See `RowMarks.putAnswers`. */
 export async function putAnswers(tx: RowTransaction, job: string, unitFile: string): Promise<number> {
   const { dialect } = tx;
   const columns = Object.entries({ status: 'r.status', ...answerOf(dialect, 'r') }).filter(
@@ -85,7 +85,7 @@ export async function putAnswers(tx: RowTransaction, job: string, unitFile: stri
 const holding = `FROM row_store e WHERE e.unit_key IN (SELECT unnest(CAST($1 AS text[])))
   AND e.fetched_at IS NOT NULL AND e.error_tag IS DISTINCT FROM '${ENDED_WITH_JOB}' AND NOT ${stale}`;
 
-/** See `RowStore.known`. If rows share an answer, only the first of these rows has the cost of the answer. */
+/** See `RowReads.known`. If rows share an answer, only the first of these rows has the cost of the answer. */
 export async function knownCosts(
   tx: RowTransaction,
   keys: readonly string[],
@@ -99,7 +99,7 @@ export async function knownCosts(
   return new Map(rows.map(({ unit_key, micros }) => [unit_key, Number(micros)]));
 }
 
-/** See `RowStore.answers`. */
+/** See `RowLoads.answers`. */
 export async function knownAnswers(
   tx: RowTransaction,
   keys: readonly string[],

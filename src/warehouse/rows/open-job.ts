@@ -8,7 +8,7 @@ import { reconcile } from './reconcile.js';
 import { insertInto, type RowTransaction, recordsOf, stale, useFreshness } from './row-sql.js';
 import { jobs } from './row-tables.js';
 
-/** See `RowStore.openJob`. Runs in the caller's transaction. */
+/** See `RowLoads.openJob`. Runs in the caller's transaction. */
 export async function openJob(
   tx: RowTransaction,
   job: JobRecord,
@@ -40,7 +40,7 @@ export async function openJob(
   return slicesToLoad(tx, job);
 }
 
-/** See `RowStore.unloadedSlices`. Runs in the caller's transaction. */
+/** See `RowLoads.unloadedSlices`. Runs in the caller's transaction. */
 export async function unloadedSlices(
   tx: RowTransaction,
   job: JobRecord,

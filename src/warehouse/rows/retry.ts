@@ -20,7 +20,7 @@ const lastDone = `(SELECT coalesce((SELECT max(ended_at) FROM searchflow_runs WH
   FROM searchflow_jobs WHERE job = $1)`;
 
 /**
- * See `RowStore.openRetry`. A failure gets a mark only once between two complete runs of the job. So a run that continues a stopped one
+ * See `RowLoads.openRetry`. A failure gets a mark only once between two complete runs of the job. So a run that continues a stopped one
  * tries again the rows that the stopped one did not, and no row a third time.
  */
 export async function openRetry(
@@ -66,7 +66,7 @@ export async function openRetry(
   };
 }
 
-/** See `RowStore.retryUnits`. A unit that the database cannot hold is read from its original line. */
+/** See `RowLoads.retryUnits`. A unit that the database cannot hold is read from its original line. */
 export async function retryUnits(
   tx: RowTransaction,
   job: string,
@@ -100,7 +100,7 @@ export const pendingRetry = (
 ): Promise<readonly PendingRow[]> =>
   tx.rows<PendingRow>(`SELECT CAST(n AS DOUBLE PRECISION) AS n, k FROM (${pending(tx)}) p ORDER BY n`, [job, keys]);
 
-/** See `RowStore.loadRetry`. Runs in the caller's transaction. */
+/** See `RowLoads.loadRetry`. Runs in the caller's transaction. */
 export async function loadRetry(
   tx: RowTransaction,
   { job, generation, unitFiles, keys }: RetryBatch,

@@ -26,7 +26,7 @@ function picked({ tags, rows, marked }: FailedPick): readonly [condition: string
   return ['e.error_tag = ANY(CAST($2 AS text[]))', tags ?? []];
 }
 
-/** See `RowStore.failedUnits`. */
+/** See `RowReads.failedUnits`. */
 export async function failedUnits(tx: RowTransaction, job: string, pick: FailedPick): Promise<readonly FailedUnit[]> {
   const [condition, value] = picked(pick);
   const found = await tx.rows<{ key: string | null; unit: string | null; tag: string; rows: unknown; slice: number }>(
@@ -37,7 +37,7 @@ export async function failedUnits(tx: RowTransaction, job: string, pick: FailedP
   return found.map(({ rows, ...unit }) => ({ ...unit, rows: Number(rows) }));
 }
 
-/** See `RowStore.rowStates`. */
+/** See `RowReads.rowStates`. */
 export async function rowStates(
   tx: RowTransaction,
   job: string,
@@ -52,7 +52,7 @@ export async function rowStates(
   return found.map(({ row, ...state }) => ({ ...state, row: Number(row) }));
 }
 
-/** See `RowStore.markRows`. */
+/** See `RowMarks.markRows`. */
 export async function markRows(
   tx: RowTransaction,
   job: string,
@@ -72,7 +72,7 @@ export async function markRows(
   );
 }
 
-/** See `RowStore.unmarkRows`. */
+/** See `RowMarks.unmarkRows`. */
 export async function unmarkRows(tx: RowTransaction, job: string, pick: FailedPick): Promise<void> {
   const [condition, value] = picked(pick);
   await tx.lock({ job });

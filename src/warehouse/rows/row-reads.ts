@@ -1,5 +1,5 @@
 import type { PublishOutcome, WarehouseSummary } from '../../core/row-job-schemas.js';
-import type { FailedGroup, LoadedRow, Misfit, RowName, RowReads } from '../../core/rows/loaded-row.js';
+import type { FailedGroup, LoadedRow, Misfit, RowName } from '../../core/rows/loaded-row.js';
 import type {
   FiguresQuery,
   LoadStep,
@@ -8,12 +8,14 @@ import type {
   RowFigures,
   TagCount,
 } from '../../core/rows/row-figures.js';
+import type { ForgetPick, ForgettableRow, RowReads } from '../../core/rows/row-warehouse.js';
 import type { Database } from '../database.js';
 import { identifier } from '../shared/duckdb-quote.js';
+import { knownCosts, misreadAnswers } from './answers.js';
 import { viewNames } from './misfits.js';
-import { discardedRow } from './row-marks.js';
+import { discardedRow, failedUnits, rowStates } from './row-marks.js';
 import type { RowDialect, RowTransaction } from './row-sql.js';
-import { readJob, summarize, unknownJob } from './row-store.js';
+import { readJob, summarize, transactionsOf } from './row-store.js';
 
 type Job = Awaited<ReturnType<typeof readJob>>;
 
@@ -46,8 +48,18 @@ function loadedColumns({ millis }: RowDialect): string {
 }
 
 /** Returns the reader of rows of a database. All databases get the same statements. */
-export function createRowReads({ shown, exists, patiently, rows: { transaction } }: Database): RowReads {
+export function createRowReads(database: Database): RowReads {
+  const { shown, exists, patiently } = database;
+  const { transaction } = database.rows;
+  const { existing, ifPresent } = transactionsOf(database);
   return {
+    known: async (keys, freshness) =>
+      keys.length === 0 ? new Map() : ifPresent(new Map(), 'write', (tx) => knownCosts(tx, keys, freshness)),
+    failedUnits: (job, pick) => existing(job, 'write', (tx) => failedUnits(tx, job, pick)),
+    rowStates: (job, numbers) => existing(job, 'read', (tx) => rowStates(tx, job, numbers)),
+    misreadAnswers: (job) => existing(job, 'read', (tx) => misreadAnswers(tx, job)),
+    forgettable: (pick) => ifPresent([], 'read', (tx) => forgettableRows(tx, pick)),
+
     /** The rows are those that the summary of the job counts as `error` and `invalid`, without discarded ones. */
     failedRows: (job, { tags, limit }) =>
       patiently(async () => {
@@ -107,15 +119,29 @@ export function createRowReads({ shown, exists, patiently, rows: { transaction }
           };
         });
       }),
-    async figures(query) {
-      if (!(await exists())) throw unknownJob(query.job, shown);
-      return transaction('read', async (tx) => {
+    figures: (query) =>
+      existing(query.job, 'read', async (tx) => {
         const summary = await summarize(tx, query.job, shown);
         return rowFigures(tx, query, await readJob(tx, query.job, shown), summary);
-      });
-    },
-    lastRuns: async (most) => ((await exists()) ? transaction('read', (tx) => lastRuns(tx, most)) : []),
+      }),
+    lastRuns: (most) => ifPresent([], 'read', (tx) => lastRuns(tx, most)),
   };
+}
+
+/** See `RowReads.forgettable`. */
+async function forgettableRows(tx: RowTransaction, pick: ForgetPick): Promise<readonly ForgettableRow[]> {
+  const isText = 'text' in pick;
+  const cells = 'array_to_string(e.input, chr(10))';
+  // A cell with a URL may be the unit only in part, and the unit may be a whole request.
+  const [condition, values] = isText
+    ? [`strpos(lower(coalesce(e.url, '')), lower($1)) > 0 OR strpos(lower(${cells}), lower($1)) > 0`, [pick.text]]
+    : ['e.job = $1', [pick.job]];
+  const found = await tx.rows<Omit<ForgettableRow, 'cells'> & { readonly cells: string | null }>(
+    `SELECT DISTINCT e.job, e.unit_key AS key, e.row_hash AS hash, ${isText ? 'e.url' : 'NULL'} AS unit, ${isText ? cells : 'NULL'} AS cells
+     FROM row_store e WHERE ${condition}`,
+    values,
+  );
+  return found.map(({ cells: text, ...row }) => ({ ...row, cells: text === null ? [] : text.split('\n') }));
 }
 
 async function findRow({ dialect, rows }: RowTransaction, job: string, name: RowName): Promise<LoadedRow | null> {

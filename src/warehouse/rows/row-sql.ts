@@ -1,7 +1,7 @@
 import { FORGOTTEN } from '../../core/purchase/forgotten.js';
 import type { RetryFreshness } from '../../core/purchase/freshness.js';
 import type { ColumnType } from '../../core/rows/column-type.js';
-import type { RowStore } from '../../core/rows/row-warehouse.js';
+import type { RowLoads, RowMarks } from '../../core/rows/row-warehouse.js';
 import type { Relation, RelationColumn } from '../shared/relation.js';
 import type { SqlDialect, SqlTransaction } from '../shared/sql.js';
 import type { ResultColumn } from './result-column.js';
@@ -81,12 +81,12 @@ export interface RowDatabase {
   /** Creates missing tables, and checks that existing tables are unchanged. */
   make(): Promise<void>;
   transaction<T>(purpose: Purpose, work: (tx: RowTransaction) => Promise<T>): Promise<T>;
-  /** See `RowStore.load`. */
-  readonly load: RowStore['load'];
-  /** See `RowStore.loadRetry`. */
-  readonly loadRetry: RowStore['loadRetry'];
-  /** See `RowStore.purgeForgotten`; the warehouse exists. */
-  readonly purge: RowStore['purgeForgotten'];
+  /** See `RowLoads.load`. */
+  readonly load: RowLoads['load'];
+  /** See `RowLoads.loadRetry`. */
+  readonly loadRetry: RowLoads['loadRetry'];
+  /** See `RowMarks.purgeForgotten`; the warehouse exists. */
+  readonly purge: RowMarks['purgeForgotten'];
 }
 
 /**

@@ -4,12 +4,12 @@ import type { UnknownOutcome } from '../../core/purchase/journal.js';
 import type { PublishOutcome, SchemaChange, WarehouseSummary } from '../../core/row-job-schemas.js';
 import type { ColumnType } from '../../core/rows/column-type.js';
 import { reasonOf } from '../../core/rows/row-operation.js';
-import type { ForgetPick, ForgetSubjects, ForgettableRow, RowStore, RunRecord } from '../../core/rows/row-warehouse.js';
+import type { ForgetSubjects, RowLoads, RowMarks, RowProgress, RunRecord } from '../../core/rows/row-warehouse.js';
 import { schemaChanges } from '../../core/rows/schema-changes.js';
 import { JobNotLoaded } from '../../core/rows/warehouse-errors.js';
 import type { Database, WarehousesOptions } from '../database.js';
 import { identifier, typedName } from '../shared/duckdb-quote.js';
-import { knownAnswers, knownCosts, misreadAnswers, putAnswers } from './answers.js';
+import { knownAnswers, putAnswers } from './answers.js';
 import { type InputColumns, schemaOf } from './job-columns.js';
 import { pendingKeys } from './load-slice.js';
 import { countMisfits, listMisfits, viewedRows } from './misfits.js';
@@ -25,20 +25,30 @@ import {
 } from './open-job.js';
 import type { ResultColumn } from './result-column.js';
 import { openRetry, retryUnits } from './retry.js';
-import { discardedRow, failedUnits, markRows, rowStates, unmarkRows } from './row-marks.js';
+import { discardedRow, markRows, unmarkRows } from './row-marks.js';
 import { insertInto, type Purpose, type RowTransaction, recordsOf, stale, useFreshness } from './row-sql.js';
 import { outcomes, runs } from './row-tables.js';
 
+/** Transactions of a database: with a job, which `existing` rejects without a warehouse, or with another result than without one. */
+export function transactionsOf({ shown, exists, rows: { transaction } }: Database) {
+  return {
+    async existing<T>(job: string, purpose: Purpose, work: (tx: RowTransaction) => Promise<T>): Promise<T> {
+      if (!(await exists())) throw unknownJob(job, shown);
+      return transaction(purpose, work);
+    },
+    ifPresent: async <T>(none: T, purpose: Purpose, work: (tx: RowTransaction) => Promise<T>): Promise<T> =>
+      (await exists()) ? transaction(purpose, work) : none,
+  };
+}
+
 /** Returns the store of rows in a database. All databases get the same statements, see `RowDialect`. */
-export function createRowStore(database: Database, say: WarehousesOptions['say'] = () => undefined): RowStore {
+export function createRowStore(
+  database: Database,
+  say: WarehousesOptions['say'] = () => undefined,
+): RowProgress & RowLoads & RowMarks {
   const { shown, rows } = database;
   const { transaction } = rows;
-  const existing = async <T>(job: string, purpose: Purpose, work: (tx: RowTransaction) => Promise<T>): Promise<T> => {
-    if (!(await database.exists())) throw unknownJob(job, shown);
-    return transaction(purpose, work);
-  };
-  const ifPresent = async <T>(none: T, purpose: Purpose, work: (tx: RowTransaction) => Promise<T>): Promise<T> =>
-    (await database.exists()) ? transaction(purpose, work) : none;
+  const { existing, ifPresent } = transactionsOf(database);
   const has = (condition: string, values: readonly string[]) =>
     ifPresent(false, 'read', async (tx) => {
       const found = await tx.rows(`SELECT 1 AS found FROM row_store WHERE ${condition} LIMIT 1`, values);
@@ -63,8 +73,6 @@ export function createRowStore(database: Database, say: WarehousesOptions['say']
     holdsRows: (job) => has('job = $1', [job]),
     holdsAnswers: () => has('unit_key IS NOT NULL', []),
 
-    known: async (keys, freshness) =>
-      keys.length === 0 ? new Map() : ifPresent(new Map(), 'write', (tx) => knownCosts(tx, keys, freshness)),
     answers: async (keys, freshness) =>
       keys.length === 0 ? [] : ifPresent([], 'write', (tx) => knownAnswers(tx, keys, freshness)),
 
@@ -82,8 +90,7 @@ export function createRowStore(database: Database, say: WarehousesOptions['say']
     loadedRows: (job, generation, freshness) =>
       existing(job, 'write', (tx) => loadedRows(tx, job, generation, freshness)),
 
-    pendingKeys: (job, _generation, _slice, rowsFile, freshness) =>
-      transaction('write', (tx) => pendingKeys(tx, job, rowsFile, freshness)),
+    pendingKeys: (job, rowsFile, freshness) => transaction('write', (tx) => pendingKeys(tx, job, rowsFile, freshness)),
     load: rows.load,
 
     openRetry: (job, rule, by) => existing(job, 'write', (tx) => openRetry(tx, job, rule, by)),
@@ -92,14 +99,10 @@ export function createRowStore(database: Database, say: WarehousesOptions['say']
       if (!(await database.exists())) throw unknownJob(batch.job, shown);
       return rows.loadRetry(batch);
     },
-    failedUnits: (job, pick) => existing(job, 'write', (tx) => failedUnits(tx, job, pick)),
-    rowStates: (job, numbers) => existing(job, 'read', (tx) => rowStates(tx, job, numbers)),
     markRows: (job, mark, pick) => existing(job, 'write', (tx) => markRows(tx, job, mark, pick)),
     unmarkRows: (job, pick) => existing(job, 'write', (tx) => unmarkRows(tx, job, pick)),
-    forgettable: (pick) => ifPresent([], 'read', (tx) => forgettableRows(tx, pick)),
     forget: (subjects, dryRun) => ifPresent(0, dryRun ? 'read' : 'write', (tx) => forgetRows(tx, subjects, dryRun)),
     purgeForgotten: async () => ((await database.exists()) ? rows.purge() : null),
-    misreadAnswers: (job) => existing(job, 'read', (tx) => misreadAnswers(tx, job)),
     putAnswers: (job, unitFile) =>
       existing(job, 'write', async (tx) => {
         const changed = await putAnswers(tx, job, unitFile);
@@ -174,7 +177,7 @@ async function loadedRows(tx: RowTransaction, job: string, generation: string, f
   };
 }
 
-/** See `RowStore.recordUnknown`. Outcomes with equal segment, operation, time and keys are one outcome. */
+/** See `RowLoads.recordUnknown`. Outcomes with equal segment, operation, time and keys are one outcome. */
 async function recordUnknown(tx: RowTransaction, job: string, unknown: readonly UnknownOutcome[]): Promise<void> {
   const { dialect } = tx;
   const { values, from } = recordsOf(tx, outcomes, ['id', 'recorded_at']);
@@ -190,7 +193,7 @@ async function recordUnknown(tx: RowTransaction, job: string, unknown: readonly 
   );
 }
 
-/** See `RowStore.recordRun`. */
+/** See `RowLoads.recordRun`. */
 async function recordRun(tx: RowTransaction, run: RunRecord): Promise<readonly SchemaChange[]> {
   const { startedAt, endedAt, costMicros, ...facts } = run;
   const [job] = await tx.rows<InputColumns & { readonly before: string | null } & StoredTexts>(
@@ -215,7 +218,7 @@ async function recordRun(tx: RowTransaction, run: RunRecord): Promise<readonly S
 }
 
 /**
- * See `RowStore.summary`. `success + error + invalid + missing = rows`: answers to other options are not counted, so their rows are
+ * See `RowProgress.summary`. `success + error + invalid + missing = rows`: answers to other options are not counted, so their rows are
  * missing. Earlier versions of rows are not counted either.
  */
 export async function summarize(tx: RowTransaction, job: string, shown: string): Promise<WarehouseSummary> {
@@ -262,27 +265,11 @@ export async function summarize(tx: RowTransaction, job: string, shown: string):
   };
 }
 
-/** See `RowStore.forgettable`. */
-async function forgettableRows(tx: RowTransaction, pick: ForgetPick): Promise<readonly ForgettableRow[]> {
-  const isText = 'text' in pick;
-  const cells = 'array_to_string(e.input, chr(10))';
-  // A cell with a URL may be the unit only in part, and the unit may be a whole request.
-  const [condition, values] = isText
-    ? [`strpos(lower(coalesce(e.url, '')), lower($1)) > 0 OR strpos(lower(${cells}), lower($1)) > 0`, [pick.text]]
-    : ['e.job = $1', [pick.job]];
-  const found = await tx.rows<Omit<ForgettableRow, 'cells'> & { readonly cells: string | null }>(
-    `SELECT DISTINCT e.job, e.unit_key AS key, e.row_hash AS hash, ${isText ? 'e.url' : 'NULL'} AS unit, ${isText ? cells : 'NULL'} AS cells
-     FROM row_store e WHERE ${condition}`,
-    values,
-  );
-  return found.map(({ cells: text, ...row }) => ({ ...row, cells: text === null ? [] : text.split('\n') }));
-}
-
 /** Columns of `row_store` with values of the row or its answer. */
 const emptied = [...['url', 'http_status', 'source', 'title', 'author', 'published_date', 'response']];
 
 /**
- * See `RowStore.forget`. The mark of a row has no time in `before` until the bytes are removed from the files, see `purgeForgotten`. A bad
+ * See `RowMarks.forget`. The mark of a row has no time in `before` until the bytes are removed from the files, see `purgeForgotten`. A bad
  * row stays `invalid`.
  */
 async function forgetRows(tx: RowTransaction, { keys, badRows }: ForgetSubjects, dryRun: boolean): Promise<number> {

@@ -5,7 +5,7 @@ import { domainToUnicode } from 'node:url';
 import type { JobEntry } from '../../core/job-entry-schemas.js';
 import { hasUrl } from '../../core/purchase/forgotten.js';
 import { pageOf, parseUrl } from '../../core/purchase/unit-key.js';
-import type { ForgetSubjects, RowWarehouse, StagedRow } from '../../core/rows/row-warehouse.js';
+import type { ForgetSubjects, RowReads, StagedRow } from '../../core/rows/row-warehouse.js';
 import { folderNames } from '../../files/folder-size.js';
 import { writeDurably } from '../../files/write-durably.js';
 import { forgetInManifest, forgetInSlice } from '../../rows/index.js';
@@ -85,7 +85,7 @@ export async function forgetStaged(
 export async function selectSubjects(
   parts: ForgetParts,
   wish: ForgetWish,
-  { entries, warehouses }: { readonly entries: readonly JobEntry[]; readonly warehouses: readonly RowWarehouse[] },
+  { entries, warehouses }: { readonly entries: readonly JobEntry[]; readonly warehouses: readonly RowReads[] },
 ): Promise<ForgetSubjects & { readonly jobs: ReadonlySet<string> }> {
   const [keys, jobs] = [new Set<string>(), new Set<string>()];
   const badRows = new Map<string, ForgetSubjects['badRows'][number]>();

@@ -1,6 +1,6 @@
 import { type Client, WorkflowNotFoundError } from '@temporalio/client';
 import type { StagedJob } from '../../core/job-entry-schemas.js';
-import type { RowWarehouse } from '../../core/rows/row-warehouse.js';
+import type { RowProgress } from '../../core/rows/row-warehouse.js';
 import type {} from '../config/runtime-types.js';
 import type { JobHandle } from './job-handle.js';
 import { isCancelRequested } from './work-owners.js';
@@ -15,7 +15,7 @@ export interface RunningJob {
   /** Whether other processes may be creating the warehouse at this moment. */
   readonly shared: boolean;
   /** The job's warehouse; null if another process runs the folder's worker. */
-  warehouse(): RowWarehouse | null;
+  warehouse(): RowProgress | null;
 }
 
 /**

@@ -5,7 +5,7 @@ import { retriedTags } from '../../core/purchase/freshness.js';
 import { RUN_OVERDUE } from '../../core/purchase/journal.js';
 import { pricesAt } from '../../core/purchase/prices.js';
 import { isUnderWay } from '../../core/rows/job-names.js';
-import type { FailedPick, FailedUnit, RowWarehouse } from '../../core/rows/row-warehouse.js';
+import type { FailedPick, FailedUnit, RowProgress, RowReads, RowWarehouse } from '../../core/rows/row-warehouse.js';
 import { nearest } from '../../core/text/nearest.js';
 import { shellWord } from '../../core/text/shell-word.js';
 import { rateProfileOf } from '../config/derived-settings.js';
@@ -126,7 +126,7 @@ async function refuseUnlessReady(parts: RuntimeParts, entry: JobEntry, command: 
 }
 
 async function checkTags(
-  warehouse: RowWarehouse,
+  warehouse: RowProgress & RowReads,
   staged: StagedJob,
   tags: readonly string[],
   command: string,
@@ -155,7 +155,7 @@ async function checkTags(
 }
 
 async function checkRows(
-  warehouse: RowWarehouse,
+  warehouse: RowReads,
   staged: StagedJob,
   rows: readonly number[],
   command: string,

@@ -8,7 +8,7 @@ import type { Spend } from '../../core/purchase/spend.js';
 import type { Freshness } from '../../core/row-job-schemas.js';
 import { wantedRows, wantedSlices } from '../../core/rows/job.js';
 import { buysPages } from '../../core/rows/row-operation.js';
-import type { FailedUnit, RowWarehouse } from '../../core/rows/row-warehouse.js';
+import type { FailedUnit, RowProgress, RowReads } from '../../core/rows/row-warehouse.js';
 import { JobNotLoaded, WarehouseBusy } from '../../core/rows/warehouse-errors.js';
 import { canonicalJson } from '../../core/text/json.js';
 import { dollars, toMicros } from '../../core/text/money.js';
@@ -25,7 +25,7 @@ interface PlanParts {
   /** The request with the options that it keeps from the job's last run. */
   readonly request: EnrichRequest;
   readonly journal: Journal & Spend;
-  readonly warehouse: RowWarehouse;
+  readonly warehouse: RowProgress & RowReads;
   readonly before: JobEntry | null;
   readonly rate: RateProfile;
   readonly prices: PriceTable;
@@ -271,7 +271,7 @@ async function countUnits(
 }
 
 /** The units of the job that a person discarded. */
-async function discardedKeys(warehouse: RowWarehouse, { job }: StagedJob): Promise<ReadonlySet<string>> {
+async function discardedKeys(warehouse: RowReads, { job }: StagedJob): Promise<ReadonlySet<string>> {
   const units = await unlessUnread(() => warehouse.failedUnits(job, { marked: 'discarded' }));
   return new Set(units.flatMap(({ key }) => (key === null ? [] : [key])));
 }
@@ -297,7 +297,7 @@ function leftNote(left: number): string {
   return `${runs} followed again and not bought twice.`;
 }
 
-async function holdsAnswers(warehouse: RowWarehouse): Promise<boolean> {
+async function holdsAnswers(warehouse: RowProgress): Promise<boolean> {
   try {
     return await warehouse.holdsAnswers();
   } catch (error) {

@@ -6,7 +6,7 @@ import { contentsEndpoint, operations, readKept } from '../../api/index.js';
 import type { StagedJob } from '../../core/job-entry-schemas.js';
 import { SUCCESS, type UnitOutcome } from '../../core/purchase/journal.js';
 import { buysPages, isLongRunning } from '../../core/rows/row-operation.js';
-import type { MisreadAnswer, RowWarehouse } from '../../core/rows/row-warehouse.js';
+import type { MisreadAnswer, RowMarks, RowReads } from '../../core/rows/row-warehouse.js';
 import { makeFolder } from '../../files/make-folder.js';
 import { writeNamed } from '../../files/write-durably.js';
 import { unitLine } from '../../store/file/unit-record.js';
@@ -21,7 +21,11 @@ const UNREADABLE =
  * Parses again the answers of a job that could not be parsed, without a purchase. The answers are read from the warehouse, which keeps them
  * longer than the journal.
  */
-export async function reparse(warehouse: RowWarehouse, staged: StagedJob, scratchDir: string): Promise<Reparsed> {
+export async function reparse(
+  warehouse: RowReads & RowMarks,
+  staged: StagedJob,
+  scratchDir: string,
+): Promise<Reparsed> {
   const answers = await warehouse.misreadAnswers(staged.job);
   if (answers.length === 0) return { answers: 0, understood: 0, rows: 0 };
   const read = [...byRequest(answers)].flatMap((request) => readRequest(staged, request));

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { JobEntry, StagedJob } from '../../core/job-entry-schemas.js';
 import { unlessAborted } from '../../core/processes/wait-queue.js';
 import { ROWS_PREFIX } from '../../core/rows/enrich-rows.js';
-import type { RowWarehouse } from '../../core/rows/row-warehouse.js';
+import type { RowProgress } from '../../core/rows/row-warehouse.js';
 import { Allowlist } from '../config/allowlist.js';
 import type { RuntimeConfig } from '../config/runtime-types.js';
 import type { PurchaseJournal, Store } from './store.js';
@@ -16,7 +16,7 @@ const KEEP_CALLS_MS = 90 * 86_400_000;
 
 type Kept = Pick<RuntimeConfig, 'origin' | 'keepLandingMs' | 'keepCallsMs'>;
 type Pruned = Pick<Store, 'entries' | 'journal'>;
-type WarehouseFor = (staged: StagedJob) => RowWarehouse;
+type WarehouseFor = (staged: StagedJob) => RowProgress;
 
 /**
  * Removes old answers of done jobs and of single operations from the journal, now and then, with the warehouses of the worker. Returns a
@@ -96,7 +96,7 @@ export async function isPrunable(
 }
 
 /** The number of loaded slices; null if the warehouse is busy, missing or on another machine. */
-async function loadedSlices(warehouse: () => RowWarehouse, staged: StagedJob): Promise<number | null> {
+async function loadedSlices(warehouse: () => RowProgress, staged: StagedJob): Promise<number | null> {
   try {
     return (await warehouse().loadedSlices(staged.job, staged.generation))?.length ?? null;
   } catch {

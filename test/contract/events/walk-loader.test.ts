@@ -1,16 +1,11 @@
 import { expect, it } from 'vitest';
 import { WalkLoader } from '../../../src/activities/events/walk-loader.js';
-import {
-  type EventWarehouse,
-  type LoadedPages,
-  MisshapenPage,
-  type WindowPages,
-} from '../../../src/core/events/event-warehouse.js';
+import { type LoadedPages, MisshapenPage, type WindowPages } from '../../../src/core/events/event-warehouse.js';
 import { startWalk } from '../../../src/core/events/walk.js';
 import { sync } from '../../suites/made-events.js';
 
 /** A warehouse whose loads end only when the test says so, because the tests are about the timing of loads. */
-class Gate implements Pick<EventWarehouse, 'load'> {
+class Gate {
   readonly loads: (readonly WindowPages[])[] = [];
   readonly #ends: ((error: Error | null) => void)[] = [];
   bad: number | null = null;
@@ -47,7 +42,7 @@ class Gate implements Pick<EventWarehouse, 'load'> {
 
 const open = () => {
   const gate = new Gate();
-  const loader = new WalkLoader(gate as unknown as EventWarehouse);
+  const loader = new WalkLoader((batch) => gate.load(batch));
   return { gate, join: (window: number) => loader.join(sync, window, 'a') };
 };
 const page = (number: number, bytes = 10) => ({ page: number, events: new Uint8Array(bytes) });

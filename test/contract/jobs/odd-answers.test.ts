@@ -16,8 +16,6 @@ async function run(faults: readonly Fault[]) {
 
 /** Whether each row that got a page got the page of its own URL. */
 async function hasOwnPages(folder: Folder): Promise<boolean> {
-  const { deps } = file.setting.host().parts;
-  await deps.warehouseFor({ into: folder.into, origin: deps.origin }).close();
   const [found] = await folder.query<{ own: boolean }>(
     `SELECT bool_and(json_extract_string(response, '$.url') = url) AS own FROM enriched_rows WHERE status = 'success'`,
   );

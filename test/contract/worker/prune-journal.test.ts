@@ -2,7 +2,7 @@ import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { expect, it, onTestFinished } from 'vitest';
-import type { RowWarehouse } from '../../../src/core/rows/row-warehouse.js';
+import type { RowProgress } from '../../../src/core/rows/row-warehouse.js';
 import { WarehouseBusy } from '../../../src/core/rows/warehouse-errors.js';
 import { FileJournal } from '../../../src/store/file/file-journal.js';
 import { readConfig } from '../../../src/worker/config/config.js';
@@ -116,7 +116,7 @@ it('a worker that runs on removes old answers again and again, until it ends', a
       if (asked === 1) return Promise.reject(new Error('not reached'));
       return asked > 3 ? new Promise(() => undefined) : Promise.resolve([0, 1]);
     },
-  } as unknown as RowWarehouse;
+  } as unknown as RowProgress;
   const config = { origin: 'sandbox', keepLandingMs: 0, keepCallsMs: 3_600_000 };
   const end = pruneDaily(config, store, () => warehouse, { firstMs: 0, everyMs: 5 });
   await expect.poll(() => asked).toBe(4);

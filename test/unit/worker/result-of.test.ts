@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { type Client, ServiceError, type WorkflowHandle, WorkflowNotFoundError } from '@temporalio/client';
 import { expect, it } from 'vitest';
-import type { RowWarehouse } from '../../../src/core/rows/row-warehouse.js';
+import type { RowProgress } from '../../../src/core/rows/row-warehouse.js';
 import { RowJobHandle } from '../../../src/worker/control/job-handle.js';
 import { ReportedResults } from '../../../src/worker/control/monitor-control.js';
 import { type RunningJob, startReason } from '../../../src/worker/control/running-job.js';
@@ -118,8 +118,8 @@ it.each([
 });
 
 it('a warehouse counts as missing only if it could be opened and no worker is creating it', async () => {
-  const missing = { loadedSlices: async () => null } as unknown as RowWarehouse;
-  const busy = { loadedSlices: () => Promise.reject(new Error('busy')) } as unknown as RowWarehouse;
+  const missing = { loadedSlices: async () => null } as unknown as RowProgress;
+  const busy = { loadedSlices: () => Promise.reject(new Error('busy')) } as unknown as RowProgress;
   const planning = fakeHandle({
     progress: async () => ({ progress: { ...progress, phase: 'planning' }, running: [] }),
   });
