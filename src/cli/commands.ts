@@ -3,17 +3,17 @@ import { jobCommands, rowsFile } from './job-commands.js';
 import * as options from './options.js';
 import type { CommandSpec } from './shared/command.js';
 
-const agentRuns = () => import('./agents/agent-runs.js');
-const single = () => import('./monitors/monitors-single.js');
-const batch = () => import('./monitors/monitors-batch.js');
-const schedules = () => import('./schedules/schedule.js');
-const limits = () => import('./team/limits.js');
+const agentRuns = () => import('./agents.js');
+const single = () => import('./monitors.js');
+const batch = () => import('./monitor-batch.js');
+const schedules = () => import('./schedules.js');
+const limits = () => import('./limits.js');
 const worker = async () => (await import('./set-up/worker.js')).worker;
 
 /** Loads the code of walks; from then on the space of new objects stays small. */
 function walks() {
   limitWalkMemory();
-  return import('./events/events-walk.js');
+  return import('./events/walk.js');
 }
 
 const monitor = { '<id>': 'id of the monitor' };
@@ -62,7 +62,7 @@ export const commands: Readonly<Record<string, Readonly<Record<string, CommandSp
       about: 'start one agent run and print its result; run the same command again to attach to the run',
       args: { '[query]': 'question or task' },
       options: options.agentRun,
-      run: async () => (await import('./agents/agent-run.js')).agentRun,
+      run: async () => (await import('./agents.js')).agentRun,
       examples: [
         "searchflow agent run 'Who is the CEO of Example Inc.?' --effort low",
         "searchflow agent run 'List the offices of Example Inc.' --schema schema.json --max-cost 2 --max-duration 20m",
@@ -188,7 +188,7 @@ export const commands: Readonly<Record<string, Readonly<Record<string, CommandSp
     'monitors export': {
       about: 'load monitors, their runs and results into a warehouse; later exports load only what is new',
       options: options.monitorExport,
-      run: async () => (await import('./monitors/monitors-export.js')).exportRuns,
+      run: async () => (await import('./monitors.js')).exportRuns,
       examples: ['searchflow monitors export', 'searchflow monitors export --every 6h'],
     },
   },
@@ -259,7 +259,7 @@ export const commands: Readonly<Record<string, Readonly<Record<string, CommandSp
     usage: {
       about: 'requests and cost, by job, operation or day',
       options: options.usage,
-      run: async () => (await import('./team/usage.js')).usage,
+      run: async () => (await import('./usage.js')).usage,
       examples: [
         'searchflow usage',
         'searchflow usage --by day --since 30d',
@@ -270,7 +270,7 @@ export const commands: Readonly<Record<string, Readonly<Record<string, CommandSp
     'alerts test': {
       about: 'send a test alert to each receiver; exit code 1 if one does not accept it',
       options: options.json,
-      run: async () => (await import('./team/limits.js')).testAlerts,
+      run: async () => (await import('./limits.js')).testAlerts,
       examples: ['searchflow alerts test', 'searchflow alerts test --json'],
     },
   },

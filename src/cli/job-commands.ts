@@ -53,7 +53,7 @@ export const jobCommands: Readonly<Record<string, CommandSpec>> = {
     about: 'wait until a job ends or pauses, with the exit code of its own command; Ctrl-C ends only the wait',
     args: job,
     options: options.wait,
-    run: async () => (await import('./rows/wait.js')).wait,
+    run: async () => (await import('./rows/control.js')).wait,
     examples: ['searchflow wait companies', 'searchflow wait companies --timeout 2h --json'],
   },
   cancel: {
@@ -76,7 +76,7 @@ export const jobCommands: Readonly<Record<string, CommandSpec>> = {
     about: 'buy failed rows of a complete job again, and nothing else',
     args: job,
     options: options.retry,
-    run: async () => (await import('./mend/retry.js')).retry,
+    run: async () => (await import('./retry.js')).retry,
     examples: [
       'searchflow retry companies --dry-run',
       'searchflow retry companies --tag CRAWL_TIMEOUT --tag CRAWL_HTTP_503 --max-cost 2',
@@ -87,7 +87,7 @@ export const jobCommands: Readonly<Record<string, CommandSpec>> = {
     about: 'mark failed rows as discarded: they need no further retry, and do not count as failed',
     args: job,
     options: options.discard,
-    run: async () => (await import('./mend/retry.js')).discard,
+    run: async () => (await import('./retry.js')).discard,
     examples: [
       'searchflow discard companies --tag CRAWL_NOT_FOUND',
       'searchflow discard companies --tag CRAWL_NOT_FOUND --undo',
@@ -97,14 +97,14 @@ export const jobCommands: Readonly<Record<string, CommandSpec>> = {
     about: 'remove the data of a job or of a URL for good: cells, answers and journal, not hashes and costs',
     args: { '[job]': 'name or id of a job: all its rows' },
     options: options.forget,
-    run: async () => (await import('./mend/forget.js')).forget,
+    run: async () => (await import('./forget.js')).forget,
     examples: ['searchflow forget --url https://example.com/jane --dry-run', 'searchflow forget companies --yes'],
   },
   clean: {
     about: 'remove the state of done jobs that nothing needs: staged rows, loaded answers, drafts, old logs',
     args: { '[job]': 'name or id of a job (default: all jobs, drafts and logs)' },
     options: options.clean,
-    run: async () => (await import('./mend/clean.js')).clean,
+    run: async () => (await import('./clean.js')).clean,
     examples: ['searchflow clean --dry-run', 'searchflow clean companies --older-than 7d'],
   },
   failed: {
@@ -125,7 +125,7 @@ export const jobCommands: Readonly<Record<string, CommandSpec>> = {
     about: 'copy the rows of a job, the current state of events, or monitors to a target, in one step',
     args: { '<what>': 'name or id of a job, events or monitors' },
     options: options.publish,
-    run: async () => (await import('./report/publish.js')).publish,
+    run: async () => (await import('./publish.js')).publish,
     examples: [
       'searchflow publish companies --to out/lake',
       'searchflow publish companies --to out/lake --mode merge --key website',

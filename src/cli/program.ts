@@ -171,12 +171,12 @@ function refuseAddresses(command: Command): void {
 const pathOf = (command: Command): string =>
   command.parent === null ? command.name() : `${pathOf(command.parent)} ${command.name()}`;
 
-/** Returns the global flags that were typed before or after the name of a command. */
+/** Returns the flags for the terminal: `--json` of the command, and the global ones that were typed before or after its name. */
 function outputFlags(command: Command | null): OutputFlags {
   if (command === null) return {};
-  const { input = true, quiet = false } = command.opts<OutputFlags>();
+  const { input = true, quiet = false, json = false } = command.opts<OutputFlags>();
   const before = outputFlags(command.parent);
-  return { input: input && before.input !== false, quiet: quiet || before.quiet === true };
+  return { input: input && before.input !== false, quiet: quiet || before.quiet === true, json };
 }
 
 /** The most characters of a word that are compared with the names of commands. */

@@ -12,16 +12,13 @@ import { type Context, type ExitCode, exitCodes, type Flags } from '../shared/co
 import { answered, settings, withRuntime } from '../shared/session.js';
 import { printable, resumeCommand } from '../text.js';
 import { type InterruptedWalk, runningText, statusData, statusLines } from './events.js';
-import { meantType } from './events-walk.js';
-import { walkNamed } from './watch-walk.js';
+import { meantType, walkNamed } from './walk.js';
 
 /** `searchflow events status`: shows the events of a warehouse and the walks that load events. */
 export async function status(context: Context, flags: Flags<'eventStatus'>): Promise<ExitCode> {
   const config = settings(context, flags);
   const into = eventTarget(config, flags.into, context.cwd);
-  return withRuntime(context, config, { sends: false, bounded: true }, async ({ runtime }) => {
-    return showEvents(context, config, runtime, into, { json: flags.json ?? false, isWalk: false });
-  });
+  return withRuntime(context, config, { bounded: true }, ({ runtime }) => showEvents(context, config, runtime, into));
 }
 
 /** Shows the events of a warehouse. `isWalk`: a walk was asked for, so its state is shown even if the warehouse cannot be read. */
@@ -30,7 +27,7 @@ export async function showEvents(
   config: RuntimeConfig,
   runtime: Runtime,
   into: string,
-  { json, isWalk }: { readonly json: boolean; readonly isWalk: boolean },
+  { isWalk = false }: { readonly isWalk?: boolean } = {},
 ): Promise<ExitCode> {
   const { terminal } = context;
   const { held, problem } = await read(config, into);
@@ -50,13 +47,13 @@ export async function showEvents(
   // The states of walks are known without the warehouse. If no walk is unfinished, an unreadable warehouse is a failure.
   if (problem !== null && !isWalk && streams.every(({ status }) => status.state === 'done')) throw problem;
   const missing = problem?.message ?? null;
-  if (json)
-    terminal.data(JSON.stringify(statusData(held, { running, interrupted, missing }, into, config.origin, now)));
-  else if (held?.streams.length === 0 && streams.length === 0)
-    terminal.say(nothingText(context, config, into, isUsual));
+  const data = statusData(held, { running, interrupted, missing }, into, config.origin, now);
+  if (held?.streams.length === 0 && streams.length === 0)
+    terminal.tell(data, nothingText(context, config, into, isUsual));
   else {
     const without = missing === null ? [] : [`The figures of the warehouse are missing: ${printable(missing, 1000)}`];
-    terminal.data([...running.map(runningText), ...statusLines(held, interrupted, into, now), ...without].join('\n'));
+    const lines = [...running.map(runningText), ...statusLines(held, interrupted, into, now), ...without];
+    terminal.print(data, lines.join('\n'));
   }
   return exitCodes.ok;
 }

@@ -222,13 +222,8 @@ export function manyOf(operation: string): string {
 export const SCHEDULED_DETACH = '--detach is for one run. The runs of a schedule belong to the workers already.';
 
 /** Prints the id of a job that the workers run (`--detach`). */
-export function showStarted(
-  { terminal }: Context,
-  { job, state }: Omit<Output<'started'>, 'kind'>,
-  json: boolean,
-): ExitCode {
-  const output: Output<'started'> = { kind: 'started', job, state };
-  terminal.data(json ? JSON.stringify(output) : printable(job));
+export function showStarted({ terminal }: Context, { job, state }: Omit<Output<'started'>, 'kind'>): ExitCode {
+  terminal.print<Output<'started'>>({ kind: 'started', job, state }, printable(job));
   if (state === 'started')
     terminal.note(
       `${printable(job)} is running on the workers. To wait for it:\n  searchflow wait ${shellWord(printable(job))}`,

@@ -4,7 +4,6 @@ import type { LimiterView } from '../../core/limiter/limiter.js';
 import type { JobProgress, SliceHeartbeat } from '../../core/row-job-schemas.js';
 import type { JobPhase, PauseReason } from '../../core/rows/job-names.js';
 import { costText } from '../../core/text/money.js';
-import type { Context } from '../shared/command.js';
 import type { Session } from '../shared/session.js';
 import type { Terminal } from '../shared/terminal.js';
 import { count, duration, printable } from '../text.js';
@@ -222,8 +221,7 @@ const PARKED_AFTER_MS = 2000;
  * rate). This command then gives up the ownership of the job. A job that a person paused is still watched, unless `untilPaused`.
  */
 export async function followJob<Progress extends Parkable, Heartbeat, Summary>(
-  { terminal }: Context,
-  { runtime, stopped }: Pick<Session, 'runtime' | 'stopped'>,
+  { terminal, runtime, stopped }: Pick<Session, 'terminal' | 'runtime' | 'stopped'>,
   handle: Followable<Progress, Heartbeat, Summary>,
   reader: Pick<ProgressReader<Progress, Heartbeat>, 'line'>,
   { untilPaused = false }: { readonly untilPaused?: boolean } = {},

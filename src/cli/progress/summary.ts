@@ -328,14 +328,14 @@ export function pausedText(
   return `${reason}\n${kept} are kept. To resume after fixing this:\n  ${resumeCommand(args, env)}`;
 }
 
-/** Shows work that waits for a person, with `output` as JSON if it is not null. Returns the exit code. */
+/** Shows work that waits for a person, and `output` as JSON. Returns the exit code. */
 export function showPause(
   { terminal, args, env }: Context,
   paused: Pick<JobProgress, 'pausedFor' | 'message'>,
-  output: object | null,
+  output: object,
   kept?: string,
 ): ExitCode {
-  if (output !== null) terminal.data(JSON.stringify(output));
+  if (terminal.json) terminal.data(JSON.stringify(output));
   terminal.say(pausedText(paused, args, env, kept));
   terminal.say(terminal.colors.dim(fixText(codeOfPause(paused.pausedFor, paused.message))));
   return exitCodeOfPause(paused.pausedFor);

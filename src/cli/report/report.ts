@@ -3,7 +3,6 @@ import { dirname, resolve } from 'node:path';
 import type { Output } from '../../api/outputs/index.js';
 import { makeFolder } from '../../files/make-folder.js';
 import { writeDurably } from '../../files/write-durably.js';
-import type { RuntimeConfig } from '../../worker/config/runtime-types.js';
 import { readAll, toDay } from '../flag-values.js';
 import { type Context, type ExitCode, exitCodes, type Flags } from '../shared/command.js';
 import { settings, withRuntime } from '../shared/session.js';
@@ -20,14 +19,13 @@ export async function report(context: Context, what: string, flags: Flags<'repor
   const out = flags.out;
   if (out !== undefined && out !== '-' && !/\.html?$/i.test(out))
     mistakes.push(`--out: '${printable(out)}' must end with .html, or be - for stdout.`);
-  if (out === '-' && flags.json) mistakes.push('--out - and --json both write to stdout. Name a file for --out.');
+  if (out === '-' && terminal.json) mistakes.push('--out - and --json both write to stdout. Name a file for --out.');
   if (flags.open && out === '-') mistakes.push('--open needs a file. Name a file for --out.');
-  if (flags.open && flags.json && out === undefined) mistakes.push('--open needs a file. Name a file for --out.');
-  const config: RuntimeConfig = settings(context, {}, mistakes);
-  return withRuntime(context, config, { sends: false, bounded: true }, async ({ runtime, stopped }) => {
+  if (flags.open && terminal.json && out === undefined) mistakes.push('--open needs a file. Name a file for --out.');
+  return withRuntime(context, settings(context, {}, mistakes), { bounded: true }, async ({ runtime, stopped }) => {
     const found = await runtime.report({ job: what === TEAM ? null : what, ...range });
-    if (flags.json) terminal.data(JSON.stringify(found));
-    if (flags.json && out === undefined) return exitCodes.ok;
+    if (terminal.json) terminal.data(JSON.stringify(found));
+    if (terminal.json && out === undefined) return exitCodes.ok;
     const [{ renderPage }, { reportPage }] = await Promise.all([import('./page.js'), import('./report-page.js')]);
     const html = renderPage(reportPage(found));
     if (stopped.aborted) return exitCodes.ok;

@@ -1,21 +1,37 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Output } from '../../api/outputs/index.js';
+import { exitCodeOfPause } from '../../core/processes/exit-codes.js';
+import { isUnderWay } from '../../core/rows/job-names.js';
 import { shellWord } from '../../core/text/shell-word.js';
-import { UsageError } from '../../worker/config/runtime-types.js';
+import { type JobStatus, UsageError } from '../../worker/config/runtime-types.js';
 import { EventControl } from '../../worker/control/event-control.js';
 import { findWalk } from '../../worker/control/find-walk.js';
+import { MonitorControl } from '../../worker/control/monitor-control.js';
 import type { Runtime } from '../../worker/runtime/views.js';
-import { walkNamed, watchWalk } from '../events/watch-walk.js';
-import { readAll, readFailureLimit, readMaxCost, spelled } from '../flag-values.js';
+import { showPausedWalk, walkNamed, watchWalk } from '../events/walk.js';
+import {
+  type FailedRows,
+  readAll,
+  readFailedRows,
+  readFailureLimit,
+  readMaxCost,
+  spelled,
+  toDuration,
+} from '../flag-values.js';
+import { exportText } from '../monitors.js';
 import { showStarted } from '../progress/plan.js';
+import { follow } from '../progress/progress.js';
+import { endedData, summaryText } from '../progress/summary.js';
 import { checkConnection } from '../shared/check-connection.js';
 import { type Context, type ExitCode, exitCodes, type Flags } from '../shared/command.js';
-import { settings, withRuntime } from '../shared/session.js';
+import { answered, type Session, settings, withRuntime } from '../shared/session.js';
 import { printable } from '../text.js';
-import { watchToEnd } from './run-enrich.js';
-import { statusLine } from './status.js';
+import { codeOf, showPaused, watchToEnd } from './enrich.js';
+import { stateData, statusLine } from './status.js';
 
 /** `searchflow pause JOB`: stops sending until `resume`. Paid requests in flight land. */
 export async function pause(context: Context, job: string): Promise<ExitCode> {
-  return withRuntime(context, settings(context, {}), { sends: false }, async ({ runtime }) => {
+  return withRuntime(context, settings(context, {}), {}, async ({ runtime }) => {
     const { say } = context.terminal;
     const toResume = `To resume it:\n  searchflow resume ${shellWord(printable(job))}`;
     const walk = await walkNamed(runtime, job);
@@ -46,7 +62,7 @@ export async function resume(context: Context, job: string, flags: Flags<'resume
     stopAtFailed: () => readFailureLimit(flags),
   });
   const config = settings(context, flags, mistakes);
-  const { json = false, detach: detached = false } = flags;
+  const { detach: detached = false } = flags;
   return withRuntime(context, config, { sends: !detached }, async (session) => {
     if (detached) await session.runtime.work.checkDetached();
     await refuseOtherService(session.runtime, job, config.origin);
@@ -67,9 +83,7 @@ export async function resume(context: Context, job: string, flags: Flags<'resume
       }
       const control = new EventControl(await session.runtime.workflows(), context.cwd);
       const handle = await control.resume(walk, { detached });
-      return detached
-        ? showStarted(context, { job: walk.job, state: 'started' }, json)
-        : watchWalk(context, session, handle, { json });
+      return detached ? showStarted(context, { job: walk.job, state: 'started' }) : watchWalk(session, handle);
     }
     const how = {
       maxCostDollars,
@@ -80,11 +94,11 @@ export async function resume(context: Context, job: string, flags: Flags<'resume
     };
     if (detached) {
       const started = await session.runtime.rows.resume(job, how, { detached });
-      return showStarted(context, { job: started.job, state: 'started' }, json);
+      return showStarted(context, { job: started.job, state: 'started' });
     }
     const handle = await session.runtime.rows.resume(job, how);
     session.working(handle.job);
-    return watchToEnd(context, config, session, handle, { json, csv: null, badRows: [] });
+    return watchToEnd(session, handle);
   });
 }
 
@@ -109,7 +123,7 @@ export async function refuseOtherService(runtime: Runtime, job: string, origin: 
  * are kept.
  */
 export async function cancel(context: Context, job: string): Promise<ExitCode> {
-  return withRuntime(context, settings(context, {}), { sends: false }, async ({ runtime }) => {
+  return withRuntime(context, settings(context, {}), {}, async ({ runtime }) => {
     const walk = await walkNamed(runtime, job);
     if (walk) {
       await walk.cancel();
@@ -130,4 +144,143 @@ export async function cancel(context: Context, job: string): Promise<ExitCode> {
     );
     return exitCodes.ok;
   });
+}
+
+/** Timers cannot be longer. */
+const MOST_MS = 24 * 86_400_000;
+const POLL_MS = 1000;
+/** Longest wait for the state of a job after the timeout. */
+const STATE_MS = 5000;
+
+/** `searchflow wait JOB`: waits until a job that others run ends or pauses. Returns the exit code of the job's own command. */
+export async function wait(context: Context, job: string, flags: Flags<'wait'>): Promise<ExitCode> {
+  const { failedRows, timeoutMs, mistakes } = readAll({
+    failedRows: () => readFailedRows(flags.failOnFailedRows),
+    timeoutMs: () => toDuration('--timeout', flags.timeout, '90s, 30m or 2h, of at most 24d', [0, MOST_MS]),
+  });
+  const config = settings(context, {}, mistakes);
+  return withRuntime(context, config, {}, async (session) => {
+    session.watching(printable(job));
+    const late = new AbortController();
+    // The texts of a pause name the command that resumes the job, not this one.
+    const about = { ...session, args: ['resume', job] };
+    const waited: Session = { ...about, stopped: AbortSignal.any([session.stopped, late.signal]) };
+    // Set once the job has ended: its result is then shown, even if that takes longer than the timeout.
+    let isEnded = false;
+    const ended = waitFor(waited, job, failedRows, () => {
+      isEnded = true;
+    });
+    let timer: NodeJS.Timeout | undefined;
+    const timedOut = new Promise<null>((resolve) => {
+      if (timeoutMs !== undefined) timer = setTimeout(resolve, timeoutMs, null);
+    });
+    const code = await Promise.race([ended, timedOut]).finally(() => clearTimeout(timer));
+    if (code !== null || isEnded) return code ?? ended;
+    const state = stateNow(session.runtime, job).catch(() => null);
+    // The job may end now, or the state may not be known in time.
+    const last = await Promise.race([ended.then((code) => ({ code })), state, sleep(STATE_MS, null, { ref: false })]);
+    if (last !== null && 'code' in last) return last.code;
+    if (isEnded) return ended;
+    late.abort();
+    context.terminal.show('');
+    if (last?.paused) return last.paused(about);
+    if (last?.found && last.found.phase !== 'waiting' && !isUnderWay(last.found.phase))
+      return showEnded(session, last.found, failedRows);
+    const unknown = { job, phase: 'running' as const, since: null, message: 'its state is not known' };
+    const output: Output<'state'> = { kind: 'status', ...(last?.state ?? unknown) };
+    if (context.terminal.json) context.terminal.data(JSON.stringify(output));
+    context.terminal.say(
+      `${printable(job)} has not ended after ${flags.timeout}, and is not affected. To wait again:\n  searchflow wait ${shellWord(printable(job))}`,
+    );
+    return exitCodes.waiting;
+  });
+}
+
+/** The state of a job, a walk or an export at one moment. */
+interface StateNow {
+  readonly state: Omit<Output<'state'>, 'kind'>;
+  /** The status of a job of rows. */
+  readonly found?: JobStatus;
+  /** Shows what a person must do; absent unless the job waits for a person. */
+  readonly paused?: (context: Context) => ExitCode;
+}
+
+/** A job that waits for a person is reported as paused even if `--timeout` is shorter than a pause takes to be sure. */
+async function stateNow(runtime: Session['runtime'], job: string): Promise<StateNow> {
+  const running = { job, phase: 'running' as const, since: null, message: null };
+  if (job.startsWith('monitors-export-')) return { state: running };
+  const walk = await walkNamed(runtime, job);
+  if (walk !== null) {
+    const { progress } = await walk.progress();
+    const { phase, message } = progress;
+    const state = { ...running, job: walk.job, phase, message };
+    if (phase !== 'paused') return { state };
+    return { state, paused: (context) => showPausedWalk(context, walk.job, progress) };
+  }
+  const found = await runtime.rows.status(job);
+  const { kind: _, ...state } = stateData(found);
+  const progress = found.shown?.progress;
+  if (found.phase !== 'paused' || progress?.landing) return { state, found };
+  if (progress) return { state, found, paused: (context) => showPaused(context, progress) };
+  // No worker answers, so the recorded state is shown.
+  const recorded = ({ terminal }: Context) => {
+    if (terminal.json) terminal.data(JSON.stringify(stateData(found)));
+    terminal.say(statusLine(found, Date.now()));
+    return exitCodeOfPause(found.reason);
+  };
+  return { state, found, paused: recorded };
+}
+
+async function waitFor(
+  session: Session,
+  job: string,
+  failedRows: FailedRows | null,
+  onEnd: () => void,
+): Promise<ExitCode> {
+  const { runtime } = session;
+  if (job.startsWith('monitors-export-')) return waitForExport(session, job);
+  const walk = await walkNamed(runtime, job);
+  if (walk) return watchWalk(session, walk, { untilPaused: true });
+  const found = await runtime.rows.status(job);
+  if (found.phase === 'waiting') session.terminal.note(statusLine(found, Date.now()));
+  else if (!isUnderWay(found.phase)) {
+    onEnd();
+    return showEnded(session, found, failedRows);
+  }
+  const handle = await runtime.rows.attach(job);
+  return watchToEnd(session, handle, { failedRows, untilPaused: true });
+}
+
+/** Shows a job that has ended already. */
+async function showEnded(
+  { terminal, env, config, runtime }: Session,
+  found: JobStatus,
+  failedRows: FailedRows | null,
+): Promise<ExitCode> {
+  const { job, phase, lastRun } = found;
+  if (phase === 'done') {
+    const [summary, unknown] = await Promise.all([runtime.rows.summary(job), runtime.rows.unknownOutcomes(job)]);
+    const ending = { summary, unknown, bill: null, csv: summary.csv, origin: config.origin, badRows: [], ran: false };
+    terminal.tell(endedData(ending, lastRun), summaryText(ending, env));
+    return codeOf(summary, failedRows);
+  }
+  if (terminal.json) terminal.data(JSON.stringify(stateData(found)));
+  terminal.say(statusLine(found, Date.now()));
+  if (phase === 'failed') return exitCodes.failed;
+  // The reason of a stop is in the result of its run, while Temporal keeps it.
+  const end = await answered(
+    () => runtime.rows.attach(job),
+    (handle) => handle.result(),
+  ).catch(() => null);
+  return end === null ? exitCodes.stopped : codeOf(end, failedRows);
+}
+
+/** Waits for an export of monitors, which is in no list of jobs. */
+async function waitForExport({ terminal, cwd, runtime, stopped }: Session, job: string): Promise<ExitCode> {
+  const control = new MonitorControl(await runtime.workflows(), cwd);
+  const handle = control.attachExport(job);
+  const poll = async () => () => null;
+  const done = await follow({ poll, result: () => handle.result() }, { stopped, everyMs: POLL_MS });
+  terminal.tell<Output<'monitorRuns'>>({ kind: 'export', ...done }, exportText(done));
+  return exitCodes.ok;
 }

@@ -1,14 +1,44 @@
 import { existsSync } from 'node:fs';
-import { relative } from 'node:path';
+import { relative, resolve } from 'node:path';
+import { exitCodeOfPause } from '../../core/processes/exit-codes.js';
+import { stepMode } from '../../core/publish-request.js';
+import type { JobProgress, JobSummary } from '../../core/row-job-schemas.js';
+import { buysPages, isLongRunning } from '../../core/rows/row-operation.js';
+import { limitText } from '../../core/rows/stop-at-failed.js';
+import { toMicros } from '../../core/text/money.js';
 import { inPackage } from '../../files/package-root.js';
-import { UsageError } from '../../worker/config/runtime-types.js';
-import { readAll, readFailedRows } from '../flag-values.js';
-import { SCHEDULED_DETACH } from '../progress/plan.js';
-import { toScheduleWish } from '../schedules/keep-schedule.js';
-import type { Context, ExitCode, Flags } from '../shared/command.js';
-import { settings } from '../shared/session.js';
+import {
+  type BadRow,
+  type EnrichRequest,
+  type JobPlan,
+  type RuntimeConfig,
+  UsageError,
+} from '../../worker/config/runtime-types.js';
+import type { JobHandle } from '../../worker/control/job-handle.js';
+import { type FailedRows, readAll, readFailedRows, tooManyFailed } from '../flag-values.js';
+import {
+  aboutDollars,
+  atMost,
+  badRowsOf,
+  limitOf,
+  planData,
+  planText,
+  restText,
+  SCHEDULED_DETACH,
+  serviceText,
+  showStarted,
+  someOf,
+  urlColumnText,
+} from '../progress/plan.js';
+import { followJob, RowProgressReader } from '../progress/progress.js';
+import { type Ending, pausedData, showPause, summaryData, summaryText } from '../progress/summary.js';
+import { keepSchedule, type ScheduleWish, toScheduleWish } from '../schedules.js';
+import { agreed, isAgreed, type Purchase } from '../shared/ask.js';
+import { checkConnection, checkWarehouse } from '../shared/check-connection.js';
+import { type Context, type ExitCode, exitCodes, type Flags } from '../shared/command.js';
+import { type Session, settings, withRuntime } from '../shared/session.js';
+import { count, dollars, duration, printable, some } from '../text.js';
 import { mistakesCode, toEnrichRequest } from './enrich-request.js';
-import { runEnrich, scheduleRows } from './run-enrich.js';
 
 /** `searchflow enrich FILE`: buys page contents, or another `--op`, for every row. The same command resumes a stopped job. */
 export async function enrich(context: Context, file: string | undefined, flags: Flags<'enrich'>): Promise<ExitCode> {
@@ -19,7 +49,7 @@ export async function enrich(context: Context, file: string | undefined, flags: 
   });
   if (wish !== null && failedRows !== null)
     mistakes.push('--fail-on-failed-rows needs a run that this command watches; a schedule has no exit code.');
-  const { json = false, dryRun = false, yes = false, detach = false } = flags;
+  const { dryRun = false, yes = false, detach = false } = flags;
   if (wish !== null && flags.reparse)
     mistakes.push('--reparse is for one run, and cannot be scheduled. Pass it without --every and --cron.');
   if (detach && wish !== null) mistakes.push(SCHEDULED_DETACH);
@@ -34,7 +64,7 @@ export async function enrich(context: Context, file: string | undefined, flags: 
     mistakes,
     mistakesCode(source, context.cwd),
   );
-  const manner = { json, dryRun, yes, detach, asksAlways: false, failedRows };
+  const manner = { dryRun, yes, detach, asksAlways: false, failedRows };
   return wish === null
     ? runEnrich(context, config, request, manner)
     : scheduleRows(context, config, request, wish, manner);
@@ -67,6 +97,255 @@ export async function start(context: Context, flags: Flags<'start'>): Promise<Ex
     service: live ? 'live' : 'sandbox',
     qps: flags.qps ?? (live || context.env.SEARCHFLOW_QPS ? undefined : DEMO_QPS),
   });
-  const { yes = false, json = false, dryRun = false } = flags;
-  return runEnrich(context, config, request, { json, dryRun, yes, asksAlways: live });
+  const { yes = false, dryRun = false } = flags;
+  return runEnrich(context, config, request, { dryRun, yes, asksAlways: live });
+}
+
+export interface EnrichManner {
+  readonly dryRun: boolean;
+  /** Whether to buy without confirmation prompts. */
+  readonly yes: boolean;
+  /** Whether every purchase on the real service needs a confirmation, however small it is. */
+  readonly asksAlways: boolean;
+  /** Whether the workers run the job, and this command returns at once. */
+  readonly detach?: boolean;
+  /** The number or percentage of failed rows that is allowed. Null or absent: any number. */
+  readonly failedRows?: FailedRows | null;
+}
+
+/** Note for a job of agent rows that was stopped. */
+const RUNS_CONTINUE = 'Its agent runs continue at the service; the next run of the job follows them.';
+
+/** Plans an enrichment. Without `--dry-run`, then runs the job to its end. Returns the exit code. */
+export async function runEnrich(
+  context: Context,
+  config: RuntimeConfig,
+  request: EnrichRequest,
+  manner: EnrichManner,
+): Promise<ExitCode> {
+  const { terminal } = context;
+  if (request.input === '-' && terminal.asks) terminal.note('Reading rows from the terminal; press Ctrl-D to end.');
+  const { detach: detached = false } = manner;
+  return withRuntime(context, config, { sends: !manner.dryRun && !detached }, async (session) => {
+    if (detached) await session.runtime.work.checkDetached();
+    if (!manner.dryRun) await checkWarehouse(config, request.into);
+    const runs = !manner.dryRun && !request.reparse && isAgreed(config, manner);
+    const plan = await session.runtime.rows.plan(request, { isAgreed: runs && !detached });
+    if (manner.dryRun) {
+      terminal.print(planData(plan, config), planText(plan, config));
+      return exitCodes.ok;
+    }
+    if (request.reparse) return readAgain(session, plan, manner);
+    if (plan.request.publish && plan.status !== 'complete') await session.runtime.rows.checkPublish(plan);
+    terminal.note(announcement(plan, config));
+    for (const note of notesOf(plan)) terminal.note(`Note: ${note}`);
+    if (plan.status === 'complete') {
+      const code = await finishComplete(session, plan, request.csv, manner);
+      return detached ? showStarted(context, { job: plan.staged.job, state: 'done' }) : code;
+    }
+    if (plan.toBuy > 0 && !(await agreed(context, config, purchaseOf(plan, manner)))) {
+      terminal.say('Nothing was bought.');
+      return exitCodes.usage;
+    }
+    if (plan.toBuy > 0) await checkConnection(config);
+    if (detached) {
+      const { job } = await session.runtime.rows.start(plan, { detached });
+      if (session.runtime.shared && request.csv)
+        terminal.note(`${printable(request.csv)} is written by \`searchflow wait\` on this machine.`);
+      return showStarted(context, { job, state: 'started' });
+    }
+    session.working();
+    const handle = await session.runtime.rows.start(plan);
+    session.working(handle.job, isLongRunning(plan.staged.operation) ? RUNS_CONTINUE : undefined);
+    return watchToEnd(session, handle, { ...manner, csv: request.csv ?? null, badRows: plan.badRows, plan });
+  });
+}
+
+/** Returns the notes of a plan, safe for a terminal. */
+export function notesOf(plan: JobPlan): readonly string[] {
+  const { urlCells = null } = plan;
+  // No note is needed for a column that a flag named or that the last run used.
+  const found = urlCells !== null && (urlCells.by === 'name' || urlCells.by === 'contents');
+  return [
+    ...(found ? [`The URL column is ${urlColumnText(plan, urlCells)}.`] : []),
+    ...(plan.rest ? [`Rows after the limit: ${restText(plan, plan.rest)}.`] : []),
+    ...plan.notes.map((note) => printable(note)),
+  ];
+}
+
+/** Returns a sentence about what the run will buy, and where. */
+export function announcement(plan: JobPlan, config: RuntimeConfig): string {
+  const { staged } = plan;
+  const most = atMost(plan);
+  const stops = most === null || most >= plan.estimateMicros ? '' : `, stops at ${dollars(most)}`;
+  const limit = limitOf(plan);
+  const pauses = limit === null ? '' : `, pauses if ${limitText(limit)}`;
+  const requests = buysPages(staged.operation) ? ` in ${some(plan.requests, 'request')}` : '';
+  const buys =
+    plan.toBuy === 0
+      ? 'nothing to buy'
+      : `${someOf(plan.toBuy, staged.operation)} to buy${requests} for ${aboutDollars(plan)}${stops}${pauses}`;
+  const bought = plan.alreadyBought > 0 ? `, ${someOf(plan.alreadyBought, staged.operation)} already bought` : '';
+  const bad = badRowsOf(plan) > 0 ? `, ${some(badRowsOf(plan), 'bad row')}` : '';
+  const rows = staged.limit === undefined ? '' : `the first ${count(staged.limit)} of `;
+  return `${printable(staged.name)}: ${rows}${some(staged.rows, 'row')}, ${buys}${bought}${bad}; on ${serviceText(config)}.`;
+}
+
+/** Returns the purchase to confirm for a plan. */
+function purchaseOf(plan: JobPlan, { yes, asksAlways }: EnrichManner): Purchase {
+  const micros = Math.min(plan.estimateMicros, atMost(plan) ?? Number.POSITIVE_INFINITY);
+  const cost = micros < plan.estimateMicros ? `at most ${dollars(micros)}` : aboutDollars(plan);
+  const units = someOf(plan.toBuy, plan.staged.operation);
+  const question = micros < plan.estimateMicros ? `Spend ${cost} on ${units}?` : `Buy ${units} for ${cost}?`;
+  const bounded = toMicros(plan.request.maxCostDollars) !== null;
+  return { micros, sentence: `This costs ${cost}`, question, yes, bounded, always: asksAlways };
+}
+
+/** Shows a job that is already complete. Writes the CSV of the job again, because a person may have deleted the file. Buys nothing. */
+async function finishComplete(
+  session: Session,
+  plan: JobPlan,
+  wanted: string | null | undefined,
+  manner: EnrichManner,
+): Promise<ExitCode> {
+  const { rows } = session.runtime;
+  const { job } = plan.staged;
+  const csv = wanted ? (await rows.export(job, wanted, plan.staged.csvForm)).file : null;
+  const summary = await withPublish(session, await rows.summary(job), plan.request);
+  return showEnd(session, { summary, csv, badRows: plan.badRows, plan }, manner);
+}
+
+/** Shows the end of a run. Returns the exit code. */
+async function showEnd(
+  { terminal, env, config, runtime, sandbox }: Session,
+  end: Pick<Ending, 'summary' | 'csv' | 'badRows' | 'plan'>,
+  { failedRows, detach }: Pick<EnrichManner, 'failedRows' | 'detach'>,
+): Promise<ExitCode> {
+  const unknown = await runtime.rows.unknownOutcomes(end.summary.job);
+  const ending = { ...end, unknown, bill: sandbox ? await sandbox.bill() : null, origin: config.origin, ran: true };
+  // A detached command prints the state of its job as JSON instead.
+  if (!detach || !terminal.json) terminal.tell(summaryData(ending), summaryText(ending, env));
+  return codeOf(end.summary, failedRows ?? null);
+}
+
+interface WatchManner extends Pick<EnrichManner, 'failedRows'> {
+  /** Whether any pause ends the watch, also that by a person. */
+  readonly untilPaused?: boolean;
+  readonly csv?: string | null;
+  readonly badRows?: readonly BadRow[];
+  /** Absent for a job that another command planned. */
+  readonly plan?: JobPlan;
+}
+
+/** Parses again the paid answers that could not be parsed, and shows the job. Buys nothing. */
+async function readAgain(session: Session, plan: JobPlan, manner: EnrichManner): Promise<ExitCode> {
+  const { terminal, runtime } = session;
+  const { answers, understood, rows } = await runtime.rows.reparse(plan);
+  if (answers === 0) terminal.say(`${printable(plan.staged.name)}: all paid answers in the warehouse are parsed.`);
+  else
+    terminal.say(
+      `${printable(plan.staged.name)}: ${some(answers, 'answer')} parsed again, ${understood} parsed now, ${some(rows, 'row')} updated. Nothing was bought.`,
+    );
+  return finishComplete(session, plan, plan.request.csv, manner);
+}
+
+/** Watches a job and shows its summary. Writes the CSV if the job itself did not. Returns the exit code. */
+export async function watchToEnd(session: Session, handle: JobHandle, manner: WatchManner = {}): Promise<ExitCode> {
+  const { csv = null, badRows = [], plan, untilPaused } = manner;
+  const followed = await followJob(session, handle, new RowProgressReader(), { untilPaused });
+  if (followed.kind === 'parked') return showPaused(session, followed.progress);
+  const summary = await withPublish(session, followed.summary, plan?.request);
+  // The job writes the CSV that its first command named. A command that joined the job may name another file.
+  const isWritten = csv === null || resolve(csv) === summary.csv;
+  const written = isWritten
+    ? summary.csv
+    : (await session.runtime.rows.export(summary.job, csv, plan?.staged.csvForm)).file;
+  return showEnd(session, { summary, csv: written, badRows, plan }, manner);
+}
+
+/** Shows a job that waits for a person. Returns the exit code. */
+export const showPaused = (context: Context, progress: JobProgress): ExitCode =>
+  showPause(context, progress, pausedData(progress));
+
+/** Publishes the rows if the run itself did not: a complete job has no run, and a command that joined a run may name another target. */
+async function withPublish(
+  { runtime }: Session,
+  summary: JobSummary,
+  request: Pick<EnrichRequest, 'publish'> | undefined,
+): Promise<JobSummary> {
+  const step = request?.publish;
+  if (!step || summary.phase !== 'done' || summary.published?.to === step.to) return summary;
+  const { to, key = [], partition = null } = step;
+  const done = await runtime.publish({ what: summary.job, from: null, to, mode: stepMode(step), key, partition });
+  const rows = done.tables.reduce((sum, table) => sum + table.rows, 0);
+  return { ...summary, published: { to, error: null, publish: done.id, rows, changed: done.changed } };
+}
+
+/** Returns the exit code of a summary. Up to the allowed number, failed rows are data and not a failure. */
+export function codeOf({ phase, stoppedFor, warehouse }: JobSummary, allowed: FailedRows | null): ExitCode {
+  if (phase === 'failed') return exitCodes.failed;
+  if (phase !== 'done') return exitCodeOfPause(stoppedFor);
+  return allowed !== null && tooManyFailed(warehouse, allowed) ? exitCodes.failedRows : exitCodes.ok;
+}
+
+/** Shows the cost of a run now and creates the schedule of a job of rows. Buys nothing. */
+export async function scheduleRows(
+  context: Context,
+  config: RuntimeConfig,
+  request: EnrichRequest,
+  wish: ScheduleWish,
+  manner: EnrichManner,
+): Promise<ExitCode> {
+  const { terminal } = context;
+  return withRuntime(context, config, {}, async ({ runtime }) => {
+    if (wish.timing !== 'never' && !manner.dryRun) await checkWarehouse(config, request.into);
+    const plan = await runtime.rows.plan(request);
+    // Loaded here, because a run without a schedule does not need it.
+    const { rowsWork } = await import('../../worker/schedules/schedule-rows.js');
+    const work = rowsWork(plan, { config, shared: runtime.shared });
+    if (manner.dryRun) {
+      terminal.print(planData(plan, config), planText(plan, config));
+      terminal.say('No schedule was created.');
+      return exitCodes.ok;
+    }
+    if (wish.timing !== 'never') {
+      terminal.note(`A run now: ${announcement(plan, config)}`);
+      for (const note of notesOf(plan)) terminal.note(`Note: ${note}`);
+      terminal.note(runCost(plan));
+      if (!(await agreed(context, config, scheduledPurchaseOf(plan, manner)))) {
+        terminal.say('No schedule was created.');
+        return exitCodes.usage;
+      }
+    }
+    const name = `${plan.staged.operation}-${plan.staged.job}`;
+    return keepSchedule(context, await runtime.workflows(), wish, { name, work, isResult: true });
+  });
+}
+
+/** Returns a sentence about what each run will buy, with the cap of a run. */
+function runCost(plan: JobPlan): string {
+  const { refreshAfterMs, retryFailed } = plan.request;
+  const old = refreshAfterMs === undefined ? '' : `, rows older than ${duration(refreshAfterMs / 1000)}`;
+  const failed = retryFailed ? ', rows that failed for a temporary reason' : '';
+  const most = atMost(plan);
+  const bound =
+    most === null
+      ? 'without a cap (set one with --max-cost)'
+      : `for at most ${dollars(most)}; the next run buys the remaining rows`;
+  return `Each run buys new rows of its input${old}${failed}, ${bound}.`;
+}
+
+/** Returns the purchase to confirm for each run. A schedule needs a confirmation or a cap, even if a run now would be cheap. */
+function scheduledPurchaseOf(plan: JobPlan, { yes }: EnrichManner): Purchase {
+  const most = atMost(plan);
+  const cost = most === null ? 'any amount' : `at most ${dollars(most)}`;
+  const sentence = `Each run of the schedule costs money, ${most === null ? 'without a cap' : cost}`;
+  return {
+    micros: most,
+    sentence,
+    question: `Spend ${cost} on each run?`,
+    yes,
+    bounded: toMicros(plan.request.maxCostDollars) !== null,
+    always: true,
+  };
 }

@@ -24,9 +24,8 @@ export async function exportJob(context: Context, job: string, flags: Flags<'exp
     throw new UsageError('option-unusable', `--csv and --parquet name the same path, ${csv}.`);
   }
   const { csvForm, mistakes } = readAll({ csvForm: () => readCsvForm(flags) });
-  const config = settings(context, {}, mistakes);
-  const form = { delimiter: csvForm.csvDelimiter, bom: csvForm.csvBom };
-  return withRuntime(context, config, { sends: false }, async ({ runtime }) => {
+  return withRuntime(context, settings(context, {}, mistakes), {}, async ({ runtime, config }) => {
+    const form = { delimiter: csvForm.csvDelimiter, bom: csvForm.csvBom };
     await runtime.rows.checkTargets(job, csv === '-' ? { parquet } : { csv, parquet });
     if (parquet !== undefined) {
       const { rows, files, folder } = await runtime.rows.exportParquet(job, parquet);

@@ -4,7 +4,7 @@ import { nearest } from '../../core/text/nearest.js';
 import { shellWord } from '../../core/text/shell-word.js';
 import type { TracedName } from '../../worker/runtime/traced-rows.js';
 import { readAll, wrong } from '../flag-values.js';
-import { type Context, type ExitCode, exitCodes, type Flags } from '../shared/command.js';
+import type { Context, ExitCode, Flags } from '../shared/command.js';
 import { settings, withRuntime } from '../shared/session.js';
 import { columns, commandOnOwnLine, count, dollars, duration, printable, some } from '../text.js';
 
@@ -18,20 +18,17 @@ const MESSAGE_SHOWN = 160;
 
 /** `searchflow failed JOB`: lists the failed rows of a job. Starts nothing. */
 export async function failed(context: Context, job: string, flags: Flags<'failed'>): Promise<ExitCode> {
-  const { tag: tags = [], json = false } = flags;
+  const { tag: tags = [] } = flags;
   const { limit, mistakes } = readAll({ limit: () => readLimit(flags.limit) });
-  const config = settings(context, {}, mistakes);
-  return withRuntime(context, config, { sends: false, bounded: true }, async ({ runtime }) => {
+  return withRuntime(context, settings(context, {}, mistakes), { bounded: true }, async ({ runtime }) => {
     const found = await runtime.rows.failed(job, { tags, limit });
-    if (json) context.terminal.data(JSON.stringify(found));
-    else if (found.rows > 0) context.terminal.data(failedText(found));
+    if (found.rows > 0 || context.terminal.json) context.terminal.print(found, failedText(found));
     if (found.rows === 0)
       context.terminal.note(
         tags.length === 0
           ? `No loaded row of ${printable(found.job)} has failed.`
           : noTagText(await runtime.rows.failed(job, { tags: [], limit: 0 }), tags),
       );
-    return exitCodes.ok;
   });
 }
 
@@ -111,13 +108,10 @@ const MISFITS_SHOWN = 10;
 
 /** `searchflow trace JOB --row N`: traces one row from its input to the warehouse. Starts nothing. */
 export async function trace(context: Context, job: string, flags: Flags<'trace'>): Promise<ExitCode> {
-  const { terminal } = context;
   const { name, mistakes } = readAll({ name: () => readName(flags) });
-  const config = settings(context, {}, mistakes);
-  return withRuntime(context, config, { sends: false, bounded: true }, async ({ runtime }) => {
+  return withRuntime(context, settings(context, {}, mistakes), { bounded: true }, async ({ runtime }) => {
     const traced = await runtime.rows.trace(job, flags.answer ? { ...name, withAnswer: true } : name);
-    terminal.data(flags.json ? JSON.stringify(traced) : traceText(traced, Date.now()));
-    return exitCodes.ok;
+    context.terminal.print(traced, traceText(traced, Date.now()));
   });
 }
 

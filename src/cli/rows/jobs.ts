@@ -3,7 +3,7 @@ import { inputText } from '../../core/rows/source-fields.js';
 import { nearest } from '../../core/text/nearest.js';
 import type { JobListing, NextRun, RuntimeConfig } from '../../worker/config/runtime-types.js';
 import { jobStates } from '../flag-values.js';
-import { type Context, type ExitCode, exitCodes, type Flags } from '../shared/command.js';
+import type { Context, ExitCode, Flags } from '../shared/command.js';
 import { settings, withRuntime } from '../shared/session.js';
 import { columns, count, dollars, duration, printable } from '../text.js';
 import { phaseWord } from './status.js';
@@ -12,21 +12,19 @@ import { phaseWord } from './status.js';
 const MOST_INPUT = 300;
 
 /** `searchflow jobs`: lists the jobs of this folder, or of the store that the folder uses. */
-export async function jobs(context: Context, { state: asked, json = false }: Flags<'jobs'>): Promise<ExitCode> {
+export async function jobs(context: Context, { state: asked }: Flags<'jobs'>): Promise<ExitCode> {
   const { terminal } = context;
   const config = settings(context, {}, (asked ?? []).flatMap(stateProblem));
-  return withRuntime(context, config, { sends: false, bounded: true }, async ({ runtime }) => {
+  return withRuntime(context, config, { bounded: true }, async ({ runtime }) => {
     const all = await runtime.jobs.list();
     const listed = asked === undefined ? all : all.filter((job) => asked.some((state) => isInState(job, state)));
-    if (json) terminal.data(JSON.stringify(listed.map(jobData)));
-    else if (listed.length > 0)
-      terminal.data(table(listed, { now: Date.now(), hasServer: config.temporalAddress !== null }).join('\n'));
+    const shown = { now: Date.now(), hasServer: config.temporalAddress !== null };
+    if (listed.length > 0 || terminal.json) terminal.print(listed.map(jobData), table(listed, shown).join('\n'));
     if (all.length === 0)
       terminal.note('No jobs yet. To create one:\n  searchflow enrich FILE\n  searchflow events sync');
     else if (listed.length === 0) terminal.note(`No job is ${(asked ?? []).join(' or ')}.`);
     const why = whyUnknown(all, config);
     if (why !== null) terminal.say(why);
-    return exitCodes.ok;
   });
 }
 

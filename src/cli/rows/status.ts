@@ -8,7 +8,7 @@ import type { JobStatus } from '../../worker/config/runtime-types.js';
 import { findWalk } from '../../worker/control/find-walk.js';
 import { progressText, RowProgressReader } from '../progress/progress.js';
 import { endedData, summaryText } from '../progress/summary.js';
-import { type Context, type ExitCode, exitCodes, type Flags } from '../shared/command.js';
+import { type Context, type ExitCode, exitCodes } from '../shared/command.js';
 import { Silent, settings, within, withRuntime } from '../shared/session.js';
 import { commandOnOwnLine, duration, namesWay, printable, withoutResume } from '../text.js';
 
@@ -16,16 +16,15 @@ import { commandOnOwnLine, duration, namesWay, printable, withoutResume } from '
 const COUNT_MS = 3000;
 
 /** `searchflow status JOB`: shows the state, rows and cost of a job. Starts nothing. */
-export async function status(context: Context, job: string, { json = false }: Flags<'json'>): Promise<ExitCode> {
+export async function status(context: Context, job: string): Promise<ExitCode> {
   const { terminal } = context;
-  const config = settings(context, {});
-  return withRuntime(context, config, { sends: false, bounded: true }, async ({ runtime, abandon }) => {
+  return withRuntime(context, settings(context, {}), { bounded: true }, async ({ runtime, config, abandon }) => {
     const walk = findWalk(await runtime.jobs.walks(), job);
     // The code for the status of a walk is loaded only here, because it needs Temporal's client. The status of a job rarely
     // needs the client.
     if (walk) {
       const { showEvents } = await import('../events/events-status.js');
-      return showEvents(context, { ...config, origin: walk.origin }, runtime, walk.into, { json, isWalk: true });
+      return showEvents(context, { ...config, origin: walk.origin }, runtime, walk.into, { isWalk: true });
     }
     const found = await runtime.rows.status(job);
     const { shown } = found;
@@ -39,11 +38,10 @@ export async function status(context: Context, job: string, { json = false }: Fl
         running,
         ...statusData(found),
       };
-      terminal.data(json ? JSON.stringify(data) : runningText(found, shown, totalCostMicros));
+      terminal.print(data, runningText(found, shown, totalCostMicros));
       return exitCodes.ok;
     }
-    const say = (data: object, text: string) =>
-      terminal.data(json ? JSON.stringify(data) : `${statusLine(found, Date.now())}\n${text}`);
+    const say = (data: object, text: string) => terminal.print(data, `${statusLine(found, Date.now())}\n${text}`);
     if (found.isUnopened) {
       say(stateData(found), 'No worker has read its input yet.');
       return exitCodes.ok;

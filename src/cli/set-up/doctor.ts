@@ -6,8 +6,7 @@ import { signalExitCodes } from '../shared/signals.js';
 import { printableLines, some } from '../text.js';
 
 /** `searchflow doctor`: examines the setup. Exit code 1 if it has a problem. */
-export async function doctor(context: Context, { json = false }: { readonly json?: boolean }): Promise<ExitCode> {
-  const { terminal, interrupts, env, cwd } = context;
+export async function doctor({ terminal, interrupts, env, cwd }: Context): Promise<ExitCode> {
   terminal.show('Checking …');
   const found = await Promise.race([examine({ env, cwd }), interrupts.first.then((name) => ({ name }))]);
   terminal.show('');
@@ -16,8 +15,7 @@ export async function doctor(context: Context, { json = false }: { readonly json
     return signalExitCodes[found.name];
   }
   const data = doctorData(found);
-  if (json) terminal.data(JSON.stringify(data));
-  else for (const line of [...doctorLines(found), `\n${some(data.problems, 'problem')}.`]) terminal.data(line);
+  terminal.print(data, [...doctorLines(found), `\n${some(data.problems, 'problem')}.`].join('\n'));
   return data.problems > 0 ? exitCodes.failed : exitCodes.ok;
 }
 

@@ -11,11 +11,7 @@ import { type Context, type ExitCode, exitCodes } from '../shared/command.js';
 import { printable } from '../text.js';
 
 /** `searchflow init [folder]`: writes a folder with settings, an example job and its test. Never replaces a file. */
-export async function init(
-  { cwd, terminal }: Context,
-  folder: string | undefined,
-  { json = false }: { readonly json?: boolean },
-): Promise<ExitCode> {
+export async function init({ cwd, terminal }: Context, folder: string | undefined): Promise<ExitCode> {
   if (folder?.trim() === '')
     throw new UsageError('invalid-argument', 'The name of the folder is empty. Leave it out for the working folder.');
   const path = resolve(cwd, folder ?? '.');
@@ -31,7 +27,7 @@ export async function init(
   }
   const missing = kept.includes('.gitignore') ? notIgnored(join(path, '.gitignore')) : [];
   const next = nextCommands(path, cwd);
-  if (json) {
+  if (terminal.json) {
     const output: Output<'init'> = { kind: 'init', folder: path, written, kept, notIgnored: missing, next };
     terminal.data(JSON.stringify(output));
     return exitCodes.ok;

@@ -3,7 +3,7 @@ import type { WatchedRun } from '../../core/workflow-result-schemas.js';
 import type { ConfigFlags } from '../../worker/config/config.js';
 import type { Log, LogLine } from '../../worker/config/runtime-types.js';
 import { serviceText } from '../progress/plan.js';
-import { moment, runText } from '../schedules/schedules.js';
+import { moment, runText } from '../schedules.js';
 import { type Context, type ExitCode, exitCodes } from '../shared/command.js';
 import { settings, withRuntime } from '../shared/session.js';
 import type { Terminal } from '../shared/terminal.js';

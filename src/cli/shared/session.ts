@@ -4,7 +4,7 @@ import { type ConfigFlags, readConfig } from '../../worker/config/config.js';
 import { JobFailed, type RuntimeConfig, UsageError } from '../../worker/config/runtime-types.js';
 import type { Runtime } from '../../worker/runtime/views.js';
 import { printableLines, resumeCommand, some } from '../text.js';
-import type { Context, ExitCode } from './command.js';
+import { type Context, type ExitCode, exitCodes } from './command.js';
 import { type EmbeddedSandbox, onSandbox, openSandbox } from './embedded-sandbox.js';
 import { type StopSignal, signalExitCodes } from './signals.js';
 
@@ -40,8 +40,9 @@ export function settings(
 }
 
 /** What a command uses while it runs. */
-export interface Session {
+export interface Session extends Context {
   readonly runtime: Runtime;
+  readonly config: RuntimeConfig;
   /** The sandbox, if this command sends requests to a sandbox. */
   readonly sandbox: EmbeddedSandbox | null;
   /** Aborted by the first Ctrl-C. The command draws nothing afterwards. */
@@ -56,7 +57,7 @@ export interface Session {
 
 export interface SessionOptions {
   /** Whether the command sends requests to the service. */
-  readonly sends: boolean;
+  readonly sends?: boolean;
   /** Whether the command only reads. Such a command fails with `Silent` if the store does not answer. */
   readonly bounded?: boolean;
 }
@@ -77,14 +78,14 @@ const STORE_MS = 5000;
 
 /**
  * Opens the runtime, runs the work and closes everything. Also opens the sandbox if the command sends requests without a key.
- * Returns the exit code. The first Ctrl-C drains for up to 12 s: nothing new starts, and paid requests in flight land. The
+ * Returns the exit code, 0 if `work` returns none. The first Ctrl-C drains for up to 12 s: nothing new starts, and paid requests in flight land. The
  * second Ctrl-C ends the drain.
  */
 export async function withRuntime(
   context: Context,
   config: RuntimeConfig,
   options: SessionOptions,
-  work: (session: Session) => Promise<ExitCode>,
+  work: (session: Session) => Promise<ExitCode | undefined>,
 ): Promise<ExitCode> {
   const { terminal, interrupts } = context;
   const stop = new AbortController();
@@ -98,7 +99,7 @@ export async function withRuntime(
   let abandoned = false;
   let stoppedAt: number | null = null;
 
-  const run = async (): Promise<ExitCode> => {
+  const run = async (): Promise<ExitCode | undefined> => {
     if (options.sends && config.service === 'sandbox') sandbox = await openSandbox(config);
     const opening = context.openRuntime(sandbox ? onSandbox(config, sandbox) : config);
     const { store } = config;
@@ -109,7 +110,9 @@ export async function withRuntime(
     const say = (sentence: string) => terminal.note(sentence);
     void standBy({ runtime: opened, sandbox, say, signal: AbortSignal.any([stop.signal, over.signal]) });
     const done = work({
+      ...context,
       runtime: opened,
+      config,
       sandbox,
       stopped: stop.signal,
       working: (job, note) => {
@@ -129,7 +132,7 @@ export async function withRuntime(
 
   try {
     const signal = await Promise.race([run(), interrupts.first.then((name) => ({ name }))]);
-    if (typeof signal === 'number') return signal;
+    if (typeof signal !== 'object') return signal ?? exitCodes.ok;
     stoppedAt = performance.now();
     stop.abort();
     terminal.show('');

@@ -18,8 +18,14 @@ export interface Terminal {
   readonly cannotAsk: string | null;
   readonly colors: Colors;
   columns(): number;
+  /** Whether `--json` is set. */
+  readonly json: boolean;
   /** A line of data. */
   data(text: string): void;
+  /** The result of a command on stdout: with `--json` the value as one line of JSON, otherwise the text. */
+  print<Value>(value: Value, text: string): void;
+  /** Like `print`, for a text that only a person reads: it goes to stderr. */
+  tell<Value>(value: Value, text: string): void;
   /** One or more lines for a person, above the live line: a result, or a reason to act. */
   say(text: string): void;
   /** An object as one line of JSON on stderr. Its long texts are cut, never the line. */
@@ -32,11 +38,12 @@ export interface Terminal {
   streams(): { readonly stdin: NodeJS.ReadStream; readonly stdout: Output; readonly stderr: Output };
 }
 
-/** The global flags that decide what a terminal shows and asks. */
+/** The flags that decide what a terminal shows and asks. */
 export interface OutputFlags {
   /** False: `--no-input`. */
   readonly input?: boolean;
   readonly quiet?: boolean;
+  readonly json?: boolean;
 }
 
 export interface TerminalParts {
@@ -85,7 +92,7 @@ export function scrubber(env: TerminalParts['env'], args: readonly string[] = []
 /** Returns a terminal on these streams. Colours need a terminal and no `NO_COLOR`. */
 export function openTerminal({ args = [], env, stdin, stdout, stderr, flags = {} }: TerminalParts): Terminal {
   const scrub = scrubber(env, args);
-  const { input = true, quiet = false } = flags;
+  const { input = true, quiet = false, json = false } = flags;
   const redraws = stderr.isTTY === true && env.TERM !== 'dumb';
   const live = redraws && !quiet;
   const isInteractive = redraws && stdin.isTTY === true;
@@ -102,6 +109,7 @@ export function openTerminal({ args = [], env, stdin, stdout, stderr, flags = {}
     stderr.write(`${text}\n${shown}`);
   };
   const say = (text: string) => write(scrub(keepColors(text)));
+  const data = (text: string) => void stdout.write(`${scrub(text)}\n`);
   // Each text is redacted by itself: a redaction of the whole line could take a quote with it.
   const cleanText = (_: string, value: unknown) =>
     typeof value === 'string' ? scrub(printableLines(value, MOST_IN_JSON)) : value;
@@ -111,7 +119,10 @@ export function openTerminal({ args = [], env, stdin, stdout, stderr, flags = {}
     cannotAsk: input ? (isInteractive ? null : 'stdin is not a terminal') : '--no-input is set',
     colors,
     columns: () => stderr.columns ?? 80,
-    data: (text) => void stdout.write(`${scrub(text)}\n`),
+    json,
+    data,
+    print: (value, text) => data(json ? JSON.stringify(value) : text),
+    tell: (value, text) => (json ? data(JSON.stringify(value)) : say(text)),
     say,
     sayJson: (value) => write(JSON.stringify(value, cleanText)),
     note: (text) => {

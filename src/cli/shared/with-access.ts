@@ -1,6 +1,6 @@
 import { userInfo } from 'node:os';
 import type { ConfigFlags } from '../../worker/config/config.js';
-import type { RuntimeConfig, WorkflowAccess } from '../../worker/config/runtime-types.js';
+import type { WorkflowAccess } from '../../worker/config/runtime-types.js';
 import { MonitorControl } from '../../worker/control/monitor-control.js';
 import { checkConnection, checkWarehouse } from './check-connection.js';
 import type { Context, ExitCode } from './command.js';
@@ -21,7 +21,7 @@ export async function withAccess(
   context: Context,
   flags: ConfigFlags,
   mistakes: readonly string[],
-  work: (access: WorkflowAccess, session: Session, config: RuntimeConfig) => Promise<ExitCode>,
+  work: (access: WorkflowAccess, session: Session) => Promise<ExitCode | undefined>,
   { loads = false, owns = false, detached = false }: AccessOptions = {},
 ): Promise<ExitCode> {
   const config = settings(context, flags, mistakes);
@@ -30,7 +30,7 @@ export async function withAccess(
     await checkConnection(config);
     if (loads) await checkWarehouse(config, flags.into);
     session.working();
-    return work(await session.runtime.workflows({ worker: !owns }), session, config);
+    return work(await session.runtime.workflows({ worker: !owns }), session);
   });
 }
 
@@ -39,11 +39,11 @@ export async function withMonitors(
   context: Context,
   flags: ConfigFlags,
   mistakes: readonly string[],
-  work: (control: MonitorControl, session: Session, config: RuntimeConfig) => Promise<ExitCode>,
+  work: (control: MonitorControl, session: Session) => Promise<ExitCode | undefined>,
   options: AccessOptions = {},
 ): Promise<ExitCode> {
-  const asMonitors = (access: WorkflowAccess, session: Session, config: RuntimeConfig) =>
-    work(new MonitorControl(access, context.cwd), session, config);
+  const asMonitors = (access: WorkflowAccess, session: Session) =>
+    work(new MonitorControl(access, context.cwd), session);
   return withAccess(context, flags, mistakes, asMonitors, options);
 }
 

@@ -7,7 +7,7 @@ import {
   walkText,
 } from '../../../src/cli/events/events.js';
 import { walkCommand } from '../../../src/cli/events/events-status.js';
-import { toRange, toWalkOptions, typesNote } from '../../../src/cli/events/events-walk.js';
+import { toRange, toWalkOptions, typesNote } from '../../../src/cli/events/walk.js';
 import { readAll, toMoment } from '../../../src/cli/flag-values.js';
 import { progressText } from '../../../src/cli/progress/progress.js';
 import type { Flags } from '../../../src/cli/shared/command.js';

@@ -2,7 +2,7 @@ import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it, onTestFinished, vi } from 'vitest';
 import { statusLine } from '../../../dist/cli/rows/status.js';
-import { runText } from '../../../dist/cli/schedules/schedules.js';
+import { runText } from '../../../dist/cli/schedules.js';
 import { RowJobHandle } from '../../../dist/worker/control/job-handle.js';
 import { jobStatus } from '../../../dist/worker/control/job-status.js';
 import { ScheduleControl } from '../../../dist/worker/schedules/schedule-control.js';

@@ -27,7 +27,7 @@ it('the help and the version load the parser of the command line and nothing els
 });
 
 it('a command that shows jobs or limits loads no library of Temporal, of a database or of HTTP before it needs one', () => {
-  const commands = ['rows/status', 'rows/jobs', 'team/limits'].map((name) => `cli/${name}.ts`);
+  const commands = ['rows/status', 'rows/jobs', 'limits'].map((name) => `cli/${name}.ts`);
   const packages = packagesWith('cli/main.ts', ...commands, 'worker/runtime/runtime.ts');
   expect(Object.keys(packages).sort()).toEqual(['commander', 'zod']);
 });

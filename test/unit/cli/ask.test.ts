@@ -1,8 +1,8 @@
 import type { PassThrough } from 'node:stream';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { agentRun } from '../../../src/cli/agents/agent-run.js';
+import { agentRun } from '../../../src/cli/agents.js';
 import { planData } from '../../../src/cli/progress/plan.js';
-import { runEnrich, scheduleRows } from '../../../src/cli/rows/run-enrich.js';
+import { runEnrich, scheduleRows } from '../../../src/cli/rows/enrich.js';
 import { agreed } from '../../../src/cli/shared/ask.js';
 import { failureText } from '../../../src/cli/shared/failure-text.js';
 import { settings } from '../../../src/cli/shared/session.js';
@@ -16,7 +16,7 @@ beforeAll(async () => {
 afterAll(() => service.close());
 
 const dear: JobPlan = { ...plan, estimateMicros: 20_000_000 };
-const manner = { json: false, dryRun: false, yes: false, asksAlways: false };
+const manner = { dryRun: false, yes: false, asksAlways: false };
 
 /** Runs an enrichment without a terminal. Returns its exit code and its calls, or the error that refuses it. */
 async function enrich(

@@ -3,8 +3,8 @@ import { readMaxCost } from '../../../src/cli/flag-values.js';
 import { planData, planText } from '../../../src/cli/progress/plan.js';
 import { pausedText } from '../../../src/cli/progress/summary.js';
 import { resume } from '../../../src/cli/rows/control.js';
+import { runEnrich } from '../../../src/cli/rows/enrich.js';
 import { toEnrichRequest } from '../../../src/cli/rows/enrich-request.js';
-import { runEnrich } from '../../../src/cli/rows/run-enrich.js';
 import { settings } from '../../../src/cli/shared/session.js';
 import { pauseOf } from '../../../src/core/rows/pause.js';
 import type { JobPlan } from '../../../src/worker/config/runtime-types.js';
@@ -56,7 +56,7 @@ describe('--max-cost', () => {
   it('is announced, and the question names the maximum cost', async () => {
     const { runtime } = fakeRuntime({ plan: async () => ({ ...bounded(0.05), estimateMicros: 90_000_000 }) });
     const { context, err } = fakeContext(runtime, { tty: true });
-    const manner = { json: false, dryRun: false, yes: false, asksAlways: false };
+    const manner = { dryRun: false, yes: false, asksAlways: false };
     expect(await runEnrich(context, settings(context, {}), request, manner)).toBe(0);
     expect(err()).toContain('for about $90.00, stops at $0.05');
     expect(err()).not.toContain('?');
@@ -185,8 +185,10 @@ describe('a paused job', () => {
           return { progress: { ...paused, pausedFor: 'budget', maxCostMicros: 1_000_000 }, running: [] };
         },
       });
-      const { context, out, err } = fakeContext(fakeRuntime({ start: async () => handle }).runtime);
-      const manner = { json: true, dryRun: false, yes: false, asksAlways: false };
+      const { context, out, err } = fakeContext(fakeRuntime({ start: async () => handle }).runtime, {
+        flags: { json: true },
+      });
+      const manner = { dryRun: false, yes: false, asksAlways: false };
       expect(await runEnrich(context, settings(context, {}), request, manner)).toBe(5);
       expect(err()).toContain('Paused (budget): searchflow resume brands-1 --max-cost 2');
       expect(err()).toContain('$0.00 of $1.00');

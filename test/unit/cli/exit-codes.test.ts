@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ApiError } from '../../../src/api/wire/errors.js';
 import { readFailedRows, tooManyFailed } from '../../../src/cli/flag-values.js';
 import { buildProgram } from '../../../src/cli/program.js';
-import { runEnrich } from '../../../src/cli/rows/run-enrich.js';
+import { runEnrich } from '../../../src/cli/rows/enrich.js';
 import { statusLine } from '../../../src/cli/rows/status.js';
 import { failureText } from '../../../src/cli/shared/failure-text.js';
 import { settings } from '../../../src/cli/shared/session.js';
@@ -30,7 +30,7 @@ beforeAll(async () => {
 });
 afterAll(() => service.close());
 
-const manner = { json: false, dryRun: false, yes: false, asksAlways: false };
+const manner = { dryRun: false, yes: false, asksAlways: false };
 /** The exit code of an enrichment that ends with this summary. */
 async function codeOf(end: Partial<JobSummary>, flag?: true | string, planned = plan): Promise<number> {
   const whole = { ...summary, ...end };

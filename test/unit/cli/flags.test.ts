@@ -1,9 +1,9 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { toAgentRequest } from '../../../src/cli/agents/agent-run.js';
+import { toAgentRequest } from '../../../src/cli/agents.js';
 import { parseDuration, readAll, toCount } from '../../../src/cli/flag-values.js';
-import { toFilter } from '../../../src/cli/monitors/monitors.js';
+import { toFilter } from '../../../src/cli/monitors.js';
 import { toSandboxOptions } from '../../../src/cli/set-up/sandbox.js';
 import type { Flags } from '../../../src/cli/shared/command.js';
 import { freshnessOf } from '../../../src/core/purchase/freshness.js';

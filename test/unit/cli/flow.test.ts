@@ -2,8 +2,8 @@ import { EventEmitter, once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
 import { resolve } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
-import { watchWalk } from '../../../src/cli/events/watch-walk.js';
-import { runEnrich } from '../../../src/cli/rows/run-enrich.js';
+import { watchWalk } from '../../../src/cli/events/walk.js';
+import { runEnrich } from '../../../src/cli/rows/enrich.js';
 import { checkConnection, checkWarehouse } from '../../../src/cli/shared/check-connection.js';
 import type { Context } from '../../../src/cli/shared/command.js';
 import { failureText } from '../../../src/cli/shared/failure-text.js';
@@ -34,7 +34,7 @@ beforeAll(async () => {
 });
 afterAll(() => service.close());
 
-const manner = { json: false, dryRun: false, yes: false, asksAlways: false };
+const manner = { dryRun: false, yes: false, asksAlways: false };
 const run = (context: Context, changes: Partial<typeof manner> = {}, csv: string | null = null) =>
   runEnrich(context, settings(context, {}), { ...request, csv }, { ...manner, ...changes });
 
@@ -55,8 +55,8 @@ describe('enrich', () => {
   });
 
   it('prints the summary as one JSON object on stdout with --json', async () => {
-    const { context, out, err } = fakeContext(fakeRuntime().runtime);
-    expect(await run(context, { json: true })).toBe(0);
+    const { context, out, err } = fakeContext(fakeRuntime().runtime, { flags: { json: true } });
+    expect(await run(context)).toBe(0);
     expect(JSON.parse(out())).toMatchObject({ kind: 'summary', byStatus: { success: 195 }, dollars: 0.195 });
     expect(out().trim().split('\n')).toHaveLength(1);
     expect(err()).not.toContain('Done:');
@@ -243,8 +243,8 @@ it('reports for a walk that another client cancelled that nothing is lost, and h
     progress: () => Promise.reject(new Error('no worker answered the query')),
     result: () => Promise.reject(new JobFailed('it was cancelled', { cause })),
   };
-  const session = { runtime, stopped: new AbortController().signal };
-  await expect(watchWalk(fakeContext(runtime).context, session, handle, { json: false })).rejects.toThrow(
+  const session = { ...fakeContext(runtime).context, runtime, stopped: new AbortController().signal };
+  await expect(watchWalk(session, handle)).rejects.toThrow(
     'it was cancelled. Loaded events are kept; run its events command to resume.',
   );
 });
@@ -257,7 +257,7 @@ describe('the end of a walk', () => {
   const differs = (changes: object) => ({
     ...{ ...ended, verified: { missing: 0, changed: 0, gone: 0, days: [], ...changes } },
   });
-  const walking = (changes: Partial<Parameters<typeof watchWalk>[2]>, strict = false) => {
+  const walking = (changes: Partial<Parameters<typeof watchWalk>[1]>, strict = false) => {
     const { runtime, asked } = fakeRuntime();
     const { context, err } = fakeContext(runtime);
     const handle = {
@@ -266,8 +266,8 @@ describe('the end of a walk', () => {
       result: async () => ended,
       ...changes,
     };
-    const session = { runtime, stopped: new AbortController().signal };
-    return { code: watchWalk(context, session, handle, { json: false, strict }), asked, err };
+    const session = { ...context, runtime, stopped: new AbortController().signal };
+    return { code: watchWalk(session, handle, { strict }), asked, err };
   };
 
   it.each<[string, WalkSummary, boolean, number]>([

@@ -72,6 +72,6 @@ it('a worker that cannot load is named once, however often a poll reports it', a
     },
     result: () => ended.promise,
   });
-  await followJob(context, { runtime, stopped: watching.stopped }, handle, new RowProgressReader());
+  await followJob({ ...context, runtime, stopped: watching.stopped }, handle, new RowProgressReader());
   for (const refusal of refusals) expect(err().split(refusal)).toHaveLength(2);
 });

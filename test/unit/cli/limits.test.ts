@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { limits, setLimits } from '../../../src/cli/team/limits.js';
+import { limits, setLimits } from '../../../src/cli/limits.js';
 import { idleView } from '../../../src/core/limiter/limiter.js';
 import { rateProfiles } from '../../../src/core/limiter/rate.js';
 import type { SpendCaps } from '../../../src/core/purchase/spend.js';
@@ -9,7 +9,7 @@ import { fakeContext, fakeRuntime, spend } from '../../support/cli/fake-runtime.
 const spent = { since: Date.UTC(2026, 10, 21), landedMicros: 4_000_000, openMicros: 900_000, unknownMicros: 100_000 };
 const view = idleView(rateProfiles.public as (typeof rateProfiles)[string]);
 
-function team(caps: SpendCaps) {
+function team(caps: SpendCaps, flags = {}) {
   const known = { caps };
   const { runtime } = fakeRuntime({
     limits: async () => ({
@@ -31,7 +31,7 @@ function team(caps: SpendCaps) {
       spent: async () => ({ day: spent, month: spent }),
     }),
   });
-  return { known, ...fakeContext(runtime) };
+  return { known, ...fakeContext(runtime, { flags }) };
 }
 
 describe('searchflow limits', () => {
@@ -93,8 +93,8 @@ describe('searchflow limits', () => {
     expect(out()).toMatch(
       /^Agent runs: +51 of 50, 1 waiting\nLeft running: +past --max-run-time; 51 runs keep their slots until they end\. To end one: searchflow agent cancel ID \(ids: searchflow agent list\)$/m,
     );
-    const inJson = fakeContext(runtime);
-    await limits(inJson.context, { json: true });
+    const inJson = fakeContext(runtime, { flags: { json: true } });
+    await limits(inJson.context, {});
     expect(JSON.parse(inJson.out())).toMatchObject({ slots: { held: 51, leftRunning: 51 } });
   });
 
@@ -103,14 +103,14 @@ describe('searchflow limits', () => {
     const { context, out } = fakeContext(runtime);
     await limits(context, {});
     expect(out()).toMatch(/^Current use: +known only to the worker \(process 4711\)/m);
-    const inJson = fakeContext(runtime);
-    await limits(inJson.context, { json: true });
+    const inJson = fakeContext(runtime, { flags: { json: true } });
+    await limits(inJson.context, {});
     expect(JSON.parse(inJson.out())).toMatchObject({ workerElsewhere: 4711 });
   });
 
   it('prints the same as one JSON object, with dollars as numbers', async () => {
-    const { context, out } = team({ dayMicros: 20_000_000, monthMicros: null });
-    await limits(context, { json: true });
+    const { context, out } = team({ dayMicros: 20_000_000, monthMicros: null }, { json: true });
+    await limits(context, {});
     expect(JSON.parse(out())).toMatchObject({
       kind: 'limits',
       profile: 'public',

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { endText, eventText, outputText, runsText, snapshotText } from '../../../src/cli/agents/agent.js';
+import { endText, eventText, outputText, runsText, snapshotText } from '../../../src/cli/agents.js';
 import { statusData, walkData } from '../../../src/cli/events/events.js';
+import { limitsData, limitsText } from '../../../src/cli/limits.js';
 import { planData } from '../../../src/cli/progress/plan.js';
 import { pausedData, summaryData } from '../../../src/cli/progress/summary.js';
-import { runText, scheduleData, schedulesText, scheduleText } from '../../../src/cli/schedules/schedules.js';
-import { limitsData, limitsText } from '../../../src/cli/team/limits.js';
-import { usageData } from '../../../src/cli/team/usage.js';
+import { runText, scheduleData, schedulesText, scheduleText } from '../../../src/cli/schedules.js';
+import { usageData } from '../../../src/cli/usage.js';
 import { idleView } from '../../../src/core/limiter/limiter.js';
 import { flatProfile } from '../../../src/core/limiter/rate.js';
 import type { AgentRunResult, ScheduledRun } from '../../../src/core/workflow-result-schemas.js';

@@ -1,6 +1,6 @@
 import { createServer } from 'node:net';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
-import { usage } from '../../../src/cli/team/usage.js';
+import { usage } from '../../../src/cli/usage.js';
 import type { UsageLine } from '../../../src/core/purchase/spend.js';
 import { type Service, startService } from '../../service/service.mjs';
 import { fakeContext, fakeRuntime, spend } from '../../support/cli/fake-runtime.js';
@@ -22,14 +22,14 @@ beforeEach(() => {
   service.bill.change = null;
 });
 
-function compare(lines: readonly UsageLine[], env: Record<string, string | undefined> = {}) {
+function compare(lines: readonly UsageLine[], env: Record<string, string | undefined> = {}, json = false) {
   const { runtime } = fakeRuntime({ spend: async () => ({ ...spend, usage: async () => lines }) });
   const settings = {
     ...{ SEARCHFLOW_API_KEY: KEY, SEARCHFLOW_BASE_URL: service.url, SEARCHFLOW_BILL_URL: service.url },
     ...{ SEARCHFLOW_SERVICE_KEY: service.serviceKey, SEARCHFLOW_KEY_ID: service.bill.idOf(KEY) },
     ...env,
   };
-  const { context, out, err } = fakeContext(runtime, { env: settings });
+  const { context, out, err } = fakeContext(runtime, { env: settings, flags: { json } });
   const run = (flags: object = {}) => usage(context, { by: 'job', reconcile: true, since: '3d', ...flags });
   return { run, out, err };
 }
@@ -66,8 +66,8 @@ describe('searchflow usage --reconcile', () => {
     const { run, out } = compare([line(day(2), 21_000)]);
     expect(await run()).toBe(1);
     expect(out()).toContain('A difference is not explained. Other programs with the same key');
-    const json = compare([line(day(2), 21_000)]);
-    expect(await json.run({ json: true })).toBe(1);
+    const json = compare([line(day(2), 21_000)], {}, true);
+    expect(await json.run()).toBe(1);
     expect(JSON.parse(json.out())).toMatchObject({
       ...{ kind: 'reconciliation', agrees: false },
       days: [

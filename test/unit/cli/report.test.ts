@@ -118,7 +118,7 @@ describe('a report', () => {
 });
 
 describe('searchflow report', () => {
-  function setting() {
+  function setting(json = false) {
     const cwd = folderOfTest();
     const wishes: ReportWish[] = [];
     const { runtime } = fakeRuntime({
@@ -127,7 +127,7 @@ describe('searchflow report', () => {
         return wish.job === null ? hostileTeam : hostileReport;
       },
     });
-    const { context, out, err } = fakeContext(runtime);
+    const { context, out, err } = fakeContext(runtime, { flags: { json } });
     const run = (what: string, flags: Partial<Flags<'report'>> = {}) =>
       report({ ...context, cwd }, what, { since: '30d', ...flags });
     return { cwd, wishes, run, out, err };
@@ -144,8 +144,8 @@ describe('searchflow report', () => {
 
   it('asks for whole days, for a job or for the team', async () => {
     const { wishes, run } = setting();
-    await run('team', { since: '2026-11-01', until: '2026-11-02', json: true });
-    await run('brands', { since: '2026-11-01', until: '2026-11-02', json: true });
+    await run('team', { since: '2026-11-01', until: '2026-11-02', out: '-' });
+    await run('brands', { since: '2026-11-01', until: '2026-11-02', out: '-' });
     const range = { since: Date.UTC(2026, 10, 1), until: Date.UTC(2026, 10, 3) };
     expect(wishes).toEqual([
       { job: null, ...range },
@@ -154,8 +154,8 @@ describe('searchflow report', () => {
   });
 
   it('prints figures as JSON and writes no file without --out; - writes the page to stdout', async () => {
-    const json = setting();
-    expect(await json.run('brands', { json: true })).toBe(0);
+    const json = setting(true);
+    expect(await json.run('brands')).toBe(0);
     expect(existsSync(join(json.cwd, 'out'))).toBe(false);
     expect(JSON.parse(json.out())).toMatchObject({
       ...{ kind: 'report', about: 'job', at: '2026-11-25T12:00:00.000Z', unknownCount: 2 },
@@ -184,8 +184,9 @@ describe('searchflow report', () => {
     [{ since: '2026-11-02', until: '2026-11-01' }, '--since 2026-11-02 must not be after --until 2026-11-01.'],
     [{ since: '2020-01-01' }, 'A report has at most 366 days.'],
   ])('refuses %j in a sentence, before it reads anything', async (flags, sentence) => {
-    const { run, wishes } = setting();
-    await expect(run('brands', flags)).rejects.toThrow(sentence);
+    const { json = false, ...typed } = flags as Partial<Flags<'report'>>;
+    const { run, wishes } = setting(json);
+    await expect(run('brands', typed)).rejects.toThrow(sentence);
     expect(wishes).toEqual([]);
   });
 });

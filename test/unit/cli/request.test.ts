@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { toAgentRequest } from '../../../src/cli/agents/agent-run.js';
+import { toAgentRequest } from '../../../src/cli/agents.js';
 import { parseDuration, readAll } from '../../../src/cli/flag-values.js';
 import { toContentsOptions } from '../../../src/cli/request-fields.js';
 import { toEnrichRequest } from '../../../src/cli/rows/enrich-request.js';

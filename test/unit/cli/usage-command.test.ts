@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { parseDay, parseLastDay } from '../../../src/cli/flag-values.js';
-import { usage } from '../../../src/cli/team/usage.js';
+import { usage } from '../../../src/cli/usage.js';
 import type { UsageLine } from '../../../src/core/purchase/spend.js';
 import { fakeContext, fakeRuntime, spend } from '../../support/cli/fake-runtime.js';
 
@@ -15,7 +15,7 @@ const line = (group: string, changes: Partial<UsageLine> = {}): UsageLine => ({
   ...changes,
 });
 
-function team(lines: readonly UsageLine[]) {
+function team(lines: readonly UsageLine[], flags = {}) {
   const asked: unknown[] = [];
   const { runtime } = fakeRuntime({
     spend: async () => ({
@@ -26,7 +26,7 @@ function team(lines: readonly UsageLine[]) {
       },
     }),
   });
-  return { asked, ...fakeContext(runtime) };
+  return { asked, ...fakeContext(runtime, { flags }) };
 }
 
 describe('searchflow usage', () => {
@@ -50,8 +50,8 @@ describe('searchflow usage', () => {
   });
 
   it('queries whole days of UTC, the last one included', async () => {
-    const { context, asked, out } = team([]);
-    await usage(context, { by: 'operation', since: '2026-11-01', until: '2026-11-02', json: true });
+    const { context, asked, out } = team([], { json: true });
+    await usage(context, { by: 'operation', since: '2026-11-01', until: '2026-11-02' });
     expect(asked).toEqual([['operation', Date.UTC(2026, 10, 1), Date.UTC(2026, 10, 3)]]);
     expect(JSON.parse(out())).toMatchObject({ kind: 'usage', by: 'operation', lines: [], total: { dollars: 0 } });
   });

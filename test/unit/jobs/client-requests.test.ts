@@ -5,7 +5,7 @@ import { stageOperation } from '../../../src/activities/rows/stage-operation.js'
 import { type OperationName, operationTable } from '../../../src/api/operations.js';
 import { createTransport } from '../../../src/api/transport.js';
 import type { Endpoint } from '../../../src/api/wire/endpoint.js';
-import { toAgentRequest } from '../../../src/cli/agents/agent-run.js';
+import { toAgentRequest } from '../../../src/cli/agents.js';
 import { readAll } from '../../../src/cli/flag-values.js';
 import { toRowRequest } from '../../../src/cli/rows/enrich-request.js';
 import type { RowOperation } from '../../../src/core/rows/row-operation.js';

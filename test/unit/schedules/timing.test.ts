@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { toScheduleWish } from '../../../src/cli/schedules/keep-schedule.js';
+import { toScheduleWish } from '../../../src/cli/schedules.js';
 import { catchUpMs, jitterMs, timingProblems, timingText } from '../../../src/core/schedule-timing.js';
 
 const DAY = 86_400_000;

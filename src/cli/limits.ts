@@ -1,20 +1,19 @@
-import type { Output } from '../../api/outputs/index.js';
-import type { LimiterView } from '../../core/limiter/limiter.js';
-import type { SlotsInUse } from '../../core/limiter/slots.js';
-import type { PeriodSpend, SpendCaps } from '../../core/purchase/spend.js';
-import type { MaxCost } from '../../core/row-job-schemas.js';
-import { toMicros } from '../../core/text/money.js';
-import type { OtherLimit } from '../../core/workflow-result-schemas.js';
-import { type RuntimeConfig, UsageError } from '../../worker/config/runtime-types.js';
-import { readAll, readMaxCost } from '../flag-values.js';
-import { type Context, type ExitCode, exitCodes, type Flags } from '../shared/command.js';
-import { settings, withRuntime } from '../shared/session.js';
-import { columns, count, dollars, duration, type Fact, factLines, printable, some } from '../text.js';
+import type { Output } from '../api/outputs/index.js';
+import type { LimiterView } from '../core/limiter/limiter.js';
+import type { SlotsInUse } from '../core/limiter/slots.js';
+import type { PeriodSpend, SpendCaps } from '../core/purchase/spend.js';
+import type { MaxCost } from '../core/row-job-schemas.js';
+import { toMicros } from '../core/text/money.js';
+import type { OtherLimit } from '../core/workflow-result-schemas.js';
+import { type RuntimeConfig, UsageError } from '../worker/config/runtime-types.js';
+import { readAll, readMaxCost } from './flag-values.js';
+import { type Context, type ExitCode, exitCodes, type Flags } from './shared/command.js';
+import { settings, withRuntime } from './shared/session.js';
+import { columns, count, dollars, duration, type Fact, factLines, printable, some } from './text.js';
 
 /** `searchflow limits`: shows the limits of the team and their use. `unblock`: first lifts the block. */
 export async function limits(context: Context, flags: Flags<'limits'>): Promise<ExitCode> {
-  const config = settings(context, flags);
-  return withRuntime(context, config, { sends: false, bounded: true }, async ({ runtime }) => {
+  return withRuntime(context, settings(context, flags), { bounded: true }, async ({ runtime, config }) => {
     if (flags.unblock) {
       const before = await runtime.team.limits();
       const isAwake = await runtime.team.unblock();
@@ -38,8 +37,7 @@ export async function limits(context: Context, flags: Flags<'limits'>): Promise<
       workerElsewhere: runtime.team.workerElsewhere(),
       now: Date.now(),
     };
-    context.terminal.data(flags.json ? JSON.stringify(limitsData(all)) : limitsText(all));
-    return exitCodes.ok;
+    context.terminal.print(limitsData(all), limitsText(all));
   });
 }
 
@@ -56,7 +54,7 @@ export async function setLimits(context: Context, flags: Flags<'limitsSet'>): Pr
       'Pass --per-day, --per-month or both: an amount in dollars, or none to remove the cap.',
     );
   }
-  return withRuntime(context, config, { sends: false }, async ({ runtime }) => {
+  return withRuntime(context, config, {}, async ({ runtime }) => {
     const spend = await runtime.team.spend();
     const caps = await spend.setCaps({ dayMicros: capMicros(day), monthMicros: capMicros(month) });
     const shown = (micros: number | null) => (micros === null ? 'no cap' : `at most ${dollars(micros)}`);
@@ -64,7 +62,6 @@ export async function setLimits(context: Context, flags: Flags<'limitsSet'>): Pr
       `New caps: ${shown(caps.dayMicros)} per day, ${shown(caps.monthMicros)} per month (UTC). ` +
         'To resume a job that was paused by a cap:\n  searchflow resume JOB',
     );
-    return exitCodes.ok;
   });
 }
 
@@ -206,16 +203,15 @@ export function limitsData(limits: Limits): Output<'limits'> {
 }
 
 /** `searchflow alerts test`: sends a test alert to each receiver. */
-export async function testAlerts(context: Context, { json = false }): Promise<ExitCode> {
-  return withRuntime(context, settings(context, {}), { sends: false, bounded: true }, async ({ runtime }) => {
+export async function testAlerts(context: Context): Promise<ExitCode> {
+  return withRuntime(context, settings(context, {}), { bounded: true }, async ({ runtime }) => {
     const receivers = await runtime.testAlerts();
-    const output: Output<'alertTest'> = { kind: 'alertTest', receivers };
-    if (json) context.terminal.data(JSON.stringify(output));
-    else
-      for (const { receiver, error } of receivers) {
-        const how = error === null ? 'accepted the test alert' : `did not accept the test alert: ${printable(error)}`;
-        context.terminal.data(`${receiver}: ${how}`);
-      }
+    const lines = receivers.map(({ receiver, error }) =>
+      error === null
+        ? `${receiver}: accepted the test alert`
+        : `${receiver}: did not accept the test alert: ${printable(error)}`,
+    );
+    context.terminal.print<Output<'alertTest'>>({ kind: 'alertTest', receivers }, lines.join('\n'));
     return receivers.every(({ error }) => error === null) ? exitCodes.ok : exitCodes.failed;
   });
 }

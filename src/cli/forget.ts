@@ -1,12 +1,12 @@
-import type { Output } from '../../api/outputs/index.js';
-import { shellWord } from '../../core/text/shell-word.js';
-import { UsageError } from '../../worker/config/runtime-types.js';
-import { type ForgetWish, noUrl } from '../../worker/control/forget-subjects.js';
-import { readAll, refuse, wrong } from '../flag-values.js';
-import { askYesNo } from '../shared/ask.js';
-import { type Context, type ExitCode, exitCodes, type Flags } from '../shared/command.js';
-import { settings, withRuntime } from '../shared/session.js';
-import { count, type Fact, factLines, printable, some } from '../text.js';
+import type { Output } from '../api/outputs/index.js';
+import { shellWord } from '../core/text/shell-word.js';
+import { UsageError } from '../worker/config/runtime-types.js';
+import { type ForgetWish, noUrl } from '../worker/control/forget-subjects.js';
+import { readAll, refuse, wrong } from './flag-values.js';
+import { askYesNo } from './shared/ask.js';
+import { type Context, type ExitCode, exitCodes, type Flags } from './shared/command.js';
+import { settings, withRuntime } from './shared/session.js';
+import { count, type Fact, factLines, printable, some } from './text.js';
 
 /** What `forget` never removes. */
 const KEPT = [
@@ -17,18 +17,17 @@ const KEPT = [
 /** `searchflow forget`: removes the data of a job or of a URL from store and warehouses. Buys nothing, and needs no Temporal server. */
 export async function forget(context: Context, job: string | undefined, flags: Flags<'forget'>): Promise<ExitCode> {
   const { terminal } = context;
-  const { dryRun = false, yes = false, json = false } = flags;
+  const { dryRun = false, yes = false } = flags;
   const { wish, mistakes } = readAll({ wish: () => readWish(job, flags) });
-  const config = settings(context, {}, mistakes);
-  return withRuntime(context, config, { sends: false }, async ({ runtime }) => {
+  return withRuntime(context, settings(context, {}, mistakes), {}, async ({ runtime }) => {
     const plan = await runtime.planForget(wish);
     const { found, isEmpty } = plan;
     const text = isEmpty ? nothingText(found) : planText(found);
     if (isEmpty || dryRun) {
-      terminal.data(json ? JSON.stringify(found) : text);
+      terminal.print(found, text);
       return exitCodes.ok;
     }
-    if (!yes && !json) terminal.say(text);
+    if (!yes && !terminal.json) terminal.say(text);
     if (!yes) {
       if (!terminal.asks)
         throw new UsageError(
@@ -41,7 +40,7 @@ export async function forget(context: Context, job: string | undefined, flags: F
       }
     }
     const done = await runtime.forget(plan);
-    terminal.data(json ? JSON.stringify(done) : doneText(done));
+    terminal.print(done, doneText(done));
     return exitCodes.ok;
   });
 }

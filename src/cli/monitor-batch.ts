@@ -1,30 +1,28 @@
-import type { Output } from '../../api/outputs/index.js';
-import { MAX_BATCH_LIMIT, type MonitorAction } from '../../core/choices.js';
-import { batchProblem } from '../../core/monitors/monitor-batch.js';
-import { jobOfWorkflow } from '../../core/rows/job-ids.js';
-import { shellWord } from '../../core/text/shell-word.js';
-import type { BatchMonitorsInput } from '../../core/workflow-input-schemas.js';
-import type { BatchProgress, BatchSummary } from '../../core/workflow-result-schemas.js';
-import { UsageError } from '../../worker/config/runtime-types.js';
-import type { BatchHandle, MonitorControl } from '../../worker/control/monitor-control.js';
-import { readAll, toCount } from '../flag-values.js';
-import { follow, ProgressView } from '../progress/progress.js';
-import { keepSchedule, type ScheduleWish, toScheduleWish } from '../schedules/keep-schedule.js';
-import { askYesNo } from '../shared/ask.js';
-import { type Context, type ExitCode, exitCodes, type Flags } from '../shared/command.js';
-import type { Session } from '../shared/session.js';
-import { whoami, withMonitors } from '../shared/with-access.js';
-import { count, printable, some } from '../text.js';
+import type { Output } from '../api/outputs/index.js';
+import { MAX_BATCH_LIMIT, type MonitorAction } from '../core/choices.js';
+import { batchProblem } from '../core/monitors/monitor-batch.js';
+import { jobOfWorkflow } from '../core/rows/job-ids.js';
+import { shellWord } from '../core/text/shell-word.js';
+import type { BatchMonitorsInput } from '../core/workflow-input-schemas.js';
+import type { BatchProgress, BatchSummary } from '../core/workflow-result-schemas.js';
+import { UsageError } from '../worker/config/runtime-types.js';
+import type { BatchHandle, MonitorControl } from '../worker/control/monitor-control.js';
+import { readAll, toCount } from './flag-values.js';
 import { effectText, planText, toFilter } from './monitors.js';
+import { follow, ProgressView } from './progress/progress.js';
+import { keepSchedule, type ScheduleWish, toScheduleWish } from './schedules.js';
+import { askYesNo } from './shared/ask.js';
+import { type Context, type ExitCode, exitCodes, type Flags } from './shared/command.js';
+import type { Session } from './shared/session.js';
+import { whoami, withMonitors } from './shared/with-access.js';
+import { count, printable, some } from './text.js';
 
 export const pause = (context: Context, flags: Flags<'monitorPause'>) => runBatch(context, 'pause', flags);
 export const unpause = (context: Context, flags: Flags<'monitorUnpause'>) => runBatch(context, 'unpause', flags);
 
 /** `searchflow monitors delete [ID]`: deletes one monitor, or all that match. */
 export const remove = async (context: Context, id: string | undefined, flags: Flags<'monitorDelete'>) =>
-  id === undefined
-    ? runBatch(context, 'delete', flags)
-    : (await import('./monitors-single.js')).remove(context, id, flags);
+  id === undefined ? runBatch(context, 'delete', flags) : (await import('./monitors.js')).remove(context, id, flags);
 
 /**
  * `searchflow monitors pause|unpause|delete`: shows the plan, asks for approval, makes the calls and shows the effect. If the
@@ -75,7 +73,6 @@ async function runBatch(
         asks,
         approves: flags.yes ?? false,
         limit,
-        json: flags.json ?? false,
         by,
       });
     },
@@ -94,7 +91,7 @@ async function schedule(
   const access = await runtime.workflows();
   const { ofSchedule } = wanted;
   // The module is loaded here, because a batch without a schedule does not need it.
-  const { ScheduleControl } = await import('../../worker/schedules/schedule-control.js');
+  const { ScheduleControl } = await import('../worker/schedules/schedule-control.js');
   const named =
     ofSchedule === undefined || wish.timing === 'never'
       ? {}
@@ -116,14 +113,9 @@ const decide =
         `${printable(job)} was ${decision === 'approve' ? 'approved' : 'rejected'} by ${printable(by)}.`,
       );
       const output: Output<'decision'> = { kind: 'decision', job: handle.job, decision, by };
-      if (session.runtime.clientOnly && flags.json) context.terminal.data(JSON.stringify(output));
+      if (session.runtime.clientOnly && context.terminal.json) context.terminal.data(JSON.stringify(output));
       if (session.runtime.clientOnly) return exitCodes.ok;
-      const code = await watch(context, session, handle, {
-        asks: false,
-        approves: false,
-        json: flags.json ?? false,
-        by,
-      });
+      const code = await watch(context, session, handle, { asks: false, approves: false, by });
       return decision === 'reject' ? exitCodes.ok : code;
     });
   };
@@ -136,7 +128,6 @@ interface Manner {
   readonly approves: boolean;
   /** Monitors per call, if requested. */
   readonly limit?: number | undefined;
-  readonly json: boolean;
   readonly by: string;
 }
 
@@ -173,7 +164,7 @@ async function watch(context: Context, session: Session, handle: BatchHandle, ma
   const { stopped } = session;
   const summary = await follow({ poll, result: () => handle.result() }, { stopped, everyMs: POLL_EVERY_MS });
   showPlan(summary);
-  return showEffect(context, summary, manner);
+  return showEffect(context, summary);
 }
 
 async function ask(context: Context, { action, plan }: BatchProgress): Promise<boolean> {
@@ -215,11 +206,9 @@ const endCodes: Readonly<Partial<Record<BatchSummary['phase'], ExitCode>>> = {
   cancelled: exitCodes.stopped,
 };
 
-function showEffect({ terminal }: Context, summary: BatchSummary, { json }: Manner): ExitCode {
+function showEffect({ terminal }: Context, summary: BatchSummary): ExitCode {
   terminal.show('');
-  const output: Output<'batch'> = { kind: 'batch', ...summary };
-  if (json) terminal.data(JSON.stringify(output));
-  else terminal.say(effectText(summary));
+  terminal.tell<Output<'batch'>>({ kind: 'batch', ...summary }, effectText(summary));
   if (summary.phase === 'done') return (summary.effect?.missed ?? 0) === 0 ? exitCodes.ok : exitCodes.failed;
   return endCodes[summary.phase] ?? exitCodes.failed;
 }

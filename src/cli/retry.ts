@@ -1,24 +1,24 @@
-import type { Output } from '../../api/outputs/index.js';
-import { buysPages } from '../../core/rows/row-operation.js';
-import { toMicros } from '../../core/text/money.js';
-import { shellWord } from '../../core/text/shell-word.js';
-import type { FailedSelection, RetryPlan, RuntimeConfig } from '../../worker/config/runtime-types.js';
-import { readAll, readMaxCost, refuse } from '../flag-values.js';
-import { serviceText, someOf } from '../progress/plan.js';
-import { refuseOtherService } from '../rows/control.js';
-import { watchToEnd } from '../rows/run-enrich.js';
-import { agreed, type Purchase } from '../shared/ask.js';
-import { checkConnection } from '../shared/check-connection.js';
-import { type Context, type ExitCode, exitCodes, type Flags } from '../shared/command.js';
-import { settings, withRuntime } from '../shared/session.js';
-import { count, dollars, duration, factLines, printable, some } from '../text.js';
+import type { Output } from '../api/outputs/index.js';
+import { buysPages } from '../core/rows/row-operation.js';
+import { toMicros } from '../core/text/money.js';
+import { shellWord } from '../core/text/shell-word.js';
+import type { FailedSelection, RetryPlan, RuntimeConfig } from '../worker/config/runtime-types.js';
+import { readAll, readMaxCost, refuse } from './flag-values.js';
+import { serviceText, someOf } from './progress/plan.js';
+import { refuseOtherService } from './rows/control.js';
+import { watchToEnd } from './rows/enrich.js';
+import { agreed, type Purchase } from './shared/ask.js';
+import { checkConnection } from './shared/check-connection.js';
+import { type Context, type ExitCode, exitCodes, type Flags } from './shared/command.js';
+import { settings, withRuntime } from './shared/session.js';
+import { count, dollars, duration, factLines, printable, some } from './text.js';
 
 /** `searchflow retry JOB`: buys failed rows of a complete job again, loads them, and changes no other row. */
 export async function retry(typed: Context, job: string, flags: Flags<'retry'>): Promise<ExitCode> {
   // An interrupted or paused run keeps its rows, and is resumed instead of planned again.
   const context: Context = { ...typed, args: ['resume', job] };
   const { terminal } = context;
-  const { dryRun = false, yes = false, json = false } = flags;
+  const { dryRun = false, yes = false } = flags;
   const { selection, maxCostDollars, mistakes } = readAll({
     selection: () => readFailedSelection(flags),
     maxCostDollars: () => readMaxCost(flags.maxCost),
@@ -28,11 +28,11 @@ export async function retry(typed: Context, job: string, flags: Flags<'retry'>):
     await refuseOtherService(session.runtime, job, config.origin);
     const plan = await session.runtime.rows.planRetry(job, selection);
     if (dryRun) {
-      terminal.data(json ? JSON.stringify(retryData(plan, config)) : retryText(plan, config));
+      terminal.print(retryData(plan, config), retryText(plan, config));
       return exitCodes.ok;
     }
     if (plan.rows === 0) {
-      if (json) terminal.data(JSON.stringify(retryData(plan, config)));
+      if (terminal.json) terminal.data(JSON.stringify(retryData(plan, config)));
       terminal.say(`${printable(plan.staged.name)}: no row failed for a temporary reason. Nothing was bought.`);
       return exitCodes.ok;
     }
@@ -46,7 +46,7 @@ export async function retry(typed: Context, job: string, flags: Flags<'retry'>):
     session.working();
     const handle = await session.runtime.rows.retry(plan, { maxCostDollars });
     session.working(handle.job);
-    return watchToEnd(context, config, session, handle, { json, csv: null, badRows: [] });
+    return watchToEnd(session, handle);
   });
 }
 
@@ -104,26 +104,17 @@ function retryData(plan: RetryPlan, { service, origin }: RuntimeConfig): Output<
 
 /** `searchflow discard JOB`: marks failed rows as discarded, or undoes that. Buys nothing, and needs no Temporal server. */
 export async function discard(context: Context, job: string, flags: Flags<'discard'>): Promise<ExitCode> {
-  const { terminal } = context;
-  const { undo = false, json = false } = flags;
+  const { undo = false } = flags;
   const { selection, mistakes } = readAll({ selection: () => readFailedSelection(flags) });
   if (flags.tag === undefined && flags.row === undefined)
     mistakes.push('Name the rows: --tag TAG for the rows with an error tag, or --row N. Both may be repeated.');
-  const config = settings(context, {}, mistakes);
-  return withRuntime(context, config, { sends: false }, async ({ runtime }) => {
+  return withRuntime(context, settings(context, {}, mistakes), {}, async ({ runtime }) => {
     const done = await runtime.rows.discard(job, { ...selection, undo });
     const { name, rows, discarded, failed } = done;
-    if (json) {
-      terminal.data(JSON.stringify(done));
-      return exitCodes.ok;
-    }
     const change = undo ? 'no longer discarded' : 'discarded';
     const verb = rows === 1 ? 'is' : 'are';
-    terminal.say(
-      `${printable(name)}: ${some(rows, 'failed row')} ${verb} ${change}. Now ${count(discarded)} of its rows are discarded, and ${count(failed)} count as failed.`,
-    );
-    if (!undo) terminal.say(`To undo it:\n  ${undoLine(job, flags)}`);
-    return exitCodes.ok;
+    const text = `${printable(name)}: ${some(rows, 'failed row')} ${verb} ${change}. Now ${count(discarded)} of its rows are discarded, and ${count(failed)} count as failed.`;
+    context.terminal.tell(done, undo ? text : `${text}\nTo undo it:\n  ${undoLine(job, flags)}`);
   });
 }
 

@@ -1,9 +1,9 @@
-import type { Output } from '../../api/outputs/index.js';
-import { shellWord } from '../../core/text/shell-word.js';
-import { readAll, toDuration } from '../flag-values.js';
-import { type Context, type ExitCode, exitCodes, type Flags } from '../shared/command.js';
-import { settings, withRuntime } from '../shared/session.js';
-import { printable } from '../text.js';
+import type { Output } from '../api/outputs/index.js';
+import { shellWord } from '../core/text/shell-word.js';
+import { readAll, toDuration } from './flag-values.js';
+import type { Context, ExitCode, Flags } from './shared/command.js';
+import { settings, withRuntime } from './shared/session.js';
+import { printable } from './text.js';
 
 const DEFAULT_AGE = '30d';
 
@@ -16,16 +16,13 @@ const names: Readonly<Record<Output<'cleaned'>['items'][number]['what'], string>
 
 /** `searchflow clean [JOB]`: removes the state of done jobs that nothing needs. Buys nothing, and starts no server. */
 export async function clean(context: Context, job: string | undefined, flags: Flags<'clean'>): Promise<ExitCode> {
-  const { terminal } = context;
-  const { olderThan = DEFAULT_AGE, dryRun = false, json = false } = flags;
+  const { olderThan = DEFAULT_AGE, dryRun = false } = flags;
   const { olderThanMs, mistakes } = readAll({
     olderThanMs: () => toDuration('--older-than', olderThan, '12h, 30d or 2w') as number,
   });
-  const config = settings(context, {}, mistakes);
-  return withRuntime(context, config, { sends: false }, async ({ runtime }) => {
+  return withRuntime(context, settings(context, {}, mistakes), {}, async ({ runtime }) => {
     const done = await runtime.clean({ job: job ?? null, olderThanMs, dryRun });
-    terminal.data(json ? JSON.stringify(done) : cleanedText(done, job, olderThan));
-    return exitCodes.ok;
+    context.terminal.print(done, cleanedText(done, job, olderThan));
   });
 }
 

@@ -1,19 +1,77 @@
+import type { Output } from '../../api/outputs/index.js';
 import { MOST_PARALLEL } from '../../core/choices.js';
 import { eventTypes } from '../../core/events/payloads.js';
 import type { WalkInput } from '../../core/events/walk-job.js';
+import { codeOfPause } from '../../core/rows/pause.js';
 import { misspelt, nearest } from '../../core/text/nearest.js';
 import type { SyncEventsInput } from '../../core/workflow-input-schemas.js';
-import type { RuntimeConfig, WorkflowAccess } from '../../worker/config/runtime-types.js';
+import type { WalkProgress, WalkSummary } from '../../core/workflow-result-schemas.js';
+import { JobFailed, type WorkflowAccess, wasCancelled } from '../../worker/config/runtime-types.js';
 import { EventControl, type EventTarget } from '../../worker/control/event-control.js';
+import { findWalk } from '../../worker/control/find-walk.js';
+import type { WalkHandle } from '../../worker/control/job-handle.js';
+import type { Runtime } from '../../worker/runtime/views.js';
 import { readAll, refuse, toCount, toMoment } from '../flag-values.js';
 import { SCHEDULED_DETACH, serviceText, showStarted } from '../progress/plan.js';
-import { keepSchedule, toScheduleWish } from '../schedules/keep-schedule.js';
+import { followJob } from '../progress/progress.js';
+import { showPause } from '../progress/summary.js';
+import { keepSchedule, toScheduleWish } from '../schedules.js';
 import { checkWarehouse } from '../shared/check-connection.js';
-import type { Context, ExitCode, Flags } from '../shared/command.js';
+import { type Context, type ExitCode, exitCodes, type Flags } from '../shared/command.js';
 import { type Session, settings, withRuntime } from '../shared/session.js';
 import { withAccess } from '../shared/with-access.js';
 import { printable } from '../text.js';
-import { watchWalk } from './watch-walk.js';
+import { differs, WalkProgressReader, walkData, walkText } from './events.js';
+
+export interface WalkManner {
+  /** Whether a verification with differences fails although it repaired all of them. */
+  readonly strict?: boolean;
+  /** Whether any pause ends the watch, also that by a person. */
+  readonly untilPaused?: boolean;
+}
+
+/** Watches a walk and shows its summary. Returns the exit code. */
+export async function watchWalk(
+  session: Context & Pick<Session, 'runtime' | 'stopped'>,
+  handle: Pick<WalkHandle, 'job' | 'workflowId' | 'progress' | 'result'>,
+  manner: WalkManner = {},
+): Promise<ExitCode> {
+  const followed = await followJob(session, handle, new WalkProgressReader(), manner).catch(withResumeHint);
+  if (followed.kind === 'parked') return showPausedWalk(session, handle.job, followed.progress);
+  const { summary } = followed;
+  session.terminal.tell(walkData(handle.job, summary), walkText(summary, Date.now()));
+  return codeOf(summary, manner);
+}
+
+/** Shows a walk that waits for a person. Returns the exit code. */
+export function showPausedWalk(context: Context, job: string, progress: WalkProgress): ExitCode {
+  const code = codeOfPause(progress.pausedFor, progress.message);
+  const output: Output<'pausedWalk'> = { kind: 'paused', job, ...progress, code };
+  return showPause(context, progress, output, 'Loaded events');
+}
+
+/** Adds two facts to the message of a cancellation by another command: nothing is lost, and how to resume. */
+function withResumeHint(error: unknown): never {
+  if (!(error instanceof JobFailed) || !wasCancelled(error)) throw error;
+  const text = `${error.message}. Loaded events are kept; run its events command to resume.`;
+  throw new JobFailed(text, { cause: error.cause });
+}
+
+/** Returns the exit code of a walk. A verification fails if the service no longer returns events that the warehouse has. */
+function codeOf({ phase, verified }: WalkSummary, { strict = false }: WalkManner): ExitCode {
+  if (phase !== 'done') return exitCodes.stopped;
+  if (!verified) return exitCodes.ok;
+  return verified.gone > 0 || (strict && differs(verified)) ? exitCodes.failed : exitCodes.ok;
+}
+
+/** Returns the walk that a command names; null for other jobs. */
+export async function walkNamed(
+  runtime: Pick<Runtime, 'jobs' | 'workflows'>,
+  name: string,
+): Promise<WalkHandle | null> {
+  const found = findWalk(await runtime.jobs.walks(), name);
+  return found && new EventControl(await runtime.workflows(), '.').attach(found);
+}
 
 /** `searchflow events sync`: loads new events, or schedules such loads with `--every` or `--cron`. */
 export async function sync(context: Context, flags: Flags<'sync'>): Promise<ExitCode> {
@@ -25,7 +83,7 @@ export async function sync(context: Context, flags: Flags<'sync'>): Promise<Exit
   if (wish !== null && flags.detach) mistakes.push(SCHEDULED_DETACH);
   if (wish === null) return run(context, flags, input, mistakes);
   const config = settings(context, flags, mistakes);
-  return withRuntime(context, config, { sends: false }, async ({ runtime }) => {
+  return withRuntime(context, config, {}, async ({ runtime }) => {
     noteTypes(context, input);
     if (wish.timing !== 'never') await checkWarehouse(config, flags.into);
     const access = await runtime.workflows();
@@ -33,7 +91,7 @@ export async function sync(context: Context, flags: Flags<'sync'>): Promise<Exit
     const { job, workflowId, input: walk } = control.work({ ...input, ...control.target(flags.into) });
     const { kind: _, ...scheduled } = walk;
     const work = { workflow: 'syncEvents', workflowId, input: scheduled } as const;
-    return keepSchedule(context, access, wish, { name: job, work, data: flags.json ?? false });
+    return keepSchedule(context, access, wish, { name: job, work, isResult: true });
   });
 }
 
@@ -59,28 +117,29 @@ const readRange = (flags: Flags<'backfill'>) =>
 
 async function run(
   context: Context,
-  flags: Pick<Flags<'sync'>, 'into' | 'json' | 'qps' | 'rateProfile' | 'detach'>,
+  flags: Pick<Flags<'sync'>, 'into' | 'qps' | 'rateProfile' | 'detach'>,
   input: WalkInput,
   mistakes: readonly string[],
   { strict = false }: { readonly strict?: boolean } = {},
 ): Promise<ExitCode> {
   const { terminal } = context;
-  const work = async (access: WorkflowAccess, session: Session, config: RuntimeConfig) => {
+  const work = async (access: WorkflowAccess, session: Session) => {
     noteTypes(context, input);
     const control = new EventControl(access, context.cwd);
     const walk: WalkInput & EventTarget = { ...input, ...control.target(flags.into) };
-    const { json = false, detach = false } = flags;
-    if (detach) {
+    if (flags.detach) {
       await session.runtime.work.checkDetached(control.work(walk));
       const { handle } = await control.start(walk, { detached: true });
-      return showStarted(context, { job: handle.job, state: 'started' }, json);
+      return showStarted(context, { job: handle.job, state: 'started' });
     }
     await session.runtime.work.own(control.work(walk));
     const { handle, joined } = await control.start(walk);
     session.working(handle.job);
     const what = joined ? 'resumed' : 'started';
-    terminal.note(`${handle.job} ${what}: webset events of ${serviceText(config)} into ${printable(walk.into)}.`);
-    return watchWalk(context, session, handle, { json, strict });
+    terminal.note(
+      `${handle.job} ${what}: webset events of ${serviceText(session.config)} into ${printable(walk.into)}.`,
+    );
+    return watchWalk(session, handle, { strict });
   };
   return withAccess(context, flags, mistakes, work, { loads: true, owns: true, detached: flags.detach });
 }

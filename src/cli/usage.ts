@@ -1,11 +1,11 @@
-import type { Output } from '../../api/outputs/index.js';
-import { type ReconciledDay, reconcile } from '../../core/purchase/reconcile.js';
-import type { UsageGroup, UsageLine } from '../../core/purchase/spend.js';
-import { type RuntimeConfig, UsageError } from '../../worker/config/runtime-types.js';
-import { readAll, toDay } from '../flag-values.js';
-import { type Context, type ExitCode, exitCodes, type Flags } from '../shared/command.js';
-import { settings, withRuntime } from '../shared/session.js';
-import { columns, count, dollars, printable, some } from '../text.js';
+import type { Output } from '../api/outputs/index.js';
+import { type ReconciledDay, reconcile } from '../core/purchase/reconcile.js';
+import type { UsageGroup, UsageLine } from '../core/purchase/spend.js';
+import { type RuntimeConfig, UsageError } from '../worker/config/runtime-types.js';
+import { readAll, toDay } from './flag-values.js';
+import { type Context, type ExitCode, exitCodes, type Flags } from './shared/command.js';
+import { settings, withRuntime } from './shared/session.js';
+import { columns, count, dollars, printable, some } from './text.js';
 
 /** `searchflow usage`: shows requests and cost of the team by job, operation or UTC day. */
 export async function usage(context: Context, flags: Flags<'usage'>): Promise<ExitCode> {
@@ -18,13 +18,11 @@ export async function usage(context: Context, flags: Flags<'usage'>): Promise<Ex
     mistakes.push(`--since ${flags.since} must not be after --until ${flags.until}.`);
   }
   if (flags.reconcile) return reconcileUsage(context, flags, { since, until, now, mistakes });
-  const config = settings(context, {}, mistakes);
-  return withRuntime(context, config, { sends: false, bounded: true }, async ({ runtime }) => {
+  return withRuntime(context, settings(context, {}, mistakes), { bounded: true }, async ({ runtime }) => {
     const lines = await (await runtime.team.spend()).usage(flags.by, since, until);
-    if (flags.json) context.terminal.data(JSON.stringify(usageData(flags.by, lines)));
-    else if (lines.length > 0) context.terminal.data(usageText(flags.by, lines));
-    else context.terminal.note('No purchases in this period.');
-    return exitCodes.ok;
+    const { json, print, note } = context.terminal;
+    if (lines.length > 0 || json) print(usageData(flags.by, lines), usageText(flags.by, lines));
+    else note('No purchases in this period.');
   });
 }
 
@@ -107,7 +105,7 @@ export async function reconcileUsage(context: Context, flags: Flags<'usage'>, ra
   const days = Array.from({ length: (last - first) / DAY_MS + 1 }, (_, index) => dayText(first + index * DAY_MS));
   return withRuntime(context, config, { sends: false, bounded: true }, async ({ runtime, stopped }) => {
     const lines = await (await runtime.team.spend()).usage('day', first, last + DAY_MS);
-    const { readBilledDays } = await import('../../worker/team/service-bill.js');
+    const { readBilledDays } = await import('../worker/team/service-bill.js');
     const { terminal } = context;
     let saidRetry = false;
     const onRetry = ({ message }: Error) => {
@@ -122,8 +120,8 @@ export async function reconcileUsage(context: Context, flags: Flags<'usage'>, ra
     const found = reconcile(lines, bill);
     const { origin, team = null } = config;
     const agrees = found.every(({ unexplainedMicros }) => unexplainedMicros === 0);
-    if (flags.json) terminal.data(JSON.stringify(data(found, { origin, team, agrees })));
-    else terminal.data([`Journal and bill of ${printable(origin)} (UTC):`, ...textOf(found, agrees)].join('\n'));
+    const text = [`Journal and bill of ${printable(origin)} (UTC):`, ...textOf(found, agrees)].join('\n');
+    terminal.print(data(found, { origin, team, agrees }), text);
     return agrees ? exitCodes.ok : exitCodes.failed;
   });
 }

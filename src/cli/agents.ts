@@ -1,0 +1,322 @@
+import type { Output } from '../api/outputs/index.js';
+import { MAX_DURATION_SECONDS } from '../core/choices.js';
+import { estimateAgentRun, pricesAt } from '../core/purchase/prices.js';
+import { jobOfWorkflow } from '../core/rows/job-ids.js';
+import type { Json } from '../core/text/json.js';
+import { dollars } from '../core/text/money.js';
+import type { AgentRequest, RunAgentOptions } from '../core/workflow-input-schemas.js';
+import type { AgentRunResult, AgentRunSync, RunSnapshot } from '../core/workflow-result-schemas.js';
+import { JobFailed, type RuntimeConfig, type WorkflowAccess } from '../worker/config/runtime-types.js';
+import {
+  type AgentRunHandle,
+  agentRunId,
+  startAgentRun,
+  startSync,
+  syncTarget,
+  syncWork,
+  withAgentCalls,
+} from '../worker/control/agent-control.js';
+import { readAll, refuse, toAmount, toCount, toDuration } from './flag-values.js';
+import { serviceText } from './progress/plan.js';
+import { follow, ProgressView } from './progress/progress.js';
+import {
+  fieldsOf,
+  objectOf,
+  readEffort,
+  readObject,
+  type SetField,
+  setTwice,
+  toContentsOptions,
+} from './request-fields.js';
+import { keepSchedule, toScheduleWish } from './schedules.js';
+import { agreed, type Purchase } from './shared/ask.js';
+import { checkConnection } from './shared/check-connection.js';
+import { type Context, type ExitCode, exitCodes, type Flags } from './shared/command.js';
+import { onSandbox } from './shared/embedded-sandbox.js';
+import { type Session, settings, withRuntime } from './shared/session.js';
+import { withAccess } from './shared/with-access.js';
+import { columns, duration, printable, printableLines, some } from './text.js';
+
+/** The amount as the service reports it, with all its decimals. */
+const reported = (amount: number): string => `$${amount}`;
+
+/** Returns the state of a run on one line. */
+export function snapshotText(snapshot: RunSnapshot, now: number): string {
+  if (snapshot.runId === null) return `waiting for ${printable(snapshot.waitingFor ?? 'the run to start')}`;
+  return [
+    `${printable(snapshot.runId)}: ${printable(snapshot.status ?? 'running')}`,
+    ...(snapshot.startedAt === null ? [] : [duration((now - snapshot.startedAt) / 1000)]),
+    ...(snapshot.events === null ? [] : [`${snapshot.events} events`]),
+    ...(snapshot.costDollars ? [`${reported(snapshot.costDollars)} so far`] : []),
+  ].join(', ');
+}
+
+/** Returns the end of a run as one to three lines. */
+export function endText(result: AgentRunResult): string {
+  const { runId, status, stopReason, costDollars, requests, error, leftOutBytes, landed } = result;
+  const why = stopReason === null ? '' : ` (${printable(stopReason)})`;
+  const bought = requests.some((request) => request.bought);
+  const lines = [
+    `${printable(runId)}: ${printable(status)}${why}; ${bought ? reported(costDollars) : `paid earlier, ${reported(costDollars)}`}.`,
+  ];
+  if (error !== null) lines.push(printable(JSON.stringify(error)));
+  if (leftOutBytes !== null)
+    lines.push(
+      `The output is too large to print (${leftOutBytes} bytes). It is in the journal as ${landed.join(', ')}.`,
+    );
+  return lines.join('\n');
+}
+
+/** Returns the output of a run: text, structured output and sources. */
+export function outputText({ text, structured, grounding }: AgentRunResult): string {
+  const sources = new Set(grounding.flatMap(urlsOf));
+  return [
+    ...(text ? [printableLines(text)] : []),
+    ...(structured === null ? [] : [printableLines(JSON.stringify(structured, null, 2))]),
+    ...(sources.size > 0 ? [['Sources:', ...[...sources].map((url) => `  ${printable(url)}`)].join('\n')] : []),
+  ].join('\n\n');
+}
+
+function urlsOf(grounding: Json): string[] {
+  const { citations } = grounding as { readonly citations?: readonly { readonly url?: unknown }[] | null };
+  return (citations ?? []).flatMap(({ url }) => (typeof url === 'string' ? [url] : []));
+}
+
+/** Returns an event of a run on one line. */
+export function eventText(event: { readonly event?: string | null | undefined; readonly data?: unknown }): string {
+  const data = event.data === undefined ? '' : ` ${JSON.stringify(event.data)}`;
+  return printable(`${event.event ?? 'event'}${data}`, 160);
+}
+
+/** A run in a list. */
+export interface ListedRun {
+  readonly id: string;
+  readonly status?: string | null | undefined;
+  readonly createdAt?: string | null | undefined;
+  readonly request?: { readonly query?: unknown } | null | undefined;
+  readonly costDollars?: { readonly total?: number | null | undefined } | null | undefined;
+}
+
+export function runsText(runs: readonly ListedRun[]): string {
+  if (runs.length === 0) return 'No agent runs.';
+  return columns([
+    ['id', 'status', 'cost', 'started', 'query'],
+    ...runs.map(({ id, status, createdAt, request, costDollars }) => [
+      printable(id),
+      printable(status ?? '?'),
+      reported(costDollars?.total ?? 0),
+      printable(createdAt ?? '?'),
+      printable(String(request?.query ?? '?'), 60),
+    ]),
+  ]).join('\n');
+}
+
+const POLL_MS = 500;
+const PAGE = 100;
+
+/** Exit codes by the final status of a run. Any other status is a failure. */
+const endCodes: Readonly<Record<string, ExitCode>> = { completed: exitCodes.ok, cancelled: exitCodes.stopped };
+
+type Calls = Parameters<Parameters<typeof withAgentCalls<unknown>>[1]>[0];
+type Print = (event: { readonly event?: string | null | undefined; readonly data?: unknown }) => void;
+
+/**
+ * `searchflow agent run QUERY`: prints the result of one run. After Ctrl-C the run continues at the service, and the same
+ * command attaches to the run.
+ */
+export async function agentRun(
+  context: Context,
+  query: string | undefined,
+  flags: Flags<'agentRun'>,
+): Promise<ExitCode> {
+  const { terminal } = context;
+  const { asked, mistakes } = readAll({ asked: () => toAgentRequest(query, flags, context.cwd) });
+  const config = settings(context, flags, mistakes);
+  const { request, options } = asked;
+  return withRuntime(context, config, { sends: true }, async (session) => {
+    await checkConnection(config);
+    if (!(await agreed(context, config, purchaseOf(request, options, config, flags)))) {
+      terminal.say('Nothing was bought.');
+      return exitCodes.usage;
+    }
+    const workflowId = agentRunId(config, request, options);
+    const job = jobOfWorkflow(workflowId);
+    session.working();
+    await session.runtime.work.own({ job, workflowId });
+    const access = await session.runtime.workflows();
+    const handle = await startAgentRun(access, request, options);
+    terminal.note(
+      `Agent run on ${serviceText(config)}. After Ctrl-C it continues there; run the same command to attach to it.`,
+    );
+    const result = await withAgentCalls(access.config, (calls) =>
+      watch(context, handle, flags.stream ? calls : null, session.stopped),
+    ).catch((error: unknown) => {
+      throw error instanceof JobFailed ? new JobFailed(asTyped(error.message), { cause: error }) : error;
+    });
+    terminal.show('');
+    if (terminal.json) terminal.data(JSON.stringify(flags.stream ? { kind: 'result', ...result } : result));
+    else {
+      const output = outputText(result);
+      if (output !== '') terminal.data(output);
+      terminal.say(endText(result));
+    }
+    return endCodes[result.status] ?? exitCodes.failed;
+  });
+}
+
+/**
+ * Returns the purchase to confirm. A run that is in progress or was answered before costs nothing, but it is not known yet
+ * whether there is such a run.
+ */
+function purchaseOf(
+  request: AgentRequest,
+  { maxCostDollars }: RunAgentOptions,
+  { prices, maxCostPerJobMicros }: RuntimeConfig,
+  { yes = false }: Flags<'agentRun'>,
+): Purchase {
+  const most = maxCostDollars ?? request.budget?.maxCostDollars;
+  const estimate = estimateAgentRun(request.effort ?? undefined, most, pricesAt(Date.now(), prices));
+  const micros = Math.min(estimate, maxCostPerJobMicros ?? estimate);
+  const cost = `at most ${dollars(micros)}`;
+  const question = `Spend ${cost} on this agent run?`;
+  return {
+    micros,
+    sentence: `This costs ${cost}`,
+    question,
+    yes,
+    bounded: maxCostDollars !== undefined,
+    always: false,
+  };
+}
+
+/** Returns the message of a failed workflow with the flag of this command instead of the option of the workflow. */
+const asTyped = (message: string): string => message.replace('call it with { refreshAfterMs: 0 }', 'pass --rebuy');
+
+/** Shows the state of the run until it has ended; with `calls`, also prints the events of the run. Returns the result. */
+async function watch(
+  { terminal }: Context,
+  handle: AgentRunHandle,
+  calls: Calls | null,
+  stopped: AbortSignal,
+): Promise<AgentRunResult> {
+  const view = new ProgressView(terminal);
+  const printNew = calls && eventPrinter(calls, (event) => terminal.print(event, eventText(event)));
+  const poll = async () => {
+    const snapshot = await handle.snapshot();
+    return async () => {
+      if (snapshot) view.update(snapshotText(snapshot, Date.now()), performance.now());
+      if (snapshot?.runId) await printNew?.(snapshot.runId);
+      return null;
+    };
+  };
+  const result = await follow({ poll, result: () => handle.result() }, { stopped, everyMs: POLL_MS });
+  await printNew?.(result.runId);
+  return result;
+}
+
+/** Returns a function that prints the new events of a run, each once. It prints nothing if the service keeps none or does not answer. */
+function eventPrinter(calls: Calls, print: Print): (id: string) => Promise<void> {
+  const shown = new Set<string>();
+  let cursor: string | undefined;
+  return async (id) => {
+    for (;;) {
+      const page = await calls.listAgentRunEvents({ id, limit: PAGE, cursor }).then(
+        ({ data }) => data,
+        () => null,
+      );
+      for (const event of page?.data ?? []) {
+        const name = String(event.id ?? JSON.stringify(event));
+        if (!shown.has(name)) print(event);
+        shown.add(name);
+      }
+      if (!page?.nextCursor || page.nextCursor === cursor) return;
+      cursor = page.nextCursor;
+    }
+  };
+}
+
+const LONGEST = '20m or 2h, of at most 24d: timers cannot be longer';
+
+/** Returns the request and the options that the flags describe. */
+export function toAgentRequest(
+  query: string | undefined,
+  flags: Flags<'agentRun'>,
+  cwd: string,
+): { readonly request: AgentRequest; readonly options: RunAgentOptions } {
+  const read = readAll({
+    file: () => (flags.request === undefined ? {} : readObject('--request', flags.request, cwd)),
+    schema: () => (flags.schema === undefined ? undefined : readObject('--schema', flags.schema, cwd)),
+    effort: () => readEffort(flags.effort, flags.unchecked),
+    others: () => toContentsOptions({ option: flags.option }),
+    maxCostDollars: () => toAmount('--max-cost', flags.maxCost),
+    maxMs: () => toDuration('--max-duration', flags.maxDuration, LONGEST, [1, MAX_DURATION_SECONDS * 1000]),
+  });
+  const { maxCostDollars, maxMs, mistakes } = read;
+  const fields: readonly SetField[] = [
+    ...fieldsOf(read.file, () => '--request').filter(([, value]) => value !== null),
+    ['query', query, 'QUERY'],
+    ['outputSchema', read.schema, '--schema'],
+    ['effort', read.effort, '--effort'],
+    ['previousRunId', flags.previous, '--previous'],
+    ...fieldsOf(read.others, (name) => `--option ${name}`),
+  ];
+  const request = objectOf(fields) as AgentRequest & { readonly [name: string]: Json };
+  if (request.query === undefined && (flags.request === undefined || read.file))
+    mistakes.push('Pass a query or --request FILE:\n  searchflow agent run "QUERY"');
+  const { budget } = request;
+  if (flags.maxCost !== undefined && budget?.maxCostDollars !== undefined)
+    mistakes.push('--max-cost and budget.maxCostDollars of the request limit the same. Pass one of them.');
+  if (flags.maxDuration !== undefined && budget?.maxDurationSeconds !== undefined)
+    mistakes.push('--max-duration and budget.maxDurationSeconds of the request limit the same. Pass one of them.');
+  refuse(...setTwice(fields), ...mistakes);
+  const { rebuy, deleteAfter, unchecked } = flags;
+  const maxDurationSeconds = maxMs && maxMs / 1000;
+  const refreshAfterMs = rebuy ? 0 : undefined;
+  return { request, options: { maxCostDollars, maxDurationSeconds, refreshAfterMs, deleteAfter, unchecked } };
+}
+
+/** `searchflow agent list`: lists the latest agent runs of the team, whichever client started them. */
+export async function agentList(context: Context, flags: Flags<'agentList'>): Promise<ExitCode> {
+  const { limit = 20, mistakes } = readAll({ limit: () => toCount(flags.limit, '--limit', 100) });
+  return withRuntime(context, settings(context, {}, mistakes), { sends: true }, async ({ sandbox, config }) => {
+    const { data } = await withAgentCalls(sandbox ? onSandbox(config, sandbox) : config, (calls) =>
+      calls.listAgentRuns({ limit }),
+    );
+    const runs = data.data ?? [];
+    context.terminal.print(runs, runsText(runs));
+  });
+}
+
+/** `searchflow agent cancel ID`: cancels a run at the service. A job that follows the run sees the end and the cost of the run. */
+export async function agentCancel(context: Context, id: string): Promise<ExitCode> {
+  return withRuntime(context, settings(context, {}), { sends: true }, async ({ sandbox, config }) => {
+    const { data: run } = await withAgentCalls(sandbox ? onSandbox(config, sandbox) : config, (calls) =>
+      calls.cancelAgentRun({ id }),
+    );
+    const text = `${printable(run.id)}: ${printable(run.status ?? 'unknown')}; cost $${run.costDollars?.total ?? 0}.`;
+    context.terminal.tell(run, text);
+  });
+}
+
+/** `searchflow agent sync`: loads all agent runs of the team into a warehouse. With a schedule, new runs are loaded regularly. */
+export async function agentSync(context: Context, flags: Flags<'agentSync'>): Promise<ExitCode> {
+  const { wish, mistakes } = readAll({ wish: () => toScheduleWish(flags) });
+  const loads = wish?.timing !== 'never';
+  const sync = async (access: WorkflowAccess, { runtime, config }: Session) => {
+    const { name, work } = syncWork(config, syncTarget(access, flags.into, context.cwd));
+    if (wish !== null) await keepSchedule(context, await runtime.workflows(), wish, { name, work });
+    if (!loads) return exitCodes.ok;
+    await runtime.work.own({ job: name, workflowId: work.workflowId });
+    const done = await (await startSync(access, work)).result();
+    const watermark = done.watermark === null ? null : new Date(done.watermark).toISOString();
+    context.terminal.tell<Output<'agentSync'>>({ kind: 'agent-sync', ...done, watermark }, syncText(done));
+    return exitCodes.ok;
+  };
+  return withAccess(context, flags, mistakes, sync, { loads, owns: true });
+}
+
+function syncText({ runs, added, changed, gone, unfinished, into }: AgentRunSync): string {
+  const lost = gone > 0 ? `, ${some(gone, 'run')} no longer returned by the service` : '';
+  const open = unfinished > 0 ? ` ${some(unfinished, 'run')} not ended; the next sync reads them again.` : '';
+  return `${some(runs, 'agent run')} read: ${some(added, 'new run')}, ${some(changed, 'run')} changed${lost}.${open} Written: ${printable(into)}`;
+}

@@ -1,0 +1,346 @@
+import { readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { text as readAllOf } from 'node:stream/consumers';
+import type { Output } from '../api/outputs/index.js';
+import type { PageEnvelope } from '../core/events/page.js';
+import { next, startWalk } from '../core/events/walk.js';
+import { chosenText, filterProblem } from '../core/monitors/monitor-filter.js';
+import type { Json } from '../core/text/json.js';
+import { shellWord } from '../core/text/shell-word.js';
+import type { MonitorFilter } from '../core/workflow-input-schemas.js';
+import type {
+  BatchPlan,
+  BatchProgress,
+  BatchSummary,
+  CreatedMonitorResult,
+  MonitorExport,
+  MonitorState,
+} from '../core/workflow-result-schemas.js';
+import type { MonitorControl } from '../worker/control/monitor-control.js';
+import { readAll, refuse, toCount, wrong } from './flag-values.js';
+import { SCHEDULED_DETACH, showStarted } from './progress/plan.js';
+import { keepSchedule, toScheduleWish } from './schedules.js';
+import { askYesNo } from './shared/ask.js';
+import { type Context, type ExitCode, exitCodes, type Flags } from './shared/command.js';
+import type { Session } from './shared/session.js';
+import { withMonitors } from './shared/with-access.js';
+import { columns, count, printable, some } from './text.js';
+
+/** Returns the filter that the flags describe. */
+export function toFilter(flags: Pick<Flags<'monitorList'>, 'name' | 'status' | 'metadata'>): MonitorFilter {
+  const { name, status, metadata = [] } = flags;
+  const mistakes: string[] = [];
+  const pairs = new Map<string, string>();
+  for (const text of metadata) {
+    const at = text.indexOf('=');
+    const [key, value] = [text.slice(0, at), text.slice(at + 1)];
+    if (at < 1) mistakes.push(`--metadata: '${text}' must be key=value.`);
+    // A monitor cannot match two values of one key.
+    else if (pairs.has(key)) mistakes.push(`--metadata: key '${key}' is given twice.`);
+    else pairs.set(key, value);
+  }
+  const filter = {
+    name,
+    status,
+    // `fromEntries` makes own fields even for names such as `__proto__`.
+    metadata: metadata.length === 0 ? undefined : Object.fromEntries(pairs),
+  };
+  const isNamed = name === undefined || (name !== '' && name.length <= 250);
+  const problem = isNamed ? filterProblem(filter, '--') : '--name must have 1 to 250 characters';
+  refuse(...mistakes, problem !== null && `${problem}.`);
+  return filter;
+}
+
+const doing = { pause: 'paused', unpause: 'unpaused', delete: 'deleted' } as const;
+
+/** Returns the indented lines of a table. */
+const table = (rows: readonly (readonly string[])[]): string[] => columns(rows).map((line) => `  ${line}`);
+
+/** Returns the plan of a batch as text. */
+export function planText(progress: BatchProgress, plan: BatchPlan): string {
+  const { action } = progress;
+  const what = doing[action];
+  const more = plan.planned - plan.examples.length;
+  return [
+    `${some(plan.planned, 'monitor')} will be ${what} (${printable(chosenText(progress))}):`,
+    ...table([['name', 'status', 'id'], ...plan.examples.map(cells)]),
+    ...(more > 0 ? [`  and ${count(more)} more`] : []),
+    ...(plan.already > 0 ? [`${some(plan.already, 'monitor is', 'monitors are')} already ${what}.`] : []),
+    ...(plan.left > 0 && progress.ofSchedule === null
+      ? [`${some(plan.left, 'disabled monitor is', 'disabled monitors are')} not changed.`]
+      : []),
+    ...(plan.left > 0 && progress.ofSchedule !== null
+      ? [`${some(plan.left, 'monitor stays', 'monitors stay')} paused: a person or another schedule wants that.`]
+      : []),
+  ].join('\n');
+}
+
+function cells({ name, status, id }: Pick<MonitorState, 'name' | 'status' | 'id'>): string[] {
+  return [printable(name ?? '(no name)', 60), printable(status ?? '?'), printable(id)];
+}
+
+/** Returns the effect of a batch as text. */
+export function effectText(summary: BatchSummary): string {
+  const { action, effect, phase, calls, lost, decision, into } = summary;
+  if (phase === 'rejected') return `Rejected by ${printable(decision?.by ?? 'unknown user')}; nothing was changed.`;
+  if (phase === 'expired') return 'Not approved in time; nothing was changed.';
+  if (!effect || summary.plan?.planned === 0) return 'No monitor needs this change; nothing was changed.';
+  const rows: [string, number][] = [
+    [doing[action], effect.affected],
+    ['of these also changed by another client', effect.contested],
+    [`${doing[action]} although not planned`, effect.unplanned],
+    ['changed by another client', effect.others],
+    ['not changed although planned', effect.missed],
+  ];
+  const inCalls = `in ${some(calls, 'call')}${lost > 0 ? `, ${count(lost)} without an answer` : ''}`;
+  return [
+    `Done ${inCalls}:`,
+    ...rows
+      .filter(([, monitors], index) => index === 0 || monitors > 0)
+      .map(([name, monitors]) => `  ${count(monitors).padStart(9)}  ${name}`),
+    ...effect.examples.map(
+      ({ name, id, note }) => `  ${printable(name ?? '(no name)', 60)} (${printable(id)}): ${printable(note ?? '')}`,
+    ),
+    `See table monitor_actions of ${printable(into)} for every monitor.`,
+  ].join('\n');
+}
+
+/** Returns a table of monitors. */
+export function monitorsText(monitors: readonly Readonly<Record<string, unknown>>[]): string {
+  return columns([
+    ['name', 'status', 'id'],
+    ...monitors.map(({ id, name, status }) => cells({ id: textOf(id), name: textOf(name), status: textOf(status) })),
+  ]).join('\n');
+}
+
+/** Returns a table of a monitor's runs. */
+export function runsText(runs: readonly Readonly<Record<string, unknown>>[]): string {
+  return columns([
+    ['id', 'status', 'created'],
+    ...runs.map(({ id, status, createdAt, failReason }) => [
+      printable(textOf(id)),
+      printable(failReason ? `${textOf(status)} (${textOf(failReason)})` : textOf(status)),
+      printable(textOf(createdAt)),
+    ]),
+  ]).join('\n');
+}
+
+function textOf(value: unknown): string {
+  return typeof value === 'string' ? value : '';
+}
+
+type Fields = { readonly [field: string]: Json };
+
+/**
+ * `searchflow monitors create FILE --secret-file F`: creates one monitor. If the answer is lost, the command finds the
+ * created monitor and adopts that monitor.
+ */
+export async function create(context: Context, file: string, flags: Flags<'monitorCreate'>): Promise<ExitCode> {
+  const { secretFile } = flags;
+  const { definition, mistakes } = readAll({ definition: await readJson(context, file) });
+  if (secretFile === undefined)
+    mistakes.unshift(
+      '--secret-file is required: a file for the webhook secret, which the service returns only once (mode 0600).',
+    );
+  return withMonitors(context, flags, mistakes, async (control) => {
+    const { made, before } = await control.create(definition, secretFile as string, flags.unchecked);
+    if (before)
+      context.terminal.say('An interrupted command has created this monitor already; nothing was created now.');
+    return showCreated(context, control, definition, secretFile as string, made, flags);
+  });
+}
+
+async function showCreated(
+  context: Context,
+  control: MonitorControl,
+  definition: Fields,
+  secretFile: string,
+  made: CreatedMonitorResult,
+  flags: Flags<'monitorCreate'>,
+): Promise<ExitCode> {
+  const { terminal, cwd } = context;
+  const id = printable(made.monitor.id);
+  terminal.print<Output<'createdMonitor'>>({ kind: 'monitor', ...made }, id);
+  if (made.adopted)
+    terminal.say('The answer of the service was lost; the monitor that it created was found and adopted.');
+  for (const other of made.others) {
+    terminal.say(
+      `A lost call created a second monitor. To delete it:\n  searchflow monitors delete ${shellWord(printable(other))}`,
+    );
+  }
+  if (made.secret === 'kept') {
+    terminal.say(`Its webhook secret is in ${printable(resolve(cwd, secretFile))} under webhook/${id}.`);
+    return exitCodes.ok;
+  }
+  const where = made.adopted ? 'was in the lost answer' : 'was not in the answer';
+  terminal.say(
+    `secret missing: the webhook secret of ${id} ${where}, and the service returns it only once. ` +
+      'To get one, delete the monitor and create it again, with a new id.',
+  );
+  if (terminal.asks && (await askYesNo(context, `Delete ${id} and create it again, with a new id?`))) {
+    await control.call({ operation: 'deleteMonitor', input: { id: made.monitor.id } });
+    const { made: second } = await control.create(definition, secretFile, flags.unchecked);
+    return showCreated(context, control, definition, secretFile, second, flags);
+  }
+  terminal.say(`Run this, and then the same command again:\n  searchflow monitors delete ${shellWord(printable(id))}`);
+  return exitCodes.failed;
+}
+
+/** `searchflow monitors update ID FILE`. */
+export async function update(
+  context: Context,
+  id: string,
+  file: string,
+  flags: Flags<'monitorUpdate'>,
+): Promise<ExitCode> {
+  const { changes, mistakes } = readAll({ changes: await readJson(context, file) });
+  return show(context, flags, mistakes, (control) =>
+    control.call({ operation: 'updateMonitor', input: { ...changes, id }, unchecked: flags.unchecked }),
+  );
+}
+
+/** `searchflow monitors get ID`. */
+export async function get(context: Context, id: string, flags: Flags<'qps'>): Promise<ExitCode> {
+  return show(context, flags, [], (control) => control.call({ operation: 'getMonitor', input: { id } }));
+}
+
+/** `searchflow monitors trigger ID`. */
+export async function trigger(context: Context, id: string, flags: Flags<'qps'>): Promise<ExitCode> {
+  return show(context, flags, [], (control) => control.call({ operation: 'triggerMonitor', input: { id } }));
+}
+
+/** `searchflow monitors delete ID`. */
+export async function remove(context: Context, id: string, flags: Flags<'monitorDelete'>): Promise<ExitCode> {
+  const { terminal } = context;
+  const mistakes: string[] = [];
+  for (const name of ['name', 'status', 'metadata', 'limit'] as const)
+    if (flags[name] !== undefined) mistakes.push(`--${name} is for a filter. Pass an id or a filter, not both.`);
+  if (flags.waitForApproval)
+    mistakes.push('--wait-for-approval is for a filter. To delete one monitor, pass its id and --yes.');
+  if (!flags.yes && !terminal.asks)
+    mistakes.push(`Deleting is permanent and ${terminal.cannotAsk}. Pass --yes to confirm.`);
+  return withMonitors(context, flags, mistakes, async (control) => {
+    if (!flags.yes && !(await askYesNo(context, `Delete ${printable(id)} permanently?`))) {
+      terminal.say('Nothing was deleted.');
+      return exitCodes.usage;
+    }
+    await control.call({ operation: 'deleteMonitor', input: { id } });
+    terminal.tell<Output<'deletedMonitor'>>({ kind: 'deleted', id }, `Deleted ${printable(id)}.`);
+    return exitCodes.ok;
+  });
+}
+
+/** `searchflow monitors list`. */
+export async function list(context: Context, flags: Flags<'monitorList'>): Promise<ExitCode> {
+  const {
+    filter,
+    most = 100,
+    mistakes,
+  } = readAll({ filter: () => toFilter(flags) as Fields, most: () => toCount(flags.limit, '--limit', 100_000) });
+  return withMonitors(context, flags, mistakes, async (control) => {
+    const found = await pages(control, 'listMonitors', filter, most, flags.unchecked);
+    context.terminal.print(found, monitorsText(found));
+  });
+}
+
+/** `searchflow monitors runs ID [RUN]`. */
+export async function runs(
+  context: Context,
+  id: string,
+  run: string | undefined,
+  flags: Flags<'monitorRuns'>,
+): Promise<ExitCode> {
+  const { most = 20, mistakes } = readAll({ most: () => toCount(flags.limit, '--limit', 100_000) });
+  if (run !== undefined) {
+    if (flags.limit !== undefined)
+      mistakes.push('--limit is for the list of runs. Pass the id of a run or --limit, not both.');
+    return show(context, flags, mistakes, (control) =>
+      control.call({ operation: 'getMonitorRun', input: { id, runId: run } }),
+    );
+  }
+  return withMonitors(context, flags, mistakes, async (control) => {
+    const found = await pages(control, 'listMonitorRuns', { id }, most);
+    context.terminal.print(found, runsText(found));
+  });
+}
+
+/** Returns up to `most` items of a list. Pages are small, because each page is stored in a workflow history. */
+async function pages(
+  control: MonitorControl,
+  operation: 'listMonitors' | 'listMonitorRuns',
+  input: Fields,
+  most: number,
+  unchecked?: boolean,
+): Promise<Fields[]> {
+  const found: Fields[] = [];
+  let state = startWalk();
+  while (!state.done && found.length < most) {
+    const limit = Math.min(50, most - found.length);
+    const cursor: Fields = state.cursor === null ? {} : { cursor: state.cursor };
+    const page = await control.call({ operation, input: { ...input, ...cursor, limit }, unchecked });
+    const step = next<Fields>(state, page as PageEnvelope<Fields>);
+    found.push(...step.items);
+    state = step.state;
+  }
+  return found;
+}
+
+async function show(
+  context: Context,
+  flags: Flags<'qps'>,
+  mistakes: readonly string[],
+  call: (control: MonitorControl) => Promise<Json>,
+): Promise<ExitCode> {
+  return withMonitors(context, flags, mistakes, async (control) => {
+    context.terminal.data(JSON.stringify(await call(control), null, 2));
+  });
+}
+
+/** Reads a file or stdin. Returns a function that returns the JSON object in it, or throws a `UsageError`. */
+async function readJson(context: Context, file: string): Promise<() => Fields> {
+  let problem = `${file} must contain a JSON object.`;
+  let value: unknown = null;
+  try {
+    const text =
+      file === '-'
+        ? await readAllOf(context.terminal.streams().stdin)
+        : readFileSync(resolve(context.cwd, file), 'utf8');
+    value = JSON.parse(text);
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    problem = code === 'ENOENT' ? `File ${file} not found.` : `${file}: ${message}`;
+  }
+  return () => {
+    if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Fields;
+    return wrong(problem);
+  };
+}
+
+/** `searchflow monitors export`: loads monitor runs and their results into a warehouse. With a schedule, new runs are loaded regularly. */
+export async function exportRuns(context: Context, flags: Flags<'monitorExport'>): Promise<ExitCode> {
+  const { filter, wish, mistakes } = readAll({ filter: () => toFilter(flags), wish: () => toScheduleWish(flags) });
+  if (wish !== null && flags.detach) mistakes.push(SCHEDULED_DETACH);
+  const loads = wish?.timing !== 'never';
+  const exports = async (control: MonitorControl, { runtime }: Session) => {
+    const input = { filter, unchecked: flags.unchecked, ...control.target(flags.into) };
+    if (wish !== null) await keepSchedule(context, await runtime.workflows(), wish, control.exportWork(input));
+    if (!loads) return exitCodes.ok;
+    const { name, work } = control.exportWork(input);
+    const own = { job: name, workflowId: work.workflowId };
+    if (flags.detach) {
+      await runtime.work.checkDetached(own);
+      await control.export(input, { detached: true });
+      return showStarted(context, { job: name, state: 'started' });
+    }
+    await runtime.work.own(own);
+    const done = await (await control.export(input)).result();
+    context.terminal.tell<Output<'monitorRuns'>>({ kind: 'export', ...done }, exportText(done));
+    return exitCodes.ok;
+  };
+  return withMonitors(context, flags, mistakes, exports, { loads, owns: true, detached: flags.detach });
+}
+
+export function exportText({ monitors, added, again, results, into }: MonitorExport): string {
+  const reread = again > 0 ? `, ${some(again, 'run')} updated` : '';
+  return `${some(monitors, 'monitor')}: ${some(added, 'new run')}${reread}, ${some(results, 'result')}. Written: ${printable(into)}`;
+}
