@@ -82,9 +82,9 @@ export class CallRecord implements CallJournal {
   }
 
   #keep(outcome: UnitOutcome, operation: string, requestId: string | null, at: number): void {
-    const { key, unit, costMicros, status, errorTag, httpStatus, source, misread, wholeStatus, result } = outcome;
+    const { key, unit, costMicros, status, errorTag, httpStatus, source, by, misread, wholeStatus, result } = outcome;
     this.#records.set(key, {
-      ...{ key, unit, operation, status, source, misread, told: wholeStatus },
+      ...{ key, unit, operation, status, source, by, misread, told: wholeStatus },
       request_id: requestId,
       fetched_at: new Date(at).toISOString(),
       cost_micros: costMicros,

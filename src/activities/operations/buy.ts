@@ -9,10 +9,10 @@ import { toMicros } from '../../core/text/money.js';
 import { callHeartbeatMs, cancellation, heartbeatFrom } from '../base/cancellation.js';
 import type { CallDeps } from '../base/deps.js';
 import { stayIfPaused } from '../base/held.js';
-import { ownTurn } from '../base/wait-for-turn.js';
+import { ownTurn, thisActivity } from '../base/wait-for-turn.js';
 import { toFailure, waiting } from '../call/failure.js';
 import { CALL_YIELDS_AFTER_MS } from '../call/places.js';
-import type { PurchaseRequest, RunFacts } from '../purchase/purchase-request.js';
+import type { PurchaseRequest } from '../purchase/purchase-request.js';
 
 /** The result of an operation's activity. Amounts in dollars. */
 export type OperationResult<T> = (
@@ -109,23 +109,6 @@ export async function buyNow(
   purchaseRequest: PurchaseRequest,
   repeats = false,
 ): Promise<{ records: readonly UnitRecord[]; requests: RequestShare[] }> {
-  const paid: Paid = new Map();
-  const { send: sent, longRunning: runs } = purchaseRequest;
-  const send: PurchaseRequest['send'] = async (...args) => {
-    const answer = await sent(...args);
-    paid.set(answer.requestId, answer.costMicros === null);
-    return answer;
-  };
-  // The answer to the start of a run has no cost, so the estimate counts.
-  const started = <F extends RunFacts | 'none' | null>(facts: F): F => {
-    if (facts !== null && facts !== 'none') paid.set(facts.requestId, true);
-    return facts;
-  };
-  const longRunning: PurchaseRequest['longRunning'] = runs && {
-    ...runs,
-    start: async (...args) => started(await runs.start(...args)),
-    find: async (...args) => started(await runs.find(...args)),
-  };
   const sendsOnce = (stop: AbortSignal) => ownTurn(deps.places, purchaseRequest.rateCost, stop);
   const slice = {
     yieldAfterMs: CALL_YIELDS_AFTER_MS,
@@ -133,11 +116,16 @@ export async function buyNow(
     longestMs: Number.POSITIVE_INFINITY,
   };
   const once = repeats ? {} : { sendsOnce };
-  const request = { ...purchaseRequest, send, longRunning, ...once };
+  const paidBy = payerOf(deps);
+  const request = { ...purchaseRequest, paidBy, ...once };
   const { records, waitingFor } = await buyRecords(deps, request, repeats ? {} : slice);
   if (records === null) throw waiting(0, waitingFor);
-  return { records, requests: shares(records, paid) };
+  return { records, requests: shares(records, paidBy) };
 }
+
+/** Names this call in the answers that it pays; the name is the same in all its attempts. */
+export const payerOf = ({ sha256 }: Pick<CallDeps, 'sha256'>): string =>
+  sha256(JSON.stringify([Context.current().info.namespace, ...thisActivity()])).slice(0, 16);
 
 /** How one activity makes its purchase. */
 interface PurchaseSlice {
@@ -200,41 +188,46 @@ export async function buyRecords(
   }
 }
 
-/** The ids of the requests that this attempt paid, and whether their cost is an estimate. */
-type Paid = Map<string | null, boolean>;
-
-/** The requests of the records. */
-function shares(records: readonly UnitRecord[], paid: Paid): RequestShare[] {
-  const { scheduledTimestampMs, currentAttemptScheduledTimestampMs } = Context.current().info;
-  // An earlier attempt may have bought what landed between its start and this one's.
-  const isEarlier = (landed: number) => landed >= scheduledTimestampMs && landed < currentAttemptScheduledTimestampMs;
-  const byRequest = new Map<string | null, { micros: number; bought: boolean }>();
-  for (const { request_id: id, fetched_at: fetchedAt, cost_micros: micros } of records) {
-    const known = byRequest.get(id) ?? { micros: 0, bought: paid.has(id) || isEarlier(Date.parse(fetchedAt)) };
-    byRequest.set(id, { ...known, micros: known.micros + micros });
+/** The requests of the records, and whether the call `paidBy` paid them. */
+export function shares(records: Iterable<UnitRecord>, paidBy: string): RequestShare[] {
+  const byRequest = new Map<string | null, RequestShare>();
+  for (const { request_id: requestId, cost_micros: micros, by } of records) {
+    const bought = by?.call === paidBy;
+    const costDollars = (byRequest.get(requestId)?.costDollars ?? 0) + micros / 1e6;
+    byRequest.set(requestId, { requestId, costDollars, bought, estimated: bought ? by.estimated : undefined });
   }
-  return [...byRequest].map(([requestId, { micros, bought }]) => ({
-    requestId,
-    costDollars: micros / 1e6,
-    bought,
-    estimated: paid.get(requestId) || undefined,
-  }));
+  return [...byRequest.values()];
 }
 
-/**
- * Throws if a unit ended without an answer: the unit was refused, its outcome is unknown, or its answer is unreadable. `shape` is the error
- * of an unreadable answer to this call.
- */
-export function failUnlessSuccess(record: UnitRecord | undefined, paid = true, shape: Error | null = null): UnitRecord {
+/** What is known of a call that may have ended without an answer. */
+interface CallFacts {
+  /** Whether the call is free, so that it is never repeated for an answer. */
+  readonly isFree?: boolean;
+  /** Whether the worker has no record. */
+  readonly isAlone?: boolean;
+  /** The error of an unreadable answer to this call. */
+  readonly shape?: Error | null;
+}
+
+/** Throws if a unit ended without an answer: the unit was refused, its outcome is unknown, or its answer is unreadable. */
+export function failUnlessSuccess(
+  record: UnitRecord | undefined,
+  { isFree, isAlone, shape }: CallFacts = {},
+): UnitRecord {
   if (record?.status === 'success') return record;
   const { operation, result, request_id: requestId = null, error_tag: tag = 'UNKNOWN_OUTCOME' } = record ?? {};
-  const again = paid ? ', or call it with { refreshAfterMs: 0 } to buy it again' : '; it is not repeated automatically';
+  const again = isFree
+    ? '; it is not repeated automatically'
+    : isAlone
+      ? '. Another call buys it again'
+      : ', or call it with { refreshAfterMs: 0 } to buy it again';
+  const kept = isAlone ? '' : '; the journal keeps it: read it there';
   const reported = fieldOf(result, 'error');
   const reason = typeof reported === 'string' ? reported : `ended with ${tag}`;
   const misread = `${operation}: the answer does not match the schema of the operation (request id ${requestId})`;
   const failures: Readonly<Record<string, readonly [string, string]>> = {
     UNKNOWN_OUTCOME: ['UnknownOutcome', `${operation}: ${reason}; check its effect at the service${again}`],
-    RESPONSE_SHAPE: ['ResponseShape', `${shape?.message ?? misread}; the journal keeps it: read it there${again}`],
+    RESPONSE_SHAPE: ['ResponseShape', `${shape?.message ?? misread}${kept}${again}`],
   };
   const [type, message] = failures[tag ?? ''] ?? ['InvalidRequest', reason];
   throw ApplicationFailure.create({

@@ -58,7 +58,7 @@ export function createContentsActivity(deps: CallDeps) {
       return record ? [{ ...record, unit }] : [];
     });
     // If no URL got an answer, the whole call failed.
-    if (records.every(unanswered)) failUnlessSuccess(records[0]);
+    if (records.every(unanswered)) failUnlessSuccess(records[0], { isAlone: Boolean(deps.alone) });
     const whole = requests.length === 1 && requests[0]?.bought ? answers[0] : undefined;
     const { results: _results, statuses: _statuses, ...rest } = whole ?? {};
     const data: ContentsResult = {

@@ -1,4 +1,4 @@
-import { ApplicationFailure, Context } from '@temporalio/activity';
+import { ApplicationFailure } from '@temporalio/activity';
 import { fieldOf } from '../../api/checks/field-of.js';
 import { jsonSchemaOf } from '../../api/checks/misspelt-fields.js';
 import { ApiError } from '../../api/wire/errors.js';
@@ -22,7 +22,7 @@ import { type ContentsOptions, contentsPurchase } from '../rows/contents-purchas
 import { requestPurchase } from '../rows/request-purchase.js';
 import { type RowRequestFacts, rowRequests } from '../rows/row-requests.js';
 import { type OperationStage, stageOperation } from '../rows/stage-operation.js';
-import { buyNow, lonePurchase, type RequestShare } from './buy.js';
+import { buyNow, lonePurchase, payerOf, type RequestShare, shares } from './buy.js';
 import { refuseTooLarge } from './packed.js';
 
 /** URLs of one request. */
@@ -197,12 +197,9 @@ async function buyAll(deps: CallDeps, purchaseRequest: PurchaseRequest): Promise
     return { records: byKey(records), requests, stopped: null };
   } catch (error) {
     if (deps.alone || !(error instanceof ApplicationFailure && error.nonRetryable)) throw error;
-    const { scheduledTimestampMs } = Context.current().info;
     const landed = [...(await deps.journal.read(units.map(({ key }) => key))).values()];
     const fresh = landed.filter(({ fetched_at: at }) => Date.parse(at) >= (freshness?.freshAfter ?? 0));
-    const requests = fresh.map(({ request_id: requestId, fetched_at: at }) => ({
-      ...{ requestId, costDollars: 0, bought: Date.parse(at) >= scheduledTimestampMs },
-    }));
+    const requests = shares(fresh, payerOf(deps));
     return { records: byKey(fresh), requests, stopped: { tag: error.type ?? 'Error', message: error.message } };
   }
 }

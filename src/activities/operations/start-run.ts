@@ -72,6 +72,6 @@ export async function startRun(
     },
   };
   const { records, requests } = await buyNow(deps, { ...purchaseRequest, longRunning });
-  const { result } = failUnlessSuccess(records[0]);
+  const { result } = failUnlessSuccess(records[0], { isAlone: Boolean(deps.alone) });
   return packed(deps, result as unknown as AgentRun, [key], requests, call);
 }

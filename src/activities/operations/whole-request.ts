@@ -47,7 +47,11 @@ export async function buyWhole<I, O>(
   };
   const purchaseRequest = wholeRequestPurchase(deps, endpoint, input, call, { send, keep, onFailure });
   const { records, requests } = await buyNow(deps, purchaseRequest);
-  const { result } = failUnlessSuccess(records[0], endpoint.paid, shape);
+  const { result } = failUnlessSuccess(records[0], {
+    isFree: !endpoint.paid,
+    isAlone: Boolean(deps.alone),
+    shape,
+  });
   // A whole answer was checked against the endpoint's schema when it landed.
   const { value, misread } = readLeniently(endpoint, result) ?? { value: result as O, misread: [] };
   const keys = purchaseRequest.units.map(({ key }) => key);

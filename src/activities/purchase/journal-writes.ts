@@ -132,7 +132,9 @@ export async function land(
   const hasShare = ({ status }: Pick<UnitOutcome, 'status'>) => status === 'success' || !areFree;
   const shares = splitMicros(total, areFree ? charged : answered.length);
   let share = 0;
-  const units = answered.map((unit): UnitOutcome => withCost(unit, hasShare(unit) ? (shares[share++] ?? 0) : 0));
+  const { paidBy } = purchaseRequest;
+  const by = paidBy === undefined ? undefined : { call: paidBy, estimated: bought.costMicros === null || undefined };
+  const units = answered.map((unit): UnitOutcome => withCost(unit, hasShare(unit) ? (shares[share++] ?? 0) : 0, by));
   await persist(() => journal.land(id, { requestId: bought.requestId, fetchedAt: Date.now(), units }));
   stats.requests++;
   stats.bought += units.length;
@@ -147,9 +149,9 @@ export async function land(
 }
 
 /** The fields are named, because the copies of a spread have different shapes, which all later code reads more slowly. */
-function withCost(unit: Omit<UnitOutcome, 'costMicros'>, costMicros: number): UnitOutcome {
+function withCost(unit: Omit<UnitOutcome, 'costMicros'>, costMicros: number, by: UnitOutcome['by']): UnitOutcome {
   const { key, unit: text, status, errorTag, httpStatus, source, result, wholeStatus, misread } = unit;
-  return { key, unit: text, status, errorTag, httpStatus, source, costMicros, result, wholeStatus, misread };
+  return { key, unit: text, status, errorTag, httpStatus, source, costMicros, by, result, wholeStatus, misread };
 }
 
 /** Closes an intent without a readable answer; `body` is the text that came instead. */

@@ -18,6 +18,12 @@ export const ENDED_WITH_JOB = 'JOB_CANCELLED';
 /** Tag of a unit whose run took longer than `--max-run-time` and was left running. The run keeps its slot until it ends. */
 export const RUN_OVERDUE = 'RUN_OVERDUE';
 
+/** The call that paid for an answer, and whether the service reported no cost, so that an estimate counts. */
+export interface Payer {
+  readonly call: string;
+  readonly estimated?: true | undefined;
+}
+
 /** One unit's share of an answer. */
 export interface UnitOutcome {
   readonly key: string;
@@ -30,6 +36,8 @@ export interface UnitOutcome {
   /** Source of the content (`cached`, `crawled`), where the answer has it. */
   readonly source: string | null;
   readonly costMicros: number;
+  /** Set for the units of single calls. */
+  readonly by?: Payer | undefined;
   /** The unit's result byte for byte, with unknown fields; `null` without a result. */
   readonly result: Json | RawJson;
   /** The whole status of the unit; set where the status has further fields, beyond the fields above. */
@@ -59,6 +67,7 @@ export interface UnitRecord {
   readonly error_tag: string | null;
   readonly http_status: number | null;
   readonly source: string | null;
+  readonly by?: Payer | undefined;
   readonly misread?: string;
   readonly result: Json;
   /** `wholeStatus` of the outcome. */

@@ -28,6 +28,8 @@ afterEach(async () => {
   for (const server of servers.splice(0)) await server.close();
 });
 
+/** Number of calls so far: each is an activity of its own. */
+let called = 0;
 /** Number of services so far; it gives each service an origin of its own, so that purchases are not shared. */
 let used = 0;
 const limiter = new MemoryLimiter(flatProfile(1000));
@@ -36,7 +38,7 @@ async function service(handler: Handler) {
   servers.push(server);
   const deps = setting.worker({ baseUrl: server.url }, `origin ${used++}`, limiter);
   const run = (name: OperationName, input: object = examples[name].input, call?: CallOptions) =>
-    runActivity(deps, name, input, call);
+    runActivity(deps, name, input, call, quiet({ activityId: `${called++}` }));
   return { server, deps, run };
 }
 
@@ -263,6 +265,25 @@ describe('an answer that is too large for a history', () => {
     const paid = shares.flatMap(({ requests }) => requests).filter(({ bought }) => bought);
     expect(paid).toHaveLength(1);
     expect(shares.map(({ costDollars }) => costDollars).sort()).toEqual([0, 0, 0.003]);
+  });
+
+  it('counts as bought in a later attempt of the call that paid, and in no attempt of another call', async () => {
+    const { deps } = await service(pages);
+    const scheduledTimestampMs = Date.now();
+    const attempt = async (activityId: string, nth: number) => {
+      const info = {
+        activityId,
+        attempt: nth,
+        scheduledTimestampMs,
+        currentAttemptScheduledTimestampMs: Date.now() + 1,
+      };
+      const { requests } = await runActivity(deps, 'getContents', { urls, text: true }, {}, quiet(info));
+      return requests;
+    };
+    const [paid, free] = [[{ bought: true, costDollars: 0.003 }], [{ bought: false }]];
+    expect(await attempt('payer', 1)).toMatchObject(paid);
+    expect(await attempt('other', 2)).toMatchObject(free);
+    expect(await attempt('payer', 2)).toMatchObject(paid);
   });
 });
 
