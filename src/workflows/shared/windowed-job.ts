@@ -1,3 +1,4 @@
+import { defineSearchAttributeKey } from '@temporalio/common';
 import {
   ActivityFailure,
   allHandlersFinished,
@@ -11,6 +12,7 @@ import {
   setCurrentDetails,
   setDefaultSignalHandler,
   setHandler,
+  upsertSearchAttributes,
   workflowInfo,
 } from '@temporalio/workflow';
 import type { RunState } from '../../core/alerts/job-alerts.js';
@@ -58,6 +60,10 @@ interface WindowedOptions<State> {
   readonly again: (state: State) => Promise<never>;
 }
 
+/** Search attributes of Temporal: a job that was started with the first one keeps the second one up to date. */
+const jobAttribute = defineSearchAttributeKey('SearchflowJob', 'KEYWORD');
+const phaseAttribute = defineSearchAttributeKey('SearchflowPhase', 'KEYWORD');
+
 /**
  * A job of numbered pieces of work, such as slices of rows, of which several are in progress at once. The job can be paused, resumed,
  * stopped and cancelled, and continues as new when its history is long. A subclass defines what a piece is, which activity does it, and how
@@ -82,6 +88,7 @@ export abstract class WindowedJob<State extends WindowedState, Result, Summary> 
   #planning: CancellationScope | null = null;
   #fatal: unknown = null;
   #changes = 0;
+  #shown: JobPhase | null = null;
 
   constructor({ carried, scheduled = false, again }: WindowedOptions<State>) {
     this.state = carried ?? null;
@@ -218,6 +225,9 @@ export abstract class WindowedJob<State extends WindowedState, Result, Summary> 
 
   protected show(): void {
     setCurrentDetails(this.details());
+    if (this.phase === this.#shown || workflowInfo().typedSearchAttributes.get(jobAttribute) === undefined) return;
+    this.#shown = this.phase;
+    upsertSearchAttributes([{ key: phaseAttribute, value: this.phase }]);
   }
 
   /** The fields of the progress that are the same for every job. */

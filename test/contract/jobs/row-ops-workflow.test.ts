@@ -1,3 +1,4 @@
+import { defineSearchAttributeKey } from '@temporalio/common';
 import { expect, it, onTestFinished } from 'vitest';
 import type { AgentRowsInput, JobSummary } from '../../../src/core/row-job-schemas.js';
 import { workflowNames } from '../../../src/core/rows/job-names.js';
@@ -22,7 +23,13 @@ async function open(rows: number, options: Partial<SandboxOptions>) {
   return { folder, sandbox, taskQueue: config.taskQueue };
 }
 
+const job = defineSearchAttributeKey('SearchflowJob', 'KEYWORD');
+const phase = defineSearchAttributeKey('SearchflowPhase', 'KEYWORD');
+
 it('runAgentRows runs an agent for each row, and never more at once than there are slots', async () => {
+  const keyword = 2;
+  const searchAttributes = { [job.name]: keyword, [phase.name]: keyword };
+  await temporal.connection.operatorService.addSearchAttributes({ namespace: temporal.namespace, searchAttributes });
   const { folder, sandbox, taskQueue } = await open(130, { agentRuns: { durationMs: { min: 100, max: 1500 } } });
   const input: AgentRowsInput = {
     input: folder.input,
@@ -38,9 +45,11 @@ it('runAgentRows runs an agent for each row, and never more at once than there a
     workflowId,
     taskQueue,
     args: [input],
+    typedSearchAttributes: [{ key: job, value: 'agents' }],
   });
   const summary = (await handle.result()) as JobSummary;
   expect(summary).toMatchObject({ phase: 'done', requests: 130, warehouse: { rows: 130, success: 130 } });
+  expect((await handle.describe()).typedSearchAttributes.get(phase)).toBe('done');
   expect([...timesBought(sandbox).values()]).toEqual(Array(130).fill(1));
   const refused = sandbox.log().filter(({ method, status }) => method === 'POST' && status === 429);
   expect(refused.length).toBeLessThanOrEqual(2);
