@@ -19,18 +19,18 @@ const NO_LIST = [7, 12, 16];
 /** Kind of a task queue in Temporal's API: activities. A worker that is refused at its start may still have asked for a workflow task. */
 const ACTIVITIES = 2;
 
-/** A worker with a record, as the poller of a task queue. */
+/** A worker, as the poller of a task queue. */
 export interface Poller {
   /** The identity of its polls, usually `pid@host`, without the record. */
   readonly who: string;
-  /** See `recordId`. */
-  readonly record: string;
+  /** See `recordId`; null: the worker has no record. */
+  readonly record: string | null;
   /** Time of its last poll in Unix ms, by the clock of the server. */
   readonly at: number;
 }
 
-/** Number of workers that run in this process, by record. A worker that has ended leaves a 0. */
-const running = new Map<string, number>();
+/** Number of workers with a record that run in this process, by record. A worker that has ended leaves a 0. */
+const running = new Map<string | null, number>();
 
 /** Whether the worker has certainly ended. Temporal lists a poller for five minutes; since version 1.31 not after a clean end. */
 function hasEnded({ who, record }: Poller): boolean {
@@ -39,7 +39,10 @@ function hasEnded({ who, record }: Poller): boolean {
   return Number(pid) === process.pid ? running.get(record) === 0 : !isAlive(Number(pid), null);
 }
 
-/** The workers with a record that poll the activities of a task queue, or did so in the last minutes, the last poll first. */
+/** Whether the worker polls, as far as is known. `now`: by the clock of the server. */
+const isRunning = (poller: Poller, now: number): boolean => now - poller.at < SEEN_MS && !hasEnded(poller);
+
+/** The workers that poll the activities of a task queue, or did so in the last minutes, the last poll first. */
 async function listPollers(client: Client, taskQueue: string): Promise<readonly Poller[]> {
   const { workflowService: service, options } = client;
   const describe = async (name = taskQueue) => {
@@ -55,10 +58,9 @@ async function listPollers(client: Client, taskQueue: string): Promise<readonly 
   });
   return lists
     .flat()
-    .flatMap(({ identity, lastAccessTime }) => {
-      const [, who = '', record] = /^(.*) searchflow:([0-9a-f]{12})$/s.exec(identity ?? '') ?? [];
-      const at = Number(lastAccessTime?.seconds ?? 0) * 1000 + (lastAccessTime?.nanos ?? 0) / 1e6;
-      return record === undefined ? [] : [{ who, record, at }];
+    .map(({ identity, lastAccessTime }): Poller => {
+      const [, who = identity ?? '', record = null] = /^(.*) searchflow:([0-9a-f]{12})$/s.exec(identity ?? '') ?? [];
+      return { who, record, at: Number(lastAccessTime?.seconds ?? 0) * 1000 + (lastAccessTime?.nanos ?? 0) / 1e6 };
     })
     .sort((one, other) => other.at - one.at);
 }
@@ -66,7 +68,7 @@ async function listPollers(client: Client, taskQueue: string): Promise<readonly 
 /** A worker with a record that polls the task queue now, as far as Temporal knows; null if there is none. */
 export async function workerOn(client: Client, taskQueue: string): Promise<Poller | null> {
   const found = await listPollers(client, taskQueue);
-  return found.find((poller) => Date.now() - poller.at < SEEN_MS && !hasEnded(poller)) ?? null;
+  return found.find((poller) => poller.record !== null && isRunning(poller, Date.now())) ?? null;
 }
 
 /**
@@ -81,6 +83,7 @@ export class Pollers {
   /** Time of the last poll with the own record, and of the last one before this worker polled, by the clock of the server. */
   #ownAt = 0;
   #before = 0;
+  #hasWarned = false;
 
   constructor(config: Pick<RuntimeConfig, 'taskQueue' | 'say'> & RecordName) {
     this.#config = config;
@@ -162,16 +165,25 @@ export class Pollers {
     this.#ownAt = found.find(({ record }) => record === this.#record)?.at ?? this.#ownAt;
     // The polls of this worker show the time of the server, whose clock may differ.
     const now = this.#ownAt > this.#before ? this.#ownAt : Date.now();
-    const other = found.find(
-      (poller) => poller.record !== this.#record && now - poller.at < SEEN_MS && !hasEnded(poller),
-    );
-    if (!other) return;
+    const others = found.filter((poller) => poller.record !== this.#record && isRunning(poller, now));
+    const other = others.find(({ record }) => record !== null);
+    if (!other) return this.#warn(others[0]);
     const seconds = Math.ceil(Math.min(SEEN_MS, SEEN_MS - (now - other.at)) / 1000);
     throw new UsageError(
       'task-queue-in-use',
       `Another worker (${other.who}) polls the task queue ${taskQueue} with another record, so both would buy the same rows. ` +
         'Let both share a PostgreSQL store (store, SEARCHFLOW_STORE=postgres://…), give one of them another task queue ' +
         `(taskQueue, SEARCHFLOW_TASK_QUEUE), or stop one. If the other worker has ended, start this one in ${seconds} s.`,
+    );
+  }
+
+  /** Says once that a worker without a record polls the task queue. */
+  #warn(other: Poller | undefined): void {
+    if (!other || this.#hasWarned) return;
+    this.#hasWarned = true;
+    this.#config.say(
+      `Another worker (${other.who}) polls the task queue ${this.#config.taskQueue} without a record. Calls that it runs may buy again what this record has. ` +
+        'Give all workers of the queue the same store, or this worker another task queue.',
     );
   }
 }

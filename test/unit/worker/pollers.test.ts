@@ -88,6 +88,14 @@ it.each([
   );
 });
 
+it('a worker without a record on the queue is named once, and is not refused', async () => {
+  const { client } = server([{ identity: '7@elsewhere', age: 0 }]);
+  const { pollers, said } = open();
+  await pollers.check(client);
+  await pollers.check(client);
+  expect(said).toEqual([expect.stringMatching(/^Another worker \(7@elsewhere\) .* without a record/)]);
+});
+
 it('a worker runs activities once its own polls were listed without those of another record', async () => {
   const { client, asked } = server([mine(9000)], [mine(9000)], [mine(0)], [mine(0)]);
   const { pollers, said } = open();
