@@ -84,10 +84,41 @@ export function operations<R extends boolean = false>(options: OperationOptions<
     const receipt = { requests, costDollars, bought: requests.some(({ bought }) => bought), unknownOutcomes };
     return receipts ? { ...result, ...receipt } : 'data' in result && result.data;
   };
-  // With a `then`, the object would be taken for a promise.
-  const isCall = (name: string | symbol): name is string => typeof name === 'string' && name !== 'then';
-  return new Proxy({} as OperationCalls<R>, { get: (_, name) => (isCall(name) ? callOf(name) : undefined) });
+  return Object.fromEntries(operationNames.map((name) => [name, callOf(name)])) as unknown as OperationCalls<R>;
 }
+
+/** The operations, as in the table of the service, whose schemas stay out of the workflow bundle. */
+const operationNames = Object.keys({
+  search: true,
+  getContents: true,
+  answer: true,
+  findSimilar: true,
+  createResearchTask: true,
+  getResearchTask: true,
+  listResearchTasks: true,
+  createMonitor: true,
+  listMonitors: true,
+  getMonitor: true,
+  updateMonitor: true,
+  deleteMonitor: true,
+  batchMonitors: true,
+  triggerMonitor: true,
+  listMonitorRuns: true,
+  getMonitorRun: true,
+  createAgentRun: true,
+  getAgentRun: true,
+  listAgentRuns: true,
+  deleteAgentRun: true,
+  cancelAgentRun: true,
+  stopAgentRun: true,
+  listAgentRunEvents: true,
+  listEvents: true,
+  getEvent: true,
+  listWebsets: true,
+  getWebset: true,
+  listWebsetItems: true,
+  readAnswer: true,
+} satisfies Record<keyof Activities, true>);
 
 /** The options that go with each call; the others, except those of `operations()`, are Temporal's. */
 const callNames = Object.keys({

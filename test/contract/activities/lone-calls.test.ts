@@ -277,8 +277,8 @@ describe('an answer that is too large for a history', () => {
         scheduledTimestampMs,
         currentAttemptScheduledTimestampMs: Date.now() + 1,
       };
-      const { requests } = await runActivity(deps, 'getContents', { urls, text: true }, {}, quiet(info));
-      return requests;
+      const result = await runActivity(deps, 'getContents', { urls, text: true }, {}, quiet(info));
+      return (result as unknown as OperationResult<unknown>).requests;
     };
     const [paid, free] = [[{ bought: true, costDollars: 0.003 }], [{ bought: false }]];
     expect(await attempt('payer', 1)).toMatchObject(paid);

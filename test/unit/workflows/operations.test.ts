@@ -5,6 +5,7 @@ it('the operations of workflow code can be the result of an async function', asy
   const calls = operations();
   expect(await (async () => calls)()).toBe(calls);
   expect(calls.search).toBeTypeOf('function');
+  expect('serach' in calls).toBe(false);
 });
 
 it('a misspelt option is refused, and an option of Temporal is not', () => {
