@@ -77,22 +77,3 @@ it('the command syncs, shows its status, and a verification finds and repairs ev
   const strict = await run('events', 'verify', ...range, '--strict', '--qps', '500');
   expect([strict.code, strict.err]).toEqual([0, expect.stringContaining('same contents')]);
 });
-
-it('a refused key pauses the walk until the same command runs again, and an interrupted sync names the command to resume', async () => {
-  const { sandbox, start, run } = await open(4000, { latencyMs: 80 });
-  const sync = ['events', 'sync', '--parallel', '1', '--qps', '500'];
-  sandbox.setFaults([{ when: { every: 1 }, do: { kind: 'status', status: 401 } }]);
-  const refused = await run(...sync);
-  expect(refused.code).toBe(4);
-  expect(refused.err).toMatch(
-    /started: webset events[\s\S]*Paused \(key\): .*401.*\n[^\n]* To resume after fixing this:\n {2}searchflow events sync/,
-  );
-  sandbox.setFaults([]);
-  const before = sandbox.log().length;
-  const again = start(...sync);
-  await again.says(/events-sync-\w{6} resumed/);
-  await expect.poll(() => sandbox.log().length, { timeout: 100_000, interval: 20 }).toBeGreaterThan(before + 3);
-  again.child.kill('SIGINT');
-  expect(await again.ended).toBe(130);
-  expect(again.err()).toContain('To resume:\n  searchflow events sync --parallel 1 --qps 500');
-});

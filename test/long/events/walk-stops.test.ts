@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import type { PageWalkState } from '../../../src/workflows/events/page-walk.js';
 import { expectAll } from '../../support/events/expect-all.js';
-import { from, to, walkSettings } from '../../support/events/walk-setting.js';
+import { walkSettings } from '../../support/events/walk-setting.js';
 import { openTemporal } from '../../support/temporal.js';
 
 const soon = { timeout: 30_000, interval: 50 };
@@ -22,21 +22,6 @@ it('a walk continues at the last landed cursor when another worker takes over', 
   expect(await run.result()).toMatchObject({ phase: 'done', added: 4000 });
   // The walk needs 20 pages and a request for the time of the service; only a few pages may be read twice.
   expect(walks.setting.pages()).toBeLessThan(30);
-  await expectAll(walks.setting);
-});
-
-it('a walk is paused and continues where it was', async () => {
-  await open({ count: 4000 }, { latencyMs: 120 });
-  const run = await walks.setting.sync({ parallel: 1 });
-  await expect.poll(() => walks.setting.pages() > 5, soon).toBe(true);
-  await run.pause();
-  await expect.poll(run.activities, soon).toBe(0);
-  expect(await run.progress()).toMatchObject({ phase: 'paused', pausedFor: 'person', windowsDone: 0 });
-  await expectFolded();
-  const before = walks.setting.pages();
-  await run.resume();
-  expect(await run.result()).toMatchObject({ phase: 'done', added: 4000 });
-  expect(walks.setting.pages() - before).toBeLessThan(18);
   await expectAll(walks.setting);
 });
 
@@ -106,19 +91,5 @@ it('a walk survives temporary failures: 500s, lost connections, truncated answer
   );
   expect(await (await walks.setting.sync()).result()).toMatchObject({ phase: 'done', added: 3000 });
   walks.setting.sandbox.setFaults([]);
-  await expectAll(walks.setting);
-});
-
-it('a walk reads a window again, in halves, when its cursor expires', async () => {
-  await open({ count: 3000, cursorTtlMs: 600 }, { latencyMs: 150 });
-  const run = await walks.setting.backfill({ from, until: to, parallel: 1 });
-  await expect.poll(() => walks.setting.pages() > 5, soon).toBe(true);
-  await run.pause();
-  await expect.poll(run.activities, soon).toBe(0);
-  const paused = Date.now();
-  await expect.poll(() => Date.now() - paused > 700, soon).toBe(true);
-  await run.resume();
-  const summary = await run.result();
-  expect(summary.windows).toBeGreaterThan(1);
   await expectAll(walks.setting);
 });

@@ -2,7 +2,7 @@ import type { TestWorkflowEnvironment } from '@temporalio/testing';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { byChance, type Fault } from '../../service/service.mjs';
 import { approval, batchCases, exactBatches } from '../../support/monitors/exact-batches.js';
-import { failureOf, MonitorSetting } from '../../support/monitors/setting.js';
+import { MonitorSetting } from '../../support/monitors/setting.js';
 import { startOwnTemporal } from '../../support/temporal.js';
 
 // The tests use real servers and workers, and the machine may be busy.
@@ -15,23 +15,6 @@ beforeAll(async () => {
 afterAll(() => temporal?.teardown());
 
 exactBatches(batchCases.slice(0, -1), () => temporal);
-
-it.each(['circling', 'inventing'] as const)(
-  'a batch endpoint that is %s ends the loop with an error within three calls without progress',
-  async (batches) => {
-    const setting = await MonitorSetting.open(temporal);
-    setting.populate(60);
-    setting.server.monitors.batches = batches;
-    const handle = await setting.batch({ action: 'pause', filter: { name: 'daily' }, limit: 100 });
-    const failure = await failureOf(handle.result());
-    expect(failure).toMatchObject({
-      type: 'NoProgress',
-      message: expect.stringMatching(/^no progress: \d+ calls in a row/),
-    });
-    expect(setting.batchCalls().length).toBeLessThanOrEqual(3);
-    expect(await setting.query('SELECT phase FROM monitor_batches')).toEqual([{ phase: 'failed' }]);
-  },
-);
 
 /** Each call gets one of these faults. Some happen before the service has made the change, some after it. */
 const faults: readonly Fault[] = ['ok', 429, 'ok', 500, 'lost', 'ok', 'failed', 'ok', 'reset', 503, 'ok', 'lost'];

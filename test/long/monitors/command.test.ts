@@ -45,22 +45,6 @@ async function open({ onTestFinished }: Pick<TestContext, 'onTestFinished'>) {
 
 // Each test has a service, a worker and a folder of its own and mostly waits for a killed worker, so the tests run in parallel.
 describe.concurrent('the command', () => {
-  it('a batch that waits for its approval continues when another command approves it', async (context) => {
-    const { server, start, run } = await open(context);
-    for (let number = 0; number < 5; number++) server.monitors.add({ name: `old ${number}` });
-    const waiting = start('delete', '--name', 'old', '--wait-for-approval');
-    await waiting.says(/searchflow monitors approve \S+/);
-    const job = /monitors approve (\S+)/.exec(waiting.err())?.[1] as string;
-    expect(server.monitors.records.size).toBe(5);
-    const approved = await run('approve', job, '--why', 'quarter end');
-    expect([approved.code, approved.err]).toEqual([0, expect.stringContaining('was approved')]);
-    expect(await waiting.ended).toBe(0);
-    expect(waiting.err()).toMatch(/5 {2}deleted/);
-    expect(server.monitors.records.size).toBe(0);
-    const late = await run('reject', job);
-    expect(late.code).toBe(2);
-  });
-
   const faults: readonly Fault[] = [
     'ok',
     'ok',

@@ -1,10 +1,9 @@
-import { readFileSync, statSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it, vi } from 'vitest';
 import { monitorWorkflows } from '../../../src/core/monitors/monitor-names.js';
 import type { CreatedMonitorResult } from '../../../src/core/workflow-result-schemas.js';
 import type { Fault } from '../../service/service.mjs';
-import { filesWith } from '../../support/jobs/files-with.js';
 import { MonitorSetting } from '../../support/monitors/setting.js';
 import { temporalOfFile } from '../../support/temporal.js';
 
@@ -37,29 +36,6 @@ async function create(setting: MonitorSetting, ...faults: Fault[]) {
 }
 
 const secretsIn = (file: string): Record<string, string> => JSON.parse(readFileSync(file, 'utf8')).secrets;
-
-it('a monitor is created with the requested fields, and its secret is in the named file and nowhere else', async () => {
-  const setting = await MonitorSetting.open(temporal);
-  const { handle, result, secretFile } = await create(setting);
-  const made = await result;
-  expect(made).toMatchObject({ adopted: false, secret: 'kept', others: [], monitor: { name: 'launches' } });
-  expect(secretsIn(secretFile)).toEqual({ [`webhook/${made.monitor.id}`]: canary });
-  expect(statSync(secretFile).mode & 0o777).toBe(0o600);
-  expect(setting.server.monitors.records.get(made.monitor.id)?.metadata).toEqual({
-    team: 'growth',
-    searchflow: expect.any(String),
-  });
-  const { events = [] } = await handle.fetchHistory();
-  expect(events?.length).toBeGreaterThan(5);
-  const payloads = [...JSON.stringify(events).matchAll(/"data":"([^"]+)"/g)].map(([, data = '']) =>
-    Buffer.from(data, 'base64').toString(),
-  );
-  expect(payloads.join('\n')).toContain('launches');
-  expect(payloads.join('\n')).not.toContain(canary);
-  await setting.host.stop();
-  expect(filesWith(setting.folder.dir, canary)).toEqual([secretFile]);
-  expect(filesWith(setting.folder.dir, 'launches').length).toBeGreaterThan(0);
-});
 
 it.each([['lost'], ['failed']] as const)(
   'fault 20: a monitor whose creation ended %s is adopted, not created again, and its secret is missing',
