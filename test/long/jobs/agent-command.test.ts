@@ -1,7 +1,6 @@
 import { expect, it } from 'vitest';
 import { type Service, startService } from '../../service/service.mjs';
 import { commandFolder } from '../../support/jobs/command-folder.js';
-import { killAllOf } from '../../support/jobs/processes.js';
 
 const soon = { timeout: 60_000, interval: 10 };
 const long = { min: 600_000, max: 600_000 };
@@ -11,10 +10,6 @@ function commands(service: Service) {
   const { folder, start } = commandFolder(service);
   return { folder, run: (...args: string[]) => start(args) };
 }
-
-const endAll = (service: Service) => {
-  for (const run of service.agents.runs.values()) run.endsAt = 0;
-};
 const followed = (service: Service) =>
   expect.poll(() => [...service.agents.runs.values()].some(({ reads }) => reads > 0), soon).toBe(true);
 
@@ -39,26 +34,3 @@ it('Ctrl-C leaves the run running; the same command takes it over, and others li
   expect(JSON.parse(second.out())).toMatchObject({ runId: 'agent_run_000001', status: 'cancelled', costDollars: 0.25 });
   expect(service.agents.starts).toHaveLength(1);
 }, 120_000);
-
-it.runIf(process.platform === 'linux')(
-  'faults 5, 22, 24: killed between the start and its answer, and while it follows, it starts nothing twice',
-  async () => {
-    const service = await startService({ agents: { durationMs: long } });
-    const { folder, run } = commands(service);
-    service.next({ what: 'start', how: 'hold', until: new Promise<void>(() => undefined) });
-    const first = run(...QUERY);
-    await expect.poll(() => service.agents.runs.size, soon).toBe(1);
-    killAllOf(folder.stateDir);
-    await first.ended;
-    const second = run(...QUERY);
-    await followed(service);
-    killAllOf(folder.stateDir);
-    await second.ended;
-    const third = run(...QUERY);
-    endAll(service);
-    expect([await third.ended, third.err()]).toEqual([0, expect.any(String)]);
-    expect(JSON.parse(third.out())).toMatchObject({ status: 'completed', runId: 'agent_run_000001' });
-    expect(service.agents.starts).toHaveLength(1);
-  },
-  120_000,
-);

@@ -88,22 +88,6 @@ it('a budget can be lowered and removed while the job runs', async () => {
   await expectWhole(job, rows);
 });
 
-it('a run starts from the earlier cost of its job, lost answers included', async () => {
-  const rows = freshRows(300);
-  const lost = [{ when: { nth: 3 }, do: { kind: 'reset', moment: 'after' } }] as const;
-  const first = await setting.begin(rows, { maxCostDollars: 0.1 }, lost);
-  await outOfMoney(first);
-  expect(billed()).toBeLessThanOrEqual(100_000);
-  await first.handle.cancel();
-  await first.result().catch(() => undefined);
-  const before = billed();
-  const again = await first.again();
-  await outOfMoney(again);
-  expect(billed() - before).toBeLessThanOrEqual(100_000);
-  expect(billed() - before).toBeGreaterThanOrEqual(95_000);
-  await again.handle.terminate();
-});
-
 it('the daily budget of the team stops jobs without a budget of their own, and reports when the day ends', async () => {
   const team = setting.host().parts.deps.journal as Journal & Spend;
   const { day } = await team.spent();

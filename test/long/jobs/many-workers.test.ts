@@ -1,4 +1,4 @@
-import { existsSync, readdirSync } from 'node:fs';
+import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import type { Fault } from '../../../src/sandbox/index.js';
@@ -73,13 +73,3 @@ it('faults 24 and 39: after kills of a worker and the database every row is load
   const history = await temporal.client.workflow.getHandle(`searchflow-${job}`).fetchHistory();
   expect(Buffer.from(JSON.stringify(history)).includes(postgres.password)).toBe(false);
 }, 120_000);
-
-it('a file as the warehouse is reported to belong to one machine, and loaded there', async () => {
-  const cluster = await startCluster(temporal, { rows: plainRows(20) });
-  onTestFinished(() => cluster.close());
-  const { folder } = cluster;
-  const command = cluster.start('a', ['enrich', folder.input, '--into', folder.into, '--batch', '10']);
-  expect(await command.ended).toBe(0);
-  expect(command.err()).toContain('The warehouse is a file, so only workers on this machine can load it.');
-  expect(existsSync(folder.into)).toBe(true);
-});

@@ -1,4 +1,4 @@
-import { rmSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { startSandbox } from '../../../src/sandbox/index.js';
@@ -101,31 +101,6 @@ it('faults 27, 61: the second of two commands of one job watches, takes over fro
   watcher.child.kill('SIGINT');
   expect(await watcher.ended).toBe(130);
   expect(await third.ended).toBe(6);
-}, 240_000);
-
-it('the second of two commands watches the job to its end if the first starts it again for a lost warehouse', async () => {
-  const { folder, run, file, bought, reached } = await openFolder();
-  const into = join(folder.dir, 'lost.duckdb');
-  const rows = ['enrich', file('rows', 200), '--into', into, ...slowly];
-  const killed = run(...rows);
-  await reached('rows', 20);
-  killed.child.kill('SIGKILL');
-  await killed.ended;
-  for (const path of [into, `${into}.wal`]) rmSync(path, { force: true });
-  const both = [run(...rows), run(...rows)];
-  const ends = await Promise.all(both.map(({ ended }) => ended));
-  const texts = both.map(({ err }) => err());
-  if (ends.every((code) => code === 1)) {
-    // Decision 0013, "Open": both may watch the worker of the killed command. Then the loss is found later, and the same command loads all.
-    expect(texts.filter((text) => text.includes('warehouse-rows-lost: Run the same command again'))).toHaveLength(2);
-    expect(await run(...rows).ended).toBe(0);
-    expect(bought('rows')).toBe(200);
-    return;
-  }
-  expect(ends, texts.join('\n---\n')).toEqual([0, 0]);
-  expect(texts.filter((text) => text.includes('The warehouse of this job is missing'))).toHaveLength(1);
-  expect(texts.filter((text) => text.includes('Watching it'))).toHaveLength(1);
-  expect(bought('rows')).toBe(200);
 }, 240_000);
 
 it('fault 61: one job name with two files on a store belongs to one of them, and a killed command ends its job', async () => {

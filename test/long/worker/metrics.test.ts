@@ -1,16 +1,14 @@
 import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
-import { it, type TestContext } from 'vitest';
+import { it } from 'vitest';
 import { startSandbox } from '../../../src/sandbox/index.js';
 import { freePort } from '../../../src/worker/temporal-server/free-port.js';
 import { startCommand } from '../../support/cli/command.js';
 import { Folder, plainRows } from '../../support/jobs/folder.js';
 import { Job } from '../../support/jobs/host.js';
 import { listen } from '../../support/sandbox/listen.js';
-import { startPgStores } from '../../support/store/pg-store.js';
 import { temporalOfFile } from '../../support/temporal.js';
-import { startProxy } from '../../support/warehouse/pg-proxy.js';
 
 const temporal = temporalOfFile();
 
@@ -93,88 +91,6 @@ it.concurrent('requests, costs, losses and waits of a worker are readable by Pro
   const command = start('c', 'third', ['enrich', folder.input, '--into', 'c.duckdb', '--qps', '5', '--yes']);
   expect(await command.ended, command.err()).toBe(0);
   expect(command.err()).toContain(`This command serves no metrics: another process uses ${address}`);
-});
-
-/** A worker whose store and Temporal server can fall silent. `shown` reads what its metrics say of them and of paused jobs. */
-async function startObserved({ onTestFinished }: TestContext) {
-  const folder = new Folder();
-  folder.write(plainRows(30));
-  const stores = await startPgStores();
-  const store = stores.url();
-  const [sandbox, toStore, toTemporal] = await Promise.all([
-    startSandbox({ failureRate: 0, textBytes: 100 }),
-    startProxy(Number(new URL(store).port)),
-    startProxy(Number(temporal.address.split(':').at(-1))),
-  ]);
-  const address = `127.0.0.1:${await freePort()}`;
-  const worker = startCommand(['worker', '--qps', '20'], {
-    cwd: folder.dir,
-    env: {
-      SEARCHFLOW_API_KEY: 'key',
-      SEARCHFLOW_BASE_URL: sandbox.url,
-      SEARCHFLOW_STORE: toStore.urlOf(store),
-      SEARCHFLOW_STATE_DIR: join(folder.dir, 'a'),
-      XDG_STATE_HOME: folder.dir,
-      SEARCHFLOW_TASK_QUEUE: folder.dir,
-      SEARCHFLOW_METRICS: address,
-      TEMPORAL_ADDRESS: new URL(toTemporal.urlOf(`http://${temporal.address}`)).host,
-      TEMPORAL_NAMESPACE: temporal.namespace as string,
-    },
-  });
-  onTestFinished(async () => {
-    worker.child.kill('SIGKILL');
-    await worker.ended;
-    await Promise.all([sandbox.close(), toStore.close(), toTemporal.close(), stores.stop()]);
-    folder.remove();
-  });
-  const shown = async () => {
-    const { samples } = await scrape(address).catch(() => ({ samples: new Map<string, number>() }));
-    return {
-      store: samples.get('searchflow_reachable{part="store"}'),
-      temporal: samples.get('searchflow_reachable{part="temporal"}'),
-      budget: samples.get('searchflow_paused_jobs{reason="budget"}'),
-      key: samples.get('searchflow_paused_jobs{reason="key"}'),
-    };
-  };
-  const begin = () => Job.start(temporal, folder.dir, folder, { maxCostDollars: 0.01 });
-  return { worker, folder, toStore, toTemporal, shown, begin };
-}
-
-const soon = { timeout: 90_000, interval: 500 };
-
-it.concurrent('the metrics of a worker show paused jobs by reason, until a resume or a termination in Temporal', async (context) => {
-  const { expect } = context;
-  const { worker, folder, shown, begin } = await startObserved(context);
-  await expect.poll(shown, soon).toEqual({ store: 1, temporal: 1, budget: 0, key: 0 });
-  const job = await begin();
-  await expect.poll(shown, soon).toEqual({ store: 1, temporal: 1, budget: 1, key: 0 });
-  await job.resume({ maxCostDollars: 'none' });
-  await job.result();
-  await expect.poll(shown, soon).toEqual({ store: 1, temporal: 1, budget: 0, key: 0 });
-
-  folder.write(plainRows(60));
-  const second = await begin();
-  await expect.poll(shown, soon).toEqual({ store: 1, temporal: 1, budget: 1, key: 0 });
-  await second.handle.terminate('by a person');
-  await expect.poll(shown, soon).toEqual({ store: 1, temporal: 1, budget: 0, key: 0 });
-  worker.child.kill('SIGTERM');
-  expect(await worker.ended).toBe(143);
-});
-
-it.concurrent('the metrics of a worker show a store or Temporal server that does not answer, and keep its paused jobs', async (context) => {
-  const { expect } = context;
-  const { toStore, toTemporal, shown, begin } = await startObserved(context);
-  await begin();
-  await expect.poll(shown, soon).toEqual({ store: 1, temporal: 1, budget: 1, key: 0 });
-  toStore.silent = true;
-  await expect.poll(shown, soon).toEqual({ store: 0, temporal: 1, budget: 1, key: 0 });
-  toTemporal.silent = true;
-  toStore.silent = false;
-  toStore.cut();
-  await expect.poll(shown, soon).toEqual({ store: 1, temporal: 0, budget: 1, key: 0 });
-  toTemporal.silent = false;
-  toTemporal.cut();
-  await expect.poll(shown, soon).toEqual({ store: 1, temporal: 1, budget: 1, key: 0 });
 });
 
 /** A collector, which keeps the paths, the headers and the texts that it gets. */

@@ -1,19 +1,14 @@
 import { writeFileSync } from 'node:fs';
 import { type AddressInfo, connect, createServer } from 'node:net';
 import { join } from 'node:path';
-import { Worker } from '@temporalio/worker';
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
-import { workflowNames } from '../../../src/core/rows/job-names.js';
 import type { WorkerHolder } from '../../../src/core/workflow-result-schemas.js';
 import { type Sandbox, startSandbox } from '../../../src/sandbox/index.js';
-import { takeQueueLocks } from '../../../src/worker/team/presence.js';
 import { startCommand } from '../../support/cli/command.js';
 import { folderOfFile } from '../../support/files/folders.js';
-import { codePath } from '../../support/jobs/host.js';
 import { temporalOfFile } from '../../support/temporal.js';
 
 const folder = folderOfFile();
-const elsewhere: WorkerHolder = { host: 'another-machine', pid: 4711, startTime: null, since: 0, store: null };
 const temporal = temporalOfFile();
 let sandbox: Sandbox;
 beforeAll(async () => {
@@ -22,17 +17,6 @@ beforeAll(async () => {
 afterAll(() => sandbox?.close());
 
 const lockOf = (taskQueue: string) => ({ id: `searchflow-worker-of-${taskQueue}`, held: 'is there', remedy: 'Go.' });
-
-/** A lock of the task queue that a worker on another machine has taken. */
-async function takenElsewhere(taskQueue: string) {
-  const { id: workflowId } = lockOf(taskQueue);
-  await temporal.client.workflow.start(workflowNames.workerPresence, {
-    taskQueue,
-    workflowId,
-    args: [elsewhere],
-    memo: { holder: elsewhere },
-  });
-}
 
 /** Starts `searchflow worker` with a key and a folder of its own; it is ended with the test. */
 function startWorker(name: string, env: Record<string, string>) {
@@ -51,56 +35,6 @@ function startWorker(name: string, env: Record<string, string>) {
   onTestFinished(() => void running.child.kill('SIGKILL'));
   return running;
 }
-
-it('a queue lock is taken over from a worker on another machine that does not answer', async () => {
-  await takenElsewhere('silent');
-  const startedAt = Date.now();
-  const { leave } = await takeQueueLocks(temporal.client, 'silent', [lockOf('silent')], null);
-  expect(Date.now() - startedAt).toBeLessThan(15_000);
-  const handle = temporal.client.workflow.getHandle(lockOf('silent').id);
-  expect((await handle.describe()).memo?.holder).toMatchObject({ pid: process.pid });
-  await leave();
-  expect((await handle.describe()).status.name).toBe('TERMINATED');
-});
-
-it('a queue lock is left to a worker on another machine that answers', async () => {
-  const worker = await Worker.create({
-    connection: temporal.nativeConnection,
-    namespace: temporal.namespace as string,
-    taskQueue: 'living',
-    workflowBundle: { codePath },
-  });
-  await worker.runUntil(async () => {
-    await takenElsewhere('living');
-    await expect(takeQueueLocks(temporal.client, 'living', [lockOf('living')], null)).rejects.toThrow(
-      /^Another worker \(PID 4711 on another-machine, since 1970-\S+, with its own folder\) is there\. Go\.$/,
-    );
-  });
-});
-
-it('workers of one store share a queue, and no other worker joins while one of them is alive', async () => {
-  const lockState = [lockOf('shared')];
-  const worker = await Worker.create({
-    connection: temporal.nativeConnection,
-    namespace: temporal.namespace as string,
-    taskQueue: 'shared',
-    workflowBundle: { codePath },
-  });
-  const handle = temporal.client.workflow.getHandle(lockOf('shared').id);
-  await worker.runUntil(async () => {
-    for (let count = 0; count < 2; count++) {
-      const { leave } = await takeQueueLocks(temporal.client, 'shared', lockState, 'postgres://db:5432/etl');
-      await leave();
-    }
-    expect((await handle.describe()).status.name).toBe('RUNNING');
-    for (const store of [null, 'postgres://db:5432/other']) {
-      const refused = takeQueueLocks(temporal.client, 'shared', lockState, store);
-      await expect(refused).rejects.toThrow(/^Another worker \(.*, with postgres:\/\/db:5432\/etl\) is there/);
-    }
-  });
-  await (await takeQueueLocks(temporal.client, 'shared', lockState, null)).leave();
-  expect((await handle.describe()).status.name).toBe('TERMINATED');
-});
 
 it('a worker that is stopped while Temporal grants its queue lock releases the lock', async () => {
   const slow = await slowProxy(temporal.address);
