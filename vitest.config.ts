@@ -37,7 +37,7 @@ const clocks = ['memory-limiter', 'pg-limiter'].map((file) => `test/contract/sto
 
 /** Files of more than 20 seconds in the contract tier, or a minute in the long tier: they begin first, so that no core idles at the end. */
 const slow =
-  /contract\/(examples\/|jobs\/(killed|limit|whole-job|row-ops|unusable-transfers)|events\/(duckdb-events|walk)|warehouse\/.*-rows|schedules\/)|long\/(chaos|examples|publish|sources|upgrade)\/|long\/jobs\/agent-run/;
+  /contract\/(examples\/|jobs\/(killed|limit|whole-job|row-ops)|events\/(duckdb-events|walk)|warehouse\/.*-rows|schedules\/)|long\/(chaos|examples|publish|sources|upgrade)\/|long\/jobs\/agent-run/;
 
 class SlowFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {

@@ -29,19 +29,6 @@ it('a job pauses where the service refuses its first requests alike, and a resum
   expect(await job.result()).toMatchObject({ phase: 'done', warehouse: { rows: 40, success: 40, error: 0 } });
 });
 
-it('a resume that skips refused rows records each of them as failed', async () => {
-  const job = await file.setting.begin(freshRows(20), {}, [always]);
-  await parked(file.setting.temporal, job, 'request');
-  await job.resume({ skipRefused: true });
-  const end = { phase: 'done', requests: 0, failed: 20, warehouse: { rows: 20, error: 20 } };
-  expect(await job.result()).toMatchObject(end);
-});
-
-it('a job that was started to skip refused rows does not pause', async () => {
-  const job = await file.setting.begin(freshRows(20), { skipRefused: true }, [always]);
-  expect(await job.result()).toMatchObject({ phase: 'done', warehouse: { rows: 20, error: 20 } });
-});
-
 it.each([{ limit: 5 }, { limit: 5, batch: 1 }, { limit: 1 }])(
   'a job of few rows pauses if all are refused: %j',
   async (how) => {
@@ -60,9 +47,4 @@ it('a scheduled run ends as stopped instead', async () => {
     ...{ phase: 'stopped', stoppedFor: 'request', warehouse: { success: 0, error: 0 } },
     message: expect.stringMatching(/the job has 20 rows\. Correct the request or these rows; the next run continues\./),
   });
-});
-
-it('a job goes on where the service refuses rows in its midst', async () => {
-  const job = await file.setting.begin(freshRows(40), { batch: 1 }, [{ ...always, when: { every: 2 } }]);
-  expect(await job.result()).toMatchObject({ phase: 'done', warehouse: { success: 20, error: 20 } });
 });

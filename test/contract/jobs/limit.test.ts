@@ -23,18 +23,6 @@ it('a limit buys the first rows only and shows the cost of the rest; without a l
   expect(boughtAgain(here.sandbox)).toEqual({});
 });
 
-it('a limit runs the job once more in a new store, and buys nothing, because its warehouse has the answers', async () => {
-  // The limit ends at the last row of a slice, so the warehouse alone says that nothing is left to load.
-  const { run, config, bought } = openJob(here, plainRows(150));
-  await run({ limit: 100 });
-  const moved = { ...config, stateDir: `${config.stateDir}-moved` };
-  const again = await run({ limit: 100 }, moved);
-  expect(again.plan).toMatchObject({ status: 'new', toBuy: 0, alreadyBought: 100 });
-  expect(again.summary).toMatchObject({ phase: 'done', requests: 0, warehouse: { success: 100 } });
-  expect((await run({ limit: 100 }, moved)).plan.status).toBe('complete');
-  expect(bought()).toBe(100);
-});
-
 it('a limit counts a unit on both sides once, and bad rows on their own side', async () => {
   const shared: InputRow[] = [
     ['0', 'bad', 'n/a'],

@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
 import { fileURLToPath } from 'node:url';
-import { type ActivityFailure, ApplicationFailure } from '@temporalio/common';
 import { bundleWorkflowCode, DefaultLogger } from '@temporalio/worker';
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
 import type { Sandbox } from '../../../src/sandbox/index.js';
@@ -34,17 +33,6 @@ const start = (workflow: 'contentsOnce' | 'searchOnce', ...args: unknown[]) =>
   temporal.client.workflow.start(workflow, { workflowId: randomUUID(), taskQueue: setting.config.taskQueue, args });
 const call = async (...args: Parameters<typeof start>): Promise<unknown> => (await start(...args)).result();
 
-/** The failure of the activity, which is the cause of the workflow's failure. */
-async function failureOf(result: Promise<unknown>): Promise<ApplicationFailure> {
-  const error = await result.then(
-    () => new Error('it did not fail'),
-    (thrown: Error) => thrown,
-  );
-  const failure = ((error.cause as ActivityFailure | undefined)?.cause ?? error) as ApplicationFailure;
-  expect(failure).toBeInstanceOf(ApplicationFailure);
-  return failure;
-}
-
 /** Number of URLs so far: no two tests use the same URL. */
 let used = 0;
 const freshUrls = (count: number) => Array.from({ length: count }, () => `https://page-${++used}.example/`);
@@ -66,22 +54,6 @@ it('getContents returns pages and a status for each URL, and equal URLs are boug
   expect(sandbox.bill()).toMatchObject({ requests: 1, units: 1 });
 });
 
-it('the same call again, in another workflow, buys nothing and reports it', async () => {
-  const first = await call('searchOnce', { query: 'durable execution', numResults: 3 });
-  const second = await call('searchOnce', { numResults: 3, query: 'durable execution' });
-  expect(first).toMatchObject({ data: { results: { length: 3 } }, requests: [{ bought: true }], costDollars: 0.007 });
-  expect(second).toMatchObject({ data: (first as { data: unknown }).data, requests: [{ bought: false }] });
-  expect(sandbox.bill().requests).toBe(1);
-});
-
-it('a call with one more URL buys only that one', async () => {
-  const urls = freshUrls(2);
-  await call('contentsOnce', { urls });
-  const more = await call('contentsOnce', { urls: [...urls, ...freshUrls(1)] });
-  expect(more).toMatchObject({ requests: [{ bought: false }, { bought: true, costDollars: 0.001 }] });
-  expect(Object.values(sandbox.bill().keys)).toEqual([1, 1, 1]);
-});
-
 it('a result above 1 MiB is returned as a reference to the landed answer, with its size and beginning', async () => {
   const urls = freshUrls(60);
   const result = (await call('contentsOnce', { urls, text: true })) as {
@@ -94,13 +66,6 @@ it('a result above 1 MiB is returned as a reference to the landed answer, with i
   expect(JSON.stringify(result).length).toBeLessThan(8000);
   const records = await setting.host().parts.deps.journal.read(result.landed);
   expect(result.landed.map((key) => records.get(key)?.unit)).toEqual(urls);
-});
-
-it('a request that the service does refuse fails for good and is sent once', async () => {
-  sandbox.setFaults([{ when: {}, do: { kind: 'status', status: 400, tag: 'INVALID_REQUEST_BODY' } }]);
-  const failure = await failureOf(call('searchOnce', { query: 'refused' }));
-  expect(failure).toMatchObject({ type: 'InvalidRequest', nonRetryable: true });
-  expect(sandbox.log()).toHaveLength(1);
 });
 
 it('a cancelled call lets requests in flight land, and the next call gets them for free', async () => {

@@ -1,4 +1,3 @@
-import { deflateSync } from 'node:zlib';
 import { expect, it, onTestFinished } from 'vitest';
 import type { EnrichCsvInput } from '../../../src/core/row-job-schemas.js';
 import type { Fault } from '../../../src/sandbox/index.js';
@@ -7,29 +6,15 @@ import { settingOfFile } from '../../support/jobs/setting.js';
 const file = settingOfFile();
 const soon = { timeout: 30_000, interval: 50 };
 const search = { operation: 'search', template: { query: '{{id}}' } } as const;
-const answer = { operation: 'answer', template: { query: '{{id}}' } } as const;
-const body = (text: string, headers: Record<string, string> = {}): Fault => ({
+const body = (text: string): Fault => ({
   when: { method: 'POST' },
-  do: { kind: 'body', body: text, contentType: 'application/json', headers },
+  do: { kind: 'body', body: text, contentType: 'application/json' },
 });
-const unnamed = '{"statuses":[{"status":"error"}],"costDollars":{"total":0.01}}';
-const portal = '{"results":[{"id":"https://portal.example/","text":"Sign in"}],"costDollars":{"total":0.01}}';
-const deflated = deflateSync('{}').toString('latin1');
 
+/** The unit test of unusable answers has every other form of an answer. */
 const cases: readonly [string, Partial<EnrichCsvInput>, Fault, most: number][] = [
-  ['contents in an unknown encoding', {}, body(deflated, { 'content-encoding': 'deflate' }), 2],
   ['contents with no results', {}, body('{"results":null,"costDollars":{"total":0.1}}'), 2],
   ['searches with an envelope', search, body('{"data":{"results":[]},"costDollars":{"total":0.005}}'), 10],
-  ['answers that are null', answer, body('{"answer":null,"citations":[]}'), 10],
-  ['contents as an empty object', {}, body('{}'), 2],
-  ['contents with errors without a name', {}, body(unnamed), 2],
-  [
-    'contents with statuses that are no errors',
-    {},
-    body('{"results":[],"statuses":[{"id":"x","status":"pending"}]}'),
-    2,
-  ],
-  ['contents with one page for all', {}, body(portal), 2],
 ];
 
 it.each(cases)(
