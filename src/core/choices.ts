@@ -46,5 +46,11 @@ export const monitorOperations = [
 ] as const;
 export type MonitorOperation = (typeof monitorOperations)[number];
 
+/** The most URLs of one request of contents (API reference: /contents). */
+export const URLS_PER_REQUEST = 100;
+
+/** Type of the failure where a cap allows not even one more unit, and tag of the rows that it does not allow. */
+export const BUDGET_EXCEEDED = 'BudgetExceeded';
+
 /** The operations of `enrichRows`: those that answer at once. */
 export const answeredOperations = ['contents', 'search', 'answer'] as const;

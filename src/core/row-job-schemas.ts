@@ -26,6 +26,7 @@ import {
   MOST_STOP_AFTER,
   publishModes,
   publishPartitions,
+  URLS_PER_REQUEST,
 } from './choices.js';
 import { ID_PATTERN } from './rows/job-ids.js';
 import { pauseReasons } from './rows/job-names.js';
@@ -211,7 +212,7 @@ export const enrichCsv = z.strictObject({
       .describe(
         `The part of the request that all rows share. With a template: the fields that the template does not have. Without a template: contents options. Default: the options of the job's last run; in the first run, \`{ "text": true }\`.`,
       ),
-    batch: countFrom1.max(100).nullable().describe('Number of URLs in one request, 1–100; default 100.'),
+    batch: countFrom1.max(URLS_PER_REQUEST).nullable().describe('Number of URLs in one request, 1–100; default 100.'),
     limit: countFrom1.describe(
       'Number of first rows to buy. A later run of the job without a limit buys the rest. Default: all rows.',
     ),

@@ -1,5 +1,6 @@
 import { ApplicationFailure, ApplicationFailureCategory, TemporalFailure } from '@temporalio/common';
 import { ApiError } from '../../api/wire/errors.js';
+import { BUDGET_EXCEEDED } from '../../core/choices.js';
 import { codeOfError, codeOfSqlState } from '../../core/errors/code-of.js';
 import type { ErrorCode } from '../../core/errors/registry.js';
 import { MAX_BLOCK_MS } from '../../core/limiter/rate.js';
@@ -9,7 +10,6 @@ import { OverBudget } from '../../core/purchase/spend.js';
 import {
   ALL_REFUSED,
   type AllRefusedFacts,
-  BUDGET_EXCEEDED,
   type OverBudgetFacts,
   SERVICE_UNRECOGNIZED,
 } from '../../core/rows/stop-at-failed.js';

@@ -1,4 +1,5 @@
 import { type ContentsRequest, type ContentsResponse, contentsEndpoint } from '../../api/endpoints/contents.js';
+import { URLS_PER_REQUEST } from '../../core/choices.js';
 import type { UnitRecord } from '../../core/purchase/journal.js';
 import { sendOptions } from '../../core/purchase/sent-with.js';
 import type { Json } from '../../core/text/json.js';
@@ -7,9 +8,6 @@ import { contentsKeys, contentsPurchase } from '../rows/contents-purchase.js';
 import { buyNow, type CallOptions, failUnlessSuccess, lonePurchase, needsRecord, type OperationResult } from './buy.js';
 import { packed, refuseTooLarge } from './packed.js';
 import { buyWhole, checkRequest } from './whole-request.js';
-
-/** The most URLs of one request. */
-const PER_REQUEST = 100;
 
 interface Status {
   readonly id: string;
@@ -35,7 +33,8 @@ export function createContentsActivity(deps: CallDeps) {
     // Only a list of texts is bought URL by URL. A request with any other list is refused as a whole.
     const byUrl = Array.isArray(urls) && urls.every((url) => typeof url === 'string');
     const list = [urls, ids].find(Array.isArray) ?? [];
-    if (deps.alone && list.length > PER_REQUEST) throw needsRecord(`getContents with more than ${PER_REQUEST} URLs`);
+    if (deps.alone && list.length > URLS_PER_REQUEST)
+      throw needsRecord(`getContents with more than ${URLS_PER_REQUEST} URLs`);
     if (!byUrl || ids || options.context) return buyWhole(deps, contentsEndpoint, input, call);
     const wire = sendOptions(call);
     // Each URL is left to the service, which reports it in its status; an empty text is none.
@@ -48,7 +47,7 @@ export function createContentsActivity(deps: CallDeps) {
     const units = [...new Map(asked.map((unit) => [unit.key, unit])).values()];
     const answers: ContentsResponse[] = [];
     const onAnswer = (answer: ContentsResponse) => void answers.push(answer);
-    const request = { options, wire, units, unitsPerRequest: PER_REQUEST, onAnswer };
+    const request = { options, wire, units, unitsPerRequest: URLS_PER_REQUEST, onAnswer };
     const wanted = contentsPurchase(deps, { ...lonePurchase(call), ...request });
     const purchaseRequest = { ...wanted, maxRebuys: call.maxRebuys };
     const { records: landed, requests } = await buyNow(deps, purchaseRequest);

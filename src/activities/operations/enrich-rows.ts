@@ -3,6 +3,7 @@ import { fieldOf } from '../../api/checks/field-of.js';
 import { jsonSchemaOf } from '../../api/checks/misspelt-fields.js';
 import { ApiError } from '../../api/wire/errors.js';
 import { schemaProblems } from '../../core/check-value.js';
+import { URLS_PER_REQUEST } from '../../core/choices.js';
 import { type RowError, type RowResult, type RowsHow, rowsHow } from '../../core/enrich-rows-schemas.js';
 import { UsageError } from '../../core/errors/coded-error.js';
 import { transientTags } from '../../core/purchase/failure.js';
@@ -24,9 +25,6 @@ import { type RowRequestFacts, rowRequests } from '../rows/row-requests.js';
 import { type OperationStage, stageOperation } from '../rows/stage-operation.js';
 import { buyNow, lonePurchase, payerOf, type RequestShare, shares } from './buy.js';
 import { refuseTooLarge } from './packed.js';
-
-/** URLs of one request. */
-const PER_REQUEST = 100;
 
 /** Characters of a row's key: with a million rows, two keys are equal in one of 10^12 calls. */
 const KEY_LENGTH = 20;
@@ -76,10 +74,8 @@ export const createEnrichRows = (deps: CallDeps) => ({
       buysPages(facts.operation) && costDollars === 0 && tags.includes(error?.tag ?? '');
     const reasoned = (result: RowResult) =>
       stopped && result.error?.tag === NOT_BOUGHT ? { ...result, error: stopped } : result;
-    const fitting = fit.map(reasoned);
     return {
-      results: fitting,
-      bytes: fitting.reduce((sum, result) => sum + bytesOf(result), 0),
+      results: fit.map(reasoned),
       costs: results.slice(fit.length).map(({ costDollars }) => costDollars),
       again: stopped ? [] : fit.filter(isFree).map(({ index }) => index),
       unknownOutcomes: deps.alone?.lost ?? results.filter(({ error }) => error?.tag === 'UNKNOWN_OUTCOME').length,
@@ -119,7 +115,7 @@ async function read(deps: CallDeps, { how, rows, indexes }: SomeRows): Promise<R
 
 function stageOf({ origin, sha256, transport }: CallDeps, how: RowsHow): OperationStage {
   const { operation, template, options = {}, urlField = null } = how;
-  const request = { operation, template, options, urlColumn: urlField, batch: PER_REQUEST, ...sentWith(how) };
+  const request = { operation, template, options, urlColumn: urlField, batch: URLS_PER_REQUEST, ...sentWith(how) };
   return stageOperation({ origin, sha256, concurrency: 1, transport }, request);
 }
 
@@ -176,7 +172,7 @@ function purchaseOf(deps: CallDeps, facts: RowRequestFacts, wanted: Wanted): Pur
     ...wanted,
     options,
     wire: sendOptions(facts),
-    unitsPerRequest: PER_REQUEST,
+    unitsPerRequest: URLS_PER_REQUEST,
   });
   return { ...wanted, ...request };
 }

@@ -4,6 +4,7 @@ import type { Transport } from '../../api/transport.js';
 import { ApiError } from '../../api/wire/errors.js';
 import type { SentWith } from '../../core/base-schemas.js';
 import { whyTooLarge } from '../../core/check-value.js';
+import { URLS_PER_REQUEST } from '../../core/choices.js';
 import { UsageError } from '../../core/errors/coded-error.js';
 import type { StagedJob } from '../../core/job-entry-schemas.js';
 import { sendOptions, sentWith } from '../../core/purchase/sent-with.js';
@@ -52,9 +53,6 @@ const EXAMPLE_URL = 'https://example.com/';
 
 type Fields = { readonly [name: string]: Json };
 
-/** URLs of one request, unless the input says otherwise. */
-const USUAL_BATCH = 100;
-
 /** How the rows of an operation are staged. */
 export interface OperationStage {
   readonly units: UnitSource;
@@ -100,7 +98,7 @@ function stageContents(
   keptColumn: string | null,
 ): OperationStage {
   const { template } = request;
-  const batch = request.batch ?? USUAL_BATCH;
+  const batch = request.batch ?? URLS_PER_REQUEST;
   if (template !== undefined)
     throw new UsageError('request-invalid', 'The operation contents takes a URL column and no template.');
   checkRowsPerRun(request);

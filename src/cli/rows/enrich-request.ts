@@ -1,6 +1,6 @@
 import { statSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { MAX_RUN_SECONDS } from '../../core/choices.js';
+import { MAX_RUN_SECONDS, URLS_PER_REQUEST } from '../../core/choices.js';
 import { isDatabaseSource, sourceShown, whyNoSource } from '../../core/connections/source-address.js';
 import type { ErrorCode } from '../../core/errors/registry.js';
 import { enrichCsv, type PublishStep } from '../../core/row-job-schemas.js';
@@ -24,8 +24,6 @@ import {
 } from '../request-fields.js';
 import type { Flags } from '../shared/command.js';
 
-/** Maximum number of URLs in one request. */
-const MAX_BATCH = 100;
 /** Largest `--limit`. */
 const MOST_ROWS = 999_999_999;
 
@@ -37,7 +35,7 @@ export function toEnrichRequest(argument: string | undefined, flags: Flags<'enri
     encoding: () => readEncoding(flags.encoding),
     form: () => readCsvForm(flags),
     rows: () => toRowRequest(flags, cwd),
-    batch: () => toCount(flags.batch, '--batch', MAX_BATCH),
+    batch: () => toCount(flags.batch, '--batch', URLS_PER_REQUEST),
     limit: () => toCount(flags.limit, '--limit', MOST_ROWS),
     refreshAfterMs: () => readRefreshAfter(flags.refreshAfter),
     maxCostDollars: () => readMaxCost(flags.maxCost),
@@ -47,7 +45,7 @@ export function toEnrichRequest(argument: string | undefined, flags: Flags<'enri
     publish: () => readPublishStep(flags, cwd),
   });
   refuse(...sourceMistakes(argument, flags), ...fileMistakes(file, flags, cwd), ...read.mistakes);
-  const { form, rows, batch = MAX_BATCH, maxRunMs, mistakes: _, ...values } = read;
+  const { form, rows, batch = URLS_PER_REQUEST, maxRunMs, mistakes: _, ...values } = read;
   // Flags that have the name of a field have its value, except those that are read above.
   const same = Object.entries(flags).filter(([name]) => name in enrichCsv.shape);
   return {

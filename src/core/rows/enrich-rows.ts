@@ -34,9 +34,8 @@ export interface RowsPiece extends SomeRows {
 
 /** What an activity bought. */
 export interface RowsBought {
-  /** The results of the first rows, as many as fit, and their size as JSON. */
+  /** The results of the first rows, as many as fit. */
   readonly results: readonly RowResult[];
-  readonly bytes: number;
   /** What was paid for the other rows, in dollars. */
   readonly costs: readonly number[];
   /** Numbers of rows whose failure was free and may pass. */

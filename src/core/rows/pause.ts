@@ -1,3 +1,4 @@
+import { BUDGET_EXCEEDED } from '../choices.js';
 import { codeOfCap } from '../errors/code-of.js';
 import type { ErrorCode } from '../errors/registry.js';
 import type { PublishOutcome, ServiceWarning, StopAtFailed } from '../row-job-schemas.js';
@@ -10,7 +11,6 @@ import {
   ALL_REFUSED,
   type AllRefusedFacts,
   type AnswerCounts,
-  BUDGET_EXCEEDED,
   limitText,
   type OverBudgetFacts,
   type RowsOfNothing,

@@ -88,9 +88,7 @@ export interface FoundNothing {
 /** {@link FoundNothing} with the number of the row instead of the key; null: unknown. */
 export type RowsOfNothing = Omit<FoundNothing, 'key'> & { readonly row: number | null };
 
-/** Type of the failure where a cap allows not even one more unit. The detail of such a failure is an {@link OverBudgetFacts}. */
-export const BUDGET_EXCEEDED = 'BudgetExceeded';
-
+/** The detail of a failure of the type `BUDGET_EXCEEDED`. */
 export type OverBudgetFacts = Pick<OverBudget, 'scope' | 'capMicros' | 'remainingMicros' | 'resetsAt'> &
   Partial<Pick<OverBudget, 'multiple'>>;
 

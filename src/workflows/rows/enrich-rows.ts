@@ -8,6 +8,7 @@ import {
   uuid4,
 } from '@temporalio/workflow';
 import type { createEnrichRows } from '../../activities/operations/enrich-rows.js';
+import { BUDGET_EXCEEDED, URLS_PER_REQUEST } from '../../core/choices.js';
 import type {
   EnrichedPage,
   EnrichedRows,
@@ -19,9 +20,8 @@ import type {
   RowsSummary,
 } from '../../core/enrich-rows-schemas.js';
 import { ROWS_PREFIX, type RowsPlan } from '../../core/rows/enrich-rows.js';
-import { BUDGET_EXCEEDED } from '../../core/rows/stop-at-failed.js';
 import { callPolicy, slicePolicy } from '../shared/policies.js';
-import { buyInPieces, type PieceRules, type RowMoney, toMicros } from './row-pieces.js';
+import { buyInPieces, microsOf, type PieceRules, type RowMoney } from './row-pieces.js';
 
 type RowActivities = ReturnType<typeof createEnrichRows>;
 
@@ -33,18 +33,18 @@ export interface EnrichRowsOptions extends ActivityOptions {
 
 /** Rows of one batch, at most. As JSON they have at most so many characters, except for a single row. */
 const BATCH = { rows: 2000, characters: 400_000 } as const;
-/** Rows of one activity with a record, which has many requests; and of one request of contents. */
+/** Rows of one activity with a record, which has many requests. */
 const PER_RECORD = 250;
-const PER_REQUEST = 100;
 /** Activities in progress at once, without and with a record. */
 const AT_ONCE = { alone: 50, record: 2 } as const;
 
 const MiB = 1_048_576;
-/**
- * The bytes of results of one activity. A page takes no further piece above `page`. With the pieces in progress it then has less than 2 MiB,
- * which is what Temporal accepts.
- */
-const BYTES = { piece: MiB, page: 0.75 * MiB } as const;
+/** The bytes of results of one activity, and of one call of `onBatch`. */
+const PIECE_BYTES = MiB;
+/** The bytes that Temporal accepts, less those of a page that are neither results nor `next`. */
+const PAGE_BYTES = 2 * MiB - MiB / 32;
+/** A piece may be so much larger than the largest piece of its page. */
+const GROWTH = 1.5;
 /** The bytes of one answer in a page; an answer with page contents is larger. */
 const ANSWER_BYTES = { plain: MiB / 16, contents: MiB / 4 } as const;
 
@@ -62,20 +62,19 @@ const CHILDREN = 3;
 export async function enrichAllRows(input: EnrichRowsInput, options: EnrichRowsOptions = {}): Promise<EnrichedRows> {
   const { onBatch, ...own } = options;
   const call = new RowsCall(input, own, false);
-  const results: RowResult[] = [];
-  for (let batch = await call.next(); batch !== null; batch = await call.next()) {
-    if (onBatch) await onBatch(batch);
-    else results.push(...batch);
-  }
-  return { results, summary: call.summary() };
+  return { results: await call.results(onBatch), summary: call.summary() };
 }
 
 /** The results of the first rows, as many as fit into the result of a workflow, and the input for the others. */
 export async function enrichPage(input: EnrichRowsInput): Promise<EnrichedPage> {
   const call = new RowsCall(input, {}, true);
-  const results: RowResult[] = [];
-  for (let batch = await call.next(); batch !== null; batch = await call.next()) results.push(...batch);
-  return { results, summary: call.summary(), next: call.rest() };
+  return { results: await call.results(), summary: call.summary(), next: call.rest() };
+}
+
+/** A result, and its bytes as JSON. */
+interface Sized {
+  readonly result: RowResult;
+  readonly bytes: number;
 }
 
 /** One call: its rows, what they have cost, and the answers of its keys. */
@@ -89,12 +88,14 @@ class RowsCall {
   readonly #startedAt: number;
   readonly #money: RowMoney;
   readonly #counts = { succeeded: 0, failed: 0 };
-  readonly #answered = new Map<string, RowResult>();
+  readonly #answered = new Map<string, Sized>();
   #how: RowsHow;
   /** The first row that has no result. */
   #at = 0;
-  /** Bytes of the answers so far, as JSON. */
+  /** The bytes of results for which a page has room, beside its `next`; of its results so far; and of its largest piece. */
+  readonly #room: number;
   #bytes = 0;
+  #largest = 0;
 
   constructor(input: EnrichRowsInput, own: ActivityOptions, isPage: boolean) {
     const { rows, requests, ...rest } = input;
@@ -105,29 +106,32 @@ class RowsCall {
     this.#own = own;
     this.#isPage = isPage;
     this.#rows = rows ?? requests ?? [];
+    this.#room = isPage ? PAGE_BYTES - bytesOf(input) : Number.POSITIVE_INFINITY;
     this.#how = { ...rest, columns: rows ? [...new Set(rows.flatMap((row) => Object.keys(row)))] : null };
     this.#first = firstIndex;
     this.#startedAt = startedAt;
-    const spentMicros = toMicros(spentDollars);
-    const capMicros = maxCostDollars === undefined ? null : toMicros(maxCostDollars) + spentMicros;
+    const spentMicros = microsOf(spentDollars);
+    const capMicros = maxCostDollars === undefined ? null : microsOf(maxCostDollars) + spentMicros;
     this.#money = { spentMicros, capMicros, unknownOutcomes: 0, stopped: null, seen: { answers: 0, micros: 0 } };
   }
 
-  /** The results of the next rows, in their order; null at the end. */
-  async next(): Promise<readonly RowResult[] | null> {
-    if (this.#at >= this.#rows.length || this.#isFull()) return null;
-    const rows = this.#nextBatch();
-    const results = this.#money.stopped ? rows.map((row) => this.#unbought(row)) : await this.#batch(rows);
-    this.#at += results.length;
-    for (const result of results) {
-      this.#counts[result.status === 'success' ? 'succeeded' : 'failed']++;
-      // Rows that nothing was bought for fill a page, too.
-      if (result.error) this.#bytes += JSON.stringify(result).length;
+  /** Buys the rows, or as many as fit into a page. Returns the results, unless `onBatch` gets them. */
+  async results(onBatch?: EnrichRowsOptions['onBatch']): Promise<readonly RowResult[]> {
+    const all: RowResult[] = [];
+    while (this.#at < this.#rows.length) {
+      const rows = this.#nextBatch();
+      const sized = await this.#batch(rows);
+      this.#at += sized.length;
+      this.#bytes += sumOf(sized);
+      for (const { result } of sized) this.#counts[result.status === 'success' ? 'succeeded' : 'failed']++;
+      const { stopped } = this.#money;
+      if (stopped && stopped.tag !== BUDGET_EXCEEDED && this.#counts.succeeded === 0)
+        throw ApplicationFailure.nonRetryable(stopped.message, stopped.tag);
+      if (onBatch) for (const part of partsOf(sized)) await onBatch(part);
+      else all.push(...sized.map(({ result }) => result));
+      if (sized.length < rows.length) break;
     }
-    const { stopped } = this.#money;
-    if (stopped && stopped.tag !== BUDGET_EXCEEDED && this.#counts.succeeded === 0)
-      throw ApplicationFailure.nonRetryable(stopped.message, stopped.tag);
-    return results;
+    return all;
   }
 
   summary(): RowsSummary {
@@ -162,12 +166,9 @@ class RowsCall {
     return rows;
   }
 
-  #isFull(): boolean {
-    return this.#isPage && this.#bytes >= BYTES.page;
-  }
-
   /** Buys a batch. Returns the results of its first rows: of all of them, unless the page is full. */
-  async #batch(rows: readonly number[]): Promise<readonly RowResult[]> {
+  async #batch(rows: readonly number[]): Promise<readonly Sized[]> {
+    if (this.#money.stopped) return this.#fitting(rows, []).results;
     const { planEnrichRows } = proxyActivities<RowActivities>({ ...callPolicy, summary: 'check rows', ...this.#own });
     const plan = await planEnrichRows(this.#some(rows)).catch((error: unknown) => {
       const failure = error instanceof ActivityFailure ? error.cause : null;
@@ -176,29 +177,52 @@ class RowsCall {
         : error;
     });
     if (plan.urlField !== null) this.#how = { ...this.#how, urlField: plan.urlField };
-    const unitOf = (row: number) => plan.units[row - (rows[0] as number)] as string | RowError;
+    const units = plan.units.map((unit, nth) =>
+      typeof unit === 'string' ? unit : failed(unit, this.#first + (rows[nth] as number)),
+    );
     /** The first row of each key that has no answer yet. */
     const firsts = new Map<string, number>();
-    for (const row of rows) {
-      const unit = unitOf(row);
-      if (typeof unit === 'string' && !this.#answered.has(unit) && !firsts.has(unit)) firsts.set(unit, row);
-    }
-    const keep = (row: number, result: RowResult) => void this.#answered.set(unitOf(row) as string, result);
-    await this.#buy(plan, [...firsts.values()], keep);
-    const results: RowResult[] = [];
-    for (const row of rows) {
-      const unit = unitOf(row);
-      const answer = typeof unit === 'string' ? this.#answered.get(unit) : failed(unit);
-      if (!answer && !this.#money.stopped) break;
+    for (const [nth, unit] of units.entries())
+      if (typeof unit === 'string' && !this.#answered.has(unit) && !firsts.has(unit))
+        firsts.set(unit, rows[nth] as number);
+    const keyOf = new Map([...firsts].map(([key, row]) => [row, key]));
+    const keep = (row: number, result: RowResult) => void this.#answered.set(keyOf.get(row) as string, sizedOf(result));
+    await this.#buy(plan, [...firsts.values()], keep, () => this.#fitting(rows, units).bytes);
+    return this.#fitting(rows, units).results;
+  }
+
+  /**
+   * The results of the first rows, up to one without an answer, or without room in the page. `bytes`: of the page with these and all other
+   * answers; infinite if the page has no room for a further row.
+   */
+  #fitting(rows: readonly number[], units: readonly (string | Sized)[]): { results: readonly Sized[]; bytes: number } {
+    const results: Sized[] = [];
+    let bytes = this.#bytes;
+    let later = 0;
+    let isNext = true;
+    for (const [nth, row] of rows.entries()) {
       const index = this.#first + row;
-      if (!answer) results.push(this.#unbought(row));
-      else results.push(answer.index === index ? answer : { ...answer, index, costDollars: 0 });
+      const unit = units[nth] ?? '';
+      const known = typeof unit === 'string' ? this.#answered.get(unit) : unit;
+      const sized = known ?? (this.#money.stopped && failed(this.#money.stopped, index));
+      const isOwn = sized?.result.index === index;
+      isNext &&= sized !== null;
+      if (sized && !isNext && isOwn) later += sized.bytes;
+      if (!sized || !isNext) continue;
+      if (bytes > 0 && bytes + sized.bytes > this.#room) return { results, bytes: Number.POSITIVE_INFINITY };
+      bytes += sized.bytes;
+      results.push(isOwn ? sized : { ...sized, result: { ...sized.result, index, costDollars: 0 } });
     }
-    return results;
+    return { results, bytes: bytes + later };
   }
 
   /** Buys rows, and tries failures once more that were free and may pass. */
-  async #buy(plan: RowsPlan, rows: readonly number[], keep: PieceRules['keep']): Promise<void> {
+  async #buy(
+    plan: RowsPlan,
+    rows: readonly number[],
+    keep: PieceRules['keep'],
+    pageBytes: () => number,
+  ): Promise<void> {
     const { operation = 'contents', concurrency } = this.#how;
     const isSingle = !plan.record && plan.urlField === null;
     if (isSingle && this.#hasChildren()) return this.#buyInChildren(rows, keep);
@@ -208,21 +232,26 @@ class RowsCall {
           "workflow file: export { enrichRows } from 'searchflow/workflows'. Or pass stateDir or store to SearchflowPlugin.",
         'BadInput',
       );
-    const bytes = isSingle && this.#isPage ? answerBytes(this.#how) : BYTES.piece;
+    const bytes = isSingle && this.#isPage ? answerBytes(this.#how) : Math.min(PIECE_BYTES, this.#room);
     const usual = this.#isPage ? Math.floor(MiB / bytes) : plan.record ? AT_ONCE.record : AT_ONCE.alone;
     const policy = { ...(plan.record ? slicePolicy : callPolicy), summary: `rows of ${operation}` };
     const { buyEnrichRows } = proxyActivities<RowActivities>({ ...policy, ...this.#own });
     const { capMicros } = this.#money;
     const rules: PieceRules = {
-      size: plan.record ? PER_RECORD : isSingle ? 1 : PER_REQUEST,
+      size: plan.record ? PER_RECORD : isSingle ? 1 : URLS_PER_REQUEST,
       atOnce: Math.min(usual, concurrency ?? usual),
       mostMicros: plan.record ? null : plan.mostMicros,
-      isFull: () => this.#isFull(),
+      isFull: (inProgress) => {
+        if (!this.#isPage) return false;
+        const page = pageBytes();
+        const more = (isSingle ? bytes : this.#largest * GROWTH) * (inProgress + 1);
+        return page + inProgress > 0 && page + more > this.#room;
+      },
       keep,
       buy: async (some, since) => {
         const call = plan.record ? { id: this.#id, capMicros } : null;
         const bought = await buyEnrichRows({ ...this.#some(some), since, maxBytes: bytes, call });
-        this.#bytes += bought.bytes;
+        if (this.#isPage) this.#largest = Math.max(this.#largest, bytesOf(bought.results));
         return bought;
       },
     };
@@ -261,7 +290,7 @@ class RowsCall {
         const row = rows[result.index] as number;
         if (result.error?.tag !== BUDGET_EXCEEDED) keep(row, { ...result, index: this.#first + row });
       }
-      this.#money.spentMicros += toMicros(summary.costDollars) - toMicros(before);
+      this.#money.spentMicros += microsOf(summary.costDollars) - microsOf(before);
       this.#money.unknownOutcomes += summary.unknownOutcomes;
       this.#money.stopped ??= summary.stopped;
       ({ next } = rest);
@@ -272,10 +301,6 @@ class RowsCall {
     const indexes = rows.map((row) => this.#first + row);
     return { how: this.#how, rows: rows.map((row) => this.#rows[row] as RowFields), indexes };
   }
-
-  #unbought(row: number): RowResult {
-    return { ...failed(this.#money.stopped as RowError), index: this.#first + row };
-  }
 }
 
 /** Whether the workflow file exports a workflow of this name. The SDK gives the exports no public name. */
@@ -284,7 +309,30 @@ function isExported(name: string): boolean {
   return name in (bundle?.importWorkflows?.() ?? {});
 }
 
-const failed = (error: RowError): RowResult => ({ index: -1, status: 'error', data: null, error, costDollars: 0 });
+const bytesOf = (value: object): number => new TextEncoder().encode(JSON.stringify(value)).length;
+
+/** The bytes of a result count with those of a larger index. */
+const sizedOf = (result: RowResult): Sized => ({ result, bytes: bytesOf(result) + 8 });
+
+const sumOf = (sized: readonly Sized[]): number => sized.reduce((sum, { bytes }) => sum + bytes, 0);
+
+/** The results in parts that an activity may get; one that is larger is alone. */
+function partsOf(sized: readonly Sized[]): readonly RowResult[][] {
+  const parts: RowResult[][] = [];
+  let left = 0;
+  for (const { result, bytes } of sized) {
+    if (bytes > left) {
+      parts.push([]);
+      left = PIECE_BYTES;
+    }
+    left -= bytes;
+    parts.at(-1)?.push(result);
+  }
+  return parts;
+}
+
+const failed = (error: RowError, index: number): Sized =>
+  sizedOf({ index, status: 'error', data: null, error, costDollars: 0 });
 
 /** The bytes that an answer may have in a page. */
 function answerBytes({ options, template }: RowsHow): number {

@@ -1,7 +1,8 @@
 import { ActivityFailure, ApplicationFailure, CancellationScope, condition } from '@temporalio/workflow';
+import { BUDGET_EXCEEDED } from '../../core/choices.js';
 import type { RowError, RowResult } from '../../core/enrich-rows-schemas.js';
 import type { RowsBought } from '../../core/rows/enrich-rows.js';
-import { BUDGET_EXCEEDED } from '../../core/rows/stop-at-failed.js';
+import { toMicros } from '../../core/text/money.js';
 
 /** The money of one call, in micro-dollars, and why it ended early. */
 export interface RowMoney {
@@ -25,8 +26,8 @@ export interface PieceRules {
   readonly atOnce: number;
   /** The most that one row may cost, in micro-dollars; null: the record of the worker holds the cap. */
   readonly mostMicros: number | null;
-  /** Whether no further activity starts. */
-  isFull(): boolean;
+  /** Whether no activity starts beside those in progress. */
+  isFull(inProgress: number): boolean;
   /** Buys rows with one activity. */
   buy(rows: readonly number[], since: number): Promise<RowsBought>;
   /** Gets the result of a row. */
@@ -64,12 +65,12 @@ export async function buyInPieces(
       bought.results.forEach((result, nth) => {
         const before = piece.paid[nth] ?? 0;
         rules.keep(piece.rows[nth] as number, { ...result, costDollars: result.costDollars || before });
-        const micros = before === 0 ? toMicros(result.costDollars) : 0;
+        const micros = before === 0 ? microsOf(result.costDollars) : 0;
         money.spentMicros += micros;
         if (micros > 0) seen.answers++;
         seen.micros = Math.max(seen.micros, micros);
       });
-      money.spentMicros += bought.costs.reduce((sum, cost) => sum + toMicros(cost), 0);
+      money.spentMicros += bought.costs.reduce((sum, cost) => sum + microsOf(cost), 0);
       money.unknownOutcomes += bought.unknownOutcomes;
       money.stopped ??= bought.stopped;
       again.push(...bought.again);
@@ -90,7 +91,7 @@ export async function buyInPieces(
   /** Takes the next piece, as large as the cap allows. Null: a piece in progress must end first, or no piece follows. */
   const take = (): Piece | null => {
     const [piece] = queue;
-    if (!piece || running.size >= rules.atOnce || cancelled || money.stopped || rules.isFull()) return null;
+    if (!piece || running.size >= rules.atOnce || cancelled || money.stopped || rules.isFull(running.size)) return null;
     const { capMicros, spentMicros } = money;
     const ofRow = mostMicros();
     const open = [...running.values()].reduce((sum, micros) => sum + micros, 0);
@@ -122,4 +123,5 @@ export async function buyInPieces(
   return again;
 }
 
-export const toMicros = (dollars: number): number => Math.round(dollars * 1e6);
+/** An amount of dollars in micro-dollars; 0 for an invalid amount. */
+export const microsOf = (dollars: number): number => toMicros(dollars) ?? 0;

@@ -51,8 +51,16 @@ async function open(record: boolean, options: Parameters<typeof startSandbox>[0]
   return {
     service,
     team: (input: EnrichRowsInput) =>
-      run<{ results: readonly RowResult[]; left: number; summary: RowsSummary }>('team', input),
-    page: (input: EnrichRowsInput) => run<EnrichedPage>('enrichRows', input),
+      run<{ results: readonly RowResult[]; left: number; most: number; summary: RowsSummary }>('team', input),
+    /** All pages, each of which Temporal accepts. */
+    pages: async (input: EnrichRowsInput) => {
+      const pages: EnrichedPage[] = [];
+      for (let next: EnrichRowsInput | null = input; next !== null; next = pages.at(-1)?.next ?? null) {
+        pages.push(await run<EnrichedPage>('enrichRows', next));
+        expect(Buffer.byteLength(JSON.stringify(pages.at(-1)))).toBeLessThan(2 * 2 ** 20);
+      }
+      return pages;
+    },
   };
 }
 
@@ -124,33 +132,34 @@ describe.each([false, true])('enrichRows with a record: %s', (record) => {
   });
 
   it('returns pages to a client, each with the input of the next one', async () => {
-    const { page, service } = await open(record, { failureRate: 0, textBytes: 9000 });
-    const seen: RowResult[] = [];
-    const pages: EnrichedPage[] = [];
-    const first: EnrichRowsInput = { rows: urls(400), maxCostDollars: 1 };
-    for (let next: EnrichRowsInput | null = first; next !== null; next = pages.at(-1)?.next ?? null) {
-      pages.push(await page(next));
-      seen.push(...(pages.at(-1) as EnrichedPage).results);
-    }
-    expect(pages.length).toBeGreaterThan(1);
-    expect(Math.max(...pages.map((one) => JSON.stringify(one).length))).toBeLessThan(2 * 1_048_576);
-    expect(indexes(seen)).toEqual(first.rows?.map((_, nth) => nth));
+    const { pages: all, service } = await open(record, { failureRate: 0, textBytes: 9000 });
+    const rows = urls(400);
+    const pages = await all({ rows, maxCostDollars: 1 });
+    expect(indexes(pages.flatMap(({ results }) => results))).toEqual(rows.map((_, nth) => nth));
     const { micros, units } = service.bill();
     expect([units, pages.at(-1)?.summary.costDollars]).toEqual([400, micros / 1e6]);
     expect(pages[0]?.next?.maxCostDollars).toBeCloseTo(1 - (pages[0]?.summary.costDollars ?? 0));
   });
 
-  it('returns pages of rows that cannot be bought, and sends nothing for them', async () => {
-    const { page, service } = await open(record);
-    const rows = Array.from({ length: 12_000 }, () => ({ url: 'bad' }));
-    const seen: RowResult[] = [];
-    for (let next: EnrichRowsInput | null = { rows }; next !== null; ) {
-      const one: EnrichedPage = await page(next);
-      expect(Buffer.byteLength(JSON.stringify(one))).toBeLessThan(2 * 1_048_576);
-      seen.push(...one.results);
-      next = one.next;
-    }
-    expect([indexes(seen), service.log()]).toEqual([rows.map((_, nth) => nth), []]);
+  it.each([
+    ['rows that cannot be bought', Array.from({ length: 12_000 }, () => ({ url: 'bad' })), 0],
+    ['rows near 1 MiB', urls(900).map((row) => ({ ...row, note: 'é'.repeat(500) })), 900],
+    ['equal rows with large answers', Array.from({ length: 600 }, (_, nth) => urls(3)[nth % 3] as RowFields), 3],
+  ])('returns pages that Temporal accepts for %s', async (_, rows, units) => {
+    const { pages: all, service } = await open(record, { failureRate: 0, textBytes: 9000 });
+    const pages = await all({ rows });
+    expect(pages.length).toBeGreaterThan(1);
+    expect(indexes(pages.flatMap(({ results }) => results))).toEqual(rows.map((__, nth) => nth));
+    // Without a record, each page buys its rows.
+    expect(service.bill().units).toBeGreaterThanOrEqual(units);
+    expect(service.bill().units).toBeLessThanOrEqual(record ? units : units * pages.length);
+  });
+
+  it('hands out batches that an activity may get', async () => {
+    const { team } = await open(record, { failureRate: 0, textBytes: 9000 });
+    const { results, most } = await team({ rows: [...urls(95), ...urls(95)] });
+    expect(indexes(results)).toEqual([...results.keys()]);
+    expect(most).toBeLessThan(2 ** 20);
   });
 
   it('rejects if the service refuses the key, and keeps what it has if the credits end', async () => {

@@ -40,7 +40,8 @@ export async function fiveAtATime(queries: readonly string[]): Promise<number> {
 export async function team(input: EnrichRowsInput): Promise<unknown> {
   const batches: (readonly RowResult[])[] = [];
   const { results, summary } = await enrichRows(input, { onBatch: (batch) => void batches.push(batch) });
-  return { results: batches.flat(), left: results.length, summary };
+  const most = Math.max(...batches.map((batch) => JSON.stringify(batch).length));
+  return { results: batches.flat(), left: results.length, most, summary };
 }
 
 export * from '../../../src/workflows/index.js';

@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest';
 import { type Ending, summaryData, summaryText } from '../../../src/cli/progress/summary.js';
+import { BUDGET_EXCEEDED } from '../../../src/core/choices.js';
 import type { JobSummary } from '../../../src/core/row-job-schemas.js';
 import { pauseOf } from '../../../src/core/rows/pause.js';
-import { BUDGET_EXCEEDED } from '../../../src/core/rows/stop-at-failed.js';
 
 /** The end of a run with this cost and this estimate, in micro-dollars. */
 function ending(costMicros: number, estimateMicros: number): Ending {

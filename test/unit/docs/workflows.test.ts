@@ -8,8 +8,9 @@ import { readAnswerSchemas } from '../../../src/activities/operations/landed-ans
 import { callOptions } from '../../../src/activities/operations/whole-request.js';
 import { operations } from '../../../src/api/operations.js';
 import { workflowInterface } from '../../../src/api/workflow-interface.js';
+import { BUDGET_EXCEEDED } from '../../../src/core/choices.js';
 import { failureTypes } from '../../../src/core/purchase/failure.js';
-import { ALL_REFUSED, BUDGET_EXCEEDED, SERVICE_UNRECOGNIZED } from '../../../src/core/rows/stop-at-failed.js';
+import { ALL_REFUSED, SERVICE_UNRECOGNIZED } from '../../../src/core/rows/stop-at-failed.js';
 import { workflowInputs } from '../../../src/core/workflow-input-schemas.js';
 import { operationResult } from '../../../src/core/workflow-result-schemas.js';
 
