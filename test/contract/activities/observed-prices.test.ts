@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type ActivityDeps, type Control, createPurchase, type Unit } from '../../../src/activities/index.js';
-import type { Progress } from '../../../src/activities/purchase/purchase-request.js';
+import type { ActivityDeps, Control } from '../../../src/activities/index.js';
 import { rowPurchase } from '../../../src/activities/rows/enrich-slice.js';
 import type { StagedJob } from '../../../src/core/job-entry-schemas.js';
 import { type PriceBands, type PriceTable, priceTables } from '../../../src/core/purchase/prices.js';
@@ -9,11 +8,6 @@ import type { RowOperation } from '../../../src/core/rows/row-operation.js';
 import type { Json } from '../../../src/core/text/json.js';
 import { type Sandbox, startSandbox } from '../../../src/sandbox/index.js';
 import { ActivitySetting } from '../../support/activities/activity-setting.js';
-import {
-  setting as purchaseSetting,
-  units as purchaseUnits,
-  success,
-} from '../../support/activities/purchase-setting.js';
 
 const real = priceTables.at(-1) as PriceTable;
 /** The service charges this many times the price in the worker's price table. */
@@ -130,44 +124,4 @@ describe(`a cap when the service is ${DEARER} times as dear as the price table`,
     expect(end).toMatchObject({ scope: 'call', multiple: expect.closeTo(DEARER, 2) });
     expect(sandbox.bill().micros - before).toBe(limit);
   });
-});
-
-it('slices of one job poll the budget one at a time for all while they wait for the first answers', async () => {
-  const s = await purchaseSetting();
-  let asked = 0;
-  const { limiter: own } = s;
-  const limiter = new Proxy(own, {
-    get: (target, name: keyof typeof own) => {
-      if (name === 'acquire') asked++;
-      const value = target[name];
-      return typeof value === 'function' ? value.bind(target) : value;
-    },
-  });
-  let waiting: () => void = () => undefined;
-  const waits = new Promise<void>((resolve) => {
-    waiting = resolve;
-  });
-  const progress = ({ waitingFor }: Progress) => {
-    if (waitingFor?.includes('first answers')) waiting();
-  };
-  const purchase = createPurchase({ ...s, limiter });
-  const askedThen: number[] = [];
-  const slices = Array.from({ length: 20 }, (_, slice) => {
-    const send = async (batch: readonly Unit[]) => {
-      await waits;
-      askedThen.push(asked);
-      return success(batch);
-    };
-    const cap = { bookPrefix: 'job/', limitMicros: 1_000_000 };
-    return s.request(send, {
-      segment: `job/generation/${slice}`,
-      units: purchaseUnits(2, 2 * slice),
-      unitsPerRequest: 1,
-      cap,
-    });
-  });
-  const ends = await Promise.all(slices.map((request) => purchase(request, { ...s.control, progress })));
-  for (const end of ends) expect(end).toMatchObject({ complete: true, bought: 2 });
-  // Only a few requests asked the budget, because the slices wait at one gate. Without it each of the twenty slices would have polled.
-  expect(askedThen[0]).toBeLessThan(20);
 });

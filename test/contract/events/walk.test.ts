@@ -62,16 +62,6 @@ it('a verification loads the events that the warehouse lacks', async () => {
   await expectAll(walks.setting);
 });
 
-it('a walk with wrong dates is refused', async () => {
-  await open();
-  await expect((await walks.setting.backfill({ from: 'yesterday' })).result()).rejects.toMatchObject({
-    cause: { type: 'BadInput' },
-  });
-  await expect((await walks.setting.backfill({ from: to, until: from })).result()).rejects.toMatchObject({
-    cause: { type: 'BadInput' },
-  });
-});
-
 it('a window that is paused in Temporal stops the requests of its walk, until it is unpaused', async () => {
   await open({ count: 3000 }, { latencyMs: 200 });
   const run = await walks.setting.backfill({ from, until: to });

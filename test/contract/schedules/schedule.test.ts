@@ -61,62 +61,6 @@ function begin(rows: number, changes: Partial<EnrichCsvInput> = {}, faults: read
   };
 }
 
-it('a schedule is found by its short name if no other schedule has it', async () => {
-  const { control, work } = begin(10);
-  const put = (name: string) => control.put(name, { ...work, workflowId: name }, yearly);
-  await put('contents-short-0d4790');
-  onTestFinished(() => control.remove('contents-short-0d4790'));
-  await expect.poll(() => control.named('short').catch(() => null), soon).toBe('contents-short-0d4790');
-  expect((await control.show('contents-short')).name).toBe('contents-short-0d4790');
-  await expect(control.named('hort')).rejects.toThrow('There is no schedule hort');
-  await put('search-short-abcdef');
-  onTestFinished(() => control.remove('search-short-abcdef'));
-  await expect
-    .poll(() => control.named('short').catch((error: Error) => error.message), soon)
-    .toMatch(/short matches several schedules: .*Give one of these/);
-  expect(await control.named('search-short')).toBe('search-short-abcdef');
-});
-
-it('the same schedule again is changed, not created twice; another job under its name is refused', async () => {
-  const { control, name, put, work } = begin(10);
-  expect(await put({ everyMs: 900_000 })).toMatchObject({ made: true, view: { when: 'every 15m', paused: false } });
-  const changed = await put({ cron: '0 6 * * *', tz: 'Europe/Berlin' });
-  expect(changed).toMatchObject({ made: false, view: { name, when: '0 6 * * * (Europe/Berlin)' } });
-  expect(changed.view.next.length).toBeGreaterThan(2);
-  for (const at of changed.view.next) {
-    const clock = new Intl.DateTimeFormat('en-GB', { timeZone: 'Europe/Berlin', hour: '2-digit', minute: '2-digit' });
-    expect(clock.format(at)).toBe('06:00');
-  }
-  await expect.poll(async () => (await control.list()).filter((one) => one.name === name).length, soon).toBe(1);
-  await expect(control.put(name, { ...work, workflowId: 'another' }, yearly)).rejects.toThrow(
-    /already exists for enrich-/,
-  );
-  await expect(put({ cron: '99 6 * * *', tz: 'UTC' })).rejects.toThrow(/'99' is not a valid minute/);
-  await expect(put({ everyMs: 1000 })).rejects.toThrow(/must be at least a minute/);
-});
-
-it('a schedule is paused, resumed and deleted by its name, and a missing one is reported', async () => {
-  const { control, name, put } = begin(10);
-  await put();
-  await control.pause(name, 'holidays');
-  expect(await control.show(name)).toMatchObject({ paused: true, note: 'holidays', next: [] });
-  // A changed schedule stays paused.
-  expect((await put()).view.paused).toBe(true);
-  await control.resume(name);
-  const resumed = await control.show(name);
-  expect([resumed.paused, resumed.next.length > 0]).toEqual([false, true]);
-  await control.remove(name);
-  const ways = [
-    () => control.show(name),
-    () => control.remove(name),
-    () => control.trigger(name),
-    () => control.pause(name, ''),
-    () => control.resume(name),
-    () => control.backfill(name, 0, 1),
-  ];
-  for (const way of ways) await expect(way()).rejects.toThrow(/There is no schedule/);
-});
-
 it('a run reports the columns of the file that were added or removed since the last run', async () => {
   const { folder, put, run, control, name } = begin(10);
   await put();
