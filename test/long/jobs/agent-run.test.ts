@@ -94,15 +94,6 @@ describe('the command', () => {
     expect(events.length).toBeGreaterThan(1);
     expect(new Set(events.map(({ id }) => id)).size).toBe(events.length);
   });
-
-  it.each([
-    ['cancelled', 6],
-    ['failed', 1],
-  ] as const)('exits for a run that is %s with exit code %d', async (status, code) => {
-    const { folder, service } = await strict({ durationMs: { min: 10, max: 10 }, endsAs: status });
-    const ended = await (await typed(folder, service.url))("agent run 'Who makes this?' --effort low --yes --json");
-    expect([ended.code, JSON.parse(ended.out).status]).toEqual([code, status]);
-  });
 });
 
 describe('runAgent', () => {

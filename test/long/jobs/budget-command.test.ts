@@ -55,22 +55,3 @@ it.runIf(process.platform === 'linux')(
   },
   180_000,
 );
-
-it('fault 13: used-up credits stop the command, a top-up and a resume finish it, no landed page is bought twice', async () => {
-  const rows = plainRows(300);
-  const { folder, sandbox, run, enrich } = await openFolder(rows, { failureRate: 0, latencyMs: 20, credits: 0.2 });
-  const stopped = enrich();
-  expect([await stopped.ended, stopped.err()]).toEqual([4, expect.stringContaining('Paused (credits)')]);
-  expect(stopped.err()).toContain("the team's prepaid credits are used up. Buy more credits.");
-  expect(sandbox.bill().micros).toBeLessThanOrEqual(200_000);
-  const topUp = await fetch(`${sandbox.url}/__sandbox/credits`, {
-    method: 'POST',
-    body: JSON.stringify({ dollars: 5 }),
-  });
-  expect(topUp.status).toBe(200);
-  const resumed = run('resume', 'rows');
-  expect([await resumed.ended, resumed.err()]).toEqual([0, expect.any(String)]);
-  expectRows(folder, rows);
-  expect(boughtAgain(sandbox)).toEqual({});
-  expect(sandbox.bill()).toMatchObject({ micros: 300_000 });
-}, 120_000);

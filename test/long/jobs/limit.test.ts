@@ -8,22 +8,6 @@ import { openTemporal } from '../../support/temporal.js';
 
 const here = surroundings(openTemporal, { failureRate: 0, textBytes: 100 });
 
-// A slice has 40 rows. The limits below end inside a slice, at its last row, and behind it.
-const rows = plainRows(100);
-
-it('a limit changes nothing in a complete job, and marks only vanished rows in a changed file', async () => {
-  const { folder, run, bought } = openJob(here, rows);
-  await run();
-  const tried = await run({ limit: 10 });
-  expect(tried.plan).toMatchObject({ status: 'complete', toBuy: 0, rest: { rows: 90, toBuy: 0 } });
-  expect(await vanished(folder)).toBe(0);
-  folder.write([...plainRows(5, 1000), ...rows.slice(0, 95)]);
-  const changed = await run({ limit: 10 });
-  expect(changed.plan).toMatchObject({ toBuy: 5, rest: { toBuy: 0 } });
-  expect(changed.summary?.warehouse).toMatchObject({ success: 100, missing: 0, vanished: 5 });
-  expect([bought(), boughtAgain(here.sandbox)]).toEqual([105, {}]);
-});
-
 it.each<[string, Partial<EnrichRequest>, number, number]>([
   ['search', { operation: 'search', template: { query: '{{name}}' }, batch: 1 }, 7, 13],
   [

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import type { Fault } from '../../../src/sandbox/index.js';
 import { parked } from '../../support/jobs/checks.js';
-import { boughtAgain, openSetting, settingOfFile } from '../../support/jobs/setting.js';
+import { boughtAgain, settingOfFile } from '../../support/jobs/setting.js';
 import { readDuckDb } from '../../support/warehouse/read-duckdb.js';
 
 const file = settingOfFile({ sandbox: { latencyMs: { min: 5, max: 10 } } });
@@ -35,19 +35,6 @@ it('a job pauses after the first answers if too many failed, and buys nothing mo
   expect(boughtAgain(file.setting.sandbox)).toEqual({});
 });
 
-it('a limit that a resume adds to a running job counts from then on', async () => {
-  const job = await file.setting.begin(freshRows(400), { batch: 1 }, [
-    lost({ every: 2 }),
-    { when: {}, do: { kind: 'stall', moment: 'headers', ms: 40 } },
-  ]);
-  await expect.poll(() => file.setting.sandbox.log().length, { timeout: 20_000 }).toBeGreaterThan(20);
-  await job.resume({ stopAtFailed: limit });
-  await parked(file.setting.temporal, job, 'failed');
-  expect(file.setting.sandbox.log().length).toBeLessThan(200);
-  await job.handle.cancel();
-  await expect(job.result()).rejects.toThrow();
-});
-
 it('refused rows count as failed, and are recorded', async () => {
   const refused: Fault = { when: { every: 2 }, do: { kind: 'status', status: 400, tag: 'INVALID_URLS' } };
   const job = await file.setting.begin(freshRows(100), { batch: 1, stopAtFailed: limit }, [refused]);
@@ -70,22 +57,4 @@ it('a scheduled run ends as stopped, and its record has the reason', async () =>
   });
   const runs = await readDuckDb(job.folder.into, 'SELECT phase, reason FROM searchflow_runs');
   expect(runs).toEqual([{ phase: 'stopped', reason: 'failed' }]);
-});
-
-it('agent runs that fail pause the job before further runs are started', async () => {
-  const agentRuns = { durationMs: { min: 20, max: 60 }, failureRate: 0.5 };
-  const other = await openSetting(file.setting.temporal, { sandbox: { latencyMs: { min: 1, max: 2 }, agentRuns } });
-  try {
-    const job = await other.begin(freshRows(120), {
-      ...{ operation: 'agent', urlColumn: undefined, batch: undefined, options: { effort: 'low' } },
-      ...{ template: { query: 'Who leads {{name}}?' }, stopAtFailed: { percent: 20, after: 30 } },
-    });
-    const message = await parked(file.setting.temporal, job, 'failed');
-    expect(message).toMatch(/^\d+ of 30 answers failed \(\d+(\.\d)?%\), most often with RUN_FAILED/);
-    expect(Object.keys(other.sandbox.bill().keys)).toHaveLength(30);
-    await job.resume({ stopAtFailed: 'none' });
-    expect(await job.result()).toMatchObject({ phase: 'done', warehouse: { rows: 120, missing: 0 } });
-  } finally {
-    await other.close();
-  }
 });

@@ -39,11 +39,6 @@ const doExport = async (setting: MonitorSetting, filter?: object): Promise<Monit
     })
   ).result();
 
-/** Number of calls to the service from this position of its log on. */
-function callsSince(setting: MonitorSetting, from: number): number {
-  return setting.server.log.length - from;
-}
-
 it('an export loads monitors, runs and results, with the full output that only the call for a single run returns', async () => {
   const setting = await open();
   const { server } = setting;
@@ -64,28 +59,6 @@ it('an export loads monitors, runs and results, with the full output that only t
   expect(await setting.query('SELECT name, query FROM monitors ORDER BY 1')).toEqual([
     { name: 'one', query: 'news' },
     { name: 'without runs', query: 'news' },
-  ]);
-});
-
-it('a second export reads new runs and unfinished ones, and stops at the last known run', async () => {
-  const setting = await open();
-  const { server } = setting;
-  const { id } = server.monitors.add();
-  // The monitor has five pages of runs; the oldest run has not ended.
-  const runs = [run(id, 0, 'running'), ...Array.from({ length: 450 }, (_, index) => run(id, index + 1))];
-  server.monitors.runs.set(id, runs);
-  expect(await doExport(setting)).toMatchObject({ added: 451, again: 0 });
-  const quietAt = server.log.length;
-  expect(await doExport(setting)).toMatchObject({ added: 0, again: 1 });
-  // The three calls are the list of monitors, one page of runs, and the run that has not ended.
-  expect(callsSince(setting, quietAt)).toBe(3);
-  runs[0] = run(id, 0);
-  runs.push(run(id, 451), run(id, 452, 'pending'));
-  expect(await doExport(setting)).toMatchObject({ added: 2, again: 1, results: 4 });
-  runs[452] = run(id, 452);
-  expect(await doExport(setting)).toMatchObject({ added: 0, again: 1 });
-  expect(await setting.query(`SELECT status, CAST(count(*) AS INTEGER) AS n FROM monitor_runs GROUP BY 1`)).toEqual([
-    { status: 'completed', n: 453 },
   ]);
 });
 

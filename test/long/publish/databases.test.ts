@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { copyFileSync, existsSync, writeFileSync } from 'node:fs';
+import { copyFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { beforeAll, describe, expect, it } from 'vitest';
@@ -162,49 +162,5 @@ describe.each(Object.entries(targets))('a job that is published to %s', (_name, 
       await publish(request(to));
       expect(await names(to)).toEqual(now);
     }
-  });
-});
-
-describe('a target that cannot be used is refused before anything is written:', () => {
-  beforeAll(() => load(['a'], 'one', placeEmptyWarehouse(join(dir, 'refused.duckdb'))));
-  const from = join(dir, 'refused.duckdb');
-
-  it('the warehouse itself, another warehouse, a file of another kind, an unknown scheme', async () => {
-    await expect(publish({ to: from }, from)).rejects.toThrow(`${from} is the warehouse: name another file`);
-    const other = placeEmptyWarehouse(join(dir, 'another.duckdb'));
-    await expect(publish({ to: other }, from)).rejects.toThrow('is a warehouse of searchflow: name another file');
-    writeFileSync(join(dir, 'x.csv'), 'a,b\n');
-    await expect(publish({ to: join(dir, 'x.csv') }, from)).rejects.toThrow('is a file, not a DuckDB database');
-    for (const to of ['md:canary', 'mysql://u:canary@h/d', 'gs://b/p']) {
-      const refused = await publish({ to }, from).catch((error: Error) => error.message);
-      expect(refused).toContain('is not a target: give a folder, a .duckdb file');
-      expect(refused).not.toContain('canary');
-    }
-    expect(existsSync('md:canary')).toBe(false);
-  });
-
-  it('S3 or a DuckLake without the extension of DuckDB, in one sentence that says what to install', async () => {
-    for (const [to, name] of [
-      ['s3://bucket/prefix', 'httpfs'],
-      [`ducklake:${join(dir, 'catalog.ducklake')}`, 'ducklake'],
-    ] as const)
-      await expect(publish({ to }, from)).rejects.toThrow(
-        `needs DuckDB's extension ${name}: put ${name}.duckdb_extension of DuckDB 1.5.5 into a folder, and set ` +
-          'SEARCHFLOW_DUCKDB_EXTENSIONS to this folder',
-      );
-    expect(existsSync(join(dir, 'catalog.ducklake'))).toBe(false);
-    const warehouse = openWarehouse(from, { extensions: dir });
-    await expect(warehouse.publisher.publish({ ...whole, to: 's3://b' })).rejects.toThrow(
-      `${dir}/httpfs.duckdb_extension is missing`,
-    );
-    await warehouse.close();
-  });
-
-  it('a database with another password, or without a server', async () => {
-    const url = new URL(await sharedPostgres().database());
-    url.password = 'canary';
-    const refused = await publish({ to: url.href }, from).catch((error: Error) => error.message);
-    expect(refused).toContain('check the address, and user and password');
-    expect(refused).not.toContain('canary');
   });
 });

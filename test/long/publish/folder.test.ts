@@ -193,18 +193,6 @@ describe('a folder', () => {
     await publish(address, { to });
     expect(await names(to)).toEqual(['a: one', 'b: one']);
   });
-
-  it('with other columns is refused unless the table is replaced', async () => {
-    const to = newFolder();
-    await publish(address, { to });
-    const other = placeEmptyWarehouse(join(dir, 'other-columns.duckdb'));
-    const warehouse = openWarehouse(other);
-    await runJob(dir, warehouse.rows, await stageText(dir, 'label,url\na,https://a.com/\n'), new Service());
-    await warehouse.close();
-    await expect(publish(other, { to, mode: 'append' })).rejects.toThrow('(name is gone, label is new)');
-    await publish(other, { to });
-    expect(manifestIn(to)?.tables[0]?.columns[0]).toEqual({ name: 'label', type: 'VARCHAR' });
-  });
 });
 
 describe('a publish to a folder that is killed', () => {

@@ -64,29 +64,6 @@ it('a command reads the rows of a query with their types, and stores no password
   expect(leaking.map(({ name }) => name)).toEqual([]);
 });
 
-it('other SQL, an unordered query and a wrong query are said before anything is bought', async () => {
-  const { run, config, bought } = openJob(here, []);
-  Object.assign(config, { source: databaseSource(url) });
-  const unordered = await run({ input, sql: 'SELECT id, url FROM brands', job: 'plain' });
-  expect(unordered.plan.notes.join()).toContain('The SQL has no ORDER BY');
-  await expect(run({ input, sql: 'SELECT id, name, url FROM brands', job: 'plain' })).rejects.toThrow(
-    'The job plain already exists for the SQL "SELECT id, url FROM brands". Use another --job name for the SQL "SELECT id, name, url FROM brands"',
-  );
-  await expect(run({ input, sql: 'SELECT nope FROM brands', job: 'wrong' })).rejects.toThrow(
-    'column "nope" does not exist',
-  );
-  await expect(run({ input, sql: 'DELETE FROM brands', job: 'wrong' })).rejects.toThrow(
-    'The SQL must be one SELECT: it may read',
-  );
-  await expect(run({ input, sql: 'SELECT id / 10 AS id, url FROM brands', job: 'wrong', key: ['id'] })).rejects.toThrow(
-    'have the same key, id = "0"',
-  );
-  await expect(run({ input, sql: 'SELECT * FROM brands WHERE false', job: 'wrong' })).rejects.toThrow(
-    'The input has no rows',
-  );
-  expect(bought()).toBe(30);
-});
-
 it('a password that was changed between two runs fails the run in one sentence, and the next run continues', async () => {
   await client.query("CREATE ROLE nightly LOGIN PASSWORD 'first-word'; GRANT SELECT ON brands TO nightly");
   const login = Object.assign(new URL(url), { username: 'nightly', password: 'first-word' }).href;

@@ -5,7 +5,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { bundleWorkflowCode, DefaultLogger, NativeConnection, Worker, type WorkerOptions } from '@temporalio/worker';
+import { bundleWorkflowCode, DefaultLogger, Worker, type WorkerOptions } from '@temporalio/worker';
 import { afterAll, afterEach, beforeAll, describe, expect, inject, it } from 'vitest';
 import { SearchflowPlugin, type SearchflowPluginOptions } from '../../../dist/worker/index.js';
 import { type Sandbox, startSandbox } from '../../../src/sandbox/index.js';
@@ -200,22 +200,6 @@ describe('a worker in this process', () => {
         ...plugins,
       ],
     });
-
-  it('is refused beside another one, and not after its end', async () => {
-    // The SDK lets one connection have one worker of a task queue.
-    const connection = await NativeConnection.connect({ address: temporal.address });
-    const first = await worker('here', 'here-a', { connection });
-    await first.runUntil(async () => {
-      await polls('here', 1);
-      for (let count = 0; count < 8; count++)
-        await expect((await worker('here', 'here-b')).run()).rejects.toThrow(/start this one in (6\d|70) s\.$/);
-      // A refused worker has not polled, so the first one does not take it for a worker that runs.
-      expect(await pollersOf('here')).toHaveLength(1);
-    });
-    await connection.close();
-    const next = await worker('here', 'here-b');
-    await next.runUntil(() => polls('here', 2));
-  });
 
   it('keeps the identity of its owner, and needs its record in it', async () => {
     const own = await worker('mine', 'mine', { identity: 'etl-7' });
