@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -133,13 +134,13 @@ export class ActivitySetting {
   }
 }
 
-/** Runs one attempt of an operation's activity. */
+/** Runs one attempt of an operation's activity. Each call is an activity of its own, unless `environment` names one. */
 export async function runActivity(
   deps: ActivityDeps,
   name: OperationName,
   input: object,
   call?: CallOptions,
-  environment = quiet(),
+  environment = quiet({ activityId: randomUUID() }),
 ): Promise<Result> {
   const activities: AllActivities = createActivities(deps);
   const activity = activities[name] as unknown as (input: object, call?: CallOptions) => Promise<Result>;
