@@ -15,8 +15,8 @@ import { inTransaction } from '../shared/in-transaction.js';
 import { mendSurrogates } from '../shared/mend-escapes.js';
 import { hasHalves, inOneLine } from '../shared/one-line.js';
 import type { RelationColumn } from '../shared/relation.js';
-import { loadRetryWholeOrInParts, loadWholeOrInParts, rowTransaction } from './load-parts.js';
 import { duckDbRowDialect } from './row-dialect.js';
+import { memoryFor, rowTransaction } from './row-transaction.js';
 import { duckDbDialect } from './schema.js';
 import { duckDbSql } from './sql-dialect.js';
 import { sqlTransaction } from './sql-transaction.js';
@@ -47,15 +47,16 @@ export function duckDbDatabase(address: string, { check }: WarehousesOptions): D
 }
 
 function rowsOf(warehouse: Warehouse): RowDatabase {
-  const transaction: RowDatabase['transaction'] = (purpose, work) =>
-    warehouse.transaction((connection) => work(rowTransaction(connection)), { reads: purpose === 'read' });
+  const transaction: RowDatabase['transaction'] = (purpose, work, longest = 0) =>
+    warehouse.transaction((connection) => work(rowTransaction(connection, longest)), {
+      reads: purpose === 'read',
+      memory: memoryFor(longest),
+    });
   return {
     dialect: duckDbRowDialect,
     // The first use creates the tables.
     make: async () => undefined,
     transaction,
-    load: (batch, freshness) => loadWholeOrInParts(warehouse, batch, freshness),
-    loadRetry: (batch) => loadRetryWholeOrInParts(warehouse, batch),
     async purge() {
       const found = await transaction('read', (tx) => tx.rows(`SELECT 1 FROM row_marks WHERE ${unpurged} LIMIT 1`));
       if (found.length > 0)

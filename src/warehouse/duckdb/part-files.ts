@@ -1,6 +1,8 @@
 import { type FileHandle, open, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { BodyMemory } from '../../core/purchase/body-memory.js';
+import { mendSurrogates } from '../shared/mend-escapes.js';
+import { hasHalves } from '../shared/one-line.js';
 import { withTemporaryFolder } from '../shared/temporary-folder.js';
 
 /**
@@ -18,22 +20,24 @@ const memory = new BodyMemory(PART_BYTES);
 
 /**
  * Runs `work` with files that together have the lines of `files`, in the same order, and removes the copies. Large files are replaced by
- * copies of their parts, which are cut between lines.
+ * copies of their parts, which are cut between lines. With `mends`, all files are, and the lines that DuckDB cannot hold are repaired.
  */
 export async function withPartFiles<T>(
   files: readonly string[],
+  mends: boolean,
   work: (parts: readonly string[]) => Promise<T>,
 ): Promise<T> {
   const sizes = await Promise.all(files.map(async (file) => (await stat(file)).size));
-  if (sizes.every((size) => size <= SMALL_BYTES)) return work(files);
+  const isKept = (size = 0) => !mends && size <= SMALL_BYTES;
+  if (sizes.every(isKept)) return work(files);
   return withTemporaryFolder(async (dir) => {
     const parts: string[] = [];
     for (const [index, file] of files.entries()) {
-      if ((sizes[index] as number) <= SMALL_BYTES) parts.push(file);
+      if (isKept(sizes[index])) parts.push(file);
       else
         for await (const part of partsOf(file)) {
           const path = join(dir, `${parts.length}.jsonl`);
-          await writeFile(path, part, { mode: 0o600 });
+          await writeFile(path, mends && hasHalves(part) ? mendSurrogates(part.toString()) : part, { mode: 0o600 });
           parts.push(path);
         }
     }

@@ -7,7 +7,7 @@ import { eventTables, makeEventTables } from '../events/event-tables.js';
 import { monitorTables } from '../monitors/monitor-tables.js';
 import { resultSql } from '../rows/duckdb-result-sql.js';
 import { makeResultViews, type ResultDialect } from '../rows/result-relations.js';
-import { loadParts, makeRowTables, rowTables } from '../rows/row-tables.js';
+import { makeRowTables, rowTables } from '../rows/row-tables.js';
 import { inTransaction } from '../shared/in-transaction.js';
 import { createTables, differences, type FoundColumn, type RelationColumn } from '../shared/relation.js';
 import { shortIdSql } from '../shared/short-id.js';
@@ -50,20 +50,14 @@ function typed({ type }: Field, text: string): string {
 }
 
 /** All tables of a file. Anti-join and append is faster than keys, so only small tables have keys. */
-export const tables = [
-  ...rowTables(false),
-  loadParts,
-  ...eventTables(duckDbDialect),
-  ...monitorTables,
-  ...agentRunTables,
-];
+export const tables = [...rowTables(false), ...eventTables(duckDbDialect), ...monitorTables, ...agentRunTables];
 
 const compressed = { ...duckDbTables, suffix: compressionOf };
 
 /** Statements that create all tables and views of the newest version in an empty file. */
 export const createSchema = (): string =>
   [
-    makeRowTables(duckDbRowDialect, compressed, [loadParts]),
+    makeRowTables(duckDbRowDialect, compressed),
     makeEventTables(duckDbDialect, compressed),
     createTables(monitorTables, duckDbTables),
     createTables(agentRunTables, duckDbTables),

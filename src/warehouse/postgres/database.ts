@@ -8,8 +8,6 @@ import { postgresAddressOf } from '../addresses.js';
 import type { Database, WarehousesOptions } from '../database.js';
 import type { EventDatabase, EventTransaction, StagedPages } from '../events/event-sql.js';
 import type { SourceDatabase } from '../export/job-rows.js';
-import { loadSlice } from '../rows/load-slice.js';
-import { loadRetry } from '../rows/retry.js';
 import type { RowDatabase } from '../rows/row-sql.js';
 import { unpurged } from '../rows/row-store.js';
 import { mendForPostgres } from '../shared/mend-escapes.js';
@@ -57,8 +55,6 @@ function rowsOf(warehouse: Warehouse): RowDatabase {
     dialect,
     make: () => warehouse.make(),
     transaction,
-    load: (batch, freshness) => transaction('write', (tx) => loadSlice(tx, batch, freshness)),
-    loadRetry: (batch) => transaction('write', (tx) => loadRetry(tx, batch)),
     async purge() {
       const problem = await warehouse.vacuum(['row_store', 'misfits', 'unknown_outcomes']);
       if (problem === null)

@@ -38,16 +38,8 @@ export function rowTransaction(tx: PgTransaction, dialect: RowDialect): RowTrans
     },
     async readUnits(files, careful, work) {
       await ready();
-      await tx.query('SAVEPOINT units');
-      try {
-        for (const file of files) await copyLines(tx, 'unit_lines', file, careful);
-        if (await work(unitRecords)) return true;
-      } catch (error) {
-        // The defect (SQLSTATE class 22) may be in a line that this slice does not need, so the caller reads the files with care.
-        if (careful || !/^22/.test(String((error as { code?: unknown }).code))) throw error;
-      }
-      await tx.query('ROLLBACK TO SAVEPOINT units');
-      return false;
+      for (const file of files) await copyLines(tx, 'unit_lines', file, careful);
+      await work(unitRecords);
     },
   };
 }

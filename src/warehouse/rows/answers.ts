@@ -75,8 +75,7 @@ export async function putAnswers(tx: RowTransaction, job: string, unitFile: stri
        RETURNING 1 AS changed`,
       [job],
     );
-    changed = rows.length;
-    return true;
+    changed += rows.length;
   });
   return changed;
 }

@@ -1,31 +1,21 @@
+import { createReadStream } from 'node:fs';
 import { CodedError } from '../../core/errors/coded-error.js';
 import type { RetryFreshness } from '../../core/purchase/freshness.js';
 import { leftOut } from '../../core/rows/row-operation.js';
 import type { LoadBatch } from '../../core/rows/row-warehouse.js';
+import { TooMuchAtOnce, WarehouseBusy, WarehouseUnusable } from '../../core/rows/warehouse-errors.js';
 import { literal } from '../shared/duckdb-quote.js';
 import { answerOf, facts } from './answers.js';
 import { rowIdentity } from './duckdb-result-sql.js';
 import type { InputColumns } from './job-columns.js';
 import { listMisfits } from './misfits.js';
 import { checkGeneration, columnsOf, type StoredTexts, storedTexts } from './open-job.js';
-import { insertInto, type RowTransaction, stale, useFreshness, withoutForgotten } from './row-sql.js';
+import { insertInto, type RowDatabase, type RowTransaction, stale, useFreshness, withoutForgotten } from './row-sql.js';
 
 export interface Loaded {
   readonly rows: number;
   /** Another attempt has already loaded the slice. */
   readonly already: boolean;
-}
-
-/** Row numbers, inclusive. */
-export interface RowRange {
-  readonly from: number;
-  readonly to: number;
-}
-
-/** A row to load: its number, and the key of its unit. */
-export interface PendingRow {
-  readonly n: number;
-  readonly k: string | null;
 }
 
 /** Rows of a slice to load: the temporary table of these rows, and counts. */
@@ -44,56 +34,65 @@ export interface Pending {
 }
 
 /**
- * Loads one slice, or a part of a slice, in the caller's transaction: rows and ledger line, or neither. The ledger has a line for a whole
- * slice only.
+ * Runs a load in one transaction. If a line cannot be read, or needs more memory than usual, the load is repeated in a slower way: with `careful`,
+ * see `RowTransaction.readUnits`, and with memory for the longest line.
  */
+export async function loading<T>(
+  { transaction }: RowDatabase,
+  unitFiles: readonly string[],
+  work: (tx: RowTransaction, careful: boolean) => Promise<T>,
+): Promise<T> {
+  try {
+    return await transaction('write', (tx) => work(tx, false));
+  } catch (error) {
+    const isKnown = error instanceof WarehouseBusy || error instanceof WarehouseUnusable;
+    if (isKnown && !(error instanceof TooMuchAtOnce)) throw error;
+    return transaction('write', (tx) => work(tx, true), await longestLine(unitFiles));
+  }
+}
+
+/** Bytes of the longest line of files. */
+async function longestLine(files: readonly string[]): Promise<number> {
+  let longest = 0;
+  for (const file of files) {
+    let length = 0;
+    for await (const chunk of createReadStream(file) as AsyncIterable<Buffer>) {
+      let from = 0;
+      for (let end = chunk.indexOf(10); end >= 0; end = chunk.indexOf(10, from)) {
+        longest = Math.max(longest, length + end - from + 1);
+        [length, from] = [0, end + 1];
+      }
+      length += chunk.length - from;
+    }
+    longest = Math.max(longest, length);
+  }
+  return longest;
+}
+
+/** Loads one slice in the caller's transaction: rows and ledger line, or neither. */
 export async function loadSlice(
   tx: RowTransaction,
   batch: LoadBatch,
   freshness: RetryFreshness | undefined,
-  part: RowRange | null = null,
+  careful: boolean,
 ): Promise<Loaded> {
-  const { job, rowsFile } = batch;
+  const { job, generation, slice, attempt, rowsFile, partial = false } = batch;
   const before = await loadedBefore(tx, batch);
   const { origin, loaded } = before;
   if (loaded !== null) return { rows: Number(loaded), already: true };
-  const pending = await makePending(tx, { job, rowsFile, cells: true, part }, freshness);
+  const pending = await makePending(tx, { job, rowsFile, cells: true }, freshness);
   if (pending.occupied) await tx.run(`DELETE FROM row_store WHERE job = $1 AND ${numbersOf(tx, pending)}`, [job]);
   if (pending.rows > pending.units) await insertInvalid(tx, batch, origin, pending);
-  if (pending.units > 0) await insertUnits(tx, batch, origin, pending);
+  if (pending.units > 0) await insertUnits(tx, batch, origin, pending, careful);
   if (pending.rows > 0) {
     await listMisfits(tx, { ...before, job, results: columnsOf(before) }, numbersOf(tx, pending));
   }
-  if (part !== null) return { rows: pending.rows, already: false };
-  return finish(tx, batch, pending.staged);
-}
-
-/** Writes the ledger line of a slice whose parts are all loaded. */
-export async function finishSlice(
-  tx: RowTransaction,
-  batch: LoadBatch,
-  freshness: RetryFreshness | undefined,
-): Promise<Loaded> {
-  const { loaded } = await loadedBefore(tx, batch);
-  if (loaded !== null) return { rows: Number(loaded), already: true };
-  const { job, rowsFile } = batch;
-  const pending = await makePending(tx, { job, rowsFile, cells: false }, freshness);
-  if (pending.rows > 0) throw unitsMissing(batch);
-  return finish(tx, batch, pending.staged);
-}
-
-async function finish(
-  tx: RowTransaction,
-  { job, generation, slice, attempt, partial = false }: LoadBatch,
-  rows: number,
-): Promise<Loaded> {
-  if (!partial) {
+  if (!partial)
     await tx.run(
       `INSERT INTO load_ledger (job, generation, slice, rows, attempt, loaded_at) VALUES ($1, $2, $3, $4, $5, ${tx.dialect.now()})`,
-      [job, generation, slice, rows, attempt],
+      [job, generation, slice, pending.staged, attempt],
     );
-  }
-  return { rows, already: false };
+  return { rows: pending.staged, already: false };
 }
 
 /**
@@ -123,14 +122,11 @@ export async function loadedBefore(
  */
 export async function makePending(
   tx: RowTransaction,
-  slice: { readonly job: string; readonly rowsFile: string; readonly cells: boolean; readonly part?: RowRange | null },
+  slice: { readonly job: string; readonly rowsFile: string; readonly cells: boolean },
   freshness: RetryFreshness | undefined,
 ): Promise<Pending> {
-  const { job, part } = slice;
-  const range = part ? `WHERE n BETWEEN ${part.from} AND ${part.to}` : '';
-  await tx.readRows([slice.rowsFile], slice.cells, (rows) =>
-    tx.createTemp('staged', `SELECT * FROM ${rows} s ${range}`),
-  );
+  const { job } = slice;
+  await tx.readRows([slice.rowsFile], slice.cells, (rows) => tx.createTemp('staged', `SELECT * FROM ${rows} s`));
   const staged = await countPending(tx, 'staged');
   // With this range the database skips the parts of the table that belong to other slices.
   const here = `e.job = $1 AND e.row_number BETWEEN ${staged.first} AND ${staged.last}`;
@@ -195,15 +191,13 @@ async function insertInvalid(tx: RowTransaction, batch: LoadBatch, origin: strin
   await tx.run(insertInto('row_store', values, `FROM ${table} p WHERE p.k IS NULL`), parametersOf(batch, origin));
 }
 
-/**
- * Inserts the pending rows that have a unit. The first attempt reads the unit files as they are. If this attempt does not find exactly one
- * line for each row, a slower attempt reads the files again. In this case a unit has two lines, or a line that the database cannot read.
- */
+/** Inserts the pending rows that have a unit. Throws unless each of these rows got exactly one answer. */
 export async function insertUnits(
   tx: RowTransaction,
   batch: UnitBatch,
   origin: string,
   pending: UnitRows,
+  careful: boolean,
 ): Promise<void> {
   const { dialect } = tx;
   const { table } = pending;
@@ -227,25 +221,31 @@ export async function insertUnits(
   const fields = ['n', 'h', 'u', 'i', 'd', 'slice', ...(dialect.keepsExact ? ['row_exact'] : [])].map(
     (name) => `s.${name}`,
   );
-  for (const careful of [false, true]) {
-    const whole = await tx.readUnits(batch.unitFiles, careful, async (units) => {
-      const joined = `(SELECT r.*, ${fields.join(', ')}, ${isLeftOut} AS left_out
-        FROM ${careful ? newest(units) : units} r JOIN ${table} s ON s.k = r.key)`;
-      const from = `FROM (${dialect.withFacts(joined, facts)}) p`;
-      await tx.run(insertInto('row_store', values, from), parametersOf(batch, origin));
-      return isWhole(tx, batch.job, pending);
-    });
-    if (whole) return;
-    await tx.run(`DELETE FROM row_store WHERE job = $1 AND unit_key IS NOT NULL AND ${numbersOf(tx, pending)}`, [
-      batch.job,
-    ]);
-  }
-  throw unitsMissing(batch);
+  await tx.readUnits(batch.unitFiles, careful, (units) => {
+    const joined = `(SELECT r.*, ${fields.join(', ')}, ${isLeftOut} AS left_out FROM ${units} r JOIN ${table} s ON s.k = r.key)`;
+    const from = `FROM (${dialect.withFacts(joined, facts)}) p`;
+    return tx.run(insertInto('row_store', values, from), parametersOf(batch, origin));
+  });
+  if (careful) await removeOlder(tx, batch.job, pending);
+  if (await isWhole(tx, batch.job, pending)) return;
+  const { job, slice, unitFiles } = batch;
+  throw new CodedError(
+    'staged-rows-missing',
+    `Units of slice ${slice} of ${job} are missing from its unit files (${unitFiles.length}); nothing was loaded`,
+  );
 }
 
-const newest = (units: string): string =>
-  `(SELECT * FROM (SELECT *, row_number() OVER (PARTITION BY key ORDER BY fetched_at DESC NULLS LAST) AS turn FROM ${units} u) t
-    WHERE turn = 1)`;
+/** Removes the older ones of several rows with one number. */
+async function removeOlder(tx: RowTransaction, job: string, rows: UnitRows): Promise<void> {
+  const { id } = tx.dialect;
+  const here = `job = $1 AND unit_key IS NOT NULL AND ${numbersOf(tx, rows)}`;
+  await tx.run(
+    `DELETE FROM row_store WHERE ${here} AND ${id} IN (SELECT rid FROM (
+       SELECT ${id} AS rid, row_number() OVER (PARTITION BY row_number ORDER BY fetched_at DESC NULLS LAST) AS turn FROM row_store WHERE ${here}) t
+     WHERE turn > 1)`,
+    [job],
+  );
+}
 
 /** Condition: the number of the row is one of these rows. With the range, the database reads no other part of the job. */
 export function numbersOf({ dialect }: RowTransaction, { table, rows, first, last }: Omit<UnitRows, 'units'>): string {
@@ -261,11 +261,4 @@ async function isWhole(tx: RowTransaction, job: string, { units, ...rows }: Unit
     [job],
   );
   return Number(found?.rows) === units && Number(found?.numbers) === units;
-}
-
-export function unitsMissing({ job, slice, unitFiles }: Pick<UnitBatch, 'job' | 'slice' | 'unitFiles'>): Error {
-  return new CodedError(
-    'staged-rows-missing',
-    `Units of slice ${slice} of ${job} are missing from its unit files (${unitFiles.length}); nothing was loaded`,
-  );
 }

@@ -1,6 +1,6 @@
 import type { RetryRule } from '../../core/purchase/freshness.js';
 import type { RetryBatch, RetryPass, RetryUnit } from '../../core/rows/row-warehouse.js';
-import { countPending, insertUnits, loadedBefore, numbersOf, type PendingRow } from './load-slice.js';
+import { countPending, insertUnits, loadedBefore, numbersOf } from './load-slice.js';
 import { listMisfits } from './misfits.js';
 import { columnsOf } from './open-job.js';
 import { markOf, type RowTransaction } from './row-sql.js';
@@ -92,18 +92,11 @@ const pending = ({ dialect }: RowTransaction) => `
     row_number() OVER (PARTITION BY e.unit_key ORDER BY e.row_number) > 1 AS d${dialect.keepsExact ? ', CAST(e.row_exact AS text) AS row_exact' : ''}
   ${waiting} AND e.unit_key = ANY(CAST($2 AS text[]))`;
 
-/** The rows that `loadRetry` would load. */
-export const pendingRetry = (
-  tx: RowTransaction,
-  job: string,
-  keys: readonly string[],
-): Promise<readonly PendingRow[]> =>
-  tx.rows<PendingRow>(`SELECT CAST(n AS DOUBLE PRECISION) AS n, k FROM (${pending(tx)}) p ORDER BY n`, [job, keys]);
-
 /** See `RowLoads.loadRetry`. Runs in the caller's transaction. */
 export async function loadRetry(
   tx: RowTransaction,
   { job, generation, unitFiles, keys }: RetryBatch,
+  careful: boolean,
 ): Promise<{ readonly rows: number }> {
   // Another attempt may load the same rows at the same time.
   const before = await loadedBefore(tx, { job, generation, slice: null });
@@ -114,7 +107,7 @@ export async function loadRetry(
   // All of these rows have failed; the condition lets PostgreSQL find them by an index.
   await tx.run(`DELETE FROM row_store WHERE job = $1 AND status = 'error' AND ${numbersOf(tx, found)}`, [job]);
   // The rows keep their slices.
-  await insertUnits(tx, { job, generation, slice: 0, unitFiles }, before.origin, found);
+  await insertUnits(tx, { job, generation, slice: 0, unitFiles }, before.origin, found, careful);
   await listMisfits(tx, { ...before, job, results: columnsOf(before) }, numbersOf(tx, found));
   return { rows };
 }

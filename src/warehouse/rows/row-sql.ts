@@ -1,7 +1,7 @@
 import { FORGOTTEN } from '../../core/purchase/forgotten.js';
 import type { RetryFreshness } from '../../core/purchase/freshness.js';
 import type { ColumnType } from '../../core/rows/column-type.js';
-import type { RowLoads, RowMarks } from '../../core/rows/row-warehouse.js';
+import type { RowMarks } from '../../core/rows/row-warehouse.js';
 import type { Relation, RelationColumn } from '../shared/relation.js';
 import type { SqlDialect, SqlTransaction } from '../shared/sql.js';
 import type { ResultColumn } from './result-column.js';
@@ -65,11 +65,10 @@ export interface RowTransaction extends SqlTransaction<RowDialect> {
    */
   readRows(files: readonly string[], cells: boolean, work: (rows: string) => Promise<void>): Promise<void>;
   /**
-   * Runs `work` with a relation of the unit records in these files, and returns what `work` returns. If a line cannot be read, or if `work`
-   * returns false, the result is false, and the caller removes the rows that `work` has written. With `careful`, lines that are not JSON
-   * are skipped, and lines that the database cannot hold are repaired.
+   * Runs `work` with relations that together have the unit records in these files. A relation is valid until `work` returns. Lines that the
+   * database cannot read are left out, or fail. With `careful`, lines that are not JSON are left out, and the others are repaired.
    */
-  readUnits(files: readonly string[], careful: boolean, work: (units: string) => Promise<boolean>): Promise<boolean>;
+  readUnits(files: readonly string[], careful: boolean, work: (units: string) => Promise<void>): Promise<void>;
 }
 
 /** Purpose of a transaction. `read` needs only an existing warehouse and the right to read. */
@@ -80,11 +79,8 @@ export interface RowDatabase {
   readonly dialect: RowDialect;
   /** Creates missing tables, and checks that existing tables are unchanged. */
   make(): Promise<void>;
-  transaction<T>(purpose: Purpose, work: (tx: RowTransaction) => Promise<T>): Promise<T>;
-  /** See `RowLoads.load`. */
-  readonly load: RowLoads['load'];
-  /** See `RowLoads.loadRetry`. */
-  readonly loadRetry: RowLoads['loadRetry'];
+  /** `longest`: bytes of the longest line that is read, if this may be more than usual. */
+  transaction<T>(purpose: Purpose, work: (tx: RowTransaction) => Promise<T>, longest?: number): Promise<T>;
   /** See `RowMarks.purgeForgotten`; the warehouse exists. */
   readonly purge: RowMarks['purgeForgotten'];
 }

@@ -11,7 +11,7 @@ import type { Database, WarehousesOptions } from '../database.js';
 import { identifier, typedName } from '../shared/duckdb-quote.js';
 import { knownAnswers, putAnswers } from './answers.js';
 import { type InputColumns, schemaOf } from './job-columns.js';
-import { pendingKeys } from './load-slice.js';
+import { loading, loadSlice, pendingKeys } from './load-slice.js';
 import { countMisfits, listMisfits, viewedRows } from './misfits.js';
 import {
   checkGeneration,
@@ -24,7 +24,7 @@ import {
   unloadedSlices,
 } from './open-job.js';
 import type { ResultColumn } from './result-column.js';
-import { openRetry, retryUnits } from './retry.js';
+import { loadRetry, openRetry, retryUnits } from './retry.js';
 import { discardedRow, markRows, unmarkRows } from './row-marks.js';
 import { insertInto, type Purpose, type RowTransaction, recordsOf, stale, useFreshness } from './row-sql.js';
 import { outcomes, runs } from './row-tables.js';
@@ -91,13 +91,14 @@ export function createRowStore(
       existing(job, 'write', (tx) => loadedRows(tx, job, generation, freshness)),
 
     pendingKeys: (job, rowsFile, freshness) => transaction('write', (tx) => pendingKeys(tx, job, rowsFile, freshness)),
-    load: rows.load,
+    load: (batch, freshness) =>
+      loading(rows, batch.unitFiles, (tx, careful) => loadSlice(tx, batch, freshness, careful)),
 
     openRetry: (job, rule, by) => existing(job, 'write', (tx) => openRetry(tx, job, rule, by)),
     retryUnits: (job, slices) => existing(job, 'read', (tx) => retryUnits(tx, job, slices)),
     async loadRetry(batch) {
       if (!(await database.exists())) throw unknownJob(batch.job, shown);
-      return rows.loadRetry(batch);
+      return loading(rows, batch.unitFiles, (tx, careful) => loadRetry(tx, batch, careful));
     },
     markRows: (job, mark, pick) => existing(job, 'write', (tx) => markRows(tx, job, mark, pick)),
     unmarkRows: (job, pick) => existing(job, 'write', (tx) => unmarkRows(tx, job, pick)),

@@ -224,24 +224,6 @@ const marks: Relation = {
   ],
 };
 
-/** The loaded parts of slices, in a database that may load a slice in parts. */
-export const loadParts: Relation = {
-  kind: 'TABLE',
-  name: 'load_parts',
-  is: 'Loaded parts of slices that need more memory than the warehouse has, written in the same transaction as their rows. The row of the whole slice in load_ledger replaces them.',
-  row: 'one part of a slice',
-  columns: [
-    job,
-    required('text', 'generation', 'Generation of the slice.'),
-    required('small', 'slice', 'Number of the slice, from 0.'),
-    required('long', 'first_row', 'Number of the first row of the part.'),
-    required('long', 'last_row', 'Number of the last row of the part.'),
-    required('long', 'rows', 'Number of rows that were loaded.'),
-    required('text', 'attempt', 'Attempt that loaded it.'),
-    loadedAt,
-  ],
-};
-
 const id: RelationColumn = { name: 'id', type: 'long', is: 'Number of the row in this table.', numbered: true };
 
 /** Columns of a database whose texts cannot hold every character; see docs/decisions/0009. */
@@ -307,10 +289,10 @@ export function rowViews(keepsExact: boolean): readonly Relation[] {
   ];
 }
 
-/** Statements that create the tables and views for rows in an empty database, with all comments. `more`: tables of this database only. */
-export function makeRowTables(dialect: RowDialect, style: TableStyle, more: readonly Relation[] = []): string {
+/** Statements that create the tables and views for rows in an empty database, with all comments. */
+export function makeRowTables(dialect: RowDialect, style: TableStyle): string {
   const { prefix, keepsExact } = dialect;
-  const tables = [...rowTables(keepsExact), ...more];
+  const tables = rowTables(keepsExact);
   return [
     ...tables.map((table) => createTable(table, style)),
     `${enrichedRows(dialect)};`,

@@ -14,7 +14,7 @@ function fileOf(name: string, text: string): string {
 
 /** The texts of the parts of these files. */
 const partsOf = (files: readonly string[]) =>
-  withPartFiles(files, async (parts) => parts.map((part) => readFileSync(part, 'utf8')));
+  withPartFiles(files, false, async (parts) => parts.map((part) => readFileSync(part, 'utf8')));
 
 describe('the parts of large files of lines', () => {
   const line = (nth: number, length: number) => `{"nth":${nth},"text":"${'é'.repeat(length)}"}\n`;
@@ -36,9 +36,9 @@ describe('the parts of large files of lines', () => {
 
   it('are the files themselves if these are small, and copies are removed', async () => {
     const small = fileOf('one.jsonl', line(1, 5));
-    expect(await withPartFiles([small], async (parts) => parts)).toEqual([small]);
+    expect(await withPartFiles([small], false, async (parts) => parts)).toEqual([small]);
     const large = fileOf('two.jsonl', line(1, 3_000_000));
-    const [copy] = await withPartFiles([large], async (parts) => parts);
+    const [copy] = await withPartFiles([large], false, async (parts) => parts);
     expect(copy).not.toBe(large);
     expect(() => readFileSync(dirname(copy as string))).toThrow('ENOENT');
   });
