@@ -15,7 +15,7 @@ import { processesOf, signal, startCommand } from './processes.mjs';
 import { shapes } from './shapes.mjs';
 import { startTemporal } from './temporal.mjs';
 
-const clock = fileURLToPath(new URL('../support/schedules/clock.mjs', import.meta.url));
+const clock = fileURLToPath(new URL('./clock.mjs', import.meta.url));
 const KEY = 'canary-key-of-the-campaign';
 /** A campaign without any activity ends after this time. */
 const SILENCE_MS = 180_000;

@@ -208,21 +208,6 @@ describe.concurrent('a run at the service', () => {
     expect(await totalsOf(world)).toMatchObject({ requests: 2, openMicros: 0, unknown: [] });
   });
 
-  it('becomes an unknown outcome if no list proves its run, and is never started twice', async () => {
-    const world = await open({ echoesMetadata: false });
-    world.service.next({ what: 'start', how: 'reset' });
-    expect(await world.buy([ask('a'), ask('b')])).toMatchObject({ complete: true, bought: 1, unknownOutcomes: 1 });
-    const [lost] = (await totalsOf(world)).unknown;
-    expect(lost).toMatchObject({ operation: 'agent', estimateMicros: 25_000 });
-    expect(await world.buy([ask('a'), ask('b')])).toMatchObject({ complete: true, requests: 0 });
-    expect(world.service.agents.starts).toHaveLength(1);
-    // A person asks for the unit with the unknown outcome again.
-    const retryTags = ['UNKNOWN_OUTCOME'];
-    const again = await world.buy([ask('a'), ask('b')], { freshness: { retryTags, retryBefore: Date.now() + 1 } });
-    expect(again).toMatchObject({ complete: true, bought: 1, unknownOutcomes: 0 });
-    expect(world.service.agents.starts).toHaveLength(2);
-  });
-
   it.each([
     ['failed', 'RUN_FAILED'],
     ['cancelled', 'RUN_CANCELLED'],
@@ -231,30 +216,6 @@ describe.concurrent('a run at the service', () => {
     const world = await open({ endsAs });
     expect(await world.buy([ask('a')])).toMatchObject({ complete: true, failed: 1, costMicros: 250_000 });
     expect(await world.record(ask('a'))).toMatchObject({ status: 'error', tag, result: { status: endsAs } });
-  });
-
-  it('that a refused start reports as missing fails one row and no other', async () => {
-    const world = await open();
-    const missing = { error: { code: 'PREVIOUS_RUN_NOT_FOUND', message: 'no such run' } };
-    world.service.next({ what: 'start', how: 'status', status: 404, body: missing });
-    const requests = ['a', 'b', 'c'].map((query) => ask(query));
-    expect(await world.buy(requests)).toMatchObject({ complete: true, bought: 2, failed: 1, unknownOutcomes: 0 });
-    const tags = await Promise.all(requests.map(async (request) => (await world.record(request))?.tag));
-    expect(tags.filter((tag) => tag !== null)).toEqual(['PREVIOUS_RUN_NOT_FOUND']);
-    // A 404 without an error tag does not come from the service, so the address is wrong.
-    world.service.next({ what: 'start', how: 'status', status: 404, body: {} });
-    await expect(world.buy([ask('d')])).rejects.toThrow('404');
-  });
-
-  it('waits for a slot that the service reports as taken, and fails no unit for it', async ({ expect }) => {
-    const world = await open({ slots: 2, durationMs: { min: 1200, max: 1200 } });
-    // Another client starts runs, which this worker knows only from the service's list.
-    const other = await open({}, world);
-    const theirs = other.buy([ask('x'), ask('y')]);
-    await expect.poll(() => world.service.agents.inProgress(), { timeout: 20_000, interval: 10 }).toBe(2);
-    const ours = world.buy(['a', 'b', 'c'].map((query) => ask(query)));
-    expect(await ours).toMatchObject({ complete: true, bought: 3, failed: 0 });
-    expect(await theirs).toMatchObject({ complete: true, bought: 2 });
   });
 
   it('is cancelled at its cost, and no unit is started meanwhile', async () => {

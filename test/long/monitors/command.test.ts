@@ -1,11 +1,11 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, type TestContext, vi } from 'vitest';
-import { byChance, type Fault, startService } from '../../service/service.mjs';
+import { startService } from '../../service/service.mjs';
 import { runCommand, startCommand } from '../../support/cli/command.js';
 import { filesWith } from '../../support/jobs/files-with.js';
 import { Folder } from '../../support/jobs/folder.js';
-import { killAllOf, processesOf } from '../../support/jobs/processes.js';
+import { killAllOf } from '../../support/jobs/processes.js';
 
 // The tests use real servers and workers, and the machine may be busy.
 vi.setConfig({ testTimeout: 240_000 });
@@ -45,68 +45,6 @@ async function open({ onTestFinished }: Pick<TestContext, 'onTestFinished'>) {
 
 // Each test has a service, a worker and a folder of its own and mostly waits for a killed worker, so the tests run in parallel.
 describe.concurrent('the command', () => {
-  const faults: readonly Fault[] = [
-    'ok',
-    'ok',
-    429,
-    'ok',
-    'lost',
-    'ok',
-    'ok',
-    500,
-    'ok',
-    'failed',
-    'ok',
-    'reset',
-    'ok',
-  ];
-
-  it.runIf(process.platform === 'linux')(
-    'fault 24: delete among 400 monitors, seven a call, killed with its server: each is affected once, and once in the audit',
-    async (context) => {
-      const { server, folder, start } = await open(context);
-      for (let index = 0; index < 400; index++) {
-        const metadata = index % 10 === 0 ? { team: 'growth' } : null;
-        server.monitors.add({ metadata, status: index % 100 === 0 ? 'disabled' : 'active' });
-      }
-      const right = [...server.monitors.records.values()]
-        .filter((one) => one.metadata?.team === 'growth')
-        .map(({ id }) => id);
-      server.faultOf = byChance(faults);
-      const calls = () =>
-        server.log.filter(
-          ({ path, body }) => path.endsWith('/batch') && (body as { dry_run: boolean }).dry_run === false,
-        );
-      const begin = () => start('delete', '--metadata', 'team=growth', '--limit', '7', '--yes', '--json');
-      const running = begin();
-      await Promise.race([
-        vi.waitUntil(() => calls().length >= 2, { timeout: 100_000, interval: 5 }),
-        running.ended.then((code) => Promise.reject(new Error(`ended with ${code}: ${running.err()}`))),
-      ]);
-      expect(processesOf(folder.stateDir).length).toBeGreaterThanOrEqual(2);
-      killAllOf(folder.stateDir);
-      await running.ended;
-      const last = begin();
-      expect([await last.ended, last.err()]).toEqual([0, expect.any(String)]);
-      const summary = JSON.parse(last.out());
-      expect(summary).toMatchObject({
-        phase: 'done',
-        affected: right.length,
-        effect: { affected: right.length, unplanned: 0, missed: 0, others: 0 },
-      });
-      const affected = calls().flatMap(({ ids }) => ids);
-      expect([...affected].sort()).toEqual([...right].sort());
-      killAllOf(folder.stateDir);
-      Object.assign(folder, { into: join(folder.dir, 'out', 'monitors.duckdb') });
-      expect(
-        await folder.query(
-          `SELECT CAST(count(*) AS INTEGER) AS n, CAST(count(DISTINCT monitor_id) AS INTEGER) AS ids,
-           CAST(count(affected_at) AS INTEGER) AS done FROM monitor_actions`,
-        ),
-      ).toEqual([{ n: right.length, ids: right.length, done: right.length }]);
-    },
-  );
-
   it.runIf(process.platform === 'linux')(
     'fault 55: the webhook secret is in the given file only, and not in the output of the command, killed or not',
     async (context) => {

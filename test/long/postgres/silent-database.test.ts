@@ -3,9 +3,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { TestWorkflowEnvironment } from '@temporalio/testing';
 import { afterAll, beforeAll, describe, it, type TestContext } from 'vitest';
 import { openPostgres, parseAddress } from '../../../src/postgres/index.js';
-import { runCommand, startCommand } from '../../support/cli/command.js';
 import { sent, startCluster } from '../../support/jobs/cluster.js';
-import { Folder, plainRows } from '../../support/jobs/folder.js';
+import { plainRows } from '../../support/jobs/folder.js';
 import { boughtAgain } from '../../support/jobs/setting.js';
 import { type PostgresServer, startPostgres } from '../../support/postgres-server.mjs';
 import { openTemporal } from '../../support/temporal.js';
@@ -68,57 +67,6 @@ async function open(context: TestContext, max = 4, on = server) {
   };
   return { postgres, proxy, said, reported };
 }
-
-/** A folder with rows, and the environment of a command that uses it. */
-function openFolder({ onTestFinished }: TestContext) {
-  const folder = new Folder();
-  onTestFinished(() => folder.remove());
-  folder.write(plainRows(200));
-  return { folder, env: (more: Record<string, string>) => ({ SEARCHFLOW_STATE_DIR: folder.stateDir, ...more }) };
-}
-
-// Each test has a database and a proxy of its own and mostly waits, so the tests run in parallel. The longest begin first.
-describe.concurrent('a command', () => {
-  it('[60] shows a job whose warehouse does not answer, and ends within 12 s after Ctrl-C', async (context) => {
-    const { expect } = context;
-    const proxy = await openProxy(context);
-    const { folder, env } = openFolder(context);
-    const into = proxy.urlOf(await server.database());
-    const options = { cwd: folder.dir, env: env({ SEARCHFLOW_QPS: '5', SEARCHFLOW_WAREHOUSE_URL: into }) };
-    const running = startCommand(['enrich', folder.input, '--batch', '1'], options);
-    await running.says(/\([1-9]\d?%\)/);
-    proxy.silent = true;
-    await running.says('Waiting for the database');
-    const statusFrom = performance.now();
-    const { code, out } = await runCommand(['status', 'rows'], options);
-    expect([code, out]).toEqual([0, expect.stringMatching(/^rows is running|^rows is stopped/)]);
-    expect(performance.now() - statusFrom).toBeLessThan(8000);
-    const since = performance.now();
-    running.child.kill('SIGINT');
-    expect(await running.ended).toBe(130);
-    expect(performance.now() - since).toBeLessThan(14_000);
-    const stoppedFrom = performance.now();
-    const stopped = await runCommand(['status', 'rows'], options);
-    expect([stopped.code, stopped.out]).toEqual([0, expect.stringContaining('Its rows cannot be counted now: ')]);
-    expect(performance.now() - stoppedFrom).toBeLessThan(8000);
-  }, 120_000);
-
-  it('[60] that lists jobs or shows one fails within 8 s if the store does not answer', async (context) => {
-    const { expect } = context;
-    const proxy = await openProxy(context);
-    const { folder, env } = openFolder(context);
-    const store = proxy.urlOf(await server.database());
-    const options = { cwd: folder.dir, env: env({ SEARCHFLOW_STORE: store }) };
-    expect((await runCommand(['jobs'], options)).code).toBe(0);
-    proxy.silent = true;
-    for (const args of [['jobs'], ['status', 'rows']]) {
-      const since = performance.now();
-      const { code, err } = await runCommand(args, options);
-      expect([code, err]).toEqual([1, expect.stringMatching(/The store postgres:\S+ .* did not answer within 5 s/)]);
-      expect(performance.now() - since).toBeLessThan(8000);
-    }
-  }, 60_000);
-});
 
 describe.concurrent('a job', () => {
   it('[60] whose store and warehouse are stopped for 40 s reports it within 10 s and continues; nothing is doubled or lost', async ({
@@ -206,21 +154,6 @@ describe.concurrent('a database that accepts connections and does not answer', (
     });
     expect((said[0]?.at ?? 0) - since).toBeLessThan(REPORTED_WITHIN_MS + 1000);
     expect(await postgres.query('SELECT n FROM public.t')).toEqual([{ n: 2 }]);
-    await postgres.close();
-  }, 60_000);
-
-  it('[60] stopped by SIGSTOP is reported within 10 s and continues', async (context) => {
-    const { expect, onTestFinished } = context;
-    const own = await startPostgres();
-    onTestFinished(() => own.stop());
-    const { postgres, reported } = await open(context, 4, own);
-    signalAll(own, 'SIGSTOP');
-    onTestFinished(() => signalAll(own, 'SIGCONT'));
-    const since = performance.now();
-    const inserted = postgres.query('INSERT INTO public.t VALUES (3) RETURNING n').finally(() => undefined);
-    expect(await reported(since)).toBeLessThan(REPORTED_WITHIN_MS);
-    signalAll(own, 'SIGCONT');
-    expect(await inserted).toEqual([{ n: 3 }]);
     await postgres.close();
   }, 60_000);
 

@@ -147,30 +147,6 @@ describe.each(names)('%s', (name) => {
     else expect((await failure('empty', name)).facts.unrecognized).toBe(true);
   });
 
-  test('fault 14: a refused connection names the setting and was never charged', async () => {
-    const gone = await rawServer(() => undefined);
-    await gone.close();
-    const client = createClient({ apiKey: KEY, baseUrl: gone.url });
-    const error = await call(client, name).catch((reason: unknown) => reason);
-    expect(error).toMatchObject({ facts: { phase: 'connect' }, verdict: { retry: true, charged: 'never' } });
-    expect(String(error)).toContain('SEARCHFLOW_BASE_URL');
-    await client.close();
-  });
-
-  test('fault 15: a kept connection that the service closed is replaced without a failure', async () => {
-    const own = await rawServer(replying(good));
-    const client = createClient({ apiKey: KEY, baseUrl: own.url });
-    for (let time = 0; time < 3; time++) {
-      await call(client, name);
-      const gone = [...own.sockets].map((socket) => new Promise((resolve) => socket.once('close', resolve)));
-      for (const socket of own.sockets) socket.end();
-      await Promise.all(gone);
-    }
-    expect([own.requests.length, own.connections()]).toEqual([3, 3]);
-    await client.close();
-    await own.close();
-  });
-
   test('fault 16: an answer in small, late pieces arrives whole', async () => {
     faults.set(`slow-${name}`, (_request, socket) => {
       socket.write(good.subarray(0, -3));
