@@ -85,59 +85,6 @@ describe('--max-cost', () => {
 });
 
 describe('a paused job', () => {
-  const failure = (type: string, tag: string, status = 402) => ({
-    type,
-    message: `POST /contents: ${status} (${tag})`,
-    details: { status, tag },
-  });
-  const budget = (scope: 'job' | 'day' | 'month', resetsAt: number | null) => ({
-    type: 'BudgetExceeded',
-    message: 'used up',
-    details: { scope, capMicros: 7_000_000, remainingMicros: 400, resetsAt },
-  });
-
-  it.each([
-    [
-      failure('PaymentRequired', 'NO_MORE_CREDITS'),
-      'credits',
-      "the team's prepaid credits are used up. Buy more credits, then resume brands-1",
-    ],
-    [
-      failure('PaymentRequired', 'API_KEY_BUDGET_EXCEEDED'),
-      'credits',
-      "this API key's budget at the service is used up",
-    ],
-    [failure('PaymentRequired', 'TEAM_BUDGET_EXCEEDED'), 'credits', "the team's budget at the service is used up"],
-    [failure('PaymentRequired', 'SOMETHING_NEW'), 'credits', 'the service requires payment'],
-    [failure('ApiKeyMissing', 'X402_PAYMENT_REQUIRED'), 'key', 'the request had no API key. Set SEARCHFLOW_API_KEY'],
-    [failure('Unauthorized', 'INVALID_API_KEY', 401), 'key', 'the service refuses the API key'],
-    [failure('RateLimited', 'RATE_LIMIT_EXCEEDED', 429), 'rate', 'a wait of more than an hour'],
-    [
-      budget('job', null),
-      'budget',
-      "$0.9996 of this run's budget of $1.00 is spent, and the rest is not enough for another request. " +
-        'To raise the budget and resume: searchflow resume brands-1 --max-cost 2',
-    ],
-    [
-      budget('day', Date.UTC(2026, 10, 22)),
-      'budget',
-      "$6.9996 of the team's budget of $7.00 a day is spent or in flight; the day ends at 2026-11-22T00:00:00Z. " +
-        "Wait until then, or raise --per-day of the team's limits; then run: searchflow resume brands-1",
-    ],
-    [budget('month', Date.UTC(2026, 11, 1)), 'budget', 'the month ends at 2026-12-01T00:00:00Z'],
-  ])('shows the reason and the remedy of %o', (what, reason, sentence) => {
-    const pause = pauseOf(what, 'brands-1', 1_000_000);
-    expect(pause?.reason).toBe(reason);
-    expect(pause?.message).toContain(sentence);
-    expect(pause?.message).toContain('resume brands-1');
-  });
-
-  it('is not waited for if only a change of the job helps', () => {
-    expect(
-      pauseOf({ type: 'WarehouseUnusable', message: 'no permission', details: null }, 'brands-1', null),
-    ).toBeNull();
-  });
-
   const paused = { ...progress, phase: 'paused', message: 'searchflow resume brands-1 --max-cost 2' } as const;
 
   it('shows commands as they are typed in a clone', () => {

@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { toAgentRequest } from '../../../src/cli/agents.js';
-import { parseDuration, readAll, toCount } from '../../../src/cli/flag-values.js';
+import { readAll, toCount } from '../../../src/cli/flag-values.js';
 import { toFilter } from '../../../src/cli/monitors.js';
 import { toSandboxOptions } from '../../../src/cli/set-up/sandbox.js';
 import type { Flags } from '../../../src/cli/shared/command.js';
@@ -12,9 +12,8 @@ import { agentRunId, startAgentRun } from '../../../src/worker/control/agent-con
 import { EventControl } from '../../../src/worker/control/event-control.js';
 import { findWalk } from '../../../src/worker/control/find-walk.js';
 import { MonitorControl } from '../../../src/worker/control/monitor-control.js';
-import { rowsWork } from '../../../src/worker/schedules/schedule-rows.js';
 import { findJob } from '../../../src/worker/staging/find-job.js';
-import { plan, request } from '../../support/cli/fake-runtime.js';
+import { request } from '../../support/cli/fake-runtime.js';
 import { folderOfFile } from '../../support/files/folders.js';
 
 const cwd = folderOfFile();
@@ -44,17 +43,6 @@ describe('flags of an agent run', () => {
     expect(read(undefined, { request: 'request.json' })).toEqual({
       ...{ request: { query: 'why', systemPrompt: 'be brief' }, options: {}, mistakes: [] },
     });
-  });
-
-  it.each([
-    ['what', { request: 'request.json' }, '--request and QUERY both set query'],
-    [undefined, {}, 'Pass a query or --request FILE'],
-    [undefined, { request: 'schema.json' }, 'Pass a query or --request FILE'],
-    ['why', { maxCost: '-1' }, "--max-cost: '-1'"],
-    ['why', { maxDuration: '20' }, "--max-duration: '20'"],
-    ['why', { effort: 'low', option: ['effort=high'] }, '--effort and --option effort both set effort'],
-  ])('%s with %j is refused', (query, flags, sentence) => {
-    expect(read(query, flags).mistakes).toEqual([expect.stringContaining(sentence)]);
   });
 });
 
@@ -89,16 +77,6 @@ describe('flags of monitors', () => {
   });
 });
 
-it.each([
-  ['30s', 30_000],
-  ['2m', 120_000],
-  ['3h', 10_800_000],
-  ['4d', 345_600_000],
-  ['1w', 604_800_000],
-])('%s is a duration of %d ms', (text, ms) => {
-  expect(parseDuration(text)).toBe(ms);
-});
-
 describe('the freshness flags of a job', () => {
   it.each([
     [{}, undefined],
@@ -110,52 +88,6 @@ describe('the freshness flags of a job', () => {
     ],
   ])('with %j', (changes, freshness) => {
     expect(freshnessOf({ ...request, ...changes }, 10_000)).toEqual(freshness);
-  });
-});
-
-describe('a schedule of a job of rows', () => {
-  type Access = Parameters<typeof rowsWork>[1];
-  const access = (shared = false) => ({ config: { origin: 'sandbox' }, shared }) as Access;
-  const of = (changes: object, shared = false, into = '/data/out.duckdb') =>
-    rowsWork({ ...plan, staged: { ...plan.staged, into }, request: { ...request, ...changes } }, access(shared));
-
-  it.each([
-    [{ input: '-' }, 'Standard input can be read only once'],
-    [{ reparse: true }, '--reparse'],
-    [{ rebuy: true }, '--rebuy cannot be scheduled'],
-    [{ limit: 1 }, '--limit cannot be scheduled'],
-  ])('of %j is refused', (changes, sentence) => {
-    expect(() => of(changes)).toThrow(sentence);
-  });
-
-  it('keeps all typed options', () => {
-    const typed = {
-      ...{ operation: 'search', template: { query: '{{name}}' }, options: { type: 'fast' }, batch: 7, rowsPerRun: 2 },
-      defaultScheme: 'https',
-      delimiter: ';',
-      job: 'brands',
-      csv: '/data/out.csv',
-      refreshAfterMs: 5,
-      retryFailed: true,
-      maxCostDollars: 3,
-      maxRunSeconds: 60,
-    };
-    expect(of(typed)).toEqual({
-      ...{ workflow: 'enrichCsv', workflowId: 'searchflow-brands-1' },
-      input: { ...typed, input: '/data/brands.csv', into: '/data/out.duckdb', origin: 'sandbox', urlColumn: 'source' },
-    });
-    expect(of({}).input).toEqual({
-      ...{ input: '/data/brands.csv', into: '/data/out.duckdb', origin: 'sandbox', urlColumn: 'source' },
-      ...{ options: {}, batch: 100 },
-    });
-  });
-
-  it('names its machine if others share the store, and writes no CSV on them', () => {
-    expect(of({}).input).toMatchObject({ host: undefined });
-    expect(of({}, true).input).toMatchObject({ host: expect.any(String) });
-    expect(of({ csv: 'x.csv' }, true).input).toMatchObject({ csv: join(process.cwd(), 'x.csv') });
-    expect(() => of({ csv: 'x.csv' }, true, 'postgres://h/d')).toThrow('To write the file: searchflow export');
-    expect(of({ csv: 'x.csv' }, false, 'postgres://h/d').input).toHaveProperty('csv');
   });
 });
 
