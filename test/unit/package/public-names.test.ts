@@ -15,6 +15,7 @@ const entries = [
     'sandbox/index',
   ].map((entry) => `src/${entry}`),
   'test/suites/index',
+  'test/suites/mock-workflows',
 ];
 
 /** Every name that an entry file exports; types are marked. Fails on `export *`, because each public name must be written out. */
