@@ -627,6 +627,8 @@ describe('a command line', () => {
   it.each(['status brands', 'jobs', 'limits', 'usage'])('of %s fails if the store does not answer', async (line) => {
     const shown = 'postgres://127.0.0.1:5432/etl';
     const env = { SEARCHFLOW_STORE: shown };
+    // The first line of a command loads its module, which takes real time.
+    await type(line);
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
     onTestFinished(() => void vi.useRealTimers());
     const never = () => new Promise<never>(() => undefined);
