@@ -97,24 +97,6 @@ describe
       expect(service.purchases.chargedAgain().size).toBeLessThanOrEqual(unknown.length);
     });
 
-    it('a row job that is interrupted in its second pass: the same command continues the pass', async (context) => {
-      const { service, folder, start } = await open(context, { latencyMs: 40 });
-      const slow = plainRows(60).map(([id, name]): InputRow => [id, name, `https://slow-${id}.example/`]);
-      folder.write(slow);
-      const calls = () => service.log.filter(({ kind }) => kind === 'contents').length;
-      const args = ['enrich', folder.input, '--into', folder.into, '--csv', folder.csv, '--batch', '3'];
-      const all = [...args, '--concurrency', '2', '--qps', '50', '--json'];
-      const first = start(all);
-      await until(() => calls() >= 26, first);
-      first.child.kill('SIGINT');
-      expect(await first.ended).toBe(130);
-      const second = start(all);
-      expect([await second.ended, second.err()]).toEqual([0, expect.any(String)]);
-      expect(JSON.parse(second.out()).retried.units).toBeLessThan(60);
-      expect(folder.outcomes()).toEqual(slow.map((row) => [row, 'success']));
-      expect(service.purchases.chargedAgain().size).toBe(0);
-    });
-
     it('a walk of events: each event once', async (context) => {
       const events = { count: 3000, arrivingPerSecond: 0, late: 0 };
       const { service, killedOnce, query } = await open(context, { latencyMs: 60, events });

@@ -62,7 +62,7 @@ it('a pause by a person lets paid requests land, loads them, and sends nothing u
 it('a slice that is paused in Temporal stops the requests of its job, until it is unpaused', async () => {
   const slow = await openSetting(temporal, { config: { rate: { qps: 20 } } });
   onTestFinished(() => slow.close());
-  const rows = manyRows();
+  const rows = freshRows(800);
   const { job, unpause, execution } = await pausedSlice(slow, rows);
   await expect.poll(async () => (await job.progress()).phase, soon).toBe('paused');
   await expect.poll(async () => pendingCount(execution), soon).toBe(1);
@@ -79,7 +79,7 @@ it('a slice that is paused in Temporal and ends before a heartbeat reports the p
   const worker = { maxHeartbeatThrottleInterval: '1 minute', defaultHeartbeatThrottleInterval: '30s' } as const;
   const slow = await openSetting(temporal, { config: { rate: { qps: 20 } }, worker });
   onTestFinished(() => slow.close());
-  const rows = manyRows();
+  const rows = freshRows(800);
   const { job, unpause, execution } = await pausedSlice(slow, rows);
   await expect.poll(async () => (await job.progress()).phase, soon).toBe('paused');
   await expect.poll(async () => pendingCount(execution), soon).toBe(1);

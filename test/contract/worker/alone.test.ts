@@ -39,9 +39,6 @@ beforeAll(async () => {
     else reply();
   });
 });
-afterEach(async () => {
-  for (const worker of workers.splice(0)) await end(worker);
-});
 afterAll(async () => {
   await server?.close();
   rmSync(folder, { recursive: true, force: true });
@@ -68,72 +65,88 @@ async function start(env: NodeJS.ProcessEnv = {}): Promise<ChildProcess> {
 const run = (workflow: string, ...args: unknown[]) =>
   temporal.client.workflow.start(workflow, { taskQueue, workflowId: randomUUID(), args });
 
-it('a plugin with a key alone gives workflow code the answers of the service, and leaves nothing behind', async () => {
-  await start();
-  const handle = await run('brief', 'Acme');
-  expect(await handle.result()).toMatchObject([{ url: page.url }]);
-  const { events } = await handle.fetchHistory();
-  const summaries = (events ?? []).flatMap(({ userMetadata: metadata }) =>
-    metadata?.summary?.data ? [JSON.parse(Buffer.from(metadata.summary.data).toString())] : [],
-  );
-  expect(summaries).toEqual(['Acme official site', page.url]);
-  expect(readdirSync(cwd)).toEqual([]);
-  const types = new Set<string>();
-  for await (const { type } of temporal.client.workflow.list()) types.add(type);
-  expect([...types]).toEqual(['brief']);
-});
-
-it('a plugin with a key alone loads no module of jobs, and no other package than those of the wire and of Temporal', async () => {
+describe('a worker with a key alone', () => {
   const list = join(folder, 'modules.txt');
-  await start({ LIST_MODULES: list });
-  await (await run('brief', 'Acme')).result();
-  const loaded = [...new Set(readFileSync(list, 'utf8').trim().split('\n'))];
-  const ours = loaded.flatMap((path) => /\/dist\/(?!.*node_modules)(.+)\.js$/.exec(path)?.[1] ?? []);
-  const sizes = ours.map((module) => readFileSync(join('src', `${module}.ts`), 'utf8').split('\n').length - 1);
-  expect(sizes.reduce((sum, size) => sum + size)).toBeLessThanOrEqual(18_000);
-  expect(
-    ours.filter((module) =>
-      /^(sources|warehouse|postgres|workflows|rows\/(csv|json)\/.*reader|store\/(file|postgres))\b/.test(module),
-    ),
-  ).toEqual([]);
-  const packages = loaded.flatMap((path) => /.*node_modules\/(@temporalio|[^/]+)/.exec(path)?.[1] ?? []);
-  expect([...new Set(packages)].sort()).toEqual(['@temporalio', 'eventsource-parser', 'undici', 'zod']);
-});
-
-it('calls above the concurrency of a workflow wait in the workflow, and a cancelled one is not sent', async () => {
-  await start();
-  const queries = ['a', 'b', 'c', 'd', 'e'];
-  const handle = await run('twoAtATime', queries);
-  expect(await handle.result()).toEqual(['CancelledFailure', ...queries.map(() => 'found')]);
-  const { events } = await handle.fetchHistory();
-  let open = 0;
-  const counts = (events ?? []).map((event) => {
-    if (event.activityTaskScheduledEventAttributes) open += 1;
-    if (event.activityTaskCompletedEventAttributes) open -= 1;
-    return open;
+  let worker: ChildProcess;
+  beforeAll(async () => {
+    worker = await start({ LIST_MODULES: list });
   });
-  expect([Math.max(...counts), open]).toEqual([2, 0]);
-  expect(server.requests.filter(({ body }) => String(body).includes('cancelled'))).toEqual([]);
-});
+  afterAll(() => end(worker));
 
-it('a cancelled workflow ends after the answers of its requests in flight are in the history, and sends no other', async () => {
-  await start();
-  const handle = await run(
-    'fiveAtATime',
-    Array.from({ length: 20 }, (_, nth) => `held ${nth}`),
-  );
-  await expect.poll(() => held.length, { timeout: 20_000 }).toBe(5);
-  await handle.cancel();
-  const isAsked = ({ workflowExecutionCancelRequestedEventAttributes: asked }: { [name: string]: unknown }) => asked;
-  const events = async () => (await handle.fetchHistory()).events ?? [];
-  await expect.poll(async () => (await events()).some((event) => isAsked(event as never))).toBe(true);
-  for (const reply of held.splice(0)) reply();
-  await expect(handle.result()).rejects.toMatchObject({ cause: { name: 'CancelledFailure' } });
-  const completed = (await events()).filter((event) => event.activityTaskCompletedEventAttributes);
-  expect([completed.length, held.length]).toEqual([5, 0]);
+  it('a plugin with a key alone gives workflow code the answers of the service, and leaves nothing behind', async () => {
+    const handle = await run('brief', 'Acme');
+    expect(await handle.result()).toMatchObject([{ url: page.url }]);
+    const { events } = await handle.fetchHistory();
+    const summaries = (events ?? []).flatMap(({ userMetadata: metadata }) =>
+      metadata?.summary?.data ? [JSON.parse(Buffer.from(metadata.summary.data).toString())] : [],
+    );
+    expect(summaries).toEqual(['Acme official site', page.url]);
+    expect(readdirSync(cwd)).toEqual([]);
+    const types = new Set<string>();
+    for await (const { type } of temporal.client.workflow.list()) types.add(type);
+    expect([...types]).toEqual(['brief']);
+  });
+
+  it('a plugin with a key alone loads no module of jobs, and no other package than those of the wire and of Temporal', async () => {
+    await (await run('brief', 'Acme')).result();
+    const loaded = [...new Set(readFileSync(list, 'utf8').trim().split('\n'))];
+    const ours = loaded.flatMap((path) => /\/dist\/(?!.*node_modules)(.+)\.js$/.exec(path)?.[1] ?? []);
+    const sizes = ours.map((module) => readFileSync(join('src', `${module}.ts`), 'utf8').split('\n').length - 1);
+    expect(sizes.reduce((sum, size) => sum + size)).toBeLessThanOrEqual(18_000);
+    expect(
+      ours.filter((module) =>
+        /^(sources|warehouse|postgres|workflows|rows\/(csv|json)\/.*reader|store\/(file|postgres))\b/.test(module),
+      ),
+    ).toEqual([]);
+    const packages = loaded.flatMap((path) => /.*node_modules\/(@temporalio|[^/]+)/.exec(path)?.[1] ?? []);
+    expect([...new Set(packages)].sort()).toEqual(['@temporalio', 'eventsource-parser', 'undici', 'zod']);
+  });
+
+  it('calls above the concurrency of a workflow wait in the workflow, and a cancelled one is not sent', async () => {
+    const queries = ['a', 'b', 'c', 'd', 'e'];
+    const handle = await run('twoAtATime', queries);
+    expect(await handle.result()).toEqual(['CancelledFailure', ...queries.map(() => 'found')]);
+    const { events } = await handle.fetchHistory();
+    let open = 0;
+    const counts = (events ?? []).map((event) => {
+      if (event.activityTaskScheduledEventAttributes) open += 1;
+      if (event.activityTaskCompletedEventAttributes) open -= 1;
+      return open;
+    });
+    expect([Math.max(...counts), open]).toEqual([2, 0]);
+    expect(server.requests.filter(({ body }) => String(body).includes('cancelled'))).toEqual([]);
+  });
+
+  it('a cancelled workflow ends after the answers of its requests in flight are in the history, and sends no other', async () => {
+    const handle = await run(
+      'fiveAtATime',
+      Array.from({ length: 20 }, (_, nth) => `held ${nth}`),
+    );
+    await expect.poll(() => held.length, { timeout: 20_000 }).toBe(5);
+    await handle.cancel();
+    const isAsked = ({ workflowExecutionCancelRequestedEventAttributes: asked }: { [name: string]: unknown }) => asked;
+    const events = async () => (await handle.fetchHistory()).events ?? [];
+    await expect.poll(async () => (await events()).some((event) => isAsked(event as never))).toBe(true);
+    for (const reply of held.splice(0)) reply();
+    await expect(handle.result()).rejects.toMatchObject({ cause: { name: 'CancelledFailure' } });
+    const completed = (await events()).filter((event) => event.activityTaskCompletedEventAttributes);
+    expect([completed.length, held.length]).toEqual([5, 0]);
+  });
+
+  it('a workflow that needs a record fails at once, and says what to pass', async () => {
+    const handle = await run('enrichCsv', { input: 'rows.csv', into: 'rows.duckdb' });
+    const failure: unknown = await handle.result().catch((error: unknown) => error);
+    expect(JSON.stringify(failure, ['message', 'cause'])).toContain(
+      'needs a record: pass stateDir or store to SearchflowPlugin',
+    );
+  });
 });
 
 describe('a worker that is killed', () => {
+  afterEach(async () => {
+    for (const worker of workers.splice(0)) await end(worker);
+  });
+
   it('while its search is in flight: another worker buys it once more and reports the unknown outcome', async () => {
     silent = 1;
     const first = await start();
@@ -157,13 +170,4 @@ describe('a worker that is killed', () => {
     expect(await handle.query('__stack_trace')).toBe('');
     expect(server.requests.length).toBe(sent + 1);
   });
-});
-
-it('a workflow that needs a record fails at once, and says what to pass', async () => {
-  await start();
-  const handle = await run('enrichCsv', { input: 'rows.csv', into: 'rows.duckdb' });
-  const failure: unknown = await handle.result().catch((error: unknown) => error);
-  expect(JSON.stringify(failure, ['message', 'cause'])).toContain(
-    'needs a record: pass stateDir or store to SearchflowPlugin',
-  );
 });
