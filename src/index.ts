@@ -1,7 +1,4 @@
-/**
- * searchflow without Temporal: every operation as a plain function, one attempt, with types for request and answer. The limiter
- * of one process is `searchflow/limiter`.
- */
+/** searchflow without Temporal: every operation as a plain function, one attempt. The limiter is `searchflow/limiter`. */
 export {
   type Answer,
   ApiError,
@@ -35,7 +32,8 @@ export type { EnrichedPage, EnrichRowsInput, RowResult, RowsSummary } from './co
 export { WalkError } from './core/events/walk.js';
 export type { Grant, Limiter, LimiterView, RateCost } from './core/limiter/limiter.js';
 export { monitorUpdates, monitorWorkflows } from './core/monitors/monitor-names.js';
-export { type CallFacts, classify, type FailureType, transientTags, type Verdict } from './core/purchase/failure.js';
+export { type CallFacts, classify, type FailureType, type Verdict } from './core/purchase/failure.js';
+export { transientTags } from './core/purchase/failure-tags.js';
 export { type ContentType, type PriceBands, type PriceTable, priceTables } from './core/purchase/prices.js';
 export type {
   AgentRowsInput,

@@ -1,7 +1,6 @@
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { transientTags } from '#searchflow/core/purchase/failure.js';
-import { reasonOf } from '#searchflow/core/rows/row-operation.js';
+import { failureTags } from '#searchflow/core/purchase/failure-tags.js';
 import type { Json } from '#searchflow/core/text/json.js';
 import { exported, parquetRows, runJob, Service, stageText } from './row-job.js';
 import { type InFolder, type MakeWarehouse, makeInFolder } from './warehouse-under-test.js';
@@ -135,7 +134,7 @@ export function resultContract(make: MakeWarehouse): void {
   });
 
   it('of failed rows have a reason, whatever their tag and result are', async () => {
-    const tags = [...transientTags, ...Object.keys(reasonOf), 'RESPONSE_SHAPE', 'CRAWL_HTTP_404', 'x', null];
+    const tags = [...Object.keys(failureTags), 'CRAWL_HTTP_404', 'x', null];
     const results: Json[] = [
       null,
       {},

@@ -3,7 +3,7 @@ import { CancelledFailure, Context } from '@temporalio/activity';
 import { ApplicationFailure } from '@temporalio/common';
 import { fieldOf } from '../../api/checks/field-of.js';
 import type { SentWith } from '../../core/base-schemas.js';
-import { transientTags } from '../../core/purchase/failure.js';
+import { transientTags } from '../../core/purchase/failure-tags.js';
 import { BodiesGone, type UnitRecord } from '../../core/purchase/journal.js';
 import { toMicros } from '../../core/text/money.js';
 import { callHeartbeatMs, cancellation, heartbeatFrom } from '../base/cancellation.js';

@@ -6,14 +6,14 @@ import { schemaProblems } from '../../core/check-value.js';
 import { URLS_PER_REQUEST } from '../../core/choices.js';
 import { type RowError, type RowResult, type RowsHow, rowsHow } from '../../core/enrich-rows-schemas.js';
 import { UsageError } from '../../core/errors/coded-error.js';
-import { transientTags } from '../../core/purchase/failure.js';
+import { ruleOf, transientTags } from '../../core/purchase/failure-tags.js';
 import { retryRuleOf } from '../../core/purchase/freshness.js';
 import type { UnitRecord } from '../../core/purchase/journal.js';
 import { estimateContents } from '../../core/purchase/prices.js';
 import { sendOptions, sentWith } from '../../core/purchase/sent-with.js';
 import type { Freshness } from '../../core/row-job-schemas.js';
 import type { RowsBought, RowsPiece, RowsPlan, SomeRows } from '../../core/rows/enrich-rows.js';
-import { buysPages, reasonOf } from '../../core/rows/row-operation.js';
+import { buysPages } from '../../core/rows/row-operation.js';
 import { canonicalJson, type Json } from '../../core/text/json.js';
 import { bindUnits } from '../../rows/unit-source.js';
 import type { CallDeps } from '../base/deps.js';
@@ -218,7 +218,7 @@ function resultOf(
   if (status === 'success') return { index, status, data: result, error: null, costDollars };
   const said = fieldOf(result, 'error');
   const plain = `the service answered ${tag}${http === null ? '' : ` (HTTP ${http})`}`;
-  const message = typeof said === 'string' ? said : (reasonOf[tag ?? ''] ?? plain);
+  const message = typeof said === 'string' ? said : (ruleOf(tag).message ?? plain);
   return failed({ tag: tag ?? 'ERROR', message }, costDollars);
 }
 

@@ -1,5 +1,5 @@
 import { ApplicationFailure } from '@temporalio/common';
-import { transientTags } from '../../core/purchase/failure.js';
+import { transientTags } from '../../core/purchase/failure-tags.js';
 import type { UnitRecord } from '../../core/purchase/journal.js';
 import type { RunResearchOptions } from '../../core/workflow-input-schemas.js';
 import type { RunRequest, RunSnapshot, RunStep } from '../../core/workflow-result-schemas.js';

@@ -1,7 +1,7 @@
 import type { ErrorCode } from './registry.js';
 
 /** Codes of failed calls by the type of their verdict. */
-export const callCodes: Readonly<Record<string, ErrorCode>> = {
+export const callCodes = {
   InvalidRequest: 'request-refused',
   Unauthorized: 'key-refused',
   PaymentRequired: 'credits-used-up',
@@ -12,10 +12,12 @@ export const callCodes: Readonly<Record<string, ErrorCode>> = {
   ServiceUnavailable: 'service-unavailable',
   ResponseShape: 'answer-unreadable',
   UnknownOutcome: 'unknown-outcome',
-};
+} as const satisfies Readonly<Record<string, ErrorCode>>;
+
+export type FailureType = keyof typeof callCodes;
 
 /** Returns the code of a failed call by its phase and the type of its verdict. */
-export function codeOfCall(phase: string, type: string): ErrorCode {
+export function codeOfCall(phase: string, type: FailureType): ErrorCode {
   if (phase === 'refused') return 'request-invalid';
-  return phase === 'connect' ? 'service-unreachable' : (callCodes[type] ?? 'unexpected');
+  return phase === 'connect' ? 'service-unreachable' : callCodes[type];
 }

@@ -1,20 +1,10 @@
+import type { FailureType } from '../errors/call-codes.js';
+
 /**
  * The meaning of a failed call, in one table. Activities make Temporal failures from the table; purchases and the limiter act on its
  * verdicts. API reference: errors. The public service also sends 403, 409, 422, 501, 503 and 504, which the API reference does not list.
  */
-export const failureTypes = [
-  'InvalidRequest',
-  'Unauthorized',
-  'PaymentRequired',
-  'ApiKeyMissing',
-  'NotFound',
-  'RateLimited',
-  'ConcurrencyLimited',
-  'ServiceUnavailable',
-  'ResponseShape',
-  'UnknownOutcome',
-] as const;
-export type FailureType = (typeof failureTypes)[number];
+export type { FailureType };
 
 /**
  * The phase in which a call failed. `refused`: before sending; `connect`: no byte of the call reached the service; `sent`: no complete
@@ -93,30 +83,3 @@ export function classify(facts: CallFacts, creates = false): Verdict {
   if (status >= 500) return verdict('ServiceUnavailable', true, 'maybe');
   return verdict('InvalidRequest', false);
 }
-
-/**
- * Tags of failed rows that may succeed later: with `--retry-failed`, only rows with these tags are bought again. A refused request cost
- * nothing, and the reason of the refusal may have been fixed.
- */
-export const transientTags: readonly string[] = [
-  'CRAWL_TIMEOUT',
-  'CRAWL_LIVECRAWL_TIMEOUT',
-  'CRAWL_UNKNOWN_ERROR',
-  'CRAWL_HTTP_429',
-  'CRAWL_HTTP_500',
-  'CRAWL_HTTP_502',
-  'CRAWL_HTTP_503',
-  'CRAWL_HTTP_504',
-  'MISSING_FROM_RESPONSE',
-  'UNKNOWN_OUTCOME',
-  'RUN_FAILED',
-  'RUN_CANCELLED',
-  'RUN_GONE',
-  'RUN_OVERDUE',
-  'INVALID_REQUEST',
-  'INVALID_REQUEST_BODY',
-  'INVALID_URLS',
-  'DEFAULT_ERROR',
-  'PREVIOUS_RUN_NOT_FOUND',
-  'PREVIOUS_RUN_NOT_COMPLETED',
-];

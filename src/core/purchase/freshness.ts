@@ -1,5 +1,5 @@
 import type { EnrichCsvInput, Freshness } from '../row-job-schemas.js';
-import { transientTags } from './failure.js';
+import { type FailureTag, failureTags } from './failure-tags.js';
 
 /**
  * The rules of the second pass of a run, in which failed rows are bought once more. In a warehouse `retryTags` and `retryBefore` concern
@@ -9,18 +9,6 @@ export interface RetryFreshness extends Freshness {
   readonly onlyMarked?: true;
 }
 
-/** Tags of the failures that `--retry-failed` buys again. They include the tag of paid answers that could not be parsed. */
-export const retriedTags: readonly string[] = [...transientTags, 'RESPONSE_SHAPE'];
-
-/**
- * Tags of the failures that are tried once more at the end of a run, if their answer cost nothing. Refusals are not among them, because
- * nothing has changed since; neither are runs that a person cancelled or that are left running.
- */
-const passingTags: readonly string[] = [
-  ...transientTags.filter((tag) => tag.startsWith('CRAWL_')),
-  'MISSING_FROM_RESPONSE',
-];
-
 /** The failures that are tried once more at the end of a run. */
 export interface RetryRule {
   readonly tags: readonly string[];
@@ -28,12 +16,18 @@ export interface RetryRule {
   readonly onlyFree: boolean;
 }
 
+/** The tags of failures that are bought again at these times, see `FailureTag.again`. */
+const tagsAgain = (...times: readonly FailureTag['again'][]): readonly string[] =>
+  Object.entries<FailureTag>(failureTags)
+    .filter(([, { again }]) => again !== undefined && times.includes(again))
+    .map(([tag]) => tag);
+
+/** Tags of the failures that `--retry-failed` buys again. */
+export const retriedTags = tagsAgain('pass', 'redrive', 'asked');
+
 /** Returns the rule for the end of a run. `redrive`: failures that were or may have been charged count, too. */
-export function retryRuleOf(redrive: boolean): RetryRule {
-  return redrive
-    ? { tags: [...passingTags, 'UNKNOWN_OUTCOME', 'RESPONSE_SHAPE', 'RUN_FAILED', 'RUN_GONE'], onlyFree: false }
-    : { tags: passingTags, onlyFree: true };
-}
+export const retryRuleOf = (redrive: boolean): RetryRule =>
+  redrive ? { tags: tagsAgain('pass', 'redrive'), onlyFree: false } : { tags: tagsAgain('pass'), onlyFree: true };
 
 /** Returns the rules for answers that have already landed; undefined if all landed answers are used. `now`: Unix ms. */
 export function freshnessOf(

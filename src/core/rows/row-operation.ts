@@ -22,22 +22,8 @@ export function isLongRunning(operation: string): boolean {
 
 /** Name of the field that holds the rows in the input and in the output of a shared run. */
 export const ROWS_FIELD = 'rows';
-/** Tag and reason of a row that is missing from the output of its shared run. */
-export const leftOut = {
-  tag: 'MISSING_FROM_RESPONSE',
-  reason: 'the output of the run has no object with the row_id of this row',
-} as const;
 /** Field that identifies a row of a shared run: the hash of its cells. */
 export const ROW_ID_FIELD = 'row_id';
-
-/** The messages of failures for which the service sends none, by tag. */
-export const reasonOf: Readonly<Record<string, string>> = {
-  MISSING_FROM_RESPONSE: 'the answer has nothing for this row',
-  NO_CONTENT: 'the service reported a success without content',
-  RUN_CANCELLED: 'the run was cancelled',
-  JOB_CANCELLED: 'the run was ended because its job was cancelled',
-  FORGOTTEN: 'a person removed the data of this row',
-};
 
 /** Whether an answer has one object for each of its rows. Without an output schema the answer is one text for all rows. */
 export function sharesAnswers(staged: { readonly rowsPerRun?: number; readonly options: object }): boolean {

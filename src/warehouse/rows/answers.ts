@@ -1,6 +1,6 @@
+import { failureTags, leftOut } from '../../core/purchase/failure-tags.js';
 import type { RetryFreshness } from '../../core/purchase/freshness.js';
 import { ENDED_WITH_JOB, type UnitRecord } from '../../core/purchase/journal.js';
-import { leftOut, reasonOf } from '../../core/rows/row-operation.js';
 import type { KnownAnswer, MisreadAnswer } from '../../core/rows/row-warehouse.js';
 import { type Json, RawJson } from '../../core/text/json.js';
 import { type RowDialect, type RowTransaction, stale, useFreshness } from './row-sql.js';
@@ -35,8 +35,8 @@ export function answerOf({ text, isText, keepsExact }: RowDialect, r: string) {
 
 /** The messages of failures without a message of the service, as branches of a CASE. */
 const reasons = (tag: string): string =>
-  Object.entries(reasonOf)
-    .map(([name, reason]) => `WHEN ${tag} = '${name}' THEN '${reason}'`)
+  Object.entries(failureTags)
+    .map(([name, rule]) => ('message' in rule ? `WHEN ${tag} = '${name}' THEN '${rule.message}'` : ''))
     .join(' ');
 
 /** Rows whose answer could not be parsed, wholly or in part. */

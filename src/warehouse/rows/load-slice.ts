@@ -1,7 +1,7 @@
 import { createReadStream } from 'node:fs';
 import { CodedError } from '../../core/errors/coded-error.js';
+import { leftOut } from '../../core/purchase/failure-tags.js';
 import type { RetryFreshness } from '../../core/purchase/freshness.js';
-import { leftOut } from '../../core/rows/row-operation.js';
 import type { LoadBatch } from '../../core/rows/row-warehouse.js';
 import { TooMuchAtOnce, WarehouseBusy, WarehouseUnusable } from '../../core/rows/warehouse-errors.js';
 import { literal } from '../shared/duckdb-quote.js';

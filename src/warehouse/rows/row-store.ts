@@ -1,9 +1,9 @@
+import { failureTags } from '../../core/purchase/failure-tags.js';
 import { FORGOTTEN, keptReasons, REMOVED_REASON } from '../../core/purchase/forgotten.js';
 import type { RetryFreshness } from '../../core/purchase/freshness.js';
 import type { UnknownOutcome } from '../../core/purchase/journal.js';
 import type { PublishOutcome, SchemaChange, WarehouseSummary } from '../../core/row-job-schemas.js';
 import type { ColumnType } from '../../core/rows/column-type.js';
-import { reasonOf } from '../../core/rows/row-operation.js';
 import type { ForgetSubjects, RowLoads, RowMarks, RowProgress, RunRecord } from '../../core/rows/row-warehouse.js';
 import { schemaChanges } from '../../core/rows/schema-changes.js';
 import { JobNotLoaded } from '../../core/rows/warehouse-errors.js';
@@ -303,7 +303,7 @@ async function forgetRows(tx: RowTransaction, { keys, badRows }: ForgetSubjects,
     const changes = [
       `status = CASE WHEN e.unit_key IS NULL THEN e.status ELSE 'error' END`,
       `error_tag = '${FORGOTTEN}'`,
-      `error_message = '${reasonOf[FORGOTTEN]}'`,
+      `error_message = '${failureTags.FORGOTTEN.message}'`,
       `input = ${dialect.emptied('e.input')}`,
       'request_id = CASE WHEN strpos(e.request_id, e.url) > 0 THEN NULL ELSE e.request_id END',
       ...[...emptied, ...(dialect.keepsExact ? ['row_exact', 'answer_exact'] : [])].map((name) => `${name} = NULL`),

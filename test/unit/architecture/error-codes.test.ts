@@ -4,11 +4,9 @@ import { CancelledFailure } from '@temporalio/common';
 import { parseSync, Visitor } from 'oxc-parser';
 import { expect, it } from 'vitest';
 import { toFailure } from '../../../src/activities/call/failure.js';
-import { codeOfCall } from '../../../src/core/errors/call-codes.js';
 import { codeOfError } from '../../../src/core/errors/code-of.js';
 import { type ErrorCode, errorFixes } from '../../../src/core/errors/registry.js';
 import { exitCodeOfUsage, exitCodes } from '../../../src/core/processes/exit-codes.js';
-import { failureTypes } from '../../../src/core/purchase/failure.js';
 import { BodiesGone } from '../../../src/core/purchase/journal.js';
 import { OverBudget } from '../../../src/core/purchase/spend.js';
 import { WarehouseUnusable } from '../../../src/core/rows/warehouse-errors.js';
@@ -144,10 +142,6 @@ it('an error keeps its code on its way through Temporal', () => {
 
 it('each code is used', () => {
   expect(Object.keys(errorFixes).filter((code) => !texts.has(code))).toEqual([]);
-});
-
-it('each verdict of a failed call has a code', () => {
-  for (const type of failureTypes) expect(codeOfCall('answer', type)).not.toBe('unexpected');
 });
 
 it('an error of a library is unexpected, and a circle of causes ends', () => {

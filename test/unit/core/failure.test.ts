@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { type CallFacts, classify, transientTags } from '../../../src/core/purchase/failure.js';
+import { type CallFacts, classify } from '../../../src/core/purchase/failure.js';
+import { transientTags } from '../../../src/core/purchase/failure-tags.js';
 import { freshnessOf } from '../../../src/core/purchase/freshness.js';
 
 const answered = (status: number, tag: string | null = null): CallFacts => ({

@@ -9,7 +9,7 @@ import { callOptions } from '../../../src/activities/operations/whole-request.js
 import { operations } from '../../../src/api/operations.js';
 import { workflowInterface } from '../../../src/api/workflow-interface.js';
 import { BUDGET_EXCEEDED } from '../../../src/core/choices.js';
-import { failureTypes } from '../../../src/core/purchase/failure.js';
+import { callCodes } from '../../../src/core/errors/call-codes.js';
 import { ALL_REFUSED, SERVICE_UNRECOGNIZED } from '../../../src/core/rows/stop-at-failed.js';
 import { workflowInputs } from '../../../src/core/workflow-input-schemas.js';
 import { operationResult } from '../../../src/core/workflow-result-schemas.js';
@@ -47,7 +47,7 @@ it('docs/reference/workflows.md explains each type of failure in the code, and n
   const type = /(?:,\s*'((?:[A-Z][a-z]+){2,})',?\s*\)|\btype: '((?:[A-Z][a-z]+){2,})')/g;
   const thrown = files.flatMap((file) => [...read(`src/${file}`).matchAll(type)]);
   const types = [
-    ...[...failureTypes, ...Object.values(localFailures), BUDGET_EXCEEDED, ALL_REFUSED, SERVICE_UNRECOGNIZED],
+    ...[...Object.keys(callCodes), ...Object.values(localFailures), BUDGET_EXCEEDED, ALL_REFUSED, SERVICE_UNRECOGNIZED],
     ...['WalkError', ...thrown.map(([, last, field]) => last ?? field)],
   ];
   expect(Object.keys(failureTexts).sort()).toEqual([...new Set(types)].sort());
