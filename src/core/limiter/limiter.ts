@@ -1,5 +1,3 @@
-import type { RateProfile } from './rate.js';
-
 /** The cost of a call under the team's rate limit. */
 export interface RateCost {
   /** Rate class of the operation, such as `contents`; the profile maps the class to buckets. */
@@ -66,22 +64,6 @@ export interface Limiter {
   /** `of`: a call. `qps` and `effectiveQps` are then those of the slowest bucket that the call counts against. */
   view(of?: RateCost): Promise<LimiterView>;
   close(): Promise<void>;
-}
-
-/** The view of an unused limiter. */
-export function idleView(profile: RateProfile): LimiterView {
-  const buckets = profile.buckets.map(({ name, qps }) => ({ name, qps, effectiveQps: qps, used: 0 }));
-  const qps = buckets[0]?.qps ?? 0;
-  return {
-    profile: profile.name,
-    qps,
-    effectiveQps: qps,
-    buckets,
-    blockedUntil: null,
-    blockedSince: null,
-    blockReason: null,
-    waiting: 0,
-  };
 }
 
 type Turns = Pick<Limiter, 'acquire' | 'start'>;

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { performance } from 'node:perf_hooks';
 import { setTimeout as delay } from 'node:timers/promises';
 import { CodedError } from '../../core/errors/coded-error.js';
-import { type BucketView, type Grant, idleView, type RateCost } from '../../core/limiter/limiter.js';
+import type { BucketView, Grant, RateCost } from '../../core/limiter/limiter.js';
 import { bucketsFor, limitOf, type RateBucket, type RateProfile } from '../../core/limiter/rate.js';
 import { type BucketState, bucketView, type QueueEntry, stillWaits } from '../../core/limiter/rate-queue.js';
 import { BRIEF_MS, identifier, type Postgres } from '../../postgres/index.js';
@@ -121,7 +121,8 @@ export class PgRateSource implements RateSource {
     this.#team = team;
     this.#key = key;
     this.profile = profile;
-    this.#viewed = { at: Number.NEGATIVE_INFINITY, buckets: idleView(profile).buckets, waiting: 0 };
+    const buckets = profile.buckets.map(({ name, qps }) => ({ name, qps, effectiveQps: qps, used: 0 }));
+    this.#viewed = { at: Number.NEGATIVE_INFINITY, buckets, waiting: 0 };
   }
 
   get block(): Block | null {

@@ -2,7 +2,6 @@ import { readFileSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { CodedError } from '../../core/errors/coded-error.js';
 import type { SpendCaps } from '../../core/purchase/spend.js';
-import { withoutUndefined } from '../../core/text/without-undefined.js';
 import { makeFolder } from '../../files/make-folder.js';
 import { withLock } from '../../files/process-lock.js';
 import { writeDurably } from '../../files/write-durably.js';
@@ -32,8 +31,9 @@ export class FileCaps {
   set(team: string, changes: Partial<SpendCaps>): Promise<SpendCaps> {
     makeFolder(dirname(this.#path));
     const write = async () => {
-      const [all, { dayMicros, monthMicros }] = [this.#read(), this.get(team)];
-      const caps = { ...{ dayMicros, monthMicros }, ...withoutUndefined(changes) };
+      const [all, now] = [this.#read(), this.get(team)];
+      const { dayMicros = now.dayMicros, monthMicros = now.monthMicros } = changes;
+      const caps = { dayMicros, monthMicros };
       await writeDurably(this.#path, `${JSON.stringify({ ...all, [team]: caps }, null, 2)}\n`);
       return caps;
     };

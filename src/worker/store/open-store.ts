@@ -1,7 +1,6 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { CodedError } from '../../core/errors/coded-error.js';
-import { idleView } from '../../core/limiter/limiter.js';
 import { slotsInUse } from '../../core/limiter/slots.js';
 import { AGENT } from '../../core/rows/row-operation.js';
 import type { Stages } from '../../core/rows/stages.js';
@@ -16,7 +15,7 @@ import { ReservedLimiter } from '../../store/limiter/reserved-limiter.js';
 import { recordFormat } from '../../store/process/folder-format.js';
 import { rateProfileOf } from '../config/derived-settings.js';
 import { type RuntimeConfig, UsageError } from '../config/runtime-types.js';
-import { blockFile, LastUse, reserveLimit } from '../team/limit-owner.js';
+import { blockFile, LimitReservation } from '../team/limit-owner.js';
 import { teamOf } from '../team/team.js';
 import { FolderJobs } from './folder-jobs.js';
 import type { PurchaseJournal, Store, WorkerStore } from './store.js';
@@ -100,23 +99,22 @@ export class FolderStore implements Store {
       this.#reading = null;
       await recordFormat(this.#config.stateDir);
       const journal = await this.#openJournal({ writes: true });
-      const lastUse = new LastUse(join(this.#config.stateDir, 'limit.last.json'));
-      const own = new MemoryLimiter(rateProfileOf(this.#config), teams ? blockFile(this.#config) : null, {
-        unused: lastUse.justNow() === null,
-      });
-      lastUse.begin();
-      const reservation = teams ? reserveLimit(this.#config) : null;
-      const limiter = reservation === null ? own : new ReservedLimiter(own, reservation, this.#config.say);
+      // Only workers of this folder use its own share of a limit.
+      const isOwn = !teams || this.#config.rateIsShare;
+      const reservation = new LimitReservation(this.#config, isOwn ? join(this.#config.stateDir, 'limit') : undefined);
+      const block = teams ? blockFile(this.#config) : null;
+      // The reservation knows whether another process has just used the limit.
+      const own = new MemoryLimiter(rateProfileOf(this.#config), block, { unused: true });
+      const limiter = new ReservedLimiter(own, reservation, this.#config.say);
       const slots = this.#slotsOf(journal);
       this.#working = {
         journal,
         limiter,
         slots,
-        reservation,
+        reservation: isOwn ? null : reservation,
         close: async () => {
           this.#working = null;
           await limiter.close();
-          lastUse.end();
           await slots.close();
           await journal.close();
           release();
@@ -135,10 +133,8 @@ export class FolderStore implements Store {
 
   async limits() {
     if (this.#working) return this.#working.limiter.view();
-    const block = this.#config.origin === 'sandbox' ? null : blockFile(this.#config).load();
-    const idle = idleView(rateProfileOf(this.#config));
-    if (block === null || block.until <= Date.now()) return idle;
-    return { ...idle, blockedUntil: block.until, blockedSince: block.at, blockReason: block.reason };
+    const block = this.#config.origin === 'sandbox' ? null : blockFile(this.#config);
+    return new MemoryLimiter(rateProfileOf(this.#config), block, { unused: true }).view();
   }
 
   async unblock() {

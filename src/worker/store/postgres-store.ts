@@ -2,10 +2,11 @@ import { join } from 'node:path';
 import { slotsInUse } from '../../core/limiter/slots.js';
 import type { Postgres } from '../../postgres/index.js';
 import { sliceFile } from '../../rows/index.js';
+import { QueuedLimiter } from '../../store/limiter/queued-limiter.js';
 import { PgJournal } from '../../store/postgres/journal/pg-journal.js';
-import { PgLimiter } from '../../store/postgres/limiter.js';
 import { openStore } from '../../store/postgres/open-store.js';
 import { PgJobEntries } from '../../store/postgres/pg-job-entries.js';
+import { PgRateSource } from '../../store/postgres/pg-rate-source.js';
 import { PgStages } from '../../store/postgres/pg-stages.js';
 import { PgSlots } from '../../store/postgres/slots.js';
 import { rateProfileOf } from '../config/derived-settings.js';
@@ -23,7 +24,7 @@ export class PostgresStore implements Store {
   readonly stages: PgStages;
   readonly #config: RuntimeConfig;
   readonly #postgres: Postgres;
-  readonly #limiter: PgLimiter;
+  readonly #limiter: QueuedLimiter;
   readonly #slots: PgSlots;
   #journal: Promise<PgJournal> | null = null;
 
@@ -33,7 +34,7 @@ export class PostgresStore implements Store {
     this.entries = new PgJobEntries(postgres, join(config.userStateDir, 'owners'), config.say);
     this.stages = new PgStages(postgres, { cacheDir: join(config.stateDir, 'fetched-stages'), sliceFile });
     const [team, key, profile] = [teamOf(config), fingerprint(config.apiKey), rateProfileOf(config)];
-    this.#limiter = new PgLimiter({ postgres, team, key, profile });
+    this.#limiter = new QueuedLimiter(new PgRateSource({ postgres, team, key, profile }));
     this.#slots = new PgSlots({ postgres, team, limit: config.agentSlots });
   }
 

@@ -11,23 +11,18 @@ import type { RuntimeConfig } from '../config/runtime-types.js';
 import { sha256 } from '../config/sha256.js';
 import { teamOf } from './team.js';
 
-type Whose = Pick<RuntimeConfig, 'userStateDir' | 'origin' | 'team' | 'apiKey' | 'rateIsShare'>;
+type Whose = Pick<RuntimeConfig, 'userStateDir' | 'origin' | 'team' | 'apiKey'>;
 
 /** Takes the limit for all machines. Returns a function that releases the limit, or the process that holds it (`heldBy`). */
 export type TakeElsewhere = () => Promise<(() => Promise<void>) | { readonly heldBy: string }>;
 
-/**
- * The reservation of a team's limit. A process holds the limit while it sends: on a machine, one process of a user; through Temporal, one
- * process of all machines. Null if this process has its own share.
- */
-export function reserveLimit(whose: Whose): LimitReservation | null {
-  return whose.rateIsShare ? null : new LimitReservation(whose);
-}
-
 /** Interval at which Temporal is asked whether the limit is free. */
 const ELSEWHERE_EVERY_MS = 2000;
 
-/** The right of this process to use a team's whole rate limit. */
+/**
+ * The right of this process to use a rate limit. A process holds the limit while it sends: on a machine, one process of a user; through
+ * Temporal, one process of all machines.
+ */
 export class LimitReservation implements Reservation {
   readonly #whose: Whose;
   readonly #path: string;
@@ -38,9 +33,10 @@ export class LimitReservation implements Reservation {
   #held = false;
   #releases: (() => Promise<void> | void)[] = [];
 
-  constructor(whose: Whose) {
+  /** `path`: what the names of its files begin with. */
+  constructor(whose: Whose, path = limitPath(whose)) {
     this.#whose = whose;
-    this.#path = limitPath(whose);
+    this.#path = path;
     this.#last = new LastUse(`${this.#path}.last.json`);
   }
 

@@ -4,7 +4,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { RateCost } from '../../../src/core/limiter/limiter.js';
 import { flatProfile, type RateProfile, rateProfiles, withKeyLimit } from '../../../src/core/limiter/rate.js';
 import { identifier, type PgLimits, type Postgres } from '../../../src/postgres/index.js';
-import { PgLimiter } from '../../../src/store/postgres/limiter.js';
+import { QueuedLimiter } from '../../../src/store/limiter/queued-limiter.js';
+import { PgRateSource } from '../../../src/store/postgres/pg-rate-source.js';
 import { limiterContract, mostInASecond, pass } from '../../support/store/limiter-contract.js';
 import { type PgStores, startPgStores } from '../../support/store/pg-store.js';
 
@@ -21,7 +22,7 @@ afterAll(() => stores.stop());
 const one: RateCost = { rateClass: 'contents', weight: 1 };
 
 function limiterOf(team: string, profile: RateProfile = flatProfile(20), over: Postgres = postgres, key = 'key') {
-  return new PgLimiter({ postgres: over, team, key, profile });
+  return new QueuedLimiter(new PgRateSource({ postgres: over, team, key, profile }));
 }
 
 limiterContract('PgLimiter', async () => limiterOf(randomUUID()));
@@ -149,7 +150,7 @@ describe.concurrent('the limiter on PostgreSQL', () => {
     const slow = limiterOf(team, withKeyLimit(flatProfile(20), 2), postgres, 'slow');
     const fast = limiterOf(team, flatProfile(20), postgres, 'fast');
     const starts: { at: number; weight: number; by: string }[] = [];
-    const go = async (limiter: PgLimiter, by: string) => starts.push({ at: await pass(limiter), weight: 1, by });
+    const go = async (limiter: QueuedLimiter, by: string) => starts.push({ at: await pass(limiter), weight: 1, by });
     await Promise.all([
       ...Array.from({ length: 3 }, () => go(slow, 'slow')),
       ...Array.from({ length: 27 }, () => go(fast, 'fast')),

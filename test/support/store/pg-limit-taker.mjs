@@ -3,12 +3,13 @@
 import { createInterface } from 'node:readline';
 import { takeTurn } from '../../../dist/core/limiter/limiter.js';
 import { flatProfile } from '../../../dist/core/limiter/rate.js';
-import { PgLimiter } from '../../../dist/store/postgres/limiter.js';
+import { QueuedLimiter } from '../../../dist/store/limiter/queued-limiter.js';
 import { openStore } from '../../../dist/store/postgres/open-store.js';
+import { PgRateSource } from '../../../dist/store/postgres/pg-rate-source.js';
 
 const { url, qps } = JSON.parse(process.argv[2]);
 const postgres = await openStore(url, { applicationName: 'taker', max: 2, patienceMs: 60_000 });
-const limiter = new PgLimiter({ postgres, team: 'team', key: 'key', profile: flatProfile(qps) });
+const limiter = new QueuedLimiter(new PgRateSource({ postgres, team: 'team', key: 'key', profile: flatProfile(qps) }));
 
 createInterface({ input: process.stdin }).on('line', async (line) => {
   await limiter.block(Number(line.split(' ')[1]), 'a block');

@@ -1,9 +1,10 @@
 import { ApplicationFailure } from '@temporalio/common';
 import { expect, it } from 'vitest';
 import { Places } from '../../../src/activities/call/places.js';
-import { type Grant, idleView, type Limiter, type RateCost } from '../../../src/core/limiter/limiter.js';
+import type { Grant, Limiter, RateCost } from '../../../src/core/limiter/limiter.js';
 import { flatProfile } from '../../../src/core/limiter/rate.js';
 import { deferred } from '../../../src/core/processes/deferred.js';
+import { idleView } from '../../support/idle-view.js';
 
 const search: RateCost = { rateClass: 'search', weight: 1 };
 const grant: Grant = { rateCost: search, startAt: 0, reservedAt: 0 };

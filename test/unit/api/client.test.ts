@@ -1,10 +1,11 @@
 import { inspect } from 'node:util';
 import { describe, expect, test } from 'vitest';
 import { type Client, type ClientOptions, createClient } from '../../../src/api/client.js';
-import { idleView, type Limiter, type RateCost } from '../../../src/core/limiter/limiter.js';
+import type { Limiter, RateCost } from '../../../src/core/limiter/limiter.js';
 import { flatProfile } from '../../../src/core/limiter/rate.js';
 import { closeAfterTest } from '../../support/after-test.js';
 import { type Handler, json, type RawServer, rawServer } from '../../support/api/raw-server.js';
+import { idleView } from '../../support/idle-view.js';
 
 async function service(
   handler: Handler,

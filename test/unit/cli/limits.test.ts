@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { limits, setLimits } from '../../../src/cli/limits.js';
-import { idleView } from '../../../src/core/limiter/limiter.js';
 import { rateProfiles } from '../../../src/core/limiter/rate.js';
 import type { SpendCaps } from '../../../src/core/purchase/spend.js';
 import { UsageError } from '../../../src/worker/config/runtime-types.js';
 import { fakeContext, fakeRuntime, spend } from '../../support/cli/fake-runtime.js';
+import { idleView } from '../../support/idle-view.js';
 
 const spent = { since: Date.UTC(2026, 10, 21), landedMicros: 4_000_000, openMicros: 900_000, unknownMicros: 100_000 };
 const view = idleView(rateProfiles.public as (typeof rateProfiles)[string]);

@@ -6,12 +6,12 @@ import { planData } from '../../../src/cli/progress/plan.js';
 import { pausedData, summaryData } from '../../../src/cli/progress/summary.js';
 import { runText, scheduleData, schedulesText, scheduleText } from '../../../src/cli/schedules.js';
 import { usageData } from '../../../src/cli/usage.js';
-import { idleView } from '../../../src/core/limiter/limiter.js';
 import { flatProfile } from '../../../src/core/limiter/rate.js';
 import type { AgentRunResult, ScheduledRun } from '../../../src/core/workflow-result-schemas.js';
 import type { RuntimeConfig } from '../../../src/worker/config/runtime-types.js';
 import type { ScheduleView } from '../../../src/worker/schedules/schedule-view.js';
 import { plan, progress, summary } from '../../support/cli/fake-runtime.js';
+import { idleView } from '../../support/idle-view.js';
 
 // Every field has a value of its own, so that a swapped field or unit is detected.
 const at = Date.UTC(2026, 10, 21, 6);

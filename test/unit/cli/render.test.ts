@@ -9,11 +9,11 @@ import {
 } from '../../../src/cli/progress/progress.js';
 import { type Ending, summaryData, summaryText } from '../../../src/cli/progress/summary.js';
 import { count, dollars, duration, printable, printableLines, some } from '../../../src/cli/text.js';
-import { idleView } from '../../../src/core/limiter/limiter.js';
 import { flatProfile } from '../../../src/core/limiter/rate.js';
 import type { JobProgress, JobSummary, SliceHeartbeat } from '../../../src/core/row-job-schemas.js';
 import { plan as planned } from '../../support/cli/fake-runtime.js';
 import { fakeTerminal } from '../../support/cli/fake-terminal.js';
+import { idleView } from '../../support/idle-view.js';
 
 const progress: JobProgress = {
   phase: 'running',

@@ -1,11 +1,12 @@
 import { performance } from 'node:perf_hooks';
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { type Grant, idleView, type Limiter, type RateCost, takeTurn } from '../../../src/core/limiter/limiter.js';
+import { type Grant, type Limiter, type RateCost, takeTurn } from '../../../src/core/limiter/limiter.js';
 import { flatProfile, type RateProfile, rateProfiles } from '../../../src/core/limiter/rate.js';
 import { MemoryLimiter } from '../../../src/store/limiter/memory-limiter.js';
 import { QueuedLimiter } from '../../../src/store/limiter/queued-limiter.js';
 import type { Block, RateSource } from '../../../src/store/limiter/rate-source.js';
 import { ReservedLimiter } from '../../../src/store/limiter/reserved-limiter.js';
+import { idleView } from '../../support/idle-view.js';
 
 const rateCost: RateCost = { rateClass: 'contents', weight: 1 };
 
@@ -41,28 +42,6 @@ describe('taking a turn', () => {
     const { limiter, asked } = scripted(['blocked', 'blocked', 'go']);
     await takeTurn(limiter, rateCost);
     expect(asked).toEqual(['acquire', 'start 1', 'acquire', 'start 3', 'acquire', 'start 5']);
-  });
-});
-
-describe('the view of an unused limiter', () => {
-  it('shows the full rate, no block, and an empty queue', () => {
-    expect(idleView(flatProfile(7))).toEqual({
-      profile: 'flat-7',
-      qps: 7,
-      effectiveQps: 7,
-      buckets: [{ name: 'all', qps: 7, effectiveQps: 7, used: 0 }],
-      blockedUntil: null,
-      blockedSince: null,
-      blockReason: null,
-      waiting: 0,
-    });
-  });
-
-  it('shows the rate of the first bucket, and every bucket', () => {
-    const view = idleView(rateProfiles.public as RateProfile);
-    expect(view).toMatchObject({ profile: 'public', qps: 10, effectiveQps: 10 });
-    expect(view.buckets.map(({ name, effectiveQps }) => [name, effectiveQps])).toContainEqual(['contents', 100]);
-    expect(idleView({ name: 'none', buckets: [] })).toMatchObject({ qps: 0, effectiveQps: 0, buckets: [] });
   });
 });
 

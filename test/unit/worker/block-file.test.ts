@@ -16,7 +16,7 @@ it('fault 49: a block from the file is not extended when the clock goes back by 
     rmSync(userStateDir, { recursive: true });
   });
   const open = () =>
-    blockFile({ userStateDir, origin: 'https://service.example', apiKey: new Secret('key'), rateIsShare: false });
+    blockFile({ userStateDir, origin: 'https://service.example', apiKey: new Secret('key') });
   const begun = Date.now();
   let now = begun;
   vi.spyOn(Date, 'now').mockImplementation(() => now);
@@ -55,7 +55,7 @@ describe('the reservation of a limit', () => {
   /** Two folders that reserve the limit of one key. */
   function folders() {
     const userStateDir = mkdtempSync(join(tmpdir(), 'searchflow-reservation-'));
-    const whose = { userStateDir, origin: 'https://service.example', apiKey: new Secret('key'), rateIsShare: false };
+    const whose = { userStateDir, origin: 'https://service.example', apiKey: new Secret('key') };
     const [here, there] = [new LimitReservation(whose), new LimitReservation(whose)];
     onTestFinished(async () => {
       vi.restoreAllMocks();
