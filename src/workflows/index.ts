@@ -1,13 +1,10 @@
 export { deliverAlert } from './deliver-alert.js';
-export { backfillEvents } from './events/backfill-events.js';
-export { syncEvents } from './events/sync-events.js';
+export { backfillEvents, syncEvents } from './events/walk-workflows.js';
 export { batchMonitors } from './monitors/batch-monitors.js';
 export { createMonitor } from './monitors/create-monitor.js';
 export { exportMonitorRuns } from './monitors/export-monitor-runs.js';
 export { monitorCall } from './monitors/monitor-call.js';
-export { enrichCsv } from './rows/enrich-csv.js';
-export { enrichRows } from './rows/enrich-rows-workflow.js';
-export { runAgentRows } from './rows/run-agent-rows.js';
+export { enrichCsv, enrichRows, runAgentRows } from './rows/row-workflows.js';
 export { runAgent } from './runs/run-agent.js';
 export { runResearch } from './runs/run-research.js';
 export { syncAgentRuns } from './runs/sync-agent-runs.js';
