@@ -266,6 +266,10 @@ export const pauseReason = z.enum(pauseReasons);
 export const jobProgressFields = {
   phase: jobPhase,
   pausedFor: pauseReason.nullable(),
+  cap: z
+    .enum(['job', 'worker', 'day', 'month'])
+    .optional()
+    .describe('For a job that is paused for its budget: whose cap is reached.'),
   landing: flag
     .optional()
     .describe(
@@ -296,6 +300,7 @@ export const jobProgressFields = {
     .optional()
     .describe('The limit of failed answers, in answers; absent: none.'),
   unknownOutcomes: count,
+  runsLeft: count.optional().describe('Runs at the service that a cancel left running; absent: none.'),
   startedAt: number,
 };
 export const jobProgress = z.object(jobProgressFields);

@@ -45,7 +45,7 @@ export async function watchWalk(
 
 /** Shows a walk that waits for a person. Returns the exit code. */
 export function showPausedWalk(context: Context, job: string, progress: WalkProgress): ExitCode {
-  const code = codeOfPause(progress.pausedFor, progress.message);
+  const code = codeOfPause(progress);
   const output: Output<'pausedWalk'> = { kind: 'paused', job, ...progress, code };
   return showPause(context, progress, output, 'Loaded events');
 }

@@ -331,13 +331,13 @@ export function pausedText(
 /** Shows work that waits for a person, and `output` as JSON. Returns the exit code. */
 export function showPause(
   { terminal, args, env }: Context,
-  paused: Pick<JobProgress, 'pausedFor' | 'message'>,
+  paused: Pick<JobProgress, 'pausedFor' | 'cap' | 'message'>,
   output: object,
   kept?: string,
 ): ExitCode {
   if (terminal.json) terminal.data(JSON.stringify(output));
   terminal.say(pausedText(paused, args, env, kept));
-  terminal.say(terminal.colors.dim(fixText(codeOfPause(paused.pausedFor, paused.message))));
+  terminal.say(terminal.colors.dim(fixText(codeOfPause(paused))));
   return exitCodeOfPause(paused.pausedFor);
 }
 
@@ -348,7 +348,7 @@ export function pausedData(progress: JobProgress): Output<'paused'> {
     kind: 'paused',
     job,
     pausedFor,
-    code: codeOfPause(pausedFor, message),
+    code: codeOfPause(progress),
     message,
     rows,
     rowsDone,

@@ -110,8 +110,8 @@ export function unknownOfRun(
 export function pauseOfRun(run: AlertRun, paused: Pause, since: number): AlertFact {
   const next = resumeOf(run.job);
   const why = whyOf(paused);
-  // The message of a budget ends with a command, which a dot would change.
-  const way = why.includes('searchflow resume') ? '' : `. Fix this, then: ${next}`;
+  // The message about a cap ends with a command, which a dot would change.
+  const way = paused.cap !== undefined ? '' : `. Fix this, then: ${next}`;
   const data = { reason: paused.reason, since: new Date(since).toISOString(), next };
   return factOf('job.paused', run, ` is paused: ${why}${way}`, data, [since]);
 }

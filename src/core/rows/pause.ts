@@ -1,7 +1,7 @@
 import { BUDGET_EXCEEDED } from '../choices.js';
 import { codeOfCap } from '../errors/code-of.js';
 import type { ErrorCode } from '../errors/registry.js';
-import type { PublishOutcome, ServiceWarning, StopAtFailed } from '../row-job-schemas.js';
+import type { JobProgress, PublishOutcome, ServiceWarning, StopAtFailed } from '../row-job-schemas.js';
 import { count } from '../text/count.js';
 import { dollars } from '../text/money.js';
 import { shellWord } from '../text/shell-word.js';
@@ -28,6 +28,8 @@ export interface Failure {
 /** Why a job is paused, and a message that says what to do. */
 export interface Pause {
   readonly reason: PauseReason;
+  /** For the reason `budget`: the owner of the cap that is reached. */
+  readonly cap?: JobProgress['cap'];
   readonly message: string;
 }
 
@@ -97,11 +99,9 @@ const codes: Readonly<Record<PauseReason, ErrorCode>> = {
   person: 'job-paused',
 };
 
-/** Returns the error code of a pause or stop. A progress has no owner of the cap, so the message of a pause (`budgetText`) tells it. */
-export function codeOfPause(reason: PauseReason | null, message: string | null): ErrorCode {
-  if (reason !== 'budget') return reason === null ? 'job-paused' : codes[reason];
-  if (message?.includes("the worker's budget of")) return codeOfCap('worker');
-  return codeOfCap(message?.includes("the team's budget of") ? 'day' : 'job');
+/** Returns the error code of a pause or stop. */
+export function codeOfPause({ pausedFor, cap }: Pick<JobProgress, 'pausedFor' | 'cap'>): ErrorCode {
+  return pausedFor === 'budget' ? codeOfCap(cap) : codes[pausedFor ?? 'person'];
 }
 
 /** What a person must do, by the tag of the failure, or else by its type. The message continues with `, then resume …`. */
@@ -134,9 +134,8 @@ export function pauseOf(
   const reason = pauseReasonOf(failure.type);
   if (!reason) return null;
   const facts = failure.details;
-  if (reason === 'budget' && isOverBudget(facts)) {
-    return { reason, message: budgetText(facts, job, maxCostMicros, spent) };
-  }
+  if (reason === 'budget' && isOverBudget(facts))
+    return { reason, cap: facts.scope, message: budgetText(facts, job, maxCostMicros, spent) };
   if (reason === 'request') return { reason, message: refusedText(failure.message, facts as AllRefusedFacts, job) };
   const remedy = remedies[tagOf(facts)] ?? remedies[failure.type];
   return { reason, message: `${failure.message}: ${remedy}${thenResume(job)}` };
@@ -214,11 +213,11 @@ function refusedText(refusal: string, { requests, rows }: AllRefusedFacts, job: 
  * Returns the message of a failure that ends a job, with what to do about a refused request; parameters as for {@link pauseOf}. The remedy
  * of a wrong request is to correct the request: `resume` would send it again.
  */
-export function endingText({ type, message }: Pick<Failure, 'type' | 'message'>, job: string | null): string {
+export function endingText({ type, message, details }: Failure, job: string | null): string {
   const reason = message.replace(/\.$/, '');
   if (type === 'NotFound') return `${reason}. Check the address of the service (SEARCHFLOW_BASE_URL)${thenResume(job)}`;
   if (type === 'InvalidRequest')
-    return `${reason}. ${isTooLarge(message) ? 'Make the request smaller' : 'Correct the request'}${job === null ? '; the next run continues' : " and run the job's command again"}`;
+    return `${reason}. ${isTooLarge(details) ? 'Make the request smaller' : 'Correct the request'}${job === null ? '; the next run continues' : " and run the job's command again"}`;
   return message;
 }
 
@@ -226,7 +225,8 @@ const thenResume = (job: string | null): string =>
   job === null ? '; the next run continues' : `, then resume ${shellWord(job)}`;
 
 /** Whether a request with a single unit was refused for its size, by the service or by a proxy before the service. */
-const isTooLarge = (message: string): boolean => /: 41[34]\b/.test(message);
+const isTooLarge = (facts: unknown): boolean =>
+  typeof facts === 'object' && facts !== null && 'status' in facts && [413, 414].includes(Number(facts.status));
 
 function budgetText(
   facts: OverBudgetFacts,
@@ -280,7 +280,7 @@ function usedText(budget: string, countedMicros: number, spent: RunSpend | null)
   return `${isSpent}, ${dollars(heldMicros)} is held for ${what}`;
 }
 
-function isOverBudget(facts: unknown): facts is OverBudgetFacts {
+function isOverBudget(facts: unknown): facts is OverBudgetFacts & { readonly scope: NonNullable<Pause['cap']> } {
   return (
     typeof facts === 'object' && facts !== null && 'scope' in facts && 'capMicros' in facts && facts.scope !== 'call'
   );

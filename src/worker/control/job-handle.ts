@@ -7,9 +7,16 @@ import { type JobPhase, queryNames, signalNames } from '../../core/rows/job-name
 import { COMMAND_ENDED, JOB_CANCELLED } from '../../core/rows/pause.js';
 import { shellWord } from '../../core/text/shell-word.js';
 import type { WalkProgress, WalkSummary } from '../../core/workflow-result-schemas.js';
-import { JobFailed, JobStopped, phaseOfEnd, type ShownProgress, UsageError } from '../config/runtime-types.js';
+import {
+  JobFailed,
+  JobStopped,
+  phaseOfEnd,
+  type ShownProgress,
+  UsageError,
+  wasCancelled,
+} from '../config/runtime-types.js';
 import type { PendingActivity } from './pending-activity.js';
-import { isCancelRequested } from './work-owners.js';
+import { isCancelRequested } from './pending-activity.js';
 import { resultOf, WorkflowHandle } from './workflow-handle.js';
 
 /** Heartbeats shown for an activity without one. */
@@ -167,11 +174,11 @@ export class RowJobHandle extends PausableHandle<JobProgress, SliceHeartbeat, Jo
 
   /** Adds to the error of a cancelled job the agent runs that were left running; needs a worker. */
   async #withRunsLeft(error: unknown): Promise<never> {
-    if (!(error instanceof JobFailed && error.message === JOB_CANCELLED)) throw error;
-    const { message } = await this.client
+    if (!(error instanceof JobFailed && wasCancelled(error))) throw error;
+    const { runsLeft = 0, message } = await this.client
       .withDeadline(Date.now() + LEFT_MS, () => this.temporal.query<JobProgress>(queryNames.progress))
-      .catch(() => ({ message: null }));
-    throw message?.includes('left running') ? new JobFailed(message, { cause: error.cause, job: error.job }) : error;
+      .catch(() => ({ runsLeft: 0, message: null }));
+    throw runsLeft > 0 && message !== null ? new JobFailed(message, { cause: error.cause, job: error.job }) : error;
   }
 }
 

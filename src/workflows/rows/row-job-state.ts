@@ -10,11 +10,11 @@ import type {
   RetryCounts,
   ServiceWarning,
 } from '../../core/row-job-schemas.js';
-import { wantedRows, wantedRowsOf, wantedSlices } from '../../core/rows/job.js';
+import { costText, wantedRows, wantedRowsOf, wantedSlices } from '../../core/rows/job.js';
 import { jobOfWorkflow } from '../../core/rows/job-ids.js';
 import type { LoadedRows } from '../../core/rows/row-warehouse.js';
 import type { AnswerCounts } from '../../core/rows/stop-at-failed.js';
-import { costText, toMicros } from '../../core/text/money.js';
+import { toMicros } from '../../core/text/money.js';
 import { detailsText } from '../shared/details-text.js';
 import type { WindowedState } from '../shared/windowed-job.js';
 
@@ -101,6 +101,7 @@ export function progressOf(
   const isSecond = state?.retry !== undefined;
   return {
     pausedFor: state?.paused?.reason ?? null,
+    cap: state?.paused?.cap,
     job: staged?.job ?? input.staged?.job ?? jobOfWorkflow(workflowId),
     rows,
     rowsDone: isSecond ? rows : staged ? rows - left + partial : 0,

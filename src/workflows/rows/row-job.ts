@@ -86,6 +86,8 @@ class RowJob extends WindowedJob<RowJobState, SliceResult, JobSummary> {
   /** Slices that were interrupted after landed answers were last loaded. */
   readonly #broken = new Set<number>();
   #handedOver = false;
+  /** Runs at the service that the cancel left running. */
+  #runsLeft = 0;
   /** The settings of the run that `resume` can change. Used until the job is opened. */
   #asked: Asked;
   /** For slices in progress whose answers may pause the job: the last resume before their start. */
@@ -131,6 +133,7 @@ class RowJob extends WindowedJob<RowJobState, SliceResult, JobSummary> {
       ...this.status,
       maxCostMicros: (this.state ?? this.#asked).maxCostMicros,
       stopAtFailed: limit ?? undefined,
+      runsLeft: this.#runsLeft || undefined,
     };
   }
 
@@ -261,6 +264,7 @@ class RowJob extends WindowedJob<RowJobState, SliceResult, JobSummary> {
         // The time since the cancel, in which requests in flight landed, is subtracted.
         withinMs: Math.max(END_RUNS_LEAST_MS, END_RUNS_MS - (Date.now() - cancelledAt)),
       });
+      this.#runsLeft = left;
       const all = `cancelled, with ${runs} runs at the service`;
       return left === 0 ? all : `${all}; ${left} more did not end and are left running: see agent list`;
     } catch (error) {

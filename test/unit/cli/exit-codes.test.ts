@@ -163,12 +163,13 @@ it.each([
   ],
   ['ServiceUnavailable', 'POST /answer: 500', 'POST /answer: 500.', ' To resume it:\n  searchflow resume brands-1'],
 ])('a job that ended with %s names one way to continue, the same as its status', (type, message, reason, way) => {
-  const ended = endingText({ type, message }, 'brands-1');
+  const failure = { type, message, details: { status: Number(/\d{3}/.exec(message)?.[0]) } };
+  const ended = endingText(failure, 'brands-1');
   const { text } = failureText(new JobFailed(ended, { job: 'brands-1' }));
   expect(text).toBe(way === '' ? reason : `${reason}\nPaid results are kept.${way}`);
   const job = { job: 'brands-1', name: 'brands', phase: 'failed', message: ended, since: null, shown: null } as const;
   expect(statusLine(job, 0)).toBe(`brands failed: ${reason.replace(/\.$/, '')}.${way}`);
-  expect(endingText({ type, message }, null)).not.toContain('resume');
+  expect(endingText(failure, null)).not.toContain('resume');
 });
 
 it('a refusal of other paid work names the command to resume', () => {

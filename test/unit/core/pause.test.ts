@@ -112,9 +112,9 @@ describe('a budget that is used up', () => {
     ['day', 'team-budget-reached'],
     ['month', 'team-budget-reached'],
   ])('of the %s has the code %s', (scope, code) => {
-    const { reason = null, message = null } = pauseOf(over(scope), 'brands', null) ?? {};
-    expect(codeOfPause(reason, message)).toBe(code);
-    expect(codeOfPause(reason, null)).toBe('budget-reached');
+    const { reason: pausedFor = null, cap } = pauseOf(over(scope), 'brands', null) ?? {};
+    expect(codeOfPause({ pausedFor, cap })).toBe(code);
+    expect(codeOfPause({ pausedFor })).toBe('budget-reached');
   });
 
   it.each(['day', 'month'])('of the team names its %s, and its end', (scope) => {
