@@ -11,7 +11,7 @@ import { type OperationName, type Operations, operationTable } from '#searchflow
 import { costOf } from '#searchflow/api/schemas/result.js';
 import { createTransport, defaultTimeouts, type Transport } from '#searchflow/api/transport.js';
 import type { Endpoint } from '#searchflow/api/wire/endpoint.js';
-import { idleView, type Limiter } from '#searchflow/core/limiter/limiter.js';
+import type { Limiter } from '#searchflow/core/limiter/limiter.js';
 import { pricesAt } from '#searchflow/core/purchase/prices.js';
 import { nearest } from '#searchflow/core/text/nearest.js';
 import { sha256 } from '#searchflow/worker/config/sha256.js';
@@ -81,12 +81,14 @@ function mockTransport(mocks: OperationMocks): Transport {
 }
 
 /** Gives each call its turn at once: no test waits by the clock of the machine. */
+const noBlock = { blockedUntil: null, blockedSince: null, blockReason: null };
+const view = { profile: 'mock', qps: 0, effectiveQps: 0, buckets: [], waiting: 0, ...noBlock };
 const limiter: Limiter = {
   acquire: async (rateCost) => ({ rateCost, startAt: 0, reservedAt: 0 }),
   start: async () => 'go',
   block: async () => undefined,
   unblock: async () => undefined,
   queued: () => undefined,
-  view: async () => idleView({ name: 'mock', buckets: [] }),
+  view: async () => view,
   close: async () => undefined,
 };

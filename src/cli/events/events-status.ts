@@ -6,7 +6,7 @@ import type { RuntimeConfig } from '../../worker/config/runtime-types.js';
 import { isSameWarehouse } from '../../worker/config/store-setting.js';
 import { eventTarget, isMissingFile } from '../../worker/control/event-control.js';
 import type { WalkHandle } from '../../worker/control/job-handle.js';
-import type { Runtime } from '../../worker/runtime/views.js';
+import type { Runtime } from '../../worker/runtime/runtime.js';
 import { type EventStatus, readEventStatus } from '../../worker/store/event-status.js';
 import { type Context, type ExitCode, exitCodes, type Flags } from '../shared/command.js';
 import { answered, settings, withRuntime } from '../shared/session.js';

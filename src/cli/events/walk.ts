@@ -10,7 +10,7 @@ import { JobFailed, type WorkflowAccess, wasCancelled } from '../../worker/confi
 import { EventControl, type EventTarget } from '../../worker/control/event-control.js';
 import { findWalk } from '../../worker/control/find-walk.js';
 import type { WalkHandle } from '../../worker/control/job-handle.js';
-import type { Runtime } from '../../worker/runtime/views.js';
+import type { Runtime } from '../../worker/runtime/runtime.js';
 import { readAll, refuse, toCount, toMoment } from '../flag-values.js';
 import { SCHEDULED_DETACH, serviceText, showStarted } from '../progress/plan.js';
 import { followJob } from '../progress/progress.js';

@@ -7,7 +7,7 @@ import { type JobStatus, UsageError } from '../../worker/config/runtime-types.js
 import { EventControl } from '../../worker/control/event-control.js';
 import { findWalk } from '../../worker/control/find-walk.js';
 import { MonitorControl } from '../../worker/control/monitor-control.js';
-import type { Runtime } from '../../worker/runtime/views.js';
+import type { Runtime } from '../../worker/runtime/runtime.js';
 import { showPausedWalk, walkNamed, watchWalk } from '../events/walk.js';
 import {
   type FailedRows,

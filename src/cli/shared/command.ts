@@ -1,5 +1,5 @@
 import { type ExitCode, exitCodes } from '../../core/processes/exit-codes.js';
-import type { OpenRuntime } from '../../worker/runtime/views.js';
+import type { openRuntime } from '../../worker/runtime/runtime.js';
 import type * as options from '../options.js';
 import type { Interrupts } from './signals.js';
 import type { Terminal } from './terminal.js';
@@ -14,7 +14,7 @@ export interface Context {
   readonly args: readonly string[];
   readonly terminal: Terminal;
   readonly interrupts: Interrupts;
-  readonly openRuntime: OpenRuntime;
+  readonly openRuntime: typeof openRuntime;
 }
 
 /** What a flag or an argument is: its help, or its help with what else the command line knows about its value. */

@@ -2,7 +2,7 @@ import { setTimeout as delay, setTimeout as sleep } from 'node:timers/promises';
 import type { ErrorCode } from '../../core/errors/registry.js';
 import { type ConfigFlags, readConfig } from '../../worker/config/config.js';
 import { JobFailed, type RuntimeConfig, UsageError } from '../../worker/config/runtime-types.js';
-import type { Runtime } from '../../worker/runtime/views.js';
+import type { Runtime } from '../../worker/runtime/runtime.js';
 import { printableLines, resumeCommand, some } from '../text.js';
 import { type Context, type ExitCode, exitCodes } from './command.js';
 import { type EmbeddedSandbox, onSandbox, openSandbox } from './embedded-sandbox.js';

@@ -1,6 +1,7 @@
 import type { StagedJob } from '../job-entry-schemas.js';
 import type { RetryFreshness } from '../purchase/freshness.js';
 import type { JobSummary, RunBounds, ServiceWarning, SliceHeartbeat, StopAtFailed } from '../row-job-schemas.js';
+import { dollars } from '../text/money.js';
 import type { AnswerCounts, RowsOfNothing } from './stop-at-failed.js';
 
 /** Returns the number of rows to buy. */
@@ -104,3 +105,24 @@ export const newHeartbeat = (slice: number): SliceHeartbeat => ({
 
 /** The purchases of one run of a job, and its time. */
 export type RunFigures = Pick<JobSummary, 'requests' | 'costMicros' | 'estimateMicros' | 'seconds'>;
+
+/**
+ * Formats the cost of a run of a job with its cap; null: no cap. The cap does not limit `earlierMicros`, the part of the cost for runs at the
+ * service that an earlier run of the job started.
+ */
+export function costText(
+  {
+    costMicros,
+    earlierMicros = 0,
+    maxCostMicros = null,
+  }: {
+    readonly costMicros: number;
+    readonly earlierMicros?: number | undefined;
+    readonly maxCostMicros?: number | null | undefined;
+  },
+  of = 'of',
+): string {
+  if (maxCostMicros === null) return dollars(costMicros);
+  const earlier = earlierMicros === 0 ? '' : ` plus ${dollars(earlierMicros)} for runs started earlier`;
+  return `${dollars(costMicros - earlierMicros)} ${of} ${dollars(maxCostMicros)}${earlier}`;
+}

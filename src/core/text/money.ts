@@ -27,27 +27,6 @@ export function dollars(micros: number): string {
   return `${micros < 0 ? '-' : ''}$${whole.replace(thousands, ',')}.${kept}`;
 }
 
-/**
- * Formats the cost of a run of a job with its cap; null: no cap. The cap does not limit `earlierMicros`, the part of the cost for runs at the
- * service that an earlier run of the job started.
- */
-export function costText(
-  {
-    costMicros,
-    earlierMicros = 0,
-    maxCostMicros = null,
-  }: {
-    readonly costMicros: number;
-    readonly earlierMicros?: number | undefined;
-    readonly maxCostMicros?: number | null | undefined;
-  },
-  of = 'of',
-): string {
-  if (maxCostMicros === null) return dollars(costMicros);
-  const earlier = earlierMicros === 0 ? '' : ` plus ${dollars(earlierMicros)} for runs started earlier`;
-  return `${dollars(costMicros - earlierMicros)} ${of} ${dollars(maxCostMicros)}${earlier}`;
-}
-
 /** Splits a cost over `parts` units in whole micro-dollars; the first units get the remainder, the sum is exact. */
 export function splitMicros(total: number, parts: number): number[] {
   if (parts <= 0) return [];

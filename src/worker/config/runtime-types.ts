@@ -281,6 +281,8 @@ export interface JobStatus {
   readonly since: number | null;
   /** Answer of the job's workflow; null unless the job is running and a worker is alive. */
   readonly shown: ShownProgress | null;
+  /** Set if the job was cancelled and has not ended yet. */
+  readonly cancelRequested?: true;
   /** The schedule that started the last run; absent for other runs. */
   readonly schedule?: string;
   /** Figures of the last run if it has ended; absent if they are not known. */

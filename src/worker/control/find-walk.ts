@@ -1,15 +1,5 @@
-import type { Walk } from '../../core/events/walk-job.js';
 import type { WalkEntry } from '../../core/job-entry-schemas.js';
-import type { JobEntries } from '../../core/rows/job-entries.js';
-import { jobOfWorkflow } from '../../core/rows/job-ids.js';
 import { UsageError } from '../config/runtime-types.js';
-
-/** Records a walk under the id of its workflow. */
-export function noteWalk(entries: JobEntries, walk: Walk, workflowId: string): Promise<void> {
-  const { origin, stream, into, host } = walk;
-  const job = jobOfWorkflow(workflowId);
-  return entries.putWalk({ job, workflowId, origin, stream, into, host });
-}
 
 /** Short name of a walk: `events-sync`, `events-backfill` or `events-verify`. */
 export function walkName({ stream }: Pick<WalkEntry, 'stream'>): string {

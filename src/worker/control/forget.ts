@@ -7,7 +7,6 @@ import type { JobEntry } from '../../core/job-entry-schemas.js';
 import { badRowKey } from '../../core/purchase/forgotten.js';
 import { stagesOf } from '../../core/rows/job-entries.js';
 import { isUnderWay } from '../../core/rows/job-names.js';
-import { CANCEL_WAITS } from '../../core/rows/pause.js';
 import { type ForgetSubjects, type RowWarehouse, type StagedRow, usualCsv } from '../../core/rows/row-warehouse.js';
 import { JobNotLoaded } from '../../core/rows/warehouse-errors.js';
 import { shellWord } from '../../core/text/shell-word.js';
@@ -222,13 +221,13 @@ export async function refuseBusy(
   entries: readonly JobEntry[],
   wish: ForgetWish | null,
 ): Promise<void> {
-  for (const [nth, { phase, message }] of (await statuses(entries)).entries()) {
+  for (const [nth, { phase, cancelRequested }] of (await statuses(entries)).entries()) {
     if (phase !== 'waiting' && !isUnderWay(phase)) continue;
     const { job, name } = (entries[nth] as JobEntry).staged;
     const also = wish && 'job' in wish && job !== wish.job && name !== wish.job ? ' and has the same units' : '';
     throw new UsageError(
       'job-running',
-      message === CANCEL_WAITS
+      cancelRequested && phase === 'waiting'
         ? `${job} is cancelled${also}, but no worker has ended it, so its rows cannot be forgotten. Start a worker, which ends it, and run forget again:\n  searchflow worker`
         : `${job} is ${phase}${also}, so its rows cannot be forgotten. Cancel it first:\n  searchflow cancel ${shellWord(job)}`,
     );

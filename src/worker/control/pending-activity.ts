@@ -1,6 +1,11 @@
 import { hostname } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Client, DescribeWorkflowExecutionResponse } from '@temporalio/client';
+import {
+  type Client,
+  type DescribeWorkflowExecutionResponse,
+  type WorkflowExecutionDescription,
+  WorkflowNotFoundError,
+} from '@temporalio/client';
 import { ApplicationFailure, type LoadedDataConverter } from '@temporalio/common';
 import {
   decodeFromPayloadsAtIndex,
@@ -67,6 +72,24 @@ function refusalIn(failure: Error | undefined): WorkerRefusal | null {
   if (!(failure instanceof ApplicationFailure)) return null;
   const [detail] = (failure.details ?? []) as readonly ({ readonly refusal?: WorkerRefusal } | null)[];
   return detail?.refusal ?? null;
+}
+
+/** A workflow as its server knows it; null if the server does not know it. */
+export async function describeWorkflow(
+  client: Client,
+  workflowId: string,
+): Promise<WorkflowExecutionDescription | null> {
+  try {
+    return await client.workflow.getHandle(workflowId).describe();
+  } catch (error) {
+    if (error instanceof WorkflowNotFoundError) return null;
+    throw error;
+  }
+}
+
+/** Whether a running workflow has a cancel that no worker has handled to its end. Servers before 1.26 do not report it. */
+export function isCancelRequested({ raw }: Pick<WorkflowExecutionDescription, 'raw'>): boolean {
+  return raw.workflowExtendedInfo?.cancelRequested === true;
 }
 
 /** Failures of activities that wait for the end of a block. */

@@ -1,9 +1,8 @@
-import { type Client, WorkflowNotFoundError } from '@temporalio/client';
+import type { Client } from '@temporalio/client';
 import type { StagedJob } from '../../core/job-entry-schemas.js';
 import type { RowProgress } from '../../core/rows/row-warehouse.js';
-import type {} from '../config/runtime-types.js';
 import type { JobHandle } from './job-handle.js';
-import { isCancelRequested } from './work-owners.js';
+import { describeWorkflow, isCancelRequested } from './pending-activity.js';
 
 /** Facts that decide whether a job's running workflow may continue. */
 export interface RunningJob {
@@ -42,19 +41,11 @@ export async function startReason(job: RunningJob): Promise<string | null> {
 export const ENDS_FIRST = 'An earlier run of this job was cancelled and is ended first. Paid results are kept';
 
 /** Generation, host and limit of the running workflow, and whether it is being cancelled; null if none is running. */
-export async function runningFor(
-  client: Client,
-  handle: Pick<JobHandle, 'workflowId'>,
-): Promise<{ generation: unknown; host: unknown; limit: unknown; isCancelled: boolean } | null> {
-  try {
-    const about = await client.workflow.getHandle(handle.workflowId).describe();
-    if (about.status.name !== 'RUNNING') return null;
-    const { generation, host = null, limit = null } = about.memo ?? {};
-    return { generation, host, limit, isCancelled: isCancelRequested(about) };
-  } catch (error) {
-    if (error instanceof WorkflowNotFoundError) return null;
-    throw error;
-  }
+export async function runningFor(client: Client, { workflowId }: Pick<JobHandle, 'workflowId'>) {
+  const about = await describeWorkflow(client, workflowId);
+  if (about?.status.name !== 'RUNNING') return null;
+  const { generation, host = null, limit = null } = about.memo ?? {};
+  return { generation, host, limit, isCancelled: isCancelRequested(about) };
 }
 
 /** Whether the warehouse of a running job was deleted. */

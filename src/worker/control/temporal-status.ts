@@ -5,7 +5,7 @@ import { isUnderWay, workflowNames } from '../../core/rows/job-names.js';
 import { CANCEL_RUNS, CANCEL_WAITS, COMMAND_ENDED } from '../../core/rows/pause.js';
 import { type JobStatus, UsageError } from '../config/runtime-types.js';
 import { RowJobHandle, WalkHandle } from './job-handle.js';
-import { isCancelRequested } from './work-owners.js';
+import { isCancelRequested } from './pending-activity.js';
 
 /** Longest wait for the server or a worker; both answer within milliseconds. */
 const ANSWER_MS = 500;
@@ -18,7 +18,10 @@ const FRESH_HEARTBEAT_MS = 15_000;
 const UNTAKEN_MS = 3000;
 
 /** Status of work as Temporal knows it. */
-type Reported<Shown = NonNullable<JobStatus['shown']>> = Pick<JobStatus, 'phase' | 'message' | 'since'> & {
+type Reported<Shown = NonNullable<JobStatus['shown']>> = Pick<
+  JobStatus,
+  'phase' | 'message' | 'since' | 'cancelRequested'
+> & {
   readonly shown: Shown | null;
 };
 
@@ -72,9 +75,12 @@ async function report<Shown extends { readonly progress: Pick<JobProgress, 'phas
     const longestMs = state?.phase === 'paused' ? PAUSED_ANSWER_MS : ANSWER_MS;
     const shown = answers ? await inTime(client, () => handle.progress(), longestMs) : null;
     const begun = { ...unknown, since: state?.since ?? startedAt };
-    const isCancelled = isCancelRequested(about);
-    if (isCancelled && !shown && !isWorkedOn) return { ...begun, phase: 'waiting', message: CANCEL_WAITS };
-    if (isCancelled) return { ...begun, phase: 'running', message: CANCEL_RUNS, shown };
+    if (isCancelRequested(about)) {
+      const cancelled = { ...begun, shown, cancelRequested: true } as const;
+      return shown || isWorkedOn
+        ? { ...cancelled, phase: 'running', message: CANCEL_RUNS }
+        : { ...cancelled, phase: 'waiting', message: CANCEL_WAITS };
+    }
     if (shown && isUnderWay(shown.progress.phase)) {
       const { phase, message } = shown.progress;
       return { phase, message, since: state?.phase === phase ? state.since : startedAt, shown };

@@ -1,10 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import {
-  type Client,
-  type WorkflowExecutionDescription,
-  WorkflowFailedError,
-  WorkflowNotFoundError,
-} from '@temporalio/client';
+import { type Client, WorkflowFailedError, WorkflowNotFoundError } from '@temporalio/client';
 import { stateOfRun } from '../../core/alerts/job-alerts.js';
 import { CodedError } from '../../core/errors/coded-error.js';
 import type { JobEntry, OwnedWork, Owner } from '../../core/job-entry-schemas.js';
@@ -21,6 +16,7 @@ import { rateProfileOf } from '../config/derived-settings.js';
 import type { RuntimeConfig } from '../config/runtime-types.js';
 import { noteState } from '../staging/find-job.js';
 import type { Store } from '../store/store.js';
+import { describeWorkflow, isCancelRequested } from './pending-activity.js';
 import { noteEndOfJob } from './workflow-handle.js';
 
 /** A command runs its own work; a worker (`worker`, `dev`, the plugin) also takes over the work of dead commands. */
@@ -365,12 +361,7 @@ export class WorkOwners {
   }
 
   async #describe(workflowId: string) {
-    try {
-      return await (await this.#client()).workflow.getHandle(workflowId).describe();
-    } catch (error) {
-      if (error instanceof WorkflowNotFoundError) return null;
-      throw error;
-    }
+    return describeWorkflow(await this.#client(), workflowId);
   }
 }
 
@@ -403,9 +394,4 @@ async function stopWorkflow(
     if (error instanceof WorkflowNotFoundError) return false;
     throw error;
   }
-}
-
-/** Whether a running workflow has a cancel that no worker has handled to its end. Servers before 1.26 do not report it. */
-export function isCancelRequested({ raw }: Pick<WorkflowExecutionDescription, 'raw'>): boolean {
-  return raw.workflowExtendedInfo?.cancelRequested === true;
 }

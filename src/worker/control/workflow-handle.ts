@@ -20,7 +20,7 @@ import { JobFailed, JobStopped, type RuntimeConfig, UsageError } from '../config
 import { noteState } from '../staging/find-job.js';
 import type { Store } from '../store/store.js';
 import { grpcCode } from '../temporal-server/server-health.js';
-import { type PendingActivity, pendingActivity } from './pending-activity.js';
+import { describeWorkflow, type PendingActivity, pendingActivity } from './pending-activity.js';
 
 /** Longest wait for the answer of a worker. */
 const ANSWER_MS = 10_000;
@@ -176,12 +176,11 @@ async function reportEnd(
   { workflowId, ...work }: Work & Pick<AlertRun, 'kind' | 'scheduled'>,
   since: number,
 ): Promise<JobState | null> {
-  const handle = client.workflow.getHandle(workflowId);
-  const about = await handle.describe().catch(unlessUnknown);
+  const about = await describeWorkflow(client, workflowId);
   const end = about && ends[about.status.name];
   const endedAt = about?.closeTime?.getTime() ?? 0;
   if (!about || !end || endedAt <= since) return null;
-  const stopped = await resultOf(handle, JOB_CANCELLED).then(() => null, unlessStopped);
+  const stopped = await resultOf(client.workflow.getHandle(workflowId), JOB_CANCELLED).then(() => null, unlessStopped);
   const run = about.raw.workflowExecutionInfo?.firstRunId || about.runId;
   const { phase, message, ...failure } =
     stopped === null ? ({ phase: 'failed', ...end } as const) : ({ phase: 'stopped', message: stopped } as const);
@@ -215,10 +214,5 @@ export async function noteEndOfWalk(parts: Parts, client: Client, job: string): 
 function unlessStopped(error: unknown): string | null {
   if (error instanceof JobStopped) return error.message;
   if (error instanceof JobFailed) return null;
-  throw error;
-}
-
-function unlessUnknown(error: unknown): null {
-  if (error instanceof WorkflowNotFoundError) return null;
   throw error;
 }

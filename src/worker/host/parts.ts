@@ -22,7 +22,7 @@ import { stepMode } from '../../core/publish-request.js';
 import { freshnessOf } from '../../core/purchase/freshness.js';
 import { pricesAt } from '../../core/purchase/prices.js';
 import { entryAfter, stageOf } from '../../core/rows/job-entries.js';
-import { isJobId } from '../../core/rows/job-ids.js';
+import { isJobId, jobOfWorkflow } from '../../core/rows/job-ids.js';
 import { WarehouseBusy } from '../../core/rows/warehouse-errors.js';
 import { makeFolder } from '../../files/make-folder.js';
 import { FileSecrets } from '../../store/process/file-secrets.js';
@@ -33,7 +33,6 @@ import { Allowlist } from '../config/allowlist.js';
 import { whyNoKey, whyNoPublish, whyNotHere } from '../config/publish-step.js';
 import { type Log, type RuntimeConfig, UsageError } from '../config/runtime-types.js';
 import { sha256 } from '../config/sha256.js';
-import { noteWalk } from '../control/find-walk.js';
 import { watchSchedules } from '../schedules/schedule-watch.js';
 import { noteOpened, noteState, refuseOtherUse } from '../staging/find-job.js';
 import { askedOf, forgetEarlierStages, stageEnrichment, whyPathsRefused } from '../staging/stage-job.js';
@@ -264,7 +263,8 @@ export async function assembleParts(config: RuntimeConfig, store: Store, held: W
     },
     noteState: (staged, state) => noteState(store.entries, staged, state),
     noteOpened: (job, opened) => noteOpened(store.entries, job, opened),
-    noteWalk: (walk, workflowId) => noteWalk(store.entries, walk, workflowId),
+    noteWalk: ({ origin, stream, into, host }, workflowId) =>
+      store.entries.putWalk({ job: jobOfWorkflow(workflowId), workflowId, origin, stream, into, host }),
     monitors: warehouses.monitors,
     agentRuns: warehouses.agentRuns,
     scratchDir,

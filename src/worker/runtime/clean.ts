@@ -8,7 +8,7 @@ import { type CleanWish, UsageError } from '../config/runtime-types.js';
 import { findJob } from '../staging/find-job.js';
 import { isPrunable } from '../store/prune-journal.js';
 import type { PurchaseJournal } from '../store/store.js';
-import { jobStatuses } from './job-lists.js';
+import { statusesOf } from './job-status.js';
 import type { RuntimeParts } from './runtime-parts.js';
 
 type CleanedItem = Output<'cleaned'>['items'][number];
@@ -74,7 +74,7 @@ async function doneJobs(
 ): Promise<readonly JobEntry[]> {
   const { entries } = parts.store;
   const all = job === null ? await entries.all() : [await findJob(entries, job)];
-  const statuses = await jobStatuses(parts, all);
+  const statuses = await statusesOf(parts, all);
   return all.filter(({ staged }, nth) => {
     const { phase, since } = statuses[nth] ?? {};
     const isOld = (since ?? now) <= now - olderThanMs;

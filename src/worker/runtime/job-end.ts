@@ -7,7 +7,7 @@ import type { JobSummary, WarehouseSummary } from '../../core/row-job-schemas.js
 import { isUnfinished } from '../../core/rows/job-entries.js';
 import { JOB_CANCELLED } from '../../core/rows/pause.js';
 import { JobNotLoaded } from '../../core/rows/warehouse-errors.js';
-import { JobFailed, JobStopped, phaseOfEnd } from '../config/runtime-types.js';
+import { JobFailed, JobStopped, phaseOfEnd, wasCancelled } from '../config/runtime-types.js';
 import type { JobHandle, RowJobHandle } from '../control/job-handle.js';
 import { noteState } from '../staging/find-job.js';
 import type { RuntimeParts } from './runtime-parts.js';
@@ -15,24 +15,20 @@ import type { RuntimeParts } from './runtime-parts.js';
 /** Longest wait for the counts of a job that has ended. */
 const COUNT_MS = 2000;
 
-/** What the end of a job depends on. */
-interface Watching {
-  /** Whether this process runs the worker, and so has the warehouse open. */
-  worksHere(): boolean;
-  /** Whether another command starts the job again after the run that was cancelled. Absent: the cancel ends the job. */
-  startsAgain?(): Promise<boolean>;
-}
-
-/** Extends a handle: its `result` also records the end of the job and writes the CSV, unless a worker has done that. */
+/**
+ * Extends a handle: its `result` also records the end of the job and writes the CSV, unless a worker has done that. `worksHere`: whether this
+ * process runs the worker, and so has the warehouse open. `startsAgain`: whether another command starts the job again after a cancel.
+ */
 export function withJobEnd(
   parts: RuntimeParts,
   handle: RowJobHandle,
   staged: StagedJob,
-  { worksHere, startsAgain }: Watching,
+  worksHere: () => boolean,
+  startsAgain?: () => Promise<boolean>,
 ): JobHandle {
   const ofLastRun = (result: Promise<JobSummary>): Promise<JobSummary> =>
     result.catch(async (error: unknown) => {
-      const isCancelled = error instanceof JobFailed && error.message === JOB_CANCELLED;
+      const isCancelled = error instanceof JobFailed && wasCancelled(error);
       if (isCancelled && (await startsAgain?.())) return ofLastRun(handle.result());
       throw error;
     });
@@ -40,7 +36,7 @@ export function withJobEnd(
     const summary = await ofLastRun(result).catch(async (error: unknown) => {
       // The job has no activity left that could record its end.
       if (error instanceof JobFailed || error instanceof JobStopped) {
-        await reportEndInTemporal(parts, staged).catch(() => undefined);
+        await reportEnd(parts, staged.job).catch(() => undefined);
         const counts = error instanceof JobFailed && worksHere() ? await countBriefly(parts, staged) : null;
         await noteState(parts.store.entries, staged, {
           phase: phaseOfEnd(error),
@@ -58,13 +54,11 @@ export function withJobEnd(
 }
 
 /** Reports the end of a job whose workflow Temporal ended. */
-async function reportEndInTemporal(parts: RuntimeParts, { job }: StagedJob): Promise<void> {
-  const entry = await parts.store.entries.get(job);
-  const { client } = await parts.connect();
-  if (entry === null || !isUnfinished(entry)) return;
+async function reportEnd(parts: RuntimeParts, job: string): Promise<void> {
+  const [entry, { client }] = await Promise.all([parts.store.entries.get(job), parts.connect()]);
   // The module is loaded here, because commands that only show jobs load this file.
-  const { reportEndOfJob } = await import('../control/workflow-handle.js');
-  await reportEndOfJob(parts, client, entry);
+  if (entry && isUnfinished(entry))
+    await (await import('../control/workflow-handle.js')).reportEndOfJob(parts, client, entry);
 }
 
 /** Counts the rows of an ended job; null if counting takes long or fails. */

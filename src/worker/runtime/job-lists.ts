@@ -1,130 +1,110 @@
-import type { JobEntry, StagedJob, WalkEntry } from '../../core/job-entry-schemas.js';
+import type { StagedJob, WalkEntry } from '../../core/job-entry-schemas.js';
 import { workflowIdOf } from '../../core/rows/job-ids.js';
 import { sourceFieldsOf } from '../../core/rows/source-fields.js';
 import type { JobListing, JobStatus, KnownJob, NextRun } from '../config/runtime-types.js';
 import { walkName } from '../control/find-walk.js';
-import { jobStatus, unopenedRun, unopenedRuns, walkState } from '../control/job-status.js';
 import { loadedStates, type WalkState } from '../store/event-status.js';
+import { isWorkerless, statusesOf, temporalStatus } from './job-status.js';
 import type { RuntimeParts } from './runtime-parts.js';
-import type { JobLists } from './views.js';
 
-/** The jobs and walks of a folder, or of its store. */
-export class StoreJobLists implements JobLists {
-  readonly #parts: RuntimeParts;
-
-  constructor(parts: RuntimeParts) {
-    this.#parts = parts;
-  }
-
-  async known(): Promise<readonly KnownJob[]> {
-    const rows = [...(await this.#parts.store.entries.all())].reverse();
-    return [...rows.map(({ staged }) => knownJob(staged)), ...(await this.#knownWalks())];
-  }
-
-  async list(): Promise<readonly JobListing[]> {
-    const entries = [...(await this.#parts.store.entries.all())].reverse();
-    const found = await this.walks();
-    const ids = [
-      ...entries.map((entry) => entry.workflowId ?? workflowIdOf(entry.staged.job)),
-      ...found.map(({ workflowId }) => workflowId),
-    ];
-    const [next, statuses, journal, walks, states, unopened] = await Promise.all([
-      this.#nextRuns(),
-      jobStatuses(this.#parts, entries),
-      this.#parts.store.journal(),
-      this.#knownWalks(),
-      this.#walkStates(found),
-      this.#unopenedRuns(new Set(ids)),
-    ]);
-    const schedules = (workflowId: string | undefined) => next && (next.get(workflowId ?? '') ?? []);
-    const rows = entries.map(async ({ staged, schedule: startedBy = null }, nth): Promise<JobListing> => {
-      const { phase, since } = statuses[nth] as JobStatus;
-      const { costMicros } = await journal.totals(`${staged.job}/`);
-      const scheduled = schedulesOfRow(startedBy, schedules(ids[nth]), this.#parts.store.shared);
-      return { ...knownJob(staged), rows: staged.rows, phase, since, costMicros, ...scheduled };
-    });
-    const { origin } = this.#parts.config;
-    return [
-      ...unopened.map(({ job, name, phase, since }) => ({
-        ...{ job, name, origin, phase, since },
-        ...{ input: null, into: null, rows: null, costMicros: null, startedBy: null, schedules: schedules(job) },
-      })),
-      ...(await Promise.all(rows)),
-      ...walks.map((walk, nth) => ({
-        ...{ ...walk, rows: null, costMicros: null, startedBy: null, ...(states[nth] as WalkState) },
-        schedules: schedules(found[nth]?.workflowId),
-      })),
-    ];
-  }
-
-  /**
-   * The next runs of all schedules; null if no server answers. Without a process that works in the folder, the embedded server starts no runs and
-   * soon ends. So it is not asked, because to connect would take most of the time of `jobs`.
-   */
-  async #nextRuns() {
-    if (this.#parts.config.temporalAddress === null && isWorkerless(this.#parts)) return null;
-    const connected = await this.#parts.connectIfRunning();
-    return connected && (await import('../schedules/next-runs.js')).nextRuns(connected.client);
-  }
-
-  /** Runs that no worker has opened yet. The embedded server is used only by the commands of its folder, which record their jobs. */
-  async #unopenedRuns(known: ReadonlySet<string>): Promise<readonly JobStatus[]> {
-    if (this.#parts.config.temporalAddress === null) return [];
-    const connected = await this.#parts.connectIfRunning();
-    return connected === null ? [] : unopenedRuns(connected.client, this.#parts.config.taskQueue, known);
-  }
-
-  /** Returns the states of walks: those that Temporal knows, otherwise those in their warehouses. */
-  async #walkStates(walks: readonly WalkEntry[]): Promise<readonly WalkState[]> {
-    if (walks.length === 0) return [];
-    const [connected, owned] = await Promise.all([this.#parts.connectIfRunning(), this.#parts.store.entries.owned()]);
-    const asked = await Promise.all(
-      walks.map((walk) => {
-        const abandoned = owned.find(({ workflowId }) => workflowId === walk.workflowId)?.living.length === 0;
-        return connected && walkState(connected.client, walk, abandoned);
-      }),
-    );
-    const silent = walks.filter((_, nth) => asked[nth] === null);
-    const loaded = await loadedStates(this.#parts.config, silent);
-    return walks.map((walk, nth) => asked[nth] ?? (loaded[silent.indexOf(walk)] as WalkState));
-  }
-
-  async #knownWalks(): Promise<readonly KnownJob[]> {
-    return (await this.walks()).map((walk) => {
-      const { job, origin, stream, into } = walk;
-      return { job, name: walkName(walk), origin, input: stream, into };
-    });
-  }
-
-  async walks() {
-    return [...(await this.#parts.store.entries.walks())].reverse();
-  }
-}
-
-/** Whether no process can work on the jobs of a folder: only the holder of its lock does. */
-const isWorkerless = ({ store }: RuntimeParts): boolean => !store.shared && store.holder() === null;
-
-export async function jobStatuses(parts: RuntimeParts, entries: readonly JobEntry[]): Promise<readonly JobStatus[]> {
-  // The embedded server has no runs that the folder does not know, so a job that was recorded as done is done.
-  const isAsked = parts.config.temporalAddress !== null || entries.some(({ state }) => state.phase !== 'done');
-  const [connected, owned] = await Promise.all([
-    isAsked ? parts.connectIfRunning() : null,
-    parts.store.entries.owned(),
-  ]);
-  const workerless = isWorkerless(parts);
-  const ask = (entry: JobEntry) => {
-    const workflowId = entry.workflowId ?? workflowIdOf(entry.staged.job);
-    const owners = owned.find((one) => one.workflowId === workflowId) ?? null;
-    return jobStatus(entry, workflowId, connected?.client ?? null, owners, workerless);
+/** The jobs and walks of a folder, or of its store. All lists are newest first. */
+export function jobLists(parts: RuntimeParts) {
+  const { config, store } = parts;
+  const newestFirst = async () => [...(await store.entries.all())].reverse();
+  const walks = async () => [...(await store.entries.walks())].reverse();
+  return {
+    /** The walks on events, without Temporal. */
+    walks,
+    /** The jobs and walks, without Temporal. */
+    async known(): Promise<readonly KnownJob[]> {
+      return [...(await newestFirst()).map(({ staged }) => knownJob(staged)), ...(await walks()).map(knownWalk)];
+    },
+    /** The jobs and walks with their status. Asks a running server, but starts none. */
+    async list(): Promise<readonly JobListing[]> {
+      const entries = await newestFirst();
+      const found = await walks();
+      const ids = [
+        ...entries.map((entry) => entry.workflowId ?? workflowIdOf(entry.staged.job)),
+        ...found.map(({ workflowId }) => workflowId),
+      ];
+      const [next, statuses, journal, states, unopened] = await Promise.all([
+        nextRuns(parts),
+        statusesOf(parts, entries),
+        store.journal(),
+        walkStates(parts, found),
+        unopenedRuns(parts, new Set(ids)),
+      ]);
+      const schedules = (workflowId: string | undefined) => next && (next.get(workflowId ?? '') ?? []);
+      const rows = entries.map(async ({ staged, schedule: startedBy = null }, nth): Promise<JobListing> => {
+        const { phase, since } = statuses[nth] as JobStatus;
+        const { costMicros } = await journal.totals(`${staged.job}/`);
+        const scheduled = schedulesOfRow(startedBy, schedules(ids[nth]), store.shared);
+        return { ...knownJob(staged), rows: staged.rows, phase, since, costMicros, ...scheduled };
+      });
+      const none = { rows: null, costMicros: null, startedBy: null };
+      return [
+        ...unopened.map(({ job, name, phase, since }) => ({
+          ...{ job, name, origin: config.origin, phase, since, input: null, into: null, ...none },
+          schedules: schedules(job),
+        })),
+        ...(await Promise.all(rows)),
+        ...found.map((walk, nth) => ({
+          ...{ ...knownWalk(walk), ...none, ...(states[nth] as WalkState) },
+          schedules: schedules(walk.workflowId),
+        })),
+      ];
+    },
   };
-  return Promise.all(entries.map(ask));
 }
 
-/** A run that an SDK has started and no worker has opened yet; null if there is no such run.  */
-export async function unopenedRunOf(parts: RuntimeParts, name: string): Promise<JobStatus | null> {
-  if (parts.config.temporalAddress === null) return null;
+/**
+ * The next runs of all schedules; null if no server answers. Without a process that works in the folder, the embedded server starts no runs and
+ * soon ends. So it is not asked, because to connect would take most of the time of `jobs`.
+ */
+async function nextRuns(parts: RuntimeParts) {
+  if (parts.config.temporalAddress === null && isWorkerless(parts)) return null;
   const connected = await parts.connectIfRunning();
-  return connected && unopenedRun(connected.client, parts.config.taskQueue, name);
+  return connected && (await import('../schedules/next-runs.js')).nextRuns(connected.client);
+}
+
+/** Returns the states of walks: those that Temporal knows, otherwise those in their warehouses. */
+async function walkStates(parts: RuntimeParts, walks: readonly WalkEntry[]): Promise<readonly WalkState[]> {
+  if (walks.length === 0) return [];
+  const [connected, owned] = await Promise.all([parts.connectIfRunning(), parts.store.entries.owned()]);
+  const asked = await Promise.all(
+    walks.map(async (walk) => {
+      const abandoned = owned.find(({ workflowId }) => workflowId === walk.workflowId)?.living.length === 0;
+      return connected && (await temporalStatus()).askWalk(connected.client, walk, abandoned);
+    }),
+  );
+  const silent = walks.filter((_, nth) => asked[nth] === null);
+  const loaded = await loadedStates(parts.config, silent);
+  return walks.map((walk, nth) => asked[nth] ?? (loaded[silent.indexOf(walk)] as WalkState));
+}
+
+/** A server that may have runs that no worker has opened yet. The embedded server is used only by the commands of its folder. */
+const othersServer = ({ config, connectIfRunning }: RuntimeParts) =>
+  config.temporalAddress === null ? null : connectIfRunning();
+
+/** Runs that no worker has opened yet. `known`: the ids of the workflows that folder or store knows. */
+async function unopenedRuns(parts: RuntimeParts, known: ReadonlySet<string>): Promise<readonly JobStatus[]> {
+  const connected = await othersServer(parts);
+  if (connected === null) return [];
+  const { taskQueue } = parts.config;
+  const { askUnopened, runsOn } = await temporalStatus();
+  const others = (await runsOn(connected.client, taskQueue)).filter((workflowId) => !known.has(workflowId));
+  const states = await Promise.all(others.map((workflowId) => askUnopened(connected.client, taskQueue, workflowId)));
+  return states.filter((state) => state !== null);
+}
+
+/** A run that an SDK has started and no worker has opened yet, by the id of its workflow or its job; null if there is no such run. */
+export async function unopenedRunOf(parts: RuntimeParts, name: string): Promise<JobStatus | null> {
+  const connected = await othersServer(parts);
+  if (connected === null) return null;
+  const { askUnopened } = await temporalStatus();
+  const ids = [name, workflowIdOf(name)];
+  const [one, other] = ids.map((workflowId) => askUnopened(connected.client, parts.config.taskQueue, workflowId));
+  return (await one) ?? (await other) ?? null;
 }
 
 /**
@@ -144,3 +124,8 @@ const knownJob = ({ job, name, origin, into, ...source }: StagedJob): KnownJob =
   ...{ job, name, origin, input: source.input, into },
   ...sourceFieldsOf(source),
 });
+
+const knownWalk = (walk: WalkEntry): KnownJob => {
+  const { job, origin, stream, into } = walk;
+  return { job, name: walkName(walk), origin, input: stream, into };
+};

@@ -11,7 +11,6 @@ import { workflowIdOf } from '../../core/rows/job-ids.js';
 import { startedByUs, workflowNames } from '../../core/rows/job-names.js';
 import { some } from '../../core/text/count.js';
 import { staticSummary } from '../../core/text/static-summary.js';
-import { withoutUndefined } from '../../core/text/without-undefined.js';
 import { loadDuckDb, warehouseFile } from '../../warehouse/index.js';
 import { allowedBy } from '../config/allowlist.js';
 import type { EnrichRequest, JobPlan, Ownership, RetryPlan } from '../config/runtime-types.js';
@@ -26,7 +25,6 @@ import { findJob, forgetCancel, refuseOtherUse } from '../staging/find-job.js';
 import { keepsRequests } from '../staging/plan.js';
 import { askedOf, forgetEarlierStages, toRunInput } from '../staging/stage-job.js';
 import { requireWorkers } from '../team/standing-worker.js';
-import type { Temporal } from '../temporal-server/temporal.js';
 import { withJobEnd } from './job-end.js';
 import type { RuntimeParts } from './runtime-parts.js';
 
@@ -42,7 +40,10 @@ export class JobStarts {
     this.#here = here;
   }
 
-  /** See `OwnWork.checkDetached`. */
+  /**
+   * Throws `UsageError` if work cannot belong to the workers from its start: no worker runs that does not end with a command, or another
+   * command owns `work`.
+   */
   async checkDetached(work?: Work): Promise<void> {
     const { connectIfRunning } = this.#parts;
     await requireWorkers(this.#parts.config, this.#parts.store.shared, connectIfRunning);
@@ -50,15 +51,16 @@ export class JobStarts {
     if (work && owner) throw new UsageError('job-running', notDetachedText(work, owner));
   }
 
-  /** See `RowJobs.start`. */
   async start(plan: JobPlan, { detached = false }: Ownership = {}): Promise<JobHandle> {
     const { staged } = plan;
     const work: Work = { job: staged.job, workflowId: workflowIdOf(staged.job) };
     const { request } = plan;
     const csv = csvOf(request);
+    const asked = askedOf(request, freshnessOf(request, Date.now()));
     const typed = { input: staged.input, into: staged.into, csv, publish: request.publish?.to };
     await this.#parts.store.entries.allow(allowedBy(typed));
-    let claimed = await this.#claimJob(work, plan);
+    const claim = () => this.#claimJob(work, plan, asked);
+    let claimed = await claim();
     try {
       // DuckDB is loaded while the server starts. If it cannot be loaded, its first use says so.
       if (warehouseFile(staged.into) !== null && !detached)
@@ -73,9 +75,9 @@ export class JobStarts {
           .then(() => (this.#here.refused ? null : this.#parts.warehouses.of(staged).make()))
           .catch(() => undefined);
       await running;
-      const { client } = await this.#connect();
+      const { client } = await this.#parts.connect();
       const handle = new RowJobHandle(client, staged.job);
-      for (let reported = false; claimed.owner !== null; claimed = await this.#claimJob(work, plan)) {
+      for (let reported = false; claimed.owner !== null; claimed = await claim()) {
         if (detached) throw new UsageError('job-running', notDetachedText(staged, claimed.owner));
         if (!reported) this.#parts.config.say(watchText(staged, claimed.owner));
         reported = true;
@@ -85,7 +87,7 @@ export class JobStarts {
         await delay(START_POLL_MS);
       }
       forgetEarlierStages(staged);
-      const started = await this.#startOwned(plan, handle, claimed.before, detached);
+      const started = await this.#startOwned(plan, handle, { asked, before: claimed.before, detached });
       if (detached) await this.#owners.release(work.workflowId);
       return started;
     } catch (error) {
@@ -98,10 +100,9 @@ export class JobStarts {
    * In one step, makes this command the owner of the job and writes its entry. If another command owns the job, this command becomes a
    * watcher.
    */
-  #claimJob(work: Work, { staged, request }: JobPlan) {
+  #claimJob(work: Work, { staged, request }: JobPlan, asked: JobEntry['asked']) {
     refuseLocalTarget(request.publish, this.#parts.store.shared && warehouseFile(staged.into) === null);
     const csv = csvOf(request);
-    const asked = askedOf(request, freshnessOf(request, Date.now()));
     return this.#owners.claim(work, ({ jobs }, owner) => {
       const named = request.job != null;
       refuseOtherUse(staged, named, jobs);
@@ -121,11 +122,13 @@ export class JobStarts {
   async #startOwned(
     { staged, request }: JobPlan,
     handle: RowJobHandle,
-    before: JobEntry | null,
-    detached: boolean,
+    {
+      asked,
+      before,
+      detached,
+    }: Pick<JobEntry, 'asked'> & { readonly before: JobEntry | null; readonly detached: boolean },
   ): Promise<JobHandle> {
-    const { client } = await this.#connect();
-    const asked = askedOf(request, freshnessOf(request, Date.now()));
+    const { client } = await this.#parts.connect();
     const why = await startReason({
       client,
       handle,
@@ -136,7 +139,7 @@ export class JobStarts {
     });
     if (why === null) {
       await this.#owners.leaveToWorkers(handle);
-      await handle.resume(boundsOf(request));
+      await handle.resume(boundsOf(asked));
       return this.ending(handle, staged);
     }
     if (why !== '') {
@@ -157,7 +160,7 @@ export class JobStarts {
     { asked, csv, detached }: Pick<JobEntry, 'asked' | 'csv'> & { readonly detached: boolean },
   ): Promise<void> {
     const input = toRunInput(staged, asked, csv, this.#parts.store.shared);
-    const { client } = await this.#connect();
+    const { client } = await this.#parts.connect();
     this.#owners.check();
     try {
       await client.workflow.start(workflowNames.enrichCsv, {
@@ -178,7 +181,6 @@ export class JobStarts {
     }
   }
 
-  /** See `RowJobs.resume`. */
   async resume(job: string, how: Resumption, { detached = false }: Ownership = {}): Promise<JobHandle> {
     const {
       staged,
@@ -191,7 +193,7 @@ export class JobStarts {
     if (detached) await this.checkDetached(work);
     const { owner } = await this.#owners.claim(work, () => ({}));
     if (!detached) await this.#here.run();
-    const { client } = await this.#connect();
+    const { client } = await this.#parts.connect();
     const handle = new RowJobHandle(client, staged.job, workflowId);
     let running = await runningFor(client, handle);
     if (running?.isCancelled) {
@@ -207,7 +209,7 @@ export class JobStarts {
     else if (owner === null) {
       // An earlier cancel whose end is not recorded does not concern the new run.
       await forgetCancel(this.#parts.store.entries, staged.job, workflowId);
-      await this.#startWorkflow(workflowId, staged, { asked: { ...asked, ...withoutUndefined(how) }, csv, detached });
+      await this.#startWorkflow(workflowId, staged, { asked: { ...asked, ...boundsOf(how) }, csv, detached });
     } else
       throw new UsageError(
         'job-running',
@@ -244,7 +246,7 @@ export class JobStarts {
       throw new UsageError('job-running', `Another command (PID ${owner.pid} on ${owner.host}) runs ${staged.job}`);
     try {
       await this.#here.run();
-      const { client } = await this.#connect();
+      const { client } = await this.#parts.connect();
       const handle = new RowJobHandle(client, staged.job, workflowId);
       if ((await runningFor(client, handle)) !== null)
         throw new UsageError('job-running', `${staged.job} is running. Wait until it ends, then run retry again`);
@@ -265,12 +267,12 @@ export class JobStarts {
 
   /** A handle that records the end of the job. `startsAgain`: whether the job is started again after its end. */
   ending(handle: RowJobHandle, staged: StagedJob, startsAgain?: () => Promise<boolean>): JobHandle {
-    return withJobEnd(this.#parts, handle, staged, { worksHere: () => !this.#here.refused, startsAgain });
+    return withJobEnd(this.#parts, handle, staged, () => !this.#here.refused, startsAgain);
   }
 
   /** Whether the owner of a job has started the job again. The owner may have cancelled a run that a dead command had left. */
   async #startsAgain(handle: RowJobHandle): Promise<boolean> {
-    const { client } = await this.#connect();
+    const { client } = await this.#parts.connect();
     const until = performance.now() + START_AGAIN_MS;
     while (performance.now() < until) {
       const running = await runningFor(client, handle);
@@ -280,10 +282,6 @@ export class JobStarts {
       await delay(START_POLL_MS);
     }
     return false;
-  }
-
-  #connect(): Promise<Temporal> {
-    return this.#parts.connect();
   }
 }
 

@@ -1,10 +1,8 @@
 import { DEFAULT_EVENT_WAREHOUSE } from '../../core/events/walk-job.js';
-import type { StagedJob } from '../../core/job-entry-schemas.js';
 import { DEFAULT_MONITOR_WAREHOUSE } from '../../core/monitors/monitor-names.js';
 import type { Published, PublishRequest } from '../../core/publish-request.js';
-import type { PublishStep } from '../../core/row-job-schemas.js';
 import { whyNotHere } from '../config/publish-step.js';
-import { UsageError } from '../config/runtime-types.js';
+import { type JobPlan, UsageError } from '../config/runtime-types.js';
 import { isSameWarehouse, warehouseOf } from '../config/store-setting.js';
 import { findJob } from '../staging/find-job.js';
 import type { RuntimeParts } from './runtime-parts.js';
@@ -22,9 +20,10 @@ const usual = { events: DEFAULT_EVENT_WAREHOUSE, monitors: DEFAULT_MONITOR_WAREH
 /** Throws `UsageError` if the rows of a staged job could not be published here, as far as it is known before a run. Writes nothing. */
 export async function checkPublish(
   { config, warehouses }: Pick<RuntimeParts, 'config' | 'warehouses'>,
-  step: PublishStep,
-  staged: StagedJob,
+  { staged, request }: JobPlan,
 ): Promise<void> {
+  const { publish: step } = request;
+  if (!step) return;
   const why =
     whyNotHere(step, staged, config.duckDbExtensions ?? null) ??
     (await warehouses

@@ -10,9 +10,8 @@ import { toDollars } from '../../core/text/money.js';
 import { rateProfileOf } from '../config/derived-settings.js';
 import { findJob } from '../staging/find-job.js';
 import { readEventStatus } from '../store/event-status.js';
-import { jobStatuses } from './job-lists.js';
+import { statusesOf } from './job-status.js';
 import type { RuntimeParts } from './runtime-parts.js';
-import type { ReportWish } from './views.js';
 
 const MINUTE_MS = 60_000;
 /** Lengths of steps, in ms. The windows in which the use of the limit is counted are as long, up to a minute. */
@@ -24,6 +23,14 @@ const MOST_JOBS = 30;
 /** Longest wait for a worker to close its DuckDB file. A worker closes the file a quarter of a second after its last load. */
 const PATIENCE_MS = 8000;
 const AGAIN_MS = 200;
+
+/** A range of UTC days, Unix ms; `until` is the end of the last day. */
+export interface ReportWish {
+  /** Name or id of a job; null: the team. */
+  readonly job: string | null;
+  readonly since: number;
+  readonly until: number;
+}
 
 /** Reads the figures of a report from store and warehouses, without Temporal's help. Databases add up, so memory does not grow with the rows. */
 export async function readReport(parts: RuntimeParts, { job, since, until }: ReportWish): Promise<Output<'report'>> {
@@ -51,7 +58,7 @@ export async function readReport(parts: RuntimeParts, { job, since, until }: Rep
   const newestFirst = unknown.sort((a, b) => b.intendedAt - a.intendedAt);
   const usage = new Map((await journal.usage('job', since, until)).map((line) => [line.group, line]));
   const entries = entry === null ? [...(await store.entries.all())].reverse().slice(0, MOST_JOBS) : [entry];
-  const statuses = await jobStatuses(parts, entries);
+  const statuses = await statusesOf(parts, entries);
   const jobs = [];
   for (const [nth, one] of entries.entries()) {
     const { staged } = one;

@@ -13,7 +13,7 @@ import { type FailedSelection, type RetryPlan, UsageError } from '../config/runt
 import { findJob, noteState } from '../staging/find-job.js';
 import { teamBudgetNote } from '../staging/plan-notes.js';
 import { quote } from '../staging/quote.js';
-import { jobStatuses } from './job-lists.js';
+import { statusesOf } from './job-status.js';
 import type { RuntimeParts } from './runtime-parts.js';
 
 /** A job whose last run was complete, with the failed rows that a person named. */
@@ -111,7 +111,7 @@ async function pickFailed(
 
 /** The job must not be running. For `retry` its last run must be complete. */
 async function refuseUnlessReady(parts: RuntimeParts, entry: JobEntry, command: string): Promise<void> {
-  const [status] = await jobStatuses(parts, [entry]);
+  const [status] = await statusesOf(parts, [entry]);
   const { job } = entry.staged;
   const phase = status?.phase ?? 'done';
   const isRunning = phase === 'waiting' || isUnderWay(phase);

@@ -8,7 +8,7 @@ import { warehouseFile } from '../../warehouse/index.js';
 import { allowedBy } from '../config/allowlist.js';
 import { rateProfileOf } from '../config/derived-settings.js';
 import { whyNoKey } from '../config/publish-step.js';
-import type { EnrichRequest, JobPlan, RuntimeConfig } from '../config/runtime-types.js';
+import type { EnrichRequest, JobPlan } from '../config/runtime-types.js';
 import { UsageError } from '../config/runtime-types.js';
 import { RowJobHandle } from '../control/job-handle.js';
 import { WorkOwners } from '../control/work-owners.js';
@@ -19,12 +19,8 @@ import { findKnownJob, noteState } from '../staging/find-job.js';
 import { makePlan } from '../staging/plan.js';
 import { reparse } from '../staging/reparse.js';
 import { stageEnrichment } from '../staging/stage-job.js';
-import type { Store } from '../store/store.js';
-import type { Warehouses } from '../store/warehouses.js';
-import type { Temporal } from '../temporal-server/temporal.js';
 import { JobStarts } from './job-starts.js';
 import type { RuntimeParts } from './runtime-parts.js';
-import type { Runtime } from './views.js';
 
 /** Staging and worker, which are loaded when a command first needs them: their libraries take most of a second to load. */
 export interface LazyWork {
@@ -36,9 +32,6 @@ export interface LazyWork {
 /** The part of a runtime that stages and starts jobs and runs a worker. */
 export class RuntimeWork {
   readonly #parts: RuntimeParts;
-  readonly #config: RuntimeConfig;
-  readonly #store: Store;
-  readonly #warehouses: Warehouses;
   readonly owners: WorkOwners;
   readonly here: WorkerHere;
   readonly starts: JobStarts;
@@ -48,21 +41,10 @@ export class RuntimeWork {
 
   constructor(parts: RuntimeParts) {
     this.#parts = parts;
-    const { config, store, warehouses } = parts;
-    this.#config = config;
-    this.#store = store;
-    this.#warehouses = warehouses;
-    this.owners = new WorkOwners(config, store, async () => (await this.#connect()).client);
+    const { config, store } = parts;
+    this.owners = new WorkOwners(config, store, async () => (await parts.connect()).client);
     this.here = new WorkerHere(config, store, parts, this.owners);
     this.starts = new JobStarts(parts, this.owners, this.here);
-  }
-
-  get clientOnly(): Runtime['clientOnly'] {
-    return this.here.refused;
-  }
-
-  get inFlight(): number {
-    return this.here.parts?.inFlight.sent ?? 0;
   }
 
   plan(asked: EnrichRequest): Promise<JobPlan> {
@@ -72,14 +54,14 @@ export class RuntimeWork {
   }
 
   async #plan(asked: EnrichRequest): Promise<JobPlan> {
-    const transport = openTransport(this.#config);
+    const transport = openTransport(this.#parts.config);
     try {
-      const jobs = () => this.#store.entries.all();
+      const jobs = () => this.#parts.store.entries.all();
       const { signal } = this.#closing;
-      const { shared } = this.#store;
-      const forgotten = async () => (await this.#store.journal()).forgetting.forgotten();
+      const { shared } = this.#parts.store;
+      const forgotten = async () => (await this.#parts.store.journal()).forgetting.forgotten();
       const context = {
-        ...{ ...this.#config, shared, cwd: process.cwd(), transport, jobs, forgotten, signal },
+        ...{ ...this.#parts.config, shared, cwd: process.cwd(), transport, jobs, forgotten, signal },
       };
       const { staged, manifest, before, request: kept } = await stageEnrichment(context, asked);
       const request = { ...asked, ...kept };
@@ -91,14 +73,14 @@ export class RuntimeWork {
         asked,
         request,
         before,
-        journal: await this.#store.journal(),
-        warehouse: this.#warehouses.of(staged),
-        rate: rateProfileOf(this.#config),
-        prices: pricesAt(Date.now(), this.#config.prices),
-        maxCostPerJobMicros: this.#config.maxCostPerJobMicros ?? null,
+        journal: await this.#parts.store.journal(),
+        warehouse: this.#parts.warehouses.of(staged),
+        rate: rateProfileOf(this.#parts.config),
+        prices: pricesAt(Date.now(), this.#parts.config.prices),
+        maxCostPerJobMicros: this.#parts.config.maxCostPerJobMicros ?? null,
         now: Date.now(),
       });
-      return this.#store.shared && warehouseFile(staged.into) !== null
+      return this.#parts.store.shared && warehouseFile(staged.into) !== null
         ? { ...plan, notes: [...plan.notes, oneMachine] }
         : plan;
     } finally {
@@ -112,17 +94,13 @@ export class RuntimeWork {
     await this.owners.leaveToWorkers(work);
   }
 
-  stop(until: Promise<unknown>): Promise<void> {
-    return this.owners.stop('its command was stopped', until);
-  }
-
   async reparse({ staged }: JobPlan) {
-    const warehouse = this.#warehouses.of(staged);
-    const result = await reparse(warehouse, staged, join(this.#config.stateDir, 'scratch'));
-    const entry = result.rows > 0 ? await this.#store.entries.get(staged.job) : null;
+    const warehouse = this.#parts.warehouses.of(staged);
+    const result = await reparse(warehouse, staged, join(this.#parts.config.stateDir, 'scratch'));
+    const entry = result.rows > 0 ? await this.#parts.store.entries.get(staged.job) : null;
     if (entry?.state.counts) {
       const counts = await warehouse.summary(staged.job);
-      await noteState(this.#store.entries, entry.staged, { ...entry.state, counts });
+      await noteState(this.#parts.store.entries, entry.staged, { ...entry.state, counts });
     }
     return result;
   }
@@ -132,7 +110,8 @@ export class RuntimeWork {
       report(run);
       if (run.phase !== 'running') this.#recordEnd(run.job).catch(() => undefined);
     });
-    if (!this.here.ended) throw new UsageError('state-folder-in-use', folderTaken(this.#config, this.#store));
+    if (!this.here.ended)
+      throw new UsageError('state-folder-in-use', folderTaken(this.#parts.config, this.#parts.store));
     await this.#recordCancelled();
     running();
     await this.here.ended;
@@ -140,9 +119,9 @@ export class RuntimeWork {
 
   /** Records the end of the jobs that were cancelled while no worker was alive: they end on this worker. */
   async #recordCancelled(): Promise<void> {
-    const cancelled = (await this.#store.entries.all()).filter(({ state }) => state.cancelRequested);
+    const cancelled = (await this.#parts.store.entries.all()).filter(({ state }) => state.cancelRequested);
     if (cancelled.length === 0) return;
-    const { client } = await this.#connect();
+    const { client } = await this.#parts.connect();
     for (const { staged, workflowId } of cancelled)
       this.starts
         .ending(new RowJobHandle(client, staged.job, workflowId), staged)
@@ -152,8 +131,8 @@ export class RuntimeWork {
 
   /** Records how a job ended if no command watches it and the job itself could not: it was cancelled, failed or was terminated. */
   async #recordEnd(job: string): Promise<void> {
-    const entry = await findKnownJob(this.#store.entries, job);
-    const { client } = await this.#connect();
+    const entry = await findKnownJob(this.#parts.store.entries, job);
+    const { client } = await this.#parts.connect();
     if (entry === null) return noteEndOfWalk(this.#parts, client, job);
     if (entry.state.phase !== 'running' && !entry.state.cancelRequested) return;
     await this.starts.ending(new RowJobHandle(client, entry.staged.job, entry.workflowId), entry.staged).result();
@@ -161,7 +140,7 @@ export class RuntimeWork {
 
   /** Records the names in the input of a workflow as typed by a person. */
   allow(input: { readonly publish?: PublishStep }): Promise<void> {
-    return this.#store.entries.allow(allowedBy({ ...input, publish: input.publish?.to }));
+    return this.#parts.store.entries.allow(allowedBy({ ...input, publish: input.publish?.to }));
   }
 
   async close(mode: 'drain' | 'now'): Promise<void> {
@@ -170,10 +149,6 @@ export class RuntimeWork {
     if (mode === 'drain') await this.here.drain();
     // If the owners cannot be read now, the work stays with this command.
     if (mode === 'drain') await this.owners.close().catch(() => undefined);
-  }
-
-  #connect(): Promise<Temporal> {
-    return this.#parts.connect();
   }
 }
 

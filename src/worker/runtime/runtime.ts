@@ -1,39 +1,38 @@
-import { existsSync } from 'node:fs';
-import { hostname } from 'node:os';
-import { resolve } from 'node:path';
-import { setTimeout as delay, setTimeout as sleep } from 'node:timers/promises';
-import { summaryOf } from '../../activities/rows/summarize.js';
-import type { JobEntry, StagedJob } from '../../core/job-entry-schemas.js';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { JobEntry } from '../../core/job-entry-schemas.js';
 import { deferred } from '../../core/processes/deferred.js';
-import { CANCEL_RUNS, CANCEL_WAITS } from '../../core/rows/pause.js';
-import { usualCsv } from '../../core/rows/row-warehouse.js';
-import { warehouseFile, whyNoTarget } from '../../warehouse/index.js';
+import type { Spend } from '../../core/purchase/spend.js';
+import type { Work } from '../../core/rows/job-entries.js';
+import type { WatchedRun } from '../../core/workflow-result-schemas.js';
 import { Allowlist } from '../config/allowlist.js';
-import { type EnrichRequest, type JobStatus, type RuntimeConfig, UsageError } from '../config/runtime-types.js';
-import { findJob, findKnownJob, noteCancel, refuseUnknownJob } from '../staging/find-job.js';
-import { identify } from '../staging/job-id.js';
+import type { CleanWish, RuntimeConfig, WorkflowAccess } from '../config/runtime-types.js';
+import type { ForgetPlan } from '../control/forget.js';
+import type { ForgetWish } from '../control/forget-subjects.js';
 import { openStore } from '../store/open-store.js';
 import { openWarehouses } from '../store/warehouses.js';
-import { hasTemporalFile } from '../temporal-server/binary.js';
 import { connectIfRunning } from '../temporal-server/running-server.js';
 import type { AcceptingServer, ConnectionSteps, Temporal } from '../temporal-server/temporal.js';
-import { countRows, withJobEnd } from './job-end.js';
-import { jobStatuses, StoreJobLists, unopenedRunOf } from './job-lists.js';
-import { checkPublish, publish } from './publish.js';
+import { jobLists } from './job-lists.js';
+import { statusesOf } from './job-status.js';
+import { type PublishWish, publish } from './publish.js';
+import type { ReportWish } from './report.js';
+import { rowJobs } from './row-jobs.js';
 import type { RuntimeParts } from './runtime-parts.js';
 import type { LazyWork, RuntimeWork } from './runtime-work.js';
-import type { OpenRuntime, OwnWork, RowJobs, TeamView } from './views.js';
 
 /** Longest wait, on closing, for a server that is still starting. */
 const STARTING_MS = 1000;
 /** Longest time, in ms, for which a server that does not answer yet is asked again. */
 const ANSWERING_MS = 10_000;
 
+/** What a command can do in a folder. */
+export type Runtime = Awaited<ReturnType<typeof openRuntime>>;
+
 /**
  * Opens the runtime of a folder, for commands. All parts but the store are opened when they are needed; a plan, an export and a summary
  * need no Temporal server.
  */
-export const openRuntime: OpenRuntime = async (config) => {
+export async function openRuntime(config: RuntimeConfig) {
   const store = await openStore(config);
   let temporal: Promise<Temporal> | null = null;
   let running: ReturnType<typeof connectIfRunning> | null = null;
@@ -73,31 +72,46 @@ export const openRuntime: OpenRuntime = async (config) => {
     },
   };
 
-  const forgetParts = { ...parts, statuses: (entries: readonly JobEntry[]) => jobStatuses(parts, entries) };
+  const forgetParts = { ...parts, statuses: (entries: readonly JobEntry[]) => statusesOf(parts, entries) };
   return {
+    /** Whether other workers share the store, and keep running when this process ends. */
     shared: store.shared,
+    /** See `WorkerHere.refused`. */
     get clientOnly() {
-      return opened?.clientOnly ?? null;
+      return opened?.here.refused ?? null;
     },
     rows: rowJobs(parts, work),
-    jobs: new StoreJobLists(parts),
+    jobs: jobLists(parts),
     work: ownWork(work, parts),
     team: teamView(parts),
+    /** Sends a test alert to each receiver. Throws `UsageError` without one. */
     testAlerts: async () => (await import('../alerts/send-alert.js')).testAlerts(config),
-    publish: (wish) => publish(parts, wish),
-    clean: async (wish) => (await import('./clean.js')).clean(parts, wish),
-    planForget: async (wish) => (await import('../control/forget.js')).planForget(forgetParts, wish),
-    forget: async (plan, step) => (await import('../control/forget.js')).forget(forgetParts, plan, step),
-    report: async (wish) => (await import('./report.js')).readReport(parts, wish),
-    async workflows(options = {}) {
-      if (options.worker) await (await work.load()).here.run();
+    publish: (wish: PublishWish) => publish(parts, wish),
+    clean: async (wish: CleanWish) => (await import('./clean.js')).clean(parts, wish),
+    /** Finds the data of a job or a URL, without Temporal. Changes nothing. */
+    planForget: async (wish: ForgetWish) => (await import('../control/forget.js')).planForget(forgetParts, wish),
+    /** Removes the data of a plan from store and warehouses. The costs and the hashes of units stay. `step` gets each step. */
+    forget: async (plan: ForgetPlan, step?: (what: string) => void) =>
+      (await import('../control/forget.js')).forget(forgetParts, plan, step),
+    report: async (wish: ReportWish) => (await import('./report.js')).readReport(parts, wish),
+    /** Access to the workflows of walks, monitors, agents and schedules. `worker: true` also runs the worker here. */
+    async workflows({ worker = false } = {}): Promise<WorkflowAccess> {
+      if (worker) await (await work.load()).here.run();
       const { client } = await parts.connect();
       return { client, config, shared: store.shared, allow: async (input) => (await work.load()).allow(input) };
     },
-    runWorker: async (ready, report) => (await work.load()).runWorker(ready, report),
+    /**
+     * Runs the worker until closed (`searchflow worker`, `searchflow dev`). `ready` is called once the worker is ready, `report` for each run
+     * that starts or ends.
+     */
+    runWorker: async (ready: () => void, report: (run: WatchedRun) => void) =>
+      (await work.load()).runWorker(ready, report),
+    /** See `WorkerHere.takeOver`. */
     takeOver: async () => (await work.load()).here.takeOver(),
-    inFlight: () => opened?.inFlight ?? 0,
-    async close(mode) {
+    /** Number of paid requests that this process has sent and that have no answer yet. */
+    inFlight: () => opened?.here.parts?.inFlight.sent ?? 0,
+    /** `drain`: starts nothing more, lets paid requests in flight land (10 s at most) and releases everything. `now`: closes at once. */
+    async close(mode: 'drain' | 'now') {
       await (await loading)?.close(mode);
       await (await running)?.close().catch(() => undefined);
       // A server that is still starting is awaited only briefly, because the watcher ends a server that no process uses.
@@ -108,7 +122,7 @@ export const openRuntime: OpenRuntime = async (config) => {
       await store.close();
     },
   };
-};
+}
 
 async function connect(config: RuntimeConfig, steps: ConnectionSteps): Promise<Temporal> {
   // The modules are loaded here, because a command that needs no server does not need them.
@@ -127,18 +141,26 @@ async function connect(config: RuntimeConfig, steps: ConnectionSteps): Promise<T
   }
 }
 
-const ownWork = (work: LazyWork, parts: RuntimeParts): OwnWork => ({
-  own: async (one) => (await work.load()).own(one),
-  checkDetached: async (one) => (await work.load()).starts.checkDetached(one),
+/** The work that a command owns: work that ends with its command. */
+const ownWork = (work: LazyWork, parts: RuntimeParts) => ({
+  /** Makes this command the owner of work that it is about to start, or a watcher if another command owns it; runs the worker here. */
+  own: async (one: Work) => (await work.load()).own(one),
+  /** See `JobStarts.checkDetached`. */
+  checkDetached: async (one?: Work) => (await work.load()).starts.checkDetached(one),
   owned: async () => work.opened?.owners.owned() ?? [],
-  isAbandoned: async (workflowId) =>
+  /** Whether all commands that owned the work have ended, and no worker has taken it over. */
+  isAbandoned: async (workflowId: string) =>
     (await parts.store.entries.owned()).find((one) => one.workflowId === workflowId)?.living.length === 0,
-  release: async (workflowId) => work.opened?.owners.release(workflowId),
-  stop: async (until) => work.opened?.stop(until),
+  /** Makes the workers the owner of work that waits for a person. */
+  release: async (workflowId: string) => work.opened?.owners.release(workflowId),
+  /** Stops the work that this command owns; work that has not stopped when `until` resolves is terminated. */
+  stop: async (until: Promise<unknown>) => work.opened?.owners.stop('its command was stopped', until),
 });
 
-const teamView = ({ store, config }: RuntimeParts): TeamView => ({
+/** Limits and spending of the team. */
+const teamView = ({ store, config }: RuntimeParts) => ({
   limits: () => store.limits(),
+  /** Ends the block of the team. Returns whether the work that Temporal keeps until the end of the block continues at once. */
   async unblock() {
     await store.unblock();
     // Without a process that works in the folder, nothing waits in its server.
@@ -155,119 +177,14 @@ const teamView = ({ store, config }: RuntimeParts): TeamView => ({
     }
   },
   otherLimits: () => store.otherLimits(),
+  /**
+   * PID of the other process that runs this folder's worker: only that process knows the use of limits. Null if no other process runs the
+   * worker, and for a shared store.
+   */
   workerElsewhere: () => {
     const holder = store.holder();
     return holder === process.pid ? null : holder;
   },
   slots: () => store.slots(),
-  spend: () => store.journal(),
+  spend: (): Promise<Spend> => store.journal(),
 });
-
-/** Longest wait, in ms, for the process of the server, which may be started later as well. */
-const SPAWN_MS = 300;
-
-/** Whether the warehouse of a job is a file of this machine that does not exist. */
-function isFileGone({ into, host = hostname() }: StagedJob): boolean {
-  const file = warehouseFile(into);
-  return file !== null && host === hostname() && !existsSync(file);
-}
-
-/** The row jobs of a folder, or of its store. */
-function rowJobs(parts: RuntimeParts, work: LazyWork): RowJobs {
-  const { config, warehouses } = parts;
-  const { entries } = parts.store;
-  const starts = async () => (await work.load()).starts;
-  const retries = () => import('./retry-rows.js');
-  const traced = () => import('./traced-rows.js');
-  const statusOf = async (entry: JobEntry) => (await jobStatuses(parts, [entry]))[0] as JobStatus;
-  const totals = async (job: string) => {
-    const { staged } = await findJob(entries, job);
-    return (await parts.store.journal()).totals(`${staged.job}/`);
-  };
-  /** Whether the request needs an embedded server that can be started at once. The last run of the job, if any, was not complete. */
-  const startsServer = async (asked: EnrichRequest) => {
-    if (config.temporalAddress !== null || !hasTemporalFile(process.env)) return false;
-    try {
-      const { job } = identify({ ...config, cwd: process.cwd() }, asked);
-      const entry = await entries.get(job);
-      return entry === null || entry.completed !== entry.staged.generation;
-    } catch {
-      // Staging reports the mistake.
-      return false;
-    }
-  };
-  const status = async (job: string) => {
-    const entry = await findKnownJob(entries, job);
-    if (entry !== null) return statusOf(entry);
-    return (await unopenedRunOf(parts, job)) ?? refuseUnknownJob(entries, job);
-  };
-  return {
-    async plan(asked, options = {}) {
-      // The server starts while the modules of staging are loaded, because both take half a second.
-      if (options.isAgreed && (await startsServer(asked))) await Promise.race([parts.awaitAnswer(), delay(SPAWN_MS)]);
-      return (await work.load()).plan(asked);
-    },
-    async checkPublish({ request, staged }) {
-      if (request.publish) await checkPublish(parts, request.publish, staged);
-    },
-    start: async (plan, whose) => (await starts()).start(plan, whose),
-    resume: async (job, how, whose) => (await starts()).resume(job, how, whose),
-    planRetry: async (job, selection) => (await retries()).planRetry(parts, job, selection),
-    retry: async (plan, how) => (await starts()).retry(plan, how),
-    discard: async (job, what) => (await retries()).discardRows(parts, job, what),
-    reparse: async (plan) => (await work.load()).reparse(plan),
-    async attach(job) {
-      const entry = await findKnownJob(entries, job);
-      const unopened = entry === null ? await unopenedRunOf(parts, job) : null;
-      const { staged, workflowId, schedule } =
-        entry ??
-        (unopened
-          ? { staged: null, workflowId: unopened.job, schedule: undefined }
-          : await refuseUnknownJob(entries, job));
-      const [{ RowJobHandle }, { client }] = await Promise.all([import('../control/job-handle.js'), parts.connect()]);
-      if (staged === null) return new RowJobHandle(client, workflowId, workflowId);
-      const cancelled = async (since: number) => {
-        const { message } = await status(staged.job);
-        // The cancel is recorded even if a worker is ending the job, because that worker may die before the end.
-        if (message === CANCEL_WAITS || message === CANCEL_RUNS) await noteCancel(entries, entry as JobEntry, since);
-      };
-      const handle = new RowJobHandle(client, staged.job, workflowId, { schedule, cancelled });
-      return withJobEnd(parts, handle, staged, { worksHere: () => work.opened?.clientOnly === null });
-    },
-    async checkTargets(job, targets) {
-      const { staged } = await findJob(entries, job);
-      const sources = { into: warehouseFile(staged.into), input: staged.input };
-      for (const kind of ['csv', 'parquet'] as const) {
-        const why = targets[kind] === undefined ? null : whyNoTarget(kind, resolve(targets[kind]), sources);
-        if (why !== null) throw new UsageError('output-path-unusable', `--${kind}: ${why}.`);
-      }
-    },
-    async export(job, csv, form = {}) {
-      const { staged } = await findJob(entries, job);
-      const file = resolve(csv);
-      const usual = staged.csvForm ?? usualCsv;
-      const whole = { delimiter: form.delimiter ?? usual.delimiter, bom: form.bom ?? usual.bom };
-      return { ...(await warehouses.of(staged).exportCsv(staged.job, file, whole)), file };
-    },
-    async exportParquet(job, dir) {
-      const { staged } = await findJob(entries, job);
-      const folder = resolve(dir);
-      return { ...(await warehouses.of(staged).exportParquet(staged.job, folder)), folder };
-    },
-    async summary(job) {
-      const startedAt = Date.now();
-      const { staged, csv, state } = await findJob(entries, job);
-      const journal = await parts.store.journal();
-      // Recorded counts are preferred, because a count needs DuckDB, and loading DuckDB takes half a second.
-      const recorded = isFileGone(staged) ? null : state.counts;
-      const counts = recorded ?? (await countRows(parts, staged));
-      const totals = await journal.totals(`${staged.job}/`);
-      return summaryOf({ staged, csv, counts, totals, before: totals, startedAt });
-    },
-    status,
-    unknownOutcomes: async (job) => (await totals(job)).unknown,
-    costMicros: async (job) => (await totals(job)).costMicros,
-    failed: async (job, filter) => (await traced()).failedRowsOf(parts, job, filter),
-    trace: async (job, asked) => (await traced()).traceRow(parts, job, asked, statusOf),
-  };
-}

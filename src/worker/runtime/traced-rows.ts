@@ -9,7 +9,7 @@ import { jobOf } from '../../core/purchase/journal.js';
 import { type RetryHelp, retryHelp } from '../../core/purchase/retry-help.js';
 import { wantedRows } from '../../core/rows/job.js';
 import type { FailedFilter, LoadedRow, RowPlace } from '../../core/rows/loaded-row.js';
-import type { StagedRow } from '../../core/rows/row-warehouse.js';
+import type { RowWarehouse, StagedRow } from '../../core/rows/row-warehouse.js';
 import { inputText } from '../../core/rows/source-fields.js';
 import type { Stages } from '../../core/rows/stages.js';
 import { WarehouseBusy, WarehouseUnusable } from '../../core/rows/warehouse-errors.js';
@@ -17,6 +17,7 @@ import { count, some } from '../../core/text/count.js';
 import { toDollars } from '../../core/text/money.js';
 import { readSlice } from '../../rows/index.js';
 import { toUrl } from '../../rows/url-problem.js';
+import { warehouseFile } from '../../warehouse/index.js';
 import { type JobStatus, UsageError } from '../config/runtime-types.js';
 import { sha256 } from '../config/sha256.js';
 import { findJob } from '../staging/find-job.js';
@@ -47,7 +48,7 @@ const paidFor = (history: UnitHistory): number => costOf(history).micros + unkno
 export async function failedRowsOf(parts: RuntimeParts, name: string, filter: FailedFilter): Promise<Output<'failed'>> {
   const { staged } = await findJob(parts.store.entries, name);
   const { job, into } = staged;
-  const { value, problem } = await readWarehouse(parts, () => parts.warehouses.of(staged).failedRows(job, filter));
+  const { value, problem } = await readWarehouse(parts, staged, (warehouse) => warehouse.failedRows(job, filter));
   if (value === null)
     throw new CodedError('warehouse-unusable', `The failed rows of ${job} cannot be read now: ${problem}.`);
   const keys = value.rows.flatMap(({ key }) => key ?? []);
@@ -156,7 +157,7 @@ async function byNumber(parts: RuntimeParts, staged: StagedJob, rows: StagedRows
     throw new UsageError('row-unknown', `--row: ${staged.job} has ${some(staged.rows, 'row')}, from 1 on.`);
   const line = await rows.row(row);
   const name = line ? { row, hash: line.h } : { row };
-  const { value, problem } = await readWarehouse(parts, () => parts.warehouses.of(staged).placeOf(staged.job, name));
+  const { value, problem } = await readWarehouse(parts, staged, (warehouse) => warehouse.placeOf(staged.job, name));
   return { line, place: value, problem };
 }
 
@@ -170,7 +171,7 @@ async function byUrl(parts: RuntimeParts, staged: StagedJob, rows: StagedRows, t
   // Another spelling of the page has the same key.
   const key = url === null ? null : keysOfJob({ origin: staged.origin, sha256 }, staged)(url);
   const cell = columns.indexOf(unitColumn) + 1;
-  const read = await readWarehouse(parts, () => parts.warehouses.of(staged).placeOf(job, { unit, cell, key }));
+  const read = await readWarehouse(parts, staged, (warehouse) => warehouse.placeOf(job, { unit, cell, key }));
   const { value: place, problem } = read;
   const line =
     place?.loaded.row != null
@@ -231,30 +232,25 @@ function reasonOf(state: State, { staged, line, place, history, status }: Facts)
   return `${held}the job is ${phase}${status.message === null ? '' : `: ${status.message}`}`;
 }
 
-/** What a warehouse answered, or why it cannot be read now. */
-interface WarehouseRead<T> {
-  /** Null if the warehouse cannot be read. */
-  readonly value: T | null;
-  /** A sentence without its dot; null: the warehouse was read. */
-  readonly problem: string | null;
-}
-
-/** Reads the warehouse of a job, which may be busy or unusable. */
-async function readWarehouse<T>(parts: RuntimeParts, read: () => Promise<T>): Promise<WarehouseRead<T>> {
+/** Reads the warehouse of a job. `problem`: why it cannot be read now, a sentence without its dot; then `value` is null. */
+async function readWarehouse<T>(
+  parts: RuntimeParts,
+  staged: StagedJob,
+  read: (warehouse: RowWarehouse) => Promise<T>,
+): Promise<{ readonly value: T | null; readonly problem: string | null }> {
   try {
-    return { value: await read(), problem: null };
+    return { value: await read(parts.warehouses.of(staged)), problem: null };
   } catch (error) {
-    if (error instanceof WarehouseBusy) return { value: null, problem: busyText(parts, error) };
+    if (error instanceof WarehouseBusy) return { value: null, problem: busyText(parts, staged, error) };
     if (error instanceof WarehouseUnusable) return { value: null, problem: error.message.replace(/\.$/, '') };
     throw error;
   }
 }
 
 /** A worker has a DuckDB file open while it loads. */
-function busyText({ store }: RuntimeParts, { message, pid }: WarehouseBusy): string {
+function busyText({ store }: RuntimeParts, { into }: StagedJob, { message, pid }: WarehouseBusy): string {
   if (pid === null || pid !== store.holder()) return message.replace(/\.$/, '');
-  const [opened] = message.split(': close it there');
-  return `${opened}, which is the worker of this folder and is loading rows. Run the command again in a moment, or when the job pauses or ends`;
+  return `${warehouseFile(into)} is open in process ${pid}, which is the worker of this folder and is loading rows. Run the command again in a moment, or when the job pauses or ends`;
 }
 
 /** The rows of a job's stage, read slice by slice. */

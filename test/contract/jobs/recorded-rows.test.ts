@@ -1,8 +1,8 @@
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
+import type { Runtime } from '../../../dist/worker/runtime/runtime.js';
 import { openRuntime } from '../../../dist/worker/runtime/runtime.js';
-import type { Runtime } from '../../../dist/worker/runtime/views.js';
 import type { JobState } from '../../../src/core/job-entry-schemas.js';
 import { FolderJobs } from '../../../src/worker/store/folder-jobs.js';
 import { openJob, surroundings } from '../../support/jobs/command.js';

@@ -4,7 +4,8 @@ import { openRuntime } from '../../../dist/worker/runtime/runtime.js';
 import { FolderJobs } from '../../../dist/worker/store/folder-jobs.js';
 import type { JobEntry, JobState } from '../../../src/core/job-entry-schemas.js';
 import { RowJobHandle, WalkHandle } from '../../../src/worker/control/job-handle.js';
-import { jobStatus, walkState } from '../../../src/worker/control/job-status.js';
+import { askWalk } from '../../../src/worker/control/temporal-status.js';
+import { statusOf } from '../../../src/worker/runtime/job-status.js';
 import { typeCommand } from '../../support/cli/type-command.js';
 import { AnsweredActivities } from '../../support/jobs/answered-activities.js';
 import { soon } from '../../support/jobs/checks.js';
@@ -25,7 +26,7 @@ async function begin(state?: JobState, completed: string | null = null) {
   const ask = (how: { readonly away?: boolean; readonly owners?: readonly object[] | null } = {}) => {
     const { away = false, owners = null } = how;
     const owned = owners && { workflowId, job, owners: [], living: owners };
-    return jobStatus(entry, workflowId, away ? null : temporal.client, owned);
+    return statusOf(entry, { client: away ? null : temporal.client, owned }, workflowId);
   };
   return { job, handle, ask };
 }
@@ -117,7 +118,7 @@ describe('without a worker a walk', () => {
     const job = `walk-${++jobs}`;
     const workflowId = `searchflow-${job}`;
     const handle = await temporal.client.workflow.start('syncEvents', { workflowId, taskQueue: job, args: [{}] });
-    return { handle, ask: (abandoned = false) => walkState(temporal.client, { job, workflowId }, abandoned) };
+    return { handle, ask: (abandoned = false) => askWalk(temporal.client, { job, workflowId }, abandoned) };
   }
 
   it('that runs is waiting for a worker, and is stopped if its command died', async () => {
@@ -138,7 +139,7 @@ describe('without a worker a walk', () => {
   });
 
   it('that its server does not know has no state', async () => {
-    expect(await walkState(temporal.client, { job: 'none', workflowId: 'searchflow-none' }, false)).toBeNull();
+    expect(await askWalk(temporal.client, { job: 'none', workflowId: 'searchflow-none' }, false)).toBeNull();
   });
 });
 
@@ -341,10 +342,10 @@ describe('with a worker', () => {
     ) => {
       const entry = { staged, state, completed: null } as unknown as JobEntry;
       const owned = living && { workflowId, job: 'rows', owners: [], living };
-      return jobStatus(entry, workflowId, temporal.client, owned, workerless);
+      return statusOf(entry, { client: temporal.client, owned, workerless }, workflowId);
     };
     const walkStatus = (abandoned = false) =>
-      walkState(temporal.client, { job: 'sync', workflowId: walk.handle.workflowId }, abandoned);
+      askWalk(temporal.client, { job: 'sync', workflowId: walk.handle.workflowId }, abandoned);
     const beats = async ({ handle }: typeof job) =>
       Number((await handle.describe()).raw.pendingActivities?.[0]?.lastHeartbeatTime?.seconds ?? 0) * 1000;
     for (const each of [job, walk]) await expect.poll(() => beats(each)).toBeGreaterThan(0);

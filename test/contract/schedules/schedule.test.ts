@@ -4,7 +4,7 @@ import { expect, it, onTestFinished, vi } from 'vitest';
 import { statusLine } from '../../../dist/cli/rows/status.js';
 import { runText } from '../../../dist/cli/schedules.js';
 import { RowJobHandle } from '../../../dist/worker/control/job-handle.js';
-import { jobStatus } from '../../../dist/worker/control/job-status.js';
+import { statusOf } from '../../../dist/worker/runtime/job-status.js';
 import { ScheduleControl } from '../../../dist/worker/schedules/schedule-control.js';
 import { FolderJobs } from '../../../dist/worker/store/folder-jobs.js';
 import type { EnrichCsvInput, JobProgress, JobSummary } from '../../../src/core/row-job-schemas.js';
@@ -98,7 +98,7 @@ it('the status of a stopped run names the trigger of its schedule; a resume woul
   if (entry === undefined) throw new Error('there is no entry');
   const typed = `To run it now:\n  searchflow schedule trigger ${name}`;
   for (const client of [temporal.client, null]) {
-    const ask = async () => statusLine(await jobStatus(entry, workflowId, client, null), Date.now());
+    const ask = async () => statusLine(await statusOf(entry, { client, owned: null }, workflowId), Date.now());
     // The state is recorded a moment before the workflow ends.
     await expect.poll(ask, soon).toMatch(new RegExp(`continues with the same budget\\. ${typed}$`));
   }

@@ -1,7 +1,7 @@
 import { expect, it, onTestFinished } from 'vitest';
 import type { Output } from '../../../dist/api/outputs/index.js';
+import type { ReportWish } from '../../../dist/worker/runtime/report.js';
 import { openRuntime } from '../../../dist/worker/runtime/runtime.js';
-import type { ReportWish } from '../../../dist/worker/runtime/views.js';
 import { openJob, surroundings } from '../../support/jobs/command.js';
 import { plainRows } from '../../support/jobs/folder.js';
 import { openTemporal } from '../../support/temporal.js';

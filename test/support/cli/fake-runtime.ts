@@ -4,14 +4,14 @@ import type { Context } from '../../../src/cli/shared/command.js';
 import { watchInterrupts } from '../../../src/cli/shared/signals.js';
 import type { OutputFlags } from '../../../src/cli/shared/terminal.js';
 import type { StagedJob } from '../../../src/core/job-entry-schemas.js';
-import { idleView } from '../../../src/core/limiter/limiter.js';
 import { flatProfile } from '../../../src/core/limiter/rate.js';
 import type { Spend } from '../../../src/core/purchase/spend.js';
 import type { JobProgress, JobSummary } from '../../../src/core/row-job-schemas.js';
 import type { EnrichRequest, JobPlan, RetryPlan } from '../../../src/worker/config/runtime-types.js';
 import type { ForgetPlan } from '../../../src/worker/control/forget.js';
 import type { JobHandle } from '../../../src/worker/control/job-handle.js';
-import type { JobLists, OwnWork, RowJobs, Runtime, TeamView } from '../../../src/worker/runtime/views.js';
+import type { Runtime } from '../../../src/worker/runtime/runtime.js';
+import { idleView } from '../idle-view.js';
 import { fakeTerminal } from './fake-terminal.js';
 
 export const request: EnrichRequest = { input: 'brands.csv', options: {}, batch: 100 };
@@ -132,7 +132,11 @@ export const spend: Spend = {
 };
 
 /** The methods of a runtime and of its views; all names differ. */
-type Answers = RowJobs & JobLists & OwnWork & TeamView & Omit<Runtime, 'rows' | 'jobs' | 'work' | 'team'>;
+type Answers = Runtime['rows'] &
+  Runtime['jobs'] &
+  Runtime['work'] &
+  Runtime['team'] &
+  Omit<Runtime, 'rows' | 'jobs' | 'work' | 'team'>;
 export type RuntimeAnswers = Partial<Answers>;
 
 /** A runtime that answers from memory. `calls` lists the calls of its methods, `asked` their arguments. */

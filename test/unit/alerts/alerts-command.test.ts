@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { testAlerts } from '../../../src/cli/limits.js';
-import type { Runtime } from '../../../src/worker/runtime/views.js';
+import type { Runtime } from '../../../src/worker/runtime/runtime.js';
 import { fakeContext, fakeRuntime } from '../../support/cli/fake-runtime.js';
 
 const commanded = (receivers: Awaited<ReturnType<Runtime['testAlerts']>>, flags = {}) =>

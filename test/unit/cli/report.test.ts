@@ -7,7 +7,7 @@ import { renderPage, share } from '../../../src/cli/report/page.js';
 import { opener, report } from '../../../src/cli/report/report.js';
 import { reportPage } from '../../../src/cli/report/report-page.js';
 import type { Flags } from '../../../src/cli/shared/command.js';
-import type { ReportWish } from '../../../src/worker/runtime/views.js';
+import type { ReportWish } from '../../../src/worker/runtime/report.js';
 import { fakeContext, fakeRuntime } from '../../support/cli/fake-runtime.js';
 import { hostileReport, hostileTeam } from '../../support/cli/hostile-report.js';
 import { folderOfTest } from '../../support/files/folders.js';

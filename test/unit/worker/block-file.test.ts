@@ -15,8 +15,7 @@ it('fault 49: a block from the file is not extended when the clock goes back by 
     vi.restoreAllMocks();
     rmSync(userStateDir, { recursive: true });
   });
-  const open = () =>
-    blockFile({ userStateDir, origin: 'https://service.example', apiKey: new Secret('key') });
+  const open = () => blockFile({ userStateDir, origin: 'https://service.example', apiKey: new Secret('key') });
   const begun = Date.now();
   let now = begun;
   vi.spyOn(Date, 'now').mockImplementation(() => now);
