@@ -44,4 +44,10 @@ export async function team(input: EnrichRowsInput): Promise<unknown> {
   return { results: batches.flat(), left: results.length, most, summary };
 }
 
+/** Enriches rows, and returns what became of each. */
+export async function outcomes(input: EnrichRowsInput): Promise<unknown> {
+  const { results, summary } = await enrichRows(input, { heartbeatTimeout: '3 seconds' });
+  return { results: results.map(({ index, error }) => ({ index, error })), summary };
+}
+
 export * from '../../../src/workflows/index.js';

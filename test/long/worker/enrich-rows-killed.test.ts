@@ -1,0 +1,153 @@
+import { type ChildProcess, execFile, execFileSync, spawn } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { bundleWorkflowCode, DefaultLogger } from '@temporalio/worker';
+import { afterEach, beforeAll, expect, inject, it } from 'vitest';
+import type { EnrichRowsInput, RowResult, RowsSummary } from '../../../src/core/enrich-rows-schemas.js';
+import { type Sandbox, startSandbox } from '../../../src/sandbox/index.js';
+import { folderOfFile } from '../../support/files/folders.js';
+import { examplePath } from '../../support/run-example.js';
+import { fileNamespace, temporalOfFile } from '../../support/temporal.js';
+
+/** `ENRICH_ROWS=3000` makes the test as large as the promise, and adds runs without a cap. */
+const count = Number(process.env.ENRICH_ROWS ?? 1000);
+const cap = count >= 3000 ? 1 : 0.6;
+/** Requests of one worker in flight at once. */
+const inFlight = 4;
+const urlsPerRequest = { contents: 100, search: 1 };
+
+const temporal = temporalOfFile();
+const folder = folderOfFile();
+const script = fileURLToPath(new URL('../../support/worker/alone-worker.mjs', import.meta.url));
+const venv = join(folder, 'venv');
+const codePath = join(folder, 'workflows.js');
+let worker: ChildProcess | null = null;
+let service: Sandbox | null = null;
+
+beforeAll(async () => {
+  const workflowsPath = fileURLToPath(new URL('../../support/worker/alone-workflow.ts', import.meta.url));
+  mkdirSync(folder, { recursive: true });
+  writeFileSync(codePath, (await bundleWorkflowCode({ workflowsPath, logger: new DefaultLogger('ERROR') })).code);
+  execFileSync('python3', ['-m', 'venv', venv]);
+  const requirements = examplePath('enrich-rows/requirements.txt');
+  execFileSync(join(venv, 'bin', 'pip'), ['install', '--quiet', '--requirement', requirements]);
+}, 300_000);
+afterEach(async () => {
+  await kill();
+  await service?.close();
+});
+
+async function kill(): Promise<void> {
+  const ended = worker && worker.exitCode === null && worker.signalCode === null ? once(worker, 'exit') : null;
+  worker?.kill('SIGKILL');
+  await ended;
+}
+
+interface Enriched {
+  readonly results: readonly Pick<RowResult, 'index' | 'error'>[];
+  readonly summary: RowsSummary;
+}
+
+/** The two ways into `enrichRows`: a workflow of a team, and the workflow for other languages from Python. */
+const clients = {
+  TypeScript: (input: EnrichRowsInput, taskQueue: string): Promise<Enriched> =>
+    temporal.client.workflow.execute('outcomes', { taskQueue, workflowId: randomUUID(), args: [input] }),
+  Python: async ({ rows = [], ...fields }: EnrichRowsInput, taskQueue: string): Promise<Enriched> => {
+    const file = join(folder, `${randomUUID()}.jsonl`);
+    writeFileSync(file, rows.map((row) => JSON.stringify(row)).join('\n'));
+    const { stdout, stderr } = await promisify(execFile)(
+      join(venv, 'bin', 'python'),
+      [examplePath('enrich-rows/client.py'), file, JSON.stringify(fields)],
+      {
+        maxBuffer: 2 ** 28,
+        env: {
+          ...{ ...process.env, TASK_QUEUE: taskQueue, TEMPORAL_ADDRESS: inject('temporalAddress') },
+          TEMPORAL_NAMESPACE: fileNamespace(),
+        },
+      },
+    );
+    const parsed = (text: string) =>
+      text
+        .trim()
+        .split('\n')
+        .map((line) => JSON.parse(line) as unknown);
+    return {
+      results: parsed(stdout) as readonly RowResult[],
+      summary: parsed(stderr).at(-1) as RowsSummary,
+    };
+  },
+};
+
+type Case = readonly [keyof typeof clients, 'contents' | 'search', record: boolean, cap: number | undefined];
+const all = (['TypeScript', 'Python'] as const).flatMap((client) =>
+  (['contents', 'search'] as const).flatMap((operation) =>
+    [false, true].flatMap((record) => [cap, undefined].map((most): Case => [client, operation, record, most])),
+  ),
+);
+const some: readonly Case[] = [
+  ['TypeScript', 'contents', false, cap],
+  ['TypeScript', 'search', true, cap],
+  ['Python', 'contents', true, cap],
+  ['Python', 'search', false, cap],
+];
+
+it.each(count >= 3000 ? all : some)(
+  'rows from %s, %s, with a record: %s, cap $%s: killed twice, each row comes once, in order, and no more is paid than was in flight',
+  async (client, operation, record, most) => {
+    service = await startSandbox({ failureRate: 0, latencyMs: operation === 'search' ? 100 : 300 });
+    const { url } = service;
+    const taskQueue = randomUUID();
+    const plugin = { qps: 200, concurrency: inFlight, ...(record ? { stateDir: join(folder, taskQueue) } : {}) };
+    const config = { address: inject('temporalAddress'), namespace: fileNamespace(), taskQueue, codePath, url, plugin };
+    const start = async () => {
+      worker = spawn(
+        process.execPath,
+        [script, JSON.stringify({ ...config, plugin: { origin: 'sandbox', ...plugin } })],
+        {
+          stdio: ['ignore', 'pipe', 'inherit'],
+        },
+      );
+      await once(worker.stdout as NodeJS.ReadableStream, 'data');
+    };
+    await start();
+    const rows = Array.from({ length: count }, (_, nth) => ({ company: `c${nth}`, url: `https://s${nth}.example/` }));
+    const search = { operation, template: { query: '{{company}}', numResults: 1 } };
+    const how = { maxCostDollars: most, concurrency: inFlight, ...(operation === 'search' ? search : {}) };
+    const started = Date.now();
+    const run = clients[client]({ rows, ...how }, taskQueue);
+    let ended = false;
+    run
+      .finally(() => {
+        ended = true;
+      })
+      .catch(() => undefined);
+    const price = operation === 'search' ? 0.007 : 0.001;
+    const wanted = Math.min(count, most === undefined ? count : Math.floor(most / price));
+    for (const part of [0.25, 0.6]) {
+      const requests = Math.max(1, Math.floor((part * wanted) / urlsPerRequest[operation]));
+      await expect.poll(() => ended || (service as Sandbox).log().length >= requests, { timeout: 150_000 }).toBe(true);
+      expect(ended).toBe(false);
+      await kill();
+      await start();
+    }
+    const { results, summary } = await run;
+    const { micros, units, keys } = service.bill();
+    const bought = results.filter(({ error }) => error === null).length;
+    const again = units - Object.keys(keys).length;
+    const lost = 2 * inFlight * urlsPerRequest[operation];
+    const figures = { seconds: Math.round((Date.now() - started) / 1000), bought, again, dollars: micros / 1e6 };
+    process.stdout.write(`${JSON.stringify([client, operation, record, most ?? null, figures, summary])}\n`);
+    expect(results.map(({ index }) => index)).toEqual(rows.map((_, nth) => nth));
+    expect(again).toBeLessThanOrEqual(lost);
+    expect(micros / 1e6).toBeLessThanOrEqual((most ?? Number.POSITIVE_INFINITY) + lost * price);
+    // A record counts each lost answer under the cap, too.
+    expect(bought).toBeGreaterThanOrEqual(record ? wanted / 3 : wanted - lost);
+    if (most === undefined) expect(bought).toBe(count);
+    expect(results.filter(({ error }) => error !== null && error.tag !== 'BudgetExceeded')).toEqual([]);
+  },
+  600_000,
+);
