@@ -122,6 +122,7 @@ export default defineConfig({
             'test/long/**/*.test.ts',
             'test/contract/store/pg-limiter-rule.test.ts',
             'test/contract/warehouse/exports.test.ts',
+            'test/contract/warehouse/any-values.test.ts',
           ],
           provide: { propertyRuns: 8 },
           ...withServers,

@@ -98,7 +98,7 @@ afterAll(async () => {
 });
 
 /** Tries of a test; `SWAP_TRIES` sets more, such as 10,000. */
-const TRIES = Number(process.env.SWAP_TRIES || 25);
+const TRIES = Number(process.env.SWAP_TRIES || 10);
 
 const whole = { subject: { job: 'brands-1' }, mode: 'replace', key: [], partition: null } as const;
 const publish = (to: string, how = {}) => warehouse.publisher.publish({ ...whole, ...how, to });
