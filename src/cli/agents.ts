@@ -1,5 +1,4 @@
 import type { Output } from '../api/outputs/index.js';
-import { MAX_DURATION_SECONDS } from '../core/choices.js';
 import { estimateAgentRun, pricesAt } from '../core/purchase/prices.js';
 import { jobOfWorkflow } from '../core/rows/job-ids.js';
 import type { Json } from '../core/text/json.js';
@@ -16,18 +15,10 @@ import {
   syncWork,
   withAgentCalls,
 } from '../worker/control/agent-control.js';
-import { readAll, refuse, toAmount, toCount, toDuration } from './flag-values.js';
+import { readAll, refuse } from './flag-values.js';
 import { serviceText } from './progress/plan.js';
 import { follow, ProgressView } from './progress/progress.js';
-import {
-  fieldsOf,
-  objectOf,
-  readEffort,
-  readObject,
-  type SetField,
-  setTwice,
-  toContentsOptions,
-} from './request-fields.js';
+import { objectOf, ofRequest, readEffort, type SetField, setTwice } from './request-fields.js';
 import { keepSchedule, toScheduleWish } from './schedules.js';
 import { agreed, type Purchase } from './shared/ask.js';
 import { checkConnection } from './shared/check-connection.js';
@@ -130,7 +121,7 @@ export async function agentRun(
   flags: Flags<'agentRun'>,
 ): Promise<ExitCode> {
   const { terminal } = context;
-  const { asked, mistakes } = readAll({ asked: () => toAgentRequest(query, flags, context.cwd) });
+  const { asked, mistakes } = readAll({ asked: () => toAgentRequest(query, flags) });
   const config = settings(context, flags, mistakes);
   const { request, options } = asked;
   return withRuntime(context, config, { sends: true }, async (session) => {
@@ -235,50 +226,38 @@ function eventPrinter(calls: Calls, print: Print): (id: string) => Promise<void>
   };
 }
 
-const LONGEST = '20m or 2h, of at most 24d: timers cannot be longer';
-
 /** Returns the request and the options that the flags describe. */
 export function toAgentRequest(
   query: string | undefined,
   flags: Flags<'agentRun'>,
-  cwd: string,
 ): { readonly request: AgentRequest; readonly options: RunAgentOptions } {
-  const read = readAll({
-    file: () => (flags.request === undefined ? {} : readObject('--request', flags.request, cwd)),
-    schema: () => (flags.schema === undefined ? undefined : readObject('--schema', flags.schema, cwd)),
-    effort: () => readEffort(flags.effort, flags.unchecked),
-    others: () => toContentsOptions({ option: flags.option }),
-    maxCostDollars: () => toAmount('--max-cost', flags.maxCost),
-    maxMs: () => toDuration('--max-duration', flags.maxDuration, LONGEST, [1, MAX_DURATION_SECONDS * 1000]),
-  });
-  const { maxCostDollars, maxMs, mistakes } = read;
+  const { effort, mistakes } = readAll({ effort: () => readEffort(flags.effort, flags.unchecked) });
+  const { maxCostDollars, maxDurationSeconds, rebuy, deleteAfter, unchecked } = flags;
   const fields: readonly SetField[] = [
-    ...fieldsOf(read.file, () => '--request').filter(([, value]) => value !== null),
+    ...ofRequest(flags.request).filter(([, value]) => value !== null),
     ['query', query, 'QUERY'],
-    ['outputSchema', read.schema, '--schema'],
-    ['effort', read.effort, '--effort'],
+    ['outputSchema', flags.schema, '--schema'],
+    ['effort', effort, '--effort'],
     ['previousRunId', flags.previous, '--previous'],
-    ...fieldsOf(read.others, (name) => `--option ${name}`),
+    ...(flags.option ?? []),
   ];
   const request = objectOf(fields) as AgentRequest & { readonly [name: string]: Json };
-  if (request.query === undefined && (flags.request === undefined || read.file))
+  if (request.query === undefined && flags.request !== null)
     mistakes.push('Pass a query or --request FILE:\n  searchflow agent run "QUERY"');
   const { budget } = request;
-  if (flags.maxCost !== undefined && budget?.maxCostDollars !== undefined)
+  if (maxCostDollars !== undefined && budget?.maxCostDollars !== undefined)
     mistakes.push('--max-cost and budget.maxCostDollars of the request limit the same. Pass one of them.');
-  if (flags.maxDuration !== undefined && budget?.maxDurationSeconds !== undefined)
+  if (maxDurationSeconds !== undefined && budget?.maxDurationSeconds !== undefined)
     mistakes.push('--max-duration and budget.maxDurationSeconds of the request limit the same. Pass one of them.');
   refuse(...setTwice(fields), ...mistakes);
-  const { rebuy, deleteAfter, unchecked } = flags;
-  const maxDurationSeconds = maxMs && maxMs / 1000;
   const refreshAfterMs = rebuy ? 0 : undefined;
   return { request, options: { maxCostDollars, maxDurationSeconds, refreshAfterMs, deleteAfter, unchecked } };
 }
 
 /** `searchflow agent list`: lists the latest agent runs of the team, whichever client started them. */
 export async function agentList(context: Context, flags: Flags<'agentList'>): Promise<ExitCode> {
-  const { limit = 20, mistakes } = readAll({ limit: () => toCount(flags.limit, '--limit', 100) });
-  return withRuntime(context, settings(context, {}, mistakes), { sends: true }, async ({ sandbox, config }) => {
+  const { limit = 20 } = flags;
+  return withRuntime(context, settings(context, {}), { sends: true }, async ({ sandbox, config }) => {
     const { data } = await withAgentCalls(sandbox ? onSandbox(config, sandbox) : config, (calls) =>
       calls.listAgentRuns({ limit }),
     );

@@ -1,11 +1,10 @@
 import type { Output } from '../api/outputs/index.js';
 import { shellWord } from '../core/text/shell-word.js';
-import { readAll, toDuration } from './flag-values.js';
 import type { Context, ExitCode, Flags } from './shared/command.js';
 import { settings, withRuntime } from './shared/session.js';
-import { printable } from './text.js';
+import { duration, printable } from './text.js';
 
-const DEFAULT_AGE = '30d';
+const DEFAULT_MS = 30 * 86_400_000;
 
 const names: Readonly<Record<Output<'cleaned'>['items'][number]['what'], string>> = {
   stages: 'staged rows',
@@ -16,13 +15,10 @@ const names: Readonly<Record<Output<'cleaned'>['items'][number]['what'], string>
 
 /** `searchflow clean [JOB]`: removes the state of done jobs that nothing needs. Buys nothing, and starts no server. */
 export async function clean(context: Context, job: string | undefined, flags: Flags<'clean'>): Promise<ExitCode> {
-  const { olderThan = DEFAULT_AGE, dryRun = false } = flags;
-  const { olderThanMs, mistakes } = readAll({
-    olderThanMs: () => toDuration('--older-than', olderThan, '12h, 30d or 2w') as number,
-  });
-  return withRuntime(context, settings(context, {}, mistakes), {}, async ({ runtime }) => {
+  const { olderThanMs = DEFAULT_MS, dryRun = false } = flags;
+  return withRuntime(context, settings(context, {}), {}, async ({ runtime }) => {
     const done = await runtime.clean({ job: job ?? null, olderThanMs, dryRun });
-    context.terminal.print(done, cleanedText(done, job, olderThan));
+    context.terminal.print(done, cleanedText(done, job, olderThanMs));
   });
 }
 
@@ -32,14 +28,14 @@ const megabytes = (bytes: number): string => `${(Math.round(bytes / 1e5) / 10).t
 function cleanedText(
   { items, folder, bytes: total, before, after, notes, dryRun }: Output<'cleaned'>,
   job: string | undefined,
-  olderThan: string,
+  olderThanMs: number,
 ): string {
   const again = ['searchflow clean', ...(job === undefined ? [] : [shellWord(printable(job))])].join(' ');
   const end =
     total === 0
       ? notes.length > 0
         ? 'Nothing was removed.'
-        : `Nothing to remove: jobs that ended more than ${olderThan} ago have no staged rows, and no loaded answers older than SEARCHFLOW_KEEP_LANDING_DAYS.`
+        : `Nothing to remove: jobs that ended more than ${duration(olderThanMs / 1000)} ago have no staged rows, and no loaded answers older than SEARCHFLOW_KEEP_LANDING_DAYS.`
       : dryRun
         ? `This would remove ${megabytes(total)}. Nothing was removed.`
         : `Removed ${megabytes(total)}. The records of purchases are kept.`;
@@ -53,6 +49,6 @@ function cleanedText(
     dryRun || total === 0
       ? `${printable(folder)} has ${megabytes(before)}.`
       : `${printable(folder)} had ${megabytes(before)} and has ${megabytes(after)} now.`,
-    ...(total === 0 && olderThan === DEFAULT_AGE ? [`To include later jobs:\n  ${again} --older-than 1d`] : []),
+    ...(total === 0 && olderThanMs === DEFAULT_MS ? [`To include later jobs:\n  ${again} --older-than 1d`] : []),
   ].join('\n');
 }

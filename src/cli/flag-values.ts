@@ -2,7 +2,9 @@ import { MOST_STOP_AFTER } from '../core/choices.js';
 import { UsageError } from '../core/errors/coded-error.js';
 import type { FailureLimit, MaxCost, WarehouseSummary } from '../core/row-job-schemas.js';
 import { parseDollars, toDollars } from '../core/text/money.js';
-import type { Flags } from './shared/command.js';
+import { nearest } from '../core/text/nearest.js';
+import type { Reader } from './shared/command.js';
+import { printable } from './text.js';
 
 /** Throws a `UsageError` for a mistake of a command line. */
 export function wrong(mistake: string): never {
@@ -62,19 +64,21 @@ export function parseDay(text: string, now: number): number | null {
   return Number.isFinite(at) && new Date(at).toISOString().startsWith(text) ? at : null;
 }
 
-/** Returns the end of a day in Unix ms; null for other texts. The formats are those of `parseDay`. */
-export function parseLastDay(text: string, now: number): number | null {
-  const day = parseDay(text, now);
-  return day === null ? null : day + DAY_MS;
-}
+/** Reads the start of a day. */
+export const day: Reader<string, number> = (text, { flag, now }) =>
+  parseDay(text, now) ??
+  wrong(`${flag}: '${text}' must be a UTC date (2026-11-21) or an age in days or weeks (7d, 2w).`);
+
+/** Reads the end of a day. */
+export const lastDay: Reader<string, number> = (text, about) => day(text, about) + DAY_MS;
 
 /**
- * Returns the time that a flag sets: a UTC day (`2026-01-31`), an age in days (`7d`), or a time with its zone (`2026-01-31T18:00Z`,
- * `2026-01-31T18:00+01:00`). With `end`, a day is inclusive.
+ * Reads a time: a UTC day (`2026-01-31`), an age in days (`7d`), or a time with its zone (`2026-01-31T18:00Z`,
+ * `2026-01-31T18:00+01:00`).
  */
-export function toMoment(flag: string, text: string, now: number, end = false): number {
-  const day = (end ? parseLastDay : parseDay)(text, now);
-  if (day !== null) return day;
+export const moment: Reader<string, number> = (text, { flag, now }) => {
+  const start = parseDay(text, now);
+  if (start !== null) return start;
   if (/^\d{4}-\d{2}-\d{2}$/.test(text)) wrong(`${flag}: '${text}' is not a date of the calendar.`);
   const [, date = '', time = '', zone = ''] =
     /^(\d{4}-\d{2}-\d{2})[T ](\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?)(.*)$/.exec(text) ?? [];
@@ -90,65 +94,79 @@ export function toMoment(flag: string, text: string, now: number, end = false): 
   // Date.parse accepts February 31 as a day in March.
   if (!Number.isFinite(at) || parseDay(date, now) === null) wrong(`${flag}: '${text}' is not a time of the calendar.`);
   return at;
+};
+
+/** Like `moment`, for the end of a range: a day is inclusive. */
+export const lastMoment: Reader<string, number> = (text, about) =>
+  parseDay(text, about.now) === null ? moment(text, about) : lastDay(text, about);
+
+/** The mistake of a range of days, in Unix ms, whose end is before its start. */
+export function mustNotBeAfter(since: number, until: number): string {
+  const dayText = (at: number) => new Date(at).toISOString().slice(0, 10);
+  return `--since ${dayText(since)} must not be after --until ${dayText(until - 1)}.`;
 }
 
-/** Returns the whole number of a flag; undefined without the flag. */
-export function toCount(text: string | undefined, flag: string, most: number): number | undefined {
-  if (text === undefined) return undefined;
-  const number = /^\d{1,9}$/.test(text) ? Number(text) : 0;
-  if (number < 1 || number > most) wrong(`${flag}: '${text}' must be a whole number from 1 to ${most}.`);
-  return number;
-}
+/** Reads a whole number. */
+export const wholeNumber =
+  (most: number, least = 1): Reader<string, number> =>
+  (text, { flag }) => {
+    const number = /^\d{1,9}$/.test(text.trim()) ? Number(text) : -1;
+    if (number < least || number > most) wrong(`${flag}: '${text}' must be a whole number from ${least} to ${most}.`);
+    return number;
+  };
 
-/** Returns the time that a flag of days sets: the start of the day, or with `end` its end. Undefined without the flag. */
-export function toDay(flag: string, text: string | undefined, now: number, end = false): number | undefined {
-  const at = text === undefined ? undefined : (end ? parseLastDay : parseDay)(text, now);
-  if (at === null) wrong(`${flag}: '${text}' must be a UTC date (2026-11-21) or an age in days or weeks (7d, 2w).`);
-  return at ?? undefined;
-}
+/** Reads an amount in dollars. */
+export const amount: Reader<string, number> = (text, { flag }) => toAmount(flag, text, '');
 
-/** Returns the amount of a flag in dollars, or undefined without the flag. `or`: another value that the flag takes. */
-export function toAmount(flag: string, text: string | undefined, or = ''): number | undefined {
-  if (text === undefined) return undefined;
+/** Reads a cap: an amount in dollars, or none. */
+export const cap: Reader<string, MaxCost> = (text, { flag }) =>
+  text === 'none' ? text : toAmount(flag, text, ', or none');
+
+function toAmount(flag: string, text: string, or: string): number {
   const micros = parseDollars(text);
   return micros === null
     ? wrong(`${flag}: '${text}' must be an amount in dollars such as 5 or 0.50${or}.`)
     : toDollars(micros);
 }
 
-/** Returns the value of `--max-cost`, or of another cap, or undefined without the flag. */
-export const readMaxCost = (text: string | undefined, flag = '--max-cost'): MaxCost | undefined =>
-  text === 'none' ? text : toAmount(flag, text, ', or none');
+/** Reads a duration in `unitMs`. `such`: examples and bounds. `bounds`: the least and the most in ms. */
+export const durationIn =
+  (
+    perUnit: number,
+    such: string,
+    [least, most]: readonly [number, number] = [0, Number.POSITIVE_INFINITY],
+  ): Reader<string, number> =>
+  (text, { flag }) => {
+    const ms = parseDuration(text) ?? Number.NaN;
+    return ms >= least && ms <= most ? ms / perUnit : wrong(`${flag}: '${text}' must be a duration such as ${such}.`);
+  };
 
-/** Returns the duration of a flag in ms, or undefined without the flag. `such`: examples and bounds. */
-export function toDuration(
-  flag: string,
-  text: string | undefined,
-  such: string,
-  [least, most]: readonly [number, number] = [0, Number.POSITIVE_INFINITY],
-): number | undefined {
-  if (text === undefined) return undefined;
-  const ms = parseDuration(text) ?? Number.NaN;
-  return ms >= least && ms <= most ? ms : wrong(`${flag}: '${text}' must be a duration such as ${such}.`);
-}
+/** Reads the share of failed answers at which a job pauses, in percent. */
+export const failedShare: Reader<string, number | 'none'> = (text, { flag }) => {
+  if (text === 'none') return text;
+  const percent = Number(/^(\d{1,3}(?:\.\d{1,6})?)%?$/.exec(text)?.[1]);
+  if (!(percent > 0 && percent <= 100))
+    wrong(`${flag}: '${text}' must be a percentage above 0%, such as 20%, or none.`);
+  return percent;
+};
+
+/** Reads the number of rows that are answered before the share of failed answers counts. */
+export const answeredRows: Reader<string, number> = (text, { flag }) => {
+  const after = /^\d{1,10}$/.test(text) ? Number(text) : 0;
+  if (after < 1 || after > MOST_STOP_AFTER) wrong(`${flag}: '${text}' must be a whole number of rows, 1 or more.`);
+  return after;
+};
 
 /** Returns the limit of failed answers, or undefined without the flags. */
-export function readFailureLimit(flags: Pick<Flags<'enrich'>, 'stopAtFailed' | 'stopAfter'>): FailureLimit | undefined {
-  const { stopAtFailed, stopAfter } = flags;
-  if (stopAtFailed === undefined || stopAtFailed === 'none') {
-    if (stopAfter !== undefined)
-      wrong('--stop-after needs a percentage of failed answers. Pass --stop-at-failed, such as 20%.');
-    return stopAtFailed;
-  }
-  const percent = Number(/^(\d{1,3}(?:\.\d{1,6})?)%?$/.exec(stopAtFailed)?.[1]);
-  const after = stopAfter === undefined || /^\d{1,10}$/.test(stopAfter) ? Number(stopAfter ?? 1) : 0;
-  refuse(
-    !(percent > 0 && percent <= 100) &&
-      `--stop-at-failed: '${stopAtFailed}' must be a percentage above 0%, such as 20%, or none.`,
-    !(after >= 1 && after <= MOST_STOP_AFTER) &&
-      `--stop-after: '${stopAfter}' must be a whole number of rows, 1 or more.`,
-  );
-  return stopAfter === undefined ? { percent } : { percent, after };
+export function failureLimit(flags: {
+  readonly stopAtFailed?: number | 'none' | null;
+  readonly stopAfter?: number | null;
+}): FailureLimit | undefined {
+  const { stopAtFailed: percent, stopAfter: after } = flags;
+  if (typeof percent === 'number') return after == null ? { percent } : { percent, after };
+  if (after !== undefined && percent !== null)
+    wrong('--stop-after needs a percentage of failed answers. Pass --stop-at-failed, such as 20%.');
+  return percent ?? undefined;
 }
 
 /** The failed rows that a command allows: a number, or a percentage of the tried rows. */
@@ -157,18 +175,17 @@ export type FailedRows = { readonly rows: number } | { readonly percent: number 
 /** The number of rows that count as failed: `error` and `invalid`, except discarded ones. */
 export const failedRows = ({ error, invalid, discarded = 0 }: WarehouseSummary): number => error + invalid - discarded;
 
-/** Returns the limit that `--fail-on-failed-rows` sets. `true`: the flag has no value, so no failed row is allowed. */
-export function readFailedRows(typed: true | string | undefined): FailedRows | null {
-  if (typed === undefined) return null;
+/** Reads the failed rows that a command allows. `true`: the flag has no value, so no failed row is allowed. */
+export const allowedRows: Reader<true | string, FailedRows> = (typed, { flag }) => {
   if (typed === true) return { rows: 0 };
   const [, number = '', percent] = /^(\d{1,9}(?:\.\d{1,6})?)(%?)$/.exec(typed) ?? [];
   const amount = Number(number);
   if (number !== '' && percent === '%' && amount <= 100) return { percent: amount };
   if (number !== '' && percent === '' && Number.isInteger(amount)) return { rows: amount };
   return wrong(
-    `--fail-on-failed-rows: '${typed}' must be a number of rows such as 10 or a percentage such as 2%. Put the file name before this option.`,
+    `${flag}: '${typed}' must be a number of rows such as 10 or a percentage such as 2%. Put the file name before this option.`,
   );
-}
+};
 
 /** Returns whether more rows than allowed failed. A percentage refers to the tried rows. */
 export function tooManyFailed(summary: WarehouseSummary, allowed: FailedRows): boolean {
@@ -182,3 +199,58 @@ export const jobStates = [
   ...['planning', 'running', 'waiting', 'paused', 'stopped', 'interrupted', 'done', 'failed', 'cancelled'],
   'waiting for a worker',
 ];
+
+/** Reads states of jobs. */
+export const states: Reader<readonly string[], readonly string[]> = (typed, { flag }) => {
+  const wrongStates = typed.filter((state) => !jobStates.includes(state));
+  refuse(
+    ...wrongStates.map((state) => {
+      const near = nearest(state, jobStates);
+      const meant = near === null ? `The states are ${jobStates.slice(0, -1).join(', ')}.` : `Did you mean ${near}?`;
+      return `${flag}: ${printable(state)} is not a state of a job. ${meant}`;
+    }),
+  );
+  return typed;
+};
+
+/** Reads the number of a row; thousands may have commas. */
+export const rowNumber: Reader<string, number> = (text, { flag }) => {
+  const number = /^[\d,]{1,15}$/.test(text.trim()) ? Number(text.replaceAll(',', '')) : 0;
+  if (number < 1) wrong(`${flag}: ${printable(text, 60)} is not the number of a row. Rows are numbered from 1.`);
+  return number;
+};
+
+/** The most rows that a command names by number. */
+const MOST_NAMED = 1000;
+
+/** Reads the numbers of rows. */
+export const rowNumbers: Reader<readonly string[], readonly number[]> = (typed, about) => {
+  if (typed.length > MOST_NAMED) wrong(`${about.flag}: at most ${MOST_NAMED} rows. Name more rows by their --tag.`);
+  return distinct(typed.map((text) => rowNumber(text, about)));
+};
+
+/** Reads values that may be repeated, each once. */
+export const distinct = <Value>(typed: readonly Value[]): readonly Value[] => [...new Set(typed)];
+
+/** Reads the delimiter of a CSV. */
+export const delimiter: Reader<string, string> = (text, { flag }) => {
+  const named: Readonly<Record<string, string>> = { tab: '\t', '\\t': '\t', comma: ',', semicolon: ';', pipe: '|' };
+  const character = named[text] ?? text;
+  if ([...character].length !== 1 || /["\r\n]/.test(character))
+    wrong(`${flag}: '${text}' must be one character, or tab.`);
+  return character;
+};
+
+/** Reads the encoding of a file. */
+export const encoding: Reader<string, string> = (text, { flag }) => {
+  try {
+    return new TextDecoder(text).encoding;
+  } catch {
+    return wrong(`${flag}: '${text}' is unknown. Name one such as utf-8, utf-16le, windows-1252 or shift_jis.`);
+  }
+};
+
+/** Reads an age of answers. */
+export const refreshAge: Reader<string, number> = (text, about) =>
+  durationIn(1, '12h, 30d or 2w')(text, about) ||
+  wrong(`${about.flag} ${text}: an interrupted job would buy its own results again. Pass a longer time, such as 1h.`);

@@ -6,7 +6,6 @@ import type { MaxCost } from '../core/row-job-schemas.js';
 import { toMicros } from '../core/text/money.js';
 import type { OtherLimit } from '../core/workflow-result-schemas.js';
 import { type RuntimeConfig, UsageError } from '../worker/config/runtime-types.js';
-import { readAll, readMaxCost } from './flag-values.js';
 import { type Context, type ExitCode, exitCodes, type Flags } from './shared/command.js';
 import { settings, withRuntime } from './shared/session.js';
 import { columns, count, dollars, duration, type Fact, factLines, printable, some } from './text.js';
@@ -43,11 +42,8 @@ export async function limits(context: Context, flags: Flags<'limits'>): Promise<
 
 /** `searchflow limits set`: sets the caps of the team for each UTC day and month. `none` removes a cap. */
 export async function setLimits(context: Context, flags: Flags<'limitsSet'>): Promise<ExitCode> {
-  const { day, month, mistakes } = readAll({
-    day: () => readMaxCost(flags.perDay, '--per-day'),
-    month: () => readMaxCost(flags.perMonth, '--per-month'),
-  });
-  const config = settings(context, {}, mistakes);
+  const { perDay: day, perMonth: month } = flags;
+  const config = settings(context, {});
   if (day === undefined && month === undefined) {
     throw new UsageError(
       'missing-argument',

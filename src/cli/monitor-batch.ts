@@ -1,5 +1,5 @@
 import type { Output } from '../api/outputs/index.js';
-import { MAX_BATCH_LIMIT, type MonitorAction } from '../core/choices.js';
+import type { MonitorAction } from '../core/choices.js';
 import { batchProblem } from '../core/monitors/monitor-batch.js';
 import { jobOfWorkflow } from '../core/rows/job-ids.js';
 import { shellWord } from '../core/text/shell-word.js';
@@ -7,7 +7,7 @@ import type { BatchMonitorsInput } from '../core/workflow-input-schemas.js';
 import type { BatchProgress, BatchSummary } from '../core/workflow-result-schemas.js';
 import { UsageError } from '../worker/config/runtime-types.js';
 import type { BatchHandle, MonitorControl } from '../worker/control/monitor-control.js';
-import { readAll, toCount } from './flag-values.js';
+import { readAll } from './flag-values.js';
 import { effectText, planText, toFilter } from './monitors.js';
 import { follow, ProgressView } from './progress/progress.js';
 import { keepSchedule, type ScheduleWish, toScheduleWish } from './schedules.js';
@@ -34,9 +34,9 @@ async function runBatch(
   flags: Flags<'monitorDelete'> & Partial<Flags<'monitorUnpause'>>,
 ): Promise<ExitCode> {
   const { terminal } = context;
-  const { filter, limit, wish, mistakes } = readAll({
+  const { limit } = flags;
+  const { filter, wish, mistakes } = readAll({
     filter: () => toFilter(flags),
-    limit: () => toCount(flags.limit, '--limit', MAX_BATCH_LIMIT),
     wish: () => toScheduleWish(flags),
   });
   if (flags.yes && flags.waitForApproval)

@@ -17,7 +17,7 @@ import type {
   MonitorState,
 } from '../core/workflow-result-schemas.js';
 import type { MonitorControl } from '../worker/control/monitor-control.js';
-import { readAll, refuse, toCount, wrong } from './flag-values.js';
+import { readAll, refuse, wrong } from './flag-values.js';
 import { SCHEDULED_DETACH, showStarted } from './progress/plan.js';
 import { keepSchedule, toScheduleWish } from './schedules.js';
 import { askYesNo } from './shared/ask.js';
@@ -28,26 +28,11 @@ import { columns, count, printable, some } from './text.js';
 
 /** Returns the filter that the flags describe. */
 export function toFilter(flags: Pick<Flags<'monitorList'>, 'name' | 'status' | 'metadata'>): MonitorFilter {
-  const { name, status, metadata = [] } = flags;
-  const mistakes: string[] = [];
-  const pairs = new Map<string, string>();
-  for (const text of metadata) {
-    const at = text.indexOf('=');
-    const [key, value] = [text.slice(0, at), text.slice(at + 1)];
-    if (at < 1) mistakes.push(`--metadata: '${text}' must be key=value.`);
-    // A monitor cannot match two values of one key.
-    else if (pairs.has(key)) mistakes.push(`--metadata: key '${key}' is given twice.`);
-    else pairs.set(key, value);
-  }
-  const filter = {
-    name,
-    status,
-    // `fromEntries` makes own fields even for names such as `__proto__`.
-    metadata: metadata.length === 0 ? undefined : Object.fromEntries(pairs),
-  };
+  const { name, status, metadata } = flags;
+  const filter = { name, status, metadata: metadata ?? undefined };
   const isNamed = name === undefined || (name !== '' && name.length <= 250);
   const problem = isNamed ? filterProblem(filter, '--') : '--name must have 1 to 250 characters';
-  refuse(...mistakes, problem !== null && `${problem}.`);
+  refuse(problem !== null && `${problem}.`);
   return filter;
 }
 
@@ -232,11 +217,8 @@ export async function remove(context: Context, id: string, flags: Flags<'monitor
 
 /** `searchflow monitors list`. */
 export async function list(context: Context, flags: Flags<'monitorList'>): Promise<ExitCode> {
-  const {
-    filter,
-    most = 100,
-    mistakes,
-  } = readAll({ filter: () => toFilter(flags) as Fields, most: () => toCount(flags.limit, '--limit', 100_000) });
+  const { limit: most = 100 } = flags;
+  const { filter, mistakes } = readAll({ filter: () => toFilter(flags) as Fields });
   return withMonitors(context, flags, mistakes, async (control) => {
     const found = await pages(control, 'listMonitors', filter, most, flags.unchecked);
     context.terminal.print(found, monitorsText(found));
@@ -250,15 +232,15 @@ export async function runs(
   run: string | undefined,
   flags: Flags<'monitorRuns'>,
 ): Promise<ExitCode> {
-  const { most = 20, mistakes } = readAll({ most: () => toCount(flags.limit, '--limit', 100_000) });
+  const { limit: most = 20 } = flags;
   if (run !== undefined) {
-    if (flags.limit !== undefined)
-      mistakes.push('--limit is for the list of runs. Pass the id of a run or --limit, not both.');
+    const mistakes =
+      flags.limit === undefined ? [] : ['--limit is for the list of runs. Pass the id of a run or --limit, not both.'];
     return show(context, flags, mistakes, (control) =>
       control.call({ operation: 'getMonitorRun', input: { id, runId: run } }),
     );
   }
-  return withMonitors(context, flags, mistakes, async (control) => {
+  return withMonitors(context, flags, [], async (control) => {
     const found = await pages(control, 'listMonitorRuns', { id }, most);
     context.terminal.print(found, runsText(found));
   });

@@ -1,8 +1,12 @@
-import { defaultSchemes, fileFormats, publishModes, publishPartitions } from '../core/choices.js';
+import { defaultSchemes, fileFormats, MAX_BATCH_LIMIT, publishModes, publishPartitions } from '../core/choices.js';
 import { rowOperations } from '../core/rows/row-operation.js';
+import { amount, rowNumber, wholeNumber } from './flag-values.js';
+import type { Reader } from './shared/command.js';
 
 /** A flag that may be repeated. */
 const many = (help: string) => ({ help, many: true }) as const;
+/** A flag whose value is read in another way than that of its name. */
+const value = <Read extends Reader<never, unknown>>(read: Read, help: string) => ({ help, read });
 /** A flag or argument with fixed choices. */
 export const oneOf = <const C extends readonly string[]>(choices: C, help: string) => ({ help, choices });
 
@@ -195,11 +199,11 @@ export const clean = {
 };
 export const failed = {
   '--tag <tag>': many('only rows with this error tag, such as CRAWL_TIMEOUT; repeatable'),
-  '--limit <n>': 'number of rows to list, 0 to 1000 (default: 20)',
+  '--limit <n>': value(wholeNumber(1000, 0), 'number of rows to list, 0 to 1000 (default: 20)'),
   ...json,
 };
 export const trace = {
-  '--row <n>': 'number of the row in the input, from 1',
+  '--row <n>': value(rowNumber, 'number of the row in the input, from 1'),
   '--url <url>': 'URL of the row, instead of its number',
   '--answer': 'also the text of the answer, as it is kept in the journal',
   ...json,
@@ -252,8 +256,10 @@ export const agentRun = {
   ...rate,
   '--schema <file>': 'JSON Schema of the structured output: the file, or the JSON itself, at most 256 KB',
   '--effort <effort>': 'minimal, low, medium, high, xhigh; auto (the default), max and ultra are billed by usage',
-  '--max-cost <dollars>':
+  '--max-cost <dollars>': value(
+    amount,
     'cap of the run, such as 2; at least 1 for auto, max and ultra, because the cap is their budget',
+  ),
   '--max-duration <duration>': 'maximum time of the run before it is cancelled, such as 20m',
   '--previous <run>': 'id of a completed run to continue from',
   '--request <file>': 'whole request as JSON',
@@ -265,7 +271,10 @@ export const agentRun = {
   '--stream': 'the events of the run on stdout as they arrive',
   '--json': 'the result, and with --stream each event, as one JSON object a line on stdout',
 };
-export const agentList = { '--limit <n>': 'number of runs, 1 to 100 (default: 20)', ...jsonArray };
+export const agentList = {
+  '--limit <n>': value(wholeNumber(100), 'number of runs, 1 to 100 (default: 20)'),
+  ...jsonArray,
+};
 export const agentSync = {
   ...qps,
   ...schedule,
@@ -291,13 +300,17 @@ export const monitorList = {
   ...filter,
   ...qps,
   ...unchecked,
-  '--limit <n>': 'maximum number of monitors (default: 100)',
+  '--limit <n>': value(wholeNumber(100_000), 'maximum number of monitors (default: 100)'),
   ...jsonArray,
 };
-export const monitorRuns = { ...qps, '--limit <n>': 'maximum number of runs (default: 20)', ...jsonArray };
+export const monitorRuns = {
+  ...qps,
+  '--limit <n>': value(wholeNumber(100_000), 'maximum number of runs (default: 20)'),
+  ...jsonArray,
+};
 export const monitorDelete = {
   ...filter,
-  '--limit <n>': 'monitors per call, 1 to 500 (default: 100)',
+  '--limit <n>': value(wholeNumber(MAX_BATCH_LIMIT), 'monitors per call, 1 to 500 (default: 100)'),
   '--yes': 'approval in advance, without a prompt',
   '--wait-for-approval': 'wait for `searchflow monitors approve`, from any terminal',
   '--into <address>': 'warehouse of the audit (default: out/monitors.duckdb)',

@@ -4,6 +4,7 @@ import { exitCodeMeanings } from '../core/processes/exit-codes.js';
 import { whyNoPath } from '../core/rows/source-fields.js';
 import { nearest } from '../core/text/nearest.js';
 import { commands } from './commands.js';
+import { readFlags } from './readers.js';
 import { type CommandSpec, type Context, type ExitCode, exitCodes, type Specs } from './shared/command.js';
 import type { OutputFlags } from './shared/terminal.js';
 import { printableLines } from './text.js';
@@ -84,7 +85,14 @@ function addCommand(program: Command, path: string, spec: CommandSpec, chosen: (
     command.addOption(usual === undefined ? option : option.default(usual));
   }
   const { run } = spec;
-  if (run) command.action((...given) => chosen(async (context) => (await run())(context, ...(given as never[]))));
+  const names = command.registeredArguments.length;
+  if (run)
+    command.action((...given) =>
+      chosen(async (context) => {
+        const { flags, mistakes } = readFlags(spec.options, given[names], { cwd: context.cwd, now: Date.now() });
+        return (await run())({ ...context, mistakes }, ...([...given.slice(0, names), flags, command] as never[]));
+      }),
+    );
   withExamples(command, spec.examples);
 }
 

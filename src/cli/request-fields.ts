@@ -6,14 +6,14 @@ import { whyTooLarge } from '../core/check-value.js';
 import type { Json } from '../core/text/json.js';
 import { misspelt } from '../core/text/nearest.js';
 import { readAll, refuse, wrong } from './flag-values.js';
-import type { Flags } from './shared/command.js';
+import type { Flags, Reader } from './shared/command.js';
 
 /** A field of a request, and the flag or argument that sets it; undefined: none does. */
 export type SetField = readonly [name: string, value: Json | undefined, flag: string];
 
-/** The fields of an object that a flag sets. */
-export const fieldsOf = (fields: object | null, flagOf: (name: string) => string): readonly SetField[] =>
-  Object.entries(fields ?? {}).map(([name, value]) => [name, value, flagOf(name)]);
+/** The fields of the object of `--request`. */
+export const ofRequest = (request: JsonObject | null = null): readonly SetField[] =>
+  Object.entries(request ?? {}).map(([name, value]) => [name, value, '--request']);
 
 /** The fields that are set, as an object. */
 export const objectOf = (fields: readonly SetField[]): JsonObject =>
@@ -30,8 +30,8 @@ export function setTwice(fields: readonly SetField[]): readonly string[] {
   });
 }
 
-/** Returns the JSON object that a flag has, inline or in the file that it names. */
-export function readObject(flag: string, path: string, cwd: string): JsonObject {
+/** Reads a JSON object, inline or in the file that the flag names. */
+export const jsonObject: Reader<string, JsonObject> = (path, { flag, cwd }) => {
   const isInline = path.trimStart().startsWith('{');
   const shown = isInline ? 'the inline text' : path;
   let value: Json = null;
@@ -46,7 +46,7 @@ export function readObject(flag: string, path: string, cwd: string): JsonObject 
   if (large !== null) wrong(`${flag}: ${shown} ${large}.`);
   if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as JsonObject;
   return wrong(`${flag}: ${shown} must contain a JSON object.`);
-}
+};
 
 /** Returns the effort of `--effort`, unless it is misspelt. Other efforts may be new ones of the service. */
 export function readEffort(effort: string | undefined, unchecked: boolean | undefined): string | undefined {
@@ -59,31 +59,39 @@ export function readEffort(effort: string | undefined, unchecked: boolean | unde
   return effort;
 }
 
-/**
- * Returns the contents options that the flags describe. Values are checked against the contract later, before anything is sent.
- */
+/** Reads the maximum age of cached pages. */
+export const cacheHours: Reader<string, number> = (text, { flag }) =>
+  /^(-1|\d{1,9})$/.test(text)
+    ? Number(text)
+    : wrong(`${flag}: '${text}' must be a whole number of hours from -1 (cache only) on.`);
+
+/** The contract requires an object; the live service also accepts `true`. */
+export const highlights: Reader<true, JsonObject> = () => ({});
+
+export const summary: Reader<true | string, JsonObject> = (question): JsonObject =>
+  question === true ? {} : { query: question };
+
+/** Returns the contents options that the flags describe. They are checked against the contract later, before anything is sent. */
 export function toContentsOptions(
   flags: Pick<Flags<'enrich'>, 'text' | 'highlights' | 'summary' | 'maxAgeHours' | 'option'>,
 ): JsonObject {
-  const { text, highlights, summary, maxAgeHours: hours } = flags;
-  const mistakes: string[] = [];
-  if (hours !== undefined && !/^(-1|\d{1,9})$/.test(hours))
-    mistakes.push(`--max-age-hours: '${hours}' must be a whole number of hours from -1 (cache only) on.`);
-  const fields: SetField[] = [
-    ['text', text, '--text'],
-    // The contract requires an object; the live service also accepts `true`.
-    ['highlights', highlights && {}, '--highlights'],
-    ['summary', summary ? (typeof summary === 'string' ? { query: summary } : {}) : undefined, '--summary'],
-    ['maxAgeHours', hours === undefined ? undefined : Number(hours), '--max-age-hours'],
+  const fields: readonly SetField[] = [
+    ['text', flags.text, '--text'],
+    ['highlights', flags.highlights, '--highlights'],
+    ['summary', flags.summary, '--summary'],
+    ['maxAgeHours', flags.maxAgeHours, '--max-age-hours'],
+    ...(flags.option ?? []),
   ];
-  for (const option of flags.option ?? []) {
-    const read = readAll({ field: () => readOption(option) });
-    mistakes.push(...read.mistakes);
-    if (read.field) fields.push(read.field);
-  }
-  refuse(...mistakes, ...setTwice(fields));
+  refuse(...setTwice(fields));
   return objectOf(fields);
 }
+
+/** Reads `name=json` texts. */
+export const fields: Reader<readonly string[], readonly SetField[]> = (typed) => {
+  const read = typed.map((text) => readAll({ field: () => readOption(text) }));
+  refuse(...read.flatMap(({ mistakes }) => mistakes));
+  return read.map(({ field }) => field);
+};
 
 function readOption(given: string): SetField {
   const [, name = '', text = ''] = /^([A-Za-z][A-Za-z0-9_]*)=(.*)$/s.exec(given) ?? [];
@@ -96,3 +104,18 @@ function readOption(given: string): SetField {
     return wrong(`--option ${name}: not JSON (${(error as Error).message}).`);
   }
 }
+
+/** Reads `key=value` texts. */
+export const pairs: Reader<readonly string[], Readonly<Record<string, string>>> = (typed, { flag }) => {
+  const found = typed.map((text) => [text.slice(0, text.indexOf('=')), text.slice(text.indexOf('=') + 1)] as const);
+  const keys = found.map(([key]) => key);
+  refuse(
+    ...typed.filter((text) => text.indexOf('=') < 1).map((text) => `${flag}: '${text}' must be key=value.`),
+    // A monitor cannot match two values of one key.
+    ...keys
+      .filter((key, nth) => key !== '' && keys.indexOf(key) < nth)
+      .map((key) => `${flag}: key '${key}' is given twice.`),
+  );
+  // `fromEntries` makes own fields even for names such as `__proto__`.
+  return Object.fromEntries(found);
+};

@@ -3,7 +3,7 @@ import { buysPages } from '../core/rows/row-operation.js';
 import { toMicros } from '../core/text/money.js';
 import { shellWord } from '../core/text/shell-word.js';
 import type { FailedSelection, RetryPlan, RuntimeConfig } from '../worker/config/runtime-types.js';
-import { readAll, readMaxCost, refuse } from './flag-values.js';
+import { readAll, refuse } from './flag-values.js';
 import { serviceText, someOf } from './progress/plan.js';
 import { refuseOtherService } from './rows/control.js';
 import { watchToEnd } from './rows/enrich.js';
@@ -19,10 +19,8 @@ export async function retry(typed: Context, job: string, flags: Flags<'retry'>):
   const context: Context = { ...typed, args: ['resume', job] };
   const { terminal } = context;
   const { dryRun = false, yes = false } = flags;
-  const { selection, maxCostDollars, mistakes } = readAll({
-    selection: () => readFailedSelection(flags),
-    maxCostDollars: () => readMaxCost(flags.maxCost),
-  });
+  const { maxCostDollars } = flags;
+  const { selection, mistakes } = readAll({ selection: () => failedSelection(flags) });
   const config = settings(context, flags, mistakes);
   return withRuntime(context, config, { sends: !dryRun }, async (session) => {
     await refuseOtherService(session.runtime, job, config.origin);
@@ -105,7 +103,7 @@ function retryData(plan: RetryPlan, { service, origin }: RuntimeConfig): Output<
 /** `searchflow discard JOB`: marks failed rows as discarded, or undoes that. Buys nothing, and needs no Temporal server. */
 export async function discard(context: Context, job: string, flags: Flags<'discard'>): Promise<ExitCode> {
   const { undo = false } = flags;
-  const { selection, mistakes } = readAll({ selection: () => readFailedSelection(flags) });
+  const { selection, mistakes } = readAll({ selection: () => failedSelection(flags) });
   if (flags.tag === undefined && flags.row === undefined)
     mistakes.push('Name the rows: --tag TAG for the rows with an error tag, or --row N. Both may be repeated.');
   return withRuntime(context, settings(context, {}, mistakes), {}, async ({ runtime }) => {
@@ -121,25 +119,17 @@ export async function discard(context: Context, job: string, flags: Flags<'disca
 function undoLine(job: string, { tag = [], row = [] }: Flags<'discard'>): string {
   const flags = [
     ...tag.map((text) => `--tag ${shellWord(printable(text))}`),
-    ...row.map((text) => `--row ${shellWord(text)}`),
+    ...row.map((number) => `--row ${number}`),
   ];
   return ['searchflow discard', shellWord(printable(job)), ...flags, '--undo'].join(' ');
 }
 
-/** The most rows that a command names by number. */
-const MOST_ROWS = 1000;
-
 /** Returns the failed rows that the flags name. */
-export function readFailedSelection({ tag, row }: Pick<Flags<'retry'>, 'tag' | 'row'>): FailedSelection {
-  const noRows = (row ?? []).filter((text) => !/^\d{1,9}$/.test(text) || Number(text) < 1);
+function failedSelection({ tag: tags, row: rows }: Pick<Flags<'retry'>, 'tag' | 'row'>): FailedSelection {
   refuse(
-    tag !== undefined &&
-      row !== undefined &&
+    tags !== undefined &&
+      rows !== undefined &&
       '--tag and --row exclude each other. Run the command once for the tags and once for the rows.',
-    tag?.some((text) => text.trim() === '') && '--tag: an empty text is no error tag.',
-    ...noRows.map((text) => `--row: '${text}' must be the number of a row, from 1. Repeat the flag for several rows.`),
-    (row?.length ?? 0) > MOST_ROWS && `--row: at most ${MOST_ROWS} rows. Name more rows by their --tag.`,
   );
-  if (row !== undefined) return { rows: [...new Set(row.map(Number))] };
-  return tag === undefined ? {} : { tags: [...new Set(tag)] };
+  return rows !== undefined ? { rows } : tags === undefined ? {} : { tags };
 }

@@ -12,7 +12,7 @@ import { whyUnwritable } from '../worker/config/why-unwritable.js';
 import type { ScheduleControl } from '../worker/schedules/schedule-control.js';
 import type { ScheduleView } from '../worker/schedules/schedule-view.js';
 import { whyRefused } from '../worker/store/check-database.js';
-import { parseDuration, readAll, refuse, toMoment, wrong } from './flag-values.js';
+import { parseDuration, refuse } from './flag-values.js';
 import { type Context, type ExitCode, exitCodes, type Flags } from './shared/command.js';
 import { settings, withRuntime } from './shared/session.js';
 import { whoami } from './shared/with-access.js';
@@ -113,10 +113,10 @@ export function remove(context: Context, asked: string): Promise<ExitCode> {
 /** `searchflow schedule backfill NAME --from … --until …`: starts a run for each scheduled time of the range. */
 export function backfill(context: Context, asked: string, flags: Flags<'scheduleBackfill'>): Promise<ExitCode> {
   const now = Date.now();
-  const { from, end, mistakes } = readAll({
-    from: () => readMoment('--from', flags.from, now),
-    end: () => readMoment('--until', flags.until, now, true),
-  });
+  const { from = 0, until: end = 0 } = flags;
+  const mistakes = (['from', 'until'] as const)
+    .filter((name) => flags[name] === undefined)
+    .map((name) => `--${name} is required: a UTC date (2026-11-01) or an age (7d).`);
   // The range may include the current day, up to now.
   if (end > now + DAY_MS) mistakes.push('--until is in the future; the schedule starts those runs itself.');
   const until = Math.min(end, now);
@@ -128,10 +128,6 @@ export function backfill(context: Context, asked: string, flags: Flags<'schedule
     );
     context.terminal.note(await who());
   });
-}
-
-function readMoment(flag: string, text: string | undefined, now: number, end = false): number {
-  return toMoment(flag, text ?? wrong(`${flag} is required: a UTC date (2026-11-01) or an age (7d).`), now, end);
 }
 
 /** A requested schedule, or `never` to delete the schedule. */

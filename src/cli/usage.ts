@@ -2,7 +2,7 @@ import type { Output } from '../api/outputs/index.js';
 import { type ReconciledDay, reconcile } from '../core/purchase/reconcile.js';
 import type { UsageGroup, UsageLine } from '../core/purchase/spend.js';
 import { type RuntimeConfig, UsageError } from '../worker/config/runtime-types.js';
-import { readAll, toDay } from './flag-values.js';
+import { mustNotBeAfter } from './flag-values.js';
 import { type Context, type ExitCode, exitCodes, type Flags } from './shared/command.js';
 import { settings, withRuntime } from './shared/session.js';
 import { columns, count, dollars, printable, some } from './text.js';
@@ -10,13 +10,8 @@ import { columns, count, dollars, printable, some } from './text.js';
 /** `searchflow usage`: shows requests and cost of the team by job, operation or UTC day. */
 export async function usage(context: Context, flags: Flags<'usage'>): Promise<ExitCode> {
   const now = Date.now();
-  const { since, until, mistakes } = readAll({
-    since: () => toDay('--since', flags.since, now),
-    until: () => toDay('--until', flags.until, now, true),
-  });
-  if (since && until && since >= until) {
-    mistakes.push(`--since ${flags.since} must not be after --until ${flags.until}.`);
-  }
+  const { since, until } = flags;
+  const mistakes = since && until && since >= until ? [mustNotBeAfter(since, until)] : [];
   if (flags.reconcile) return reconcileUsage(context, flags, { since, until, now, mistakes });
   return withRuntime(context, settings(context, {}, mistakes), { bounded: true }, async ({ runtime }) => {
     const lines = await (await runtime.team.spend()).usage(flags.by, since, until);
@@ -97,7 +92,7 @@ export async function reconcileUsage(context: Context, flags: Flags<'usage'>, ra
     mistakes.push(
       `--since: the service keeps its bill for ${MOST_DAYS} days. Pass a later day, such as ${MOST_DAYS}d.`,
     );
-  else if (first > today) mistakes.push(`--since ${flags.since ?? ''} is in the future.`);
+  else if (first > today) mistakes.push('--since is in the future.');
   if (flags.by !== 'job' && flags.by !== 'day')
     mistakes.push(`--by ${flags.by} cannot be combined with --reconcile, which compares days.`);
   const config = settings(context, {}, mistakes);

@@ -1,5 +1,4 @@
 import type { Output } from '../../api/outputs/index.js';
-import { MOST_PARALLEL } from '../../core/choices.js';
 import { eventTypes } from '../../core/events/payloads.js';
 import type { WalkInput } from '../../core/events/walk-job.js';
 import { codeOfPause } from '../../core/rows/pause.js';
@@ -11,7 +10,7 @@ import { EventControl, type EventTarget } from '../../worker/control/event-contr
 import { findWalk } from '../../worker/control/find-walk.js';
 import type { WalkHandle } from '../../worker/control/job-handle.js';
 import type { Runtime } from '../../worker/runtime/runtime.js';
-import { readAll, refuse, toCount, toMoment } from '../flag-values.js';
+import { readAll, refuse } from '../flag-values.js';
 import { SCHEDULED_DETACH, serviceText, showStarted } from '../progress/plan.js';
 import { followJob } from '../progress/progress.js';
 import { showPause } from '../progress/summary.js';
@@ -159,15 +158,14 @@ export function toWalkOptions(
 ): Pick<SyncEventsInput, 'types' | 'parallel' | 'unchecked'> {
   const { type, parallel, unchecked } = flags;
   const types = [...new Set((type ?? []).flatMap((text) => text.split(',')).map((text) => text.trim()))];
-  const { windows, mistakes } = readAll({ windows: () => toCount(parallel, '--parallel', MOST_PARALLEL) });
   const wrongTypes = types.flatMap((one) => {
     const meant = unchecked ? null : meantType(one);
     return meant === null
       ? []
       : [`--type: '${one}' is not an event type; did you mean ${meant}? To send it unchanged, pass --unchecked.`];
   });
-  refuse(types.includes('') && '--type: name an event type, such as webset.item.created.', ...wrongTypes, ...mistakes);
-  return { types: types.length === 0 ? undefined : types.sort(), parallel: windows, unchecked };
+  refuse(types.includes('') && '--type: name an event type, such as webset.item.created.', ...wrongTypes);
+  return { types: types.length === 0 ? undefined : types.sort(), parallel, unchecked };
 }
 
 /**
@@ -193,17 +191,12 @@ export function toRange(
   { from, until }: Pick<Flags<'backfill'>, 'from' | 'until'>,
   now: number,
 ): { readonly from: string; readonly until?: string } {
-  const { begins, ends, mistakes } = readAll({
-    begins: () => (from === undefined ? undefined : toMoment('--from', from, now)),
-    ends: () => (until === undefined ? undefined : toMoment('--until', until, now, true)),
-  });
   refuse(
     from === undefined &&
       '--from is required: a UTC date (2026-01-01) or an age (30d). To load all events:\n  searchflow events sync',
-    ...mistakes,
-    begins && ends && begins >= ends ? `--from ${from} must be before --until ${until}.` : null,
-    begins && begins > now ? `--from: ${from} is in the future.` : null,
+    from && until && from >= until ? '--from must be before --until.' : null,
+    from && from > now ? '--from is in the future.' : null,
   );
   const iso = (at: number | undefined) => new Date(at ?? 0).toISOString();
-  return { from: iso(begins), until: until === undefined ? undefined : iso(ends) };
+  return { from: iso(from), until: until === undefined ? undefined : iso(until) };
 }

@@ -3,7 +3,7 @@ import { dirname, resolve } from 'node:path';
 import type { Output } from '../../api/outputs/index.js';
 import { makeFolder } from '../../files/make-folder.js';
 import { writeDurably } from '../../files/write-durably.js';
-import { readAll, toDay } from '../flag-values.js';
+import { mustNotBeAfter } from '../flag-values.js';
 import { type Context, type ExitCode, exitCodes, type Flags } from '../shared/command.js';
 import { settings, withRuntime } from '../shared/session.js';
 import { printable } from '../text.js';
@@ -43,17 +43,12 @@ export async function report(context: Context, what: string, flags: Flags<'repor
 }
 
 function rangeOf({ since, until }: Flags<'report'>, now: number) {
-  const { first, last, mistakes } = readAll({
-    first: () => toDay('--since', since, now),
-    last: () => (until === undefined ? now - (now % DAY_MS) + DAY_MS : toDay('--until', until, now, true)),
-  });
-  if (first && last) {
-    if (first >= last)
-      mistakes.push(`--since ${since} must not be after ${until === undefined ? 'today' : `--until ${until}`}.`);
-    else if (last - first > MOST_DAYS * DAY_MS)
-      mistakes.push(`A report has at most ${MOST_DAYS} days. Pass a later --since.`);
-  }
-  return { mistakes, range: { since: first ?? 0, until: last ?? 0 } };
+  const mistakes: string[] = [];
+  const last = until ?? now - (now % DAY_MS) + DAY_MS;
+  if (since && last && since >= last) mistakes.push(mustNotBeAfter(since, last));
+  else if (since && last - since > MOST_DAYS * DAY_MS)
+    mistakes.push(`A report has at most ${MOST_DAYS} days. Pass a later --since.`);
+  return { mistakes, range: { since, until: last } };
 }
 
 /** A name without characters that a file system refuses. */

@@ -9,15 +9,7 @@ import { findWalk } from '../../worker/control/find-walk.js';
 import { MonitorControl } from '../../worker/control/monitor-control.js';
 import type { Runtime } from '../../worker/runtime/runtime.js';
 import { showPausedWalk, walkNamed, watchWalk } from '../events/walk.js';
-import {
-  type FailedRows,
-  readAll,
-  readFailedRows,
-  readFailureLimit,
-  readMaxCost,
-  spelled,
-  toDuration,
-} from '../flag-values.js';
+import { type FailedRows, failureLimit, readAll, spelled } from '../flag-values.js';
 import { exportText } from '../monitors.js';
 import { showStarted } from '../progress/plan.js';
 import { follow } from '../progress/progress.js';
@@ -25,7 +17,7 @@ import { endedData, summaryText } from '../progress/summary.js';
 import { checkConnection } from '../shared/check-connection.js';
 import { type Context, type ExitCode, exitCodes, type Flags } from '../shared/command.js';
 import { answered, type Session, settings, withRuntime } from '../shared/session.js';
-import { printable } from '../text.js';
+import { duration, printable } from '../text.js';
 import { codeOf, showPaused, watchToEnd } from './enrich.js';
 import { stateData, statusLine } from './status.js';
 
@@ -57,10 +49,7 @@ export async function pause(context: Context, job: string): Promise<ExitCode> {
  * answers, or accept rows that the service refuses.
  */
 export async function resume(context: Context, job: string, flags: Flags<'resume'>): Promise<ExitCode> {
-  const { maxCostDollars, stopAtFailed, mistakes } = readAll({
-    maxCostDollars: () => readMaxCost(flags.maxCost),
-    stopAtFailed: () => readFailureLimit(flags),
-  });
+  const { stopAtFailed, mistakes } = readAll({ stopAtFailed: () => failureLimit(flags) });
   const config = settings(context, flags, mistakes);
   const { detach: detached = false } = flags;
   return withRuntime(context, config, { sends: !detached }, async (session) => {
@@ -70,11 +59,15 @@ export async function resume(context: Context, job: string, flags: Flags<'resume
     if (!detached) session.working();
     const walk = findWalk(await session.runtime.jobs.walks(), job);
     if (walk) {
-      const [ofRows] = (['redrive', 'skipRefused', 'stopAtFailed', 'acceptWarning'] as const).filter(
+      const [ofRows] = (['redrive', 'skipRefused', 'stopAtFailed', 'acceptWarnings'] as const).filter(
         (name) => flags[name],
       );
-      if (ofRows) throw new UsageError('option-unusable', `${spelled(ofRows)} is for jobs of rows, not for events.`);
-      if (maxCostDollars !== undefined)
+      if (ofRows)
+        throw new UsageError(
+          'option-unusable',
+          `${spelled(ofRows === 'acceptWarnings' ? 'acceptWarning' : ofRows)} is for jobs of rows, not for events.`,
+        );
+      if (flags.maxCostDollars !== undefined)
         throw new UsageError('option-unusable', '--max-cost is not for events: reading them is free.');
       if (detached) await session.runtime.work.checkDetached(walk);
       else {
@@ -85,13 +78,8 @@ export async function resume(context: Context, job: string, flags: Flags<'resume
       const handle = await control.resume(walk, { detached });
       return detached ? showStarted(context, { job: walk.job, state: 'started' }) : watchWalk(session, handle);
     }
-    const how = {
-      maxCostDollars,
-      redrive: flags.redrive,
-      skipRefused: flags.skipRefused,
-      stopAtFailed,
-      acceptWarnings: flags.acceptWarning,
-    };
+    const { maxCostDollars, redrive, skipRefused, acceptWarnings } = flags;
+    const how = { maxCostDollars, redrive, skipRefused, stopAtFailed, acceptWarnings };
     if (detached) {
       const started = await session.runtime.rows.resume(job, how, { detached });
       return showStarted(context, { job: started.job, state: 'started' });
@@ -146,20 +134,14 @@ export async function cancel(context: Context, job: string): Promise<ExitCode> {
   });
 }
 
-/** Timers cannot be longer. */
-const MOST_MS = 24 * 86_400_000;
 const POLL_MS = 1000;
 /** Longest wait for the state of a job after the timeout. */
 const STATE_MS = 5000;
 
 /** `searchflow wait JOB`: waits until a job that others run ends or pauses. Returns the exit code of the job's own command. */
 export async function wait(context: Context, job: string, flags: Flags<'wait'>): Promise<ExitCode> {
-  const { failedRows, timeoutMs, mistakes } = readAll({
-    failedRows: () => readFailedRows(flags.failOnFailedRows),
-    timeoutMs: () => toDuration('--timeout', flags.timeout, '90s, 30m or 2h, of at most 24d', [0, MOST_MS]),
-  });
-  const config = settings(context, {}, mistakes);
-  return withRuntime(context, config, {}, async (session) => {
+  const { failedRows = null, timeoutMs } = flags;
+  return withRuntime(context, settings(context, {}), {}, async (session) => {
     session.watching(printable(job));
     const late = new AbortController();
     // The texts of a pause name the command that resumes the job, not this one.
@@ -190,7 +172,7 @@ export async function wait(context: Context, job: string, flags: Flags<'wait'>):
     const output: Output<'state'> = { kind: 'status', ...(last?.state ?? unknown) };
     if (context.terminal.json) context.terminal.data(JSON.stringify(output));
     context.terminal.say(
-      `${printable(job)} has not ended after ${flags.timeout}, and is not affected. To wait again:\n  searchflow wait ${shellWord(printable(job))}`,
+      `${printable(job)} has not ended after ${duration((timeoutMs ?? 0) / 1000)}, and is not affected. To wait again:\n  searchflow wait ${shellWord(printable(job))}`,
     );
     return exitCodes.waiting;
   });

@@ -1,6 +1,6 @@
 import { statSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { MAX_RUN_SECONDS, URLS_PER_REQUEST } from '../../core/choices.js';
+import { URLS_PER_REQUEST } from '../../core/choices.js';
 import { isDatabaseSource, sourceShown, whyNoSource } from '../../core/connections/source-address.js';
 import type { ErrorCode } from '../../core/errors/registry.js';
 import { enrichCsv, type PublishStep } from '../../core/row-job-schemas.js';
@@ -12,55 +12,34 @@ import { isSameFile } from '../../files/same-file.js';
 import { absoluteTarget, whyNoPublish } from '../../worker/config/publish-step.js';
 import type { EnrichRequest } from '../../worker/config/runtime-types.js';
 import { intoShown } from '../../worker/config/store-setting.js';
-import { readAll, readFailureLimit, readMaxCost, refuse, spelled, toCount, toDuration, wrong } from '../flag-values.js';
-import {
-  fieldsOf,
-  objectOf,
-  readEffort,
-  readObject,
-  type SetField,
-  setTwice,
-  toContentsOptions,
-} from '../request-fields.js';
+import { failureLimit, readAll, refuse, spelled, wrong } from '../flag-values.js';
+import { objectOf, ofRequest, readEffort, type SetField, setTwice, toContentsOptions } from '../request-fields.js';
 import type { Flags } from '../shared/command.js';
 
-/** Largest `--limit`. */
-const MOST_ROWS = 999_999_999;
-
-/** Returns the request that argument and flags describe. Reads files, and buys nothing. */
+/** Returns the request that argument and flags describe. Buys nothing. */
 export function toEnrichRequest(argument: string | undefined, flags: Flags<'enrich'>, cwd: string): EnrichRequest {
   const file = argument ?? flags.from ?? '';
-  const read = readAll({
-    delimiter: () => readDelimiter('--delimiter', flags.delimiter),
-    encoding: () => readEncoding(flags.encoding),
+  const { form, rows, stopAtFailed, publish, mistakes } = readAll({
     form: () => readCsvForm(flags),
-    rows: () => toRowRequest(flags, cwd),
-    batch: () => toCount(flags.batch, '--batch', URLS_PER_REQUEST),
-    limit: () => toCount(flags.limit, '--limit', MOST_ROWS),
-    refreshAfterMs: () => readRefreshAfter(flags.refreshAfter),
-    maxCostDollars: () => readMaxCost(flags.maxCost),
-    maxRunMs: () =>
-      toDuration('--max-run-time', flags.maxRunTime, '30m, 6h or 1d, and at most 365d', [1, MAX_RUN_SECONDS * 1000]),
-    stopAtFailed: () => readFailureLimit(flags),
+    rows: () => toRowRequest(flags),
+    stopAtFailed: () => failureLimit(flags),
     publish: () => readPublishStep(flags, cwd),
   });
-  refuse(...sourceMistakes(argument, flags), ...fileMistakes(file, flags, cwd), ...read.mistakes);
-  const { form, rows, batch = URLS_PER_REQUEST, maxRunMs, mistakes: _, ...values } = read;
-  // Flags that have the name of a field have its value, except those that are read above.
+  refuse(...sourceMistakes(argument, flags), ...fileMistakes(file, flags, cwd), ...mistakes);
+  // A flag sets the field of its name.
   const same = Object.entries(flags).filter(([name]) => name in enrichCsv.shape);
   return {
     ...Object.fromEntries(same),
     input: sourceShown(file),
-    key: flags.key === undefined ? undefined : [...new Set(flags.key || [])],
+    key: flags.key === false ? [] : flags.key,
     into: flags.into && intoShown(flags.into),
     ...form,
     ...rows,
-    ...values,
-    batch,
-    maxRunSeconds: maxRunMs && maxRunMs / 1000,
+    batch: flags.batch ?? URLS_PER_REQUEST,
+    stopAtFailed,
+    publish,
     rebuy: flags.rebuy,
     reparse: flags.reparse,
-    acceptWarnings: flags.acceptWarning,
   };
 }
 
@@ -86,7 +65,7 @@ function fileMistakes(file: string, flags: Flags<'enrich'>, cwd: string): readon
     );
   if (into !== undefined && csv !== undefined && isSameFile(resolve(cwd, into), resolve(cwd, csv)))
     mistakes.push(`--into and --csv name the same file, ${csv}.`);
-  if (flags.reparse && (flags.retryFailed || flags.redrive || flags.rebuy || flags.refreshAfter !== undefined))
+  if (flags.reparse && (flags.retryFailed || flags.redrive || flags.rebuy || flags.refreshAfterMs !== undefined))
     mistakes.push('--reparse buys nothing. Pass it without --retry-failed, --redrive, --rebuy and --refresh-after.');
   return mistakes;
 }
@@ -156,46 +135,16 @@ export function mistakesCode(source: string | undefined, cwd: string): ErrorCode
 }
 
 /** Returns the form of a CSV that differs from that of the input. */
-export function readCsvForm(flags: Pick<Flags<'enrich'>, 'csv' | 'csvDelimiter' | 'csvBom'>) {
-  const { csv, csvDelimiter: text, csvBom } = flags;
-  const { csvDelimiter, mistakes } = readAll({ csvDelimiter: () => readDelimiter('--csv-delimiter', text) });
+export function readCsvForm({ csv, csvDelimiter, csvBom }: Pick<Flags<'enrich'>, 'csv' | 'csvDelimiter' | 'csvBom'>) {
   refuse(
     csv === undefined &&
-      (text !== undefined || csvBom !== undefined) &&
+      (csvDelimiter !== undefined || csvBom !== undefined) &&
       '--csv-delimiter and --csv-bom are for an enriched CSV. Pass --csv FILE.',
-    ...mistakes,
     csvDelimiter &&
       !isCsvDelimiter(csvDelimiter) &&
-      `--csv-delimiter: '${text}' must be an ASCII character, such as a semicolon, or tab.`,
+      `--csv-delimiter: '${csvDelimiter}' must be an ASCII character, such as a semicolon, or tab.`,
   );
   return { csvDelimiter, csvBom };
-}
-
-function readDelimiter(flag: string, text: string | undefined): string | undefined {
-  if (text === undefined) return undefined;
-  const named: Readonly<Record<string, string>> = { tab: '\t', '\\t': '\t', comma: ',', semicolon: ';', pipe: '|' };
-  const delimiter = named[text] ?? text;
-  if ([...delimiter].length !== 1 || /["\r\n]/.test(delimiter))
-    wrong(`${flag}: '${text}' must be one character, or tab.`);
-  return delimiter;
-}
-
-function readEncoding(text: string | undefined): string | undefined {
-  if (text === undefined) return undefined;
-  try {
-    return new TextDecoder(text).encoding;
-  } catch {
-    return wrong(`--encoding: '${text}' is unknown. Name one such as utf-8, utf-16le, windows-1252 or shift_jis.`);
-  }
-}
-
-function readRefreshAfter(text: string | undefined): number | undefined {
-  const ms = toDuration('--refresh-after', text, '12h, 30d or 2w');
-  return ms === 0
-    ? wrong(
-        `--refresh-after ${text}: an interrupted job would buy its own results again. Pass a longer time, such as 1h.`,
-      )
-    : ms;
 }
 
 type RowRequest = Pick<EnrichRequest, 'operation' | 'template' | 'options' | 'rowsPerRun'>;
@@ -210,61 +159,58 @@ const takes: Readonly<Record<RowOperation, readonly (keyof Flags<'enrich'>)[]>> 
 const limited = [...new Set(Object.values(takes).flat())];
 
 /** Returns the operation, template and options that the flags describe. */
-export function toRowRequest(flags: Flags<'enrich'>, cwd: string): RowRequest {
-  const { op: operation = 'contents' } = flags;
+export function toRowRequest(flags: Flags<'enrich'>): RowRequest {
+  const { operation = 'contents' } = flags;
   const wrong = limited
     .filter((name) => flags[name] !== undefined && !takes[operation].includes(name))
     .map((name) => {
       const takers = rowOperations.filter((one) => takes[one].includes(name));
       return `${spelled(name)} is for --op ${takers.join(', ')}, not for ${operation}.`;
     });
-  if (buysPages(operation)) {
-    const { options, mistakes } = readAll({ options: () => toContentsOptions(flags) });
-    if (flags.request !== undefined)
-      mistakes.unshift('--request is not for --op contents. Name another operation with --op.');
+  if (!buysPages(operation)) {
+    const { request, mistakes } = readAll({ request: () => readRequest(flags, operation) });
     refuse(...wrong, ...mistakes);
-    return { options };
+    return { operation, ...request, rowsPerRun: flags.rowsPerRun };
   }
-  const { request, rowsPerRun, mistakes } = readAll({
-    request: () => readRequest(flags, operation, cwd),
-    rowsPerRun: () => toCount(flags.rowsPerRun, '--rows-per-run', 100),
-  });
-  refuse(...wrong, ...mistakes);
-  return { operation, ...request, rowsPerRun };
+  const { options, mistakes } = readAll({ options: () => toContentsOptions(flags) });
+  refuse(
+    ...wrong,
+    flags.request !== undefined && '--request is not for --op contents. Name another operation with --op.',
+    ...mistakes,
+  );
+  return { options };
 }
 
 /** Returns the fields of the request that flags set. Fields that are rendered for each row are not included: the template has them. */
-function readRequest(flags: Flags<'enrich'>, operation: RowOperation, cwd: string) {
-  const { option, ...pages } = flags;
-  const { file, schema, effort, numResults, contents, others, mistakes } = readAll({
-    file: () => (flags.request === undefined ? {} : readObject('--request', flags.request, cwd)),
-    schema: () => (flags.schema === undefined ? undefined : readObject('--schema', flags.schema, cwd)),
+function readRequest({ option, ...flags }: Flags<'enrich'>, operation: RowOperation) {
+  const { effort, contents, mistakes } = readAll({
     effort: () => readEffort(flags.effort, flags.unchecked),
-    numResults: () => toCount(flags.numResults, '--num-results', 9999),
-    contents: () => toContentsOptions(pages),
-    others: () => toContentsOptions({ option }),
+    contents: () => toContentsOptions(flags),
   });
-  if (flags.query === undefined && flags.request === undefined)
-    mistakes.push(`${operation} needs --query TEMPLATE, such as "{{name}} official site", or --request FILE.`);
-  const more = fieldsOf(others, (name) => `--option ${name}`);
   const isRendered = ([, value]: SetField) => /\{[{%]/.test(JSON.stringify(value));
   const rendered: readonly SetField[] = [
-    ...fieldsOf(file, () => '--request'),
+    ...ofRequest(flags.request),
     ['query', flags.query, '--query'],
-    ...more.filter(isRendered),
+    ...(option ?? []).filter(isRendered),
   ];
   // The pages of a search have options of their own; an answer has only their texts.
   const ofPages: SetField = takes[operation].includes('highlights')
     ? ['contents', Object.keys(contents ?? {}).length > 0 ? (contents as Json) : undefined, '--text']
     : ['text', contents?.text as Json | undefined, '--text'];
   const shared: readonly SetField[] = [
-    ['outputSchema', schema, '--schema'],
+    ['outputSchema', flags.schema, '--schema'],
     ['effort', effort, '--effort'],
-    ['numResults', numResults, '--num-results'],
+    ['numResults', flags.numResults, '--num-results'],
     ofPages,
-    ...more.filter((field) => !isRendered(field)),
+    ...(option ?? []).filter((field) => !isRendered(field)),
   ];
-  refuse(...setTwice([...rendered, ...shared]), ...mistakes);
+  refuse(
+    ...setTwice([...rendered, ...shared]),
+    ...mistakes,
+    flags.query === undefined &&
+      flags.request === undefined &&
+      `${operation} needs --query TEMPLATE, such as "{{name}} official site", or --request FILE.`,
+  );
   return {
     template: rendered.some(([, value]) => value !== undefined) ? objectOf(rendered) : undefined,
     options: objectOf(shared),

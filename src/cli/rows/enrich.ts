@@ -15,7 +15,7 @@ import {
   UsageError,
 } from '../../worker/config/runtime-types.js';
 import type { JobHandle } from '../../worker/control/job-handle.js';
-import { type FailedRows, readAll, readFailedRows, tooManyFailed } from '../flag-values.js';
+import { type FailedRows, readAll, tooManyFailed } from '../flag-values.js';
 import {
   aboutDollars,
   atMost,
@@ -42,10 +42,10 @@ import { mistakesCode, toEnrichRequest } from './enrich-request.js';
 
 /** `searchflow enrich FILE`: buys page contents, or another `--op`, for every row. The same command resumes a stopped job. */
 export async function enrich(context: Context, file: string | undefined, flags: Flags<'enrich'>): Promise<ExitCode> {
-  const { request, wish, failedRows, mistakes } = readAll({
+  const { failedRows = null } = flags;
+  const { request, wish, mistakes } = readAll({
     request: () => toEnrichRequest(file, flags, context.cwd),
     wish: () => toScheduleWish(flags),
-    failedRows: () => readFailedRows(flags.failOnFailedRows),
   });
   if (wish !== null && failedRows !== null)
     mistakes.push('--fail-on-failed-rows needs a run that this command watches; a schedule has no exit code.');
@@ -72,7 +72,7 @@ export async function enrich(context: Context, file: string | undefined, flags: 
 
 /** `searchflow agent rows FILE`: `enrich --op agent`. */
 export const agentRows = (context: Context, file: string | undefined, flags: Flags<'agentRows'>): Promise<ExitCode> =>
-  enrich(context, file, { ...flags, op: 'agent' });
+  enrich(context, file, { ...flags, operation: 'agent' });
 
 /** Half of the contract's rate. At this speed a person can watch the 35 requests of the demonstration. */
 const DEMO_QPS = '5';

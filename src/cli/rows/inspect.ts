@@ -8,9 +8,8 @@ import type { Context, ExitCode, Flags } from '../shared/command.js';
 import { settings, withRuntime } from '../shared/session.js';
 import { columns, commandOnOwnLine, count, dollars, duration, printable, some } from '../text.js';
 
-/** Rows that are listed by default, and at most. */
+/** Rows that are listed by default. */
 const USUAL_ROWS = 20;
-const MOST_ROWS = 1000;
 /** Most characters of a tag, of a unit and of a message in the list. */
 const TAG_SHOWN = 60;
 const UNIT_SHOWN = 80;
@@ -19,8 +18,8 @@ const MESSAGE_SHOWN = 160;
 /** `searchflow failed JOB`: lists the failed rows of a job. Starts nothing. */
 export async function failed(context: Context, job: string, flags: Flags<'failed'>): Promise<ExitCode> {
   const { tag: tags = [] } = flags;
-  const { limit, mistakes } = readAll({ limit: () => readLimit(flags.limit) });
-  return withRuntime(context, settings(context, {}, mistakes), { bounded: true }, async ({ runtime }) => {
+  const { limit = USUAL_ROWS } = flags;
+  return withRuntime(context, settings(context, {}), { bounded: true }, async ({ runtime }) => {
     const found = await runtime.rows.failed(job, { tags, limit });
     if (found.rows > 0 || context.terminal.json) context.terminal.print(found, failedText(found));
     if (found.rows === 0)
@@ -30,12 +29,6 @@ export async function failed(context: Context, job: string, flags: Flags<'failed
           : noTagText(await runtime.rows.failed(job, { tags: [], limit: 0 }), tags),
       );
   });
-}
-
-function readLimit(text: string | undefined): number {
-  const limit = text === undefined ? USUAL_ROWS : /^\d{1,4}$/.test(text.trim()) ? Number(text) : Number.NaN;
-  if (!(limit <= MOST_ROWS)) wrong(`--limit: ${printable(text ?? '')} is not a whole number from 0 to ${MOST_ROWS}.`);
-  return limit;
 }
 
 /** Says that no row failed with these tags. */
@@ -118,11 +111,7 @@ export async function trace(context: Context, job: string, flags: Flags<'trace'>
 function readName({ row, url }: Flags<'trace'>): TracedName {
   if (row !== undefined && url !== undefined) wrong('--row and --url exclude each other. Pass one of them.');
   if (row === undefined && url === undefined) wrong('Name the row: --row N, its number in the input, or --url URL.');
-  if (url !== undefined) return { url };
-  const number = /^[\d,]{1,15}$/.test(row?.trim() ?? '') ? Number(row?.replaceAll(',', '')) : 0;
-  if (row !== undefined && number < 1)
-    wrong(`--row: ${printable(row, 60)} is not the number of a row. Rows are numbered from 1.`);
-  return { row: number };
+  return url === undefined ? { row: row ?? 0 } : { url };
 }
 
 const stateWords: Readonly<Record<Output<'trace'>['state'], string>> = {

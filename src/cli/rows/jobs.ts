@@ -1,8 +1,6 @@
 import type { Output } from '../../api/outputs/index.js';
 import { inputText } from '../../core/rows/source-fields.js';
-import { nearest } from '../../core/text/nearest.js';
 import type { JobListing, NextRun, RuntimeConfig } from '../../worker/config/runtime-types.js';
-import { jobStates } from '../flag-values.js';
 import type { Context, ExitCode, Flags } from '../shared/command.js';
 import { settings, withRuntime } from '../shared/session.js';
 import { columns, count, dollars, duration, printable } from '../text.js';
@@ -14,7 +12,7 @@ const MOST_INPUT = 300;
 /** `searchflow jobs`: lists the jobs of this folder, or of the store that the folder uses. */
 export async function jobs(context: Context, { state: asked }: Flags<'jobs'>): Promise<ExitCode> {
   const { terminal } = context;
-  const config = settings(context, {}, (asked ?? []).flatMap(stateProblem));
+  const config = settings(context, {});
   return withRuntime(context, config, { bounded: true }, async ({ runtime }) => {
     const all = await runtime.jobs.list();
     const listed = asked === undefined ? all : all.filter((job) => asked.some((state) => isInState(job, state)));
@@ -26,13 +24,6 @@ export async function jobs(context: Context, { state: asked }: Flags<'jobs'>): P
     const why = whyUnknown(all, config);
     if (why !== null) terminal.say(why);
   });
-}
-
-function stateProblem(state: string): readonly string[] {
-  if (jobStates.includes(state)) return [];
-  const near = nearest(state, jobStates);
-  const meant = near === null ? `The states are ${jobStates.slice(0, -1).join(', ')}.` : `Did you mean ${near}?`;
-  return [`--state: ${printable(state)} is not a state of a job. ${meant}`];
 }
 
 /** Whether a job is in a state. A walk that does not continue by itself is interrupted, too. */

@@ -1,6 +1,7 @@
 import { type ExitCode, exitCodes } from '../../core/processes/exit-codes.js';
 import type { openRuntime } from '../../worker/runtime/runtime.js';
 import type * as options from '../options.js';
+import type { readers } from '../readers.js';
 import type { Interrupts } from './signals.js';
 import type { Terminal } from './terminal.js';
 
@@ -12,10 +13,23 @@ export interface Context {
   readonly cwd: string;
   /** Arguments after the command's name, as typed. */
   readonly args: readonly string[];
+  /** The mistakes in its flags, which are reported together with those that the command finds. */
+  readonly mistakes?: readonly string[];
   readonly terminal: Terminal;
   readonly interrupts: Interrupts;
   readonly openRuntime: typeof openRuntime;
 }
+
+/** What the reader of a flag knows besides the typed value. */
+export interface About {
+  readonly flag: string;
+  readonly cwd: string;
+  /** Unix ms. */
+  readonly now: number;
+}
+
+/** Returns the value of a flag. Throws a `UsageError` for a mistake. */
+export type Reader<Typed, Value> = (typed: Typed, about: About) => Value;
 
 /** What a flag or an argument is: its help, or its help with what else the command line knows about its value. */
 type Spec =
@@ -28,6 +42,8 @@ type Spec =
       readonly default?: string;
       /** The command needs the flag. */
       readonly mandatory?: true;
+      /** Absent: the value is read as `readers` says. */
+      readonly read?: Reader<never, unknown>;
     };
 
 /** The flags or arguments of a command, by names and placeholders as the help shows them, in its order. */
@@ -55,7 +71,21 @@ type NameOf<F> = F extends `${infer Flag} ${string}`
     : F extends `--${infer Name}`
       ? CamelCase<Name>
       : never;
-type ValueOf<F, S> = S extends { readonly many: true }
+type Readers = typeof readers;
+type FieldOf<F> = F extends keyof Readers
+  ? Readers[F] extends { readonly field: infer Field extends string }
+    ? Field
+    : NameOf<F>
+  : NameOf<F>;
+type ReadBy<R> = R extends { readonly read: (typed: never, about: About) => infer Value } ? Value : never;
+type ValueOf<F, S> = S extends { readonly read: unknown }
+  ? ReadBy<S>
+  : F extends keyof Readers
+    ? Readers[F] extends { readonly read: unknown }
+      ? ReadBy<Readers[F]>
+      : TypedAs<F, S>
+    : TypedAs<F, S>;
+type TypedAs<F, S> = S extends { readonly many: true }
   ? readonly string[]
   : S extends { readonly choices: readonly (infer Choice)[] }
     ? Choice
@@ -69,8 +99,8 @@ type ValueOf<F, S> = S extends { readonly many: true }
 type Always<S> = S extends { readonly default: string } | { readonly mandatory: true } ? true : false;
 
 type FlagsOf<S> = {
-  readonly [F in keyof S as Always<S[F]> extends true ? NameOf<F> : never]: ValueOf<F, S[F]>;
-} & { readonly [F in keyof S as Always<S[F]> extends true ? never : NameOf<F>]?: ValueOf<F, S[F]> };
+  readonly [F in keyof S as Always<S[F]> extends true ? FieldOf<F> : never]: ValueOf<F, S[F]>;
+} & { readonly [F in keyof S as Always<S[F]> extends true ? never : FieldOf<F>]?: ValueOf<F, S[F]> };
 
 /** The flags of a command as its function gets them, by the name of their record in the options. */
 export type Flags<Name extends keyof typeof options> = FlagsOf<(typeof options)[Name]>;

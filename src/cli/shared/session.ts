@@ -9,13 +9,13 @@ import { type EmbeddedSandbox, onSandbox, openSandbox } from './embedded-sandbox
 import { type StopSignal, signalExitCodes } from './signals.js';
 
 /**
- * Returns the configuration of a command. Throws one `UsageError` with all mistakes of the command line (`mistakes`) and of
- * the settings. `wrong`: the error code of a command line with mistakes.
+ * Returns the configuration of a command. Throws one `UsageError` with all mistakes of the command line (`found` and those of its flags)
+ * and of the settings. `wrong`: the error code of a command line with mistakes.
  */
 export function settings(
   context: Context,
   flags: ConfigFlags,
-  mistakes: readonly string[] = [],
+  found: readonly string[] = [],
   wrong: ErrorCode = 'invalid-argument',
 ): RuntimeConfig {
   const { terminal, env, cwd } = context;
@@ -26,6 +26,7 @@ export function settings(
     last = sentence;
   };
   let config: RuntimeConfig | null = null;
+  const mistakes = [...(context.mistakes ?? []), ...found];
   const all = [...mistakes];
   let code: ErrorCode = mistakes.length > 0 ? wrong : 'setting-invalid';
   try {

@@ -8,13 +8,16 @@ import {
 } from '../../../src/cli/events/events.js';
 import { walkCommand } from '../../../src/cli/events/events-status.js';
 import { toRange, toWalkOptions, typesNote } from '../../../src/cli/events/walk.js';
-import { readAll, toMoment } from '../../../src/cli/flag-values.js';
 import { progressText } from '../../../src/cli/progress/progress.js';
-import type { Flags } from '../../../src/cli/shared/command.js';
 import type { StreamListing } from '../../../src/core/events/event-warehouse.js';
 import type { WalkProgress, WalkSummary } from '../../../src/core/workflow-result-schemas.js';
+import { useFlags } from '../../support/cli/read-flags.js';
 
 const now = Date.parse('2026-11-21T12:00:00Z');
+
+/** A text as `--from`, or as the end of a range. */
+const momentOf = (text: string, end = false) =>
+  useFlags('backfill', end ? { until: text } : { from: text }, ({ from, until }) => (end ? until : from), { now });
 
 describe('times', () => {
   it.each([
@@ -26,7 +29,7 @@ describe('times', () => {
     ['2026-01-31T18:00:30.5+01:00', false, '2026-01-31T17:00:30.500Z'],
     ['2026-01-31 18:00-0830', false, '2026-02-01T02:30:00.000Z'],
   ])('%s (as an end: %s) is %s', (text, end, iso) => {
-    expect(toMoment('--from', text, now, end)).toBe(Date.parse(iso));
+    expect(momentOf(text, end).value).toBe(Date.parse(iso));
   });
 
   it.each([
@@ -39,14 +42,14 @@ describe('times', () => {
     ['yesterday', 'must be a UTC date (2026-01-31)'],
     ['12h', 'or an age (7d)'],
   ])('%s is refused with a remedy', (text, sentence) => {
-    expect(() => toMoment('--from', text, now)).toThrow(sentence);
+    expect(momentOf(text).mistakes).toEqual([expect.stringContaining(sentence)]);
   });
 });
 
 describe('flags', () => {
-  const range = (flags: Flags<'backfill'>) => {
-    const { found, mistakes } = readAll({ found: () => toRange(flags, now) });
-    return [found, mistakes] as const;
+  const range = (typed: object) => {
+    const { value, mistakes } = useFlags('backfill', typed, (flags) => toRange(flags, now), { now });
+    return [value, mistakes] as const;
   };
 
   it('make a range of whole days, the last one included, or one up to now', () => {
@@ -59,7 +62,7 @@ describe('flags', () => {
 
   it.each([
     [{}, ['--from is required']],
-    [{ from: '2026-02-02', until: '2026-02-01' }, ['--from 2026-02-02 must be before --until 2026-02-01']],
+    [{ from: '2026-02-02', until: '2026-02-01' }, ['--from must be before --until']],
     [{ from: '2027-01-01' }, ['in the future']],
     [{ from: 'x', until: 'y' }, ['--from: ', '--until: ']],
   ])('%j is refused with all mistakes together', (flags, sentences) => {
@@ -68,11 +71,11 @@ describe('flags', () => {
 
   it('accept types in any order, once each, and report unknown ones', () => {
     const type = ['webset.idle', 'import.created,webset.idle'];
-    expect(toWalkOptions({ type, parallel: '4' })).toEqual({
+    expect(toWalkOptions({ type, parallel: 4 })).toEqual({
       types: ['import.created', 'webset.idle'],
       parallel: 4,
     });
-    expect(() => toWalkOptions({ parallel: '0' })).toThrow("--parallel: '0'");
+    expect(useFlags('sync', { parallel: '0' }, toWalkOptions).mistakes.join()).toContain("--parallel: '0'");
     expect(typesNote(['webset.idle'])).toBeNull();
     const note = typesNote(['webset.idler.x', 'webset.idle']);
     expect(note).toContain('Unknown event type: webset.idler.x (did you mean webset.idle?).');

@@ -8,6 +8,7 @@ import { failureText } from '../../../src/cli/shared/failure-text.js';
 import { settings } from '../../../src/cli/shared/session.js';
 import type { EnrichRequest, JobPlan } from '../../../src/worker/config/runtime-types.js';
 import { fakeContext, fakeRuntime, listen, plan, request } from '../../support/cli/fake-runtime.js';
+import { flagsOf } from '../../support/cli/read-flags.js';
 
 let service: Awaited<ReturnType<typeof listen>>;
 beforeAll(async () => {
@@ -86,7 +87,8 @@ describe('without a terminal', () => {
 
   it('starts no agent run whose effort or own budget allows a higher cost', async () => {
     const { runtime, calls } = fakeRuntime();
-    const run = (flags: object) => agentRun(fakeContext(runtime).context, 'Who makes this?', flags).catch(failureText);
+    const run = (typed: object) =>
+      agentRun(fakeContext(runtime).context, 'Who makes this?', flagsOf('agentRun', typed).flags).catch(failureText);
     expect(await run({ effort: 'ultra' })).toMatchObject({ code: 2, text: expect.stringContaining('at most $20.00') });
     expect(await run({ option: ['budget={"maxCostDollars":12}'] })).toMatchObject({ code: 2 });
     expect(calls).not.toContain('workflows');

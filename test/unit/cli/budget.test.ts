@@ -1,5 +1,4 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { readMaxCost } from '../../../src/cli/flag-values.js';
 import { planData, planText } from '../../../src/cli/progress/plan.js';
 import { pausedText } from '../../../src/cli/progress/summary.js';
 import { resume } from '../../../src/cli/rows/control.js';
@@ -18,6 +17,7 @@ import {
   progress,
   request,
 } from '../../support/cli/fake-runtime.js';
+import { useFlags } from '../../support/cli/read-flags.js';
 
 let service: Awaited<ReturnType<typeof listen>>;
 beforeAll(async () => {
@@ -35,13 +35,14 @@ describe('--max-cost', () => {
     ['0', 0],
     ['none', 'none'],
   ])('accepts %s', (text, wanted) => {
-    expect(readMaxCost(text)).toBe(wanted);
+    expect(useFlags('resume', { maxCost: text }, ({ maxCostDollars }) => maxCostDollars).value).toBe(wanted);
   });
 
   it.each(['1,50', '-1', '1e3', 'NaN', '', '0.0000001', '€2'])('refuses %s and shows the expected form', (text) => {
-    expect(() => toEnrichRequest('-', { job: 'brands', maxCost: text }, '/data')).toThrow(
+    const typed = { job: 'brands', maxCost: text };
+    expect(useFlags('enrich', typed, (flags) => toEnrichRequest('-', flags, '/data')).mistakes).toEqual([
       `--max-cost: '${text}' must be an amount in dollars such as 5 or 0.50, or none.`,
-    );
+    ]);
   });
 
   it('is in the plan, as the point of a pause or as the maximum cost', () => {
@@ -71,7 +72,7 @@ describe('--max-cost', () => {
         return handle;
       },
     });
-    for (const flags of [{ maxCost: '2' }, { maxCost: 'none' }, {}]) {
+    for (const flags of [{ maxCostDollars: 2 }, { maxCostDollars: 'none' }, {}] as const) {
       await resume(fakeContext(runtime).context, 'brands', flags).catch(() => undefined);
     }
     expect(sent).toEqual([{ maxCostDollars: 2 }, { maxCostDollars: 'none' }, {}]);

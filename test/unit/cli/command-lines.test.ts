@@ -452,7 +452,7 @@ describe('a command line', () => {
     expect(one.asked).toContainEqual(['clean', { job: 'brands', olderThanMs: 7 * 86_400_000, dryRun: true }]);
     expect(JSON.parse(one.out)).toMatchObject({ kind: 'cleaned', dryRun: true, bytes: 12_440_000, before: 93_000_000 });
     expect((await type('clean --older-than 0s')).out).toContain(
-      'Nothing to remove: jobs that ended more than 0s ago have no staged rows, and no loaded answers older than',
+      'Nothing to remove: jobs that ended more than 0 s ago have no staged rows, and no loaded answers older than',
     );
     const kept = async () => ({
       ...(await clean({ dryRun: false })),

@@ -139,7 +139,7 @@ describe('wait', () => {
   it('ends after --timeout with exit code 7, and leaves the job alone', async () => {
     const running = { ...as('running'), attach: async () => fakeHandle() };
     const { code, err, calls } = await type('wait brands --timeout 0s', running);
-    expect([code, err]).toEqual([7, expect.stringContaining('brands has not ended after 0s, and is not affected')]);
+    expect([code, err]).toEqual([7, expect.stringContaining('brands has not ended after 0 s, and is not affected')]);
     expect(calls).not.toContain('stop');
     const data = await type('wait brands --timeout 0s --json', running);
     expect([data.code, JSON.parse(data.out)]).toMatchObject([7, { kind: 'status', job: 'brands-1', phase: 'running' }]);

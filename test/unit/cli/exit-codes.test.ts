@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url';
 import { ApplicationFailure, CancelledFailure } from '@temporalio/common';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ApiError } from '../../../src/api/wire/errors.js';
-import { readFailedRows, tooManyFailed } from '../../../src/cli/flag-values.js';
+import { tooManyFailed } from '../../../src/cli/flag-values.js';
 import { buildProgram } from '../../../src/cli/program.js';
 import { runEnrich } from '../../../src/cli/rows/enrich.js';
 import { statusLine } from '../../../src/cli/rows/status.js';
@@ -23,6 +23,7 @@ import {
   request,
   summary,
 } from '../../support/cli/fake-runtime.js';
+import { useFlags } from '../../support/cli/read-flags.js';
 
 let service: Awaited<ReturnType<typeof listen>>;
 beforeAll(async () => {
@@ -30,6 +31,8 @@ beforeAll(async () => {
 });
 afterAll(() => service.close());
 
+const allowed = (failOnFailedRows?: true | string) =>
+  useFlags('wait', { failOnFailedRows }, ({ failedRows = null }) => failedRows);
 const manner = { dryRun: false, yes: false, asksAlways: false };
 /** The exit code of an enrichment that ends with this summary. */
 async function codeOf(end: Partial<JobSummary>, flag?: true | string, planned = plan): Promise<number> {
@@ -40,7 +43,7 @@ async function codeOf(end: Partial<JobSummary>, flag?: true | string, planned = 
     start: async () => fakeHandle({ result: async () => whole }),
   });
   const { context } = fakeContext(runtime.runtime);
-  return runEnrich(context, settings(context, {}), request, { ...manner, failedRows: readFailedRows(flag) });
+  return runEnrich(context, settings(context, {}), request, { ...manner, failedRows: allowed(flag).value });
 }
 
 describe('exitCodes', () => {
@@ -117,13 +120,13 @@ describe('--fail-on-failed-rows', () => {
 
   it('counts rows that could not be requested, and accepts a share of the tried rows', () => {
     const rows = { rows: 1000, success: 90, error: 4, invalid: 6, missing: 900, vanished: 3, tags: {} };
-    const failed = (flag: string) => tooManyFailed(rows, readFailedRows(flag) ?? { rows: 0 });
+    const failed = (flag: string) => tooManyFailed(rows, allowed(flag).value ?? { rows: 0 });
     expect(['9', '10', '9.9%', '10%', '0%', '0'].map(failed)).toEqual([true, false, true, false, true, true]);
     expect(tooManyFailed({ ...rows, error: 0, invalid: 0 }, { rows: 0 })).toBe(false);
   });
 
   it.each(['rows.csv', '-1', '1.5', '101%', '%', ''])("refuses '%s' in a sentence", (text) => {
-    expect(() => readFailedRows(text)).toThrow(`'${text}' must be a number of rows`);
+    expect(allowed(text).mistakes).toEqual([expect.stringContaining(`'${text}' must be a number of rows`)]);
   });
 });
 

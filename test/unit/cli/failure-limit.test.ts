@@ -1,8 +1,9 @@
 import { expect, it } from 'vitest';
-import { readFailureLimit } from '../../../src/cli/flag-values.js';
+import { failureLimit } from '../../../src/cli/flag-values.js';
 import { pausedText } from '../../../src/cli/progress/summary.js';
 import type { JobProgress } from '../../../src/core/row-job-schemas.js';
 import { failedPause } from '../../../src/core/rows/pause.js';
+import { useFlags } from '../../support/cli/read-flags.js';
 
 it.each([
   [{}, undefined],
@@ -14,7 +15,7 @@ it.each([
     { percent: 100, after: 1 },
   ],
 ])('%j is a limit of failed answers', (flags, limit) => {
-  expect(readFailureLimit(flags)).toEqual(limit);
+  expect(useFlags('resume', flags, failureLimit)).toEqual({ value: limit, mistakes: [] });
 });
 
 it.each([
@@ -26,7 +27,7 @@ it.each([
   [{ stopAfter: '50' }, '--stop-after needs a percentage of failed answers.'],
   [{ stopAtFailed: 'none', stopAfter: '50' }, '--stop-after needs a percentage of failed answers.'],
 ])('%j is refused', (flags, mistake) => {
-  expect(() => readFailureLimit(flags)).toThrow(mistake);
+  expect(useFlags('resume', flags, failureLimit).mistakes).toEqual([expect.stringContaining(mistake)]);
 });
 
 it('the text of the pause ends with the command that accepts the failures', () => {

@@ -2,10 +2,8 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { toAgentRequest } from '../../../src/cli/agents.js';
-import { readAll, toCount } from '../../../src/cli/flag-values.js';
 import { toFilter } from '../../../src/cli/monitors.js';
 import { toSandboxOptions } from '../../../src/cli/set-up/sandbox.js';
-import type { Flags } from '../../../src/cli/shared/command.js';
 import { freshnessOf } from '../../../src/core/purchase/freshness.js';
 import { parseFault, startSandbox } from '../../../src/sandbox/index.js';
 import { agentRunId, startAgentRun } from '../../../src/worker/control/agent-control.js';
@@ -14,6 +12,7 @@ import { findWalk } from '../../../src/worker/control/find-walk.js';
 import { MonitorControl } from '../../../src/worker/control/monitor-control.js';
 import { findJob } from '../../../src/worker/staging/find-job.js';
 import { request } from '../../support/cli/fake-runtime.js';
+import { useFlags } from '../../support/cli/read-flags.js';
 import { folderOfFile } from '../../support/files/folders.js';
 
 const cwd = folderOfFile();
@@ -21,9 +20,9 @@ writeFileSync(join(cwd, 'schema.json'), '{"type":"object"}');
 writeFileSync(join(cwd, 'request.json'), '{"query":"why","systemPrompt":"be brief"}');
 
 describe('flags of an agent run', () => {
-  const read = (query: string | undefined, flags: Flags<'agentRun'>) => {
-    const { asked, mistakes } = readAll({ asked: () => toAgentRequest(query, flags, cwd) });
-    return { ...asked, mistakes };
+  const read = (query: string | undefined, typed: object) => {
+    const { value, mistakes } = useFlags('agentRun', typed, (flags) => toAgentRequest(query, flags), { cwd });
+    return { ...value, mistakes };
   };
 
   it('make the request and its settings', () => {
@@ -47,9 +46,9 @@ describe('flags of an agent run', () => {
 });
 
 describe('flags of monitors', () => {
-  const filter = (flags: Flags<'monitorList'>) => {
-    const { found, mistakes } = readAll({ found: () => toFilter(flags) });
-    return [found, mistakes];
+  const filter = (typed: object) => {
+    const { value, mistakes } = useFlags('monitorList', typed, toFilter);
+    return [value, mistakes];
   };
 
   it('make a filter', () => {
@@ -73,7 +72,7 @@ describe('flags of monitors', () => {
     ['1.5', null],
     ['x', null],
   ])('accept %s for a count of up to 500: %s', (text, count) => {
-    expect(readAll({ found: () => toCount(text, '--limit', 500) }).found).toBe(count);
+    expect(useFlags('monitorPause', { limit: text }, ({ limit }) => limit).value).toBe(count);
   });
 });
 

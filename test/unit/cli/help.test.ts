@@ -1,7 +1,10 @@
 import type { Command } from 'commander';
 import { expect, it } from 'vitest';
 import { commands } from '../../../src/cli/commands.js';
+import * as options from '../../../src/cli/options.js';
 import { buildProgram } from '../../../src/cli/program.js';
+import { readFlags } from '../../../src/cli/readers.js';
+import { enrichCsv } from '../../../src/core/row-job-schemas.js';
 import { wordsOf } from '../../support/cli/type-command.js';
 import { commandsIn, examplesIn, helpOf } from '../../support/cli/wrong-lines.js';
 
@@ -37,3 +40,15 @@ it.each(commandsIn(program()).map((command) => [nameOf(command), command] as con
     }
   },
 );
+
+it('each field of the input of a job has a flag that sets it, except those that a command derives', () => {
+  const set = Object.entries(options.enrich).flatMap(([flag, spec]) => {
+    const value = typeof spec === 'object' && 'many' in spec ? ['1'] : '1';
+    const typed = new Proxy({}, { get: () => value });
+    return Object.keys(readFlags({ [flag]: '' }, typed, { cwd: '.', now: 0 }).flags);
+  });
+  const missing = Object.keys(enrichCsv.shape).filter((field) => !set.includes(field));
+  expect(missing.sort()).toEqual([
+    ...['beta', 'extraHeaders', 'freshness', 'host', 'input', 'options', 'origin', 'scheduled', 'staged', 'template'],
+  ]);
+});

@@ -1,22 +1,22 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { readAll } from '../../../src/cli/flag-values.js';
 import { planData, planText } from '../../../src/cli/progress/plan.js';
 import { summaryText } from '../../../src/cli/progress/summary.js';
 import { notesOf } from '../../../src/cli/rows/enrich.js';
 import { toEnrichRequest } from '../../../src/cli/rows/enrich-request.js';
-import type { Flags } from '../../../src/cli/shared/command.js';
 import type { JobPlan } from '../../../src/worker/config/runtime-types.js';
 import { rowsWork } from '../../../src/worker/schedules/schedule-rows.js';
 import { plan, request, summary } from '../../support/cli/fake-runtime.js';
+import { useFlags } from '../../support/cli/read-flags.js';
 import { folderOfFile } from '../../support/files/folders.js';
 
 const dir = folderOfFile();
 writeFileSync(join(dir, 'rows.csv'), 'url\nfirma.de\n');
 
-function read(flags: Flags<'enrich'>) {
-  return readAll({ request: () => toEnrichRequest('rows.csv', flags, dir) });
+function read(typed: object) {
+  const { value, mistakes } = useFlags('enrich', typed, (flags) => toEnrichRequest('rows.csv', flags, dir));
+  return { request: value, mistakes };
 }
 const live = { service: 'live', origin: 'https://api.exa.ai' } as const;
 const tried: JobPlan = {

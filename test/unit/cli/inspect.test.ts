@@ -68,7 +68,7 @@ describe('searchflow failed', () => {
     for (const limit of ['1001', '-1', 'ten', '1.5'])
       expect(await type(`failed brands --limit ${limit}`)).toMatchObject({
         code: 2,
-        refusal: `--limit: ${limit} is not a whole number from 0 to 1000.`,
+        refusal: `--limit: '${limit}' must be a whole number from 0 to 1000.`,
       });
   });
 });

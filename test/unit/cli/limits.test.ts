@@ -4,6 +4,7 @@ import { rateProfiles } from '../../../src/core/limiter/rate.js';
 import type { SpendCaps } from '../../../src/core/purchase/spend.js';
 import { UsageError } from '../../../src/worker/config/runtime-types.js';
 import { fakeContext, fakeRuntime, spend } from '../../support/cli/fake-runtime.js';
+import { flagsOf } from '../../support/cli/read-flags.js';
 import { idleView } from '../../support/idle-view.js';
 
 const spent = { since: Date.UTC(2026, 10, 21), landedMicros: 4_000_000, openMicros: 900_000, unknownMicros: 100_000 };
@@ -123,7 +124,7 @@ describe('searchflow limits', () => {
 
   it('sets one cap and keeps the other', async () => {
     const { context, known, err } = team({ dayMicros: null, monthMicros: 300_000_000 });
-    expect(await setLimits(context, { perDay: '20' })).toBe(0);
+    expect(await setLimits(context, { perDay: 20 })).toBe(0);
     expect(known.caps).toEqual({ dayMicros: 20_000_000, monthMicros: 300_000_000 });
     expect(err()).toContain('at most $20.00 per day, at most $300.00 per month');
     await setLimits(context, { perMonth: 'none' });
@@ -132,9 +133,8 @@ describe('searchflow limits', () => {
 
   it('refuses invalid amounts, all mistakes together, and sets nothing', async () => {
     const { context, known } = team({ dayMicros: null, monthMicros: null });
-    const mistake = (await setLimits(context, { perDay: '-1', perMonth: '1e3' }).catch(
-      (error: unknown) => error,
-    )) as Error;
+    const { flags, mistakes } = flagsOf('limitsSet', { perDay: '-1', perMonth: '1e3' });
+    const mistake = (await setLimits({ ...context, mistakes }, flags).catch((error: unknown) => error)) as Error;
     expect(mistake).toBeInstanceOf(UsageError);
     expect(mistake.message).toMatch(/^--per-day: '-1' .*\n--per-month: '1e3' /);
     await expect(setLimits(context, {})).rejects.toThrow('--per-day, --per-month or both');

@@ -4,6 +4,7 @@ import { usage } from '../../../src/cli/usage.js';
 import type { UsageLine } from '../../../src/core/purchase/spend.js';
 import { type Service, startService } from '../../service/service.mjs';
 import { fakeContext, fakeRuntime, spend } from '../../support/cli/fake-runtime.js';
+import { flagsOf } from '../../support/cli/read-flags.js';
 import { listen } from '../../support/sandbox/listen.js';
 
 const KEY = 'key-of-a-program';
@@ -30,7 +31,10 @@ function compare(lines: readonly UsageLine[], env: Record<string, string | undef
     ...env,
   };
   const { context, out, err } = fakeContext(runtime, { env: settings, flags: { json } });
-  const run = (flags: object = {}) => usage(context, { by: 'job', reconcile: true, since: '3d', ...flags });
+  const run = (typed: object = {}) => {
+    const { flags, mistakes } = flagsOf('usage', { by: 'job', reconcile: true, since: '3d', ...typed });
+    return usage({ ...context, mistakes }, flags);
+  };
   return { run, out, err };
 }
 

@@ -3,13 +3,13 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { Output } from '../../../src/api/outputs/index.js';
-import { renderPage, share } from '../../../src/cli/report/page.js';
+import { renderPage } from '../../../src/cli/report/page.js';
 import { opener, report } from '../../../src/cli/report/report.js';
-import { reportPage } from '../../../src/cli/report/report-page.js';
-import type { Flags } from '../../../src/cli/shared/command.js';
+import { reportPage, share } from '../../../src/cli/report/report-page.js';
 import type { ReportWish } from '../../../src/worker/runtime/report.js';
 import { fakeContext, fakeRuntime } from '../../support/cli/fake-runtime.js';
 import { hostileReport, hostileTeam } from '../../support/cli/hostile-report.js';
+import { flagsOf } from '../../support/cli/read-flags.js';
 import { folderOfTest } from '../../support/files/folders.js';
 
 const pageOf = (figures: Output<'report'>) => renderPage(reportPage(figures));
@@ -128,8 +128,10 @@ describe('searchflow report', () => {
       },
     });
     const { context, out, err } = fakeContext(runtime, { flags: { json } });
-    const run = (what: string, flags: Partial<Flags<'report'>> = {}) =>
-      report({ ...context, cwd }, what, { since: '30d', ...flags });
+    const run = (what: string, typed: object = {}) => {
+      const { flags, mistakes } = flagsOf('report', { since: '30d', ...typed });
+      return report({ ...context, cwd, mistakes }, what, flags);
+    };
     return { cwd, wishes, run, out, err };
   }
 
@@ -184,7 +186,7 @@ describe('searchflow report', () => {
     [{ since: '2026-11-02', until: '2026-11-01' }, '--since 2026-11-02 must not be after --until 2026-11-01.'],
     [{ since: '2020-01-01' }, 'A report has at most 366 days.'],
   ])('refuses %j in a sentence, before it reads anything', async (flags, sentence) => {
-    const { json = false, ...typed } = flags as Partial<Flags<'report'>>;
+    const { json = false, ...typed } = flags as { json?: boolean };
     const { run, wishes } = setting(json);
     await expect(run('brands', typed)).rejects.toThrow(sentence);
     expect(wishes).toEqual([]);

@@ -2,27 +2,30 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { toAgentRequest } from '../../../src/cli/agents.js';
-import { parseDuration, readAll } from '../../../src/cli/flag-values.js';
+import { parseDuration } from '../../../src/cli/flag-values.js';
 import { toContentsOptions } from '../../../src/cli/request-fields.js';
 import { toEnrichRequest } from '../../../src/cli/rows/enrich-request.js';
-import type { Flags } from '../../../src/cli/shared/command.js';
 import { resumeCommand } from '../../../src/cli/text.js';
+import { useFlags } from '../../support/cli/read-flags.js';
 import { folderOfFile } from '../../support/files/folders.js';
 
 const cwd = folderOfFile();
 writeFileSync(join(cwd, 'in.csv'), 'url\nhttps://example.com\n');
 
-function request(file: string, flags: Flags<'enrich'> = {}) {
-  return readAll({ request: () => toEnrichRequest(file, flags, cwd) });
+function request(file: string, typed: object = {}) {
+  const { value, mistakes } = useFlags('enrich', typed, (flags) => toEnrichRequest(file, flags, cwd), { cwd });
+  return { request: value, mistakes };
 }
+
+const contents = (typed: object) => useFlags('enrich', typed, toContentsOptions);
 
 describe('contents options', () => {
   it('set nothing if no flag is given, so that the defaults of the runtime apply', () => {
-    expect(toContentsOptions({})).toEqual({});
+    expect(contents({}).value).toEqual({});
   });
 
   it('combines flags and named options', () => {
-    const options = toContentsOptions({
+    const { value: options } = contents({
       text: true,
       highlights: true,
       summary: 'What do they sell?',
@@ -38,7 +41,7 @@ describe('contents options', () => {
       extras: { links: 3 },
       subpageTarget: 'about us',
     });
-    expect(toContentsOptions({ summary: true })).toEqual({ summary: {} });
+    expect(contents({ summary: true }).value).toEqual({ summary: {} });
   });
 
   it.each([
@@ -49,7 +52,7 @@ describe('contents options', () => {
     [{ option: ['subpages=2x'] }, /not JSON/],
     [{ text: true, option: ['text=false'] }, /--text and --option text both set text\. Pass one of them\./],
   ])('refuses %j', (flags, reason) => {
-    expect(() => toContentsOptions(flags)).toThrow(reason);
+    expect(contents(flags).mistakes.join()).toMatch(reason);
   });
 });
 
@@ -151,10 +154,11 @@ describe('enrich request', () => {
   });
 
   it.each(['0h', '25d', '6'])('refuses %s as the age at which a run is ended', (maxDuration) => {
-    const { mistakes } = readAll({ asked: () => toAgentRequest('q', { maxDuration, effort: 'lwo' }, cwd) });
+    const typed = { maxDuration, effort: 'lwo' };
+    const { mistakes } = useFlags('agentRun', typed, (flags) => toAgentRequest('q', flags));
     expect(mistakes.join('\n').split('\n')).toEqual([
-      expect.stringMatching(/^--effort: 'lwo' is unknown; did you mean low\?/),
       `--max-duration: '${maxDuration}' must be a duration such as 20m or 2h, of at most 24d: timers cannot be longer.`,
+      expect.stringMatching(/^--effort: 'lwo' is unknown; did you mean low\?/),
     ]);
   });
 

@@ -1,9 +1,8 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { readAll } from '../../../src/cli/flag-values.js';
 import { toRowRequest } from '../../../src/cli/rows/enrich-request.js';
-import type { Flags } from '../../../src/cli/shared/command.js';
+import { useFlags } from '../../support/cli/read-flags.js';
 import { folderOfFile } from '../../support/files/folders.js';
 
 const cwd = folderOfFile();
@@ -14,9 +13,9 @@ writeFileSync(join(cwd, 'broken.json'), '{"query": ');
 writeFileSync(join(cwd, 'number.json'), '{"type":"number"}');
 writeFileSync(join(cwd, 'request.json'), '{"query":"{{name}}","numResults":7,"userLocation":"{{country}}"}');
 
-function read(flags: Flags<'enrich'>) {
-  const { request, mistakes } = readAll({ request: () => toRowRequest(flags, cwd) });
-  return { ...request, mistakes };
+function read(typed: object) {
+  const { value, mistakes } = useFlags('enrich', typed, toRowRequest, { cwd });
+  return { ...value, mistakes };
 }
 
 describe('flags of a row operation', () => {
@@ -26,7 +25,7 @@ describe('flags of a row operation', () => {
   });
 
   it('make the request of a search, with contents of its pages if requested', () => {
-    const flags: Flags<'enrich'> = {
+    const flags = {
       op: 'search',
       query: '{{name}} official site',
       numResults: '5',
@@ -81,7 +80,7 @@ describe('flags of a row operation', () => {
     });
   });
 
-  const refused: readonly (readonly [Flags<'enrich'>, RegExp])[] = [
+  const refused: readonly (readonly [object, RegExp])[] = [
     [{ query: '{{name}}' }, /--query is for --op search, answer, agent, not for contents/],
     [{ request: 'request.json' }, /--request is not for --op contents/],
     [{ op: 'search' }, /search needs --query TEMPLATE.*or --request FILE/],
@@ -109,6 +108,6 @@ describe('flags of a row operation', () => {
 
 it.each(['answer', 'search', 'agent'] as const)('a schema of any type reaches %s: the service decides', (op) => {
   const schema = { type: 'array', items: { type: 'string' } };
-  const request = toRowRequest({ op, query: '{{name}}', schema: JSON.stringify(schema) }, '.');
+  const request = read({ op, query: '{{name}}', schema: JSON.stringify(schema) });
   expect(request.options).toEqual({ outputSchema: schema });
 });

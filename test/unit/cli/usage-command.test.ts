@@ -1,8 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { parseDay, parseLastDay } from '../../../src/cli/flag-values.js';
+import { parseDay } from '../../../src/cli/flag-values.js';
+import type { Context } from '../../../src/cli/shared/command.js';
 import { usage } from '../../../src/cli/usage.js';
 import type { UsageLine } from '../../../src/core/purchase/spend.js';
 import { fakeContext, fakeRuntime, spend } from '../../support/cli/fake-runtime.js';
+import { flagsOf } from '../../support/cli/read-flags.js';
 
 const line = (group: string, changes: Partial<UsageLine> = {}): UsageLine => ({
   group,
@@ -14,6 +16,12 @@ const line = (group: string, changes: Partial<UsageLine> = {}): UsageLine => ({
   unknownMicros: 0,
   ...changes,
 });
+
+/** Runs `searchflow usage` with flags as a person types them. */
+function typed(context: Context, given: object) {
+  const { flags, mistakes } = flagsOf('usage', given);
+  return usage({ ...context, mistakes }, flags);
+}
 
 function team(lines: readonly UsageLine[], flags = {}) {
   const asked: unknown[] = [];
@@ -51,17 +59,17 @@ describe('searchflow usage', () => {
 
   it('queries whole days of UTC, the last one included', async () => {
     const { context, asked, out } = team([], { json: true });
-    await usage(context, { by: 'operation', since: '2026-11-01', until: '2026-11-02' });
+    await typed(context, { by: 'operation', since: '2026-11-01', until: '2026-11-02' });
     expect(asked).toEqual([['operation', Date.UTC(2026, 10, 1), Date.UTC(2026, 10, 3)]]);
     expect(JSON.parse(out())).toMatchObject({ kind: 'usage', by: 'operation', lines: [], total: { dollars: 0 } });
   });
 
   it('refuses invalid days, together', async () => {
     const { context, asked } = team([]);
-    await expect(usage(context, { by: 'job', since: '2026-02-31', until: 'today' })).rejects.toThrow(
+    await expect(typed(context, { by: 'job', since: '2026-02-31', until: 'today' })).rejects.toThrow(
       /^--since: '2026-02-31' .*\n--until: 'today' /,
     );
-    await expect(usage(context, { by: 'job', since: '2026-11-02', until: '2026-11-01' })).rejects.toThrow(
+    await expect(typed(context, { by: 'job', since: '2026-11-02', until: '2026-11-01' })).rejects.toThrow(
       'must not be after',
     );
     expect(asked).toEqual([]);
@@ -72,6 +80,6 @@ describe('searchflow usage', () => {
     expect(parseDay('7d', now)).toBe(Date.UTC(2026, 10, 14));
     expect(parseDay('1w', now)).toBe(Date.UTC(2026, 10, 14));
     expect(parseDay('12h', now)).toBeNull();
-    expect(parseLastDay('1d', now)).toBe(Date.UTC(2026, 10, 21));
+    expect(flagsOf('usage', { until: '1d' }, { now }).flags.until).toBe(Date.UTC(2026, 10, 21));
   });
 });

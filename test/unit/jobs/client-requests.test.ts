@@ -6,12 +6,12 @@ import { type OperationName, operationTable } from '../../../src/api/operations.
 import { createTransport } from '../../../src/api/transport.js';
 import type { Endpoint } from '../../../src/api/wire/endpoint.js';
 import { toAgentRequest } from '../../../src/cli/agents.js';
-import { readAll } from '../../../src/cli/flag-values.js';
 import { toRowRequest } from '../../../src/cli/rows/enrich-request.js';
 import type { RowOperation } from '../../../src/core/rows/row-operation.js';
 import type { Json } from '../../../src/core/text/json.js';
 import { sha256 } from '../../../src/worker/config/sha256.js';
 import { inputProblems } from '../../../src/workflows/shared/public-input.js';
+import { useFlags } from '../../support/cli/read-flags.js';
 
 type Fields = Record<string, Json>;
 interface Requests {
@@ -88,21 +88,22 @@ function ofWorkflows(name: OperationName, fields: Fields, unchecked?: boolean): 
 /** The problems of a request in the commands that take it. */
 function ofCommands(name: OperationName, field: string, value: Json, unchecked?: boolean): readonly string[] {
   const { rows } = operations[name];
-  const readers: (() => unknown)[] = [];
+  const found: (readonly string[])[] = [];
+  const ofRows = (typed: object) => found.push(useFlags('enrich', typed, toRowRequest).mistakes);
+  const ofRun = (typed: object) =>
+    found.push(useFlags('agentRun', typed, (flags) => toAgentRequest('q', flags)).mistakes);
   const option = [`${field}=${JSON.stringify(value)}`];
   if (rows) {
     const query = rows === 'contents' ? undefined : '{{name}}';
-    readers.push(() => toRowRequest({ op: rows, query, option, unchecked }, '.'));
+    ofRows({ op: rows, query, option, unchecked });
   }
   if (rows === 'agent') {
-    readers.push(() => toAgentRequest('q', { option, unchecked }, '.'));
-    if (field === 'effort') readers.push(() => toAgentRequest('q', { effort: String(value), unchecked }, '.'));
+    ofRun({ option, unchecked });
+    if (field === 'effort') ofRun({ effort: String(value), unchecked });
   }
   if (field === 'numResults' && rows)
-    readers.push(() =>
-      toRowRequest({ op: rows, query: rows === 'search' ? '{{q}}' : undefined, numResults: String(value) }, '.'),
-    );
-  return readAll(Object.fromEntries(readers.entries())).mistakes;
+    ofRows({ op: rows, query: rows === 'search' ? '{{q}}' : undefined, numResults: String(value) });
+  return found.flat();
 }
 
 describe("what the service's clients accept", () => {

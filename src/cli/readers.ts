@@ -1,0 +1,81 @@
+import { MAX_DURATION_SECONDS, MAX_RUN_SECONDS, MOST_PARALLEL, URLS_PER_REQUEST } from '../core/choices.js';
+import * as values from './flag-values.js';
+import { readAll, spelled } from './flag-values.js';
+import * as request from './request-fields.js';
+import type { About, Reader, Specs } from './shared/command.js';
+
+/** Timers cannot be longer. */
+const MOST_WAIT_MS = 24 * 86_400_000;
+const runTime = values.durationIn(1000, '30m, 6h or 1d, and at most 365d', [1, MAX_RUN_SECONDS * 1000]);
+const longestRun = '20m or 2h, of at most 24d: timers cannot be longer';
+const runDuration = values.durationIn(1000, longestRun, [1, MAX_DURATION_SECONDS * 1000]);
+const waitTime = values.durationIn(1, '90s, 30m or 2h, of at most 24d', [0, MOST_WAIT_MS]);
+
+/**
+ * How the values of flags are read, by the flags as the help shows them, and the field that a flag sets if that has another name. A flag
+ * that is missing here sets the field of its name to its text. The names of flags that start jobs are those of the fields of their inputs.
+ */
+export const readers = {
+  '--accept-warning <code>': { field: 'acceptWarnings' },
+  '--batch <n>': { read: values.wholeNumber(URLS_PER_REQUEST) },
+  '--csv-delimiter <char>': { read: values.delimiter },
+  '--delimiter <char>': { read: values.delimiter },
+  '--encoding <name>': { read: values.encoding },
+  '--fail-on-failed-rows [n|%]': { read: values.allowedRows, field: 'failedRows' },
+  '--from <time>': { read: values.moment },
+  '--highlights': { read: request.highlights },
+  '--key <column>': { read: values.distinct<string> },
+  '--limit <n>': { read: values.wholeNumber(999_999_999) },
+  '--max-age-hours <n>': { read: request.cacheHours },
+  '--max-cost <dollars>': { read: values.cap, field: 'maxCostDollars' },
+  '--max-duration <duration>': { read: runDuration, field: 'maxDurationSeconds' },
+  '--max-run-time <duration>': { read: runTime, field: 'maxRunSeconds' },
+  '--metadata <key=value>': { read: request.pairs },
+  '--num-results <n>': { read: values.wholeNumber(9999) },
+  '--older-than <duration>': { read: values.durationIn(1, '12h, 30d or 2w'), field: 'olderThanMs' },
+  '--op <operation>': { field: 'operation' },
+  '--option <name=json>': { read: request.fields },
+  '--parallel <n>': { read: values.wholeNumber(MOST_PARALLEL) },
+  '--per-day <dollars>': { read: values.cap },
+  '--per-month <dollars>': { read: values.cap },
+  '--refresh-after <duration>': { read: values.refreshAge, field: 'refreshAfterMs' },
+  '--request <file>': { read: request.jsonObject },
+  '--row <n>': { read: values.rowNumbers },
+  '--rows-per-run <n>': { read: values.wholeNumber(100) },
+  '--schema <file>': { read: request.jsonObject },
+  '--since <day>': { read: values.day },
+  '--state <state>': { read: values.states },
+  '--stop-after <n>': { read: values.answeredRows },
+  '--stop-at-failed <percent>': { read: values.failedShare },
+  '--summary [question]': { read: request.summary },
+  '--tag <tag>': { read: values.distinct<string> },
+  '--timeout <duration>': { read: waitTime, field: 'timeoutMs' },
+  '--until <day>': { read: values.lastDay },
+  '--until <time>': { read: values.lastMoment },
+} as const;
+
+/** The name of a flag's value: `maxCost` for `--max-cost <dollars>`. */
+const nameOf = (flag: string) =>
+  flag.replace(/^--(no-)?| .*/g, '').replace(/-([a-z])/g, (_, letter: string) => letter.toUpperCase());
+
+/** Returns the flags of a command as its function gets them, and the mistakes in them. A flag with a mistake is null. */
+export function readFlags(
+  specs: Specs = {},
+  typed: Readonly<Record<string, unknown>>,
+  about: Omit<About, 'flag'>,
+): { readonly flags: Readonly<Record<string, unknown>>; readonly mistakes: readonly string[] } {
+  const flags: Record<string, unknown> = {};
+  const mistakes: string[] = [];
+  const usual: Readonly<Record<string, { readonly read?: Reader<never, unknown>; readonly field?: string }>> = readers;
+  for (const [flag, spec] of Object.entries(specs)) {
+    const name = nameOf(flag);
+    const value = typed[name];
+    const { read = usual[flag]?.read } = typeof spec === 'string' ? {} : spec;
+    // `--no-key` sets the value of `--key` to false.
+    const isRead = read !== undefined && value !== undefined && value !== false;
+    const found = readAll({ value: () => (isRead ? read(value as never, { ...about, flag: spelled(name) }) : value) });
+    mistakes.push(...found.mistakes);
+    if (value !== undefined) flags[usual[flag]?.field ?? name] = found.value;
+  }
+  return { flags, mistakes };
+}
