@@ -1,10 +1,9 @@
 import { createHash } from 'node:crypto';
 import { Liquid } from 'liquidjs';
-import { count, dollars, printable } from '../text.js';
 
+/** A cell of a table. Kinds: `number` is aligned to the right, `bad` has the colour of problems. */
 export interface Cell {
   readonly text: string;
-  /** `number`: aligned to the right; `bad`: in the colour of problems. */
   readonly kind?: string;
 }
 
@@ -17,22 +16,6 @@ export interface Section {
   readonly legend?: readonly (readonly [colour: string, meaning: string])[];
   readonly table?: { readonly head: readonly Cell[]; readonly rows: readonly (readonly Cell[])[] };
   readonly note?: string | null;
-}
-
-export const text = (value: string | null | undefined, most = 300): Cell => ({ text: printable(value ?? '–', most) });
-export const number = (value: string): Cell => ({ text: value, kind: 'number' });
-export const counted = (value: number): Cell => number(count(value));
-export const alarming = (value: number): Cell => ({ text: count(value), kind: value > 0 ? 'number bad' : 'number' });
-export const usd = (value: number): string => dollars(Math.round(value * 1e6));
-export const money = (value: number): Cell => number(usd(value));
-
-/** A share with one decimal, rounded. `0%` and `100%` are exact. */
-export function share(part: number, whole: number): string {
-  if (whole === 0) return '–';
-  const tenths = Math.round((1000 * part) / whole);
-  if (tenths === 0 && part > 0) return '<0.1%';
-  const shown = part < whole ? Math.min(tenths, 999) : tenths;
-  return `${(shown / 10).toFixed(1).replace(/\.0$/, '')}%`;
 }
 
 /** A table of things: a column for each title. Titles of numbers stand above their numbers. */
@@ -86,7 +69,6 @@ th, td { text-align: left; vertical-align: top; padding: 5px 14px 5px 0; border-
 .number { min-width: 0; text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
 .chart { display: grid; grid-template-columns: max-content 1fr; gap: 2px 8px; }
 .chart svg { display: block; width: 100%; height: 180px; }
-.strip svg { height: 36px; }
 .y, .x { display: flex; justify-content: space-between; }
 .y { flex-direction: column; text-align: right; line-height: 1; }
 .x { grid-column: 2; }
@@ -107,15 +89,9 @@ const source = `<!doctype html>
 <header>
 <h1>{{ page.title }}</h1>
 <p class="note">{{ page.subtitle }}</p>
-<dl>
-{%- for fact in page.facts %}
-<dt>{{ fact.name }}</dt><dd>{{ fact.value }}</dd>
-{%- endfor %}
-</dl>
+<dl>{% for fact in page.facts %}<dt>{{ fact.name }}</dt><dd>{{ fact.value }}</dd>{% endfor %}</dl>
 </header>
-{%- for warning in page.warnings %}
-<p class="warning">{{ warning }}</p>
-{%- endfor %}
+{% for warning in page.warnings %}<p class="warning">{{ warning }}</p>{% endfor %}
 <div class="figures">
 {%- for figure in page.figures %}
 <div class="figure"><span>{{ figure.name }}</span><b{% if figure.isBad %} class="bad"{% endif %}>{{ figure.value }}</b><span>{{ figure.more }}</span></div>
@@ -124,13 +100,13 @@ const source = `<!doctype html>
 {%- for section in page.sections %}
 <section>
 <h2>{{ section.title }}</h2>
-{%- if section.lead %}
-<p>{{ section.lead }}</p>
-{%- endif %}
+{% if section.lead %}<p>{{ section.lead }}</p>{% endif %}
 {%- if section.chart %}
-<div class="chart{% if section.chart.isStrip %} strip{% endif %}"><div class="y">{% for label in section.chart.y %}<span>{{ label }}</span>{% endfor %}</div>{{ section.chart.svg | raw }}<div class="x">{% for label in section.chart.x %}<span>{{ label }}</span>{% endfor %}</div></div>
-{%- endif %}
-{%- if section.legend %}
+<div class="chart"><div class="y">{% for label in section.chart.y %}<span>{{ label }}</span>{% endfor %}</div>
+<svg viewBox="0 0 {{ width }} {{ height }}" preserveAspectRatio="none" role="img">
+{%- for bar in section.chart.bars %}<rect x="{{ bar.x }}" y="{{ bar.y }}" width="{{ bar.wide }}" height="{{ bar.high }}" fill="var(--{{ bar.colour }})"/>{% endfor -%}
+</svg>
+<div class="x">{% for label in section.chart.x %}<span>{{ label }}</span>{% endfor %}</div></div>
 <ul class="note">
 {%- for item in section.legend %}
 <li><svg width="12" height="12" aria-hidden="true"><rect width="12" height="12" fill="var(--{{ item[0] }})"/></svg> {{ item[1] }}</li>
@@ -147,16 +123,10 @@ const source = `<!doctype html>
 </tbody>
 </table></div>
 {%- endif %}
-{%- if section.note %}
-<p class="note">{{ section.note }}</p>
-{%- endif %}
+{% if section.note %}<p class="note">{{ section.note }}</p>{% endif %}
 </section>
 {%- endfor %}
-<footer>
-{%- for sentence in page.foot %}
-<p>{{ sentence }}</p>
-{%- endfor %}
-</footer>
+<footer>{% for sentence in page.foot %}<p>{{ sentence }}</p>{% endfor %}</footer>
 </body>
 </html>
 `;
@@ -164,23 +134,25 @@ const source = `<!doctype html>
 /** The page needs nothing from elsewhere and runs nothing; only its own style sheet applies. */
 const policy = `default-src 'none'; style-src 'sha256-${createHash('sha256').update(style).digest('base64')}'; base-uri 'none'; form-action 'none'`;
 
-/** Returns one HTML page without script. Every text is escaped; only the charts are HTML already. */
+/** Returns one HTML page without script. Every text is escaped. */
 export function renderPage(page: Page): string {
   const engine = new Liquid({ outputEscape: 'escape', ownPropertyOnly: true, strictFilters: true });
-  return String(engine.parseAndRenderSync(source, { page, policy, style }));
+  return String(engine.parseAndRenderSync(source, { page, policy, style, width, height }));
 }
 
-/**
- * A chart: an SVG of shapes alone, which is stretched to the width of the page, and the texts beside and below it. The texts are plain texts;
- * the page escapes them. Colours are variables of the page, so that a chart follows the light or dark scheme.
- */
+/** Bars over time, stretched to the width of the page. Colours are variables of the page, so that they follow the light or dark scheme. */
 interface Chart {
-  readonly svg: string;
-  /** Labels of the vertical axis, from top to bottom; empty: no axis. */
+  readonly bars: readonly {
+    readonly x: number;
+    readonly y: number;
+    readonly wide: number;
+    readonly high: number;
+    readonly colour: string;
+  }[];
+  /** Labels of the vertical axis, from top to bottom. */
   readonly y: readonly string[];
   /** Labels of the time, from left to right. */
   readonly x: readonly string[];
-  readonly isStrip?: boolean;
 }
 
 /** A range of time in steps, Unix ms. */
@@ -190,27 +162,19 @@ interface TimeRange {
   readonly stepMs: number;
 }
 
-/** The value at the start of a step of time, with the name of its colour. */
-interface Mark {
+/** A value from a time on, for a step or until another time, with the name of its colour. */
+interface Bar {
   readonly at: number;
+  readonly until?: number;
   readonly value: number;
   readonly colour: string;
 }
 
 const [width, height] = [1000, 200];
+/** The least height of a bar with the colour of problems. */
+const LEAST = 6;
 const DAY_MS = 86_400_000;
 const digits = (value: number) => Number(value.toFixed(2));
-const rect = (x: number, y: number, wide: number, high: number, colour: string, more = '') =>
-  `<rect x="${digits(x)}" y="${digits(y)}" width="${digits(wide)}" height="${digits(high)}" fill="var(--${colour})"${more}/>`;
-const stroke = (path: string, colour: string, more = '') =>
-  `<path d="${path}" fill="none" stroke="var(--${colour})" vector-effect="non-scaling-stroke"${more}/>`;
-const xOf = ({ since, until }: TimeRange, at: number) => (width * (at - since)) / Math.max(1, until - since);
-
-/** Start, middle and end of a range: days as `11-21`, times as `06:00` or `06:00:30`, all in UTC. */
-function timesOf({ since, until, stepMs }: TimeRange): readonly string[] {
-  const [from, to] = until - since > 2 * DAY_MS ? [5, 10] : stepMs < 60_000 ? [11, 19] : [11, 16];
-  return [since, (since + until) / 2, until].map((at) => new Date(at).toISOString().slice(from, to));
-}
 
 /** The next of 1, 2, 4, 5, 10, 20, … that is not below a value. */
 function niceTop(value: number): number {
@@ -219,58 +183,25 @@ function niceTop(value: number): number {
   return ([1, 2, 4, 5, 10].find((one) => one * power >= value * (1 - 1e-9)) ?? 10) * power;
 }
 
-function drawn(range: TimeRange, top: number, shapes: readonly string[], format: (value: number) => string): Chart {
-  const grid = [0, 0.5, 1].map((part) => stroke(`M0 ${height * part}H${width}`, 'line'));
-  return { svg: svg(height, [...grid, ...shapes]), y: [top, top / 2, 0].map(format), x: timesOf(range) };
-}
-
-const svg = (high: number, shapes: readonly string[]): string =>
-  `<svg viewBox="0 0 ${width} ${high}" preserveAspectRatio="none" role="img">${shapes.join('')}</svg>`;
-
-/** Bars of one step of time each. Values of the same time are stacked. `alarms` are times with a mark below. */
-export function barChart(
-  range: TimeRange,
-  bars: readonly Mark[],
-  format: (value: number) => string,
-  alarms: readonly number[] = [],
-): Chart {
+/** Returns a chart of bars. Bars of the same time are stacked. Days are labelled as `11-21`, times as `06:00`, all in UTC. */
+export function barChart(range: TimeRange, bars: readonly Bar[], format: (value: number) => string): Chart {
+  const { since, until, stepMs } = range;
   const sums = new Map<number, number>();
   for (const { at, value } of bars) sums.set(at, (sums.get(at) ?? 0) + value);
   const top = niceTop(Math.max(...sums.values()));
-  const wide = xOf(range, range.since + range.stepMs);
+  const xOf = (at: number) => (width * (at - since)) / Math.max(1, until - since);
+  const gap = (xOf(since + stepMs) - xOf(since)) / 25;
   const below = new Map<number, number>();
-  const shapes = bars.map(({ at, value, colour }) => {
-    const high = (height * value) / top;
-    const under = below.get(at) ?? 0;
-    below.set(at, under + high);
-    return rect(xOf(range, at) + wide * 0.04, height - under - high, wide * 0.92, high, colour);
-  });
-  const marks = alarms.map((at) => rect(xOf(range, at) + wide * 0.3, height - 6, wide * 0.4, 6, 'bad'));
-  return drawn(range, top, [...shapes, ...marks], format);
-}
-
-/** Lines through points in order of time, the first one with its area. */
-export function lineChart(
-  range: TimeRange,
-  lines: readonly { readonly colour: string; readonly points: readonly Omit<Mark, 'colour'>[] }[],
-  format: (value: number) => string,
-): Chart {
-  const top = niceTop(Math.max(...lines.flatMap(({ points }) => points.map(({ value }) => value))));
-  const shapes = lines.flatMap(({ colour, points }, nth) => {
-    const path = points.map(({ at, value }) => `${digits(xOf(range, at))} ${digits(height * (1 - value / top))}`);
-    const area = `<path d="M0 ${height}L${path.join('L')}V${height}Z" fill="var(--series-soft)"/>`;
-    return [...(nth === 0 ? [area] : []), stroke(`M${path.join('L')}`, colour, ' stroke-width="2"')];
-  });
-  return drawn(range, top, shapes, format);
-}
-
-/** A strip of steps, each as dark as its share of 1; steps above 1 have the colour of problems. */
-export function heatStrip(range: TimeRange, steps: readonly Omit<Mark, 'colour'>[]): Chart {
-  const wide = xOf(range, range.since + range.stepMs);
-  const shapes = steps.map(({ at, value }) => {
-    const opacity = digits(Math.max(0.05, Math.min(1, value)));
-    return rect(xOf(range, at), 0, wide, 40, value > 1 ? 'bad' : 'series-1', ` fill-opacity="${opacity}"`);
-  });
-  const ground = rect(0, 0, width, 40, 'line', ' fill-opacity="0.4"');
-  return { svg: svg(40, [ground, ...shapes]), y: [], x: timesOf(range), isStrip: true };
+  const [from, to] = until - since > 2 * DAY_MS ? [5, 10] : stepMs < 60_000 ? [11, 19] : [11, 16];
+  return {
+    bars: bars.map(({ at, value, colour, until: end = at + stepMs }) => {
+      const high = Math.max((height * value) / top, colour === 'bad' ? LEAST : 0);
+      const under = below.get(at) ?? 0;
+      below.set(at, under + high);
+      const [x, y, wide] = [xOf(at) + gap, height - under - high, xOf(end) - xOf(at) - 2 * gap];
+      return { x: digits(x), y: digits(y), wide: digits(wide), high: digits(high), colour };
+    }),
+    y: [top, top / 2, 0].map(format),
+    x: [since, (since + until) / 2, until].map((at) => new Date(at).toISOString().slice(from, to)),
+  };
 }

@@ -1,13 +1,28 @@
 import type { Output } from '../../api/outputs/index.js';
-import { count, duration, printable, some } from '../text.js';
-import * as page from './page.js';
-import { alarming, type Cell, counted, money, number, type Section, share, table, text, usd } from './page.js';
+import { count, dollars, duration, printable, some } from '../text.js';
+import { barChart, type Cell, type Page, type Section, table } from './page.js';
 
 type Activity = Output<'report'>['activity'][number];
 type Day = Output<'report'>['days'][number];
 type Spent = Output<'report'>['spent']['day'];
 type Job = Output<'report'>['jobs'][number];
 type Run = Output<'report'>['runs'][number];
+
+const text = (value: string | null | undefined, most = 300): Cell => ({ text: printable(value ?? '–', most) });
+const number = (value: string): Cell => ({ text: value, kind: 'number' });
+const counted = (value: number): Cell => number(count(value));
+const alarming = (value: number): Cell => ({ text: count(value), kind: value > 0 ? 'number bad' : 'number' });
+const usd = (value: number): string => dollars(Math.round(value * 1e6));
+const money = (value: number): Cell => number(usd(value));
+
+/** A share with one decimal, rounded. `0%` and `100%` are exact. */
+export function share(part: number, whole: number): string {
+  if (whole === 0) return '–';
+  const tenths = Math.round((1000 * part) / whole);
+  if (tenths === 0 && part > 0) return '<0.1%';
+  const shown = part < whole ? Math.min(tenths, 999) : tenths;
+  return `${(shown / 10).toFixed(1).replace(/\.0$/, '')}%`;
+}
 
 const DAY_MS = 86_400_000;
 const [MOST_DAYS, MOST_TAGS] = [40, 25];
@@ -24,7 +39,7 @@ const sumOf =
     list.reduce((sum, one) => sum + Number(one[field]), 0);
 
 /** Returns the page of a report. */
-export function reportPage(report: Output<'report'>): page.Page {
+export function reportPage(report: Output<'report'>): Page {
   const { job, origin, at, team } = report;
   const facts = {
     Job: job?.job,
@@ -74,47 +89,35 @@ const takenOf = ({ landedDollars, openDollars, unknownDollars }: Spent): number 
 const capText = (spent: Spent, cap: number | null, none: string): string =>
   cap === null ? none : `${share(takenOf(spent), cap)} of the cap of ${usd(cap)}`;
 
-function figuresOf({ job, jobs, activity, days, unknownCount, caps, spent }: Output<'report'>): page.Page['figures'] {
+function figuresOf({ job, jobs, activity, days, unknownCount, caps, spent }: Output<'report'>): Page['figures'] {
   const [total, sum] = [sumOf(days), sumOf(activity)];
-  const figure = (name: string, value: string, more: string, isBad = false) => ({ name, value, more, isBad });
   const rows = job?.rows;
   const failed = rows ? rows.error + rows.invalid : 0;
   const bought = jobs.filter(({ usage }) => usage).length;
   const unknown = job === null ? total('unknownOutcomes') : unknownCount;
+  const unknownText = unknown === 0 ? 'no answer was lost' : `at most ${usd(total('unknownDollars'))} in this time`;
   const [open, limited, answered] = [total('openDollars'), sum('limited'), sum('answered')];
-  const slowest = Math.max(...activity.map((step) => step.slowest));
-  const unknownMost = `at most ${usd(total('unknownDollars'))} in this time`;
-  const cap = caps.dayDollars;
-  return [
+  const limitedText = limited === 0 ? 'the limit was never exceeded' : `waits of ${duration(sum('waitSeconds'))} named`;
+  const spentText = open > 0 ? `and ${usd(open)} in flight` : some(total('requests'), 'answer');
+  const today = [...besides(spent.day), capText(spent.day, caps.dayDollars, 'no cap for a day')].join(', ');
+  const isUsedUp = caps.dayDollars !== null && takenOf(spent.day) >= caps.dayDollars;
+  const slowest = seconds(Math.max(...activity.map((step) => step.slowest)));
+  const time = answered === 0 ? ['–', 'no answers'] : [seconds(sum('seconds') / answered), `mean; slowest ${slowest}`];
+  const figures: readonly (readonly [name: string, value: string, more: string, isBad?: boolean])[] = [
     ...(rows
-      ? [
-          figure('Rows', count(rows.rows), `${share(rows.success, rows.rows)} successful`),
-          figure('Failed rows', count(failed), `${share(failed, rows.rows)} of all rows`, failed > 0),
-          figure('Not loaded yet', count(rows.missing), `${some(rows.vanished, 'row')} vanished from the input`),
-        ]
-      : [figure('Jobs', count(jobs.length), `${some(bought, 'job')} bought in this time`)]),
-    figure(
-      'Spent',
-      usd(total('landedDollars')),
-      open > 0 ? `and ${usd(open)} in flight` : some(total('requests'), 'answer'),
-    ),
-    figure(
-      'Spent today, whole team',
-      usd(spent.day.landedDollars),
-      [...besides(spent.day), capText(spent.day, cap, 'no cap for a day')].join(', '),
-      cap !== null && takenOf(spent.day) >= cap,
-    ),
-    figure('Unknown outcomes', count(unknown), unknown === 0 ? 'no answer was lost' : unknownMost, unknown > 0),
-    figure(
-      'Answers 429',
-      count(limited),
-      limited === 0 ? 'the limit was never exceeded' : `waits of ${duration(sum('waitSeconds'))} named`,
-      limited > 0,
-    ),
-    answered === 0
-      ? figure('Time of an answer', '–', 'no answers')
-      : figure('Time of an answer', seconds(sum('seconds') / answered), `mean; slowest ${seconds(slowest)}`),
+      ? ([
+          ['Rows', count(rows.rows), `${share(rows.success, rows.rows)} successful`],
+          ['Failed rows', count(failed), `${share(failed, rows.rows)} of all rows`, failed > 0],
+          ['Not loaded yet', count(rows.missing), `${some(rows.vanished, 'row')} vanished from the input`],
+        ] as const)
+      : ([['Jobs', count(jobs.length), `${some(bought, 'job')} bought in this time`]] as const)),
+    ['Spent', usd(total('landedDollars')), spentText],
+    ['Spent today, whole team', usd(spent.day.landedDollars), today, isUsedUp],
+    ['Unknown outcomes', count(unknown), unknownText, unknown > 0],
+    ['Answers 429', count(limited), limitedText, limited > 0],
+    ['Time of an answer', time[0] ?? '', time[1] ?? ''],
   ];
+  return figures.map(([name, value, more, isBad = false]) => ({ name, value, more, isBad }));
 }
 
 /** The time of the steps of the charts, Unix ms. */
@@ -127,22 +130,22 @@ const rangeOf = ({ active }: Output<'report'>) => ({
 function progressOf(report: Output<'report'>): Section | null {
   if (report.figures === null) return null;
   const range = rangeOf(report);
+  const loads = report.figures.loads.map(({ at, ...load }) => ({ ...load, at: Date.parse(at) }));
+  const until = Math.max(range.until, ...loads.map(({ at }) => at + range.stepMs));
   let [rows, failed] = [0, 0];
-  const points = report.figures.loads.map((load) => {
+  const bars = loads.flatMap((load, nth) => {
     rows += load.rows;
     failed += load.failed;
-    return { at: Date.parse(load.at) + range.stepMs, rows, failed };
+    const span = { at: load.at, until: loads[nth + 1]?.at ?? until };
+    return [
+      ...(failed > 0 ? [{ ...span, value: failed, colour: 'bad' }] : []),
+      { ...span, value: rows - failed, colour: 'series-1' },
+    ];
   });
-  const line = (colour: string, field: 'rows' | 'failed') => ({
-    colour,
-    points: [{ at: range.since, value: 0 }, ...points.map((point) => ({ at: point.at, value: point[field] }))],
-  });
-  const until = Math.max(range.until, ...points.map(({ at }) => at));
-  const lines = [line('series-1', 'rows'), ...(failed > 0 ? [line('bad', 'failed')] : [])];
   return {
     title: 'Progress',
     lead: rows === 0 ? 'No row is loaded yet.' : `${some(rows, 'row')} of the current input loaded.`,
-    chart: rows === 0 ? null : page.lineChart({ ...range, until }, lines, count),
+    chart: rows === 0 ? null : barChart({ ...range, until }, bars, count),
     legend: [
       ['series-1', 'rows loaded'],
       ['bad', 'of these failed'],
@@ -205,7 +208,7 @@ function moneyOf({ days, caps, spent, job }: Output<'report'>): Section {
   return {
     title: 'Dollars by day and operation',
     lead: `The team has spent ${period('today', caps.dayDollars, spent.day)}, ${period('this month', caps.monthDollars, spent.month)}.`,
-    chart: days.length === 0 ? null : page.barChart({ since, until, stepMs: DAY_MS }, bars, (value) => `$${value}`),
+    chart: days.length === 0 ? null : barChart({ since, until, stepMs: DAY_MS }, bars, (value) => `$${value}`),
     legend: operations.map((operation) => [colour(operation), printable(operation, 60)]),
     table: table<Day>([...[...days].reverse().slice(0, MOST_DAYS), ...(days.length > 1 ? [all] : [])], columns),
     note:
@@ -227,12 +230,16 @@ function useOf(report: Output<'report'>): Section | null {
   return {
     title: 'Use of the rate limit',
     lead: `Rate profile ${printable(limits.profile, 60)}. ${job === null ? 'Paid requests of the team' : 'Paid requests of this job'}, as a share of the bucket ${printable(first.name, 60)} (${first.qps} units a second).`,
-    chart: page.heatStrip(
+    chart: barChart(
       rangeOf(report),
-      first.steps.map(({ at, busiest }) => ({ at: Date.parse(at), value: busiest / first.most })),
+      first.steps.map(({ at, busiest }) => {
+        const value = busiest / first.most;
+        return { at: Date.parse(at), value, colour: value > 1 ? 'bad' : 'series-1' };
+      }),
+      (value) => share(value, 1),
     ),
     legend: [
-      ['series-1', `busiest window of ${windows}: the darker, the nearer to the limit`],
+      ['series-1', `busiest window of ${windows}`],
       ['bad', 'above the limit'],
     ],
     table: table(used, {
@@ -264,11 +271,14 @@ function waitsOf(report: Output<'report'>): Section | null {
   ] as const;
   return {
     title: 'Waits, 429 answers and failures',
-    chart: page.barChart(
+    chart: barChart(
       rangeOf(report),
-      steps.map(({ at, of }) => ({ at, value: of('seconds') / Math.max(1, of('answered')), colour: 'series-soft' })),
+      steps.map(({ at, of }) => ({
+        at,
+        value: of('seconds') / Math.max(1, of('answered')),
+        colour: of('limited') + of('failed') + of('lost') > 0 ? 'bad' : 'series-soft',
+      })),
       (value) => `${value} s`,
-      steps.filter(({ of }) => of('limited') + of('failed') + of('lost') > 0).map(({ at }) => at),
     ),
     legend: [
       ['series-soft', 'mean time from intent to answer'],
