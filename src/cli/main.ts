@@ -6,9 +6,8 @@ import { inPackage } from '../files/package-root.js';
 import { limitCommandMemory } from '../files/process-memory.js';
 import { buildProgram, parseErrorCode, saidAlready } from './program.js';
 import { loadSettingsFile } from './set-up/settings-file.js';
-import { type Context, type ExitCode, exitCodes } from './shared/command.js';
+import { type Context, type ExitCode, exitCodes, type Interrupts, watchInterrupts } from './shared/command.js';
 import { asksForJson, failureData, failureText, fixText, parseFailure, stackText } from './shared/failure-text.js';
-import { type Interrupts, watchInterrupts } from './shared/signals.js';
 import { type OutputFlags, openTerminal, scrubber } from './shared/terminal.js';
 
 const { env, argv, stdin, stdout, stderr } = process;

@@ -1,8 +1,7 @@
 import type { Output } from '../../api/outputs/index.js';
 import { examine } from '../../worker/doctor/examine.js';
 import type { Finding } from '../../worker/doctor/finding.js';
-import { type Context, type ExitCode, exitCodes } from '../shared/command.js';
-import { signalExitCodes } from '../shared/signals.js';
+import { type Context, type ExitCode, exitCodes, signalExitCodes } from '../shared/command.js';
 import { printableLines, some } from '../text.js';
 
 /** `searchflow doctor`: examines the setup. Exit code 1 if it has a problem. */

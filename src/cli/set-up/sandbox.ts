@@ -2,8 +2,7 @@ import { CodedError } from '../../core/errors/coded-error.js';
 import type { Fault, SandboxOptions } from '../../sandbox/index.js';
 import { UsageError } from '../../worker/config/runtime-types.js';
 import { spelled } from '../flag-values.js';
-import { type Context, type ExitCode, exitCodes, type Flags } from '../shared/command.js';
-import { signalExitCodes } from '../shared/signals.js';
+import { type Context, type ExitCode, exitCodes, type Flags, signalExitCodes } from '../shared/command.js';
 import { dollars, printable, some } from '../text.js';
 
 /** `searchflow sandbox`: runs the sandbox in this process. The URL of the sandbox is the only line on stdout. */

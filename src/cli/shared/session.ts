@@ -4,9 +4,8 @@ import { type ConfigFlags, readConfig } from '../../worker/config/config.js';
 import { JobFailed, type RuntimeConfig, UsageError } from '../../worker/config/runtime-types.js';
 import type { Runtime } from '../../worker/runtime/runtime.js';
 import { printableLines, resumeCommand, some } from '../text.js';
-import { type Context, type ExitCode, exitCodes } from './command.js';
+import { type Context, type ExitCode, exitCodes, type StopSignal, signalExitCodes } from './command.js';
 import { type EmbeddedSandbox, onSandbox, openSandbox } from './embedded-sandbox.js';
-import { type StopSignal, signalExitCodes } from './signals.js';
 
 /**
  * Returns the configuration of a command. Throws one `UsageError` with all mistakes of the command line (`found` and those of its flags)

@@ -1,7 +1,7 @@
 import { EventEmitter, once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
 import type { Context } from '../../../src/cli/shared/command.js';
-import { watchInterrupts } from '../../../src/cli/shared/signals.js';
+import { watchInterrupts } from '../../../src/cli/shared/command.js';
 import type { OutputFlags } from '../../../src/cli/shared/terminal.js';
 import type { StagedJob } from '../../../src/core/job-entry-schemas.js';
 import { flatProfile } from '../../../src/core/limiter/rate.js';

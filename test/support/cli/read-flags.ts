@@ -3,13 +3,15 @@ import * as options from '../../../src/cli/options.js';
 import { readFlags } from '../../../src/cli/readers.js';
 import type { Flags, Specs } from '../../../src/cli/shared/command.js';
 
+const allSpecs = { ...options } as unknown as Readonly<Record<string, Specs>>;
+
 /** The flags of a command, read from texts as the command line reads them, and the mistakes in them. */
 export function flagsOf<Name extends keyof typeof options>(
   name: Name,
   typed: object,
   { cwd = '.', now = Date.now() } = {},
 ) {
-  const read = readFlags(options[name] as Specs, { ...typed }, { cwd, now });
+  const read = readFlags(allSpecs[name], { ...typed }, { cwd, now });
   return { flags: read.flags as Flags<Name>, mistakes: read.mistakes };
 }
 

@@ -29,13 +29,9 @@ const bounded = (maxCostDollars: number | 'none'): JobPlan => ({ ...plan, reques
 const config = { service: 'live', origin: 'https://api.exa.ai', rate: { qps: 10 } } as const;
 
 describe('--max-cost', () => {
-  it.each([
-    ['1.00', 1],
-    ['$0.5', 0.5],
-    ['0', 0],
-    ['none', 'none'],
-  ])('accepts %s', (text, wanted) => {
-    expect(useFlags('resume', { maxCost: text }, ({ maxCostDollars }) => maxCostDollars).value).toBe(wanted);
+  it('accepts amounts, and none', () => {
+    const read = (maxCost: string) => useFlags('resume', { maxCost }, (flags) => flags.maxCostDollars).value;
+    expect(['1.00', '$0.5', '0', 'none'].map(read)).toEqual([1, 0.5, 0, 'none']);
   });
 
   it.each(['1,50', '-1', '1e3', 'NaN', '', '0.0000001', '€2'])('refuses %s and shows the expected form', (text) => {

@@ -124,10 +124,6 @@ describe('--fail-on-failed-rows', () => {
     expect(['9', '10', '9.9%', '10%', '0%', '0'].map(failed)).toEqual([true, false, true, false, true, true]);
     expect(tooManyFailed({ ...rows, error: 0, invalid: 0 }, { rows: 0 })).toBe(false);
   });
-
-  it.each(['rows.csv', '-1', '1.5', '101%', '%', ''])("refuses '%s' in a sentence", (text) => {
-    expect(allowed(text).mistakes).toEqual([expect.stringContaining(`'${text}' must be a number of rows`)]);
-  });
 });
 
 it('a request that is refused before it is sent is wrong usage, and one that the service refuses is a failure', () => {

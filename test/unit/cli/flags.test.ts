@@ -61,18 +61,11 @@ describe('flags of monitors', () => {
     expect(filter({ metadata: ['=x'] })[1]).toEqual([expect.stringContaining("'=x' must be key=value")]);
     expect(filter({ metadata: ['a=1', 'a=2'] })[1]).toEqual(["--metadata: key 'a' is given twice."]);
     expect(filter({ name: '' })[1]).toEqual(['--name must have 1 to 250 characters.']);
-    expect(filter({ name: 'x'.repeat(250) })[1]).toEqual([]);
   });
 
-  it.each([
-    ['1', 1],
-    ['500', 500],
-    ['501', null],
-    ['0', null],
-    ['1.5', null],
-    ['x', null],
-  ])('accept %s for a count of up to 500: %s', (text, count) => {
-    expect(useFlags('monitorPause', { limit: text }, ({ limit }) => limit).value).toBe(count);
+  it('have a limit of 500 monitors per call', () => {
+    const read = (limit: string) => useFlags('monitorPause', { limit }, (flags) => flags.limit).value;
+    expect(['1', '500', '501', '0', '1.5', 'x'].map(read)).toEqual([1, 500, null, null, null, null]);
   });
 });
 

@@ -34,17 +34,6 @@ describe('--limit and --default-scheme', () => {
     expect([plain.limit, plain.defaultScheme]).toEqual([undefined, undefined]);
   });
 
-  it.each(['0', '-1', '1.5', 'all', ''])("refuse '%s' rows", (limit) => {
-    expect(read({ limit }).mistakes).toEqual([`--limit: '${limit}' must be a whole number from 1 to 999999999.`]);
-  });
-
-  it('are only for operations that support them', () => {
-    expect(read({ op: 'search', query: '{{name}}', defaultScheme: 'https' }).mistakes).toEqual([
-      '--default-scheme is for --op contents, not for search.',
-    ]);
-    expect(read({ op: 'search', query: '{{name}}', limit: '3' }).mistakes).toEqual([]);
-  });
-
   it('create no schedule of a trial', () => {
     const access = { config: { origin: 'x' }, shared: false } as Parameters<typeof rowsWork>[1];
     const limited = { ...plan, request: { ...request, limit: 5 } };
