@@ -3,8 +3,36 @@ import { UsageError } from '../core/errors/coded-error.js';
 import type { FailureLimit, MaxCost, WarehouseSummary } from '../core/row-job-schemas.js';
 import { parseDollars, toDollars } from '../core/text/money.js';
 import { nearest } from '../core/text/nearest.js';
-import type { Reader } from './shared/command.js';
 import { printable } from './text.js';
+
+/** What the reader of a flag knows besides the typed value. */
+export interface About {
+  readonly flag: string;
+  readonly cwd: string;
+  /** Unix ms. */
+  readonly now: number;
+}
+
+/** Returns the value of a flag. Throws a `UsageError` for a mistake. */
+export type Reader<Typed, Value> = (typed: Typed, about: About) => Value;
+
+/** What a flag or an argument is: its help, or its help with what else the command line knows about its value. */
+type Spec =
+  | string
+  | {
+      readonly help: string;
+      /** The flag may be repeated; its values are collected. */
+      readonly many?: true;
+      readonly choices?: readonly string[];
+      readonly default?: string;
+      /** The command needs the flag. */
+      readonly mandatory?: true;
+      /** Absent: the value is read as `readers` says. */
+      readonly read?: Reader<never, unknown>;
+    };
+
+/** The flags or arguments of a command, by names and placeholders as the help shows them, in its order. */
+export type Specs = Readonly<Record<string, Spec>>;
 
 /** Throws a `UsageError` for a mistake of a command line. */
 export function wrong(mistake: string): never {

@@ -1,7 +1,6 @@
 import { defaultSchemes, fileFormats, MAX_BATCH_LIMIT, publishModes, publishPartitions } from '../core/choices.js';
 import { rowOperations } from '../core/rows/row-operation.js';
-import { amount, rowNumber, wholeNumber } from './flag-values.js';
-import type { Reader } from './shared/command.js';
+import { amount, type Reader, rowNumber, wholeNumber } from './flag-values.js';
 
 /** A flag that may be repeated. */
 const many = (help: string) => ({ help, many: true }) as const;

@@ -4,8 +4,9 @@ import { exitCodeMeanings } from '../core/processes/exit-codes.js';
 import { whyNoPath } from '../core/rows/source-fields.js';
 import { nearest } from '../core/text/nearest.js';
 import { commands } from './commands.js';
+import type { Specs } from './flag-values.js';
 import { readFlags } from './readers.js';
-import { type CommandSpec, type Context, type ExitCode, exitCodes, type Specs } from './shared/command.js';
+import { type CommandSpec, type Context, type ExitCode, exitCodes } from './shared/command.js';
 import type { OutputFlags } from './shared/terminal.js';
 import { printableLines } from './text.js';
 

@@ -1,8 +1,7 @@
 import { MAX_DURATION_SECONDS, MAX_RUN_SECONDS, MOST_PARALLEL, URLS_PER_REQUEST } from '../core/choices.js';
 import * as values from './flag-values.js';
-import { readAll, spelled } from './flag-values.js';
+import { type About, type Reader, readAll, type Specs, spelled } from './flag-values.js';
 import * as request from './request-fields.js';
-import type { About, Reader, Specs } from './shared/command.js';
 
 /** Timers cannot be longer. */
 const MOST_WAIT_MS = 24 * 86_400_000;

@@ -5,8 +5,7 @@ import type { JsonObject } from '../core/base-schemas.js';
 import { whyTooLarge } from '../core/check-value.js';
 import type { Json } from '../core/text/json.js';
 import { misspelt } from '../core/text/nearest.js';
-import { readAll, refuse, wrong } from './flag-values.js';
-import type { Flags, Reader } from './shared/command.js';
+import { type Reader, readAll, refuse, wrong } from './flag-values.js';
 
 /** A field of a request, and the flag or argument that sets it; undefined: none does. */
 export type SetField = readonly [name: string, value: Json | undefined, flag: string];
@@ -70,21 +69,6 @@ export const highlights: Reader<true, JsonObject> = () => ({});
 
 export const summary: Reader<true | string, JsonObject> = (question): JsonObject =>
   question === true ? {} : { query: question };
-
-/** Returns the contents options that the flags describe. They are checked against the contract later, before anything is sent. */
-export function toContentsOptions(
-  flags: Pick<Flags<'enrich'>, 'text' | 'highlights' | 'summary' | 'maxAgeHours' | 'option'>,
-): JsonObject {
-  const fields: readonly SetField[] = [
-    ['text', flags.text, '--text'],
-    ['highlights', flags.highlights, '--highlights'],
-    ['summary', flags.summary, '--summary'],
-    ['maxAgeHours', flags.maxAgeHours, '--max-age-hours'],
-    ...(flags.option ?? []),
-  ];
-  refuse(...setTwice(fields));
-  return objectOf(fields);
-}
 
 /** Reads `name=json` texts. */
 export const fields: Reader<readonly string[], readonly SetField[]> = (typed) => {

@@ -1,5 +1,6 @@
 import { statSync } from 'node:fs';
 import { resolve } from 'node:path';
+import type { JsonObject } from '../../core/base-schemas.js';
 import { URLS_PER_REQUEST } from '../../core/choices.js';
 import { isDatabaseSource, sourceShown, whyNoSource } from '../../core/connections/source-address.js';
 import type { ErrorCode } from '../../core/errors/registry.js';
@@ -13,7 +14,7 @@ import { absoluteTarget, whyNoPublish } from '../../worker/config/publish-step.j
 import type { EnrichRequest } from '../../worker/config/runtime-types.js';
 import { intoShown } from '../../worker/config/store-setting.js';
 import { failureLimit, readAll, refuse, spelled, wrong } from '../flag-values.js';
-import { objectOf, ofRequest, readEffort, type SetField, setTwice, toContentsOptions } from '../request-fields.js';
+import { objectOf, ofRequest, readEffort, type SetField, setTwice } from '../request-fields.js';
 import type { Flags } from '../shared/command.js';
 
 /** Returns the request that argument and flags describe. Buys nothing. */
@@ -179,6 +180,21 @@ export function toRowRequest(flags: Flags<'enrich'>): RowRequest {
     ...mistakes,
   );
   return { options };
+}
+
+/** Returns the contents options that the flags describe. They are checked against the contract later, before anything is sent. */
+export function toContentsOptions(
+  flags: Pick<Flags<'enrich'>, 'text' | 'highlights' | 'summary' | 'maxAgeHours' | 'option'>,
+): JsonObject {
+  const fields: readonly SetField[] = [
+    ['text', flags.text, '--text'],
+    ['highlights', flags.highlights, '--highlights'],
+    ['summary', flags.summary, '--summary'],
+    ['maxAgeHours', flags.maxAgeHours, '--max-age-hours'],
+    ...(flags.option ?? []),
+  ];
+  refuse(...setTwice(fields));
+  return objectOf(fields);
 }
 
 /** Returns the fields of the request that flags set. Fields that are rendered for each row are not included: the template has them. */

@@ -2,6 +2,7 @@ import type { EventEmitter } from 'node:events';
 import { deferred } from '../../core/processes/deferred.js';
 import { type ExitCode, exitCodes } from '../../core/processes/exit-codes.js';
 import type { openRuntime } from '../../worker/runtime/runtime.js';
+import type { About, Specs } from '../flag-values.js';
 import type * as options from '../options.js';
 import type { readers } from '../readers.js';
 import type { Terminal } from './terminal.js';
@@ -20,35 +21,6 @@ export interface Context {
   readonly interrupts: Interrupts;
   readonly openRuntime: typeof openRuntime;
 }
-
-/** What the reader of a flag knows besides the typed value. */
-export interface About {
-  readonly flag: string;
-  readonly cwd: string;
-  /** Unix ms. */
-  readonly now: number;
-}
-
-/** Returns the value of a flag. Throws a `UsageError` for a mistake. */
-export type Reader<Typed, Value> = (typed: Typed, about: About) => Value;
-
-/** What a flag or an argument is: its help, or its help with what else the command line knows about its value. */
-type Spec =
-  | string
-  | {
-      readonly help: string;
-      /** The flag may be repeated; its values are collected. */
-      readonly many?: true;
-      readonly choices?: readonly string[];
-      readonly default?: string;
-      /** The command needs the flag. */
-      readonly mandatory?: true;
-      /** Absent: the value is read as `readers` says. */
-      readonly read?: Reader<never, unknown>;
-    };
-
-/** The flags or arguments of a command, by names and placeholders as the help shows them, in its order. */
-export type Specs = Readonly<Record<string, Spec>>;
 
 /** A command, in a table by its words after `searchflow`. Help, parsing, completion and docs are made from it. */
 export interface CommandSpec {

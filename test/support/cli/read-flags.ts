@@ -1,7 +1,7 @@
-import { readAll } from '../../../src/cli/flag-values.js';
+import { readAll, type Specs } from '../../../src/cli/flag-values.js';
 import * as options from '../../../src/cli/options.js';
 import { readFlags } from '../../../src/cli/readers.js';
-import type { Flags, Specs } from '../../../src/cli/shared/command.js';
+import type { Flags } from '../../../src/cli/shared/command.js';
 
 const allSpecs = { ...options } as unknown as Readonly<Record<string, Specs>>;
 
