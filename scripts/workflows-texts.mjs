@@ -27,6 +27,8 @@ export const failureTexts = {
   PlanChanged: 'Monitors changed after the plan of a batch was made.',
   PlanDiffers: 'The dry run of a batch has other monitors than the list. Nothing was changed.',
   NoProgress: 'Calls of a batch affect no further monitor, although the service reports more.',
+  SinkFailed:
+    'The `load` of a sink failed. The activity is retried up to ten times; then the job fails as `WarehouseUnusable`.',
   WalkError: 'The list of events cannot be walked, for example because the service repeats a cursor.',
   BodiesGone: 'The journal no longer has answers that it recorded.',
   StoreUnusable: 'A database refuses the login, or a table is missing or forbidden.',

@@ -145,7 +145,7 @@ const rows = partly({
   into: filled
     .nullable()
     .describe(
-      "Path of a DuckDB file, or address of a PostgreSQL database, to load into; default `out/<name>.duckdb` under the worker's directory.",
+      "Path of a DuckDB file, or address of a PostgreSQL database, to load into, or `sink:NAME` of the worker; default `out/<name>.duckdb` under the worker's directory.",
     ),
   csv: filled.nullable().describe('Path of an enriched CSV that is written at the end.'),
   job: jobName.nullable().describe("Name of the job; default: the file's name without its extension."),

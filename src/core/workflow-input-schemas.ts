@@ -86,7 +86,7 @@ const warehouseHost = filled.describe('The machine that has the warehouse file, 
 const syncEvents = z.strictObject(
   partly({
     into: filled.describe(
-      'Warehouse: path of a DuckDB file, or address of a PostgreSQL database. Default `out/events.duckdb`.',
+      'Warehouse: path of a DuckDB file, or address of a PostgreSQL database; or `sink:NAME` of the worker. Default `out/events.duckdb`.',
     ),
     host: warehouseHost,
     types: list(filled.regex(/\S/u).meta({ must: 'a text that is not empty', examples: [...eventTypes] }))
@@ -180,7 +180,9 @@ const exportMonitorRuns = z.strictObject(
     origin: originTo('run the export'),
     filter: filter.describe('Default: all monitors.'),
     unchecked: flag.describe('Sends a misspelt status, too. Default: it is refused.'),
-    into: filled.describe("Warehouse to load into; default `out/monitors.duckdb` under the worker's directory."),
+    into: filled.describe(
+      "Warehouse or `sink:NAME` to load into; default `out/monitors.duckdb` under the worker's directory.",
+    ),
     host: warehouseHost,
     scheduled,
   }),

@@ -5,6 +5,7 @@ import {
   parseAddress,
   WAREHOUSE_SCHEMA,
 } from '../core/connections/postgres-address.js';
+import { sinkOf } from '../core/rows/sink.js';
 import { WarehouseUnusable } from '../core/rows/warehouse-errors.js';
 import { whyNoDatabase } from './duckdb/why-not-a-warehouse.js';
 
@@ -34,15 +35,18 @@ export function postgresAddressOf(url: string): PostgresAddress {
  * that another process needs to connect in the same way.
  */
 export const warehouseAddress = (address: string, cwd = '.'): string =>
-  hasDatabaseForm(address) ? postgresAddressOf(address).carried : resolve(cwd, address);
+  hasDatabaseForm(address) ? postgresAddressOf(address).carried : pathOf(address, cwd);
 
 /** The identity of a warehouse, without the way to connect to the warehouse. Ids are made from this identity. */
 export const warehouseIdentity = (address: string, cwd = '.'): string =>
-  hasDatabaseForm(address) ? postgresAddressOf(address).shown : resolve(cwd, address);
+  hasDatabaseForm(address) ? postgresAddressOf(address).shown : pathOf(address, cwd);
 
-/** The absolute path of the file that holds a warehouse; null for a warehouse on a server. */
+/** The absolute path of a file; a sink has its name. */
+const pathOf = (address: string, cwd: string): string => (sinkOf(address) === null ? resolve(cwd, address) : address);
+
+/** The absolute path of the file that holds a warehouse; null for a warehouse on a server, and for a sink. */
 export const warehouseFile = (address: string, cwd = '.'): string | null =>
-  hasDatabaseForm(address) ? null : resolve(cwd, address);
+  hasDatabaseForm(address) || sinkOf(address) !== null ? null : resolve(cwd, address);
 
 /**
  * Why the file of a warehouse cannot be one, such as `is a folder`; null if the file can, and for a warehouse on a server. Throws the

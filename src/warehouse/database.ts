@@ -8,6 +8,7 @@ import type { EventDatabase } from './events/event-sql.js';
 import type { SourceDatabase } from './export/job-rows.js';
 import type { RecordDatabase } from './monitors/record-fields.js';
 import type { RowDatabase } from './rows/row-sql.js';
+import type { SinkBatches } from './sink-batches.js';
 
 /** One database, as the stores of a warehouse need it. */
 export interface Database {
@@ -33,6 +34,8 @@ export interface OpenedWarehouse {
   readonly monitors: MonitorWarehouse;
   readonly agentRuns: AgentRunStore;
   readonly publisher: Publisher;
+  /** The batches of a sink, if loads keep them. */
+  readonly batches: SinkBatches;
   /** Closes the warehouse after the waiting work. A later use opens the warehouse again. */
   close(): Promise<void>;
 }

@@ -19,4 +19,5 @@ export { identifier, literal, plainPath, utcText } from './shared/duckdb-quote.j
 export { loadDuckDb } from './shared/load-duckdb.js';
 export { hasExtension, loadExtension } from './shared/load-extension.js';
 export { openScratchDuckDb, setMemory } from './shared/scratch-duckdb.js';
+export type { SinkBatches } from './sink-batches.js';
 export { createWarehouses, openWarehouse } from './warehouses.js';

@@ -8,6 +8,7 @@ import { createMonitorStore } from './monitors/run-store.js';
 import { postgresDatabase } from './postgres/database.js';
 import { createRowReads } from './rows/row-reads.js';
 import { createRowStore } from './rows/row-store.js';
+import { createSinkBatches } from './sink-batches.js';
 
 /** The warehouses of a process, one object for each address. */
 export interface Warehouses {
@@ -35,6 +36,7 @@ export function openWarehouse(address: string, options: WarehousesOptions = {}):
     events: createEventStore(database),
     monitors: createMonitorStore(database.records),
     agentRuns: createAgentRunStore(database.records),
+    batches: createSinkBatches(database.rows),
     publisher: {
       publish: async (request) => (await publisher()).publish(request),
       check: async (to) => (await publisher()).check(to),

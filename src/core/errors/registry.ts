@@ -128,6 +128,9 @@ const groups = {
       'Run the same command again: the rows are loaded from the journal, and nothing is bought twice.',
     'schema-of-another-version':
       'Update searchflow, or use another file or schema; see `docs/tasks/upgrade.md` for the steps.',
+    'sink-unknown': 'Pass the sink in the option `sinks` of `SearchflowPlugin`, or name one that the worker has.',
+    'sink-failed': 'Fix what the message of your `load` says; then start the job again: nothing is bought twice.',
+    'rows-in-sink': 'Read the rows in the sink, where they were loaded.',
     'job-not-loaded': 'Run the job first, or name its warehouse.',
     'file-on-another-machine': 'Start a worker on the machine that the message names, or load into PostgreSQL.',
     'duckdb-extension-missing':

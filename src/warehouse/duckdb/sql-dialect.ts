@@ -13,6 +13,7 @@ export const duckDbSql: SqlDialect = {
   text: (json, path) => `json_extract_string(${json}, '${jsonPath(path)}')`,
   json: mendSurrogates,
   plain: withoutHalves,
+  asJson: (relation) => `CAST(to_json(${relation}) AS VARCHAR)`,
   texts: (parameter) => `SELECT unnest(from_json(CAST(${parameter} AS JSON), '["VARCHAR"]'))`,
 };
 

@@ -1,7 +1,9 @@
 import { type LoadedPages, MisshapenPage, sizeOfPages, type WindowPages } from '../../core/events/event-warehouse.js';
 import { verifies } from '../../core/events/walk-job.js';
 import { TooMuchAtOnce, WarehouseBusy, WarehouseUnusable } from '../../core/rows/warehouse-errors.js';
+import { keepRecords } from '../sink-batches.js';
 import type { EventDatabase, EventPurpose, EventTransaction } from './event-sql.js';
+import { eventTables } from './event-tables.js';
 import { foldReplaced } from './fold-state.js';
 import { loadPages, type PartResult } from './load-pages.js';
 import { moveWindows } from './windows.js';
@@ -111,10 +113,27 @@ async function loadRest(
     const replaces = parts.some(({ changed }) => changed > 0);
     if (replaces && care !== 'replacing') throw new Replaces('contents are replaced');
     const results = await writeDown(tx, batch, loads, parts);
+    await keepBatches(tx, batch, loads);
     if (replaces) await foldReplaced(tx, batch[0]?.origin as string, pieces);
     return results;
   } finally {
     await staged.remove();
+  }
+}
+
+/** Keeps the new events of each stream as a batch, if a sink gets them. */
+async function keepBatches(
+  tx: EventTransaction,
+  batch: readonly WindowPages[],
+  loads: readonly number[],
+): Promise<void> {
+  const kept = batch.filter(({ keepsBatch }) => keepsBatch);
+  const events = eventTables(tx.dialect).find(({ name }) => name === 'events');
+  for (const job of new Set(kept.map(({ stream }) => stream))) {
+    const own = loads.filter((_, part) => batch[part]?.stream === job);
+    const where = `origin = $1 AND load_id IN (${own.join(', ')})`;
+    const values = [batch[0]?.origin ?? ''];
+    if (events) await keepRecords(tx, events, { job, where, values, order: 'created_at, id' });
   }
 }
 

@@ -1,6 +1,7 @@
 import type { KnownRun, MonitorRuns, MonitorWarehouse, RawRecord } from '../../core/monitors/monitor-warehouse.js';
 import { millisOf } from '../../core/text/value-forms.js';
 import type { SqlTransaction, SqlValue } from '../shared/sql.js';
+import { keepRecords } from '../sink-batches.js';
 import { createBatchAudit } from './batch-audit.js';
 import { monitors, results, runs } from './monitor-tables.js';
 import { fieldsOf, heldId, insert, jsonOf, type RecordDatabase, textOf, uniqueRecords } from './record-fields.js';
@@ -57,7 +58,7 @@ export function createMonitorRuns({ dialect, transact }: RecordDatabase): Monito
         return rows.map((one): KnownRun => ({ id: one.id, over: one.over === 1, reached: one.reached === 1 }));
       }),
 
-    loadRuns: (origin, mark, monitor, records) =>
+    loadRuns: (origin, mark, monitor, records, keepsBatch = false) =>
       transact(async (tx) => {
         const unique = uniqueRecords(records, dialect);
         const ids = JSON.stringify([...unique.keys()]);
@@ -78,6 +79,9 @@ export function createMonitorRuns({ dialect, transact }: RecordDatabase): Monito
           results,
           [...unique.values()].flatMap((run) => resultRows(origin, monitor, run)),
         );
+        const where = `origin = $1 AND monitor_id = $2 AND id IN (${texts('$3')})`;
+        const kept = { job: 'monitors', where, values: [origin, held, ids], order: 'created_at, id' };
+        if (keepsBatch) await keepRecords(tx, runs, kept);
       }),
 
     endRuns: (origin, mark, monitor) =>

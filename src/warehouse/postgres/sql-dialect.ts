@@ -13,6 +13,7 @@ export const postgresSql: SqlDialect = {
   text: (json, path) => `(${json} #>> '${jsonPath(path)}')`,
   json: mendForPostgres,
   plain: withoutNul,
+  asJson: (relation) => `CAST(row_to_json(${relation}) AS text)`,
   texts: (parameter) => `SELECT json_array_elements_text(CAST(${parameter} AS json))`,
 };
 

@@ -5,6 +5,7 @@ import type { RetryFreshness } from '../../core/purchase/freshness.js';
 import type { LoadBatch } from '../../core/rows/row-warehouse.js';
 import { TooMuchAtOnce, WarehouseBusy, WarehouseUnusable } from '../../core/rows/warehouse-errors.js';
 import { literal } from '../shared/duckdb-quote.js';
+import { keepRows } from '../sink-batches.js';
 import { answerOf, facts } from './answers.js';
 import { rowIdentity } from './duckdb-result-sql.js';
 import type { InputColumns } from './job-columns.js';
@@ -86,6 +87,7 @@ export async function loadSlice(
   if (pending.units > 0) await insertUnits(tx, batch, origin, pending, careful);
   if (pending.rows > 0) {
     await listMisfits(tx, { ...before, job, results: columnsOf(before) }, numbersOf(tx, pending));
+    if (batch.keepsBatch) await keepRows(tx, { ...before, job, piece: batch.slice }, numbersOf(tx, pending));
   }
   if (!partial)
     await tx.run(

@@ -124,6 +124,22 @@ export function viewNames(
 /** Condition: the row is in the job's view, exports and publishes, because it is in the current input. */
 export const viewedRows = (job: string): string => `job = ${literal(job)} AND vanished_at IS NULL`;
 
+/** The query of a job's view, with the names of its columns: the user's own, and those `added` after these. */
+export function viewQuery(
+  view: RowDialect['view'],
+  where: string,
+  { columns, types }: InputColumns,
+  added: readonly ResultColumn[],
+) {
+  const { own, results } = viewNames(view, columns, added);
+  const { from, shown } = view.read(added, where);
+  const all = [
+    ...own.map((name, index) => `${view.input(index, types?.[index])} AS ${identifier(name)}`),
+    ...results.map((name, index) => `${shown[index]} AS ${identifier(name)}`),
+  ];
+  return { own, added: results, query: `SELECT ${all.join(', ')} FROM ${from}` };
+}
+
 /**
  * Creates the view of a job. The user's columns come first. `where`: condition on its rows, see `viewedRows`. `unchanged`: the columns and
  * rows of the view have the same sources as before, so an existing view with the same column names may be kept.
@@ -132,27 +148,22 @@ export async function makeView(
   tx: RowTransaction,
   view: string,
   where: string,
-  { columns, types }: InputColumns,
-  added: readonly ResultColumn[],
+  job: InputColumns,
+  results: readonly ResultColumn[],
   unchanged: boolean,
 ): Promise<void> {
-  const { columnsOf, input, read } = tx.dialect.view;
-  const { own, results } = viewNames(tx.dialect.view, columns, added);
+  const { columnsOf } = tx.dialect.view;
+  const { own, added, query } = viewQuery(tx.dialect.view, where, job, results);
   const qualified = `${tx.dialect.prefix}${identifier(view)}`;
-  const names = [...own, ...results];
+  const names = [...own, ...added];
   if (unchanged && columnsOf !== null) {
     const before = await tx.rows<{ name: string }>(columnsOf, [qualified]);
     if (before.length === names.length && before.every(({ name }, index) => name === names[index])) return;
   }
-  const { from, shown } = read(added, where);
-  const all = [
-    ...own.map((name, index) => `${input(index, types?.[index])} AS ${identifier(name)}`),
-    ...results.map((name, index) => `${shown[index]} AS ${identifier(name)}`),
-  ];
   // The old view is dropped first, because its columns may differ, and not every database can replace such a view.
   await tx.run(`DROP VIEW IF EXISTS ${qualified}`);
-  await tx.run(`CREATE VIEW ${qualified} AS SELECT ${all.join(', ')} FROM ${from}`);
-  const rest = columns.length - own.length;
+  await tx.run(`CREATE VIEW ${qualified} AS ${query}`);
+  const rest = job.columns.length - own.length;
   if (rest > 0) {
     await tx.run(
       `COMMENT ON VIEW ${qualified} IS 'The first ${own.length} columns; the other ${rest} are in enriched_rows.input'`,

@@ -1,5 +1,6 @@
 import type { RetryRule } from '../../core/purchase/freshness.js';
 import type { RetryBatch, RetryPass, RetryUnit } from '../../core/rows/row-warehouse.js';
+import { keepRows } from '../sink-batches.js';
 import { countPending, insertUnits, loadedBefore, numbersOf } from './load-slice.js';
 import { listMisfits } from './misfits.js';
 import { columnsOf } from './open-job.js';
@@ -95,7 +96,7 @@ const pending = ({ dialect }: RowTransaction) => `
 /** See `RowLoads.loadRetry`. Runs in the caller's transaction. */
 export async function loadRetry(
   tx: RowTransaction,
-  { job, generation, unitFiles, keys }: RetryBatch,
+  { job, generation, unitFiles, keys, keepsBatch }: RetryBatch,
   careful: boolean,
 ): Promise<{ readonly rows: number }> {
   // Another attempt may load the same rows at the same time.
@@ -109,5 +110,6 @@ export async function loadRetry(
   // The rows keep their slices.
   await insertUnits(tx, { job, generation, slice: 0, unitFiles }, before.origin, found, careful);
   await listMisfits(tx, { ...before, job, results: columnsOf(before) }, numbersOf(tx, found));
+  if (keepsBatch) await keepRows(tx, { ...before, job, piece: -1 }, numbersOf(tx, found));
   return { rows };
 }

@@ -27,6 +27,8 @@ export interface SqlDialect {
   json(text: string): string;
   /** A text in a form that the database can hold. Not an expression. */
   plain(text: string): string;
+  /** A row of a relation as a JSON text, with the names of its columns. Argument: the alias of the relation. */
+  asJson(relation: string): string;
   /** Query with one row for each text; the parameter is a JSON list of texts. */
   texts(parameter: string): string;
 }

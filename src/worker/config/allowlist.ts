@@ -13,6 +13,7 @@ import { DEFAULT_EVENT_WAREHOUSE } from '../../core/events/walk-job.js';
 import type { Allowed } from '../../core/job-entry-schemas.js';
 import { DEFAULT_MONITOR_WAREHOUSE } from '../../core/monitors/monitor-names.js';
 import type { JobEntries } from '../../core/rows/job-entries.js';
+import { sinkOf, whyNoSink } from '../../core/rows/sink.js';
 import { isAddress, NO_ADDRESS, serverOfAddress, whyNoAddress, whyNoPath } from '../../core/rows/source-fields.js';
 import { isWithin } from '../../files/is-within.js';
 import { realPath } from '../../files/same-file.js';
@@ -42,11 +43,11 @@ const fileParameters = ['sslrootcert', 'sslcert', 'sslkey'] as const;
  * servers of the setting `hosts`, and names that a person typed in a command of the same folder or store.
  */
 export class Allowlist {
-  readonly #config: Pick<RuntimeConfig, 'paths' | 'hosts' | 'warehouse' | 'source' | 'stateDir'>;
+  readonly #config: Pick<RuntimeConfig, 'paths' | 'hosts' | 'warehouse' | 'source' | 'stateDir' | 'sinks'>;
   readonly #entries: Pick<JobEntries, 'allowed'>;
 
   constructor(
-    config: Pick<RuntimeConfig, 'paths' | 'hosts' | 'warehouse' | 'source' | 'stateDir'>,
+    config: Pick<RuntimeConfig, 'paths' | 'hosts' | 'warehouse' | 'source' | 'stateDir' | 'sinks'>,
     entries: Pick<JobEntries, 'allowed'>,
   ) {
     this.#config = config;
@@ -87,6 +88,10 @@ export class Allowlist {
     const invalid = whyInvalid(value);
     if (invalid !== null) return [{ named: null, why: `${field}: ${invalid}.` }];
     if (field === 'publish') return this.#ofTarget(value);
+    if (field === 'into' && sinkOf(value) !== null) {
+      const why = whyNoSink(value, this.#config.sinks);
+      return why === null ? [] : [{ named: null, why }];
+    }
     const mistyped = field === 'into' ? whyNoWarehouse(value) : null;
     if (mistyped !== null) return [{ named: null, why: `${field}: the value (not shown) ${mistyped}.` }];
     if (field === 'input' && isAddress(value)) return this.#ofAddress(value);

@@ -35,9 +35,9 @@ export function rateProfileOf({ rate, keyQps }: Pick<RuntimeConfig, 'rate' | 'ke
 
 /** The settings of a record, with their defaults. */
 export function recordSettings(values: Values, cwd: string) {
-  const { store, team, warehouseUrl, sourceUrl, paths, hosts, duckDbExtensions, maxCostPerJob } = values;
+  const { store, team, warehouseUrl, sourceUrl, paths, hosts, sinks, duckDbExtensions, maxCostPerJob } = values;
   return {
-    ...{ store, team, warehouse: warehouseUrl, source: sourceUrl, duckDbExtensions },
+    ...{ store, team, warehouse: warehouseUrl, source: sourceUrl, sinks, duckDbExtensions },
     paths: paths ?? [cwd],
     hosts: hosts ?? [],
     keepLandingMs: values.keepLanding ?? DEFAULT_KEEP_LANDING_MS,

@@ -8,6 +8,7 @@ import type { EnrichCsvInput, JobProgress, SliceHeartbeat, SourceFields } from '
 import type { RunFigures } from '../../core/rows/job.js';
 import type { JobPhase, PauseReason } from '../../core/rows/job-names.js';
 import type { FailedPick } from '../../core/rows/row-warehouse.js';
+import type { Sinks } from '../../core/rows/sink.js';
 import type { UrlCells } from '../../rows/index.js';
 import type { AlertSettings } from './alert-setting.js';
 import type { BillSetting } from './service-setting.js';
@@ -77,6 +78,8 @@ export interface RuntimeConfig {
   readonly paths?: readonly string[];
   /** Database servers that the inputs of workflows may name in addition to that of `warehouse`, as `host:port`. */
   readonly hosts?: readonly string[];
+  /** Sinks of the owner by name; none: jobs load into warehouses only. */
+  readonly sinks?: Sinks;
   /** Folder with extensions of DuckDB, for inputs and targets that need one; null: none. */
   readonly duckDbExtensions?: string | null;
   /** The log of a worker, in place of the file `worker.log`; also gets each activity and each request. None: the file. */

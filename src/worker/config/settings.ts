@@ -7,6 +7,7 @@ import { mayHoldSecret } from '../../core/connections/secret.js';
 import type { Limiter } from '../../core/limiter/limiter.js';
 import { type RateProfile, rateProfiles } from '../../core/limiter/rate.js';
 import type { PriceTable } from '../../core/purchase/prices.js';
+import type { Sinks } from '../../core/rows/sink.js';
 import { MOST_DOLLARS, parseDollars, toDollars, toMicros } from '../../core/text/money.js';
 import { alertCommand, alertEventsOf, alertLag, alertSecret, alertUrl, readArgv } from './alert-setting.js';
 import { databaseSource, databaseWarehouse, parseServer, storeAddress } from './database-setting.js';
@@ -100,6 +101,7 @@ export const optionSettings = {
     make: (all, cwd) => all.map((one) => resolve(cwd, one)),
   }),
   hosts: list('SEARCHFLOW_HOSTS', secrets, { make: hostsSetting, ofRecord: true }),
+  sinks: of<Sinks>()(null, { type: 'object' }, { ofRecord: true }),
   duckDbExtensions: text('SEARCHFLOW_DUCKDB_EXTENSIONS', aText, { make: path, ofRecord: true }),
   maxCostPerJob: number('SEARCHFLOW_MAX_COST_PER_JOB', amount, { ...dollars, ofRecord: true }),
   secretFile: text(null, aText, { make: path }),

@@ -1,6 +1,7 @@
 import { hostname } from 'node:os';
 import { parseAddress, strictest, WAREHOUSE_SCHEMA } from '../../core/connections/postgres-address.js';
 import { isDatabaseSource, whyNoSource } from '../../core/connections/source-address.js';
+import { sinkOf } from '../../core/rows/sink.js';
 import {
   WAREHOUSE_FORMS,
   warehouseAddress,
@@ -23,8 +24,8 @@ export function warehouseOfFlag(
   cwd: string,
 ): DatabaseAddress | undefined {
   if (into.trim() === '') throw new Error(`is not a warehouse; give ${WAREHOUSE_FORMS}`);
-  const mistyped = whyNoWarehouse(into);
-  if (mistyped !== null) throw new Wrong(mistyped);
+  const mistyped = sinkOf(into) === null ? whyNoWarehouse(into) : 'is a sink, which only a worker with it has';
+  if (mistyped !== null) throw new Wrong(mistyped, into);
   if (warehouseFile(into, cwd) !== null) {
     const why = whyUnusable(into, cwd);
     if (why !== null) throw new Error(why);

@@ -3,6 +3,7 @@ import { mkdtemp, rmdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { foreignScheme } from '../../core/connections/address-secrets.js';
 import { isLibpqForm, isPostgresUrl } from '../../core/connections/postgres-address.js';
+import { sinkOf } from '../../core/rows/sink.js';
 import { whyNoPath } from '../../core/rows/source-fields.js';
 import { inFolder } from '../../files/open-path.js';
 import { realPath } from '../../files/same-file.js';
@@ -40,10 +41,11 @@ export async function whyUnwritable(into: string): Promise<string | null> {
 const schemes = /^(postgres|postgresql|file|https?|s3|gs|gcs|az|abfss)$/;
 
 /**
- * Why a text is a mistyped address and not a warehouse; null for a path and for an address whose form names its database. The words follow the name of the setting
+ * Why a text is a mistyped address and not a warehouse; null for a path, a sink and an address whose form names its database. The words follow the name of the setting
  * in a message. Without this check DuckDB would create a file of that name. Never quotes the text, which may hold a password.
  */
 export function whyNoWarehouse(into: string): string | null {
+  if (sinkOf(into) !== null) return null;
   const text = into.replace(/^\s*(--?[\w-]+=)?['"\s]*|['"\s]+$/g, '');
   const drive = /^[a-z]:[\\/]/i.test(text) ? whyNoPath(text, process.platform) : null;
   if (drive !== null) return drive;

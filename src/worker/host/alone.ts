@@ -10,7 +10,7 @@ import { pricesAt } from '../../core/purchase/prices.js';
 import { MemoryLimiter } from '../../store/limiter/memory-limiter.js';
 import { FileSecrets } from '../../store/process/file-secrets.js';
 import { callSettings, rateProfileOf } from '../config/derived-settings.js';
-import type { RuntimeConfig } from '../config/runtime-types.js';
+
 import type { Values } from '../config/settings.js';
 import { sha256 } from '../config/sha256.js';
 import type { Pollers } from '../team/pollers.js';
@@ -26,29 +26,16 @@ export interface OpenedParts {
 }
 
 /** The settings that a worker without a record needs, and that a record does not change. */
-export type AloneConfig = Pick<
-  RuntimeConfig,
-  | 'service'
-  | 'origin'
-  | 'baseUrl'
-  | 'apiKey'
-  | 'rate'
-  | 'keyQps'
-  | 'prices'
-  | 'concurrency'
-  | 'secretFile'
-  | 'wire'
-  | 'say'
->;
+export type AloneConfig = ReturnType<typeof aloneConfig>;
 
 /** The settings of a worker without a record. */
-export function aloneConfig(values: Values): AloneConfig {
+export function aloneConfig(values: Values) {
   const { baseUrl = DEFAULT_BASE_URL, origin = baseUrl, proxy, say } = values;
   const isSandbox = origin === 'sandbox';
   return {
     // A sandbox on this machine is behind no proxy.
     ...callSettings({ ...values, proxy: proxy === undefined && !isSandbox ? proxiesOf(process.env) : proxy }),
-    service: isSandbox ? 'sandbox' : 'live',
+    service: isSandbox ? ('sandbox' as const) : ('live' as const),
     ...{ origin, baseUrl },
     apiKey: values.apiKey ?? null,
     say: say ?? ((sentence) => Runtime.instance().logger.warn(sentence)),

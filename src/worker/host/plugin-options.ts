@@ -6,6 +6,7 @@ import { UsageError } from '../../core/errors/coded-error.js';
 import type { Limiter } from '../../core/limiter/limiter.js';
 import type { RateProfile } from '../../core/limiter/rate.js';
 import type { PriceTable } from '../../core/purchase/prices.js';
+import type { Sinks } from '../../core/rows/sink.js';
 import { loneSecret } from '../config/alert-setting.js';
 import { mistakeText, type Setting, shownText } from '../config/setting.js';
 import { optionSettings, type Values } from '../config/settings.js';
@@ -38,6 +39,11 @@ export interface SearchflowPluginOptions extends WireOptions {
    * rows at an address, with their port: `data.example.com:443`. Default: none.
    */
   readonly hosts?: readonly string[];
+  /**
+   * Places of your own that jobs load into, by name (`a-z`, digits, `_`): `{ snowflake: { load } }` for `into: 'sink:snowflake'` of
+   * `enrichCsv`, `syncEvents`, `backfillEvents` and `exportMonitorRuns`. Default: none.
+   */
+  readonly sinks?: Sinks;
   /** Folder with extensions of DuckDB, for inputs at `s3://` and `https://`. Nothing is downloaded. Default: none. */
   readonly duckDbExtensions?: string;
   /**

@@ -1,6 +1,7 @@
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { UsageError } from '../../core/errors/coded-error.js';
+import type { Sink } from '../../core/rows/sink.js';
 import { whyNotOwn } from '../../files/make-folder.js';
 import { whyOtherFormat } from '../../store/process/folder-format.js';
 import { recordSettings } from '../config/derived-settings.js';
@@ -18,6 +19,10 @@ export function recordConfig(values: Values, alone: AloneConfig, stateDir: strin
     );
   const otherFormat = whyOtherFormat(stateDir, stateDir);
   if (otherFormat !== null) throw new UsageError('state-folder-unusable', otherFormat);
+  for (const [name, sink] of Object.entries(values.sinks ?? {})) {
+    const problem = sinkProblem(name, sink);
+    if (problem !== null) throw new UsageError('setting-invalid', `sinks: ${name} ${problem}.`);
+  }
   return {
     ...alone,
     ...recordSettings(values, process.cwd()),
@@ -27,4 +32,16 @@ export function recordConfig(values: Values, alone: AloneConfig, stateDir: strin
     temporalAddress: null,
     namespace: 'default',
   };
+}
+
+/** Longest time limit of a load into a sink, in seconds: an activity of Temporal has 30 minutes. */
+const MOST_LOAD_SECONDS = 1500;
+
+function sinkProblem(name: string, sink: Partial<Sink> | null): string | null {
+  const { load, timeoutSeconds = 1 } = sink ?? {};
+  if (!/^[a-z][a-z0-9_]{0,29}$/.test(name)) return 'is not a name of at most 30 of the characters a to z, 0 to 9 and _';
+  if (typeof load !== 'function') return 'has no function load';
+  return timeoutSeconds >= 1 && timeoutSeconds <= MOST_LOAD_SECONDS
+    ? null
+    : `has a timeoutSeconds that is not from 1 to ${MOST_LOAD_SECONDS}`;
 }

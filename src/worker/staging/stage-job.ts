@@ -12,6 +12,7 @@ import type { EnrichCsvInput, Freshness, RunBounds } from '../../core/row-job-sc
 import { boundsOf } from '../../core/rows/job.js';
 import { stagesOf } from '../../core/rows/job-entries.js';
 import { type CsvForm, isCsvDelimiter, usualCsv } from '../../core/rows/row-warehouse.js';
+import { sinkOf } from '../../core/rows/sink.js';
 import { isAddress, pathOfAddress, sourceFieldsOf } from '../../core/rows/source-fields.js';
 import { canonicalJson } from '../../core/text/json.js';
 import { makeFolder } from '../../files/make-folder.js';
@@ -275,6 +276,8 @@ export async function whyPathsRefused(
   const why = await whyUnwritable(into);
   if (why !== null) return `${into} cannot be used as the warehouse: ${why}.`;
   const csv = request.csv ?? null;
+  if (sinkOf(into) !== null && (csv ?? request.publish ?? null) !== null)
+    return `${csv === null ? 'publish' : 'csv'}: the rows of a job into ${into} are in the sink. Leave it out.`;
   const wrong =
     csv === null ? null : whyNoTarget('csv', resolve(context.cwd, csv), { into: warehouseFile(into), input });
   return wrong === null ? null : `The CSV cannot be written: ${wrong}.`;

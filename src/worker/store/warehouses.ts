@@ -6,6 +6,7 @@ import type { StagedJob } from '../../core/job-entry-schemas.js';
 import { onceForEach } from '../../core/processes/once-for-each.js';
 import type { Publisher } from '../../core/publish-request.js';
 import type { RowWarehouse } from '../../core/rows/row-warehouse.js';
+import { sinkOf } from '../../core/rows/sink.js';
 import { WarehouseBusy, WarehouseUnusable, type WorkerRefusal } from '../../core/rows/warehouse-errors.js';
 import { PostgresRefused, strictest, withTlsOf } from '../../postgres/index.js';
 import { FileSecrets } from '../../store/process/file-secrets.js';
@@ -14,6 +15,7 @@ import type { Allowlist } from '../config/allowlist.js';
 import { isSameServer } from '../config/database-setting.js';
 import type { RuntimeConfig } from '../config/runtime-types.js';
 import { isSameWarehouse } from '../config/store-setting.js';
+import { openSinks } from './sinks.js';
 
 /** The warehouses of a process, for jobs, walks and monitors, and the secret files. */
 export interface Warehouses {
@@ -31,10 +33,12 @@ export interface Warehouses {
  * use. `oneOfMany`: a database that refuses this worker's login also gives `WarehouseBusy`, because another worker may log in.
  */
 export function openWarehouses(
-  { say, warehouse, duckDbExtensions }: Pick<RuntimeConfig, 'say' | 'warehouse' | 'duckDbExtensions'>,
+  config: Pick<RuntimeConfig, 'say' | 'warehouse' | 'duckDbExtensions' | 'sinks' | 'stateDir' | 'store'>,
   oneOfMany: boolean,
   allowlist: Pick<Allowlist, 'check'> | null = null,
 ): Warehouses {
+  const { say, warehouse, duckDbExtensions } = config;
+  const sinks = openSinks(config);
   const warehouses = createWarehouses({
     say,
     extensions: duckDbExtensions,
@@ -50,7 +54,8 @@ export function openWarehouses(
   const refusals: Refusals = new Map();
   const at = ({ into, host }: WarehouseRef): OpenedWarehouse => {
     onlyHere(`The warehouse ${into}`, host);
-    return warehouses.open(into);
+    const sink = sinkOf(into);
+    return sink === null ? warehouses.open(into) : sinks.open(sink);
   };
   const allowed = async (ref: WarehouseRef): Promise<OpenedWarehouse> => {
     onlyHere(`The warehouse ${ref.into}`, ref.host);
@@ -79,7 +84,10 @@ export function openWarehouses(
         return secrets;
       },
     },
-    close: () => warehouses.close(),
+    close: async () => {
+      await warehouses.close();
+      await sinks.close();
+    },
   };
 }
 

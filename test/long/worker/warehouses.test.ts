@@ -19,7 +19,7 @@ afterAll(() => server?.stop());
 it('a database without a login for this worker is left to another worker, reported once, or fails if there is none', async () => {
   const wrong = { url: new Secret(url.replace(server.password, 'guessed')), shown };
   const said: string[] = [];
-  const one = openWarehouses({ say: (sentence) => said.push(sentence), warehouse: wrong }, true);
+  const one = openWarehouses({ stateDir: '/nowhere', say: (sentence) => said.push(sentence), warehouse: wrong }, true);
   const tries = Array.from({ length: 5 }, () => () => one.of({ into: shown }).holdsRows('job'));
   for (const load of tries) expect(await load().catch((error: unknown) => error)).toBeInstanceOf(WarehouseBusy);
   expect(said).toEqual([expect.stringMatching(/^A worker on \S+ \(PID \d+\) cannot load: .*SEARCHFLOW_WAREHOUSE_URL/)]);
@@ -37,12 +37,15 @@ it('a database without a login for this worker is left to another worker, report
   expect(said).toHaveLength(1);
   await one.close();
 
-  const alone = openWarehouses({ say: () => undefined, warehouse: wrong }, false);
+  const alone = openWarehouses({ stateDir: '/nowhere', say: () => undefined, warehouse: wrong }, false);
   await expect(alone.of({ into: shown }).holdsRows('job')).rejects.toBeInstanceOf(WarehouseUnusable);
   await expect((await alone.events.warehouse({ into: shown })).stream(walk)).rejects.toBeInstanceOf(WarehouseUnusable);
   await alone.close();
 
-  const right = openWarehouses({ say: () => undefined, warehouse: { url: new Secret(url), shown } }, true);
+  const right = openWarehouses(
+    { stateDir: '/nowhere', say: () => undefined, warehouse: { url: new Secret(url), shown } },
+    true,
+  );
   expect(await right.of({ into: shown }).holdsRows('job')).toBe(false);
   expect(await (await right.events.warehouse({ into: shown })).stream(walk)).toBeNull();
   await right.close();
@@ -62,6 +65,6 @@ it('a command waits for a database before it uses it; a refused login is not rep
 });
 
 it('a file of another machine is left to a worker there', () => {
-  const warehouses = openWarehouses({ say: () => undefined, warehouse: null }, true);
+  const warehouses = openWarehouses({ stateDir: '/nowhere', say: () => undefined, warehouse: null }, true);
   expect(() => warehouses.of({ into: '/data/out.duckdb', host: 'another-machine' })).toThrow(WarehouseBusy);
 });

@@ -23,6 +23,7 @@ it.each(['other', 'dw?schema=else', 'dw'])(
     const at = `postgres://127.0.0.1:${(server.address() as AddressInfo).port}`;
     const warehouses = openWarehouses(
       {
+        stateDir: '/nowhere',
         say: () => undefined,
         warehouse: { url: new Secret(`${at}/dw?sslmode=require`), shown: `${at}/dw?sslmode=require` },
       },

@@ -1,0 +1,198 @@
+import { randomUUID } from 'node:crypto';
+import { TEXT } from '../core/rows/column-type.js';
+import type { SinkBatch, SinkColumn, SinkRow } from '../core/rows/sink.js';
+import { type InputColumns, jobColumns } from './rows/job-columns.js';
+import { viewedRows, viewQuery } from './rows/misfits.js';
+import { type StoredTexts, shapeOf } from './rows/open-job.js';
+import type { ResultColumn } from './rows/result-column.js';
+import type { RowDatabase, RowTransaction } from './rows/row-sql.js';
+
+import { identifier, literal } from './shared/duckdb-quote.js';
+import type { Relation } from './shared/relation.js';
+import type { SqlDialect, SqlTransaction, SqlValue } from './shared/sql.js';
+
+/**
+ * The ledger of the batches of a sink, and the rows of those that are not loaded. A load writes its batch in the same transaction as its rows,
+ * so a batch never changes, whatever happens to the rows later.
+ */
+const tables = ({ types }: SqlDialect) => `
+  CREATE TABLE IF NOT EXISTS sink_batches (batch_id ${types.text} PRIMARY KEY, job ${types.text} NOT NULL, piece ${types.long} NOT NULL,
+    table_name ${types.text} NOT NULL, columns ${types.text} NOT NULL, rows ${types.long} NOT NULL, landed_at ${types.time} NOT NULL,
+    loaded_at ${types.time}, failures ${types.long} NOT NULL);
+  CREATE TABLE IF NOT EXISTS sink_rows (batch_id ${types.text}, n ${types.long}, content ${types.text} NOT NULL, PRIMARY KEY (batch_id, n))`;
+
+/** The batches of a piece of work, of a job or of a table. */
+export type BatchesOf = Pick<SinkBatch, 'table'> & { readonly job?: string; readonly piece?: number };
+
+/** The batches of a sink that its record keeps. */
+export interface SinkBatches {
+  /** Creates the tables, if they are missing. */
+  make(): Promise<void>;
+  /** The ids of batches that are not loaded, in the order in which they landed. */
+  pending(of: BatchesOf): Promise<readonly string[]>;
+  /** A batch; null if it is loaded. */
+  read(batchId: string): Promise<SinkBatch | null>;
+  /** Records that a batch is loaded, and drops its rows here. */
+  loaded(batchId: string): Promise<void>;
+  /** Records a failed load of a batch; returns how many there were since the last call with `forgets`. */
+  failed(batchId: string, forgets: number): Promise<{ readonly failures: number; readonly rows: number }>;
+}
+
+export function createSinkBatches(rows: RowDatabase): SinkBatches {
+  const write = <T>(work: (tx: RowTransaction) => Promise<T>) => rows.transaction('write', work);
+  let made: Promise<void> | null = null;
+  const make = async () => {
+    await rows.make();
+    await write(async (tx) => {
+      await tx.lock('names');
+      await tx.run(tables(tx.dialect));
+    });
+  };
+  return {
+    make() {
+      made ??= make().catch((error: unknown) => {
+        made = null;
+        throw error;
+      });
+      return made;
+    },
+
+    async pending({ table, job, piece }) {
+      const found = await write((tx) =>
+        tx.rows<{ id: string }>(
+          `SELECT batch_id AS id FROM sink_batches WHERE loaded_at IS NULL AND table_name = $1
+             AND job = coalesce($2, job) AND piece = coalesce(CAST($3 AS bigint), piece) ORDER BY landed_at, batch_id`,
+          [table, job ?? null, piece ?? null],
+        ),
+      );
+      return found.map(({ id }) => id);
+    },
+
+    read: (batchId) =>
+      write(async (tx) => {
+        const [batch] = await tx.rows<Pick<SinkBatch, 'job' | 'table'> & { readonly columns: string }>(
+          'SELECT job, table_name AS "table", columns FROM sink_batches WHERE batch_id = $1 AND loaded_at IS NULL',
+          [batchId],
+        );
+        if (batch === undefined) return null;
+        const columns = JSON.parse(batch.columns) as readonly SinkColumn[];
+        const times = columns.flatMap(({ name, type }) => (type === 'time' ? [name] : []));
+        const lines = await tx.rows<{ content: string }>(
+          'SELECT content FROM sink_rows WHERE batch_id = $1 ORDER BY n',
+          [batchId],
+        );
+        return { ...batch, batchId, columns, rows: lines.map(({ content }) => rowOf(content, times)) };
+      }),
+
+    loaded: (batchId) =>
+      write(async (tx) => {
+        await tx.run(`UPDATE sink_batches SET loaded_at = ${tx.dialect.moment('$2')} WHERE batch_id = $1`, [
+          ...[batchId, Date.now()],
+        ]);
+        await tx.run('DELETE FROM sink_rows WHERE batch_id = $1', [batchId]);
+      }),
+
+    failed: (batchId, forgets) =>
+      write(async (tx) => {
+        const [batch] = await tx.rows<Record<'failures' | 'rows', unknown>>(
+          'SELECT failures + 1 AS failures, rows FROM sink_batches WHERE batch_id = $1',
+          [batchId],
+        );
+        const [failures, count] = [Number(batch?.failures ?? 1), Number(batch?.rows ?? 0)];
+        await tx.run('UPDATE sink_batches SET failures = $2 WHERE batch_id = $1', [batchId, failures % forgets]);
+        return { failures, rows: count };
+      }),
+  };
+}
+
+/** A kept row. Databases write times in different ways. */
+function rowOf(content: string, times: readonly string[]): SinkRow {
+  const row = JSON.parse(content) as Record<string, SinkRow[string]>;
+  for (const name of times) {
+    const { [name]: text } = row;
+    const at =
+      typeof text === 'string' ? Date.parse(/[Z]$|[+-]\d\d(:?\d\d)?$/.test(text) ? text : `${text}Z`) : Number.NaN;
+    if (!Number.isNaN(at)) row[name] = new Date(at).toISOString();
+  }
+  return row;
+}
+
+/** Rows that a transaction has loaded: a query of them, and the columns by which they are in order. */
+interface LandedRows extends Pick<SinkBatch, 'job' | 'table' | 'columns'> {
+  readonly piece: number;
+  readonly query: string;
+  readonly values?: readonly SqlValue[];
+  readonly order: string;
+}
+
+/** Keeps rows as a batch, in the transaction that loads them. Without rows, there is no batch. */
+async function keepBatch(tx: SqlTransaction, landed: LandedRows): Promise<void> {
+  const { job, table, columns, piece, query, values, order } = landed;
+  const id = literal(randomUUID());
+  await tx.run(
+    `INSERT INTO sink_rows (batch_id, n, content)
+     SELECT ${id}, row_number() OVER (ORDER BY ${order}), ${tx.dialect.asJson('v')} FROM (${query}) v`,
+    values,
+  );
+  await tx.run(
+    `INSERT INTO sink_batches (batch_id, job, piece, table_name, columns, rows, landed_at, loaded_at, failures)
+     SELECT ${id}, CAST($1 AS text), ${piece}, ${literal(table)}, CAST($2 AS text), count(*), ${tx.dialect.moment('$3')}, NULL, 0
+     FROM sink_rows WHERE batch_id = ${id} HAVING count(*) > 0`,
+    [job, JSON.stringify(columns), Date.now()],
+  );
+}
+
+/** Keeps rows of a job, with the columns of its view. `numbers`: condition on the numbers of the rows. `piece`: their slice. */
+export async function keepRows(
+  tx: RowTransaction,
+  job: InputColumns & StoredTexts & { readonly job: string; readonly piece: number },
+  numbers: string,
+): Promise<void> {
+  const results = jobColumns(shapeOf(job));
+  const { own, added, query } = viewQuery(tx.dialect.view, `${viewedRows(job.job)} AND ${numbers}`, job, results);
+  const columns = [
+    ...own.map((name, index) => ({ name, type: inputType(job.types?.[index]) })),
+    ...added.map((name, index) => ({ name, type: resultType(results[index] as ResultColumn) })),
+  ];
+  // The last column is the number of the row.
+  const order = identifier(added.at(-1) as string);
+  await keepBatch(tx, { job: job.job, table: 'rows', columns, piece: job.piece, query, order });
+}
+
+const inputType = (type: string | undefined): string => (type === undefined || type === TEXT ? 'text' : type);
+
+const storedTypes: Readonly<Record<string, string>> = {
+  ...{ http_status: 'integer', row_number: 'integer', cost_dollars: 'number', fetched_at: 'time', response: 'json' },
+};
+
+function resultType({ from }: ResultColumn): string {
+  if ('stored' in from) return storedTypes[from.stored] ?? 'text';
+  if ('count' in from) return 'integer';
+  const { type } = from;
+  return type === 'string' || type === 'onlyText' ? 'text' : type === 'structure' ? 'json' : type;
+}
+
+/** Keeps rows of a table of events or monitors. `where`: condition on the rows, with its values. */
+export async function keepRecords(
+  tx: SqlTransaction,
+  { name, columns }: Relation,
+  { job, where, values, order }: Pick<LandedRows, 'job' | 'order' | 'values'> & { readonly where: string },
+): Promise<void> {
+  const shown = columns.filter((column) => !internal.includes(column.name));
+  await keepBatch(tx, {
+    ...{ job, table: name as SinkBatch['table'], piece: 0, order, values },
+    columns: shown.map((column) => ({ name: column.name, type: recordTypes[column.type] ?? 'text' })),
+    query: `SELECT ${shown.map((column) => column.name).join(', ')} FROM ${name} WHERE ${where}`,
+  });
+}
+
+/** Columns that only the record needs. */
+const internal: readonly string[] = [
+  ...['digest', 'load_id', 'page', 'list_order', 'loaded_at', 'event_exact'],
+  ...['is_over', 'is_reached', 'added_mark', 'loaded_mark'],
+];
+
+const recordTypes: Readonly<Partial<Record<string, string>>> = {
+  ...{ time: 'time', json: 'json', parsed: 'json', boolean: 'boolean', number: 'number' },
+  ...{ small: 'integer', integer: 'integer', long: 'integer' },
+};
