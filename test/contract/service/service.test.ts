@@ -58,55 +58,6 @@ it('the strict service charges nothing for missing pages', async () => {
   expect(service.purchases.report().micros).toBe(0);
 });
 
-it.each([
-  ['reset', null, 0],
-  ['lost', null, 1],
-  ['failed', 500, 1],
-  ['cut', null, 1],
-  ['empty', 200, 1],
-  ['html', 200, 0],
-  ['status', 503, 0],
-] as const)('a call with the fault %s gets the answer %j and is charged %i times', async (how, status, times) => {
-  const { service, post } = await open();
-  service.next({ what: 'contents', how, status: 503 });
-  const answer = await post('/contents', page(1)).catch(() => null);
-  expect(answer?.status ?? null).toBe(status);
-  expect(service.purchases.report().requests).toBe(times);
-  await post('/contents', page(1));
-  expect(service.purchases.chargedAgain()).toEqual(new Map(times ? [['https://site-1.example/', 1]] : []));
-});
-
-it('the strict service applies a rule to the same calls on every run', async () => {
-  const rounds = [];
-  for (let round = 0; round < 2; round++) {
-    const { post } = await open({ faults: [{ what: 'rows', how: 'status', status: 503, share: 0.3, seed: 7 }] });
-    const statuses = [];
-    for (let call = 0; call < 40; call++) statuses.push((await post('/contents', page(call))).status);
-    rounds.push(statuses);
-  }
-  expect(rounds[0]).toEqual(rounds[1]);
-  expect(rounds[0]?.filter((status) => status === 503).length).toBeGreaterThan(4);
-});
-
-it.each([
-  ['/contents', { urls: [] }, 400],
-  ['/contents', { urls: Array(101).fill('https://a.example/') }, 400],
-  ['/search', { query: 'q', numResults: 101 }, 400],
-  ['/answer', {}, 400],
-  ['/monitors', { search: { query: 'q' } }, 400],
-  ['/nothing', {}, 404],
-])('the strict service refuses %s with %j', async (path, body, status) => {
-  const { service, post } = await open();
-  expect((await post(path, body)).status).toBe(status);
-  expect(service.purchases.report().requests).toBe(0);
-});
-
-it('the strict service accepts only its own key', async () => {
-  const { post } = await open({ key: 'right' });
-  expect((await post('/contents', page(1), 'wrong')).status).toBe(401);
-  expect((await post('/contents', page(1))).status).toBe(200);
-});
-
 it('the strict service as a process shows its log and its purchases, and ends with its standard input', async () => {
   const main = fileURLToPath(new URL('../../service/main.mjs', import.meta.url));
   const child = spawn(process.execPath, [main, '{"qps":100}'], { stdio: ['pipe', 'pipe', 'inherit'] });
@@ -120,11 +71,4 @@ it('the strict service as a process shows its log and its purchases, and ends wi
   expect(await get('purchases')).toMatchObject({ micros: 1000, requests: 1 });
   child.stdin.end();
   expect(await once(child, 'exit')).toEqual([0, null]);
-});
-
-it('the strict service reports the time of the clock of its events, which can be moved forward', async () => {
-  const { service } = await open({ events: { arrivingPerSecond: 0 } });
-  service.events.advance(3_600_000);
-  const answer = await fetch(`${service.url}/websets/v0/events?limit=1`, { headers: { 'x-api-key': 'any' } });
-  expect(Math.abs(Date.parse(answer.headers.get('date') ?? '') - service.events.now())).toBeLessThan(60_000);
 });

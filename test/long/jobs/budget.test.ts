@@ -1,7 +1,5 @@
 import type { TestWorkflowEnvironment } from '@temporalio/testing';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import type { Journal } from '../../../src/core/purchase/journal.js';
-import type { Spend } from '../../../src/core/purchase/spend.js';
 import type { Sandbox } from '../../../src/sandbox/index.js';
 import { type InputRow, plainRows } from '../../support/jobs/folder.js';
 import type { Job } from '../../support/jobs/host.js';
@@ -71,36 +69,4 @@ it('fault M: a job stops close below its budget, names the command to resume, an
   await job.resume({ maxCostDollars: 2 });
   await expectWhole(job, rows);
   expect(billed()).toBeGreaterThan(1_000_000);
-});
-
-it('a budget can be lowered and removed while the job runs', async () => {
-  const rows = freshRows(600);
-  const job = await setting.begin(rows, { maxCostDollars: 50, batch: 5 });
-  await expect.poll(() => sandbox.log().length, soon).toBeGreaterThan(5);
-  await job.resume({ maxCostDollars: 0.3 });
-  await outOfMoney(job);
-  expect(billed()).toBeLessThanOrEqual(300_000);
-  expect(billed()).toBeGreaterThanOrEqual(285_000);
-  expect((await job.progress()).maxCostMicros).toBe(300_000);
-  await job.resume({ maxCostDollars: Number.NaN });
-  expect((await job.progress()).pausedFor).toBe('budget');
-  await job.resume({ maxCostDollars: 'none' });
-  await expectWhole(job, rows);
-});
-
-it('the daily budget of the team stops jobs without a budget of their own, and reports when the day ends', async () => {
-  const team = setting.host().parts.deps.journal as Journal & Spend;
-  const { day } = await team.spent();
-  const dayMicros = day.landedMicros + day.openMicros + day.unknownMicros + 200_000;
-  await team.setCaps({ dayMicros, monthMicros: null });
-  const rows = freshRows(400);
-  const job = await setting.begin(rows);
-  const message = await outOfMoney(job);
-  expect(billed()).toBeLessThanOrEqual(200_000);
-  expect(billed()).toBeGreaterThanOrEqual(190_000);
-  expect(message).toMatch(/the day ends at \d{4}-\d\d-\d\dT00:00:00Z/);
-  expect(message).toContain("raise --per-day of the team's limits; then run: searchflow resume");
-  await team.setCaps({ dayMicros: null, monthMicros: null });
-  await job.resume();
-  await expectWhole(job, rows);
 });

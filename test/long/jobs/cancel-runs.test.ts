@@ -133,23 +133,4 @@ describe('a job of agent rows whose runs take longer than --max-run-time', () =>
     expect(service.agents.starts).toHaveLength(ROWS);
     expect(await totals()).toMatchObject({ openMicros: 0, costMicros: ROWS * 250_000 });
   }, 90_000);
-
-  it('starts the next runs under a cap, although the first runs have shown no price', async () => {
-    const { service, start, totals } = await setting({}, 4);
-    const summary = (await (await start({ maxRunSeconds: 2, maxCostDollars: 1 })).result()) as JobSummary;
-    expect(summary).toMatchObject({ phase: 'done', warehouse: { error: 4, tags: { RUN_OVERDUE: 4 } } });
-    expect(service.agents.starts).toHaveLength(4);
-    expect(await totals()).toMatchObject({ openMicros: 4 * 25_000 });
-  }, 30_000);
-
-  it('pauses for the budget if runs that were left running take the rest of it', async () => {
-    const { service, start, totals } = await setting({}, 4);
-    const handle = await start({ maxRunSeconds: 2, maxCostDollars: 0.06 });
-    const paused = async () => (await handle.query<JobProgress>(queryNames.progress)).pausedFor;
-    await expect.poll(paused, soon).toBe('budget');
-    expect(service.agents.starts).toHaveLength(2);
-    expect(await totals()).toMatchObject({ openMicros: 2 * 25_000 });
-    await handle.cancel();
-    await expect(handle.result()).rejects.toMatchObject(cancelled);
-  }, 40_000);
 });

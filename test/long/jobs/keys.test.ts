@@ -1,7 +1,7 @@
-import { expect, it, onTestFinished } from 'vitest';
+import { expect, it } from 'vitest';
 import { openJob, surroundings } from '../../support/jobs/command.js';
 import { type InputRow, plainRows } from '../../support/jobs/folder.js';
-import { boughtAgain, openSetting } from '../../support/jobs/setting.js';
+import { boughtAgain } from '../../support/jobs/setting.js';
 import { openTemporal } from '../../support/temporal.js';
 
 const here = surroundings(openTemporal, { failureRate: 0, textBytes: 100 });
@@ -70,17 +70,4 @@ it('a key that occurs twice, or a column that is missing, is refused before anyt
   const { plan, summary } = await run({ key: ['id'] });
   expect(plan).toMatchObject({ toBuy: 60, badRows: [{ row: 61, tag: 'MISSING_KEY' }] });
   expect(summary?.warehouse).toMatchObject({ success: 60, invalid: 1 });
-});
-
-it('a workflow of any client takes a key', async () => {
-  const setting = await openSetting(here.temporal);
-  onTestFinished(() => setting.close());
-  const job = await setting.begin(rows, { key: ['id'] });
-  expect(await job.result()).toMatchObject({ phase: 'done', warehouse: { success: 60 } });
-  const twice = await setting.begin([...rows, ['5', 'Twice', site(200)]], { key: ['id'] });
-  await expect(twice.result()).rejects.toMatchObject({
-    cause: { type: 'BadInput', message: expect.stringContaining('rows 6 and 61 have the same key, id = "5"') },
-  });
-  const refused = await setting.begin(rows, { key: 'id' as unknown as string[] });
-  await expect(refused.result()).rejects.toMatchObject({ cause: { type: 'BadInput' } });
 });

@@ -1,5 +1,3 @@
-import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { expect, it, type TestContext, vi } from 'vitest';
 import { startService } from '../../service/service.mjs';
 import { startCommand } from '../../support/cli/command.js';
@@ -56,26 +54,5 @@ it.concurrent(
     expect(await third.ended).toBe(130);
     expect(third.err()).toContain('Stopping');
     expect(service.agents.starts.map(({ query }) => query)).toEqual(['first', 'second', 'third']);
-  },
-);
-
-it.concurrent(
-  'a job on the sandbox of another command continues when that one ends, and the sandbox with it',
-  processes,
-  async (context) => {
-    const { folder, run } = openFolder(context);
-    const file = (name: string, rows: number) => {
-      const urls = Array.from({ length: rows }, (_, index) => `https://${name}-${index}.example/`);
-      writeFileSync(join(folder.dir, `${name}.csv`), `url\n${urls.join('\n')}\n`);
-      return ['enrich', `${name}.csv`, '--batch', '1', '--qps', '8'];
-    };
-    // The second command starts once rows of the first job are bought: jobs of one worker are served in the order of their slices.
-    const first = run(file('first', 60));
-    await first.says('rows/s');
-    const second = run(file('second', 90));
-    await second.says(STANDS_BY);
-    expect(await first.ended).toBe(0);
-    await second.says(TAKES_OVER);
-    expect([await second.ended, second.err()]).toEqual([0, expect.stringContaining('Done: 90 rows of second')]);
   },
 );

@@ -7,7 +7,6 @@ import { enrich } from '../../support/jobs/command.js';
 import { Folder, plainRows } from '../../support/jobs/folder.js';
 import { boughtAgain, openSetting } from '../../support/jobs/setting.js';
 import { temporalOfFile } from '../../support/temporal.js';
-import { runInDuckDb } from '../../support/warehouse/read-duckdb.js';
 
 const temporal = temporalOfFile();
 
@@ -35,21 +34,6 @@ it('fault 59: a job whose warehouse was replaced by an older copy ends with ever
   expect(boughtAgain(sandbox)).toEqual({});
   expect((await job.folder.warehouseRows()).map((row) => row.input)).toEqual(rows);
   expect(job.folder.outcomes()).toEqual(rows.map((row) => [row, 'success']));
-});
-
-it('fault 59: rows that were deleted from the warehouse are loaded again by the same command, and none is bought', async () => {
-  const folder = Folder.ofTest();
-  const sandbox = await startSandbox({ failureRate: 0, textBytes: 100 });
-  onTestFinished(() => sandbox.close());
-  folder.write(rows);
-  const config = folder.config(sandbox.url, { temporalAddress: temporal.address });
-  await enrich(folder, config);
-  await runInDuckDb(folder.into, 'DELETE FROM row_store WHERE row_number BETWEEN 40 AND 71');
-  const { plan, summary } = await enrich(folder, config);
-  expect(plan).toMatchObject({ status: 'unfinished', toBuy: 0 });
-  expect(summary).toMatchObject({ phase: 'done', requests: 0, warehouse: { success: 300, missing: 0 } });
-  expect(boughtAgain(sandbox)).toEqual({});
-  expect((await folder.warehouseRows()).map((row) => row.input)).toEqual(rows);
 });
 
 it('fault 59: a lost or older journal is reported before anything is bought, and its answers are adopted', async () => {

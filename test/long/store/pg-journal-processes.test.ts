@@ -97,14 +97,6 @@ async function market(count: number) {
 }
 
 describe('processes that share a journal', () => {
-  it('buy every unit once among them', async () => {
-    const { buyer, extra, totals } = await market(600);
-    const buyers = [0, 200, 400].map((first) => buyer({}, first));
-    await Promise.all(buyers.map(({ ended }) => ended));
-    expect(extra()).toEqual([]);
-    expect(await totals()).toMatchObject({ requests: 120, unitsLanded: 600, costMicros: 600_000, unknown: [] });
-  });
-
   it('take over from one that is killed at any step, and list its possible purchases (24)', async () => {
     const steps = [
       { step: 'claimed', nth: 1, lost: 0, extra: 0 },
@@ -130,27 +122,6 @@ describe('processes that share a journal', () => {
         expect(usage).toMatchObject({ landedMicros: 40_000, openMicros: 0, unknownOutcomes: unknown.length });
       }),
     );
-  });
-
-  it('count the purchases of a process that was stopped, declared dead, and came back (26)', async () => {
-    const { buyer, extra, totals, requests } = await market(60);
-    const zombie = buyer({ deadAfterMs: 1000, at: { step: 'sent', nth: 1, signal: 'SIGSTOP' } });
-    await zombie.says('now');
-    const successor = buyer({ deadAfterMs: 1000 });
-    await successor.ended;
-    zombie.child.kill('SIGCONT');
-    await zombie.ended;
-    // The woken process lands the answer of its request in flight, and buys nothing else.
-    const bought = zombie.said.filter((line) => line === 'sent').length;
-    expect(zombie.said.at(-1)).toBe('done');
-    expect(requests()).toHaveLength(12 + bought);
-    const { unknown, costMicros, unitsLanded, usage } = await totals();
-    expect(unknown.map(({ reason }) => reason)).toEqual(
-      Array(bought).fill(expect.stringMatching(/^bought twice: 5 of /)),
-    );
-    expect(unknown.flatMap(({ keys }) => keys).sort()).toEqual(extra().sort());
-    expect({ costMicros, unitsLanded }).toEqual({ costMicros: 60_000 + bought * 5000, unitsLanded: 60 + bought * 5 });
-    expect(usage).toMatchObject({ landedMicros: costMicros, unknownOutcomes: 0, unknownMicros: 0, openMicros: 0 });
   });
 
   it('lose nothing and buy nothing twice while the database is killed and its connections are cut (39, 40)', async () => {

@@ -118,36 +118,6 @@ describe('SEARCHFLOW_ENCRYPT', () => {
     worker.child.kill('SIGTERM');
     expect(await worker.ended).toBe(143);
   });
-
-  it('refuses plain workflows, of before and of another program, until the encryption is off', async () => {
-    const { run, start, done, folder, env, sandbox } = await open({}, { latencyMs: 300 });
-    const args = ['enrich', folder.input, '--into', 'a.duckdb', '--batch', '1', '--qps', '5', '--yes'];
-    const before = await run(...args, '--max-cost', '0.003');
-    expect(before.code).toBe(5);
-    env.SEARCHFLOW_ENCRYPT = '1';
-    expect(await done('status', 'rows')).toMatch(/paused/);
-    const worker = start('worker');
-    await worker.says('Worker running');
-    const { port } = JSON.parse(readFileSync(join(folder.stateDir, 'server.json'), 'utf8')) as {
-      readonly port: number;
-    };
-    const connection = await Connection.connect({ address: `127.0.0.1:${port}` });
-    const forged = await new Client({ connection }).workflow.start('enrichCsv', {
-      ...{ taskQueue: folder.dir, workflowId: 'forged' },
-      args: [{ input: folder.input, into: folder.into }],
-    });
-    const sent = sandbox.log().length;
-    const refused = async () =>
-      (await forged.fetchHistory()).events?.some(({ workflowTaskFailedEventAttributes: one }) => one);
-    await expect.poll(refused, { timeout: 30_000 }).toBe(true);
-    expect(sandbox.log().length).toBe(sent);
-    await forged.terminate();
-    await connection.close();
-    worker.child.kill('SIGTERM');
-    await worker.ended;
-    env.SEARCHFLOW_ENCRYPT = '0';
-    expect((await run('resume', 'rows', '--max-cost', '1')).code).toBe(0);
-  });
 });
 
 /** A module with a data converter that encrypts. */

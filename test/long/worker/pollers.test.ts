@@ -2,7 +2,6 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdirSync, writeFileSync } from 'node:fs';
-import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { bundleWorkflowCode, DefaultLogger, Worker, type WorkerOptions } from '@temporalio/worker';
@@ -98,24 +97,6 @@ describe.each([
   const queue = (name: string) => `${name}-${withWorkflows}`;
   const inFolder = (taskQueue: string, name: string) =>
     start(taskQueue, { stateDir: join(folder, `${taskQueue}-${name}`) }, withWorkflows);
-
-  it('with folders of their own: the second is refused until the first has ended', async () => {
-    const taskQueue = queue('second');
-    const first = inFolder(taskQueue, 'a');
-    await polls(taskQueue, 1);
-    const second = inFolder(taskQueue, 'b');
-    expect(await second.ended).toMatch(OTHER_RECORD);
-    expect(await second.ended).toContain(`(${first.child.pid}@${hostname()})`);
-    await search60(taskQueue);
-    expect(sandbox.bill().requests).toBe(20);
-    await end(first.child, 'SIGTERM');
-    const next = inFolder(taskQueue, 'b');
-    await polls(taskQueue, 2);
-    await end(next.child, 'SIGKILL');
-    inFolder(taskQueue, 'a');
-    await polls(taskQueue, 3);
-    expect(await workflowTypes()).toEqual([]);
-  });
 
   it('with folders of their own that start at the same time: at most one survives, and nothing is bought twice', async () => {
     const taskQueue = queue('at-once');
