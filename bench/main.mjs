@@ -1,6 +1,9 @@
 #!/usr/bin/env node
 // npm run bench -- NAME [--option value …] [--save NAME]. Prints figures and ends with exit code 1 if a bar is missed. `--save` writes
 // bench/results/NAME.json and docs/why/benchmarks.md.
+import { writeFileSync } from 'node:fs';
+import { benchmarksDoc, savedResults } from '../scripts/benchmarks-doc.mjs';
+import { inRoot } from '../scripts/root.mjs';
 import { allMet, save } from './results.mjs';
 
 const known = [
@@ -29,6 +32,6 @@ await run(options);
 if (saveAs !== undefined) {
   const given = rest.join(' ').replace(`--save ${saveAs}`, '').trim();
   await save(saveAs, `npm run bench -- ${name} ${given}`.trim(), options);
-  await import('../scripts/make-benchmarks-doc.mjs');
+  writeFileSync(inRoot('docs', 'why', 'benchmarks.md'), benchmarksDoc(savedResults()));
 }
 process.exit(allMet() ? 0 : 1);

@@ -57,7 +57,7 @@ export function commandsDoc(program) {
   const lines = [
     '# Commands',
     '',
-    '`node scripts/make-docs-pages.mjs` makes this page from the command line; `npm test` fails if the two differ.',
+    '`npm run generate` makes this page from the command line; `npm test` fails if the two differ.',
     '',
     'Settings that all commands share are variables of the environment: see [Configuration](configuration.md). `--help` of each command',
     'prints the same as this page.',

@@ -10,7 +10,7 @@ const freshness = ['warn_after: { count: 26, period: hour }', 'error_after: { co
  */
 export function dbtSources(relations) {
   return [
-    '# `node scripts/make-dbt-sources.mjs` makes this file from the descriptions of the tables. `npm test` fails if the two differ.',
+    '# `npm run generate` makes this file from the descriptions of the tables. `npm test` fails if the two differ.',
     'version: 2',
     'sources:',
     '  - name: searchflow',

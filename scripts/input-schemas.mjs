@@ -43,7 +43,7 @@ export function schemasModule(workflowInputs) {
   const rows = schemasOf(workflowInputs, (_, must) => must).map(
     ([workflow, args]) => `  ${workflow}:\n    ${quoted(JSON.stringify(args))},\n`,
   );
-  return `// Written by scripts/make-input-schemas.mjs from src/core/workflow-input-schemas.ts; change the inputs there, not in this file.
+  return `// Written by npm run generate from src/core/workflow-input-schemas.ts; change the inputs there, not in this file.
 
 /** JSON Schemas of the arguments of each workflow, as JSON. */
 export const inputSchemas: { readonly [workflow: string]: string } = {

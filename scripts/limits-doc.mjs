@@ -55,7 +55,7 @@ export async function limitsDoc(load) {
   const lines = [
     '# Limits',
     '',
-    '`node scripts/make-docs-pages.mjs` makes this page from the code; `npm test` fails if the two differ.',
+    '`npm run generate` makes this page from the code; `npm test` fails if the two differ.',
     '',
     'These are the sizes, times and numbers that searchflow keeps within. Limits of requests, such as the number of results, are those of the',
     'service: see [Operations](operations.md#what-is-checked-before-sending). [Limits](../concepts/limits.md) of the rate and',

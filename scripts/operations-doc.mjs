@@ -105,7 +105,7 @@ export function operationsDoc({ operations, streams }, source) {
   return [
     '# Operations',
     '',
-    '`node scripts/make-operations-doc.mjs` makes this page from the table in `src/api/operations.ts`; `npm test` fails if the two differ.',
+    '`npm run generate` makes this page from the table in `src/api/operations.ts`; `npm test` fails if the two differ.',
     '',
     'Each operation is a plain function of `createClient({ apiKey })`. It makes one attempt, which `{ signal }` cancels. It resolves to',
     '`{ data, status, requestId, costMicros, … }` or rejects with `ApiError`, whose `verdict` names the next step. Each list is also',

@@ -120,7 +120,7 @@ export function warehouseDoc(catalogs) {
   return [
     '# The warehouse',
     '',
-    '`node scripts/make-warehouse-doc.mjs` makes this page from the comments on tables, views and columns of fresh warehouses. `npm test` fails',
+    '`npm run generate` makes this page from the comments on tables, views and columns of fresh warehouses. `npm test` fails',
     'if the two differ.',
     '',
     'A warehouse is a DuckDB file (`--into out/companies.duckdb`) or a schema of a PostgreSQL database',

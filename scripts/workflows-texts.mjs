@@ -44,7 +44,7 @@ export const introduction = Object.assign(
   [
     '# Workflows from any language',
     '',
-    '`node scripts/make-workflows-doc.mjs` makes this page from the code; `npm test` fails if the two differ.',
+    '`npm run generate` makes this page from the code; `npm test` fails if the two differ.',
     '',
     'Each workflow starts by name, with plain JSON, from the SDK of any language, the `temporal` command or a schedule of your own.',
     'Signals, queries and updates have names and contents in plain JSON, too. [`examples/python-client`](../../examples/python-client) and',

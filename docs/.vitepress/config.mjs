@@ -114,6 +114,7 @@ const sidebar = [
     items: [
       page('Comparison', 'why/comparison'),
       page('Architecture', 'why/architecture'),
+      page('Changing things', 'why/changing-things'),
       page('Benchmarks', 'why/benchmarks'),
       page('Faults', 'why/faults'),
       page('Testing', 'testing'),
@@ -145,7 +146,7 @@ const forReaders = {
   transform(code, id) {
     if (!id.endsWith('.md')) return null;
     const page = code
-      .replace(/^`node scripts\/make-[\w-]+\.mjs` makes this page.*\n(.+\n)*\n/m, '')
+      .replace(/^`npm run generate` makes this page.*\n(.+\n)*\n/m, '')
       .replace(/^```(\w+) not-run: .*$/gm, '```$1');
     return page.replace(/\[([^\][]+)\]\((\.\.?\/[^)\s]+)\)/g, (link, text, href) => {
       const path = relative(inDocs('..'), resolve(dirname(id), href));

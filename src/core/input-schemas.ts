@@ -1,4 +1,4 @@
-// Written by scripts/make-input-schemas.mjs from src/core/workflow-input-schemas.ts; change the inputs there, not in this file.
+// Written by npm run generate from src/core/workflow-input-schemas.ts; change the inputs there, not in this file.
 
 /** JSON Schemas of the arguments of each workflow, as JSON. */
 export const inputSchemas: { readonly [workflow: string]: string } = {

@@ -17,7 +17,7 @@ describe('docs/reference/tables.md', () => {
     server = sharedPostgres();
   });
 
-  it('equals the comments of fresh warehouses (else: node scripts/make-warehouse-doc.mjs)', async () => {
+  it('equals the comments of fresh warehouses (else: npm run generate)', async () => {
     const catalogs = await readCatalogs(createWarehouses, dir, await server.database());
     const doc = readFileSync(fileURLToPath(new URL('../../../docs/reference/tables.md', import.meta.url)), 'utf8');
     expect(doc).toBe(warehouseDoc(catalogs));

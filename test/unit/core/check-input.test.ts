@@ -13,7 +13,7 @@ const at = (path: string) => fileURLToPath(new URL(`../../../${path}`, import.me
 const read = (path: string): string => readFileSync(at(path), 'utf8');
 
 describe('the schemas of inputs', () => {
-  it('equal the zod schemas (else: npm run build && node scripts/make-input-schemas.mjs)', () => {
+  it('equal the zod schemas (else: npm run generate)', () => {
     expect(read('src/core/input-schemas.ts')).toBe(schemasModule(workflowInputs));
   });
 

@@ -15,7 +15,7 @@ const source = read('src/api/operations.ts');
 const names = [...Object.keys(operations), ...Object.keys(streams)];
 
 describe('docs/reference/operations.md', () => {
-  it('equals the table of operations (else: node scripts/make-operations-doc.mjs)', () => {
+  it('equals the table of operations (else: npm run generate)', () => {
     expect(read('docs/reference/operations.md')).toBe(operationsDoc({ operations, streams }, source));
   });
 

@@ -2,25 +2,43 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
+import { benchmarksDoc, savedResults } from '../../../scripts/benchmarks-doc.mjs';
 import { commandsDoc, decisionsDoc } from '../../../scripts/commands-doc.mjs';
+import { dbtSources } from '../../../scripts/dbt-sources.mjs';
 import { drawings } from '../../../scripts/drawings.mjs';
-import { errorsDoc } from '../../../scripts/errors-doc.mjs';
+import { errorsDoc, withTags } from '../../../scripts/errors-doc.mjs';
 import { limitsDoc } from '../../../scripts/limits-doc.mjs';
 import { buildProgram } from '../../../src/cli/program.js';
 import { errorGroups } from '../../../src/core/errors/registry.js';
+import { failureTags } from '../../../src/core/purchase/failure-tags.js';
+import { rowTables, rowViews } from '../../../src/warehouse/rows/row-tables.js';
 import { blocksOf, documents, pages } from '../../support/docs/blocks.js';
 
 const docs = fileURLToPath(new URL('../../../docs/', import.meta.url));
 const load = (path: string) => import(/* @vite-ignore */ new URL(`../../../src/${path}.ts`, import.meta.url).href);
 const read = (path: string): string => readFileSync(join(docs, path), 'utf8');
 
-describe('a page that is made (else: node scripts/make-docs-pages.mjs)', () => {
+describe('a page that is made (else: npm run generate)', () => {
   it('docs/reference/commands.md equals the command line', () => {
     expect(read('reference/commands.md')).toBe(commandsDoc(buildProgram('0', () => {})));
   });
 
   it('docs/errors.md equals the registry of errors', () => {
     expect(read('errors.md')).toBe(errorsDoc(errorGroups));
+  });
+
+  it('docs/tasks/retry.md has the table of error tags', () => {
+    expect(read('tasks/retry.md')).toBe(withTags(read('tasks/retry.md'), failureTags));
+  });
+
+  it('examples/dbt/models/sources.yml has the descriptions of the tables', () => {
+    const text = read('../examples/dbt/models/sources.yml');
+    expect(text).toBe(dbtSources([...rowTables(false), ...rowViews(false)]));
+    expect(text).toContain('loaded_at_field: ended_at');
+  });
+
+  it('docs/why/benchmarks.md equals the saved results', () => {
+    expect(read('why/benchmarks.md')).toBe(benchmarksDoc(savedResults()));
   });
 
   it('docs/why/decisions.md lists each decision', () => {

@@ -26,7 +26,7 @@ const made = workflowsDoc({
   readAnswerSchemas,
 });
 
-it('docs/reference/workflows.md equals the schemas (else: npm run build && node scripts/make-workflows-doc.mjs)', () => {
+it('docs/reference/workflows.md equals the schemas (else: npm run generate)', () => {
   expect(read('docs/reference/workflows.md')).toBe(made.page);
 });
 
