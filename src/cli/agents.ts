@@ -118,7 +118,7 @@ type Print = (event: { readonly event?: string | null | undefined; readonly data
 export async function agentRun(
   context: Context,
   query: string | undefined,
-  flags: Flags<'agentRun'>,
+  flags: Flags<'agent run'>,
 ): Promise<ExitCode> {
   const { terminal } = context;
   const { asked, mistakes } = readAll({ asked: () => toAgentRequest(query, flags) });
@@ -163,7 +163,7 @@ function purchaseOf(
   request: AgentRequest,
   { maxCostDollars }: RunAgentOptions,
   { prices, maxCostPerJobMicros }: RuntimeConfig,
-  { yes = false }: Flags<'agentRun'>,
+  { yes = false }: Flags<'agent run'>,
 ): Purchase {
   const most = maxCostDollars ?? request.budget?.maxCostDollars;
   const estimate = estimateAgentRun(request.effort ?? undefined, most, pricesAt(Date.now(), prices));
@@ -229,7 +229,7 @@ function eventPrinter(calls: Calls, print: Print): (id: string) => Promise<void>
 /** Returns the request and the options that the flags describe. */
 export function toAgentRequest(
   query: string | undefined,
-  flags: Flags<'agentRun'>,
+  flags: Flags<'agent run'>,
 ): { readonly request: AgentRequest; readonly options: RunAgentOptions } {
   const { effort, mistakes } = readAll({ effort: () => readEffort(flags.effort, flags.unchecked) });
   const { maxCostDollars, maxDurationSeconds, rebuy, deleteAfter, unchecked } = flags;
@@ -255,7 +255,7 @@ export function toAgentRequest(
 }
 
 /** `searchflow agent list`: lists the latest agent runs of the team, whichever client started them. */
-export async function agentList(context: Context, flags: Flags<'agentList'>): Promise<ExitCode> {
+export async function agentList(context: Context, flags: Flags<'agent list'>): Promise<ExitCode> {
   const { limit = 20 } = flags;
   return withRuntime(context, settings(context, {}), { sends: true }, async ({ sandbox, config }) => {
     const { data } = await withAgentCalls(sandbox ? onSandbox(config, sandbox) : config, (calls) =>
@@ -278,7 +278,7 @@ export async function agentCancel(context: Context, id: string): Promise<ExitCod
 }
 
 /** `searchflow agent sync`: loads all agent runs of the team into a warehouse. With a schedule, new runs are loaded regularly. */
-export async function agentSync(context: Context, flags: Flags<'agentSync'>): Promise<ExitCode> {
+export async function agentSync(context: Context, flags: Flags<'agent sync'>): Promise<ExitCode> {
   const { wish, mistakes } = readAll({ wish: () => toScheduleWish(flags) });
   const loads = wish?.timing !== 'never';
   const sync = async (access: WorkflowAccess, { runtime, config }: Session) => {

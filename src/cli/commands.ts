@@ -1,6 +1,6 @@
 import { limitWalkMemory } from '../files/process-memory.js';
 import { jobCommands, rowsFile } from './job-commands.js';
-import * as options from './options.js';
+import { oneOf } from './options.js';
 import type { CommandSpec } from './shared/command.js';
 
 const agentRuns = () => import('./agents.js');
@@ -30,25 +30,21 @@ export const commands: Readonly<Record<string, Readonly<Record<string, CommandSp
     },
     'events sync': {
       about: 'load new events; the first run loads all',
-      options: options.sync,
       run: async () => (await walks()).sync,
       examples: ['searchflow events sync', 'searchflow events sync --every 15m'],
     },
     'events backfill': {
       about: 'load a range of the past, several windows at once; run the same command again to resume',
-      options: options.backfill,
       run: async () => (await walks()).backfill,
       examples: ['searchflow events backfill --from 2026-01-01 --until 2026-01-31'],
     },
     'events verify': {
       about: 'compare a range with the warehouse, by id and contents, and repair differences',
-      options: options.verify,
       run: async () => (await walks()).verify,
       examples: ['searchflow events verify --from 7d --strict'],
     },
     'events status': {
       about: 'show the watermark, lag, last complete run, backfills and counts by type',
-      options: options.eventStatus,
       run: async () => (await import('./events/events-status.js')).status,
       examples: ['searchflow events status', 'searchflow events status --json'],
     },
@@ -61,7 +57,6 @@ export const commands: Readonly<Record<string, Readonly<Record<string, CommandSp
     'agent run': {
       about: 'start one agent run and print its result; run the same command again to attach to the run',
       args: { '[query]': 'question or task' },
-      options: options.agentRun,
       run: async () => (await import('./agents.js')).agentRun,
       examples: [
         "searchflow agent run 'Who is the CEO of Example Inc.?' --effort low",
@@ -70,27 +65,23 @@ export const commands: Readonly<Record<string, Readonly<Record<string, CommandSp
     },
     'agent list': {
       about: 'list the latest agent runs of the team',
-      options: options.agentList,
       run: async () => (await agentRuns()).agentList,
       examples: ['searchflow agent list --limit 5'],
     },
     'agent sync': {
       about: 'load all agent runs of the team into a warehouse, also those that other clients started; free',
-      options: options.agentSync,
       run: async () => (await agentRuns()).agentSync,
       examples: ['searchflow agent sync', 'searchflow agent sync --into out/runs.duckdb --every 1h'],
     },
     'agent cancel': {
       about: 'cancel an agent run at the service, which charges for the work done',
       args: { '<id>': 'id of the run' },
-      options: options.agentCancel,
       run: async () => (await agentRuns()).agentCancel,
       examples: ['searchflow agent cancel agent_run_1'],
     },
     'agent rows': {
       about: 'start an agent run for every row of a table; the output of a run becomes columns',
       args: rowsFile,
-      options: options.agentRows,
       run: async () => (await import('./rows/enrich.js')).agentRows,
       examples: [
         "searchflow agent rows companies.csv --query 'Find the CEO of {{name}}' --schema schema.json --effort low --max-cost 20",
@@ -105,47 +96,40 @@ export const commands: Readonly<Record<string, Readonly<Record<string, CommandSp
     'monitors create': {
       about: 'create a monitor and store its webhook secret, which the service returns only once',
       args: { '<definition>': 'JSON file with search, webhook and other fields; - for stdin' },
-      options: options.monitorCreate,
       run: async () => (await single()).create,
       examples: ['searchflow monitors create launches.json --secret-file secrets/webhooks.json'],
     },
     'monitors update': {
       about: 'change a monitor',
       args: { ...monitor, '<changes>': 'JSON file with the fields to change; - for stdin' },
-      options: options.monitorUpdate,
       run: async () => (await single()).update,
       examples: ['searchflow monitors update mon_1 changes.json'],
     },
     'monitors get': {
       about: 'print a monitor as JSON',
       args: monitor,
-      options: options.qps,
       run: async () => (await single()).get,
       examples: ['searchflow monitors get mon_1'],
     },
     'monitors list': {
       about: 'list monitors',
-      options: options.monitorList,
       run: async () => (await single()).list,
       examples: ['searchflow monitors list', 'searchflow monitors list --status active --metadata team=growth'],
     },
     'monitors trigger': {
       about: 'run a monitor now; the run is billed',
       args: monitor,
-      options: options.qps,
       run: async () => (await single()).trigger,
       examples: ['searchflow monitors trigger mon_1'],
     },
     'monitors runs': {
       about: 'list the runs of a monitor, newest first; with a run id, print this run and its output as JSON',
       args: { ...monitor, '[run]': 'id of one run' },
-      options: options.monitorRuns,
       run: async () => (await single()).runs,
       examples: ['searchflow monitors runs mon_1', 'searchflow monitors runs mon_1 run_1'],
     },
     'monitors pause': {
       about: 'pause all active monitors that match',
-      options: options.monitorPause,
       run: async () => (await batch()).pause,
       examples: [
         'searchflow monitors pause --metadata team=growth',
@@ -154,7 +138,6 @@ export const commands: Readonly<Record<string, Readonly<Record<string, CommandSp
     },
     'monitors unpause': {
       about: 'unpause all paused monitors that match',
-      options: options.monitorUnpause,
       run: async () => (await batch()).unpause,
       examples: [
         'searchflow monitors unpause --metadata team=growth',
@@ -164,7 +147,6 @@ export const commands: Readonly<Record<string, Readonly<Record<string, CommandSp
     'monitors delete': {
       about: 'delete one monitor by its id, or all monitors that match; deletion is permanent',
       args: { '[id]': 'id of one monitor' },
-      options: options.monitorDelete,
       run: async () => (await batch()).remove,
       examples: [
         'searchflow monitors delete mon_1',
@@ -174,20 +156,17 @@ export const commands: Readonly<Record<string, Readonly<Record<string, CommandSp
     'monitors approve': {
       about: 'approve a batch that waits for approval',
       args: batchJob,
-      options: options.decide,
       run: async () => (await batch()).approve,
       examples: ["searchflow monitors approve monitors-delete-1 --why 'campaign is over'"],
     },
     'monitors reject': {
       about: 'reject a batch that waits for approval',
       args: batchJob,
-      options: options.decide,
       run: async () => (await batch()).reject,
       examples: ["searchflow monitors reject monitors-delete-1 --why 'campaign is over'"],
     },
     'monitors export': {
       about: 'load monitors, their runs and results into a warehouse; later exports load only what is new',
-      options: options.monitorExport,
       run: async () => (await import('./monitors.js')).exportRuns,
       examples: ['searchflow monitors export', 'searchflow monitors export --every 6h'],
     },
@@ -199,21 +178,18 @@ export const commands: Readonly<Record<string, Readonly<Record<string, CommandSp
     },
     'schedule list': {
       about: 'list all schedules with their next and last runs',
-      options: options.jsonArray,
       run: async () => (await schedules()).list,
       examples: ['searchflow schedule list'],
     },
     'schedule show': {
       about: 'show a schedule and the results of its last runs',
       args: scheduleName,
-      options: options.json,
       run: async () => (await schedules()).show,
       examples: ['searchflow schedule show companies'],
     },
     'schedule pause': {
       about: 'stop starting runs until resumed; runs already queued still execute',
       args: scheduleName,
-      options: options.schedulePause,
       run: async () => (await schedules()).pause,
       examples: ["searchflow schedule pause companies --why 'file is being replaced'"],
     },
@@ -238,7 +214,6 @@ export const commands: Readonly<Record<string, Readonly<Record<string, CommandSp
     'schedule backfill': {
       about: 'start a run for each scheduled time of a past range, at most 1,000 runs',
       args: scheduleName,
-      options: options.scheduleBackfill,
       run: async () => (await schedules()).backfill,
       examples: ['searchflow schedule backfill companies --from 7d --until 1d'],
     },
@@ -246,19 +221,16 @@ export const commands: Readonly<Record<string, Readonly<Record<string, CommandSp
   Team: {
     limits: {
       about: "the team's rate, agent runs, spending and caps",
-      options: options.limits,
       run: async () => (await limits()).limits,
       examples: ['searchflow limits', 'searchflow limits --unblock', 'searchflow limits set --per-day 20'],
     },
     'limits set': {
       about: 'set the spending caps of the team',
-      options: options.limitsSet,
       run: async () => (await limits()).setLimits,
       examples: ['searchflow limits set --per-day 20 --per-month 500', 'searchflow limits set --per-day none'],
     },
     usage: {
       about: 'requests and cost, by job, operation or day',
-      options: options.usage,
       run: async () => (await import('./usage.js')).usage,
       examples: [
         'searchflow usage',
@@ -269,7 +241,6 @@ export const commands: Readonly<Record<string, Readonly<Record<string, CommandSp
     alerts: { about: 'receivers of alerts', examples: ['searchflow alerts test'] },
     'alerts test': {
       about: 'send a test alert to each receiver; exit code 1 if one does not accept it',
-      options: options.json,
       run: async () => (await import('./limits.js')).testAlerts,
       examples: ['searchflow alerts test', 'searchflow alerts test --json'],
     },
@@ -278,20 +249,18 @@ export const commands: Readonly<Record<string, Readonly<Record<string, CommandSp
     init: {
       about: 'write a folder with settings, an example job and its test; replaces no file',
       args: { '[folder]': 'folder to write to (default: the working folder)' },
-      options: options.json,
       run: async () => (await import('./set-up/init.js')).init,
       examples: ['searchflow init', 'searchflow init companies'],
     },
     doctor: {
       about: 'check that jobs can run here, and say what to do; buys and changes nothing',
-      options: options.json,
       run: async () => (await import('./set-up/doctor.js')).doctor,
       examples: ['searchflow doctor', 'searchflow doctor --settings .env --json'],
     },
     completion: {
       about:
         'print the script that completes commands, flags and values in a shell; its first lines say how to load it',
-      args: { '<shell>': options.oneOf(['bash', 'zsh', 'fish'], 'shell of the script') },
+      args: { '<shell>': oneOf(['bash', 'zsh', 'fish'], 'shell of the script') },
       run: async () => (await import('./set-up/completion.js')).completion,
       examples: ['searchflow completion bash', 'searchflow completion zsh', 'searchflow completion fish'],
     },
@@ -299,25 +268,21 @@ export const commands: Readonly<Record<string, Readonly<Record<string, CommandSp
   Local: {
     worker: {
       about: 'run a worker until Ctrl-C',
-      options: options.rate,
       run: worker,
       examples: ['searchflow worker'],
     },
     dev: {
       about: 'run a Temporal server, a worker and (without an API key) a sandbox until Ctrl-C',
-      options: options.rate,
       run: worker,
       examples: ['searchflow dev'],
     },
     start: {
       about: 'run the demonstration: enrich the example brands on the sandbox',
-      options: options.start,
       run: async () => (await import('./rows/enrich.js')).start,
       examples: ['searchflow start', 'searchflow start --live --dry-run'],
     },
     sandbox: {
       about: 'run a local stand-in for the service until Ctrl-C; its URL is printed on stdout',
-      options: options.sandbox,
       run: async () => (await import('./set-up/sandbox.js')).sandbox,
       examples: ['searchflow sandbox', 'searchflow sandbox --qps 10 --latency-ms 100-400 --error-rate 0.1'],
     },
@@ -327,7 +292,6 @@ export const commands: Readonly<Record<string, Readonly<Record<string, CommandSp
         '<what>': 'monitor-run, disable-monitor, or the type of a webset event such as webset.idle',
         '[id]': 'id of the monitor',
       },
-      options: options.sandboxTrigger,
       run: async () => (await import('./set-up/sandbox.js')).trigger,
       examples: ['searchflow sandbox trigger webset.idle --count 3 --url http://127.0.0.1:4010'],
     },

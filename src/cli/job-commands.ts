@@ -1,4 +1,3 @@
-import * as options from './options.js';
 import type { CommandSpec } from './shared/command.js';
 
 const control = () => import('./rows/control.js');
@@ -15,7 +14,6 @@ export const jobCommands: Readonly<Record<string, CommandSpec>> = {
     about:
       'buy page contents (or another --op) for every row of a table; run the same command again to resume a stopped job',
     args: rowsFile,
-    options: options.enrich,
     run: async () => (await import('./rows/enrich.js')).enrich,
     examples: [
       'searchflow enrich companies.csv --url-column website --dry-run',
@@ -25,14 +23,12 @@ export const jobCommands: Readonly<Record<string, CommandSpec>> = {
   },
   jobs: {
     about: 'list the jobs of this folder or store, with their next runs',
-    options: options.jobs,
     run: async () => (await import('./rows/jobs.js')).jobs,
     examples: ['searchflow jobs', 'searchflow jobs --state paused --state failed --json'],
   },
   status: {
     about: 'show the state, rows and cost of a job',
     args: job,
-    options: options.json,
     run: async () => (await import('./rows/status.js')).status,
     examples: ['searchflow status companies', 'searchflow status companies --json'],
   },
@@ -45,14 +41,12 @@ export const jobCommands: Readonly<Record<string, CommandSpec>> = {
   resume: {
     about: 'resume a job and watch it until it ends',
     args: job,
-    options: options.resume,
     run: async () => (await control()).resume,
     examples: ['searchflow resume companies', 'searchflow resume companies --max-cost 20'],
   },
   wait: {
     about: 'wait until a job ends or pauses, with the exit code of its own command; Ctrl-C ends only the wait',
     args: job,
-    options: options.wait,
     run: async () => (await import('./rows/control.js')).wait,
     examples: ['searchflow wait companies', 'searchflow wait companies --timeout 2h --json'],
   },
@@ -65,7 +59,6 @@ export const jobCommands: Readonly<Record<string, CommandSpec>> = {
   export: {
     about: 'write the rows of a job to files, at any time',
     args: job,
-    options: options.exported,
     run: async () => (await import('./rows/export.js')).exportJob,
     examples: [
       'searchflow export companies --csv out/companies.csv',
@@ -75,7 +68,6 @@ export const jobCommands: Readonly<Record<string, CommandSpec>> = {
   retry: {
     about: 'buy failed rows of a complete job again, and nothing else',
     args: job,
-    options: options.retry,
     run: async () => (await import('./retry.js')).retry,
     examples: [
       'searchflow retry companies --dry-run',
@@ -86,7 +78,6 @@ export const jobCommands: Readonly<Record<string, CommandSpec>> = {
   discard: {
     about: 'mark failed rows as discarded: they need no further retry, and do not count as failed',
     args: job,
-    options: options.discard,
     run: async () => (await import('./retry.js')).discard,
     examples: [
       'searchflow discard companies --tag CRAWL_NOT_FOUND',
@@ -96,35 +87,30 @@ export const jobCommands: Readonly<Record<string, CommandSpec>> = {
   forget: {
     about: 'remove the data of a job or of a URL for good: cells, answers and journal, not hashes and costs',
     args: { '[job]': 'name or id of a job: all its rows' },
-    options: options.forget,
     run: async () => (await import('./forget.js')).forget,
     examples: ['searchflow forget --url https://example.com/jane --dry-run', 'searchflow forget companies --yes'],
   },
   clean: {
     about: 'remove the state of done jobs that nothing needs: staged rows, loaded answers, drafts, old logs',
     args: { '[job]': 'name or id of a job (default: all jobs, drafts and logs)' },
-    options: options.clean,
     run: async () => (await import('./clean.js')).clean,
     examples: ['searchflow clean --dry-run', 'searchflow clean companies --older-than 7d'],
   },
   failed: {
     about: 'list the failed rows of a job: tag, message, attempts, cost, and whether a retry can help',
     args: job,
-    options: options.failed,
     run: async () => (await import('./rows/inspect.js')).failed,
     examples: ['searchflow failed companies', 'searchflow failed companies --tag CRAWL_TIMEOUT --limit 100 --json'],
   },
   trace: {
     about: 'trace one row of a job: input, requests, cost, answer, load, and its state now',
     args: job,
-    options: options.trace,
     run: async () => (await import('./rows/inspect.js')).trace,
     examples: ['searchflow trace companies --row 17', 'searchflow trace companies --url https://example.com/'],
   },
   publish: {
     about: 'copy the rows of a job, the current state of events, or monitors to a target, in one step',
     args: { '<what>': 'name or id of a job, events or monitors' },
-    options: options.publish,
     run: async () => (await import('./publish.js')).publish,
     examples: [
       'searchflow publish companies --to out/lake',
@@ -136,7 +122,6 @@ export const jobCommands: Readonly<Record<string, CommandSpec>> = {
   report: {
     about: 'write progress, cost, use of the limit, failures and runs as one HTML file without script',
     args: { '<what>': 'name or id of a job, or team' },
-    options: options.report,
     run: async () => (await import('./report/report.js')).report,
     examples: [
       'searchflow report companies',

@@ -26,22 +26,14 @@ export async function limits(context: Context, flags: Flags<'limits'>): Promise<
       spend.caps(),
       spend.spent(),
     ]);
-    const all = {
-      config,
-      limiter,
-      others,
-      slots,
-      caps,
-      spent,
-      workerElsewhere: runtime.team.workerElsewhere(),
-      now: Date.now(),
-    };
+    const workerElsewhere = runtime.team.workerElsewhere();
+    const all = { config, limiter, others, slots, caps, spent, workerElsewhere, now: Date.now() };
     context.terminal.print(limitsData(all), limitsText(all));
   });
 }
 
 /** `searchflow limits set`: sets the caps of the team for each UTC day and month. `none` removes a cap. */
-export async function setLimits(context: Context, flags: Flags<'limitsSet'>): Promise<ExitCode> {
+export async function setLimits(context: Context, flags: Flags<'limits set'>): Promise<ExitCode> {
   const { perDay: day, perMonth: month } = flags;
   const config = settings(context, {});
   if (day === undefined && month === undefined) {

@@ -17,11 +17,11 @@ import type { Session } from './shared/session.js';
 import { whoami, withMonitors } from './shared/with-access.js';
 import { count, printable, some } from './text.js';
 
-export const pause = (context: Context, flags: Flags<'monitorPause'>) => runBatch(context, 'pause', flags);
-export const unpause = (context: Context, flags: Flags<'monitorUnpause'>) => runBatch(context, 'unpause', flags);
+export const pause = (context: Context, flags: Flags<'monitors pause'>) => runBatch(context, 'pause', flags);
+export const unpause = (context: Context, flags: Flags<'monitors unpause'>) => runBatch(context, 'unpause', flags);
 
 /** `searchflow monitors delete [ID]`: deletes one monitor, or all that match. */
-export const remove = async (context: Context, id: string | undefined, flags: Flags<'monitorDelete'>) =>
+export const remove = async (context: Context, id: string | undefined, flags: Flags<'monitors delete'>) =>
   id === undefined ? runBatch(context, 'delete', flags) : (await import('./monitors.js')).remove(context, id, flags);
 
 /**
@@ -31,7 +31,7 @@ export const remove = async (context: Context, id: string | undefined, flags: Fl
 async function runBatch(
   context: Context,
   action: MonitorAction,
-  flags: Flags<'monitorDelete'> & Partial<Flags<'monitorUnpause'>>,
+  flags: Flags<'monitors delete'> & Partial<Flags<'monitors unpause'>>,
 ): Promise<ExitCode> {
   const { terminal } = context;
   const { limit } = flags;
@@ -104,7 +104,7 @@ async function schedule(
 /** `searchflow monitors approve|reject JOB`. */
 const decide =
   (decision: 'approve' | 'reject') =>
-  async (context: Context, job: string, flags: Flags<'decide'>): Promise<ExitCode> => {
+  async (context: Context, job: string, flags: Flags<'monitors approve'>): Promise<ExitCode> => {
     return withMonitors(context, flags, [], async (control, session) => {
       const by = whoami(context);
       const handle = control.batch(jobOfWorkflow(job));

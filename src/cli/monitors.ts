@@ -27,7 +27,7 @@ import { withMonitors } from './shared/with-access.js';
 import { columns, count, printable, some } from './text.js';
 
 /** Returns the filter that the flags describe. */
-export function toFilter(flags: Pick<Flags<'monitorList'>, 'name' | 'status' | 'metadata'>): MonitorFilter {
+export function toFilter(flags: Pick<Flags<'monitors list'>, 'name' | 'status' | 'metadata'>): MonitorFilter {
   const { name, status, metadata } = flags;
   const filter = { name, status, metadata: metadata ?? undefined };
   const isNamed = name === undefined || (name !== '' && name.length <= 250);
@@ -120,7 +120,7 @@ type Fields = { readonly [field: string]: Json };
  * `searchflow monitors create FILE --secret-file F`: creates one monitor. If the answer is lost, the command finds the
  * created monitor and adopts that monitor.
  */
-export async function create(context: Context, file: string, flags: Flags<'monitorCreate'>): Promise<ExitCode> {
+export async function create(context: Context, file: string, flags: Flags<'monitors create'>): Promise<ExitCode> {
   const { secretFile } = flags;
   const { definition, mistakes } = readAll({ definition: await readJson(context, file) });
   if (secretFile === undefined)
@@ -141,7 +141,7 @@ async function showCreated(
   definition: Fields,
   secretFile: string,
   made: CreatedMonitorResult,
-  flags: Flags<'monitorCreate'>,
+  flags: Flags<'monitors create'>,
 ): Promise<ExitCode> {
   const { terminal, cwd } = context;
   const id = printable(made.monitor.id);
@@ -176,7 +176,7 @@ export async function update(
   context: Context,
   id: string,
   file: string,
-  flags: Flags<'monitorUpdate'>,
+  flags: Flags<'monitors update'>,
 ): Promise<ExitCode> {
   const { changes, mistakes } = readAll({ changes: await readJson(context, file) });
   return show(context, flags, mistakes, (control) =>
@@ -185,17 +185,17 @@ export async function update(
 }
 
 /** `searchflow monitors get ID`. */
-export async function get(context: Context, id: string, flags: Flags<'qps'>): Promise<ExitCode> {
+export async function get(context: Context, id: string, flags: Flags<'monitors get'>): Promise<ExitCode> {
   return show(context, flags, [], (control) => control.call({ operation: 'getMonitor', input: { id } }));
 }
 
 /** `searchflow monitors trigger ID`. */
-export async function trigger(context: Context, id: string, flags: Flags<'qps'>): Promise<ExitCode> {
+export async function trigger(context: Context, id: string, flags: Flags<'monitors get'>): Promise<ExitCode> {
   return show(context, flags, [], (control) => control.call({ operation: 'triggerMonitor', input: { id } }));
 }
 
 /** `searchflow monitors delete ID`. */
-export async function remove(context: Context, id: string, flags: Flags<'monitorDelete'>): Promise<ExitCode> {
+export async function remove(context: Context, id: string, flags: Flags<'monitors delete'>): Promise<ExitCode> {
   const { terminal } = context;
   const mistakes: string[] = [];
   for (const name of ['name', 'status', 'metadata', 'limit'] as const)
@@ -216,7 +216,7 @@ export async function remove(context: Context, id: string, flags: Flags<'monitor
 }
 
 /** `searchflow monitors list`. */
-export async function list(context: Context, flags: Flags<'monitorList'>): Promise<ExitCode> {
+export async function list(context: Context, flags: Flags<'monitors list'>): Promise<ExitCode> {
   const { limit: most = 100 } = flags;
   const { filter, mistakes } = readAll({ filter: () => toFilter(flags) as Fields });
   return withMonitors(context, flags, mistakes, async (control) => {
@@ -230,7 +230,7 @@ export async function runs(
   context: Context,
   id: string,
   run: string | undefined,
-  flags: Flags<'monitorRuns'>,
+  flags: Flags<'monitors runs'>,
 ): Promise<ExitCode> {
   const { limit: most = 20 } = flags;
   if (run !== undefined) {
@@ -269,7 +269,7 @@ async function pages(
 
 async function show(
   context: Context,
-  flags: Flags<'qps'>,
+  flags: Flags<'monitors get'>,
   mistakes: readonly string[],
   call: (control: MonitorControl) => Promise<Json>,
 ): Promise<ExitCode> {
@@ -299,7 +299,7 @@ async function readJson(context: Context, file: string): Promise<() => Fields> {
 }
 
 /** `searchflow monitors export`: loads monitor runs and their results into a warehouse. With a schedule, new runs are loaded regularly. */
-export async function exportRuns(context: Context, flags: Flags<'monitorExport'>): Promise<ExitCode> {
+export async function exportRuns(context: Context, flags: Flags<'monitors export'>): Promise<ExitCode> {
   const { filter, wish, mistakes } = readAll({ filter: () => toFilter(flags), wish: () => toScheduleWish(flags) });
   if (wish !== null && flags.detach) mistakes.push(SCHEDULED_DETACH);
   const loads = wish?.timing !== 'never';

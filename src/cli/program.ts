@@ -5,6 +5,7 @@ import { whyNoPath } from '../core/rows/source-fields.js';
 import { nearest } from '../core/text/nearest.js';
 import { commands } from './commands.js';
 import type { Specs } from './flag-values.js';
+import { options } from './options.js';
 import { readFlags } from './readers.js';
 import { type CommandSpec, type Context, type ExitCode, exitCodes } from './shared/command.js';
 import type { OutputFlags } from './shared/terminal.js';
@@ -73,13 +74,14 @@ const collect = (value: string, before: readonly string[] | boolean = []): reado
 /** Adds a command of the table to its group. `chosen` gets what runs the command. */
 function addCommand(program: Command, path: string, spec: CommandSpec, chosen: (action: Action) => void): void {
   const words = path.split(' ');
+  const specs = (options as Readonly<Record<string, Specs>>)[path];
   const parent = program.commands.find((one) => words.length > 1 && one.name() === words[0]) ?? program;
   const command = parent.command(words.at(-1) as string).description(spec.about);
   for (const [name, { help, choices }] of factsOf(spec.args)) {
     const argument = new Argument(name, help);
     command.addArgument(choices ? argument.choices(choices) : argument);
   }
-  for (const [flags, { help, choices, many, mandatory, default: usual }] of factsOf(spec.options)) {
+  for (const [flags, { help, choices, many, mandatory, default: usual }] of factsOf(specs)) {
     const option = new Option(flags, help).makeOptionMandatory(mandatory ?? false);
     if (choices) option.choices(choices);
     if (many) option.argParser(collect);
@@ -90,7 +92,7 @@ function addCommand(program: Command, path: string, spec: CommandSpec, chosen: (
   if (run)
     command.action((...given) =>
       chosen(async (context) => {
-        const { flags, mistakes } = readFlags(spec.options, given[names], { cwd: context.cwd, now: Date.now() });
+        const { flags, mistakes } = readFlags(specs, given[names], { cwd: context.cwd, now: Date.now() });
         return (await run())({ ...context, mistakes }, ...([...given.slice(0, names), flags, command] as never[]));
       }),
     );

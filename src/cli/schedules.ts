@@ -60,7 +60,7 @@ export function show(context: Context, asked: string): Promise<ExitCode> {
 }
 
 /** `searchflow schedule pause NAME`: stops starting runs until resumed. Current and queued runs still execute. */
-export function pause(context: Context, asked: string, flags: Flags<'schedulePause'>): Promise<ExitCode> {
+export function pause(context: Context, asked: string, flags: Flags<'schedule pause'>): Promise<ExitCode> {
   return withSchedules(context, asked, [], async (control, name) => {
     const before = await control.pause(name, flags.why ?? `by ${whoami(context)}, ${moment(Date.now())}`);
     const state = before === null ? 'paused' : `already paused${before === '' ? '' : ` (${printable(before)})`}`;
@@ -111,7 +111,7 @@ export function remove(context: Context, asked: string): Promise<ExitCode> {
 }
 
 /** `searchflow schedule backfill NAME --from … --until …`: starts a run for each scheduled time of the range. */
-export function backfill(context: Context, asked: string, flags: Flags<'scheduleBackfill'>): Promise<ExitCode> {
+export function backfill(context: Context, asked: string, flags: Flags<'schedule backfill'>): Promise<ExitCode> {
   const now = Date.now();
   const { from = 0, until: end = 0 } = flags;
   const mistakes = (['from', 'until'] as const)
@@ -138,7 +138,9 @@ export interface ScheduleWish {
 }
 
 /** Returns the requested schedule, or null if no flag requests one. */
-export function toScheduleWish(flags: Flags<'schedule'>): ScheduleWish | null {
+export function toScheduleWish(
+  flags: Pick<Flags<'enrich'>, 'every' | 'cron' | 'tz' | 'scheduleName'>,
+): ScheduleWish | null {
   const { every, cron, tz, scheduleName: name } = flags;
   const timing = timingOf(flags);
   const everyMs = timing !== null && timing !== 'never' && 'everyMs' in timing ? timing.everyMs : 0;
@@ -158,7 +160,11 @@ export function toScheduleWish(flags: Flags<'schedule'>): ScheduleWish | null {
   return timing && { name: name ?? null, timing };
 }
 
-function timingOf({ every, cron, tz = 'UTC' }: Flags<'schedule'>): ScheduleWish['timing'] | null {
+function timingOf({
+  every,
+  cron,
+  tz = 'UTC',
+}: Pick<Flags<'enrich'>, 'every' | 'cron' | 'tz' | 'scheduleName'>): ScheduleWish['timing'] | null {
   if (every === 'never') return every;
   if (every !== undefined) return { everyMs: parseDuration(every) ?? Number.NaN };
   return cron === undefined ? null : { cron, tz };

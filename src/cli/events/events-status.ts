@@ -15,7 +15,7 @@ import { type InterruptedWalk, runningText, statusData, statusLines } from './ev
 import { meantType, walkNamed } from './walk.js';
 
 /** `searchflow events status`: shows the events of a warehouse and the walks that load events. */
-export async function status(context: Context, flags: Flags<'eventStatus'>): Promise<ExitCode> {
+export async function status(context: Context, flags: Flags<'events status'>): Promise<ExitCode> {
   const config = settings(context, flags);
   const into = eventTarget(config, flags.into, context.cwd);
   return withRuntime(context, config, { bounded: true }, ({ runtime }) => showEvents(context, config, runtime, into));

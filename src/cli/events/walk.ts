@@ -73,7 +73,7 @@ export async function walkNamed(
 }
 
 /** `searchflow events sync`: loads new events, or schedules such loads with `--every` or `--cron`. */
-export async function sync(context: Context, flags: Flags<'sync'>): Promise<ExitCode> {
+export async function sync(context: Context, flags: Flags<'events sync'>): Promise<ExitCode> {
   const { wish, options, mistakes } = readAll({
     wish: () => toScheduleWish(flags),
     options: () => toWalkOptions(flags),
@@ -95,7 +95,7 @@ export async function sync(context: Context, flags: Flags<'sync'>): Promise<Exit
 }
 
 /** `searchflow events backfill`: loads a range of time. The same command resumes an unfinished range, and reports a finished range. */
-export async function backfill(context: Context, flags: Flags<'backfill'>): Promise<ExitCode> {
+export async function backfill(context: Context, flags: Flags<'events backfill'>): Promise<ExitCode> {
   const { range, options, mistakes } = readRange(flags);
   return run(context, flags, { kind: 'backfill', ...range, ...options }, mistakes);
 }
@@ -104,19 +104,19 @@ export async function backfill(context: Context, flags: Flags<'backfill'>): Prom
  * `searchflow events verify`: compares a range of events with the warehouse and repairs differences. Fails if the service no
  * longer returns some events.
  */
-export async function verify(context: Context, flags: Flags<'verify'>): Promise<ExitCode> {
+export async function verify(context: Context, flags: Flags<'events verify'>): Promise<ExitCode> {
   const { range, options, mistakes } = readRange(flags);
   const { strict = false } = flags;
   const input = { kind: 'backfill', verify: true, ...range, ...options } as const;
   return run(context, flags, input, mistakes, { strict });
 }
 
-const readRange = (flags: Flags<'backfill'>) =>
+const readRange = (flags: Flags<'events backfill'>) =>
   readAll({ range: () => toRange(flags, Date.now()), options: () => toWalkOptions(flags) });
 
 async function run(
   context: Context,
-  flags: Pick<Flags<'sync'>, 'into' | 'qps' | 'rateProfile' | 'detach'>,
+  flags: Pick<Flags<'events sync'>, 'into' | 'qps' | 'rateProfile' | 'detach'>,
   input: WalkInput,
   mistakes: readonly string[],
   { strict = false }: { readonly strict?: boolean } = {},
@@ -154,7 +154,7 @@ export const meantType = (type: string): string | null =>
 
 /** Returns the options that all walks share. */
 export function toWalkOptions(
-  flags: Pick<Flags<'sync'>, 'type' | 'parallel' | 'unchecked'>,
+  flags: Pick<Flags<'events sync'>, 'type' | 'parallel' | 'unchecked'>,
 ): Pick<SyncEventsInput, 'types' | 'parallel' | 'unchecked'> {
   const { type, parallel, unchecked } = flags;
   const types = [...new Set((type ?? []).flatMap((text) => text.split(',')).map((text) => text.trim()))];
@@ -188,7 +188,7 @@ export function typesNote(types: readonly string[] = []): string | null {
 
 /** Returns the range of the flags in ISO 8601. */
 export function toRange(
-  { from, until }: Pick<Flags<'backfill'>, 'from' | 'until'>,
+  { from, until }: Pick<Flags<'events backfill'>, 'from' | 'until'>,
   now: number,
 ): { readonly from: string; readonly until?: string } {
   refuse(

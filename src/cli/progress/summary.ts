@@ -14,6 +14,7 @@ import type { BadRow, JobPlan } from '../../worker/config/runtime-types.js';
 import type { Context, ExitCode } from '../shared/command.js';
 import type { SandboxBill } from '../shared/embedded-sandbox.js';
 import { fixText } from '../shared/failure-text.js';
+import type { Session } from '../shared/session.js';
 import {
   commandOnOwnLine,
   commandsAsTyped,
@@ -254,6 +255,12 @@ function unknownLines(ending: Ending): string[] {
       ? [`  and ${count(all - shown.length)} more (table unknown_outcomes)`]
       : []),
   ];
+}
+
+/** Returns the ending of a job that is only shown. */
+export async function endingOf({ runtime, config }: Pick<Session, 'runtime' | 'config'>, job: string): Promise<Ending> {
+  const [summary, unknown] = await Promise.all([runtime.rows.summary(job), runtime.rows.unknownOutcomes(job)]);
+  return { summary, unknown, bill: null, csv: summary.csv, origin: config.origin, badRows: [], ran: false };
 }
 
 /** Returns the summary of a job that ended before this command, with the figures of its last run, if they are known. */

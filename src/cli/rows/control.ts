@@ -13,7 +13,7 @@ import { type FailedRows, failureLimit, readAll, spelled } from '../flag-values.
 import { exportText } from '../monitors.js';
 import { showStarted } from '../progress/plan.js';
 import { follow } from '../progress/progress.js';
-import { endedData, summaryText } from '../progress/summary.js';
+import { endedData, endingOf, summaryText } from '../progress/summary.js';
 import { checkConnection } from '../shared/check-connection.js';
 import { type Context, type ExitCode, exitCodes, type Flags } from '../shared/command.js';
 import { answered, type Session, settings, withRuntime } from '../shared/session.js';
@@ -234,17 +234,13 @@ async function waitFor(
 }
 
 /** Shows a job that has ended already. */
-async function showEnded(
-  { terminal, env, config, runtime }: Session,
-  found: JobStatus,
-  failedRows: FailedRows | null,
-): Promise<ExitCode> {
+async function showEnded(session: Session, found: JobStatus, failedRows: FailedRows | null): Promise<ExitCode> {
+  const { terminal, env, runtime } = session;
   const { job, phase, lastRun } = found;
   if (phase === 'done') {
-    const [summary, unknown] = await Promise.all([runtime.rows.summary(job), runtime.rows.unknownOutcomes(job)]);
-    const ending = { summary, unknown, bill: null, csv: summary.csv, origin: config.origin, badRows: [], ran: false };
+    const ending = await endingOf(session, job);
     terminal.tell(endedData(ending, lastRun), summaryText(ending, env));
-    return codeOf(summary, failedRows);
+    return codeOf(ending.summary, failedRows);
   }
   if (terminal.json) terminal.data(JSON.stringify(stateData(found)));
   terminal.say(statusLine(found, Date.now()));

@@ -235,7 +235,7 @@ function readRequest({ option, ...flags }: Flags<'enrich'>, operation: RowOperat
 
 /** Returns the publish at the end of a run, or undefined without `--publish`. */
 export function readPublishStep(
-  { publish, publishMode: mode, publishKey: key, publishPartition: partition }: Flags<'agentRows'>,
+  { publish, publishMode: mode, publishKey: key, publishPartition: partition }: Flags<'agent rows'>,
   cwd: string,
 ): PublishStep | undefined {
   if (publish === undefined) {

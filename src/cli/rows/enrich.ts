@@ -71,7 +71,7 @@ export async function enrich(context: Context, file: string | undefined, flags: 
 }
 
 /** `searchflow agent rows FILE`: `enrich --op agent`. */
-export const agentRows = (context: Context, file: string | undefined, flags: Flags<'agentRows'>): Promise<ExitCode> =>
+export const agentRows = (context: Context, file: string | undefined, flags: Flags<'agent rows'>): Promise<ExitCode> =>
   enrich(context, file, { ...flags, operation: 'agent' });
 
 /** Half of the contract's rate. At this speed a person can watch the 35 requests of the demonstration. */

@@ -11,7 +11,7 @@ import { printable, some } from '../text.js';
 import { readCsvForm } from './enrich-request.js';
 
 /** `searchflow export JOB`: writes an enriched CSV (`-` for stdout), Parquet files, or both. The command needs no Temporal server. */
-export async function exportJob(context: Context, job: string, flags: Flags<'exported'>): Promise<ExitCode> {
+export async function exportJob(context: Context, job: string, flags: Flags<'export'>): Promise<ExitCode> {
   const { csv, parquet } = flags;
   if (csv === undefined && parquet === undefined) {
     throw new UsageError('missing-argument', 'Pass --csv FILE (- for stdout), --parquet DIR, or both.');

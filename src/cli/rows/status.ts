@@ -7,7 +7,7 @@ import { shellWord } from '../../core/text/shell-word.js';
 import type { JobStatus } from '../../worker/config/runtime-types.js';
 import { findWalk } from '../../worker/control/find-walk.js';
 import { progressText, RowProgressReader } from '../progress/progress.js';
-import { endedData, summaryText } from '../progress/summary.js';
+import { endedData, endingOf, summaryText } from '../progress/summary.js';
 import { type Context, type ExitCode, exitCodes } from '../shared/command.js';
 import { Silent, settings, within, withRuntime } from '../shared/session.js';
 import { commandOnOwnLine, duration, namesWay, printable, withoutResume } from '../text.js';
@@ -47,10 +47,8 @@ export async function status(context: Context, job: string): Promise<ExitCode> {
       return exitCodes.ok;
     }
     try {
-      const counted = Promise.all([runtime.rows.summary(job), runtime.rows.unknownOutcomes(job)]);
       const silent = `the warehouse did not answer within ${COUNT_MS / 1000} s`;
-      const [summary, unknown] = await within(COUNT_MS, counted, silent);
-      const end = { summary, unknown, bill: null, csv: summary.csv, origin: config.origin, badRows: [], ran: false };
+      const end = await within(COUNT_MS, endingOf({ runtime, config }, job), silent);
       const data: Output<'statusSummary'> = { ...endedData(end, found.lastRun), ...statusData(found) };
       say(data, summaryText(end, context.env));
     } catch (error) {

@@ -121,7 +121,7 @@ export async function trigger(
   context: Context,
   what: string,
   id: string | undefined,
-  flags: Flags<'sandboxTrigger'>,
+  flags: Flags<'sandbox trigger'>,
 ): Promise<ExitCode> {
   const url = flags.url ?? context.env.SEARCHFLOW_BASE_URL;
   if (url === undefined || !URL.canParse(url)) {

@@ -3,7 +3,7 @@ import { deferred } from '../../core/processes/deferred.js';
 import { type ExitCode, exitCodes } from '../../core/processes/exit-codes.js';
 import type { openRuntime } from '../../worker/runtime/runtime.js';
 import type { About, Specs } from '../flag-values.js';
-import type * as options from '../options.js';
+import type { options } from '../options.js';
 import type { readers } from '../readers.js';
 import type { Terminal } from './terminal.js';
 
@@ -26,7 +26,6 @@ export interface Context {
 export interface CommandSpec {
   readonly about: string;
   readonly args?: Specs;
-  readonly options?: Specs;
   /** Loads the code of the command, so that `--help` stays fast. Absent for a group of commands. */
   readonly run?: () => Promise<RunCommand>;
   /** Command lines to copy, which end its help. */
@@ -75,7 +74,7 @@ type FlagsOf<S> = {
   readonly [F in keyof S as Always<S[F]> extends true ? FieldOf<F> : never]: ValueOf<F, S[F]>;
 } & { readonly [F in keyof S as Always<S[F]> extends true ? never : FieldOf<F>]?: ValueOf<F, S[F]> };
 
-/** The flags of a command as its function gets them, by the name of their record in the options. */
+/** The flags of a command as its function gets them. */
 export type Flags<Name extends keyof typeof options> = FlagsOf<(typeof options)[Name]>;
 
 export type StopSignal = 'SIGINT' | 'SIGTERM' | 'SIGHUP';

@@ -17,7 +17,9 @@ const now = Date.parse('2026-11-21T12:00:00Z');
 
 /** A text as `--from`, or as the end of a range. */
 const momentOf = (text: string, end = false) =>
-  useFlags('backfill', end ? { until: text } : { from: text }, ({ from, until }) => (end ? until : from), { now });
+  useFlags('events backfill', end ? { until: text } : { from: text }, ({ from, until }) => (end ? until : from), {
+    now,
+  });
 
 describe('times', () => {
   it.each([
@@ -47,7 +49,7 @@ describe('times', () => {
 
 describe('flags', () => {
   const range = (typed: object) => {
-    const { value, mistakes } = useFlags('backfill', typed, (flags) => toRange(flags, now), { now });
+    const { value, mistakes } = useFlags('events backfill', typed, (flags) => toRange(flags, now), { now });
     return [value, mistakes] as const;
   };
 
@@ -74,7 +76,7 @@ describe('flags', () => {
       types: ['import.created', 'webset.idle'],
       parallel: 4,
     });
-    expect(useFlags('sync', { parallel: '0' }, toWalkOptions).mistakes.join()).toContain("--parallel: '0'");
+    expect(useFlags('events sync', { parallel: '0' }, toWalkOptions).mistakes.join()).toContain("--parallel: '0'");
     expect(typesNote(['webset.idle'])).toBeNull();
     const note = typesNote(['webset.idler.x', 'webset.idle']);
     expect(note).toContain('Unknown event type: webset.idler.x (did you mean webset.idle?).');

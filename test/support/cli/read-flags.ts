@@ -1,9 +1,9 @@
 import { readAll, type Specs } from '../../../src/cli/flag-values.js';
-import * as options from '../../../src/cli/options.js';
+import { options } from '../../../src/cli/options.js';
 import { readFlags } from '../../../src/cli/readers.js';
 import type { Flags } from '../../../src/cli/shared/command.js';
 
-const allSpecs = { ...options } as unknown as Readonly<Record<string, Specs>>;
+const allSpecs: Readonly<Record<string, Specs>> = options;
 
 /** The flags of a command, read from texts as the command line reads them, and the mistakes in them. */
 export function flagsOf<Name extends keyof typeof options>(

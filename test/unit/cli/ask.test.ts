@@ -88,7 +88,7 @@ describe('without a terminal', () => {
   it('starts no agent run whose effort or own budget allows a higher cost', async () => {
     const { runtime, calls } = fakeRuntime();
     const run = (typed: object) =>
-      agentRun(fakeContext(runtime).context, 'Who makes this?', flagsOf('agentRun', typed).flags).catch(failureText);
+      agentRun(fakeContext(runtime).context, 'Who makes this?', flagsOf('agent run', typed).flags).catch(failureText);
     expect(await run({ effort: 'ultra' })).toMatchObject({ code: 2, text: expect.stringContaining('at most $20.00') });
     expect(await run({ option: ['budget={"maxCostDollars":12}'] })).toMatchObject({ code: 2 });
     expect(calls).not.toContain('workflows');

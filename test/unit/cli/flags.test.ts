@@ -21,7 +21,7 @@ writeFileSync(join(cwd, 'request.json'), '{"query":"why","systemPrompt":"be brie
 
 describe('flags of an agent run', () => {
   const read = (query: string | undefined, typed: object) => {
-    const { value, mistakes } = useFlags('agentRun', typed, (flags) => toAgentRequest(query, flags), { cwd });
+    const { value, mistakes } = useFlags('agent run', typed, (flags) => toAgentRequest(query, flags), { cwd });
     return { ...value, mistakes };
   };
 
@@ -47,7 +47,7 @@ describe('flags of an agent run', () => {
 
 describe('flags of monitors', () => {
   const filter = (typed: object) => {
-    const { value, mistakes } = useFlags('monitorList', typed, toFilter);
+    const { value, mistakes } = useFlags('monitors list', typed, toFilter);
     return [value, mistakes];
   };
 
@@ -64,7 +64,7 @@ describe('flags of monitors', () => {
   });
 
   it('have a limit of 500 monitors per call', () => {
-    const read = (limit: string) => useFlags('monitorPause', { limit }, (flags) => flags.limit).value;
+    const read = (limit: string) => useFlags('monitors pause', { limit }, (flags) => flags.limit).value;
     expect(['1', '500', '501', '0', '1.5', 'x'].map(read)).toEqual([1, 500, null, null, null, null]);
   });
 });

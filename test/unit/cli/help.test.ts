@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { expect, it } from 'vitest';
 import { commands } from '../../../src/cli/commands.js';
-import * as options from '../../../src/cli/options.js';
+import { options } from '../../../src/cli/options.js';
 import { buildProgram } from '../../../src/cli/program.js';
 import { readFlags } from '../../../src/cli/readers.js';
 import { enrichCsv } from '../../../src/core/row-job-schemas.js';

@@ -132,7 +132,7 @@ describe('searchflow limits', () => {
 
   it('refuses invalid amounts, all mistakes together, and sets nothing', async () => {
     const { context, known } = team({ dayMicros: null, monthMicros: null });
-    const { flags, mistakes } = flagsOf('limitsSet', { perDay: '-1', perMonth: '1e3' });
+    const { flags, mistakes } = flagsOf('limits set', { perDay: '-1', perMonth: '1e3' });
     const wrong = setLimits({ ...context, mistakes }, flags);
     await expect(wrong).rejects.toThrow(/^--per-day: '-1' .*\n--per-month: '1e3' /);
     await expect(setLimits(context, {})).rejects.toThrow('--per-day, --per-month or both');

@@ -150,7 +150,7 @@ describe('enrich request', () => {
 
   it.each(['0h', '25d', '6'])('refuses %s as the age at which a run is ended', (maxDuration) => {
     const typed = { maxDuration, effort: 'lwo' };
-    const { mistakes } = useFlags('agentRun', typed, (flags) => toAgentRequest('q', flags));
+    const { mistakes } = useFlags('agent run', typed, (flags) => toAgentRequest('q', flags));
     expect(mistakes.join('\n').split('\n')).toEqual([
       `--max-duration: '${maxDuration}' must be a duration such as 20m or 2h, of at most 24d: timers cannot be longer.`,
       expect.stringMatching(/^--effort: 'lwo' is unknown; did you mean low\?/),

@@ -91,7 +91,7 @@ function ofCommands(name: OperationName, field: string, value: Json, unchecked?:
   const found: (readonly string[])[] = [];
   const ofRows = (typed: object) => found.push(useFlags('enrich', typed, toRowRequest).mistakes);
   const ofRun = (typed: object) =>
-    found.push(useFlags('agentRun', typed, (flags) => toAgentRequest('q', flags)).mistakes);
+    found.push(useFlags('agent run', typed, (flags) => toAgentRequest('q', flags)).mistakes);
   const option = [`${field}=${JSON.stringify(value)}`];
   if (rows) {
     const query = rows === 'contents' ? undefined : '{{name}}';
