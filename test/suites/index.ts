@@ -1,10 +1,12 @@
 /**
- * For tests of projects: mocks of the operations, and the contract suites of warehouses. Each suite declares tests of vitest for one database.
+ * For tests of projects: mocks of the operations, and the contract suites of sinks and warehouses. The suite of a sink declares tests of any
+ * runner, the others tests of vitest for one database.
  * `docs/tasks/add-a-warehouse.md` describes how to add a database.
  */
 export { mockOperations, type OperationMocks } from './mock-operations.js';
 export type { LoadedElsewhere } from './rows-contract.js';
 export { sampleAnswers } from './sample-answers.js';
+export { type SinkUnderTest, sinkContract } from './sink-contract.js';
 export type { MakeWarehouse, QueryResult, WarehouseUnderTest } from './warehouse-under-test.js';
 
 type Suite<F extends (...given: never[]) => void> = (...given: Parameters<F>) => Promise<void>;

@@ -16,7 +16,7 @@ const runsTypeScript = join(root, 'test', 'support', 'package', 'run-typescript.
 
 /** Examples with tests of their own. */
 const others = [
-  ...['kubernetes', 'notebook', 'postgres-nightly'],
+  ...['sinks', 'kubernetes', 'notebook', 'postgres-nightly'],
   ...['agent-runs', 'chain', 'company-list', 'events-duckdb', 'events-postgres', 'monitors'],
   ...['python-client', 'go-client', 'dbt', 'events-dbt', 'agent-contracts', 'enrich-rows'],
 ];
