@@ -1,6 +1,9 @@
 import { sleep } from '@temporalio/workflow';
 import { enrichRows, operations, runAgent } from 'searchflow/workflow';
 
+// Clients in other languages start this workflow, and large calls run in it as children.
+export { enrichRows } from 'searchflow/workflows';
+
 /** Finds the site of each company, in their order, for at most five dollars. */
 export async function findSites(companies: readonly { readonly company: string }[]) {
   const { results, summary } = await enrichRows({

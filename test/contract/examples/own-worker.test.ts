@@ -18,7 +18,7 @@ const runsTypeScript = join(root, 'test', 'support', 'package', 'run-typescript.
 const others = [
   ...['sinks', 'kubernetes', 'notebook', 'postgres-nightly'],
   ...['agent-runs', 'chain', 'company-list', 'events-duckdb', 'events-postgres', 'monitors'],
-  ...['python-client', 'go-client', 'dbt', 'events-dbt', 'agent-contracts', 'enrich-rows'],
+  ...['python-client', 'go-client', 'dbt', 'events-dbt', 'agent-contracts', 'enrich-rows', 'agent-search'],
 ];
 
 /** The processes that this file started, to end them if a test fails. */
