@@ -2,17 +2,10 @@ import type { AgentRunStore } from '../core/agent-run-sync.js';
 import type { RawRecord } from '../core/monitors/monitor-warehouse.js';
 import { toMicros } from '../core/text/money.js';
 import { millisOf } from '../core/text/value-forms.js';
-import {
-  fieldsOf,
-  heldId,
-  insert,
-  jsonOf,
-  type RecordDatabase,
-  textOf,
-  uniqueRecords,
-} from './monitors/record-fields.js';
+import type { Database } from './database.js';
+import type { SqlValue } from './dialect.js';
+import { fieldsOf, heldId, insert, jsonOf, textOf, uniqueRecords } from './monitors/record-fields.js';
 import { column, type Relation, required } from './shared/relation.js';
-import type { SqlValue } from './shared/sql.js';
 
 const origin = required('text', 'origin', 'Base URL of the service, or sandbox: its data is never real.');
 
@@ -93,11 +86,11 @@ export const agentRunSyncs: Relation = {
 export const agentRunTables: readonly Relation[] = [agentRuns, agentRunCitations, agentRunSyncs];
 
 /** Returns the agent runs in a database. All databases get the same statements. */
-export function createAgentRunStore({ dialect, transact, close }: RecordDatabase): AgentRunStore {
+export function createAgentRunStore({ dialect, transaction, close }: Database): AgentRunStore {
   const { texts, moment, millis } = dialect;
   return {
     marks: (origin) =>
-      transact(async (tx) => {
+      transaction('write', async (tx) => {
         const [found] = await tx.rows<{ watermark: number | null; swept: number | null }>(
           `SELECT ${millis('watermark')} AS watermark, ${millis('swept_at')} AS swept FROM agent_run_syncs WHERE origin = $1`,
           [origin],
@@ -106,7 +99,7 @@ export function createAgentRunStore({ dialect, transact, close }: RecordDatabase
       }),
 
     load: (origin, mark, records) =>
-      transact(async (tx) => {
+      transaction('write', async (tx) => {
         const unique = uniqueRecords(records, dialect);
         const ids = JSON.stringify([...unique.keys()]);
         const before = await tx.rows<{ id: string; data: string; added: string; loaded: number }>(
@@ -140,7 +133,7 @@ export function createAgentRunStore({ dialect, transact, close }: RecordDatabase
       }),
 
     unfinished: (origin, mark, limit) =>
-      transact(async (tx) => {
+      transaction('write', async (tx) => {
         const rows = await tx.rows<{ id: string }>(
           `SELECT coalesce(${dialect.text('data', ['id'])}, id) AS id FROM agent_runs WHERE origin = $1 AND is_over = 0 AND gone_at IS NULL AND read_mark <> $2
            ORDER BY agent_runs.id LIMIT ${Math.floor(limit)}`,
@@ -150,7 +143,7 @@ export function createAgentRunStore({ dialect, transact, close }: RecordDatabase
       }),
 
     markGone: (origin, mark, ids) =>
-      transact((tx) =>
+      transaction('write', (tx) =>
         tx.run(
           `UPDATE agent_runs SET gone_at = ${moment('$3')}, read_mark = $4 WHERE origin = $1 AND id IN (${texts('$2')})`,
           [origin, JSON.stringify(ids.map((id) => heldId(dialect, id))), Date.now(), mark],
@@ -158,7 +151,7 @@ export function createAgentRunStore({ dialect, transact, close }: RecordDatabase
       ),
 
     end: (origin, { watermark, sweptAt }) =>
-      transact(async (tx) => {
+      transaction('write', async (tx) => {
         await tx.run('DELETE FROM agent_run_syncs WHERE origin = $1', [origin]);
         await insert(tx, agentRunSyncs, [[origin, watermark, sweptAt, Date.now()]]);
         const [open] = await tx.rows<{ n: number }>(

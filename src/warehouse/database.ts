@@ -1,14 +1,13 @@
-import type { AgentRunStore } from '../core/agent-run-sync.js';
 import type { Secret } from '../core/connections/secret.js';
-import type { EventWarehouse } from '../core/events/event-warehouse.js';
-import type { MonitorWarehouse } from '../core/monitors/monitor-warehouse.js';
-import type { Publisher } from '../core/publish-request.js';
-import type { RowWarehouse } from '../core/rows/row-warehouse.js';
-import type { EventDatabase } from './events/event-sql.js';
+import type { Dialect, Transaction } from './dialect.js';
 import type { SourceDatabase } from './export/job-rows.js';
-import type { RecordDatabase } from './monitors/record-fields.js';
-import type { RowDatabase } from './rows/row-sql.js';
-import type { SinkBatches } from './sink-batches.js';
+
+/**
+ * What a transaction changes; transactions that change the same tables run one at a time. `read`: nothing, so that an existing warehouse and the
+ * right to read are enough; `write`: rows, monitors and agent runs; `events`: events and watermarks; `fold`: current state during loads, and
+ * `foldAll` after the last load; `all`: events and current state.
+ */
+export type Purpose = 'read' | 'write' | 'events' | 'fold' | 'foldAll' | 'all';
 
 /** One database, as the stores of a warehouse need it. */
 export interface Database {
@@ -18,25 +17,16 @@ export interface Database {
   readonly file: string | null;
   /** Whether the warehouse exists. Never creates a file. */
   exists(): Promise<boolean>;
-  readonly rows: RowDatabase;
-  readonly events: EventDatabase;
-  readonly records: RecordDatabase;
+  readonly dialect: Dialect;
+  /** Creates missing tables, and checks that existing tables are unchanged. */
+  make(): Promise<void>;
+  /** `longest`: bytes of the longest line that is read, if this may be more than usual. */
+  transaction<T>(purpose: Purpose, work: (tx: Transaction) => Promise<T>, longest?: number): Promise<T>;
+  /** See `RowMarks.purgeForgotten`; the warehouse exists. */
+  purge(): Promise<string | null>;
   readonly source: SourceDatabase;
   /** Runs work that opens the warehouse, and repeats it for some seconds while another process has the file. */
   patiently<T>(work: () => Promise<T>): Promise<T>;
-  close(): Promise<void>;
-}
-
-/** The stores of one address, and the publisher of their tables. They share one DuckDB instance or one pool of connections. */
-export interface OpenedWarehouse {
-  readonly rows: RowWarehouse;
-  readonly events: EventWarehouse;
-  readonly monitors: MonitorWarehouse;
-  readonly agentRuns: AgentRunStore;
-  readonly publisher: Publisher;
-  /** The batches of a sink, if loads keep them. */
-  readonly batches: SinkBatches;
-  /** Closes the warehouse after the waiting work. A later use opens the warehouse again. */
   close(): Promise<void>;
 }
 

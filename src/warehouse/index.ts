@@ -7,7 +7,6 @@ export {
   warehouseIdentity,
   whyNoWarehouseFile,
 } from './addresses.js';
-export type { OpenedWarehouse } from './database.js';
 export { closedWarehouseFile } from './duckdb/database.js';
 export { columnsOf, type TableColumn } from './export/file-parts.js';
 export { firstFolder, nearestThere, whyNoTarget } from './export/why-no-target.js';
@@ -20,4 +19,4 @@ export { loadDuckDb } from './shared/load-duckdb.js';
 export { hasExtension, loadExtension } from './shared/load-extension.js';
 export { openScratchDuckDb, setMemory } from './shared/scratch-duckdb.js';
 export type { SinkBatches } from './sink-batches.js';
-export { createWarehouses, openWarehouse } from './warehouses.js';
+export { createWarehouses, type OpenedWarehouse, openWarehouse } from './warehouses.js';

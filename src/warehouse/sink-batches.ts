@@ -1,21 +1,20 @@
 import { randomUUID } from 'node:crypto';
 import { TEXT } from '../core/rows/column-type.js';
 import type { SinkBatch, SinkColumn, SinkRow } from '../core/rows/sink.js';
+import type { Database } from './database.js';
+import type { Dialect, SqlValue, Transaction } from './dialect.js';
 import { type InputColumns, jobColumns } from './rows/job-columns.js';
 import { viewedRows, viewQuery } from './rows/misfits.js';
 import { type StoredTexts, shapeOf } from './rows/open-job.js';
 import type { ResultColumn } from './rows/result-column.js';
-import type { RowDatabase, RowTransaction } from './rows/row-sql.js';
-
 import { identifier, literal } from './shared/duckdb-quote.js';
 import type { Relation } from './shared/relation.js';
-import type { SqlDialect, SqlTransaction, SqlValue } from './shared/sql.js';
 
 /**
  * The ledger of the batches of a sink, and the rows of those that are not loaded. A load writes its batch in the same transaction as its rows,
  * so a batch never changes, whatever happens to the rows later.
  */
-const tables = ({ types }: SqlDialect) => `
+const tables = ({ types }: Dialect) => `
   CREATE TABLE IF NOT EXISTS sink_batches (batch_id ${types.text} PRIMARY KEY, job ${types.text} NOT NULL, piece ${types.long} NOT NULL,
     table_name ${types.text} NOT NULL, columns ${types.text} NOT NULL, rows ${types.long} NOT NULL, landed_at ${types.time} NOT NULL,
     loaded_at ${types.time}, failures ${types.long} NOT NULL);
@@ -38,11 +37,11 @@ export interface SinkBatches {
   failed(batchId: string, forgets: number): Promise<{ readonly failures: number; readonly rows: number }>;
 }
 
-export function createSinkBatches(rows: RowDatabase): SinkBatches {
-  const write = <T>(work: (tx: RowTransaction) => Promise<T>) => rows.transaction('write', work);
+export function createSinkBatches(database: Database): SinkBatches {
+  const write = <T>(work: (tx: Transaction) => Promise<T>) => database.transaction('write', work);
   let made: Promise<void> | null = null;
   const make = async () => {
-    await rows.make();
+    await database.make();
     await write(async (tx) => {
       await tx.lock('names');
       await tx.run(tables(tx.dialect));
@@ -126,7 +125,7 @@ interface LandedRows extends Pick<SinkBatch, 'job' | 'table' | 'columns'> {
 }
 
 /** Keeps rows as a batch, in the transaction that loads them. Without rows, there is no batch. */
-async function keepBatch(tx: SqlTransaction, landed: LandedRows): Promise<void> {
+async function keepBatch(tx: Transaction, landed: LandedRows): Promise<void> {
   const { job, table, columns, piece, query, values, order } = landed;
   const id = literal(randomUUID());
   await tx.run(
@@ -144,12 +143,12 @@ async function keepBatch(tx: SqlTransaction, landed: LandedRows): Promise<void> 
 
 /** Keeps rows of a job, with the columns of its view. `numbers`: condition on the numbers of the rows. `piece`: their slice. */
 export async function keepRows(
-  tx: RowTransaction,
+  tx: Transaction,
   job: InputColumns & StoredTexts & { readonly job: string; readonly piece: number },
   numbers: string,
 ): Promise<void> {
   const results = jobColumns(shapeOf(job));
-  const { own, added, query } = viewQuery(tx.dialect.view, `${viewedRows(job.job)} AND ${numbers}`, job, results);
+  const { own, added, query } = viewQuery(tx.dialect, `${viewedRows(job.job)} AND ${numbers}`, job, results);
   const columns = [
     ...own.map((name, index) => ({ name, type: inputType(job.types?.[index]) })),
     ...added.map((name, index) => ({ name, type: resultType(results[index] as ResultColumn) })),
@@ -174,7 +173,7 @@ function resultType({ from }: ResultColumn): string {
 
 /** Keeps rows of a table of events or monitors. `where`: condition on the rows, with its values. */
 export async function keepRecords(
-  tx: SqlTransaction,
+  tx: Transaction,
   { name, columns }: Relation,
   { job, where, values, order }: Pick<LandedRows, 'job' | 'order' | 'values'> & { readonly where: string },
 ): Promise<void> {

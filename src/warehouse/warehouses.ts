@@ -1,6 +1,11 @@
+import type { AgentRunStore } from '../core/agent-run-sync.js';
+import type { EventWarehouse } from '../core/events/event-warehouse.js';
+import type { MonitorWarehouse } from '../core/monitors/monitor-warehouse.js';
+import type { Publisher } from '../core/publish-request.js';
+import type { RowWarehouse } from '../core/rows/row-warehouse.js';
 import { hasDatabaseForm, warehouseAddress } from './addresses.js';
 import { createAgentRunStore } from './agent-run-store.js';
-import type { OpenedWarehouse, WarehousesOptions } from './database.js';
+import type { WarehousesOptions } from './database.js';
 import { duckDbDatabase } from './duckdb/database.js';
 import { createEventStore } from './events/event-store.js';
 import { createExports } from './export/create-exports.js';
@@ -8,7 +13,20 @@ import { createMonitorStore } from './monitors/run-store.js';
 import { postgresDatabase } from './postgres/database.js';
 import { createRowReads } from './rows/row-reads.js';
 import { createRowStore } from './rows/row-store.js';
-import { createSinkBatches } from './sink-batches.js';
+import { createSinkBatches, type SinkBatches } from './sink-batches.js';
+
+/** The stores of one address, and the publisher of their tables. They share one DuckDB instance or one pool of connections. */
+export interface OpenedWarehouse {
+  readonly rows: RowWarehouse;
+  readonly events: EventWarehouse;
+  readonly monitors: MonitorWarehouse;
+  readonly agentRuns: AgentRunStore;
+  readonly publisher: Publisher;
+  /** The batches of a sink, if loads keep them. */
+  readonly batches: SinkBatches;
+  /** Closes the warehouse after the waiting work. A later use opens the warehouse again. */
+  close(): Promise<void>;
+}
 
 /** The warehouses of a process, one object for each address. */
 export interface Warehouses {
@@ -34,9 +52,9 @@ export function openWarehouse(address: string, options: WarehousesOptions = {}):
       close: database.close,
     },
     events: createEventStore(database),
-    monitors: createMonitorStore(database.records),
-    agentRuns: createAgentRunStore(database.records),
-    batches: createSinkBatches(database.rows),
+    monitors: createMonitorStore(database),
+    agentRuns: createAgentRunStore(database),
+    batches: createSinkBatches(database),
     publisher: {
       publish: async (request) => (await publisher()).publish(request),
       check: async (to) => (await publisher()).check(to),

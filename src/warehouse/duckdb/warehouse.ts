@@ -7,7 +7,6 @@ import { realPath } from '../../files/same-file.js';
 import type { FileCheck } from '../database.js';
 import { warehouseError } from '../shared/duckdb-error.js';
 import { identifier, literal } from '../shared/duckdb-quote.js';
-import { inTransaction } from '../shared/in-transaction.js';
 import { loadDuckDb } from '../shared/load-duckdb.js';
 import { logsOf, removeForeign, watchOpening } from './opened-files.js';
 import { migrate, missingSteps } from './schema.js';
@@ -44,7 +43,7 @@ const MERGES = 2;
 
 /** Queues of work, each with tables of its own. `incoming`: loads; `state`: updates of the current state with loaded events. */
 export type WorkQueue = 'incoming' | 'state';
-const WORK_QUEUES: readonly WorkQueue[] = ['incoming', 'state'];
+export const WORK_QUEUES: readonly WorkQueue[] = ['incoming', 'state'];
 
 /** Resources that some work needs: memory in MB, and threads. `reads`: no tables are made or migrated for this work. */
 export interface Needs {
@@ -140,15 +139,6 @@ export class Warehouse {
         if (this.#users === 0) this.#idle = setTimeout(() => void this.close(), IDLE_MS);
       }
     });
-  }
-
-  /** Like `use`, in one transaction. */
-  transaction<T>(work: Work<T>, needs: Needs = {}): Promise<T> {
-    return this.use(
-      (connection, grant) => inTransaction(connection, () => work(connection, grant)),
-      WORK_QUEUES,
-      needs,
-    );
   }
 
   /** Closes the file after the waiting work. A later use opens the file again. */

@@ -6,10 +6,10 @@ import { inParts, loadBatch } from './load-batch.js';
 import { sumUpChecks } from './load-pages.js';
 import { beginRun, claimWindows, listStreams, readStream, splitWindow, type WindowClaim } from './windows.js';
 
-/** Returns the event warehouse in a database. All databases get the same statements, see `EventDialect`. */
-export function createEventStore({ events, exists, close }: Database): EventWarehouse {
-  const { dialect, transaction } = events;
-  let checksIdsFirst = dialect.checksIdsFirst;
+/** Returns the event warehouse in a database. All databases get the same statements, see `Dialect`. */
+export function createEventStore(database: Database): EventWarehouse {
+  const { dialect, exists, transaction, close } = database;
+  let checksIdsFirst = dialect.keys;
   let waitingForFold = 0;
   const fold = async (origin: string, atLeast: number): Promise<void> => {
     const some = (parts: number) =>
@@ -31,13 +31,13 @@ export function createEventStore({ events, exists, close }: Database): EventWare
   };
   /** Claims of windows are batched. */
   const claim = batched<WindowClaim, EventWindow | null>((take) =>
-    transaction('write', (tx) => claimWindows(tx, take())),
+    transaction('events', (tx) => claimWindows(tx, take())),
   );
   return {
     stream: async (key) => ((await exists()) ? transaction('read', (tx) => readStream(tx, key)) : null),
 
     begin: (key, run) =>
-      transaction('write', async (tx) => {
+      transaction('events', async (tx) => {
         await beginRun(tx, key, run);
         const state = await readStream(tx, key);
         if (!state) throw new Error(`the stream ${key.stream} is missing`);
@@ -47,12 +47,12 @@ export function createEventStore({ events, exists, close }: Database): EventWare
     claim: ({ origin, stream }, window, attempt) => claim({ origin, stream, window, attempt }),
 
     split: (key, window, attempt, parts, walk) =>
-      transaction('write', (tx) => splitWindow(tx, key, window, attempt, parts, walk)),
+      transaction('events', (tx) => splitWindow(tx, key, window, attempt, parts, walk)),
 
     async load(batch) {
-      const loaded = await loadBatch(events, batch, checksIdsFirst);
+      const loaded = await loadBatch(database, batch, checksIdsFirst);
       // If many events existed already, for example in a range that is read again, the events of the next pages probably exist, too.
-      checksIdsFirst = dialect.checksIdsFirst || share(loaded) > 0.1;
+      checksIdsFirst = dialect.keys || share(loaded) > 0.1;
       foldAside(batch[0]?.origin as string);
       return loaded;
     },
@@ -68,7 +68,7 @@ export function createEventStore({ events, exists, close }: Database): EventWare
 
     streams: async (origin) => ((await exists()) ? transaction('read', (tx) => listStreams(tx, origin)) : []),
 
-    verified: (key) => transaction('write', (tx) => sumUpChecks(tx, key)),
+    verified: (key) => transaction('events', (tx) => sumUpChecks(tx, key)),
 
     async counts(origin, span) {
       if (!(await exists())) return [];

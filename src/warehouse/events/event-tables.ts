@@ -1,15 +1,7 @@
 import { payloads } from '../../core/events/payloads.js';
 import { partTables, stateTables } from '../../core/events/state-tables.js';
-import {
-  column,
-  commentsOn,
-  createTable,
-  type Relation,
-  type RelationColumn,
-  required,
-  type TableStyle,
-} from '../shared/relation.js';
-import type { EventDialect } from './event-sql.js';
+import type { Dialect } from '../dialect.js';
+import { column, commentsOn, createTable, type Relation, type RelationColumn, required } from '../shared/relation.js';
 
 const origin: RelationColumn = required(
   'text',
@@ -29,8 +21,14 @@ const version: readonly RelationColumn[] = [
   required('text', 'event_id', 'Id of that event; see events.'),
 ];
 
+const exact: RelationColumn = column(
+  'json',
+  'event_exact',
+  'The unchanged event, only if jsonb cannot store it (NUL, half a surrogate pair, number out of range); data then has a text such as \\u0000 instead.',
+);
+
 /** Tables of the events and of their loads. */
-function logTables(dialect: EventDialect): Relation[] {
+function logTables({ keepsExact }: Dialect): Relation[] {
   return [
     {
       kind: 'TABLE',
@@ -53,7 +51,7 @@ function logTables(dialect: EventDialect): Relation[] {
         required('time', 'version_at', 'Time of the last change of data, UTC: its updatedAt, else created_at.'),
         column('parsed', 'data', 'The object of the event, as it was at that time.'),
         column('parsed', 'extra', 'Fields of the event without a column; mostly NULL.'),
-        ...dialect.moreEventColumns,
+        ...(keepsExact ? [exact] : []),
         column('digest', 'digest', 'Hash of data, to detect changed contents.'),
         origin,
         required('long', 'load_id', 'Load of the event; see event_loads.'),
@@ -189,15 +187,15 @@ export const stateRelations: readonly Relation[] = [
 ];
 
 /** Every table for events, in the order of their creation. */
-export const eventTables = (dialect: EventDialect): readonly Relation[] => [...logTables(dialect), ...stateRelations];
+export const eventTables = (dialect: Dialect): readonly Relation[] => [...logTables(dialect), ...stateRelations];
 
 interface View extends Relation {
   readonly query: string;
 }
 
-/** Views for the most frequent questions about events. `prefix`: the schema with its dot, or empty. */
-export function eventViews(dialect: EventDialect, prefix: string): readonly View[] {
-  const { text, time } = dialect;
+/** Views for the most frequent questions about events. */
+export function eventViews(dialect: Dialect): readonly View[] {
+  const { text, time, prefix } = dialect;
   const count = (condition: string) => `CAST(sum(CASE WHEN ${condition} THEN 1 ELSE 0 END) AS BIGINT)`;
   const is = (type: string) => count(`type = '${type}'`);
   return [
@@ -252,13 +250,13 @@ FROM ${prefix}events GROUP BY 1, 2, 3`,
 }
 
 /** Statements that create the tables, sequence and views for events, with all comments. */
-export function makeEventTables(dialect: EventDialect, style: TableStyle): string {
-  const { prefix } = style;
+export function makeEventTables(dialect: Dialect): string {
+  const { prefix } = dialect;
   const tables = eventTables(dialect);
-  const views = eventViews(dialect, prefix);
+  const views = eventViews(dialect);
   return [
     `CREATE SEQUENCE ${prefix}event_load_ids;`,
-    ...tables.map((table) => createTable(table, style)),
+    ...tables.map((table) => createTable(table, dialect)),
     ...views.map(({ name, query }) => `CREATE VIEW ${prefix}${name} AS\n${query};`),
     commentsOn([...tables, ...views], prefix),
   ].join('\n');

@@ -1,6 +1,6 @@
 import type { PayloadKind } from '../../core/events/payloads.js';
 import { partTables, stateTables } from '../../core/events/state-tables.js';
-import type { EventTransaction } from './event-sql.js';
+import type { Transaction } from '../dialect.js';
 import { type Folded, updateStates } from './state-sql.js';
 
 /**
@@ -17,7 +17,7 @@ const loadedFrom = (load: number) => `origin = $1 AND load_id >= ${load}`;
  * `parts`: number of parts into which the events are divided, to save memory.
  */
 export async function foldWaiting(
-  tx: EventTransaction,
+  tx: Transaction,
   origin: string,
   { atLeast, parts }: { readonly atLeast: number; readonly parts: number },
 ): Promise<boolean> {
@@ -36,7 +36,7 @@ export async function foldWaiting(
 }
 
 /** Folds all waiting loads after a load that replaced contents. Before the fold, reverts the state that was made from the old contents. */
-export async function foldReplaced(tx: EventTransaction, origin: string, parts: number): Promise<void> {
+export async function foldReplaced(tx: Transaction, origin: string, parts: number): Promise<void> {
   await takeBack(tx, origin);
   const waiting = await waitingLoads(tx, origin);
   const [first, last] = [waiting[0]?.load as number, waiting.at(-1)?.load as number];
@@ -51,7 +51,7 @@ interface WaitingLoad {
 
 const sizeOf = (loads: readonly WaitingLoad[]) => loads.reduce((sum, { bytes }) => sum + bytes, 0);
 
-function waitingLoads(tx: EventTransaction, origin: string): Promise<readonly WaitingLoad[]> {
+function waitingLoads(tx: Transaction, origin: string): Promise<readonly WaitingLoad[]> {
   return tx.rows(
     `SELECT CAST(load_id AS INTEGER) AS load, CAST(bytes AS INTEGER) AS bytes FROM event_loads
      WHERE origin = $1 AND in_state = 0 ORDER BY load_id`,
@@ -59,7 +59,7 @@ function waitingLoads(tx: EventTransaction, origin: string): Promise<readonly Wa
   );
 }
 
-async function fold(tx: EventTransaction, { origin, which: events }: Folded, parts: number): Promise<void> {
+async function fold(tx: Transaction, { origin, which: events }: Folded, parts: number): Promise<void> {
   // The order of parts does not matter: the newest version of each object is kept.
   for (let part = 0; part < parts; part++) {
     const which = parts === 1 ? events : `${events} AND abs(digest % ${parts}) = ${part}`;
@@ -71,7 +71,7 @@ async function fold(tx: EventTransaction, { origin, which: events }: Folded, par
   }
 }
 
-async function mark(tx: EventTransaction, origin: string, last: number): Promise<void> {
+async function mark(tx: Transaction, origin: string, last: number): Promise<void> {
   await tx.run(
     'UPDATE event_loads SET in_state = 1 WHERE origin = $1 AND in_state = 0 AND load_id <= CAST($2 AS BIGINT)',
     [origin, last],
@@ -85,7 +85,7 @@ export const refolded = 'origin = $1 AND id IN (SELECT id FROM refolded)';
  * Writes the objects whose contents are replaced into the temporary table `touched`. The table `winners` has the events with the new
  * contents.
  */
-export async function touch(tx: EventTransaction, origin: string): Promise<void> {
+export async function touch(tx: Transaction, origin: string): Promise<void> {
   await tx.createTemp('touched', about, [origin]);
 }
 
@@ -96,7 +96,7 @@ const about = 'SELECT webset_id, object_id FROM events WHERE origin = $1 AND id 
  * same websets and objects, because an old content may have been the newest version of an object. Call this function after the new contents
  * are inserted.
  */
-export async function takeBack(tx: EventTransaction, origin: string): Promise<void> {
+export async function takeBack(tx: Transaction, origin: string): Promise<void> {
   await tx.run(`INSERT INTO touched ${about}`, [origin]);
   await tx.createTemp(
     'refolded',

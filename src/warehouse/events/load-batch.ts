@@ -1,8 +1,9 @@
 import { type LoadedPages, MisshapenPage, sizeOfPages, type WindowPages } from '../../core/events/event-warehouse.js';
 import { verifies } from '../../core/events/walk-job.js';
 import { TooMuchAtOnce, WarehouseBusy, WarehouseUnusable } from '../../core/rows/warehouse-errors.js';
+import type { Database, Purpose } from '../database.js';
+import type { Transaction } from '../dialect.js';
 import { keepRecords } from '../sink-batches.js';
-import type { EventDatabase, EventPurpose, EventTransaction } from './event-sql.js';
 import { eventTables } from './event-tables.js';
 import { foldReplaced } from './fold-state.js';
 import { loadPages, type PartResult } from './load-pages.js';
@@ -27,14 +28,14 @@ class Replaces extends Error {
 
 /** Loads pages of any windows of one origin, all or nothing. `checksIdsFirst`: some events of the pages probably exist already. */
 export async function loadBatch(
-  database: EventDatabase,
+  database: Database,
   batch: readonly WindowPages[],
   checksIdsFirst: boolean,
 ): Promise<readonly LoadedPages[]> {
   const load = (care: Care) => {
-    const work = (purpose: EventPurpose, parts: number) =>
+    const work = (purpose: Purpose, parts: number) =>
       database.transaction(purpose, (tx) => loadOnce(tx, batch, { care, parts }));
-    return care === 'replacing' ? inParts((parts) => work('all', parts)) : work('write', 1);
+    return care === 'replacing' ? inParts((parts) => work('all', parts)) : work('events', 1);
   };
   try {
     // A verification compares every event with the stored one and records the result.
@@ -58,11 +59,7 @@ async function withCare<T>(care: Care, work: (care: Care) => Promise<T>): Promis
 }
 
 /** Loads the parts that have no load line yet, in the caller's transaction. Returns the results of all parts, in the order of the parts. */
-async function loadOnce(
-  tx: EventTransaction,
-  batch: readonly WindowPages[],
-  how: Manner,
-): Promise<readonly LoadedPages[]> {
+async function loadOnce(tx: Transaction, batch: readonly WindowPages[], how: Manner): Promise<readonly LoadedPages[]> {
   const results = await loadedBefore(tx, batch);
   const rest = batch.filter((_, index) => results[index] === null);
   if (rest.length > 0) {
@@ -76,7 +73,7 @@ async function loadOnce(
  * Returns the load lines of these pages, or null if the pages are not loaded. The pages may be loaded already, because the answer to a
  * COMMIT may have been lost.
  */
-async function loadedBefore(tx: EventTransaction, batch: readonly WindowPages[]): Promise<(LoadedPages | null)[]> {
+async function loadedBefore(tx: Transaction, batch: readonly WindowPages[]): Promise<(LoadedPages | null)[]> {
   const attempts = [...new Set(batch.map(({ attempt }) => attempt))];
   const lines = await tx.rows<
     Omit<LoadedPages, 'current'> & Pick<WindowPages, 'stream' | 'window' | 'attempt'> & { last: number }
@@ -99,7 +96,7 @@ async function loadedBefore(tx: EventTransaction, batch: readonly WindowPages[])
 }
 
 async function loadRest(
-  tx: EventTransaction,
+  tx: Transaction,
   batch: readonly WindowPages[],
   { care, parts: pieces }: Manner,
 ): Promise<readonly LoadedPages[]> {
@@ -122,11 +119,7 @@ async function loadRest(
 }
 
 /** Keeps the new events of each stream as a batch, if a sink gets them. */
-async function keepBatches(
-  tx: EventTransaction,
-  batch: readonly WindowPages[],
-  loads: readonly number[],
-): Promise<void> {
+async function keepBatches(tx: Transaction, batch: readonly WindowPages[], loads: readonly number[]): Promise<void> {
   const kept = batch.filter(({ keepsBatch }) => keepsBatch);
   const events = eventTables(tx.dialect).find(({ name }) => name === 'events');
   for (const job of new Set(kept.map(({ stream }) => stream))) {
@@ -138,7 +131,7 @@ async function keepBatches(
 }
 
 async function writeDown(
-  tx: EventTransaction,
+  tx: Transaction,
   batch: readonly WindowPages[],
   loads: readonly number[],
   results: readonly PartResult[],

@@ -7,8 +7,7 @@ import {
 import { payloads } from '../../core/events/payloads.js';
 import { verifies } from '../../core/events/walk-job.js';
 import type { Differences, Verification } from '../../core/workflow-result-schemas.js';
-import type { SqlValue } from '../shared/sql.js';
-import type { EventDialect, EventTransaction, StagedPages } from './event-sql.js';
+import type { Dialect, SqlValue, StagedPages, Transaction } from '../dialect.js';
 import { touch } from './fold-state.js';
 
 /** Result of the pages of one window. */
@@ -35,7 +34,7 @@ export interface Load {
 }
 
 /** Loads the events of staged pages in the caller's transaction. Fails if more checks are needed. */
-export function loadPages(tx: EventTransaction, load: Load): Promise<PartResult[]> {
+export function loadPages(tx: Transaction, load: Load): Promise<PartResult[]> {
   const origin = load.batch[0]?.origin as string;
   const key = [origin, load.loads[0] as number] as const;
   return load.careful ? insertNew(tx, load, origin) : insertAll(tx, load, key);
@@ -45,7 +44,7 @@ const loaded = 'origin = $1 AND load_id >= CAST($2 AS BIGINT)';
 const integer = (count: string) => `CAST(${count} AS INTEGER)`;
 
 /** Inserts all events as new, then checks that all of the events were new. */
-async function insertAll(tx: EventTransaction, load: Load, key: readonly [string, number]): Promise<PartResult[]> {
+async function insertAll(tx: Transaction, load: Load, key: readonly [string, number]): Promise<PartResult[]> {
   await insert(tx, load, key[0]);
   const counts = await tx.rows<Counts & { load: number; again: number }>(
     `SELECT ${integer('load_id')} AS load, ${countsOf(tx.dialect, 'count(*)', 'list_order')},
@@ -72,7 +71,7 @@ async function insertAll(tx: EventTransaction, load: Load, key: readonly [string
 const FEW_AGAIN = 100;
 
 /** Deletes the inserted events that already existed with the same contents. Returns the load line of each deleted event. */
-async function takeOutAgain(tx: EventTransaction, key: readonly [string, number]): Promise<readonly number[]> {
+async function takeOutAgain(tx: Transaction, key: readonly [string, number]): Promise<readonly number[]> {
   await tx.createTemp(
     'again',
     `SELECT id, min(load_id) AS first, count(*) - 1 AS more, count(DISTINCT digest) AS contents,
@@ -94,7 +93,7 @@ async function takeOutAgain(tx: EventTransaction, key: readonly [string, number]
 }
 
 /** Reads ids first, then inserts the new events. */
-async function insertNew(tx: EventTransaction, load: Load, origin: string): Promise<PartResult[]> {
+async function insertNew(tx: Transaction, load: Load, origin: string): Promise<PartResult[]> {
   const { staged } = load;
   await tx.createTemp(
     'came',
@@ -124,7 +123,7 @@ async function insertNew(tx: EventTransaction, load: Load, origin: string): Prom
 type Counts = Record<'events' | 'broken' | 'reversed', number> & { readonly newest: number | null };
 
 /** Columns of `Counts`. `reversed`: the list has the newest events first. `order`: the order of the list. */
-const countsOf = (dialect: EventDialect, events: string, order: string) =>
+const countsOf = (dialect: Dialect, events: string, order: string) =>
   `${integer(events)} AS events, ${dialect.millis('max(created_at)')} AS newest,
    ${integer('count(*) - count(id)')} AS broken,
    CASE WHEN max(created_at) > min(created_at) AND covar_pop(${dialect.millis('created_at')}, ${order}) < 0 THEN 1 ELSE 0 END AS reversed`;
@@ -141,12 +140,12 @@ const objects = payloads.map(({ kind, object }) => `WHEN object = '${object}' TH
 const payloadOf = `CASE ${[...kinds, ...objects].join(' ')} END`;
 
 async function insert(
-  tx: EventTransaction,
+  tx: Transaction,
   { batch, staged, loads }: Load,
   origin: string,
   { only = '', reversed = [] }: { readonly only?: string; readonly reversed?: readonly number[] } = {},
 ): Promise<void> {
-  const more = tx.dialect.moreEventColumns.map(({ name }) => `${name}, `).join('');
+  const more = tx.dialect.keepsExact ? 'event_exact, ' : '';
   const source = tx.dialect.withFields(`(SELECT e.*, e.data AS o FROM (${staged.events(true)}) e ${only})`, [
     { name: 'object', path: ['object'], type: 'text' },
     { name: 'object_id', path: ['id'], type: 'id' },
@@ -185,11 +184,7 @@ const MOST_DAYS = 366;
  * Records the findings of a verification for a batch. The temporary table `came` has the events of the batch; `chosen` has the events that
  * are inserted.
  */
-async function noteChecks(
-  tx: EventTransaction,
-  batch: readonly WindowPages[],
-  verifying: readonly number[],
-): Promise<void> {
+async function noteChecks(tx: Transaction, batch: readonly WindowPages[], verifying: readonly number[]): Promise<void> {
   const streams = new Set(verifying.map((part) => batch[part]?.stream as string));
   for (const stream of streams) {
     const parts = verifying.filter((part) => batch[part]?.stream === stream);
@@ -212,7 +207,7 @@ const ofStream = 'origin = $1 AND stream = $2';
  * Records the events that the service no longer returns as `gone`, deletes the findings `same`, and counts the other findings. Only events
  * that were loaded before the verification began can be gone: a later event may have appeared where the cursor had already passed.
  */
-export async function sumUpChecks(tx: EventTransaction, { origin, stream }: StreamKey): Promise<Verification> {
+export async function sumUpChecks(tx: Transaction, { origin, stream }: StreamKey): Promise<Verification> {
   const [run] = await tx.rows<{ types: string; summed: number }>(
     `SELECT types, CASE WHEN checked_at IS NULL THEN 0 ELSE 1 END AS summed FROM event_streams WHERE ${ofStream}`,
     [origin, stream],
@@ -238,7 +233,7 @@ export async function sumUpChecks(tx: EventTransaction, { origin, stream }: Stre
   return counted(tx, [origin, stream]);
 }
 
-async function counted(tx: EventTransaction, key: readonly SqlValue[]): Promise<Verification> {
+async function counted(tx: Transaction, key: readonly SqlValue[]): Promise<Verification> {
   const count = (outcome: keyof Differences) =>
     `CAST(count(CASE WHEN c.outcome = '${outcome}' THEN 1 END) AS INTEGER) AS ${outcome}`;
   const counts = [count('missing'), count('changed'), count('gone')].join(', ');
@@ -267,7 +262,7 @@ interface ChosenCount {
  * stored contents are hashed again before the comparison.
  */
 async function chooseNew(
-  tx: EventTransaction,
+  tx: Transaction,
   staged: StagedPages,
   origin: string,
   verifying: readonly number[] = [],
@@ -300,7 +295,7 @@ async function chooseNew(
 
 /** Chooses one version of each event that has different contents under the same id. */
 async function chooseVersions(
-  tx: EventTransaction,
+  tx: Transaction,
   staged: StagedPages,
   origin: string,
   verifying: readonly number[],

@@ -1,7 +1,7 @@
 import type { PayloadKind } from '../../core/events/payloads.js';
 import type { PartTable, StateSource, StateTable } from '../../core/events/state-table.js';
 import { partTables, stateTables } from '../../core/events/state-tables.js';
-import type { EventDialect, EventTransaction } from './event-sql.js';
+import type { Dialect, Transaction } from '../dialect.js';
 
 /** The events that state is made from. */
 export interface Folded {
@@ -35,11 +35,7 @@ interface Change {
  * Updates all tables of current state with the events that have payloads of these kinds. The order and repetition of loads do not matter:
  * the newest version of an object is kept, and so is the object's deletion.
  */
-export async function updateStates(
-  tx: EventTransaction,
-  folded: Folded,
-  kinds: ReadonlySet<PayloadKind>,
-): Promise<void> {
+export async function updateStates(tx: Transaction, folded: Folded, kinds: ReadonlySet<PayloadKind>): Promise<void> {
   const laidOut: string[] = [];
   if ([...kinds].some((kind) => !LARGE.has(kind))) {
     const columns = 'id, type, created_at, payload, object_id, version_at, list_order, data';
@@ -69,13 +65,13 @@ export async function updateStates(
 const eventsWith = (payload: PayloadKind, which: string) =>
   `${LARGE.has(payload) ? `events WHERE ${which} AND` : 'few WHERE'} payload = '${payload}'`;
 
-const eventAt = (dialect: EventDialect) => `coalesce(created_at, ${dialect.moment('0')})`;
+const eventAt = (dialect: Dialect) => `coalesce(created_at, ${dialect.moment('0')})`;
 
 /**
  * Copies the members that hold other objects to a temporary table. Otherwise each of these members would need another parse of
  * the whole payload. Returns the name of the table in a list, or an empty list if there are no such members.
  */
-async function nest(tx: EventTransaction, payload: PayloadKind, folded: Folded): Promise<readonly string[]> {
+async function nest(tx: Transaction, payload: PayloadKind, folded: Folded): Promise<readonly string[]> {
   const paths = stateTables.flatMap(({ sources }) => sources.filter((source) => source.payload === payload));
   const names = new Set(paths.flatMap(({ path }) => path[0] ?? []));
   if (names.size === 0) return [];
@@ -89,7 +85,7 @@ async function nest(tx: EventTransaction, payload: PayloadKind, folded: Folded):
 }
 
 /** Collects the newest version of each object from the events, with the existing version of the same object. */
-async function find(tx: EventTransaction, { table, sources, found }: Change, { origin, which }: Folded): Promise<void> {
+async function find(tx: Transaction, { table, sources, found }: Change, { origin, which }: Folded): Promise<void> {
   const versions = tx.dialect.newest(
     `(${sources.map((one) => candidates(tx.dialect, one, which)).join('\nUNION ALL\n')})`,
   );
@@ -116,7 +112,7 @@ interface Counts {
 }
 
 /** One statement counts for all tables, because each statement waits for a thread. */
-function whatIsThere(tx: EventTransaction, changes: readonly Change[]): Promise<readonly Counts[]> {
+function whatIsThere(tx: Transaction, changes: readonly Change[]): Promise<readonly Counts[]> {
   const count = (which: string) => `CAST(count(CASE WHEN ${which} THEN 1 END) AS INTEGER)`;
   const queries = changes.map(
     ({
@@ -129,7 +125,7 @@ function whatIsThere(tx: EventTransaction, changes: readonly Change[]): Promise<
 }
 
 /** Replaces older versions of objects, with their parts, by newer versions, and marks deleted objects. */
-async function update(tx: EventTransaction, change: Change, { origin, which }: Folded, there: Counts): Promise<void> {
+async function update(tx: Transaction, change: Change, { origin, which }: Folded, there: Counts): Promise<void> {
   const { table, parts, sources, found } = change;
   const { name, columns } = table;
   if (there.late > 0) await markDeleted(tx, change, origin, deletedLate);
@@ -161,7 +157,7 @@ async function update(tx: EventTransaction, change: Change, { origin, which }: F
 }
 
 /** Query of all versions of objects in the events. `o` is NULL where the object is the whole data of the event. */
-function candidates(dialect: EventDialect, { payload, path, deletes = [] }: StateSource, which: string): string {
+function candidates(dialect: Dialect, { payload, path, deletes = [] }: StateSource, which: string): string {
   const { types } = dialect;
   const [member, ...rest] = path;
   if (member === undefined) {
@@ -190,7 +186,7 @@ const deletedLate =
 
 /** Marks existing objects as deleted, at the times in the table `found`. */
 async function markDeleted(
-  tx: EventTransaction,
+  tx: Transaction,
   { table: { name }, found }: Change,
   origin: string,
   which: string,
@@ -204,7 +200,7 @@ async function markDeleted(
 }
 
 /** Deletes the objects to replace, with their parts. */
-async function removeOlder(tx: EventTransaction, { table, parts, found }: Change, origin: string): Promise<void> {
+async function removeOlder(tx: Transaction, { table, parts, found }: Change, origin: string): Promise<void> {
   const replaced = `IN (SELECT id FROM ${found} WHERE met AND newer)`;
   await tx.run(`DELETE FROM ${table.name} WHERE origin = $1 AND id ${replaced}`, [origin]);
   for (const part of parts) {
@@ -213,7 +209,7 @@ async function removeOlder(tx: EventTransaction, { table, parts, found }: Change
 }
 
 async function putParts(
-  tx: EventTransaction,
+  tx: Transaction,
   { name, owner, path, columns }: PartTable,
   put: string,
   origin: string,

@@ -9,7 +9,7 @@ import type {
 import type { WalkState } from '../../core/events/walk.js';
 import { startWalk } from '../../core/events/walk.js';
 import type { Span } from '../../core/events/walk-window.js';
-import type { EventDialect, EventTransaction } from './event-sql.js';
+import type { Dialect, Transaction } from '../dialect.js';
 import type { PartResult } from './load-pages.js';
 
 const ofStream = 'origin = $1 AND stream = $2';
@@ -18,7 +18,7 @@ const keyOf = ({ origin, stream }: StreamKey) => [origin, stream] as const;
 type Marks = Pick<StreamState, 'watermark' | 'sweptAt' | 'completedAt' | 'from' | 'to' | 'beganAt'>;
 
 /** State of a stream; null for an unknown stream. */
-export async function readStream(tx: EventTransaction, key: StreamKey): Promise<StreamState | null> {
+export async function readStream(tx: Transaction, key: StreamKey): Promise<StreamState | null> {
   const { millis } = tx.dialect;
   const [stream] = await tx.rows<Marks>(
     `SELECT ${millis('watermark')} AS watermark, ${millis('swept_at')} AS "sweptAt", ${millis('completed_at')} AS "completedAt",
@@ -45,7 +45,7 @@ export async function readStream(tx: EventTransaction, key: StreamKey): Promise<
 }
 
 /** Streams of a service, by name. */
-export async function listStreams(tx: EventTransaction, origin: string): Promise<readonly StreamListing[]> {
+export async function listStreams(tx: Transaction, origin: string): Promise<readonly StreamListing[]> {
   const found = await tx.rows<{ stream: string; types: string }>(
     'SELECT stream, types FROM event_streams WHERE origin = $1 ORDER BY stream',
     [origin],
@@ -59,7 +59,7 @@ export async function listStreams(tx: EventTransaction, origin: string): Promise
 }
 
 /** Begins a run of one window. Does nothing if windows of an earlier run are left. */
-export async function beginRun(tx: EventTransaction, key: StreamKey, run: StreamRun): Promise<void> {
+export async function beginRun(tx: Transaction, key: StreamKey, run: StreamRun): Promise<void> {
   const { moment } = tx.dialect;
   const known = await readStream(tx, key);
   if (known && known.pending.length > 0) return;
@@ -81,7 +81,7 @@ export async function beginRun(tx: EventTransaction, key: StreamKey, run: Stream
 
 /** Adds windows to a stream, with the next free numbers of the stream; returns these numbers. */
 async function addWindows(
-  tx: EventTransaction,
+  tx: Transaction,
   key: StreamKey,
   spans: readonly Span[],
   walk: WalkState,
@@ -109,7 +109,7 @@ async function addWindows(
  * Returns functions that write the values of a VALUES list: whole numbers as literals, texts as parameters. `others`: number of parameters
  * before the list.
  */
-function valuesAfter(dialect: EventDialect, others: number) {
+function valuesAfter(dialect: Dialect, others: number) {
   const texts: string[] = [];
   return {
     texts,
@@ -129,7 +129,7 @@ export interface WindowClaim extends StreamKey {
  * last attempt holds the window.
  */
 export async function claimWindows(
-  tx: EventTransaction,
+  tx: Transaction,
   claims: readonly WindowClaim[],
 ): Promise<readonly (EventWindow | null)[]> {
   const { millis } = tx.dialect;
@@ -156,7 +156,7 @@ export async function claimWindows(
 
 /** Replaces a claimed window by its parts; returns null if another attempt has claimed the window. */
 export async function splitWindow(
-  tx: EventTransaction,
+  tx: Transaction,
   key: StreamKey,
   window: number,
   attempt: string,
@@ -185,7 +185,7 @@ export async function splitWindow(
  * each window whether its attempt still holds the window.
  */
 export async function moveWindows(
-  tx: EventTransaction,
+  tx: Transaction,
   batch: readonly WindowPages[],
   results: readonly PartResult[],
 ): Promise<readonly boolean[]> {
@@ -218,7 +218,7 @@ export async function moveWindows(
  * Moves the watermark to the newest event of the windows before the first unfinished window. If all windows are done, the run
  * is complete.
  */
-async function moveWatermark(tx: EventTransaction, key: StreamKey): Promise<void> {
+async function moveWatermark(tx: Transaction, key: StreamKey): Promise<void> {
   await tx.run(
     `UPDATE event_streams SET watermark = greatest(watermark, (
        SELECT max(d.max_at) FROM event_windows d

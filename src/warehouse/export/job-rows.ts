@@ -1,7 +1,7 @@
 import type { DuckDBConnection } from '@duckdb/node-api';
 import type { ColumnType } from '../../core/rows/column-type.js';
+import type { Transaction } from '../dialect.js';
 import type { ResultColumn } from '../rows/result-column.js';
-import type { RowTransaction } from '../rows/row-sql.js';
 import type { Relation } from '../shared/relation.js';
 
 /** Number of rows that are sorted and written at a time, if they are small. */
@@ -39,7 +39,7 @@ export interface JobRows {
  * portion if the rows are small. `where`: condition on the rows.
  */
 export async function portionsOf(
-  { rows }: Pick<RowTransaction, 'rows'>,
+  { rows }: Pick<Transaction, 'rows'>,
   where: string,
   from: number,
   to: number,
@@ -93,7 +93,7 @@ export interface RowReader extends ReadingDuckDb {
 /** A DuckDB that reads any rows of a warehouse. Its queries are valid until the next one is asked for. */
 export interface SourceDuckDb extends ReadingDuckDb {
   /** Runs statements in the database of the warehouse. */
-  read<T>(work: (tx: RowTransaction) => Promise<T>): Promise<T>;
+  read<T>(work: (tx: Transaction) => Promise<T>): Promise<T>;
   /** Query of the rows with these numbers that meet the condition, with the columns of `row_store`. */
   part(where: string, from: number, to: number): Promise<string>;
   /** Query of a whole table. JSON columns are text, because every reader of files supports text. */

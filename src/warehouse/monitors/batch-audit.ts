@@ -3,9 +3,10 @@ import { filterJson } from '../../core/monitors/monitor-filter.js';
 import type { BatchAudit } from '../../core/monitors/monitor-warehouse.js';
 import type { ScheduledPause } from '../../core/monitors/scheduled-pauses.js';
 import type { MonitorState } from '../../core/workflow-result-schemas.js';
-import type { SqlTransaction, SqlValue } from '../shared/sql.js';
+import type { Database } from '../database.js';
+import type { SqlValue, Transaction } from '../dialect.js';
 import { actions, batches } from './monitor-tables.js';
-import { heldId, insert, type RecordDatabase } from './record-fields.js';
+import { heldId, insert } from './record-fields.js';
 
 /** Number of monitors in one statement. */
 const CHUNK = 300;
@@ -24,13 +25,13 @@ interface ActionRow {
 }
 
 /** Returns the audit in a database. All databases get the same statements. */
-export function createBatchAudit({ dialect, transact }: RecordDatabase): BatchAudit {
+export function createBatchAudit({ dialect, transaction }: Database): BatchAudit {
   const { moment, millis, texts } = dialect;
   const ofRun = 'origin = $1 AND job = $2 AND run = $3';
   const done = `affected_at IS NOT NULL`;
   return {
     plan: ({ origin, job, run, action, filter, by, at, schedule = null }, toDo, already) =>
-      transact(async (tx) => {
+      transaction('write', async (tx) => {
         const [begun] = await tx.rows<{ n: number }>(
           `SELECT CAST(count(*) AS INTEGER) AS n FROM monitor_actions WHERE ${ofRun} AND ${done}`,
           [origin, job, run],
@@ -48,7 +49,7 @@ export function createBatchAudit({ dialect, transact }: RecordDatabase): BatchAu
       }),
 
     decide: ({ origin, job, run }, { by, why, approved, at }) =>
-      transact(async (tx) => {
+      transaction('write', async (tx) => {
         await tx.run(
           `UPDATE monitor_batches SET decided_by = $4, decided_why = $5, approved = $6, decided_at = ${moment('$7')} WHERE ${ofRun}`,
           [origin, job, run, dialect.plain(by), why === undefined ? null : dialect.plain(why), approved ? 1 : 0, at],
@@ -56,7 +57,7 @@ export function createBatchAudit({ dialect, transact }: RecordDatabase): BatchAu
       }),
 
     begin: ({ origin, job, run }, by) =>
-      transact(async (tx) => {
+      transaction('write', async (tx) => {
         await tx.run(`UPDATE monitor_actions SET approved_by = $4 WHERE ${ofRun}`, [
           origin,
           job,
@@ -66,7 +67,7 @@ export function createBatchAudit({ dialect, transact }: RecordDatabase): BatchAu
       }),
 
     pausesOf: (origin, schedule) =>
-      transact(async (tx) => {
+      transaction('write', async (tx) => {
         const rows = await tx.rows<Omit<ScheduledPause, 'already'> & { readonly already: number }>(
           `SELECT a.monitor_id AS id, b.schedule AS schedule, ${millis('b.planned_at')} AS at, a.before_updated_at AS before,
              a.after_updated_at AS after, CASE WHEN a.effect = '${ALREADY}' THEN 1 ELSE 0 END AS already
@@ -89,7 +90,7 @@ export function createBatchAudit({ dialect, transact }: RecordDatabase): BatchAu
       }),
 
     record: ({ origin, job, run }, { call, requestId, at, answered, ids: named }) =>
-      transact(async (tx) => {
+      transaction('write', async (tx) => {
         const ids = named.map((id) => heldId(dialect, id));
         const list = JSON.stringify([...new Set(ids)]);
         const isNamed = `monitor_id IN (${texts('$4')})`;
@@ -118,7 +119,7 @@ export function createBatchAudit({ dialect, transact }: RecordDatabase): BatchAu
       }),
 
     monitors: ({ origin, job, run }, which) =>
-      transact(async (tx) => {
+      transaction('write', async (tx) => {
         const rows = await tx.rows<ActionRow>(
           `SELECT monitor_id AS id, name, before_status AS status, before_updated_at AS "updatedAt",
              before_definition AS definition, CAST(planned AS INTEGER) AS planned, CASE WHEN ${done} THEN 1 ELSE 0 END AS ours,
@@ -135,7 +136,7 @@ export function createBatchAudit({ dialect, transact }: RecordDatabase): BatchAu
       }),
 
     finish: ({ origin, job, run }, { phase, at, effects }) =>
-      transact(async (tx) => {
+      transaction('write', async (tx) => {
         await tx.run(`UPDATE monitor_batches SET phase = $4, ended_at = ${moment('$5')} WHERE ${ofRun}`, [
           ...[origin, job, run, phase, at],
         ]);
@@ -164,7 +165,7 @@ export function createBatchAudit({ dialect, transact }: RecordDatabase): BatchAu
 
   /** Adds monitors that a call affected but the plan lacks. Such monitors began to match after the plan was made. */
   async function addUnplanned(
-    tx: SqlTransaction,
+    tx: Transaction,
     what: {
       readonly origin: string;
       readonly job: string;

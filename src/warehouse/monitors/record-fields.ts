@@ -1,15 +1,7 @@
 import type { RawRecord } from '../../core/monitors/monitor-warehouse.js';
+import type { Dialect, SqlValue, Transaction } from '../dialect.js';
 import type { ColumnType, ColumnTypes, Relation } from '../shared/relation.js';
 import { shortId } from '../shared/short-id.js';
-import type { SqlDialect, SqlTransaction, SqlValue } from '../shared/sql.js';
-
-/** A database as the stores of monitors and agent runs need it. */
-export interface RecordDatabase {
-  readonly dialect: SqlDialect;
-  /** Runs work in one transaction. */
-  transact<T>(work: (tx: SqlTransaction) => Promise<T>): Promise<T>;
-  close(): Promise<void>;
-}
 
 /** The fields of an object; none for another value. */
 export function fieldsOf(value: unknown): { readonly [name: string]: unknown } {
@@ -28,10 +20,10 @@ export function jsonOf(value: unknown): string | null {
 }
 
 /** An id in the form that the database holds. */
-export const heldId = ({ plain }: SqlDialect, id: string): string => shortId(plain(id));
+export const heldId = ({ plain }: Dialect, id: string): string => shortId(plain(id));
 
 /** The last record of each id in the form that the database holds. */
-export function uniqueRecords(records: readonly RawRecord[], dialect: SqlDialect): ReadonlyMap<string, RawRecord> {
+export function uniqueRecords(records: readonly RawRecord[], dialect: Dialect): ReadonlyMap<string, RawRecord> {
   return new Map(records.map((one) => [heldId(dialect, one.id), one]));
 }
 
@@ -39,11 +31,7 @@ export function uniqueRecords(records: readonly RawRecord[], dialect: SqlDialect
 const MOST_VALUES = 2000;
 
 /** Appends rows. Values are in the order of the table's columns: JSON as text, times in Unix ms. */
-export async function insert(
-  tx: SqlTransaction,
-  table: Relation,
-  rows: readonly (readonly SqlValue[])[],
-): Promise<void> {
+export async function insert(tx: Transaction, table: Relation, rows: readonly (readonly SqlValue[])[]): Promise<void> {
   const { dialect } = tx;
   const { name, columns } = table;
   const each = Math.max(1, Math.floor(MOST_VALUES / columns.length));

@@ -1,17 +1,18 @@
 import type { KnownRun, MonitorRuns, MonitorWarehouse, RawRecord } from '../../core/monitors/monitor-warehouse.js';
 import { millisOf } from '../../core/text/value-forms.js';
-import type { SqlTransaction, SqlValue } from '../shared/sql.js';
+import type { Database } from '../database.js';
+import type { SqlValue, Transaction } from '../dialect.js';
 import { keepRecords } from '../sink-batches.js';
 import { createBatchAudit } from './batch-audit.js';
 import { monitors, results, runs } from './monitor-tables.js';
-import { fieldsOf, heldId, insert, jsonOf, type RecordDatabase, textOf, uniqueRecords } from './record-fields.js';
+import { fieldsOf, heldId, insert, jsonOf, textOf, uniqueRecords } from './record-fields.js';
 
 /** Returns the runs of monitors in a database. All databases get the same statements. */
-export function createMonitorRuns({ dialect, transact }: RecordDatabase): MonitorRuns {
+export function createMonitorRuns({ dialect, transaction }: Database): MonitorRuns {
   const { texts, moment } = dialect;
   return {
     loadMonitors: (origin, mark, records) =>
-      transact(async (tx) => {
+      transaction('write', async (tx) => {
         const unique = uniqueRecords(records, dialect);
         const ids = JSON.stringify([...unique.keys()]);
         const before = await tx.rows<{ id: string; mark: string | null }>(
@@ -28,7 +29,7 @@ export function createMonitorRuns({ dialect, transact }: RecordDatabase): Monito
       }),
 
     endMonitors: (origin, mark, wholeSince) =>
-      transact(async (tx) => {
+      transaction('write', async (tx) => {
         if (wholeSince !== null) {
           await tx.run(
             `UPDATE monitors SET gone_at = ${moment('$3')} 
@@ -39,7 +40,7 @@ export function createMonitorRuns({ dialect, transact }: RecordDatabase): Monito
       }),
 
     unread: (origin, mark, limit) =>
-      transact(async (tx) => {
+      transaction('write', async (tx) => {
         const rows = await tx.rows<{ id: string }>(
           `SELECT coalesce(${dialect.text('data', ['id'])}, id) AS id FROM monitors WHERE origin = $1 AND export_mark = $2 AND (read_mark IS NULL OR read_mark <> $2)
            ORDER BY monitors.id LIMIT ${Math.floor(limit)}`,
@@ -49,7 +50,7 @@ export function createMonitorRuns({ dialect, transact }: RecordDatabase): Monito
       }),
 
     knownRuns: (origin, monitor) =>
-      transact(async (tx) => {
+      transaction('write', async (tx) => {
         const rows = await tx.rows<{ id: string; over: number; reached: number }>(
           `SELECT id, CAST(is_over AS INTEGER) AS over, CAST(is_reached AS INTEGER) AS reached FROM monitor_runs
            WHERE origin = $1 AND monitor_id = $2`,
@@ -59,7 +60,7 @@ export function createMonitorRuns({ dialect, transact }: RecordDatabase): Monito
       }),
 
     loadRuns: (origin, mark, monitor, records, keepsBatch = false) =>
-      transact(async (tx) => {
+      transaction('write', async (tx) => {
         const unique = uniqueRecords(records, dialect);
         const ids = JSON.stringify([...unique.keys()]);
         const held = heldId(dialect, monitor);
@@ -85,7 +86,7 @@ export function createMonitorRuns({ dialect, transact }: RecordDatabase): Monito
       }),
 
     endRuns: (origin, mark, monitor) =>
-      transact(async (tx) => {
+      transaction('write', async (tx) => {
         await tx.run(
           'UPDATE monitor_runs SET is_reached = 1 WHERE origin = $1 AND monitor_id = $2 AND is_reached = 0',
           [origin, heldId(dialect, monitor)],
@@ -96,7 +97,7 @@ export function createMonitorRuns({ dialect, transact }: RecordDatabase): Monito
       }),
 
     counts: (origin, mark) =>
-      transact(async (tx) => {
+      transaction('write', async (tx) => {
         const number = (what: string) => `CAST(count(*) AS INTEGER) AS ${what}`;
         const [read] = await tx.rows<{ n: number }>(
           `SELECT ${number('n')} FROM monitors WHERE origin = $1 AND read_mark = $2`,
@@ -123,7 +124,7 @@ export function createMonitorRuns({ dialect, transact }: RecordDatabase): Monito
       }),
   };
 
-  async function remove(tx: SqlTransaction, origin: string, monitor: string, ids: string): Promise<void> {
+  async function remove(tx: Transaction, origin: string, monitor: string, ids: string): Promise<void> {
     const which = (column: string) => `origin = $1 AND monitor_id = $2 AND ${column} IN (${texts('$3')})`;
     await tx.run(`DELETE FROM monitor_runs WHERE ${which('id')}`, [origin, monitor, ids]);
     await tx.run(`DELETE FROM monitor_run_results WHERE ${which('run_id')}`, [origin, monitor, ids]);
@@ -190,6 +191,6 @@ function listOf(run: RawRecord): readonly unknown[] {
 }
 
 /** Returns the monitor warehouse in a database. All databases get the same statements. */
-export function createMonitorStore(database: RecordDatabase): MonitorWarehouse {
+export function createMonitorStore(database: Database): MonitorWarehouse {
   return { audit: createBatchAudit(database), runs: createMonitorRuns(database), close: database.close };
 }

@@ -1,17 +1,8 @@
 import { partTables, stateTables } from '../../core/events/state-tables.js';
 import type { Schema } from '../../postgres/index.js';
-import { agentRunTables } from '../agent-run-store.js';
-import { eventTables, makeEventTables } from '../events/event-tables.js';
-import { monitorTables } from '../monitors/monitor-tables.js';
-import { makeResultViews, type ResultDialect } from '../rows/result-relations.js';
-import { makeRowTables, rowTables } from '../rows/row-tables.js';
-import { createTables } from '../shared/relation.js';
-import { postgresDialect, readers } from './event-dialect.js';
-import { pathOf, postgresRowDialect, resultOf } from './row-dialect.js';
-import { postgresTables } from './sql-dialect.js';
-
-/** All tables of a schema. */
-export const tables = [...rowTables(true), ...eventTables(postgresDialect()), ...monitorTables, ...agentRunTables];
+import { createSchema } from '../schema.js';
+import { postgresDialect } from './dialect.js';
+import { readers } from './readers.js';
 
 /** Large columns, which are compressed with lz4. */
 const large = [
@@ -23,14 +14,9 @@ export const postgresSchema: Schema = {
   kind: 'warehouse',
   create(schema) {
     const prefix = `${schema}.`;
-    const style = postgresTables(prefix);
     return [
       readers(prefix),
-      makeRowTables(postgresRowDialect(prefix), style),
-      makeEventTables(postgresDialect(prefix), style),
-      createTables(monitorTables, style),
-      createTables(agentRunTables, style),
-      makeResultViews(postgresResults(prefix)),
+      createSchema(postgresDialect(prefix)),
       `CREATE INDEX row_store_place ON ${prefix}row_store (job, row_number);`,
       // A slice of a new run asks which of its units have an answer, from any job.
       `CREATE INDEX row_store_unit ON ${prefix}row_store USING hash (unit_key);`,
@@ -56,18 +42,4 @@ function lz4(prefix: string): string {
   ${large.map(([table, column]) => `EXECUTE 'ALTER TABLE ${quoted}${table} ALTER COLUMN ${column} SET COMPRESSION lz4';`).join('\n  ')}
 EXCEPTION WHEN feature_not_supported OR invalid_parameter_value OR syntax_error THEN NULL;
 END $body$;`;
-}
-
-/** The views of results in PostgreSQL's SQL. `prefix`: the schema with its dot. */
-function postgresResults(prefix: string): ResultDialect {
-  return {
-    prefix,
-    read: (from, columns) => ({ from: `(${from})`, shown: columns.map((column) => resultOf(column, prefix)) }),
-    elements(from, o, path, item, position, outer) {
-      const at = `(s.${o} #> ${pathOf(path)})`;
-      const list = `json_array_elements(CASE WHEN json_typeof(${at}) = 'array' THEN ${at} ELSE '[]' END)`;
-      return `SELECT s.*, l.${item}, l.${position} FROM (${from}) s
-        ${outer ? 'LEFT' : 'INNER'} JOIN LATERAL ${list} WITH ORDINALITY AS l(${item}, ${position}) ON true`;
-    },
-  };
 }

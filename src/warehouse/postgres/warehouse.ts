@@ -17,9 +17,10 @@ import {
 import { postgresAddressOf } from '../addresses.js';
 import type { WarehousesOptions } from '../database.js';
 import { rowTables } from '../rows/row-tables.js';
+import { tablesOf } from '../schema.js';
 import { differences, type FoundColumn } from '../shared/relation.js';
-import { postgresSchema, tables } from './schema.js';
-import { postgresSql } from './sql-dialect.js';
+import { postgresDialect } from './dialect.js';
+import { postgresSchema } from './schema.js';
 
 /** Maximum number of connections of a process. Loads of different slices run in parallel. */
 const CONNECTIONS = 4;
@@ -169,6 +170,8 @@ export class Warehouse {
   }
 }
 
+const dialect = postgresDialect('');
+const tables = tablesOf(dialect);
 const names = tables.map(({ name }) => name);
 /** The tables whose rights are checked. A user that only loads rows needs no rights on the tables of events and monitors. */
 export const rowTableNames = rowTables(true).map(({ name }) => name);
@@ -187,7 +190,7 @@ async function checkSchema(postgres: Postgres, shown: string): Promise<void> {
      WHERE n.nspname = $1 AND c.relname = ANY($2)`,
     [schema, names],
   );
-  const wrong = differences(tables, postgresSql.types, columns);
+  const wrong = differences(tables, dialect.types, columns);
   if (wrong.length > 0) {
     throw new WarehouseUnusable(
       'warehouse-changed',

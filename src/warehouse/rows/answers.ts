@@ -3,16 +3,17 @@ import type { RetryFreshness } from '../../core/purchase/freshness.js';
 import { ENDED_WITH_JOB, type UnitRecord } from '../../core/purchase/journal.js';
 import type { KnownAnswer, MisreadAnswer } from '../../core/rows/row-warehouse.js';
 import { type Json, RawJson } from '../../core/text/json.js';
-import { type RowDialect, type RowTransaction, stale, useFreshness } from './row-sql.js';
+import type { Dialect, Transaction } from '../dialect.js';
+import { stale, useFreshness } from './row-sql.js';
 
 /** Fields of an answer that have a column of texts. */
 export const facts = ['title', 'author', 'publishedDate'] as const;
 
 /**
- * Columns of the answer in a unit record (alias `r`) with its facts, see `RowDialect.withFacts`. If the answer is misread, a fact that is
+ * Columns of the answer in a unit record (alias `r`) with its facts, see `Dialect.withFacts`. If the answer is misread, a fact that is
  * not a text is NULL.
  */
-export function answerOf({ text, isText, keepsExact }: RowDialect, r: string) {
+export function answerOf({ sameText: text, isText, keepsExact }: Dialect, r: string) {
   const result = `${r}.result`;
   const fact = (name: (typeof facts)[number]) =>
     `CASE WHEN ${r}.misread IS NULL OR ${isText(result, [name])} THEN ${r}."fact_${name}" END`;
@@ -44,10 +45,7 @@ const misread = `e.job = $1 AND e.unit_key IS NOT NULL
   AND (e.status = 'error' AND e.error_tag = 'RESPONSE_SHAPE' OR e.status = 'success' AND e.error_message IS NOT NULL)`;
 
 /** See `RowReads.misreadAnswers`. */
-export async function misreadAnswers(
-  { dialect, rows }: RowTransaction,
-  job: string,
-): Promise<readonly MisreadAnswer[]> {
+export async function misreadAnswers({ dialect, rows }: Transaction, job: string): Promise<readonly MisreadAnswer[]> {
   const response = dialect.keepsExact ? `coalesce(answer_exact -> 'result', response)` : 'response';
   const found = await rows<MisreadAnswer>(
     `SELECT unit_key AS key, url AS unit, request_id AS "requestId", ${dialect.millis('fetched_at')} AS "fetchedAt", status,
@@ -60,7 +58,7 @@ export async function misreadAnswers(
 }
 
 /** See `RowMarks.putAnswers`. */
-export async function putAnswers(tx: RowTransaction, job: string, unitFile: string): Promise<number> {
+export async function putAnswers(tx: Transaction, job: string, unitFile: string): Promise<number> {
   const { dialect } = tx;
   const columns = Object.entries({ status: 'r.status', ...answerOf(dialect, 'r') }).filter(
     ([, value]) => value !== null,
@@ -86,7 +84,7 @@ const holding = `FROM row_store e WHERE e.unit_key IN (SELECT unnest(CAST($1 AS 
 
 /** See `RowReads.known`. If rows share an answer, only the first of these rows has the cost of the answer. */
 export async function knownCosts(
-  tx: RowTransaction,
+  tx: Transaction,
   keys: readonly string[],
   freshness: RetryFreshness | undefined,
 ): Promise<Map<string, number>> {
@@ -100,7 +98,7 @@ export async function knownCosts(
 
 /** See `RowLoads.answers`. */
 export async function knownAnswers(
-  tx: RowTransaction,
+  tx: Transaction,
   keys: readonly string[],
   freshness: RetryFreshness | undefined,
 ): Promise<readonly KnownAnswer[]> {

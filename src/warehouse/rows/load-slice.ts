@@ -4,6 +4,8 @@ import { leftOut } from '../../core/purchase/failure-tags.js';
 import type { RetryFreshness } from '../../core/purchase/freshness.js';
 import type { LoadBatch } from '../../core/rows/row-warehouse.js';
 import { TooMuchAtOnce, WarehouseBusy, WarehouseUnusable } from '../../core/rows/warehouse-errors.js';
+import type { Database } from '../database.js';
+import type { Transaction } from '../dialect.js';
 import { literal } from '../shared/duckdb-quote.js';
 import { keepRows } from '../sink-batches.js';
 import { answerOf, facts } from './answers.js';
@@ -11,7 +13,7 @@ import { rowIdentity } from './duckdb-result-sql.js';
 import type { InputColumns } from './job-columns.js';
 import { listMisfits } from './misfits.js';
 import { checkGeneration, columnsOf, type StoredTexts, storedTexts } from './open-job.js';
-import { insertInto, type RowDatabase, type RowTransaction, stale, useFreshness, withoutForgotten } from './row-sql.js';
+import { insertInto, stale, useFreshness, withoutForgotten } from './row-sql.js';
 
 export interface Loaded {
   readonly rows: number;
@@ -36,12 +38,12 @@ export interface Pending {
 
 /**
  * Runs a load in one transaction. If a line cannot be read, or needs more memory than usual, the load is repeated in a slower way: with `careful`,
- * see `RowTransaction.readUnits`, and with memory for the longest line.
+ * see `Transaction.readUnits`, and with memory for the longest line.
  */
 export async function loading<T>(
-  { transaction }: RowDatabase,
+  { transaction }: Database,
   unitFiles: readonly string[],
-  work: (tx: RowTransaction, careful: boolean) => Promise<T>,
+  work: (tx: Transaction, careful: boolean) => Promise<T>,
 ): Promise<T> {
   try {
     return await transaction('write', (tx) => work(tx, false));
@@ -72,7 +74,7 @@ async function longestLine(files: readonly string[]): Promise<number> {
 
 /** Loads one slice in the caller's transaction: rows and ledger line, or neither. */
 export async function loadSlice(
-  tx: RowTransaction,
+  tx: Transaction,
   batch: LoadBatch,
   freshness: RetryFreshness | undefined,
   careful: boolean,
@@ -102,7 +104,7 @@ export async function loadSlice(
  * because its row numbers now belong to other rows.
  */
 export async function loadedBefore(
-  tx: RowTransaction,
+  tx: Transaction,
   { job, generation, slice }: Pick<LoadBatch, 'job' | 'generation'> & { readonly slice: number | null },
 ): Promise<{ readonly origin: string; readonly loaded: unknown } & InputColumns & StoredTexts> {
   await tx.lock(slice === null ? { job } : { job, slice });
@@ -123,7 +125,7 @@ export async function loadedBefore(
  * transaction.
  */
 export async function makePending(
-  tx: RowTransaction,
+  tx: Transaction,
   slice: { readonly job: string; readonly rowsFile: string; readonly cells: boolean },
   freshness: RetryFreshness | undefined,
 ): Promise<Pending> {
@@ -146,7 +148,7 @@ export async function makePending(
 }
 
 /** Counts the rows of a temporary table of staged rows. */
-export async function countPending(tx: RowTransaction, table: string) {
+export async function countPending(tx: Transaction, table: string) {
   const [found] = await tx.rows<Record<'rows' | 'units' | 'first' | 'last', unknown>>(
     `SELECT count(*) AS rows, count(k) AS units, coalesce(min(n), 0) AS first, coalesce(max(n), 0) AS last FROM ${table}`,
   );
@@ -156,7 +158,7 @@ export async function countPending(tx: RowTransaction, table: string) {
 
 /** Unit keys of the slice's pending rows, each once. If the job was never opened here, the result has the keys of all rows. */
 export async function pendingKeys(
-  tx: RowTransaction,
+  tx: Transaction,
   job: string,
   rowsFile: string,
   freshness: RetryFreshness | undefined,
@@ -170,7 +172,7 @@ export async function pendingKeys(
  * Columns of every row, from a relation `p` of staged rows. The job, its origin, the generation and the slice are the parameters. In a batch of
  * several slices, `p.slice` is the difference to this slice.
  */
-const rowOf = ({ dialect }: RowTransaction) => ({
+const rowOf = ({ dialect }: Transaction) => ({
   ...{ job: '$1', origin: '$2', generation: '$3', slice: 'p.slice + $4' },
   ...{ row_number: 'p.n', row_hash: 'p.h', url: 'p.u', input: 'p.i' },
   loaded_at: dialect.now(),
@@ -185,7 +187,7 @@ type UnitBatch = Pick<LoadBatch, 'job' | 'generation' | 'slice' | 'unitFiles' | 
 
 const parametersOf = ({ job, generation, slice }: UnitBatch, origin: string) => [job, origin, generation, slice];
 
-async function insertInvalid(tx: RowTransaction, batch: LoadBatch, origin: string, { table }: Pending): Promise<void> {
+async function insertInvalid(tx: Transaction, batch: LoadBatch, origin: string, { table }: Pending): Promise<void> {
   const values = {
     ...rowOf(tx),
     ...{ status: "'invalid'", error_tag: 'p.e', error_message: 'p.m', cost_micros: '0' },
@@ -195,7 +197,7 @@ async function insertInvalid(tx: RowTransaction, batch: LoadBatch, origin: strin
 
 /** Inserts the pending rows that have a unit. Throws unless each of these rows got exactly one answer. */
 export async function insertUnits(
-  tx: RowTransaction,
+  tx: Transaction,
   batch: UnitBatch,
   origin: string,
   pending: UnitRows,
@@ -238,8 +240,8 @@ export async function insertUnits(
 }
 
 /** Removes the older ones of several rows with one number. */
-async function removeOlder(tx: RowTransaction, job: string, rows: UnitRows): Promise<void> {
-  const { id } = tx.dialect;
+async function removeOlder(tx: Transaction, job: string, rows: UnitRows): Promise<void> {
+  const { rowId: id } = tx.dialect;
   const here = `job = $1 AND unit_key IS NOT NULL AND ${numbersOf(tx, rows)}`;
   await tx.run(
     `DELETE FROM row_store WHERE ${here} AND ${id} IN (SELECT rid FROM (
@@ -250,13 +252,13 @@ async function removeOlder(tx: RowTransaction, job: string, rows: UnitRows): Pro
 }
 
 /** Condition: the number of the row is one of these rows. With the range, the database reads no other part of the job. */
-export function numbersOf({ dialect }: RowTransaction, { table, rows, first, last }: Omit<UnitRows, 'units'>): string {
+export function numbersOf({ dialect }: Transaction, { table, rows, first, last }: Omit<UnitRows, 'units'>): string {
   const range = `row_number BETWEEN ${first} AND ${last}`;
   return rows === last - first + 1 ? range : `${range} AND ${dialect.among('row_number', `SELECT n FROM ${table}`)}`;
 }
 
 /** Whether each pending row with a unit was inserted once. */
-async function isWhole(tx: RowTransaction, job: string, { units, ...rows }: UnitRows): Promise<boolean> {
+async function isWhole(tx: Transaction, job: string, { units, ...rows }: UnitRows): Promise<boolean> {
   const [found] = await tx.rows<Record<'rows' | 'numbers', unknown>>(
     `SELECT count(*) AS rows, count(DISTINCT row_number) AS numbers FROM row_store
      WHERE job = $1 AND unit_key IS NOT NULL AND ${numbersOf(tx, rows)}`,

@@ -1,9 +1,9 @@
 import { TEXT } from '../../core/rows/column-type.js';
+import type { Dialect, Transaction } from '../dialect.js';
 import { identifier, literal } from '../shared/duckdb-quote.js';
 import { freeName, viewColumns } from '../shared/view-columns.js';
 import type { InputColumns } from './job-columns.js';
 import { type ResultColumn, strictTypes } from './result-column.js';
-import type { RowDialect, RowTransaction } from './row-sql.js';
 
 /** The number of characters that are kept of a value. */
 const KEPT = 200;
@@ -18,7 +18,7 @@ interface MisfitJob extends InputColumns {
  * Lists the values of loaded answers, and the cells, that do not fit the type of their column. Replaces what was listed for these rows.
  * `rows`: condition on `row_number`; absent: all rows of the job.
  */
-export async function listMisfits(tx: RowTransaction, job: MisfitJob, rows?: string): Promise<void> {
+export async function listMisfits(tx: Transaction, job: MisfitJob, rows?: string): Promise<void> {
   const { dialect } = tx;
   const typed = [...typedColumns(dialect, job), ...cellColumns(dialect, job)];
   // Most jobs have no such columns, and their loads read nothing again.
@@ -28,7 +28,7 @@ export async function listMisfits(tx: RowTransaction, job: MisfitJob, rows?: str
   if (typed.length === 0) return;
   const columns = typed.flatMap((one) => ('column' in one ? [asText(one.column), one.column] : []));
   const where = `${which} AND row_number IS NOT NULL AND outdated_at IS NULL AND vanished_at IS NULL`;
-  const { from, shown } = dialect.view.read(columns, where);
+  const { from, shown } = dialect.read(`${dialect.prefix}enriched_rows`, columns, where);
   const values = typed.map((one, at) => {
     const [text, value] = 'cell' in one ? [one.cell, one.value] : shown.slice(2 * at, 2 * at + 2);
     const isRead = 'cell' in one ? '' : "status = 'success' AND ";
@@ -49,11 +49,8 @@ export async function listMisfits(tx: RowTransaction, job: MisfitJob, rows?: str
 }
 
 /** The columns of a job whose values may not fit, with their names in the view of the job, and the objects whose properties are columns. */
-function typedColumns(
-  { view }: Pick<RowDialect, 'view'>,
-  { columns, results }: Pick<MisfitJob, 'columns' | 'results'>,
-) {
-  const names = viewNames(view, columns, results).results;
+function typedColumns(dialect: Dialect, { columns, results }: Pick<MisfitJob, 'columns' | 'results'>) {
+  const names = viewNames(dialect, columns, results).results;
   const typed = [...results, ...outerObjects(results)].flatMap((column, index) => {
     const { from } = column;
     const type = 'type' in from && strictTypes.find((one) => one === from.type);
@@ -80,10 +77,12 @@ function outerObjects(results: readonly ResultColumn[]): readonly ResultColumn[]
 }
 
 /** The columns of the input whose type may not hold all values in this database. */
-function cellColumns({ view }: Pick<RowDialect, 'view'>, { columns, types, results }: MisfitJob) {
-  return viewNames(view, columns, results).own.flatMap((name, index) => {
+function cellColumns(dialect: Dialect, { columns, types, results }: MisfitJob) {
+  return viewNames(dialect, columns, results).own.flatMap((name, index) => {
     const type = types?.[index] ?? TEXT;
-    return view.isNarrow(type) ? [{ name, type, cell: `input[${index + 1}]`, value: view.input(index, type) }] : [];
+    return dialect.isNarrow(type)
+      ? [{ name, type, cell: `input[${index + 1}]`, value: dialect.cell(index, type) }]
+      : [];
   });
 }
 
@@ -92,7 +91,7 @@ function asText(column: ResultColumn): ResultColumn {
 }
 
 /** Counts the misfits of a job by column. */
-export async function countMisfits(tx: RowTransaction, job: string): Promise<Record<string, number>> {
+export async function countMisfits(tx: Transaction, job: string): Promise<Record<string, number>> {
   const counts = await tx.rows<{ name: string; count: unknown }>(
     'SELECT column_name AS name, count(*) AS count FROM misfits WHERE job = $1 GROUP BY 1 ORDER BY 2 DESC, 1',
     [job],
@@ -103,8 +102,8 @@ export async function countMisfits(tx: RowTransaction, job: string): Promise<Rec
 /**
  * Returns the name of a job's view: the name of the job, or a free name if a table or the view of another job has that name.
  */
-export async function chooseViewName(tx: RowTransaction, name: string): Promise<string> {
-  const { cut, namesInUse } = tx.dialect.view;
+export async function chooseViewName(tx: Transaction, name: string): Promise<string> {
+  const { cut, namesInUse } = tx.dialect;
   await tx.lock('names');
   const taken = await tx.rows<{ name: string }>(`${namesInUse} UNION SELECT lower(view_name) FROM searchflow_jobs`);
   const wanted = name === '' ? 'job' : name;
@@ -113,7 +112,7 @@ export async function chooseViewName(tx: RowTransaction, name: string): Promise<
 
 /** Returns the names of the columns in the view of a job: the user's own columns, and the columns after these. */
 export function viewNames(
-  { maxColumns, cut }: RowDialect['view'],
+  { maxColumns, cut }: Dialect,
   columns: readonly string[],
   added: readonly ResultColumn[],
 ): ReturnType<typeof viewColumns> {
@@ -126,15 +125,15 @@ export const viewedRows = (job: string): string => `job = ${literal(job)} AND va
 
 /** The query of a job's view, with the names of its columns: the user's own, and those `added` after these. */
 export function viewQuery(
-  view: RowDialect['view'],
+  dialect: Dialect,
   where: string,
   { columns, types }: InputColumns,
   added: readonly ResultColumn[],
 ) {
-  const { own, results } = viewNames(view, columns, added);
-  const { from, shown } = view.read(added, where);
+  const { own, results } = viewNames(dialect, columns, added);
+  const { from, shown } = dialect.read(`${dialect.prefix}enriched_rows`, added, where);
   const all = [
-    ...own.map((name, index) => `${view.input(index, types?.[index])} AS ${identifier(name)}`),
+    ...own.map((name, index) => `${dialect.cell(index, types?.[index])} AS ${identifier(name)}`),
     ...results.map((name, index) => `${shown[index]} AS ${identifier(name)}`),
   ];
   return { own, added: results, query: `SELECT ${all.join(', ')} FROM ${from}` };
@@ -145,16 +144,16 @@ export function viewQuery(
  * rows of the view have the same sources as before, so an existing view with the same column names may be kept.
  */
 export async function makeView(
-  tx: RowTransaction,
+  tx: Transaction,
   view: string,
   where: string,
   job: InputColumns,
   results: readonly ResultColumn[],
   unchanged: boolean,
 ): Promise<void> {
-  const { columnsOf } = tx.dialect.view;
-  const { own, added, query } = viewQuery(tx.dialect.view, where, job, results);
-  const qualified = `${tx.dialect.prefix}${identifier(view)}`;
+  const { viewColumns: columnsOf, prefix } = tx.dialect;
+  const { own, added, query } = viewQuery(tx.dialect, where, job, results);
+  const qualified = `${prefix}${identifier(view)}`;
   const names = [...own, ...added];
   if (unchanged && columnsOf !== null) {
     const before = await tx.rows<{ name: string }>(columnsOf, [qualified]);

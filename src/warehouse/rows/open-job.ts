@@ -2,15 +2,16 @@ import type { RetryFreshness } from '../../core/purchase/freshness.js';
 import type { JobRecord } from '../../core/rows/row-warehouse.js';
 import { WarehouseUnusable } from '../../core/rows/warehouse-errors.js';
 import type { Json } from '../../core/text/json.js';
+import type { Transaction } from '../dialect.js';
 import { type JobShape, jobColumns, type StoredRequest, storedRequest, storedShape } from './job-columns.js';
 import { chooseViewName, listMisfits, makeView, viewedRows } from './misfits.js';
 import { reconcile } from './reconcile.js';
-import { insertInto, type RowTransaction, recordsOf, stale, useFreshness } from './row-sql.js';
+import { insertInto, recordsOf, stale, useFreshness } from './row-sql.js';
 import { jobs } from './row-tables.js';
 
 /** See `RowLoads.openJob`. Runs in the caller's transaction. */
 export async function openJob(
-  tx: RowTransaction,
+  tx: Transaction,
   job: JobRecord,
   rowsFiles: readonly string[],
   freshness: RetryFreshness | undefined,
@@ -42,7 +43,7 @@ export async function openJob(
 
 /** See `RowLoads.unloadedSlices`. Runs in the caller's transaction. */
 export async function unloadedSlices(
-  tx: RowTransaction,
+  tx: Transaction,
   job: JobRecord,
   freshness: RetryFreshness | undefined,
 ): Promise<readonly number[]> {
@@ -101,7 +102,7 @@ export const slicesLackingRows = `WITH loaded AS MATERIALIZED (
 
 /** Deletes the ledger lines of slices that lack rows or have stale answers. */
 async function forgetUnwhole(
-  tx: RowTransaction,
+  tx: Transaction,
   { job, generation }: JobRecord,
   freshness: RetryFreshness | undefined,
 ): Promise<void> {
@@ -118,7 +119,7 @@ async function forgetUnwhole(
 }
 
 /** Slices without a ledger line. */
-async function slicesToLoad(tx: RowTransaction, { job, generation, slices }: JobRecord): Promise<readonly number[]> {
+async function slicesToLoad(tx: Transaction, { job, generation, slices }: JobRecord): Promise<readonly number[]> {
   const lines = await tx.rows<{ slice: number }>('SELECT slice FROM load_ledger WHERE job = $1 AND generation = $2', [
     job,
     generation,
@@ -128,7 +129,7 @@ async function slicesToLoad(tx: RowTransaction, { job, generation, slices }: Job
 }
 
 /** Records a job, with its view if the job is new. */
-async function record(tx: RowTransaction, job: JobRecord, view: string | null): Promise<void> {
+async function record(tx: Transaction, job: JobRecord, view: string | null): Promise<void> {
   const { values, from } = recordsOf(tx, jobs, ['view_name', 'created_at', 'opened_at']);
   const text = tx.dialect.json(JSON.stringify([{ ...job, request: storedRequest(job) ?? undefined }]));
   const now = tx.dialect.now();

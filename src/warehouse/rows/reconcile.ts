@@ -1,6 +1,7 @@
 import type { JobRecord } from '../../core/rows/row-warehouse.js';
+import type { Transaction } from '../dialect.js';
 import { rowIdentity } from './duckdb-result-sql.js';
-import { insertInto, type RowTransaction, stale, withoutForgotten } from './row-sql.js';
+import { insertInto, stale, withoutForgotten } from './row-sql.js';
 
 /** Work on at least this many rows is reported as a long operation. */
 const MANY = 100_000;
@@ -14,13 +15,13 @@ const contentOf = (rowHash: string): string => `right(${rowHash}, 16)`;
  * input, and each vanished row is marked. Answers to other options are marked as outdated, and the ledger lists the complete slices.
  */
 export async function reconcile(
-  tx: RowTransaction,
+  tx: Transaction,
   job: JobRecord,
   rowsFiles: readonly string[],
   say: (sentence: string) => void,
 ): Promise<void> {
   if (job.rows >= MANY) say(`Comparing the ${job.rows} rows of ${job.name} with the warehouse …`);
-  const { id, now } = tx.dialect;
+  const { rowId: id, now } = tx.dialect;
   // Row numbers have changed, so earlier ledger lines do not prove that the slices are loaded.
   await tx.run('DELETE FROM load_ledger WHERE job = $1', [job.job]);
   await tx.createTemp('staged', emptyStaged);
@@ -57,8 +58,8 @@ const emptyStaged = `SELECT row_number AS n, row_hash AS h, unit_key AS k, error
  * unit, the stored row keeps its answer as an earlier version of the row, in case that the edit is undone: it is vanished and outdated. An
  * earlier version without an answer is useless.
  */
-async function match(tx: RowTransaction, job: string): Promise<void> {
-  const { id } = tx.dialect;
+async function match(tx: Transaction, job: string): Promise<void> {
+  const { rowId: id } = tx.dialect;
   const right = 'e.unit_key IS NOT DISTINCT FROM known.k';
   const [keyed] = await tx.rows(
     `SELECT 1 AS found FROM (SELECT h FROM staged UNION ALL SELECT row_hash FROM row_store WHERE job = $1) t WHERE length(h) > 16 LIMIT 1`,
@@ -104,8 +105,8 @@ async function match(tx: RowTransaction, job: string): Promise<void> {
 }
 
 /** Writes the new cells of rows that keep their answers. Rows may have other ids afterwards. */
-async function writeEditedCells(tx: RowTransaction, job: JobRecord, rowsFiles: readonly string[]): Promise<void> {
-  const { id, now } = tx.dialect;
+async function writeEditedCells(tx: Transaction, job: JobRecord, rowsFiles: readonly string[]): Promise<void> {
+  const { rowId: id, now } = tx.dialect;
   const cells = withoutForgotten(tx, 'e.error_tag', {
     ...{ url: 'r.u', input: 'r.i', row_exact: 'CAST(r.row_exact AS json)' },
   });
@@ -127,8 +128,8 @@ async function writeEditedCells(tx: RowTransaction, job: JobRecord, rowsFiles: r
  * Copies known answers to rows with new cells. Such a row (copied, or with another column edited) may have the same unit as
  * another row of the job. The answer is copied from that row, because the journal may have pruned the body.
  */
-async function copyKnownAnswers(tx: RowTransaction, job: JobRecord, rowsFiles: readonly string[]): Promise<void> {
-  const { id, keepsExact, now } = tx.dialect;
+async function copyKnownAnswers(tx: Transaction, job: JobRecord, rowsFiles: readonly string[]): Promise<void> {
+  const { rowId: id, keepsExact, now } = tx.dialect;
   await tx.createTemp(
     'copied',
     `SELECT s.n, s.slice, donor.rid

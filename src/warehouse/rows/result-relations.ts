@@ -1,5 +1,6 @@
+import type { Dialect } from '../dialect.js';
 import { commentsOn } from '../shared/relation.js';
-import type { Path, ResultColumn, ValueType } from './result-column.js';
+import type { Path, ValueType } from './result-column.js';
 import { dollarsOf } from './row-tables.js';
 
 /** A view of the answers of rows, described once; the SQL of every database is made from this description. */
@@ -166,32 +167,15 @@ export const firstColumns: readonly (readonly [name: string, is: string])[] = [
   ['row_number', 'Number of the row in the input, from 1.'],
 ];
 
-/** The SQL of one database for the views of results. */
-export interface ResultDialect {
-  /** The schema with its dot, or empty. */
-  readonly prefix: string;
-  /** Reads values from the JSON columns of a query: the source, and an expression for each value. */
-  read(
-    from: string,
-    values: readonly Pick<ResultColumn, 'from'>[],
-  ): { readonly from: string; readonly shown: readonly string[] };
-  /**
-   * Query of `from` with a row for each element of the list at `path` of its JSON column `o`. The query has all columns of `from`, the
-   * element as `item`, and the number of the element, from 1, as `position`. With `outer`, a row whose list is empty is kept; `item` and
-   * `position` are NULL in this row.
-   */
-  elements(from: string, o: string, path: readonly string[], item: string, position: string, outer: boolean): string;
-}
-
 /**
  * Statements that create the views, with all comments. The views read the whole answers in `row_store`, so that nothing is
  * loaded twice, and a refreshed or vanished row changes at once in every view.
  */
-export function makeResultViews(dialect: ResultDialect): string {
+export function makeResultViews(dialect: Dialect): string {
   return resultRelations.map((relation) => makeView(relation, dialect)).join('\n');
 }
 
-function makeView(relation: ResultRelation, dialect: ResultDialect): string {
+function makeView(relation: ResultRelation, dialect: Dialect): string {
   const { name, is, row, lists, columns, operation, keepsEmpty = false } = relation;
   const { prefix } = dialect;
   const items = ['response', ...lists.map((_, index) => `item_${index}`)];
@@ -207,7 +191,7 @@ function makeView(relation: ResultRelation, dialect: ResultDialect): string {
       const value = type === 'count' ? { count: path, of } : { path, type: type as ValueType, of };
       return { name: column, from: value };
     });
-  const read = dialect.read(from, values);
+  const read = dialect.read(`(${from}) r`, values);
   const ofRow = columns.filter(({ type }) => type === 'stored').map((column) => column.name);
   const ranks = lists.map(({ rank }, index) => `place_${index} AS ${rank}`);
   const plain = firstColumns.map(([column]) => column);
@@ -218,7 +202,7 @@ function makeView(relation: ResultRelation, dialect: ResultDialect): string {
     ...columns.map((column) => [column.name, column.is] as const),
   ].map(([column, sentence]) => ({ name: column, type: 'other' as const, is: sentence }));
   return [
-    `CREATE VIEW ${prefix}${name} AS\nSELECT ${[...plain, ...ranks, ...ofRow, ...shown].join(', ')}\nFROM ${read.from} r;`,
+    `CREATE VIEW ${prefix}${name} AS\nSELECT ${[...plain, ...ranks, ...ofRow, ...shown].join(', ')}\nFROM ${read.from};`,
     commentsOn([{ kind: 'VIEW', name, is, row, columns: described }], prefix),
   ].join('\n');
 }

@@ -1,10 +1,11 @@
 import type { RetryRule } from '../../core/purchase/freshness.js';
 import type { RetryBatch, RetryPass, RetryUnit } from '../../core/rows/row-warehouse.js';
+import type { Transaction } from '../dialect.js';
 import { keepRows } from '../sink-batches.js';
 import { countPending, insertUnits, loadedBefore, numbersOf } from './load-slice.js';
 import { listMisfits } from './misfits.js';
 import { columnsOf } from './open-job.js';
-import { markOf, type RowTransaction } from './row-sql.js';
+import { markOf } from './row-sql.js';
 
 /** Condition: the row (alias `e`) of the job `$1` is in the current input and has failed after a request. */
 const failed = `e.job = $1 AND e.status = 'error' AND e.unit_key IS NOT NULL AND e.row_number IS NOT NULL
@@ -25,7 +26,7 @@ const lastDone = `(SELECT coalesce((SELECT max(ended_at) FROM searchflow_runs WH
  * tries again the rows that the stopped one did not, and no row a third time.
  */
 export async function openRetry(
-  tx: RowTransaction,
+  tx: Transaction,
   job: string,
   rule: RetryRule,
   by: 'slice' | 'unit',
@@ -69,7 +70,7 @@ export async function openRetry(
 
 /** See `RowLoads.retryUnits`. A unit that the database cannot hold is read from its original line. */
 export async function retryUnits(
-  tx: RowTransaction,
+  tx: Transaction,
   job: string,
   { from, to }: { readonly from: number; readonly to: number },
 ): Promise<readonly RetryUnit[]> {
@@ -88,14 +89,14 @@ export async function retryUnits(
 }
 
 /** A marked row as a staged row. Only the first row of a unit has the cost of its answer. */
-const pending = ({ dialect }: RowTransaction) => `
+const pending = ({ dialect }: Transaction) => `
   SELECT e.row_number AS n, e.row_hash AS h, e.unit_key AS k, e.url AS u, e.input AS i, e.slice,
     row_number() OVER (PARTITION BY e.unit_key ORDER BY e.row_number) > 1 AS d${dialect.keepsExact ? ', CAST(e.row_exact AS text) AS row_exact' : ''}
   ${waiting} AND e.unit_key = ANY(CAST($2 AS text[]))`;
 
 /** See `RowLoads.loadRetry`. Runs in the caller's transaction. */
 export async function loadRetry(
-  tx: RowTransaction,
+  tx: Transaction,
   { job, generation, unitFiles, keys, keepsBatch }: RetryBatch,
   careful: boolean,
 ): Promise<{ readonly rows: number }> {

@@ -1,7 +1,8 @@
 import { FORGOTTEN } from '../../core/purchase/forgotten.js';
 import type { RowState } from '../../core/rows/loaded-row.js';
 import type { FailedPick, FailedUnit } from '../../core/rows/row-warehouse.js';
-import { markOf, type RowTransaction } from './row-sql.js';
+import type { Transaction } from '../dialect.js';
+import { markOf } from './row-sql.js';
 
 /** Condition: the row (alias `e`) of the job `$1` is in the current input, has failed and is not forgotten. */
 const failed = `e.job = $1 AND e.status IN ('error', 'invalid') AND e.row_number IS NOT NULL AND e.vanished_at IS NULL AND e.outdated_at IS NULL
@@ -27,7 +28,7 @@ function picked({ tags, rows, marked }: FailedPick): readonly [condition: string
 }
 
 /** See `RowReads.failedUnits`. */
-export async function failedUnits(tx: RowTransaction, job: string, pick: FailedPick): Promise<readonly FailedUnit[]> {
+export async function failedUnits(tx: Transaction, job: string, pick: FailedPick): Promise<readonly FailedUnit[]> {
   const [condition, value] = picked(pick);
   const found = await tx.rows<{ key: string | null; unit: string | null; tag: string; rows: unknown; slice: number }>(
     `SELECT e.unit_key AS key, min(e.url) AS unit, e.error_tag AS tag, count(*) AS rows, min(e.slice) AS slice FROM row_store e
@@ -39,7 +40,7 @@ export async function failedUnits(tx: RowTransaction, job: string, pick: FailedP
 
 /** See `RowReads.rowStates`. */
 export async function rowStates(
-  tx: RowTransaction,
+  tx: Transaction,
   job: string,
   numbers: readonly number[],
 ): Promise<readonly RowState[]> {
@@ -54,7 +55,7 @@ export async function rowStates(
 
 /** See `RowMarks.markRows`. */
 export async function markRows(
-  tx: RowTransaction,
+  tx: Transaction,
   job: string,
   mark: 'retry' | 'discarded',
   pick: FailedPick,
@@ -73,7 +74,7 @@ export async function markRows(
 }
 
 /** See `RowMarks.unmarkRows`. */
-export async function unmarkRows(tx: RowTransaction, job: string, pick: FailedPick): Promise<void> {
+export async function unmarkRows(tx: Transaction, job: string, pick: FailedPick): Promise<void> {
   const [condition, value] = picked(pick);
   await tx.lock({ job });
   await tx.run(

@@ -10,11 +10,11 @@ import type {
 } from '../../core/rows/row-figures.js';
 import type { ForgetPick, ForgettableRow, RowReads } from '../../core/rows/row-warehouse.js';
 import type { Database } from '../database.js';
+import type { Dialect, Transaction } from '../dialect.js';
 import { identifier } from '../shared/duckdb-quote.js';
 import { knownCosts, misreadAnswers } from './answers.js';
 import { viewNames } from './misfits.js';
 import { discardedRow, failedUnits, rowStates } from './row-marks.js';
-import type { RowDialect, RowTransaction } from './row-sql.js';
 import { readJob, summarize, transactionsOf } from './row-store.js';
 
 type Job = Awaited<ReturnType<typeof readJob>>;
@@ -23,7 +23,7 @@ type Job = Awaited<ReturnType<typeof readJob>>;
 const SHOWN = 20;
 
 /** Columns of a row of `row_store` (alias `e`), as a {@link LoadedRow} has them. */
-function loadedColumns({ millis }: RowDialect): string {
+function loadedColumns({ millis }: Dialect): string {
   const columns: Readonly<Record<keyof LoadedRow, string>> = {
     row: 'CAST(e.row_number AS double precision)',
     hash: 'e.row_hash',
@@ -49,8 +49,7 @@ function loadedColumns({ millis }: RowDialect): string {
 
 /** Returns the reader of rows of a database. All databases get the same statements. */
 export function createRowReads(database: Database): RowReads {
-  const { shown, exists, patiently } = database;
-  const { transaction } = database.rows;
+  const { shown, exists, patiently, transaction } = database;
   const { existing, ifPresent } = transactionsOf(database);
   return {
     known: async (keys, freshness) =>
@@ -129,7 +128,7 @@ export function createRowReads(database: Database): RowReads {
 }
 
 /** See `RowReads.forgettable`. */
-async function forgettableRows(tx: RowTransaction, pick: ForgetPick): Promise<readonly ForgettableRow[]> {
+async function forgettableRows(tx: Transaction, pick: ForgetPick): Promise<readonly ForgettableRow[]> {
   const isText = 'text' in pick;
   const cells = 'array_to_string(e.input, chr(10))';
   // A cell with a URL may be the unit only in part, and the unit may be a whole request.
@@ -144,7 +143,7 @@ async function forgettableRows(tx: RowTransaction, pick: ForgetPick): Promise<re
   return found.map(({ cells: text, ...row }) => ({ ...row, cells: text === null ? [] : text.split('\n') }));
 }
 
-async function findRow({ dialect, rows }: RowTransaction, job: string, name: RowName): Promise<LoadedRow | null> {
+async function findRow({ dialect, rows }: Transaction, job: string, name: RowName): Promise<LoadedRow | null> {
   const first = async (condition: string, order: string, ...values: (number | string | null | readonly string[])[]) => {
     const [found] = await rows<LoadedRow>(
       `SELECT ${loadedColumns(dialect)} FROM row_store e WHERE e.job = $1 AND ${condition} ORDER BY ${order} LIMIT 1`,
@@ -171,7 +170,7 @@ async function findRow({ dialect, rows }: RowTransaction, job: string, name: Row
 const CURRENT = 'job = $1 AND vanished_at IS NULL AND outdated_at IS NULL';
 
 async function rowFigures(
-  tx: RowTransaction,
+  tx: Transaction,
   query: FiguresQuery,
   job: Job,
   summary: WarehouseSummary,
@@ -187,14 +186,14 @@ async function rowFigures(
 
 const number = (expression: string, name: string): string => `CAST(${expression} AS double precision) AS "${name}"`;
 
-const tagCounts = ({ rows }: RowTransaction, { job }: FiguresQuery) =>
+const tagCounts = ({ rows }: Transaction, { job }: FiguresQuery) =>
   rows<TagCount>(
     `SELECT status, error_tag AS tag, ${number('count(*)', 'rows')} FROM row_store WHERE ${CURRENT}
      GROUP BY 1, 2 ORDER BY 3 DESC, 1, 2`,
     [job],
   );
 
-function loadSteps({ rows, dialect }: RowTransaction, { job, since, stepMs }: FiguresQuery) {
+function loadSteps({ rows, dialect }: Transaction, { job, since, stepMs }: FiguresQuery) {
   const step = 'CAST($3 AS double precision)';
   const at = `floor(greatest(${dialect.millis('loaded_at')}, CAST($2 AS double precision)) / ${step}) * ${step}`;
   return rows<LoadStep>(
@@ -209,14 +208,10 @@ const COLUMNS_AT_ONCE = 50;
 const MOST_COLUMNS = 200;
 
 /** Own columns of texts are counted, too: forgotten rows have NULL there. */
-async function nullCounts(
-  { rows, dialect }: RowTransaction,
-  job: Job,
-): Promise<Pick<RowFigures, 'viewRows' | 'nulls'>> {
-  const { view } = dialect;
-  const names = viewNames(view, job.columns, job.results);
-  const { from, shown } = view.read(job.results, job.where);
-  const own = names.own.map((name, index) => [name, view.input(index, job.types?.[index])] as const);
+async function nullCounts({ rows, dialect }: Transaction, job: Job): Promise<Pick<RowFigures, 'viewRows' | 'nulls'>> {
+  const names = viewNames(dialect, job.columns, job.results);
+  const { from, shown } = dialect.read(`${dialect.prefix}enriched_rows`, job.results, job.where);
+  const own = names.own.map((name, index) => [name, dialect.cell(index, job.types?.[index])] as const);
   const results = names.results.map((name, index) => [name, shown[index] as string] as const);
   const all = [...results, ...own].slice(0, MOST_COLUMNS);
   const nulls: NullCount[] = [];
@@ -236,7 +231,7 @@ const runCounts = ['rows', 'success', 'error', 'invalid', 'missing', 'vanished',
 );
 
 /** The newest recorded runs, of one job or of all jobs. */
-const lastRuns = ({ rows, dialect }: RowTransaction, most: number, job?: string) =>
+const lastRuns = ({ rows, dialect }: Transaction, most: number, job?: string) =>
   rows<RecordedRun>(
     `SELECT job, run, coalesce(scheduled, false) AS scheduled, phase, reason, message, ${runCounts.join(', ')},
        ${number('cost_micros', 'costMicros')}, ${dialect.millis('started_at')} AS "startedAt", ${dialect.millis('ended_at')} AS "endedAt"

@@ -1,95 +1,13 @@
 import { FORGOTTEN } from '../../core/purchase/forgotten.js';
 import type { RetryFreshness } from '../../core/purchase/freshness.js';
-import type { ColumnType } from '../../core/rows/column-type.js';
-import type { RowMarks } from '../../core/rows/row-warehouse.js';
-import type { Relation, RelationColumn } from '../shared/relation.js';
-import type { SqlDialect, SqlTransaction } from '../shared/sql.js';
-import type { ResultColumn } from './result-column.js';
-
-/** The SQL of one database in the statements for rows. */
-export interface RowDialect extends SqlDialect {
-  /** The schema with its dot, or empty. */
-  readonly prefix: string;
-  /** Column that identifies a row of `row_store`. */
-  readonly id: string;
-  /**
-   * Whether `row_store` has the columns `row_exact` and `answer_exact`, because the texts of this database cannot hold every character.
-   * Then staged rows have a column `row_exact`, and unit records a column
-   * `exact`.
-   */
-  readonly keepsExact: boolean;
-  /** The current time. */
-  now(): string;
-  /** Condition: a number is one of those that a query returns. */
-  among(number: string, query: string): string;
-  /** A list of texts with as many NULLs as a list has texts. */
-  emptied(list: string): string;
-  /** Condition: the field of a JSON object is a text. */
-  isText(json: string, path: readonly string[]): string;
-  /** Query that adds fields of the JSON column `result` to each row of `from`, as texts in the columns `fact_…`. */
-  withFacts(from: string, names: readonly string[]): string;
-  /** Condition: the answer of a shared run has an object that names the row. */
-  namesRow(response: string, rowHash: string): string;
-  /** Relation `r` with a row for each object of the JSON list in the parameter, and these columns. Times are Unix ms. */
-  records(parameter: string, columns: readonly RelationColumn[]): string;
-  readonly view: ViewDialect;
-}
-
-/** The view of a job in the SQL of one database. */
-interface ViewDialect {
-  readonly maxColumns: number;
-  /** Query of the names of tables and views, in lower case, as `name`. */
-  readonly namesInUse: string;
-  /** Query of the column names of the view `$1`, in order, as `name`. Null if a view is always created again. */
-  readonly columnsOf: string | null;
-  /** A name with its suffix, cut to the limit of the database. Not an expression. */
-  cut(name: string, suffix: string): string;
-  /** Expression of a cell of `input` with the type of its column; absent: text. */
-  input(index: number, type?: ColumnType): string;
-  /** Whether the expression is NULL for some values of the type, which are then misfits. */
-  isNarrow(type: ColumnType): boolean;
-  /** Reads result columns from the rows of `enriched_rows` that meet the condition: the source, and an expression for each column. */
-  read(columns: readonly ResultColumn[], where: string): { readonly from: string; readonly shown: readonly string[] };
-}
-
-/** What a lock protects: the row numbers of a job, one slice of a job, or the names of views. */
-export type RowLock = { readonly job: string; readonly slice?: number } | 'names';
-
-/** A transaction for rows, with the access to staged files that each database has in its own way. */
-export interface RowTransaction extends SqlTransaction<RowDialect> {
-  /** Waits for the lock, and holds the lock until the transaction ends. */
-  lock(lock: RowLock): Promise<void>;
-  /**
-   * Runs `work` with relations that together have the staged rows of these files: the fields of `StagedRow`, and `slice`, the index of the
-   * file. A relation is valid until `work` returns. Without `cells`, only the fields `n`, `h`, `k`, `e` and `m` are needed.
-   */
-  readRows(files: readonly string[], cells: boolean, work: (rows: string) => Promise<void>): Promise<void>;
-  /**
-   * Runs `work` with relations that together have the unit records in these files. A relation is valid until `work` returns. Lines that the
-   * database cannot read are left out, or fail. With `careful`, lines that are not JSON are left out, and the others are repaired.
-   */
-  readUnits(files: readonly string[], careful: boolean, work: (units: string) => Promise<void>): Promise<void>;
-}
-
-/** Purpose of a transaction. `read` needs only an existing warehouse and the right to read. */
-export type Purpose = 'read' | 'write';
-
-/** A database as the store of rows needs it. */
-export interface RowDatabase {
-  readonly dialect: RowDialect;
-  /** Creates missing tables, and checks that existing tables are unchanged. */
-  make(): Promise<void>;
-  /** `longest`: bytes of the longest line that is read, if this may be more than usual. */
-  transaction<T>(purpose: Purpose, work: (tx: RowTransaction) => Promise<T>, longest?: number): Promise<T>;
-  /** See `RowMarks.purgeForgotten`; the warehouse exists. */
-  readonly purge: RowMarks['purgeForgotten'];
-}
+import type { Transaction } from '../dialect.js';
+import type { Relation } from '../shared/relation.js';
 
 /**
  * Writes the freshness rules into a temporary table `freshness` of one row, which the SQL of {@link stale} reads. Missing bodies
  * (`rebuyBefore`) concern only the journal: every answer in the warehouse has its body.
  */
-export async function useFreshness(tx: RowTransaction, freshness: RetryFreshness = {}): Promise<void> {
+export async function useFreshness(tx: Transaction, freshness: RetryFreshness = {}): Promise<void> {
   const { freshAfter = null, retryTags = [], retryBefore = null, onlyMarked = false } = freshness;
   const { moment } = tx.dialect;
   await tx.createTemp(
@@ -127,7 +45,7 @@ export function insertInto(table: string, values: Readonly<Record<string, string
 }
 
 /** Expressions of the columns of a table, from a JSON list of records whose fields have the names of the columns. */
-export function recordsOf({ dialect }: RowTransaction, table: Relation, without: readonly string[] = []) {
+export function recordsOf({ dialect }: Transaction, table: Relation, without: readonly string[] = []) {
   const columns = table.columns.filter(({ name }) => !without.includes(name));
   const values = columns.map(({ name, type }) => [name, type === 'time' ? dialect.moment(`r.${name}`) : `r.${name}`]);
   return {
@@ -138,7 +56,7 @@ export function recordsOf({ dialect }: RowTransaction, table: Relation, without:
 
 /** Expressions of the cells of a row, without the values of a forgotten unit. `tag`: the error tag of the row's answer. */
 export function withoutForgotten(
-  { dialect }: Pick<RowTransaction, 'dialect'>,
+  { dialect }: Pick<Transaction, 'dialect'>,
   tag: string,
   { url, input, row_exact }: Readonly<Record<'url' | 'input' | 'row_exact', string>>,
 ): Readonly<Record<'url' | 'input' | 'row_exact', string | null>> {

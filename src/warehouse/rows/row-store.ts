@@ -7,7 +7,8 @@ import type { ColumnType } from '../../core/rows/column-type.js';
 import type { ForgetSubjects, RowLoads, RowMarks, RowProgress, RunRecord } from '../../core/rows/row-warehouse.js';
 import { schemaChanges } from '../../core/rows/schema-changes.js';
 import { JobNotLoaded } from '../../core/rows/warehouse-errors.js';
-import type { Database, WarehousesOptions } from '../database.js';
+import type { Database, Purpose, WarehousesOptions } from '../database.js';
+import type { Transaction } from '../dialect.js';
 import { identifier, typedName } from '../shared/duckdb-quote.js';
 import { knownAnswers, putAnswers } from './answers.js';
 import { type InputColumns, schemaOf } from './job-columns.js';
@@ -26,28 +27,27 @@ import {
 import type { ResultColumn } from './result-column.js';
 import { loadRetry, openRetry, retryUnits } from './retry.js';
 import { discardedRow, markRows, unmarkRows } from './row-marks.js';
-import { insertInto, type Purpose, type RowTransaction, recordsOf, stale, useFreshness } from './row-sql.js';
+import { insertInto, recordsOf, stale, useFreshness } from './row-sql.js';
 import { outcomes, runs } from './row-tables.js';
 
 /** Transactions of a database: with a job, which `existing` rejects without a warehouse, or with another result than without one. */
-export function transactionsOf({ shown, exists, rows: { transaction } }: Database) {
+export function transactionsOf({ shown, exists, transaction }: Database) {
   return {
-    async existing<T>(job: string, purpose: Purpose, work: (tx: RowTransaction) => Promise<T>): Promise<T> {
+    async existing<T>(job: string, purpose: Purpose, work: (tx: Transaction) => Promise<T>): Promise<T> {
       if (!(await exists())) throw unknownJob(job, shown);
       return transaction(purpose, work);
     },
-    ifPresent: async <T>(none: T, purpose: Purpose, work: (tx: RowTransaction) => Promise<T>): Promise<T> =>
+    ifPresent: async <T>(none: T, purpose: Purpose, work: (tx: Transaction) => Promise<T>): Promise<T> =>
       (await exists()) ? transaction(purpose, work) : none,
   };
 }
 
-/** Returns the store of rows in a database. All databases get the same statements, see `RowDialect`. */
+/** Returns the store of rows in a database. All databases get the same statements, see `Dialect`. */
 export function createRowStore(
   database: Database,
   say: WarehousesOptions['say'] = () => undefined,
 ): RowProgress & RowLoads & RowMarks {
-  const { shown, rows } = database;
-  const { transaction } = rows;
+  const { shown, transaction } = database;
   const { existing, ifPresent } = transactionsOf(database);
   const has = (condition: string, values: readonly string[]) =>
     ifPresent(false, 'read', async (tx) => {
@@ -56,12 +56,12 @@ export function createRowStore(
     });
   return {
     async make() {
-      await rows.make();
+      await database.make();
       await transaction('write', async () => undefined);
     },
 
     async openJob(job, rowsFiles, freshness) {
-      await rows.make();
+      await database.make();
       return transaction('write', (tx) => openJob(tx, job, rowsFiles, freshness, say));
     },
 
@@ -92,18 +92,18 @@ export function createRowStore(
 
     pendingKeys: (job, rowsFile, freshness) => transaction('write', (tx) => pendingKeys(tx, job, rowsFile, freshness)),
     load: (batch, freshness) =>
-      loading(rows, batch.unitFiles, (tx, careful) => loadSlice(tx, batch, freshness, careful)),
+      loading(database, batch.unitFiles, (tx, careful) => loadSlice(tx, batch, freshness, careful)),
 
     openRetry: (job, rule, by) => existing(job, 'write', (tx) => openRetry(tx, job, rule, by)),
     retryUnits: (job, slices) => existing(job, 'read', (tx) => retryUnits(tx, job, slices)),
     async loadRetry(batch) {
       if (!(await database.exists())) throw unknownJob(batch.job, shown);
-      return loading(rows, batch.unitFiles, (tx, careful) => loadRetry(tx, batch, careful));
+      return loading(database, batch.unitFiles, (tx, careful) => loadRetry(tx, batch, careful));
     },
     markRows: (job, mark, pick) => existing(job, 'write', (tx) => markRows(tx, job, mark, pick)),
     unmarkRows: (job, pick) => existing(job, 'write', (tx) => unmarkRows(tx, job, pick)),
     forget: (subjects, dryRun) => ifPresent(0, dryRun ? 'read' : 'write', (tx) => forgetRows(tx, subjects, dryRun)),
-    purgeForgotten: async () => ((await database.exists()) ? rows.purge() : null),
+    purgeForgotten: async () => ((await database.exists()) ? database.purge() : null),
     putAnswers: (job, unitFile) =>
       existing(job, 'write', async (tx) => {
         const changed = await putAnswers(tx, job, unitFile);
@@ -133,7 +133,7 @@ export function unknownJob(job: string, where: string): JobNotLoaded {
 /**
  * A job for its exports: its input, its view with the columns and the condition on its rows (`where`), its highest row number, and its latest recorded run.
  */
-export async function readJob({ rows }: RowTransaction, job: string, shown: string) {
+export async function readJob({ rows }: Transaction, job: string, shown: string) {
   const [record] = await rows<
     {
       readonly input: string;
@@ -163,7 +163,7 @@ export async function readJob({ rows }: RowTransaction, job: string, shown: stri
 }
 
 /** Counts the loaded rows by slice. `ledger`: whether the slice has a line in the ledger. */
-async function loadedRows(tx: RowTransaction, job: string, generation: string, freshness: RetryFreshness | undefined) {
+async function loadedRows(tx: Transaction, job: string, generation: string, freshness: RetryFreshness | undefined) {
   await useFreshness(tx, freshness);
   const slices = await tx.rows<{ slice: number; rows: unknown; failed: unknown; ledger: boolean }>(
     `SELECT e.slice, count(*) AS rows, count(*) FILTER (WHERE e.status = 'error') AS failed, l.slice IS NOT NULL AS ledger
@@ -179,7 +179,7 @@ async function loadedRows(tx: RowTransaction, job: string, generation: string, f
 }
 
 /** See `RowLoads.recordUnknown`. Outcomes with equal segment, operation, time and keys are one outcome. */
-async function recordUnknown(tx: RowTransaction, job: string, unknown: readonly UnknownOutcome[]): Promise<void> {
+async function recordUnknown(tx: Transaction, job: string, unknown: readonly UnknownOutcome[]): Promise<void> {
   const { dialect } = tx;
   const { values, from } = recordsOf(tx, outcomes, ['id', 'recorded_at']);
   const records = unknown.map(({ book, operation, keys, intendedAt, reason, estimateMicros }) => ({
@@ -195,7 +195,7 @@ async function recordUnknown(tx: RowTransaction, job: string, unknown: readonly 
 }
 
 /** See `RowLoads.recordRun`. */
-async function recordRun(tx: RowTransaction, run: RunRecord): Promise<readonly SchemaChange[]> {
+async function recordRun(tx: Transaction, run: RunRecord): Promise<readonly SchemaChange[]> {
   const { startedAt, endedAt, costMicros, ...facts } = run;
   const [job] = await tx.rows<InputColumns & { readonly before: string | null } & StoredTexts>(
     `SELECT columns, types, ${storedTexts}, (
@@ -222,7 +222,7 @@ async function recordRun(tx: RowTransaction, run: RunRecord): Promise<readonly S
  * See `RowProgress.summary`. `success + error + invalid + missing = rows`: answers to other options are not counted, so their rows are
  * missing. Earlier versions of rows are not counted either.
  */
-export async function summarize(tx: RowTransaction, job: string, shown: string): Promise<WarehouseSummary> {
+export async function summarize(tx: Transaction, job: string, shown: string): Promise<WarehouseSummary> {
   const [record] = await tx.rows<{ rows: unknown; view: string; changes: string | null; published: string | null }>(
     `SELECT j.rows, j.view_name AS view, CAST(r.schema_changes AS text) AS changes, CAST(r.published AS text) AS published
      FROM searchflow_jobs j LEFT JOIN searchflow_runs r ON r.job = j.job
@@ -273,7 +273,7 @@ const emptied = [...['url', 'http_status', 'source', 'title', 'author', 'publish
  * See `RowMarks.forget`. The mark of a row has no time in `before` until the bytes are removed from the files, see `purgeForgotten`. A bad
  * row stays `invalid`.
  */
-async function forgetRows(tx: RowTransaction, { keys, badRows }: ForgetSubjects, dryRun: boolean): Promise<number> {
+async function forgetRows(tx: Transaction, { keys, badRows }: ForgetSubjects, dryRun: boolean): Promise<number> {
   const { dialect } = tx;
   await tx.createTemp('forgotten', 'SELECT DISTINCT unnest(CAST($1 AS text[])) AS k', [keys]);
   await tx.createTemp('bad_rows', 'SELECT unnest(CAST($1 AS text[])) AS job, unnest(CAST($2 AS text[])) AS h', [

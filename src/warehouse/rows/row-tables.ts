@@ -1,13 +1,5 @@
-import {
-  column,
-  commentsOn,
-  createTable,
-  type Relation,
-  type RelationColumn,
-  required,
-  type TableStyle,
-} from '../shared/relation.js';
-import type { RowDialect } from './row-sql.js';
+import type { Dialect } from '../dialect.js';
+import { column, commentsOn, createTable, type Relation, type RelationColumn, required } from '../shared/relation.js';
 
 const job = required('text', 'job', 'Id of the job.');
 const origin = required('text', 'origin', 'Base URL of the service, or sandbox: its data is never real.');
@@ -240,7 +232,7 @@ const exact: readonly RelationColumn[] = [
   ),
 ];
 
-/** The tables for rows. `keepsExact`: see `RowDialect`. */
+/** The tables for rows. `keepsExact`: see `Dialect`. */
 export function rowTables(keepsExact: boolean): readonly Relation[] {
   const rows: Relation = {
     kind: 'TABLE',
@@ -290,11 +282,11 @@ export function rowViews(keepsExact: boolean): readonly Relation[] {
 }
 
 /** Statements that create the tables and views for rows in an empty database, with all comments. */
-export function makeRowTables(dialect: RowDialect, style: TableStyle): string {
+export function makeRowTables(dialect: Dialect): string {
   const { prefix, keepsExact } = dialect;
   const tables = rowTables(keepsExact);
   return [
-    ...tables.map((table) => createTable(table, style)),
+    ...tables.map((table) => createTable(table, dialect)),
     `${enrichedRows(dialect)};`,
     `${spendView(dialect)};`,
     commentsOn([...tables, ...rowViews(keepsExact)], prefix),
@@ -302,7 +294,7 @@ export function makeRowTables(dialect: RowDialect, style: TableStyle): string {
 }
 
 /** The view `enriched_rows`: all columns of the rows, and fields of their responses after the columns for facts. */
-function enrichedRows({ prefix, keepsExact, text, isText }: RowDialect): string {
+function enrichedRows({ prefix, keepsExact, sameText: text, isText }: Dialect): string {
   // A field is read only if it is a text; see `ValueType`.
   const onlyText = (name: string) =>
     `CASE WHEN error_message IS NULL OR ${isText('response', [name])} THEN ${text('response', [name])} END AS ${name}`;
@@ -327,7 +319,7 @@ export function dollarsOf(micros: string): string {
  * The view `spend`, in SQL that both databases accept. Several rows, perhaps of several jobs, may share an answer; the cost of
  * the answer counts for the row that was loaded first.
  */
-function spendView({ day, prefix }: RowDialect): string {
+function spendView({ day, prefix }: Dialect): string {
   return `CREATE VIEW ${prefix}spend AS
 SELECT day, job, operation, CAST(sum(requests) AS BIGINT) AS requests, CAST(sum(rows) AS BIGINT) AS rows,
   ${dollarsOf('sum(micros)')} AS dollars, CAST(sum(unknown) AS BIGINT) AS unknown_outcomes,

@@ -1,22 +1,6 @@
-/**
- * Types of columns. `id`: a text of bounded length; `small`: an integer of 32 bits; `integer` and `long`: of 64 bits; `texts`: a list of texts; `parsed`: JSON that is
- * stored parsed, if the database can do so; `other`: the column of a view, whose query has the type.
- */
-export type ColumnType =
-  | ('text' | 'id' | 'texts' | 'boolean' | 'small' | 'integer' | 'long' | 'number')
-  | ('time' | 'json' | 'parsed' | 'digest' | 'other');
+import type { ColumnType, ColumnTypes, Dialect, RelationColumn } from '../dialect.js';
 
-/** The types of columns in the SQL of one database. */
-export type ColumnTypes = Readonly<Record<Exclude<ColumnType, 'other'>, string>>;
-
-export interface RelationColumn {
-  readonly name: string;
-  readonly type: ColumnType;
-  readonly is: string;
-  readonly required?: boolean;
-  /** Whether the database numbers the rows in this column. */
-  readonly numbered?: boolean;
-}
+export type { ColumnType, ColumnTypes, RelationColumn } from '../dialect.js';
 
 /**
  * A table or view, described once: the statement that creates a table, the comments, the check of the schema and lists of columns are made
@@ -44,30 +28,19 @@ export const required = (type: ColumnType, name: string, is: string): RelationCo
   required: true,
 });
 
-/** Style of the tables in one database. */
-export interface TableStyle {
-  readonly types: ColumnTypes;
-  /** The schema with its dot, or empty. */
-  readonly prefix: string;
-  /** Whether every table has its key. */
-  readonly keys: boolean;
-  /** Suffix of a column's type, such as a compression. */
-  suffix?(column: RelationColumn): string;
-}
-
 /** Statement that creates a table. */
-export function createTable({ name, columns, key = [], needsKey = false }: Relation, style: TableStyle): string {
+export function createTable({ name, columns, key = [], needsKey = false }: Relation, dialect: Dialect): string {
   const lines = columns.map((column) => {
     const numbers = column.numbered ? ' GENERATED ALWAYS AS IDENTITY' : '';
-    return `  ${column.name} ${typeOf(column, style.types)}${style.suffix?.(column) ?? ''}${numbers}${column.required ? ' NOT NULL' : ''}`;
+    return `  ${column.name} ${typeOf(column, dialect.types)}${dialect.suffix(column)}${numbers}${column.required ? ' NOT NULL' : ''}`;
   });
-  if (key.length > 0 && (style.keys || needsKey)) lines.push(`  PRIMARY KEY (${key.join(', ')})`);
-  return `CREATE TABLE ${style.prefix}${name} (\n${lines.join(',\n')}\n);`;
+  if (key.length > 0 && (dialect.keys || needsKey)) lines.push(`  PRIMARY KEY (${key.join(', ')})`);
+  return `CREATE TABLE ${dialect.prefix}${name} (\n${lines.join(',\n')}\n);`;
 }
 
 /** Statements that create tables, with all comments. */
-export const createTables = (tables: readonly Relation[], style: TableStyle): string =>
-  [...tables.map((table) => createTable(table, style)), commentsOn(tables, style.prefix)].join('\n');
+export const createTables = (tables: readonly Relation[], dialect: Dialect): string =>
+  [...tables.map((table) => createTable(table, dialect)), commentsOn(tables, dialect.prefix)].join('\n');
 
 /** COMMENT statements. `prefix`: the schema with its dot, or empty. */
 export function commentsOn(relations: readonly Relation[], prefix = ''): string {

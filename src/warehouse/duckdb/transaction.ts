@@ -1,24 +1,33 @@
 import { open, stat } from 'node:fs/promises';
-import type { DuckDBConnection } from '@duckdb/node-api';
+import type { DuckDBConnection, DuckDBPreparedStatement } from '@duckdb/node-api';
 import { RESULT_MARK } from '../../core/purchase/journal.js';
-import type { RowTransaction } from '../rows/row-sql.js';
+import type { SqlValue, Transaction } from '../dialect.js';
 import { literal, plainPath } from '../shared/duckdb-quote.js';
+import { loadDuckDb } from '../shared/load-duckdb.js';
+import { duckDbDialect } from './dialect.js';
 import { withPartFiles } from './part-files.js';
-import { duckDbRowDialect } from './row-dialect.js';
-import { sqlTransaction } from './sql-transaction.js';
-import { USUAL } from './warehouse.js';
+import { stagePages } from './staged-pages.js';
 
-/** Bytes of memory for each byte of the longest line, in addition to the usual memory: buffers of the reader, and copies of values. */
-const MEMORY_FACTOR = 60;
-
-/** Memory in MB for files whose longest line has so many bytes. All other lines take no more: files are read in parts. */
-export const memoryFor = (longest: number): number => USUAL.memory + Math.ceil((longest * MEMORY_FACTOR) / 1e6);
-
-/** A transaction for rows over a connection. `longest`: bytes of the longest line of its unit files, if known. */
-export function rowTransaction(connection: DuckDBConnection, longest = 0): RowTransaction {
+/**
+ * A transaction over a connection. Large integers come as `bigint`, so a statement casts its columns to the types of `Row`. `longest`: bytes of
+ * the longest line of unit files, if known.
+ */
+export function transactionOf(connection: DuckDBConnection, longest = 0): Transaction {
+  const run: Transaction['run'] = async (sql, values) => {
+    await (values ? withPrepared(connection, sql, values, (one) => one.run()) : connection.run(sql));
+  };
   return {
-    ...sqlTransaction(connection, duckDbRowDialect),
-    // Transactions that write rows run one at a time, see `Warehouse.use`.
+    dialect: duckDbDialect,
+    run,
+    runOnMany: run,
+    createTemp: (name, query, values) => run(`CREATE TEMP TABLE ${name} AS ${query}`, values),
+    async rows<Row extends object>(sql: string, values?: readonly SqlValue[]) {
+      const reader = await (values
+        ? withPrepared(connection, sql, values, (one) => one.runAndReadAll())
+        : connection.runAndReadAll(sql));
+      return reader.getRowObjectsJS() as Row[];
+    },
+    // Transactions that change the same tables run one at a time, see `Warehouse.use`.
     lock: async () => undefined,
     async readRows(files, cells, work) {
       const [file] = files;
@@ -36,13 +45,42 @@ export function rowTransaction(connection: DuckDBConnection, longest = 0): RowTr
         }
       });
     },
+    stage: stagePages,
   };
+}
+
+/**
+ * Runs prepared statements. Without preparation, the connection would first split the text into statements on another thread, and each
+ * switch of threads waits for a free thread.
+ */
+async function withPrepared<T>(
+  connection: DuckDBConnection,
+  sql: string,
+  values: readonly SqlValue[],
+  work: (statement: DuckDBPreparedStatement) => Promise<T>,
+): Promise<T> {
+  const { LIST, listValue, VARCHAR } = await loadDuckDb();
+  const statement = await connection.prepare(sql);
+  try {
+    for (const [index, value] of values.entries()) {
+      const at = index + 1;
+      if (value === null) statement.bindNull(at);
+      else if (typeof value === 'string') statement.bindVarchar(at, value);
+      else if (typeof value === 'boolean') statement.bindBoolean(at, value);
+      else if (typeof value !== 'number') statement.bindList(at, listValue([...value]), LIST(VARCHAR));
+      else if (Number.isSafeInteger(value)) statement.bindBigInt(at, BigInt(value));
+      else statement.bindDouble(at, value);
+    }
+    return await work(statement);
+  } finally {
+    statement.destroySync();
+  }
 }
 
 const rowFields = { n: 'BIGINT', h: 'VARCHAR', k: 'VARCHAR', e: 'VARCHAR', m: 'VARCHAR' };
 const cellFields = { u: 'VARCHAR', d: 'BOOLEAN', i: 'VARCHAR[]' };
 
-/** Relation of the staged rows of files, for lines of at most `bytes` bytes; see `RowTransaction.readRows`. */
+/** Relation of the staged rows of files, for lines of at most `bytes` bytes; see `Transaction.readRows`. */
 function stagedRows(files: readonly string[], cells: boolean, bytes: number): string {
   const fields = Object.entries(cells ? { ...rowFields, ...cellFields } : rowFields);
   const columns = fields.map(([name, type]) => `${name}: '${type}'`).join(', ');

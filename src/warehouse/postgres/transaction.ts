@@ -3,16 +3,22 @@ import { pipeline } from 'node:stream/promises';
 import { createGunzip } from 'node:zlib';
 import { RESULT_MARK } from '../../core/purchase/journal.js';
 import type { PgTransaction } from '../../postgres/index.js';
-import type { RowDialect, RowTransaction } from '../rows/row-sql.js';
+import type { Dialect, SqlValue, Transaction } from '../dialect.js';
 import { mendForPostgres } from '../shared/mend-escapes.js';
 import { hasHalvesOrNul } from '../shared/one-line.js';
-import type { SqlDialect, SqlTransaction, SqlValue } from '../shared/sql.js';
+import { stagePages } from './staged-pages.js';
 
 /** Time limit of a statement in a transaction that changes row numbers, which takes longer than any load of a slice. */
 const RENUMBER_MS = 3_600_000;
 
-/** A transaction for rows. The lines of files are copied into temporary tables, and the server parses the lines. */
-export function rowTransaction(tx: PgTransaction, dialect: RowDialect): RowTransaction {
+/**
+ * A transaction. The lines of files are copied into temporary tables, and the server parses the lines. Integers of 64 bits come as texts, so a
+ * statement casts its columns to the types of `Row`.
+ */
+export function transactionOf(tx: PgTransaction, dialect: Dialect): Transaction {
+  const run: Transaction['run'] = async (sql, values) => {
+    await tx.query(sql, values);
+  };
   let hasLines = false;
   let tables: Promise<void> | null = null;
   const ready = () => {
@@ -20,7 +26,17 @@ export function rowTransaction(tx: PgTransaction, dialect: RowDialect): RowTrans
     return tables;
   };
   return {
-    ...sqlTransaction(tx, dialect),
+    dialect,
+    run,
+    async runOnMany(sql, values) {
+      // New tables have no statistics, so the planner would choose a nested loop over thousands of rows.
+      await tx.query('SET LOCAL enable_nestloop = off');
+      await run(sql, values);
+      await tx.query('SET LOCAL enable_nestloop = on');
+    },
+    createTemp: (name, query, values) => run(`CREATE TEMP TABLE ${name} ON COMMIT DROP AS ${query}`, values),
+    rows: <Row extends object>(sql: string, values?: readonly SqlValue[]) => tx.query<Row>(sql, values),
+    stage: (batch) => stagePages(tx, batch),
     async lock(lock) {
       if (lock === 'names') return lockNames(tx);
       if (lock.slice !== undefined) return lockSlice(tx, lock.job, lock.slice);
@@ -64,22 +80,6 @@ async function lockJob(tx: PgTransaction, job: string): Promise<void> {
 /** Locks the schema while a name is chosen. */
 async function lockNames(tx: PgTransaction): Promise<void> {
   await tx.query(`SELECT pg_advisory_xact_lock(hashtextextended(current_schema(), 3))`);
-}
-
-/** Runs statements in a transaction. Integers of 64 bits come as texts, so a statement casts its columns to the types of `Row`. */
-export function sqlTransaction<Dialect extends SqlDialect>(
-  tx: PgTransaction,
-  dialect: Dialect,
-): SqlTransaction<Dialect> {
-  const run: SqlTransaction['run'] = async (sql, values) => {
-    await tx.query(sql, values);
-  };
-  return {
-    dialect,
-    run,
-    createTemp: (name, query, values) => run(`CREATE TEMP TABLE ${name} ON COMMIT DROP AS ${query}`, values),
-    rows: <Row extends object>(sql: string, values?: readonly SqlValue[]) => tx.query<Row>(sql, values),
-  };
 }
 
 /** Bytes that are read and sent at a time. The event loop is blocked only while one such piece is processed. */

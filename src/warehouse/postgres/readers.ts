@@ -1,48 +1,6 @@
 import { DIGITS, NUMBER, TIME, ZONE } from '../../core/text/value-forms.js';
-import type { EventDialect, Field } from '../events/event-sql.js';
-import { column } from '../shared/relation.js';
 import { shortIdSql } from '../shared/short-id.js';
 import { EXACT_BELOW } from '../shared/typed-value.js';
-import { jsonPath, postgresSql } from './sql-dialect.js';
-
-/**
- * The statements for events in PostgreSQL's SQL. `prefix`: the schema with its dot, if the schema is not in the search path.
- */
-export function postgresDialect(prefix = ''): EventDialect {
-  const reader = (what: 'time' | 'number' | 'integer' | 'id') => (text: string) =>
-    `${prefix}searchflow_${what}(${text})`;
-  const typed = ({ type }: Field, text: string) => (type === 'text' ? text : reader(type)(text));
-  return {
-    checksIdsFirst: true,
-    ...postgresSql,
-    moreEventColumns: [
-      column(
-        'json',
-        'event_exact',
-        'The unchanged event, only if jsonb cannot store it (NUL, half a surrogate pair, number out of range); data then has a text such as \\u0000 instead.',
-      ),
-    ],
-    id: reader('id'),
-    time: reader('time'),
-    withFields: (from, fields) =>
-      `SELECT s.*, ${fields.map((field) => `${typed(field, `(o #>> '${jsonPath(field.path)}')`)} AS ${field.name}`).join(', ')} FROM ${from} s`,
-    withMembers: (from, names) =>
-      `SELECT s.*, ${names.map((name) => `data -> '${name}' AS ${name}`).join(', ')} FROM ${from} s`,
-    withObjects: (from, path) => {
-      const star = path.indexOf('*');
-      if (star < 0)
-        return `SELECT s.*, ${path.length === 0 ? 'data' : `data #> '${jsonPath(path)}'`} AS o FROM ${from} s`;
-      const list = `data #> '${jsonPath(path.slice(0, star))}'`;
-      return `SELECT s.*, l.value #> '${jsonPath(path.slice(star + 1))}' AS o FROM ${from} s
-        CROSS JOIN LATERAL jsonb_array_elements(CASE WHEN jsonb_typeof(${list}) = 'array' THEN ${list} ELSE '[]' END) l`;
-    },
-    newest: (from) =>
-      `SELECT id, o, version_at, event_at, list_order, event_id, first_deleted AS deleted_at FROM (
-       SELECT *, row_number() OVER (PARTITION BY id ORDER BY version_at DESC, event_at DESC, list_order DESC, event_id DESC) AS turn,
-         min(deleted_at) OVER (PARTITION BY id) AS first_deleted FROM ${from} s) r WHERE turn = 1`,
-    digest: (json) => `jsonb_hash_extended(${json}, 0)`,
-  };
-}
 
 /** Times in the format of the service. Only days up to 28 match, because every month has these days. */
 const PLAIN_TIME =

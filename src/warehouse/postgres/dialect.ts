@@ -1,28 +1,41 @@
 import { type ColumnType, isJson, TEXT } from '../../core/rows/column-type.js';
 import { ROW_ID_FIELD, ROWS_FIELD } from '../../core/rows/row-operation.js';
 import { TIME } from '../../core/text/value-forms.js';
+import type { Dialect, Field } from '../dialect.js';
 import { rowIdentity } from '../rows/duckdb-result-sql.js';
 import type { Path, ResultColumn, ValueType } from '../rows/result-column.js';
-import type { RowDialect } from '../rows/row-sql.js';
+import { mendForPostgres, withoutNul } from '../shared/mend-escapes.js';
 import { postgresType } from '../shared/postgres-types.js';
 import type { ColumnTypes } from '../shared/relation.js';
 import { cutName } from '../shared/view-columns.js';
-import { postgresSql } from './sql-dialect.js';
 
-/** Maximum number of columns of a view. */
-const MAX_COLUMNS = 1600;
-/** Types of the fields of records. */
-const recordTypes: ColumnTypes = { ...postgresSql.types, time: postgresSql.types.long };
+const types: ColumnTypes = {
+  ...{ text: 'text', id: 'text', texts: 'text[]', boolean: 'boolean', number: 'double precision', json: 'json' },
+  ...{ time: 'timestamptz', small: 'integer', integer: 'bigint', long: 'bigint', digest: 'bigint', parsed: 'jsonb' },
+};
 
-/** The statements for rows in PostgreSQL's SQL. `prefix`: the schema with its dot. */
-export function postgresRowDialect(prefix: string): RowDialect {
+/** PostgreSQL's SQL. `prefix`: the schema with its dot. */
+export function postgresDialect(prefix: string): Dialect {
+  const reader = (what: 'time' | 'number' | 'integer' | 'id') => (text: string) =>
+    `${prefix}searchflow_${what}(${text})`;
+  const typedField = ({ type }: Field, text: string) => (type === 'text' ? text : reader(type)(text));
   return {
-    ...postgresSql,
+    types,
     prefix,
-    text: (json, path) => textOf(`${json} #> ${pathOf(path)}`, prefix),
-    id: 'id',
+    keys: true,
+    suffix: () => '',
+    rowId: 'id',
     keepsExact: true,
     now: () => 'now()',
+    moment: (parameter) => `to_timestamp(CAST(${parameter} AS double precision) / 1000)`,
+    millis: (time) => `CAST(extract(epoch FROM ${time}) * 1000 AS double precision)`,
+    day: (time) => `CAST(${time} AT TIME ZONE 'UTC' AS date)`,
+    text: (json, path) => `(${json} #>> '${jsonPath(path)}')`,
+    json: mendForPostgres,
+    plain: withoutNul,
+    asJson: (relation) => `CAST(row_to_json(${relation}) AS text)`,
+    texts: (parameter) => `SELECT json_array_elements_text(CAST(${parameter} AS json))`,
+    sameText: (json, path) => textOf(`${json} #> ${pathOf(path)}`, prefix),
     // As a list, the numbers are looked up in an index. A query without statistics would be compared with all rows of the job.
     among: (number, query) => `${number} = ANY (ARRAY(${query}))`,
     emptied: (list) => `array_fill(CAST(NULL AS text), ARRAY[cardinality(${list})])`,
@@ -34,24 +47,50 @@ export function postgresRowDialect(prefix: string): RowDialect {
          AS f(${names.map((name) => `"${name}" json`).join(', ')})`,
     namesRow: (response, rowHash) => `EXISTS (${partsOf(response, rowHash)})`,
     records: (parameter, columns) => {
-      const fields = columns.map(({ name, type }) => `${name} ${recordTypes[type as keyof ColumnTypes]}`);
+      const fields = columns.map(
+        ({ name, type }) => `${name} ${type === 'time' ? 'bigint' : types[type as keyof ColumnTypes]}`,
+      );
       return `json_to_recordset(CAST(${parameter} AS json)) AS r(${fields.join(', ')})`;
     },
-    view: {
-      maxColumns: MAX_COLUMNS,
-      namesInUse: `SELECT lower(relname) AS name FROM pg_class WHERE relnamespace = quote_ident(current_schema())::regnamespace`,
-      // A view that other views depend on cannot be created again.
-      columnsOf:
-        'SELECT attname AS name FROM pg_attribute WHERE attrelid = to_regclass($1) AND attnum > 0 ORDER BY attnum',
-      cut: cutName,
-      input: (index, type) => postgresInput(prefix, index, type),
-      isNarrow,
-      read(columns, where) {
-        const ofRow = columns.some(({ from }) => 'of' in from && from.of === 'row');
-        const from = `${prefix}enriched_rows${ofRow ? rowPart : ''} WHERE ${where}`;
-        return { from, shown: columns.map((column) => resultOf(column, prefix)) };
-      },
+    read(relation, values, where) {
+      const ofRow = values.some(({ from }) => 'of' in from && from.of === 'row');
+      const condition = where === undefined ? '' : ` WHERE ${where}`;
+      const shown = values.map((value) => resultOf(value, prefix));
+      return { from: `${relation}${ofRow ? rowPart : ''}${condition}`, shown };
     },
+    elements(from, o, path, item, position, outer) {
+      const at = `(s.${o} #> ${pathOf(path)})`;
+      const list = `json_array_elements(CASE WHEN json_typeof(${at}) = 'array' THEN ${at} ELSE '[]' END)`;
+      return `SELECT s.*, l.${item}, l.${position} FROM (${from}) s
+        ${outer ? 'LEFT' : 'INNER'} JOIN LATERAL ${list} WITH ORDINALITY AS l(${item}, ${position}) ON true`;
+    },
+    cell: (index, type) => postgresInput(prefix, index, type),
+    isNarrow,
+    maxColumns: 1600,
+    namesInUse: `SELECT lower(relname) AS name FROM pg_class WHERE relnamespace = quote_ident(current_schema())::regnamespace`,
+    // A view that other views depend on cannot be created again.
+    viewColumns:
+      'SELECT attname AS name FROM pg_attribute WHERE attrelid = to_regclass($1) AND attnum > 0 ORDER BY attnum',
+    cut: cutName,
+    id: reader('id'),
+    time: reader('time'),
+    withFields: (from, fields) =>
+      `SELECT s.*, ${fields.map((field) => `${typedField(field, `(o #>> '${jsonPath(field.path)}')`)} AS ${field.name}`).join(', ')} FROM ${from} s`,
+    withMembers: (from, names) =>
+      `SELECT s.*, ${names.map((name) => `data -> '${name}' AS ${name}`).join(', ')} FROM ${from} s`,
+    withObjects: (from, path) => {
+      const star = path.indexOf('*');
+      if (star < 0)
+        return `SELECT s.*, ${path.length === 0 ? 'data' : `data #> '${jsonPath(path)}'`} AS o FROM ${from} s`;
+      const list = `data #> '${jsonPath(path.slice(0, star))}'`;
+      return `SELECT s.*, l.value #> '${jsonPath(path.slice(star + 1))}' AS o FROM ${from} s
+        CROSS JOIN LATERAL jsonb_array_elements(CASE WHEN jsonb_typeof(${list}) = 'array' THEN ${list} ELSE '[]' END) l`;
+    },
+    newest: (from) =>
+      `SELECT id, o, version_at, event_at, list_order, event_id, first_deleted AS deleted_at FROM (
+       SELECT *, row_number() OVER (PARTITION BY id ORDER BY version_at DESC, event_at DESC, list_order DESC, event_id DESC) AS turn,
+         min(deleted_at) OVER (PARTITION BY id) AS first_deleted FROM ${from} s) r WHERE turn = 1`,
+    digest: (json) => `jsonb_hash_extended(${json}, 0)`,
   };
 }
 
@@ -74,7 +113,7 @@ function postgresInput(prefix: string, index: number, type: ColumnType = TEXT): 
 }
 
 /** Expression of a result column. `prefix`: the schema with its dot. */
-export function resultOf({ from }: Pick<ResultColumn, 'from'>, prefix: string): string {
+function resultOf({ from }: Pick<ResultColumn, 'from'>, prefix: string): string {
   if ('stored' in from) return from.stored;
   const source = from.of === 'row' ? 'row_part' : from.of;
   const path = 'count' in from ? from.count : from.path;
@@ -113,7 +152,7 @@ function partsOf(response: string, rowHash: string): string {
 const textOf = (json: string, prefix: string): string => `${prefix}searchflow_text(${json})`;
 
 /** A path as an array of texts; the path can contain any name. */
-export function pathOf(path: Path): string {
+function pathOf(path: Path): string {
   return `ARRAY[${path.map((name) => `'${name.replaceAll("'", "''")}'`).join(', ')}]::text[]`;
 }
 
@@ -132,4 +171,9 @@ function typed(text: string, type: ValueType, prefix: string): string {
     default:
       return text;
   }
+}
+
+/** Field names here are constants of this code, without characters to escape. */
+function jsonPath(path: readonly string[]): string {
+  return `{${path.join(',')}}`;
 }
