@@ -27,7 +27,7 @@ const call = (number: number, ids: readonly string[], answered = true) => ({
 });
 
 /**
- * The contract of `MonitorWarehouse`: the audit of batches, the memory of quiet hours, monitors and their runs. `make` returns an empty
+ * The contract of `MonitorWarehouse`: the audit of batches, the pauses of schedules, monitors and their runs. `make` returns an empty
  * warehouse for each test.
  */
 export function monitorContract(make: MakeWarehouse): void {

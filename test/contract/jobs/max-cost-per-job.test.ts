@@ -14,8 +14,6 @@ const temporal = temporalOfFile();
 const soon = { timeout: 40_000, interval: 20 };
 
 it.each<[string, Partial<EnrichCsvInput>, string]>([
-  ['has no budget', {}, "of the worker's budget"],
-  ['has a higher budget', { maxCostDollars: 5 }, "of the worker's budget"],
   ['removes its budget', { maxCostDollars: 'none' }, "of the worker's budget"],
   ['has a lower budget', { maxCostDollars: 0.05 }, "of this run's budget of $0.05"],
 ])('a worker with maxCostPerJob limits a workflow whose input %s', async (_, changes, said) => {

@@ -87,7 +87,6 @@ it('a run that stops early publishes nothing', async () => {
   expect(() => manifestOf(target)).toThrow('ENOENT');
 });
 
-const secret = 'postgres://u:pa55word@db.example/x';
 it.each([
   ['a folder outside of paths', { to: '/usr/lake' }, /publish: workflows of this worker may not use \/usr\/lake/],
   ['a database outside of hosts', { to: 'postgres://db.example/x' }, /may not connect to db\.example:5432/],
@@ -98,14 +97,6 @@ it.each([
     /may not write to s3:\/\/mine\?endpoint=evil\.example/,
   ],
   ['a bucket without the extension', { to: 's3://mine/lake' }, /needs DuckDB's extension httpfs/],
-  ['an address with a password', { to: secret }, /leave the password out of the address/],
-  ['no target', { to: 'gs://bucket/x' }, /the value \(not shown\) is not a target/],
-  ['merge without a key', { to: join(tmpdir(), 'lake'), mode: 'merge' as const }, /merge needs a key/],
-  [
-    'a partition of a database',
-    { to: join(tmpdir(), 'x.duckdb'), partition: 'day' as const },
-    /a partition is only for/,
-  ],
   ['an unknown key', { to: join(tmpdir(), 'lake'), key: ['nope'] }, /has no column "nope" for the key/],
 ])('%s is refused before anything is bought', async (_, publish, message) => {
   const job = await file.setting.begin(freshRows(3), { publish });
@@ -114,7 +105,6 @@ it.each([
     (error: Error) => error.cause as Error,
   );
   expect(failure?.message).toMatch(message);
-  expect(failure?.message).not.toContain('pa55word');
   expect(file.setting.sandbox.log()).toEqual([]);
 });
 
