@@ -8,11 +8,11 @@ import { flatProfile } from '../dist/core/limiter/rate.js';
 import { blockMs } from '../dist/core/purchase/backoff.js';
 import { MemoryLimiter } from '../dist/store/limiter/memory-limiter.js';
 import { PgLimiter } from '../dist/store/postgres/limiter.js';
-import { openStore } from '../dist/store/postgres/open-store.js';
+import { connectStore } from '../dist/store/postgres/open-store.js';
 
 const { name, store, team, service, limit, heavyEvery } = JSON.parse(process.argv[2]);
 const profile = flatProfile(limit);
-const postgres = store === null ? null : await openStore(store, { applicationName: `bench ${name}`, max: 2 });
+const postgres = store === null ? null : await connectStore(store, { applicationName: `bench ${name}`, max: 2 });
 const limiter = postgres ? new PgLimiter({ postgres, team, key: 'bench', profile }) : new MemoryLimiter(profile);
 const pool = new Pool(service, { connections: 100, pipelining: 1, keepAliveTimeout: 600_000 });
 const stop = new AbortController();

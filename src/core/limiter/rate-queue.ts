@@ -1,5 +1,5 @@
 import type { BucketView } from './limiter.js';
-import { GRANT_AHEAD_MS, limitOf, type RateBucket } from './rate.js';
+import { GRANT_AHEAD_MS, type RateBucket, wholeUnits } from './rate.js';
 
 /** An entry in the queue of a bucket: the waiting calls of one kind in one process. */
 export interface QueueEntry {
@@ -99,7 +99,7 @@ export function bucketView(bucket: RateBucket, state: Omit<BucketState, 'turns'>
   return {
     name: bucket.name,
     qps: bucket.qps,
-    effectiveQps: limitOf(bucket) / (1 + marginOf(state, now)),
+    effectiveQps: wholeUnits(bucket) / (1 + marginOf(state, now)),
     used: state.ring.filter((time) => time > now - 1000 && time <= now).length,
   };
 }

@@ -38,7 +38,7 @@ export function bucketsFor({ buckets }: RateProfile, rateClass: string): readonl
 }
 
 /** Whole units a second, at least one. */
-export function limitOf({ qps }: RateBucket): number {
+export function wholeUnits({ qps }: RateBucket): number {
   return Math.max(1, Math.floor(qps));
 }
 

@@ -76,7 +76,7 @@ export const sentCount = ({ attempts }: UnitHistory): number =>
   attempts.filter(({ outcome }) => outcome !== 'unsent').length;
 
 /** Sum of the known shares of a unit; `isWhole`: whether all shares are known. */
-export function costOf({ attempts }: UnitHistory): { readonly micros: number; readonly isWhole: boolean } {
+export function knownCost({ attempts }: UnitHistory): { readonly micros: number; readonly isWhole: boolean } {
   const landed = attempts.filter(({ outcome }) => outcome === 'landed');
   return {
     micros: landed.reduce((sum, { costMicros }) => sum + (costMicros ?? 0), 0),

@@ -28,7 +28,7 @@ export function stageOf(entry: JobEntry, generation: string): Stage | null {
 export type Work = Pick<OwnedWork, 'job' | 'workflowId'>;
 
 /** The facts by which the owner of a workflow's work is decided. */
-export interface Claim {
+export interface OwnerFacts {
   readonly owned: OwnedWork | null;
   readonly jobs: readonly JobEntry[];
   lives(owner: Owner): boolean;
@@ -38,7 +38,7 @@ export interface Claim {
  * The changes that a decision makes. A null value removes a record. `entry`: the entry of a job to write in the same step; absent: no
  * entry is changed.
  */
-export interface Claimed {
+export interface OwnerChange {
   readonly owned: OwnedWork | null;
   readonly entry?: { readonly job: string; readonly now: JobEntry | null };
 }
@@ -62,7 +62,7 @@ export interface JobEntries {
    * Decides the owner of a workflow's work atomically; the decision may also write the entry of the job. If `decide` throws, nothing is
    * written. `decide` may be called more than once.
    */
-  claim<C extends Claimed>(workflowId: string, decide: (claim: Claim) => C): Promise<C>;
+  claim<C extends OwnerChange>(workflowId: string, decide: (claim: OwnerFacts) => C): Promise<C>;
   /** Adds to the allowlist the files and servers that a person has entered. */
   allow(named: readonly Allowed[]): Promise<void>;
   allowed(): Promise<readonly Allowed[]>;

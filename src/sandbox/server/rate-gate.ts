@@ -1,4 +1,4 @@
-import { bucketsFor, limitOf, type RateProfile } from '../../core/limiter/rate.js';
+import { bucketsFor, type RateProfile, wholeUnits } from '../../core/limiter/rate.js';
 
 /** A request as the rate limit sees it. */
 interface RatedRequest {
@@ -40,13 +40,13 @@ export class RateGate {
     const buckets = this.#profile === null ? [] : bucketsFor(this.#profile, rateClassOf(request));
     const windows = buckets.map((bucket) => {
       const name = bucket.of === 'key' ? `${bucket.name} ${request.key}` : bucket.name;
-      const window = this.#windows.get(name) ?? new RateWindow(limitOf(bucket));
+      const window = this.#windows.get(name) ?? new RateWindow(wholeUnits(bucket));
       this.#windows.set(name, window);
       return window;
     });
     const full = windows.findIndex((window) => !window.fits(now, request.weight));
     const bucket = buckets[full];
-    if (bucket) return `${limitOf(bucket)} requests per second (${bucket.name})`;
+    if (bucket) return `${wholeUnits(bucket)} requests per second (${bucket.name})`;
     for (const window of [...windows, this.#all]) window.admit(now, request.weight);
     return null;
   }

@@ -1,6 +1,6 @@
 import { performance } from 'node:perf_hooks';
 import type { BucketView, Grant, RateCost } from '../../core/limiter/limiter.js';
-import { bucketsFor, limitOf, type RateBucket, type RateProfile } from '../../core/limiter/rate.js';
+import { bucketsFor, type RateBucket, type RateProfile, wholeUnits } from '../../core/limiter/rate.js';
 import { ask, type BucketState, bucketView, late, newBucket, refused } from '../../core/limiter/rate-queue.js';
 import { QueuedLimiter } from './queued-limiter.js';
 import type { Block, GrantedStart, RateSource, Wanted } from './rate-source.js';
@@ -56,7 +56,7 @@ class MemoryRateSource implements RateSource {
   refill(unusedMs = 0): void {
     const now = performance.now();
     const usedUntil = now - unusedMs;
-    this.#states = new Map(this.profile.buckets.map((bucket) => [bucket, newBucket(limitOf(bucket), usedUntil)]));
+    this.#states = new Map(this.profile.buckets.map((bucket) => [bucket, newBucket(wholeUnits(bucket), usedUntil)]));
     const kept = this.#memory?.load();
     const local = (time: number) => now + time - Date.now();
     if (kept && kept.until > Date.now())
@@ -114,7 +114,7 @@ class MemoryRateSource implements RateSource {
   #limited({ rateClass }: RateCost) {
     return bucketsFor(this.profile, rateClass).map((bucket) => ({
       bucket: this.#state(bucket),
-      limit: limitOf(bucket),
+      limit: wholeUnits(bucket),
     }));
   }
 

@@ -14,7 +14,7 @@ import { storeSchema } from './schema/store-schema.js';
  * Connects to a store and migrates its schema. `url`: value of `SEARCHFLOW_STORE`. Throws `PostgresRefused`, `PostgresAway`, a
  * `UsageError` for a schema that is no store or of another version, or an `Error` if the database cannot be used as a store.
  */
-export async function openStore(url: string, options: PostgresOptions): Promise<Postgres> {
+export async function connectStore(url: string, options: PostgresOptions): Promise<Postgres> {
   const postgres = await openPostgres(parseAddress(url, STORE_SCHEMA), options);
   try {
     const [settings] = await postgres.query<{ encoding: string; isolation: string; version: string }>(

@@ -1,5 +1,5 @@
 import type { Allowed, JobEntry, Owner, WalkEntry } from '../../core/job-entry-schemas.js';
-import { type Claim, type Claimed, isUnfinished, type JobEntries } from '../../core/rows/job-entries.js';
+import { isUnfinished, type JobEntries, type OwnerChange, type OwnerFacts } from '../../core/rows/job-entries.js';
 import { identifier, type Postgres } from '../../postgres/index.js';
 import { KeptEntries } from '../process/kept-entries.js';
 import { OwnerLocks } from '../process/owner-locks.js';
@@ -57,7 +57,7 @@ export class PgJobEntries implements JobEntries {
       .filter((walk) => walk !== null);
   }
 
-  claim<C extends Claimed>(workflowId: string, decide: (claim: Claim) => C): Promise<C> {
+  claim<C extends OwnerChange>(workflowId: string, decide: (claim: OwnerFacts) => C): Promise<C> {
     const table = `${this.#schema}.owned_work`;
     return this.#postgres.transaction(async (tx) => {
       await tx.query('SELECT pg_advisory_xact_lock(hashtext($1))', [`${this.#schema} claims`]);

@@ -3,7 +3,7 @@ import { performance } from 'node:perf_hooks';
 import { setTimeout as delay } from 'node:timers/promises';
 import { CodedError } from '../../core/errors/coded-error.js';
 import type { BucketView, Grant, RateCost } from '../../core/limiter/limiter.js';
-import { bucketsFor, limitOf, type RateBucket, type RateProfile } from '../../core/limiter/rate.js';
+import { bucketsFor, type RateBucket, type RateProfile, wholeUnits } from '../../core/limiter/rate.js';
 import { type BucketState, bucketView, type QueueEntry, stillWaits } from '../../core/limiter/rate-queue.js';
 import { BRIEF_MS, identifier, type Postgres } from '../../postgres/index.js';
 import type { Block, GrantedStart, RateSource, Wanted } from '../limiter/rate-source.js';
@@ -27,7 +27,7 @@ function viewOf(rows: readonly BucketRow[], bucket: RateBucket, scope: string, n
       { ...row, backpressure: row.slack, backpressureAt: row.slack_at, guardAt: row.guard_at },
       now,
     );
-  return { name: bucket.name, qps: bucket.qps, effectiveQps: limitOf(bucket), used: 0 };
+  return { name: bucket.name, qps: bucket.qps, effectiveQps: wholeUnits(bucket), used: 0 };
 }
 
 /** Number of calls that wait in other processes. A queue that waits for two buckets is counted once. */
@@ -198,7 +198,7 @@ export class PgRateSource implements RateSource {
   /** The buckets by their names in the database, in the order in which all processes lock buckets. */
   #address(buckets: readonly RateBucket[]) {
     const sorted = buckets
-      .map((bucket) => ({ scope: this.#scopeOf(bucket), name: bucket.name, limit: limitOf(bucket) }))
+      .map((bucket) => ({ scope: this.#scopeOf(bucket), name: bucket.name, limit: wholeUnits(bucket) }))
       .sort((a, b) => (a.scope + a.name < b.scope + b.name ? -1 : 1));
     return {
       scopes: sorted.map(({ scope }) => scope),

@@ -8,7 +8,7 @@ import { workflowNames } from '../../core/rows/job-names.js';
 import { staticSummary } from '../../core/text/static-summary.js';
 import { receiversOf } from '../config/alert-setting.js';
 import type { RuntimeConfig } from '../config/runtime-types.js';
-import { grpcCode } from '../temporal-server/server-health.js';
+import { grpcCode } from '../temporal-server/retries-until-close.js';
 
 /** Longest wait for Temporal when an event is noted, in ms. */
 const START_MS = 5000;
@@ -20,7 +20,7 @@ const temporary: readonly (number | null)[] = [1, 4, 8, 14];
 export const alertId = (type: string, key: readonly (string | number)[]): string =>
   `alert_${hash('sha256', JSON.stringify([type, ...key]), 'hex').slice(0, 32)}`;
 
-export const workflowIdOf = ({ alert, receiver }: AlertDelivery): string => `searchflow-${alert.id}-${receiver}`;
+export const deliveryId = ({ alert, receiver }: AlertDelivery): string => `searchflow-${alert.id}-${receiver}`;
 
 /** Starts the deliveries of alerts in Temporal. */
 export class Alerts implements AlertBook {
@@ -45,7 +45,7 @@ export class Alerts implements AlertBook {
 
   async #start(delivery: AlertDelivery): Promise<void> {
     const { type, text } = delivery.alert;
-    const workflowId = workflowIdOf(delivery);
+    const workflowId = deliveryId(delivery);
     if (this.#started.has(workflowId)) return;
     if (this.#started.size >= REMEMBERED) this.#started.clear();
     const attempted = deferred<void>();
@@ -76,7 +76,7 @@ export class Alerts implements AlertBook {
 
   /** Notes that an attempt has ended here. */
   attempted(delivery: AlertDelivery): void {
-    this.#started.get(workflowIdOf(delivery))?.resolve();
+    this.#started.get(deliveryId(delivery))?.resolve();
   }
 
   /** Resolves when each alert that this process started was attempted here, or after `ms`. */

@@ -12,7 +12,7 @@ import { backoffMs } from '../../core/purchase/backoff.js';
 import { withoutMetadata } from '../../sources/one-server.js';
 import { type AlertSettings, receiversOf } from '../config/alert-setting.js';
 import type { RuntimeConfig } from '../config/runtime-types.js';
-import { alertId, workflowIdOf } from './alerts.js';
+import { alertId, deliveryId } from './alerts.js';
 
 /** Time from the first attempt to deliver an alert to the last one, in ms. */
 export const ALERT_FOR_MS = 86_400_000;
@@ -31,7 +31,7 @@ export function createSendAlert({ alerts = null, say }: Pick<RuntimeConfig, 'ale
     const { alert, receiver } = delivery;
     say(
       isLast
-        ? `The alert ${alert.type} was not delivered to the ${receiver} (${error}), and is not tried again. To send it again:\n  temporal workflow reset --type FirstWorkflowTask --reason again --workflow-id ${workflowIdOf(delivery)}`
+        ? `The alert ${alert.type} was not delivered to the ${receiver} (${error}), and is not tried again. To send it again:\n  temporal workflow reset --type FirstWorkflowTask --reason again --workflow-id ${deliveryId(delivery)}`
         : `The ${receiver} for alerts does not accept them (${error}). They are kept and tried again for ${ALERT_FOR_MS / 3_600_000} hours.`,
     );
   }

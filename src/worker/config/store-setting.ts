@@ -88,7 +88,7 @@ function whyUnusable(into: string, cwd: string): string | null {
 }
 
 /** The field `host` of work into a warehouse: only this machine has the file of a warehouse, and other machines may share the store. */
-export const hostOf = (into: string, shared: boolean): { readonly host?: string } =>
+export const hostField = (into: string, shared: boolean): { readonly host?: string } =>
   shared && warehouseFile(into) !== null ? { host: hostname() } : {};
 
 /** The value of `--into` without credentials: a path as it is, a database by its address. */

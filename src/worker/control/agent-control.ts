@@ -17,7 +17,7 @@ import { warehouseIdentity } from '../../warehouse/index.js';
 import { rateProfileOf } from '../config/derived-settings.js';
 import type { RuntimeConfig, WorkflowAccess } from '../config/runtime-types.js';
 import { sha256 } from '../config/sha256.js';
-import { hostOf, warehouseOf } from '../config/store-setting.js';
+import { hostField, warehouseOf } from '../config/store-setting.js';
 import { blockFile } from '../team/limit-owner.js';
 import { startedByCommand } from './work-owners.js';
 import { WorkflowHandle } from './workflow-handle.js';
@@ -57,7 +57,7 @@ export function syncTarget(
   cwd: string,
 ): { readonly into: string; readonly host?: string } {
   const address = warehouseOf(config, into, DEFAULT_AGENT_WAREHOUSE, cwd);
-  return { into: address, ...hostOf(address, shared) };
+  return { into: address, ...hostField(address, shared) };
 }
 
 /** The work of a sync of agent runs, also for a schedule, and the default name of that schedule. One warehouse has one sync at a time. */

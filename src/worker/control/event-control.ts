@@ -9,7 +9,7 @@ import { staticSummary } from '../../core/text/static-summary.js';
 import { warehouseFile, warehouseIdentity } from '../../warehouse/index.js';
 import type { Ownership, RuntimeConfig, WorkflowAccess } from '../config/runtime-types.js';
 import { sha256 } from '../config/sha256.js';
-import { hostOf, warehouseOf } from '../config/store-setting.js';
+import { hostField, warehouseOf } from '../config/store-setting.js';
 import { walkName } from './find-walk.js';
 import { WalkHandle } from './job-handle.js';
 import { startedByCommand } from './work-owners.js';
@@ -45,7 +45,7 @@ export class EventControl {
   target(into: string | undefined): EventTarget {
     const { config, shared } = this.#access;
     const address = eventTarget(config, into, this.#cwd);
-    return { into: address, ...hostOf(address, shared) };
+    return { into: address, ...hostField(address, shared) };
   }
 
   /**

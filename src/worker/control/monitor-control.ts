@@ -1,7 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join, resolve } from 'node:path';
-import { WorkflowNotFoundError } from '@temporalio/client';
 import { misspeltFields, WAY_PAST } from '../../api/checks/misspelt-fields.js';
 import { listMonitorsEndpoint } from '../../api/endpoints/monitors.js';
 import { DEFAULT_MONITOR_WAREHOUSE, monitorUpdates, monitorWorkflows } from '../../core/monitors/monitor-names.js';
@@ -30,7 +29,8 @@ import { FileSecrets } from '../../store/process/file-secrets.js';
 import { warehouseIdentity } from '../../warehouse/index.js';
 import { type Ownership, UsageError, type WorkflowAccess } from '../config/runtime-types.js';
 import { sha256 } from '../config/sha256.js';
-import { hostOf, warehouseOf } from '../config/store-setting.js';
+import { hostField, warehouseOf } from '../config/store-setting.js';
+import { describeWorkflow } from './pending-activity.js';
 import { startedByCommand } from './work-owners.js';
 import { WorkflowHandle } from './workflow-handle.js';
 
@@ -50,7 +50,7 @@ export class MonitorControl {
   target(into: string | undefined): { readonly into: string; readonly host?: string } {
     const { config, shared } = this.#access;
     const address = warehouseOf(config, into, DEFAULT_MONITOR_WAREHOUSE, this.#cwd);
-    return { into: address, ...hostOf(address, shared) };
+    return { into: address, ...hostField(address, shared) };
   }
 
   /**
@@ -162,13 +162,8 @@ export class MonitorControl {
   async #isUnreported(workflowId: string): Promise<boolean> {
     // In a shared store the workflow may belong to another command.
     if (this.#access.shared) return false;
-    try {
-      const { status, runId } = await this.#access.client.workflow.getHandle(workflowId).describe();
-      return status.name === 'COMPLETED' && !this.#reported.has(runId);
-    } catch (error) {
-      if (error instanceof WorkflowNotFoundError) return false;
-      throw error;
-    }
+    const about = await describeWorkflow(this.#access.client, workflowId);
+    return about?.status.name === 'COMPLETED' && !this.#reported.has(about.runId);
   }
 
   async #start<P, R>(

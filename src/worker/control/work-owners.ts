@@ -5,7 +5,7 @@ import { CodedError } from '../../core/errors/coded-error.js';
 import type { JobEntry, OwnedWork, Owner } from '../../core/job-entry-schemas.js';
 import { monitorWorkflows } from '../../core/monitors/monitor-names.js';
 import { pricesAt } from '../../core/purchase/prices.js';
-import type { Claim, Claimed, Work } from '../../core/rows/job-entries.js';
+import type { OwnerChange, OwnerFacts, Work } from '../../core/rows/job-entries.js';
 import { jobOfWorkflow, workflowIdOf } from '../../core/rows/job-ids.js';
 import { signalNames, workflowNames } from '../../core/rows/job-names.js';
 import { COMMAND_ENDED, STOPPED } from '../../core/rows/pause.js';
@@ -81,9 +81,9 @@ export class WorkOwners {
    * Makes this process the owner of work, or a watcher if a living process owns it. In the same step, `decide` returns the new entry of the
    * job, or throws to refuse.
    */
-  async claim<More extends Pick<Claimed, 'entry'>>(
+  async claim<More extends Pick<OwnerChange, 'entry'>>(
     work: Work,
-    decide: (claim: Claim, owner: Owner | null) => More,
+    decide: (claim: OwnerFacts, owner: Owner | null) => More,
   ): Promise<More & { readonly owner: Owner | null }> {
     this.check();
     const { entries, shared } = this.#store;

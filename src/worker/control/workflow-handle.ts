@@ -19,7 +19,7 @@ import { Alerts } from '../alerts/alerts.js';
 import { JobFailed, JobStopped, type RuntimeConfig, UsageError } from '../config/runtime-types.js';
 import { noteState } from '../staging/find-job.js';
 import type { Store } from '../store/store.js';
-import { grpcCode } from '../temporal-server/server-health.js';
+import { grpcCode } from '../temporal-server/retries-until-close.js';
 import { describeWorkflow, type PendingActivity, pendingActivity } from './pending-activity.js';
 
 /** Longest wait for the answer of a worker. */

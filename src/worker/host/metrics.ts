@@ -64,6 +64,13 @@ export function requestMetrics(meter: MetricMeter): Observer {
   };
 }
 
+/** Does work again and again, whether it fails or not. Returns a function that ends it. */
+export function every(ms: number, work: () => Promise<void> | void): () => void {
+  const timer = setInterval(() => void Promise.resolve(work()).catch(() => undefined), ms);
+  timer.unref();
+  return () => clearInterval(timer);
+}
+
 function meteredLimiter(meter: MetricMeter, limiter: Limiter): { readonly limiter: Limiter; close(): void } {
   const waited = meter.createHistogram(
     'searchflow_grant_wait_seconds',
@@ -95,8 +102,6 @@ function meteredLimiter(meter: MetricMeter, limiter: Limiter): { readonly limite
     }
     blocked.set(Math.max(0, ((blockedUntil ?? 0) - Date.now()) / 1000));
   };
-  const timer = setInterval(() => void gauge().catch(() => undefined), GAUGES_MS);
-  timer.unref();
   return {
     limiter: over(limiter, {
       async acquire(rateCost, signal) {
@@ -111,7 +116,7 @@ function meteredLimiter(meter: MetricMeter, limiter: Limiter): { readonly limite
         return go;
       },
     }),
-    close: () => clearInterval(timer),
+    close: every(GAUGES_MS, gauge),
   };
 }
 
@@ -257,7 +262,7 @@ export function countsOf(result: unknown): Readonly<Partial<Record<(typeof count
 }
 
 /** The type of an activity's failure, never its message. `isExpected`: the activity waits, or it was cancelled. */
-export function failureOf(error: unknown): { readonly type: string; readonly isExpected: boolean } {
+export function failureType(error: unknown): { readonly type: string; readonly isExpected: boolean } {
   if (!(error instanceof ApplicationFailure))
     return { type: error instanceof Error ? error.name : 'Error', isExpected: error instanceof CancelledFailure };
   return { type: error.type ?? error.name, isExpected: error.category === ApplicationFailureCategory.BENIGN };

@@ -47,7 +47,7 @@ import {
   type ActivityIds,
   countsOf,
   failedRequest,
-  failureOf,
+  failureType,
   metered,
   type Observer,
   observedActivities,
@@ -73,7 +73,7 @@ function workLog(log: Log): Observer {
           ended('INFO', `${ids.activity} ended`, countsOf(result));
           return result;
         } catch (error) {
-          const { type, isExpected } = failureOf(error);
+          const { type, isExpected } = failureType(error);
           ended(isExpected ? 'INFO' : 'WARN', `${ids.activity} failed`, { failure: type });
           throw error;
         }

@@ -7,7 +7,7 @@ import type { Spend } from '../../core/purchase/spend.js';
 import type { JobEntries } from '../../core/rows/job-entries.js';
 import { pauseReasons } from '../../core/rows/job-names.js';
 import { committed } from '../../store/spend/spend-sums.js';
-import { over } from './metrics.js';
+import { every, over } from './metrics.js';
 
 /** Interval of the gauges of the budget, whose sums are a statement of the store. */
 const BUDGET_MS = 60_000;
@@ -39,11 +39,8 @@ export function gaugeBudget(meter: MetricMeter, spend: Pick<Spend, 'caps' | 'spe
       spent.set(committed(sums[period]), { period });
     }
   };
-  const update = () => void gauge().catch(() => undefined);
-  update();
-  const timer = setInterval(update, BUDGET_MS);
-  timer.unref();
-  return () => clearInterval(timer);
+  void gauge().catch(() => undefined);
+  return every(BUDGET_MS, gauge);
 }
 
 /** Shows the paused jobs of the store by reason, and whether the store answers. Returns a function that ends it. */
@@ -91,9 +88,7 @@ function probe(meter: MetricMeter, part: 'store' | 'temporal', ask: () => Promis
     show(answered);
   };
   void update();
-  const timer = setInterval(() => void update(), PROBE_MS);
-  timer.unref();
-  return () => clearInterval(timer);
+  return every(PROBE_MS, update);
 }
 
 /** Adds the lag of each stream that this process syncs: the age of the time up to which all events are loaded. */
@@ -119,8 +114,6 @@ export function meteredEvents(
     loaded.set(stream, upTo);
     show();
   };
-  const timer = setInterval(show, LAG_MS);
-  timer.unref();
   // Each warehouse is wrapped once, because the windows of all walks into one warehouse share its loads.
   const watched = onceForEach((warehouse: EventWarehouse) => withLag(warehouse, seen));
   return {
@@ -128,7 +121,7 @@ export function meteredEvents(
       ...events,
       warehouse: async (walk) => watched(await events.warehouse(walk)),
     },
-    close: () => clearInterval(timer),
+    close: every(LAG_MS, show),
   };
 }
 

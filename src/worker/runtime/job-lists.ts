@@ -3,7 +3,7 @@ import { workflowIdOf } from '../../core/rows/job-ids.js';
 import { sourceFieldsOf } from '../../core/rows/source-fields.js';
 import type { JobListing, JobStatus, KnownJob, NextRun } from '../config/runtime-types.js';
 import { walkName } from '../control/find-walk.js';
-import { loadedStates, type WalkState } from '../store/event-status.js';
+import { loadedStates, type WalkPhase } from '../store/event-status.js';
 import { isWorkerless, statusesOf, temporalStatus } from './job-status.js';
 import type { RuntimeParts } from './runtime-parts.js';
 
@@ -49,7 +49,7 @@ export function jobLists(parts: RuntimeParts) {
         })),
         ...(await Promise.all(rows)),
         ...found.map((walk, nth) => ({
-          ...{ ...knownWalk(walk), ...none, ...(states[nth] as WalkState) },
+          ...{ ...knownWalk(walk), ...none, ...(states[nth] as WalkPhase) },
           schedules: schedules(walk.workflowId),
         })),
       ];
@@ -68,7 +68,7 @@ async function nextRuns(parts: RuntimeParts) {
 }
 
 /** Returns the states of walks: those that Temporal knows, otherwise those in their warehouses. */
-async function walkStates(parts: RuntimeParts, walks: readonly WalkEntry[]): Promise<readonly WalkState[]> {
+async function walkStates(parts: RuntimeParts, walks: readonly WalkEntry[]): Promise<readonly WalkPhase[]> {
   if (walks.length === 0) return [];
   const [connected, owned] = await Promise.all([parts.connectIfRunning(), parts.store.entries.owned()]);
   const asked = await Promise.all(
@@ -79,7 +79,7 @@ async function walkStates(parts: RuntimeParts, walks: readonly WalkEntry[]): Pro
   );
   const silent = walks.filter((_, nth) => asked[nth] === null);
   const loaded = await loadedStates(parts.config, silent);
-  return walks.map((walk, nth) => asked[nth] ?? (loaded[silent.indexOf(walk)] as WalkState));
+  return walks.map((walk, nth) => asked[nth] ?? (loaded[silent.indexOf(walk)] as WalkPhase));
 }
 
 /** A server that may have runs that no worker has opened yet. The embedded server is used only by the commands of its folder. */

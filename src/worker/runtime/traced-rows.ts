@@ -4,7 +4,7 @@ import { fieldOf } from '../../api/checks/field-of.js';
 import type { Output } from '../../api/outputs/index.js';
 import { CodedError } from '../../core/errors/coded-error.js';
 import type { JobEntry, StagedJob } from '../../core/job-entry-schemas.js';
-import { costOf, sentCount, type UnitHistory, unknownMicros } from '../../core/purchase/attempts.js';
+import { knownCost, sentCount, type UnitHistory, unknownMicros } from '../../core/purchase/attempts.js';
 import { jobOf } from '../../core/purchase/journal.js';
 import { type RetryHelp, retryHelp } from '../../core/purchase/retry-help.js';
 import { wantedRows } from '../../core/rows/job.js';
@@ -31,7 +31,7 @@ const time = (at: number | null): string | null => (at === null ? null : new Dat
 
 /** What the requests for a unit cost, and the most that requests without an answer may have cost. */
 function spentFor(history: UnitHistory) {
-  const { micros, isWhole } = costOf(history);
+  const { micros, isWhole } = knownCost(history);
   return { dollars: toDollars(micros), dollarsAreWhole: isWhole, unknownDollars: toDollars(unknownMicros(history)) };
 }
 
@@ -42,7 +42,7 @@ const helpOf = (
   paidMicros: number,
 ): RetryHelp => retryHelp({ status: status === 'invalid' ? 'invalid' : 'error', tag, rowsPerRun, paidMicros });
 
-const paidFor = (history: UnitHistory): number => costOf(history).micros + unknownMicros(history);
+const paidFor = (history: UnitHistory): number => knownCost(history).micros + unknownMicros(history);
 
 /** The failed rows of a job, from its warehouse and the journal, without Temporal. */
 export async function failedRowsOf(parts: RuntimeParts, name: string, filter: FailedFilter): Promise<Output<'failed'>> {

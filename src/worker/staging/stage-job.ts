@@ -31,7 +31,7 @@ import { warehouseFile, whyNoTarget } from '../../warehouse/index.js';
 import { sourceUrl } from '../config/database-setting.js';
 import { type DatabaseAddress, UsageError } from '../config/runtime-types.js';
 import { sha256 } from '../config/sha256.js';
-import { hostOf } from '../config/store-setting.js';
+import { hostField } from '../config/store-setting.js';
 import { whyUnwritable } from '../config/why-unwritable.js';
 import { refuseOtherUse } from './find-job.js';
 import { identify } from './job-id.js';
@@ -192,7 +192,7 @@ async function stage(context: StageContext, asked: EnrichCsvInput): Promise<Stag
         limit: request.limit !== undefined && request.limit < manifest.rows ? request.limit : undefined,
         window: how.window(manifest.rowsPerSlice),
         stageDir,
-        ...hostOf(identity.into, context.shared),
+        ...hostField(identity.into, context.shared),
       },
     };
   } finally {

@@ -64,14 +64,14 @@ async function readMarks(
 const LISTED_MS = 500;
 
 /** State and time of a walk. */
-export type WalkState = Pick<JobListing, 'phase' | 'since'>;
+export type WalkPhase = Pick<JobListing, 'phase' | 'since'>;
 
-const unknownState: WalkState = { phase: null, since: null };
+const unknownState: WalkPhase = { phase: null, since: null };
 
 /** Returns the states of walks by their warehouses alone, in the same order; nulls for a warehouse that cannot be read now. */
-export async function loadedStates(config: RuntimeConfig, walks: readonly WalkEntry[]): Promise<readonly WalkState[]> {
+export async function loadedStates(config: RuntimeConfig, walks: readonly WalkEntry[]): Promise<readonly WalkPhase[]> {
   const read = new Map<string, Promise<EventStatus | null>>();
-  const states: WalkState[] = [];
+  const states: WalkPhase[] = [];
   // Warehouses are read one after the other, because a DuckDB file can be opened only once at a time.
   for (const { into, origin, stream } of walks) {
     const name = `${origin} ${into}`;

@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { Allowed, JobEntry, OwnedWork, Owner, WalkEntry } from '../../core/job-entry-schemas.js';
-import { type Claim, type Claimed, isUnfinished, type JobEntries } from '../../core/rows/job-entries.js';
+import { isUnfinished, type JobEntries, type OwnerChange, type OwnerFacts } from '../../core/rows/job-entries.js';
 import { isJobId } from '../../core/rows/job-ids.js';
 import { makeFolder } from '../../files/make-folder.js';
 import { withLock } from '../../files/process-lock.js';
@@ -68,7 +68,7 @@ export class FolderJobs implements JobEntries {
     return walks.filter((walk) => walk !== null);
   }
 
-  claim<C extends Claimed>(workflowId: string, decide: (claim: Claim) => C): Promise<C> {
+  claim<C extends OwnerChange>(workflowId: string, decide: (claim: OwnerFacts) => C): Promise<C> {
     return withLock(
       join(this.#ownedDir, 'claims.lock'),
       async () => {

@@ -4,7 +4,7 @@ import type { Postgres } from '../../postgres/index.js';
 import { sliceFile } from '../../rows/index.js';
 import { QueuedLimiter } from '../../store/limiter/queued-limiter.js';
 import { PgJournal } from '../../store/postgres/journal/pg-journal.js';
-import { openStore } from '../../store/postgres/open-store.js';
+import { connectStore } from '../../store/postgres/open-store.js';
 import { PgJobEntries } from '../../store/postgres/pg-job-entries.js';
 import { PgRateSource } from '../../store/postgres/pg-rate-source.js';
 import { PgStages } from '../../store/postgres/pg-stages.js';
@@ -41,7 +41,7 @@ export class PostgresStore implements Store {
   /** Connects, and creates or migrates the schema. Throws if the database cannot be used. */
   static async open(config: RuntimeConfig, address: DatabaseAddress): Promise<PostgresStore> {
     const options = { applicationName: 'searchflow store', max: CONNECTIONS, say: config.say };
-    return new PostgresStore(config, await openStore(address.url.reveal(), options));
+    return new PostgresStore(config, await connectStore(address.url.reveal(), options));
   }
 
   /** The journal is opened on first use, because opening registers this process in the store. */

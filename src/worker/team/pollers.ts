@@ -5,7 +5,7 @@ import type { Worker } from '@temporalio/worker';
 import { deferred } from '../../core/processes/deferred.js';
 import { isAlive } from '../../files/process-identity.js';
 import { type RuntimeConfig, UsageError } from '../config/runtime-types.js';
-import { grpcCode } from '../temporal-server/server-health.js';
+import { grpcCode } from '../temporal-server/retries-until-close.js';
 import { type RecordName, recordId } from './team.js';
 
 /** Time in ms after its last poll for which a worker counts as running: Temporal answers a poll within a minute. */

@@ -7,7 +7,7 @@ import type { WorkerHolder } from '../../core/workflow-result-schemas.js';
 import { isAlive, ownIdentity } from '../../files/process-identity.js';
 import { type RuntimeConfig, UsageError } from '../config/runtime-types.js';
 import { sha256 } from '../config/sha256.js';
-import { grpcCode } from '../temporal-server/server-health.js';
+import { grpcCode } from '../temporal-server/retries-until-close.js';
 import type { TakeElsewhere } from './limit-owner.js';
 import { teamOf } from './team.js';
 

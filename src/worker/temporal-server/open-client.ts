@@ -1,10 +1,9 @@
 import { Client, type ConnectionOptions, isGrpcServiceError } from '@temporalio/client';
 import { CodedError } from '../../core/errors/coded-error.js';
 import { type RuntimeConfig, UsageError } from '../config/runtime-types.js';
+import type { Environment } from '../config/variables.js';
 import { dataConverterOf, forClient } from '../data-converter/data-converter.js';
 import { connectClient } from './retries-until-close.js';
-
-export type Environment = Readonly<Record<string, string | undefined>>;
 
 export interface OpenedClient {
   readonly client: Client;
@@ -44,7 +43,7 @@ function definedOnly(env: Environment): Record<string, string> {
 export const refusedCodes: readonly number[] = [7, 16];
 
 /** The code of a failed call, and the server's own words, without the key. The code is null for other errors. */
-export function reasonOf(
+export function refusalOf(
   error: unknown,
   apiKey: string | undefined,
 ): { readonly code: number | null; readonly reason: string } {
@@ -56,7 +55,7 @@ export function reasonOf(
 
 /** Why there is no connection. A refused login is a mistake in the settings; a server that does not answer may answer later. */
 export function noConnection(address: string, error: unknown, apiKey: string | undefined): CodedError {
-  const { code, reason } = reasonOf(error, apiKey);
+  const { code, reason } = refusalOf(error, apiKey);
   if (code === null || !refusedCodes.includes(code))
     return new CodedError(
       'temporal-unreachable',

@@ -3,7 +3,9 @@ import {
   Connection,
   type ConnectionOptions,
   defaultGrpcRetryOptions,
+  isGrpcServiceError,
   makeGrpcRetryInterceptor,
+  ServiceError,
 } from '@temporalio/client';
 
 /** Longest wait, on closing, for the next retry of a call. */
@@ -54,4 +56,10 @@ export function retriesUntilClose(): RetriesUntilClose {
       await close();
     },
   };
+}
+
+/** The gRPC status code of an error of the client, even if the error is wrapped; null for other errors. */
+export function grpcCode(error: unknown): number | null {
+  const status = error instanceof ServiceError ? error.cause : error;
+  return isGrpcServiceError(status) ? (status.code as number) : null;
 }

@@ -1,18 +1,11 @@
-import { connect } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
-import { isGrpcServiceError, ServiceError } from '@temporalio/client';
-import { connectClient } from './retries-until-close.js';
+import { takesConnections } from './free-port.js';
+import { connectClient, grpcCode } from './retries-until-close.js';
 
 /** Retention of finished workflows. The default of the dev server is one day. */
 const RETENTION_SECONDS = 7 * 24 * 3600;
 const NOT_FOUND = 5;
 const ALREADY_EXISTS = 6;
-
-/** The gRPC status code of an error of the client, even if the error is wrapped; null for other errors. */
-export function grpcCode(error: unknown): number | null {
-  const status = error instanceof ServiceError ? error.cause : error;
-  return isGrpcServiceError(status) ? (status.code as number) : null;
-}
 
 /** Arguments of {@link awaitServer}. */
 export interface HealthCheck {
@@ -41,7 +34,7 @@ export async function awaitServer({
   let reason = `no answer at ${address}`;
   while (performance.now() < until && gone() === null) {
     // A plain socket is tried first: it needs a millisecond, and gRPC waits a second after a refused connection.
-    if (await accepts(address)) {
+    if (await takesConnections(address)) {
       accepting();
       try {
         return await prepareNamespace(address, namespace, until);
@@ -81,18 +74,4 @@ async function prepareNamespace(address: string, namespace: string, until: numbe
   } finally {
     await close();
   }
-}
-
-function accepts(address: string): Promise<boolean> {
-  const colon = address.lastIndexOf(':');
-  return new Promise((resolve) => {
-    const socket = connect({ host: address.slice(0, colon), port: Number(address.slice(colon + 1)), timeout: 1_000 });
-    const end = (open: boolean) => {
-      socket.destroy();
-      resolve(open);
-    };
-    socket.once('connect', () => end(true));
-    socket.once('error', () => end(false));
-    socket.once('timeout', () => end(false));
-  });
 }

@@ -1,7 +1,8 @@
 import type { Client } from '@temporalio/client';
 import type { NativeConnection } from '@temporalio/worker';
 import { type RuntimeConfig, UsageError } from '../config/runtime-types.js';
-import type { Environment, OpenedClient } from './open-client.js';
+import type { Environment } from '../config/variables.js';
+import type { OpenedClient } from './open-client.js';
 
 const nothing = () => undefined;
 

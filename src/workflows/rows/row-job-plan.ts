@@ -5,7 +5,7 @@ import { bulkPolicy } from '../shared/policies.js';
 import { forFirst } from '../shared/public-input.js';
 import { toRanges } from '../shared/range-queue.js';
 import { summarizedActivities } from '../shared/summarized-activities.js';
-import type { Asked, RowJobState } from './row-job-state.js';
+import type { RowJobState, Settable } from './row-job-state.js';
 
 const { stageInput, openJob } = summarizedActivities<AllActivities, 'stageInput' | 'openJob'>(bulkPolicy, {
   stageInput: 'read and check the input',
@@ -15,7 +15,7 @@ const { stageInput, openJob } = summarizedActivities<AllActivities, 'stageInput'
 /** How a job plans. */
 interface Planning {
   /** Returns the effect of the signals received so far. */
-  asked(): Asked & Pick<RowJobState, 'paused'>;
+  asked(): Settable & Pick<RowJobState, 'paused'>;
   /** Does work that a pause interrupts. */
   planWith<T>(work: () => Promise<T>): Promise<T>;
 }

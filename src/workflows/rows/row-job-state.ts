@@ -64,13 +64,10 @@ export interface RowJobState extends WindowedState, Omit<Resumption, 'maxCostDol
 }
 
 /** The part that `resume` can change. */
-export type Asked = Pick<RowJobState, 'maxCostMicros' | Exclude<keyof Resumption, 'maxCostDollars'>>;
+export type Settable = Pick<RowJobState, 'maxCostMicros' | Exclude<keyof Resumption, 'maxCostDollars'>>;
 
 /** Returns the cap of a slice: the job's cost before this run plus the cap of this run. */
-export const limitOf = ({
-  before,
-  maxCostMicros,
-}: Pick<RowJobState, 'before' | 'maxCostMicros'>): number | undefined =>
+export const capOf = ({ before, maxCostMicros }: Pick<RowJobState, 'before' | 'maxCostMicros'>): number | undefined =>
   maxCostMicros === null ? undefined : before.committedMicros + maxCostMicros;
 
 /**

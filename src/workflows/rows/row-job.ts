@@ -40,7 +40,7 @@ import { RangeQueue, toRanges } from '../shared/range-queue.js';
 import { summarizedActivities } from '../shared/summarized-activities.js';
 import { WindowedJob } from '../shared/windowed-job.js';
 import { planRowJob } from './row-job-plan.js';
-import { type Asked, earlierOf, isBound, jobDetails, limitOf, progressOf, type RowJobState } from './row-job-state.js';
+import { capOf, earlierOf, isBound, jobDetails, progressOf, type RowJobState, type Settable } from './row-job-state.js';
 
 export type { RowJobState } from './row-job-state.js';
 
@@ -89,7 +89,7 @@ class RowJob extends WindowedJob<RowJobState, SliceResult, JobSummary> {
   /** Runs at the service that the cancel left running. */
   #runsLeft = 0;
   /** The settings of the run that `resume` can change. Used until the job is opened. */
-  #asked: Asked;
+  #asked: Settable;
   /** For slices in progress whose answers may pause the job: the last resume before their start. */
   readonly #resumedBefore = new Map<number, number>();
 
@@ -329,7 +329,7 @@ class RowJob extends WindowedJob<RowJobState, SliceResult, JobSummary> {
       adopts: adopts && retry === undefined,
       freshness: this.#freshness,
       isProven: this.#isProven,
-      limitMicros: limitOf(this.opened),
+      limitMicros: capOf(this.opened),
       stopAtFailed: limit ? { ...limit, answered } : undefined,
     };
     return retry?.slicesPerPiece === undefined ? enrichSlice(input) : retryRows({ ...input, to });

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { Client } from '@temporalio/client';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { JobEntry, OwnedWork } from '../../../src/core/job-entry-schemas.js';
-import type { Claim, JobEntries } from '../../../src/core/rows/job-entries.js';
+import type { JobEntries, OwnerFacts } from '../../../src/core/rows/job-entries.js';
 import { identifier } from '../../../src/postgres/index.js';
 import { PgJobEntries } from '../../../src/store/postgres/pg-job-entries.js';
 import type { RuntimeConfig } from '../../../src/worker/config/runtime-types.js';
@@ -139,7 +139,7 @@ describe.each(Object.keys(kinds))('work that commands own, in a %s', (kind) => {
     const process = open();
     const all = await Promise.all(Array.from({ length: 5 }, () => process()));
     const take = (one: Process, nth: number) => {
-      const refuse = ({ jobs }: Claim) => {
+      const refuse = ({ jobs }: OwnerFacts) => {
         if (jobs.length > 0) throw new Error(`it is of ${jobs[0]?.staged.input}`);
         return { owned: null, entry: { job: 'x-1', now: entry('x-1', `/${nth}.csv`) } };
       };

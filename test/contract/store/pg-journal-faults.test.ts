@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Postgres } from '../../../src/postgres/index.js';
 import { PgJournal } from '../../../src/store/postgres/journal/pg-journal.js';
-import { openStore } from '../../../src/store/postgres/open-store.js';
+import { connectStore } from '../../../src/store/postgres/open-store.js';
 import { type SharedPostgres, sharedPostgres } from '../../support/postgres.js';
 import { type CuttingProxy, startCuttingProxy } from '../../support/store/cutting-proxy.js';
 import { intent, keyOf, outcome } from '../../support/store/journal-contract.js';
@@ -20,7 +20,7 @@ afterAll(async () => {
 });
 
 async function open(url: string) {
-  const postgres = await openStore(url, { applicationName: 'journal', patienceMs: 20_000 });
+  const postgres = await connectStore(url, { applicationName: 'journal', patienceMs: 20_000 });
   // With this limit no heartbeat is due during a test.
   const journal = await PgJournal.open(postgres, { team: 'team', deadAfterMs: 3_600_000 });
   opened.push({ postgres, journal });
@@ -119,7 +119,7 @@ describe('the shared journal', () => {
     const url = await server.database();
     const name = new URL(url).pathname.slice(1);
     const { journal } = await open(url);
-    const admin = await openStore(await server.database(), { applicationName: 'admin' });
+    const admin = await connectStore(await server.database(), { applicationName: 'admin' });
     const turn = async (readOnly: boolean) => {
       await admin.query(`ALTER DATABASE ${name} SET default_transaction_read_only = ${readOnly ? 'on' : 'off'}`);
       await admin.query('SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = $1', [name]);
@@ -178,12 +178,12 @@ describe('the shared journal', () => {
 
   it('refuses a database that is not safe, in a sentence without its password', async () => {
     const url = await server.database();
-    const admin = await openStore(await server.database(), { applicationName: 'admin' });
+    const admin = await connectStore(await server.database(), { applicationName: 'admin' });
     await admin.query(
       `ALTER DATABASE ${new URL(url).pathname.slice(1)} SET default_transaction_isolation = 'serializable'`,
     );
     await admin.close();
-    await expect(openStore(url, { applicationName: 'test' })).rejects.toThrow(
+    await expect(connectStore(url, { applicationName: 'test' })).rejects.toThrow(
       /^The store postgres:\/\/127.0.0.1:\d+\/\w+ has default_transaction_isolation = serializable\. Set it to read committed$/,
     );
   });

@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { UsageError } from '../../../src/core/errors/coded-error.js';
 import { identifier, openPostgres, parseAddress } from '../../../src/postgres/index.js';
-import { openStore } from '../../../src/store/postgres/open-store.js';
+import { connectStore } from '../../../src/store/postgres/open-store.js';
 import { openWarehouse } from '../../../src/warehouse/index.js';
 import { runCommand } from '../../support/cli/command.js';
 import { folderOfTest } from '../../support/files/folders.js';
@@ -89,7 +89,7 @@ describe('a schema', () => {
   it('of another program is refused as a store, and nothing in it is changed', async () => {
     const { url, present } = await schemaWith('0001-journal-tables', '0106-search-path');
     const found = await present();
-    const refused = await openStore(url, { applicationName: 'test' }).catch((error: unknown) => error);
+    const refused = await connectStore(url, { applicationName: 'test' }).catch((error: unknown) => error);
     expect(refused).toBeInstanceOf(UsageError);
     expect((refused as Error).message).toMatch(
       /^The store postgres:\/\/127\.0\.0\.1:\d+\/\w+\S* was not created by this version of searchflow\. Use another schema/,
@@ -106,10 +106,10 @@ describe('a schema', () => {
       await rows.openJob({ ...job, generation: '1', options: {}, rows: 0, slices: 0 }, []).finally(close);
     };
     await open(warehouse);
-    await expect(openStore(warehouse, { applicationName: 'test' })).rejects.toThrow(
+    await expect(connectStore(warehouse, { applicationName: 'test' })).rejects.toThrow(
       /^The store \S+ is a warehouse of searchflow\. Use another schema/,
     );
-    await (await openStore(store, { applicationName: 'test' })).close();
+    await (await connectStore(store, { applicationName: 'test' })).close();
     const refusal = 'is a store of searchflow, not a warehouse. Load into another schema';
     await expect(open(store)).rejects.toThrow(refusal);
     // A plan and a dry run only read.
@@ -119,11 +119,11 @@ describe('a schema', () => {
 
   it('that a newer version has migrated is used', async () => {
     const url = `${await sharedPostgres().database()}?schema=od%22d`;
-    const first = await openStore(url, { applicationName: 'test' });
+    const first = await connectStore(url, { applicationName: 'test' });
     await first.query(
       `INSERT INTO ${identifier(first.address.schema)}.searchflow_migrations VALUES ('0002-later', now())`,
     );
     await first.close();
-    await (await openStore(url, { applicationName: 'test' })).close();
+    await (await connectStore(url, { applicationName: 'test' })).close();
   });
 });

@@ -6,7 +6,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { PgJournal } from '../../../src/store/postgres/journal/pg-journal.js';
-import { openStore } from '../../../src/store/postgres/open-store.js';
+import { connectStore } from '../../../src/store/postgres/open-store.js';
 import { folderOfFile } from '../../support/files/folders.js';
 import { type PostgresServer, startPostgres } from '../../support/postgres-server.mjs';
 import { keyOf } from '../../support/store/journal-contract.js';
@@ -82,7 +82,7 @@ async function market(count: number) {
     },
     /** The totals of the journal at the end, when all units must have landed. */
     async totals() {
-      const postgres = await openStore(url, { applicationName: 'judge' });
+      const postgres = await connectStore(url, { applicationName: 'judge' });
       const journal = await PgJournal.open(postgres, { team: 'team' });
       try {
         expect(await journal.lookup(keys)).toHaveLength(keys.length);
@@ -127,7 +127,7 @@ describe('processes that share a journal', () => {
   it('lose nothing and buy nothing twice while the database is killed and its connections are cut (39, 40)', async () => {
     const { url, buyer, extra, totals, requests } = await market(1500);
     const buyers = [0, 500, 1000].map((first) => buyer({}, first));
-    const judge = await openStore(url, { applicationName: 'judge' });
+    const judge = await connectStore(url, { applicationName: 'judge' });
     for (let round = 1; round <= 6; round++) {
       while (requests().length < round * 40) await delay(5);
       if (round % 2 === 0) {

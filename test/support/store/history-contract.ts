@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { costOf, type PurchaseHistory, sentCount, type UnitHistory } from '../../../src/core/purchase/attempts.js';
+import { knownCost, type PurchaseHistory, sentCount, type UnitHistory } from '../../../src/core/purchase/attempts.js';
 import type { ForgettingJournal } from '../../../src/core/purchase/forgotten.js';
 import type { Journal, UnitOutcome } from '../../../src/core/purchase/journal.js';
 import { intent, keyOf, outcome } from './journal-contract.js';
@@ -52,9 +52,9 @@ export function historyContract(
         expect(first.attempts.map(({ requestId }) => requestId)).toEqual([`req-${clock - 1}`, `req-${clock}`]);
         expect(first.landed).toMatchObject({ status: 'success', fetchedAt: clock, isBought: true, hasBody: true });
         expect(first.landed?.bytes).toBeGreaterThan(100);
-        expect(costOf(first)).toEqual({ micros: 700, isWhole: true });
+        expect(knownCost(first)).toEqual({ micros: 700, isWhole: true });
         const second = await historyOf(one, 2);
-        expect(costOf(second)).toEqual({ micros: 1000, isWhole: true });
+        expect(knownCost(second)).toEqual({ micros: 1000, isWhole: true });
         expect(sentCount(second)).toBe(1);
       }
     });
@@ -110,7 +110,7 @@ export function historyContract(
       await again.prune('job/', Date.now() + 60_000);
       const pruned = await historyOf(again, 2);
       expect(pruned).toMatchObject({ attempts: [{ costMicros: 900 }], landed: { hasBody: false, status: 'success' } });
-      expect(costOf(await historyOf(again, 3))).toEqual({ micros: 0, isWhole: true });
+      expect(knownCost(await historyOf(again, 3))).toEqual({ micros: 0, isWhole: true });
     });
 
     it('keeps the costs of forgotten units, and of the units that were bought with them', async () => {
@@ -121,7 +121,7 @@ export function historyContract(
       await journal.forgetting.removeBodies(new Set(keys), false);
       const again = await reopen();
       for (const [unit, micros] of [700, 900, 0, 0].entries())
-        expect(costOf(await historyOf(again, unit + 1)), `unit ${unit + 1}`).toEqual({ micros, isWhole: true });
+        expect(knownCost(await historyOf(again, unit + 1)), `unit ${unit + 1}`).toEqual({ micros, isWhole: true });
     });
 
     it('never takes an unknown share of the cost of a forgotten unit for 0', async () => {
@@ -130,9 +130,9 @@ export function historyContract(
       const again = await reopen();
       await again.prune('job/', Date.now() + 60_000);
       await again.forgetting.forget([keyOf(1)]);
-      const { micros, isWhole } = costOf(await historyOf(again, 1));
+      const { micros, isWhole } = knownCost(await historyOf(again, 1));
       expect(isWhole ? micros : 'unknown').toSatisfy((share) => share === 1000 || share === 'unknown');
-      expect(costOf(await historyOf(again, 3))).toEqual({ micros: 0, isWhole: true });
+      expect(knownCost(await historyOf(again, 3))).toEqual({ micros: 0, isWhole: true });
     });
   });
 }

@@ -5,10 +5,10 @@ import { appendFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { ClaimLost } from '../../../dist/core/purchase/journal.js';
 import { PgJournal } from '../../../dist/store/postgres/journal/pg-journal.js';
-import { openStore } from '../../../dist/store/postgres/open-store.js';
+import { connectStore } from '../../../dist/store/postgres/open-store.js';
 
 const { url, bill, keys, perRequest, deadAfterMs, at } = JSON.parse(process.argv[2]);
-const postgres = await openStore(url, { applicationName: 'buyer', patienceMs: 60_000 });
+const postgres = await connectStore(url, { applicationName: 'buyer', patienceMs: 60_000 });
 const journal = await PgJournal.open(postgres, { team: 'team', deadAfterMs });
 const seen = {};
 

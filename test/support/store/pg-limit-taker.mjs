@@ -4,11 +4,11 @@ import { createInterface } from 'node:readline';
 import { takeTurn } from '../../../dist/core/limiter/limiter.js';
 import { flatProfile } from '../../../dist/core/limiter/rate.js';
 import { QueuedLimiter } from '../../../dist/store/limiter/queued-limiter.js';
-import { openStore } from '../../../dist/store/postgres/open-store.js';
+import { connectStore } from '../../../dist/store/postgres/open-store.js';
 import { PgRateSource } from '../../../dist/store/postgres/pg-rate-source.js';
 
 const { url, qps } = JSON.parse(process.argv[2]);
-const postgres = await openStore(url, { applicationName: 'taker', max: 2, patienceMs: 60_000 });
+const postgres = await connectStore(url, { applicationName: 'taker', max: 2, patienceMs: 60_000 });
 const limiter = new QueuedLimiter(new PgRateSource({ postgres, team: 'team', key: 'key', profile: flatProfile(qps) }));
 
 createInterface({ input: process.stdin }).on('line', async (line) => {

@@ -1,6 +1,6 @@
 import { identifier, type Postgres } from '../../../src/postgres/index.js';
 import { PgJournal } from '../../../src/store/postgres/journal/pg-journal.js';
-import { openStore } from '../../../src/store/postgres/open-store.js';
+import { connectStore } from '../../../src/store/postgres/open-store.js';
 import { sharedPostgres } from '../postgres.js';
 
 /** Stores for tests: each is a schema in one database on the run's PostgreSQL. */
@@ -22,7 +22,7 @@ export async function startPgStores(): Promise<PgStores> {
   const open = new Set<Postgres>();
   const journals = new Map<Postgres, PgJournal>();
   const connect = async (url: string): Promise<Postgres> => {
-    const postgres = await openStore(url, { applicationName: 'test', patienceMs: 20_000, max: 4 });
+    const postgres = await connectStore(url, { applicationName: 'test', patienceMs: 20_000, max: 4 });
     open.add(postgres);
     return postgres;
   };

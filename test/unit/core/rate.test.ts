@@ -3,9 +3,9 @@ import { describe, expect, it } from 'vitest';
 import {
   bucketsFor,
   flatProfile,
-  limitOf,
   type RateProfile,
   rateProfiles,
+  wholeUnits,
   withKeyLimit,
 } from '../../../src/core/limiter/rate.js';
 import {
@@ -70,7 +70,7 @@ describe('the rate profiles', () => {
     [1, 1],
     [0.2, 1],
   ])('%d units a second are %d whole ones, one at least', (qps, limit) => {
-    expect(limitOf({ name: 'any', qps, classes: ['*'] })).toBe(limit);
+    expect(wholeUnits({ name: 'any', qps, classes: ['*'] })).toBe(limit);
   });
 });
 

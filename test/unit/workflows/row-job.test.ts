@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { StagedJob } from '../../../src/core/job-entry-schemas.js';
 import type { EnrichCsvInput } from '../../../src/core/row-job-schemas.js';
 import { spentOf } from '../../../src/core/rows/pause.js';
-import { earlierOf, limitOf, progressOf, type RowJobState } from '../../../src/workflows/rows/row-job-state.js';
+import { capOf, earlierOf, progressOf, type RowJobState } from '../../../src/workflows/rows/row-job-state.js';
 import { RangeQueue, toRanges } from '../../../src/workflows/shared/range-queue.js';
 
 describe('a queue of slices', () => {
@@ -60,12 +60,12 @@ const state = (changes: Partial<RowJobState> = {}) =>
 
 describe('the cap of a run', () => {
   it('starts from the earlier cost of the job, money in flight included', () => {
-    expect(limitOf(state({ maxCostMicros: 500 }))).toBe(1700);
-    expect(limitOf(state({ maxCostMicros: 0 }))).toBe(1200);
+    expect(capOf(state({ maxCostMicros: 500 }))).toBe(1700);
+    expect(capOf(state({ maxCostMicros: 0 }))).toBe(1200);
   });
 
   it('is none if none was given', () => {
-    expect(limitOf(state())).toBeUndefined();
+    expect(capOf(state())).toBeUndefined();
   });
 });
 
