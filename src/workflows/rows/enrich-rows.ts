@@ -31,8 +31,8 @@ export interface EnrichRowsOptions extends ActivityOptions {
   readonly onBatch?: (results: readonly RowResult[]) => void | Promise<void>;
 }
 
-/** Rows of one batch, at most. As JSON they have at most so many characters, except for a single row. */
-const BATCH = { rows: 2000, characters: 400_000 } as const;
+/** Rows of one batch, at most. As JSON they have at most so many bytes, except for a single row. */
+const BATCH = { rows: 2000, bytes: 400_000 } as const;
 /** Rows of one activity with a record, which has many requests. */
 const PER_RECORD = 250;
 /** Activities in progress at once, without and with a record. */
@@ -158,9 +158,9 @@ class RowsCall {
 
   #nextBatch(): readonly number[] {
     const rows: number[] = [];
-    for (let characters = 0; rows.length < BATCH.rows && this.#at + rows.length < this.#rows.length; ) {
-      characters += JSON.stringify(this.#rows[this.#at + rows.length]).length;
-      if (characters > BATCH.characters && rows.length > 0) break;
+    for (let bytes = 0; rows.length < BATCH.rows && this.#at + rows.length < this.#rows.length; ) {
+      bytes += bytesOf(this.#rows[this.#at + rows.length] as RowFields);
+      if (bytes > BATCH.bytes && rows.length > 0) break;
       rows.push(this.#at + rows.length);
     }
     return rows;

@@ -183,6 +183,14 @@ it('without a record, an answer that is too large fails its row only', async () 
   expect(summary.costDollars).toBe(service.bill().micros / 1e6);
 });
 
+it('without a record, child workflows make the requests of a large call, also for rows outside ASCII', async () => {
+  const { team, service } = await open(false, { failureRate: 0 });
+  const rows = urls(1100).map((row) => ({ ...row, note: '検索'.repeat(190) }));
+  const { results, summary } = await team({ ...search, rows, maxCostDollars: 8 });
+  expect(indexes(results)).toEqual([...rows.keys()]);
+  expect([summary.succeeded, service.bill().requests]).toEqual([1100, 1100]);
+});
+
 it('with a record, rows that were bought before are free', async () => {
   const { team, service } = await open(true, { failureRate: 0 });
   const first = await team({ ...search, rows: urls(30) });
