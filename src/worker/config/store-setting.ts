@@ -25,7 +25,7 @@ export function warehouseOfFlag(
 ): DatabaseAddress | undefined {
   if (into.trim() === '') throw new Error(`is not a warehouse; give ${WAREHOUSE_FORMS}`);
   const mistyped = sinkOf(into) === null ? whyNoWarehouse(into) : 'is a sink, which only a worker with it has';
-  if (mistyped !== null) throw new Wrong(mistyped, into);
+  if (mistyped !== null) throw sinkOf(into) === null ? new Wrong(mistyped) : new Wrong(mistyped, into);
   if (warehouseFile(into, cwd) !== null) {
     const why = whyUnusable(into, cwd);
     if (why !== null) throw new Error(why);
