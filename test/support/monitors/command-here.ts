@@ -23,7 +23,7 @@ export async function commandHere(
   { url, key, cwd, temporal }: Surroundings,
 ): Promise<{ readonly code: ExitCode; readonly out: string; readonly err: string }> {
   const env = { SEARCHFLOW_API_KEY: key, SEARCHFLOW_BASE_URL: url };
-  const { terminal, out, err } = fakeTerminal({ env });
+  const { terminal, out, err } = fakeTerminal({ env, flags: { json: args.includes('--json') } });
   let action: (context: Context) => Promise<ExitCode> = async () => 0;
   const program = buildProgram('0.0.0', (chosen) => {
     action = chosen;
