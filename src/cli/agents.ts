@@ -26,7 +26,7 @@ import { type Context, type ExitCode, exitCodes, type Flags } from './shared/com
 import { onSandbox } from './shared/embedded-sandbox.js';
 import { type Session, settings, withRuntime } from './shared/session.js';
 import { withAccess } from './shared/with-access.js';
-import { columns, duration, printable, printableLines, some } from './text.js';
+import { columns, duration, isoTime, printable, printableLines, some } from './text.js';
 
 /** The amount as the service reports it, with all its decimals. */
 const reported = (amount: number): string => `$${amount}`;
@@ -287,8 +287,8 @@ export async function agentSync(context: Context, flags: Flags<'agent sync'>): P
     if (!loads) return exitCodes.ok;
     await runtime.work.own({ job: name, workflowId: work.workflowId });
     const done = await (await startSync(access, work)).result();
-    const watermark = done.watermark === null ? null : new Date(done.watermark).toISOString();
-    context.terminal.tell<Output<'agentSync'>>({ kind: 'agent-sync', ...done, watermark }, syncText(done));
+    const output: Output<'agentSync'> = { kind: 'agent-sync', ...done, watermark: isoTime(done.watermark) };
+    context.terminal.tell(output, syncText(done));
     return exitCodes.ok;
   };
   return withAccess(context, flags, mistakes, sync, { loads, owns: true });

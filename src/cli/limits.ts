@@ -8,7 +8,7 @@ import type { OtherLimit } from '../core/workflow-result-schemas.js';
 import { type RuntimeConfig, UsageError } from '../worker/config/runtime-types.js';
 import { type Context, type ExitCode, exitCodes, type Flags } from './shared/command.js';
 import { settings, withRuntime } from './shared/session.js';
-import { columns, count, dollars, duration, type Fact, factLines, printable, some } from './text.js';
+import { columns, count, dollars, duration, type Fact, factLines, isoTime, printable, some, usd } from './text.js';
 
 /** `searchflow limits`: shows the limits of the team and their use. `unblock`: first lifts the block. */
 export async function limits(context: Context, flags: Flags<'limits'>): Promise<ExitCode> {
@@ -19,7 +19,7 @@ export async function limits(context: Context, flags: Flags<'limits'>): Promise<
       context.terminal.say(unblockedText(before, isAwake));
     }
     const spend = await runtime.team.spend();
-    const [limiter, others, slots, caps, spent] = await Promise.all([
+    const [limiter, otherLimits, slots, caps, spent] = await Promise.all([
       runtime.team.limits(),
       runtime.team.otherLimits(),
       runtime.team.slots(),
@@ -27,8 +27,8 @@ export async function limits(context: Context, flags: Flags<'limits'>): Promise<
       spend.spent(),
     ]);
     const workerElsewhere = runtime.team.workerElsewhere();
-    const all = { config, limiter, others, slots, caps, spent, workerElsewhere, now: Date.now() };
-    context.terminal.print(limitsData(all), limitsText(all));
+    const data = limitsData({ config, limiter, otherLimits, slots, caps, spent, workerElsewhere });
+    context.terminal.print(data, limitsText(data, Date.now()));
   });
 }
 
@@ -61,59 +61,69 @@ interface Limits {
   readonly config: Pick<RuntimeConfig, 'origin' | 'concurrency' | 'store' | 'team'>;
   readonly limiter: LimiterView;
   /** Workers with a rate limit of their own. */
-  readonly others?: readonly OtherLimit[];
+  readonly otherLimits?: readonly OtherLimit[];
   readonly slots: SlotsInUse;
   readonly caps: SpendCaps;
   readonly spent: { readonly day: PeriodSpend; readonly month: PeriodSpend };
   /** Id of the process that runs the folder's worker. Only that process knows the current use. Null if this process runs the worker. */
   readonly workerElsewhere: number | null;
-  /** Unix ms. */
-  readonly now: number;
 }
 
-const taken = (spend: PeriodSpend) => spend.landedMicros + spend.openMicros + spend.unknownMicros;
+/** Returns the limits as JSON fields; dollars as numbers, times in ISO 8601. */
+export function limitsData({ config, limiter, otherLimits = [], caps, spent, ...rest }: Limits): Output<'limits'> {
+  const { origin, store, team = null, concurrency } = config;
+  const period = ({ since, landedMicros, openMicros, unknownMicros }: PeriodSpend, cap: number | null) => ({
+    since: isoTime(since),
+    dollars: landedMicros / 1e6,
+    openDollars: openMicros / 1e6,
+    unknownDollars: unknownMicros / 1e6,
+    // The sum of the three fields above, which the cap limits.
+    countedDollars: (landedMicros + openMicros + unknownMicros) / 1e6,
+    capDollars: cap === null ? null : cap / 1e6,
+  });
+  return {
+    ...{ kind: 'limits', origin, store: store?.shown ?? null, team, concurrency, otherLimits, ...limiter, ...rest },
+    blockedUntil: isoTime(limiter.blockedUntil),
+    blockedSince: isoTime(limiter.blockedSince),
+    day: period(spent.day, caps.dayMicros),
+    month: period(spent.month, caps.monthMicros),
+  };
+}
+
 const rate = (qps: number) => `${Math.round(qps * 10) / 10}/s`;
 
 /** Returns the limits as text. */
-export function limitsText(limits: Limits): string {
-  const { config, limiter, others = [], slots, caps, spent, workerElsewhere, now } = limits;
+export function limitsText(limits: Output<'limits'>, now: number): string {
+  const { slots, workerElsewhere, heldBy } = limits;
   const elsewhere = slots.elsewhere > 0 ? ` and ${slots.elsewhere} started elsewhere` : '';
+  const waiting = slots.waiting > 0 ? `, ${slots.waiting} waiting` : '';
+  const use = `known only to the worker (process ${workerElsewhere}); the calls here do not include it`;
   const facts: readonly Fact[] = [
-    ['Service', printable(config.origin)],
-    ['Shared by', whoShares(config)],
-    ...others.map(
+    ['Service', printable(limits.origin)],
+    ['Shared by', whoShares(limits)],
+    ...limits.otherLimits.map(
       ({ host, pid }): Fact => [
         'Not shared by',
         `worker ${pid} on ${printable(host)}: it uses another API key with its own rate limit`,
       ],
     ),
-    ['Blocked', blockText(limiter, now)],
-    ['Waiting', some(limiter.waiting, 'call')],
-    ['Waiting for', limiter.heldBy === undefined ? null : printable(limiter.heldBy)],
-    [
-      'Current use',
-      workerElsewhere === null
-        ? null
-        : `known only to the worker (process ${workerElsewhere}); the calls here do not include it`,
-    ],
-    ['In flight', `at most ${some(config.concurrency, 'paid request')} per worker`],
-    [
-      'Agent runs',
-      `${slots.held} of ${slots.limit}${elsewhere}${slots.waiting > 0 ? `, ${slots.waiting} waiting` : ''}`,
-    ],
+    ['Blocked', blockText(limits, now)],
+    ['Waiting', some(limits.waiting, 'call')],
+    ['Waiting for', heldBy === undefined ? null : printable(heldBy)],
+    ['Current use', workerElsewhere === null ? null : use],
+    ['In flight', `at most ${some(limits.concurrency, 'paid request')} per worker`],
+    ['Agent runs', `${slots.held} of ${slots.limit}${elsewhere}${waiting}`],
     ['Left running', leftRunning(slots)],
-    ['Spent today', spendText(spent.day, caps.dayMicros)],
-    ['This month', spendText(spent.month, caps.monthMicros)],
+    ['Spent today', spendText(limits.day)],
+    ['This month', spendText(limits.month)],
   ];
-  const buckets = limiter.buckets.map((one) => [
+  const buckets = limits.buckets.map((one) => [
     `  ${printable(one.name)}`,
-    rate(one.qps),
-    rate(one.effectiveQps),
-    rate(one.used),
+    ...[one.qps, one.effectiveQps, one.used].map(rate),
   ]);
   return [
     ...factLines(15, facts),
-    `Rate profile ${printable(limiter.profile)}, in units:`,
+    `Rate profile ${printable(limits.profile)}, in units:`,
     ...columns([['  bucket', 'configured', 'effective', 'used now'], ...buckets]),
   ].join('\n');
 }
@@ -125,21 +135,21 @@ function leftRunning({ leftRunning: left }: SlotsInUse): string | null {
   return `past --max-run-time; ${runs}. To end one: searchflow agent cancel ID (ids: searchflow agent list)`;
 }
 
-function whoShares({ store, team }: Limits['config']): string {
+function whoShares({ store, team }: Output<'limits'>): string {
   const who = team ? `the keys of team ${printable(team)}` : 'this key';
-  return store ? `all workers of ${who} in ${printable(store.shown)}` : `the worker of this folder (${who})`;
+  return store ? `all workers of ${who} in ${printable(store)}` : `the worker of this folder (${who})`;
 }
 
-function blockText({ blockedUntil, blockedSince, blockReason }: LimiterView, now: number): string {
-  if (blockedUntil === null || blockedUntil <= now) return 'no';
-  const left = duration((blockedUntil - now) / 1000);
-  const since = blockedSince === null ? '' : ` since ${new Date(blockedSince).toISOString()}`;
-  return `until ${new Date(blockedUntil).toISOString()} (${left} left)${since}: ${printable(blockReason ?? 'no reason given')}`;
+function blockText({ blockedUntil, blockedSince, blockReason }: Output<'limits'>, now: number): string {
+  const left = (Date.parse(blockedUntil ?? '') - now) / 1000;
+  if (!(left > 0)) return 'no';
+  const since = blockedSince === null ? '' : ` since ${blockedSince}`;
+  return `until ${blockedUntil} (${duration(left)} left)${since}: ${printable(blockReason ?? 'no reason given')}`;
 }
 
 /** What `--unblock` has done. `before`: the limits before it. `isAwake`: whether no work waits in Temporal any longer. */
 function unblockedText({ blockedUntil, blockReason }: LimiterView, isAwake: boolean): string {
-  const until = blockedUntil === null ? null : new Date(blockedUntil).toISOString();
+  const until = isoTime(blockedUntil);
   const asleep = `Work that waits in Temporal could not be woken. It continues ${until === null ? 'at the end of its wait' : `at ${until}`}. To wake it:\n  searchflow limits --unblock`;
   if (until === null) return `There was no block to lift.${isAwake ? '' : ` ${asleep}`}`;
   return (
@@ -149,45 +159,14 @@ function unblockedText({ blockedUntil, blockReason }: LimiterView, isAwake: bool
   );
 }
 
-function spendText(spend: PeriodSpend, cap: number | null): string {
-  const bound =
-    cap === null ? ', no cap' : ` of ${dollars(cap)} (${Math.floor((100 * taken(spend)) / Math.max(1, cap))}%)`;
+function spendText({ countedDollars, openDollars, unknownDollars, capDollars: cap }: Output<'limits'>['day']): string {
+  const share = Math.floor((100 * countedDollars) / Math.max(1e-6, cap ?? 0));
   const parts = [
-    ...(spend.openMicros > 0 ? [`${dollars(spend.openMicros)} in flight`] : []),
-    ...(spend.unknownMicros > 0 ? [`${dollars(spend.unknownMicros)} possibly charged (unknown outcomes)`] : []),
+    ...(openDollars > 0 ? [`${usd(openDollars)} in flight`] : []),
+    ...(unknownDollars > 0 ? [`${usd(unknownDollars)} possibly charged (unknown outcomes)`] : []),
   ];
-  return `${dollars(taken(spend))}${bound}${parts.length > 0 ? `, including ${parts.join(', ')}` : ''}`;
-}
-
-/** Returns the limits as JSON fields; dollars as numbers, times in ISO 8601. */
-export function limitsData(limits: Limits): Output<'limits'> {
-  const { config, limiter, others = [], slots, caps, spent, workerElsewhere } = limits;
-  const period = (spend: PeriodSpend, cap: number | null) => ({
-    since: new Date(spend.since).toISOString(),
-    dollars: spend.landedMicros / 1e6,
-    openDollars: spend.openMicros / 1e6,
-    unknownDollars: spend.unknownMicros / 1e6,
-    // The sum of the three fields above, which the cap limits.
-    countedDollars: taken(spend) / 1e6,
-    capDollars: cap === null ? null : cap / 1e6,
-  });
-  return {
-    kind: 'limits',
-    origin: config.origin,
-    store: config.store?.shown ?? null,
-    team: config.team ?? null,
-    concurrency: config.concurrency,
-    // Workers of the same task queue that do not share these limits.
-    otherLimits: others,
-    ...limiter,
-    blockedUntil: limiter.blockedUntil === null ? null : new Date(limiter.blockedUntil).toISOString(),
-    blockedSince: limiter.blockedSince === null ? null : new Date(limiter.blockedSince).toISOString(),
-    slots,
-    // The use of the limits by that worker is not included in the fields above.
-    workerElsewhere,
-    day: period(spent.day, caps.dayMicros),
-    month: period(spent.month, caps.monthMicros),
-  };
+  const bound = cap === null ? ', no cap' : ` of ${usd(cap)} (${share}%)`;
+  return `${usd(countedDollars)}${bound}${parts.length > 0 ? `, including ${parts.join(', ')}` : ''}`;
 }
 
 /** `searchflow alerts test`: sends a test alert to each receiver. */

@@ -1,8 +1,12 @@
 import { stripVTControlCharacters } from 'node:util';
+import { dollars } from '../core/text/money.js';
 import { shellWord } from '../core/text/shell-word.js';
 
 export { count, some } from '../core/text/count.js';
-export { dollars } from '../core/text/money.js';
+export { dollars };
+
+/** Returns an amount in dollars as text. */
+export const usd = (amount: number): string => dollars(Math.round(amount * 1e6));
 
 /** Returns seconds as text, such as `4 s`, `3 min 20 s`, `2 h 5 min` or `3 d 4 h`. */
 export function duration(seconds: number): string {
@@ -24,6 +28,10 @@ export function duration(seconds: number): string {
   }
   return `${whole} s`;
 }
+
+/** Returns a time in Unix ms in ISO 8601; null stays null. */
+export const isoTime = <At extends number | null>(at: At) =>
+  (at === null ? null : new Date(at).toISOString()) as At extends number ? string : null;
 
 /** A name and its text; null: there is nothing to say. */
 export type Fact = readonly [name: string, text: string | null];

@@ -5,7 +5,7 @@ import { type RuntimeConfig, UsageError } from '../worker/config/runtime-types.j
 import { mustNotBeAfter } from './flag-values.js';
 import { type Context, type ExitCode, exitCodes, type Flags } from './shared/command.js';
 import { settings, withRuntime } from './shared/session.js';
-import { columns, count, dollars, printable, some } from './text.js';
+import { columns, count, dollars, printable, some, usd } from './text.js';
 
 /** `searchflow usage`: shows requests and cost of the team by job, operation or UTC day. */
 export async function usage(context: Context, flags: Flags<'usage'>): Promise<ExitCode> {
@@ -16,7 +16,8 @@ export async function usage(context: Context, flags: Flags<'usage'>): Promise<Ex
   return withRuntime(context, settings(context, {}, mistakes), { bounded: true }, async ({ runtime }) => {
     const lines = await (await runtime.team.spend()).usage(flags.by, since, until);
     const { json, print, note } = context.terminal;
-    if (lines.length > 0 || json) print(usageData(flags.by, lines), usageText(flags.by, lines));
+    const data = usageData(flags.by, lines);
+    if (lines.length > 0 || json) print(data, usageText(data));
     else note('No purchases in this period.');
   });
 }
@@ -28,44 +29,33 @@ const total = (lines: readonly UsageLine[]): Sums =>
   Object.fromEntries(sums.map((name) => [name, lines.reduce((sum, line) => sum + line[name], 0)])) as Sums;
 
 /** Returns requests and cost by group as a table with a total. Empty columns are left out. */
-function usageText(by: UsageGroup, lines: readonly UsageLine[]): string {
-  const sum = total(lines);
-  const cells = (name: string, one: Sums) => [
-    name,
-    count(one.requests),
-    count(one.units),
-    dollars(one.landedMicros),
-    ...(sum.openMicros > 0 ? [dollars(one.openMicros)] : []),
-    ...(sum.unknownOutcomes > 0 ? [count(one.unknownOutcomes), dollars(one.unknownMicros)] : []),
+function usageText({ by, lines, total }: Output<'usage'>): string {
+  type Line = Partial<typeof total>;
+  const columnsOf: readonly (readonly [title: string, cell: (line: Line) => string, isShown?: boolean])[] = [
+    ['requests', ({ requests = 0 }) => count(requests)],
+    ['units', ({ units = 0 }) => count(units)],
+    ['spent', (line) => usd(line.dollars ?? 0)],
+    ['in flight (max.)', ({ openDollars = 0 }) => usd(openDollars), total.openDollars > 0],
+    ['unknown outcomes', ({ unknownOutcomes = 0 }) => count(unknownOutcomes), total.unknownOutcomes > 0],
+    ['possibly charged', ({ unknownDollars = 0 }) => usd(unknownDollars), total.unknownOutcomes > 0],
   ];
-  const head = [
-    by,
-    'requests',
-    'units',
-    'spent',
-    ...(sum.openMicros > 0 ? ['in flight (max.)'] : []),
-    ...(sum.unknownOutcomes > 0 ? ['unknown outcomes', 'possibly charged'] : []),
-  ];
-  const rows = lines.map((line) => cells(printable(line.group), line));
-  return columns([head, ...rows, ...(lines.length === 1 ? [] : [cells('total', sum)])]).join('\n');
+  const shown = columnsOf.filter(([, , isShown = true]) => isShown);
+  const row = (name: string, line: Line) => [name, ...shown.map(([, cell]) => cell(line))];
+  return columns([
+    [by, ...shown.map(([title]) => title)],
+    ...lines.map((line) => row(printable(line[by] ?? ''), line)),
+    ...(lines.length === 1 ? [] : [row('total', total)]),
+  ]).join('\n');
 }
 
 /** Returns requests and cost as JSON fields; dollars are exact to six decimals. */
 export function usageData(by: UsageGroup, lines: readonly UsageLine[]): Output<'usage'> {
   const data = ({ requests, units, landedMicros, openMicros, unknownOutcomes, unknownMicros }: Sums) => ({
-    requests,
-    units,
-    dollars: landedMicros / 1e6,
-    openDollars: openMicros / 1e6,
-    unknownOutcomes,
-    unknownDollars: unknownMicros / 1e6,
+    ...{ requests, units, dollars: landedMicros / 1e6, openDollars: openMicros / 1e6 },
+    ...{ unknownOutcomes, unknownDollars: unknownMicros / 1e6 },
   });
-  return {
-    kind: 'usage',
-    by,
-    lines: lines.map((line) => ({ [by]: line.group, ...data(line) })),
-    total: data(total(lines)),
-  };
+  const groups = lines.map((line) => ({ [by]: line.group, ...data(line) }));
+  return { kind: 'usage', by, lines: groups, total: data(total(lines)) };
 }
 
 const DAY_MS = 86_400_000;

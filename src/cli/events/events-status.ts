@@ -8,8 +8,8 @@ import { eventTarget, isMissingFile } from '../../worker/control/event-control.j
 import type { WalkHandle } from '../../worker/control/job-handle.js';
 import type { Runtime } from '../../worker/runtime/runtime.js';
 import { type EventStatus, readEventStatus } from '../../worker/store/event-status.js';
-import { type Context, type ExitCode, exitCodes, type Flags } from '../shared/command.js';
-import { answered, settings, withRuntime } from '../shared/session.js';
+import type { Context, ExitCode, Flags } from '../shared/command.js';
+import { answered, type Session, settings, withRuntime } from '../shared/session.js';
 import { printable, resumeCommand } from '../text.js';
 import { type InterruptedWalk, runningText, statusData, statusLines } from './events.js';
 import { meantType, walkNamed } from './walk.js';
@@ -18,48 +18,44 @@ import { meantType, walkNamed } from './walk.js';
 export async function status(context: Context, flags: Flags<'events status'>): Promise<ExitCode> {
   const config = settings(context, flags);
   const into = eventTarget(config, flags.into, context.cwd);
-  return withRuntime(context, config, { bounded: true }, ({ runtime }) => showEvents(context, config, runtime, into));
+  return withRuntime(context, config, { bounded: true }, (session) => showEvents(session, into));
 }
 
 /** Shows the events of a warehouse. `isWalk`: a walk was asked for, so its state is shown even if the warehouse cannot be read. */
 export async function showEvents(
-  context: Context,
-  config: RuntimeConfig,
-  runtime: Runtime,
+  session: Session,
   into: string,
   { isWalk = false }: { readonly isWalk?: boolean } = {},
-): Promise<ExitCode> {
-  const { terminal } = context;
+): Promise<undefined> {
+  const { terminal, config, runtime, cwd, env } = session;
   const { held, problem } = await read(config, into);
   const walks = (await runtime.jobs.walks()).filter(
     (walk) => isSameWarehouse(walk.into, into) && walk.origin === config.origin,
   );
   const streams = await statuses(runtime, walks, held);
   const running = streams.flatMap(({ job, status }) => (status.state === 'running' ? [{ job, ...status }] : []));
-  const isUsual = isSameWarehouse(into, eventTarget(settings(context, {}), undefined, context.cwd));
+  const isUsual = isSameWarehouse(into, eventTarget(settings(session, {}), undefined, cwd));
   const interrupted = streams.flatMap(({ job, stream, status }): InterruptedWalk[] => {
     if (status.state === 'running') return [];
     const { state, message } = status;
     const command = walkCommand(stream, isUsual ? null : into);
-    return [{ job, stream, state, message, resumeText: command && resumeCommand(command, context.env) }];
+    return [{ job, stream, state, message, resumeText: command && resumeCommand(command, env) }];
   });
   const now = Date.now();
   // The states of walks are known without the warehouse. If no walk is unfinished, an unreadable warehouse is a failure.
   if (problem !== null && !isWalk && streams.every(({ status }) => status.state === 'done')) throw problem;
   const missing = problem?.message ?? null;
   const data = statusData(held, { running, interrupted, missing }, into, config.origin, now);
-  if (held?.streams.length === 0 && streams.length === 0)
-    terminal.tell(data, nothingText(context, config, into, isUsual));
+  if (held?.streams.length === 0 && streams.length === 0) terminal.tell(data, nothingText(session, into, isUsual));
   else {
     const without = missing === null ? [] : [`The figures of the warehouse are missing: ${printable(missing, 1000)}`];
     const lines = [...running.map(runningText), ...statusLines(held, interrupted, into, now), ...without];
     terminal.print(data, lines.join('\n'));
   }
-  return exitCodes.ok;
 }
 
 /** Returns the text about a warehouse without events, with the command that loads events. */
-function nothingText({ env }: Context, { origin }: RuntimeConfig, into: string, usual: boolean): string {
+function nothingText({ env, config: { origin } }: Session, into: string, usual: boolean): string {
   const command = resumeCommand(walkCommand('sync', usual ? null : into) ?? [], env);
   const loads = `To load them:\n  ${printable(command, 1000)}`;
   return isMissingFile(into)

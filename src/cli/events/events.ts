@@ -4,7 +4,7 @@ import type { WalkHeartbeat } from '../../core/events/walk-job.js';
 import type { Differences, Verification, WalkProgress, WalkSummary } from '../../core/workflow-result-schemas.js';
 import type { EventStatus } from '../../worker/store/event-status.js';
 import { type ProgressLine, ProgressReader, progressText, Speed, speedText, waitText } from '../progress/progress.js';
-import { columns, count, duration, printable, some } from '../text.js';
+import { columns, count, duration, isoTime, printable, some } from '../text.js';
 
 /** Returns an ISO time without zero milliseconds. */
 const moment = (at: number) => new Date(at).toISOString().replace('.000Z', 'Z');
@@ -201,7 +201,6 @@ export function statusData(
 ): Output<'eventStatus'> {
   const { running, interrupted, missing = null } = walks;
   const { streams = [], types = [] } = held ?? {};
-  const iso = (at: number | null) => (at === null ? null : new Date(at).toISOString());
   const since = (at: number | null) => (at === null ? null : Math.max(0, Math.round((now - at) / 1000)));
   return {
     kind: 'events',
@@ -216,24 +215,23 @@ export function statusData(
     streams: streams.map(({ pending, lengthMs: _, ...one }) => ({
       ...one,
       kind: one.stream.split(' ', 1)[0] ?? '',
-      watermark: iso(one.watermark),
+      watermark: isoTime(one.watermark),
       lagSeconds: since(one.watermark),
-      completedAt: iso(one.completedAt),
+      completedAt: isoTime(one.completedAt),
       completedSecondsAgo: since(one.completedAt),
-      sweptAt: iso(one.sweptAt),
-      beganAt: iso(one.beganAt),
-      from: iso(one.from),
-      to: iso(one.to),
+      sweptAt: isoTime(one.sweptAt),
+      beganAt: isoTime(one.beganAt),
+      from: isoTime(one.from),
+      to: isoTime(one.to),
       windowsLeft: pending.length,
     })),
-    types: types.map((one) => ({ ...one, latest: iso(one.latest) })),
+    types: types.map((one) => ({ ...one, latest: isoTime(one.latest) })),
   };
 }
 
 /** Returns the summary of a walk as JSON fields. */
 export function walkData(job: string, summary: WalkSummary): Output<'walk'> {
-  const { watermark } = summary;
-  return { kind: 'events', job, ...summary, watermark: watermark === null ? null : new Date(watermark).toISOString() };
+  return { kind: 'events', job, ...summary, watermark: isoTime(summary.watermark) };
 }
 
 /** Time and share of a walk that must be measured before its end is estimated. */

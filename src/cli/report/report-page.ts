@@ -1,5 +1,5 @@
 import type { Output } from '../../api/outputs/index.js';
-import { count, dollars, duration, printable, some } from '../text.js';
+import { count, duration, printable, some, usd } from '../text.js';
 import { barChart, type Cell, type Page, type Section, table } from './page.js';
 
 type Activity = Output<'report'>['activity'][number];
@@ -12,7 +12,6 @@ const text = (value: string | null | undefined, most = 300): Cell => ({ text: pr
 const number = (value: string): Cell => ({ text: value, kind: 'number' });
 const counted = (value: number): Cell => number(count(value));
 const alarming = (value: number): Cell => ({ text: count(value), kind: value > 0 ? 'number bad' : 'number' });
-const usd = (value: number): string => dollars(Math.round(value * 1e6));
 const money = (value: number): Cell => number(usd(value));
 
 /** A share with one decimal, rounded. `0%` and `100%` are exact. */

@@ -6,7 +6,7 @@ import type { TracedName } from '../../worker/runtime/traced-rows.js';
 import { readAll, wrong } from '../flag-values.js';
 import type { Context, ExitCode, Flags } from '../shared/command.js';
 import { settings, withRuntime } from '../shared/session.js';
-import { columns, commandOnOwnLine, count, dollars, duration, printable, some } from '../text.js';
+import { columns, commandOnOwnLine, count, duration, printable, some, usd } from '../text.js';
 
 /** Rows that are listed by default. */
 const USUAL_ROWS = 20;
@@ -46,8 +46,6 @@ function noTagText({ job, byTag }: Output<'failed'>, tags: readonly string[]): s
 }
 
 const tagText = (tag: string | null): string => printable(tag ?? '(no tag)', TAG_SHOWN);
-/** Dollars of a row as text. */
-export const priceText = (amount: number): string => dollars(Math.round(amount * 1e6));
 const retryWords = { free: 'free', charged: 'may be charged again', none: 'cannot help' } as const;
 
 /** Returns whether a retry can help, with the reason. */
@@ -56,7 +54,7 @@ export const retryText = ({ retry, why }: RetryHelp): string => `${retryWords[re
 function failedText({ job, byTag, rows, listed }: Output<'failed'>): string {
   const table = columns([
     ['tag', 'rows', 'units', 'cost'],
-    ...byTag.map((one) => [tagText(one.tag), count(one.rows), count(one.units), priceText(one.dollars)]),
+    ...byTag.map((one) => [tagText(one.tag), count(one.rows), count(one.units), usd(one.dollars)]),
   ]);
   const width = Math.max(...table.map((line) => line.length));
   const notes = ['retry', ...byTag.map(retryText)];
@@ -77,11 +75,9 @@ function failedText({ job, byTag, rows, listed }: Output<'failed'>): string {
 function rowLines(row: Output<'failed'>['listed'][number]): string[] {
   const { message, unit, input } = row;
   const least = row.dollarsAreWhole ? '' : 'at least ';
-  const unknown = row.unknownDollars > 0 ? `, possibly ${priceText(row.unknownDollars)} more` : '';
+  const unknown = row.unknownDollars > 0 ? `, possibly ${usd(row.unknownDollars)} more` : '';
   const tries =
-    row.status === 'invalid'
-      ? 'never sent'
-      : `${some(row.attempts, 'attempt')}, ${least}${priceText(row.dollars)}${unknown}`;
+    row.status === 'invalid' ? 'never sent' : `${some(row.attempts, 'attempt')}, ${least}${usd(row.dollars)}${unknown}`;
   // The data of a forgotten row is gone.
   const isEmpty = !unit && input.every((cell) => cell === null);
   const shown = isEmpty ? '(no data)' : printable(unit ?? input.map((cell) => cell ?? '').join(', '), UNIT_SHOWN);
@@ -179,10 +175,10 @@ function unitLines({ operation, unit, unitKey, sharedWith, slice }: Output<'trac
 function requestLines(trace: Output<'trace'>): Line[] {
   const { attempts, requests, dollars: paid, dollarsAreWhole, unknownDollars, job } = trace;
   if (attempts.length === 0) return [['Requests', 'none']];
-  const unknown = unknownDollars > 0 && `and at most ${priceText(unknownDollars)} for unknown outcomes`;
+  const unknown = unknownDollars > 0 && `and at most ${usd(unknownDollars)} for unknown outcomes`;
   const left = attempts.length - ATTEMPTS_SHOWN;
   return [
-    ['Requests', joined(count(requests), `for ${dollarsAreWhole ? '' : 'at least '}${priceText(paid)}`, unknown)],
+    ['Requests', joined(count(requests), `for ${dollarsAreWhole ? '' : 'at least '}${usd(paid)}`, unknown)],
     ...(left > 0 ? [['', `… ${count(left)} earlier`] as const] : []),
     ...attempts.slice(-ATTEMPTS_SHOWN).map((attempt): Line => ['', attemptText(attempt, job)]),
   ];
@@ -202,8 +198,8 @@ function attemptText(attempt: Output<'trace'>['attempts'][number], job: string):
   const many = units === 1 ? '' : ` for ${count(units)} units`;
   const cost =
     outcome === 'landed'
-      ? `${paid === null ? 'a share' : priceText(paid)}${many && ` of ${priceText(requestDollars)}${many}`}`
-      : requestDollars > 0 && `at most ${priceText(requestDollars)}${many}`;
+      ? `${paid === null ? 'a share' : usd(paid)}${many && ` of ${usd(requestDollars)}${many}`}`
+      : requestDollars > 0 && `at most ${usd(requestDollars)}${many}`;
   return `${moment(at)}  ${joined(
     `${outcomeWords[outcome]}${seconds === null ? '' : ` after ${duration(seconds)}`}`,
     cost,

@@ -3,7 +3,7 @@ import { inputText } from '../../core/rows/source-fields.js';
 import type { JobListing, NextRun, RuntimeConfig } from '../../worker/config/runtime-types.js';
 import type { Context, ExitCode, Flags } from '../shared/command.js';
 import { settings, withRuntime } from '../shared/session.js';
-import { columns, count, dollars, duration, printable } from '../text.js';
+import { columns, count, dollars, duration, isoTime, printable } from '../text.js';
 import { phaseWord } from './status.js';
 
 /** Most characters of an input in the list. */
@@ -119,14 +119,12 @@ function jobData({
   const next = schedules?.[0]?.at ?? null;
   return {
     ...job,
-    since: time(since),
+    since: isoTime(since),
     dollars: costMicros === null ? null : costMicros / 1e6,
     startedBy,
-    nextRun: time(next),
+    nextRun: isoTime(next),
     schedules: schedules === null ? null : schedules.map(scheduleData),
   };
 }
 
-const scheduleData = ({ schedule, at, isPaused }: NextRun) => ({ name: schedule, next: time(at), paused: isPaused });
-
-const time = (at: number | null): string | null => (at === null ? null : new Date(at).toISOString());
+const scheduleData = ({ schedule, at, isPaused }: NextRun) => ({ name: schedule, next: isoTime(at), paused: isPaused });

@@ -10,7 +10,7 @@ import { progressText, RowProgressReader } from '../progress/progress.js';
 import { endedData, endingOf, summaryText } from '../progress/summary.js';
 import { type Context, type ExitCode, exitCodes } from '../shared/command.js';
 import { Silent, settings, within, withRuntime } from '../shared/session.js';
-import { commandOnOwnLine, duration, namesWay, printable, withoutResume } from '../text.js';
+import { commandOnOwnLine, duration, isoTime, namesWay, printable, withoutResume } from '../text.js';
 
 /** Longest wait for the counts of a warehouse. */
 const COUNT_MS = 3000;
@@ -18,13 +18,14 @@ const COUNT_MS = 3000;
 /** `searchflow status JOB`: shows the state, rows and cost of a job. Starts nothing. */
 export async function status(context: Context, job: string): Promise<ExitCode> {
   const { terminal } = context;
-  return withRuntime(context, settings(context, {}), { bounded: true }, async ({ runtime, config, abandon }) => {
+  return withRuntime(context, settings(context, {}), { bounded: true }, async (session) => {
+    const { runtime, config, abandon } = session;
     const walk = findWalk(await runtime.jobs.walks(), job);
     // The code for the status of a walk is loaded only here, because it needs Temporal's client. The status of a job rarely
     // needs the client.
     if (walk) {
       const { showEvents } = await import('../events/events-status.js');
-      return showEvents(context, { ...config, origin: walk.origin }, runtime, walk.into, { isWalk: true });
+      return showEvents({ ...session, config: { ...config, origin: walk.origin } }, walk.into, { isWalk: true });
     }
     const found = await runtime.rows.status(job);
     const { shown } = found;
@@ -48,7 +49,7 @@ export async function status(context: Context, job: string): Promise<ExitCode> {
     }
     try {
       const silent = `the warehouse did not answer within ${COUNT_MS / 1000} s`;
-      const end = await within(COUNT_MS, endingOf({ runtime, config }, job), silent);
+      const end = await within(COUNT_MS, endingOf(session, job), silent);
       const data: Output<'statusSummary'> = { ...endedData(end, found.lastRun), ...statusData(found) };
       say(data, summaryText(end, context.env));
     } catch (error) {
@@ -71,7 +72,7 @@ export const stateData = (found: JobStatus): Output<'state'> => ({
 function statusData({ phase, message, since }: JobStatus): Omit<Output<'state'>, 'kind' | 'job'> {
   return {
     phase,
-    since: since === null ? null : new Date(since).toISOString(),
+    since: isoTime(since),
     ...(phase === 'failed' ? { failure: message } : phase === 'stopped' ? { stopped: message } : {}),
     message,
   };

@@ -1,4 +1,4 @@
-import { setTimeout as delay, setTimeout as sleep } from 'node:timers/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { ErrorCode } from '../../core/errors/registry.js';
 import { type ConfigFlags, readConfig } from '../../worker/config/config.js';
 import { JobFailed, type RuntimeConfig, UsageError } from '../../worker/config/runtime-types.js';
@@ -229,11 +229,8 @@ export async function withRuntime(
   }
 }
 
-function after<T>(ms: number, value: T): Promise<T> {
-  return new Promise((resolve) => {
-    setTimeout(resolve, ms, value).unref();
-  });
-}
+/** Resolves to the value after some time, if the process is still running. */
+const after = <T>(ms: number, value: T): Promise<T> => sleep(ms, value, { ref: false });
 
 /** What a standby watches and needs. */
 interface StandBy {
@@ -266,7 +263,7 @@ export async function standBy({ runtime, sandbox, say, signal, everyMs = 1000 }:
       if (message !== trouble && !signal.aborted) say(`Cannot take over yet: ${message}`);
       trouble = message;
     }
-    await delay(everyMs, undefined, { signal, ref: false }).catch(() => undefined);
+    await sleep(everyMs, undefined, { signal, ref: false }).catch(() => undefined);
   }
 }
 
@@ -300,7 +297,7 @@ async function whileAnswering<T>(probe: () => Promise<unknown>, work: Promise<T>
   for (;;) {
     const done =
       (await Promise.race([ended, probe().then(() => null)])) ??
-      (await Promise.race([ended, sleep(PROBE_EVERY_MS, null, { ref: false })]));
+      (await Promise.race([ended, after(PROBE_EVERY_MS, null)]));
     if (done !== null) return done.value;
   }
 }
@@ -322,7 +319,7 @@ export async function answered<Handle, Answer>(
 ): Promise<Answer | null> {
   try {
     const asked = connect().then(ask);
-    return await Promise.race([asked, sleep(ms, null, { ref: false })]);
+    return await Promise.race([asked, after(ms, null)]);
   } catch (error) {
     if (error instanceof UsageError || error instanceof JobFailed) throw error;
     return null;

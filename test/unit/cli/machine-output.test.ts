@@ -187,7 +187,6 @@ describe('the output of --json', () => {
       workerElsewhere: 4711,
       slots: { limit: 50, held: 1, elsewhere: 2, leftRunning: 0, waiting: 3 },
       caps: { dayMicros: 7_770_000, monthMicros: 9_000_000 },
-      now: at,
       config: { origin: 'o', store: { shown: 'postgres://s' }, team: 't', concurrency: 9 } as unknown as RuntimeConfig,
       spent: { day, month } as { day: NonNullable<typeof day>; month: NonNullable<typeof month> },
     };
@@ -195,7 +194,8 @@ describe('the output of --json', () => {
       ...{ since: new Date(at + n).toISOString(), dollars: n / 1000, openDollars: n / 100, unknownDollars: n / 10 },
       ...{ countedDollars: (n * 111) / 1000, capDollars },
     });
-    expect(limitsData(limits)).toMatchObject({
+    const data = limitsData(limits);
+    expect(data).toMatchObject({
       kind: 'limits',
       origin: 'o',
       store: 'postgres://s',
@@ -205,7 +205,7 @@ describe('the output of --json', () => {
       waiting: 3,
       ...{ slots: limits.slots, workerElsewhere: 4711, day: period(7, 7.77), month: period(8, 9) },
     });
-    const text = limitsText(limits);
+    const text = limitsText(data, at);
     expect(text).toMatch(/^Shared by: +all workers of the keys of team t in postgres:\/\/s$/m);
     expect(text).toMatch(/^Spent today: +\$0\.777 of \$7\.77 \(10%\), including \$0\.07 in flight, \$0\.70 possibly/m);
     expect(text).toMatch(/^This month: +\$0\.888 of \$9\.00 \(9%\)/m);
