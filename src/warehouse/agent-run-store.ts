@@ -5,9 +5,9 @@ import { millisOf } from '../core/text/value-forms.js';
 import type { Database } from './database.js';
 import type { SqlValue } from './dialect.js';
 import { fieldsOf, heldId, insert, jsonOf, textOf, uniqueRecords } from './monitors/record-fields.js';
-import { column, type Relation, required } from './shared/relation.js';
+import { type Relation, tableColumns } from './shared/relation.js';
 
-const origin = required('text', 'origin', 'Base URL of the service, or sandbox: its data is never real.');
+const origin = 'origin text! Base URL of the service, or sandbox: its data is never real.';
 
 export const agentRuns: Relation = {
   kind: 'TABLE',
@@ -15,40 +15,36 @@ export const agentRuns: Relation = {
   is: 'Agent runs of the team, with their output, usage and cost, whichever client started them.',
   row: 'one agent run',
   key: ['origin', 'id'],
-  columns: [
-    origin,
-    required('id', 'id', 'Id at the service.'),
-    column('text', 'status', 'queued, running, completed, failed, cancelled, or another status of the service.'),
-    column('text', 'stop_reason', 'Why the run ended, as the service returned it.'),
-    column('text', 'query', 'Question or task of its request.'),
-    column('text', 'effort', 'Effort of its request, which decides its price; NULL: the default.'),
-    column('id', 'previous_run_id', 'The run that it continues.'),
-    column('json', 'metadata', 'Metadata of its request.'),
-    column('json', 'request', 'The whole request, as the service returned it.'),
-    column('text', 'output_text', 'Its output as text.'),
-    column('json', 'output', 'Its structured output.'),
-    column('integer', 'citations', 'Number of its citations.'),
-    column(
-      'number',
-      'agent_compute_units',
-      'Compute that it used. Usage may have fractions if a budget ended the run.',
-    ),
-    column('number', 'searches', 'Searches that it used.'),
-    column('number', 'emails', 'E-mail addresses that it found.'),
-    column('number', 'phone_numbers', 'Phone numbers that it found.'),
-    column('json', 'usage', 'Its whole usage, with data sources.'),
-    column('long', 'cost_micros', 'Its cost, in millionths of a dollar; NULL: not charged yet.'),
-    column('json', 'cost', 'Its cost in dollars by kind.'),
-    column('json', 'error', 'Error of a failed run.'),
-    column('time', 'created_at', 'Time of its creation, UTC.'),
-    column('time', 'completed_at', 'Time of its end, UTC.'),
-    column('json', 'data', 'The whole record, including fields without a column.'),
-    column('integer', 'is_over', '1 if the run has ended; otherwise the next sync reads it again.'),
-    column('time', 'loaded_at', 'Time of its last change here, UTC.'),
-    column('time', 'gone_at', 'Time since which the service no longer returns it, UTC.'),
-    column('text', 'added_mark', 'The sync that added it.'),
-    column('text', 'read_mark', 'The last sync that read it.'),
-  ],
+  columns: tableColumns(`
+    ${origin}
+    id id! Id at the service.
+    status text queued, running, completed, failed, cancelled, or another status of the service.
+    stop_reason text Why the run ended, as the service returned it.
+    query text Question or task of its request.
+    effort text Effort of its request, which decides its price; NULL: the default.
+    previous_run_id id The run that it continues.
+    metadata json Metadata of its request.
+    request json The whole request, as the service returned it.
+    output_text text Its output as text.
+    output json Its structured output.
+    citations integer Number of its citations.
+    agent_compute_units number Compute that it used. Usage may have fractions if a budget ended the run.
+    searches number Searches that it used.
+    emails number E-mail addresses that it found.
+    phone_numbers number Phone numbers that it found.
+    usage json Its whole usage, with data sources.
+    cost_micros long Its cost, in millionths of a dollar; NULL: not charged yet.
+    cost json Its cost in dollars by kind.
+    error json Error of a failed run.
+    created_at time Time of its creation, UTC.
+    completed_at time Time of its end, UTC.
+    data json The whole record, including fields without a column.
+    is_over integer 1 if the run has ended; otherwise the next sync reads it again.
+    loaded_at time Time of its last change here, UTC.
+    gone_at time Time since which the service no longer returns it, UTC.
+    added_mark text The sync that added it.
+    read_mark text The last sync that read it.
+  `),
 };
 
 export const agentRunCitations: Relation = {
@@ -57,15 +53,15 @@ export const agentRunCitations: Relation = {
   is: 'Sources of the outputs of agent runs.',
   row: 'one citation of one field of the output of an agent run',
   key: ['origin', 'run_id', 'rank'],
-  columns: [
-    origin,
-    required('id', 'run_id', 'Id of the run.'),
-    column('integer', 'rank', 'Position among the citations of the run, from 1.'),
-    column('text', 'field', 'Field of the output that it supports.'),
-    column('text', 'confidence', 'Confidence of the service in the field.'),
-    column('text', 'url', 'URL of the source.'),
-    column('text', 'title', 'Title of the source.'),
-  ],
+  columns: tableColumns(`
+    ${origin}
+    run_id id! Id of the run.
+    rank integer Position among the citations of the run, from 1.
+    field text Field of the output that it supports.
+    confidence text Confidence of the service in the field.
+    url text URL of the source.
+    title text Title of the source.
+  `),
 };
 
 export const agentRunSyncs: Relation = {
@@ -74,12 +70,12 @@ export const agentRunSyncs: Relation = {
   is: 'State of the sync of agent runs.',
   row: 'one service',
   key: ['origin'],
-  columns: [
-    origin,
-    column('time', 'watermark', 'All runs that were created up to this time are loaded, UTC.'),
-    column('time', 'swept_at', 'Time of the last sync that also read the last two days again, UTC.'),
-    column('time', 'completed_at', 'End of the last complete sync, UTC.'),
-  ],
+  columns: tableColumns(`
+    ${origin}
+    watermark time All runs that were created up to this time are loaded, UTC.
+    swept_at time Time of the last sync that also read the last two days again, UTC.
+    completed_at time End of the last complete sync, UTC.
+  `),
 };
 
 /** All tables for agent runs, in the order of the data dictionary. */

@@ -1,9 +1,9 @@
 import type { Dialect } from '../dialect.js';
-import { column, commentsOn, createTable, type Relation, type RelationColumn, required } from '../shared/relation.js';
+import { commentsOn, createTable, type Relation, type RelationColumn, tableColumns } from '../shared/relation.js';
 
-const job = required('text', 'job', 'Id of the job.');
-const origin = required('text', 'origin', 'Base URL of the service, or sandbox: its data is never real.');
-const loadedAt = required('time', 'loaded_at', 'Time of the load, UTC.');
+const job = 'job text! Id of the job.';
+const origin = 'origin text! Base URL of the service, or sandbox: its data is never real.';
+const loadedAt = 'loaded_at time! Time of the load, UTC.';
 
 export const jobs: Relation = {
   kind: 'TABLE',
@@ -11,80 +11,52 @@ export const jobs: Relation = {
   is: 'A row for each job: its input, its options and its view.',
   row: 'one job',
   key: ['job'],
-  columns: [
-    job,
-    required('text', 'name', 'Name of the job.'),
-    required('text', 'view_name', 'View with the rows of the job.'),
-    origin,
-    required('text', 'operation', 'Operation that is bought for each row.'),
-    required('text', 'input', 'Absolute path or URL of the input; - for stdin.'),
-    required('texts', 'columns', 'Columns of the input; row_store.input has the cells in this order.'),
-    required('text', 'generation', 'Hash of the rows and options of the latest run.'),
-    column('parsed', 'options', 'Options of the latest run, as they are sent to the service.'),
-    column(
-      'json',
-      'request',
-      'Template of the requests: the template, its options, and the number of rows that share a run; NULL if the request is only the URL.',
-    ),
-    required('long', 'rows', 'Number of rows of the input.'),
-    required('small', 'slices', 'Number of slices of the input.'),
-    required('time', 'created_at', 'Time of the first run of the job in this warehouse, UTC.'),
-    required('time', 'opened_at', 'Time of the first run of the latest generation in this warehouse, UTC.'),
-    column(
-      'texts',
-      'types',
-      'Types of the columns of the input, in the words of DuckDB; NULL: the input is a CSV, whose cells are texts.',
-    ),
-  ],
+  columns: tableColumns(`
+    ${job}
+    name text! Name of the job.
+    view_name text! View with the rows of the job.
+    ${origin}
+    operation text! Operation that is bought for each row.
+    input text! Absolute path or URL of the input; - for stdin.
+    columns texts! Columns of the input; row_store.input has the cells in this order.
+    generation text! Hash of the rows and options of the latest run.
+    options parsed Options of the latest run, as they are sent to the service.
+    request json Template of the requests: the template, its options, and the number of rows that share a run; NULL if the request is only the URL.
+    rows long! Number of rows of the input.
+    slices small! Number of slices of the input.
+    created_at time! Time of the first run of the job in this warehouse, UTC.
+    opened_at time! Time of the first run of the latest generation in this warehouse, UTC.
+    types texts Types of the columns of the input, in the words of DuckDB; NULL: the input is a CSV, whose cells are texts.
+  `),
 };
 
 /** Columns of a row before its answer, and the rest. */
-const rowColumns: readonly RelationColumn[] = [
-  job,
-  origin,
-  required('text', 'generation', 'Generation of the job that loaded the row.'),
-  required('small', 'slice', 'Slice of the input; its rows were loaded in one transaction.'),
-  column('long', 'row_number', 'Number of the row in the input, from 1; NULL after it has vanished from the input.'),
-  required(
-    'text',
-    'row_hash',
-    'Start of the SHA-256 of the cells; in a job with a key, after the start of that of the key.',
-  ),
-  column('text', 'unit_key', 'Hash of the unit: origin, operation, options and URL. NULL for a bad row.'),
-  column('text', 'url', 'URL of the request.'),
-  required(
-    'texts',
-    'input',
-    'Cells of the row: the texts of a CSV, unchanged, or canonical texts of values. Their names are in searchflow_jobs.columns.',
-  ),
-  required('text', 'status', 'success, error (the service returned an error) or invalid (never sent).'),
-  column('text', 'error_tag', 'Error tag of the service, or of searchflow for a row that was never sent.'),
-  column(
-    'text',
-    'error_message',
-    'Error message of the service. For a row that was never sent: the line, column and problem. For a success: fields with an unexpected type, which are NULL in their columns.',
-  ),
-  column('small', 'http_status', 'HTTP status of the page, if the service returned one.'),
-  column('text', 'source', 'Source of the content at the service: cached, crawled.'),
-  column('text', 'title', 'Title of the page.'),
-  column('text', 'author', 'Author of the page.'),
-  column('text', 'published_date', 'Date of the page, as the service returned it.'),
-  column('json', 'response', 'The whole result as JSON, unchanged, including fields without a column.'),
-  column('text', 'request_id', 'Id of the request at the service.'),
-  required(
-    'long',
-    'cost_micros',
-    'Cost in millionths of a dollar. Equal URLs are bought once: one row has the cost, the others have 0, so that it can be summed.',
-  ),
-  column('time', 'fetched_at', 'Time of the answer, UTC.'),
-  loadedAt,
-  column(
-    'time',
-    'outdated_at',
-    'Time since which the job has other options, so that this answer will be replaced, UTC. If vanished_at is set, too: an earlier version of a row of a job with a key, which is kept in case that the edit is undone; enriched_rows omits it.',
-  ),
-  column('time', 'vanished_at', 'Time since which the row is missing from the input, UTC.'),
-];
+const rowColumns = tableColumns(`
+  ${job}
+  ${origin}
+  generation text! Generation of the job that loaded the row.
+  slice small! Slice of the input; its rows were loaded in one transaction.
+  row_number long Number of the row in the input, from 1; NULL after it has vanished from the input.
+  row_hash text! Start of the SHA-256 of the cells; in a job with a key, after the start of that of the key.
+  unit_key text Hash of the unit: origin, operation, options and URL. NULL for a bad row.
+  url text URL of the request.
+  input texts! Cells of the row: the texts of a CSV, unchanged, or canonical texts of values. Their names are in searchflow_jobs.columns.
+  status text! success, error (the service returned an error) or invalid (never sent).
+  error_tag text Error tag of the service, or of searchflow for a row that was never sent.
+  error_message text Error message of the service. For a row that was never sent: the line, column and problem. For a success: fields with an unexpected type, which are NULL in their columns.
+  http_status small HTTP status of the page, if the service returned one.
+  source text Source of the content at the service: cached, crawled.
+  title text Title of the page.
+  author text Author of the page.
+  published_date text Date of the page, as the service returned it.
+  response json The whole result as JSON, unchanged, including fields without a column.
+  request_id text Id of the request at the service.
+  cost_micros long! Cost in millionths of a dollar. Equal URLs are bought once: one row has the cost, the others have 0, so that it can be summed.
+  fetched_at time Time of the answer, UTC.
+  ${loadedAt}
+  outdated_at time Time since which the job has other options, so that this answer will be replaced, UTC. If vanished_at is set, too: an earlier version of a row of a job with a key, which is kept in case that the edit is undone; enriched_rows omits it.
+  vanished_at time Time since which the row is missing from the input, UTC.
+`);
 
 const ledger: Relation = {
   kind: 'TABLE',
@@ -93,14 +65,14 @@ const ledger: Relation = {
   row: 'one slice of one generation of a job',
   key: ['job', 'generation', 'slice'],
   needsKey: true,
-  columns: [
-    job,
-    required('text', 'generation', 'Generation of the slice.'),
-    required('small', 'slice', 'Number of the slice, from 0.'),
-    required('long', 'rows', 'Number of its rows.'),
-    required('text', 'attempt', 'Attempt that loaded it; unchanged: no row had to be loaded.'),
-    loadedAt,
-  ],
+  columns: tableColumns(`
+    ${job}
+    generation text! Generation of the slice.
+    slice small! Number of the slice, from 0.
+    rows long! Number of its rows.
+    attempt text! Attempt that loaded it; unchanged: no row had to be loaded.
+    ${loadedAt}
+  `),
 };
 
 export const outcomes: Relation = {
@@ -110,17 +82,17 @@ export const outcomes: Relation = {
   row: 'one request of a job without an answer',
   key: ['job', 'id'],
   needsKey: true,
-  columns: [
-    job,
-    required('text', 'id', 'Hash that identifies the purchase.'),
-    required('text', 'book', 'Segment of the journal that has the purchase.'),
-    required('text', 'operation', 'Operation of the request.'),
-    required('texts', 'unit_keys', 'Units of the request; see row_store.unit_key.'),
-    required('time', 'intended_at', 'Time of the request, UTC.'),
-    required('text', 'reason', 'Reason why there is no answer.'),
-    required('long', 'estimate_micros', 'Estimate of the cost, in millionths of a dollar.'),
-    required('time', 'recorded_at', 'Time when the purchase was recorded here, UTC.'),
-  ],
+  columns: tableColumns(`
+    ${job}
+    id text! Hash that identifies the purchase.
+    book text! Segment of the journal that has the purchase.
+    operation text! Operation of the request.
+    unit_keys texts! Units of the request; see row_store.unit_key.
+    intended_at time! Time of the request, UTC.
+    reason text! Reason why there is no answer.
+    estimate_micros long! Estimate of the cost, in millionths of a dollar.
+    recorded_at time! Time when the purchase was recorded here, UTC.
+  `),
 };
 
 export const runs: Relation = {
@@ -130,49 +102,29 @@ export const runs: Relation = {
   row: 'one run of one job',
   key: ['job', 'run'],
   needsKey: true,
-  columns: [
-    job,
-    required('text', 'run', 'Id of the run of its Temporal workflow.'),
-    required('boolean', 'scheduled', 'Whether a schedule started it.'),
-    required('text', 'generation', 'Hash of its rows and options.'),
-    required(
-      'time',
-      'started_at',
-      'Start of the run, UTC. Rows that it missed in the input have a vanished_at between this and ended_at.',
-    ),
-    required('time', 'ended_at', 'End of the run, UTC.'),
-    required('text', 'phase', 'done, or stopped: the run ended early.'),
-    column(
-      'text',
-      'reason',
-      'Reason of a stopped run: budget, credits, key, rate, service, request, failed or person.',
-    ),
-    column('text', 'message', 'The reason as a sentence.'),
-    required('long', 'rows', 'Number of rows of the input.'),
-    required('long', 'success', 'Rows with an answer.'),
-    required('long', 'error', 'Rows for which the service returned an error.'),
-    required('long', 'invalid', 'Bad rows, which were never sent.'),
-    required('long', 'missing', 'Rows that are not loaded yet; the next run continues with them.'),
-    required('long', 'vanished', 'Rows of earlier inputs that are missing from this input.'),
-    required('long', 'requests', 'Number of paid requests of the run.'),
-    required('long', 'cost_micros', 'Cost of these requests, in millionths of a dollar.'),
-    column('json', 'columns', 'Columns of the input and of the answers with their types, as a JSON list.'),
-    column(
-      'json',
-      'schema_changes',
-      'Columns that were added, removed or changed their type since the run before, as a JSON list; NULL: none.',
-    ),
-    column(
-      'json',
-      'published',
-      'Publish at the end of the run: target, id, rows, and the error if there is one; NULL: no publish.',
-    ),
-    column(
-      'json',
-      'warnings',
-      'Warnings and notices of the service in the answers of the run, each code and path once, as a JSON list; NULL: none.',
-    ),
-  ],
+  columns: tableColumns(`
+    ${job}
+    run text! Id of the run of its Temporal workflow.
+    scheduled boolean! Whether a schedule started it.
+    generation text! Hash of its rows and options.
+    started_at time! Start of the run, UTC. Rows that it missed in the input have a vanished_at between this and ended_at.
+    ended_at time! End of the run, UTC.
+    phase text! done, or stopped: the run ended early.
+    reason text Reason of a stopped run: budget, credits, key, rate, service, request, failed or person.
+    message text The reason as a sentence.
+    rows long! Number of rows of the input.
+    success long! Rows with an answer.
+    error long! Rows for which the service returned an error.
+    invalid long! Bad rows, which were never sent.
+    missing long! Rows that are not loaded yet; the next run continues with them.
+    vanished long! Rows of earlier inputs that are missing from this input.
+    requests long! Number of paid requests of the run.
+    cost_micros long! Cost of these requests, in millionths of a dollar.
+    columns json Columns of the input and of the answers with their types, as a JSON list.
+    schema_changes json Columns that were added, removed or changed their type since the run before, as a JSON list; NULL: none.
+    published json Publish at the end of the run: target, id, rows, and the error if there is one; NULL: no publish.
+    warnings json Warnings and notices of the service in the answers of the run, each code and path once, as a JSON list; NULL: none.
+  `),
 };
 
 const misfits: Relation = {
@@ -181,19 +133,15 @@ const misfits: Relation = {
   is: 'Values of answers, and cells of the input, that do not fit the type of their column, so that the view of the job has NULL there. Answers and cells are kept whole.',
   row: 'one value in one row of one job',
   key: ['job', 'row_number', 'column_name'],
-  columns: [
-    job,
-    required('long', 'row_number', 'Number of the row in the input, from 1.'),
-    required('text', 'column_name', 'Column of the view of the job.'),
-    required('text', 'value', 'First 200 characters of the value, as text.'),
-    required(
-      'text',
-      'expected',
-      'Type of the column: number, integer, boolean, date, time, array or object; of a column of the input, its type in DuckDB.',
-    ),
-    required('text', 'generation', 'Generation of the job that loaded the row.'),
-    loadedAt,
-  ],
+  columns: tableColumns(`
+    ${job}
+    row_number long! Number of the row in the input, from 1.
+    column_name text! Column of the view of the job.
+    value text! First 200 characters of the value, as text.
+    expected text! Type of the column: number, integer, boolean, date, time, array or object; of a column of the input, its type in DuckDB.
+    generation text! Generation of the job that loaded the row.
+    ${loadedAt}
+  `),
 };
 
 const marks: Relation = {
@@ -203,34 +151,22 @@ const marks: Relation = {
   row: 'one unit, or one bad row, of one job',
   key: ['job', 'subject'],
   needsKey: true,
-  columns: [
-    job,
-    required('text', 'subject', 'row_store.unit_key; of a bad row, row_store.row_hash.'),
-    required(
-      'text',
-      'mark',
-      'retry: bought once more. discarded: needs no further retry, and does not count as failed.',
-    ),
-    column('time', 'before', 'For retry: failures from before this time are bought once more, UTC.'),
-    required('time', 'marked_at', 'Time of the mark, UTC.'),
-  ],
+  columns: tableColumns(`
+    ${job}
+    subject text! row_store.unit_key; of a bad row, row_store.row_hash.
+    mark text! retry: bought once more. discarded: needs no further retry, and does not count as failed.
+    before time For retry: failures from before this time are bought once more, UTC.
+    marked_at time! Time of the mark, UTC.
+  `),
 };
 
 const id: RelationColumn = { name: 'id', type: 'long', is: 'Number of the row in this table.', numbered: true };
 
 /** Columns of a database whose texts cannot hold every character; see docs/decisions/0009. */
-const exact: readonly RelationColumn[] = [
-  column(
-    'json',
-    'row_exact',
-    'Only if cells contain NUL, which text cannot hold: the staged row, unchanged, with its cells under i. In input the six characters \\u0000 replace each NUL.',
-  ),
-  column(
-    'json',
-    'answer_exact',
-    'Only if the answer contains NUL or half a surrogate pair, which text cannot hold: the landed answer, unchanged, under result. In response and the columns made from it six characters such as \\u0000 replace each of them.',
-  ),
-];
+const exact = tableColumns(`
+  row_exact json Only if cells contain NUL, which text cannot hold: the staged row, unchanged, with its cells under i. In input the six characters \\u0000 replace each NUL.
+  answer_exact json Only if the answer contains NUL or half a surrogate pair, which text cannot hold: the landed answer, unchanged, under result. In response and the columns made from it six characters such as \\u0000 replace each of them.
+`);
 
 /** The tables for rows. `keepsExact`: see `Dialect`. */
 export function rowTables(keepsExact: boolean): readonly Relation[] {
@@ -255,10 +191,12 @@ export function rowViews(keepsExact: boolean): readonly Relation[] {
       columns: [
         ...(keepsExact ? [id] : []),
         ...rowColumns,
-        column('text', 'text', 'Text of the page.'),
-        column('json', 'highlights', 'Snippets, as a JSON list.'),
-        column('text', 'summary', 'Summary of the page.'),
-        column('other', 'cost_dollars', 'cost_micros in dollars, exact.'),
+        ...tableColumns(`
+        text text Text of the page.
+        highlights json Snippets, as a JSON list.
+        summary text Summary of the page.
+        cost_dollars other cost_micros in dollars, exact.
+      `),
         ...(keepsExact ? exact : []),
       ],
     },
@@ -267,16 +205,16 @@ export function rowViews(keepsExact: boolean): readonly Relation[] {
       name: 'spend',
       is: 'Cost of the rows in this warehouse, by day, job and operation. An answer of several rows or jobs counts once, for the first. The bill is searchflow usage: a refreshed row counts only with its latest answer.',
       row: 'one operation of one job on one day',
-      columns: [
-        column('other', 'day', 'Day of the answers, UTC.'),
-        column('text', 'job', 'Id of the job.'),
-        column('text', 'operation', 'Operation of the purchases.'),
-        column('long', 'requests', 'Number of requests with an answer.'),
-        column('long', 'rows', 'Number of rows with these answers.'),
-        column('other', 'dollars', 'Cost of the answers.'),
-        column('long', 'unknown_outcomes', 'Number of purchases without an answer.'),
-        column('other', 'unknown_dollars', 'Estimated cost of these purchases.'),
-      ],
+      columns: tableColumns(`
+        day other Day of the answers, UTC.
+        job text Id of the job.
+        operation text Operation of the purchases.
+        requests long Number of requests with an answer.
+        rows long Number of rows with these answers.
+        dollars other Cost of the answers.
+        unknown_outcomes long Number of purchases without an answer.
+        unknown_dollars other Estimated cost of these purchases.
+      `),
     },
   ];
 }

@@ -18,15 +18,16 @@ export interface Relation {
   readonly needsKey?: boolean;
 }
 
-/** A column that may be NULL. */
-export const column = (type: ColumnType, name: string, is: string): RelationColumn => ({ name, type, is });
-/** A column that is NOT NULL. */
-export const required = (type: ColumnType, name: string, is: string): RelationColumn => ({
-  name,
-  type,
-  is,
-  required: true,
-});
+/** Columns, one on each line: the name, the type, `!` for a column that is NOT NULL, and what the column is. */
+export const tableColumns = (lines: string): readonly RelationColumn[] =>
+  lines
+    .trim()
+    .split('\n')
+    .map((line) => {
+      const [, name, type, mark, is] = /^ *(\w+) (\w+)(!?) (.+)$/.exec(line) ?? [];
+      if (name === undefined || is === undefined) throw new Error(`This is not a column: ${line}`);
+      return { name, type: type as ColumnType, is, required: mark === '!' };
+    });
 
 /** Statement that creates a table. */
 export function createTable({ name, columns, key = [], needsKey = false }: Relation, dialect: Dialect): string {
