@@ -40,7 +40,7 @@ async function open(handler: Handler) {
       sha256,
       origin: 'sandbox',
       secrets: null,
-      timeoutMs: 5000,
+      timeoutMs: 60_000,
       prices: () => pricesAt(Date.now()),
     },
     ...{ places: new Places(limiter), inFlight: new InFlight(10) },
@@ -189,7 +189,42 @@ describe('an agent run', () => {
     const { attempt, server } = await open(service(true));
     await attempt('createAgentRun', start, workflow('one'));
     const { result } = await attempt('createAgentRun', start, { ...workflow('one'), attempt: 2 });
-    expect(result).toMatchObject({ data: { id: 'agent_run_1' }, unknownOutcomes: 1 });
+    expect(result).toMatchObject({ data: { id: 'agent_run_1' }, unknownOutcomes: undefined });
     expect(server.requests.filter(({ head }) => head.startsWith('POST'))).toHaveLength(1);
+  });
+
+  it('that is listed late is found by the next attempt', async () => {
+    runs.clear();
+    let isListed = false;
+    const { attempt, server } = await open((request, socket, nth) => {
+      if (isListed || request.head.startsWith('POST')) return service(false)(request, socket, nth);
+      return socket.write(json(200, { object: 'list', data: [], hasMore: false }));
+    });
+    const first = await attempt('createAgentRun', start, workflow('one'));
+    expect(first.result).toMatchObject({ type: 'Waiting' });
+    isListed = true;
+    const next = { ...workflow('one'), attempt: 2, heartbeatDetails: first.left.at(-1) };
+    const { result } = await attempt('createAgentRun', start, next);
+    expect(result).toMatchObject({ data: { id: 'agent_run_1' }, unknownOutcomes: undefined });
+    expect(server.requests.filter(({ head }) => head.startsWith('POST'))).toHaveLength(1);
+  });
+
+  it('that a killed worker did not start is started once the list proves so', async () => {
+    runs.clear();
+    const { attempt, server } = await open(service(true));
+    // The list shows tags.
+    await attempt('createAgentRun', start, workflow('two'));
+    const killed = { ...workflow('one'), attempt: 2, currentAttemptScheduledTimestampMs: Date.now() };
+    const { result, left } = await attempt('createAgentRun', start, killed);
+    expect(result).toMatchObject({ type: 'Waiting' });
+    const { open: sought } = left.at(-1) as { readonly open: { readonly deadline: number } };
+    const later = await attempt('createAgentRun', start, { ...killed, attempt: 3, heartbeatDetails: left.at(-1) });
+    // Its deadline stays the same in all attempts.
+    expect(later.left.at(-1)).toMatchObject({ open: sought });
+    const past = { at: Date.now() - 60_000, deadline: Date.now() - 1 };
+    const heartbeatDetails = { ...(later.left.at(-1) as object), open: past };
+    const last = await attempt('createAgentRun', start, { ...killed, attempt: 4, heartbeatDetails });
+    expect(last.result).toMatchObject({ data: { id: 'agent_run_2' }, unknownOutcomes: undefined });
+    expect(server.requests.filter(({ head }) => head.startsWith('POST'))).toHaveLength(2);
   });
 });
