@@ -1,6 +1,7 @@
 import type { BodySpace } from '../../api/wire/transport-options.js';
 import { WaitQueue } from '../../core/processes/wait-queue.js';
 import { BodyMemory } from '../../core/purchase/body-memory.js';
+import { waiting } from './failure.js';
 
 /** The number of permits at first. */
 const FIRST = 32;
@@ -8,6 +9,10 @@ const FIRST = 32;
 const LEAST = 16;
 /** While requests wait for a permit, there is one more permit after each of these times: 100 a second, as the highest limit of the service. */
 const RISE_MS = 10;
+/** Time in ms for which a turn may wait for a permit. */
+const TURN_MS = 1000;
+/** Share of the latest permit in the mean time. */
+const NEW_SHARE = 0.1;
 
 /**
  * Bounds the number of paid requests that one worker process has in flight. Groups of callers, such as jobs, get permits in rotation, and
@@ -23,6 +28,10 @@ export class InFlight {
   /** The number of permits at the moment. */
   #limit: number;
   #inside = 0;
+  /** Mean time in ms for which a permit was held lately. */
+  #meanMs = 1000;
+  /** The time, by the monotonic clock, at which the caller that was sent away last comes back. */
+  #freeAt = 0;
   #rise: NodeJS.Timeout | null = null;
   readonly #room = new AnswerRoom(() => this.#lower());
   /** The waiting callers of each group. The group that is next in the rotation comes first. */
@@ -45,7 +54,27 @@ export class InFlight {
     return queue.wait(null, { signal });
   }
 
-  leave(): void {
+  /**
+   * Takes a permit for a caller that must not wait long; returns whether the turn of the caller is still its turn. After `patienceMs` rejects with `Waiting`, with
+   * the time after which a permit is likely to be free: callers that are sent away come back one after the other.
+   */
+  async enterSoon(signal: AbortSignal, patienceMs: number): Promise<boolean> {
+    const began = performance.now();
+    const late = AbortSignal.timeout(patienceMs);
+    try {
+      await this.enter(AbortSignal.any([signal, late]));
+      return performance.now() - began < TURN_MS;
+    } catch (error) {
+      if (signal.aborted || !late.aborted) throw error;
+      const now = performance.now();
+      this.#freeAt = Math.max(now, this.#freeAt) + this.#meanMs / this.#limit;
+      throw waiting(this.#freeAt - now, 'the answers to other requests');
+    }
+  }
+
+  /** `heldMs`: how long the permit was held. */
+  leave(heldMs = this.#meanMs): void {
+    this.#meanMs += (heldMs - this.#meanMs) * NEW_SHARE;
     this.#inside--;
     this.#raise();
     this.#admit();

@@ -6,6 +6,7 @@ import { jobOf } from '../../core/purchase/journal.js';
 import { OverBudget } from '../../core/purchase/spend.js';
 import { isApiError } from '../call/failure.js';
 import type { AnswerPlace } from '../call/in-flight.js';
+import { CALL_YIELDS_AFTER_MS } from '../call/places.js';
 import type { RequestBudget } from './budget-gate.js';
 import {
   type Batch,
@@ -91,7 +92,7 @@ class Turn {
   readonly #context: PurchaseContext;
   readonly #key: string;
   #slot = false;
-  #permit = false;
+  #permitAt: number | null = null;
   #pass: 'well' | 'try' | null = null;
   #sent: { readonly at: number } | null = null;
   #place: AnswerPlace | null = null;
@@ -111,10 +112,14 @@ class Turn {
       await stats.during(stats.slotWaits, () => slots.take(this.#key, stop));
       this.#slot = true;
     }
-    await inFlight.enter(stop, jobOf(purchaseRequest.segment));
-    this.#permit = true;
+    const isInTime = sendsOnce
+      ? await inFlight.enterSoon(stop, CALL_YIELDS_AFTER_MS)
+      : await inFlight.enter(stop, jobOf(purchaseRequest.segment));
+    this.#permitAt = performance.now();
     this.#pass = await health.pass(stop);
-    const grant = own ?? (await limiter.acquire(purchaseRequest.rateCost, stop));
+    // A turn is for now: a request that waited for a permit takes another one.
+    const again = () => (sendsOnce ? sendsOnce(stop) : limiter.acquire(purchaseRequest.rateCost, stop));
+    const grant = own && isInTime ? own : await again();
     accountBreaker.check(purchaseRequest.resumedAt);
     return grant;
   }
@@ -143,7 +148,7 @@ class Turn {
       else if (answer.verdict.type !== 'ServiceUnavailable' || cut.aborted) health.undecided(this.#pass);
       else health.failed(this.#pass, answer.facts.unrecognized);
     }
-    if (this.#permit) inFlight.leave();
+    if (this.#permitAt !== null) inFlight.leave(performance.now() - this.#permitAt);
     // A slot is kept if the run for it may have been started.
     const runs = outcome ? outcome.type === 'running' || outcome.type === 'lostStart' : this.#sent !== null;
     if (this.#slot && !runs) await purchaseRequest.longRunning?.slots.free(this.#key);

@@ -123,6 +123,22 @@ describe('the number of requests in flight', () => {
     expect(entered.count).toBe(100 + 32 + 33);
   });
 
+  it('sends callers away that must not wait long, one after the other', async () => {
+    const permits = new InFlight(1);
+    const { signal } = new AbortController();
+    expect(await permits.enterSoon(signal, 10)).toBe(true);
+    vi.useRealTimers();
+    const waits: number[] = [];
+    for (let nth = 0; nth < 3; nth++) {
+      const refusal = await permits.enterSoon(signal, 10).catch((error: unknown) => error);
+      expect(refusal).toMatchObject({ type: 'Waiting' });
+      waits.push((refusal as { readonly details: [{ readonly waitMs: number }] }).details[0].waitMs);
+    }
+    expect(waits).toEqual([...waits].sort((a, b) => a - b));
+    permits.leave();
+    expect(await permits.enterSoon(signal, 10)).toBe(true);
+  });
+
   it('never falls below the number that keeps answers coming', async () => {
     const permits = new InFlight(100);
     permits.place().add(ROOM);
