@@ -216,7 +216,7 @@ const MOST_SUMMARY = 120;
 
 /** What Temporal's UI shows beside a call: its query or its first URL. */
 function summaryOf(input: object): string | undefined {
-  const { query, urls, url, id, instructions } = input as Readonly<Record<string, unknown>>;
+  const { query, urls, url, id, instructions } = (input ?? {}) as Readonly<Record<string, unknown>>;
   const shown = query ?? (Array.isArray(urls) ? urls[0] : undefined) ?? url ?? id ?? instructions;
   return typeof shown === 'string' ? shown.slice(0, MOST_SUMMARY) : undefined;
 }

@@ -45,6 +45,12 @@ export interface RequestShare {
   readonly estimated?: true | undefined;
 }
 
+/** The requests of a call, and how many of them got no answer and may have been charged. */
+export interface Paid {
+  readonly requests: readonly RequestShare[];
+  readonly unknownOutcomes: number;
+}
+
 /** Options of one call that are not part of the request. */
 export interface CallOptions extends SentWith {
   /**
@@ -66,11 +72,12 @@ export interface CallOptions extends SentWith {
  */
 export function lonePurchase(
   options: CallOptions = {},
-): Pick<PurchaseRequest, 'segment' | 'owner' | 'resumedAt' | 'freshness' | 'mostMicros'> {
+): Pick<PurchaseRequest, 'segment' | 'owner' | 'calledAt' | 'resumedAt' | 'freshness' | 'mostMicros'> {
   const scheduledAt = Context.current().info.scheduledTimestampMs;
   return {
     segment: `calls/${new Date(scheduledAt).toISOString().slice(0, 10)}`,
     owner: randomUUID(),
+    calledAt: scheduledAt,
     resumedAt: Date.now(),
     mostMicros: mostOf(options),
     freshness: {
@@ -108,7 +115,7 @@ export async function buyNow(
   deps: CallDeps,
   purchaseRequest: PurchaseRequest,
   repeats = false,
-): Promise<{ records: readonly UnitRecord[]; requests: RequestShare[] }> {
+): Promise<{ records: readonly UnitRecord[] } & Paid> {
   const sendsOnce = (stop: AbortSignal) => ownTurn(deps.places, purchaseRequest.rateCost, stop);
   const slice = {
     yieldAfterMs: CALL_YIELDS_AFTER_MS,
@@ -118,9 +125,9 @@ export async function buyNow(
   const once = repeats ? {} : { sendsOnce };
   const paidBy = payerOf(deps);
   const request = { ...purchaseRequest, paidBy, ...once };
-  const { records, waitingFor } = await buyRecords(deps, request, repeats ? {} : slice);
+  const { records, waitingFor, unknownOutcomes } = await buyRecords(deps, request, repeats ? {} : slice);
   if (records === null) throw waiting(0, waitingFor);
-  return { records, requests: shares(records, paidBy) };
+  return { records, requests: shares(records, paidBy), unknownOutcomes: deps.alone?.lost ?? unknownOutcomes };
 }
 
 /** Names this call in the answers that it pays; the name is the same in all its attempts. */
@@ -150,7 +157,11 @@ export async function buyRecords(
   deps: CallDeps,
   purchaseRequest: PurchaseRequest,
   slice: PurchaseSlice = {},
-): Promise<{ readonly records: readonly UnitRecord[] | null; readonly waitingFor: string | null }> {
+): Promise<{
+  readonly records: readonly UnitRecord[] | null;
+  readonly waitingFor: string | null;
+  readonly unknownOutcomes: number;
+}> {
   const { timeUpMs, yieldAfterMs, heartbeatMs, longestMs, progressed } = slice;
   const { details = (waitingFor: string | null): unknown => ({ ...deps.alone?.before(), waitingFor }) } = slice;
   const { cancellationSignal, info } = Context.current();
@@ -166,12 +177,13 @@ export async function buyRecords(
   const heart = heartbeatFrom(() => details(waitingFor), heartbeatMs);
   try {
     const receipt = await deps.purchase(purchaseRequest, control);
+    const { unknownOutcomes } = receipt;
     if (!receipt.complete) {
       const rest = purchaseRequest.longRunning ? '; runs in progress are ended next' : ' before all units landed';
       if (cancellationSignal.aborted) throw new CancelledFailure(`cancelled${rest}`);
       if (receipt.waitMs > 0) throw waiting(receipt.waitMs, receipt.waitingFor);
       await stayIfPaused(true);
-      return { records: null, waitingFor };
+      return { records: null, waitingFor, unknownOutcomes };
     }
     // Without a record, the answer would be lost.
     if (!deps.alone) await stayIfPaused(false);
@@ -179,7 +191,7 @@ export async function buyRecords(
     const byKey = await deps.journal.read(keys);
     const gone = keys.filter((key) => !byKey.has(key));
     if (gone.length > 0) throw new BodiesGone(gone, 'call it with { refreshAfterMs: 0 }');
-    return { records: keys.map((key) => byKey.get(key) as UnitRecord), waitingFor };
+    return { records: keys.map((key) => byKey.get(key) as UnitRecord), waitingFor, unknownOutcomes };
   } catch (error) {
     throw toFailure(error, info.attempt, false, longestMs);
   } finally {

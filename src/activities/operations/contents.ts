@@ -50,7 +50,7 @@ export function createContentsActivity(deps: CallDeps) {
     const request = { options, wire, units, unitsPerRequest: URLS_PER_REQUEST, onAnswer };
     const wanted = contentsPurchase(deps, { ...lonePurchase(call), ...request });
     const purchaseRequest = { ...wanted, maxRebuys: call.maxRebuys };
-    const { records: landed, requests } = await buyNow(deps, purchaseRequest);
+    const { records: landed, ...paid } = await buyNow(deps, purchaseRequest);
     const recordOf = new Map(landed.map((record) => [record.key, record]));
     const records = asked.flatMap(({ key, unit }) => {
       const record = recordOf.get(key);
@@ -58,7 +58,8 @@ export function createContentsActivity(deps: CallDeps) {
     });
     // If no URL got an answer, the whole call failed.
     if (records.every(unanswered)) failUnlessSuccess(records[0], { isAlone: Boolean(deps.alone) });
-    const whole = requests.length === 1 && requests[0]?.bought ? answers[0] : undefined;
+    const [share, ...others] = paid.requests;
+    const whole = share?.bought && others.length === 0 ? answers[0] : undefined;
     const { results: _results, statuses: _statuses, ...rest } = whole ?? {};
     const data: ContentsResult = {
       results: records.filter((record) => record.status === 'success').map((record) => record.result),
@@ -69,7 +70,7 @@ export function createContentsActivity(deps: CallDeps) {
       deps,
       data,
       units.map(({ key }) => key),
-      requests,
+      paid,
       call,
     );
   };

@@ -23,7 +23,7 @@ import { type ContentsOptions, contentsPurchase } from '../rows/contents-purchas
 import { requestPurchase } from '../rows/request-purchase.js';
 import { type RowRequestFacts, rowRequests } from '../rows/row-requests.js';
 import { type OperationStage, stageOperation } from '../rows/stage-operation.js';
-import { buyNow, lonePurchase, payerOf, type RequestShare, shares } from './buy.js';
+import { buyNow, lonePurchase, type Paid, payerOf, shares } from './buy.js';
 import { refuseTooLarge } from './packed.js';
 
 /** Characters of a row's key: with a million rows, two keys are equal in one of 10^12 calls. */
@@ -66,7 +66,7 @@ export const createEnrichRows = (deps: CallDeps) => ({
       freshness: freshnessOf(some.how, since),
       ...ofCall(call, some),
     });
-    const { records, requests, stopped } = await buyAll(deps, purchaseRequest);
+    const { records, requests, unknownOutcomes, stopped } = await buyAll(deps, purchaseRequest);
     const results = units.map((unit, nth) => resultOf(some.indexes[nth] as number, unit, records, requests));
     const fit = deps.alone ? withoutTooLarge(results, maxBytes) : firstThatFit(results, maxBytes, units);
     const { tags } = retryRuleOf(false);
@@ -78,7 +78,7 @@ export const createEnrichRows = (deps: CallDeps) => ({
       results: fit.map(reasoned),
       costs: results.slice(fit.length).map(({ costDollars }) => costDollars),
       again: stopped ? [] : fit.filter(isFree).map(({ index }) => index),
-      unknownOutcomes: deps.alone?.lost ?? results.filter(({ error }) => error?.tag === 'UNKNOWN_OUTCOME').length,
+      unknownOutcomes,
       stopped,
     };
   },
@@ -177,26 +177,31 @@ function purchaseOf(deps: CallDeps, facts: RowRequestFacts, wanted: Wanted): Pur
   return { ...wanted, ...request };
 }
 
-interface Bought {
+interface Bought extends Paid {
   readonly records: ReadonlyMap<string, UnitRecord>;
-  readonly requests: readonly RequestShare[];
   readonly stopped: RowError | null;
 }
 
 /** Buys units. If a cap or a refusal of the service ends the purchase, the answers in the record are returned. */
 async function buyAll(deps: CallDeps, purchaseRequest: PurchaseRequest): Promise<Bought> {
   const { units, freshness } = purchaseRequest;
-  if (units.length === 0) return { records: new Map(), requests: [], stopped: null };
+  if (units.length === 0) return { records: new Map(), requests: [], unknownOutcomes: 0, stopped: null };
   const byKey = (records: readonly UnitRecord[]) => new Map(records.map((record) => [record.key, record]));
   try {
-    const { records, requests } = await buyNow(deps, purchaseRequest, !deps.alone);
-    return { records: byKey(records), requests, stopped: null };
+    const { records, ...paid } = await buyNow(deps, purchaseRequest, !deps.alone);
+    return { ...paid, records: byKey(records), stopped: null };
   } catch (error) {
     if (deps.alone || !(error instanceof ApplicationFailure && error.nonRetryable)) throw error;
     const landed = [...(await deps.journal.read(units.map(({ key }) => key))).values()];
     const fresh = landed.filter(({ fetched_at: at }) => Date.parse(at) >= (freshness?.freshAfter ?? 0));
     const requests = shares(fresh, payerOf(deps));
-    return { records: byKey(fresh), requests, stopped: { tag: error.type ?? 'Error', message: error.message } };
+    const unknownOutcomes = fresh.filter(({ error_tag: tag }) => tag === 'UNKNOWN_OUTCOME').length;
+    return {
+      records: byKey(fresh),
+      requests,
+      unknownOutcomes,
+      stopped: { tag: error.type ?? 'Error', message: error.message },
+    };
   }
 }
 

@@ -1,6 +1,6 @@
 import { ApplicationFailure } from '@temporalio/common';
 import type { CallDeps } from '../base/deps.js';
-import type { CallOptions, OperationResult, RequestShare } from './buy.js';
+import type { CallOptions, OperationResult, Paid } from './buy.js';
 
 /**
  * The largest result in bytes that is returned as a value; a larger result is returned as a reference. Without external storage, Temporal
@@ -16,12 +16,12 @@ export function packed<T>(
   { alone }: Pick<CallDeps, 'alone'>,
   data: T,
   keys: readonly string[],
-  requests: readonly RequestShare[],
+  { requests, unknownOutcomes }: Paid,
   { maxInlineBytes = MAX_INLINE_BYTES }: CallOptions,
 ): OperationResult<T> {
   const paid = requests.filter(({ bought }) => bought);
   const costDollars = Math.round(paid.reduce((sum, share) => sum + share.costDollars, 0) * 1e6) / 1e6;
-  const shown = { requests, costDollars, unknownOutcomes: alone?.lost || undefined };
+  const shown = { requests, costDollars, unknownOutcomes: unknownOutcomes || undefined };
   const json = JSON.stringify(data);
   const bytes = Buffer.byteLength(json);
   if (bytes <= maxInlineBytes) return { data, ...shown };

@@ -71,7 +71,7 @@ export async function startRun(
       return { requestId, costMicros: null, units: [{ key, unit, ...SUCCESS, result: run as Json }] };
     },
   };
-  const { records, requests } = await buyNow(deps, { ...purchaseRequest, longRunning });
+  const { records, ...paid } = await buyNow(deps, { ...purchaseRequest, longRunning });
   const { result } = failUnlessSuccess(records[0], { isAlone: Boolean(deps.alone) });
-  return packed(deps, result as unknown as AgentRun, [key], requests, call);
+  return packed(deps, result as unknown as AgentRun, [key], paid, call);
 }

@@ -46,7 +46,7 @@ export async function buyWhole<I, O>(
     shape = error;
   };
   const purchaseRequest = wholeRequestPurchase(deps, endpoint, input, call, { send, keep, onFailure });
-  const { records, requests } = await buyNow(deps, purchaseRequest);
+  const { records, requests, unknownOutcomes } = await buyNow(deps, purchaseRequest);
   const { result } = failUnlessSuccess(records[0], {
     isFree: !endpoint.paid,
     isAlone: Boolean(deps.alone),
@@ -55,7 +55,11 @@ export async function buyWhole<I, O>(
   // A whole answer was checked against the endpoint's schema when it landed.
   const { value, misread } = readLeniently(endpoint, result) ?? { value: result as O, misread: [] };
   const keys = purchaseRequest.units.map(({ key }) => key);
-  return { ...packed(deps, value, keys, requests, call), misread: misreadText(misread) || undefined };
+  const shown = endpoint.paid ? requests : requests.map((share) => ({ ...share, bought: false }));
+  return {
+    ...packed(deps, value, keys, { requests: shown, unknownOutcomes }, call),
+    misread: misreadText(misread) || undefined,
+  };
 }
 
 /** Throws if the service would refuse the request, or ignore a misspelt field; sends and writes nothing. */

@@ -157,6 +157,8 @@ export interface PurchaseRequest {
   readonly recordsAll?: boolean | undefined;
   /** How often a unit with an unknown outcome is bought again; 0 for starts of runs. Default: 3. */
   readonly maxRebuys?: number | undefined;
+  /** Time of a single call in Unix ms: unknown outcomes since then belong to the call. Absent for jobs. */
+  readonly calledAt?: number | undefined;
   /** The call that pays, which its answers name; absent for jobs. */
   readonly paidBy?: string | undefined;
   /** The cap of the job. It applies together with the team's caps. */

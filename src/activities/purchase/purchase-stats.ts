@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { SlotsInUse } from '../../core/limiter/slots.js';
-import type { UnitStatus } from '../../core/purchase/journal.js';
+import type { Claimed, UnitStatus } from '../../core/purchase/journal.js';
 import {
   costMultiple,
   FIRST_ANSWERS,
@@ -117,6 +117,8 @@ export class PurchaseStats {
   readonly waits = new Waits();
   /** The number of unknown outcomes of each unit. */
   readonly unknowns = new Map<string, number>();
+  /** The unknown outcomes of earlier attempts of a call, by their latest intent. */
+  readonly #earlier = new Map<string, number>();
 
   /** Costs of this purchase's answers, as multiples of their list price. */
   readonly #multiples: number[] = [];
@@ -181,6 +183,17 @@ export class PurchaseStats {
     const charged = units.filter(({ status }) => status === 'success').length;
     const multiple = costMultiple(listMicros, { costMicros, units: units.length, charged });
     if (multiple !== null) this.#multiples.push(multiple);
+  }
+
+  /** Counts the unknown outcomes of a unit, if its latest one belongs to the call that was made at `since` (Unix ms). */
+  lostSince(since = Number.POSITIVE_INFINITY, { lost, unknowns }: Pick<Claimed, 'lost' | 'unknowns'>): void {
+    if (!lost || lost.at < since) return;
+    this.#earlier.set(lost.intentId, Math.max(unknowns, this.#earlier.get(lost.intentId) ?? 0));
+  }
+
+  /** Number of unknown outcomes of earlier attempts of the call. */
+  get earlierUnknowns(): number {
+    return [...this.#earlier.values()].reduce((sum, count) => sum + count, 0);
   }
 
   unknownsOf(key: string): number {

@@ -102,7 +102,7 @@ class Loop {
       failed,
       costMicros,
       earlierMicros,
-      unknownOutcomes,
+      unknownOutcomes: unknownOutcomes + stats.earlierUnknowns,
       leftRunning,
       ...failures?.receipt,
       waitMs: this.#waitMs,
@@ -133,6 +133,7 @@ class Loop {
         const { key } = claimed;
         const unit = this.#units.get(key) as Unit;
         stats.unknowns.set(key, claimed.unknowns);
+        if (!longRunning) stats.lostSince(purchaseRequest.calledAt, claimed);
         if (longRunning && (claimed.started || claimed.lost || !hopeless(this.#context, key))) {
           this.#start(this.#buyRun(longRunning, unit, claimed));
         } else (hopeless(this.#context, key) ? lost : buyable).push(unit);
