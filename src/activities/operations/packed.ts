@@ -1,4 +1,5 @@
 import { ApplicationFailure } from '@temporalio/common';
+import { fieldOf } from '../../api/checks/field-of.js';
 import type { CallDeps } from '../base/deps.js';
 import type { CallOptions, OperationResult, Paid } from './buy.js';
 
@@ -68,12 +69,15 @@ const USUAL_RESULTS = 10;
 /** The characters of page texts that a request asks for at most, by its own bounds; 0 without a bound. */
 function mostCharacters(input: object): number {
   const { urls, ids, numResults, contents = input } = input as Readonly<Record<string, unknown>>;
-  const { text, subpages } = (contents ?? {}) as Readonly<Record<string, unknown>>;
-  const { maxCharacters } = (typeof text === 'object' && text !== null ? text : {}) as Readonly<
-    Record<string, unknown>
-  >;
+  const { text, highlights, context, subpages } = (contents ?? {}) as Readonly<Record<string, unknown>>;
   const list = [urls, ids].find(Array.isArray);
   const pages = list ? list.length : typeof numResults === 'number' ? numResults : USUAL_RESULTS;
-  const perPage = typeof maxCharacters === 'number' ? maxCharacters : 0;
-  return pages * (1 + (typeof subpages === 'number' ? subpages : 0)) * perPage;
+  const perPage = charactersOf(text) + charactersOf(highlights);
+  return pages * (1 + (typeof subpages === 'number' ? subpages : 0)) * perPage + charactersOf(context);
+}
+
+/** The bound of a part of an answer, `{ maxCharacters }`; 0 without one. */
+function charactersOf(part: unknown): number {
+  const most = fieldOf(part, 'maxCharacters');
+  return typeof most === 'number' ? most : 0;
 }

@@ -137,6 +137,7 @@ it.each([
   ['search', { query: 'q', numResults: 100, contents: { text: { maxCharacters: 20_000 } } }, 2_000_000],
   ['search', { query: 'q', contents: { text: { maxCharacters: 200_000 } } }, 2_000_000],
   ['findSimilar', { url: 'https://a.example/', contents: { text: { maxCharacters: 200_000 } } }, 2_000_000],
+  ['search', { query: 'q', contents: { context: { maxCharacters: 2_000_000 } } }, 2_000_000],
   ['getContents', { urls: ['https://a.example/', 'https://b.example/'], text: { maxCharacters: 600_000 } }, 1_200_000],
   ['getContents', { urls: ['https://a.example/'], subpages: 3, text: { maxCharacters: 300_000 } }, 1_200_000],
 ] as const)(
