@@ -35,7 +35,7 @@ import { type Log, type RuntimeConfig, UsageError } from '../config/runtime-type
 import { sha256 } from '../config/sha256.js';
 import { watchSchedules } from '../schedules/schedule-watch.js';
 import { noteOpened, noteState, refuseOtherUse } from '../staging/find-job.js';
-import { askedOf, forgetEarlierStages, stageEnrichment, whyPathsRefused } from '../staging/stage-job.js';
+import { askedOf, forgetEarlierStages, stageEnrichment, stagingIn } from '../staging/stage-job.js';
 import { openStore } from '../store/open-store.js';
 import { pruneDaily } from '../store/prune-journal.js';
 import type { Store, WorkerStore } from '../store/store.js';
@@ -278,29 +278,21 @@ export async function assembleParts(config: RuntimeConfig, store: Store, held: W
         );
       const { input: file, into, csv } = input;
       await allowlist.check({ input: file, into, csv, publish: input.publish?.to });
-      const jobs = () => store.entries.all();
       const checkFiles = async (files: readonly string[]) => {
         for (const one of files) await allowlist.checkFile(one, file);
       };
-      const forgotten = async () => (await store.journal()).forgetting.forgotten();
-      const context = {
-        ...{ ...config, shared: store.shared, cwd: process.cwd(), transport, jobs, forgotten, checkFiles, signal },
-      };
-      const refused = await whyPathsRefused(context, input);
-      // The refusal is not retried, because a retry would fail in the same way.
-      if (refused !== null) throw ApplicationFailure.nonRetryable(refused, 'BadInput');
+      const context = { ...stagingIn(config, store, transport), checkFiles, signal };
       const { staged, before } = await stageEnrichment(context, input);
       await store.stages.share(staged);
       const freshness = input.freshness ?? freshnessOf(input, Date.now());
-      const asked = askedOf(input, freshness);
       // Messages of a paused job name commands. These commands must find the job, so the job needs an entry.
-      const named = input.job !== undefined && input.job !== null;
+      const named = input.job != null;
       await store.entries.claim(workflowId, ({ owned, jobs }) => {
         refuseOtherUse(staged, named, jobs);
         const state = { phase: 'running' as const, since: Date.now() };
         const now = {
-          ...{ staged, named, csv: input.csv ?? null, completed: before?.completed ?? null, state, workflowId, asked },
-          schedule,
+          ...{ staged, named, csv: input.csv ?? null, completed: before?.completed ?? null, state, workflowId },
+          ...{ schedule, asked: askedOf(input, freshness) },
         };
         return { owned, entry: { job: staged.job, now: entryAfter(before, now) } };
       });

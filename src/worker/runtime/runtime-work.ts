@@ -18,7 +18,7 @@ import { WorkerHere } from '../host/worker-here.js';
 import { findKnownJob, noteState } from '../staging/find-job.js';
 import { makePlan } from '../staging/plan.js';
 import { reparse } from '../staging/reparse.js';
-import { stageEnrichment } from '../staging/stage-job.js';
+import { stageEnrichment, stagingIn } from '../staging/stage-job.js';
 import { JobStarts } from './job-starts.js';
 import type { RuntimeParts } from './runtime-parts.js';
 
@@ -56,13 +56,8 @@ export class RuntimeWork {
   async #plan(asked: EnrichRequest): Promise<JobPlan> {
     const transport = openTransport(this.#parts.config);
     try {
-      const jobs = () => this.#parts.store.entries.all();
       const { signal } = this.#closing;
-      const { shared } = this.#parts.store;
-      const forgotten = async () => (await this.#parts.store.journal()).forgetting.forgotten();
-      const context = {
-        ...{ ...this.#parts.config, shared, cwd: process.cwd(), transport, jobs, forgotten, signal },
-      };
+      const context = { ...stagingIn(this.#parts.config, this.#parts.store, transport), signal };
       const { staged, manifest, before, request: kept } = await stageEnrichment(context, asked);
       const request = { ...asked, ...kept };
       const why = asked.publish ? whyNoKey(asked.publish, staged) : null;

@@ -29,10 +29,11 @@ import {
 import { sourceReader } from '../../sources/isolated-reader.js';
 import { warehouseFile, whyNoTarget } from '../../warehouse/index.js';
 import { sourceUrl } from '../config/database-setting.js';
-import { type DatabaseAddress, UsageError } from '../config/runtime-types.js';
+import { type DatabaseAddress, type RuntimeConfig, UsageError } from '../config/runtime-types.js';
 import { sha256 } from '../config/sha256.js';
 import { hostField } from '../config/store-setting.js';
 import { whyUnwritable } from '../config/why-unwritable.js';
+import type { Store } from '../store/store.js';
 import { refuseOtherUse } from './find-job.js';
 import { identify } from './job-id.js';
 
@@ -61,6 +62,13 @@ export interface StageContext {
   /** Its abort ends the staging. */
   readonly signal?: AbortSignal | undefined;
 }
+
+/** What a process stages with in its store. */
+export const stagingIn = (config: RuntimeConfig, store: Store, transport: StageContext['transport']): StageContext => ({
+  ...{ ...config, shared: store.shared, cwd: process.cwd(), transport },
+  jobs: () => store.entries.all(),
+  forgotten: async () => (await store.journal()).forgetting.forgotten(),
+});
 
 /** Result of staging. */
 export interface Staging {
