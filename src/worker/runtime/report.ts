@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { operationTable } from '../../api/index.js';
 import type { Output } from '../../api/outputs/index.js';
 import type { JobEntry } from '../../core/job-entry-schemas.js';
@@ -9,7 +8,7 @@ import { WarehouseBusy, WarehouseUnusable } from '../../core/rows/warehouse-erro
 import { toDollars } from '../../core/text/money.js';
 import { rateProfileOf } from '../config/derived-settings.js';
 import { findJob } from '../staging/find-job.js';
-import { readEventStatus } from '../store/event-status.js';
+import { patiently, readEventStatus } from '../store/event-status.js';
 import { statusesOf } from './job-status.js';
 import type { RuntimeParts } from './runtime-parts.js';
 
@@ -20,9 +19,6 @@ const MOST_STEPS = 60;
 const MOST_RUNS = 20;
 const MOST_UNKNOWN = 30;
 const MOST_JOBS = 30;
-/** Longest wait for a worker to close its DuckDB file. A worker closes the file a quarter of a second after its last load. */
-const PATIENCE_MS = 8000;
-const AGAIN_MS = 200;
 
 /** A range of UTC days, Unix ms; `until` is the end of the last day. */
 export interface ReportWish {
@@ -129,19 +125,6 @@ async function zoom(read: (span: Span, stepMs: number) => Promise<readonly Activ
     active = { since: Math.min(...starts), until: Math.max(...starts) + stepMs, stepMs };
     if (stepFor(active) >= stepMs) return { active, activity };
     active.stepMs = stepFor(active);
-  }
-}
-
-/** Repeats a read while another process has the warehouse, for a few seconds. */
-async function patiently<T>(read: () => Promise<T>): Promise<T> {
-  const until = Date.now() + PATIENCE_MS;
-  for (;;) {
-    try {
-      return await read();
-    } catch (error) {
-      if (!(error instanceof WarehouseBusy) || Date.now() > until) throw error;
-      await sleep(AGAIN_MS);
-    }
   }
 }
 

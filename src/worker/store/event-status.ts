@@ -28,7 +28,7 @@ export async function readEventStatus(
   patienceMs = PATIENCE_MS,
 ): Promise<EventStatus> {
   const warehouses = openWarehouses(config, false);
-  const reading = readMarks(warehouses, config, into, Date.now() + patienceMs);
+  const reading = readMarks(warehouses, config, into, patienceMs);
   const closing = reading.then(
     () => warehouses.close(),
     () => warehouses.close(),
@@ -47,12 +47,21 @@ async function readMarks(
   warehouses: Warehouses,
   { origin }: RuntimeConfig,
   into: string,
-  until: number,
+  patienceMs: number,
 ): Promise<EventStatus> {
   const warehouse = await warehouses.events.warehouse({ into });
+  return patiently(
+    async () => ({ streams: await warehouse.streams(origin), types: await warehouse.counts(origin) }),
+    patienceMs,
+  );
+}
+
+/** Repeats a read while another process has the warehouse, for a few seconds. */
+export async function patiently<T>(read: () => Promise<T>, patienceMs = PATIENCE_MS): Promise<T> {
+  const until = Date.now() + patienceMs;
   for (;;) {
     try {
-      return { streams: await warehouse.streams(origin), types: await warehouse.counts(origin) };
+      return await read();
     } catch (error) {
       if (!(error instanceof WarehouseBusy) || Date.now() > until) throw error;
       await sleep(AGAIN_MS);
