@@ -200,18 +200,15 @@ export interface MisreadAnswer {
 
 /** How far a job is loaded: for its run and for commands. Never creates a file. */
 export interface RowProgress {
-  /** Whether any row of the job is loaded, of any generation. Never creates a file. */
+  /** Whether any row of the job is loaded, of any generation. */
   holdsRows(job: string): Promise<boolean>;
-  /** Whether any answer is loaded, of any job. Never creates a file. */
+  /** Whether any answer is loaded, of any job. */
   holdsAnswers(): Promise<boolean>;
-  /**
-   * Returns the numbers of the slices of this generation that are in the ledger and whose rows are all loaded. Returns `null` if the job or
-   * its warehouse does not exist. Never creates a file.
-   */
+  /** Numbers of the slices of this generation that are loaded as a whole. Null if the job or its warehouse does not exist. */
   loadedSlices(job: string, generation: string): Promise<readonly number[] | null>;
   /** Counts the rows of this generation that are loaded. */
   loadedRows(job: string, generation: string, freshness?: RetryFreshness): Promise<LoadedRows>;
-  /** Rejects with `JobNotLoaded` where the job or its warehouse does not exist. Never creates a file. */
+  /** Rejects with `JobNotLoaded` where the job or its warehouse does not exist. */
   summary(job: string): Promise<WarehouseSummary>;
 }
 
@@ -233,10 +230,7 @@ export interface RowLoads {
    * to load, like `openJob`. Rejects with `WarehouseUnusable` if the warehouse does not have this generation of the job.
    */
   unloadedSlices(job: JobRecord, freshness?: RetryFreshness): Promise<readonly number[]>;
-  /**
-   * Returns the answers of the units that `known` finds, in the form of the journal: the newest answer of each key. The caller sets
-   * `operation`.
-   */
+  /** Answers of the units that `known` finds, in the form of the journal without `operation`: the newest answer of each key. */
   answers(keys: readonly string[], freshness?: RetryFreshness): Promise<readonly KnownAnswer[]>;
   /** Returns the distinct unit keys of these staged rows of a job that are missing or stale in the warehouse. */
   pendingKeys(job: string, rowsFile: string, freshness?: RetryFreshness): Promise<readonly string[]>;
@@ -264,10 +258,7 @@ export interface RowLoads {
 
 /** What commands read about the rows of jobs. A job that is not loaded has no failed rows. Never creates a file. */
 export interface RowReads {
-  /**
-   * Returns the cost of the answer of each of these units that has a fresh enough answer in the warehouse, bought by any job. Never
-   * creates a file.
-   */
+  /** Costs of the answers of those units that have a fresh enough answer in the warehouse, bought by any job. */
   known(keys: readonly string[], freshness?: RetryFreshness): Promise<Map<string, number>>;
   /**
    * The failed units of the job that a person picks, in the order of its rows. With `marked: 'retry'`, only units whose failure is older than

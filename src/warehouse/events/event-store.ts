@@ -90,15 +90,8 @@ export function createEventStore(database: Database): EventWarehouse {
 
 /** Share of the events that existed already. */
 function share(loaded: readonly LoadedPages[]): number {
-  const sum = (of: (one: LoadedPages) => number) => loaded.reduce((total, one) => total + of(one), 0);
-  return (
-    1 -
-    sum(({ added }) => added) /
-      Math.max(
-        1,
-        sum(({ events }) => events),
-      )
-  );
+  const [events, added] = loaded.reduce(([all, some], one) => [all + one.events, some + one.added] as const, [0, 0]);
+  return 1 - added / Math.max(1, events);
 }
 
 /**

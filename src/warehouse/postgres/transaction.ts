@@ -38,10 +38,16 @@ export function transactionOf(tx: PgTransaction, dialect: Dialect): Transaction 
     rows: <Row extends object>(sql: string, values?: readonly SqlValue[]) => tx.query<Row>(sql, values),
     stage: (batch) => stagePages(tx, batch),
     async lock(lock) {
-      if (lock === 'names') return lockNames(tx);
-      if (lock.slice !== undefined) return lockSlice(tx, lock.job, lock.slice);
-      await lockJob(tx, lock.job);
-      await tx.allow(RENUMBER_MS);
+      if (lock === 'names') await tx.query('SELECT pg_advisory_xact_lock(hashtextextended(current_schema(), 3))');
+      else if (lock.slice === undefined) {
+        // No load of the job runs while its row numbers change.
+        await tx.query(`SELECT pg_advisory_xact_lock(${ofJob})`, [lock.job]);
+        await tx.allow(RENUMBER_MS);
+      } else {
+        // A second attempt at the slice waits, then finds the ledger line of the first. Loads of other slices are not blocked.
+        const locks = `pg_advisory_xact_lock_shared(${ofJob}), pg_advisory_xact_lock(${ofSlice})`;
+        await tx.query(`SELECT ${locks}`, [lock.job, lock.slice]);
+      }
     },
     async readRows(files, _cells, work) {
       await ready();
@@ -63,24 +69,6 @@ export function transactionOf(tx: PgTransaction, dialect: Dialect): Transaction 
 /** Lock numbers of the job, and of a slice of the job. */
 const ofJob = `hashtextextended(current_schema() || ' ' || $1, 1)`;
 const ofSlice = `hashtextextended(current_schema() || ' ' || $1 || ' ' || $2::text, 2)`;
-
-/**
- * Locks a slice, and the row numbers of its job, until the transaction ends. A second attempt at the slice waits, then finds the
- * ledger line of the first attempt. Loads of other slices are not blocked.
- */
-async function lockSlice(tx: PgTransaction, job: string, slice: number): Promise<void> {
-  await tx.query(`SELECT pg_advisory_xact_lock_shared(${ofJob}), pg_advisory_xact_lock(${ofSlice})`, [job, slice]);
-}
-
-/** Locks a job for a change of its row numbers. No load of the job runs at the same time. */
-async function lockJob(tx: PgTransaction, job: string): Promise<void> {
-  await tx.query(`SELECT pg_advisory_xact_lock(${ofJob})`, [job]);
-}
-
-/** Locks the schema while a name is chosen. */
-async function lockNames(tx: PgTransaction): Promise<void> {
-  await tx.query(`SELECT pg_advisory_xact_lock(hashtextextended(current_schema(), 3))`);
-}
 
 /** Bytes that are read and sent at a time. The event loop is blocked only while one such piece is processed. */
 const PIECE = 262_144;

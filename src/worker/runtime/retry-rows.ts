@@ -154,12 +154,7 @@ async function checkTags(
   }
 }
 
-async function checkRows(
-  warehouse: RowReads,
-  staged: StagedJob,
-  rows: readonly number[],
-  command: string,
-): Promise<void> {
+async function checkRows(warehouse: RowReads, staged: StagedJob, rows: readonly number[], command: string) {
   const found = new Map((await warehouse.rowStates(staged.job, rows)).map((state) => [state.row, state]));
   for (const row of rows) {
     const state = found.get(row);
