@@ -15,23 +15,6 @@ describe('searchflow', () => {
     expect((await runCommand(['enrich', '--help'], { cwd })).out).toContain('--refresh-after');
   });
 
-  it.each([
-    [['enrch'], 'Did you mean enrich?'],
-    [['enrich', 'in.csv', '--urlcolumn', 'site'], 'Did you mean --url-column?'],
-    [['enrich'], 'Name a file of rows, such as companies.csv'],
-    [['export', 'job'], 'Pass --csv FILE (- for stdout), --parquet DIR, or both.'],
-    [['usage', '--by', 'week'], 'Allowed choices are job, operation, day'],
-    [['limits', 'set', '--per-day', 'much'], "--per-day: 'much' must be an amount in dollars"],
-    [['enrich', 'nowhere.csv'], 'File nowhere.csv not found'],
-    [['sandbox', '--retry-after', 'never'], 'Allowed choices are none, seconds, http-date'],
-    [['sandbox', '--fault', 'kind=explode', '--qps', 'x'], "--qps: 'x' must be a number."],
-  ])('refuses %j in a sentence, with exit code 2', async (args, sentence) => {
-    const { code, out, err } = await runCommand(args, { cwd });
-    expect(err).toContain(sentence);
-    expect(err).not.toMatch(/\n {4}at /);
-    expect({ code, out }).toEqual({ code: 2, out: '' });
-  });
-
   it('reports all mistakes of flags and settings together, creates no file and prints no key (faults 54, 55)', async () => {
     const env = {
       SEARCHFLOW_API_KEY: 'canary 5f2e91c4',

@@ -61,14 +61,3 @@ it.each([
     expect(boughtAgain(sandbox)).toEqual({});
   },
 );
-
-it('fault 3: with Retry-After: 1, nothing is sent before that second has passed', async () => {
-  const { folder, rows, sandbox } = await run([
-    { when: { nth: 3 }, do: { kind: 'status', status: 429, tag: 'RATE_LIMIT_EXCEEDED', retryAfter: '1' } },
-  ]);
-  const log = sandbox.log();
-  const until = log.find((entry) => entry.status === 429)?.doneAt ?? Number.NaN;
-  // On a busy machine the answer needs up to 300 ms to arrive; requests may still start in this time.
-  expect(log.filter((entry) => entry.at > until + 300 && entry.at < until + 1000)).toEqual([]);
-  expect(folder.outcomes()).toEqual(rows.map((row) => [row, 'success']));
-});
