@@ -126,7 +126,7 @@ async function keepBatches(tx: Transaction, batch: readonly WindowPages[], loads
     const own = loads.filter((_, part) => batch[part]?.stream === job);
     const where = `origin = $1 AND load_id IN (${own.join(', ')})`;
     const values = [batch[0]?.origin ?? ''];
-    if (events) await keepRecords(tx, events, { job, where, values, order: 'created_at, id' });
+    if (events) await keepRecords(tx, events, { job, where, values });
   }
 }
 

@@ -81,7 +81,7 @@ export function createMonitorRuns({ dialect, transaction }: Database): MonitorRu
           [...unique.values()].flatMap((run) => resultRows(origin, monitor, run)),
         );
         const where = `origin = $1 AND monitor_id = $2 AND id IN (${texts('$3')})`;
-        const kept = { job: 'monitors', where, values: [origin, held, ids], order: 'created_at, id' };
+        const kept = { job: 'monitors', where, values: [origin, held, ids] };
         if (keepsBatch) await keepRecords(tx, runs, kept);
       }),
 

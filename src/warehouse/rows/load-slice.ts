@@ -89,7 +89,8 @@ export async function loadSlice(
   if (pending.units > 0) await insertUnits(tx, batch, origin, pending, careful);
   if (pending.rows > 0) {
     await listMisfits(tx, { ...before, job, results: columnsOf(before) }, numbersOf(tx, pending));
-    if (batch.keepsBatch) await keepRows(tx, { ...before, job, piece: batch.slice }, numbersOf(tx, pending));
+    if (batch.keepsBatch)
+      await keepRows(tx, { ...before, job, piece: batch.slice }, { ...pending, numbers: numbersOf(tx, pending) });
   }
   if (!partial)
     await tx.run(

@@ -111,6 +111,6 @@ export async function loadRetry(
   // The rows keep their slices.
   await insertUnits(tx, { job, generation, slice: 0, unitFiles }, before.origin, found, careful);
   await listMisfits(tx, { ...before, job, results: columnsOf(before) }, numbersOf(tx, found));
-  if (keepsBatch) await keepRows(tx, { ...before, job, piece: -1 }, numbersOf(tx, found));
+  if (keepsBatch) await keepRows(tx, { ...before, job, piece: -1 }, { ...found, numbers: numbersOf(tx, found) });
   return { rows };
 }

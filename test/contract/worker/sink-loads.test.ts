@@ -68,6 +68,16 @@ describe.each(['folder', 'store'])('loads into a sink with a record in a %s', (r
     });
   });
 
+  it('gives a slice of large answers in several batches', async () => {
+    const { batches, mine } = keeping();
+    const { rows } = await open(record, { mine });
+    const service = new Service((url) => ({ result: { id: url, url, text: url.padEnd(600_000, 'x') } }));
+    await runJob(folder, rows, await stageText(folder, csv(40), { rowsPerSlice: 40 }), service);
+    expect(batches.length).toBeGreaterThan(1);
+    const numbers = batches.flatMap((batch) => batch.rows.map(({ row_number }) => row_number as number));
+    expect(numbers.sort((a, b) => a - b)).toEqual(Array.from({ length: 40 }, (_, row) => row + 1));
+  });
+
   it('gives a failed batch again with its id, ten times, and then fails until the next run', async () => {
     const { batches, mine } = keeping(() => {
       if (batches.length <= 10) throw new Error('full, says postgres://me:pass@host/db');
