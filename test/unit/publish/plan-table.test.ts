@@ -8,7 +8,7 @@ import {
 } from '../../../src/warehouse/publish/manifest.js';
 import { planTable } from '../../../src/warehouse/publish/publish-files.js';
 import { columnChange } from '../../../src/warehouse/publish/publish-sql.js';
-import { contentOf, type StagedTable } from '../../../src/warehouse/publish/stage-tables.js';
+import { contentOf, type StagedTable, sides } from '../../../src/warehouse/publish/stage-tables.js';
 
 const columns = [
   { name: 'id', type: 'BIGINT' },
@@ -100,4 +100,10 @@ describe('the path of a data file', () => {
   ])('is not %s', (path) => {
     expect(isDataPath(path)).toBe(false);
   });
+});
+
+it('the sides of a merge have names that no column has', () => {
+  const named = (...names: string[]) => sides(names.map((name) => ({ name, type: 'VARCHAR' }) as never));
+  expect(named('id', 'name')).toEqual({ old: 'old', fresh: 'new' });
+  expect(named('Old', 'new_')).toEqual({ old: 'old__', fresh: 'new__' });
 });
