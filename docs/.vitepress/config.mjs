@@ -118,7 +118,6 @@ const sidebar = [
       page('Benchmarks', 'why/benchmarks'),
       page('Faults', 'why/faults'),
       page('Testing', 'testing'),
-      page('Mutants', 'testing-mutants'),
       group('Decisions', 'why/decisions', decisions),
     ],
   },
