@@ -30,8 +30,7 @@ export const lastLine = ({ stdout }) => JSON.parse(stdout.trim().split('\n').at(
 /** One walk, see our-events.mjs; the events in its file are counted, then it is removed. */
 export async function walk(options, wanted) {
   const script = join(root, 'bench', 'our-events.mjs');
-  const memory = join(root, 'bench', 'command-memory.mjs');
-  const ran = await timed(['--import', memory, script, JSON.stringify({ from, until, ...options })], { cwd: root });
+  const ran = await timed([script, JSON.stringify({ from, until, ...options })], { cwd: root });
   const counts = await readRow(options.into, countEvents);
   if (counts.some((count) => count !== wanted)) throw new Error(`${counts} events loaded of ${wanted}`);
   rmSync(options.into);

@@ -8,7 +8,6 @@ import { Client, Connection } from '@temporalio/client';
 import { DefaultLogger, NativeConnection, Runtime, Worker } from '@temporalio/worker';
 import { createActivities } from '../dist/activities/index.js';
 import { Secret } from '../dist/core/connections/secret.js';
-import { limitHeapGrowth } from '../dist/files/process-memory.js';
 import { openParts } from '../dist/worker/host/parts.js';
 import { workflowSource } from '../dist/worker/host/worker-host.js';
 import { workerDefaults } from '../dist/worker/host/worker-options.js';
@@ -59,7 +58,6 @@ const worker = await Worker.create({
   taskQueue: config.taskQueue,
   activities: createActivities(parts.deps),
 });
-limitHeapGrowth();
 const ended = worker.run();
 const client = new Client({ connection: await Connection.connect({ address }) });
 const cpu = process.cpuUsage();

@@ -1,4 +1,3 @@
-import { limitWalkMemory } from '../files/process-memory.js';
 import { jobCommands, rowsFile } from './job-commands.js';
 import { oneOf } from './options.js';
 import type { CommandSpec } from './shared/command.js';
@@ -8,13 +7,8 @@ const single = () => import('./monitors.js');
 const batch = () => import('./monitor-batch.js');
 const schedules = () => import('./schedules.js');
 const limits = () => import('./limits.js');
+const walks = () => import('./events/walk.js');
 const worker = async () => (await import('./set-up/worker.js')).worker;
-
-/** Loads the code of walks; from then on the space of new objects stays small. */
-function walks() {
-  limitWalkMemory();
-  return import('./events/walk.js');
-}
 
 const monitor = { '<id>': 'id of the monitor' };
 const batchJob = { '<job>': 'name of the batch, as printed by the command that started it' };

@@ -3,7 +3,6 @@ import { readFileSync } from 'node:fs';
 import { UsageError } from '../core/errors/coded-error.js';
 import { keepCompiledCode } from '../files/compiled-code.js';
 import { inPackage } from '../files/package-root.js';
-import { limitCommandMemory } from '../files/process-memory.js';
 import { buildProgram, parseErrorCode, saidAlready } from './program.js';
 import { loadSettingsFile } from './set-up/settings-file.js';
 import { type Context, type ExitCode, exitCodes, type Interrupts, watchInterrupts } from './shared/command.js';
@@ -72,10 +71,7 @@ async function run(args: readonly string[]): Promise<ExitCode> {
     args,
     terminal,
     interrupts,
-    openRuntime: async (config) => {
-      limitCommandMemory(env);
-      return (await import('../worker/runtime/runtime.js')).openRuntime(config);
-    },
+    openRuntime: async (config) => (await import('../worker/runtime/runtime.js')).openRuntime(config),
   };
   return (action as (context: Context) => Promise<ExitCode>)(context);
 }

@@ -9,7 +9,6 @@ import { jobOfWorkflow } from '../../core/rows/job-ids.js';
 import { workflowNames } from '../../core/rows/job-names.js';
 import { WarehouseBusy } from '../../core/rows/warehouse-errors.js';
 import type { WatchedRun } from '../../core/workflow-result-schemas.js';
-import { limitHeapGrowth } from '../../files/process-memory.js';
 import { warehouseFile } from '../../warehouse/index.js';
 import { type RuntimeConfig, UsageError } from '../config/runtime-types.js';
 import type { Role, WorkOwners } from '../control/work-owners.js';
@@ -163,7 +162,6 @@ export class WorkerHere {
     const made = await early?.catch(() => null);
     this.#worker = runWorker(made?.address === temporal.address ? made.worker : await createNow(), pollers);
     await pollers.admitted;
-    limitHeapGrowth();
     this.#owners.watch(this.#role);
     parts.watchTemporal(temporal.client);
     if (this.#store.shared) tryWarehouses(this.#config, this.#store, parts.deps).catch(() => undefined);
