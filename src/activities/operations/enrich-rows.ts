@@ -76,6 +76,7 @@ export const createEnrichRows = (deps: CallDeps) => ({
       stopped && result.error?.tag === NOT_BOUGHT ? { ...result, error: stopped } : result;
     return {
       results: fit.map(reasoned),
+      bytes: results.reduce((sum, result) => sum + bytesOf(result), 0),
       costs: results.slice(fit.length).map(({ costDollars }) => costDollars),
       again: stopped ? [] : fit.filter(isFree).map(({ index }) => index),
       unknownOutcomes,

@@ -36,6 +36,8 @@ export interface RowsPiece extends SomeRows {
 export interface RowsBought {
   /** The results of the first rows, as many as fit. */
   readonly results: readonly RowResult[];
+  /** The bytes of the results of all rows, also of those that do not fit. */
+  readonly bytes: number;
   /** What was paid for the other rows, in dollars. */
   readonly costs: readonly number[];
   /** Numbers of rows whose failure was free and may pass. */

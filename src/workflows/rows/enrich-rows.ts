@@ -8,6 +8,7 @@ import {
   uuid4,
 } from '@temporalio/workflow';
 import type { createEnrichRows } from '../../activities/operations/enrich-rows.js';
+import { fieldOf } from '../../api/checks/field-of.js';
 import { BUDGET_EXCEEDED, URLS_PER_REQUEST } from '../../core/choices.js';
 import type {
   EnrichedPage,
@@ -45,6 +46,9 @@ const PIECE_BYTES = MiB;
 const PAGE_BYTES = 2 * MiB - MiB / 32;
 /** A piece may be so much larger than the largest piece of its page. */
 const GROWTH = 1.5;
+/** The pages of the first request, if nothing bounds their size; and the bytes of a page beside its texts. */
+const FIRST_PAGES = 10;
+const PLAIN_BYTES = 1000;
 /** The bytes of one answer in a page; an answer with page contents is larger. */
 const ANSWER_BYTES = { plain: MiB / 16, contents: MiB / 4 } as const;
 
@@ -90,6 +94,10 @@ class RowsCall {
   readonly #counts = { succeeded: 0, failed: 0 };
   readonly #answered = new Map<string, Sized>();
   #how: RowsHow;
+  /** The cap of this run of the workflow: what is left of that of the call. */
+  readonly #ownMicros: number | null;
+  readonly #seen = { rows: 0, bytes: 0 };
+  #requests = 0;
   /** The first row that has no result. */
   #at = 0;
   /** The bytes of results for which a page has room, beside its `next`; of its results so far; and of its largest piece. */
@@ -111,7 +119,8 @@ class RowsCall {
     this.#first = firstIndex;
     this.#startedAt = startedAt;
     const spentMicros = microsOf(spentDollars);
-    const capMicros = maxCostDollars === undefined ? null : microsOf(maxCostDollars) + spentMicros;
+    this.#ownMicros = maxCostDollars === undefined ? null : microsOf(maxCostDollars);
+    const capMicros = this.#ownMicros === null ? null : this.#ownMicros + spentMicros;
     this.#money = { spentMicros, capMicros, unknownOutcomes: 0, stopped: null, seen: { answers: 0, micros: 0 } };
   }
 
@@ -226,7 +235,7 @@ class RowsCall {
     const { operation = 'contents', concurrency } = this.#how;
     const isSingle = !plan.record && plan.urlField === null;
     if (isSingle && this.#hasChildren()) return this.#buyInChildren(rows, keep);
-    if (isSingle && this.#rows.length > MOST_IN_HISTORY)
+    if (isSingle && !this.#isPage && this.#rows.length > MOST_IN_HISTORY)
       throw ApplicationFailure.nonRetryable(
         `enrichRows: ${this.#rows.length} requests make the history of one workflow too long. Export the workflow that makes them in your ` +
           "workflow file: export { enrichRows } from 'searchflow/workflows'. Or pass stateDir or store to SearchflowPlugin.",
@@ -236,27 +245,40 @@ class RowsCall {
     const usual = this.#isPage ? Math.floor(MiB / bytes) : plan.record ? AT_ONCE.record : AT_ONCE.alone;
     const policy = { ...(plan.record ? slicePolicy : callPolicy), summary: `rows of ${operation}` };
     const { buyEnrichRows } = proxyActivities<RowActivities>({ ...policy, ...this.#own });
-    const { capMicros } = this.#money;
     const rules: PieceRules = {
-      size: plan.record ? PER_RECORD : isSingle ? 1 : URLS_PER_REQUEST,
-      atOnce: Math.min(usual, concurrency ?? usual),
+      size: (inProgress) => (plan.record ? PER_RECORD : isSingle ? 1 : this.#pages(inProgress)),
+      atOnce: Math.min(usual, concurrency ?? usual, Math.ceil((2 * MiB) / bytesOf(this.#how))),
       mostMicros: plan.record ? null : plan.mostMicros,
       isFull: (inProgress) => {
         if (!this.#isPage) return false;
+        if (isSingle && this.#requests >= MOST_IN_HISTORY) return true;
         const page = pageBytes();
         const more = (isSingle ? bytes : this.#largest * GROWTH) * (inProgress + 1);
         return page + inProgress > 0 && page + more > this.#room;
       },
       keep,
       buy: async (some, since) => {
-        const call = plan.record ? { id: this.#id, capMicros } : null;
+        const call = plan.record ? { id: this.#id, capMicros: this.#ownMicros } : null;
+        this.#requests++;
         const bought = await buyEnrichRows({ ...this.#some(some), since, maxBytes: bytes, call });
+        this.#seen.rows += some.length;
+        this.#seen.bytes += bought.bytes;
         if (this.#isPage) this.#largest = Math.max(this.#largest, bytesOf(bought.results));
         return bought;
       },
     };
     const again = await buyInPieces(rules, this.#money, rows, this.#startedAt);
     if (!this.#money.stopped) await buyInPieces(rules, this.#money, again, Date.now());
+  }
+
+  /** The rows of one request of page contents, by the size of pages so far, or by the bound of the request. 0: the first pages come first. */
+  #pages(inProgress: number): number {
+    const { rows, bytes } = this.#seen;
+    const { text = true, highlights } = { ...this.#how.options, ...this.#how.template } as RowFields;
+    const bound = (part: unknown) => (part ? Number(fieldOf(part, 'maxCharacters')) : 0);
+    const mostBytes = GROWTH * (rows > 0 ? bytes / rows : bound(text) + bound(highlights) + PLAIN_BYTES);
+    if (Number.isNaN(mostBytes)) return inProgress === 0 ? FIRST_PAGES : 0;
+    return Math.max(1, Math.min(URLS_PER_REQUEST, Math.floor(PIECE_BYTES / mostBytes)));
   }
 
   /** Whether child workflows make the requests. They need the workflow `enrichRows` in the workflow file of the caller. */

@@ -20,8 +20,8 @@ const PROVEN = 20;
 
 /** How the rows of a batch are bought. */
 export interface PieceRules {
-  /** Rows of one activity. */
-  readonly size: number;
+  /** Rows of the next activity; 0: it waits for those in progress. */
+  size(inProgress: number): number;
   /** Activities in progress at once. */
   readonly atOnce: number;
   /** The most that one row may cost, in micro-dollars; null: the record of the worker holds the cap. */
@@ -50,8 +50,7 @@ export async function buyInPieces(
   rows: readonly number[],
   since: number,
 ): Promise<readonly number[]> {
-  const queue: Piece[] = [];
-  for (let at = 0; at < rows.length; at += rules.size) queue.push({ rows: rows.slice(at, at + rules.size), paid: [] });
+  const queue: Piece[] = rows.length > 0 ? [{ rows, paid: [] }] : [];
   const again: number[] = [];
   const { seen } = money;
   const running = new Map<Promise<void>, number>();
@@ -97,15 +96,17 @@ export async function buyInPieces(
     const open = [...running.values()].reduce((sum, micros) => sum + micros, 0);
     const allowed =
       ofRow && capMicros !== null ? Math.floor((capMicros - spentMicros - open) / ofRow) : Number.POSITIVE_INFINITY;
-    if (allowed >= piece.rows.length) return queue.shift() as Piece;
-    if (running.size > 0) return null;
+    const wanted = Math.min(piece.rows.length, rules.size(running.size));
+    if (wanted === 0 || (allowed < wanted && running.size > 0)) return null;
     if (allowed <= 0) {
       const message = `the cap of the call allows no further row: $${spentMicros / 1e6} of $${(capMicros as number) / 1e6} is spent`;
       money.stopped = { tag: BUDGET_EXCEEDED, message };
       return null;
     }
-    queue[0] = { rows: piece.rows.slice(allowed), paid: [] };
-    return { rows: piece.rows.slice(0, allowed), paid: [] };
+    const count = Math.min(wanted, allowed);
+    if (count === piece.rows.length) return queue.shift() as Piece;
+    queue[0] = { rows: piece.rows.slice(count), paid: piece.paid.slice(count) };
+    return { rows: piece.rows.slice(0, count), paid: piece.paid.slice(0, count) };
   };
 
   try {
