@@ -51,7 +51,7 @@ const SIGNAL_MS = 10_000;
 export function monitorWebhook(options: MonitorWebhookOptions): (request: Request) => Promise<Response> {
   const { secret, client, input = {}, header = 'Exa-Signature' } = options;
   const { taskQueue = DEFAULT_TASK_QUEUE, workflowId = 'searchflow-monitor-runs' } = options;
-  if (secret === '') throw new TypeError('monitorWebhook needs the webhookSecret that createMonitor returned');
+  if (!secret) throw new TypeError('monitorWebhook needs the webhookSecret that createMonitor returned');
   const signal = { signal: monitorSignals.runsChanged, signalArgs: [] as [] };
   const ring = async () => {
     await client.workflow.signalWithStart(monitorWorkflows.exportMonitorRuns, {
