@@ -83,7 +83,7 @@ function closureOf(entry, { imports }, without = []) {
 }
 
 /** What `searchflow/worker` loads only for a worker with a record. */
-const ofRecord = ['src/worker/host/record.ts', 'src/worker/host/record-config.ts'];
+const ofRecord = ['src/worker/host/record.ts'];
 
 /** All figures by name, in the order of the table. */
 export function figures() {

@@ -5,7 +5,6 @@ import { VERSION } from '../core/version.js';
 import { type FieldProblem, withoutNulls } from './checks/fields.js';
 import { isShape, shapeProblem } from './checks/shape.js';
 import type { Endpoint } from './wire/endpoint.js';
-import { fillPath, pathFields, percentEncode } from './wire/fill-path.js';
 
 /** Parses the base URL; `prefix` is its path without the last slash. Throws a `TypeError` whose message never holds the URL. */
 export function resolveBase(baseUrl: string): { readonly url: URL; readonly prefix: string } {
@@ -178,4 +177,33 @@ function encodeQuery(
     }
   }
   return { query: pairs.length === 0 ? '' : `?${pairs.join('&')}` };
+}
+
+const braced = /\{(\w+)\}/g;
+
+/** Percent-encodes a text for a path or a query; null for a text with an unpaired surrogate, which UTF-8 cannot encode. */
+function percentEncode(text: string): string | null {
+  try {
+    return encodeURIComponent(text);
+  } catch {
+    return null;
+  }
+}
+
+/** Returns the fields of the input that a path needs, in order. */
+export function pathFields(path: string): string[] {
+  return [...path.matchAll(braced)].map((match) => match[1] ?? '');
+}
+
+/** Fills a path with encoded ids of the input, or returns the problem of an id that cannot be in a path. */
+function fillPath(path: string, input: object): { readonly path: string } | { readonly problem: FieldProblem } {
+  let wrong: FieldProblem | null = null;
+  const filled = path.replace(braced, (_, name: string) => {
+    const value: unknown = Object.getOwnPropertyDescriptor(input, name)?.value;
+    // A dot segment, encoded or not, would lead to another path.
+    const encoded = typeof value === 'string' && !/^(\s*|\.{1,2})$/.test(value) ? percentEncode(value) : null;
+    if (encoded === null) wrong ??= { field: name, message: `${name} must be an id` };
+    return encoded ?? '';
+  });
+  return wrong ? { problem: wrong } : { path: filled };
 }

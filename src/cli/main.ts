@@ -1,7 +1,6 @@
 #!/usr/bin/env node
 import { readFileSync } from 'node:fs';
 import { UsageError } from '../core/errors/coded-error.js';
-import { keepCompiledCode } from '../files/compiled-code.js';
 import { inPackage } from '../files/package-root.js';
 import { buildProgram, parseErrorCode, saidAlready } from './program.js';
 import { loadSettingsFile } from './set-up/settings-file.js';
@@ -10,7 +9,6 @@ import { asksForJson, failureData, failureText, fixText, parseFailure, stackText
 import { type OutputFlags, openTerminal, scrubber } from './shared/terminal.js';
 
 const { env, argv, stdin, stdout, stderr } = process;
-keepCompiledCode(env);
 // Secrets of the file are redacted, too, so the file is read first.
 const wrongFile = loadSettingsFile(argv.slice(2), env, process.cwd());
 /** Whether an error is reported as one line of JSON on stderr. */

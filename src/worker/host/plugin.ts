@@ -156,7 +156,7 @@ function deploymentOfEnvironment(): RuntimeConfig['deployment'] {
 
 /** The modules of jobs, with their databases, are loaded only by a worker with a record. */
 async function openRecord(values: Values, alone: AloneConfig, stateDir: string, { options, worker }: Opened) {
-  const [{ openRecord }, { recordConfig }] = await Promise.all([import('./record.js'), import('./record-config.js')]);
+  const { openRecord, recordConfig } = await import('./record.js');
   return openRecord(recordConfig(values, alone, stateDir), options, worker);
 }
 

@@ -5,7 +5,7 @@ import { expect, it } from 'vitest';
 import { priceTables } from '../../../src/core/purchase/prices.js';
 import { aloneConfig } from '../../../src/worker/host/alone.js';
 import { readOptions } from '../../../src/worker/host/plugin-options.js';
-import { recordConfig } from '../../../src/worker/host/record-config.js';
+import { recordConfig } from '../../../src/worker/host/record.js';
 import { SearchflowPlugin, type SearchflowPluginOptions } from '../../../src/worker/index.js';
 
 /** The settings with which a worker with a record runs. */
