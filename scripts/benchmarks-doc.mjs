@@ -57,7 +57,7 @@ ${show({ start: '' })}
 
 ## Events
 
-Events into the current state, by a worker with the memory settings of a command:
+Events into the current state:
 
 ${show({ events: '' })}
 
