@@ -8,7 +8,6 @@ import {
   uuid4,
 } from '@temporalio/workflow';
 import type { createEnrichRows } from '../../activities/operations/enrich-rows.js';
-import { fieldOf } from '../../api/checks/field-of.js';
 import { BUDGET_EXCEEDED, URLS_PER_REQUEST } from '../../core/choices.js';
 import type {
   EnrichedPage,
@@ -275,7 +274,7 @@ class RowsCall {
   #pages(inProgress: number): number {
     const { rows, bytes } = this.#seen;
     const { text = true, highlights } = { ...this.#how.options, ...this.#how.template } as RowFields;
-    const bound = (part: unknown) => (part ? Number(fieldOf(part, 'maxCharacters')) : 0);
+    const bound = (part: unknown) => (part ? Number((part as RowFields).maxCharacters) : 0);
     const mostBytes = GROWTH * (rows > 0 ? bytes / rows : bound(text) + bound(highlights) + PLAIN_BYTES);
     if (Number.isNaN(mostBytes)) return inProgress === 0 ? FIRST_PAGES : 0;
     return Math.max(1, Math.min(URLS_PER_REQUEST, Math.floor(PIECE_BYTES / mostBytes)));
