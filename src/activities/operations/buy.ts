@@ -202,13 +202,13 @@ export async function buyRecords(
 
 /** The requests of the records, and whether the call `paidBy` paid them. */
 export function shares(records: Iterable<UnitRecord>, paidBy: string): RequestShare[] {
-  const byRequest = new Map<string | null, RequestShare>();
-  for (const { request_id: requestId, cost_micros: micros, by } of records) {
+  const byRequest = new Map<string | null, { micros: number; by: UnitRecord['by'] }>();
+  for (const { request_id: requestId, cost_micros: micros, by } of records)
+    byRequest.set(requestId, { micros: (byRequest.get(requestId)?.micros ?? 0) + micros, by });
+  return [...byRequest].map(([requestId, { micros, by }]) => {
     const bought = by?.call === paidBy;
-    const costDollars = (byRequest.get(requestId)?.costDollars ?? 0) + micros / 1e6;
-    byRequest.set(requestId, { requestId, costDollars, bought, estimated: bought ? by.estimated : undefined });
-  }
-  return [...byRequest.values()];
+    return { requestId, costDollars: micros / 1e6, bought, estimated: bought ? by.estimated : undefined };
+  });
 }
 
 /** What is known of a call that may have ended without an answer. */
