@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { addressSecrets } from '../../core/connections/address-secrets.js';
 import { STORE_SCHEMA } from '../../core/connections/postgres-address.js';
 import { mayHoldSecret } from '../../core/connections/secret.js';
+import { unlessAborted } from '../../core/processes/wait-queue.js';
 import { backoffMs } from '../../core/purchase/backoff.js';
 import { type Sink, whyNoSink } from '../../core/rows/sink.js';
 import { WarehouseUnusable } from '../../core/rows/warehouse-errors.js';
@@ -16,7 +17,7 @@ type Deliver = (of: BatchesOf) => Promise<void>;
 
 /** Time limit of one `load` in seconds, if the sink has none. */
 const USUAL_SECONDS = 300;
-/** Number of failed loads of a batch after which its job fails. The next run begins anew. */
+/** Number of failed loads of a batch after which its job fails. The next run starts to count again. */
 const MOST_FAILURES = 10;
 const FIRST_WAIT_MS = 1000;
 const LONGEST_WAIT_MS = 60_000;
@@ -109,15 +110,6 @@ async function loadOnce(name: string, sink: Sink, batches: SinkBatches, id: stri
     });
   }
   await batches.loaded(id);
-}
-
-/** Rejects when the signal aborts, also if `load` does not heed it. */
-function unlessAborted(load: Promise<void>, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve, reject) => {
-    signal.addEventListener('abort', () => reject(signal.reason), { once: true });
-    if (signal.aborted) reject(signal.reason);
-    load.then(resolve, reject);
-  });
 }
 
 /** The first line of an error of the owner, unless it may hold a password, which histories would keep. */
