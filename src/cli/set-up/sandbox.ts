@@ -1,7 +1,7 @@
 import { CodedError } from '../../core/errors/coded-error.js';
 import type { Fault, SandboxOptions } from '../../sandbox/index.js';
 import { UsageError } from '../../worker/config/runtime-types.js';
-import { spelled } from '../flag-values.js';
+import { spelled, wrong } from '../flag-values.js';
 import { type Context, type ExitCode, exitCodes, type Flags, signalExitCodes } from '../shared/command.js';
 import { dollars, printable, some } from '../text.js';
 
@@ -26,82 +26,60 @@ export async function sandbox(context: Context, flags: Flags<'sandbox'>): Promis
   return signalExitCodes[signal];
 }
 
-/** Reads the value of a flag; a text is what is wrong with it. */
-type Read = (text: string) => { readonly value: unknown } | string;
-
-const number: Read = (text) =>
-  /^\d{1,9}(\.\d{1,6})?$/.test(text) ? { value: Number(text) } : `'${text}' must be a number.`;
-/** Reads `200` as a number, and `100-400` as a range. */
-const range: Read = (text) => {
-  const [, min, max] = /^(\d+)-(\d+)$/.exec(text) ?? [];
-  return min === undefined ? number(text) : { value: { min: Number(min), max: Number(max) } };
+/** The options of the flags that have a name of their own. */
+const paths: Readonly<Record<string, string>> = {
+  errorRate: 'failureRate',
+  ledger: 'ledgerFile',
+  key: 'keys',
+  agentRunMs: 'agentRuns.durationMs',
+  events: 'events.count',
+  eventsPerSecond: 'events.arrivingPerSecond',
 };
-const asIs = (value: unknown) => ({ value });
-
-/** The option that each flag sets, and how its value is read. */
-const settings = {
-  port: ['port', number],
-  qps: ['qps', number],
-  latencyMs: ['latencyMs', range],
-  errorRate: ['failureRate', number],
-  retryAfter: ['retryAfter', asIs],
-  retryAfterSeconds: ['retryAfterSeconds', number],
-  ledger: ['ledgerFile', asIs],
-  key: ['keys', asIs],
-  credits: ['credits', number],
-  seed: ['seed', number],
-  textBytes: ['textBytes', number],
-  x402: ['x402', asIs],
-  agentRunMs: ['agentRuns.durationMs', range],
-  monitorClock: ['monitorClock', number],
-  events: ['events.count', number],
-  eventsPerSecond: ['events.arrivingPerSecond', number],
-} as const satisfies Partial<Record<keyof Flags<'sandbox'>, readonly [path: string, read: Read]>>;
 
 /** Returns a message about options with the flags that set them. */
 function withFlags(message: string): string {
   return message.replace(/→ at ([\w.]+)/g, (_, path: string) => {
-    const flag = Object.entries(settings).find(([, [set]]) => set === path)?.[0] ?? path;
+    const flag = Object.entries(paths).find(([, set]) => set === path)?.[0] ?? path;
     return `→ at ${path} (${flag.includes('.') ? '--set' : spelled(flag)})`;
   });
 }
 
-/** Returns the sandbox options that the flags set. Throws a `UsageError` with all mistakes. */
+/** Returns the sandbox options that the flags set. The sandbox checks them. */
 export function toSandboxOptions(
-  flags: Flags<'sandbox'>,
+  { fault = [], set = [], ...flags }: Flags<'sandbox'>,
   parseFault: (text: string) => Fault,
 ): Partial<SandboxOptions> {
-  const mistakes: string[] = [];
-  const faults = (flags.fault ?? []).flatMap((text) => {
-    try {
-      return [parseFault(text)];
-    } catch (error) {
-      mistakes.push(`--fault: ${(error as Error).message}`);
-      return [];
-    }
-  });
-  const options: Record<string, unknown> = { faults };
-  for (const [name, [path, read]] of Object.entries(settings)) {
-    const given = flags[name as keyof typeof settings];
-    const found = given === undefined ? null : (read as (given: unknown) => ReturnType<Read>)(given);
-    if (typeof found === 'string') mistakes.push(`${spelled(name)}: ${found}`);
-    else if (found !== null) setOption(options, path, found.value);
-  }
-  if (mistakes.length > 0) throw new UsageError('invalid-argument', mistakes.join('\n'));
-  for (const text of flags.set ?? []) {
+  const options: Record<string, unknown> = { faults: fault.map((text) => readFault(text, parseFault)) };
+  for (const [name, value] of Object.entries(flags))
+    setOption(options, paths[name] ?? name, typeof value === 'string' ? numberOrText(value) : value);
+  for (const text of set) {
     const [, path, value] = /^([a-zA-Z.]+)=(.*)$/s.exec(text) ?? [];
-    if (path === undefined || value === undefined)
-      throw new UsageError('invalid-argument', `--set: '${text}' must be name=value.`);
+    if (path === undefined || value === undefined) wrong(`--set: '${text}' must be name=value.`);
     setOption(options, path, readValue(value));
   }
   return options;
 }
 
+function readFault(text: string, parseFault: (text: string) => Fault): Fault {
+  try {
+    return parseFault(text);
+  } catch (error) {
+    return wrong(`--fault: ${(error as Error).message}`);
+  }
+}
+
 /** Sets an option by its path, `name` or `group.name`. */
 function setOption(options: Record<string, unknown>, path: string, value: unknown): void {
   const [first, second, ...more] = path.split('.') as [string, ...string[]];
-  if (more.length > 0) throw new UsageError('invalid-argument', `--set: unknown option ${path}.`);
+  if (more.length > 0) wrong(`--set: unknown option ${path}.`);
   options[first] = second === undefined ? value : { ...(options[first] as object | undefined), [second]: value };
+}
+
+/** Reads `200` as a number, and `100-400` as a range. */
+function numberOrText(text: string): unknown {
+  const [, min, max] = /^(\d+)-(\d+)$/.exec(text) ?? [];
+  if (min !== undefined) return { min: Number(min), max: Number(max) };
+  return /^\d{1,9}(\.\d{1,6})?$/.test(text) ? Number(text) : text;
 }
 
 /** A value that is not JSON is text. */
