@@ -1,6 +1,7 @@
 import { MOST_STOP_AFTER } from '../core/choices.js';
 import { UsageError } from '../core/errors/coded-error.js';
 import type { FailureLimit, MaxCost, WarehouseSummary } from '../core/row-job-schemas.js';
+import { isCsvDelimiter } from '../core/rows/row-warehouse.js';
 import { parseDollars, toDollars } from '../core/text/money.js';
 import { nearest } from '../core/text/nearest.js';
 import { printable } from './text.js';
@@ -266,6 +267,14 @@ export const delimiter: Reader<string, string> = (text, { flag }) => {
   const character = named[text] ?? text;
   if ([...character].length !== 1 || /["\r\n]/.test(character))
     wrong(`${flag}: '${text}' must be one character, or tab.`);
+  return character;
+};
+
+/** Reads the delimiter of a CSV to write. */
+export const csvDelimiter: Reader<string, string> = (text, about) => {
+  const character = delimiter(text, about);
+  if (!isCsvDelimiter(character))
+    wrong(`${about.flag}: '${text}' must be an ASCII character, such as a semicolon, or tab.`);
   return character;
 };
 

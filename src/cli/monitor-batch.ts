@@ -39,8 +39,6 @@ async function runBatch(
     filter: () => toFilter(flags),
     wish: () => toScheduleWish(flags),
   });
-  if (flags.yes && flags.waitForApproval)
-    mistakes.push('--yes and --wait-for-approval exclude each other. Pass one of them.');
   const asks = !flags.yes && !flags.waitForApproval && terminal.asks;
   if (action === 'delete' && !flags.yes && !flags.waitForApproval && !asks) {
     mistakes.push(`Deleting is permanent and ${terminal.cannotAsk}. Pass --yes or --wait-for-approval.`);

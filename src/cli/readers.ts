@@ -17,7 +17,7 @@ const waitTime = values.durationIn(1, '90s, 30m or 2h, of at most 24d', [0, MOST
 export const readers = {
   '--accept-warning <code>': { field: 'acceptWarnings' },
   '--batch <n>': { read: values.wholeNumber(URLS_PER_REQUEST) },
-  '--csv-delimiter <char>': { read: values.delimiter },
+  '--csv-delimiter <char>': { read: values.csvDelimiter },
   '--delimiter <char>': { read: values.delimiter },
   '--encoding <name>': { read: values.encoding },
   '--fail-on-failed-rows [n|%]': { read: values.allowedRows, field: 'failedRows' },
@@ -53,6 +53,38 @@ export const readers = {
   '--until <time>': { read: values.lastMoment },
 } as const;
 
+/** Flags that exclude each other, in every command that has both. */
+const exclusive: Readonly<Record<string, readonly string[]>> = {
+  '--cron': ['--every'],
+  '--detach': ['--every', '--cron', '--dry-run', '--reparse', '--fail-on-failed-rows'],
+  '--fail-on-failed-rows': ['--every', '--cron'],
+  '--reparse': ['--every', '--cron', '--retry-failed', '--redrive', '--rebuy', '--refresh-after'],
+  '--row': ['--tag', '--url'],
+  '--sql': ['--table', '--format', '--delimiter', '--encoding'],
+  '--table': ['--format', '--delimiter', '--encoding'],
+  '--wait-for-approval': ['--yes'],
+};
+
+/** Flags without which others have no meaning. */
+const needed: Readonly<Record<string, readonly string[]>> = {
+  '--cron EXPRESSION': ['--tz'],
+  '--csv FILE': ['--csv-delimiter', '--csv-bom'],
+  '--job NAME': ['--sql'],
+  '--publish TARGET': ['--publish-mode', '--publish-key', '--publish-partition'],
+};
+
+/** The mistakes in which flags stand together. `isTyped`: whether the command line has a flag. */
+const together = (isTyped: (flag: string) => boolean): readonly string[] => [
+  ...Object.entries(exclusive).flatMap(([flag, others]) =>
+    others
+      .filter((other) => isTyped(flag) && isTyped(other))
+      .map((other) => `${flag} and ${other} exclude each other. Pass one of them.`),
+  ),
+  ...Object.entries(needed).flatMap(([flag, others]) =>
+    others.filter((other) => isTyped(other) && !isTyped(flag)).map((other) => `${other} needs ${flag}.`),
+  ),
+];
+
 /** The name of a flag's value: `maxCost` for `--max-cost <dollars>`. */
 const nameOf = (flag: string) =>
   flag.replace(/^--(no-)?| .*/g, '').replace(/-([a-z])/g, (_, letter: string) => letter.toUpperCase());
@@ -64,7 +96,7 @@ export function readFlags(
   about: Omit<About, 'flag'>,
 ): { readonly flags: Readonly<Record<string, unknown>>; readonly mistakes: readonly string[] } {
   const flags: Record<string, unknown> = {};
-  const mistakes: string[] = [];
+  const mistakes = [...together((flag) => typed[nameOf(flag)] !== undefined)];
   const usual: Readonly<Record<string, { readonly read?: Reader<never, unknown>; readonly field?: string }>> = readers;
   for (const [flag, spec] of Object.entries(specs)) {
     const name = nameOf(flag);

@@ -2,8 +2,7 @@ import type { Output } from '../api/outputs/index.js';
 import { buysPages } from '../core/rows/row-operation.js';
 import { toMicros } from '../core/text/money.js';
 import { shellWord } from '../core/text/shell-word.js';
-import type { FailedSelection, RetryPlan, RuntimeConfig } from '../worker/config/runtime-types.js';
-import { readAll, refuse } from './flag-values.js';
+import type { RetryPlan, RuntimeConfig } from '../worker/config/runtime-types.js';
 import { serviceText, someOf } from './progress/plan.js';
 import { refuseOtherService } from './rows/control.js';
 import { watchToEnd } from './rows/enrich.js';
@@ -20,11 +19,10 @@ export async function retry(typed: Context, job: string, flags: Flags<'retry'>):
   const { terminal } = context;
   const { dryRun = false, yes = false } = flags;
   const { maxCostDollars } = flags;
-  const { selection, mistakes } = readAll({ selection: () => failedSelection(flags) });
-  const config = settings(context, flags, mistakes);
+  const config = settings(context, flags);
   return withRuntime(context, config, { sends: !dryRun }, async (session) => {
     await refuseOtherService(session.runtime, job, config.origin);
-    const plan = await session.runtime.rows.planRetry(job, selection);
+    const plan = await session.runtime.rows.planRetry(job, { tags: flags.tag, rows: flags.row });
     if (dryRun) {
       terminal.print(retryData(plan, config), retryText(plan, config));
       return exitCodes.ok;
@@ -102,16 +100,17 @@ function retryData(plan: RetryPlan, { service, origin }: RuntimeConfig): Output<
 
 /** `searchflow discard JOB`: marks failed rows as discarded, or undoes that. Buys nothing, and needs no Temporal server. */
 export async function discard(context: Context, job: string, flags: Flags<'discard'>): Promise<ExitCode> {
-  const { undo = false } = flags;
-  const { selection, mistakes } = readAll({ selection: () => failedSelection(flags) });
-  if (flags.tag === undefined && flags.row === undefined)
-    mistakes.push('Name the rows: --tag TAG for the rows with an error tag, or --row N. Both may be repeated.');
+  const { undo = false, tag: tags, row: rows } = flags;
+  const isNamed = tags !== undefined || rows !== undefined;
+  const mistakes = isNamed
+    ? []
+    : ['Name the rows: --tag TAG for the rows with an error tag, or --row N. Both may be repeated.'];
   return withRuntime(context, settings(context, {}, mistakes), {}, async ({ runtime }) => {
-    const done = await runtime.rows.discard(job, { ...selection, undo });
-    const { name, rows, discarded, failed } = done;
+    const done = await runtime.rows.discard(job, { tags, rows, undo });
+    const { name, discarded, failed } = done;
     const change = undo ? 'no longer discarded' : 'discarded';
-    const verb = rows === 1 ? 'is' : 'are';
-    const text = `${printable(name)}: ${some(rows, 'failed row')} ${verb} ${change}. Now ${count(discarded)} of its rows are discarded, and ${count(failed)} count as failed.`;
+    const verb = done.rows === 1 ? 'is' : 'are';
+    const text = `${printable(name)}: ${some(done.rows, 'failed row')} ${verb} ${change}. Now ${count(discarded)} of its rows are discarded, and ${count(failed)} count as failed.`;
     context.terminal.tell(done, undo ? text : `${text}\nTo undo it:\n  ${undoLine(job, flags)}`);
   });
 }
@@ -122,14 +121,4 @@ function undoLine(job: string, { tag = [], row = [] }: Flags<'discard'>): string
     ...row.map((number) => `--row ${number}`),
   ];
   return ['searchflow discard', shellWord(printable(job)), ...flags, '--undo'].join(' ');
-}
-
-/** Returns the failed rows that the flags name. */
-function failedSelection({ tag: tags, row: rows }: Pick<Flags<'retry'>, 'tag' | 'row'>): FailedSelection {
-  refuse(
-    tags !== undefined &&
-      rows !== undefined &&
-      '--tag and --row exclude each other. Run the command once for the tags and once for the rows.',
-  );
-  return rows !== undefined ? { rows } : tags === undefined ? {} : { tags };
 }

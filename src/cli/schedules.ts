@@ -141,7 +141,7 @@ export interface ScheduleWish {
 export function toScheduleWish(
   flags: Pick<Flags<'enrich'>, 'every' | 'cron' | 'tz' | 'scheduleName'>,
 ): ScheduleWish | null {
-  const { every, cron, tz, scheduleName: name } = flags;
+  const { every, scheduleName: name } = flags;
   const timing = timingOf(flags);
   const everyMs = timing !== null && timing !== 'never' && 'everyMs' in timing ? timing.everyMs : 0;
   const isKnown = timing !== null && timing !== 'never' && !Number.isNaN(everyMs);
@@ -149,8 +149,6 @@ export function toScheduleWish(
     name !== undefined &&
       !isScheduleName(name) &&
       `--schedule-name: '${name}' must have at most 100 letters, digits, dots, dashes and underscores.`,
-    every !== undefined && cron !== undefined && '--every and --cron exclude each other. Pass one of them.',
-    tz !== undefined && cron === undefined && '--tz needs --cron.',
     timing === null &&
       name !== undefined &&
       '--schedule-name needs --every or --cron, such as --every 15m or --cron "0 6 * * *".',

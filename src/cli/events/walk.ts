@@ -11,7 +11,7 @@ import { findWalk } from '../../worker/control/find-walk.js';
 import type { WalkHandle } from '../../worker/control/job-handle.js';
 import type { Runtime } from '../../worker/runtime/runtime.js';
 import { readAll, refuse } from '../flag-values.js';
-import { SCHEDULED_DETACH, serviceText, showStarted } from '../progress/plan.js';
+import { serviceText, showStarted } from '../progress/plan.js';
 import { followJob } from '../progress/progress.js';
 import { showPause } from '../progress/summary.js';
 import { keepSchedule, toScheduleWish } from '../schedules.js';
@@ -79,7 +79,6 @@ export async function sync(context: Context, flags: Flags<'events sync'>): Promi
     options: () => toWalkOptions(flags),
   });
   const input = { kind: 'sync', ...options } as const;
-  if (wish !== null && flags.detach) mistakes.push(SCHEDULED_DETACH);
   if (wish === null) return run(context, flags, input, mistakes);
   const config = settings(context, flags, mistakes);
   return withRuntime(context, config, {}, async ({ runtime }) => {

@@ -6,7 +6,6 @@ import { isDatabaseSource, sourceShown, whyNoSource } from '../../core/connectio
 import type { ErrorCode } from '../../core/errors/registry.js';
 import { enrichCsv, type PublishStep } from '../../core/row-job-schemas.js';
 import { buysPages, type RowOperation, rowOperations } from '../../core/rows/row-operation.js';
-import { isCsvDelimiter } from '../../core/rows/row-warehouse.js';
 import { isAddress, isPattern, whyNoAddress } from '../../core/rows/source-fields.js';
 import type { Json } from '../../core/text/json.js';
 import { isSameFile } from '../../files/same-file.js';
@@ -20,8 +19,7 @@ import type { Flags } from '../shared/command.js';
 /** Returns the request that argument and flags describe. Buys nothing. */
 export function toEnrichRequest(argument: string | undefined, flags: Flags<'enrich'>, cwd: string): EnrichRequest {
   const file = argument ?? flags.from ?? '';
-  const { form, rows, stopAtFailed, publish, mistakes } = readAll({
-    form: () => readCsvForm(flags),
+  const { rows, stopAtFailed, publish, mistakes } = readAll({
     rows: () => toRowRequest(flags),
     stopAtFailed: () => failureLimit(flags),
     publish: () => readPublishStep(flags, cwd),
@@ -34,7 +32,6 @@ export function toEnrichRequest(argument: string | undefined, flags: Flags<'enri
     input: sourceShown(file),
     key: flags.key === false ? [] : flags.key,
     into: flags.into && intoShown(flags.into),
-    ...form,
     ...rows,
     batch: flags.batch ?? URLS_PER_REQUEST,
     stopAtFailed,
@@ -66,34 +63,27 @@ function fileMistakes(file: string, flags: Flags<'enrich'>, cwd: string): readon
     );
   if (into !== undefined && csv !== undefined && isSameFile(resolve(cwd, into), resolve(cwd, csv)))
     mistakes.push(`--into and --csv name the same file, ${csv}.`);
-  if (flags.reparse && (flags.retryFailed || flags.redrive || flags.rebuy || flags.refreshAfterMs !== undefined))
-    mistakes.push('--reparse buys nothing. Pass it without --retry-failed, --redrive, --rebuy and --refresh-after.');
   return mistakes;
 }
 
 /** The mistakes of the flags that say which rows are read, and how. */
 function sourceMistakes(argument: string | undefined, flags: Flags<'enrich'>): readonly string[] {
   const mistakes: string[] = [];
-  const { from, format, sql, table, job, delimiter, encoding } = flags;
+  const { from, format, sql, table, delimiter, encoding } = flags;
   if (argument !== undefined && from !== undefined)
     mistakes.push('Name the file once: as the argument or with --from.');
   const file = argument ?? from ?? '';
   if (file === '') mistakes.push('Name a file of rows, such as companies.csv, or - for stdin.');
-  if (sql !== undefined && table !== undefined) mistakes.push('--sql and --table exclude each other.');
   const query = sql !== undefined ? '--sql' : table === undefined ? null : '--table';
   if (sql?.trim() === '' || table === '') mistakes.push(`${query} is empty.`);
-  if (query !== null && format !== undefined) mistakes.push(`--format is for files of rows, not for ${query}.`);
   if (query !== null && !isDatabase(file) && isAddress(file))
     mistakes.push(`${query} needs a DuckDB file on this machine or a PostgreSQL database, not another address.`);
   if (query !== null && file === '-') mistakes.push(`${query} needs a DuckDB file or a database, not stdin.`);
   if (isDatabaseSource(file) && sql === undefined)
     mistakes.push('A database needs --sql, one SELECT such as "SELECT id, url FROM brands".');
-  if (sql !== undefined && job === undefined)
-    mistakes.push('A query has no name. Name the job with --job NAME, the same name each time.');
-  const isCsv = query === null && (format ?? 'csv') === 'csv';
-  if (delimiter !== undefined && !isCsv) mistakes.push(`--delimiter is for CSV, not for ${query ?? format}.`);
-  if (encoding !== undefined && (query !== null || format === 'parquet'))
-    mistakes.push(`--encoding is for CSV and JSON Lines, not for ${query ?? format}.`);
+  if (delimiter !== undefined && (format ?? 'csv') !== 'csv')
+    mistakes.push(`--delimiter is for CSV, not for ${format}.`);
+  if (encoding !== undefined && format === 'parquet') mistakes.push('--encoding is for CSV and JSON Lines.');
   return mistakes;
 }
 
@@ -133,19 +123,6 @@ export function mistakesCode(source: string | undefined, cwd: string): ErrorCode
   const isPath = source !== '-' && !isAddress(source) && !isDatabase(source);
   const why = isPath ? whyNoFile(source, cwd) : null;
   return why === null ? 'invalid-argument' : why === 'ENOENT' ? 'input-missing' : 'input-unreadable';
-}
-
-/** Returns the form of a CSV that differs from that of the input. */
-export function readCsvForm({ csv, csvDelimiter, csvBom }: Pick<Flags<'enrich'>, 'csv' | 'csvDelimiter' | 'csvBom'>) {
-  refuse(
-    csv === undefined &&
-      (csvDelimiter !== undefined || csvBom !== undefined) &&
-      '--csv-delimiter and --csv-bom are for an enriched CSV. Pass --csv FILE.',
-    csvDelimiter &&
-      !isCsvDelimiter(csvDelimiter) &&
-      `--csv-delimiter: '${csvDelimiter}' must be an ASCII character, such as a semicolon, or tab.`,
-  );
-  return { csvDelimiter, csvBom };
 }
 
 type RowRequest = Pick<EnrichRequest, 'operation' | 'template' | 'options' | 'rowsPerRun'>;
@@ -238,11 +215,7 @@ export function readPublishStep(
   { publish, publishMode: mode, publishKey: key, publishPartition: partition }: Flags<'agent rows'>,
   cwd: string,
 ): PublishStep | undefined {
-  if (publish === undefined) {
-    if (mode !== undefined || key !== undefined || partition !== undefined)
-      wrong('--publish-mode, --publish-key and --publish-partition need --publish TARGET.');
-    return undefined;
-  }
+  if (publish === undefined) return undefined;
   const step = { to: absoluteTarget(publish, cwd), mode, key, partition };
   const why = whyNoPublish(step);
   if (why !== null) wrong(`--publish: ${why}.`);

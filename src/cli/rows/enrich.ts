@@ -24,7 +24,6 @@ import {
   planData,
   planText,
   restText,
-  SCHEDULED_DETACH,
   serviceText,
   showStarted,
   someOf,
@@ -47,16 +46,7 @@ export async function enrich(context: Context, file: string | undefined, flags: 
     request: () => toEnrichRequest(file, flags, context.cwd),
     wish: () => toScheduleWish(flags),
   });
-  if (wish !== null && failedRows !== null)
-    mistakes.push('--fail-on-failed-rows needs a run that this command watches; a schedule has no exit code.');
   const { dryRun = false, yes = false, detach = false } = flags;
-  if (wish !== null && flags.reparse)
-    mistakes.push('--reparse is for one run, and cannot be scheduled. Pass it without --every and --cron.');
-  if (detach && wish !== null) mistakes.push(SCHEDULED_DETACH);
-  if (detach && failedRows !== null)
-    mistakes.push('--fail-on-failed-rows needs a run that this command watches. Pass it to `searchflow wait`.');
-  if (detach && (dryRun || flags.reparse))
-    mistakes.push(`--detach starts a run, and ${dryRun ? '--dry-run' : '--reparse'} starts none. Pass one of them.`);
   const source = file ?? flags.from;
   const config = settings(
     context,

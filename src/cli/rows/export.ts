@@ -4,11 +4,9 @@ import { pipeline } from 'node:stream/promises';
 import { makeFolder } from '../../files/make-folder.js';
 import { isSameFile } from '../../files/same-file.js';
 import { UsageError } from '../../worker/config/runtime-types.js';
-import { readAll } from '../flag-values.js';
 import { type Context, type ExitCode, exitCodes, type Flags } from '../shared/command.js';
 import { settings, withRuntime } from '../shared/session.js';
 import { printable, some } from '../text.js';
-import { readCsvForm } from './enrich-request.js';
 
 /** `searchflow export JOB`: writes an enriched CSV (`-` for stdout), Parquet files, or both. The command needs no Temporal server. */
 export async function exportJob(context: Context, job: string, flags: Flags<'export'>): Promise<ExitCode> {
@@ -23,9 +21,8 @@ export async function exportJob(context: Context, job: string, flags: Flags<'exp
   ) {
     throw new UsageError('option-unusable', `--csv and --parquet name the same path, ${csv}.`);
   }
-  const { csvForm, mistakes } = readAll({ csvForm: () => readCsvForm(flags) });
-  return withRuntime(context, settings(context, {}, mistakes), {}, async ({ runtime, config }) => {
-    const form = { delimiter: csvForm.csvDelimiter, bom: csvForm.csvBom };
+  return withRuntime(context, settings(context, {}), {}, async ({ runtime, config }) => {
+    const form = { delimiter: flags.csvDelimiter, bom: flags.csvBom };
     await runtime.rows.checkTargets(job, csv === '-' ? { parquet } : { csv, parquet });
     if (parquet !== undefined) {
       const { rows, files, folder } = await runtime.rows.exportParquet(job, parquet);

@@ -105,7 +105,6 @@ export async function trace(context: Context, job: string, flags: Flags<'trace'>
 }
 
 function readName({ row, url }: Flags<'trace'>): TracedName {
-  if (row !== undefined && url !== undefined) wrong('--row and --url exclude each other. Pass one of them.');
   if (row === undefined && url === undefined) wrong('Name the row: --row N, its number in the input, or --url URL.');
   return url === undefined ? { row: row ?? 0 } : { url };
 }

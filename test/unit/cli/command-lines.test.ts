@@ -132,9 +132,9 @@ describe('a command line', () => {
   it.each([
     ['enrich in.csv --batch 101', '--batch'],
     ['enrich in.csv --max-age-hours -2', '--max-age-hours'],
-    ['enrich folder --sql x', 'A query has no name. Name the job with --job NAME'],
+    ['enrich folder --sql x', '--sql needs --job NAME.'],
     ['enrich', 'Name a file of rows'],
-    ['enrich in.csv --table a --format jsonl', '--format is for files of rows, not for --table'],
+    ['enrich in.csv --table a --format jsonl', '--table and --format exclude each other. Pass one of them.'],
     ['enrich in.csv --format xlsx', 'Allowed choices are csv, jsonl, parquet'],
     ['enrich https://user:pw@host/x.csv', 'The address has a user or password'],
     ["enrich in.csv --csv ''", "option '--csv <file>' argument '' is invalid. The value is empty."],

@@ -49,19 +49,6 @@ describe('--detach', () => {
     expect({ code, refusal }).toEqual({ code: 2, refusal: '--detach needs a worker' });
     expect(calls).toEqual(['checkDetached', 'close drain']);
   });
-
-  it.each([
-    ['enrich in.csv --detach --every 1d', 'The runs of a schedule belong to the workers already'],
-    ['events sync --detach --every 1d', 'The runs of a schedule belong to the workers already'],
-    ['monitors export --detach --every 1d', 'The runs of a schedule belong to the workers already'],
-    ['enrich in.csv --detach --dry-run', '--dry-run starts none'],
-    ['enrich in.csv --detach --reparse', '--reparse starts none'],
-    ['enrich in.csv --detach --fail-on-failed-rows', 'Pass it to `searchflow wait`'],
-  ])('%s is refused', async (line, sentence) => {
-    const { code, refusal, config } = await type(line);
-    expect(refusal).toContain(sentence);
-    expect([code, config]).toEqual([2, undefined]);
-  });
 });
 
 describe('wait', () => {
