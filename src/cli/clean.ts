@@ -13,7 +13,6 @@ const names: Readonly<Record<Output<'cleaned'>['items'][number]['what'], string>
   logs: 'logs',
 };
 
-/** `searchflow clean [JOB]`: removes the state of done jobs that nothing needs. Buys nothing, and starts no server. */
 export async function clean(context: Context, job: string | undefined, flags: Flags<'clean'>): Promise<ExitCode> {
   const { olderThanMs = DEFAULT_MS, dryRun = false } = flags;
   return withRuntime(context, settings(context, {}), {}, async ({ runtime }) => {

@@ -14,7 +14,6 @@ const KEPT = [
   'Not removed: the input, backups, replicas, exports, reports and publishes; Temporal histories until their retention ends; events of websets; the table agent_runs of agent sync; data at the service.',
 ];
 
-/** `searchflow forget`: removes the data of a job or of a URL from store and warehouses. Buys nothing, and needs no Temporal server. */
 export async function forget(context: Context, job: string | undefined, flags: Flags<'forget'>): Promise<ExitCode> {
   const { terminal } = context;
   const { dryRun = false, yes = false } = flags;

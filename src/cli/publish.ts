@@ -4,7 +4,6 @@ import type { Context, ExitCode, Flags } from './shared/command.js';
 import { settings, withRuntime } from './shared/session.js';
 import { printable, some } from './text.js';
 
-/** `searchflow publish WHAT --to TARGET`: copies tables of a warehouse to a target in one step. The command needs no Temporal server. */
 export async function publish(context: Context, what: string, flags: Flags<'publish'>): Promise<ExitCode> {
   const { to, from = null, mode, key = [], partition = null } = flags;
   const mistakes: string[] = [];

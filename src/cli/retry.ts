@@ -12,7 +12,6 @@ import { type Context, type ExitCode, exitCodes, type Flags } from './shared/com
 import { settings, withRuntime } from './shared/session.js';
 import { count, dollars, duration, factLines, printable, some } from './text.js';
 
-/** `searchflow retry JOB`: buys failed rows of a complete job again, loads them, and changes no other row. */
 export async function retry(typed: Context, job: string, flags: Flags<'retry'>): Promise<ExitCode> {
   // An interrupted or paused run keeps its rows, and is resumed instead of planned again.
   const context: Context = { ...typed, args: ['resume', job] };
@@ -98,7 +97,6 @@ function retryData(plan: RetryPlan, { service, origin }: RuntimeConfig): Output<
   };
 }
 
-/** `searchflow discard JOB`: marks failed rows as discarded, or undoes that. Buys nothing, and needs no Temporal server. */
 export async function discard(context: Context, job: string, flags: Flags<'discard'>): Promise<ExitCode> {
   const { undo = false, tag: tags, row: rows } = flags;
   const isNamed = tags !== undefined || rows !== undefined;

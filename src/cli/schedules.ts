@@ -40,7 +40,6 @@ async function controlOf(access: WorkflowAccess): Promise<ScheduleControl> {
   return new module.ScheduleControl(access);
 }
 
-/** `searchflow schedule list`. */
 export function list(context: Context): Promise<ExitCode> {
   const { terminal } = context;
   return withSchedules(context, null, [], async (control) => {
@@ -51,7 +50,6 @@ export function list(context: Context): Promise<ExitCode> {
   });
 }
 
-/** `searchflow schedule show NAME`. */
 export function show(context: Context, asked: string): Promise<ExitCode> {
   return withSchedules(context, asked, [], async (control, name) => {
     const view = await control.show(name);
@@ -59,7 +57,6 @@ export function show(context: Context, asked: string): Promise<ExitCode> {
   });
 }
 
-/** `searchflow schedule pause NAME`: stops starting runs until resumed. Current and queued runs still execute. */
 export function pause(context: Context, asked: string, flags: Flags<'schedule pause'>): Promise<ExitCode> {
   return withSchedules(context, asked, [], async (control, name) => {
     const before = await control.pause(name, flags.why ?? `by ${whoami(context)}, ${moment(Date.now())}`);
@@ -72,7 +69,6 @@ export function pause(context: Context, asked: string, flags: Flags<'schedule pa
   });
 }
 
-/** `searchflow schedule resume NAME`. */
 export function resume(context: Context, asked: string): Promise<ExitCode> {
   return withSchedules(context, asked, [], async (control, name, who) => {
     await control.resume(name);
@@ -89,7 +85,6 @@ function triggered({ goesOn, queued }: Awaited<ReturnType<ScheduleControl['trigg
   return `is running, and ${queuedRuns(queued)} more runs are queued already; no run was added`;
 }
 
-/** `searchflow schedule trigger NAME`: starts a run now, or right after the current run. */
 export function trigger(context: Context, asked: string): Promise<ExitCode> {
   return withSchedules(context, asked, [], async (control, name, who) => {
     const what = triggered(await control.trigger(name));
@@ -100,7 +95,6 @@ export function trigger(context: Context, asked: string): Promise<ExitCode> {
   });
 }
 
-/** `searchflow schedule delete NAME`: deletes a schedule. Paid and loaded results are kept. */
 export function remove(context: Context, asked: string): Promise<ExitCode> {
   return withSchedules(context, asked, [], async (control, name) => {
     await control.remove(name);
@@ -110,7 +104,6 @@ export function remove(context: Context, asked: string): Promise<ExitCode> {
   });
 }
 
-/** `searchflow schedule backfill NAME --from … --until …`: starts a run for each scheduled time of the range. */
 export function backfill(context: Context, asked: string, flags: Flags<'schedule backfill'>): Promise<ExitCode> {
   const now = Date.now();
   const { from = 0, until: end = 0 } = flags;

@@ -72,7 +72,6 @@ export async function walkNamed(
   return found && new EventControl(await runtime.workflows(), '.').attach(found);
 }
 
-/** `searchflow events sync`: loads new events, or schedules such loads with `--every` or `--cron`. */
 export async function sync(context: Context, flags: Flags<'events sync'>): Promise<ExitCode> {
   const { wish, options, mistakes } = readAll({
     wish: () => toScheduleWish(flags),
@@ -93,7 +92,6 @@ export async function sync(context: Context, flags: Flags<'events sync'>): Promi
   });
 }
 
-/** `searchflow events backfill`: loads a range of time. The same command resumes an unfinished range, and reports a finished range. */
 export async function backfill(context: Context, flags: Flags<'events backfill'>): Promise<ExitCode> {
   const { range, options, mistakes } = readRange(flags);
   return run(context, flags, { kind: 'backfill', ...range, ...options }, mistakes);

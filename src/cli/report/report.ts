@@ -12,7 +12,6 @@ const DAY_MS = 86_400_000;
 const MOST_DAYS = 366;
 const TEAM = 'team';
 
-/** `searchflow report JOB|team`: writes the figures of a job or of the team as one HTML file. Needs no Temporal server. */
 export async function report(context: Context, what: string, flags: Flags<'report'>): Promise<ExitCode> {
   const { terminal } = context;
   const { range, mistakes } = rangeOf(flags, Date.now());

@@ -21,7 +21,6 @@ import { duration, printable } from '../text.js';
 import { codeOf, showPaused, watchToEnd } from './enrich.js';
 import { stateData, statusLine } from './status.js';
 
-/** `searchflow pause JOB`: stops sending until `resume`. Paid requests in flight land. */
 export async function pause(context: Context, job: string): Promise<ExitCode> {
   return withRuntime(context, settings(context, {}), {}, async ({ runtime }) => {
     const { say } = context.terminal;
@@ -44,10 +43,6 @@ export async function pause(context: Context, job: string): Promise<ExitCode> {
   });
 }
 
-/**
- * `searchflow resume JOB`: resumes a job and watches the job to its end. Flags change the cap of the run or the limit of failed
- * answers, or accept rows that the service refuses.
- */
 export async function resume(context: Context, job: string, flags: Flags<'resume'>): Promise<ExitCode> {
   const { stopAtFailed, mistakes } = readAll({ stopAtFailed: () => failureLimit(flags) });
   const config = settings(context, flags, mistakes);
@@ -106,10 +101,6 @@ export async function refuseOtherService(runtime: Runtime, job: string, origin: 
   );
 }
 
-/**
- * `searchflow cancel JOB`: ends a job after paid requests in flight have landed and its agent runs are cancelled. Paid results
- * are kept.
- */
 export async function cancel(context: Context, job: string): Promise<ExitCode> {
   return withRuntime(context, settings(context, {}), {}, async ({ runtime }) => {
     const walk = await walkNamed(runtime, job);
@@ -138,7 +129,6 @@ const POLL_MS = 1000;
 /** Longest wait for the state of a job after the timeout. */
 const STATE_MS = 5000;
 
-/** `searchflow wait JOB`: waits until a job that others run ends or pauses. Returns the exit code of the job's own command. */
 export async function wait(context: Context, job: string, flags: Flags<'wait'>): Promise<ExitCode> {
   const { failedRows = null, timeoutMs } = flags;
   return withRuntime(context, settings(context, {}), {}, async (session) => {

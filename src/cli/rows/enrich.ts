@@ -39,7 +39,6 @@ import { type Session, settings, withRuntime } from '../shared/session.js';
 import { count, dollars, duration, printable, some } from '../text.js';
 import { mistakesCode, toEnrichRequest } from './enrich-request.js';
 
-/** `searchflow enrich FILE`: buys page contents, or another `--op`, for every row. The same command resumes a stopped job. */
 export async function enrich(context: Context, file: string | undefined, flags: Flags<'enrich'>): Promise<ExitCode> {
   const { failedRows = null } = flags;
   const { request, wish, mistakes } = readAll({

@@ -15,7 +15,6 @@ const TAG_SHOWN = 60;
 const UNIT_SHOWN = 80;
 const MESSAGE_SHOWN = 160;
 
-/** `searchflow failed JOB`: lists the failed rows of a job. Starts nothing. */
 export async function failed(context: Context, job: string, flags: Flags<'failed'>): Promise<ExitCode> {
   const { tag: tags = [] } = flags;
   const { limit = USUAL_ROWS } = flags;
@@ -95,7 +94,6 @@ const ANSWER_SHOWN = 65_536;
 const ATTEMPTS_SHOWN = 20;
 const MISFITS_SHOWN = 10;
 
-/** `searchflow trace JOB --row N`: traces one row from its input to the warehouse. Starts nothing. */
 export async function trace(context: Context, job: string, flags: Flags<'trace'>): Promise<ExitCode> {
   const { name, mistakes } = readAll({ name: () => readName(flags) });
   return withRuntime(context, settings(context, {}, mistakes), { bounded: true }, async ({ runtime }) => {

@@ -9,7 +9,6 @@ import { phaseWord } from './status.js';
 /** Most characters of an input in the list. */
 const MOST_INPUT = 300;
 
-/** `searchflow jobs`: lists the jobs of this folder, or of the store that the folder uses. */
 export async function jobs(context: Context, { state: asked }: Flags<'jobs'>): Promise<ExitCode> {
   const { terminal } = context;
   const config = settings(context, {});

@@ -15,7 +15,6 @@ import { commandOnOwnLine, duration, isoTime, namesWay, printable, withoutResume
 /** Longest wait for the counts of a warehouse. */
 const COUNT_MS = 3000;
 
-/** `searchflow status JOB`: shows the state, rows and cost of a job. Starts nothing. */
 export async function status(context: Context, job: string): Promise<ExitCode> {
   const { terminal } = context;
   return withRuntime(context, settings(context, {}), { bounded: true }, async (session) => {

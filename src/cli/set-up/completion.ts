@@ -13,7 +13,6 @@ const usual: Readonly<Record<string, readonly string[]>> = {
   '--csv-delimiter': ['comma', 'tab', 'semicolon', 'pipe'],
 };
 
-/** `searchflow completion SHELL`: prints the script that makes a shell complete commands, flags and fixed values. */
 export async function completion(
   { terminal }: Context,
   shell: string,

@@ -4,7 +4,6 @@ import type { Finding } from '../../worker/doctor/finding.js';
 import { type Context, type ExitCode, exitCodes, signalExitCodes } from '../shared/command.js';
 import { printableLines, some } from '../text.js';
 
-/** `searchflow doctor`: examines the setup. Exit code 1 if it has a problem. */
 export async function doctor({ terminal, interrupts, env, cwd }: Context): Promise<ExitCode> {
   terminal.show('Checking …');
   const found = await Promise.race([examine({ env, cwd }), interrupts.first.then((name) => ({ name }))]);

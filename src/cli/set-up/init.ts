@@ -10,7 +10,6 @@ import { UsageError } from '../../worker/config/runtime-types.js';
 import { type Context, type ExitCode, exitCodes } from '../shared/command.js';
 import { printable } from '../text.js';
 
-/** `searchflow init [folder]`: writes a folder with settings, an example job and its test. Never replaces a file. */
 export async function init({ cwd, terminal }: Context, folder: string | undefined): Promise<ExitCode> {
   if (folder?.trim() === '')
     throw new UsageError('invalid-argument', 'The name of the folder is empty. Leave it out for the working folder.');

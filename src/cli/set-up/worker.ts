@@ -22,10 +22,6 @@ function linesOf(terminal: Terminal, log: Log): Terminal {
   return { ...terminal, live: false, asks: false, cannotAsk, say, note: say, show: () => undefined };
 }
 
-/**
- * `searchflow worker` and `searchflow dev`: run a worker until Ctrl-C. If needed, the commands also run a Temporal server and
- * a sandbox.
- */
 export async function worker(typed: Context, flags: ConfigFlags): Promise<ExitCode> {
   const log = typed.env.SEARCHFLOW_LOG === 'json' ? jsonLog(typed.terminal) : null;
   const context = log === null ? typed : { ...typed, terminal: linesOf(typed.terminal, log) };
