@@ -114,6 +114,8 @@ const remedies: Readonly<Record<string, string>> = {
   Unauthorized: 'the service refuses the API key. Set a valid key in SEARCHFLOW_API_KEY',
   RateLimited: 'the service asks for a wait of more than an hour. Wait that long',
   ResponseShape: 'the service answers in an unknown form. Check SEARCHFLOW_BASE_URL, and update searchflow',
+  [BUDGET_EXCEEDED]: 'a budget is used up. Raise it',
+  [ALL_REFUSED]: 'correct the request',
   [SERVICE_UNRECOGNIZED]:
     'a proxy, a captive portal or a maintenance page may answer instead. Check the network and SEARCHFLOW_BASE_URL',
 };
@@ -136,8 +138,9 @@ export function pauseOf(
   const facts = failure.details;
   if (reason === 'budget' && isOverBudget(facts))
     return { reason, cap: facts.scope, message: budgetText(facts, job, maxCostMicros, spent) };
-  if (reason === 'request') return { reason, message: refusedText(failure.message, facts as AllRefusedFacts, job) };
-  const remedy = remedies[tagOf(facts)] ?? remedies[failure.type];
+  if (reason === 'request' && has<AllRefusedFacts>(facts, 'requests', 'rows'))
+    return { reason, message: refusedText(failure.message, facts, job) };
+  const remedy = (has<{ tag: string }>(facts, 'tag') && remedies[facts.tag]) || remedies[failure.type];
   return { reason, message: `${failure.message}: ${remedy}${thenResume(job)}` };
 }
 
@@ -226,7 +229,7 @@ const thenResume = (job: string | null): string =>
 
 /** Whether a request with a single unit was refused for its size, by the service or by a proxy before the service. */
 const isTooLarge = (facts: unknown): boolean =>
-  typeof facts === 'object' && facts !== null && 'status' in facts && [413, 414].includes(Number(facts.status));
+  has<{ status: unknown }>(facts, 'status') && [413, 414].includes(Number(facts.status));
 
 function budgetText(
   facts: OverBudgetFacts,
@@ -280,12 +283,9 @@ function usedText(budget: string, countedMicros: number, spent: RunSpend | null)
   return `${isSpent}, ${dollars(heldMicros)} is held for ${what}`;
 }
 
-function isOverBudget(facts: unknown): facts is OverBudgetFacts & { readonly scope: NonNullable<Pause['cap']> } {
-  return (
-    typeof facts === 'object' && facts !== null && 'scope' in facts && 'capMicros' in facts && facts.scope !== 'call'
-  );
-}
+const isOverBudget = (facts: unknown): facts is OverBudgetFacts & { readonly scope: NonNullable<Pause['cap']> } =>
+  has<OverBudgetFacts>(facts, 'scope', 'capMicros') && facts.scope !== 'call';
 
-function tagOf(facts: unknown): string {
-  return typeof facts === 'object' && facts !== null && 'tag' in facts ? String(facts.tag) : '';
-}
+/** Whether the facts of a failure have these fields. A failure of another version may lack some. */
+const has = <Facts>(facts: unknown, ...names: readonly (keyof Facts)[]): facts is Facts =>
+  typeof facts === 'object' && facts !== null && names.every((name) => name in facts);

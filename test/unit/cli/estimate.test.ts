@@ -1,8 +1,6 @@
 import { expect, it } from 'vitest';
 import { type Ending, summaryData, summaryText } from '../../../src/cli/progress/summary.js';
-import { BUDGET_EXCEEDED } from '../../../src/core/choices.js';
 import type { JobSummary } from '../../../src/core/row-job-schemas.js';
-import { pauseOf } from '../../../src/core/rows/pause.js';
 
 /** The end of a run with this cost and this estimate, in micro-dollars. */
 function ending(costMicros: number, estimateMicros: number): Ending {
@@ -28,15 +26,4 @@ it('a summary points out a cost that is more than a twentieth off its estimate',
   );
   expect(moneyLine(ending(100_000, 125_000))).toMatch(/ This is 20% less than their estimate\.$/);
   for (const cost of [118_750, 131_250]) expect(moneyLine(ending(cost, 125_000))).not.toContain('This is');
-});
-
-it('a pause for the budget reports that requests cost more than the price table says', () => {
-  const details = { scope: 'job', capMicros: 500_000, remainingMicros: 20_000, resetsAt: null };
-  const message = (multiple?: number) =>
-    pauseOf({ type: BUDGET_EXCEEDED, message: '', details: { ...details, multiple } }, 'leads', 500_000)?.message;
-  expect(message(2.6)).toContain(
-    'is not enough for another request (the service charges up to 2.6 times the price of the price table). To raise',
-  );
-  for (const usual of [undefined, 0, 1])
-    expect(message(usual)).toContain('is not enough for another request. To raise');
 });

@@ -1,8 +1,5 @@
 import { expect, it } from 'vitest';
 import { failureLimit } from '../../../src/cli/flag-values.js';
-import { pausedText } from '../../../src/cli/progress/summary.js';
-import type { JobProgress } from '../../../src/core/row-job-schemas.js';
-import { failedPause } from '../../../src/core/rows/pause.js';
 import { useFlags } from '../../support/cli/read-flags.js';
 
 it('flags are a limit of failed answers', () => {
@@ -21,16 +18,4 @@ it.each([
   [{ stopAtFailed: 'none', stopAfter: '50' }, '--stop-after needs a percentage of failed answers.'],
 ])('%j is refused', (flags, mistake) => {
   expect(useFlags('resume', flags, failureLimit).mistakes).toEqual([expect.stringContaining(mistake)]);
-});
-
-it('the text of the pause ends with the command that accepts the failures', () => {
-  const pause = failedPause(
-    { answered: 50, failed: 10, tags: { NO_CONTENT: 10 } },
-    { percent: 20, after: 50 },
-    'rows-1',
-  );
-  const paused = { phase: 'paused', pausedFor: pause.reason, message: pause.message } as JobProgress;
-  const text = pausedText(paused, ['enrich', 'rows.csv'], {});
-  expect(text).toMatch(/^Paused \(failed\): 10 of 50 answers failed \(20%\), most often with NO_CONTENT \(10\); /);
-  expect(text).toMatch(/count again:\n {2}searchflow resume rows-1\nPaid results are kept\.$/);
 });

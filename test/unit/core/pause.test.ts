@@ -21,6 +21,10 @@ describe('a failure that needs a person', () => {
     ['PaymentRequired', { tag: 'API_KEY_BUDGET_EXCEEDED' }, 'credits', 'Raise it there or use another key'],
     ['PaymentRequired', { tag: 'TEAM_BUDGET_EXCEEDED' }, 'credits', 'Raise it there'],
     ['RateLimited', null, 'rate', 'Wait that long'],
+    // Failures of another version may lack their facts.
+    ['BudgetExceeded', null, 'budget', 'a budget is used up. Raise it'],
+    ['BudgetExceeded', { scope: 'job' }, 'budget', 'a budget is used up. Raise it'],
+    ['AllRefused', null, 'request', 'correct the request'],
     ['ServiceUnrecognized', null, 'service', 'Check the network and SEARCHFLOW_BASE_URL'],
   ])(
     '%s (%j) pauses for %s, shows the remedy, and names no command, which the CLI adds',
