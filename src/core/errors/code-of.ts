@@ -81,10 +81,7 @@ function ownCode(error: Error): ErrorCode | null {
   >;
   if (typeof errorCode === 'string') return errorCode as ErrorCode;
   const [detail] = Array.isArray(details) ? (details as unknown[]) : [];
-  const facts = (typeof detail === 'object' && detail !== null ? detail : {}) as {
-    readonly errorCode?: unknown;
-    readonly scope?: unknown;
-  };
+  const facts = Object(detail) as { readonly errorCode?: unknown; readonly scope?: unknown };
   if (typeof facts.errorCode === 'string') return facts.errorCode as ErrorCode;
   if (type === 'BudgetExceeded') return codeOfCap(facts.scope);
   return found(byType, type) ?? found(byName, type) ?? found(byName, error.name) ?? found(bySystem, code);

@@ -1,4 +1,4 @@
-import { MAX_BATCH_LIMIT, type MonitorAction, monitorActions } from '../choices.js';
+import { MAX_BATCH_LIMIT, type MonitorAction } from '../choices.js';
 import type { BatchMonitorsInput, MonitorFilter } from '../workflow-input-schemas.js';
 import type { MonitorState } from '../workflow-result-schemas.js';
 import { filterProblem, takesSome } from './monitor-filter.js';
@@ -17,10 +17,9 @@ export const DEFAULT_BATCH_LIMIT = 100;
 
 export const APPROVAL_WITHIN_MS = 24 * 3_600_000;
 
-/** Returns the problem of an input; null where there is none. */
+/** Returns the problem of an input beyond those that its schema names; null where there is none. */
 export function batchProblem(input: BatchMonitorsInput): string | null {
   const { action, filter = {}, ofSchedule, limit = DEFAULT_BATCH_LIMIT, approval } = input;
-  if (!monitorActions.includes(action)) return `action must be one of ${monitorActions.join(', ')}`;
   const wrong = filterProblem(filter);
   if (wrong !== null) return wrong;
   if (ofSchedule !== undefined && (action !== 'unpause' || takesSome(filter)))
@@ -30,7 +29,6 @@ export function batchProblem(input: BatchMonitorsInput): string | null {
   const { status } = filter;
   if (!Number.isInteger(limit) || limit < 1 || limit > MAX_BATCH_LIMIT)
     return `limit must be a whole number from 1 to ${MAX_BATCH_LIMIT}`;
-  if (typeof approval === 'object' && !approval.by) return 'approval.by must name the person who approved';
   if (action === 'delete' && approval === 'none') return 'approval must not be none for a deletion';
   const from = statusBefore[action];
   if (from !== null && status !== undefined && status !== from) {

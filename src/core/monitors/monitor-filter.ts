@@ -1,5 +1,6 @@
-import type { Json } from '../text/json.js';
+import { isObject } from '../check-names.js';
 import type { MonitorFilter } from '../workflow-input-schemas.js';
+import type { BatchProgress } from '../workflow-result-schemas.js';
 
 const fields: ReadonlySet<string> = new Set(['status', 'name', 'metadata'] satisfies (keyof MonitorFilter)[]);
 
@@ -44,22 +45,6 @@ export function filterText({ name, status, metadata }: MonitorFilter): string {
 }
 
 /** The monitors of a batch as a text. */
-export function chosenText({
-  filter,
-  ofSchedule,
-}: {
-  readonly filter: MonitorFilter;
-  readonly ofSchedule: string | null;
-}): string {
+export function chosenText({ filter, ofSchedule }: Pick<BatchProgress, 'filter' | 'ofSchedule'>): string {
   return ofSchedule === null ? filterText(filter) : `paused by the schedule ${ofSchedule}`;
-}
-
-/** A filter as JSON, for tables. */
-export function filterJson(filter: MonitorFilter): Json {
-  const { name, status, metadata } = filter;
-  return { name, status, metadata } as Json;
-}
-
-function isObject(value: unknown): value is { readonly [name: string]: unknown } {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -1,5 +1,4 @@
 import type { PlannedMonitor } from '../../core/monitors/monitor-effect.js';
-import { filterJson } from '../../core/monitors/monitor-filter.js';
 import type { BatchAudit } from '../../core/monitors/monitor-warehouse.js';
 import type { ScheduledPause } from '../../core/monitors/scheduled-pauses.js';
 import type { MonitorState } from '../../core/workflow-result-schemas.js';
@@ -39,7 +38,7 @@ export function createBatchAudit({ dialect, transaction }: Database): BatchAudit
         if (begun && begun.n > 0) return;
         for (const table of ['monitor_actions', 'monitor_batches'])
           await tx.run(`DELETE FROM ${table} WHERE ${ofRun}`, [origin, job, run]);
-        const batch = [origin, job, run, action, JSON.stringify(filterJson(filter)), by, at];
+        const batch = [origin, job, run, action, JSON.stringify(filter), by, at];
         await insert(tx, batches, [[...batch, null, null, null, null, null, null, schedule]]);
         const line = (one: MonitorState, planned: boolean): SqlValue[] => [
           ...[origin, job, run, one.id, one.name, action, planned ? 1 : 0, one.status, one.updatedAt, one.definition],

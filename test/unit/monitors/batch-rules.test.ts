@@ -29,14 +29,16 @@ describe('a batch', () => {
     [{ filter: { status: 'active' } }, null],
     [{ action: 'unpause', filter: { status: 'paused' }, limit: 500 }, null],
     [{ action: 'delete', filter: { status: 'disabled' }, limit: 1, approval: { by: 'me' } }, null],
-    [{ action: 'stop' }, 'action must be one of'],
     [{ filter: {} }, 'a batch never covers all monitors'],
+    [{ filter: { metadata: {} } }, 'a batch never covers all monitors'],
+    [{ filter: { name: 'a', metadata: JSON.parse('{"__proto__":"x"}') } }, '__proto__'],
+    [{ filter: { name: 'a', metadata: { team: [7] } } }, 'metadata'],
+    [{ filter: { name: 'a', metdata: { team: 'growth' } } }, 'metdata'],
     [{ filter: { status: 'paused' } }, 'pause only changes active monitors'],
     [{ action: 'unpause', filter: { status: 'active' } }, 'unpause only changes paused monitors'],
     [{ limit: 0 }, 'limit must be a whole number from 1 to 500'],
     [{ limit: 501 }, 'limit must be a whole number from 1 to 500'],
     [{ limit: 1.5 }, 'limit must be a whole number from 1 to 500'],
-    [{ approval: { by: '' } }, 'approval.by'],
     [{ action: 'delete', approval: 'none' }, 'approval must not be none for a deletion'],
   ])('of %j: %s', (changes, problem) => {
     expect(input(changes)).toEqual(problem === null ? null : expect.stringContaining(problem));
