@@ -1,4 +1,5 @@
 import { mayHoldSecret } from './connections/secret.js';
+import type { RunBounds } from './row-job-schemas.js';
 import { misspelt, nearest, sameName } from './text/nearest.js';
 
 /** The part of JSON Schema that describes inputs of workflows. */
@@ -28,18 +29,20 @@ export interface InputSchema {
   readonly description?: string;
 }
 
+/** The fields of {@link RunBounds}. */
+export const runBoundNames = Object.keys({
+  maxCostDollars: true,
+  maxRunSeconds: true,
+  redrive: true,
+  skipRefused: true,
+  stopAtFailed: true,
+  acceptWarnings: true,
+  publish: true,
+} satisfies { readonly [Name in keyof RunBounds]-?: true }) as (keyof RunBounds)[];
+
 /** `requests`: fields that hold the request of an operation. `bounds`: fields of a job that must not be inside the request. */
 const requests: readonly string[] = ['options', 'request', 'template'];
-export const bounds: readonly string[] = [
-  'maxCostDollars',
-  'maxRunSeconds',
-  'refreshAfterMs',
-  'retryFailed',
-  'skipRefused',
-  'stopAtFailed',
-  'acceptWarnings',
-  'limit',
-];
+export const bounds: readonly string[] = [...runBoundNames, 'refreshAfterMs', 'retryFailed', 'limit'];
 /** Maximum number of problems that are reported. */
 const MOST_PROBLEMS = 10;
 /** Maximum number of characters that are shown of a value or name. */

@@ -20,8 +20,8 @@ const common = Object.fromEntries(commonFields.map((name) => [name, {}]));
 /** Options of a call, which must not be inside its request. */
 const callFields: readonly string[] = [
   ...['beta', 'extraHeaders', 'unchecked', 'maxDurationSeconds', 'deleteAfter'],
-  // `limit` may be a field of an operation.
-  ...bounds.filter((name) => name !== 'limit'),
+  // An operation may have fields of these names.
+  ...bounds.filter((name) => name !== 'limit' && name !== 'publish'),
 ];
 
 /** An operation, as far as its request is concerned. */
@@ -78,60 +78,14 @@ const schemaPaths = [
 const MOST_DEPTH = 64;
 
 /** Keywords of JSON Schema, and those of OpenAPI that schemas of requests often have. */
-const keywords: readonly string[] = [
-  ...[
-    '$schema',
-    '$id',
-    '$ref',
-    '$defs',
-    '$comment',
-    'definitions',
-    'type',
-    'title',
-    'description',
-    'default',
-    'deprecated',
-  ],
-  ...['properties', 'patternProperties', 'additionalProperties', 'propertyNames', 'required', 'dependentRequired'],
-  ...[
-    'items',
-    'prefixItems',
-    'additionalItems',
-    'contains',
-    'minItems',
-    'maxItems',
-    'uniqueItems',
-    'minProperties',
-    'maxProperties',
-  ],
-  ...[
-    'enum',
-    'const',
-    'format',
-    'pattern',
-    'minLength',
-    'maxLength',
-    'minimum',
-    'maximum',
-    'exclusiveMinimum',
-    'exclusiveMaximum',
-  ],
-  ...[
-    'multipleOf',
-    'allOf',
-    'anyOf',
-    'oneOf',
-    'not',
-    'if',
-    'then',
-    'else',
-    'examples',
-    'example',
-    'nullable',
-    'readOnly',
-    'writeOnly',
-  ],
-];
+const keywords: readonly string[] = `
+  $schema $id $ref $defs $comment definitions type title description default deprecated properties
+  patternProperties additionalProperties propertyNames required dependentRequired items prefixItems
+  additionalItems contains minItems maxItems uniqueItems minProperties maxProperties enum const format pattern
+  minLength maxLength minimum maximum exclusiveMinimum exclusiveMaximum multipleOf allOf anyOf oneOf not if then
+  else examples example nullable readOnly writeOnly`
+  .trim()
+  .split(/\s+/);
 
 /** Returns the misspelt keywords of a schema and of the schemas of its properties: their columns would be missing. */
 function misspeltKeywords(schema: unknown, path: string, depth = 0): readonly FieldProblem[] {

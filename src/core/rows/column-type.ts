@@ -7,22 +7,9 @@ export type ColumnType = string;
 export const TEXT: ColumnType = 'VARCHAR';
 export const JSON_TYPE: ColumnType = 'JSON';
 
-const scalar = new RegExp(
-  `^(${[
-    ...['BOOLEAN', 'TINYINT', 'SMALLINT', 'INTEGER', 'BIGINT', 'HUGEINT', 'UTINYINT', 'USMALLINT', 'UINTEGER'],
-    ...[
-      'UBIGINT',
-      'UHUGEINT',
-      'FLOAT',
-      'DOUBLE',
-      'DECIMAL\\(\\d{1,2},\\d{1,2}\\)',
-      'DATE',
-      'TIME',
-      'TIMESTAMP(_S|_MS|_NS)?',
-    ],
-    ...['TIMESTAMP WITH TIME ZONE', 'INTERVAL', 'UUID', 'BLOB', 'JSON', 'VARCHAR'],
-  ].join('|')})$`,
-);
+const scalars = `BOOLEAN TINYINT SMALLINT INTEGER BIGINT HUGEINT UTINYINT USMALLINT UINTEGER UBIGINT UHUGEINT FLOAT DOUBLE
+  DECIMAL\\(\\d{1,2},\\d{1,2}\\) DATE TIME TIMESTAMP(_S|_MS|_NS)? TIMESTAMP\\sWITH\\sTIME\\sZONE INTERVAL UUID BLOB JSON VARCHAR`;
+const scalar = new RegExp(`^(${scalars.split(/\s+/).join('|')})$`);
 /** Types that JSON cannot be cast to without a loss, or whose text has quotes: their columns stay JSON. */
 const onlyJson = /\b(BLOB|ENUM|UNION|BIT|VARIANT|BIGNUM)\b|DECIMAL\((1[6-9]|[23]\d),/;
 const nestedText = /^(?:[\w ,()[\]]|"(?:[^"\\]|"")*")+$/;
