@@ -1,6 +1,14 @@
+import { runBoundNames } from '../check-names.js';
 import type { StagedJob } from '../job-entry-schemas.js';
 import type { RetryFreshness } from '../purchase/freshness.js';
-import type { JobSummary, RunBounds, ServiceWarning, SliceHeartbeat, StopAtFailed } from '../row-job-schemas.js';
+import type {
+  JobProgress,
+  JobSummary,
+  RunBounds,
+  ServiceWarning,
+  SliceHeartbeat,
+  StopAtFailed,
+} from '../row-job-schemas.js';
 import { dollars } from '../text/money.js';
 import type { AnswerCounts, RowsOfNothing } from './stop-at-failed.js';
 
@@ -21,15 +29,10 @@ export function wantedRowsOf(
   return Math.max(0, Math.min(end, wantedRows(staged)) - slice * staged.rowsPerSlice);
 }
 
-const bounds = Object.keys({
-  ...{ maxCostDollars: true, maxRunSeconds: true, redrive: true, skipRefused: true },
-  ...{ stopAtFailed: true, acceptWarnings: true, publish: true },
-} satisfies { readonly [Name in keyof RunBounds]-?: true }) as (keyof RunBounds)[];
-
 /** The fields that bound a run and are set. */
 export const boundsOf = (request: RunBounds): RunBounds =>
   Object.fromEntries(
-    bounds.map((name) => [name, request[name]]).filter(([, value]) => value != null && value !== false),
+    runBoundNames.map((name) => [name, request[name]]).filter(([, value]) => value != null && value !== false),
   );
 
 /** Input of the activity that buys and loads one slice, with what bounds its run. */
@@ -111,15 +114,7 @@ export type RunFigures = Pick<JobSummary, 'requests' | 'costMicros' | 'estimateM
  * service that an earlier run of the job started.
  */
 export function costText(
-  {
-    costMicros,
-    earlierMicros = 0,
-    maxCostMicros = null,
-  }: {
-    readonly costMicros: number;
-    readonly earlierMicros?: number | undefined;
-    readonly maxCostMicros?: number | null | undefined;
-  },
+  { costMicros, earlierMicros = 0, maxCostMicros = null }: Pick<JobProgress, 'costMicros'> & Partial<JobProgress>,
   of = 'of',
 ): string {
   if (maxCostMicros === null) return dollars(costMicros);

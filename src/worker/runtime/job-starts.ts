@@ -23,7 +23,7 @@ import type { WorkerHere } from '../host/worker-here.js';
 import { refuseLocalTarget } from '../schedules/schedule-rows.js';
 import { findJob, forgetCancel, refuseOtherUse } from '../staging/find-job.js';
 import { keepsRequests } from '../staging/plan.js';
-import { askedOf, forgetEarlierStages, toRunInput } from '../staging/stage-job.js';
+import { askedOf, forgetEarlierStages, type RunOfJob, toRunInput } from '../staging/stage-job.js';
 import { requireWorkers } from '../team/standing-worker.js';
 import { withJobEnd } from './job-end.js';
 import type { RuntimeParts } from './runtime-parts.js';
@@ -87,7 +87,7 @@ export class JobStarts {
         await delay(START_POLL_MS);
       }
       forgetEarlierStages(staged);
-      const started = await this.#startOwned(plan, handle, { asked, before: claimed.before, detached });
+      const started = await this.#startOwned(plan, handle, asked, claimed.before, detached);
       if (detached) await this.#owners.release(work.workflowId);
       return started;
     } catch (error) {
@@ -122,11 +122,9 @@ export class JobStarts {
   async #startOwned(
     { staged, request }: JobPlan,
     handle: RowJobHandle,
-    {
-      asked,
-      before,
-      detached,
-    }: Pick<JobEntry, 'asked'> & { readonly before: JobEntry | null; readonly detached: boolean },
+    asked: JobEntry['asked'],
+    before: JobEntry | null,
+    detached: boolean,
   ): Promise<JobHandle> {
     const { client } = await this.#parts.connect();
     const why = await startReason({
@@ -149,17 +147,13 @@ export class JobStarts {
       await handle.result().catch(() => undefined);
     }
     await this.#parts.store.stages.share(staged);
-    const csv = csvOf(request);
-    await this.#startWorkflow(handle.workflowId, staged, { asked, csv, detached });
+    await this.#startWorkflow(handle.workflowId, { staged, asked, csv: csvOf(request) }, detached);
     return this.ending(handle, staged);
   }
 
-  async #startWorkflow(
-    workflowId: string,
-    staged: StagedJob,
-    { asked, csv, detached }: Pick<JobEntry, 'asked' | 'csv'> & { readonly detached: boolean },
-  ): Promise<void> {
-    const input = toRunInput(staged, asked, csv, this.#parts.store.shared);
+  async #startWorkflow(workflowId: string, run: RunOfJob, detached: boolean): Promise<void> {
+    const { staged } = run;
+    const input = toRunInput(run, this.#parts.store.shared);
     const { client } = await this.#parts.connect();
     this.#owners.check();
     try {
@@ -182,13 +176,8 @@ export class JobStarts {
   }
 
   async resume(job: string, how: Resumption, { detached = false }: Ownership = {}): Promise<JobHandle> {
-    const {
-      staged,
-      workflowId = workflowIdOf(staged.job),
-      csv,
-      completed,
-      asked,
-    } = await findJob(this.#parts.store.entries, job);
+    const entry = await findJob(this.#parts.store.entries, job);
+    const { staged, workflowId = workflowIdOf(staged.job), completed, asked } = entry;
     const work: Work = { job: staged.job, workflowId };
     if (detached) await this.checkDetached(work);
     const { owner } = await this.#owners.claim(work, () => ({}));
@@ -209,7 +198,7 @@ export class JobStarts {
     else if (owner === null) {
       // An earlier cancel whose end is not recorded does not concern the new run.
       await forgetCancel(this.#parts.store.entries, staged.job, workflowId);
-      await this.#startWorkflow(workflowId, staged, { asked: { ...asked, ...boundsOf(how) }, csv, detached });
+      await this.#startWorkflow(workflowId, { ...entry, asked: { ...asked, ...boundsOf(how) } }, detached);
     } else
       throw new UsageError(
         'job-running',
@@ -224,12 +213,9 @@ export class JobStarts {
    * run and asks for no fresher answers. If the run is interrupted, the marks stay, and `resume` continues.
    */
   async retry({ staged, pick }: RetryPlan, { maxCostDollars }: Pick<Resumption, 'maxCostDollars'>): Promise<JobHandle> {
-    const {
-      workflowId = workflowIdOf(staged.job),
-      csv,
-      asked: last,
-    } = await findJob(this.#parts.store.entries, staged.job);
-    const { freshness: _freshness, redrive: _redrive, ...kept } = last;
+    const last = await findJob(this.#parts.store.entries, staged.job);
+    const { workflowId = workflowIdOf(staged.job) } = last;
+    const { freshness: _freshness, redrive: _redrive, ...kept } = last.asked;
     const asked = { ...kept, maxCostDollars };
     const { owner, before } = await this.#owners.claim({ job: staged.job, workflowId }, ({ jobs }, other) => {
       const entry = jobs.find((one) => one.staged.job === staged.job) ?? null;
@@ -251,7 +237,7 @@ export class JobStarts {
       if ((await runningFor(client, handle)) !== null)
         throw new UsageError('job-running', `${staged.job} is running. Wait until it ends, then run retry again`);
       await this.#parts.warehouses.of(staged).markRows(staged.job, 'retry', pick);
-      await this.#startWorkflow(workflowId, staged, { asked, csv, detached: false });
+      await this.#startWorkflow(workflowId, { staged, asked, csv: last.csv }, false);
       return this.ending(handle, staged);
     } catch (error) {
       await this.#restore({ job: staged.job, workflowId }, before);

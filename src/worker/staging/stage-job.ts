@@ -5,6 +5,7 @@ import { basename, dirname, join, resolve } from 'node:path';
 import { stageOperation } from '../../activities/rows/stage-operation.js';
 import type { Transport } from '../../api/transport.js';
 import type { SentWith } from '../../core/base-schemas.js';
+import { DEFAULT_OPERATION } from '../../core/choices.js';
 import { isDatabaseSource, whyNoSource } from '../../core/connections/source-address.js';
 import type { JobEntry, StagedJob } from '../../core/job-entry-schemas.js';
 import { badRowKey } from '../../core/purchase/forgotten.js';
@@ -103,7 +104,7 @@ export async function stageEnrichment(context: StageContext, asked: EnrichCsvInp
 }
 
 async function stage(context: StageContext, asked: EnrichCsvInput): Promise<Staging> {
-  const { operation = 'contents' } = asked;
+  const { operation = DEFAULT_OPERATION } = asked;
   const jobs = (await context.jobs?.()) ?? [];
   const foreign = whyNoSource(asked.input);
   if (foreign !== null) throw new UsageError('source-options-wrong', `The input (not shown) ${foreign}.`);
@@ -259,7 +260,7 @@ function stagedBefore(facts: readonly unknown[], before: JobEntry | null): Stage
  * same command, typed without these flags, would buy every row again with other options.
  */
 function keeping(request: EnrichCsvInput, before: StagedJob | undefined): EnrichCsvInput {
-  const { operation = 'contents', options, template, defaultScheme, key } = request;
+  const { operation = DEFAULT_OPERATION, options, template, defaultScheme, key } = request;
   if (before?.operation !== operation) return request;
   const keepsOptions =
     Object.keys(options ?? {}).length === 0 && template === undefined && before.template === undefined;
@@ -324,13 +325,11 @@ export function askedOf(request: RunBounds, freshness: Freshness | null | undefi
   return { ...boundsOf(request), freshness: freshness ?? undefined };
 }
 
+/** What a run of a staged job is started with. */
+export type RunOfJob = Pick<JobEntry, 'staged' | 'asked' | 'csv'>;
+
 /** The input of the workflow that runs a staged job. */
-export function toRunInput(
-  staged: StagedJob,
-  asked: JobEntry['asked'],
-  csv: string | null,
-  shared: boolean,
-): EnrichCsvInput {
+export function toRunInput({ staged, asked, csv }: RunOfJob, shared: boolean): EnrichCsvInput {
   return {
     input: staged.input,
     urlColumn: staged.unitColumn ?? '',

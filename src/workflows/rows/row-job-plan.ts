@@ -12,16 +12,15 @@ const { stageInput, openJob } = summarizedActivities<AllActivities, 'stageInput'
   openJob: 'compare the rows with the warehouse',
 });
 
-/** How a job plans. */
-interface Planning {
-  /** Returns the effect of the signals received so far. */
-  asked(): Settable & Pick<RowJobState, 'paused'>;
-  /** Does work that a pause interrupts. */
-  planWith<T>(work: () => Promise<T>): Promise<T>;
-}
-
-/** Stages the rows if they are not staged, and opens the job in its warehouse. */
-export async function planRowJob(input: EnrichCsvInput, { asked, planWith }: Planning): Promise<RowJobState> {
+/**
+ * Stages the rows if they are not staged, and opens the job in its warehouse. `asked`: returns the effect of the signals so far. `planWith`:
+ * does work that a pause interrupts.
+ */
+export async function planRowJob(
+  input: EnrichCsvInput,
+  asked: () => Settable & Pick<RowJobState, 'paused'>,
+  planWith: <T>(work: () => Promise<T>) => Promise<T>,
+): Promise<RowJobState> {
   const { staged, freshness } = input.staged
     ? { staged: input.staged, freshness: input.freshness ?? undefined }
     : await planWith(() => stageRows(input));
@@ -52,10 +51,6 @@ async function stageRows(input: EnrichCsvInput): ReturnType<AllActivities['stage
   const found = await stageInput({ ...forFirst(input), schedule: isNamed ? schedule : undefined });
   // A command that stages the rows writes the same memo. A later command compares the memo with its own rows.
   const { generation, host, limit } = found.staged;
-  upsertMemo({
-    generation,
-    ...(host === undefined ? {} : { host }),
-    ...(limit === undefined ? {} : { limit }),
-  });
+  upsertMemo({ generation, host: host ?? null, limit: limit ?? null });
   return found;
 }

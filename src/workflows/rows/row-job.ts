@@ -184,10 +184,8 @@ class RowJob extends WindowedJob<RowJobState, SliceResult, JobSummary> {
 
   protected async work(): Promise<JobSummary> {
     if (!this.state) {
-      this.state = await planRowJob(this.#input, {
-        asked: () => ({ paused: this.early, ...this.#asked }),
-        planWith: (work) => this.planWith(work),
-      });
+      const asked = () => ({ paused: this.early, ...this.#asked });
+      this.state = await planRowJob(this.#input, asked, (work) => this.planWith(work));
       this.queue = new RangeQueue(this.state.queue);
     }
     const stopped = (await this.runPieces()) ?? (await this.#buyFailedOnceMore());

@@ -339,8 +339,8 @@ describe('the input of a workflow', () => {
     expect(askedOf(request, freshnessOf(request, 1000))).toEqual({});
     const { staged } = plan;
     const run = { input: '/data/brands.csv', urlColumn: 'source', staged };
-    expect(toRunInput(staged, asked, '/o.csv', false)).toEqual({ ...run, ...asked, csv: '/o.csv' });
-    expect(toRunInput(staged, {}, '/o.csv', true)).toEqual(run);
-    expect(toRunInput({ ...staged, unitColumn: null }, {}, null, false).urlColumn).toBe('');
+    expect(toRunInput({ staged, asked, csv: '/o.csv' }, false)).toEqual({ ...run, ...asked, csv: '/o.csv' });
+    expect(toRunInput({ staged, asked: {}, csv: '/o.csv' }, true)).toEqual(run);
+    expect(toRunInput({ staged: { ...staged, unitColumn: null }, asked: {}, csv: null }, false).urlColumn).toBe('');
   });
 });
