@@ -72,7 +72,8 @@ function statusData({ phase, message, since }: JobStatus): Omit<Output<'state'>,
   return {
     phase,
     since: isoTime(since),
-    ...(phase === 'failed' ? { failure: message } : phase === 'stopped' ? { stopped: message } : {}),
+    failure: phase === 'failed' ? message : undefined,
+    stopped: phase === 'stopped' ? message : undefined,
     message,
   };
 }

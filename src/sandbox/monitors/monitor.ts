@@ -1,6 +1,5 @@
 import { z } from 'zod';
 import { isLoopback } from '../../core/connections/loopback.js';
-import { withoutUndefined } from '../../core/text/without-undefined.js';
 import { contentsOptions } from '../pages/contents-options.js';
 import { outputSchema } from '../pages/synthesis.js';
 
@@ -89,9 +88,9 @@ export const monitorChange = z.object({
 export function changed(monitor: Monitor, { search, webhook, ...change }: z.infer<typeof monitorChange>): Monitor {
   return {
     ...monitor,
-    ...withoutUndefined(change),
-    search: { ...monitor.search, ...withoutUndefined(search) },
-    webhook: { ...monitor.webhook, ...withoutUndefined(webhook) },
+    ...change,
+    search: { ...monitor.search, ...search },
+    webhook: { ...monitor.webhook, ...webhook },
   };
 }
 

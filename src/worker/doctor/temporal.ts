@@ -133,10 +133,10 @@ async function connectionFinding({ config, env }: Setup, address: string): Promi
       `The Temporal server at ${address} does not speak TLS, or wants a client certificate.`,
       'Set TEMPORAL_TLS_CLIENT_CERT_PATH and TEMPORAL_TLS_CLIENT_KEY_PATH, or turn TLS off:\n  export TEMPORAL_TLS=false',
     );
-  const servername = tls.serverNameOverride;
+  const servername = tls.serverNameOverride || undefined;
   const verified = await probe(address, {
     ...identity,
-    ...(servername ? { servername } : {}),
+    servername,
     ca: tls.serverRootCACertificate ? Buffer.from(tls.serverRootCACertificate) : undefined,
   });
   if (verified === 'open') return null;

@@ -88,8 +88,8 @@ export class SearchflowPlugin extends SimplePlugin {
       // A pause of a job in Temporal arrives with a heartbeat.
       ...(this.#record !== null && { maxHeartbeatThrottleInterval: '1s', defaultHeartbeatThrottleInterval: '1s' }),
       ...options,
-      ...(deployment ? { workerDeploymentOptions: deploymentOptions(deployment) } : {}),
-      ...(this.#record === null ? {} : { identity: identityOf(this.#record, options.identity) }),
+      workerDeploymentOptions: deployment ? deploymentOptions(deployment) : options.workerDeploymentOptions,
+      identity: this.#record === null ? options.identity : identityOf(this.#record, options.identity),
       sinks: { ...options.sinks, ...workflowSinks },
     });
   }
