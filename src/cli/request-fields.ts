@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { efforts } from '../core/agent-efforts.js';
 import type { JsonObject } from '../core/base-schemas.js';
 import { whyTooLarge } from '../core/check-value.js';
+import { efforts } from '../core/request-values.js';
 import type { Json } from '../core/text/json.js';
 import { misspelt } from '../core/text/nearest.js';
 import { type Reader, readAll, refuse, wrong } from './flag-values.js';

@@ -34,23 +34,11 @@ export const monitorActions = ['pause', 'unpause', 'delete'] as const;
 export type MonitorAction = (typeof monitorActions)[number];
 export const MAX_BATCH_LIMIT = 500;
 
-/** Operations on single monitors (API reference: /monitors). */
-export const monitorOperations = [
-  'getMonitor',
-  'listMonitors',
-  'updateMonitor',
-  'deleteMonitor',
-  'triggerMonitor',
-  'listMonitorRuns',
-  'getMonitorRun',
-] as const;
-export type MonitorOperation = (typeof monitorOperations)[number];
-
 /** The most URLs of one request of contents (API reference: /contents). */
 export const URLS_PER_REQUEST = 100;
 
 /** Type of the failure where a cap allows not even one more unit, and tag of the rows that it does not allow. */
 export const BUDGET_EXCEEDED = 'BudgetExceeded';
 
-/** The operations of `enrichRows`: those that answer at once. */
-export const answeredOperations = ['contents', 'search', 'answer'] as const;
+/** The operation of rows of a request that names none. */
+export const DEFAULT_OPERATION = 'contents';

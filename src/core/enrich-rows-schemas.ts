@@ -15,16 +15,19 @@ import {
   text,
   type ValueOf,
 } from './base-schemas.js';
-import { answeredOperations } from './choices.js';
+import { isLongRunning, type RowOperation, rowOperations } from './rows/row-operation.js';
 
 const row = open;
+/** The operations that answer at once. */
+const atOnce = rowOperations.filter((one) => !isLongRunning(one)) as Exclude<RowOperation, 'agent'>[];
+
 /** A row or a request. */
 export type RowFields = z.output<typeof row>;
 
 const how = {
   ...partly({
     operation: z
-      .enum(answeredOperations)
+      .enum(atOnce)
       .describe("Default `contents`, which buys the page of each row's URL. Agent runs: `runAgent`, or a job."),
     urlField: filled.describe('Contents: the field of the rows with the URL. Default: found by name and contents.'),
     template: row.describe(

@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import { efforts } from './agent-efforts.js';
 import {
   count,
   countFrom1,
@@ -28,6 +27,7 @@ import {
   publishPartitions,
   URLS_PER_REQUEST,
 } from './choices.js';
+import { efforts } from './request-values.js';
 import { ID_PATTERN } from './rows/job-ids.js';
 import { pauseReasons } from './rows/job-names.js';
 import { rowOperations } from './rows/row-operation.js';

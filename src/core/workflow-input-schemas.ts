@@ -14,7 +14,7 @@ import {
   text,
   type ValueOf,
 } from './base-schemas.js';
-import { MAX_BATCH_LIMIT, MAX_DURATION_SECONDS, MOST_PARALLEL, monitorActions, monitorOperations } from './choices.js';
+import { MAX_BATCH_LIMIT, MAX_DURATION_SECONDS, MOST_PARALLEL, monitorActions } from './choices.js';
 import { enrichRowsInput } from './enrich-rows-schemas.js';
 import { eventTypes } from './events/payloads.js';
 import { effort, enrichCsv, runAgentRows } from './row-job-schemas.js';
@@ -202,6 +202,17 @@ const syncAgentRuns = z.strictObject(
 export type SyncAgentRunsInput = ValueOf<typeof syncAgentRuns>;
 
 const unchecked = flag.describe('Sends misspelt names and values, too. Default: they are refused.').optional();
+
+/** Operations on single monitors (API reference: /monitors). */
+const monitorOperations = [
+  'getMonitor',
+  'listMonitors',
+  'updateMonitor',
+  'deleteMonitor',
+  'triggerMonitor',
+  'listMonitorRuns',
+  'getMonitorRun',
+] as const;
 
 const monitorCall = z.strictObject({
   origin: originTo('make the call').optional(),

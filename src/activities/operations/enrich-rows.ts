@@ -3,7 +3,7 @@ import { fieldOf } from '../../api/checks/field-of.js';
 import { jsonSchemaOf } from '../../api/checks/misspelt-fields.js';
 import { ApiError } from '../../api/wire/errors.js';
 import { schemaProblems } from '../../core/check-value.js';
-import { URLS_PER_REQUEST } from '../../core/choices.js';
+import { DEFAULT_OPERATION, URLS_PER_REQUEST } from '../../core/choices.js';
 import { type RowError, type RowResult, type RowsHow, rowsHow } from '../../core/enrich-rows-schemas.js';
 import { UsageError } from '../../core/errors/coded-error.js';
 import { ruleOf, transientTags } from '../../core/purchase/failure-tags.js';
@@ -122,7 +122,7 @@ function stageOf({ origin, sha256, transport }: CallDeps, how: RowsHow): Operati
 
 /** Rows that are whole requests. */
 function readRequests(deps: CallDeps, how: RowsHow, rows: SomeRows['rows']): ReadRows {
-  const { operation = 'contents', options = {} } = how;
+  const { operation = DEFAULT_OPERATION, options = {} } = how;
   const facts = { operation, options, ...sentWith(how) };
   const requests = rowRequests(deps, facts);
   if (requests === null || how.template || how.urlField !== undefined)

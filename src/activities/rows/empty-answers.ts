@@ -1,10 +1,9 @@
 import { fieldOf } from '../../api/checks/field-of.js';
 import type { StagedJob } from '../../core/job-entry-schemas.js';
 import type { UnitOutcome } from '../../core/purchase/journal.js';
-import { buysPages, ROW_ID_FIELD, ROWS_FIELD } from '../../core/rows/row-operation.js';
+import { contentTypes } from '../../core/request-values.js';
+import { factsOf, ROW_ID_FIELD, ROWS_FIELD } from '../../core/rows/row-operation.js';
 import { jsonText } from '../../core/text/json.js';
-
-type Path = readonly string[];
 
 /**
  * Returns a function that tells whether an answer has no content: no results, no text, or a structured output without a value. An answer
@@ -13,10 +12,8 @@ type Path = readonly string[];
 export function emptyAnswers(
   staged: Pick<StagedJob, 'operation' | 'options'>,
 ): (answer: Pick<UnitOutcome, 'result'>) => boolean {
-  const { values = [], structured = values } = valuesOf[staged.operation] ?? {};
+  const { values, structured = values, buysPages: isPage } = factsOf(staged.operation);
   const paths = staged.options.outputSchema ? structured : values;
-  // A page has only the requested values.
-  const isPage = buysPages(staged.operation);
   return ({ result }) => {
     let answer: unknown;
     try {
@@ -25,19 +22,11 @@ export function emptyAnswers(
       return false;
     }
     if (typeof answer !== 'object') return false;
+    // A page has only the requested values.
     const found = paths.map((path) => path.reduce(fieldOf, answer)).filter((value) => !isPage || value !== undefined);
     return found.length > 0 && found.every(isBlank);
   };
 }
-
-/** The paths of the values that an answer is bought for; `structured`: with an output schema. */
-const valuesOf: Readonly<Record<string, { readonly values: readonly Path[]; readonly structured?: readonly Path[] }>> =
-  {
-    contents: { values: [['text'], ['highlights'], ['summary']] },
-    search: { values: [['results']], structured: [['output', 'content']] },
-    answer: { values: [['answer']] },
-    agent: { values: [['output', 'text']], structured: [['output', 'structured']] },
-  };
 
 /** Whether a value is null, a blank text, or a list or object of such values. The id of a row in a shared run is no value. */
 function isBlank(value: unknown): boolean {
@@ -47,17 +36,14 @@ function isBlank(value: unknown): boolean {
   return Object.entries(value).every(([name, one]) => name === ROW_ID_FIELD || isBlank(one));
 }
 
-/** Contents of a page that a request may ask for. */
-const askable = ['text', 'highlights', 'summary'] as const;
-
 /**
  * Returns why none of the results of an answer, or their subpages, has the requested contents; null if one has, if no contents were requested,
  * or if there are no results. `asked`: the options of the contents.
  */
 export function withoutContents(results: readonly object[], asked: unknown): string | null {
-  const names = askable.filter((name) => fieldOf(asked, name));
+  const names = contentTypes.filter((name) => fieldOf(asked, name));
   if (names.length === 0 || results.length === 0) return null;
-  const values = fieldOf(asked, 'extras') ? [...askable, 'extras'] : askable;
+  const values = fieldOf(asked, 'extras') ? [...contentTypes, 'extras'] : contentTypes;
   const hasContents = (page: unknown): boolean => {
     const subpages = fieldOf(page, 'subpages');
     return (

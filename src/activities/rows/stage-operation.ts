@@ -4,7 +4,7 @@ import type { Transport } from '../../api/transport.js';
 import { ApiError } from '../../api/wire/errors.js';
 import type { SentWith } from '../../core/base-schemas.js';
 import { whyTooLarge } from '../../core/check-value.js';
-import { URLS_PER_REQUEST } from '../../core/choices.js';
+import { DEFAULT_OPERATION, URLS_PER_REQUEST } from '../../core/choices.js';
 import { UsageError } from '../../core/errors/coded-error.js';
 import type { StagedJob } from '../../core/job-entry-schemas.js';
 import { sendOptions, sentWith } from '../../core/purchase/sent-with.js';
@@ -87,7 +87,7 @@ export function stageOperation(context: Context, asked: RowsRequest, keptColumn:
   const request = { ...asked, unchecked };
   const large = whyTooLarge([request.options, request.template], MOST_REQUEST_KB);
   if (large !== null) throw new UsageError('request-invalid', `The request of the rows ${large}.`);
-  return buysPages(request.operation ?? 'contents')
+  return buysPages(request.operation ?? DEFAULT_OPERATION)
     ? stageContents(context, request, keptColumn)
     : stageRequests(context, request);
 }
@@ -130,7 +130,7 @@ function schemeOf({ defaultScheme = 'none' }: RowsRequest): Pick<StagedJob, 'def
 }
 
 function stageRequests({ origin, sha256, concurrency, transport }: Context, request: RowsRequest): OperationStage {
-  const { operation = 'contents', rowsPerRun = 1 } = request;
+  const { operation = DEFAULT_OPERATION, rowsPerRun = 1 } = request;
   checkRowsPerRun(request);
   const sharesRuns = rowsPerRun > 1;
   const { template, options } = splitRequest(request);
@@ -218,7 +218,7 @@ function fill(concurrency: number, requestsPerSlice: number): number {
 }
 
 function checkRowsPerRun({ operation, rowsPerRun = 1 }: RowsRequest): void {
-  if (rowsPerRun !== 1 && !isLongRunning(operation ?? 'contents'))
+  if (rowsPerRun !== 1 && !isLongRunning(operation ?? DEFAULT_OPERATION))
     throw new UsageError('request-invalid', 'Only agent runs can share a request between rows.');
   if (!Number.isInteger(rowsPerRun) || rowsPerRun < 1 || rowsPerRun > MAX_ROWS_PER_RUN)
     throw new UsageError(

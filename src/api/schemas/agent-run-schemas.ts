@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { efforts } from '../../core/agent-efforts.js';
+import { efforts } from '../../core/request-values.js';
 import { filled, oneOf, positive } from '../checks/fields.js';
 import { outputSchema } from '../checks/schema-form.js';
 import { grounding } from './output-schema.js';

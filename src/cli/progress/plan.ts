@@ -1,5 +1,5 @@
 import type { Output } from '../../api/outputs/index.js';
-import { buysPages, isLongRunning } from '../../core/rows/row-operation.js';
+import { buysPages, factsOf, isLongRunning } from '../../core/rows/row-operation.js';
 import { inputText } from '../../core/rows/source-fields.js';
 import { limitInAnswers, limitText } from '../../core/rows/stop-at-failed.js';
 import { toMicros } from '../../core/text/money.js';
@@ -124,7 +124,7 @@ export function planText(plan: JobPlan, config: Pick<RuntimeConfig, 'service' | 
     ['Rows', rowsText(plan)],
     ['URL column', plan.urlCells ? urlColumnText(plan, plan.urlCells) : null],
     ['Key', staged.key?.map((name) => printable(name)).join(', ') ?? null],
-    ['Buys', buysPages(operation) ? null : manyOf(operation)],
+    ['Buys', buysPages(operation) ? null : factsOf(operation).unit[1]],
     [buysPages(operation) ? 'Distinct URLs' : 'Distinct', count(distinctOf(plan))],
     ['Already bought', count(plan.alreadyBought)],
     ['Bad rows', count(badRowsOf(plan))],
@@ -200,23 +200,9 @@ export function badRowLines(rows: readonly BadRow[], total: number): string[] {
   ];
 }
 
-/** Singular and plural of a unit, by operation. */
-const words: Readonly<Record<string, readonly [one: string, many: string]>> = {
-  contents: ['URL', 'URLs'],
-  search: ['search', 'searches'],
-  answer: ['answer', 'answers'],
-  agent: ['agent run', 'agent runs'],
-};
-
 /** Returns a number with its noun, such as `3,470 searches` or `1 URL`. */
 export function someOf(amount: number, operation: string): string {
-  const [one, many] = words[operation] ?? ['unit', 'units'];
-  return some(amount, one, many);
-}
-
-/** Returns the plural of a unit, such as `searches`. */
-export function manyOf(operation: string): string {
-  return words[operation]?.[1] ?? 'units';
+  return some(amount, ...factsOf(operation).unit);
 }
 
 export const SCHEDULED_DETACH = '--detach is for one run. The runs of a schedule belong to the workers already.';

@@ -1,11 +1,13 @@
 import { statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { JsonObject } from '../../core/base-schemas.js';
-import { URLS_PER_REQUEST } from '../../core/choices.js';
+import { DEFAULT_OPERATION, URLS_PER_REQUEST } from '../../core/choices.js';
 import { isDatabaseSource, sourceShown, whyNoSource } from '../../core/connections/source-address.js';
 import type { ErrorCode } from '../../core/errors/registry.js';
+import type { ContentType } from '../../core/purchase/prices.js';
+import { contentTypes } from '../../core/request-values.js';
 import { enrichCsv, type PublishStep } from '../../core/row-job-schemas.js';
-import { buysPages, type RowOperation, rowOperations } from '../../core/rows/row-operation.js';
+import { buysPages, factsOf, type RowOperation, rowOperations } from '../../core/rows/row-operation.js';
 import { isAddress, isPattern, whyNoAddress } from '../../core/rows/source-fields.js';
 import type { Json } from '../../core/text/json.js';
 import { isSameFile } from '../../files/same-file.js';
@@ -127,22 +129,16 @@ export function mistakesCode(source: string | undefined, cwd: string): ErrorCode
 
 type RowRequest = Pick<EnrichRequest, 'operation' | 'template' | 'options' | 'rowsPerRun'>;
 
-/** Flags that each operation accepts; every operation also accepts `--request` and `--option`. */
-const takes: Readonly<Record<RowOperation, readonly (keyof Flags<'enrich'>)[]>> = {
-  contents: ['text', 'highlights', 'summary', 'maxAgeHours', 'urlColumn', 'defaultScheme', 'batch'],
-  search: ['query', 'numResults', 'schema', 'text', 'highlights', 'summary', 'maxAgeHours'],
-  answer: ['query', 'schema', 'text'],
-  agent: ['query', 'schema', 'effort', 'rowsPerRun'],
-};
-const limited = [...new Set(Object.values(takes).flat())];
+/** The flags that some operations accept. */
+const limited = new Set(rowOperations.flatMap((one) => factsOf(one).flags as (keyof Flags<'enrich'>)[]));
 
 /** Returns the operation, template and options that the flags describe. */
 export function toRowRequest(flags: Flags<'enrich'>): RowRequest {
-  const { operation = 'contents' } = flags;
-  const wrong = limited
-    .filter((name) => flags[name] !== undefined && !takes[operation].includes(name))
+  const { operation = DEFAULT_OPERATION } = flags;
+  const wrong = [...limited]
+    .filter((name) => flags[name] !== undefined && !factsOf(operation).flags.includes(name))
     .map((name) => {
-      const takers = rowOperations.filter((one) => takes[one].includes(name));
+      const takers = rowOperations.filter((one) => factsOf(one).flags.includes(name));
       return `${spelled(name)} is for --op ${takers.join(', ')}, not for ${operation}.`;
     });
   if (!buysPages(operation)) {
@@ -160,13 +156,9 @@ export function toRowRequest(flags: Flags<'enrich'>): RowRequest {
 }
 
 /** Returns the contents options that the flags describe. They are checked against the contract later, before anything is sent. */
-export function toContentsOptions(
-  flags: Pick<Flags<'enrich'>, 'text' | 'highlights' | 'summary' | 'maxAgeHours' | 'option'>,
-): JsonObject {
+export function toContentsOptions(flags: Pick<Flags<'enrich'>, ContentType | 'maxAgeHours' | 'option'>): JsonObject {
   const fields: readonly SetField[] = [
-    ['text', flags.text, '--text'],
-    ['highlights', flags.highlights, '--highlights'],
-    ['summary', flags.summary, '--summary'],
+    ...contentTypes.map((name): SetField => [name, flags[name], spelled(name)]),
     ['maxAgeHours', flags.maxAgeHours, '--max-age-hours'],
     ...(flags.option ?? []),
   ];
@@ -187,7 +179,7 @@ function readRequest({ option, ...flags }: Flags<'enrich'>, operation: RowOperat
     ...(option ?? []).filter(isRendered),
   ];
   // The pages of a search have options of their own; an answer has only their texts.
-  const ofPages: SetField = takes[operation].includes('highlights')
+  const ofPages: SetField = factsOf(operation).flags.includes('highlights')
     ? ['contents', Object.keys(contents ?? {}).length > 0 ? (contents as Json) : undefined, '--text']
     : ['text', contents?.text as Json | undefined, '--text'];
   const shared: readonly SetField[] = [

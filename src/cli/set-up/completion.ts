@@ -1,6 +1,6 @@
 import type { Command, Option } from 'commander';
-import { efforts } from '../../core/agent-efforts.js';
 import { eventTypes } from '../../core/events/payloads.js';
+import { efforts } from '../../core/request-values.js';
 import { jobStates } from '../flag-values.js';
 import { type Context, type ExitCode, exitCodes } from '../shared/command.js';
 

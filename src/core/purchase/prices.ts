@@ -1,9 +1,9 @@
+import { contentTypes } from '../request-values.js';
+
+export type ContentType = (typeof contentTypes)[number];
+
 /** Dollars of a request by its number of results. The first band that holds the number counts; null: the band has no upper bound. */
 export type PriceBands = readonly (readonly [upToResults: number | null, dollars: number])[];
-
-/** Kinds of content that are priced by the page. */
-const contentTypes = ['text', 'highlights', 'summary'] as const;
-export type ContentType = (typeof contentTypes)[number];
 
 /** Prices in dollars that are valid from a day on. If an answer has a cost, that cost counts instead. */
 export interface PriceTable {
@@ -103,9 +103,7 @@ type Options = { readonly [name: string]: unknown };
 
 /** The requested types of content. */
 export function contentTypesOf(options: Options): readonly ContentType[] {
-  return contentTypes.filter(
-    (name) => options[name] !== undefined && options[name] !== null && options[name] !== false,
-  );
+  return contentTypes.filter((name) => (options[name] ?? false) !== false);
 }
 
 /** Estimate of a contents request in micro-dollars. If no type of content is requested, the service returns and bills text. */
@@ -141,11 +139,6 @@ function priceAs(types: readonly string[], request: Options, table: PriceTable):
   const page = kinds.reduce((sum, kind) => sum + toMicros(table.searchPage[kind]), 0);
   const subpage = Math.max(1, kinds.length) * toMicros(table.contentsPage);
   return base + results * (page + subpagesOf(contents) * subpage);
-}
-
-/** Whether a run of this effort is billed by usage, up to a budget, instead of a fixed price (API reference: prices). */
-export function isMetered(effort: unknown): boolean {
-  return !['minimal', 'low', 'medium', 'high', 'xhigh'].includes(String(effort));
 }
 
 /**

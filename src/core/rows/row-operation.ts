@@ -1,24 +1,57 @@
-/**
- * Operations that can be bought for rows. `contents` buys the pages of a column of URLs. Each other operation buys the answer to a request
- * that is rendered for each row.
- */
-export const rowOperations = ['contents', 'search', 'answer', 'agent'] as const;
-export type RowOperation = (typeof rowOperations)[number];
+import { contentTypes } from '../request-values.js';
+
+/** What differs between the operations of rows. The table `rowEndpoints` has their endpoints, `ownColumns` the columns of their answers. */
+interface OperationFacts {
+  /** Singular and plural of a unit. */
+  readonly unit: readonly [one: string, many: string];
+  /** Whether a unit is a page, so that a request has a batch of units. Else a unit is the request that is rendered for a row. */
+  readonly buysPages?: true;
+  /** Whether a request starts a run at the service (API reference: /agent/runs). Such a run takes minutes or longer. */
+  readonly isLongRunning?: true;
+  /** The flags of a request that the command accepts; it accepts `--request` and `--option` for every operation. */
+  readonly flags: readonly string[];
+  /** The paths of the values that an answer is bought for; `structured`: with an output schema. */
+  readonly values: readonly (readonly string[])[];
+  readonly structured?: readonly (readonly string[])[];
+}
 
 /** Name of the operation of agent runs in keys and segments. */
 export const AGENT = 'agent';
 
-export function isRowOperation(name: string): name is RowOperation {
-  return (rowOperations as readonly string[]).includes(name);
-}
+const operations = {
+  contents: {
+    unit: ['URL', 'URLs'],
+    buysPages: true,
+    flags: [...contentTypes, 'maxAgeHours', 'urlColumn', 'defaultScheme', 'batch'],
+    values: contentTypes.map((name) => [name]),
+  },
+  search: {
+    unit: ['search', 'searches'],
+    flags: ['query', 'numResults', 'schema', ...contentTypes, 'maxAgeHours'],
+    values: [['results']],
+    structured: [['output', 'content']],
+  },
+  answer: { unit: ['answer', 'answers'], flags: ['query', 'schema', 'text'], values: [['answer']] },
+  agent: {
+    unit: ['agent run', 'agent runs'],
+    isLongRunning: true,
+    flags: ['query', 'schema', 'effort', 'rowsPerRun'],
+    values: [['output', 'text']],
+    structured: [['output', 'structured']],
+  },
+} satisfies Readonly<Record<string, OperationFacts>>;
 
-/** Whether a unit of the operation is a page, so that a request has a batch of units. Else a unit is a whole request. */
-export const buysPages = (operation: string): boolean => operation === 'contents';
+export type RowOperation = keyof typeof operations;
+export const rowOperations = Object.keys(operations) as [RowOperation, ...RowOperation[]];
 
-/** Whether the operation starts a run at the service (API reference: /agent/runs). Such a run takes minutes or longer. */
-export function isLongRunning(operation: string): boolean {
-  return operation === AGENT;
-}
+const unknown: OperationFacts = { unit: ['unit', 'units'], flags: [], values: [] };
+
+/** Stored jobs may name operations of other versions. */
+export const factsOf = (operation: string): OperationFacts =>
+  isRowOperation(operation) ? operations[operation] : unknown;
+export const isRowOperation = (name: string): name is RowOperation => Object.hasOwn(operations, name);
+export const buysPages = (operation: string): boolean => factsOf(operation).buysPages ?? false;
+export const isLongRunning = (operation: string): boolean => factsOf(operation).isLongRunning ?? false;
 
 /** Name of the field that holds the rows in the input and in the output of a shared run. */
 export const ROWS_FIELD = 'rows';

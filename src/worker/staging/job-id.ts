@@ -1,4 +1,5 @@
 import { basename, dirname, join, resolve } from 'node:path';
+import { DEFAULT_OPERATION } from '../../core/choices.js';
 import { foreignScheme } from '../../core/connections/address-secrets.js';
 import { isDatabaseSource, sourceShown } from '../../core/connections/source-address.js';
 import type { StagedJob } from '../../core/job-entry-schemas.js';
@@ -37,8 +38,8 @@ export function identify(
   // The id of a named job does not depend on its operation, so that another operation under the same name is noticed.
   const [operation, source] =
     job === null
-      ? [request.operation ?? 'contents', request.table === undefined ? input : `${input} ${request.table}`]
-      : ['contents', `job ${name}`];
+      ? [request.operation ?? DEFAULT_OPERATION, request.table === undefined ? input : `${input} ${request.table}`]
+      : [DEFAULT_OPERATION, `job ${name}`];
   const what = canonicalJson([operation, source, warehouseIdentity(into), context.origin]);
   return { job: `${safe(name)}-${sha256(what).slice(0, 6)}`, name, input, into };
 }

@@ -1,13 +1,16 @@
 import { rowRequests } from '../../activities/rows/row-requests.js';
 import type { StagedJob } from '../../core/job-entry-schemas.js';
 import { bucketsFor, type RateProfile } from '../../core/limiter/rate.js';
-import { estimateContents, isMetered, type PriceTable } from '../../core/purchase/prices.js';
+import { estimateContents, type PriceTable } from '../../core/purchase/prices.js';
 import { isLongRunning } from '../../core/rows/row-operation.js';
 import { sha256 } from '../config/sha256.js';
 
 /** Slots of a team, and the assumed duration of a run at the service, in seconds. */
 const SLOTS = 50;
 const RUN_SECONDS = 60;
+
+/** Efforts with a fixed price; all others are billed by usage, up to a budget (API reference: prices). */
+const fixed = ['minimal', 'low', 'medium', 'high', 'xhigh'];
 
 /** Sums up the cost and the duration of buying units of a job. */
 export interface Quote {
@@ -51,7 +54,7 @@ export function quote(staged: StagedJob, prices: PriceTable, rate: RateProfile):
       return {
         requests: sent,
         micros,
-        isMost: isLongRunning(staged.operation) && isMetered(staged.options.effort),
+        isMost: isLongRunning(staged.operation) && !fixed.includes(String(staged.options.effort)),
         seconds: Math.max(sent / perSecond, running),
         perSecond,
       };

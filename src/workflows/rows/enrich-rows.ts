@@ -8,7 +8,7 @@ import {
   uuid4,
 } from '@temporalio/workflow';
 import type { createEnrichRows } from '../../activities/operations/enrich-rows.js';
-import { BUDGET_EXCEEDED, URLS_PER_REQUEST } from '../../core/choices.js';
+import { BUDGET_EXCEEDED, DEFAULT_OPERATION, URLS_PER_REQUEST } from '../../core/choices.js';
 import type {
   EnrichedPage,
   EnrichedRows,
@@ -231,7 +231,7 @@ class RowsCall {
     keep: PieceRules['keep'],
     pageBytes: () => number,
   ): Promise<void> {
-    const { operation = 'contents', concurrency } = this.#how;
+    const { operation = DEFAULT_OPERATION, concurrency } = this.#how;
     const isSingle = !plan.record && plan.urlField === null;
     if (isSingle && this.#hasChildren()) return this.#buyInChildren(rows, keep);
     if (isSingle && !this.#isPage && this.#rows.length > MOST_IN_HISTORY)

@@ -39,24 +39,9 @@ it('a failed run keeps its reason and its record, and costs the amount that the 
 
 describe('a job is refused with the position of the mistake, before anything is bought, when', () => {
   const refused: readonly (readonly [string, Partial<EnrichRequest>, RegExp])[] = [
-    ['the template names no column', { operation: 'search', template: { query: 'all the same' } }, /names no column/],
-    [
-      'the template names an unknown column',
-      { operation: 'search', template: { query: '{{nmae}}' } },
-      /"nmae".*"name"/,
-    ],
-    [
-      'a field of all rows is wrong',
-      { operation: 'search', template: { query }, options: { numResults: 0 } },
-      /numResults/,
-    ],
+    ['a template has an unknown column', { operation: 'search', template: { query: '{{nmae}}' } }, /"nmae".*"name"/],
     ['a field is given twice', { operation: 'search', template: { query }, options: { query: 'x' } }, /query.*once/],
     ['contents get a template', { template: { query } }, /no template/],
-    [
-      'rows of searches share a request',
-      { operation: 'search', template: { query }, rowsPerRun: 2 },
-      /Only agent runs/,
-    ],
     [
       'the template of a shared run names a column',
       { operation: 'agent', template: { query }, rowsPerRun: 2 },

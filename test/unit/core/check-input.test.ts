@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { schemasModule } from '../../../scripts/input-schemas.mjs';
-import { efforts } from '../../../src/core/agent-efforts.js';
+import { efforts } from '../../../src/core/request-values.js';
 import { setTwice } from '../../../src/core/rows/agent-rows.js';
 import { nearest } from '../../../src/core/text/nearest.js';
 import { workflowInputs } from '../../../src/core/workflow-input-schemas.js';
