@@ -35,9 +35,12 @@ const withServers = {
 /** Contract tests that watch clocks: they run when nothing else does. */
 const clocks = ['memory-limiter', 'pg-limiter'].map((file) => `test/contract/store/${file}.test.ts`);
 
-/** Files of more than 20 seconds in the contract tier, or a minute in the long tier: they begin first, so that no core idles at the end. */
+/**
+ * Files of more than 10 seconds in the unit tier, 20 in the contract tier, or a minute in the long tier: they begin first, so that no core
+ * idles at the end.
+ */
 const slow =
-  /contract\/(examples\/|jobs\/(killed|limit|whole-job|row-ops)|events\/(duckdb-events|walk)|warehouse\/.*-rows|schedules\/)|long\/(chaos|examples|publish|sources|upgrade)\/|long\/jobs\/agent-run/;
+  /unit\/(activities\/(unusable|waits)|cli\/flow)|contract\/(examples\/|jobs\/(killed|limit|whole-job|row-ops)|events\/(duckdb-events|walk)|warehouse\/.*-rows|schedules\/)|long\/(chaos|examples|publish|sources|upgrade)\/|long\/jobs\/agent-run/;
 
 class SlowFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
@@ -68,7 +71,8 @@ export default defineConfig({
           // Files share a thread and its modules, so that each module is read once: nothing here keeps global state.
           pool: 'threads',
           isolate: false,
-          maxWorkers: 2,
+          // More than cores: some of these tests wait for real timers.
+          maxWorkers: 3,
           testTimeout: 60_000,
           hookTimeout: 60_000,
           sequence: { groupOrder: 0 },
