@@ -1,7 +1,7 @@
 import { afterEach, expect, test } from 'vitest';
 import { z } from 'zod';
 import { type Sandbox, type SandboxOptions, startSandbox } from '../../../src/sandbox/index.js';
-import { get, post, send } from '../../support/sandbox/client.js';
+import { get, send } from '../../support/sandbox/client.js';
 import { eventually } from '../../support/sandbox/eventually.js';
 import { readStream } from '../../support/sandbox/stream.js';
 
@@ -123,18 +123,6 @@ test('a cancelled run has no output and costs its usage; a second cancel changes
   expect(sandbox.state().agentRuns).toMatchObject({ inProgress: 0, maxInProgress: 2, byStatus: { cancelled: 2 } });
 });
 
-test('only max and ultra runs can be stopped, and keep their output', async () => {
-  await start({ durationMs: 60_000 });
-  const stop = async (body: object) => {
-    const { json } = await create(body);
-    return send(sandbox, 'POST', `/agent/runs/${json.id}/stop`);
-  };
-  expect((await stop({ query: 'q' })).status).toBe(400);
-  const { status, json } = await stop({ query: 'q', effort: 'ultra' });
-  expect([status, json.status, json.stopReason]).toEqual([200, 'completed', 'stopped']);
-  expect(json.output.text).not.toBe('');
-});
-
 test('fifty runs take all slots; the next one is refused until one ends', async () => {
   await start({ durationMs: 60_000 });
   const made = await Promise.all(Array.from({ length: 60 }, () => create()));
@@ -151,19 +139,6 @@ test('fifty runs take all slots; the next one is refused until one ends', async 
   expect((await create()).status).toBe(200);
   expect((await create()).status).toBe(429);
   expect(sandbox.state().agentRuns).toMatchObject({ inProgress: 50, maxInProgress: 50 });
-});
-
-test('the list is newest first, and continues after any run, also after a deleted one', async () => {
-  await start({ durationMs: 0 });
-  const ids: string[] = [];
-  for (let n = 0; n < 7; n += 1) ids.unshift((await create()).json.id);
-  const list = async (query: string) => (await get(sandbox, `/agent/runs?${query}`)).json;
-  const page = await list('limit=3');
-  expect(page).toMatchObject({ object: 'list', hasMore: true, nextCursor: ids[2] });
-  await send(sandbox, 'DELETE', `/agent/runs/${ids[2]}`);
-  const next = await list(`limit=100&cursor=${page.nextCursor}`);
-  expect(next.data.map(({ id }: { id: string }) => id)).toEqual(ids.slice(3));
-  expect(next).toMatchObject({ hasMore: false, nextCursor: null });
 });
 
 test('a declared share of runs fails, with a reason and the slot released; others end with an unknown status', async () => {
@@ -185,12 +160,6 @@ test('a declared share of runs fails, with a reason and the slot released; other
   );
   const total = runs.reduce((sum, { costDollars }) => sum + costDollars.total, 0);
   expect(sandbox.bill().dollars).toBeCloseTo(total, 6);
-});
-
-test('a metered run that reaches its budget costs the budget, with scaled quantities', async () => {
-  await start({ durationMs: 0, budgetRate: 1 });
-  const { id } = (await create({ query: 'q', effort: 'auto', budget: { maxCostDollars: 2 } })).json;
-  expect(await run(id)).toMatchObject({ status: 'completed', stopReason: 'budget_reached', costDollars: { total: 2 } });
 });
 
 test.each([
@@ -217,40 +186,4 @@ test.each([
   const { status, json } = await create(body);
   expect([status, json.error.type, json.error.code]).toEqual([400, 'INVALID_REQUEST', code]);
   expect(sandbox.state().agentRuns.byStatus).toEqual({});
-});
-
-test('a previous run must be completed; the beta header allows max', async () => {
-  await start({ durationMs: 60_000 });
-  const { json } = await create({ query: 'q', effort: 'max' }, { 'exa-beta': 'agent-max-effort-2026-07-27' });
-  const next = { query: 'q', previousRunId: json.id };
-  expect((await create(next)).json.error.code).toBe('PREVIOUS_RUN_NOT_COMPLETED');
-  await send(sandbox, 'POST', `/agent/runs/${json.id}/stop`);
-  expect((await create(next)).status).toBe(200);
-});
-
-test.each(['limit=0', 'limit=101', 'limit=x', 'cursor=', 'cursor=nobody'])(
-  'a list with %s is refused',
-  async (query) => {
-    await start();
-    expect((await get(sandbox, `/agent/runs?${query}`)).json.error.type).toBe('INVALID_REQUEST');
-  },
-);
-
-test('without credits no run starts, and polling continues', async () => {
-  await start({ durationMs: 0 }, { credits: 0.01 });
-  const { json } = await create({ query: 'q', effort: 'minimal' });
-  expect((await run(json.id)).status).toBe('completed');
-  expect((await create()).json.error.code).toBe('NO_MORE_CREDITS');
-  expect(sandbox.bill()).toMatchObject({ requests: 1, dollars: 0.012 });
-});
-
-test('an answer lost after the work leaves a run that the list shows', async () => {
-  const fault = {
-    when: { method: 'POST', path: '/agent/runs' },
-    do: { kind: 'status', status: 500, charged: true },
-  } as const;
-  await start({}, { faults: [fault] });
-  expect((await create({ query: 'lost', metadata: { key: 'k1' } })).status).toBe(500);
-  expect((await get(sandbox, '/agent/runs')).json.data).toMatchObject([{ request: { metadata: { key: 'k1' } } }]);
-  expect((await post(sandbox, '/agent/runs/agent_run_0/cancel', {})).json.error.code).toBe('RUN_NOT_FOUND');
 });

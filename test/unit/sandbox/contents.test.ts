@@ -33,26 +33,6 @@ test('every URL gets a status, successful ones a result and a price, and the sam
   expect(again.requestId).not.toBe(json.requestId);
 });
 
-test('a few per cent of URLs fail, with several tags; another seed fails others', async () => {
-  const tagsOf = async (seed: number) => {
-    await start({ seed, textBytes: 10 });
-    const tags: Record<string, string> = {};
-    for (let from = 1; from <= 2000; from += 100) {
-      const { json } = await post(sandbox, '/contents', { urls: urls(100, from) });
-      for (const one of json.statuses) if (one.error) tags[one.id] = one.error.tag;
-    }
-    return tags;
-  };
-  const one = await tagsOf(1);
-  expect(Object.keys(one).length).toBeGreaterThan(30);
-  expect(Object.keys(one).length).toBeLessThan(100);
-  expect(new Set(Object.values(one))).toEqual(
-    new Set(['CRAWL_NOT_FOUND', 'CRAWL_HTTP_403', 'CRAWL_TIMEOUT', 'SOURCE_NOT_AVAILABLE', 'CRAWL_UNKNOWN_ERROR']),
-  );
-  await sandbox.close();
-  expect(await tagsOf(2)).not.toEqual(one);
-});
-
 test('configured failures fail, and temporary ones succeed after the configured number of attempts', async () => {
   const [gone, slow] = ['https://a.example/gone', 'https://a.example/slow'];
   const failures = { [gone]: 'CRAWL_NOT_FOUND', [slow]: 'CRAWL_TIMEOUT' };
@@ -88,20 +68,6 @@ test('highlights, summaries, subpages, extras and context are returned on reques
   expect(first.extras.links).toHaveLength(3);
   expect(json.context.length).toBeLessThanOrEqual(50);
   expect(json.costDollars.total).toBe(0.012);
-});
-
-test('freshness decides between the cache and a crawl', async () => {
-  await start({ failureRate: 0 });
-  const ask = async (options: object) =>
-    (await post(sandbox, '/contents', { urls: urls(100), ...options })).json.statuses;
-  const sources = async (options: object) =>
-    new Set((await ask(options)).map((one: { source?: string }) => one.source));
-  expect(await sources({ maxAgeHours: 0 })).toEqual(new Set(['crawled']));
-  expect(await sources({ livecrawl: 'always' })).toEqual(new Set(['crawled']));
-  expect(await sources({ maxAgeHours: 300 })).toEqual(new Set(['cached', 'crawled']));
-  const cacheOnly = await ask({ maxAgeHours: -1 });
-  expect(cacheOnly.some((one: { error?: { tag: string } }) => one.error?.tag === 'SOURCE_NOT_AVAILABLE')).toBe(true);
-  expect(cacheOnly.some((one: { source?: string }) => one.source === 'cached')).toBe(true);
 });
 
 test('pages have the configured size, some without an author, some hostile, some beyond ASCII', async () => {

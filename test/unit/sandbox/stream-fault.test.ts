@@ -26,27 +26,6 @@ test('a stream is cut after a number of events, before the first one, and before
   expect(sandbox.log()[0]).toMatchObject({ status: 200, units: 1, fault: 'cut-stream' });
 });
 
-test('a stream can be cut at each of its bytes', async () => {
-  await start({ kind: 'drip', bytes: 5000, everyMs: 0 });
-  const { bytes } = await read();
-  for (const at of [0, 1, 17, 200, bytes.length - 1]) {
-    sandbox.setFaults([{ when: {}, do: { kind: 'cut-stream', bytes: at } }]);
-    const seen = await read();
-    expect([seen.ended, seen.bytes.length]).toEqual(['cut', at]);
-  }
-});
-
-test('a cut can be inside a character', async () => {
-  await start({ kind: 'cut-stream', events: 1, insideCharacter: true });
-  const { bytes, ended } = await read();
-  expect(ended).toBe('cut');
-  expect(() => new TextDecoder('utf-8', { fatal: true }).decode(bytes)).toThrow();
-  sandbox.setFaults([{ when: {}, do: { kind: 'cut-stream', bytes: 400, insideCharacter: true } }]);
-  const later = (await read()).bytes;
-  expect(later.length).toBeGreaterThanOrEqual(400);
-  expect(() => new TextDecoder('utf-8', { fatal: true }).decode(later)).toThrow();
-});
-
 test('a stream may be reset while it is read, or end as if it were complete', async () => {
   await start({ kind: 'cut-stream', events: 2, how: 'clean' });
   expect(await read()).toMatchObject({ ended: 'whole', events: { length: 2 } });
@@ -98,11 +77,4 @@ test('a fault applies by method, and by a path with open segments', async () => 
   expect((await get(sandbox, '/agent/runs/agent_run_1')).status).toBe(503);
   expect((await get(sandbox, '/agent/runs')).status).toBe(200);
   expect((await get(sandbox, '/agent/runs/agent_run_1/events')).status).toBe(404);
-});
-
-test('a list comes shuffled, repeated, shortened', async () => {
-  await start({ kind: 'results', change: 'repeat' });
-  const { data } = (await get(sandbox, '/websets/v0/events?limit=3')).json;
-  expect(data).toHaveLength(4);
-  expect(data[3]).toEqual(data[0]);
 });
