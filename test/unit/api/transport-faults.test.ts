@@ -79,28 +79,6 @@ describe('fault 1: 429', () => {
     expect(error.verdict).toEqual({ type: 'RateLimited', retry: true, charged: 'never', blocks: true });
   });
 
-  test.each<[string, Record<string, string>, number | null]>([
-    ['absent', {}, null],
-    ['garbage', { 'retry-after': 'in a while' }, null],
-    ['0', { 'retry-after': '0' }, 0],
-    ['two days', { 'retry-after': '172800' }, 172_800_000],
-    ['10^9 s, a time in Unix seconds', { 'retry-after': '1000000000' }, null],
-    [
-      'a date, by the clock of the service',
-      { 'retry-after': 'Sun, 06 Nov 1994 08:49:37 GMT', date: 'Sun, 06 Nov 1994 08:49:33 GMT' },
-      4000,
-    ],
-    ['a date of years ago', { 'retry-after': 'Sun, 06 Nov 1994 08:49:37 GMT' }, null],
-    [
-      'a date just past, by the clock of the service',
-      { 'retry-after': 'Sun, 06 Nov 1994 08:49:37 GMT', date: 'Sun, 06 Nov 1994 08:49:38 GMT' },
-      0,
-    ],
-  ])('Retry-After %s', async (_name, headers, wait) => {
-    const { failed } = await service(replying(json(429, {}, headers)));
-    expect((await failed()).facts.retryAfterMs).toBe(wait);
-  });
-
   test('keeps its meaning when its body breaks off, is damaged or never ends', async () => {
     const head = 'HTTP/1.1 429 Slow\r\nretry-after: 2\r\n';
     const kinds: [string, Handler][] = [
