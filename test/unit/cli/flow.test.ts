@@ -1,6 +1,5 @@
 import { EventEmitter, once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
-import { resolve } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { watchWalk } from '../../../src/cli/events/walk.js';
 import { runEnrich } from '../../../src/cli/rows/enrich.js';
@@ -54,49 +53,6 @@ describe('enrich', () => {
     expect(calls).toEqual(['plan', 'start', 'unknownOutcomes', 'close drain']);
   });
 
-  it('prints the summary as one JSON object on stdout with --json', async () => {
-    const { context, out, err } = fakeContext(fakeRuntime().runtime, { flags: { json: true } });
-    expect(await run(context)).toBe(0);
-    expect(JSON.parse(out())).toMatchObject({ kind: 'summary', byStatus: { success: 195 }, dollars: 0.195 });
-    expect(out().trim().split('\n')).toHaveLength(1);
-    expect(err()).not.toContain('Done:');
-  });
-
-  it('prints the plan and starts nothing in a dry run', async () => {
-    const { runtime, calls } = fakeRuntime();
-    const { context, out } = fakeContext(runtime);
-    expect(await run(context, { dryRun: true })).toBe(0);
-    expect(out()).toMatch(
-      /Distinct URLs: +200\nAlready bought: +0\nBad rows: +0\nTo buy: +200 URLs\nRequests: +2 of up to 100 URLs\nDollars: +about \$0\.20\nTime: +0\.2 s at 10 requests a second/,
-    );
-    expect(calls).toEqual(['plan', 'close drain']);
-  });
-
-  it('describes the purchase in the words of the operation', async () => {
-    const planned = async (operation: string, changes: object) => {
-      const priced = {
-        ...plan,
-        staged: { ...plan.staged, operation, batch: 1 },
-        toBuy: 3470,
-        requests: 3470,
-        ...changes,
-      };
-      const { context, err } = fakeContext(fakeRuntime({ plan: async () => priced }).runtime);
-      await run(context, { yes: true });
-      const dry = fakeContext(fakeRuntime({ plan: async () => priced }).runtime);
-      await run(dry.context, { dryRun: true });
-      return `${err()}\n${dry.out()}`;
-    };
-    const searches = await planned('search', { estimateMicros: 24_290_000, seconds: 347 });
-    expect(searches).toContain('brands: 200 rows, 3,470 searches to buy for about $24.29; on the real service');
-    expect(searches).toMatch(
-      /Buys: +searches\nDistinct: +200\n[\s\S]*Requests: +3,470\nDollars: +about \$24\.29\nTime: +5 min 47 s at 10/,
-    );
-    const runs = await planned('agent', { estimateMicros: 5_000_000, estimateIsMost: true, perSecond: 5 });
-    expect(runs).toContain('3,470 agent runs to buy for at most $5.00');
-    expect(runs).toMatch(/with 50 runs in parallel, at 5 requests a second, if each run takes a minute/);
-  });
-
   it('starts nothing for a complete job, and writes the requested CSV again', async () => {
     const { runtime, calls } = fakeRuntime({
       plan: async () => ({ ...plan, status: 'complete', toBuy: 0, requests: 0 }),
@@ -125,13 +81,6 @@ describe('enrich', () => {
     expect(err()).toContain('Written: /data/out/brands.duckdb, /data/out.csv');
   });
 
-  it('writes no CSV again that the job wrote, also under a relative name', async () => {
-    const written = { ...summary, csv: resolve('out.csv') };
-    const { runtime, calls } = fakeRuntime({ start: async () => fakeHandle({ result: async () => written }) });
-    await run(fakeContext(runtime).context, {}, 'out.csv');
-    expect(calls).not.toContain('export');
-  });
-
   it('starts nothing that it buys if the service cannot be reached', async () => {
     const away = (toBuy: number) => {
       const { runtime, calls } = fakeRuntime({ plan: async () => ({ ...plan, toBuy }) });
@@ -144,19 +93,6 @@ describe('enrich', () => {
     const loads = away(0);
     expect(await loads.ended).toBe(0);
     expect(loads.calls).toContain('start');
-  });
-
-  it('ends with 0 if rows failed and with an error if the job failed', async () => {
-    const failing = fakeRuntime({
-      start: async () => fakeHandle({ result: () => Promise.reject(new JobFailed('the warehouse is damaged')) }),
-    });
-    const { context } = fakeContext(failing.runtime);
-    await expect(run(context)).rejects.toThrow('the warehouse is damaged');
-    expect(failing.calls.at(-1)).toBe('close drain');
-    const cancelled = fakeRuntime({
-      start: async () => fakeHandle({ result: async () => ({ ...summary, phase: 'cancelled' }) }),
-    });
-    expect(await run(fakeContext(cancelled.runtime).context)).toBe(6);
   });
 
   it('ends with 4 if the job waits for credits, and shows the reason and the command to resume', async () => {

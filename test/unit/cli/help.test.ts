@@ -1,6 +1,5 @@
 import type { Command } from 'commander';
 import { expect, it } from 'vitest';
-import { commands } from '../../../src/cli/commands.js';
 import { options } from '../../../src/cli/options.js';
 import { buildProgram } from '../../../src/cli/program.js';
 import { readFlags } from '../../../src/cli/readers.js';
@@ -11,14 +10,6 @@ import { commandsIn, examplesIn, helpOf } from '../../support/cli/wrong-lines.js
 const program = () => buildProgram('0.0.0', () => undefined);
 const nameOf = (command: Command): string =>
   command.parent ? `${nameOf(command.parent)} ${command.name()}` : command.name();
-
-it('the help groups the commands', () => {
-  const help = helpOf(program());
-  const headings = Object.keys(commands).map((group) => `${group}:`);
-  expect(headings.filter((heading) => help.includes(`\n${heading}\n`))).toEqual(headings);
-  expect(help).not.toContain('\nCommands:\n');
-  for (const command of program().commands) expect(headings).toContain(command.helpGroup());
-});
 
 it.each(commandsIn(program()).map((command) => [nameOf(command), command] as const))(
   '%s --help ends with examples that the command line accepts',

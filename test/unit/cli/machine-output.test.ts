@@ -1,17 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { endText, eventText, outputText, runsText, snapshotText } from '../../../src/cli/agents.js';
-import { statusData, walkData } from '../../../src/cli/events/events.js';
-import { limitsData, limitsText } from '../../../src/cli/limits.js';
 import { planData } from '../../../src/cli/progress/plan.js';
 import { pausedData, summaryData } from '../../../src/cli/progress/summary.js';
 import { runText, scheduleData, schedulesText, scheduleText } from '../../../src/cli/schedules.js';
-import { usageData } from '../../../src/cli/usage.js';
-import { flatProfile } from '../../../src/core/limiter/rate.js';
 import type { AgentRunResult, ScheduledRun } from '../../../src/core/workflow-result-schemas.js';
-import type { RuntimeConfig } from '../../../src/worker/config/runtime-types.js';
 import type { ScheduleView } from '../../../src/worker/schedules/schedule-view.js';
 import { plan, progress, summary } from '../../support/cli/fake-runtime.js';
-import { idleView } from '../../support/idle-view.js';
 
 // Every field has a value of its own, so that a swapped field or unit is detected.
 const at = Date.UTC(2026, 10, 21, 6);
@@ -143,147 +137,6 @@ describe('the output of --json', () => {
       ...{ dollars: 0.003, earlierDollars: 0, maxDollars: 0.004, unknownOutcomes: 5 },
     });
     expect(pausedData(waits)).toMatchObject({ maxDollars: null });
-  });
-
-  it('of usage and limits', () => {
-    const line = {
-      requests: 1,
-      units: 2,
-      landedMicros: 3000,
-      openMicros: 4000,
-      unknownOutcomes: 5,
-      unknownMicros: 6000,
-    };
-    const sums = {
-      requests: 1,
-      units: 2,
-      dollars: 0.003,
-      openDollars: 0.004,
-      unknownOutcomes: 5,
-      unknownDollars: 0.006,
-    };
-    expect(
-      usageData('operation', [
-        { group: 'search', ...line },
-        { group: 'answer', ...line },
-      ]),
-    ).toEqual({
-      kind: 'usage',
-      by: 'operation',
-      lines: [
-        { operation: 'search', ...sums },
-        { operation: 'answer', ...sums },
-      ],
-      total: { requests: 2, units: 4, dollars: 0.006, openDollars: 0.008, unknownOutcomes: 10, unknownDollars: 0.012 },
-    });
-    const [day, month] = [7, 8].map((n) => ({
-      since: at + n,
-      landedMicros: n * 1000,
-      openMicros: n * 10_000,
-      unknownMicros: n * 100_000,
-    }));
-    const limits = {
-      limiter: { ...idleView(flatProfile(10)), blockedUntil: at, blockReason: 'r', waiting: 3 },
-      workerElsewhere: 4711,
-      slots: { limit: 50, held: 1, elsewhere: 2, leftRunning: 0, waiting: 3 },
-      caps: { dayMicros: 7_770_000, monthMicros: 9_000_000 },
-      config: { origin: 'o', store: { shown: 'postgres://s' }, team: 't', concurrency: 9 } as unknown as RuntimeConfig,
-      spent: { day, month } as { day: NonNullable<typeof day>; month: NonNullable<typeof month> },
-    };
-    const period = (n: number, capDollars: number) => ({
-      ...{ since: new Date(at + n).toISOString(), dollars: n / 1000, openDollars: n / 100, unknownDollars: n / 10 },
-      ...{ countedDollars: (n * 111) / 1000, capDollars },
-    });
-    const data = limitsData(limits);
-    expect(data).toMatchObject({
-      kind: 'limits',
-      origin: 'o',
-      store: 'postgres://s',
-      team: 't',
-      concurrency: 9,
-      blockedUntil: iso,
-      waiting: 3,
-      ...{ slots: limits.slots, workerElsewhere: 4711, day: period(7, 7.77), month: period(8, 9) },
-    });
-    const text = limitsText(data, at);
-    expect(text).toMatch(/^Shared by: +all workers of the keys of team t in postgres:\/\/s$/m);
-    expect(text).toMatch(/^Spent today: +\$0\.777 of \$7\.77 \(10%\), including \$0\.07 in flight, \$0\.70 possibly/m);
-    expect(text).toMatch(/^This month: +\$0\.888 of \$9\.00 \(9%\)/m);
-    expect(text).toMatch(/^In flight: +at most 9 paid requests per worker$/m);
-  });
-
-  it('of events: the state of a walk and its warehouse', () => {
-    const stream = {
-      stream: 'sync',
-      types: [],
-      watermark: at - 60_000,
-      sweptAt: at - 1,
-      completedAt: at - 120_000,
-      from: null,
-      to: at - 3,
-      beganAt: at - 4,
-      windows: 5,
-      pages: 6,
-      events: 7,
-      added: 8,
-      changed: 9,
-      lengthMs: 10,
-      share: 0.5,
-      pending: [1, 2],
-    };
-    const held = {
-      streams: [stream],
-      types: [
-        { type: 'a', events: 3, latest: at, known: true },
-        { type: 'b', events: 4, latest: null, known: false },
-      ],
-    };
-    expect(statusData(held, { running: [], interrupted: [] }, 'into', 'origin', at)).toEqual({
-      ...{ kind: 'events', known: true, running: [], interrupted: [], into: 'into', origin: 'origin', events: 7 },
-      streams: [
-        {
-          stream: 'sync',
-          kind: 'sync',
-          types: [],
-          windows: 5,
-          windowsLeft: 2,
-          pages: 6,
-          events: 7,
-          added: 8,
-          changed: 9,
-          share: 0.5,
-          watermark: '2026-11-21T05:59:00.000Z',
-          lagSeconds: 60,
-          completedAt: '2026-11-21T05:58:00.000Z',
-          completedSecondsAgo: 120,
-          sweptAt: new Date(at - 1).toISOString(),
-          beganAt: new Date(at - 4).toISOString(),
-          from: null,
-          to: new Date(at - 3).toISOString(),
-        },
-      ],
-      types: [
-        { type: 'a', events: 3, latest: iso, known: true },
-        { type: 'b', events: 4, latest: null, known: false },
-      ],
-    });
-    expect(statusData(null, { running: [], interrupted: [] }, 'into', 'origin', at)).toMatchObject({
-      known: false,
-      streams: [],
-    });
-    const walked = {
-      stream: 'sync',
-      into: 'i',
-      phase: 'done',
-      message: null,
-      watermark: at,
-      windows: 1,
-      seconds: 2,
-      pages: 3,
-    } as const;
-    expect(walkData('j', { ...walked, events: 4, added: 5, changed: 6 })).toEqual({
-      ...{ kind: 'events', job: 'j', ...walked, watermark: iso, events: 4, added: 5, changed: 6 },
-    });
   });
 });
 

@@ -7,7 +7,7 @@ import {
   progressText,
   RowProgressReader,
 } from '../../../src/cli/progress/progress.js';
-import { type Ending, summaryData, summaryText } from '../../../src/cli/progress/summary.js';
+import { type Ending, summaryText } from '../../../src/cli/progress/summary.js';
 import { count, dollars, duration, printable, printableLines, some } from '../../../src/cli/text.js';
 import { flatProfile } from '../../../src/core/limiter/rate.js';
 import type { JobProgress, JobSummary, SliceHeartbeat } from '../../../src/core/row-job-schemas.js';
@@ -360,17 +360,5 @@ describe('summary', () => {
     expect(summaryText(watched)).toContain('Bought in all: $0.097.');
     const open = { ...watched, summary: { ...summary, warehouse: { ...summary.warehouse, missing: 7 } } };
     expect(summaryText(open)).toContain('brands: 96 of 103 rows loaded.');
-  });
-
-  it('prints one JSON object with dollars as exact numbers', () => {
-    expect(summaryData({ ...ending, bill: { micros: 97_000, requests: 2 } })).toMatchObject({
-      kind: 'summary',
-      phase: 'done',
-      rows: 103,
-      byStatus: { success: 97, error: 3, invalid: 3 },
-      dollars: 0.097,
-      totalDollars: 0.097,
-      sandboxBill: { dollars: 0.097, requests: 2 },
-    });
   });
 });

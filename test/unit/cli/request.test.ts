@@ -39,16 +39,6 @@ describe('contents options', () => {
     expect(contents({}).value).toEqual({});
     expect(contents({ summary: true }).value).toEqual({ summary: {} });
   });
-
-  it.each([
-    [{ maxAgeHours: '-2' }, /--max-age-hours: '-2'/],
-    [{ option: ['subpages'] }, /must be name=json/],
-    [{ option: ['text={"maxCharacters":'] }, /--option text: not JSON/],
-    [{ option: ['subpages=2x'] }, /not JSON/],
-    [{ text: true, option: ['text=false'] }, /--text and --option text both set text\. Pass one of them\./],
-  ])('refuses %j', (flags, reason) => {
-    expect(contents(flags).mistakes.join()).toMatch(reason);
-  });
 });
 
 describe('enrich request', () => {
