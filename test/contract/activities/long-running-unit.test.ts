@@ -1,16 +1,14 @@
-import { describe, expect, it, vi } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { createPurchase } from '../../../src/activities/purchase/purchase.js';
 import type {
   Bought,
   LongRunning,
-  Progress,
   PurchaseRequest,
   RunFacts,
   Start,
   StartToFind,
   Unit,
 } from '../../../src/activities/purchase/purchase-request.js';
-import { Waits } from '../../../src/activities/purchase/purchase-stats.js';
 import { createAgentRunEndpoint } from '../../../src/api/endpoints/agent-runs.js';
 import { ApiError } from '../../../src/api/wire/errors.js';
 import { OverBudget } from '../../../src/core/purchase/spend.js';
@@ -254,27 +252,6 @@ describe('a unit that is a run at the service', () => {
     expect(w.starts.map(({ limitMicros }) => limitMicros)).toEqual([1000, 1000, 1000, 750]);
   });
 
-  it('continues although many starts of other units are refused', async () => {
-    const refusals = 9;
-    let refused = 0;
-    let end: () => void = () => undefined;
-    const ended = new Promise<void>((resolve) => {
-      end = resolve;
-    });
-    const start = async (one: Unit) => {
-      if (one.unit === 'a') return { run: 'a', requestId: null };
-      if (++refused === refusals) setTimeout(end, 20);
-      throw failure(answered(400, 'INVALID_REQUEST'));
-    };
-    const follow = async (one: Unit) => {
-      await ended;
-      return success([one], 700);
-    };
-    const w = await world({ start, follow });
-    const others = Array.from({ length: refusals }, (_, index) => `bad ${index}`);
-    expect(await w.buy(['a', ...others])).toMatchObject({ complete: true, bought: 1, failed: refusals });
-  });
-
   it('counts against the budget of the purchase that takes it over while it runs', async () => {
     const first = await world();
     await (await world({ follow: first.untilStopped }, first)).buy();
@@ -289,32 +266,6 @@ describe('a unit that is a run at the service', () => {
     );
     expect(successor.followed).toHaveLength(1);
     expect(successor.starts).toEqual([]);
-  });
-
-  it('slows all calls when starts had waited in the queue of the service', async () => {
-    const w = await world({ start: async () => ({ run: 'queued', requestId: null, queued: true }) });
-    await w.buy(Array.from({ length: 10 }, (_, index) => `unit ${index}`));
-    await w.limiter.acquire({ rateClass: 'contents', weight: 1 });
-    expect((await w.limiter.view()).effectiveQps).toBeLessThan(930);
-  });
-
-  it('counts as running only until it has landed', async () => {
-    let end: () => void = () => undefined;
-    const ended = new Promise<void>((resolve) => {
-      end = resolve;
-    });
-    const follow = async (one: Unit) => {
-      if (one.unit === 'b') await ended;
-      return success([one], 700);
-    };
-    const running: number[] = [];
-    const progress = (now: Progress) => {
-      if (now.landed === 1) running.push(now.running);
-      if (running.length > 0) end();
-    };
-    const w = await world({ follow });
-    expect(await w.buy(['a', 'b'], {}, { progress })).toMatchObject({ complete: true, bought: 2 });
-    expect(running).toEqual([1]);
   });
 
   it('is left alone by a purchase that only ends runs', async () => {
@@ -383,16 +334,6 @@ describe('a start whose process died', () => {
     const w = await world({ find: async () => ({ run: 'late', requestId: null }) }, s);
     expect(await w.buy()).toMatchObject({ complete: true, bought: 1 });
     expect(w.course).toEqual(['name late', 'follow late', 'free']);
-  });
-
-  it('is not awaited for the time of a new start', async () => {
-    // An earlier attempt noted that the start had created no run, and died before it closed the intent.
-    const { s } = await dead({ run: null });
-    const sleep = vi.spyOn(Waits.prototype, 'sleep').mockResolvedValue(undefined);
-    const w = await world({ find: async () => null }, s);
-    await w.buy(['a'], { timeoutMs: 60_000 });
-    expect(sleep.mock.calls.map(([ms]) => ms)).toEqual([3000]);
-    sleep.mockRestore();
   });
 
   it('is followed by its note, without a search', async () => {

@@ -123,21 +123,6 @@ describe('purchase', () => {
     expect([mine.length, theirs]).toEqual([3, []]);
   });
 
-  it('buys only new units beside landed ones', async () => {
-    const s = await setting();
-    const purchase = createPurchase(s);
-    await purchase(
-      s.request(async (batch) => success(batch)),
-      s.control,
-    );
-    const again = await purchase(
-      s.request(async (batch) => success(batch), { units: units(4) }),
-      s.control,
-    );
-    expect(again).toMatchObject({ complete: true, bought: 1 });
-    expect(s.sent).toEqual([['u0', 'u1', 'u2'], ['u3']]);
-  });
-
   it('waits for a unit that another purchase buys, and buys it if the other one releases it', async () => {
     const s = await setting();
     const purchase = createPurchase(s);
@@ -271,18 +256,6 @@ describe('purchase', () => {
     expect((await s.limiter.view()).effectiveQps).toBeLessThan(950);
   });
 
-  it('returns early instead of waiting for long, with the time to wait', async () => {
-    const s = await setting();
-    const receipt = await createPurchase(s)(
-      s.request(async () => {
-        throw failure(answered(429, null, 120_000));
-      }),
-      s.control,
-    );
-    expect(receipt.complete).toBe(false);
-    expect(receipt.waitMs).toBeGreaterThan(100_000);
-  });
-
   it('returns early with the wait that the service asked for, the shortest of several', async () => {
     const s = await setting();
     const request = s.request(
@@ -338,21 +311,6 @@ describe('purchase', () => {
     await expect(createPurchase(s)(request, s.control)).rejects.toMatchObject({ verdict: { type: 'RateLimited' } });
     const { blockedUntil } = await s.limiter.view();
     expect((blockedUntil ?? 0) - Date.now()).toBeGreaterThan(3_990_000);
-  });
-
-  it('sends nothing after a refused key until the job is resumed', async () => {
-    const s = await setting();
-    const purchase = createPurchase(s);
-    const refused = async (): Promise<Bought> => {
-      throw failure(answered(401, 'INVALID_API_KEY'));
-    };
-    await expect(purchase(s.request(refused), s.control)).rejects.toMatchObject({ verdict: { type: 'Unauthorized' } });
-    await expect(purchase(s.request(refused, { units: units(3, 10) }), s.control)).rejects.toMatchObject({
-      verdict: { type: 'Unauthorized' },
-    });
-    expect(s.sent).toHaveLength(1);
-    const resumed = s.request(async (batch) => success(batch), { resumedAt: Date.now() + 1 });
-    expect(await purchase(resumed, s.control)).toMatchObject({ complete: true });
   });
 
   it.each([413, 414])(
@@ -614,18 +572,6 @@ describe('purchase', () => {
     );
     expect(receipt).toMatchObject({ complete: true, bought: 2 });
     expect((await next.journal.totals('')).unknown).toHaveLength(1);
-  });
-
-  it('counts a request as sent from its start to its answer on disk', async () => {
-    const s = await setting();
-    const inFlight = new InFlight(5);
-    const during: number[] = [];
-    const request = s.request(async (batch) => {
-      during.push(inFlight.sent);
-      return success(batch);
-    });
-    await createPurchase({ ...s, inFlight })(request, s.control);
-    expect([...during, inFlight.sent]).toEqual([1, 0]);
   });
 
   it('fails with an error that does not come from the service, unchanged', async () => {

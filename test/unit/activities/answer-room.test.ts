@@ -72,56 +72,8 @@ describe('the room for answers', () => {
 });
 
 describe('the number of requests in flight', () => {
-  /** Enters requests, and returns how many are let in. */
-  function entering(permits: InFlight, most: number) {
-    const entered = { count: 0 };
-    for (let count = 0; count < most; count++) void permits.enter(never).then(() => void entered.count++);
-    return entered;
-  }
-  const nextTurn = () => new Promise((resolve) => setImmediate(resolve));
-  /** Ends requests, whose answers are on the disk. */
-  const end = (permits: InFlight, places: readonly (AnswerPlace | undefined)[]) => {
-    for (const place of places) {
-      place?.leave();
-      permits.sent--;
-      permits.leave();
-    }
-  };
-
   beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] }));
   afterEach(() => void vi.useRealTimers());
-
-  it('begins low, and rises by a hundred a second while requests wait, up to its limit', async () => {
-    const permits = new InFlight(100);
-    const entered = entering(permits, 150);
-    await nextTurn();
-    expect(entered.count).toBe(32);
-    await vi.advanceTimersByTimeAsync(100);
-    expect(entered.count).toBe(42);
-    await vi.advanceTimersByTimeAsync(10_000);
-    expect(entered.count).toBe(100);
-    expect(vi.getTimerCount()).toBe(0);
-  });
-
-  it('falls to that of the answers that do not wait for room, and rises with each request that ends', async () => {
-    const permits = new InFlight(100);
-    const entered = entering(permits, 300);
-    await vi.advanceTimersByTimeAsync(10_000);
-    permits.sent = 100;
-    const places = Array.from({ length: 100 }, () => permits.place());
-    for (const place of places) {
-      const begin = () => place.add(ROOM / 32);
-      if (place.enter(begin)) begin();
-    }
-    // 32 answers are read and 68 wait. While more than 32 requests are in flight, none is sent.
-    end(permits, places.splice(0, 67));
-    await nextTurn();
-    expect(entered.count).toBe(100);
-    // No answer waits when the last 33 requests end, so each of them raises the number.
-    end(permits, places);
-    await nextTurn();
-    expect(entered.count).toBe(100 + 32 + 33);
-  });
 
   it('sends callers away that must not wait long, one after the other', async () => {
     const permits = new InFlight(1);
@@ -137,15 +89,6 @@ describe('the number of requests in flight', () => {
     expect(waits).toEqual([...waits].sort((a, b) => a - b));
     permits.leave();
     expect(await permits.enterSoon(signal, 10)).toBe(true);
-  });
-
-  it('never falls below the number that keeps answers coming', async () => {
-    const permits = new InFlight(100);
-    permits.place().add(ROOM);
-    for (let count = 0; count < 10; count++) permits.place().enter(() => undefined);
-    const entered = entering(permits, 100);
-    await vi.advanceTimersByTimeAsync(10_000);
-    expect(entered.count).toBe(16);
   });
 });
 

@@ -3,8 +3,7 @@ import { cancellation } from '../../../src/activities/base/cancellation.js';
 import { AccountBreaker } from '../../../src/activities/call/account-breaker.js';
 import { CircuitBreaker } from '../../../src/activities/call/circuit-breaker.js';
 import { InFlight } from '../../../src/activities/call/in-flight.js';
-import { BudgetGates, splitByBudget } from '../../../src/activities/purchase/budget-gate.js';
-import { splitRefused } from '../../../src/activities/purchase/failures.js';
+import { BudgetGates } from '../../../src/activities/purchase/budget-gate.js';
 import { followTime } from '../../../src/activities/purchase/long-running.js';
 import { PurchaseStats, Waits } from '../../../src/activities/purchase/purchase-stats.js';
 import { OverBudget } from '../../../src/core/purchase/spend.js';
@@ -64,29 +63,6 @@ describe('the permits of paid requests in flight', () => {
     permits.leave();
     await entering(permits, inside, 'd');
     expect(inside).toEqual(['a', 'c', 'd']);
-  });
-
-  it('go to jobs in rotation, so that a small job does not wait for a large one', async () => {
-    const permits = new InFlight(1);
-    const inside: string[] = [];
-    const stopped = new AbortController();
-    await entering(permits, inside, 'first');
-    for (const name of ['large 1', 'large 2', 'large 3', 'large 4'])
-      void entering(permits, inside, name, never, 'large');
-    const gone = entering(permits, inside, 'stopped', stopped.signal, 'stopped');
-    for (const name of ['small 1', 'small 2']) void entering(permits, inside, name, never, 'small');
-    stopped.abort(new Error('stopped'));
-    await expect(gone).rejects.toThrow('stopped');
-    for (let count = 0; count < 3; count++) {
-      permits.leave();
-      await nextTurn();
-    }
-    void entering(permits, inside, 'other', never, 'other');
-    for (let count = 0; count < 4; count++) {
-      permits.leave();
-      await nextTurn();
-    }
-    expect(inside.slice(1)).toEqual(['large 1', 'small 1', 'large 2', 'small 2', 'large 3', 'other', 'large 4']);
   });
 
   it('are not taken by a request that was cancelled before', async () => {
@@ -224,23 +200,6 @@ describe('a waiting part of a purchase', () => {
 });
 
 describe('the budget gate of a job', () => {
-  it('is shared by its purchases while any of them is in progress, and by no other job', () => {
-    const gates = new BudgetGates();
-    const capped = (bookPrefix: string) => ({ cap: { bookPrefix, limitMicros: 1000 } });
-    const [job, other] = [capped('job/'), capped('other/')];
-    const gate = gates.enter(job);
-    expect(gates.enter(job)).toBe(gate);
-    expect(gates.enter(other)).not.toBe(gate);
-    gates.leave(job, gate);
-    expect(gates.enter(job)).toBe(gate);
-    gates.leave(job, gate);
-    gates.leave(job, gate);
-    // The next run of the job has a new gate.
-    expect(gates.enter(job)).not.toBe(gate);
-    expect(gates.enter({ mostMicros: 5 })).not.toBe(gates.enter({ mostMicros: 5 }));
-    expect([gates.enter({ mostMicros: 5 }).short, gates.enter({}).short]).toEqual([true, false]);
-  });
-
   it('opens once more requests in a row fit than may be in flight without an answer, and counts anew after a refusal', () => {
     const gate = new BudgetGates().enter({ mostMicros: 5 });
     const granted = (times: number) => {
@@ -255,23 +214,6 @@ describe('the budget gate of a job', () => {
     gate.refused(over(false));
     expect(gate.why).not.toContain('the first answers');
     expect([granted(2), granted(1)]).toEqual([true, false]);
-  });
-});
-
-describe('a batch', () => {
-  it('that is refused is halved until the refused unit is alone', () => {
-    expect(splitRefused(['a', 'b', 'c'])).toEqual([['a', 'b'], ['c']]);
-    expect(splitRefused(['a', 'b', 'c', 'd'], true)).toEqual([['a'], ['b', 'c'], ['d']]);
-    expect(splitRefused(['a', 'b'], true)).toEqual([['a'], ['b']]);
-    expect(splitRefused(['a'])).toBeNull();
-  });
-
-  it('that exceeds its budget loses as few units as possible, but always one', () => {
-    const fits = (most: number) => (units: readonly string[]) => units.length <= most;
-    expect(splitByBudget(['a', 'b', 'c', 'd'], fits(2))).toEqual({ first: ['a', 'b'], rest: ['c', 'd'] });
-    expect(splitByBudget(['a', 'b', 'c'], fits(3))).toEqual({ first: ['a', 'b'], rest: ['c'] });
-    expect(splitByBudget(['a', 'b'], fits(0))).toBeNull();
-    expect(splitByBudget(['a'], fits(1))).toBeNull();
   });
 });
 

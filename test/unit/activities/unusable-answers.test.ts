@@ -38,25 +38,6 @@ describe('answers with nothing usable', () => {
     expect(s.sent).toHaveLength(2);
   });
 
-  it('stop a job after ten answers of another server, repeated requests included', async () => {
-    const s = await setting();
-    const send = async () => {
-      throw failure({ ...answered(200), unrecognized: true });
-    };
-    const receipt = await createPurchase(s)(s.request(send, slice(0, { units: units(6) })), s.control);
-    // Once the circuit breaker sends one request at a time, each counts as several.
-    expect(receipt.nothing?.requests).toBeGreaterThanOrEqual(6);
-    expect(s.sent.length).toBeLessThanOrEqual(10);
-    expect(receipt.unknownOutcomes).toBe(s.sent.length);
-  });
-
-  it('stop a job in its middle after ten in a row', async () => {
-    const s = await setting();
-    const send = async (batch: readonly Unit[]) => (s.sent.length <= 50 ? success(batch) : holdsNothing(batch));
-    const receipt = await createPurchase({ ...s, inFlight: new InFlight(5) })(s.request(send, slice(0)), s.control);
-    expect(receipt).toMatchObject({ complete: false, nothing: { requests: 10, of: 10 } });
-  });
-
   it('hold back all further requests of a proven job, so that only those in flight are lost', async () => {
     const s = await setting();
     const answers: ((isGood: boolean) => void)[] = [];
@@ -160,26 +141,6 @@ describe('transfers that break off', () => {
     const receipt = await createPurchase({ ...s, inFlight: new InFlight(12) })(request, s.control);
     expect(receipt).toMatchObject({ complete: false, nothing: { why: expect.stringContaining('200') } });
     expect(s.sent.length).toBeLessThanOrEqual(40 + 12 + 10);
-  });
-
-  it('together are one sign in a job that has had one', async () => {
-    const s = await setting();
-    let broke = 0;
-    const failures: (() => void)[] = [];
-    const send = (batch: readonly Unit[]): Promise<Bought> => {
-      if (s.sent.length <= 20 || broke === 30) return Promise.resolve(success(batch));
-      broke++;
-      return new Promise((_, reject) => {
-        failures.push(() => reject(cut()));
-        if (failures.length === 30) for (const fail of failures) fail();
-      });
-    };
-    const request = s.request(send, slice(0, { failureStop: stop({ isProven: true }) }));
-    expect(await createPurchase(s)(request, s.control)).toMatchObject({
-      complete: true,
-      bought: 100,
-      unknownOutcomes: 30,
-    });
   });
 });
 
