@@ -130,18 +130,3 @@ it('the loader no longer counts the pages of a window that left after a failed l
   await gate.end();
   await landed;
 });
-
-it('the loader reuses the memory of pages once they are loaded, and not before', async () => {
-  const { gate, join } = open();
-  const one = join(1);
-  const first = one.memory.take(1000);
-  await one.put({ page: 1, events: first.subarray(5, 900) }, walk);
-  const landed = one.landed();
-  await expect.poll(() => gate.loads.length).toBe(1);
-  const second = one.memory.take(1000);
-  expect(second.buffer).not.toBe(first.buffer);
-  await gate.end();
-  await landed;
-  expect(one.memory.take(1000).buffer).toBe(first.buffer);
-  one.leave();
-});

@@ -285,47 +285,6 @@ describe('another service or machine', () => {
   });
 });
 
-/** The workflow cannot know whether its worker sends requests unchecked, so the first activity refuses them. */
-describe('a misspelt name or value of a request', () => {
-  const misspelt: readonly (readonly [string, object, string])[] = [
-    ['runAgent', { query: 'q', output_schema: {} }, 'did you mean outputSchema?'],
-    ['runAgent', { query: 'q', budget: { maxCostDollers: 1 } }, 'did you mean budget.maxCostDollars?'],
-    ['runAgent', { query: 'q', effort: 'lwo' }, 'effort is "lwo"; did you mean low?'],
-    ['runAgent', { query: 'q', maxDurationSecond: 60 }, 'as maxDurationSeconds.'],
-    ['runResearch', { input: { instructions: 'i' }, outptu: { schema: {} } }, 'did you mean output?'],
-    ['syncEvents', { into, types: ['webset.item.creatd'] }, 'did you mean webset.item.created?'],
-    ['backfillEvents', { into, from: '2025-01-01', types: ['webset.idle', 'webset.item.creatd'] }, 'types[1] is'],
-  ];
-
-  it.each(misspelt)(
-    'is refused by the first activity of %s; nothing is written or sent: %j',
-    async (workflow, given, message) => {
-      const before = filesIn(folder.dir);
-      const workflowId = `misspelt-${workflow}-${message}`;
-      const run = temporal.client.workflow.execute(workflow, { workflowId, taskQueue, args: [given] });
-      const text = expect.stringMatching(/set unchecked: true/);
-      await expect(run).rejects.toMatchObject({ cause: { type: 'InvalidRequest', nonRetryable: true, message: text } });
-      await expect(run).rejects.toMatchObject({ cause: { message: expect.stringContaining(message) } });
-      expect(filesIn(folder.dir)).toEqual(before);
-      expect(server.requests).toEqual([]);
-    },
-  );
-});
-
-describe('a misspelt field of the request of rows', () => {
-  it.each([
-    ['runAgentRows', { ...agents, effort: 'lwo' }, 'effort is "lwo"; did you mean low?'],
-    ['runAgentRows', { ...agents, request: { effrot: 'low' } }, 'effrot is not a field of agent; did you mean effort?'],
-    ['enrichCsv', { ...rows, operation: 'agent', template: { query: '{{name}}', effrot: 'low' } }, 'mean effort?'],
-    ['enrichCsv', { ...rows, urlColumn: 'name', options: { txet: true } }, 'did you mean text?'],
-  ])('is refused before a row is read: %s %j', async (workflow, given, message) => {
-    const workflowId = `misspelt-${workflow}-${Object.keys(given).join('-')}`;
-    const run = temporal.client.workflow.execute(workflow, { workflowId, taskQueue, args: [given] });
-    await expect(run).rejects.toMatchObject({ cause: { message: expect.stringContaining(message) } });
-    expect(server.requests).toEqual([]);
-  });
-});
-
 describe('a client that imitates a command', () => {
   const mistyped = { ...rows, max_cost_dollars: 0.01 };
   const refused = { cause: { type: 'BadInput', message: expect.stringContaining('did you mean maxCostDollars?') } };

@@ -14,36 +14,6 @@ const expectFolded = () =>
     .poll(() => walks.setting.query('SELECT load_id FROM event_loads WHERE in_state = 0'), { ...soon, interval: 500 })
     .toEqual([]);
 
-it('a walk continues at the last landed cursor when another worker takes over', async () => {
-  await open({ count: 4000 }, { latencyMs: 120 });
-  const run = await walks.setting.sync({ parallel: 1 });
-  await expect.poll(async () => (await walks.setting.pages()) > 7, soon).toBe(true);
-  await walks.setting.anotherHost();
-  expect(await run.result()).toMatchObject({ phase: 'done', added: 4000 });
-  // The walk needs 20 pages and a request for the time of the service; only a few pages may be read twice.
-  expect(walks.setting.pages()).toBeLessThan(30);
-  await expectAll(walks.setting);
-});
-
-it('a walk pauses for a person if the service refuses the key; a scheduled run ends instead, and the next one continues', async () => {
-  const refuse = (times: number) => ({ when: {}, do: { kind: 'status' as const, status: 401 }, limit: times });
-  await open();
-  for (const nth of [1, 2]) {
-    walks.setting.sandbox.setFaults([{ ...refuse(1), when: { nth } }]);
-    const stopped = await (await walks.setting.sync({ scheduled: true })).result();
-    expect(stopped).toMatchObject({ phase: 'stopped', added: 0, stream: 'sync' });
-    expect(stopped.message).toContain('401');
-  }
-  for (const nth of [1, 2]) {
-    walks.setting.sandbox.setFaults([{ ...refuse(1), when: { nth } }]);
-    const run = await walks.setting.sync();
-    await expect.poll(async () => (await run.progress()).pausedFor, soon).toBe('key');
-    await run.resume();
-    expect(await run.result()).toMatchObject({ phase: 'done' });
-  }
-  await expectAll(walks.setting);
-});
-
 it('a walk folds everything that it loaded, if a window fails', async () => {
   await open({ count: 4000 });
   walks.setting.sandbox.setFaults([{ when: { nth: 12 }, do: { kind: 'status', status: 401 }, limit: 1 }]);

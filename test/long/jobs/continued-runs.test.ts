@@ -70,3 +70,31 @@ it('fault 37: a job of many rows takes at most one event for a hundred of them',
   const events = await eventsByRun(temporal.client, job.handle.workflowId, job.handle.firstExecutionRunId);
   expect(events.reduce((sum, one) => sum + one, 0) / count).toBeLessThanOrEqual(0.01);
 });
+
+it('continue-as-new neither loses nor repeats rows, and progress counts on through it', async () => {
+  const setting = await open({ sandbox: { latencyMs: 2 } });
+  const job = await setting.begin(rows);
+  const answers = await watch(job);
+  expect(await job.result()).toMatchObject({ phase: 'done', requests: 450, costMicros: 4_500_000 });
+  expect((await job.progress()).requests).toBe(450);
+  expectSteady(answers, rows.length);
+  const events = await eventsByRun(temporal.client, job.handle.workflowId, job.handle.firstExecutionRunId);
+  expect(events.length).toBeGreaterThan(1);
+  expect(Math.max(...events)).toBeLessThan(300);
+  expectWhole(setting, job);
+});
+
+it('the activities of a job have a summary in Temporal', async () => {
+  const setting = await open({});
+  const job = await setting.begin(plainRows(200));
+  await job.result();
+  const { events } = await job.handle.fetchHistory();
+  const summaries = (events ?? []).flatMap(({ activityTaskScheduledEventAttributes: scheduled, userMetadata }) =>
+    scheduled ? [`${scheduled.activityType?.name}: ${Buffer.from(userMetadata?.summary?.data ?? '').toString()}`] : [],
+  );
+  expect(summaries.slice(0, 3)).toEqual([
+    'stageInput: "read and check the input"',
+    'openJob: "compare the rows with the warehouse"',
+    'enrichSlice: "slice 1 of 2"',
+  ]);
+});

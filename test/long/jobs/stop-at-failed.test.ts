@@ -34,27 +34,3 @@ it('a job pauses after the first answers if too many failed, and buys nothing mo
   expect(await job.result()).toMatchObject({ phase: 'done', warehouse: { rows: 200, success: 100, error: 100 } });
   expect(boughtAgain(file.setting.sandbox)).toEqual({});
 });
-
-it('refused rows count as failed, and are recorded', async () => {
-  const refused: Fault = { when: { every: 2 }, do: { kind: 'status', status: 400, tag: 'INVALID_URLS' } };
-  const job = await file.setting.begin(freshRows(100), { batch: 1, stopAtFailed: limit }, [refused]);
-  expect(await parked(file.setting.temporal, job, 'failed')).toMatch(
-    /^10 of 20 answers failed \(50%\), most often with INVALID_URLS/,
-  );
-  await expect.poll(async () => (await job.progress()).landing, { timeout: 20_000 }).toBeUndefined();
-  expect(await job.progress()).toMatchObject({ failed: 10, rowsDone: 20 });
-  await job.handle.cancel();
-  await expect(job.result()).rejects.toThrow();
-});
-
-it('a scheduled run ends as stopped, and its record has the reason', async () => {
-  const job = await file.setting.begin(freshRows(100), { batch: 1, stopAtFailed: limit, scheduled: true }, [
-    lost({ every: 2 }),
-  ]);
-  expect(await job.result()).toMatchObject({
-    ...{ phase: 'stopped', stoppedFor: 'failed', failed: 10, requests: 20 },
-    message: expect.stringMatching(/^10 of 20 answers failed .* the next run buys the rest and counts again$/),
-  });
-  const runs = await readDuckDb(job.folder.into, 'SELECT phase, reason FROM searchflow_runs');
-  expect(runs).toEqual([{ phase: 'stopped', reason: 'failed' }]);
-});

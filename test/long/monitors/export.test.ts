@@ -39,29 +39,6 @@ const doExport = async (setting: MonitorSetting, filter?: object): Promise<Monit
     })
   ).result();
 
-it('an export loads monitors, runs and results, with the full output that only the call for a single run returns', async () => {
-  const setting = await open();
-  const { server } = setting;
-  const { id } = server.monitors.add({ name: 'one' });
-  server.monitors.add({ name: 'without runs' });
-  server.monitors.runs.set(id, [run(id, 1), run(id, 2, 'failed'), run(id, 3)]);
-  expect(await doExport(setting)).toMatchObject({ monitors: 2, read: 2, added: 3, again: 0, results: 4 });
-  expect(
-    await setting.query(
-      'SELECT id, status, content, fail_reason, CAST(results AS INTEGER) AS n FROM monitor_runs ORDER BY id',
-    ),
-  ).toEqual([
-    { id: `${id}-run-0001`, status: 'completed', content: 'found in run 1', fail_reason: null, n: 2 },
-    { id: `${id}-run-0002`, status: 'failed', content: null, fail_reason: 'rate_limited', n: 0 },
-    { id: `${id}-run-0003`, status: 'completed', content: 'found in run 3', fail_reason: null, n: 2 },
-  ]);
-  expect(await setting.query('SELECT DISTINCT url FROM monitor_run_results ORDER BY 1')).toHaveLength(4);
-  expect(await setting.query('SELECT name, query FROM monitors ORDER BY 1')).toEqual([
-    { name: 'one', query: 'news' },
-    { name: 'without runs', query: 'news' },
-  ]);
-});
-
 it('an export that was interrupted in the middle of a monitor leaves no gap', async () => {
   const setting = await open();
   const { server } = setting;

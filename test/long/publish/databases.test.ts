@@ -80,35 +80,6 @@ describe.each(Object.entries(targets))('a job that is published to %s', (_name, 
     placeEmptyWarehouse(address);
   });
 
-  it('is replaced, appended and merged by key in one transaction, and each publish is recorded', async () => {
-    const to = await open();
-    await load(['a', 'b'], 'one');
-    const first = await publish({ to });
-    expect(first).toMatchObject({ changed: true, tables: [{ name: 'brands', rows: 2, total: 2 }] });
-    expect(first.target).not.toContain('password');
-    await load(['c "d",\n\\.'], 'two');
-    await publish({ to, mode: 'append' });
-    expect(await names(to)).toEqual(['a: one', 'b: one', 'c "d",\n\\.: two']);
-    await load(['b', 'd'], 'three');
-    expect((await publish({ to, mode: 'merge', key: ['name'] })).tables).toEqual([
-      { name: 'brands', rows: 2, total: 4 },
-    ]);
-    expect(await names(to)).toEqual(['a: one', 'b: three', 'c "d",\n\\.: two', 'd: three']);
-    await publish({ to });
-    expect(await names(to)).toEqual(['b: three', 'd: three']);
-    const records = await query(
-      to,
-      `SELECT mode, key_columns, CAST(published_rows AS INTEGER) AS rows, CAST(total_rows AS INTEGER) AS total
-       FROM searchflow_publishes WHERE table_name = 'brands' ORDER BY published_at`,
-    );
-    expect(records).toEqual([
-      { mode: 'replace', key_columns: '[]', rows: 2, total: 2 },
-      { mode: 'append', key_columns: '[]', rows: 1, total: 3 },
-      { mode: 'merge', key_columns: '["name"]', rows: 2, total: 4 },
-      { mode: 'replace', key_columns: '[]', rows: 2, total: 2 },
-    ]);
-  });
-
   it('keeps types, empty texts and NULL, and the time of the answer', async () => {
     const to = await open();
     await load(['a'], 'one');

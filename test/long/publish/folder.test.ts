@@ -80,32 +80,6 @@ describe.each(['DuckDB', 'PostgreSQL'] as const)('a job in %s', (database) => {
     });
   });
 
-  it('is replaced, appended and merged by key, and a merge keeps the files without its keys', async () => {
-    const to = newFolder();
-    await load(address, ['a', 'b'], 'one');
-    await publish(address, { to });
-    await load(address, ['c'], 'two');
-    await publish(address, { to, mode: 'append' });
-    expect(await names(to)).toEqual(['a: one', 'b: one', 'c: two']);
-    await load(address, ['b', 'd'], 'three');
-    const merged = await publish(address, { to, mode: 'merge', key: ['name'] });
-    expect(merged.tables).toEqual([{ name: 'brands', rows: 2, total: 4 }]);
-    expect(await names(to)).toEqual(['a: one', 'b: three', 'c: two', 'd: three']);
-    // The file of the second publish has no key of the merge.
-    expect(manifestIn(to)?.tables[0]?.files.map(({ rows, publish }) => [rows, publish === merged.id])).toEqual([
-      [1, true],
-      [1, false],
-      [2, true],
-    ]);
-    await publish(address, { to });
-    expect(await names(to)).toEqual(['b: three', 'd: three']);
-    // The files of the last state are removed by the next publish, so that a reader of the old manifest can finish.
-    expect(filesIn(to).length).toBeGreaterThan(named(to).length);
-    await publish(address, { to });
-    await publish(address, { to });
-    expect(filesIn(to).length).toBe(3);
-  });
-
   it('is partitioned by day: a second publish of the day replaces this day only', async () => {
     const to = newFolder();
     await load(address, ['a'], 'one');

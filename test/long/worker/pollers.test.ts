@@ -1,12 +1,12 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { bundleWorkflowCode, DefaultLogger, Worker, type WorkerOptions } from '@temporalio/worker';
+import { bundleWorkflowCode, DefaultLogger, Worker } from '@temporalio/worker';
 import { afterAll, afterEach, beforeAll, describe, expect, inject, it } from 'vitest';
-import { SearchflowPlugin, type SearchflowPluginOptions } from '../../../dist/worker/index.js';
+import type { SearchflowPluginOptions } from '../../../dist/worker/index.js';
 import { type Sandbox, startSandbox } from '../../../src/sandbox/index.js';
 import { startCommand } from '../../support/cli/command.js';
 import { folderOfFile } from '../../support/files/folders.js';
@@ -164,49 +164,4 @@ it('a worker with the plugin and a command with different folders refuse each ot
   await polls('command-first', 1);
   const plugin = start('command-first', { stateDir: join(folder, 'plugin-2') }, false);
   expect(await plugin.ended).toMatch(OTHER_RECORD);
-});
-
-describe('a worker in this process', () => {
-  const worker = (
-    taskQueue: string,
-    stateDir: string,
-    own: Partial<WorkerOptions> = {},
-    plugins: WorkerOptions['plugins'] = [],
-  ) =>
-    Worker.create({
-      connection: temporal.nativeConnection,
-      ...{ namespace: fileNamespace(), taskQueue, ...own },
-      plugins: [
-        new SearchflowPlugin({ apiKey: 'key', baseUrl: sandbox.url, stateDir: join(folder, stateDir), say: () => {} }),
-        ...plugins,
-      ],
-    });
-
-  it('keeps the identity of its owner, and needs its record in it', async () => {
-    const own = await worker('mine', 'mine', { identity: 'etl-7' });
-    expect(own.options.identity).toMatch(/^etl-7 searchflow:[0-9a-f]{12}$/);
-    await own.runUntil(() => polls('mine', 1));
-    const replacing = { name: 'other', configureWorker: <T>(options: T) => ({ ...options, identity: 'other' }) };
-    mkdirSync(join(folder, 'replaced'));
-    await expect((await worker('replaced', 'replaced', {}, [replacing])).run()).rejects.toThrow(
-      /pass SearchflowPlugin last/,
-    );
-  });
-
-  it('ends with the reason when a worker with another record polls its queue later', async () => {
-    const running = await worker('later', 'later');
-    const ended = running.run();
-    ended.catch(() => undefined);
-    await polls('later', 1);
-    await temporal.connection.withDeadline(Date.now() + 3000, () =>
-      temporal.client.workflowService
-        .pollActivityTaskQueue({
-          ...{ namespace: fileNamespace(), taskQueue: { name: 'later' } },
-          identity: '9@elsewhere searchflow:0123456789ab',
-        })
-        .catch(() => undefined),
-    );
-    await expect(ended).rejects.toThrow(/^Another worker \(9@elsewhere\)/);
-    expect(running.getState()).toBe('STOPPED');
-  });
 });

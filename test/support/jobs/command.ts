@@ -80,6 +80,3 @@ export function openJob({ temporal, sandbox }: Surroundings, rows: readonly Inpu
   const run = (changes: Partial<EnrichRequest> = {}, used = config) => enrich(folder, used, changes);
   return { folder, run, config, bought: () => Object.keys(sandbox.bill().keys).length };
 }
-
-/** The rows that the warehouse marks as vanished. */
-export const vanished = async (folder: Folder) => (await folder.warehouseRows()).filter((row) => row.vanished).length;
