@@ -1,8 +1,7 @@
 import { describe, expect, it, vi } from 'vitest';
 import type { BatchMonitorsInput } from '../../../src/core/workflow-input-schemas.js';
 import type { BatchSummary, ScheduledOutcome } from '../../../src/core/workflow-result-schemas.js';
-import { startedByCommand } from '../../../src/worker/control/work-owners.js';
-import { approval, batchCases, exactBatches } from '../../support/monitors/exact-batches.js';
+import type { StoredMonitor } from '../../service/service.mjs';
 import { failureOf, MonitorSetting } from '../../support/monitors/setting.js';
 import { temporalOfFile } from '../../support/temporal.js';
 
@@ -10,22 +9,41 @@ import { temporalOfFile } from '../../support/temporal.js';
 vi.setConfig({ testTimeout: 180_000 });
 
 const temporal = temporalOfFile();
+const approval = { by: 'Bob', why: 'as agreed' };
+const isDaily = ({ name }: StoredMonitor) => /daily/i.test(name ?? '');
+const grows = ({ metadata }: StoredMonitor) => metadata?.team === 'growth';
 
-exactBatches(batchCases.slice(-1), () => temporal);
-
-it('a batch call that always reports more ends the loop with an error within three calls without progress', async () => {
-  const setting = await MonitorSetting.open(temporal);
-  setting.populate(60);
-  setting.server.monitors.batches = 'endless';
-  const handle = await setting.batch({ action: 'pause', filter: { name: 'daily' }, limit: 100 });
-  const failure = await failureOf(handle.result());
-  expect(failure).toMatchObject({
-    type: 'NoProgress',
-    message: expect.stringMatching(/^no progress: \d+ calls in a row/),
-  });
-  expect(setting.batchCalls().length).toBeLessThanOrEqual(3);
-  expect(await setting.query('SELECT phase FROM monitor_batches')).toEqual([{ phase: 'failed' }]);
-});
+it.each<readonly [string, BatchMonitorsInput, (one: StoredMonitor) => boolean]>([
+  ['pause by name', { action: 'pause', filter: { name: 'dAILy' }, limit: 70 }, isDaily],
+  ['delete by metadata', { action: 'delete', filter: { metadata: { team: 'growth' } }, approval }, grows],
+])(
+  '%s affects exactly the right ones of 1,200 monitors, never a disabled one, and ends',
+  async (_what, input, matches) => {
+    const setting = await MonitorSetting.open(temporal);
+    setting.populate();
+    const { server } = setting;
+    const all = [...server.monitors.records.values()].map((one) => ({ ...one }));
+    const right = all
+      .filter((one) => matches(one) && (input.action === 'delete' || one.status === 'active'))
+      .map(({ id }) => id);
+    const summary = await (await setting.batch(input)).result();
+    expect(summary).toMatchObject({
+      ...{ phase: 'done', plan: { planned: right.length }, affected: right.length, lost: 0 },
+      effect: { affected: right.length, unplanned: 0, missed: 0, others: 0, examples: [] },
+      calls: Math.ceil(right.length / (input.limit ?? 100)),
+    });
+    const changed = all.filter((one) => server.monitors.records.get(one.id)?.updatedAt !== one.updatedAt);
+    expect(changed.map(({ id }) => id)).toEqual(right);
+    const calls = setting.batchCalls();
+    expect(calls.flatMap(({ ids }) => ids).sort()).toEqual([...right].sort());
+    const audit = await setting.query<{ id: string; request_id: string; by: string }>(
+      `SELECT monitor_id AS id, request_id, approved_by AS by FROM monitor_actions WHERE planned = 1 ORDER BY 1`,
+    );
+    const requests = new Map(calls.flatMap(({ ids, requestId }) => ids.map((id) => [id, requestId] as const)));
+    const by = input.approval ? 'Bob' : 'Ann';
+    expect(audit).toEqual([...right].sort().map((id) => ({ id, request_id: requests.get(id), by })));
+  },
+);
 
 describe('approval', () => {
   const input: BatchMonitorsInput = { action: 'delete', filter: { name: 'daily' } };
@@ -54,18 +72,6 @@ describe('approval', () => {
       { asked_by: 'Ann', decided_by: 'Bob', decided_why: 'old ones' },
     ]);
   });
-
-  it('a rejected batch does nothing, and a second decision is refused', async () => {
-    const { setting, handle } = await waiting();
-    await handle.executeUpdate('reject', { args: [{ by: 'Bob', why: 'still needed' }] });
-    expect(await handle.result()).toMatchObject({ phase: 'rejected', effect: null });
-    await expect(handle.executeUpdate('approve', { args: [{ by: 'Eve' }] })).rejects.toThrow();
-    expect(setting.server.monitors.records.size).toBe(20);
-    expect(await setting.query('SELECT phase, decided_by FROM monitor_batches')).toEqual([
-      { phase: 'rejected', decided_by: 'Bob' },
-    ]);
-    expect(await setting.query('SELECT DISTINCT approved_by FROM monitor_actions')).toEqual([{ approved_by: null }]);
-  });
 });
 
 it('an invalid batch is refused before anything is sent', async () => {
@@ -89,22 +95,6 @@ it('a batch does nothing if the dry run of the service contradicts its list', as
   const handle = await setting.batch({ action: 'pause', filter: { name: 'daily' } });
   expect(await failureOf(handle.result())).toMatchObject({ type: 'PlanDiffers' });
   expect(setting.batchCalls()).toEqual([]);
-});
-
-it("a command's batch for another service is ignored by the worker", async () => {
-  const setting = await MonitorSetting.open(temporal);
-  setting.populate(10);
-  const origin = 'https://another.example';
-  const batch = { action: 'delete', filter: { name: 'daily' }, approval, origin, into: setting.folder.into };
-  const handle = await temporal.client.workflow.start('batchMonitors', {
-    ...{ workflowId: 'batch-elsewhere', taskQueue: setting.config.taskQueue, args: [batch] },
-    memo: startedByCommand,
-  });
-  await expect
-    .poll(async () => (await handle.describe()).raw.pendingActivities?.[0]?.lastFailure?.message, { timeout: 20_000 })
-    .toContain(origin);
-  expect(setting.server.log).toEqual([]);
-  await handle.terminate();
 });
 
 it('two schedules of a batch pause monitors and unpause exactly these, whatever others did meanwhile', async () => {

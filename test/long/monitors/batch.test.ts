@@ -1,20 +1,13 @@
-import type { TestWorkflowEnvironment } from '@temporalio/testing';
-import { afterAll, beforeAll, expect, it, vi } from 'vitest';
+import { expect, it, vi } from 'vitest';
 import { byChance, type Fault } from '../../service/service.mjs';
-import { approval, batchCases, exactBatches } from '../../support/monitors/exact-batches.js';
 import { MonitorSetting } from '../../support/monitors/setting.js';
-import { startOwnTemporal } from '../../support/temporal.js';
+import { temporalOfFile } from '../../support/temporal.js';
 
 // The tests use real servers and workers, and the machine may be busy.
 vi.setConfig({ testTimeout: 180_000 });
 
-let temporal: TestWorkflowEnvironment;
-beforeAll(async () => {
-  temporal = await startOwnTemporal(['limit.historyCount.suggestContinueAsNew=200']);
-});
-afterAll(() => temporal?.teardown());
-
-exactBatches(batchCases.slice(0, -1), () => temporal);
+const temporal = temporalOfFile();
+const approval = { by: 'Bob', why: 'as agreed' };
 
 /** Each call gets one of these faults. Some happen before the service has made the change, some after it. */
 const faults: readonly Fault[] = ['ok', 429, 'ok', 500, 'lost', 'ok', 'failed', 'ok', 'reset', 503, 'ok', 'lost'];
