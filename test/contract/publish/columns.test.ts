@@ -99,17 +99,6 @@ describe('PostgreSQL', () => {
     expect(said.join()).toContain('PostgreSQL does not accept some names of columns: xmin as xmin_2, ctid as ctid_2');
   });
 
-  it('is a warehouse for columns with such names, too', async () => {
-    const address = await load(csv('1'), await sharedPostgres().database());
-    const { rows } = await pgResult(address, 'SELECT b.xmin, b.ctid, b.oid, b."XMAX" FROM brands b');
-    expect(rows).toEqual([['1', 'b', 'c', 'd']]);
-    const to = join(dir, 'from-postgres');
-    await publish(address, { to });
-    expect(await publishedRows(to, 'brands', `xmin, ctid, "${long}y" AS y`)).toEqual([
-      { xmin: '1', ctid: 'b', y: 'g' },
-    ]);
-  });
-
   it('keeps grants and views of a table that is replaced with an added column', async () => {
     const to = await sharedPostgres().database();
     await publish(await load('url\nhttps://a.com\n'), { to });

@@ -1,12 +1,9 @@
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it, onTestFinished, vi } from 'vitest';
-import { statusLine } from '../../../dist/cli/rows/status.js';
 import { runText } from '../../../dist/cli/schedules.js';
 import { RowJobHandle } from '../../../dist/worker/control/job-handle.js';
-import { statusOf } from '../../../dist/worker/runtime/job-status.js';
 import { ScheduleControl } from '../../../dist/worker/schedules/schedule-control.js';
-import { FolderJobs } from '../../../dist/worker/store/folder-jobs.js';
 import type { EnrichCsvInput, JobProgress, JobSummary } from '../../../src/core/row-job-schemas.js';
 import type { ScheduledOutcome } from '../../../src/core/workflow-result-schemas.js';
 import type { Fault } from '../../../src/sandbox/index.js';
@@ -83,27 +80,6 @@ it('a run reports the columns of the file that were added or removed since the l
     'schema changed (input column "firm" added, input column "city" added, input column "name" removed)',
   );
   expect((await run()).summary.warehouse).not.toHaveProperty('schemaChanges');
-});
-
-it('the status of a stopped run names the trigger of its schedule; a resume would keep its budget and wait for a person', async () => {
-  const { folder, control, name, workflowId, put } = begin(50, { maxCostDollars: 0.02 });
-  await put();
-  await control.trigger(name);
-  const find = async () =>
-    (await new FolderJobs(join(setting.config.stateDir, 'jobs')).all()).find((one) => one.staged.into === folder.into);
-  const phase = async () => (await find())?.state?.phase;
-  await expect.poll(phase, soon).toBe('stopped');
-  const entry = await find();
-  expect(entry).toMatchObject({ schedule: name, asked: { maxCostDollars: 0.02 } });
-  if (entry === undefined) throw new Error('there is no entry');
-  const typed = `To run it now:\n  searchflow schedule trigger ${name}`;
-  for (const client of [temporal.client, null]) {
-    const ask = async () => statusLine(await statusOf(entry, { client, owned: null }, workflowId), Date.now());
-    // The state is recorded a moment before the workflow ends.
-    await expect.poll(ask, soon).toMatch(new RegExp(`continues with the same budget\\. ${typed}$`));
-  }
-  const handle = new RowJobHandle(temporal.client, entry.staged.job, workflowId, { schedule: name });
-  await expect.poll(() => handle.pause().catch(({ message }: Error) => message), soon).toContain(typed);
 });
 
 it('fault 13: a run without budget stops, and the next runs continue with the rest until all is bought once', async () => {
@@ -214,33 +190,6 @@ it('a cancelled run ends its job, and paid requests land', async () => {
   setting.sandbox.setFaults([]);
   expect(await run()).toMatchObject({ phase: 'done' });
   expect(boughtAgain(setting.sandbox)).toEqual({});
-});
-
-it('a run for another service is ignored by the worker', async () => {
-  const { control, name, put, workflowId } = begin(10, { origin: 'https://elsewhere.example' });
-  await put();
-  await control.trigger(name);
-  const job = temporal.client.workflow.getHandle(workflowId);
-  const waits = async () => {
-    const { pendingActivities } = (await job.describe()).raw;
-    return pendingActivities?.[0]?.lastFailure?.message ?? '';
-  };
-  await expect.poll(() => waits().catch(() => ''), soon).toContain('for the service https://elsewhere.example');
-  // No row is staged yet, so the status takes the reason of the wait from the staging activity.
-  const shows = async () => {
-    const { progress, running } = await new RowJobHandle(temporal.client, 'x', workflowId).progress();
-    return [progress.phase, progress.job, running[0]?.waitingFor];
-  };
-  await expect
-    .poll(shows, soon)
-    .toEqual(['planning', workflowId, expect.stringContaining('for the service https://elsewhere.example')]);
-  // No worker holds the lock of this task queue, as after the end of a worker.
-  await expect.poll(async () => (await control.show(name)).runs[0]?.phase, soon).toBe('waiting');
-  await job.terminate();
-  await expect
-    .poll(async () => (await control.show(name)).runs[0], soon)
-    .toMatchObject({ phase: 'stopped', message: expect.stringContaining('was cancelled or terminated') });
-  expect(setting.sandbox.log()).toEqual([]);
 });
 
 it('a run that is terminated cancels its job', async () => {

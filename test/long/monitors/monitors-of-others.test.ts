@@ -9,8 +9,6 @@ vi.setConfig({ testTimeout: 180_000 });
 
 const temporal = temporalOfFile();
 
-const approval = { by: 'Bob', why: 'as agreed' };
-
 /** Opens a setting with this number of monitors that match the name `daily`; returns their ids, too. */
 async function open(count: number): Promise<{ setting: MonitorSetting; ids: string[] }> {
   const setting = await MonitorSetting.open(temporal);
@@ -79,49 +77,6 @@ describe('a change by another client', () => {
   });
 });
 
-it('monitors that keep being added are paused, too, and the loop ends when no more are added', async () => {
-  const { setting } = await open(6);
-  const { server } = setting;
-  server.meanwhile = (_call, _method, path) => {
-    const calls = setting.batchCalls().length;
-    // At each of the first five calls another client adds two monitors, as many as the call affects.
-    if (path === '/monitors/batch' && calls >= 1 && calls <= 5)
-      for (let n = 0; n < 2; n++) server.monitors.add({ name: 'daily' });
-  };
-  const summary = await (await setting.batch({ action: 'pause', filter: { name: 'daily' }, limit: 2 })).result();
-  expect(summary).toMatchObject({ phase: 'done', effect: { affected: 6, unplanned: 10, missed: 0, others: 0 } });
-  expect(server.monitors.idsOf('active')).toEqual([]);
-});
-
-it('a delete call is limited to the approved number, and a call that deleted another monitor is the last', async () => {
-  const { setting, ids } = await open(6);
-  const { server } = setting;
-  let added = '';
-  meanwhile(
-    setting,
-    () => undefined,
-    () => {
-      added = server.monitors.add({ name: 'daily newcomer' }).id;
-    },
-  );
-  const handle = await setting.batch({ action: 'delete', filter: { name: 'daily' }, approval, limit: 4 });
-  expect(await failureOf(handle.result())).toMatchObject({
-    type: 'PlanChanged',
-    message: expect.stringContaining(added),
-  });
-  const calls = setting.batchCalls();
-  expect(calls.map(({ body }) => (body as { limit: number }).limit)).toEqual([4, 2]);
-  expect(calls.flatMap((call) => call.ids)).toHaveLength(6);
-  expect([...server.monitors.records.keys()]).toEqual([ids[0]]);
-  const audit = await setting.query<{ id: string }>(
-    `SELECT monitor_id AS id, effect FROM monitor_actions WHERE effect <> 'affected' ORDER BY 1`,
-  );
-  expect(audit).toEqual([
-    { id: ids[0], effect: 'missed' },
-    { id: added, effect: 'unplanned' },
-  ]);
-});
-
 describe('after an approval', () => {
   async function waiting(input: Partial<BatchMonitorsInput> = {}) {
     const { setting, ids } = await open(5);
@@ -162,14 +117,5 @@ describe('after an approval', () => {
       message: expect.stringMatching(/daily newcomer/),
     });
     expect(setting.server.monitors.records.size).toBe(6);
-  });
-
-  it('a monitor that no longer matches is left alone, and the others are deleted', async () => {
-    const { setting, ids, handle } = await waiting();
-    setting.server.monitors.change(ids[2] as string, { name: 'something else' });
-    await handle.executeUpdate('approve', { args: [{ by: 'Bob' }] });
-    const summary = (await handle.result()) as BatchSummary;
-    expect(summary.effect).toMatchObject({ affected: 4, missed: 0, others: 1 });
-    expect([...setting.server.monitors.records.keys()]).toEqual([ids[2]]);
   });
 });

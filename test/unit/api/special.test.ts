@@ -100,20 +100,6 @@ describe('a batch of monitors', () => {
   });
 });
 
-test('a disabled monitor is not triggered, and the reason is passed on', async () => {
-  const refusal = {
-    requestId: 'r',
-    error: 'Monitor is disabled after 10 authentication failures',
-    tag: 'INVALID_REQUEST',
-  };
-  const { client } = await service((_request, socket) => socket.write(json(400, refusal)));
-  const error: unknown = await client.triggerMonitor({ id: 'mon_1' }).catch((e: unknown) => e);
-  expect(error).toMatchObject({ verdict: { type: 'InvalidRequest', retry: false }, requestId: 'r' });
-  expect(String(error)).toContain(
-    'POST /monitors/{id}/trigger: 400 Bad Request (INVALID_REQUEST): Monitor is disabled',
-  );
-});
-
 test('a deletion may answer with nothing', async () => {
   for (const bytes of [answer(200, ''), Buffer.from('HTTP/1.1 204 No Content\r\n\r\n')]) {
     const { client } = await service((_request, socket) => socket.write(bytes));
@@ -168,14 +154,4 @@ describe('beta features', () => {
     const { client } = await service(() => undefined, { beta: ['a\r\nx: y'] });
     await expect(client.getAgentRun({ id: 'x' })).rejects.toThrow('has characters that are not allowed in a header');
   });
-});
-
-test('both ways to send the key work for every method', async () => {
-  const { server, client } = await service((_request, socket) => socket.write(json(200, { id: 'm', data: [] })), {
-    auth: 'bearer',
-  });
-  await client.getMonitor({ id: 'm' });
-  await client.deleteMonitor({ id: 'm' });
-  await client.updateMonitor({ id: 'm', name: 'n' });
-  expect(server.requests.map(({ headers }) => headers.authorization)).toEqual(Array(3).fill('Bearer canary-key'));
 });

@@ -5,7 +5,6 @@ import { resume } from '../../../src/cli/rows/control.js';
 import { runEnrich } from '../../../src/cli/rows/enrich.js';
 import { toEnrichRequest } from '../../../src/cli/rows/enrich-request.js';
 import { settings } from '../../../src/cli/shared/session.js';
-import { pauseOf } from '../../../src/core/rows/pause.js';
 import type { JobPlan } from '../../../src/worker/config/runtime-types.js';
 import { rowsWork } from '../../../src/worker/schedules/schedule-rows.js';
 import {
@@ -96,28 +95,6 @@ describe('a paused job', () => {
     expect(pausedText({ ...paused, message, pausedFor: 'budget' }, ['enrich'], {})).toBe(
       'Paused (budget): It is spent. To raise the budget and resume:\n  searchflow resume brands-1 --max-cost 2\nPaid results are kept.',
     );
-  });
-
-  it('names the command that skips refused rows, and not the typed one, which would be refused again', () => {
-    const refused = { type: 'AllRefused', message: 'POST /search: 400', details: { requests: 8, rows: 20 } };
-    const { message = '' } = pauseOf(refused, 'brands-1', null) ?? {};
-    const text = pausedText({ ...paused, pausedFor: 'request', message }, ['enrich', 'x.csv'], {});
-    expect(text).toContain(
-      ' as failed and continue:\n  searchflow resume brands-1 --skip-refused\nPaid results are kept.',
-    );
-    expect(text).not.toContain('searchflow enrich');
-  });
-
-  it('names one command: the typed one, unless only another budget helps', () => {
-    const failure = { type: 'Unauthorized', message: 'POST /contents: 401, INVALID_API_KEY', details: null };
-    const { message = '' } = pauseOf(failure, 'brands-1', null) ?? {};
-    const earlier = `${failure.message}: the key is refused. Set SEARCHFLOW_API_KEY, and go on: searchflow resume brands-1`;
-    for (const one of [message, earlier]) {
-      const text = pausedText({ ...paused, pausedFor: 'key', message: one }, ['enrich', 'x.csv'], {});
-      expect(text).toMatch(/^Paused \(key\): POST \/contents: 401, INVALID_API_KEY: .*SEARCHFLOW_API_KEY\.\n/);
-      expect(text).not.toContain('brands-1');
-      expect(text.match(/searchflow \w+/g)).toEqual(['searchflow enrich']);
-    }
   });
 
   it('ends the command with 5 if the budget is used up', async () => {

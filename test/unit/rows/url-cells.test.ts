@@ -103,38 +103,21 @@ describe('a URL without a scheme', () => {
 describe('a URL that the request would refuse', () => {
   it.each([
     ['https:///x', 'no host'],
-    ['https:////x.example', 'no host'],
-    ['https://', 'no host'],
-    ['https://?q', 'no host'],
     ['https://:80/', 'no host'],
-    ['https://@x.example/', 'no host'],
-    ['https://\\x.example/', 'no host'],
     ['https://ann:s3cret@x.example/', 'a user or a password'],
-    ['https://ann@x.example/', 'a user or a password'],
     ['https://https://x.example/', 'two schemes'],
-    ['http://HTTPS//x.example/', 'two schemes'],
     ['https://*.x.example/', 'a character that no host has'],
     ['https://a..example/', 'two dots in a row'],
-    ['https://.x.example/', 'two dots in a row'],
-    ['https://../x', 'two dots in a row'],
     ['https://x.example:0/', 'port 0'],
     [`https://${'a'.repeat(64)}.example/`, 'too long'],
     [`https://${'ü'.repeat(60)}.example/`, 'too long'],
-    [`https://${'a.'.repeat(130)}example/`, 'too long'],
     ['https://256.256.256.256/', 'not a valid URL'],
-    ['https://1.2.3.4.5/', 'not a valid URL'],
-    ['http://[::1', 'not a valid URL'],
     ['http://x.example:99999/', 'not a valid URL'],
-    ['http://a b/', 'not a valid URL'],
-    ['http://%zz/', 'not a valid URL'],
     ['http://x.example/a b', 'white space inside; write a space as %20'],
-    ['http://x.example/a\u00a0b', 'white space inside'],
     ['http://x.example/a\tb', 'control character'],
-    ['http://x.example/\0', 'control character'],
     [`http://x.example/${'a'.repeat(2048)}`, '2048 is the limit'],
     ['javascript:alert(1)', 'does not begin with http'],
     ['mailto:ann@x.example', 'it is an e-mail address'],
-    ['ftp://x.example/', 'does not begin with http'],
     ['\u200bhttps://x.example/', 'does not begin with http'],
   ])('is a bad row: %j has %s', async (url, problem) => {
     expect(urlProblem(url, 'https')).toContain(problem);
@@ -179,13 +162,6 @@ describe('a URL that the request would refuse', () => {
     const { manifest } = await stage([['url'], [url], ['https://good.example/']]);
     expect(manifest.firstBad).toEqual([]);
     expect(JSON.stringify(manifest.notes)).toContain(example);
-  });
-
-  it('is none with a letter beyond ASCII, also after many other URLs', () => {
-    for (let row = 0; row < 20_000; row++) {
-      expect(urlProblem(`https://firma-${row}.de/`) ?? urlProblem('https://münchen.de/')).toBeNull();
-      expect(withScheme('münchen.de', 'https')).not.toBeNull();
-    }
   });
 
   it('is one with half of a character', () => {
@@ -302,38 +278,5 @@ describe('the URL column', () => {
       1000,
       1000,
     ]);
-  });
-});
-
-describe('a job that ran before', () => {
-  const rows = table({ url: (row) => (row < 3 ? `https://firma-${row}.de` : ''), site: (row) => `firma-${row}.de` });
-  const entry = async (request: Partial<EnrichCsvInput>): Promise<JobEntry> => {
-    const { staged } = await stage(rows, request);
-    return { staged, named: false, csv: null, completed: null, state: { phase: 'done', since: 0 }, asked: {} };
-  };
-
-  it('keeps its column, scheme and options if a command names none', async () => {
-    const before = await entry({ urlColumn: 'url', defaultScheme: 'http', options: { summary: {} } });
-    const { staged, request, manifest } = await stage(rows, {}, before);
-    expect(staged).toMatchObject({ unitColumn: 'url', defaultScheme: 'http', options: { summary: {} } });
-    expect(staged.generation).toBe(before.staged.generation);
-    expect(request).toMatchObject({ options: { summary: {} }, defaultScheme: 'http' });
-    expect(manifest.urlCells?.by).toBe('job');
-  });
-
-  it('changes the options that a command names', async () => {
-    const before = await entry({ urlColumn: 'url', defaultScheme: 'http', options: { summary: {} } });
-    const named = { urlColumn: 'site', defaultScheme: 'none', options: { text: true } } as const;
-    const { staged } = await stage(rows, named, before);
-    expect(staged).toMatchObject({ unitColumn: 'site', options: { text: true } });
-    expect(staged.defaultScheme).toBeUndefined();
-  });
-
-  it('finds its column again if the file no longer has it, and takes nothing from another operation', async () => {
-    const before = await entry({ urlColumn: 'url', options: { summary: {} } });
-    const other = await stage(table({ web: (row) => `https://firma-${row}.de` }), {}, before);
-    expect(other.staged.unitColumn).toBe('web');
-    const runs = await stage(rows, { operation: 'agent', options: { query: 'Find' }, rowsPerRun: 2 }, before);
-    expect(runs.staged.options).toEqual({ query: 'Find' });
   });
 });
