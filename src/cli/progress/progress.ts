@@ -61,7 +61,7 @@ const paused: Readonly<Record<PauseReason, string>> = {
 const WINDOW_MS = 15_000;
 
 /** Measures speed over the last seconds. */
-export class Speed {
+class Speed {
   readonly #points: { readonly at: number; readonly done: number }[] = [];
 
   /** Adds the amount that is done at a time in ms. Returns the amount per second. Null until half a second was measured. */
@@ -76,8 +76,9 @@ export class Speed {
 
 /** Turns polls of a job into progress lines. */
 export abstract class ProgressReader<Progress, Heartbeat> {
-  readonly #most = new Map<keyof Heartbeat, number>();
-  protected readonly speed = new Speed();
+  readonly #most = new Map<string, number>();
+  readonly #speed = new Speed();
+  readonly #partSpeed = new Speed();
 
   /**
    * Returns the progress line of a poll. `at`: Unix ms. `running`: the slices or windows in progress. `blocked`: the reason that blocks all
@@ -89,11 +90,29 @@ export abstract class ProgressReader<Progress, Heartbeat> {
    * Adds the counts of running slices or windows to the count of the others. When a slice moves to another worker, or a window ends, its
    * heartbeat is missing for a moment. The result does not decrease even then.
    */
-  protected count(name: keyof Heartbeat, counted: number, running: readonly Heartbeat[]): number {
-    const now = running.reduce((sum, one) => sum + Number(one[name] ?? 0), counted);
-    const most = Math.max(this.#most.get(name) ?? 0, now);
+  protected count(name: keyof Heartbeat & string, counted: number, running: readonly Heartbeat[]): number {
+    return this.most(
+      name,
+      running.reduce((sum, one) => sum + Number(one[name] ?? 0), counted),
+    );
+  }
+
+  /** Returns the largest value of this name so far. */
+  protected most(name: string, value: number): number {
+    const most = Math.max(this.#most.get(name) ?? 0, value);
     this.#most.set(name, most);
     return most;
+  }
+
+  /** Returns the speed, such as `311 rows/s`, and the time left; empty as long as they are unknown. */
+  protected pace(at: number, what: string, done: number, part: number | null, isRunning: boolean): readonly string[] {
+    const speed = this.#speed.at(at, done);
+    const partSpeed = part === null ? null : this.#partSpeed.at(at, part);
+    const rounded = speed === null || speed >= 10 ? Math.round(speed ?? 0) : Math.round(speed * 10) / 10;
+    return [
+      ...(speed === null ? [] : [`${count(rounded)} ${what}/s`]),
+      ...(partSpeed && isRunning ? [`${duration(Math.ceil((1 - (part ?? 0)) / partSpeed))} left`] : []),
+    ];
   }
 }
 
@@ -104,11 +123,6 @@ export function blockedText(limits: LimiterView | null, now: number): string | n
   // Details in brackets (tag, request id, delay) are left out, because they do not fit beside a bar. The log has these details.
   const reason = limits.blockReason?.split(' (', 1)[0];
   return `blocked for ${seconds} s${reason ? ` by ${reason}` : ''}`;
-}
-
-/** Returns a speed such as `311 rows/s`; an empty list if the speed is unknown. */
-export function speedText(speed: number | null, what: string): string[] {
-  return speed === null ? [] : [`${count(speed < 10 ? Math.round(speed * 10) / 10 : Math.round(speed))} ${what}/s`];
 }
 
 /**
@@ -139,15 +153,12 @@ export class RowProgressReader extends ProgressReader<JobProgress, SliceHeartbea
     const costMicros = this.count('costMicros', progress.costMicros, running);
     const earlierMicros = this.count('earlierMicros', progress.earlierMicros ?? 0, running);
     const failed = this.count('failed', progress.failed, running);
-    const perSecond = this.speed.at(at, done);
+    const part = rows === 0 ? null : done / rows;
     return {
-      part: rows === 0 ? null : done / rows,
+      part,
       facts: [
         `${count(done)}/${count(rows)} rows`,
-        ...speedText(perSecond, 'rows'),
-        ...(perSecond && phase !== 'paused' && blocked === null
-          ? [`${duration(Math.ceil((rows - done) / perSecond))} left`]
-          : []),
+        ...this.pace(at, 'rows', done, part, phase !== 'paused' && blocked === null),
         costText({ costMicros, earlierMicros, maxCostMicros }),
         ...(retrying > 0 ? [`trying ${count(retrying)} failed once more`] : []),
       ],
