@@ -33,38 +33,23 @@ function isInState({ phase, rows, input }: JobListing, state: string): boolean {
   return state === phase || state === phaseWord(phase);
 }
 
+/** Most schedules that a message names. */
+const MOST_NAMES = 5;
+
 /** Why the next runs of schedules are unknown; null if they are known, or if no job is known to have a schedule. */
 function whyUnknown(
   all: readonly JobListing[],
   { temporalAddress, store = null }: Pick<RuntimeConfig, 'temporalAddress' | 'store'>,
 ): string | null {
-  const unknown = all.filter(({ schedules }) => schedules === null);
+  const hasServer = temporalAddress !== null;
+  const unknown = all.filter(({ schedules, startedBy }) => schedules === null && (hasServer || startedBy !== null));
   if (unknown.length === 0) return null;
-  const elsewhere = unknown.filter(({ isScheduledElsewhere }) => isScheduledElsewhere);
-  if (elsewhere.length > 0) {
-    const asked = temporalAddress === null ? 'of this folder' : `at ${temporalAddress}`;
-    return `The Temporal server ${asked} does not have ${names(elsewhere)}: deleted, or on another server of this store, where it may be starting runs. ${ASK_THE_OTHER}`;
-  }
-  if (temporalAddress !== null)
-    return `No Temporal server answers at ${temporalAddress} (TEMPORAL_ADDRESS): the states are those that were recorded last, and next runs are unknown.`;
-  const scheduled = unknown.filter(({ startedBy }) => startedBy !== null);
-  if (scheduled.length === 0) return null;
-  if (store !== null)
-    return `The next runs of ${names(scheduled)} are unknown: no Temporal server runs in this folder, and the worker that runs them may use another one. ${ASK_THE_OTHER}`;
-  return `The next runs of ${names(scheduled)} are unknown: no Temporal server runs in this folder. To start it, with its schedules:\n  searchflow worker\nIf TEMPORAL_ADDRESS was set when the schedule was created, set it here, too.`;
-}
-
-const ASK_THE_OTHER =
-  'To see the next runs, set TEMPORAL_ADDRESS to that server, or run this in the folder of the worker:\n  searchflow jobs';
-
-/** Most schedules that a message names. */
-const MOST_NAMES = 5;
-
-function names(all: readonly JobListing[]): string {
-  const schedules = [...new Set(all.map(({ startedBy }) => startedBy ?? ''))].sort();
-  const named = schedules.slice(0, MOST_NAMES).map((schedule) => printable(schedule));
-  const more = schedules.length > MOST_NAMES ? ` and ${count(schedules.length - MOST_NAMES)} more` : '';
-  return `schedule${schedules.length === 1 ? '' : 's'} ${named.join(', ')}${more}`;
+  const names = [...new Set(unknown.flatMap(({ startedBy }) => startedBy ?? []))].sort();
+  const named = names.slice(0, MOST_NAMES).map((name) => printable(name));
+  const more = names.length > MOST_NAMES ? ` and ${count(names.length - MOST_NAMES)} more` : '';
+  const server = hasServer ? `at ${temporalAddress} (TEMPORAL_ADDRESS)` : 'of this folder';
+  const start = hasServer || store !== null ? '' : ' To start it, with its schedules:\n  searchflow worker';
+  return `Next runs are unknown${named.length === 0 ? '' : ` (schedules: ${named.join(', ')}${more})`}: the Temporal server ${server} does not answer, or does not have the schedules. If another server runs them, set TEMPORAL_ADDRESS to it.${start}`;
 }
 
 /** `hasServer`: whether a Temporal server is configured, so that jobs may have schedules even if it does not answer. */
@@ -107,14 +92,7 @@ function nextText({ schedules, startedBy }: JobListing, { now, hasServer }: Show
   return next.at <= now ? 'now' : `in ${duration((next.at - now) / 1000)}`;
 }
 
-function jobData({
-  costMicros,
-  since,
-  startedBy,
-  schedules,
-  isScheduledElsewhere: _,
-  ...job
-}: JobListing): Output<'jobs'>[number] {
+function jobData({ costMicros, since, startedBy, schedules, ...job }: JobListing): Output<'jobs'>[number] {
   const next = schedules?.[0]?.at ?? null;
   return {
     ...job,

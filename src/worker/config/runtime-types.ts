@@ -320,8 +320,6 @@ export interface JobListing extends Omit<KnownJob, 'input' | 'into'> {
   readonly startedBy: string | null;
   /** The schedules of the job or walk, the next run first; null: unknown, because no Temporal server that has them answers. */
   readonly schedules: readonly NextRun[] | null;
-  /** Set if a Temporal server answers that does not have the schedule `startedBy`; another server of the store may have it. */
-  readonly isScheduledElsewhere?: true;
 }
 
 /** The next run of a schedule. */

@@ -115,9 +115,9 @@ export function schedulesOfRow(
   startedBy: string | null,
   found: readonly NextRun[] | null,
   isShared: boolean,
-): Pick<JobListing, 'startedBy' | 'schedules' | 'isScheduledElsewhere'> {
+): Pick<JobListing, 'startedBy' | 'schedules'> {
   const isElsewhere = isShared && startedBy !== null && found?.length === 0;
-  return isElsewhere ? { startedBy, schedules: null, isScheduledElsewhere: true } : { startedBy, schedules: found };
+  return { startedBy, schedules: isElsewhere ? null : found };
 }
 
 const knownJob = ({ job, name, origin, into, ...source }: StagedJob): KnownJob => ({
