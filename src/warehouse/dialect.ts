@@ -93,8 +93,8 @@ export interface Dialect {
   readonly maxColumns: number;
   /** Query of the names of tables and views, in lower case, as `name`. */
   readonly namesInUse: string;
-  /** Query of the column names of the view `$1`, in order, as `name`. Null if a view is always created again. */
-  readonly viewColumns: string | null;
+  /** Query of the comment of the view `$1`, as `comment`. */
+  readonly viewComment: string;
   /** A name with its suffix, cut to the limit of the database. Not an expression. */
   cut(name: string, suffix: string): string;
 

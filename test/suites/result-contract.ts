@@ -486,14 +486,4 @@ export function resultContract(make: MakeWarehouse): void {
       expect(await test.values(`SELECT max(size) || '!' FROM brands`)).toEqual([['5!']]);
     });
   });
-
-  it('do not change the views of contents, and are separate for each job', async () => {
-    await run('search', () => ({ results: [{ url: 'https://x.com/' }] }));
-    const contents = await stageText(dir, 'name,url\na,https://a.com/\n', { job: 'pages-1', name: 'pages' });
-    await runJob(dir, test.rows, contents, new Service());
-    expect(await test.values('SELECT count(*) FROM search_results')).toEqual([[3]]);
-    expect(await test.values('SELECT name, title, text FROM pages')).toEqual([
-      ['a', 'Title of https://a.com/', 'Text of https://a.com/'],
-    ]);
-  });
 }

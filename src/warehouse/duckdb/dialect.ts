@@ -66,7 +66,7 @@ export const duckDbDialect: Dialect = {
   maxColumns: Number.POSITIVE_INFINITY,
   namesInUse: `SELECT lower(table_name) AS name FROM duckdb_tables()
     UNION SELECT lower(view_name) FROM duckdb_views() WHERE NOT internal OR schema_name = 'main'`,
-  viewColumns: null,
+  viewComment: `SELECT comment FROM duckdb_views() WHERE NOT internal AND view_name = $1`,
   cut: (name, suffix) => `${name}${suffix}`,
   id: (text) => shortIdSql(text, `sha256(${text})`),
   time: (text) => typedValue(text, 'time'),

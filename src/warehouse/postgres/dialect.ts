@@ -68,9 +68,8 @@ export function postgresDialect(prefix: string): Dialect {
     isNarrow,
     maxColumns: 1600,
     namesInUse: `SELECT lower(relname) AS name FROM pg_class WHERE relnamespace = quote_ident(current_schema())::regnamespace`,
-    // A view that other views depend on cannot be created again.
-    viewColumns:
-      'SELECT attname AS name FROM pg_attribute WHERE attrelid = to_regclass($1) AND attnum > 0 ORDER BY attnum',
+    viewComment: `SELECT obj_description(oid, 'pg_class') AS comment FROM pg_class
+      WHERE relnamespace = quote_ident(current_schema())::regnamespace AND relkind = 'v' AND relname = $1`,
     cut: cutName,
     id: reader('id'),
     time: reader('time'),

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { TEXT } from '../../core/rows/column-type.js';
 import type { Dialect, Transaction } from '../dialect.js';
 import { identifier, literal } from '../shared/duckdb-quote.js';
@@ -140,32 +141,25 @@ export function viewQuery(
 }
 
 /**
- * Creates the view of a job. The user's columns come first. `where`: condition on its rows, see `viewedRows`. `unchanged`: the columns and
- * rows of the view have the same sources as before, so an existing view with the same column names may be kept.
+ * Creates the view of a job, and creates it again if its columns or this version would make another one. The comment of the view has the hash
+ * of its definition. The user's columns come first.
  */
-export async function makeView(
+export async function renewJobView(
   tx: Transaction,
   view: string,
-  where: string,
-  job: InputColumns,
+  job: InputColumns & { readonly job: string },
   results: readonly ResultColumn[],
-  unchanged: boolean,
 ): Promise<void> {
-  const { viewColumns: columnsOf, prefix } = tx.dialect;
-  const { own, added, query } = viewQuery(tx.dialect, where, job, results);
-  const qualified = `${prefix}${identifier(view)}`;
-  const names = [...own, ...added];
-  if (unchanged && columnsOf !== null) {
-    const before = await tx.rows<{ name: string }>(columnsOf, [qualified]);
-    if (before.length === names.length && before.every(({ name }, index) => name === names[index])) return;
-  }
+  const { own, query } = viewQuery(tx.dialect, viewedRows(job.job), job, results);
+  const rest = job.columns.length - own.length;
+  const first = `The first ${own.length} columns; the other ${rest} are in enriched_rows.input. `;
+  const hash = createHash('sha256').update(query).digest('hex').slice(0, 12);
+  const comment = `${rest > 0 ? first : ''}Rows of one job, definition ${hash}`;
+  const [made] = await tx.rows<{ comment: string | null }>(tx.dialect.viewComment, [view]);
+  if (made?.comment === comment) return;
+  const qualified = `${tx.dialect.prefix}${identifier(view)}`;
   // The old view is dropped first, because its columns may differ, and not every database can replace such a view.
   await tx.run(`DROP VIEW IF EXISTS ${qualified}`);
   await tx.run(`CREATE VIEW ${qualified} AS ${query}`);
-  const rest = job.columns.length - own.length;
-  if (rest > 0) {
-    await tx.run(
-      `COMMENT ON VIEW ${qualified} IS 'The first ${own.length} columns; the other ${rest} are in enriched_rows.input'`,
-    );
-  }
+  await tx.run(`COMMENT ON VIEW ${qualified} IS ${literal(comment)}`);
 }

@@ -4,7 +4,7 @@ import { WarehouseUnusable } from '../../core/rows/warehouse-errors.js';
 import type { Json } from '../../core/text/json.js';
 import type { Transaction } from '../dialect.js';
 import { type JobShape, jobColumns, type StoredRequest, storedRequest, storedShape } from './job-columns.js';
-import { chooseViewName, listMisfits, makeView, viewedRows } from './misfits.js';
+import { chooseViewName, listMisfits, renewJobView } from './misfits.js';
 import { reconcile } from './reconcile.js';
 import { insertInto, recordsOf, stale, useFreshness } from './row-sql.js';
 import { jobs } from './row-tables.js';
@@ -18,18 +18,16 @@ export async function openJob(
   say: (sentence: string) => void,
 ): Promise<readonly number[]> {
   await tx.lock({ job: job.job });
-  const [before] = await tx.rows<{ generation: string; view_name: string; types: unknown } & StoredTexts>(
-    `SELECT generation, view_name, types, ${storedTexts} FROM searchflow_jobs WHERE job = $1`,
+  const [before] = await tx.rows<{ generation: string; view_name: string }>(
+    'SELECT generation, view_name FROM searchflow_jobs WHERE job = $1',
     [job.job],
   );
   await useFreshness(tx, freshness);
+  const view = before?.view_name ?? (await chooseViewName(tx, job.name));
+  const added = jobColumns(job);
+  await renewJobView(tx, view, job, added);
   if (before?.generation !== job.generation) {
-    const view = before?.view_name ?? (await chooseViewName(tx, job.name));
     await record(tx, job, before === undefined ? view : null);
-    const added = jobColumns(job);
-    const sources = (types: unknown, results: unknown) => JSON.stringify([types ?? null, results]);
-    const unchanged = before !== undefined && sources(before.types, columnsOf(before)) === sources(job.types, added);
-    await makeView(tx, view, viewedRows(job.job), job, added, unchanged);
     if (before !== undefined) {
       await reconcile(tx, job, rowsFiles, say);
       // Rows have other numbers, or their columns other types.

@@ -172,10 +172,10 @@ export const firstColumns: readonly (readonly [name: string, is: string])[] = [
  * loaded twice, and a refreshed or vanished row changes at once in every view.
  */
 export function makeResultViews(dialect: Dialect): string {
-  return resultRelations.map((relation) => makeView(relation, dialect)).join('\n');
+  return resultRelations.map((relation) => viewStatements(relation, dialect)).join('\n');
 }
 
-function makeView(relation: ResultRelation, dialect: Dialect): string {
+function viewStatements(relation: ResultRelation, dialect: Dialect): string {
   const { name, is, row, lists, columns, operation, keepsEmpty = false } = relation;
   const { prefix } = dialect;
   const items = ['response', ...lists.map((_, index) => `item_${index}`)];
