@@ -1,19 +1,25 @@
 // One worker process of the limits bench: asks a limiter of its own (without `store`) or the team's limiter for turns and sends
 // at full speed, until its input ends.
 import { setMaxListeners } from 'node:events';
+import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Pool } from 'undici';
 import { takeTurn } from '../dist/core/limiter/limiter.js';
 import { flatProfile } from '../dist/core/limiter/rate.js';
 import { blockMs } from '../dist/core/purchase/backoff.js';
+import { fileRates } from '../dist/store/limiter/file-rates.js';
 import { MemoryLimiter } from '../dist/store/limiter/memory-limiter.js';
-import { PgLimiter } from '../dist/store/postgres/limiter.js';
+import { QueuedLimiter } from '../dist/store/limiter/queued-limiter.js';
+import { SharedRates } from '../dist/store/limiter/shared-rates.js';
 import { connectStore } from '../dist/store/postgres/open-store.js';
+import { pgRates } from '../dist/store/postgres/pg-rates.js';
 
 const { name, store, team, service, limit, heavyEvery } = JSON.parse(process.argv[2]);
 const profile = flatProfile(limit);
-const postgres = store === null ? null : await connectStore(store, { applicationName: `bench ${name}`, max: 2 });
-const limiter = postgres ? new PgLimiter({ postgres, team, key: 'bench', profile }) : new MemoryLimiter(profile);
+const postgres = store?.url ? await connectStore(store.url, { applicationName: `bench ${name}`, max: 2 }) : null;
+const file = store?.dir && join(store.dir, team);
+const rates = postgres ? pgRates(postgres, team) : file ? fileRates(`${file}.json`, `${file}.block.json`) : null;
+const limiter = rates ? new QueuedLimiter(new SharedRates(profile, rates, 'bench')) : new MemoryLimiter(profile);
 const pool = new Pool(service, { connections: 100, pipelining: 1, keepAliveTimeout: 600_000 });
 const stop = new AbortController();
 setMaxListeners(0, stop.signal);

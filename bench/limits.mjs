@@ -1,8 +1,10 @@
-// Share of a strict rate limit that one process uses in memory and several use on PostgreSQL, and whether all of them wait for a
+// Share of a strict rate limit that one process uses in memory and several use in a file or on PostgreSQL, and whether all of them wait for a
 // Retry-After that one received. The judge is the list of arrivals of a strict service of its own, which refuses with
 // `Retry-After: 1`. The defaults take about 45 minutes; `--requests 200 --runs 1 --heavy none --wait no` is a short run.
-//   npm run bench -- limits [--requests 1000] [--runs 5] [--limits 10] [--processes memory,1,2,4] [--heavy 5] [--seconds 60] [--wait yes]
-import { loadavg } from 'node:os';
+//   npm run bench -- limits [--requests 1000] [--runs 5] [--limits 10] [--processes memory,file1,file4,1,4] [--heavy 5] [--seconds 60] [--wait yes]
+import { mkdtempSync, rmSync } from 'node:fs';
+import { loadavg, tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { startPostgres } from '../test/support/postgres-server.mjs';
 import { median, serviceProcess, startScript } from './measure.mjs';
@@ -97,19 +99,21 @@ async function obeyed(run) {
 const numbers = (text) => (text === 'none' ? [] : String(text).split(',').map(Number));
 
 export const defaults = {
-  ...{ requests: 1000, runs: 5, limits: '10', processes: 'memory,1,2,4' },
+  ...{ requests: 1000, runs: 5, limits: '10', processes: 'memory,file1,file2,file4,1,2,4' },
   ...{ heavy: '5', seconds: 60, wait: 'yes' },
 };
 
 export async function run({ requests, runs, limits, processes, heavy, seconds, wait }) {
   const server = await startPostgres();
   const shared = await server.database();
+  const dir = mkdtempSync(join(tmpdir(), 'searchflow-limits-'));
   try {
     for (const limit of numbers(limits)) {
       for (const count of processes.split(',')) {
-        const run =
-          count === 'memory' ? { store: null, limit, processes: 1 } : { store: shared, limit, processes: +count };
-        const where = count === 'memory' ? 'in memory' : 'on PostgreSQL';
+        const [, kind, number = 1] = /^(memory|file|)(\d+)?$/.exec(count);
+        const store = { memory: null, file: { dir }, '': { url: shared } }[kind];
+        const where = { memory: 'in memory', file: 'in a file', '': 'on PostgreSQL' }[kind];
+        const run = { store, limit, processes: Number(number) };
         const who = `${limit}/s, ${run.processes} ${run.processes === 1 ? 'process' : 'processes'} ${where}`;
         const results = [];
         for (let nth = 0; nth < runs; nth++) results.push(await whole({ ...run, requests }));
@@ -129,6 +133,7 @@ export async function run({ requests, runs, limits, processes, heavy, seconds, w
       }
     }
   } finally {
+    rmSync(dir, { recursive: true });
     await server.stop();
   }
 }

@@ -26,8 +26,7 @@ export async function limits(context: Context, flags: Flags<'limits'>): Promise<
       spend.caps(),
       spend.spent(),
     ]);
-    const workerElsewhere = runtime.team.workerElsewhere();
-    const data = limitsData({ config, limiter, otherLimits, slots, caps, spent, workerElsewhere });
+    const data = limitsData({ config, limiter, otherLimits, slots, caps, spent });
     context.terminal.print(data, limitsText(data, Date.now()));
   });
 }
@@ -65,8 +64,6 @@ interface Limits {
   readonly slots: SlotsInUse;
   readonly caps: SpendCaps;
   readonly spent: { readonly day: PeriodSpend; readonly month: PeriodSpend };
-  /** Id of the process that runs the folder's worker. Only that process knows the current use. Null if this process runs the worker. */
-  readonly workerElsewhere: number | null;
 }
 
 /** Returns the limits as JSON fields; dollars as numbers, times in ISO 8601. */
@@ -94,10 +91,9 @@ const rate = (qps: number) => `${Math.round(qps * 10) / 10}/s`;
 
 /** Returns the limits as text. */
 export function limitsText(limits: Output<'limits'>, now: number): string {
-  const { slots, workerElsewhere, heldBy } = limits;
+  const { slots } = limits;
   const elsewhere = slots.elsewhere > 0 ? ` and ${slots.elsewhere} started elsewhere` : '';
   const waiting = slots.waiting > 0 ? `, ${slots.waiting} waiting` : '';
-  const use = `known only to the worker (process ${workerElsewhere}); the calls here do not include it`;
   const facts: readonly Fact[] = [
     ['Service', printable(limits.origin)],
     ['Shared by', whoShares(limits)],
@@ -109,8 +105,6 @@ export function limitsText(limits: Output<'limits'>, now: number): string {
     ),
     ['Blocked', blockText(limits, now)],
     ['Waiting', some(limits.waiting, 'call')],
-    ['Waiting for', heldBy === undefined ? null : printable(heldBy)],
-    ['Current use', workerElsewhere === null ? null : use],
     ['In flight', `at most ${some(limits.concurrency, 'paid request')} per worker`],
     ['Agent runs', `${slots.held} of ${slots.limit}${elsewhere}${waiting}`],
     ['Left running', leftRunning(slots)],

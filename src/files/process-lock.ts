@@ -152,6 +152,8 @@ export interface LockWait {
   readonly signal?: AbortSignal;
   /** Name of the locked thing, for messages; default: the path. */
   readonly what?: string;
+  /** Milliseconds between two tries; default 75. */
+  readonly pollMs?: number;
   /** Whether the file is removed when the lock is released. All callers of one lock must set the same value. */
   readonly passing?: boolean;
 }
@@ -188,7 +190,7 @@ export async function withLock<T>(path: string, fn: () => T | Promise<T>, wait: 
       said = true;
       wait.say?.(`Waiting for ${who}, which has locked ${wait.what ?? path}.`);
     }
-    await delay(Math.min(POLL_MS, wait.waitMs - waited), undefined, { signal: wait.signal });
+    await delay(Math.min(wait.pollMs ?? POLL_MS, wait.waitMs - waited), undefined, { signal: wait.signal });
   }
 }
 
@@ -214,9 +216,7 @@ function native(): NativeLocks {
     throw new CodedError(
       'installation-incomplete',
       `File locks (fs-native-extensions) cannot be loaded on ${process.platform} ${process.arch}.`,
-      {
-        cause,
-      },
+      { cause },
     );
   }
 }

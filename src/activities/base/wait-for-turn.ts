@@ -8,7 +8,7 @@ import { YIELD_AFTER_MS } from './cancellation.js';
 /**
  * Waits for a turn of the team's rate, and for the end of a short block. Rejects with `Waiting` during a long block, so that Temporal waits
  * instead. The block is checked every second; with `first`, also before the turn is requested. `waits` is called with the reason of a wait:
- * a block, the process that holds the limit, or a long wait for a turn. While the wait is short, `waits` is called with null.
+ * a block, or a long wait for a turn. While the wait is short, `waits` is called with null.
  */
 export async function waitForTurn(
   limiter: Limiter,
@@ -19,12 +19,11 @@ export async function waitForTurn(
   const begun = { at: Date.now() };
   let ended = false;
   const poll = async (): Promise<void> => {
-    const { blockedUntil, blockReason, heldBy = null } = await limiter.view();
+    const { blockedUntil, blockReason } = await limiter.view();
     const now = Date.now();
     const ms = (blockedUntil ?? 0) - now;
     if (ms > YIELD_AFTER_MS) long.abort(waiting(ms, blockReason));
-    else if (!ended)
-      options.waits(ms > 0 ? (blockReason ?? 'rate limit') : (heldBy ?? longWaitFor([begun], 'turn', now)));
+    else if (!ended) options.waits(ms > 0 ? (blockReason ?? 'rate limit') : longWaitFor([begun], 'turn', now));
   };
   if (options.first) await poll();
   const timer = setInterval(() => void poll().catch(() => undefined), 1000);

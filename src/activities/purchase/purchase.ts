@@ -273,7 +273,7 @@ class Loop {
   /** Reports progress. If all remaining requests wait for a long time, ends the purchase, so that Temporal waits instead. */
   async #tick(): Promise<void> {
     const { limiter, health, gate, stats, stop, purchaseRequest } = this.#context;
-    const { blockedUntil, blockReason, heldBy = null } = await limiter.view();
+    const { blockedUntil, blockReason } = await limiter.view();
     // A request that is sent once waits for a block with its turn.
     const blockMs = blockedUntil === null || purchaseRequest.sendsOnce ? 0 : blockedUntil - Date.now();
     let hold = Math.max(blockMs, health.holdMs);
@@ -289,7 +289,7 @@ class Loop {
     const now = Date.now();
     const slot = stats.slotWait(purchaseRequest.longRunning?.slots ?? {}, now);
     const budget = stats.budgetWaits.size > 0 && gate.checking ? gate.why : null;
-    const waitingFor = hold > 0 ? why : (heldBy ?? budget ?? slot ?? stats.longWait(now));
+    const waitingFor = hold > 0 ? why : (budget ?? slot ?? stats.longWait(now));
     this.#control.progress?.({ landed, failed, costMicros, earlierMicros, running, waitingFor });
     if (hold > this.#control.yieldAfterMs && requestsSent.size === 0 && !stop.aborted) {
       this.#waitMs = hold;

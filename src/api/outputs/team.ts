@@ -28,10 +28,8 @@ export const limits = z.object({
   blockedUntil: maybeText,
   blockedSince: maybeText,
   blockReason: maybeText,
-  heldBy: text.optional(),
   waiting: count,
   slots: z.object({ limit: count, held: count, elsewhere: count, waiting: count, leftRunning: count }),
-  workerElsewhere: count.nullable(),
   day: period,
   month: period,
 });

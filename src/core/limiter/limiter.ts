@@ -35,8 +35,6 @@ export interface LimiterView {
   /** When the answer came that began the block. */
   readonly blockedSince: number | null;
   readonly blockReason: string | null;
-  /** The process that holds the limit. Absent if no call here waits for that process. */
-  readonly heldBy?: string;
   /** Waiting calls of all processes that share the limit. */
   readonly waiting: number;
 }

@@ -69,7 +69,7 @@ export class QueuedLimiter implements Limiter {
   }
 
   async view(of?: RateCost): Promise<LimiterView> {
-    const { buckets, waiting } = await this.#source.poll();
+    const { buckets, waiting } = await this.#source.view();
     const { profile, block } = this.#source;
     const named = of && bucketsFor(profile, of.rateClass).map(({ name }) => name);
     const counted = named ? buckets.filter(({ name }) => named.includes(name)) : buckets.slice(0, 1);

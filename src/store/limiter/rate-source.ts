@@ -23,7 +23,7 @@ export interface Block {
 }
 
 /**
- * Keeps the team's rings and its block, in this process's memory or in a database. All times except `reservedAt` are of this process's
+ * Keeps the team's rings and its block, in the memory of this process, in a file or in a database. All times except `reservedAt` are of this process's
  * monotonic clock.
  */
 export interface RateSource {
@@ -40,6 +40,6 @@ export interface RateSource {
   /** Ends the block, also for other processes, which notice it within seconds. */
   lift(): Promise<void>;
   /** Reads the rings and the number of calls that wait in other processes. Updates `block`. */
-  poll(): Promise<{ readonly buckets: readonly BucketView[]; readonly waiting: number }>;
+  view(): Promise<{ readonly buckets: readonly BucketView[]; readonly waiting: number }>;
   close(): Promise<void>;
 }

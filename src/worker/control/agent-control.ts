@@ -12,13 +12,11 @@ import type {
   SyncAgentRunsInput,
 } from '../../core/workflow-input-schemas.js';
 import type { AgentRunResult, AgentRunSync, RunProgress, RunSnapshot } from '../../core/workflow-result-schemas.js';
-import { MemoryLimiter } from '../../store/limiter/memory-limiter.js';
 import { warehouseIdentity } from '../../warehouse/index.js';
-import { rateProfileOf } from '../config/derived-settings.js';
 import type { RuntimeConfig, WorkflowAccess } from '../config/runtime-types.js';
 import { sha256 } from '../config/sha256.js';
 import { hostField, warehouseOf } from '../config/store-setting.js';
-import { blockFile } from '../team/limit-owner.js';
+import { openLimiter } from '../team/limit.js';
 import { startedByCommand } from './work-owners.js';
 import { WorkflowHandle } from './workflow-handle.js';
 
@@ -103,7 +101,7 @@ export async function withAgentCalls<T>(
   work: (client: Pick<ServiceClient, 'listAgentRuns' | 'cancelAgentRun' | 'listAgentRunEvents'>) => Promise<T>,
 ): Promise<T> {
   const { baseUrl, apiKey, wire } = config;
-  const limiter = new MemoryLimiter(rateProfileOf(config), config.service === 'live' ? blockFile(config) : null);
+  const limiter = openLimiter(config);
   const client = createClient({ ...wire, baseUrl, apiKey, limiter });
   try {
     return await work(client);

@@ -40,7 +40,6 @@ import { openStore } from '../store/open-store.js';
 import { pruneDaily } from '../store/prune-journal.js';
 import type { Store, WorkerStore } from '../store/store.js';
 import { openWarehouses } from '../store/warehouses.js';
-import type { LimitReservation } from '../team/limit-owner.js';
 import { standHere } from '../team/standing-worker.js';
 import { teamOf } from '../team/team.js';
 import {
@@ -120,7 +119,6 @@ export interface Parts {
   readonly activities: AllActivities;
   readonly transport: Transport;
   readonly inFlight: InFlight;
-  readonly reservation: LimitReservation | null;
   /** Shows whether Temporal answers, and reports alerts there, until the parts are closed. Call this before an activity runs. */
   watchTemporal(client: Client): void;
   /** Waits briefly for the alerts of this worker. Call this while the worker runs; the next worker delivers the rest. */
@@ -306,7 +304,6 @@ export async function assembleParts(config: RuntimeConfig, store: Store, held: W
     activities: observedActivities(createActivities(deps), observers),
     transport,
     inFlight,
-    reservation: held.reservation ?? null,
     watchTemporal: (client) => {
       temporal.resolve(client);
       gauges.push(gaugeTemporal(meter, client));

@@ -17,7 +17,7 @@ import { awaitEnd } from '../schedules/schedule-view.js';
 import { pruneJournal } from '../store/prune-journal.js';
 import type { Store } from '../store/store.js';
 import { Pollers } from '../team/pollers.js';
-import { limitAmongWorkers, queueLockOf, takeQueueLocks } from '../team/presence.js';
+import { queueLockOf, takeQueueLocks } from '../team/presence.js';
 import { standHere } from '../team/standing-worker.js';
 import { otherLimitsText } from '../team/team.js';
 import type { ConnectNatively, ServerAccess, Temporal } from '../temporal-server/temporal.js';
@@ -226,7 +226,6 @@ export class WorkerHere {
     const [locks, parts] = [this.#locks, this.#parts];
     this.#locks = null;
     this.#parts = null;
-    await parts?.reservation?.alsoTake(null).catch(() => undefined);
     // Locks that are still being taken are awaited too, because Temporal would keep them for a worker that never ran.
     await locks?.then(({ leave }) => leave()).catch(() => undefined);
     this.#pruning?.stop.abort();
@@ -240,11 +239,9 @@ export class WorkerHere {
   }
 
   async #takeQueueLocks({ client }: Temporal): Promise<void> {
-    const { taskQueue, store, temporalAddress } = this.#config;
+    const { taskQueue, store } = this.#config;
     this.#locks = takeQueueLocks(client, taskQueue, [queueLockOf(this.#config)], store?.shown ?? null);
     await this.#locks;
-    // An embedded server has only the workers of this folder, so no lock is needed there.
-    if (temporalAddress !== null) await this.#parts?.reservation?.alsoTake(limitAmongWorkers(client, this.#config));
   }
 
   #pruneInBackground(isWanted: (staged: StagedJob) => boolean): void {

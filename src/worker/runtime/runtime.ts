@@ -159,10 +159,10 @@ const ownWork = (work: LazyWork, parts: RuntimeParts) => ({
 
 /** Limits and spending of the team. */
 const teamView = ({ store, config }: RuntimeParts) => ({
-  limits: () => store.limits(),
+  limits: () => store.limiter().view(),
   /** Ends the block of the team. Returns whether the work that Temporal keeps until the end of the block continues at once. */
   async unblock() {
-    await store.unblock();
+    await store.limiter().unblock();
     // Without a process that works in the folder, nothing waits in its server.
     if (config.temporalAddress === null && !store.shared && store.holder() === null) return true;
     const { wakeWaiting } = await import('../control/pending-activity.js');
@@ -177,14 +177,6 @@ const teamView = ({ store, config }: RuntimeParts) => ({
     }
   },
   otherLimits: () => store.otherLimits(),
-  /**
-   * PID of the other process that runs this folder's worker: only that process knows the use of limits. Null if no other process runs the
-   * worker, and for a shared store.
-   */
-  workerElsewhere: () => {
-    const holder = store.holder();
-    return holder === process.pid ? null : holder;
-  },
   slots: () => store.slots(),
   spend: (): Promise<Spend> => store.journal(),
 });

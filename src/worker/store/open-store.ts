@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { CodedError } from '../../core/errors/coded-error.js';
+import type { Limiter } from '../../core/limiter/limiter.js';
 import { slotsInUse } from '../../core/limiter/slots.js';
 import { AGENT } from '../../core/rows/row-operation.js';
 import type { Stages } from '../../core/rows/stages.js';
@@ -9,13 +10,10 @@ import { PostgresAway, PostgresRefused } from '../../postgres/index.js';
 import { sliceFile } from '../../rows/index.js';
 import { FileJournal, type FileJournalOptions } from '../../store/file/file-journal.js';
 import { damageText } from '../../store/file/mend-segment.js';
-import { MemoryLimiter } from '../../store/limiter/memory-limiter.js';
 import { MemorySlots } from '../../store/limiter/memory-slots.js';
-import { ReservedLimiter } from '../../store/limiter/reserved-limiter.js';
 import { recordFormat } from '../../store/process/folder-format.js';
-import { rateProfileOf } from '../config/derived-settings.js';
 import { type RuntimeConfig, UsageError } from '../config/runtime-types.js';
-import { blockFile, LimitReservation } from '../team/limit-owner.js';
+import { openLimiter } from '../team/limit.js';
 import { teamOf } from '../team/team.js';
 import { FolderJobs } from './folder-jobs.js';
 import type { PurchaseJournal, Store, WorkerStore } from './store.js';
@@ -61,6 +59,7 @@ export class FolderStore implements Store {
   readonly #journalDir: string;
   #reading: Promise<FileJournal> | null = null;
   #working: WorkerStore | null = null;
+  #limiter: Limiter | null = null;
 
   constructor(config: RuntimeConfig) {
     this.#config = config;
@@ -93,28 +92,17 @@ export class FolderStore implements Store {
       for (const one of releases.splice(0).reverse()) one();
     };
     try {
-      // Each sandbox has its own limit, so there is no limit to share with a team.
-      const teams = this.#config.origin !== 'sandbox';
       // The journal of the worker replaces the journal for reading, whose index is released.
       this.#reading = null;
       await recordFormat(this.#config.stateDir);
       const journal = await this.#openJournal({ writes: true });
-      // Only workers of this folder use its own share of a limit.
-      const isOwn = !teams || this.#config.rateIsShare;
-      const reservation = new LimitReservation(this.#config, isOwn ? join(this.#config.stateDir, 'limit') : undefined);
-      const block = teams ? blockFile(this.#config) : null;
-      // The reservation knows whether another process has just used the limit.
-      const own = new MemoryLimiter(rateProfileOf(this.#config), block, { unused: true });
-      const limiter = new ReservedLimiter(own, reservation, this.#config.say);
       const slots = this.#slotsOf(journal);
       this.#working = {
         journal,
-        limiter,
+        limiter: this.limiter(),
         slots,
-        reservation: isOwn ? null : reservation,
         close: async () => {
           this.#working = null;
-          await limiter.close();
           await slots.close();
           await journal.close();
           release();
@@ -131,15 +119,9 @@ export class FolderStore implements Store {
     return lockHolder(this.#lockPath)?.pid ?? null;
   }
 
-  async limits() {
-    if (this.#working) return this.#working.limiter.view();
-    const block = this.#config.origin === 'sandbox' ? null : blockFile(this.#config);
-    return new MemoryLimiter(rateProfileOf(this.#config), block, { unused: true }).view();
-  }
-
-  async unblock() {
-    if (this.#working) return this.#working.limiter.unblock();
-    if (this.#config.origin !== 'sandbox') await blockFile(this.#config).save(0, '');
+  limiter(): Limiter {
+    this.#limiter ??= openLimiter(this.#config);
+    return this.#limiter;
   }
 
   async slots() {
@@ -165,6 +147,7 @@ export class FolderStore implements Store {
 
   async close(): Promise<void> {
     await (await this.#reading)?.close();
+    await this.#limiter?.close();
     this.entries.close();
   }
 }

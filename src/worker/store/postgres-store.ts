@@ -3,10 +3,11 @@ import { slotsInUse } from '../../core/limiter/slots.js';
 import type { Postgres } from '../../postgres/index.js';
 import { sliceFile } from '../../rows/index.js';
 import { QueuedLimiter } from '../../store/limiter/queued-limiter.js';
+import { SharedRates } from '../../store/limiter/shared-rates.js';
 import { PgJournal } from '../../store/postgres/journal/pg-journal.js';
 import { connectStore } from '../../store/postgres/open-store.js';
 import { PgJobEntries } from '../../store/postgres/pg-job-entries.js';
-import { PgRateSource } from '../../store/postgres/pg-rate-source.js';
+import { pgRates } from '../../store/postgres/pg-rates.js';
 import { PgStages } from '../../store/postgres/pg-stages.js';
 import { PgSlots } from '../../store/postgres/slots.js';
 import { rateProfileOf } from '../config/derived-settings.js';
@@ -33,8 +34,9 @@ export class PostgresStore implements Store {
     this.#postgres = postgres;
     this.entries = new PgJobEntries(postgres, join(config.userStateDir, 'owners'), config.say);
     this.stages = new PgStages(postgres, { cacheDir: join(config.stateDir, 'fetched-stages'), sliceFile });
-    const [team, key, profile] = [teamOf(config), fingerprint(config.apiKey), rateProfileOf(config)];
-    this.#limiter = new QueuedLimiter(new PgRateSource({ postgres, team, key, profile }));
+    const team = teamOf(config);
+    const rates = new SharedRates(rateProfileOf(config), pgRates(postgres, team), fingerprint(config.apiKey));
+    this.#limiter = new QueuedLimiter(rates);
     this.#slots = new PgSlots({ postgres, team, limit: config.agentSlots });
   }
 
@@ -65,12 +67,8 @@ export class PostgresStore implements Store {
     return null;
   }
 
-  limits() {
-    return this.#limiter.view();
-  }
-
-  unblock() {
-    return this.#limiter.unblock();
+  limiter() {
+    return this.#limiter;
   }
 
   async slots() {

@@ -1,4 +1,4 @@
-import type { Limiter, LimiterView } from '../../core/limiter/limiter.js';
+import type { Limiter } from '../../core/limiter/limiter.js';
 import type { Slots, SlotsInUse } from '../../core/limiter/slots.js';
 import type { JournalReport } from '../../core/purchase/activity.js';
 import type { PurchaseHistory } from '../../core/purchase/attempts.js';
@@ -8,7 +8,6 @@ import type { Spend } from '../../core/purchase/spend.js';
 import type { JobEntries } from '../../core/rows/job-entries.js';
 import type { Stages } from '../../core/rows/stages.js';
 import type { OtherLimit } from '../../core/workflow-result-schemas.js';
-import type { LimitReservation } from '../team/limit-owner.js';
 
 /** The journal with the sums of the purchases in it. */
 export interface PurchaseJournal extends Journal, Spend, PurchaseHistory {
@@ -25,8 +24,6 @@ export interface WorkerStore {
   readonly journal: PurchaseJournal;
   readonly limiter: Limiter;
   readonly slots: Slots;
-  /** Reservation of the rate limit, if no store shares it; taken only while there is something to send. */
-  readonly reservation?: LimitReservation | null;
   close(): Promise<void>;
 }
 
@@ -42,10 +39,8 @@ export interface Store {
   work(): Promise<WorkerStore | null>;
   /** PID of the process that runs the folder's worker, if known. */
   holder(): number | null;
-  /** The current state of the team's limit. */
-  limits(): Promise<LimiterView>;
-  /** Ends the block of the team, also in other processes. */
-  unblock(): Promise<void>;
+  /** The team's limit, which this process shares with all others. It is closed with the store. */
+  limiter(): Limiter;
   slots(): Promise<SlotsInUse>;
   /** Workers on the same task queue and service that have another key and team, and so another limit. */
   otherLimits(): Promise<readonly OtherLimit[]>;

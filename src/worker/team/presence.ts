@@ -6,10 +6,7 @@ import { staticSummary } from '../../core/text/static-summary.js';
 import type { WorkerHolder } from '../../core/workflow-result-schemas.js';
 import { isAlive, ownIdentity } from '../../files/process-identity.js';
 import { type RuntimeConfig, UsageError } from '../config/runtime-types.js';
-import { sha256 } from '../config/sha256.js';
 import { grpcCode } from '../temporal-server/retries-until-close.js';
-import type { TakeElsewhere } from './limit-owner.js';
-import { teamOf } from './team.js';
 
 /** Longest wait for the answer of a worker. */
 const ANSWER_MS = 5000;
@@ -39,27 +36,6 @@ export function queueLockOf({ taskQueue }: Pick<Whose, 'taskQueue'>): QueueLock 
     id: queueLockId(taskQueue),
     held: `is running on the task queue ${taskQueue}. Two workers with separate journals would buy the same rows twice`,
     remedy: `Stop the other worker, give this one another task queue (SEARCHFLOW_TASK_QUEUE), or ${share}`,
-  };
-}
-
-/** Takes the lock of the team's whole rate limit, which one of the workers of a Temporal server holds while it sends. */
-export function limitAmongWorkers(client: Client, config: Whose): TakeElsewhere {
-  const limit: QueueLock = {
-    // The id has only a hash of the team, because all users of the server can read workflow ids.
-    id: `searchflow-limit-of-${sha256(teamOf(config)).slice(0, 24)}`,
-    held: `is using the whole rate limit of this key at ${config.origin}`,
-    remedy: `Give each worker a share with --qps, or ${share}`,
-  };
-  return async () => {
-    try {
-      const { leave } = await takeQueueLocks(client, config.taskQueue, [limit], null);
-      return () => leave().catch(() => undefined);
-    } catch (error) {
-      if (error instanceof UsageError) return { heldBy: `the rate limit: ${error.message}` };
-      // Without a server, the lock on this machine is enough.
-      if (grpcCode(error) !== null) return async () => undefined;
-      throw error;
-    }
   };
 }
 

@@ -6,35 +6,12 @@ import {
   rateProfiles,
   withKeyLimit,
 } from '../../../src/core/limiter/rate.js';
-import { type BlockMemory, MemoryLimiter } from '../../../src/store/limiter/memory-limiter.js';
+import { MemoryLimiter } from '../../../src/store/limiter/memory-limiter.js';
 import { limiterContract, pass } from '../../support/store/limiter-contract.js';
 
 limiterContract('MemoryLimiter', async () => new MemoryLimiter(flatProfile(20)));
 
 describe('the memory limiter', () => {
-  it('respects after a restart the block that its predecessor received', async () => {
-    let kept: ReturnType<BlockMemory['load']> = null;
-    const memory = {
-      load: () => kept,
-      save: (until: number, reason: string) => {
-        kept = { until, at: Date.now(), reason };
-      },
-    };
-    const first = new MemoryLimiter(flatProfile(20), memory);
-    await first.block(60_000, 'Retry-After: 60');
-    await first.close();
-    const second = new MemoryLimiter(flatProfile(20), memory);
-    expect(await second.view()).toMatchObject({ blockReason: 'Retry-After: 60' });
-    // Another process lifts the block.
-    const waiting = pass(second);
-    memory.save(0, '');
-    await waiting;
-    expect(await second.view()).toMatchObject({ blockedUntil: null, blockReason: null });
-    await second.block(60_000, 'a later one');
-    expect(await second.view()).toMatchObject({ blockReason: 'a later one' });
-    await second.close();
-  });
-
   it('starts with a full ring, because its predecessor may have used the whole window just now', async () => {
     const limiter = new MemoryLimiter(flatProfile(20));
     const made = performance.now();
@@ -43,7 +20,7 @@ describe('the memory limiter', () => {
   });
 
   it('starts at once if certainly no process has used the limit just now, and then keeps the limit', async () => {
-    const limiter = new MemoryLimiter(flatProfile(2), null, { unused: true });
+    const limiter = new MemoryLimiter(flatProfile(2), { unused: true });
     expect((await limiter.view()).buckets.map(({ used }) => used)).toEqual([0]);
     const first = await pass(limiter);
     await pass(limiter);

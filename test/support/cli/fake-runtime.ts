@@ -200,7 +200,6 @@ export function fakeRuntime(changes: RuntimeAnswers = {}): {
     },
     otherLimits: async () => [],
     limits: async () => idleView(flatProfile(10)),
-    workerElsewhere: () => null,
     slots: async () => ({ limit: 50, held: 0, elsewhere: 0, leftRunning: 0, waiting: 0 }),
     spend: async () => spend,
     runWorker: async (running) => running(),

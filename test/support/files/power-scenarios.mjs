@@ -6,16 +6,17 @@ import fs from 'node:fs';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { Secret } from '../../../dist/core/connections/secret.js';
+import { newBucket } from '../../../dist/core/limiter/rate-queue.js';
 import { unitKeys } from '../../../dist/core/purchase/unit-key.js';
 import { csvReader, readSlice, sliceFile, stageRows } from '../../../dist/rows/index.js';
 import { readStage } from '../../../dist/rows/stage-manifest.js';
 import { FileJournal } from '../../../dist/store/file/file-journal.js';
+import { fileRates } from '../../../dist/store/limiter/file-rates.js';
 import { FileSecrets } from '../../../dist/store/process/file-secrets.js';
 import { createWarehouses } from '../../../dist/warehouse/index.js';
 import { ReportedResults } from '../../../dist/worker/control/monitor-control.js';
 import { stageEnrichment } from '../../../dist/worker/staging/stage-job.js';
 import { FolderJobs } from '../../../dist/worker/store/folder-jobs.js';
-import { blockFile, LimitReservation } from '../../../dist/worker/team/limit-owner.js';
 
 /** File functions of this module's own steps, which are no steps of the product. */
 const { readFileSync, readdirSync, existsSync } = fs;
@@ -225,32 +226,30 @@ const secretsScenario = {
   },
 };
 
-const whose = (folder) => ({
-  ...{ userStateDir: join(folder, 'user'), origin: 'https://api.example.com', team: 'team', apiKey: null },
-  rateIsShare: false,
-});
+const limitOf = (folder) => fileRates(join(folder, 'limit.json'), join(folder, 'limit.block.json'));
+/** The end of the block from now, in whole minutes; null without a block. */
+const blockOf = async (folder) => {
+  const { block, now } = await limitOf(folder).look();
+  return block && Math.round((block.until - now) / 60_000);
+};
 
 const filesScenario = {
   name: 'limits and reports',
   async run(folder, { make, retry }) {
-    const file = await retry(() => blockFile(whose(folder)));
-    for (const until of [4e12, 5e12]) await make({ block: until }, () => file.save(until, 'blocked'));
-    const reservation = new LimitReservation(whose(folder));
-    await retry(() => reservation.take());
-    await retry(() => reservation.release());
+    const limit = limitOf(folder);
+    for (const minutes of [30, 60])
+      await make({ block: minutes }, async () => limit.hold((await limit.look()).now + minutes * 60_000, 'blocked'));
+    await retry(() => limit.change(({ buckets }) => void Object.assign(buckets, { all: newBucket(10, 0) })));
     const reported = new ReportedResults(join(folder, 'state'));
     for (const run of ['run-1', 'run-2', 'run-3']) await make({ [run]: true }, () => reported.add(run));
   },
   async read(folder) {
     const reported = new ReportedResults(join(folder, 'state'));
     const has = (run) => reported.has(run) || null;
-    const block = blockFile(whose(folder)).load()?.until ?? null;
-    return { block, 'run-1': has('run-1'), 'run-2': has('run-2'), 'run-3': has('run-3') };
+    return { block: await blockOf(folder), 'run-1': has('run-1'), 'run-2': has('run-2'), 'run-3': has('run-3') };
   },
   async next(folder) {
-    const reservation = new LimitReservation(whose(folder));
-    if ('heldBy' in (await reservation.take())) throw new Error('the limit is not free');
-    await reservation.release();
+    await limitOf(folder).change(({ buckets }) => void Object.assign(buckets, { all: newBucket(10, 0) }));
     const reported = new ReportedResults(join(folder, 'state'));
     await reported.add('run-4');
     if (!reported.has('run-4')) throw new Error('the next report is not there');

@@ -98,16 +98,6 @@ describe('searchflow limits', () => {
     expect(JSON.parse(inJson.out())).toMatchObject({ slots: { held: 51, leftRunning: 51 } });
   });
 
-  it('reports if the current use cannot be known', async () => {
-    const { runtime } = fakeRuntime({ workerElsewhere: () => 4711 });
-    const { context, out } = fakeContext(runtime);
-    await limits(context, {});
-    expect(out()).toMatch(/^Current use: +known only to the worker \(process 4711\)/m);
-    const inJson = fakeContext(runtime, { flags: { json: true } });
-    await limits(inJson.context, {});
-    expect(JSON.parse(inJson.out())).toMatchObject({ workerElsewhere: 4711 });
-  });
-
   it('prints the same as one JSON object, with dollars as numbers', async () => {
     const { context, out } = team({ dayMicros: 20_000_000, monthMicros: null }, { json: true });
     await limits(context, {});

@@ -5,8 +5,6 @@ import { flatProfile, type RateProfile, rateProfiles } from '../../../src/core/l
 import { MemoryLimiter } from '../../../src/store/limiter/memory-limiter.js';
 import { QueuedLimiter } from '../../../src/store/limiter/queued-limiter.js';
 import type { Block, RateSource } from '../../../src/store/limiter/rate-source.js';
-import { ReservedLimiter } from '../../../src/store/limiter/reserved-limiter.js';
-import { idleView } from '../../support/idle-view.js';
 
 const rateCost: RateCost = { rateClass: 'contents', weight: 1 };
 
@@ -70,7 +68,7 @@ describe('the start of a grant', () => {
         source.block = block;
       },
       profile: flatProfile(7),
-      poll: async () => ({ buckets: [], waiting: 3 }),
+      view: async () => ({ buckets: [], waiting: 3 }),
     };
     return { limiter: new QueuedLimiter(source as unknown as RateSource), asks, late, refused, queued, margins };
   }
@@ -135,17 +133,6 @@ describe('the start of a grant', () => {
 describe('a limiter in the memory of a process', () => {
   afterEach(() => void vi.restoreAllMocks());
 
-  it('keeps a block until the same moment after a restart, however long the process has run', async () => {
-    const until = Date.now() + 60_000;
-    const memory = { load: () => ({ until, at: Date.now(), reason: 'too many requests' }), save: () => undefined };
-    vi.spyOn(performance, 'now').mockReturnValue(3_600_000);
-    const limiter = new MemoryLimiter(flatProfile(10), memory);
-    const { blockedUntil, blockReason } = await limiter.view();
-    expect(Math.abs((blockedUntil ?? 0) - until)).toBeLessThan(5000);
-    expect(blockReason).toBe('too many requests');
-    await limiter.close();
-  });
-
   it('widens the margin of every bucket that a refused call counts against', async () => {
     const limiter = new MemoryLimiter(rateProfiles.public as RateProfile);
     await limiter.block(1, 'too many requests', { rateClass: 'search.deep', weight: 1 });
@@ -168,78 +155,5 @@ describe('a limiter in the memory of a process', () => {
       ['search.deep', 2],
     ]);
     await limiter.close();
-  });
-});
-
-describe('a limiter with a reservation', () => {
-  afterEach(() => void vi.useRealTimers());
-
-  /**
-   * A limiter whose reservation is held by other processes. Each attempt to reserve finds the next of these names; after the last name it
-   * succeeds.
-   */
-  function reserved(...holders: string[]) {
-    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
-    const calls: unknown[] = [];
-    const said: string[] = [];
-    const inner = {
-      acquire: async (wanted: RateCost) => ({ rateCost: wanted, startAt: 0, reservedAt: 0 }),
-      start: async () => 'go',
-      block: async (...args: unknown[]) => void calls.push(['block', ...args]),
-      view: async () => idleView(flatProfile(7)),
-      close: async () => undefined,
-    };
-    const reservation = {
-      take: async () => {
-        const heldBy = holders.shift();
-        calls.push(heldBy === undefined ? 'take' : 'wait');
-        return heldBy === undefined ? { usedByOthers: false } : { heldBy };
-      },
-      release: async () => void calls.push('release'),
-    };
-    const limiter = new ReservedLimiter(inner as unknown as MemoryLimiter, reservation, (text) => said.push(text));
-    return { limiter, calls, said };
-  }
-
-  it('releases it after two seconds without a call, and when it is closed', async () => {
-    const { limiter, calls } = reserved();
-    expect(await limiter.start(await limiter.acquire({ rateClass: 'free', weight: 0 }))).toBe('go');
-    expect(calls).toEqual([]);
-    await limiter.acquire(rateCost);
-    await vi.advanceTimersByTimeAsync(1999);
-    await limiter.acquire(rateCost);
-    await vi.advanceTimersByTimeAsync(1999);
-    expect(calls).toEqual(['take']);
-    await vi.advanceTimersByTimeAsync(1);
-    expect(calls).toEqual(['take', 'release']);
-    await limiter.acquire(rateCost);
-    await limiter.close();
-    expect(calls.slice(2)).toEqual(['take', 'release']);
-  });
-
-  it('shows who holds it only while a call waits for it', async () => {
-    const { limiter, calls } = reserved('another process');
-    const asked = limiter.acquire(rateCost);
-    await expect.poll(async () => (await limiter.view()).heldBy).toBe('another process');
-    await asked;
-    expect((await limiter.view()).heldBy).toBeUndefined();
-    expect(calls).toEqual(['wait', 'take']);
-    await limiter.close();
-  });
-
-  it('says once that it waits, after three seconds', async () => {
-    const { limiter, said } = reserved('a', 'b', 'c', 'd', 'e');
-    const clock = vi.spyOn(globalThis.performance, 'now');
-    for (const now of [0, 2000, 3000, 3001, 6000]) clock.mockReturnValueOnce(now);
-    await limiter.acquire(rateCost);
-    clock.mockRestore();
-    expect(said).toEqual(['Waiting for c']);
-    await limiter.close();
-  });
-
-  it('passes on the refusal of a call', async () => {
-    const { limiter, calls } = reserved();
-    await limiter.block(1000, 'too many requests', rateCost);
-    expect(calls).toEqual([['block', 1000, 'too many requests', rateCost]]);
   });
 });

@@ -4,7 +4,7 @@ import { WorkflowExecutionAlreadyStartedError } from '@temporalio/common';
 import { expect, it } from 'vitest';
 import type { WorkerHolder } from '../../../src/core/workflow-result-schemas.js';
 import { ownIdentity } from '../../../src/files/process-identity.js';
-import { limitAmongWorkers, queueLockOf, takeQueueLocks } from '../../../src/worker/team/presence.js';
+import { queueLockOf, takeQueueLocks } from '../../../src/worker/team/presence.js';
 
 const away = (code: number) =>
   new ServiceError('no answer', { cause: Object.assign(new Error(), { code, details: '', metadata: {} }) });
@@ -86,17 +86,4 @@ it.each([
     (refused: Error) => refused,
   );
   expect([error === null, started.length, ended]).toEqual(isTaken ? [true, 1, [`${id} run-0`]] : [false, 0, []]);
-});
-
-it('the limit among workers is reported with its holder, and free for this machine if no server answers', async () => {
-  const config = { taskQueue: 'rows', origin: 'https://service.example', apiKey: null };
-  const held = await limitAmongWorkers(server(other).client, config)();
-  expect(held).toEqual({ heldBy: expect.stringMatching(/^the rate limit: Another worker .* on elsewhere/) });
-  const free = server(null);
-  const release = await limitAmongWorkers(free.client, config)();
-  expect(free.started[0]?.id).toMatch(/^searchflow-limit-of-[0-9a-f]{24}$/);
-  await (release as () => Promise<void>)();
-  expect(free.ended).toHaveLength(1);
-  const silent = { workflow: { start: () => Promise.reject(away(14)) } } as unknown as Client;
-  expect(await limitAmongWorkers(silent, config)()).toEqual(expect.any(Function));
 });

@@ -1,8 +1,7 @@
 import type { Schema } from '../../../postgres/index.js';
 import { answers } from './answers.js';
 import { claims } from './claims.js';
-import { limiterBuckets } from './limiter-buckets.js';
-import { limiterTurns } from './limiter-turns.js';
+import { limiter } from './limiter.js';
 import { processes } from './processes.js';
 import { purchases } from './purchases.js';
 import { slots } from './slots.js';
@@ -259,19 +258,7 @@ COMMENT ON COLUMN ${schema}.allowed.what IS 'Path without links, or host:port';
 COMMENT ON COLUMN ${schema}.allowed.host IS 'Machine of a file; empty for a server';
 `;
 
-const parts = [
-  processes,
-  purchases,
-  units,
-  claims,
-  spend,
-  intents,
-  answers,
-  sharedWork,
-  limiterBuckets,
-  limiterTurns,
-  slots,
-];
+const parts = [processes, purchases, units, claims, spend, intents, answers, sharedWork, limiter, slots];
 
 /**
  * The schema of the store. Keys are the 32 hex digits of a unit key; `*_ms` are Unix milliseconds of the calling process, `timestamptz` values

@@ -1,11 +1,14 @@
 import { type ChildProcess, spawn } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { type PostgresServer, startPostgres } from '../../support/postgres-server.mjs';
 import { mostInASecond } from '../../support/store/limiter-contract.js';
 
-const script = fileURLToPath(new URL('../../support/store/pg-limit-taker.mjs', import.meta.url));
+const script = fileURLToPath(new URL('../../support/store/limit-taker.mjs', import.meta.url));
 const QPS = 20;
 const children = new Set<ChildProcess>();
 let server: PostgresServer;
@@ -21,12 +24,14 @@ afterAll(() => server.stop());
 /** The clock that all processes of this machine share, in ms. */
 const now = () => Number(process.hrtime.bigint()) / 1e6;
 
-/** Processes that share one rate limit. */
-async function team(count: number) {
-  const url = await server.database();
+/** Processes that share one rate limit, in PostgreSQL or in a file. */
+async function team(on: string, count: number) {
+  const dir = mkdtempSync(join(tmpdir(), 'searchflow-limit-'));
+  onTestFinished(() => rmSync(dir, { recursive: true }));
+  const where = on === 'a file' ? { dir } : { url: await server.database() };
   const starts: { at: number; weight: number; by: number }[] = [];
   const processes = Array.from({ length: count }, (_, by) => {
-    const child = spawn(process.execPath, [script, JSON.stringify({ url, qps: QPS })], {
+    const child = spawn(process.execPath, [script, JSON.stringify({ ...where, qps: QPS })], {
       stdio: ['pipe', 'pipe', 'inherit'],
     });
     children.add(child);
@@ -48,9 +53,9 @@ async function team(count: number) {
   return { starts, processes, going };
 }
 
-describe('processes that share a limit on PostgreSQL', () => {
+describe.each(['PostgreSQL', 'a file'])('processes that share a limit on %s', (on) => {
   it('continue at the full rate, and never above it, when one of them dies', async () => {
-    const { starts, processes, going } = await team(3);
+    const { starts, processes, going } = await team(on, 3);
     await going([0, 1, 2], 5);
     processes[0]?.child.kill('SIGKILL');
     const killed = now();
@@ -61,7 +66,7 @@ describe('processes that share a limit on PostgreSQL', () => {
   });
 
   it('all wait after the Retry-After of one, and return in order', async () => {
-    const { starts, processes, going } = await team(3);
+    const { starts, processes, going } = await team(on, 3);
     await going([0, 1, 2], 5);
     processes[1]?.child.stdin?.write('block 2000\n');
     await expect.poll(() => processes[1]?.said, { timeout: 10_000, interval: 5 }).toEqual(['blocked']);
@@ -70,9 +75,11 @@ describe('processes that share a limit on PostgreSQL', () => {
     expect(starts.filter(({ at }) => at > heard + 250 && at < heard + 1700)).toEqual([]);
     expect(mostInASecond(starts.filter(({ at }) => at > heard + 500))).toBeLessThanOrEqual(QPS);
   });
+});
 
+describe('processes that share a limit on PostgreSQL alone', () => {
   it('wait while the database is down, keep its block, and do not burst when it is back', async () => {
-    const { starts, processes, going } = await team(2);
+    const { starts, processes, going } = await team('PostgreSQL', 2);
     await going([0, 1], 5);
     await server.kill();
     const gone = now();

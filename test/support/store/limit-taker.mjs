@@ -3,13 +3,17 @@
 import { createInterface } from 'node:readline';
 import { takeTurn } from '../../../dist/core/limiter/limiter.js';
 import { flatProfile } from '../../../dist/core/limiter/rate.js';
+import { fileRates } from '../../../dist/store/limiter/file-rates.js';
 import { QueuedLimiter } from '../../../dist/store/limiter/queued-limiter.js';
+import { SharedRates } from '../../../dist/store/limiter/shared-rates.js';
 import { connectStore } from '../../../dist/store/postgres/open-store.js';
-import { PgRateSource } from '../../../dist/store/postgres/pg-rate-source.js';
+import { pgRates } from '../../../dist/store/postgres/pg-rates.js';
 
-const { url, qps } = JSON.parse(process.argv[2]);
-const postgres = await connectStore(url, { applicationName: 'taker', max: 2, patienceMs: 60_000 });
-const limiter = new QueuedLimiter(new PgRateSource({ postgres, team: 'team', key: 'key', profile: flatProfile(qps) }));
+const { url, dir, qps } = JSON.parse(process.argv[2]);
+const store = dir
+  ? fileRates(`${dir}/limit.json`, `${dir}/block.json`)
+  : pgRates(await connectStore(url, { applicationName: 'taker', max: 2, patienceMs: 60_000 }), 'team');
+const limiter = new QueuedLimiter(new SharedRates(flatProfile(qps), store, 'key'));
 
 createInterface({ input: process.stdin }).on('line', async (line) => {
   await limiter.block(Number(line.split(' ')[1]), 'a block');

@@ -1,0 +1,84 @@
+import { readFileSync, renameSync } from 'node:fs';
+import type { BucketState } from '../../core/limiter/rate-queue.js';
+import { Serial } from '../../core/processes/serial.js';
+import { withLock } from '../../files/process-lock.js';
+import { writeDurably, writeNamed } from '../../files/write-durably.js';
+import { UNUSED_MS } from './memory-limiter.js';
+import type { Buckets, RateState, RateStore } from './shared-rates.js';
+
+/** Longest wait for another process; a change takes less than a millisecond. */
+const LOCK_MS = 10_000;
+const LOCK_POLL_MS = 3;
+
+/** A clock that all processes of a machine share and that nobody sets, in ms. It begins with the machine. */
+const machineNow = (): number => Number(process.hrtime.bigint()) / 1e6;
+
+/**
+ * The state of a limit in files, for all processes of this machine. `bucketsPath`: the buckets of the limit. `blockPath`: the block of the
+ * team, whose limit may be divided into shares. Missing files mean that no process has used the limit.
+ */
+export function fileRates(bucketsPath: string, blockPath: string): RateStore {
+  const own = new Serial();
+  const lockPath = `${bucketsPath}.lock`;
+  const read = (): RateState => {
+    const [now, at] = [machineNow(), performance.now()];
+    return { now, askedAt: at, answeredAt: at, ...readBuckets(bucketsPath, now), block: readBlock(blockPath, now) };
+  };
+  return {
+    change: (work, signal) =>
+      own.run(() =>
+        withLock(
+          lockPath,
+          () => {
+            const state = read();
+            const result = work(state);
+            const draft = `${bucketsPath}.${process.pid}.draft`;
+            writeNamed(draft, JSON.stringify(state.buckets));
+            renameSync(draft, bucketsPath);
+            return { result, state };
+          },
+          { waitMs: LOCK_MS, pollMs: LOCK_POLL_MS, signal },
+        ),
+      ),
+    look: async () => read(),
+    hold: (until, reason) =>
+      own.run(async () => {
+        const now = machineNow();
+        if (until <= (readBlock(blockPath, now)?.until ?? 0)) return;
+        await writeDurably(blockPath, JSON.stringify({ until: Date.now() + until - now, at: Date.now(), reason }));
+      }),
+    lift: () => own.run(() => writeDurably(blockPath, JSON.stringify({ until: 0, at: Date.now(), reason: '' }))),
+  };
+}
+
+/** If the file is damaged, or older than the start of the machine, the last second counts as used. */
+function readBuckets(path: string, now: number): Pick<RateState, 'buckets' | 'unusedMs'> {
+  try {
+    const buckets = JSON.parse(readFileSync(path, 'utf8')) as Buckets;
+    if (Object.values(buckets).every((bucket) => isBucket(bucket, now))) return { buckets, unusedMs: UNUSED_MS };
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return { buckets: {}, unusedMs: UNUSED_MS };
+  }
+  return { buckets: {}, unusedMs: 0 };
+}
+
+function isBucket({ ring, turns, ...amounts }: BucketState, now: number): boolean {
+  const times = [...ring, ...turns.map(({ due }) => due)];
+  const numbers = [...times, ...Object.values(amounts)];
+  return ring.length > 0 && numbers.every(Number.isFinite) && times.every((time) => time < now + UNUSED_MS);
+}
+
+/** The block of the team. If the file cannot be read, there is no block. */
+function readBlock(path: string, now: number): RateState['block'] {
+  try {
+    const { until, at, reason } = JSON.parse(readFileSync(path, 'utf8')) as Record<string, unknown>;
+    if (typeof until !== 'number') return null;
+    const wall = Date.now();
+    const since = typeof at === 'number' ? at : wall;
+    // If the clock was set back, the block must not become longer.
+    const end = Math.min(until, wall + until - since);
+    return end > wall ? { since: now + since - wall, until: now + end - wall, reason: String(reason) } : null;
+  } catch {
+    return null;
+  }
+}
