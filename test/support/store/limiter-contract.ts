@@ -39,8 +39,8 @@ export function limiterContract(name: string, open: () => Promise<Limiter>): voi
       const limiter = await open();
       await pass(limiter);
       const granted = await limiter.acquire(one);
-      await limiter.block(400, 'Retry-After');
       const until = performance.now() + 400;
+      await limiter.block(400, 'Retry-After');
       expect(await limiter.start(granted)).toBe('blocked');
       expect((await limiter.view()).blockReason).toBe('Retry-After');
       const starts = await Promise.all([pass(limiter), pass(limiter), pass(limiter, { ...one, weight: 0 })]);
