@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { Liquid } from 'liquidjs';
+import { count, printable, usd } from '../text.js';
 
 /** A cell of a table. Kinds: `number` is aligned to the right, `bad` has the colour of problems. */
 export interface Cell {
@@ -18,28 +19,40 @@ export interface Section {
   readonly note?: string | null;
 }
 
-/** A table of things: a column for each title. Titles of numbers stand above their numbers. */
-export function table<T>(
-  things: readonly T[],
-  columns: Readonly<Record<string, (thing: T) => Cell>>,
-): Section['table'] {
-  const rows = things.map((thing) => Object.values(columns).map((cell) => cell(thing)));
+/** The columns of a table by their titles: the name of the field that a column shows, or its cell. */
+export type Columns<T> = Readonly<Record<string, (keyof T & string) | ((thing: T) => Cell)>>;
+
+/** A table of things. Titles of numbers stand above their numbers. */
+export function table<T extends object>(things: readonly T[], columns: Columns<T>): Section['table'] {
+  const rows = things.map((thing) =>
+    Object.values(columns).map((of) => (typeof of === 'string' ? cellOf(of, thing[of]) : of(thing))),
+  );
   const kind = (nth: number) => (rows[0]?.[nth]?.kind?.startsWith('number') ? 'number' : '');
   return { head: Object.keys(columns).map((title, nth) => ({ text: title, kind: kind(nth) })), rows };
 }
 
+/** The number of a problem: it has the colour of problems unless it is 0. */
+export const alarming = (value: number): Cell => ({ text: count(value), kind: value > 0 ? 'number bad' : 'number' });
+
+/** The cell of a field: an amount of dollars, a time, a number or a text. */
+function cellOf(field: string, value: unknown): Cell {
+  if (typeof value === 'number') return { text: /Dollars$/.test(field) ? usd(value) : count(value), kind: 'number' };
+  const text = typeof value === 'string' ? value : '–';
+  return { text: printable(/(At|upTo)$/.test(field) ? minute(text) : text, MOST) };
+}
+
+/** Most characters of a text in a cell. */
+const MOST = 300;
+/** `2026-11-21 06:00`, in UTC. */
+export const minute = (time: string): string => time.slice(0, 16).replace('T', ' ');
+
 export interface Page {
   readonly title: string;
   readonly subtitle: string;
-  readonly facts: readonly { readonly name: string; readonly value: string }[];
+  readonly facts: readonly (readonly [name: string, value: string])[];
   /** Sentences that the reader must not miss. */
   readonly warnings: readonly string[];
-  readonly figures: readonly {
-    readonly name: string;
-    readonly value: string;
-    readonly more: string;
-    readonly isBad?: boolean;
-  }[];
+  readonly figures: readonly (readonly [name: string, value: string, more: string, isBad?: boolean])[];
   readonly sections: readonly Section[];
   readonly foot: readonly string[];
 }
@@ -89,12 +102,12 @@ const source = `<!doctype html>
 <header>
 <h1>{{ page.title }}</h1>
 <p class="note">{{ page.subtitle }}</p>
-<dl>{% for fact in page.facts %}<dt>{{ fact.name }}</dt><dd>{{ fact.value }}</dd>{% endfor %}</dl>
+<dl>{% for fact in page.facts %}<dt>{{ fact[0] }}</dt><dd>{{ fact[1] }}</dd>{% endfor %}</dl>
 </header>
 {% for warning in page.warnings %}<p class="warning">{{ warning }}</p>{% endfor %}
 <div class="figures">
 {%- for figure in page.figures %}
-<div class="figure"><span>{{ figure.name }}</span><b{% if figure.isBad %} class="bad"{% endif %}>{{ figure.value }}</b><span>{{ figure.more }}</span></div>
+<div class="figure"><span>{{ figure[0] }}</span><b{% if figure[3] %} class="bad"{% endif %}>{{ figure[1] }}</b><span>{{ figure[2] }}</span></div>
 {%- endfor %}
 </div>
 {%- for section in page.sections %}

@@ -1,6 +1,6 @@
 import type { Output } from '../../api/outputs/index.js';
 import { count, duration, printable, some, usd } from '../text.js';
-import { barChart, type Cell, type Page, type Section, table } from './page.js';
+import { alarming, barChart, type Cell, type Columns, minute, type Page, type Section, table } from './page.js';
 
 type Activity = Output<'report'>['activity'][number];
 type Day = Output<'report'>['days'][number];
@@ -8,11 +8,7 @@ type Spent = Output<'report'>['spent']['day'];
 type Job = Output<'report'>['jobs'][number];
 type Run = Output<'report'>['runs'][number];
 
-const text = (value: string | null | undefined, most = 300): Cell => ({ text: printable(value ?? '–', most) });
 const number = (value: string): Cell => ({ text: value, kind: 'number' });
-const counted = (value: number): Cell => number(count(value));
-const alarming = (value: number): Cell => ({ text: count(value), kind: value > 0 ? 'number bad' : 'number' });
-const money = (value: number): Cell => number(usd(value));
 
 /** A share with one decimal, rounded. `0%` and `100%` are exact. */
 export function share(part: number, whole: number): string {
@@ -27,8 +23,6 @@ const DAY_MS = 86_400_000;
 const [MOST_DAYS, MOST_TAGS] = [40, 25];
 
 const seconds = (value: number): string => (value < 10 ? `${value.toFixed(2)} s` : duration(value));
-/** `2026-11-21 06:00`, in UTC. */
-const minute = (time: string | null): string => (time === null ? '–' : time.slice(0, 16).replace('T', ' '));
 const between = (from: string, to: string): number => (Date.parse(to) - Date.parse(from)) / 1000;
 
 /** The sum of each numeric field of records. */
@@ -61,7 +55,7 @@ export function reportPage(report: Output<'report'>): Page {
   return {
     title: job === null ? 'Team report' : printable(job.name, 200),
     subtitle: `${report.since.slice(0, 10)} to ${lastDay.slice(0, 10)}, written ${minute(at)} UTC`,
-    facts: Object.entries(facts).flatMap(([name, value]) => (value ? [{ name, value: printable(value) }] : [])),
+    facts: Object.entries(facts).flatMap(([name, value]) => (value ? [[name, printable(value)] as const] : [])),
     warnings: [
       ...(origin === 'sandbox'
         ? ['The data comes from the sandbox: pages are made up, and no real money was spent.']
@@ -102,7 +96,7 @@ function figuresOf({ job, jobs, activity, days, unknownCount, caps, spent }: Out
   const isUsedUp = caps.dayDollars !== null && takenOf(spent.day) >= caps.dayDollars;
   const slowest = seconds(Math.max(...activity.map((step) => step.slowest)));
   const time = answered === 0 ? ['–', 'no answers'] : [seconds(sum('seconds') / answered), `mean; slowest ${slowest}`];
-  const figures: readonly (readonly [name: string, value: string, more: string, isBad?: boolean])[] = [
+  return [
     ...(rows
       ? ([
           ['Rows', count(rows.rows), `${share(rows.success, rows.rows)} successful`],
@@ -116,7 +110,6 @@ function figuresOf({ job, jobs, activity, days, unknownCount, caps, spent }: Out
     ['Answers 429', count(limited), limitedText, limited > 0],
     ['Time of an answer', time[0] ?? '', time[1] ?? ''],
   ];
-  return figures.map(([name, value, more, isBad = false]) => ({ name, value, more, isBad }));
 }
 
 /** The time of the steps of the charts, Unix ms. */
@@ -166,9 +159,7 @@ function statusOf({ figures, job }: Output<'report'>): Section | null {
   return {
     title: 'Rows by status and error',
     table: table(tags.slice(0, MOST_TAGS), {
-      status: ({ status }) => text(status),
-      error: ({ tag }) => text(tag),
-      rows: ({ rows }) => counted(rows),
+      ...({ status: 'status', error: 'tag', rows: 'rows' } as const),
       share: ({ rows }) => number(share(rows, all)),
     }),
     note: notes.filter(Boolean).join(' '),
@@ -187,29 +178,21 @@ function moneyOf({ days, caps, spent, job }: Output<'report'>): Section {
   const total = sumOf(days);
   const period = (name: string, cap: number | null, sums: Spent) =>
     `${name} ${[usd(sums.landedDollars), ...besides(sums)].join(' ')} (${capText(sums, cap, 'no cap')})`;
-  const columns = {
-    day: ({ day }: Day) => text(day),
-    operation: ({ operation }: Day) => text(operation),
-    answers: ({ requests }: Day) => counted(requests),
-    units: ({ units }: Day) => counted(units),
-    spent: ({ landedDollars }: Day) => money(landedDollars),
-    'in flight (max.)': ({ openDollars }: Day) => money(openDollars),
-    'unknown outcomes': ({ unknownOutcomes }: Day) => alarming(unknownOutcomes),
-    'possibly charged': ({ unknownDollars }: Day) => money(unknownDollars),
-  };
   const fields = ['requests', 'units', 'landedDollars', 'openDollars', 'unknownOutcomes', 'unknownDollars'] as const;
-  const all = {
-    day: 'total',
-    operation: '',
-    ...Object.fromEntries(fields.map((field) => [field, total(field)])),
-  } as Day;
+  const sums = Object.fromEntries(fields.map((field) => [field, total(field)]));
+  const all = { day: 'total', operation: '', ...sums } as Day;
   const lines = days.length > MOST_DAYS ? ` The table has the newest ${MOST_DAYS} lines.` : '';
   return {
     title: 'Dollars by day and operation',
     lead: `The team has spent ${period('today', caps.dayDollars, spent.day)}, ${period('this month', caps.monthDollars, spent.month)}.`,
     chart: days.length === 0 ? null : barChart({ since, until, stepMs: DAY_MS }, bars, (value) => `$${value}`),
     legend: operations.map((operation) => [colour(operation), printable(operation, 60)]),
-    table: table<Day>([...[...days].reverse().slice(0, MOST_DAYS), ...(days.length > 1 ? [all] : [])], columns),
+    table: table<Day>([...[...days].reverse().slice(0, MOST_DAYS), ...(days.length > 1 ? [all] : [])], {
+      ...({ day: 'day', operation: 'operation', answers: 'requests', units: 'units', spent: 'landedDollars' } as const),
+      'in flight (max.)': 'openDollars',
+      'unknown outcomes': ({ unknownOutcomes }) => alarming(unknownOutcomes),
+      'possibly charged': 'unknownDollars',
+    }),
     note:
       days.length === 0
         ? `No purchase${job === null ? '' : ' of this job'} in this time.`
@@ -242,10 +225,10 @@ function useOf(report: Output<'report'>): Section | null {
       ['bad', 'above the limit'],
     ],
     table: table(used, {
-      bucket: ({ name }) => text(name),
+      bucket: 'name',
       limit: ({ qps }) => number(`${qps}/s`),
-      requests: ({ sum }) => counted(sum('requests')),
-      units: ({ sum }) => counted(sum('units')),
+      requests: ({ sum }) => number(count(sum('requests'))),
+      units: ({ sum }) => number(count(sum('units'))),
       'mean use': ({ sum, most }) => number(share(sum('units'), sum('active') * most)),
       busiest: ({ steps, most }) => number(share(Math.max(...steps.map(({ busiest }) => busiest)), most)),
     }),
@@ -262,11 +245,11 @@ function waitsOf(report: Output<'report'>): Section | null {
     of: sumOf(activity.filter((step) => step.at === at)),
   }));
   const kinds = [
-    ['sent', 'requests', counted],
-    ['answered', 'answered', counted],
-    ['refused by the rate limit (429)', 'limited', alarming],
-    ['failed otherwise, not charged', 'failed', alarming],
-    ['answer lost, possibly charged', 'lost', alarming],
+    { title: 'sent', field: 'requests' },
+    { title: 'answered', field: 'answered' },
+    { title: 'refused by the rate limit (429)', field: 'limited', isBad: true },
+    { title: 'failed otherwise, not charged', field: 'failed', isBad: true },
+    { title: 'answer lost, possibly charged', field: 'lost', isBad: true },
   ] as const;
   return {
     title: 'Waits, 429 answers and failures',
@@ -284,19 +267,19 @@ function waitsOf(report: Output<'report'>): Section | null {
       ['bad', 'steps with 429 answers, failures or lost answers'],
     ],
     table: table(kinds, {
-      requests: ([title]) => text(title),
-      number: ([, field, cell]) => cell(sum(field)),
-      share: ([, field]) => number(field === 'requests' ? '' : share(sum(field), sum('requests'))),
+      requests: 'title',
+      number: (kind) => ('isBad' in kind ? alarming(sum(kind.field)) : number(count(sum(kind.field)))),
+      share: ({ field }) => number(field === 'requests' ? '' : share(sum(field), sum('requests'))),
     }),
     note: `Derived from intents, answers and misses of the journal. The 429 answers asked for waits of ${duration(sum('waitSeconds'))} in all. The wait for a turn of the rate limit is not recorded; the metric searchflow_grant_wait_seconds of a worker has it.`,
   };
 }
 
 /** A section with a table of things; null without things. */
-function listOf<T>(
+function listOf<T extends object>(
   title: string,
   things: readonly T[],
-  columns: Readonly<Record<string, (thing: T) => Cell>>,
+  columns: Columns<T>,
   more: Pick<Section, 'lead' | 'note'>,
 ): Section | null {
   return things.length === 0 ? null : { title, table: table(things, columns), ...more };
@@ -304,95 +287,79 @@ function listOf<T>(
 
 function nullsOf({ figures, job }: Output<'report'>): Section | null {
   const { nulls = [], viewRows = 0 } = figures ?? {};
-  return listOf(
-    'Null rate of columns',
-    viewRows === 0 ? [] : [...nulls].sort((a, b) => b.nulls - a.nulls),
-    {
-      column: ({ column }) => text(column),
-      NULL: (one) => counted(one.nulls),
-      share: (one) => number(share(one.nulls, viewRows)),
-    },
-    { note: `Of ${some(viewRows, 'row')} in the view ${printable(job?.name ?? '', 60)}.` },
-  );
+  const found = viewRows === 0 ? [] : [...nulls].sort((a, b) => b.nulls - a.nulls);
+  const columns: Columns<(typeof found)[number]> = {
+    ...{ column: 'column', NULL: 'nulls' },
+    share: (one) => number(share(one.nulls, viewRows)),
+  };
+  const note = `Of ${some(viewRows, 'row')} in the view ${printable(job?.name ?? '', 60)}.`;
+  return listOf('Null rate of columns', found, columns, { note });
 }
 
-const misfitsOf = ({ figures }: Output<'report'>): Section | null =>
-  listOf(
-    'Values that do not fit their column',
-    Object.entries(figures?.summary.misfits ?? {}),
-    { column: ([column]) => text(column), values: ([, values]) => alarming(values) },
-    { note: 'The view of the job has NULL in their place; the table misfits has the values.' },
-  );
+function misfitsOf({ figures }: Output<'report'>): Section | null {
+  const misfits = Object.entries(figures?.summary.misfits ?? {}).map(([column, values]) => ({ column, values }));
+  const note = 'The view of the job has NULL in their place; the table misfits has the values.';
+  const values = (one: { readonly values: number }) => alarming(one.values);
+  return listOf('Values that do not fit their column', misfits, { column: 'column', values }, { note });
+}
 
-const unknownOf = ({ unknown, unknownCount }: Output<'report'>): Section | null =>
-  listOf(
+function unknownOf({ unknown, unknownCount }: Output<'report'>): Section | null {
+  const columns = { time: 'intendedAt', operation: 'operation', units: 'units', 'at most': 'estimateDollars' } as const;
+  return listOf(
     'Unknown outcomes',
     unknown,
-    {
-      time: ({ intendedAt }) => text(minute(intendedAt)),
-      operation: ({ operation }) => text(operation),
-      units: ({ units }) => counted(units),
-      'at most': ({ estimateDollars }) => money(estimateDollars),
-      reason: ({ reason }) => text(reason),
-    },
+    { ...columns, reason: 'reason' },
     {
       lead: `${some(unknownCount, 'request')} of all runs got no answer and may have been charged.`,
       note: unknownCount > unknown.length ? `The newest ${unknown.length} are shown.` : null,
     },
   );
+}
 
-const eventsOf = ({ streams, at }: Output<'report'>): Section | null =>
-  listOf(
-    'Lag of events',
-    streams,
-    {
-      stream: ({ stream }) => text(stream),
-      warehouse: ({ into }) => text(into),
-      'loaded up to': ({ upTo }) => text(minute(upTo)),
-      lag: ({ upTo }) => number(upTo === null ? '–' : duration(between(upTo, at))),
-      'last complete run': ({ completedAt }) => text(minute(completedAt)),
-      'unread windows': ({ pending }) => alarming(pending),
-    },
-    { note: 'A backfill with an end has no lag: its events end with its range.' },
-  );
+function eventsOf({ streams, at }: Output<'report'>): Section | null {
+  const columns: Columns<(typeof streams)[number]> = {
+    ...{ stream: 'stream', warehouse: 'into', 'loaded up to': 'upTo' },
+    lag: ({ upTo }) => number(upTo === null ? '–' : duration(between(upTo, at))),
+    'last complete run': 'completedAt',
+    'unread windows': ({ pending }) => alarming(pending),
+  };
+  const note = 'A backfill with an end has no lag: its events end with its range.';
+  return listOf('Lag of events', streams, columns, { note });
+}
 
-const runsOf = ({ runs }: Output<'report'>): Section | null =>
-  listOf<Run>(
-    'Last runs',
-    runs,
-    {
-      job: ({ job }) => text(job),
-      start: ({ startedAt, scheduled }) => text(`${minute(startedAt)}${scheduled ? ' (schedule)' : ''}`),
-      end: ({ phase, message, reason }) =>
-        phase === 'done' ? text('done') : { ...text(`stopped: ${message ?? reason ?? ''}`, 200), kind: 'bad' },
-      time: ({ startedAt, endedAt }) => number(duration(between(startedAt, endedAt))),
-      rows: ({ rows }) => counted(rows),
-      success: ({ success }) => counted(success),
-      failed: ({ error, invalid }) => alarming(error + invalid),
-      'not loaded': ({ missing }) => counted(missing),
-      requests: ({ requests }) => counted(requests),
-      cost: ({ costDollars }) => money(costDollars),
-    },
-    {
-      note: 'Runs that ended as done or stopped (table searchflow_runs). Failed and cancelled runs have no row there.',
-    },
-  );
+function runsOf({ runs }: Output<'report'>): Section | null {
+  const columns: Columns<Run> = {
+    job: 'job',
+    start: ({ startedAt, scheduled }) => ({ text: `${minute(startedAt)}${scheduled ? ' (schedule)' : ''}` }),
+    end: ({ phase, message, reason }) =>
+      phase === 'done'
+        ? { text: 'done' }
+        : { text: printable(`stopped: ${message ?? reason ?? ''}`, 200), kind: 'bad' },
+    time: ({ startedAt, endedAt }) => number(duration(between(startedAt, endedAt))),
+    ...{ rows: 'rows', success: 'success' },
+    failed: ({ error, invalid }) => alarming(error + invalid),
+    ...{ 'not loaded': 'missing', requests: 'requests', cost: 'costDollars' },
+  };
+  const note =
+    'Runs that ended as done or stopped (table searchflow_runs). Failed and cancelled runs have no row there.';
+  return listOf('Last runs', runs, columns, { note });
+}
 
 function jobsOf({ jobs }: Output<'report'>): Section {
   const ofRows = (cell: (rows: NonNullable<Job['rows']>) => Cell) => (job: Job) =>
     job.rows ? cell(job.rows) : number('–');
+  const counted = (field: 'rows' | 'success' | 'missing') => ofRows((rows) => number(count(rows[field])));
   return {
     title: 'Jobs',
     lead: jobs.length === 0 ? 'There is no job here.' : null,
     table: table(jobs, {
-      job: ({ name, job }) => text(name === job ? name : `${name} (${job})`),
-      status: ({ phase }) => ({ ...text(phase, 60), kind: phase === 'failed' || phase === 'stopped' ? 'bad' : '' }),
-      rows: ofRows(({ rows }) => counted(rows)),
-      success: ofRows(({ success }) => counted(success)),
+      job: ({ name, job }) => ({ text: printable(name === job ? name : `${name} (${job})`, 300) }),
+      status: ({ phase }) => ({ text: phase, kind: phase === 'failed' || phase === 'stopped' ? 'bad' : '' }),
+      ...{ rows: counted('rows'), success: counted('success') },
       failed: ofRows(({ error, invalid }) => alarming(error + invalid)),
-      'not loaded': ofRows(({ missing }) => counted(missing)),
-      answers: ({ usage }) => counted(usage?.requests ?? 0),
-      spent: ({ usage }) => money(usage?.landedDollars ?? 0),
+      'not loaded': counted('missing'),
+      answers: ({ usage }) => number(count(usage?.requests ?? 0)),
+      spent: ({ usage }) => number(usd(usage?.landedDollars ?? 0)),
       'unknown outcomes': ({ usage }) => alarming(usage?.unknownOutcomes ?? 0),
     }),
     note: 'Rows are those of the current inputs; answers, dollars and unknown outcomes are those of this time. The newest jobs are shown.',
