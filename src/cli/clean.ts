@@ -2,7 +2,7 @@ import type { Output } from '../api/outputs/index.js';
 import { shellWord } from '../core/text/shell-word.js';
 import type { Context, ExitCode, Flags } from './shared/command.js';
 import { settings, withRuntime } from './shared/session.js';
-import { duration, printable } from './text.js';
+import { duration, lines, printable } from './text.js';
 
 const DEFAULT_MS = 30 * 86_400_000;
 
@@ -29,7 +29,7 @@ function cleanedText(
   job: string | undefined,
   olderThanMs: number,
 ): string {
-  const again = ['searchflow clean', ...(job === undefined ? [] : [shellWord(printable(job))])].join(' ');
+  const again = `searchflow clean${job === undefined ? '' : ` ${shellWord(printable(job))}`}`;
   const end =
     total === 0
       ? notes.length > 0
@@ -38,16 +38,16 @@ function cleanedText(
       : dryRun
         ? `This would remove ${megabytes(total)}. Nothing was removed.`
         : `Removed ${megabytes(total)}. The records of purchases are kept.`;
-  return [
-    ...items.map(
+  return lines(
+    items.map(
       ({ what, job: of, bytes }) =>
         `${megabytes(bytes).padStart(10)}  ${names[what]}${of === null ? '' : ` of ${printable(of)}`}`,
     ),
-    ...notes.map((note) => `Note: ${note}`),
+    notes.map((note) => `Note: ${note}`),
     end,
     dryRun || total === 0
       ? `${printable(folder)} has ${megabytes(before)}.`
       : `${printable(folder)} had ${megabytes(before)} and has ${megabytes(after)} now.`,
-    ...(total === 0 && olderThanMs === DEFAULT_MS ? [`To include later jobs:\n  ${again} --older-than 1d`] : []),
-  ].join('\n');
+    total === 0 && olderThanMs === DEFAULT_MS && `To include later jobs:\n  ${again} --older-than 1d`,
+  );
 }

@@ -6,7 +6,7 @@ import { readAll, refuse, wrong } from './flag-values.js';
 import { askYesNo } from './shared/ask.js';
 import { type Context, type ExitCode, exitCodes, type Flags } from './shared/command.js';
 import { settings, withRuntime } from './shared/session.js';
-import { count, type Fact, factLines, printable, some } from './text.js';
+import { count, type Fact, factLines, lines, printable, some } from './text.js';
 
 /** What `forget` never removes. */
 const KEPT = [
@@ -58,29 +58,28 @@ const notesText = ({ notes }: Output<'forgotten'>): readonly string[] =>
   notes.map((note) => `Note: ${printable(note)}.`);
 
 const nothingText = (plan: Output<'forgotten'>): string =>
-  [
+  lines(
     `Nothing to forget: ${plan.url === null ? 'the data of this job is forgotten already' : 'no row, answer or cell here has this URL'}.`,
-    ...notesText(plan),
-  ].join('\n');
+    notesText(plan),
+  );
 
 /** Targets, notes, and what stays. */
-const restText = (plan: Output<'forgotten'>): readonly string[] => [
-  ...(plan.targets.length === 0
-    ? []
-    : [
-        `Not changed: ${plan.targets.map((one) => printable(one)).join(', ')}. To publish again:`,
-        ...plan.jobs.map((job) => `  searchflow publish ${shellWord(printable(job))} --to TARGET`),
-      ]),
-  ...notesText(plan),
-  ...KEPT,
-];
+const restText = (plan: Output<'forgotten'>): string =>
+  lines(
+    plan.targets.length > 0 && [
+      `Not changed: ${plan.targets.map((one) => printable(one)).join(', ')}. To publish again:`,
+      ...plan.jobs.map((job) => `  searchflow publish ${shellWord(printable(job))} --to TARGET`),
+    ],
+    notesText(plan),
+    KEPT,
+  );
 
 const answersText = ({ bodies, bytes }: Output<'forgotten'>): string =>
   `${some(bodies, 'answer')} in the journal (${count(bytes)} bytes)`;
 
 const planText = (plan: Output<'forgotten'>): string =>
-  [
-    ...factLines(16, [
+  lines(
+    factLines(16, [
       ['Jobs', plan.jobs.map((one) => printable(one)).join(', ')],
       ['Units', count(plan.units)],
       ...plan.warehouses.map(
@@ -90,12 +89,12 @@ const planText = (plan: Output<'forgotten'>): string =>
       ['Answers', answersText(plan)],
       ...plan.csvs.map((file): Fact => ['CSV', `${printable(file)} is written again`]),
     ]),
-    ...restText(plan),
-  ].join('\n');
+    restText(plan),
+  );
 
 const doneText = (done: Output<'forgotten'>): string =>
-  [
+  lines(
     `Forgot ${some(done.units, 'unit')}, ${some(done.rows, 'loaded row')}, ${some(done.stagedRows, 'staged row')}, ${answersText(done)}.`,
-    ...done.csvs.map((file) => `Written again: ${printable(file)}`),
-    ...restText(done),
-  ].join('\n');
+    done.csvs.map((file) => `Written again: ${printable(file)}`),
+    restText(done),
+  );

@@ -33,6 +33,15 @@ export function duration(seconds: number): string {
 export const isoTime = <At extends number | null>(at: At) =>
   (at === null ? null : new Date(at).toISOString()) as At extends number ? string : null;
 
+/** Lines of a text. A part that is no text is left out; an empty text is an empty line. */
+type Part = string | readonly Part[] | false | null | undefined;
+
+/** Returns a text of these lines. */
+export const lines = (...parts: readonly Part[]): string => flat(parts).join('\n');
+
+const flat = (parts: readonly Part[]): string[] =>
+  parts.flatMap((part) => (typeof part === 'string' ? [part] : part ? flat(part) : []));
+
 /** A name and its text; null: there is nothing to say. */
 export type Fact = readonly [name: string, text: string | null];
 

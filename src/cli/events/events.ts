@@ -4,7 +4,7 @@ import type { WalkHeartbeat } from '../../core/events/walk-job.js';
 import type { Differences, Verification, WalkProgress, WalkSummary } from '../../core/workflow-result-schemas.js';
 import type { EventStatus } from '../../worker/store/event-status.js';
 import { type ProgressLine, ProgressReader, progressText, waitText } from '../progress/progress.js';
-import { columns, count, duration, isoTime, printable, some } from '../text.js';
+import { columns, count, duration, isoTime, lines, printable, some } from '../text.js';
 
 /** Returns an ISO time without zero milliseconds. */
 const moment = (at: number) => new Date(at).toISOString().replace('.000Z', 'Z');
@@ -14,29 +14,21 @@ const ago = (at: number, now: number) => `${duration(Math.max(0, (now - at) / 10
 export function walkText(summary: WalkSummary, now: number): string {
   const { events, added, changed, seconds, watermark, into, phase, message, verified } = summary;
   const read = `${some(events, 'event')} read in ${duration(seconds)}`;
-  const lines: string[] = [];
-  if (phase === 'stopped') lines.push(`Stopped: ${printable(message ?? 'no reason given')}`);
-  if (verified) lines.push(`${titleOf(summary.stream)}: ${read}.`, ...verifiedLines(verified));
-  else if (events === 0) lines.push(`${titleOf(summary.stream)}: no new events.`);
-  else
-    lines.push(
-      `${titleOf(summary.stream)}: ${read}, ${count(added)} new${changed > 0 ? `, ${count(changed)} with newer contents` : ''}.`,
-    );
-  if (watermark !== null && !verified)
-    lines.push(`Newest event loaded: ${moment(watermark)} (${ago(watermark, now)}).`);
-  return [...lines, `Warehouse: ${printable(into)}`].join('\n');
+  const newer = changed > 0 ? `, ${count(changed)} with newer contents` : '';
+  const found = verified ? read : events === 0 ? 'no new events' : `${read}, ${count(added)} new${newer}`;
+  return lines(
+    phase === 'stopped' && `Stopped: ${printable(message ?? 'no reason given')}`,
+    `${titleOf(summary.stream)}: ${found}.`,
+    verified && verifiedLines(verified),
+    watermark !== null && !verified && `Newest event loaded: ${moment(watermark)} (${ago(watermark, now)}).`,
+    `Warehouse: ${printable(into)}`,
+  );
 }
 
 /** Returns the title of a summary: `Synced`, or `Backfilled` or `Verified` with the range. */
 function titleOf(stream: string): string {
   const [kind, range = '', types] = stream.split(' ');
-  const only =
-    types === undefined
-      ? ''
-      : ` (${types
-          .split(',')
-          .map((type) => printable(type))
-          .join(', ')})`;
+  const only = types === undefined ? '' : ` (${printable(types.replaceAll(',', ', '))})`;
   if (kind === 'sync') return `Synced${range === '' ? '' : ` (${printable(range)})`}`;
   return `${kind === 'verify' ? 'Verified' : 'Backfilled'} ${spanText(range)}${only}`;
 }

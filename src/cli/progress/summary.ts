@@ -21,6 +21,8 @@ import {
   count,
   dollars,
   duration,
+  isoTime,
+  lines,
   printable,
   resumeCommand,
   some,
@@ -57,30 +59,40 @@ const headlines: Readonly<Record<string, string>> = {
 
 /** Returns the summary as text. Its commands are those that a person typed in this environment. */
 export function summaryText(ending: Ending, env: Readonly<Record<string, string | undefined>> = {}): string {
-  const { summary, bill } = ending;
-  const { warehouse } = summary;
+  const { summary, bill, plan, ran } = ending;
+  const { message, warehouse, retried } = summary;
+  const { discarded = 0, schemaChanges } = warehouse;
   const tags = Object.entries(warehouse.tags).sort(([, a], [, b]) => b - a);
-  const lines = [
+  const left = leftRunning(ending);
+  // Rows of runs that are left running have a line of their own.
+  const retryable = retriedTags
+    .filter((tag) => tag !== 'RUN_OVERDUE')
+    .reduce((sum, tag) => sum + (warehouse.tags[tag] ?? 0), 0);
+  const text = lines(
     headline(ending),
-    ...(summary.message === undefined ? [] : [printable(summary.message)]),
-    ...statusLines(summary),
-    ...tags.map(([tag, rows]) => `    ${count(rows).padStart(9)}  ${printable(tag)}`),
-    ...badRowLines(ending.badRows, warehouse.invalid),
-    ...misfitLines(summary),
-    ...schemaLines(summary),
-    ...warningLines(summary),
-    ...publishLines(summary),
-    ...overdueLines(ending),
-    ...discardedLines(summary),
-    ...secondTryLines(summary),
-    ...retryLines(summary),
-    ending.ran ? moneyLine(summary, leftRunning(ending)) : `Bought in all: ${dollars(summary.totalCostMicros)}.`,
-    ...(bill === null ? [] : [billLine(summary, bill)]),
-    ...unknownLines(ending),
-    `${ending.ran ? 'Written' : 'Files'}: ${writtenText(ending)}`,
-    ...restLines(ending),
-  ];
-  return commandsAsTyped(lines.join('\n'), env);
+    message !== undefined && printable(message),
+    statusLines(summary),
+    tags.map(([tag, rows]) => `    ${count(rows).padStart(9)}  ${printable(tag)}`),
+    badRowLines(ending.badRows, warehouse.invalid),
+    misfitText(summary),
+    schemaChanges && `Schema changed since the run before: ${printable(schemaChangesText(schemaChanges))}`,
+    warningLines(summary),
+    publishText(summary),
+    left !== '' &&
+      `Left running past --max-run-time: ${left}; error_message has the ids. None is bought twice. To follow them again${retryCommand(summary)}`,
+    discarded > 0 &&
+      `Discarded or forgotten: ${some(discarded, 'row')} that ${discarded === 1 ? 'does' : 'do'} not count as failed.`,
+    retried &&
+      `Tried once more: ${some(retried.units, 'failed unit')}, ${count(Math.max(0, retried.units - retried.failedAgain))} succeeded.`,
+    retryable > 0 &&
+      `${some(retryable, 'failed row')} may succeed later; error_message has the reasons. To buy ${retryable === 1 ? 'it' : 'them'} again${retryCommand(summary)}`,
+    ran ? moneyLine(summary, left) : `Bought in all: ${dollars(summary.totalCostMicros)}.`,
+    bill !== null && billLine(summary, bill),
+    unknownLines(ending),
+    `${ran ? 'Written' : 'Files'}: ${writtenText(ending)}`,
+    plan?.rest && `Remaining: ${restText(plan, plan.rest)}. Run the same command without --limit to buy only these.`,
+  );
+  return commandsAsTyped(text, env);
 }
 
 /** The warehouse with the job's view in it, and the CSV. */
@@ -100,19 +112,15 @@ function leftRunning({ summary, plan }: Ending): string {
   return (plan?.staged.rowsPerRun ?? 1) > 1 ? `the runs of ${some(rows, 'row')}` : some(rows, 'run');
 }
 
-/** Returns the number of values that do not fit their column, by column; empty without such values. */
-function misfitLines({ warehouse: { misfits = {} } }: JobSummary): string[] {
+/** Returns the number of values that do not fit their column, by column; null without such values. */
+function misfitText({ warehouse: { misfits = {} } }: JobSummary): string | null {
   const columns = Object.entries(misfits).sort(([, a], [, b]) => b - a);
-  if (columns.length === 0) return [];
+  if (columns.length === 0) return null;
   const all = columns.reduce((sum, [, values]) => sum + values, 0);
   const shown = columns.slice(0, SHOWN).map(([name, values]) => `${printable(name)} ${count(values)}`);
   const more = columns.length > SHOWN ? `, and ${some(columns.length - SHOWN, 'more column')}` : '';
   const verb = all === 1 ? 'does not fit its column and is' : 'do not fit their columns and are';
-  return [`${some(all, 'value')} ${verb} NULL there (table misfits): ${shown.join(', ')}${more}`];
-}
-
-function schemaLines({ warehouse: { schemaChanges } }: JobSummary): string[] {
-  return schemaChanges ? [`Schema changed since the run before: ${printable(schemaChangesText(schemaChanges))}`] : [];
+  return `${some(all, 'value')} ${verb} NULL there (table misfits): ${shown.join(', ')}${more}`;
 }
 
 function warningLines({ warnings = [] }: JobSummary): string[] {
@@ -121,58 +129,20 @@ function warningLines({ warnings = [] }: JobSummary): string[] {
   return [...of('warning').map((one) => line(one, 'Warning')), ...of('notice').map((one) => line(one, 'Notice'))];
 }
 
-function publishLines({ published, warehouse }: JobSummary): string[] {
+function publishText({ published, warehouse }: JobSummary): string | null {
   const outcome = published ?? warehouse.published;
-  if (!outcome) return [];
+  if (!outcome) return null;
   const to = printable(outcome.to);
   // The message of the run has the reason and what to do.
-  if (outcome.error !== null) return published ? [] : [`Not published to ${to}: ${printable(outcome.error)}`];
-  return [
-    outcome.changed ? `Published: ${some(outcome.rows, 'row')} to ${to}` : `Published: ${to} has these rows already`,
-  ];
-}
-
-function overdueLines(ending: Ending): string[] {
-  const left = leftRunning(ending);
-  if (left === '') return [];
-  return [
-    `Left running past --max-run-time: ${left}; error_message has the ids. None is bought twice. To follow them again${retryCommand(ending.summary)}`,
-  ];
-}
-
-function discardedLines({ warehouse: { discarded = 0 } }: JobSummary): string[] {
-  return discarded === 0
-    ? []
-    : [
-        `Discarded or forgotten: ${some(discarded, 'row')} that ${discarded === 1 ? 'does' : 'do'} not count as failed.`,
-      ];
-}
-
-function secondTryLines({ retried }: JobSummary): string[] {
-  if (!retried) return [];
-  const { units, failedAgain } = retried;
-  return [`Tried once more: ${some(units, 'failed unit')}, ${count(Math.max(0, units - failedAgain))} succeeded.`];
+  if (outcome.error !== null) return published ? null : `Not published to ${to}: ${printable(outcome.error)}`;
+  return outcome.changed
+    ? `Published: ${some(outcome.rows, 'row')} to ${to}`
+    : `Published: ${to} has these rows already`;
 }
 
 /** Returns the command that buys failed rows again, after a colon. It needs a complete job. */
 function retryCommand({ name, warehouse }: JobSummary): string {
   return `${warehouse.missing === 0 ? '' : ' when the job is complete'}: searchflow retry ${printable(shellWord(name))}`;
-}
-
-/** Returns how to buy the failed rows again that may succeed now. Rows of runs that are left running have a line of their own. */
-function retryLines(summary: JobSummary): string[] {
-  const { warehouse } = summary;
-  const tags = retriedTags.filter((tag) => tag !== 'RUN_OVERDUE');
-  const rows = tags.reduce((sum, tag) => sum + (warehouse.tags[tag] ?? 0), 0);
-  if (rows === 0) return [];
-  return [
-    `${some(rows, 'failed row')} may succeed later; error_message has the reasons. To buy ${rows === 1 ? 'it' : 'them'} again${retryCommand(summary)}`,
-  ];
-}
-
-function restLines({ plan }: Ending): string[] {
-  if (!plan?.rest) return [];
-  return [`Remaining: ${restText(plan, plan.rest)}. Run the same command without --limit to buy only these.`];
 }
 
 function headline({ summary, ran }: Ending): string {
@@ -238,23 +208,21 @@ function unknownDollars({ summary, unknown }: Pick<Ending, 'summary' | 'unknown'
   return toDollars(unknown.reduce((sum, { estimateMicros }) => sum + estimateMicros, 0));
 }
 
-function unknownLines(ending: Ending): string[] {
+function unknownLines(ending: Ending): string | null {
   const all = Math.max(ending.summary.unknownOutcomes, ending.unknown.length);
-  if (all === 0) return [];
+  if (all === 0) return null;
   const shown = ending.unknown.slice(0, SHOWN);
   const most = unknownDollars(ending);
-  return [
+  return lines(
     `${some(all, 'unknown outcome')} (sent, no answer, possibly charged${most === null ? '' : `: at most ${dollars(most * 1e6)}`}):`,
-    ...shown.map(
-      (one) =>
-        `  ${new Date(one.intendedAt).toISOString()} ${printable(one.operation)}${buysPages(one.operation) ? ` of ${some(one.keys.length, 'URL')}` : ''}, ` +
-        `at most ${dollars(one.estimateMicros)}: ${printable(one.reason, 160)}`,
-    ),
-    ...(shown.length === 0 ? ['  see the table unknown_outcomes'] : []),
-    ...(shown.length > 0 && all > shown.length
-      ? [`  and ${count(all - shown.length)} more (table unknown_outcomes)`]
-      : []),
-  ];
+    shown.map(({ intendedAt, operation, keys, estimateMicros, reason }) => {
+      const of = buysPages(operation) ? ` of ${some(keys.length, 'URL')}` : '';
+      return `  ${isoTime(intendedAt)} ${printable(operation)}${of}, at most ${dollars(estimateMicros)}: ${printable(reason, 160)}`;
+    }),
+    shown.length === 0
+      ? '  see the table unknown_outcomes'
+      : all > shown.length && `  and ${count(all - shown.length)} more (table unknown_outcomes)`,
+  );
 }
 
 /** Returns the ending of a job that is only shown. */

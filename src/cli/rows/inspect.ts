@@ -6,7 +6,7 @@ import type { TracedName } from '../../worker/runtime/traced-rows.js';
 import { readAll, wrong } from '../flag-values.js';
 import type { Context, ExitCode, Flags } from '../shared/command.js';
 import { settings, withRuntime } from '../shared/session.js';
-import { columns, commandOnOwnLine, count, duration, printable, some, usd } from '../text.js';
+import { columns, commandOnOwnLine, count, duration, type Fact, lines, printable, some, usd } from '../text.js';
 
 /** Rows that are listed by default. */
 const USUAL_ROWS = 20;
@@ -60,18 +60,16 @@ function failedText({ job, byTag, rows, listed }: Output<'failed'>): string {
   const more = rows - listed.length;
   const retried = byTag.filter(({ retry }) => retry !== 'none').reduce((sum, one) => sum + one.rows, 0);
   const first = listed[0]?.row ?? null;
-  return [
-    ...table.map((line, nth) => `${line.padEnd(width)}  ${notes[nth]}`),
-    ...(listed.length === 0 ? [] : ['', ...listed.flatMap(rowLines)]),
-    ...(more > 0 && listed.length > 0 ? [`… and ${some(more, 'more row')} (--limit, --tag)`] : []),
-    ...(retried === 0
-      ? []
-      : ['', `A retry can help ${some(retried, 'row')}. To plan it:`, `  searchflow retry ${shellWord(job)}`]),
-    ...(first === null ? [] : ['To trace a row:', `  searchflow trace ${shellWord(job)} --row ${first}`]),
-  ].join('\n');
+  return lines(
+    table.map((line, nth) => `${line.padEnd(width)}  ${notes[nth]}`),
+    listed.length > 0 && ['', ...listed.map(rowText)],
+    more > 0 && listed.length > 0 && `… and ${some(more, 'more row')} (--limit, --tag)`,
+    retried > 0 && `\nA retry can help ${some(retried, 'row')}. To plan it:\n  searchflow retry ${shellWord(job)}`,
+    first !== null && `To trace a row:\n  searchflow trace ${shellWord(job)} --row ${first}`,
+  );
 }
 
-function rowLines(row: Output<'failed'>['listed'][number]): string[] {
+function rowText(row: Output<'failed'>['listed'][number]): string {
   const { message, unit, input } = row;
   const least = row.dollarsAreWhole ? '' : 'at least ';
   const unknown = row.unknownDollars > 0 ? `, possibly ${usd(row.unknownDollars)} more` : '';
@@ -80,10 +78,10 @@ function rowLines(row: Output<'failed'>['listed'][number]): string[] {
   // The data of a forgotten row is gone.
   const isEmpty = !unit && input.every((cell) => cell === null);
   const shown = isEmpty ? '(no data)' : printable(unit ?? input.map((cell) => cell ?? '').join(', '), UNIT_SHOWN);
-  return [
+  return lines(
     `row ${count(row.row ?? 0)}  ${tagText(row.tag)}  ${tries}  ${shown}`,
-    ...(message ? [`    ${printable(message, MESSAGE_SHOWN)}`] : []),
-  ];
+    message && `    ${printable(message, MESSAGE_SHOWN)}`,
+  );
 }
 
 /** Most characters of a cell, of a unit, and of a kept answer; `--json` has all. */
@@ -123,61 +121,53 @@ const moment = (at: string | null): string => at?.replace('T', ' ').replace('Z',
 /** Parts of a sentence, without the absent ones. */
 const joined = (...parts: readonly (string | false | null | undefined)[]): string => parts.filter(Boolean).join(', ');
 
-/** A name and a text; a line without a name continues the one before. */
-type Line = readonly [name: string, text: string];
-
-/** Returns the trace of a row as text, from its input to its warehouse. */
+/** Returns the trace of a row as text, from its input to its warehouse. A fact without a name continues the one before. */
 function traceText(trace: Output<'trace'>, now: number): string {
-  const { row, state, reason, input, loaded, problems } = trace;
+  const { row, state, reason, input, loaded, problems, answerText } = trace;
   const isUnread = state === 'landed' && loaded === null && problems.length > 0;
-  const lines: readonly Line[] = [
-    ...(reason === null ? [] : [['Why', commandOnOwnLine(printable(reason))] as const]),
+  const facts: readonly Fact[] = [
+    ['Why', reason && commandOnOwnLine(printable(reason))],
     ['Input', `${row === null ? '' : `row ${count(row)} of `}${printable(trace.source, 300)}`],
-    ...input.map(
-      ({ column, value }): Line => [
-        '',
-        `${printable(column ?? 'extra cell', 60)}: ${value === null ? '(null)' : printable(value, CELL_SHOWN)}`,
-      ],
-    ),
-    ...(trace.unitKey === null ? [] : [...unitLines(trace), ...requestLines(trace)]),
-    ...answerLines(trace, now),
-    ...(loaded ? loadLines(loaded) : []),
-    ...publishLines(trace),
-    ...(trace.retry === null ? [] : [['Retry', retryText(trace.retry)] as const]),
-    ...(trace.answerText === null ? [] : [['Kept answer', ''] as const]),
+    ...input.map(({ column, value }): Fact => {
+      const cell = value === null ? '(null)' : printable(value, CELL_SHOWN);
+      return ['', `${printable(column ?? 'extra cell', 60)}: ${cell}`];
+    }),
+    ...(trace.unitKey === null ? [] : [...unitFacts(trace), ...requestFacts(trace)]),
+    ['Answer', answerLine(trace, now)],
+    ...(loaded ? loadFacts(loaded) : []),
+    ['Publish', publishText(trace)],
+    ['Retry', trace.retry && retryText(trace.retry)],
+    ['Kept answer', answerText === null ? null : ''],
   ];
-  const shown = lines.map(([name, text]) => `  ${(name === '' ? '' : `${name}:`).padEnd(10)}${text}`.trimEnd());
-  return [
+  const shown = facts.filter(([, text]) => text !== null);
+  return lines(
     `${printable(trace.job)}, ${row === null ? 'a vanished row' : `row ${count(row)}`}: ${isUnread ? 'bought; it is not known whether it is loaded' : stateWords[state]}`,
-    ...shown,
-    ...(trace.answerText === null ? [] : [printable(trace.answerText, ANSWER_SHOWN)]),
-    ...problems.map((problem) => `  Not read: ${printable(problem)}`),
-  ].join('\n');
+    shown.map(([name, text]) => `  ${(name === '' ? '' : `${name}:`).padEnd(10)}${text}`.trimEnd()),
+    answerText !== null && printable(answerText, ANSWER_SHOWN),
+    problems.map((problem) => `  Not read: ${printable(problem)}`),
+  );
 }
 
-function unitLines({ operation, unit, unitKey, sharedWith, slice }: Output<'trace'>): Line[] {
+function unitFacts({ operation, unit, unitKey, sharedWith, slice }: Output<'trace'>): Fact[] {
   const { rows, first } = sharedWith;
-  const named = first.map((row) => count(row)).join(', ');
-  const more = rows > first.length ? `, … (${count(rows)} in all)` : '';
+  const named = `${first.map((row) => count(row)).join(', ')}${rows > first.length ? `, … (${count(rows)} in all)` : ''}`;
   return [
     ['Unit', `${printable(operation)} ${printable(unit ?? '', TRACED_UNIT_SHOWN)}`],
-    ...(rows === 0
-      ? []
-      : [['', `shared with row${rows === 1 ? '' : 's'} ${named}${more}; it is bought once for all of them`] as const]),
-    ['Key', unitKey ?? ''],
-    ...(slice === null ? [] : [['Slice', `${count(slice.number)} (${printable(slice.segment)})`] as const]),
+    ['', rows === 0 ? null : `shared with row${rows === 1 ? '' : 's'} ${named}; it is bought once for all of them`],
+    ['Key', unitKey],
+    ['Slice', slice && `${count(slice.number)} (${printable(slice.segment)})`],
   ];
 }
 
-function requestLines(trace: Output<'trace'>): Line[] {
+function requestFacts(trace: Output<'trace'>): Fact[] {
   const { attempts, requests, dollars: paid, dollarsAreWhole, unknownDollars, job } = trace;
   if (attempts.length === 0) return [['Requests', 'none']];
   const unknown = unknownDollars > 0 && `and at most ${usd(unknownDollars)} for unknown outcomes`;
   const left = attempts.length - ATTEMPTS_SHOWN;
   return [
     ['Requests', joined(count(requests), `for ${dollarsAreWhole ? '' : 'at least '}${usd(paid)}`, unknown)],
-    ...(left > 0 ? [['', `… ${count(left)} earlier`] as const] : []),
-    ...attempts.slice(-ATTEMPTS_SHOWN).map((attempt): Line => ['', attemptText(attempt, job)]),
+    ['', left > 0 ? `… ${count(left)} earlier` : null],
+    ...attempts.slice(-ATTEMPTS_SHOWN).map((attempt): Fact => ['', attemptText(attempt, job)]),
   ];
 }
 
@@ -207,49 +197,41 @@ function attemptText(attempt: Output<'trace'>['attempts'][number], job: string):
   )}`;
 }
 
-function answerLines({ answer }: Output<'trace'>, now: number): Line[] {
-  if (answer === null) return [];
+function answerLine({ answer }: Output<'trace'>, now: number): string | null {
+  if (answer === null) return null;
   const age = duration(Math.max(0, now - Date.parse(answer.at ?? '')) / 1000);
-  const text = joined(
+  return joined(
     `${moment(answer.at)} (${age} ago)`,
     `${answer.status}${answer.tag === null ? '' : ` ${printable(answer.tag)}`}`,
     !answer.bought && 'recorded without a request',
     answer.inJournal ? `${count(answer.bytes ?? 0)} bytes in the journal` : 'its body is no longer in the journal',
   );
-  return [['Answer', text]];
 }
 
-function loadLines(loaded: NonNullable<Output<'trace'>['loaded']>): Line[] {
+function loadFacts(loaded: NonNullable<Output<'trace'>['loaded']>): Fact[] {
   const { status, tag, message, httpStatus, requestId, fetchedAt, ledgerAt, outdatedAt, slice } = loaded;
   const whole = ledgerAt === null ? 'the slice is not loaded as a whole' : `in the ledger since ${moment(ledgerAt)}`;
   const result = joined(
     tag === null ? status : `${status} ${printable(tag)}`,
     httpStatus !== null && `HTTP ${httpStatus}`,
   );
+  const request = requestId && `request ${printable(requestId, 100)}`;
   return [
     ['Loaded', `${moment(loaded.at)} into ${printable(loaded.into)}, slice ${count(slice)}, ${whole}`],
     ['Row', message ? `${result}: ${printable(message)}` : result],
-    ...(fetchedAt === null
-      ? []
-      : [['', joined(`answer of ${moment(fetchedAt)}`, requestId && `request ${printable(requestId, 100)}`)] as const]),
-    ...(outdatedAt === null ? [] : [['', `the options of the job changed at ${moment(outdatedAt)}`] as const]),
-    ...loaded.misfits
-      .slice(0, MISFITS_SHOWN)
-      .map(
-        ({ column, value, expected }): Line => [
-          '',
-          `${printable(column, 60)} (${expected}) is NULL: the value ${printable(JSON.stringify(value), 100)} does not fit`,
-        ],
-      ),
+    ['', fetchedAt && joined(`answer of ${moment(fetchedAt)}`, request)],
+    ['', outdatedAt && `the options of the job changed at ${moment(outdatedAt)}`],
+    ...loaded.misfits.slice(0, MISFITS_SHOWN).map(({ column, value, expected }): Fact => {
+      const shown = printable(JSON.stringify(value), 100);
+      return ['', `${printable(column, 60)} (${expected}) is NULL: the value ${shown} does not fit`];
+    }),
   ];
 }
 
-function publishLines({ published, loaded }: Output<'trace'>): Line[] {
-  if (published === null) return [];
+function publishText({ published, loaded }: Output<'trace'>): string | null {
+  if (published === null) return null;
   const { to, at, error } = published;
   const where = `to ${printable(to)} at ${moment(at)}`;
-  if (error !== null) return [['Publish', `not published ${where}: ${printable(error)}`]];
-  const isLater = (loaded?.at ?? '') > (at ?? '');
-  const left = isLater ? ', before this row was loaded' : '';
-  return [['Publish', `the last publish was ${where}${left}`]];
+  if (error !== null) return `not published ${where}: ${printable(error)}`;
+  return `the last publish was ${where}${(loaded?.at ?? '') > (at ?? '') ? ', before this row was loaded' : ''}`;
 }
