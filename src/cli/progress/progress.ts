@@ -107,11 +107,14 @@ export abstract class ProgressReader<Progress, Heartbeat> {
   /** Returns the speed, such as `311 rows/s`, and the time left; empty as long as they are unknown. */
   protected pace(at: number, what: string, done: number, part: number | null, isRunning: boolean): readonly string[] {
     const speed = this.#speed.at(at, done);
+    // Negative if the range of a walk has grown.
     const partSpeed = part === null ? null : this.#partSpeed.at(at, part);
     const rounded = speed === null || speed >= 10 ? Math.round(speed ?? 0) : Math.round(speed * 10) / 10;
     return [
       ...(speed === null ? [] : [`${count(rounded)} ${what}/s`]),
-      ...(partSpeed && isRunning ? [`${duration(Math.ceil((1 - (part ?? 0)) / partSpeed))} left`] : []),
+      ...(partSpeed && partSpeed > 0 && isRunning
+        ? [`${duration(Math.ceil((1 - (part ?? 0)) / partSpeed))} left`]
+        : []),
     ];
   }
 }
