@@ -163,25 +163,6 @@ describe('stageRows of a CSV', () => {
     expect(rows[0]?.i[1]).toBe('a\0b\x1b[31m');
   });
 
-  it('refuses a URL that a URL parser would silently change', async () => {
-    const { rows } = await stage('url\n"https://a.com/x\ny"\n"https://a.com/\0"\nhttps:a.com\n');
-    expect(rows.map((row) => row.e)).toEqual(['INVALID_URL', 'INVALID_URL', 'INVALID_URL']);
-  });
-
-  it('uses the only column with the name of a URL column, or the given one', async () => {
-    expect((await stage('Name, Website \nx,https://a.com\n')).manifest.unitColumn).toBe(' Website ');
-    expect((await stage('url,Link\nx,https://a.com\n', { units: { kind: 'url', column: 'Link' } })).rows[0]?.u).toBe(
-      'https://a.com',
-    );
-    expect(await refusal('a,b\n1,2\n')).toBe(
-      'No column contains URLs or has a usual name for them. Name the URL column (--url-column, or urlField of enrichRows); the columns are "a", "b"',
-    );
-    expect(await refusal('url,link\n1,2\n')).toContain('"url", "link". Name one');
-    expect(await refusal('a,b\n1,2\n', { units: { kind: 'url', column: 'c' } })).toBe(
-      'There is no column "c"; the columns are "a", "b"',
-    );
-  });
-
   it('names columns whose name occurs before, and columns without a name', async () => {
     const { manifest, rows } = await stage('url,a,url,,a,a_2,\nhttps://a.com,1,2,3,4,5,6\n');
     expect(manifest).toMatchObject({

@@ -50,53 +50,6 @@ test('types filter, repeated; an event read by its id equals that in the list', 
   expect((await get(sandbox, '/websets/v0/events/event_00000000zz')).json.tag).toBe('NOT_FOUND');
 });
 
-test('events about one resource are consistent over time, and with the current websets', async () => {
-  await start({ order: 'oldest', count: 4000 });
-  const events = await walk();
-  const seen = new Map<string, Event>();
-  for (const { type, data, createdAt } of events) {
-    const before = seen.get(data.id);
-    if (before) {
-      expect(data.createdAt).toBe(before.createdAt);
-      expect(data.updatedAt >= before.updatedAt).toBe(true);
-      expect(data.object).toBe(before.object);
-    } else expect(data.createdAt).toBe(createdAt);
-    if (data.websetId) expect(seen.has(data.websetId)).toBe(true);
-    if (type === 'webset.item.enriched') expect(data.enrichments).toHaveLength(3);
-    if (type.startsWith('webset.item.')) expect(seen.has(data.sourceId)).toBe(true);
-    if (data.monitorId) expect(seen.has(data.monitorId)).toBe(true);
-    for (const one of data.searches ?? []) expect(seen.get(one.id) ?? one).toMatchObject({ query: one.query });
-    seen.set(data.id, data);
-  }
-  const deleted = new Set(events.filter(({ type }) => type === 'webset.deleted').map(({ data }) => data.id));
-  const websets = [...seen.values()].filter(({ object }) => object === 'webset');
-  const listed: Event[] = [];
-  for (let cursor = ''; ; ) {
-    const { json } = await get(sandbox, `/websets/v0/websets?limit=30${cursor}`);
-    listed.push(...json.data);
-    if (!json.hasMore) break;
-    cursor = `&cursor=${json.nextCursor}`;
-  }
-  expect(listed.map(({ id }) => id).toSorted()).toEqual(
-    websets
-      .map(({ id }) => id)
-      .filter((id) => !deleted.has(id))
-      .toSorted(),
-  );
-  const old = listed.at(-1);
-  expect(old).toEqual(seen.get(old.id));
-  expect((await get(sandbox, `/websets/v0/websets/${[...deleted][0]}`)).status).toBe(404);
-  const named = listed.find(({ externalId }) => externalId !== null);
-  const whole = (await get(sandbox, `/websets/v0/websets/${named.externalId}?expand=items`)).json;
-  expect(whole.id).toBe(named.id);
-  for (const item of whole.items) expect(item).toEqual(seen.get(item.id));
-  const items = `/websets/v0/websets/${named.id}/items`;
-  const first = (await get(sandbox, `${items}?limit=4`)).json;
-  const second = (await get(sandbox, `${items}?limit=100&cursor=${first.nextCursor}`)).json;
-  expect([...first.data, ...second.data]).toEqual(whole.items);
-  expect((await get(sandbox, `${items}?sourceId=${whole.items[0].sourceId}`)).json.data).toEqual([whole.items[0]]);
-});
-
 test('a cursor expires, and one of another list or of nothing is refused', async () => {
   await start({ cursorTtlMs: 30 });
   const { nextCursor } = await page('limit=10');

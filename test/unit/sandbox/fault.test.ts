@@ -165,34 +165,6 @@ test('another body comes with its type, and is charged only on request', async (
   expect(await ask()).toMatchObject({ status: 200, text: '' });
 });
 
-test('results are shuffled, repeated, lost, added to, or have unknown fields', async () => {
-  await start();
-  const asked = urls(20);
-  const changed = async (change: 'shuffle' | 'repeat' | 'lose' | 'add' | 'unknown') => {
-    sandbox.setFaults([{ when: {}, do: { kind: 'results', change } }]);
-    const { json } = await post(sandbox, '/contents', { urls: asked });
-    return { json, found: json.results.map((one: { url: string }) => one.url) as string[] };
-  };
-  const shuffled = await changed('shuffle');
-  expect(shuffled.found).not.toEqual(asked);
-  expect(shuffled.found.toSorted()).toEqual(asked.toSorted());
-  expect(shuffled.json.statuses.map((one: { id: string }) => one.id)).not.toEqual(shuffled.found);
-  expect((await changed('repeat')).found).toEqual([...asked, asked[0]]);
-  expect((await changed('lose')).found).toEqual(asked.slice(1));
-  expect((await changed('add')).found).toHaveLength(21);
-  const { json } = await changed('unknown');
-  expect(json.results[0]).toHaveProperty('novelty');
-  expect(json.statuses.at(-1).status).toBe('deferred');
-  expect(booked()).toBe(100);
-});
-
-test('a body drips', async () => {
-  await start({ when: {}, do: { kind: 'drip', bytes: 700, everyMs: 20 } });
-  const { pieces } = await raw(sandbox, '/contents', body);
-  expect(pieces.length).toBeGreaterThan(3);
-  expect((await ask()).json.results).toHaveLength(2);
-});
-
 test('faults are set over HTTP, and malformed ones are named', async () => {
   await start();
   const set = (faults: unknown) => post(sandbox, '/__sandbox/faults', faults);
