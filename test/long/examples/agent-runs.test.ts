@@ -63,4 +63,4 @@ it('examples/agent-runs returns structured output that fits the schema, and cont
   });
   const starts = sandbox.log().filter(({ method, path }) => method === 'POST' && path === '/agent/runs');
   expect(starts).toHaveLength(2);
-}, 120_000);
+});

@@ -15,7 +15,7 @@ beforeAll(async () => {
   sandbox = await startSandbox({ failureRate: 0 });
   vi.stubEnv('SEARCHFLOW_API_KEY', 'key');
   vi.stubEnv('SEARCHFLOW_BASE_URL', sandbox.url);
-}, 180_000);
+});
 afterAll(async () => {
   vi.unstubAllEnvs();
   await sandbox?.close();
