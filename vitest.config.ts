@@ -86,8 +86,8 @@ export default defineConfig({
           exclude: clocks,
           ...withServers,
           // Bounds for a hang, not measures of speed.
-          testTimeout: 180_000,
-          hookTimeout: 180_000,
+          testTimeout: 240_000,
+          hookTimeout: 240_000,
           // More than cores: these tests wait for servers most of the time.
           maxWorkers: 5,
           isolate: false,
@@ -131,7 +131,7 @@ export default defineConfig({
           provide: { propertyRuns: 8 },
           ...withServers,
           // A bound for a hang: many processes share a slow machine here.
-          testTimeout: 180_000,
+          testTimeout: 240_000,
           // Few at a time: these tests watch clocks and processes.
           maxWorkers: 3,
           isolate: false,

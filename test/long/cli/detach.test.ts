@@ -50,7 +50,7 @@ it('a detached job outlives its command, a wait and a watching command, and wait
   expect(await run('resume', job, '--detach')).toMatchObject({ code: 0, out: `${job}\n` });
   const done = await run('wait', job, '--json');
   expect([done.code, JSON.parse(done.out)]).toMatchObject([0, { kind: 'summary', phase: 'done', rows: 2400 }]);
-}, 180_000);
+});
 
 it('walks and exports detach, too', async () => {
   for (const line of ['events sync', 'monitors export']) {
@@ -59,4 +59,4 @@ it('walks and exports detach, too', async () => {
     expect(code).toBe(0);
     expect((await run('wait', job, '--json')).code).toBe(0);
   }
-}, 180_000);
+});

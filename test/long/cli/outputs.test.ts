@@ -28,4 +28,4 @@ it('the output of --json of commands that list, trace, report and set up fits it
   expect(await kind('doctor', [0, 1])).toMatchObject({ kind: 'doctor' });
   expect(await kind(`wait ${job}`)).toMatchObject({ kind: 'summary', job });
   expect(await kind(`status ${job}`)).toMatchObject({ kind: 'summary', job });
-}, 240_000);
+});

@@ -1,12 +1,9 @@
 import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
-import { expect, it, vi } from 'vitest';
+import { expect, it } from 'vitest';
 import { type SandboxOptions, startSandbox } from '../../../src/sandbox/index.js';
 import { runCommand } from '../../support/cli/command.js';
 import { commandFolder } from '../../support/jobs/command-folder.js';
-
-// The tests use real servers and workers, and the machine may be busy.
-vi.setConfig({ testTimeout: 240_000 });
 
 const from = '2025-01-01T00:00:00.000Z';
 const to = '2025-02-01T00:00:00.000Z';

@@ -135,7 +135,7 @@ describe('a load or a fold that is cut off at any statement leaves nothing, and 
     const took = await interruptEach({ events, query, hash: 'CAST(hash(r) AS HUGEINT)' }, lives, 0);
     expect(Math.min(took.mixed, took.foldAll)).toBeGreaterThan(40);
     await Promise.all([events.close(), reader.close()]);
-  }, 120_000);
+  });
 
   it('in PostgreSQL', async () => {
     const url = await server.database();
@@ -162,5 +162,5 @@ describe('a load or a fold that is cut off at any statement leaves nothing, and 
     expect(Math.min(took.mixed, took.foldAll)).toBeGreaterThan(40);
     await events.close();
     await client.end();
-  }, 120_000);
+  });
 });

@@ -67,5 +67,4 @@ it.each(['newest', 'oldest'] as const)(
     expect(verified.added).toBe(happened.length - ids.size);
     expect((await loaded()).size).toBe(happened.length);
   },
-  120_000,
 );

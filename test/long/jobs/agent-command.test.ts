@@ -33,4 +33,4 @@ it('Ctrl-C leaves the run running; the same command takes it over, and others li
   expect(await second.ended).toBe(6);
   expect(JSON.parse(second.out())).toMatchObject({ runId: 'agent_run_000001', status: 'cancelled', costDollars: 0.25 });
   expect(service.agents.starts).toHaveLength(1);
-}, 120_000);
+});

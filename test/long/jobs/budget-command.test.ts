@@ -53,5 +53,4 @@ it.runIf(process.platform === 'linux')(
     const extra = Object.values(boughtAgain(sandbox)).reduce((sum, times) => sum + times, 0);
     expect(extra).toBeLessThanOrEqual(unknown[0]?.keys ?? 0);
   },
-  180_000,
 );

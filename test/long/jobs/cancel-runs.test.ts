@@ -63,7 +63,7 @@ describe('cancelling a job of agent rows', () => {
       'SELECT status, count(*)::TEXT AS n FROM enriched_rows GROUP BY ALL',
     );
     expect(states).toEqual([{ status: 'success', n: String(ROWS) }]);
-  }, 90_000);
+  });
 
   it('also ends runs whose start got no answer, and runs of a paused job', async () => {
     const { service, start, running, totals } = await setting();
@@ -78,7 +78,7 @@ describe('cancelling a job of agent rows', () => {
     expect(service.agents.inProgress()).toBe(0);
     expect(service.agents.starts).toHaveLength(ROWS);
     expect(await totals()).toMatchObject({ openMicros: 0, unknown: [] });
-  }, 90_000);
+  });
 
   it('ends within 15 s although no run ends, and the same job started again follows them', async () => {
     const { service, start, running, totals, endAll } = await setting({ keepsRunning: true });
@@ -95,7 +95,7 @@ describe('cancelling a job of agent rows', () => {
     endAll();
     expect((await again.result()) as JobSummary).toMatchObject({ phase: 'done', unknownOutcomes: 0 });
     expect(service.agents.starts).toHaveLength(ROWS);
-  }, 90_000);
+  });
 
   it('leaves the runs to the next run of the job', async () => {
     const { service, start, running, endAll } = await setting();
@@ -109,7 +109,7 @@ describe('cancelling a job of agent rows', () => {
     endAll();
     expect((await again.result()) as JobSummary).toMatchObject({ phase: 'done' });
     expect(service.agents.starts).toHaveLength(ROWS);
-  }, 90_000);
+  });
 });
 
 describe('a job of agent rows whose runs take longer than --max-run-time', () => {
@@ -132,5 +132,5 @@ describe('a job of agent rows whose runs take longer than --max-run-time', () =>
     expect(again).toMatchObject({ phase: 'done', requests: ROWS, warehouse: { success: ROWS } });
     expect(service.agents.starts).toHaveLength(ROWS);
     expect(await totals()).toMatchObject({ openMicros: 0, costMicros: ROWS * 250_000 });
-  }, 90_000);
+  });
 });

@@ -72,4 +72,4 @@ it('faults 24 and 39: after kills of a worker and the database every row is load
   const job = /^rows-\w+/m.exec(await ask('jobs'))?.[0];
   const history = await temporal.client.workflow.getHandle(`searchflow-${job}`).fetchHistory();
   expect(Buffer.from(JSON.stringify(history)).includes(postgres.password)).toBe(false);
-}, 120_000);
+});

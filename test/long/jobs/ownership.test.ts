@@ -81,7 +81,7 @@ it('fault 63: a job that was stopped or whose command was killed is not paid for
   const follows = other('follows');
   await follows.says(/Also running here, for schedules or other clients: big-\w{6}/);
   await follows.ended;
-}, 240_000);
+});
 
 it('faults 27, 61: the second of two commands of one job watches, takes over from a dead one, and reports a stop', async () => {
   const { run, file, bought, reached } = await openFolder();
@@ -101,7 +101,7 @@ it('faults 27, 61: the second of two commands of one job watches, takes over fro
   watcher.child.kill('SIGINT');
   expect(await watcher.ended).toBe(130);
   expect(await third.ended).toBe(6);
-}, 240_000);
+});
 
 it('fault 61: one job name with two files on a store belongs to one of them, and a killed command ends its job', async () => {
   const cluster = await startCluster(temporal, {
@@ -137,4 +137,4 @@ it('fault 61: one job name with two files on a store belongs to one of them, and
   const next = cluster.start('c', ['enrich', other, '--batch', '1', '--yes']);
   expect([await next.ended, next.err()]).toEqual([0, expect.stringMatching(/Stopped rows-\w{6}: its command ended/)]);
   expect(sold('site')).toBe(before);
-}, 240_000);
+});

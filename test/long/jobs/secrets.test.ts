@@ -59,5 +59,4 @@ it.runIf(process.platform === 'linux')(
     expect(filesWith(join(folder.stateDir, 'journal'), '<html>').length).toBeGreaterThan(0);
     expect(filesWith(folder.stateDir, '401').length).toBeGreaterThan(0);
   },
-  120_000,
 );

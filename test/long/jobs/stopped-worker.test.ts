@@ -66,4 +66,4 @@ it('fault 26: a worker that wakes after its slices were retried doubles no row, 
   expect(listed?.units).toEqual(expect.arrayContaining(Object.keys(again)));
   other.child.kill('SIGINT');
   expect(await other.ended).toBe(130);
-}, 120_000);
+});

@@ -1,10 +1,7 @@
-import { expect, it, vi } from 'vitest';
+import { expect, it } from 'vitest';
 import { byChance, type Fault } from '../../service/service.mjs';
 import { MonitorSetting } from '../../support/monitors/setting.js';
 import { temporalOfFile } from '../../support/temporal.js';
-
-// The tests use real servers and workers, and the machine may be busy.
-vi.setConfig({ testTimeout: 180_000 });
 
 const temporal = temporalOfFile();
 const approval = { by: 'Bob', why: 'as agreed' };

@@ -7,9 +7,6 @@ import { filesWith } from '../../support/jobs/files-with.js';
 import { Folder } from '../../support/jobs/folder.js';
 import { killAllOf } from '../../support/jobs/processes.js';
 
-// The tests use real servers and workers, and the machine may be busy.
-vi.setConfig({ testTimeout: 240_000 });
-
 const canary = 'whsec_canary-1f6e0c52d98b4a37';
 const definition = {
   name: 'launches',

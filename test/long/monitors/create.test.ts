@@ -1,14 +1,11 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, it, vi } from 'vitest';
+import { expect, it } from 'vitest';
 import { monitorWorkflows } from '../../../src/core/monitors/monitor-names.js';
 import type { CreatedMonitorResult } from '../../../src/core/workflow-result-schemas.js';
 import type { Fault } from '../../service/service.mjs';
 import { MonitorSetting } from '../../support/monitors/setting.js';
 import { temporalOfFile } from '../../support/temporal.js';
-
-// The tests use real servers and workers, and the machine may be busy.
-vi.setConfig({ testTimeout: 180_000 });
 
 const temporal = temporalOfFile();
 

@@ -1,11 +1,8 @@
-import { describe, expect, it, vi } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { BatchMonitorsInput } from '../../../src/core/workflow-input-schemas.js';
 import type { BatchSummary } from '../../../src/core/workflow-result-schemas.js';
 import { failureOf, MonitorSetting } from '../../support/monitors/setting.js';
 import { temporalOfFile } from '../../support/temporal.js';
-
-// The tests use real servers and workers, and the machine may be busy.
-vi.setConfig({ testTimeout: 180_000 });
 
 const temporal = temporalOfFile();
 

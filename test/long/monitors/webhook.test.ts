@@ -1,11 +1,8 @@
 import { createHmac, randomUUID } from 'node:crypto';
-import { expect, it, vi } from 'vitest';
+import { expect, it } from 'vitest';
 import { monitorWebhook, type SignallingClient } from '../../../src/webhook.js';
 import { MonitorSetting } from '../../support/monitors/setting.js';
 import { temporalOfFile } from '../../support/temporal.js';
-
-// The tests use real servers and workers, and the machine may be busy.
-vi.setConfig({ testTimeout: 180_000 });
 
 const temporal = temporalOfFile();
 const secret = 'whsec-canary';

@@ -12,11 +12,8 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, expect, it } from 'vitest';
 import { type PackedPackage, packPackage } from '../../support/package/packed.js';
-
-// Each command is a process with a Temporal server of its own, and the machine may be busy.
-vi.setConfig({ testTimeout: 240_000 });
 
 let packed: PackedPackage;
 let project: string;

@@ -20,39 +20,32 @@ describe.runIf(hasPgBouncer)('PgBouncer before store and warehouse', () => {
     await server?.stop();
   });
 
-  it.each(['session', 'transaction'])(
-    'with pool_mode = %s handles a job of two workers',
-    async (mode) => {
-      const rows = plainRows(200);
-      let pooler: PgBouncer | undefined;
-      const cluster = await startCluster(temporal, {
-        rows,
-        sandbox: { latencyMs: 20 },
-        between: async (postgres) => {
-          pooler = await startPgBouncer(postgres, mode);
-          return pooler.urlOf;
-        },
-      });
-      onTestFinished(async () => {
-        await cluster.close();
-        await pooler?.stop();
-      });
-      const { folder, sandbox, warehouse } = cluster;
-      const by = pooler?.urlOf(warehouse) ?? '';
-      cluster.start('b', ['worker']);
-      const command = cluster.start('a', ['enrich', folder.input, '--into', by, '--csv', folder.csv, '--batch', '10']);
-      expect([await command.ended, command.err()]).toEqual([
-        0,
-        expect.not.stringContaining('Waiting for the database'),
-      ]);
-      const loaded = await cluster.query<{ n: number }>(
-        `SELECT count(*)::int AS n FROM enriched_rows WHERE status = 'success'`,
-      );
-      expect(loaded).toEqual([{ n: rows.length }]);
-      expect(boughtAgain(sandbox)).toEqual({});
-    },
-    120_000,
-  );
+  it.each(['session', 'transaction'])('with pool_mode = %s handles a job of two workers', async (mode) => {
+    const rows = plainRows(200);
+    let pooler: PgBouncer | undefined;
+    const cluster = await startCluster(temporal, {
+      rows,
+      sandbox: { latencyMs: 20 },
+      between: async (postgres) => {
+        pooler = await startPgBouncer(postgres, mode);
+        return pooler.urlOf;
+      },
+    });
+    onTestFinished(async () => {
+      await cluster.close();
+      await pooler?.stop();
+    });
+    const { folder, sandbox, warehouse } = cluster;
+    const by = pooler?.urlOf(warehouse) ?? '';
+    cluster.start('b', ['worker']);
+    const command = cluster.start('a', ['enrich', folder.input, '--into', by, '--csv', folder.csv, '--batch', '10']);
+    expect([await command.ended, command.err()]).toEqual([0, expect.not.stringContaining('Waiting for the database')]);
+    const loaded = await cluster.query<{ n: number }>(
+      `SELECT count(*)::int AS n FROM enriched_rows WHERE status = 'success'`,
+    );
+    expect(loaded).toEqual([{ n: rows.length }]);
+    expect(boughtAgain(sandbox)).toEqual({});
+  });
 
   it.each([
     ['statement', '', /refused: .*statement pooling mode.*; set the pooler's pool_mode to session or transaction$/],

@@ -97,7 +97,7 @@ describe.concurrent('a job', () => {
     );
     expect(loaded).toEqual(rows.map((_, index) => ({ row_number: index + 1, status: 'success' })));
     expect(boughtAgain(sandbox)).toEqual({});
-  }, 180_000);
+  });
 });
 
 describe.concurrent('a database that accepts connections and does not answer', () => {
@@ -116,7 +116,7 @@ describe.concurrent('a database that accepts connections and does not answer', (
     expect(said.at(-1)?.text).toMatch(/ is back$/);
     expect(await postgres.query('SELECT n FROM public.t')).toEqual([{ n: 1 }]);
     await postgres.close();
-  }, 60_000);
+  });
 
   it('[60] delays the end of a process by 2 s at most, and a server that answers may end its statement', async (context) => {
     const { expect } = context;
@@ -155,7 +155,7 @@ describe.concurrent('a database that accepts connections and does not answer', (
     expect((said[0]?.at ?? 0) - since).toBeLessThan(REPORTED_WITHIN_MS + 1000);
     expect(await postgres.query('SELECT n FROM public.t')).toEqual([{ n: 2 }]);
     await postgres.close();
-  }, 60_000);
+  });
 
   it('a stopped backend ends a statement at its limit, and another one takes it', async (context) => {
     const { expect, onTestFinished } = context;
@@ -166,7 +166,7 @@ describe.concurrent('a database that accepts connections and does not answer', (
     const answer = await postgres.query<{ pid: number }>('SELECT pg_backend_pid() AS pid', [], { statementMs: 3000 });
     expect(answer[0]?.pid).not.toBe(backend?.pid);
     await postgres.close();
-  }, 60_000);
+  });
 
   it('is left at once when the work is cancelled, and closing does not wait for it', async (context) => {
     const { expect } = context;
@@ -179,7 +179,7 @@ describe.concurrent('a database that accepts connections and does not answer', (
     await expect(sleeping).rejects.toThrow('given up');
     await postgres.close();
     proxy.silent = false;
-  }, 60_000);
+  });
 
   it('is distinguished from one that runs a long statement, which is reported as such', async (context) => {
     const { expect } = context;
@@ -196,5 +196,5 @@ describe.concurrent('a database that accepts connections and does not answer', (
     });
     expect(said.map(({ text }) => text)).toEqual([expect.stringMatching(/another session holds a lock$/)]);
     await postgres.close();
-  }, 60_000);
+  });
 });

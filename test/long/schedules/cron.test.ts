@@ -54,7 +54,7 @@ it('reads at least 200 cron expressions as the server does: the next five times 
   for (let from = 0; from < expressions.length; from += 20)
     await Promise.all(expressions.slice(from, from + 20).map((cron, nth) => compare(cron, from + nth)));
   expect(compared).toBeGreaterThanOrEqual(200);
-}, 60_000);
+});
 
 it.each([
   '60 * * * *',

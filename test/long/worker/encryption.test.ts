@@ -2,7 +2,7 @@ import { readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Client, Connection } from '@temporalio/client';
 import { NativeConnection, Worker } from '@temporalio/worker';
-import { describe, expect, inject, it, onTestFinished, vi } from 'vitest';
+import { describe, expect, inject, it, onTestFinished } from 'vitest';
 import { SearchflowPlugin } from '../../../dist/worker/index.js';
 import { type SandboxOptions, startSandbox } from '../../../src/sandbox/index.js';
 import { runCommand, startCommand } from '../../support/cli/command.js';
@@ -13,9 +13,6 @@ import { fileNamespace, silence } from '../../support/temporal.js';
 import { keptTexts } from '../../support/worker/histories.js';
 
 silence();
-// Each command is a process, and the machine may be busy.
-vi.setConfig({ testTimeout: 240_000 });
-
 const KEY = 'canary-of-the-key';
 const ROW = 'canary-of-a-row';
 const PROMPT = 'canary-of-a-prompt';

@@ -115,4 +115,4 @@ it('an idle worker leaves the rate of its key to a job in another folder, on thi
     onTestFinished(() => void job.child.kill('SIGKILL'));
     expect([await job.ended, job.err()]).toEqual([0, expect.stringContaining('Done: 2 rows')]);
   }
-}, 60_000);
+});

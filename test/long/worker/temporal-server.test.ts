@@ -144,7 +144,7 @@ it('a server that is stopped during its start is reported within 10 s, and later
     /did not start: no answer at \S+ within 30 s.*Run the same command again\.$/,
   );
   expect(isAlive(pid, null)).toBe(false);
-}, 60_000);
+});
 
 it('a server that lost its watcher gets a new one from the next command', async () => {
   const first = await users.here(400);

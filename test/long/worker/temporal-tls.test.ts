@@ -1,6 +1,6 @@
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, inject, it, onTestFinished, vi } from 'vitest';
+import { expect, inject, it, onTestFinished } from 'vitest';
 import { startSandbox } from '../../../src/sandbox/index.js';
 import { runCommand } from '../../support/cli/command.js';
 import { Folder, plainRows } from '../../support/jobs/folder.js';
@@ -9,9 +9,6 @@ import { certificates } from '../../support/worker/certificates.js';
 import { type ProxyAsks, startTemporalProxy } from '../../support/worker/temporal-proxy.js';
 
 silence();
-// Each command is a process, and the machine may be busy.
-vi.setConfig({ testTimeout: 120_000 });
-
 const API_KEY = 'canary-of-temporal';
 
 /** A command in a folder with rows, whose Temporal endpoint has TLS and asks for this. */

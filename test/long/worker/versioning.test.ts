@@ -1,14 +1,11 @@
 import { join } from 'node:path';
 import type { TestWorkflowEnvironment } from '@temporalio/testing';
-import { afterAll, beforeAll, expect, it, onTestFinished, vi } from 'vitest';
+import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
 import { type Sandbox, startSandbox } from '../../../src/sandbox/index.js';
 import { startCommand } from '../../support/cli/command.js';
 import { Folder, plainRows } from '../../support/jobs/folder.js';
 import { startPostgres } from '../../support/postgres-server.mjs';
 import { openTemporal } from '../../support/temporal.js';
-
-// Each worker is a process, and the machine may be busy.
-vi.setConfig({ testTimeout: 240_000 });
 
 const DEPLOYMENT = 'searchflow-tests';
 const rows = 40;
