@@ -27,16 +27,12 @@ const isFor = ({ what }, { noun, kind }) => what === undefined || what === noun 
 export class FaultScript {
   #queued = [];
   #rules;
-  #begun = performance.now();
   /** `(call, method, path)`; calls are numbered from 1. */
   decide = null;
 
-  /**
-   * A rule affects a share of the calls of its kind (`share`, by `seed`), or one of `every` calls, from `fromMs` to `untilMs` after the
-   * service's start.
-   */
+  /** A rule affects a share of the calls of its kind (`share`, by `seed`), or one of `every` calls. */
   constructor(rules = []) {
-    this.#rules = rules.map((rule) => ({ fromMs: 0, untilMs: Number.POSITIVE_INFINITY, seed: 1, ...rule, calls: 0 }));
+    this.#rules = rules.map((rule) => ({ seed: 1, ...rule, calls: 0 }));
   }
 
   next(...faults) {
@@ -48,9 +44,8 @@ export class FaultScript {
     if (at >= 0) return this.#queued.splice(at, 1)[0];
     const fault = this.decide?.(call, method, path);
     if (fault !== undefined) return fault;
-    const age = performance.now() - this.#begun;
     const hits = this.#rules.filter((rule) => {
-      if (!isFor(rule, route) || age < rule.fromMs || age >= rule.untilMs) return false;
+      if (!isFor(rule, route)) return false;
       rule.calls++;
       if (rule.every !== undefined) return rule.calls % rule.every === 0;
       return mix(hashOf(`${rule.seed} ${rule.calls}`)) / 2 ** 32 < (rule.share ?? 1);

@@ -52,11 +52,6 @@ class Monitors {
   runs = new Map();
   /** The webhook secret of new monitors; with null the answer has no secret. */
   secret = 'whsec_of_the_strict_service';
-  /**
-   * How batch calls behave. `endless` always says that there are more monitors, `circling` affects the same monitors again and again,
-   * `inventing` names unknown ids.
-   */
-  batches = 'honest';
   #clock = Date.UTC(2026, 0, 1);
   #serial = 0;
 
@@ -86,11 +81,6 @@ class Monitors {
     const monitor = this.records.get(id);
     if (!monitor) throw new Refused(404, 'NOT_FOUND', `There is no monitor ${id}`);
     return monitor;
-  }
-
-  /** Ids of the monitors that have this status. */
-  idsOf(wanted) {
-    return [...this.records.values()].filter((one) => one.status === wanted).map(({ id }) => id);
   }
 
   /** The monitors that match the filter, newest first. */
@@ -131,21 +121,16 @@ export function monitorRoutes(options) {
 
   function batch({ body, entry }) {
     const { action, filter, dry_run, limit } = batchBody.parse(body);
-    const { batches, records } = monitors;
-    if (batches === 'inventing' && !dry_run)
-      return { action, affected: 3, ids: [1, 2, 3].map((n) => `mon_${entry.call}_${n}`), has_more: true };
     const found = monitors.matching(filter).filter((one) => action === 'delete' || one.status !== 'disabled');
-    const chosen = batches === 'circling' && !dry_run ? [...records.values()] : found;
-    const ids = chosen.slice(0, limit).map(({ id }) => id);
+    const ids = found.slice(0, limit).map(({ id }) => id);
     if (!dry_run) {
       entry.ids = ids;
       for (const id of ids) {
-        if (action === 'delete') records.delete(id);
+        if (action === 'delete') monitors.records.delete(id);
         else monitors.change(id, { status: action === 'pause' ? 'paused' : 'active' });
       }
     }
-    const more = batches === 'honest' || dry_run ? found.length > limit : true;
-    return { action, affected: ids.length, ids, dry_run, has_more: more };
+    return { action, affected: ids.length, ids, dry_run, has_more: found.length > limit };
   }
 
   function update({ ids: [id], body }) {

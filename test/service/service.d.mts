@@ -22,9 +22,6 @@ export interface FaultRule extends FaultDetails {
   readonly share?: number;
   readonly seed?: number;
   readonly every?: number;
-  /** Start of the time in which the rule applies, in ms since the start of the service. */
-  readonly fromMs?: number;
-  readonly untilMs?: number;
 }
 
 export interface ServiceOptions {
@@ -170,8 +167,6 @@ export interface Service {
   };
   readonly events: {
     now(): number;
-    /** Lets no new event happen. */
-    freeze(): void;
     /** Moves the clock of the events forward. */
     advance(ms: number): void;
     /** Ids of all events so far. */
@@ -185,13 +180,9 @@ export interface Service {
     readonly runs: Map<string, StoredRun[]>;
     /** The webhook secret of new monitors; with null the answer has no secret. */
     secret: string | null;
-    /** How batch calls behave; see `monitors.mjs`. */
-    batches: 'honest' | 'endless' | 'circling' | 'inventing';
     add(fields?: Partial<StoredMonitor>): StoredMonitor;
     /** Changes a monitor, as another client would. */
     change(id: string, fields: Partial<StoredMonitor>): void;
-    /** Ids of the monitors that have this status. */
-    idsOf(status: string): string[];
   };
   readonly bill: {
     /** The id of a key. */

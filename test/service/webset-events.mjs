@@ -114,10 +114,6 @@ export function websetEvents({
     ],
     control: {
       now,
-      /** Lets no new event happen. */
-      freeze: () => {
-        frozenAt ??= now();
-      },
       /** Moves the clock of the events forward. */
       advance: (ms) => {
         frozenAt ??= now();
