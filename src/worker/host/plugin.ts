@@ -89,7 +89,7 @@ export class SearchflowPlugin extends SimplePlugin {
       ...(this.#record !== null && { maxHeartbeatThrottleInterval: '1s', defaultHeartbeatThrottleInterval: '1s' }),
       ...options,
       workerDeploymentOptions: deployment ? deploymentOptions(deployment) : options.workerDeploymentOptions,
-      identity: this.#record === null ? options.identity : identityOf(this.#record, options.identity),
+      ...(this.#record !== null && { identity: identityOf(this.#record, options.identity) }),
       sinks: { ...options.sinks, ...workflowSinks },
     });
   }
