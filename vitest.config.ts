@@ -40,7 +40,7 @@ const clocks = ['memory-limiter', 'pg-limiter'].map((file) => `test/contract/sto
  * idles at the end.
  */
 const slow =
-  /unit\/(activities\/(unusable|waits)|cli\/flow)|contract\/(examples\/|jobs\/(killed|limit|whole-job|row-ops)|events\/(duckdb-events|walk)|warehouse\/.*-rows|schedules\/)|long\/(chaos|examples|publish|sources|upgrade)\/|long\/jobs\/agent-run/;
+  /unit\/(activities\/(unusable|waits)|cli\/flow)|contract\/(examples\/|worker\/(enrich-rows|sinks)|jobs\/(killed|limit|whole-job|row-ops)|events\/(duckdb-events|walk)|warehouse\/.*-rows|schedules\/)|long\/(chaos|examples|publish|sources|upgrade)\/|long\/jobs\/agent-run/;
 
 class SlowFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
@@ -127,6 +127,8 @@ export default defineConfig({
             'test/contract/store/pg-limiter-rule.test.ts',
             'test/contract/warehouse/exports.test.ts',
             'test/contract/warehouse/any-values.test.ts',
+            'test/contract/worker/{enrich-rows,sinks}.test.ts',
+            'test/contract/examples/own-worker.test.ts',
           ],
           provide: { propertyRuns: 8 },
           ...withServers,

@@ -14,6 +14,7 @@ import type {
 import { startSandbox } from '../../../src/sandbox/sandbox.js';
 import { folderOfFile } from '../../support/files/folders.js';
 import { silence, temporalOfFile } from '../../support/temporal.js';
+import { isLong } from '../../support/tier.js';
 
 silence();
 const temporal = temporalOfFile();
@@ -74,8 +75,12 @@ const failureOf = (run: Promise<unknown>): Promise<unknown> =>
 const indexes = (results: readonly RowResult[]) => results.map(({ index }) => index);
 const search = { operation: 'search', template: { query: '{{company}}', numResults: 1 } } as const;
 
+// Calls of many rows are for the long tier; pages, caps and refusals are the same for few rows.
+const quick = it.skipIf(isLong);
+const large = it.runIf(isLong);
+
 describe.each([false, true])('enrichRows with a record: %s', (record) => {
-  it('returns a result for each row in order, buys equal rows once, and lets a wrong row fail alone', async () => {
+  quick('returns a result for each row in order, buys equal rows once, and lets a wrong row fail alone', async () => {
     const { team, service } = await open(record, { failureRate: 0 });
     const rows = [...urls(230), { company: 'bad', url: 'not a url' }, { company: 'none' }, ...urls(20)];
     const { results, left, summary } = await team({ rows });
@@ -95,7 +100,7 @@ describe.each([false, true])('enrichRows with a record: %s', (record) => {
     expect(results.reduce((sum, { costDollars }) => sum + costDollars, 0)).toBeCloseTo(micros / 1e6);
   });
 
-  it('holds the cap, and says so in the rows that it does not allow', async () => {
+  quick('holds the cap, and says so in the rows that it does not allow', async () => {
     const { team, service } = await open(record);
     const { results, summary } = await team({ ...search, rows: urls(60), maxCostDollars: 0.25 });
     expect(service.bill().micros).toBeLessThanOrEqual(250_000);
@@ -119,14 +124,14 @@ describe.each([false, true])('enrichRows with a record: %s', (record) => {
     [{ operation: 'search', rows: urls(2), requests: [] }, 'either rows or requests'],
     [{ rows: urls(2), urlField: 'web' }, 'There is no column "web"'],
   ] as const;
-  it('refuses a request that is wrong for all rows before anything is bought', async () => {
+  quick('refuses a request that is wrong for all rows before anything is bought', async () => {
     const { team, service } = await open(record);
     for (const [input, sentence] of wrong)
       expect(await failureOf(team(input as EnrichRowsInput))).toEqual(['BadInput', expect.stringContaining(sentence)]);
     expect(service.log()).toEqual([]);
   });
 
-  it('takes whole requests, and refuses a wrong one alone', async () => {
+  quick('takes whole requests, and refuses a wrong one alone', async () => {
     const { team, service } = await open(record);
     const requests: RowFields[] = [{ query: 'who?' }, { query: 'when?' }, { qurey: 'what?' }, { query: 'who?' }];
     const { results } = await team({ operation: 'answer', requests });
@@ -134,7 +139,7 @@ describe.each([false, true])('enrichRows with a record: %s', (record) => {
     expect([results[2]?.error?.tag, service.bill().requests]).toEqual(['INVALID_REQUEST', 2]);
   });
 
-  it('returns pages to a client, each with the input of the next one', async () => {
+  quick('returns pages to a client, each with the input of the next one', async () => {
     const { pages: all, service } = await open(record, { failureRate: 0, textBytes: 9000 });
     const rows = urls(400);
     const pages = await all({ rows, maxCostDollars: 1 });
@@ -144,7 +149,7 @@ describe.each([false, true])('enrichRows with a record: %s', (record) => {
     expect(pages[0]?.next?.maxCostDollars).toBeCloseTo(1 - (pages[0]?.summary.costDollars ?? 0));
   });
 
-  it('holds the cap over all pages', async () => {
+  quick('holds the cap over all pages', async () => {
     const { pages: all, service } = await open(record, { failureRate: 0, textBytes: 9000 });
     const pages = await all({ rows: urls(400), maxCostDollars: 0.3 });
     expect(indexes(pages.flatMap(({ results }) => results))).toHaveLength(400);
@@ -153,7 +158,7 @@ describe.each([false, true])('enrichRows with a record: %s', (record) => {
     expect(service.bill().micros).toBeGreaterThan(200_000);
   });
 
-  it.each([
+  large.each([
     ['rows that cannot be bought', Array.from({ length: 12_000 }, () => ({ url: 'bad' })), 0],
     ['rows near 1 MiB', urls(900).map((row) => ({ ...row, note: 'é'.repeat(500) })), 900],
     ['equal rows with large answers', Array.from({ length: 600 }, (_, nth) => urls(3)[nth % 3] as RowFields), 3],
@@ -167,14 +172,14 @@ describe.each([false, true])('enrichRows with a record: %s', (record) => {
     expect(service.bill().units).toBeLessThanOrEqual(record ? units : units * pages.length);
   });
 
-  it('hands out batches that an activity may get', async () => {
+  quick('hands out batches that an activity may get', async () => {
     const { team } = await open(record, { failureRate: 0, textBytes: 9000 });
     const { results, most } = await team({ rows: [...urls(95), ...urls(95)] });
     expect(indexes(results)).toEqual([...results.keys()]);
     expect(most).toBeLessThan(2 ** 20);
   });
 
-  it('rejects if the service refuses the key, and keeps what it has if the credits end', async () => {
+  quick('rejects if the service refuses the key, and keeps what it has if the credits end', async () => {
     const refused = await open(record, { keys: ['another'] });
     expect(await failureOf(refused.team({ rows: urls(1) }))).toEqual(['Unauthorized', expect.any(String)]);
     const poor = await open(record, { credits: 0.1 });
@@ -185,7 +190,7 @@ describe.each([false, true])('enrichRows with a record: %s', (record) => {
   });
 });
 
-it.each([
+quick.each([
   [30_000, 45, 'success'],
   [2_500_000, 2, 'ResultTooLarge'],
 ] as const)(
@@ -198,7 +203,7 @@ it.each([
   },
 );
 
-it('without a record, child workflows make the requests of a large call, also for rows outside ASCII', async () => {
+large('without a record, child workflows make the requests of a large call, also for rows outside ASCII', async () => {
   const { team, service } = await open(false, { failureRate: 0 });
   const rows = urls(1100).map((row) => ({ ...row, note: '検索'.repeat(190) }));
   const { results, summary } = await team({ ...search, rows, maxCostDollars: 8 });
@@ -206,7 +211,7 @@ it('without a record, child workflows make the requests of a large call, also fo
   expect([summary.succeeded, service.bill().requests]).toEqual([1100, 1100]);
 });
 
-it('with a record, rows that were bought before are free', async () => {
+quick('with a record, rows that were bought before are free', async () => {
   const { team, service } = await open(true, { failureRate: 0 });
   const first = await team({ ...search, rows: urls(30) });
   const again = await team({ ...search, rows: urls(30), maxCostDollars: 0 });
