@@ -184,8 +184,8 @@ export function createTransport(options: TransportOptions): Transport {
   }
 
   /** Sends a request; rejects unless the answer is a success. The body of the answer is not read yet. */
-  const succeed = async <I, O>(contract: Endpoint<I, O>, input: unknown, { space, ...sendOptions }: AnswerOptions) => {
-    const { endpoint, request } = encode(contract, input, sendOptions);
+  const succeed = async <I, O>(declared: Endpoint<I, O>, input: unknown, { space, ...sendOptions }: AnswerOptions) => {
+    const { endpoint, request } = encode(declared, input, sendOptions);
     deprecations.ofRequest(endpoint, input);
     const { signal, totalMs = timeouts.totalMs } = sendOptions;
     const call = { ...contextOf(endpoint), timeouts: { ...timeouts, totalMs } };
@@ -203,14 +203,14 @@ export function createTransport(options: TransportOptions): Transport {
     check(endpoint, input, sendOptions = {}) {
       check(endpoint, input, sendOptions);
     },
-    async send(contract, input, sendOptions = {}) {
-      const { endpoint, call, received, answerHeaders } = await succeed(contract, input, sendOptions);
+    async send(declared, input, sendOptions = {}) {
+      const { endpoint, call, received, answerHeaders } = await succeed(declared, input, sendOptions);
       const answer = await readAnswer(endpoint, call, received, answerHeaders, maxBytes, input);
       deprecations.ofMisread(endpoint, answer.misread);
       return answer;
     },
-    async sendRawList(contract, input, { careful = false, ...sendOptions } = {}) {
-      const { endpoint, call, received, answerHeaders } = await succeed(contract, input, sendOptions);
+    async sendRawList(declared, input, { careful = false, ...sendOptions } = {}) {
+      const { endpoint, call, received, answerHeaders } = await succeed(declared, input, sendOptions);
       return readRawList(endpoint, call, received, answerHeaders, { maxBytes, careful });
     },
     stream: (spec, input, sendOptions = {}, hooks = {}) =>

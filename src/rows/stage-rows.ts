@@ -1,7 +1,7 @@
 import { createHash, type Hash } from 'node:crypto';
 import { rm } from 'node:fs/promises';
 import { DigestMap } from '../core/purchase/digest-map.js';
-import { pageOf, type Sha256 } from '../core/purchase/unit-key.js';
+import { pageUrlOf, type Sha256 } from '../core/purchase/unit-key.js';
 import { isJson } from '../core/rows/column-type.js';
 import { count, some } from '../core/text/count.js';
 import { withoutMarks } from '../core/text/value-forms.js';
@@ -189,7 +189,7 @@ async function writeRows(options: StageOptions, table: OpenedTable, writer: Slic
 /** Counts the distinct spellings of pages. */
 class Spellings {
   readonly #sha256: Sha256;
-  /** The spellings that differ from the one of `pageOf`. */
+  /** The spellings that differ from the one of `pageUrlOf`. */
   readonly #others = new DigestMap(64);
   #usual = 0;
 
@@ -199,7 +199,7 @@ class Spellings {
 
   /** Adds a URL. `known`: what this function returned for the earlier URLs of the page; 1: its usual spelling is counted. */
   add(url: string, known = 0): number {
-    if (pageOf(url) !== url) {
+    if (pageUrlOf(url) !== url) {
       this.#others.set(this.#sha256(url), 0);
       return known;
     }

@@ -1,5 +1,5 @@
 import type { WindowPages } from '../core/events/event-warehouse.js';
-import type { ColumnType as FieldType } from '../core/events/state-table.js';
+import type { FieldType } from '../core/events/state-table.js';
 import type { ColumnType as InputType } from '../core/rows/column-type.js';
 import type { ResultColumn } from './rows/result-column.js';
 

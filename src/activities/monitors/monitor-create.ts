@@ -6,7 +6,7 @@ import type { MadeMonitor } from '../../core/workflow-result-schemas.js';
 import type { ActivityDeps } from '../base/deps.js';
 import { type First, onlyFor, onlyForServed } from '../base/monitor-warehouses.js';
 import { withHeartbeat } from '../base/with-heartbeat.js';
-import { withoutSecrets } from '../call/redact-answer.js';
+import { redactAnswer } from '../call/redact-answer.js';
 import { createMonitor } from '../operations/create-monitor.js';
 import { pagesOf, refusal } from './monitor-list.js';
 
@@ -72,7 +72,7 @@ export function createMonitorCreateActivities(deps: ActivityDeps) {
         for await (const page of pagesOf(deps, listMonitorsEndpoint, filter, { onLost })) found.push(...page);
         return withSecrets(
           step,
-          found.map((one) => withoutSecrets(one, listMonitorsEndpoint.secrets) as unknown as Made),
+          found.map((one) => redactAnswer(one, listMonitorsEndpoint.secrets) as unknown as Made),
         );
       });
     },

@@ -10,7 +10,7 @@ import { sendFreeWithRetries } from '../base/free-call.js';
 import { type First, onlyFor, onlyForServed } from '../base/monitor-warehouses.js';
 import { withHeartbeat } from '../base/with-heartbeat.js';
 import { mapConcurrent } from '../call/map-concurrent.js';
-import { withoutSecrets } from '../call/redact-answer.js';
+import { redactAnswer } from '../call/redact-answer.js';
 import { pagesOf } from './monitor-list.js';
 
 /** Input of each activity of an export. */
@@ -55,7 +55,7 @@ export function createMonitorExportActivities(deps: ActivityDeps) {
           },
         );
         for await (const page of pages) {
-          const safe = page.map((one) => withoutSecrets(one, listMonitorsEndpoint.secrets) as unknown as RawRecord);
+          const safe = page.map((one) => redactAnswer(one, listMonitorsEndpoint.secrets) as unknown as RawRecord);
           await runs.loadMonitors(origin, step.mark, safe);
           for (const { id } of safe) ids.add(id);
         }

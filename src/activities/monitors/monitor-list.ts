@@ -13,7 +13,7 @@ import type { MonitorState } from '../../core/workflow-result-schemas.js';
 import type { ActivityDeps } from '../base/deps.js';
 import { sendFreeWithRetries } from '../base/free-call.js';
 import { localFailures } from '../call/failure.js';
-import { withoutSecrets } from '../call/redact-answer.js';
+import { redactAnswer } from '../call/redact-answer.js';
 
 /** Number of monitors in a page: the service's maximum. */
 const PAGE = 100;
@@ -79,7 +79,7 @@ export async function setStatus(deps: Deps, id: string, status: 'active' | 'paus
 function stateOf({ sha256 }: Deps, monitor: Monitor): MonitorState {
   const { id, name = null, status = null, updatedAt = null } = monitor;
   const { search, trigger, outputSchema, metadata, webhook } = monitor;
-  const owned = [name, search, trigger, outputSchema, metadata, withoutSecrets(webhook, listMonitorsEndpoint.secrets)];
+  const owned = [name, search, trigger, outputSchema, metadata, redactAnswer(webhook, listMonitorsEndpoint.secrets)];
   const definition = sha256(canonicalJson(owned)).slice(0, DIGEST);
   return { id, name, status, updatedAt, definition };
 }

@@ -6,7 +6,7 @@ import type { Endpoint } from '../../api/wire/endpoint.js';
 import { Secret } from '../../core/connections/secret.js';
 import type { SecretStore } from '../../core/connections/secret-store.js';
 import type { CallDeps } from '../base/deps.js';
-import { withoutSecrets } from '../call/redact-answer.js';
+import { redactAnswer } from '../call/redact-answer.js';
 import type { CallOptions, OperationResult } from './buy.js';
 import { buyWhole, checkRequest } from './whole-request.js';
 
@@ -31,7 +31,7 @@ export async function createMonitor<I>(
   return buyWhole(deps, endpoint, input, call, async (answer) => {
     const secret = fieldOf(answer, 'webhookSecret');
     if (secret instanceof Secret) await keep(secrets, String(fieldOf(answer, 'id')), secret);
-    return withoutSecrets(answer, endpoint.secrets);
+    return redactAnswer(answer, endpoint.secrets);
   });
 }
 

@@ -11,7 +11,7 @@ import { unitKeys } from '../../core/purchase/unit-key.js';
 import { canonicalJson, type Json } from '../../core/text/json.js';
 import type { CallDeps } from '../base/deps.js';
 import { sendFree } from '../base/free-call.js';
-import { withoutSecrets } from '../call/redact-answer.js';
+import { redactAnswer } from '../call/redact-answer.js';
 import { type CallOptions, lonePurchase, type OperationResult } from './buy.js';
 import { createMonitor } from './create-monitor.js';
 import { packed } from './packed.js';
@@ -66,7 +66,7 @@ async function packFree(
   { data: answer, requestId, misread: odd }: Answer<unknown>,
   call: CallOptions,
 ): Promise<OperationResult<Json>> {
-  const data = withoutSecrets(answer, endpoint.secrets);
+  const data = redactAnswer(answer, endpoint.secrets);
   const unit = canonicalJson([input, randomUUID()]);
   const key = unitKeys(deps.sha256, deps.origin, endpoint.name, {})(unit);
   const result = packed(

@@ -17,7 +17,7 @@ import type { CallDeps } from '../base/deps.js';
 import { thisActivity } from '../base/wait-for-turn.js';
 import { toFailure } from '../call/failure.js';
 import { type Landing, landingOf } from '../call/landing.js';
-import { withoutSecrets } from '../call/redact-answer.js';
+import { redactAnswer } from '../call/redact-answer.js';
 import type { PurchaseRequest } from '../purchase/purchase-request.js';
 import { buyNow, type CallOptions, failUnlessSuccess, lonePurchase, type OperationResult, oneStart } from './buy.js';
 import { packed, refuseTooLarge } from './packed.js';
@@ -156,5 +156,5 @@ async function keptOf<I, O>(
   keep: Keep | undefined,
 ): Promise<Landing | { readonly result: Json }> {
   if (keep) return { result: await keep(answer.data) };
-  return secrets ? { result: withoutSecrets(answer.data, secrets) } : landingOf(answer);
+  return secrets ? { result: redactAnswer(answer.data, secrets) } : landingOf(answer);
 }

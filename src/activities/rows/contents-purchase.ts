@@ -6,7 +6,7 @@ import type { SendOptions } from '../../api/transport.js';
 import { rateCostOf } from '../../api/wire/endpoint.js';
 import type { UnitOutcome } from '../../core/purchase/journal.js';
 import { estimateContents } from '../../core/purchase/prices.js';
-import { keyOptions, pageOf, unitKeys } from '../../core/purchase/unit-key.js';
+import { keyOptions, pageUrlOf, unitKeys } from '../../core/purchase/unit-key.js';
 import { type Json, RawJson } from '../../core/text/json.js';
 import type { ActivityDeps } from '../base/deps.js';
 import { rawResults } from '../call/landing.js';
@@ -25,7 +25,7 @@ export function contentsKeys(
   wire: SendOptions = {},
 ): (url: string) => string {
   const keyOf = unitKeys(deps.sha256, deps.origin, CONTENTS, keyOptions(options, wire));
-  return (url) => keyOf(pageOf(url));
+  return (url) => keyOf(pageUrlOf(url));
 }
 
 /**

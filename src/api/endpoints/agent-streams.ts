@@ -1,7 +1,7 @@
 import { fieldOf } from '../checks/field-of.js';
 import { type AgentRunEvent, type AgentRunRequest, agentRunEvent, isTerminal } from '../schemas/agent-run-schemas.js';
 import type { SseEvent } from '../stream/sse.js';
-import type { Ending, StreamEndpoint } from '../stream/stream-endpoint.js';
+import type { StreamEnding, StreamEndpoint } from '../stream/stream-endpoint.js';
 import { type AgentRunEventFilter, createAgentRunEndpoint, listAgentRunEventsEndpoint } from './agent-runs.js';
 
 const last = /^agent_run\.(completed|failed|cancelled|canceled|stopped)$/;
@@ -10,7 +10,7 @@ const lifecycle = /^agent_run\.\w+$/;
 /**
  * A known terminal event ends a stream at once. After an event with an unknown terminal status the stream ends when the connection closes.
  */
-function ending({ event, data }: AgentRunEvent): Ending | null {
+function ending({ event, data }: AgentRunEvent): StreamEnding | null {
   if (event === 'response' || last.test(event ?? '')) return 'now';
   const status = fieldOf(data, 'status');
   return lifecycle.test(event ?? '') && typeof status === 'string' && isTerminal(status) ? 'onClose' : null;

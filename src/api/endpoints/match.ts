@@ -1,4 +1,4 @@
-import { pageOf } from '../../core/purchase/unit-key.js';
+import { pageUrlOf } from '../../core/purchase/unit-key.js';
 import { type Json, jsonText, RawJson } from '../../core/text/json.js';
 import { type Misread, misreadText } from '../checks/shape.js';
 import type { ContentsResponse } from './contents.js';
@@ -166,7 +166,7 @@ class Pages {
   }
 
   has(page: string): boolean {
-    this.#all ??= new Set(this.#urls.map(pageOf));
+    this.#all ??= new Set(this.#urls.map(pageUrlOf));
     return this.#all.has(page);
   }
 }
@@ -187,8 +187,8 @@ function lookup<T>(
     exact ??= byId(items, idOf);
     const found = exact.get(url);
     if (found !== undefined || exactly || exact.size === 0) return found;
-    byPage ??= under(exact, pageOf);
-    const ofPage = byPage.get(pageOf(url));
+    byPage ??= under(exact, pageUrlOf);
+    const ofPage = byPage.get(pageUrlOf(url));
     if (ofPage !== undefined) return ofPage;
     loose ??= under(byPage, (page) => (pages.has(page) ? null : loosely(page)));
     return loose.get(loosely(url));
@@ -216,7 +216,7 @@ function under<T>(items: ReadonlyMap<string, T>, nameOf: (id: string) => string 
 
 /** Returns a form of a URL that is equal for URLs of one page, and for URLs that differ in a slash at the end of the path or in the fragment. */
 function loosely(url: string): string {
-  const page = pageOf(url.trim());
+  const page = pageUrlOf(url.trim());
   const [, path = page, query = ''] = /^(https?:[^?#]*)(\?[^#]*)?/i.exec(page) ?? [];
   return path.replace(/\/+$/, '') + query;
 }

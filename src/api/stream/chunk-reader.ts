@@ -8,7 +8,7 @@ import type { CallContext } from '../wire/call-failure.js';
 import { readErrorEnvelope } from '../wire/error-envelope.js';
 import { ApiError, type ApiErrorParts } from '../wire/errors.js';
 import { createSseReader, EventTooLarge, type SseEvent } from './sse.js';
-import type { Ending, StreamEndpoint } from './stream-endpoint.js';
+import type { StreamEnding, StreamEndpoint } from './stream-endpoint.js';
 
 /** Number of the latest events that are kept to recognize a repeated event. */
 const MAX_SEEN = 1000;
@@ -16,7 +16,7 @@ const MAX_SEEN = 1000;
 /** Turns the bytes of one stream into chunks and collects the facts of the stream. Every method throws `ApiError`. */
 export class ChunkReader<I, C> {
   /** The end that the chunks so far announce. */
-  ending: Ending | null = null;
+  ending: StreamEnding | null = null;
   readonly #spec: StreamEndpoint<I, C>;
   readonly #call: CallContext;
   readonly #facts: StreamFacts;

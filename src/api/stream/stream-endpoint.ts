@@ -7,7 +7,7 @@ import type { SseEvent } from './sse.js';
  * The end that a chunk announces. `now`: this chunk is the last. `complete`: all chunks have come, however the connection ends. `onClose`:
  * all chunks have come if the connection then closes in order.
  */
-export type Ending = 'now' | 'complete' | 'onClose';
+export type StreamEnding = 'now' | 'complete' | 'onClose';
 
 /** The streamed form of an operation (`text/event-stream`). */
 export interface StreamEndpoint<I, C> {
@@ -26,7 +26,7 @@ export interface StreamEndpoint<I, C> {
   readonly ofUnknown: (event: SseEvent, data: unknown) => C;
   /** Turns a JSON body, sent instead of a stream, into the one chunk. */
   readonly ofWhole: (body: object) => unknown;
-  readonly ending: (chunk: C) => Ending | null;
+  readonly ending: (chunk: C) => StreamEnding | null;
   /** Whether the orderly end of the connection always ends the stream. */
   readonly endsWithConnection: boolean;
 }

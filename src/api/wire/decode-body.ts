@@ -43,7 +43,7 @@ const MOST_ENCODINGS = 4;
 const CHUNK = 131_072;
 
 /** The error for a body above the size limit. */
-export function tooLarge(maxBytes: number): UnreadableBody {
+export function bodyTooLarge(maxBytes: number): UnreadableBody {
   const mib = Math.round((maxBytes / 1_048_576) * 100) / 100;
   return new UnreadableBody('refused', `the answer is larger than ${mib} MiB; request fewer pages or characters`);
 }
@@ -63,7 +63,7 @@ export async function decodeBody(body: Buffer, encoding: string | null, maxBytes
   try {
     return await decode(body, { maxOutputLength: maxBytes, chunkSize: CHUNK });
   } catch (cause) {
-    if (codeOf(cause) === 'ERR_BUFFER_TOO_LARGE') throw tooLarge(maxBytes);
+    if (codeOf(cause) === 'ERR_BUFFER_TOO_LARGE') throw bodyTooLarge(maxBytes);
     throw new UnreadableBody('broken', 'the compressed answer is damaged or broke off', { cause });
   }
 }

@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Dispatcher } from 'undici';
-import { tooLarge } from './decode-body.js';
+import { bodyTooLarge } from './decode-body.js';
 import type { Method } from './endpoint.js';
 import type { BodySpace } from './transport-options.js';
 
@@ -127,14 +127,14 @@ export function exchange(
         sink = chooseSink(code, fields);
         room = code < 300 ? limits.maxBytes : limits.maxErrorBytes;
         const length = Number(fields['content-length']);
-        if (code < 300 && length > room) return cut('size', tooLarge(room));
+        if (code < 300 && length > room) return cut('size', bodyTooLarge(room));
         if (code < 300 && limits.space) begin(limits.space, dispatched, length);
       },
       onResponseData(dispatched, chunk) {
         if (!open) return;
         room -= chunk.length;
         growing?.add?.(chunk.length);
-        if (room < 0) return cut('size', tooLarge(limits.maxBytes));
+        if (room < 0) return cut('size', bodyTooLarge(limits.maxBytes));
         if (sink) sink.push(chunk, dispatched);
         else if (whole) filled += chunk.copy(whole, filled);
         else chunks.push(chunk);

@@ -1,13 +1,13 @@
 import type { PayloadKind } from './payloads.js';
 
 /** `id`: a text of bounded length. Lists and objects have no columns of their own; the column `data` of every table has the lists and objects. */
-export type ColumnType = 'text' | 'id' | 'integer' | 'number' | 'time';
+export type FieldType = 'text' | 'id' | 'integer' | 'number' | 'time';
 
 /** A column for a field of the object. `path`: the names of fields that lead to this field. */
 export interface StateColumn {
   readonly name: string;
   readonly path: readonly string[];
-  readonly type: ColumnType;
+  readonly type: FieldType;
   readonly is: string;
 }
 
@@ -48,7 +48,7 @@ export interface PartTable {
 }
 
 /** Declares a column. The default path is the name of the column in camel case. */
-export function field(type: ColumnType, name: string, is: string, ...path: string[]): StateColumn {
+export function field(type: FieldType, name: string, is: string, ...path: string[]): StateColumn {
   const camel = name.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
   return { name, type, is, path: path.length > 0 ? path : [camel] };
 }

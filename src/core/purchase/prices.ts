@@ -32,7 +32,7 @@ const contractNeural: PriceBands = [
 ];
 
 /** The contract's standard prices (API reference: prices). They were also the public prices before March 2026. */
-const contract: PriceTable = {
+const contractPrices: PriceTable = {
   since: '1970-01-01',
   search: {
     neural: contractNeural,
@@ -61,9 +61,9 @@ const perRequest = (dollars: number): PriceBands => [[null, dollars]];
 
 /** The built-in tables, oldest first. */
 export const priceTables: readonly PriceTable[] = [
-  contract,
+  contractPrices,
   {
-    ...contract,
+    ...contractPrices,
     // A search includes up to ten results with text and highlights. Two prices of a monitor's run are
     // published; the higher one is used.
     since: '2026-03-01',

@@ -35,7 +35,7 @@ const PARTS = /^https?:\/\/(?!\/)((?:[^/?#]*@)?)[^/?#]*[^?#]*(\?[^#]*)?(#(?:\/|!
  * Unicode and Punycode, and all forms of an IP address are equal. A fragment counts only as a route (`#/…`, `#!…`). All else counts: user,
  * `www.`, a dot after the host, a slash after the path, an empty query, the order of a query. Other texts are returned unchanged.
  */
-export function pageOf(url: string): string {
+export function pageUrlOf(url: string): string {
   if (IS_PAGE.test(url) || NO_URL.test(url)) return url;
   const [parts, parsed] = [PARTS.exec(url), parseUrl(url)];
   if (parts === null || parsed === null) return url;
@@ -62,5 +62,5 @@ const sameEncoding = (text: string): string =>
 /** Returns the text of a request for its key: canonical JSON. The field `url`, the page that a request is about, has one spelling. */
 export function requestUnit(request: { readonly [name: string]: Json }): string {
   const { url } = request;
-  return canonicalJson(typeof url === 'string' ? { ...request, url: pageOf(url) } : request);
+  return canonicalJson(typeof url === 'string' ? { ...request, url: pageUrlOf(url) } : request);
 }

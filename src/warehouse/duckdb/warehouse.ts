@@ -53,9 +53,9 @@ export interface Needs {
 }
 
 /** Raises the resources of later statements to at least `more`. */
-export type Grant = (more: Needs) => Promise<void>;
+export type MemoryGrant = (more: Needs) => Promise<void>;
 
-type Work<T> = (connection: DuckDBConnection, grant: Grant) => Promise<T>;
+type Work<T> = (connection: DuckDBConnection, grant: MemoryGrant) => Promise<T>;
 
 /** The warehouses of this process by the real paths of their files. */
 const warehouses = new Map<string, Warehouse>();
@@ -220,7 +220,7 @@ export class Warehouse {
   /** Runs `work` with the resources that it needs. */
   async #granted<T>(connection: DuckDBConnection, needs: Needs, work: Work<T>): Promise<T> {
     const mine: Needs[] = [];
-    const grant: Grant = async (more) => {
+    const grant: MemoryGrant = async (more) => {
       mine.push(more);
       this.#needs.add(more);
       await this.#applyNeeds(connection);

@@ -15,7 +15,7 @@ import { viewColumns } from '../shared/view-columns.js';
 import { guardedCsvQuery } from './csv-formula-guard.js';
 import { exportParquet } from './export-parquet.js';
 import { readJobRows } from './file-parts.js';
-import { type JobRows, memoryFor, partsOf, type RowReader } from './job-rows.js';
+import { type JobReader, type JobRows, memoryFor, partsOf } from './job-rows.js';
 import { type TargetKind, whyNoTarget } from './why-no-target.js';
 
 /** Time for which an export or a publish waits for another one into the same target. */
@@ -37,7 +37,7 @@ export async function withDrafts<T>(
 }
 
 /** A step of an export: writes a draft into the folder `drafts`, and then replaces `target` by the draft. `shown`: the target, for messages. */
-export type Export<T> = (reader: RowReader, drafts: string, target: string, shown: string) => Promise<T>;
+export type Export<T> = (reader: JobReader, drafts: string, target: string, shown: string) => Promise<T>;
 
 /**
  * Returns the exports of a database. Exports of one target run one at a time. The target is replaced in one
@@ -84,7 +84,7 @@ export function createExports(database: Database, { say = () => undefined, check
  * harmless for spreadsheets, see `guardedCsvQuery`. A file that is replaced keeps its permissions.
  */
 async function exportCsv(
-  { connection, rows: job, need }: RowReader,
+  { connection, rows: job, need }: JobReader,
   folder: string,
   file: string,
   { delimiter, bom }: CsvForm = usualCsv,

@@ -6,7 +6,7 @@ import { WarehouseUnusable } from '../../core/rows/warehouse-errors.js';
 import { moveDurably, swapFolders } from '../../files/write-durably.js';
 import { literal } from '../shared/duckdb-quote.js';
 import { fileParts, jobTable } from './file-parts.js';
-import { memoryFor, type RowReader } from './job-rows.js';
+import { type JobReader, memoryFor } from './job-rows.js';
 
 /** Number of rows in a row group. The group is small, because a group is held in memory until it is written, and a page may be large. */
 const ROW_GROUP = 2048;
@@ -17,7 +17,7 @@ const ROW_GROUP = 2048;
  * is written.
  */
 export async function exportParquet(
-  { connection, rows: job, need }: RowReader,
+  { connection, rows: job, need }: JobReader,
   folder: string,
   dir: string,
   shown: string,

@@ -86,7 +86,7 @@ export interface ReadingDuckDb {
 }
 
 /** A DuckDB that reads the rows of a job. */
-export interface RowReader extends ReadingDuckDb {
+export interface JobReader extends ReadingDuckDb {
   readonly rows: JobRows;
 }
 

@@ -39,7 +39,7 @@ export interface StagedTable {
   readonly files: readonly DraftFile[];
 }
 
-export interface Staged {
+export interface StagedTables {
   readonly source: string;
   readonly run: string | null;
   readonly tables: readonly StagedTable[];
@@ -47,7 +47,7 @@ export interface Staged {
 
 /** The drafts of a publish, and its record. */
 export interface Drafted {
-  readonly staged: Staged;
+  readonly staged: StagedTables;
   readonly request: PublishRequest;
   readonly record: PublishRecord;
   /** A DuckDB that reads the drafts. */
@@ -57,7 +57,7 @@ export interface Drafted {
 }
 
 /** Copies all tables of the source into Parquet files in a folder, which is emptied first. `keepsLong`: see `fileParts`. */
-export async function stageTables(reader: SourceReader, folder: string, keepsLong: boolean): Promise<Staged> {
+export async function stageTables(reader: SourceReader, folder: string, keepsLong: boolean): Promise<StagedTables> {
   const { connection, source, run } = reader;
   await rm(folder, { recursive: true, force: true });
   await mkdir(folder, { mode: 0o700 });

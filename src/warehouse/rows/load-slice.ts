@@ -12,7 +12,7 @@ import { answerOf, facts } from './answers.js';
 import { rowIdentity } from './duckdb-result-sql.js';
 import type { InputColumns } from './job-columns.js';
 import { listMisfits } from './misfits.js';
-import { checkGeneration, columnsOf, type StoredTexts, storedTexts } from './open-job.js';
+import { checkGeneration, resultColumnsOf, type StoredTexts, storedTexts } from './open-job.js';
 import { insertInto, stale, useFreshness, withoutForgotten } from './row-sql.js';
 
 export interface Loaded {
@@ -88,7 +88,7 @@ export async function loadSlice(
   if (pending.rows > pending.units) await insertInvalid(tx, batch, origin, pending);
   if (pending.units > 0) await insertUnits(tx, batch, origin, pending, careful);
   if (pending.rows > 0) {
-    await listMisfits(tx, { ...before, job, results: columnsOf(before) }, numbersOf(tx, pending));
+    await listMisfits(tx, { ...before, job, results: resultColumnsOf(before) }, numbersOf(tx, pending));
     if (batch.keepsBatch)
       await keepRows(tx, { ...before, job, piece: batch.slice }, { ...pending, numbers: numbersOf(tx, pending) });
   }

@@ -78,7 +78,7 @@ export interface StoredTexts {
   readonly request: string | null;
 }
 
-export const columnsOf = (texts: StoredTexts) => jobColumns(shapeOf(texts));
+export const resultColumnsOf = (texts: StoredTexts) => jobColumns(shapeOf(texts));
 
 export function shapeOf({ operation, options, request }: StoredTexts): JobShape {
   return storedShape({

@@ -15,10 +15,10 @@ export interface ResultRelation {
   readonly lists: readonly { readonly path: Path; readonly rank: string; readonly is: string }[];
   /** Whether an element of the outer list whose inner list is empty also has a row. */
   readonly keepsEmpty?: boolean;
-  readonly columns: readonly RelationColumn[];
+  readonly columns: readonly ResultViewColumn[];
 }
 
-export interface RelationColumn {
+export interface ResultViewColumn {
   readonly name: string;
   readonly is: string;
   /** `count`: the length of a list; `stored`: a column of the row. */
@@ -32,13 +32,13 @@ export interface RelationColumn {
   readonly list?: number;
 }
 
-const text = (name: string, path: Path, is: string, list?: number): RelationColumn => ({
+const text = (name: string, path: Path, is: string, list?: number): ResultViewColumn => ({
   ...{ name, path, is, type: 'string', list },
 });
-const of = (type: RelationColumn['type'], name: string, path: Path, is: string): RelationColumn => ({
+const of = (type: ResultViewColumn['type'], name: string, path: Path, is: string): ResultViewColumn => ({
   ...{ name, path, is, type },
 });
-const stored = (name: string, is: string): RelationColumn => of('stored', name, [], is);
+const stored = (name: string, is: string): ResultViewColumn => of('stored', name, [], is);
 
 const requestId = stored('request_id', 'Id of the request at the service.');
 const cost = stored(
@@ -47,7 +47,7 @@ const cost = stored(
 );
 const fetchedAt = stored('fetched_at', 'Time of the answer, UTC.');
 
-const result: readonly RelationColumn[] = [
+const result: readonly ResultViewColumn[] = [
   text('url', ['url'], 'URL of the page.'),
   text('title', ['title'], 'Title of the page.'),
   text('published_date', ['publishedDate'], 'Date of the page, as the service returned it.'),

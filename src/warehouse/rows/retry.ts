@@ -4,7 +4,7 @@ import type { Transaction } from '../dialect.js';
 import { keepRows } from '../sink-batches.js';
 import { countPending, insertUnits, loadedBefore, numbersOf } from './load-slice.js';
 import { listMisfits } from './misfits.js';
-import { columnsOf } from './open-job.js';
+import { resultColumnsOf } from './open-job.js';
 import { markOf } from './row-sql.js';
 
 /** Condition: the row (alias `e`) of the job `$1` is in the current input and has failed after a request. */
@@ -110,7 +110,7 @@ export async function loadRetry(
   await tx.run(`DELETE FROM row_store WHERE job = $1 AND status = 'error' AND ${numbersOf(tx, found)}`, [job]);
   // The rows keep their slices.
   await insertUnits(tx, { job, generation, slice: 0, unitFiles }, before.origin, found, careful);
-  await listMisfits(tx, { ...before, job, results: columnsOf(before) }, numbersOf(tx, found));
+  await listMisfits(tx, { ...before, job, results: resultColumnsOf(before) }, numbersOf(tx, found));
   if (keepsBatch) await keepRows(tx, { ...before, job, piece: -1 }, { ...found, numbers: numbersOf(tx, found) });
   return { rows };
 }

@@ -16,8 +16,8 @@ import { loading, loadSlice, pendingKeys } from './load-slice.js';
 import { countMisfits, listMisfits, viewedRows } from './misfits.js';
 import {
   checkGeneration,
-  columnsOf,
   openJob,
+  resultColumnsOf,
   type StoredTexts,
   shapeOf,
   slicesLackingRows,
@@ -152,7 +152,7 @@ export async function readJob({ rows }: Transaction, job: string, shown: string)
   );
   if (record === undefined) throw unknownJob(job, shown);
   const { input, view, columns, types, last, run } = record;
-  const results: readonly ResultColumn[] = columnsOf(record);
+  const results: readonly ResultColumn[] = resultColumnsOf(record);
   const where = viewedRows(job);
   const extra = await rows(
     `SELECT 1 AS found FROM row_store WHERE ${where} AND error_tag = 'CSV_RAGGED' AND array_length(input, 1) > $1 LIMIT 1`,

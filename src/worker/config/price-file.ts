@@ -51,7 +51,7 @@ const fileSchema = z
  * of the file on, built-in tables are not used. Throws an `Error` with one line that says what is wrong.
  */
 export function readPriceFile(path: string): readonly PriceTable[] {
-  const value = readJson(path);
+  const value = readJsonFile(path);
   const read = fileSchema.safeParse(value);
   if (!read.success) {
     const problems = read.error.issues.map(({ path: at, message }) => `${at.join('.') || 'the file'}: ${message}`);
@@ -110,7 +110,7 @@ const profile = z.strictObject({
 });
 
 /** Reads a JSON file of a setting. Throws an `Error` that quotes neither the path nor the file, because both may hold a secret. */
-export function readJson(path: string): unknown {
+export function readJsonFile(path: string): unknown {
   try {
     return JSON.parse(readFileSync(path, 'utf8'));
   } catch (error) {

@@ -11,7 +11,7 @@ import type { Sinks } from '../../core/rows/sink.js';
 import { MOST_DOLLARS, parseDollars, toDollars, toMicros } from '../../core/text/money.js';
 import { alertCommand, alertEventsOf, alertLag, alertSecret, alertUrl, readArgv } from './alert-setting.js';
 import { databaseSource, databaseWarehouse, parseServer, storeAddress } from './database-setting.js';
-import { priceTableProblems, rateProfileProblems, readJson, readPriceFile } from './price-file.js';
+import { priceTableProblems, rateProfileProblems, readJsonFile, readPriceFile } from './price-file.js';
 import { checkedHeaders, keyIds, keySetting, readHeaders, readTokens, serviceAddress } from './service-setting.js';
 import { type Setting, Wrong } from './setting.js';
 
@@ -199,7 +199,7 @@ function fromFile<T>(file: string, cwd: string, read: (path: string) => T): T {
 
 /** A profile by its name, or from a JSON file. */
 function readRateProfile(text: string, cwd: string): string | RateProfile {
-  return text.endsWith('.json') ? (fromFile(text, cwd, readJson) as RateProfile) : text;
+  return text.endsWith('.json') ? (fromFile(text, cwd, readJsonFile) as RateProfile) : text;
 }
 
 function rateProfileSetting(profile: string | RateProfile): string | RateProfile {

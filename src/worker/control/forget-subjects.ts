@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { domainToUnicode } from 'node:url';
 import type { JobEntry } from '../../core/job-entry-schemas.js';
 import { hasUrl } from '../../core/purchase/forgotten.js';
-import { pageOf, parseUrl } from '../../core/purchase/unit-key.js';
+import { pageUrlOf, parseUrl } from '../../core/purchase/unit-key.js';
 import type { ForgetSubjects, RowReads, StagedRow } from '../../core/rows/row-warehouse.js';
 import { folderNames } from '../../files/folder-size.js';
 import { writeDurably } from '../../files/write-durably.js';
@@ -126,11 +126,11 @@ export async function selectSubjects(
 function namedBy(text: string) {
   const url = toUrl(text, 'https');
   const forms = [...new Set([text, url ?? text])];
-  const page = url && pageOf(url);
+  const page = url && pageUrlOf(url);
   const isNamed = (value: string | null): boolean =>
     value !== null &&
     (forms.some((form) => hasUrl(value, form)) ||
-      (page !== null && pageOf(toUrl(value.trim(), 'https') ?? '') === page));
+      (page !== null && pageUrlOf(toUrl(value.trim(), 'https') ?? '') === page));
   if (url === null) return { isNamed, parts: forms };
   // Every spelling of the page has its host: as it is typed, in Punycode, or in Unicode.
   const { hostname } = new URL(url);

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { pageOf, requestUnit } from '../../../src/core/purchase/unit-key.js';
+import { pageUrlOf, requestUnit } from '../../../src/core/purchase/unit-key.js';
 
 describe('spellings of one page', () => {
   it.each([
@@ -22,8 +22,8 @@ describe('spellings of one page', () => {
     ['https://a.example/#/one', 'https://A.example#/one', 'https://a.example:443/#/%6Fne'],
     ['https://a.example/#!one', 'HTTPS://a.example/#!one'],
   ])('%s', (page, ...others) => {
-    expect(others.map(pageOf)).toEqual(others.map(() => page));
-    expect(pageOf(page)).toBe(page);
+    expect(others.map(pageUrlOf)).toEqual(others.map(() => page));
+    expect(pageUrlOf(page)).toBe(page);
   });
 
   it.each([
@@ -50,26 +50,26 @@ describe('spellings of one page', () => {
     ['https://a.example\\b', 'https://a.example/b'],
     ['https://a.example/100%', 'https://a.example/100%25'],
   ])('are not %s and %s', (one, other) => {
-    expect(pageOf(one)).not.toBe(pageOf(other));
+    expect(pageUrlOf(one)).not.toBe(pageUrlOf(other));
   });
 
   it.each(['', 'a.example', 'https:///a.example', 'ftp://A.example', 'http://[::1', 'https://A b/', 'info@A.example'])(
     'are only those of http URLs: %j stays',
     (text) => {
-      expect(pageOf(text)).toBe(text);
+      expect(pageUrlOf(text)).toBe(text);
     },
   );
 
   it('have a spelling that stays, is a URL of the same host, and is found in short time', () => {
     fc.assert(
       fc.property(fc.webUrl({ withFragments: true, withQueryParameters: true }), (url) => {
-        const page = pageOf(url);
-        expect(pageOf(page)).toBe(page);
+        const page = pageUrlOf(url);
+        expect(pageUrlOf(page)).toBe(page);
         expect(new URL(page).host).toBe(new URL(url).host);
       }),
     );
     const begun = performance.now();
-    pageOf(`https://a.example/${'a.'.repeat(1000)}%`);
+    pageUrlOf(`https://a.example/${'a.'.repeat(1000)}%`);
     expect(performance.now() - begun).toBeLessThan(1000);
   });
 
