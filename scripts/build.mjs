@@ -26,17 +26,8 @@ const sourcesHash = () =>
   hashFiles([
     ...filesIn(src),
     ...filesIn(suites),
-    ...[
-      'tsconfig.json',
-      'tsconfig.testing.json',
-      'package-lock.json',
-      'scripts/build.mjs',
-      'scripts/bundle-command.mjs',
-      'scripts/input-schemas.mjs',
-      'scripts/output-schemas.mjs',
-      'scripts/workflows-doc.mjs',
-      'scripts/workflows-texts.mjs',
-    ].map((file) => inRoot(file)),
+    ...['tsconfig.json', 'tsconfig.testing.json', 'package-lock.json'].map((file) => inRoot(file)),
+    ...filesIn(inRoot('scripts')).filter((file) => file.endsWith('.mjs')),
   ]);
 
 /** Whether `dist` was built from the current sources. */

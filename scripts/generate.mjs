@@ -10,7 +10,7 @@ import { commandsDoc, decisionsDoc } from './commands-doc.mjs';
 import { dbtSources } from './dbt-sources.mjs';
 import { drawings } from './drawings.mjs';
 import { errorsDoc, withTags } from './errors-doc.mjs';
-import { schemasModule } from './input-schemas.mjs';
+import { namesModule, schemasModule } from './input-schemas.mjs';
 import { limitsDoc } from './limits-doc.mjs';
 import { alone } from './lock.mjs';
 import { operationsDoc } from './operations-doc.mjs';
@@ -46,6 +46,9 @@ async function tables() {
 alone(say, () => upToDate() || build(say));
 const { workflowInputs } = await built('core/workflow-input-schemas');
 make('src/core/input-schemas.ts', schemasModule(workflowInputs));
+const { runBounds } = await built('core/row-job-schemas');
+const { operations } = await built('api/operations');
+make('src/core/generated-names.ts', namesModule({ runBounds: runBounds.shape, operations }));
 const facts = { ...(await built('api/index')), ...(await built('core/workflow-result-schemas')), workflowInputs };
 for (const path of [
   'api/workflow-interface',

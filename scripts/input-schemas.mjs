@@ -51,6 +51,15 @@ ${rows.join('')}};
 `;
 }
 
+/** The names in tables that load schemas, for code that must not load them: a text for each table, with its names and spaces. */
+export function namesModule(tables) {
+  const lines = Object.entries(tables).map(([table, names]) => {
+    const text = `'${Object.keys(names).join(' ')}',\n`;
+    return `  ${table}:${`  ${table}: ${text}`.length > 121 ? '\n    ' : ' '}${text}`;
+  });
+  return `// Written by npm run generate from the tables of these names; change them there, not in this file.\nexport const generatedNames = {\n${lines.join('')}};\n`;
+}
+
 const quoted = (json) => `'${json.replaceAll('\\', '\\\\').replaceAll("'", "\\'")}'`;
 
 /** The same schemas for programs in other languages. */

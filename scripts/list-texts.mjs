@@ -1,7 +1,6 @@
 // Prints every text of the program for people: help, progress, summaries, errors, warnings, comments of tables. One a line,
 // sorted, with its files and lines; `{…}` is an inserted value. For reviews of all texts as a list: `npm run -s texts [word]`.
 import { readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { parseSync, Visitor } from 'oxc-parser';
 import { inRoot, root } from './root.mjs';
 
@@ -11,14 +10,9 @@ const sql =
 /** Two adjacent words of letters. */
 const isText = (text) => /[A-Za-z]{2,},? [a-z]{2,}/.test(text) && !sql.test(text);
 
-function sources(folder) {
-  return readdirSync(folder, { withFileTypes: true }).flatMap((entry) => {
-    const path = join(folder, entry.name);
-    if (entry.isDirectory()) return entry.name === 'migrations' ? [] : sources(path);
-    return path.endsWith('.ts') ? [path] : [];
-  });
-}
-
+const sources = readdirSync(inRoot('src'), { recursive: true, encoding: 'utf8' }).filter((file) =>
+  file.endsWith('.ts'),
+);
 const lineOf = (source, offset) => source.slice(0, offset).split('\n').length;
 
 /** Texts of a file. Parts of one message that are joined by `+` are one text. */
@@ -52,6 +46,7 @@ function textsOf(path) {
 }
 
 const uses = new Map();
-for (const { text, at } of sources(inRoot('src')).flatMap(textsOf)) uses.set(text, [...(uses.get(text) ?? []), at]);
+for (const { text, at } of sources.flatMap((file) => textsOf(inRoot('src', file))))
+  uses.set(text, [...(uses.get(text) ?? []), at]);
 for (const [text, at] of [...uses].sort(([a], [b]) => a.localeCompare(b, 'en')))
   if (text.toLowerCase().includes(wanted.toLowerCase())) console.log(`${text}  [${at.join(', ')}]`);

@@ -1,4 +1,5 @@
 import { mayHoldSecret } from './connections/secret.js';
+import { generatedNames } from './generated-names.js';
 import type { RunBounds } from './row-job-schemas.js';
 import { misspelt, nearest, sameName } from './text/nearest.js';
 
@@ -30,15 +31,7 @@ export interface InputSchema {
 }
 
 /** The fields of {@link RunBounds}. */
-export const runBoundNames = Object.keys({
-  maxCostDollars: true,
-  maxRunSeconds: true,
-  redrive: true,
-  skipRefused: true,
-  stopAtFailed: true,
-  acceptWarnings: true,
-  publish: true,
-} satisfies { readonly [Name in keyof RunBounds]-?: true }) as (keyof RunBounds)[];
+export const runBoundNames = generatedNames.runBounds.split(' ') as (keyof RunBounds)[];
 
 /** `requests`: fields that hold the request of an operation. `bounds`: fields of a job that must not be inside the request. */
 const requests: readonly string[] = ['options', 'request', 'template'];

@@ -8,6 +8,7 @@ import {
 } from '@temporalio/workflow';
 import type { Activities, CallOptions, OperationResult, RequestShare } from '../activities/types.js';
 import type { AgentRun, AgentRunRequest } from '../api/schemas/agent-run-schemas.js';
+import { generatedNames } from '../core/generated-names.js';
 import { misspelt } from '../core/text/nearest.js';
 import { callPolicy } from './shared/policies.js';
 
@@ -87,38 +88,8 @@ export function operations<R extends boolean = false>(options: OperationOptions<
   return Object.fromEntries(operationNames.map((name) => [name, callOf(name)])) as unknown as OperationCalls<R>;
 }
 
-/** The operations, as in the table of the service, whose schemas stay out of the workflow bundle. */
-const operationNames = Object.keys({
-  search: true,
-  getContents: true,
-  answer: true,
-  findSimilar: true,
-  createResearchTask: true,
-  getResearchTask: true,
-  listResearchTasks: true,
-  createMonitor: true,
-  listMonitors: true,
-  getMonitor: true,
-  updateMonitor: true,
-  deleteMonitor: true,
-  batchMonitors: true,
-  triggerMonitor: true,
-  listMonitorRuns: true,
-  getMonitorRun: true,
-  createAgentRun: true,
-  getAgentRun: true,
-  listAgentRuns: true,
-  deleteAgentRun: true,
-  cancelAgentRun: true,
-  stopAgentRun: true,
-  listAgentRunEvents: true,
-  listEvents: true,
-  getEvent: true,
-  listWebsets: true,
-  getWebset: true,
-  listWebsetItems: true,
-  readAnswer: true,
-} satisfies Record<keyof Activities, true>);
+/** The operations, as in the table of the service, and `readAnswer`. */
+const operationNames = [...generatedNames.operations.split(' '), 'readAnswer'];
 
 /** The options that go with each call; the others, except those of `operations()`, are Temporal's. */
 const callNames = Object.keys({

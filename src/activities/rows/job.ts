@@ -13,10 +13,10 @@ import type {
   StagedName,
 } from '../../core/row-job-schemas.js';
 import { type RetryRowsInput, wantedRows, wantedSlices } from '../../core/rows/job.js';
-import { jobRecord } from '../../core/rows/job-record.js';
 import { type Failure, type Pause, pauseOf, spentOf } from '../../core/rows/pause.js';
 import { isLongRunning } from '../../core/rows/row-operation.js';
 import type { LoadedRows, RetryPass, RetryUnit } from '../../core/rows/row-warehouse.js';
+import { jobRecord } from '../../core/rows/row-warehouse.js';
 import { WarehouseBusy, WarehouseUnusable } from '../../core/rows/warehouse-errors.js';
 import type { ActivityDeps } from '../base/deps.js';
 import { type First, onlyForServed } from '../base/monitor-warehouses.js';

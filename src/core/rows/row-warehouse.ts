@@ -2,37 +2,29 @@ import type { PublishOutcome, SchemaChange, WarehouseSummary } from '../row-job-
 
 export type { WarehouseSummary } from '../row-job-schemas.js';
 
+import type { StagedJob } from '../job-entry-schemas.js';
 import type { RetryFreshness, RetryRule } from '../purchase/freshness.js';
 import type { UnitOutcome, UnknownOutcome } from '../purchase/journal.js';
 import type { Json } from '../text/json.js';
-import type { ColumnType } from './column-type.js';
 import type { FailedFilter, FailedRows, RowName, RowPlace, RowState } from './loaded-row.js';
 import type { FiguresQuery, RecordedRun, RowFigures, RunRecord } from './row-figures.js';
 
 export type { RunRecord } from './row-figures.js';
 
-/** The facts of a row job that its warehouse keeps. */
-export interface JobRecord {
-  /** Stable id of the job, such as `brands-3f9a1c`. */
-  readonly job: string;
-  /** The short name of the job, which is also the name of its view: `brands`. */
-  readonly name: string;
-  /** Base URL of the service, or `sandbox`. */
-  readonly origin: string;
-  readonly operation: string;
-  /** The source of the rows: an absolute path, a URL or `-`. */
-  readonly input: string;
-  /** Column names of the input, in order, unique. */
-  readonly columns: readonly string[];
-  /** Types of the columns. Absent: the input is a CSV, whose cells are texts. */
-  readonly types?: readonly ColumnType[];
-  /** Identifies the content and options of this run of the job: other content is another generation. */
-  readonly generation: string;
+/** The facts of a row job that its warehouse keeps. `request`: how the request of a row is made; absent if the unit of a row is a URL. */
+export interface JobRecord
+  extends Pick<StagedJob, 'job' | 'name' | 'origin' | 'operation' | 'input' | 'columns' | 'types' | 'generation'>,
+    Pick<StagedJob, 'rows' | 'slices'> {
   readonly options: Json;
-  /** How the request of a row is made. Absent if the unit of a row is a URL. */
   readonly request?: RowRequest;
-  readonly rows: number;
-  readonly slices: number;
+}
+
+/** Returns the facts of a job that are kept in its warehouse. */
+export function jobRecord(staged: StagedJob): JobRecord {
+  const { job, name, origin, operation, input, columns, generation, options, rows, slices } = staged;
+  const { template = null, rowsPerRun = 1, types } = staged;
+  const request = template === null && rowsPerRun === 1 ? {} : { request: { template, rowsPerRun } };
+  return { job, name, origin, operation, input, columns, generation, options, ...request, rows, slices, types };
 }
 
 /** The part of a request that comes from the row; the other part is the options that all rows share. */

@@ -3,7 +3,7 @@ import { parseAddress } from '../../core/connections/postgres-address.js';
 import type { StagedJob } from '../../core/job-entry-schemas.js';
 import { whyNoStep } from '../../core/publish-request.js';
 import type { PublishStep } from '../../core/row-job-schemas.js';
-import { jobRecord } from '../../core/rows/job-record.js';
+import { jobRecord } from '../../core/rows/row-warehouse.js';
 import { isSameFile } from '../../files/same-file.js';
 import { type Place, placeOf } from '../../warehouse/publish/place-of.js';
 import { viewColumnNames } from '../../warehouse/rows/job-columns.js';

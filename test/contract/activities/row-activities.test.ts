@@ -4,7 +4,7 @@ import { createEnrichSlice } from '../../../src/activities/rows/enrich-slice.js'
 import { createJobActivities, type PausedJob } from '../../../src/activities/rows/job.js';
 import type { JobEntry, StagedJob } from '../../../src/core/job-entry-schemas.js';
 import type { SliceInput } from '../../../src/core/rows/job.js';
-import { jobRecord } from '../../../src/core/rows/job-record.js';
+import { jobRecord } from '../../../src/core/rows/row-warehouse.js';
 import { readSlice } from '../../../src/rows/index.js';
 import { createWarehouses } from '../../../src/warehouse/index.js';
 import { type Service, startService } from '../../service/service.mjs';
