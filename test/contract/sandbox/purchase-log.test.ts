@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { startSandbox } from '../../../src/sandbox/index.js';
-import { get, post, urls } from '../../support/sandbox/client.js';
+import { post, urls } from '../../support/sandbox/client.js';
 
 let folder: string;
 let ledgerFile: string;
@@ -14,47 +14,6 @@ beforeEach(async () => {
   ledgerFile = join(folder, 'ledger.jsonl');
 });
 afterEach(() => rm(folder, { recursive: true }));
-
-test('the bill counts each unit, the options that change its price, and free failures', async () => {
-  const failures = { 'https://site.example/2': 'CRAWL_NOT_FOUND' };
-  const sandbox = await startSandbox({ failureRate: 0, failures });
-  await post(sandbox, '/contents', { urls: urls(2) });
-  await post(sandbox, '/contents', { urls: urls(1), text: true, livecrawlTimeout: 5 });
-  await post(sandbox, '/contents', { urls: urls(1), highlights: true, text: false });
-  const { json } = await get(sandbox, '/__sandbox/bill');
-  expect(json).toEqual({
-    dollars: 0.003,
-    micros: 3000,
-    requests: 3,
-    units: 3,
-    keys: { 'contents https://site.example/1': 2, 'contents https://site.example/1 {"highlights":true}': 1 },
-    failed: { 'contents https://site.example/2': 1 },
-  });
-  expect(sandbox.bill()).toEqual(json);
-  expect((await get(sandbox, '/__sandbox/bill?keys=0')).json).toMatchObject({ units: 3, keys: {}, failed: {} });
-  sandbox.reset();
-  expect(sandbox.bill()).toEqual({ dollars: 0, micros: 0, requests: 0, units: 0, keys: {}, failed: {} });
-  expect(sandbox.log()).toEqual([]);
-  await sandbox.close();
-});
-
-test('the purchase log and the credits survive a restart; request ids never repeat', async () => {
-  const first = await startSandbox({ failureRate: 0, ledgerFile, credits: 1 });
-  const one = await post(first, '/contents', { urls: urls(100) });
-  first.setCredits(0.25);
-  await post(first, '/search', { query: 'q' });
-  const before = first.bill();
-  await first.close();
-
-  const second = await startSandbox({ failureRate: 0, ledgerFile, credits: 1 });
-  expect(second.bill()).toEqual(before);
-  const two = await post(second, '/contents', { urls: urls(100) });
-  expect(two.json.requestId).not.toBe(one.json.requestId);
-  await post(second, '/contents', { urls: urls(100) });
-  expect((await post(second, '/contents', { urls: urls(100) })).json.tag).toBe('NO_MORE_CREDITS');
-  expect(second.bill().keys['contents https://site.example/1']).toBe(3);
-  await second.close();
-});
 
 test('a torn last line is dropped and does not damage the next one; another bad line is an error', async () => {
   const first = await startSandbox({ failureRate: 0, ledgerFile });

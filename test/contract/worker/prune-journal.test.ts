@@ -1,61 +1,13 @@
-import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
-import { expect, it, onTestFinished } from 'vitest';
+import { expect, it } from 'vitest';
 import type { RowProgress } from '../../../src/core/rows/row-warehouse.js';
 import { WarehouseBusy } from '../../../src/core/rows/warehouse-errors.js';
-import { FileJournal } from '../../../src/store/file/file-journal.js';
 import { readConfig } from '../../../src/worker/config/config.js';
 import { tryWarehouses } from '../../../src/worker/host/worker-here.js';
-import { openStore } from '../../../src/worker/store/open-store.js';
 import { pruneDaily, pruneJournal } from '../../../src/worker/store/prune-journal.js';
 import type { Store } from '../../../src/worker/store/store.js';
-import { folderOfTest } from '../../support/files/folders.js';
 import { Folder } from '../../support/jobs/folder.js';
-import { intent, keyOf, outcome } from '../../support/store/journal-contract.js';
-
-it('the warehouse of a finished job is queried without messages, and only if the journal has something to remove', async () => {
-  const dir = folderOfTest();
-  let logins = 0;
-  // The answer of a database that refuses every login, as after a change of the password.
-  const refusal = Buffer.from('SFATAL\0C28P01\0Mpassword authentication failed\0\0');
-  const length = Buffer.alloc(4);
-  length.writeInt32BE(refusal.length + 4);
-  const database = createServer((socket) => {
-    logins++;
-    socket.on('error', () => undefined);
-    socket.once('data', () => socket.end(Buffer.concat([Buffer.from('E'), length, refusal])));
-  }).listen(0, '127.0.0.1');
-  await new Promise((resolve) => database.once('listening', resolve));
-  onTestFinished(() => void database.close());
-  const { port } = database.address() as AddressInfo;
-  const said: string[] = [];
-  const env = { SEARCHFLOW_STATE_DIR: join(dir, 'state'), HOME: dir };
-  const config = readConfig({ env, flags: { service: 'sandbox' }, cwd: dir, say: (text) => said.push(text) });
-  const journal = await FileJournal.open(join(config.stateDir, 'journal'), { writes: true });
-  await journal.claim([keyOf(1)], 'a');
-  const id = await journal.intend(intent('a', [1], 'job-1/gen/000000'));
-  await journal.land(id, { requestId: null, fetchedAt: 1, units: [outcome(1)] });
-  await journal.close();
-  const store = await openStore(config);
-  onTestFinished(() => store.close());
-  const staged = {
-    ...{ job: 'job-1', name: 'job', input: 'x.csv', generation: 'gen', slices: 1, origin: 'sandbox' },
-    ...{ operation: 'contents', columns: ['url'], unitColumn: 'url', options: {}, batch: 100 },
-    ...{ rows: 1, badRows: 0, distinctUnits: 1, rowsPerSlice: 1, window: 3, stageDir: '/stage' },
-  };
-  const into = `postgres://ann:canary@127.0.0.1:${port}/dw`;
-  await store.entries.put({
-    ...{ staged: { ...staged, into }, named: false, csv: null, completed: 'gen' },
-    ...{ state: { phase: 'done', since: 0 }, asked: {} },
-  });
-
-  await pruneJournal(config, store, () => true);
-  expect(logins).toBe(0);
-  await pruneJournal({ ...config, keepLandingMs: -60_000 }, store, () => true);
-  expect(logins).toBeGreaterThan(0);
-  expect(said).toEqual([]);
-});
 
 it('old answers are removed only of finished jobs of this service whose rows are all in the warehouse', async () => {
   const folder = Folder.ofTest();

@@ -188,17 +188,6 @@ describe('cancelling runAgent', () => {
     expect(service.agents.inProgress()).toBe(0);
     expect(service.agents.starts).toHaveLength(1);
   });
-
-  it('before a start ends the workflow and nothing else', async () => {
-    const { service, start } = await strict({ slots: 0 });
-    const handle = await start({ query: 'q' });
-    await expect.poll(() => service.agents.starts.length, soon).toBeGreaterThan(0);
-    const waits = async () => (await handle.query<RunProgress>(queryNames.progress)).waitingFor;
-    await expect.poll(waits, soon).toContain('CONCURRENCY_LIMIT_REACHED');
-    await handle.cancel();
-    await expect(handle.result()).rejects.toMatchObject({ cause: { name: 'CancelledFailure' } });
-    expect(service.agents.runs.size).toBe(0);
-  });
 });
 
 describe('a run that takes too long', () => {

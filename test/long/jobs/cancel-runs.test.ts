@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { AgentRowsInput, JobProgress, JobSummary } from '../../../src/core/row-job-schemas.js';
-import { queryNames, signalNames, workflowNames } from '../../../src/core/rows/job-names.js';
+import { queryNames, workflowNames } from '../../../src/core/rows/job-names.js';
 import { type AgentOptions, startService } from '../../service/service.mjs';
 import { Folder } from '../../support/jobs/folder.js';
 import { startHost } from '../../support/jobs/host.js';
@@ -65,21 +65,6 @@ describe('cancelling a job of agent rows', () => {
     expect(states).toEqual([{ status: 'success', n: String(ROWS) }]);
   });
 
-  it('also ends runs whose start got no answer, and runs of a paused job', async () => {
-    const { service, start, running, totals } = await setting();
-    service.next({ what: 'start', how: 'lost' }, { what: 'start', how: 'unnamed' });
-    const handle = await start();
-    await running(ROWS);
-    await handle.signal(signalNames.pause);
-    await expect.poll(async () => (await handle.describe()).raw.pendingActivities?.length ?? 0, soon).toBe(0);
-    expect(service.agents.inProgress()).toBe(ROWS);
-    await handle.cancel();
-    await expect(handle.result()).rejects.toMatchObject(cancelled);
-    expect(service.agents.inProgress()).toBe(0);
-    expect(service.agents.starts).toHaveLength(ROWS);
-    expect(await totals()).toMatchObject({ openMicros: 0, unknown: [] });
-  });
-
   it('ends within 15 s although no run ends, and the same job started again follows them', async () => {
     const { service, start, running, totals, endAll } = await setting({ keepsRunning: true });
     const handle = await start();
@@ -94,20 +79,6 @@ describe('cancelling a job of agent rows', () => {
     const again = await start();
     endAll();
     expect((await again.result()) as JobSummary).toMatchObject({ phase: 'done', unknownOutcomes: 0 });
-    expect(service.agents.starts).toHaveLength(ROWS);
-  });
-
-  it('leaves the runs to the next run of the job', async () => {
-    const { service, start, running, endAll } = await setting();
-    const handle = await start();
-    await running(ROWS);
-    await handle.signal(signalNames.handOver);
-    await handle.cancel();
-    await expect(handle.result()).rejects.toMatchObject(cancelled);
-    expect(service.agents.inProgress()).toBe(ROWS);
-    const again = await start();
-    endAll();
-    expect((await again.result()) as JobSummary).toMatchObject({ phase: 'done' });
     expect(service.agents.starts).toHaveLength(ROWS);
   });
 });

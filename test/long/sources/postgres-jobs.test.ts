@@ -28,8 +28,6 @@ beforeAll(async () => {
 });
 afterAll(() => client?.end());
 
-const wrong = { options: {}, batch: 20, urlColumn: 'url', job: 'brands' };
-
 it('a command reads the rows of a query with their types, and stores no password', async () => {
   const { folder, run, config, bought } = openJob(here, []);
   Object.assign(config, { source: databaseSource(url) });
@@ -98,27 +96,4 @@ it('a password that was changed between two runs fails the run in one sentence, 
   expect(setting.sandbox.log()).toEqual([]);
   await client.query('GRANT SELECT ON brands TO nightly');
   expect(await run()).toMatchObject({ phase: 'done', warehouse: { success: 30 } });
-});
-
-it('a workflow reads only servers that its worker allows, with the credentials of the worker', async () => {
-  const allowed = await openSetting(here.temporal, { config: { source: databaseSource(url) } });
-  onTestFinished(() => allowed.close());
-  const job = await allowed.begin([], { ...wrong, input, sql, key: ['id'] });
-  expect(await job.result()).toMatchObject({ phase: 'done', warehouse: { success: 30 } });
-  expect(JSON.stringify(await job.handle.fetchHistory())).not.toContain(server.password);
-  const elsewhere = await openSetting(here.temporal);
-  onTestFinished(() => elsewhere.close());
-  const refused = await elsewhere.begin([], { ...wrong, input, sql });
-  await expect(refused.result()).rejects.toMatchObject({
-    cause: {
-      type: 'BadInput',
-      message: expect.stringMatching(
-        /^input: workflows of this worker may not connect to 127\.0\.0\.1:\d+\. .*SEARCHFLOW_SOURCE_URL/,
-      ),
-    },
-  });
-  const open = await elsewhere.begin([], { ...wrong, input: url, sql });
-  await expect(open.result()).rejects.toMatchObject({
-    cause: { type: 'BadInput', message: expect.stringContaining('input: the address holds a user or password') },
-  });
 });
