@@ -50,6 +50,23 @@ test('types filter, repeated; an event read by its id equals that in the list', 
   expect((await get(sandbox, '/websets/v0/events/event_00000000zz')).json.tag).toBe('NOT_FOUND');
 });
 
+test('the list of websets has each one once over its pages, and no deleted one', async () => {
+  await start({ count: 4000 });
+  const events = await walk();
+  const idsOf = (some: Event[]) => new Set<string>(some.map(({ data }) => data.id));
+  const deleted = idsOf(events.filter(({ type }) => type === 'webset.deleted'));
+  const known = idsOf(events.filter(({ data }) => data.object === 'webset'));
+  const listed: string[] = [];
+  for (let cursor = ''; ; ) {
+    const { json } = await get(sandbox, `/websets/v0/websets?limit=30${cursor}`);
+    listed.push(...json.data.map(({ id }: Event) => id));
+    if (!json.hasMore) break;
+    cursor = `&cursor=${json.nextCursor}`;
+  }
+  expect(listed.toSorted()).toEqual([...known].filter((id) => !deleted.has(id)).toSorted());
+  expect((await get(sandbox, `/websets/v0/websets/${[...deleted][0]}`)).status).toBe(404);
+});
+
 test('a cursor expires, and one of another list or of nothing is refused', async () => {
   await start({ cursorTtlMs: 30 });
   const { nextCursor } = await page('limit=10');
