@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { TEXT } from '../core/rows/column-type.js';
-import type { SinkBatch, SinkColumn, SinkRow } from '../core/rows/sink.js';
+import type { SinkBatch, SinkColumn } from '../core/rows/sink.js';
+import type { Json } from '../core/text/json.js';
 import type { Database } from './database.js';
 import type { Dialect, SqlValue, Transaction } from './dialect.js';
 import { portionsOf } from './export/job-rows.js';
@@ -15,11 +16,12 @@ import type { Relation } from './shared/relation.js';
  * The ledger of the batches of a sink, and the rows of those that are not loaded. A load writes its batch in the same transaction as its rows,
  * so a batch never changes, whatever happens to the rows later. The rows have no key, which doubled the time of a load into DuckDB: there are few.
  */
-const tables = ({ types }: Dialect) => `
+const tables = ({ types, suffix }: Dialect) => `
   CREATE TABLE IF NOT EXISTS sink_batches (batch_id ${types.text} PRIMARY KEY, job ${types.text} NOT NULL, piece ${types.long} NOT NULL,
     table_name ${types.text} NOT NULL, columns ${types.text} NOT NULL, rows ${types.long} NOT NULL, landed_at ${types.time} NOT NULL,
     loaded_at ${types.time}, failures ${types.long} NOT NULL);
-  CREATE TABLE IF NOT EXISTS sink_rows (batch_id ${types.text}, n ${types.long}, content ${types.text} NOT NULL)`;
+  CREATE TABLE IF NOT EXISTS sink_rows (batch_id ${types.text}, n ${types.long},
+    content ${types.text}${suffix({ name: 'sink_row', type: 'text', is: '' })} NOT NULL)`;
 
 /** The batches of a piece of work, of a job or of a table. */
 export type BatchesOf = Pick<SinkBatch, 'table'> & { readonly job?: string; readonly piece?: number };
@@ -76,19 +78,14 @@ export function createSinkBatches(database: Database): SinkBatches {
         );
         if (batch === undefined) return null;
         const columns = JSON.parse(batch.columns) as readonly SinkColumn[];
-        const times = columns.flatMap(({ name, type }) => (type === 'time' ? [name] : []));
         // One text is read and parsed in half the time of many.
         const [lines] = await tx.rows<{ all: string }>(
           `SELECT string_agg(content, ',' ORDER BY n) AS "all" FROM sink_rows WHERE batch_id = $1`,
           [batchId],
         );
-        const rows = JSON.parse(`[${lines?.all}]`) as SinkRow[];
-        return {
-          ...batch,
-          batchId,
-          columns,
-          rows: times.length === 0 ? rows : rows.map((row) => withTimes(row, times)),
-        };
+        const rows = JSON.parse(`[${lines?.all}]`) as Record<string, Json>[];
+        for (const { name, type } of columns) if (type === 'time') unifyTimes(rows, name);
+        return { ...batch, batchId, columns, rows };
       }),
 
     loaded: (batchId) =>
@@ -112,16 +109,18 @@ export function createSinkBatches(database: Database): SinkBatches {
   };
 }
 
-/** A row with its times in one form, because databases write them in different ways. */
-function withTimes(row: SinkRow, times: readonly string[]): SinkRow {
-  const changed: Record<string, SinkRow[string]> = { ...row };
-  for (const name of times) {
-    const { [name]: text } = row;
-    const at =
-      typeof text === 'string' ? Date.parse(/Z$|[+-]\d\d(:?\d\d)?$/.test(text) ? text : `${text}Z`) : Number.NaN;
-    if (!Number.isNaN(at)) changed[name] = new Date(at).toISOString();
+/** Writes the times of a column in one form, because databases write them in different ways. Rows of one request have one time. */
+function unifyTimes(rows: readonly Record<string, Json>[], name: string): void {
+  let [last, time] = ['', ''];
+  for (const row of rows) {
+    const text = row[name];
+    if (typeof text !== 'string') continue;
+    if (text !== last) {
+      const at = Date.parse(/Z$|[+-]\d\d(:?\d\d)?$/.test(text) ? text : `${text}Z`);
+      [last, time] = [text, Number.isNaN(at) ? text : new Date(at).toISOString()];
+    }
+    row[name] = time;
   }
-  return changed;
 }
 
 /** Rows that a transaction has loaded: a query of them, and their order. */
