@@ -17,12 +17,11 @@ import {
 } from './base-schemas.js';
 import { isLongRunning, type RowOperation, rowOperations } from './rows/row-operation.js';
 
-const row = open;
 /** The operations that answer at once. */
 const atOnce = rowOperations.filter((one) => !isLongRunning(one)) as Exclude<RowOperation, 'agent'>[];
 
 /** A row or a request. */
-export type RowFields = z.output<typeof row>;
+export type RowFields = z.output<typeof open>;
 
 const how = {
   ...partly({
@@ -30,10 +29,10 @@ const how = {
       .enum(atOnce)
       .describe("Default `contents`, which buys the page of each row's URL. Agent runs: `runAgent`, or a job."),
     urlField: filled.describe('Contents: the field of the rows with the URL. Default: found by name and contents.'),
-    template: row.describe(
+    template: open.describe(
       'Search and answer: the request, with fields of the row in double braces, such as `{"query": "{{company}} official site"}`.',
     ),
-    options: row.describe('The part of the request that all rows share. Default for contents: `{"text": true}`.'),
+    options: open.describe('The part of the request that all rows share. Default for contents: `{"text": true}`.'),
     maxCostDollars: dollars.describe(
       'The cap of the call. Rows that it does not allow are not bought. Default: no cap.',
     ),
@@ -55,8 +54,9 @@ const how = {
 
 export const enrichRowsInput = z.strictObject({
   ...partly({
-    rows: list(row).describe('The rows: objects, whose fields a template names. Either `rows` or `requests`.'),
-    requests: list(row).describe('Search and answer: the whole request of each row.'),
+    rows: list(open).describe('The rows: objects, whose fields a template names. Either `rows` or `requests`.'),
+    requests: list(open).describe('Search and answer: the whole request of each row.'),
+    paidDollars: list(dollars).describe('What earlier calls have paid for these rows; set in `next`.'),
   }),
   ...how,
 });

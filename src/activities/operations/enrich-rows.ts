@@ -1,6 +1,7 @@
 import { ApplicationFailure } from '@temporalio/activity';
 import { fieldOf } from '../../api/checks/field-of.js';
-import { jsonSchemaOf } from '../../api/checks/misspelt-fields.js';
+import { jsonSchemaOf, misspeltFields } from '../../api/checks/misspelt-fields.js';
+import { operationTable } from '../../api/operations.js';
 import { ApiError } from '../../api/wire/errors.js';
 import { schemaProblems } from '../../core/check-value.js';
 import { DEFAULT_OPERATION, URLS_PER_REQUEST } from '../../core/choices.js';
@@ -21,8 +22,8 @@ import { toFailure } from '../call/failure.js';
 import type { PurchaseRequest, Unit } from '../purchase/purchase-request.js';
 import { type ContentsOptions, contentsPurchase } from '../rows/contents-purchase.js';
 import { requestPurchase } from '../rows/request-purchase.js';
-import { type RowRequestFacts, rowRequests } from '../rows/row-requests.js';
-import { type OperationStage, stageOperation } from '../rows/stage-operation.js';
+import { type RowRequestFacts, rowEndpoints, rowRequests } from '../rows/row-requests.js';
+import { stageOperation } from '../rows/stage-operation.js';
 import { buyNow, lonePurchase, type Paid, payerOf, shares } from './buy.js';
 import { refuseTooLarge } from './packed.js';
 
@@ -58,8 +59,7 @@ export const createEnrichRows = (deps: CallDeps) => ({
     const { facts, units } = await read(deps, some).catch((error: unknown) => {
       throw toFailure(error);
     });
-    const known = units.flatMap((unit) => ('tag' in unit ? [] : [unit]));
-    const byKey = new Map(known.map((unit) => [unit.key, unit]));
+    const byKey = new Map(units.flatMap((unit) => ('tag' in unit ? [] : [[unit.key, unit]])));
     const purchaseRequest = purchaseOf(deps, facts, {
       ...lonePurchase(),
       ...{ units: [...byKey.values()], maxRebuys: some.how.maxRebuys, recordsAll: true },
@@ -96,9 +96,10 @@ interface ReadRows {
 
 /** Makes the units of rows. Throws `UsageError` or `CsvError` for a request that is wrong for all rows. */
 async function read(deps: CallDeps, { how, rows, indexes }: SomeRows): Promise<ReadRows> {
-  if (how.columns === null) return readRequests(deps, how, rows);
-  const { columns } = how;
-  const stage = stageOf(deps, how);
+  if (how.columns === null) return readRequests(deps, { how, rows, indexes });
+  const { columns, operation, template, options = {}, urlField = null } = how;
+  const request = { operation, template, options, urlColumn: urlField, batch: URLS_PER_REQUEST, ...sentWith(how) };
+  const stage = stageOperation({ ...deps, concurrency: 1 }, request);
   const records = rows.map((row, nth) => ({
     line: (indexes[nth] as number) + 1,
     place: { word: 'row' as const },
@@ -114,14 +115,8 @@ async function read(deps: CallDeps, { how, rows, indexes }: SomeRows): Promise<R
   return { facts: stage.facts, units, urlField: unitColumn };
 }
 
-function stageOf({ origin, sha256, transport }: CallDeps, how: RowsHow): OperationStage {
-  const { operation, template, options = {}, urlField = null } = how;
-  const request = { operation, template, options, urlColumn: urlField, batch: URLS_PER_REQUEST, ...sentWith(how) };
-  return stageOperation({ origin, sha256, concurrency: 1, transport }, request);
-}
-
 /** Rows that are whole requests. */
-function readRequests(deps: CallDeps, how: RowsHow, rows: SomeRows['rows']): ReadRows {
+function readRequests(deps: CallDeps, { how, rows, indexes }: SomeRows): ReadRows {
   const { operation = DEFAULT_OPERATION, options = {} } = how;
   const facts = { operation, options, ...sentWith(how) };
   const requests = rowRequests(deps, facts);
@@ -130,13 +125,18 @@ function readRequests(deps: CallDeps, how: RowsHow, rows: SomeRows['rows']): Rea
       'request-invalid',
       'requests are for search and answer, without template and urlField. Give the URLs of contents as rows.',
     );
-  const units = rows.map((row): Unit | RowError => {
+  const isMisspelt = (row: object) =>
+    misspeltFields(rowEndpoints[operation], row, Object.values(operationTable)).length > 0;
+  const units = rows.map((row, nth): Unit | RowError => {
     const unit = canonicalJson(row);
     try {
       requests.check(deps.transport, unit);
       return { key: requests.keyOf(unit), unit };
     } catch (error) {
       if (!(error instanceof ApiError)) throw error;
+      // The first call with these rows reads all of them before it buys one.
+      if (how.startedAt === undefined && isMisspelt(row))
+        throw new UsageError('request-invalid', `requests[${indexes[nth]}]: ${error.message}`);
       return { tag: 'INVALID_REQUEST', message: error.message };
     }
   });
@@ -230,11 +230,10 @@ function resultOf(
 
 const bytesOf = (result: RowResult): number => Buffer.byteLength(JSON.stringify(result)) + 1;
 
-const TOO_LARGE = 'ResultTooLarge';
 const tooLarge = (result: RowResult, bytes: number, most: number, help: string): RowResult => ({
   ...result,
   ...{ status: 'error', data: null },
-  error: { tag: TOO_LARGE, message: `the answer has ${bytes} bytes, and at most ${most} fit. ${help}` },
+  error: { tag: 'ResultTooLarge', message: `the answer has ${bytes} bytes, and at most ${most} fit. ${help}` },
 });
 
 /** The results, of which the largest are left out until all fit: without a record they cannot be read later. */

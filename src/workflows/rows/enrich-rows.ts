@@ -1,5 +1,4 @@
 import {
-  ActivityFailure,
   type ActivityOptions,
   ApplicationFailure,
   executeChild,
@@ -21,7 +20,7 @@ import type {
 } from '../../core/enrich-rows-schemas.js';
 import { ROWS_PREFIX, type RowsPlan } from '../../core/rows/enrich-rows.js';
 import { callPolicy, slicePolicy } from '../shared/policies.js';
-import { buyInPieces, microsOf, type PieceRules, type RowMoney } from './row-pieces.js';
+import { buyInPieces, causeOf, microsOf, type PieceRules, type RowMoney } from './row-pieces.js';
 
 type RowActivities = ReturnType<typeof createEnrichRows>;
 
@@ -32,7 +31,7 @@ export interface EnrichRowsOptions extends ActivityOptions {
 }
 
 /** Rows of one batch, at most. As JSON they have at most so many bytes, except for a single row. */
-const BATCH = { rows: 2000, bytes: 400_000 } as const;
+const BATCH = { rows: 2000, bytes: 400_000 };
 /** Rows of one activity with a record, which has many requests. */
 const PER_RECORD = 250;
 /** Activities in progress at once, without and with a record. */
@@ -92,11 +91,10 @@ class RowsCall {
   readonly #money: RowMoney;
   readonly #counts = { succeeded: 0, failed: 0 };
   readonly #answered = new Map<string, Sized>();
+  /** What the call paid for each row, in dollars. */
+  readonly #paid: Map<number, number>;
   #how: RowsHow;
-  /** The cap of this run of the workflow: what is left of that of the call. */
-  readonly #ownMicros: number | null;
-  readonly #seen = { rows: 0, bytes: 0 };
-  #requests = 0;
+  readonly #seen = { requests: 0, rows: 0, bytes: 0 };
   /** The first row that has no result. */
   #at = 0;
   /** The bytes of results for which a page has room, beside its `next`; of its results so far; and of its largest piece. */
@@ -105,7 +103,7 @@ class RowsCall {
   #largest = 0;
 
   constructor(input: EnrichRowsInput, own: ActivityOptions, isPage: boolean) {
-    const { rows, requests, ...rest } = input;
+    const { rows, requests, paidDollars = [], ...rest } = input;
     if ((rows === undefined) === (requests === undefined))
       throw ApplicationFailure.nonRetryable('enrichRows: give either rows or requests.', 'BadInput');
     const { firstIndex = 0, spentDollars = 0, startedAt = Date.now(), maxCostDollars } = rest;
@@ -117,26 +115,33 @@ class RowsCall {
     this.#how = { ...rest, columns: rows ? [...new Set(rows.flatMap((row) => Object.keys(row)))] : null };
     this.#first = firstIndex;
     this.#startedAt = startedAt;
+    this.#paid = new Map(paidDollars.entries());
     const spentMicros = microsOf(spentDollars);
-    this.#ownMicros = maxCostDollars === undefined ? null : microsOf(maxCostDollars);
-    const capMicros = this.#ownMicros === null ? null : this.#ownMicros + spentMicros;
+    const capMicros = maxCostDollars === undefined ? null : microsOf(maxCostDollars) + spentMicros;
     this.#money = { spentMicros, capMicros, unknownOutcomes: 0, stopped: null, seen: { answers: 0, micros: 0 } };
   }
 
   /** Buys the rows, or as many as fit into a page. Returns the results, unless `onBatch` gets them. */
   async results(onBatch?: EnrichRowsOptions['onBatch']): Promise<readonly RowResult[]> {
     const all: RowResult[] = [];
-    while (this.#at < this.#rows.length) {
-      const rows = this.#nextBatch();
+    const give = onBatch ?? ((results) => void all.push(...results));
+    const { requests, startedAt } = this.#input;
+    const batches = inParts([...this.#rows.keys()], (row) => bytesOf(this.#rows[row] as RowFields), BATCH);
+    const isChecked = requests && startedAt === undefined && batches.length > 1 && patched('enrichRows-checks-all');
+    // A misspelt field fails the call before the first batch is bought.
+    if (isChecked) for (const rows of batches.slice(1)) await this.#plan(rows);
+    for (const rows of batches) {
       const sized = await this.#batch(rows);
       this.#at += sized.length;
-      this.#bytes += sumOf(sized);
-      for (const { result } of sized) this.#counts[result.status === 'success' ? 'succeeded' : 'failed']++;
+      for (const { result, bytes } of sized) {
+        this.#bytes += bytes;
+        this.#counts[result.status === 'success' ? 'succeeded' : 'failed']++;
+      }
       const { stopped } = this.#money;
       if (stopped && stopped.tag !== BUDGET_EXCEEDED && this.#counts.succeeded === 0)
         throw ApplicationFailure.nonRetryable(stopped.message, stopped.tag);
-      if (onBatch) for (const part of partsOf(sized)) await onBatch(part);
-      else all.push(...sized.map(({ result }) => result));
+      for (const part of inParts(sized, ({ bytes }) => bytes, { ...BATCH, bytes: PIECE_BYTES }))
+        await give(part.map(({ result }) => result));
       if (sized.length < rows.length) break;
     }
     return all;
@@ -144,8 +149,7 @@ class RowsCall {
 
   summary(): RowsSummary {
     const { spentMicros, unknownOutcomes, stopped } = this.#money;
-    const { succeeded, failed } = this.#counts;
-    return { rows: succeeded + failed, succeeded, failed, costDollars: spentMicros / 1e6, unknownOutcomes, stopped };
+    return { rows: this.#at, ...this.#counts, costDollars: spentMicros / 1e6, unknownOutcomes, stopped };
   }
 
   /** The input for the rows without a result; null: there are none. */
@@ -154,6 +158,7 @@ class RowsCall {
     const { rows } = this.#input;
     const { spentMicros, capMicros } = this.#money;
     const left = this.#rows.slice(this.#at);
+    const paid = left.map((_, nth) => this.#paid.get(this.#at + nth) ?? 0);
     return {
       ...this.#input,
       ...(rows ? { rows: left, urlField: this.#how.urlField } : { requests: left }),
@@ -161,29 +166,14 @@ class RowsCall {
       firstIndex: this.#first + this.#at,
       spentDollars: spentMicros / 1e6,
       startedAt: this.#startedAt,
+      paidDollars: paid.slice(0, 1 + paid.findLastIndex((dollars) => dollars > 0)),
     };
-  }
-
-  #nextBatch(): readonly number[] {
-    const rows: number[] = [];
-    for (let bytes = 0; rows.length < BATCH.rows && this.#at + rows.length < this.#rows.length; ) {
-      bytes += bytesOf(this.#rows[this.#at + rows.length] as RowFields);
-      if (bytes > BATCH.bytes && rows.length > 0) break;
-      rows.push(this.#at + rows.length);
-    }
-    return rows;
   }
 
   /** Buys a batch. Returns the results of its first rows: of all of them, unless the page is full. */
   async #batch(rows: readonly number[]): Promise<readonly Sized[]> {
     if (this.#money.stopped) return this.#fitting(rows, []).results;
-    const { planEnrichRows } = proxyActivities<RowActivities>({ ...callPolicy, summary: 'check rows', ...this.#own });
-    const plan = await planEnrichRows(this.#some(rows)).catch((error: unknown) => {
-      const failure = error instanceof ActivityFailure ? error.cause : null;
-      throw failure instanceof ApplicationFailure
-        ? ApplicationFailure.nonRetryable(failure.message, failure.type)
-        : error;
-    });
+    const plan = await this.#plan(rows);
     if (plan.urlField !== null) this.#how = { ...this.#how, urlField: plan.urlField };
     const units = plan.units.map((unit, nth) =>
       typeof unit === 'string' ? unit : failed(unit, this.#first + (rows[nth] as number)),
@@ -197,6 +187,14 @@ class RowsCall {
     const keep = (row: number, result: RowResult) => void this.#answered.set(keyOf.get(row) as string, sizedOf(result));
     await this.#buy(plan, [...firsts.values()], keep, () => this.#fitting(rows, units).bytes);
     return this.#fitting(rows, units).results;
+  }
+
+  async #plan(rows: readonly number[]): Promise<RowsPlan> {
+    const { planEnrichRows } = proxyActivities<RowActivities>({ ...callPolicy, summary: 'check rows', ...this.#own });
+    return planEnrichRows(this.#some(rows)).catch((error: unknown) => {
+      const cause = causeOf(error);
+      throw cause ? ApplicationFailure.nonRetryable(cause.message, cause.type) : error;
+    });
   }
 
   /**
@@ -231,7 +229,7 @@ class RowsCall {
     keep: PieceRules['keep'],
     pageBytes: () => number,
   ): Promise<void> {
-    const { operation = DEFAULT_OPERATION, concurrency } = this.#how;
+    const { operation = DEFAULT_OPERATION, concurrency, maxCostDollars: cap } = this.#how;
     const isSingle = !plan.record && plan.urlField === null;
     if (isSingle && this.#hasChildren()) return this.#buyInChildren(rows, keep);
     if (isSingle && !this.#isPage && this.#rows.length > MOST_IN_HISTORY)
@@ -250,15 +248,15 @@ class RowsCall {
       mostMicros: plan.record ? null : plan.mostMicros,
       isFull: (inProgress) => {
         if (!this.#isPage) return false;
-        if (isSingle && this.#requests >= MOST_IN_HISTORY) return true;
+        if (isSingle && this.#seen.requests >= MOST_IN_HISTORY) return true;
         const page = pageBytes();
         const more = (isSingle ? bytes : this.#largest * GROWTH) * (inProgress + 1);
         return page + inProgress > 0 && page + more > this.#room;
       },
-      keep,
+      ...{ keep, paid: this.#paid },
       buy: async (some, since) => {
-        const call = plan.record ? { id: this.#id, capMicros: this.#ownMicros } : null;
-        this.#requests++;
+        const call = plan.record ? { id: this.#id, capMicros: cap === undefined ? null : microsOf(cap) } : null;
+        this.#seen.requests++;
         const bought = await buyEnrichRows({ ...this.#some(some), since, maxBytes: bytes, call });
         this.#seen.rows += some.length;
         this.#seen.bytes += bought.bytes;
@@ -335,19 +333,18 @@ const bytesOf = (value: object): number => new TextEncoder().encode(JSON.stringi
 /** The bytes of a result count with those of a larger index. */
 const sizedOf = (result: RowResult): Sized => ({ result, bytes: bytesOf(result) + 8 });
 
-const sumOf = (sized: readonly Sized[]): number => sized.reduce((sum, { bytes }) => sum + bytes, 0);
-
-/** The results in parts that an activity may get; one that is larger is alone. */
-function partsOf(sized: readonly Sized[]): readonly RowResult[][] {
-  const parts: RowResult[][] = [];
+/** Cuts a list into parts of at most so many elements and bytes; an element that is larger is alone. */
+function inParts<T>(all: readonly T[], bytesOf: (one: T) => number, most: typeof BATCH): readonly T[][] {
+  const parts: T[][] = [];
   let left = 0;
-  for (const { result, bytes } of sized) {
-    if (bytes > left) {
+  for (const one of all) {
+    const bytes = bytesOf(one);
+    if (bytes > left || parts.at(-1)?.length === most.rows) {
       parts.push([]);
-      left = PIECE_BYTES;
+      left = most.bytes;
     }
     left -= bytes;
-    parts.at(-1)?.push(result);
+    parts.at(-1)?.push(one);
   }
   return parts;
 }

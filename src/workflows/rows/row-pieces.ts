@@ -30,14 +30,10 @@ export interface PieceRules {
   isFull(inProgress: number): boolean;
   /** Buys rows with one activity. */
   buy(rows: readonly number[], since: number): Promise<RowsBought>;
+  /** What the call paid for each row, in dollars. */
+  readonly paid: Map<number, number>;
   /** Gets the result of a row. */
   keep(row: number, result: RowResult): void;
-}
-
-/** Rows that one activity buys. `paid`: what was already paid for them, in dollars. */
-interface Piece {
-  readonly rows: readonly number[];
-  readonly paid: readonly number[];
 }
 
 /**
@@ -50,7 +46,7 @@ export async function buyInPieces(
   rows: readonly number[],
   since: number,
 ): Promise<readonly number[]> {
-  const queue: Piece[] = rows.length > 0 ? [{ rows, paid: [] }] : [];
+  const queue = rows.length > 0 ? [rows] : [];
   const again: number[] = [];
   const { seen } = money;
   const running = new Map<Promise<void>, number>();
@@ -58,37 +54,40 @@ export async function buyInPieces(
   let cancelled: unknown = null;
   let ended = 0;
 
-  const run = async (piece: Piece) => {
+  const run = async (piece: readonly number[]) => {
     try {
-      const bought = await rules.buy(piece.rows, since);
-      bought.results.forEach((result, nth) => {
-        const before = piece.paid[nth] ?? 0;
-        rules.keep(piece.rows[nth] as number, { ...result, costDollars: result.costDollars || before });
-        const micros = before === 0 ? microsOf(result.costDollars) : 0;
+      const bought = await rules.buy(piece, since);
+      const { length } = bought.results;
+      for (const [nth, row] of piece.entries()) {
+        const result = bought.results[nth];
+        const dollars = result?.costDollars ?? bought.costs[nth - length] ?? 0;
+        const costDollars = dollars + (rules.paid.get(row) ?? 0);
+        rules.paid.set(row, costDollars);
+        if (result) rules.keep(row, { ...result, costDollars });
+        const micros = microsOf(dollars);
         money.spentMicros += micros;
         if (micros > 0) seen.answers++;
         seen.micros = Math.max(seen.micros, micros);
-      });
-      money.spentMicros += bought.costs.reduce((sum, cost) => sum + microsOf(cost), 0);
+      }
       money.unknownOutcomes += bought.unknownOutcomes;
       money.stopped ??= bought.stopped;
       again.push(...bought.again);
-      const { length } = bought.results;
-      if (length < piece.rows.length) queue.unshift({ rows: piece.rows.slice(length), paid: bought.costs });
+      if (length < piece.length) queue.unshift(piece.slice(length));
     } catch (error) {
-      if (!(error instanceof ActivityFailure && error.cause instanceof ApplicationFailure)) cancelled ??= error;
-      else money.stopped ??= { tag: error.cause.type ?? 'Error', message: error.cause.message };
+      const cause = causeOf(error);
+      if (cause) money.stopped ??= { tag: cause.type ?? 'Error', message: cause.message };
+      else cancelled ??= error;
     }
   };
-  const start = (piece: Piece) => {
+  const start = (piece: readonly number[]) => {
     const work = run(piece).finally(() => {
       running.delete(work);
       ended++;
     });
-    running.set(work, piece.rows.length * (mostMicros() ?? 0));
+    running.set(work, piece.length * (mostMicros() ?? 0));
   };
   /** Takes the next piece, as large as the cap allows. Null: a piece in progress must end first, or no piece follows. */
-  const take = (): Piece | null => {
+  const take = (): readonly number[] | null => {
     const [piece] = queue;
     if (!piece || running.size >= rules.atOnce || cancelled || money.stopped || rules.isFull(running.size)) return null;
     const { capMicros, spentMicros } = money;
@@ -96,7 +95,7 @@ export async function buyInPieces(
     const open = [...running.values()].reduce((sum, micros) => sum + micros, 0);
     const allowed =
       ofRow && capMicros !== null ? Math.floor((capMicros - spentMicros - open) / ofRow) : Number.POSITIVE_INFINITY;
-    const wanted = Math.min(piece.rows.length, rules.size(running.size));
+    const wanted = Math.min(piece.length, rules.size(running.size));
     if (wanted === 0 || (allowed < wanted && running.size > 0)) return null;
     if (allowed <= 0) {
       const message = `the cap of the call allows no further row: $${spentMicros / 1e6} of $${(capMicros as number) / 1e6} is spent`;
@@ -104,9 +103,9 @@ export async function buyInPieces(
       return null;
     }
     const count = Math.min(wanted, allowed);
-    if (count === piece.rows.length) return queue.shift() as Piece;
-    queue[0] = { rows: piece.rows.slice(count), paid: piece.paid.slice(count) };
-    return { rows: piece.rows.slice(0, count), paid: piece.paid.slice(0, count) };
+    if (count === piece.length) queue.shift();
+    else queue[0] = piece.slice(count);
+    return piece.slice(0, count);
   };
 
   try {
@@ -123,6 +122,10 @@ export async function buyInPieces(
   if (cancelled) throw cancelled;
   return again;
 }
+
+/** The failure of an activity; null for another error, such as a cancellation. */
+export const causeOf = (error: unknown): ApplicationFailure | null =>
+  error instanceof ActivityFailure && error.cause instanceof ApplicationFailure ? error.cause : null;
 
 /** An amount of dollars in micro-dollars; 0 for an invalid amount. */
 export const microsOf = (dollars: number): number => toMicros(dollars) ?? 0;

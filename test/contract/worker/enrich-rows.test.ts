@@ -122,6 +122,7 @@ describe.each([false, true])('enrichRows with a record: %s', (record) => {
     ],
     [{ operation: 'search', rows: urls(2), template: { query: '{{compny}}' } }, 'did you mean {{company}}?'],
     [{ operation: 'search', rows: urls(2), requests: [] }, 'either rows or requests'],
+    [{ operation: 'answer', requests: [...Array(2500).fill({ query: 'a' }), { qurey: 'b' }] }, 'requests[2500]: '],
     [{ rows: urls(2), urlField: 'web' }, 'There is no column "web"'],
   ] as const;
   quick('refuses a request that is wrong for all rows before anything is bought', async () => {
@@ -133,7 +134,7 @@ describe.each([false, true])('enrichRows with a record: %s', (record) => {
 
   quick('takes whole requests, and refuses a wrong one alone', async () => {
     const { team, service } = await open(record);
-    const requests: RowFields[] = [{ query: 'who?' }, { query: 'when?' }, { qurey: 'what?' }, { query: 'who?' }];
+    const requests: RowFields[] = [{ query: 'who?' }, { query: 'when?' }, { query: '' }, { query: 'who?' }];
     const { results } = await team({ operation: 'answer', requests });
     expect(results.map(({ status }) => status)).toEqual(['success', 'success', 'error', 'success']);
     expect([results[2]?.error?.tag, service.bill().requests]).toEqual(['INVALID_REQUEST', 2]);
@@ -146,6 +147,8 @@ describe.each([false, true])('enrichRows with a record: %s', (record) => {
     expect(indexes(pages.flatMap(({ results }) => results))).toEqual(rows.map((_, nth) => nth));
     const { micros, units } = service.bill();
     expect([units, pages.at(-1)?.summary.costDollars]).toEqual([400, micros / 1e6]);
+    const costs = pages.flatMap(({ results }) => results.map(({ costDollars }) => costDollars));
+    expect(costs).toEqual(rows.map(() => micros / 400e6));
     expect(pages[0]?.next?.maxCostDollars).toBeCloseTo(1 - (pages[0]?.summary.costDollars ?? 0));
   });
 
