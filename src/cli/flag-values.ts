@@ -170,6 +170,12 @@ export const durationIn =
     return ms >= least && ms <= most ? ms / perUnit : wrong(`${flag}: '${text}' must be a duration such as ${such}.`);
   };
 
+/** Reads the interval of a schedule in ms, or never. */
+export const interval: Reader<string, number | 'never'> = (text, { flag }) =>
+  text === 'never'
+    ? text
+    : (parseDuration(text) ?? wrong(`${flag}: '${text}' must be a duration such as 15m, 6h or 1d, or never.`));
+
 /** Reads the share of failed answers at which a job pauses, in percent. */
 export const failedShare: Reader<string, number | 'none'> = (text, { flag }) => {
   if (text === 'none') return text;

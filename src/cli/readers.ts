@@ -20,6 +20,7 @@ export const readers = {
   '--csv-delimiter <char>': { read: values.csvDelimiter },
   '--delimiter <char>': { read: values.delimiter },
   '--encoding <name>': { read: values.encoding },
+  '--every <duration>': { read: values.interval },
   '--fail-on-failed-rows [n|%]': { read: values.allowedRows, field: 'failedRows' },
   '--from <time>': { read: values.moment },
   '--highlights': { read: request.highlights },

@@ -51,10 +51,8 @@ export const jsonObject: Reader<string, JsonObject> = (path, { flag, cwd }) => {
 export function readEffort(effort: string | undefined, unchecked: boolean | undefined): string | undefined {
   if (effort === undefined || unchecked || (efforts as readonly string[]).includes(effort)) return effort;
   const meant = misspelt(effort, efforts);
-  if (effort === '' || meant !== null)
-    wrong(
-      `--effort: '${effort}' is unknown; did you mean ${meant ?? efforts[0]}? To send it unchanged, pass --unchecked.`,
-    );
+  if (meant !== null)
+    wrong(`--effort: '${effort}' is unknown; did you mean ${meant}? To send it unchanged, pass --unchecked.`);
   return effort;
 }
 

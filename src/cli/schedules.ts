@@ -12,7 +12,7 @@ import { whyUnwritable } from '../worker/config/why-unwritable.js';
 import type { ScheduleControl } from '../worker/schedules/schedule-control.js';
 import type { ScheduleView } from '../worker/schedules/schedule-view.js';
 import { whyRefused } from '../worker/store/check-database.js';
-import { parseDuration, refuse } from './flag-values.js';
+import { refuse } from './flag-values.js';
 import { type Context, type ExitCode, exitCodes, type Flags } from './shared/command.js';
 import { settings, withRuntime } from './shared/session.js';
 import { whoami } from './shared/with-access.js';
@@ -131,38 +131,25 @@ export interface ScheduleWish {
 }
 
 /** Returns the requested schedule, or null if no flag requests one. */
-export function toScheduleWish(
-  flags: Pick<Flags<'enrich'>, 'every' | 'cron' | 'tz' | 'scheduleName'>,
-): ScheduleWish | null {
-  const { every, scheduleName: name } = flags;
-  const timing = timingOf(flags);
-  const everyMs = timing !== null && timing !== 'never' && 'everyMs' in timing ? timing.everyMs : 0;
-  const isKnown = timing !== null && timing !== 'never' && !Number.isNaN(everyMs);
-  refuse(
-    name !== undefined &&
-      !isScheduleName(name) &&
-      `--schedule-name: '${name}' must have at most 100 letters, digits, dots, dashes and underscores.`,
-    timing === null &&
-      name !== undefined &&
-      '--schedule-name needs --every or --cron, such as --every 15m or --cron "0 6 * * *".',
-    Number.isNaN(everyMs) && `--every: '${every}' must be a duration such as 15m, 6h or 1d, or never.`,
-    ...(isKnown ? timingProblems(timing).map((one) => `--${one}.`) : []),
-  );
-  return timing && { name: name ?? null, timing };
-}
-
-function timingOf({
+export function toScheduleWish({
   every,
   cron,
   tz = 'UTC',
-}: Pick<Flags<'enrich'>, 'every' | 'cron' | 'tz' | 'scheduleName'>): ScheduleWish['timing'] | null {
-  if (every === 'never') return every;
-  if (every !== undefined) return { everyMs: parseDuration(every) ?? Number.NaN };
-  return cron === undefined ? null : { cron, tz };
-}
-
-export function isScheduleName(name: string): boolean {
-  return /^[\w.-]{1,100}$/.test(name);
+  scheduleName,
+}: Pick<Flags<'enrich'>, 'every' | 'cron' | 'tz' | 'scheduleName'>): ScheduleWish | null {
+  const name = scheduleName ?? null;
+  const timing = typeof every === 'number' ? { everyMs: every } : cron === undefined ? null : { cron, tz };
+  refuse(
+    name !== null &&
+      !/^[\w.-]{1,100}$/.test(name) &&
+      `--schedule-name: '${name}' must have at most 100 letters, digits, dots, dashes and underscores.`,
+    every === undefined &&
+      cron === undefined &&
+      name !== null &&
+      '--schedule-name needs --every or --cron, such as --every 15m or --cron "0 6 * * *".',
+    ...(timing ? timingProblems(timing).map((one) => `--${one}.`) : []),
+  );
+  return every === 'never' ? { name, timing: every } : timing && { name, timing };
 }
 
 const SHOWN_TIMES = 3;

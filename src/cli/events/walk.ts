@@ -2,7 +2,7 @@ import type { Output } from '../../api/outputs/index.js';
 import { eventTypes } from '../../core/events/payloads.js';
 import type { WalkInput } from '../../core/events/walk-job.js';
 import { codeOfPause } from '../../core/rows/pause.js';
-import { misspelt, nearest } from '../../core/text/nearest.js';
+import { misspelt } from '../../core/text/nearest.js';
 import type { SyncEventsInput } from '../../core/workflow-input-schemas.js';
 import type { WalkProgress, WalkSummary } from '../../core/workflow-result-schemas.js';
 import { JobFailed, type WorkflowAccess, wasCancelled } from '../../worker/config/runtime-types.js';
@@ -173,14 +173,7 @@ export function typesNote(types: readonly string[] = []): string | null {
   const strange = types.filter((type) => !eventTypes.includes(type));
   if (strange.length === 0) return null;
   const which = strange.length === 1 ? 'Unknown event type' : 'Unknown event types';
-  const hinted = strange.map((type) => {
-    const near = nearest(type, eventTypes);
-    return near === null ? type : `${type} (did you mean ${near}?)`;
-  });
-  return (
-    `${which}: ${hinted.join(', ')}. The service may refuse a type that it does not know. ` +
-    `Known types: ${[...eventTypes].sort().join(', ')}.`
-  );
+  return `${which}: ${strange.join(', ')}. The service may refuse a type that it does not know. Known types: ${[...eventTypes].sort().join(', ')}.`;
 }
 
 /** Returns the range of the flags in ISO 8601. */

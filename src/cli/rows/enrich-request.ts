@@ -43,50 +43,51 @@ export function toEnrichRequest(argument: string | undefined, flags: Flags<'enri
   };
 }
 
+type Mistakes = readonly (string | false | null | undefined)[];
+
 /** The mistakes of the files that a command reads and writes. */
-function fileMistakes(file: string, flags: Flags<'enrich'>, cwd: string): readonly string[] {
-  const mistakes: string[] = [];
+function fileMistakes(file: string, { job, into, csv, sql, table }: Flags<'enrich'>, cwd: string): Mistakes {
   const stdin = file === '-';
-  const isQuery = flags.sql !== undefined || flags.table !== undefined;
-  if (stdin && flags.job === undefined)
-    mistakes.push('Rows from stdin have no file name. Name the job with --job NAME, the same name each time.');
-  const why = stdin || file === '' || isDatabase(file) ? null : inputMistake(file, cwd);
-  if (why !== null) mistakes.push(why);
-  const isInput = (path: string) => !stdin && isSameFile(resolve(cwd, path), resolve(cwd, file));
-  const { into, csv } = flags;
-  if (into === '-') mistakes.push(`--into: '${into}' is not a file name.`);
+  const isInput = (path: string | undefined) =>
+    path !== undefined && !stdin && isSameFile(resolve(cwd, path), resolve(cwd, file));
   // A query may read the warehouse that its results are loaded into.
-  else if (into !== undefined && !isQuery && isInput(into)) mistakes.push(`--into would overwrite the input ${file}.`);
-  if (csv === '') mistakes.push(`--csv: '${csv}' is not a file name.`);
-  else if (csv !== undefined && isInput(csv)) mistakes.push(`--csv would overwrite the input ${file}.`);
-  if (csv === '-')
-    mistakes.push(
+  const isQuery = sql !== undefined || table !== undefined;
+  return [
+    stdin &&
+      job === undefined &&
+      'Rows from stdin have no file name. Name the job with --job NAME, the same name each time.',
+    stdin || file === '' || isDatabase(file) ? null : inputMistake(file, cwd),
+    into === '-' && "--into: '-' is not a file name.",
+    !isQuery && isInput(into) && `--into would overwrite the input ${file}.`,
+    isInput(csv) && `--csv would overwrite the input ${file}.`,
+    csv === '-' &&
       '--csv - is not possible here. Name a file, or run this afterwards:\n  searchflow export JOB --csv -',
-    );
-  if (into !== undefined && csv !== undefined && isSameFile(resolve(cwd, into), resolve(cwd, csv)))
-    mistakes.push(`--into and --csv name the same file, ${csv}.`);
-  return mistakes;
+    into !== undefined &&
+      csv !== undefined &&
+      isSameFile(resolve(cwd, into), resolve(cwd, csv)) &&
+      `--into and --csv name the same file, ${csv}.`,
+  ];
 }
 
 /** The mistakes of the flags that say which rows are read, and how. */
-function sourceMistakes(argument: string | undefined, flags: Flags<'enrich'>): readonly string[] {
-  const mistakes: string[] = [];
+function sourceMistakes(argument: string | undefined, flags: Flags<'enrich'>): Mistakes {
   const { from, format, sql, table, delimiter, encoding } = flags;
-  if (argument !== undefined && from !== undefined)
-    mistakes.push('Name the file once: as the argument or with --from.');
   const file = argument ?? from ?? '';
-  if (file === '') mistakes.push('Name a file of rows, such as companies.csv, or - for stdin.');
-  const query = sql !== undefined ? '--sql' : table === undefined ? null : '--table';
-  if (sql?.trim() === '' || table === '') mistakes.push(`${query} is empty.`);
-  if (query !== null && !isDatabase(file) && isAddress(file))
-    mistakes.push(`${query} needs a DuckDB file on this machine or a PostgreSQL database, not another address.`);
-  if (query !== null && file === '-') mistakes.push(`${query} needs a DuckDB file or a database, not stdin.`);
-  if (isDatabaseSource(file) && sql === undefined)
-    mistakes.push('A database needs --sql, one SELECT such as "SELECT id, url FROM brands".');
-  if (delimiter !== undefined && (format ?? 'csv') !== 'csv')
-    mistakes.push(`--delimiter is for CSV, not for ${format}.`);
-  if (encoding !== undefined && format === 'parquet') mistakes.push('--encoding is for CSV and JSON Lines.');
-  return mistakes;
+  const query = sql !== undefined ? '--sql' : table !== undefined && '--table';
+  return [
+    argument !== undefined && from !== undefined && 'Name the file once: as the argument or with --from.',
+    file === '' && 'Name a file of rows, such as companies.csv, or - for stdin.',
+    query &&
+      !isDatabase(file) &&
+      isAddress(file) &&
+      `${query} needs a DuckDB file on this machine or a PostgreSQL database, not another address.`,
+    query && file === '-' && `${query} needs a DuckDB file or a database, not stdin.`,
+    isDatabaseSource(file) &&
+      sql === undefined &&
+      'A database needs --sql, one SELECT such as "SELECT id, url FROM brands".',
+    delimiter !== undefined && (format ?? 'csv') !== 'csv' && `--delimiter is for CSV, not for ${format}.`,
+    encoding !== undefined && format === 'parquet' && '--encoding is for CSV and JSON Lines.',
+  ];
 }
 
 /** Whether a text is the address of a database. A mistyped address is reported with the settings, without its password. */

@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
 import { toScheduleWish } from '../../../src/cli/schedules.js';
 import { catchUpMs, jitterMs, timingProblems, timingText } from '../../../src/core/schedule-timing.js';
+import { useFlags } from '../../support/cli/read-flags.js';
 
 const DAY = 86_400_000;
 
@@ -46,7 +47,7 @@ it.each([
   ],
   [{ cron: '0 6 * * *' }, { name: null, timing: { cron: '0 6 * * *', tz: 'UTC' } }],
 ])('a schedule reads %j as an interval', (flags, wish) => {
-  expect(toScheduleWish(flags)).toEqual(wish);
+  expect(useFlags('enrich', flags, toScheduleWish)).toEqual({ value: wish, mistakes: [] });
 });
 
 it.each([
@@ -55,7 +56,7 @@ it.each([
   [{ scheduleName: 'x' }, /needs --every or --cron/],
   [{ every: '1d', scheduleName: 'a b' }, /must have at most 100 letters/],
 ])('a schedule refuses %j in a sentence', (flags, sentence) => {
-  expect(() => toScheduleWish(flags)).toThrow(sentence);
+  expect(useFlags('enrich', flags, toScheduleWish).mistakes.join()).toMatch(sentence);
 });
 
 it('a schedule catches up on missed runs for a day at most, and delays none by more than a tenth of its interval', () => {
