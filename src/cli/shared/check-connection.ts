@@ -1,9 +1,8 @@
-import { connect as connectTcp, type Socket } from 'node:net';
-import { connect as connectTls } from 'node:tls';
 import { connectProblem } from '../../core/connections/connect-problem.js';
 import { isPostgresUrl } from '../../core/connections/postgres-address.js';
 import { proxiesTo } from '../../core/connections/proxies.js';
 import { CodedError } from '../../core/errors/coded-error.js';
+import { probe } from '../../worker/config/probe.js';
 import type { RuntimeConfig } from '../../worker/config/runtime-types.js';
 import { whyAway } from '../../worker/store/check-database.js';
 import { printable } from '../text.js';
@@ -28,20 +27,11 @@ export async function checkConnection({
   const url = new URL(baseUrl);
   if (service !== 'live' || proxiesTo(url.hostname, wire?.proxy)) return;
   const secure = url.protocol === 'https:';
-  const host = url.hostname.replace(/^\[|\]$/g, '');
   const port = Number(url.port || (secure ? 443 : 80));
-  const socket = secure
-    ? connectTls({ host, port, servername: /^[\d.:]+$/.test(host) ? undefined : host })
-    : connectTcp({ host, port });
-  try {
-    await connected(socket, secure ? 'secureConnect' : 'connect');
-  } catch (error) {
-    const { code = null } = error as { code?: string };
-    const why = connectProblem(code, printable(url.host));
-    throw new Unreachable('service-unreachable', `The service: ${why}. Nothing was bought.`, { cause: error });
-  } finally {
-    socket.destroy();
-  }
+  const code = await probe({ host: url.hostname, port, timeoutMs: CONNECT_MS }, secure ? {} : null);
+  if (code === null) return;
+  const why = connectProblem(code, printable(url.host));
+  throw new Unreachable('service-unreachable', `The service: ${why}. Nothing was bought.`);
 }
 
 /**
@@ -62,12 +52,4 @@ export async function checkWarehouse(
     `${why} (${named === null ? 'SEARCHFLOW_WAREHOUSE_URL' : '--into'}). Nothing was started or bought. ` +
       'Running jobs of this warehouse continue when the database is back.',
   );
-}
-
-function connected(socket: Socket, event: 'connect' | 'secureConnect'): Promise<void> {
-  return new Promise((resolve, reject) => {
-    socket.setTimeout(CONNECT_MS, () => reject(Object.assign(new Error('timeout'), { code: 'ETIMEDOUT' })));
-    socket.once('error', (error: Error & { readonly errors?: readonly Error[] }) => reject(error.errors?.[0] ?? error));
-    socket.once(event, resolve);
-  });
 }

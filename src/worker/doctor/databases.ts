@@ -32,13 +32,7 @@ interface Database {
 }
 
 const databases: readonly Database[] = [
-  {
-    check: 'store',
-    setting: 'store',
-    defaultSchema: STORE_SCHEMA,
-    schema: storeSchema,
-    tables: null,
-  },
+  { check: 'store', setting: 'store', defaultSchema: STORE_SCHEMA, schema: storeSchema, tables: null },
   {
     check: 'warehouse',
     setting: 'warehouseUrl',

@@ -112,20 +112,11 @@ const installPeers = () => `\n  npm install ${peers().join(' ')}`;
 /** Checks that the packages of the Temporal SDK are there, in one version. */
 async function checkPackages(): Promise<readonly Finding[]> {
   const versions = new Map(peers().map((name) => [name, versionOf(folderOf(name, inPackage('package.json')))]));
-  const missing = [...versions].filter(([, version]) => version === null).map(([name]) => name);
-  if (missing.length > 0)
-    return [
-      bad('packages', `Missing: ${missing.join(', ')}.`, `Install the Temporal SDK in your project:${installPeers()}`),
-    ];
   const [first, ...others] = new Set(versions.values());
-  if (others.length === 0) return [fine('packages', `Temporal SDK ${first}.`)];
-  const each = [...versions].map(([name, version]) => `${name} ${version}`).join(', ');
+  if (first && others.length === 0) return [fine('packages', `Temporal SDK ${first}.`)];
+  const each = [...versions].map(([name, version]) => `${name} ${version ?? 'is missing'}`).join(', ');
   return [
-    bad(
-      'packages',
-      `The packages of the Temporal SDK have several versions: ${each}.`,
-      `Install one version of all:${installPeers()}`,
-    ),
+    bad('packages', `The Temporal SDK: ${each}.`, `Install one version of all in your project:${installPeers()}`),
   ];
 }
 
@@ -137,36 +128,26 @@ function folderOf(name: string, from: string): string | null {
   return roots.map((root) => join(root, name)).find((folder) => existsSync(join(folder, 'package.json'))) ?? null;
 }
 
-/** The parts of native code: check, name, package that loads it, and what to do. */
+/** The parts of native code: check, package that loads it, and what to do besides installing it. */
 const native = [
-  [
-    'duckdb',
-    'DuckDB',
-    '@duckdb/node-api',
-    'Install DuckDB for this machine, or load into PostgreSQL only:\n  npm install --include=optional @duckdb/node-api',
-  ],
-  [
-    'file-locks',
-    'File locks',
-    'fs-native-extensions',
-    'Install searchflow again on this machine; node_modules of another platform has no file for it:\n  npm install --include=optional',
-  ],
+  ['duckdb', '@duckdb/node-api', 'Install searchflow with its optional packages, or load into PostgreSQL only'],
+  ['file-locks', 'fs-native-extensions', 'Install searchflow again on this machine, with its optional packages'],
   [
     'temporal-sdk',
-    "The Temporal SDK's native part",
     '@temporalio/core-bridge',
-    'Use Linux with glibc (not Alpine), macOS or Windows, and install the SDK again on this machine:',
+    'Use Linux with glibc (not Alpine), macOS or Windows; install the SDK again',
   ],
 ] as const;
 
 /** Loads each native part in a process of its own, because a binary of another machine may crash its process. */
 async function checkNative(): Promise<readonly Finding[]> {
   return Promise.all(
-    native.map(async ([check, what, load, mend]) => {
+    native.map(async ([check, load, mend]) => {
       const why = await whyNotLoaded(load);
-      if (why === null) return fine(check, `${what} can be loaded.`);
-      const text = `${what} (${load}) cannot be loaded on ${process.platform} ${process.arch}: ${why}.`;
-      return bad(check, text, mend.endsWith(':') ? `${mend}${installPeers()}` : mend);
+      if (why === null) return fine(check, `${load} can be loaded.`);
+      const text = `${load} cannot be loaded on ${process.platform} ${process.arch}: ${why}.`;
+      const install = check === 'temporal-sdk' ? installPeers() : '\n  npm install --include=optional';
+      return bad(check, text, `${mend}:${install}`);
     }),
   );
 }

@@ -1,10 +1,10 @@
 import { existsSync } from 'node:fs';
-import { connect as connectTcp } from 'node:net';
-import { type ConnectionOptions, connect as connectTls } from 'node:tls';
+import type { ConnectionOptions } from 'node:tls';
 import type { Client, ConnectionOptions as TemporalOptions } from '@temporalio/client';
 import { networkReason } from '../../core/connections/connect-problem.js';
 import { shellWord } from '../../core/text/shell-word.js';
 import { isAlive, processIsStopped } from '../../files/process-identity.js';
+import { probe } from '../config/probe.js';
 import { keyFileOf } from '../data-converter/encryption-key.js';
 import { schedulesHere } from '../schedules/schedule-control.js';
 import { workerOn } from '../team/pollers.js';
@@ -111,8 +111,8 @@ async function workerFinding(client: Client, { config }: Setup): Promise<Finding
  * Temporal waits for seconds and gives no reason.
  */
 async function connectionFinding({ config, env }: Setup, address: string): Promise<Finding | null> {
-  const port = await probe(address, null);
-  if (port !== 'open')
+  const port = await connectTo(address, null);
+  if (port !== null)
     return bad(
       'temporal',
       `No server accepts connections at ${address} (${config.temporalAddress === null ? 'the embedded server' : 'TEMPORAL_ADDRESS'}): ${networkReason(port)}.`,
@@ -120,29 +120,27 @@ async function connectionFinding({ config, env }: Setup, address: string): Promi
     );
   if (config.temporalAddress === null) return null;
   const tls = await tlsOf(env);
-  const pair = tls?.clientCertPair;
-  const identity = pair ? { cert: Buffer.from(pair.crt), key: Buffer.from(pair.key) } : {};
-  const speaks = await probe(address, { rejectUnauthorized: false, ...identity });
+  const { clientCertPair: pair, serverNameOverride: servername, serverRootCACertificate: ca } = tls ?? {};
+  const problem = await connectTo(address, {
+    ...(pair ? { cert: Buffer.from(pair.crt), key: Buffer.from(pair.key) } : {}),
+    ...(servername ? { servername } : {}),
+    ca: ca ? Buffer.from(ca) : undefined,
+    rejectUnauthorized: tls !== null,
+  });
   if (tls === null)
-    return speaks === 'open'
+    return problem === null
       ? bad('temporal', `The Temporal server at ${address} needs TLS.`, 'Turn on TLS:\n  export TEMPORAL_TLS=true')
       : null;
-  if (/EPROTO|WRONG_VERSION|PACKET_LENGTH|ECONNRESET|ended/i.test(speaks))
+  if (problem === null) return null;
+  if (/EPROTO|WRONG_VERSION|PACKET_LENGTH|ECONNRESET|ended/i.test(problem))
     return bad(
       'temporal',
       `The Temporal server at ${address} does not speak TLS, or wants a client certificate.`,
       'Set TEMPORAL_TLS_CLIENT_CERT_PATH and TEMPORAL_TLS_CLIENT_KEY_PATH, or turn TLS off:\n  export TEMPORAL_TLS=false',
     );
-  const servername = tls.serverNameOverride || undefined;
-  const verified = await probe(address, {
-    ...identity,
-    servername,
-    ca: tls.serverRootCACertificate ? Buffer.from(tls.serverRootCACertificate) : undefined,
-  });
-  if (verified === 'open') return null;
   return bad(
     'temporal',
-    `The certificate of the Temporal server at ${address} is not trusted: ${networkReason(verified)}.`,
+    `The certificate of the Temporal server at ${address} is not trusted: ${networkReason(problem)}.`,
     'Set TEMPORAL_TLS_SERVER_CA_CERT_PATH to the file of its authority, or TEMPORAL_TLS_SERVER_NAME to the name in the certificate.',
   );
 }
@@ -158,24 +156,9 @@ async function tlsOf(env: Setup['env']): Promise<Tls | null> {
   return tls === true || (tls === undefined && apiKey) ? {} : null;
 }
 
-/** Opens and closes a connection, with TLS unless the options are null. Returns `open`, or the error in a few words. */
-function probe(address: string, tls: ConnectionOptions | null): Promise<string> {
-  const { hostname: name, port } = new URL(`tcp://${address}`);
-  const host = name.replace(/^\[|\]$/g, '');
-  const to = { host, port: Number(port || 7233), timeout: CONNECT_MS };
-  const named = /^[\d.:]+$/.test(host) ? {} : { servername: host };
-  return new Promise((resolve) => {
-    const end = (result: string) => {
-      socket.destroy();
-      resolve(result);
-    };
-    const socket = tls === null ? connectTcp(to) : connectTls({ ALPNProtocols: ['h2'], ...named, ...to, ...tls });
-    socket.once(tls === null ? 'connect' : 'secureConnect', () => end('open'));
-    socket.once('timeout', () => end(`no answer within ${CONNECT_MS / 1000} s`));
-    socket.once('end', () => end('the server ended the connection'));
-    socket.once('error', (error: NodeJS.ErrnoException & { readonly errors?: readonly NodeJS.ErrnoException[] }) => {
-      const { code, message } = error.errors?.[0] ?? error;
-      end(code ?? message);
-    });
-  });
+/** Opens and closes a connection to a Temporal server. */
+function connectTo(address: string, tls: ConnectionOptions | null): Promise<string | null> {
+  const { hostname: host, port } = new URL(`tcp://${address}`);
+  const to = { host, port: Number(port || 7233), timeoutMs: CONNECT_MS };
+  return probe(to, tls && { ALPNProtocols: ['h2'], ...tls });
 }

@@ -1,0 +1,25 @@
+import { connect as connectTcp } from 'node:net';
+import { type ConnectionOptions, connect as connectTls } from 'node:tls';
+
+/** Opens and closes a connection, with TLS unless its options are null. Returns the code or message of its failure, or null. */
+export function probe(
+  { host: name, port, timeoutMs }: { readonly host: string; readonly port: number; readonly timeoutMs: number },
+  tls: ConnectionOptions | null,
+): Promise<string | null> {
+  const host = name.replace(/^\[|\]$/g, '');
+  const to = { host, port, timeout: timeoutMs, servername: /^[\d.:]+$/.test(host) ? undefined : host };
+  return new Promise((resolve) => {
+    const end = (problem: string | null) => {
+      socket.destroy();
+      resolve(problem);
+    };
+    const socket = tls === null ? connectTcp(to) : connectTls({ ...to, ...tls });
+    socket.once(tls === null ? 'connect' : 'secureConnect', () => end(null));
+    socket.once('timeout', () => end('ETIMEDOUT'));
+    socket.once('end', () => end('the server ended the connection'));
+    socket.once('error', (error: NodeJS.ErrnoException & { readonly errors?: readonly NodeJS.ErrnoException[] }) => {
+      const { code, message } = error.errors?.[0] ?? error;
+      end(code ?? message);
+    });
+  });
+}
