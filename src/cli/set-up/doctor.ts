@@ -33,8 +33,8 @@ export function doctorLines(found: readonly Finding[]): string[] {
   const indent = ' '.repeat('problem'.length + width + 4);
   const level = ({ ok, mend }: Finding) => (ok ? (mend === null ? 'ok' : 'note') : 'problem');
   const indented = (text: string) => printableLines(text).replaceAll('\n', `\n${indent}`);
-  return found.flatMap((one) => [
-    `${level(one).padEnd('problem'.length)}  ${one.check.padEnd(width)}  ${indented(one.why)}`,
-    ...(one.mend === null ? [] : [`${indent}${indented(one.mend)}`]),
-  ]);
+  return found.flatMap((one) => {
+    const line = `${level(one).padEnd('problem'.length)}  ${one.check.padEnd(width)}  ${indented(one.why)}`;
+    return one.mend === null ? [line] : [line, `${indent}${indented(one.mend)}`];
+  });
 }

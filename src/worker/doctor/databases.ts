@@ -116,11 +116,7 @@ function serverFindings(facts: Facts, shown: string, check: string): Finding[] {
     `As the owner of the database:\n  ALTER DATABASE ${identifier(facts.database)} SET ${what};`;
   const wrong: readonly (readonly [is: boolean, why: string, mend: string])[] = [
     [facts.version < 140_000, `${shown} runs PostgreSQL ${facts.version}.`, 'Use PostgreSQL 14 or newer.'],
-    [
-      facts.encoding !== 'UTF8',
-      `The database ${shown} has the encoding ${facts.encoding}.`,
-      'Use a database with the encoding UTF8.',
-    ],
+    [facts.encoding !== 'UTF8', `${shown} has the encoding ${facts.encoding}.`, 'Use a database with UTF8.'],
     [
       check === 'store' && facts.isolation !== 'read committed',
       `The store has default_transaction_isolation = ${facts.isolation}.`,

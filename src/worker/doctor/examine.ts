@@ -51,12 +51,8 @@ export async function examine(
   wanted: readonly string[] = Object.keys(checks),
 ): Promise<readonly Finding[]> {
   const { config, mistakes, warnings } = readSettings({ env, cwd, flags: {}, say: () => undefined });
-  const setup: Setup = {
-    env,
-    cwd,
-    config,
-    isWrong: (...names) => mistakes.some(({ setting }) => names.includes(setting)),
-  };
+  const isWrong: Setup['isWrong'] = (...names) => mistakes.some(({ setting }) => names.includes(setting));
+  const setup: Setup = { env, cwd, config, isWrong };
   const run = async (name: string, check: Check) => {
     const late = new Promise<never>((_, reject) =>
       setTimeout(() => reject(new Error(`The check did not end within ${CHECK_MS / 1000} s`)), CHECK_MS).unref(),
@@ -98,11 +94,10 @@ const manifestIn = (folder: string) =>
 
 async function checkNode(): Promise<readonly Finding[]> {
   const { engines, version } = manifestIn(inPackage());
-  const [least = 0, minor = 0] = engines.node.replace(/^\D+/, '').split('.').map(Number);
-  const [here = 0, hereMinor = 0] = process.versions.node.split('.').map(Number);
+  const least = engines.node.replace(/^\D+/, '');
   const text = `Node ${process.versions.node} on ${process.platform} ${process.arch}, searchflow ${version}.`;
-  const isOld = here < least || (here === least && hereMinor < minor);
-  return [isOld ? bad('node', text, `Install Node ${least}.${minor} or newer.`) : fine('node', text)];
+  const isOld = process.versions.node.localeCompare(least, 'en', { numeric: true }) < 0;
+  return [isOld ? bad('node', text, `Install Node ${least} or newer.`) : fine('node', text)];
 }
 
 /** The packages of the Temporal SDK that a project installs. */
@@ -218,15 +213,15 @@ async function checkService({ config, isWrong }: Setup): Promise<readonly Findin
   const { baseUrl, apiKey, wire } = config;
   const transport = createTransport({ ...wire, baseUrl, apiKey, timeouts, connections: 1 });
   const began = Date.now();
-  try {
-    const { date } = await transport.send(listAgentRunsEndpoint, { limit: 1 });
-    return [fine('service', `${baseUrl} accepts the key.`), ...serviceClock(date, began)];
-  } catch (error) {
-    if (!(error instanceof ApiError)) throw error;
-    return [keyFinding(error, config), ...serviceClock(error.date, began)];
-  } finally {
-    await transport.close();
-  }
+  const answer = await transport
+    .send(listAgentRunsEndpoint, { limit: 1 })
+    .catch((error: unknown) => error)
+    .finally(() => transport.close());
+  if (answer instanceof Error && !(answer instanceof ApiError)) throw answer;
+  const key = answer instanceof ApiError ? keyFinding(answer, config) : fine('service', `${baseUrl} accepts the key.`);
+  const { date } = answer as { readonly date: number | null };
+  // A date of the answer is between the request and the answer, plus the part of a second that it leaves out.
+  return date === null ? [key] : [key, clockFinding('clock', began - 1000, Date.now(), date, 'the service')];
 }
 
 function keyFinding(error: ApiError, { baseUrl, wire }: RuntimeConfig): Finding {
@@ -245,13 +240,6 @@ function keyFinding(error: ApiError, { baseUrl, wire }: RuntimeConfig): Finding 
     return fine('service', `The key may not list agent runs: ${text}`, 'If jobs are refused, too, use another key.');
   if (status === 429) return fine('service', `The key was not checked: ${text}`, errorFixes['rate-limited']);
   return bad('service', text, errorFixes[error.errorCode]);
-}
-
-/** `date`: the clock of the service in whole seconds; null if the answer has none. */
-function serviceClock(date: number | null, began: number): readonly Finding[] {
-  if (date === null) return [];
-  // A date of the answer is between the request and the answer, plus the part of a second that it leaves out.
-  return [clockFinding('clock', began - 1000, Date.now(), date, 'the service')];
 }
 
 /** The rate limit that requests keep. */
