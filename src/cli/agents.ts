@@ -6,15 +6,8 @@ import { dollars } from '../core/text/money.js';
 import type { AgentRequest, RunAgentOptions } from '../core/workflow-input-schemas.js';
 import type { AgentRunResult, AgentRunSync, RunSnapshot } from '../core/workflow-result-schemas.js';
 import { JobFailed, type RuntimeConfig, type WorkflowAccess } from '../worker/config/runtime-types.js';
-import {
-  type AgentRunHandle,
-  agentRunId,
-  startAgentRun,
-  startSync,
-  syncTarget,
-  syncWork,
-  withAgentCalls,
-} from '../worker/control/agent-control.js';
+import type { AgentRunHandle } from '../worker/control/agent-control.js';
+import type { FreeCall } from '../worker/control/free-calls.js';
 import { readAll, refuse } from './flag-values.js';
 import { serviceText } from './progress/plan.js';
 import { follow, ProgressView } from './progress/progress.js';
@@ -23,9 +16,8 @@ import { keepSchedule, toScheduleWish } from './schedules.js';
 import { agreed, type Purchase } from './shared/ask.js';
 import { checkConnection } from './shared/check-connection.js';
 import { type Context, type ExitCode, exitCodes, type Flags } from './shared/command.js';
-import { onSandbox } from './shared/embedded-sandbox.js';
 import { type Session, settings, withRuntime } from './shared/session.js';
-import { withAccess } from './shared/with-access.js';
+import { withAccess, withCalls } from './shared/with-access.js';
 import { columns, duration, isoTime, printable, printableLines, some } from './text.js';
 
 /** The amount as the service reports it, with all its decimals. */
@@ -108,7 +100,6 @@ const PAGE = 100;
 /** Exit codes by the final status of a run. Any other status is a failure. */
 const endCodes: Readonly<Record<string, ExitCode>> = { completed: exitCodes.ok, cancelled: exitCodes.stopped };
 
-type Calls = Parameters<Parameters<typeof withAgentCalls<unknown>>[1]>[0];
 type Print = (event: { readonly event?: string | null | undefined; readonly data?: unknown }) => void;
 
 /**
@@ -130,6 +121,7 @@ export async function agentRun(
       terminal.say('Nothing was bought.');
       return exitCodes.usage;
     }
+    const { agentRunId, startAgentRun } = await import('../worker/control/agent-control.js');
     const workflowId = agentRunId(config, request, options);
     const job = jobOfWorkflow(workflowId);
     session.working();
@@ -139,9 +131,8 @@ export async function agentRun(
     terminal.note(
       `Agent run on ${serviceText(config)}. After Ctrl-C it continues there; run the same command to attach to it.`,
     );
-    const result = await withAgentCalls(access.config, (calls) =>
-      watch(context, handle, flags.stream ? calls : null, session.stopped),
-    ).catch((error: unknown) => {
+    const watched = (call: FreeCall) => watch(context, handle, flags.stream ? call : null, session.stopped);
+    const result = await session.runtime.calls(session.stopped, watched).catch((error: unknown) => {
       throw error instanceof JobFailed ? new JobFailed(asTyped(error.message), { cause: error }) : error;
     });
     terminal.show('');
@@ -183,15 +174,15 @@ function purchaseOf(
 /** Returns the message of a failed workflow with the flag of this command instead of the option of the workflow. */
 const asTyped = (message: string): string => message.replace('call it with { refreshAfterMs: 0 }', 'pass --rebuy');
 
-/** Shows the state of the run until it has ended; with `calls`, also prints the events of the run. Returns the result. */
+/** Shows the state of the run until it has ended; with `call`, also prints the events of the run. Returns the result. */
 async function watch(
   { terminal }: Context,
   handle: AgentRunHandle,
-  calls: Calls | null,
+  call: FreeCall | null,
   stopped: AbortSignal,
 ): Promise<AgentRunResult> {
   const view = new ProgressView(terminal);
-  const printNew = calls && eventPrinter(calls, (event) => terminal.print(event, eventText(event)));
+  const printNew = call && eventPrinter(call, (event) => terminal.print(event, eventText(event)));
   const poll = async () => {
     const snapshot = await handle.snapshot();
     return async () => {
@@ -206,15 +197,12 @@ async function watch(
 }
 
 /** Returns a function that prints the new events of a run, each once. It prints nothing if the service keeps none or does not answer. */
-function eventPrinter(calls: Calls, print: Print): (id: string) => Promise<void> {
+function eventPrinter(call: FreeCall, print: Print): (id: string) => Promise<void> {
   const shown = new Set<string>();
   let cursor: string | undefined;
   return async (id) => {
     for (;;) {
-      const page = await calls.listAgentRunEvents({ id, limit: PAGE, cursor }).then(
-        ({ data }) => data,
-        () => null,
-      );
+      const page = await call('listAgentRunEvents', { id, limit: PAGE, cursor }).catch(() => null);
       for (const event of page?.data ?? []) {
         const name = String(event.id ?? JSON.stringify(event));
         if (!shown.has(name)) print(event);
@@ -257,21 +245,17 @@ export function toAgentRequest(
 /** `searchflow agent list`: lists the latest agent runs of the team, whichever client started them. */
 export async function agentList(context: Context, flags: Flags<'agent list'>): Promise<ExitCode> {
   const { limit = 20 } = flags;
-  return withRuntime(context, settings(context, {}), { sends: true }, async ({ sandbox, config }) => {
-    const { data } = await withAgentCalls(sandbox ? onSandbox(config, sandbox) : config, (calls) =>
-      calls.listAgentRuns({ limit }),
-    );
-    const runs = data.data ?? [];
+  return withCalls(context, {}, [], async (call) => {
+    const { data } = await call('listAgentRuns', { limit });
+    const runs = data ?? [];
     context.terminal.print(runs, runsText(runs));
   });
 }
 
 /** `searchflow agent cancel ID`: cancels a run at the service. A job that follows the run sees the end and the cost of the run. */
 export async function agentCancel(context: Context, id: string): Promise<ExitCode> {
-  return withRuntime(context, settings(context, {}), { sends: true }, async ({ sandbox, config }) => {
-    const { data: run } = await withAgentCalls(sandbox ? onSandbox(config, sandbox) : config, (calls) =>
-      calls.cancelAgentRun({ id }),
-    );
+  return withCalls(context, {}, [], async (call) => {
+    const run = await call('cancelAgentRun', { id });
     const text = `${printable(run.id)}: ${printable(run.status ?? 'unknown')}; cost $${run.costDollars?.total ?? 0}.`;
     context.terminal.tell(run, text);
   });
@@ -281,8 +265,9 @@ export async function agentCancel(context: Context, id: string): Promise<ExitCod
 export async function agentSync(context: Context, flags: Flags<'agent sync'>): Promise<ExitCode> {
   const { wish, mistakes } = readAll({ wish: () => toScheduleWish(flags) });
   const loads = wish?.timing !== 'never';
-  const sync = async (access: WorkflowAccess, { runtime, config }: Session) => {
-    const { name, work } = syncWork(config, syncTarget(access, flags.into, context.cwd));
+  const sync = async (access: WorkflowAccess, { runtime }: Session) => {
+    const { startSync, syncWork } = await import('../worker/control/agent-control.js');
+    const { name, work } = syncWork(access, flags.into, context.cwd);
     if (wish !== null) await keepSchedule(context, await runtime.workflows(), wish, { name, work });
     if (!loads) return exitCodes.ok;
     await runtime.work.own({ job: name, workflowId: work.workflowId });

@@ -16,6 +16,7 @@ import type {
   MonitorExport,
   MonitorState,
 } from '../core/workflow-result-schemas.js';
+import type { FreeCall } from '../worker/control/free-calls.js';
 import type { MonitorControl } from '../worker/control/monitor-control.js';
 import { readAll, refuse, wrong } from './flag-values.js';
 import { SCHEDULED_DETACH, showStarted } from './progress/plan.js';
@@ -23,7 +24,7 @@ import { keepSchedule, toScheduleWish } from './schedules.js';
 import { askYesNo } from './shared/ask.js';
 import { type Context, type ExitCode, exitCodes, type Flags } from './shared/command.js';
 import type { Session } from './shared/session.js';
-import { withMonitors } from './shared/with-access.js';
+import { withCalls, withMonitors } from './shared/with-access.js';
 import { columns, count, printable, some } from './text.js';
 
 /** Returns the filter that the flags describe. */
@@ -127,16 +128,16 @@ export async function create(context: Context, file: string, flags: Flags<'monit
     mistakes.unshift(
       '--secret-file is required: a file for the webhook secret, which the service returns only once (mode 0600).',
     );
-  return withMonitors(context, flags, mistakes, async (control) => {
+  return withMonitors(context, flags, mistakes, async (control, session) => {
     const { made, before } = await control.create(definition, secretFile as string, flags.unchecked);
     if (before)
       context.terminal.say('An interrupted command has created this monitor already; nothing was created now.');
-    return showCreated(context, control, definition, secretFile as string, made, flags);
+    return showCreated(session, control, definition, secretFile as string, made, flags);
   });
 }
 
 async function showCreated(
-  context: Context,
+  context: Session,
   control: MonitorControl,
   definition: Fields,
   secretFile: string,
@@ -163,7 +164,7 @@ async function showCreated(
       'To get one, delete the monitor and create it again, with a new id.',
   );
   if (terminal.asks && (await askYesNo(context, `Delete ${id} and create it again, with a new id?`))) {
-    await control.call({ operation: 'deleteMonitor', input: { id: made.monitor.id } });
+    await context.runtime.calls(context.stopped, (call) => call('deleteMonitor', { id: made.monitor.id }));
     const { made: second } = await control.create(definition, secretFile, flags.unchecked);
     return showCreated(context, control, definition, secretFile, second, flags);
   }
@@ -179,19 +180,20 @@ export async function update(
   flags: Flags<'monitors update'>,
 ): Promise<ExitCode> {
   const { changes, mistakes } = readAll({ changes: await readJson(context, file) });
-  return show(context, flags, mistakes, (control) =>
-    control.call({ operation: 'updateMonitor', input: { ...changes, id }, unchecked: flags.unchecked }),
-  );
+  const { unchecked } = flags;
+  return show(context, flags, mistakes, (call) => call('updateMonitor', { ...changes, id }, { unchecked }));
 }
 
 /** `searchflow monitors get ID`. */
 export async function get(context: Context, id: string, flags: Flags<'monitors get'>): Promise<ExitCode> {
-  return show(context, flags, [], (control) => control.call({ operation: 'getMonitor', input: { id } }));
+  return show(context, flags, [], (call) => call('getMonitor', { id }));
 }
 
 /** `searchflow monitors trigger ID`. */
 export async function trigger(context: Context, id: string, flags: Flags<'monitors get'>): Promise<ExitCode> {
-  return show(context, flags, [], (control) => control.call({ operation: 'triggerMonitor', input: { id } }));
+  return withMonitors(context, flags, [], async (control) => {
+    context.terminal.data(JSON.stringify(await control.trigger(id), null, 2));
+  });
 }
 
 /** `searchflow monitors delete ID`. */
@@ -204,12 +206,12 @@ export async function remove(context: Context, id: string, flags: Flags<'monitor
     mistakes.push('--wait-for-approval is for a filter. To delete one monitor, pass its id and --yes.');
   if (!flags.yes && !terminal.asks)
     mistakes.push(`Deleting is permanent and ${terminal.cannotAsk}. Pass --yes to confirm.`);
-  return withMonitors(context, flags, mistakes, async (control) => {
+  return withCalls(context, flags, mistakes, async (call) => {
     if (!flags.yes && !(await askYesNo(context, `Delete ${printable(id)} permanently?`))) {
       terminal.say('Nothing was deleted.');
       return exitCodes.usage;
     }
-    await control.call({ operation: 'deleteMonitor', input: { id } });
+    await call('deleteMonitor', { id });
     terminal.tell<Output<'deletedMonitor'>>({ kind: 'deleted', id }, `Deleted ${printable(id)}.`);
     return exitCodes.ok;
   });
@@ -217,10 +219,10 @@ export async function remove(context: Context, id: string, flags: Flags<'monitor
 
 /** `searchflow monitors list`. */
 export async function list(context: Context, flags: Flags<'monitors list'>): Promise<ExitCode> {
-  const { limit: most = 100 } = flags;
+  const { limit: most = 100, unchecked } = flags;
   const { filter, mistakes } = readAll({ filter: () => toFilter(flags) as Fields });
-  return withMonitors(context, flags, mistakes, async (control) => {
-    const found = await pages(control, 'listMonitors', filter, most, flags.unchecked);
+  return withCalls(context, flags, mistakes, async (call) => {
+    const found = await pages(most, (page) => call('listMonitors', { ...filter, ...page }, { unchecked }));
     context.terminal.print(found, monitorsText(found));
   });
 }
@@ -236,31 +238,24 @@ export async function runs(
   if (run !== undefined) {
     const mistakes =
       flags.limit === undefined ? [] : ['--limit is for the list of runs. Pass the id of a run or --limit, not both.'];
-    return show(context, flags, mistakes, (control) =>
-      control.call({ operation: 'getMonitorRun', input: { id, runId: run } }),
-    );
+    return show(context, flags, mistakes, (call) => call('getMonitorRun', { id, runId: run }));
   }
-  return withMonitors(context, flags, [], async (control) => {
-    const found = await pages(control, 'listMonitorRuns', { id }, most);
+  return withCalls(context, flags, [], async (call) => {
+    const found = await pages(most, (page) => call('listMonitorRuns', { id, ...page }));
     context.terminal.print(found, runsText(found));
   });
 }
 
-/** Returns up to `most` items of a list. Pages are small, because each page is stored in a workflow history. */
-async function pages(
-  control: MonitorControl,
-  operation: 'listMonitors' | 'listMonitorRuns',
-  input: Fields,
+/** Returns up to `most` items of a list, whose pages `read` returns. */
+async function pages<Item>(
   most: number,
-  unchecked?: boolean,
-): Promise<Fields[]> {
-  const found: Fields[] = [];
+  read: (page: { readonly cursor?: string; readonly limit: number }) => Promise<PageEnvelope<Item>>,
+): Promise<Item[]> {
+  const found: Item[] = [];
   let state = startWalk();
   while (!state.done && found.length < most) {
     const limit = Math.min(50, most - found.length);
-    const cursor: Fields = state.cursor === null ? {} : { cursor: state.cursor };
-    const page = await control.call({ operation, input: { ...input, ...cursor, limit }, unchecked });
-    const step = next<Fields>(state, page as PageEnvelope<Fields>);
+    const step = next<Item>(state, await read(state.cursor === null ? { limit } : { cursor: state.cursor, limit }));
     found.push(...step.items);
     state = step.state;
   }
@@ -271,10 +266,10 @@ async function show(
   context: Context,
   flags: Flags<'monitors get'>,
   mistakes: readonly string[],
-  call: (control: MonitorControl) => Promise<Json>,
+  read: (call: FreeCall) => Promise<unknown>,
 ): Promise<ExitCode> {
-  return withMonitors(context, flags, mistakes, async (control) => {
-    context.terminal.data(JSON.stringify(await call(control), null, 2));
+  return withCalls(context, flags, mistakes, async (call) => {
+    context.terminal.data(JSON.stringify(await read(call), null, 2));
   });
 }
 

@@ -3,10 +3,9 @@ import type { Answer } from '../../api/answer/read-answer.js';
 import { sendInTurn } from '../../api/in-turn.js';
 import type { Input, SendOptions, Transport } from '../../api/transport.js';
 import { type Endpoint, rateCostOf } from '../../api/wire/endpoint.js';
-import type { ApiError } from '../../api/wire/errors.js';
+import { ApiError } from '../../api/wire/errors.js';
 import { type Limiter, takeTurn } from '../../core/limiter/limiter.js';
 import { backoffMs } from '../../core/purchase/backoff.js';
-import { isApiError } from './failure.js';
 
 export interface SendDeps {
   readonly transport: Pick<Transport, 'send'>;
@@ -49,7 +48,7 @@ export async function callWithRetries<I, O>(
       return await callInTurn(deps, endpoint, input, options);
     } catch (error) {
       options.signal?.throwIfAborted();
-      if (!isApiError(error) || !error.verdict.retry || nth === tries) throw error;
+      if (!(error instanceof ApiError) || !error.verdict.retry || nth === tries) throw error;
       onRetry?.(error);
       const ms = Math.max(error.facts.retryAfterMs ?? 0, backoffMs(nth - 1, 500, 30_000, Math.random()));
       await delay(ms, undefined, options.signal ? { signal: options.signal } : {});

@@ -1,23 +1,22 @@
-import type { WalkHeartbeat } from '../../core/events/walk-job.js';
+import type { Client } from '@temporalio/client';
+import { DEFAULT_EVENT_WAREHOUSE, type WalkHeartbeat } from '../../core/events/walk-job.js';
 import type { WalkEntry } from '../../core/job-entry-schemas.js';
 import { WarehouseBusy, WarehouseUnusable } from '../../core/rows/warehouse-errors.js';
 import type { WalkProgress } from '../../core/workflow-result-schemas.js';
 import type { RuntimeConfig } from '../../worker/config/runtime-types.js';
-import { isSameWarehouse } from '../../worker/config/store-setting.js';
-import { eventTarget, isMissingFile } from '../../worker/control/event-control.js';
-import type { WalkHandle } from '../../worker/control/job-handle.js';
+import { isSameWarehouse, warehouseOf } from '../../worker/config/store-setting.js';
 import type { Runtime } from '../../worker/runtime/runtime.js';
-import { type EventStatus, readEventStatus } from '../../worker/store/event-status.js';
+import { type EventStatus, isMissingFile, readEventStatus } from '../../worker/store/event-status.js';
 import type { Context, ExitCode, Flags } from '../shared/command.js';
 import { answered, type Session, settings, withRuntime } from '../shared/session.js';
 import { printable, resumeCommand } from '../text.js';
 import { type InterruptedWalk, runningText, statusData, statusLines } from './events.js';
-import { meantType, walkNamed } from './walk.js';
+import { meantType } from './walk.js';
 
 /** `searchflow events status`: shows the events of a warehouse and the walks that load events. */
 export async function status(context: Context, flags: Flags<'events status'>): Promise<ExitCode> {
   const config = settings(context, flags);
-  const into = eventTarget(config, flags.into, context.cwd);
+  const into = warehouseOf(config, flags.into, DEFAULT_EVENT_WAREHOUSE, context.cwd);
   return withRuntime(context, config, { bounded: true }, (session) => showEvents(session, into));
 }
 
@@ -34,7 +33,7 @@ export async function showEvents(
   );
   const streams = await statuses(runtime, walks, held);
   const running = streams.flatMap(({ job, status }) => (status.state === 'running' ? [{ job, ...status }] : []));
-  const isUsual = isSameWarehouse(into, eventTarget(settings(session, {}), undefined, cwd));
+  const isUsual = isSameWarehouse(into, warehouseOf(settings(session, {}), undefined, DEFAULT_EVENT_WAREHOUSE, cwd));
   const interrupted = streams.flatMap(({ job, stream, status }): InterruptedWalk[] => {
     if (status.state === 'running') return [];
     const { state, message } = status;
@@ -91,7 +90,6 @@ async function statuses(
   for (const walk of walks) {
     const { job, stream } = walk;
     const known = streams.find((one) => one.stream === stream);
-    // A query may start a Temporal server, so only walks of unfinished or unreadable streams are queried.
     if (known && known.pending.length === 0) continue;
     const asked = await walkStatusOf(runtime, walk);
     // The walk of an unfinished stream is not done, even if its last run is.
@@ -109,19 +107,21 @@ type WalkStatus =
   /** `interrupted`: no server or worker answers. `stopped`: the walk was ended, or its server does not know the walk. */
   | { readonly state: 'failed' | 'stopped' | 'interrupted' | 'done'; readonly message: string | null };
 
-/** Returns the state of a walk from the walk's worker and Temporal server. May start the server. */
+/** Returns the state of a walk from its worker and a Temporal server that runs. Starts no server. */
 export async function walkStatusOf(
-  runtime: Pick<Runtime, 'jobs' | 'workflows'>,
-  { job }: Pick<WalkEntry, 'job'>,
+  runtime: Pick<Runtime, 'running'>,
+  { job, workflowId }: Pick<WalkEntry, 'job' | 'workflowId'>,
 ): Promise<WalkStatus> {
   const found = await answered(
-    () => walkNamed(runtime, job),
-    async (walk) => walk && poll(walk),
+    () => runtime.running(),
+    async (client) => client && poll(client, workflowId, job),
   ).catch(() => null);
   return found ?? { state: 'interrupted', message: null };
 }
 
-async function poll(walk: WalkHandle): Promise<WalkStatus> {
+async function poll(client: Client, workflowId: string, job: string): Promise<WalkStatus> {
+  const { WalkHandle } = await import('../../worker/control/job-handle.js');
+  const walk = new WalkHandle(client, workflowId, job);
   const end = await walk.end();
   if (end === null) return { state: 'running', ...(await walk.progress()) };
   // A scheduled run that ended early reports the reason.

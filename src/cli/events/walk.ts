@@ -6,9 +6,9 @@ import { misspelt } from '../../core/text/nearest.js';
 import type { SyncEventsInput } from '../../core/workflow-input-schemas.js';
 import type { WalkProgress, WalkSummary } from '../../core/workflow-result-schemas.js';
 import { JobFailed, type WorkflowAccess, wasCancelled } from '../../worker/config/runtime-types.js';
-import { EventControl, type EventTarget } from '../../worker/control/event-control.js';
-import { findWalk } from '../../worker/control/find-walk.js';
-import type { WalkHandle } from '../../worker/control/job-handle.js';
+import { EventControl, type Target } from '../../worker/control/event-control.js';
+import { WalkHandle } from '../../worker/control/job-handle.js';
+import { findWalk } from '../../worker/runtime/job-lists.js';
 import type { Runtime } from '../../worker/runtime/runtime.js';
 import { readAll, refuse } from '../flag-values.js';
 import { serviceText, showStarted } from '../progress/plan.js';
@@ -69,7 +69,7 @@ export async function walkNamed(
   name: string,
 ): Promise<WalkHandle | null> {
   const found = findWalk(await runtime.jobs.walks(), name);
-  return found && new EventControl(await runtime.workflows(), '.').attach(found);
+  return found && new WalkHandle((await runtime.workflows()).client, found.workflowId, found.job);
 }
 
 export async function sync(context: Context, flags: Flags<'events sync'>): Promise<ExitCode> {
@@ -122,7 +122,7 @@ async function run(
   const work = async (access: WorkflowAccess, session: Session) => {
     noteTypes(context, input);
     const control = new EventControl(access, context.cwd);
-    const walk: WalkInput & EventTarget = { ...input, ...control.target(flags.into) };
+    const walk: WalkInput & Target = { ...input, ...control.target(flags.into) };
     if (flags.detach) {
       await session.runtime.work.checkDetached(control.work(walk));
       const { handle } = await control.start(walk, { detached: true });

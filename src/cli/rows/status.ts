@@ -5,7 +5,7 @@ import { WarehouseBusy, WarehouseUnusable } from '../../core/rows/warehouse-erro
 import { dollars } from '../../core/text/money.js';
 import { shellWord } from '../../core/text/shell-word.js';
 import type { JobStatus } from '../../worker/config/runtime-types.js';
-import { findWalk } from '../../worker/control/find-walk.js';
+import { findWalk } from '../../worker/runtime/job-lists.js';
 import { progressText, RowProgressReader } from '../progress/progress.js';
 import { endedData, endingOf, summaryText } from '../progress/summary.js';
 import { type Context, type ExitCode, exitCodes } from '../shared/command.js';

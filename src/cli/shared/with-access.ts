@@ -1,7 +1,8 @@
 import { userInfo } from 'node:os';
 import type { ConfigFlags } from '../../worker/config/config.js';
 import type { WorkflowAccess } from '../../worker/config/runtime-types.js';
-import { MonitorControl } from '../../worker/control/monitor-control.js';
+import type { FreeCall } from '../../worker/control/free-calls.js';
+import type { MonitorControl } from '../../worker/control/monitor-control.js';
 import { checkConnection, checkWarehouse } from './check-connection.js';
 import type { Context, ExitCode } from './command.js';
 import { type Session, settings, withRuntime } from './session.js';
@@ -34,6 +35,20 @@ export async function withAccess(
   });
 }
 
+/** Runs a command that makes free calls to the service, without Temporal. */
+export async function withCalls(
+  context: Context,
+  flags: ConfigFlags,
+  mistakes: readonly string[],
+  work: (call: FreeCall) => Promise<ExitCode | undefined>,
+): Promise<ExitCode> {
+  const config = settings(context, flags, mistakes);
+  return withRuntime(context, config, { sends: true }, async ({ runtime, stopped }) => {
+    await checkConnection(config);
+    return runtime.calls(stopped, work);
+  });
+}
+
 /** Runs a command on monitors: `withAccess` with a `MonitorControl`. */
 export async function withMonitors(
   context: Context,
@@ -42,8 +57,10 @@ export async function withMonitors(
   work: (control: MonitorControl, session: Session) => Promise<ExitCode | undefined>,
   options: AccessOptions = {},
 ): Promise<ExitCode> {
-  const asMonitors = (access: WorkflowAccess, session: Session) =>
-    work(new MonitorControl(access, context.cwd), session);
+  const asMonitors = async (access: WorkflowAccess, session: Session) => {
+    const { MonitorControl } = await import('../../worker/control/monitor-control.js');
+    return work(new MonitorControl(access, context.cwd), session);
+  };
   return withAccess(context, flags, mistakes, asMonitors, options);
 }
 

@@ -1,22 +1,15 @@
 import { agentKeys } from '../../activities/rows/agent-purchase.js';
-import { createClient, type Client as ServiceClient } from '../../api/client.js';
 import { DEFAULT_AGENT_WAREHOUSE } from '../../core/agent-run-sync.js';
 import { jobOfWorkflow } from '../../core/rows/job-ids.js';
 import { workflowNames } from '../../core/rows/job-names.js';
 import { canonicalJson } from '../../core/text/json.js';
 import { staticSummary } from '../../core/text/static-summary.js';
-import type {
-  AgentRequest,
-  RunAgentOptions,
-  ScheduledWork,
-  SyncAgentRunsInput,
-} from '../../core/workflow-input-schemas.js';
+import type { AgentRequest, RunAgentOptions, ScheduledWork } from '../../core/workflow-input-schemas.js';
 import type { AgentRunResult, AgentRunSync, RunProgress, RunSnapshot } from '../../core/workflow-result-schemas.js';
 import { warehouseIdentity } from '../../warehouse/index.js';
 import type { RuntimeConfig, WorkflowAccess } from '../config/runtime-types.js';
 import { sha256 } from '../config/sha256.js';
-import { hostField, warehouseOf } from '../config/store-setting.js';
-import { openLimiter } from '../team/limit.js';
+import { targetOf } from './event-control.js';
 import { startedByCommand } from './work-owners.js';
 import { WorkflowHandle } from './workflow-handle.js';
 
@@ -48,21 +41,10 @@ export async function startAgentRun(
   return new AgentRunHandle(client, workflowId);
 }
 
-/** The warehouse of a sync, without credentials. With a shared store, the result for a file also has its host. */
-export function syncTarget(
-  { config, shared }: WorkflowAccess,
-  into: string | undefined,
-  cwd: string,
-): { readonly into: string; readonly host?: string } {
-  const address = warehouseOf(config, into, DEFAULT_AGENT_WAREHOUSE, cwd);
-  return { into: address, ...hostField(address, shared) };
-}
-
 /** The work of a sync of agent runs, also for a schedule, and the default name of that schedule. One warehouse has one sync at a time. */
-export function syncWork(
-  { origin }: Pick<RuntimeConfig, 'origin'>,
-  input: SyncAgentRunsInput & { readonly into: string },
-): { readonly name: string; readonly work: ScheduledWork & { readonly workflow: 'syncAgentRuns' } } {
+export function syncWork(access: WorkflowAccess, into: string | undefined, cwd: string) {
+  const { origin } = access.config;
+  const input = targetOf(access, into, DEFAULT_AGENT_WAREHOUSE, cwd);
   const identity = canonicalJson([warehouseIdentity(input.into), origin]);
   const workflowId = `searchflow-agents-sync-${sha256(identity).slice(0, 6)}`;
   const { syncAgentRuns: workflow } = workflowNames;
@@ -92,21 +74,5 @@ export class AgentRunHandle extends WorkflowHandle<RunProgress, AgentRunResult> 
   async snapshot(): Promise<RunSnapshot | null> {
     const following = (await this.activities()).find(({ type }) => type === 'agentRun');
     return (following?.heartbeat as RunSnapshot | null | undefined) ?? null;
-  }
-}
-
-/** Makes free calls about agent runs with a client of the service; waits while the team is blocked. */
-export async function withAgentCalls<T>(
-  config: RuntimeConfig,
-  work: (client: Pick<ServiceClient, 'listAgentRuns' | 'cancelAgentRun' | 'listAgentRunEvents'>) => Promise<T>,
-): Promise<T> {
-  const { baseUrl, apiKey, wire } = config;
-  const limiter = openLimiter(config);
-  const client = createClient({ ...wire, baseUrl, apiKey, limiter });
-  try {
-    return await work(client);
-  } finally {
-    await client.close();
-    await limiter.close();
   }
 }

@@ -1,4 +1,3 @@
-import { existsSync } from 'node:fs';
 import { WorkflowExecutionAlreadyStartedError } from '@temporalio/client';
 import { DEFAULT_EVENT_WAREHOUSE, inputOfStream, streamOf, type WalkInput } from '../../core/events/walk-job.js';
 import type { WalkEntry } from '../../core/job-entry-schemas.js';
@@ -6,29 +5,29 @@ import { workflowIdOf } from '../../core/rows/job-ids.js';
 import { startedByUs, workflowNames } from '../../core/rows/job-names.js';
 import { canonicalJson } from '../../core/text/json.js';
 import { staticSummary } from '../../core/text/static-summary.js';
-import { warehouseFile, warehouseIdentity } from '../../warehouse/index.js';
-import type { Ownership, RuntimeConfig, WorkflowAccess } from '../config/runtime-types.js';
+import { warehouseIdentity } from '../../warehouse/index.js';
+import type { Ownership, WorkflowAccess } from '../config/runtime-types.js';
 import { sha256 } from '../config/sha256.js';
 import { hostField, warehouseOf } from '../config/store-setting.js';
-import { walkName } from './find-walk.js';
+import { walkName } from '../store/event-status.js';
 import { WalkHandle } from './job-handle.js';
 import { startedByCommand } from './work-owners.js';
 
-/** A warehouse of events: its address without credentials and, for a file, the host that has the file. */
-export interface EventTarget {
+/** The warehouse of some work: its address without credentials and, for a file of a shared store, the host that has the file. */
+export interface Target {
   readonly into: string;
   readonly host?: string;
 }
 
-/** The warehouse of a command on events: `into`, else the warehouse of the settings, else a default file. */
-export function eventTarget(config: Pick<RuntimeConfig, 'warehouse'>, into: string | undefined, cwd: string): string {
-  return warehouseOf(config, into, DEFAULT_EVENT_WAREHOUSE, cwd);
-}
-
-/** Whether a warehouse is a file that does not exist. */
-export function isMissingFile(into: string): boolean {
-  const file = warehouseFile(into);
-  return file !== null && !existsSync(file);
+/** `into`, else the warehouse of the settings, else `usual`. */
+export function targetOf(
+  { config, shared }: Pick<WorkflowAccess, 'config' | 'shared'>,
+  into: string | undefined,
+  usual: string,
+  cwd: string,
+): Target {
+  const address = warehouseOf(config, into, usual, cwd);
+  return { into: address, ...hostField(address, shared) };
 }
 
 /** Starts and resumes walks on events for commands. */
@@ -41,18 +40,15 @@ export class EventControl {
     this.#cwd = cwd;
   }
 
-  /** The address of a warehouse. With a shared store, the result for a file also has its host. */
-  target(into: string | undefined): EventTarget {
-    const { config, shared } = this.#access;
-    const address = eventTarget(config, into, this.#cwd);
-    return { into: address, ...hostField(address, shared) };
+  target(into: string | undefined): Target {
+    return targetOf(this.#access, into, DEFAULT_EVENT_WAREHOUSE, this.#cwd);
   }
 
   /**
    * Name and workflow id of a walk. Both are made from the stream, the warehouse and the service, so that only one such walk runs at a
    * time.
    */
-  work<Input extends WalkInput & EventTarget>(
+  work<Input extends WalkInput & Target>(
     input: Input,
   ): { readonly job: string; readonly workflowId: string; readonly input: Input & { readonly origin: string } } {
     const { origin } = this.#access.config;
@@ -64,7 +60,7 @@ export class EventControl {
 
   /** Starts a walk. If the walk is already running, resumes it (`joined`). */
   async start(
-    walk: WalkInput & EventTarget,
+    walk: WalkInput & Target,
     whose?: Ownership,
   ): Promise<{ readonly handle: WalkHandle; readonly joined: boolean }> {
     const { job, workflowId, input } = this.work(walk);
@@ -101,10 +97,5 @@ export class EventControl {
       await handle.resume();
       return { handle, joined: true };
     }
-  }
-
-  /** The handle of a walk that was started before. */
-  attach({ job, workflowId }: Pick<WalkEntry, 'job' | 'workflowId'>): WalkHandle {
-    return new WalkHandle(this.#access.client, workflowId, job);
   }
 }

@@ -29,7 +29,7 @@ import { FileSecrets } from '../../store/process/file-secrets.js';
 import { warehouseIdentity } from '../../warehouse/index.js';
 import { type Ownership, UsageError, type WorkflowAccess } from '../config/runtime-types.js';
 import { sha256 } from '../config/sha256.js';
-import { hostField, warehouseOf } from '../config/store-setting.js';
+import { type Target, targetOf } from './event-control.js';
 import { describeWorkflow } from './pending-activity.js';
 import { startedByCommand } from './work-owners.js';
 import { WorkflowHandle } from './workflow-handle.js';
@@ -46,11 +46,8 @@ export class MonitorControl {
     this.#reported = new ReportedResults(access.config.stateDir);
   }
 
-  /** The address of a warehouse, without credentials. With a shared store, the result for a file also has its host. */
-  target(into: string | undefined): { readonly into: string; readonly host?: string } {
-    const { config, shared } = this.#access;
-    const address = warehouseOf(config, into, DEFAULT_MONITOR_WAREHOUSE, this.#cwd);
-    return { into: address, ...hostField(address, shared) };
+  target(into: string | undefined): Target {
+    return targetOf(this.#access, into, DEFAULT_MONITOR_WAREHOUSE, this.#cwd);
   }
 
   /**
@@ -88,14 +85,12 @@ export class MonitorControl {
     return new BatchHandle(this.#access.client, workflowIdOf(job), job);
   }
 
-  /** Runs one operation on a monitor and returns its answer. */
-  async call(call: MonitorCall): Promise<Json> {
-    const handle = await this.#start(monitorWorkflows.monitorCall, this.#once(call.operation), {
-      ...call,
-      origin: this.#access.config.origin,
-    });
-    const result = (await handle.result()) as { readonly data?: Json; readonly preview?: string };
-    return result.data === undefined ? { tooLarge: true, preview: result.preview ?? '' } : result.data;
+  /** Starts a run of a monitor, which costs money: the worker writes an intent, and the call is never repeated. Returns its answer. */
+  async trigger(id: string): Promise<Json> {
+    const input: MonitorCall = { operation: 'triggerMonitor', input: { id }, origin: this.#access.config.origin };
+    const workflowId = `searchflow-triggerMonitor-${Date.now().toString(36)}-${process.pid}`;
+    const handle = await this.#start<never, { readonly data: Json }>(monitorWorkflows.monitorCall, workflowId, input);
+    return (await handle.result()).data;
   }
 
   /**
@@ -183,11 +178,6 @@ export class MonitorControl {
       memo,
     });
     return new WorkflowHandle<P, R>(client, workflowId);
-  }
-
-  /** Workflow id of an operation that is executed on every call; each id is new. */
-  #once(operation: string): string {
-    return `searchflow-${operation}-${Date.now().toString(36)}-${process.pid}`;
   }
 }
 

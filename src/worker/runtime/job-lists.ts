@@ -1,9 +1,8 @@
 import type { StagedJob, WalkEntry } from '../../core/job-entry-schemas.js';
 import { workflowIdOf } from '../../core/rows/job-ids.js';
 import { sourceFieldsOf } from '../../core/rows/source-fields.js';
-import type { JobListing, JobStatus, KnownJob, NextRun } from '../config/runtime-types.js';
-import { walkName } from '../control/find-walk.js';
-import { loadedStates, type WalkPhase } from '../store/event-status.js';
+import { type JobListing, type JobStatus, type KnownJob, type NextRun, UsageError } from '../config/runtime-types.js';
+import { loadedStates, type WalkPhase, walkName } from '../store/event-status.js';
 import { isWorkerless, statusesOf, temporalStatus } from './job-status.js';
 import type { RuntimeParts } from './runtime-parts.js';
 
@@ -129,3 +128,15 @@ const knownWalk = (walk: WalkEntry): KnownJob => {
   const { job, origin, stream, into } = walk;
   return { job, name: walkName(walk), origin, input: stream, into };
 };
+
+/**
+ * A walk by its id, its workflow's id, or its short name if that is unique; null if no walk matches. Throws `UsageError` if several match.
+ */
+export function findWalk(walks: readonly WalkEntry[], name: string): WalkEntry | null {
+  const exact = walks.find(({ job, workflowId }) => job === name || workflowId === name);
+  if (exact) return exact;
+  const named = walks.filter((walk) => walkName(walk) === name);
+  if (named.length < 2) return named[0] ?? null;
+  const all = named.map(({ job, stream, origin, into }) => `${job} (${stream} of ${origin} into ${into})`);
+  throw new UsageError('name-ambiguous', `${name} matches several walks: ${all.join(', ')}. Give one of these ids`);
+}

@@ -8,6 +8,7 @@ import { Allowlist } from '../config/allowlist.js';
 import type { CleanWish, RuntimeConfig, WorkflowAccess } from '../config/runtime-types.js';
 import type { ForgetPlan } from '../control/forget.js';
 import type { ForgetWish } from '../control/forget-subjects.js';
+import type { FreeCall } from '../control/free-calls.js';
 import { openStore } from '../store/open-store.js';
 import { openWarehouses } from '../store/warehouses.js';
 import { connectIfRunning } from '../temporal-server/running-server.js';
@@ -94,6 +95,11 @@ export async function openRuntime(config: RuntimeConfig) {
     forget: async (plan: ForgetPlan, step?: (what: string) => void) =>
       (await import('../control/forget.js')).forget(forgetParts, plan, step),
     report: async (wish: ReportWish) => (await import('./report.js')).readReport(parts, wish),
+    /** Makes free calls to the service, without Temporal. */
+    calls: async <T>(signal: AbortSignal, work: (call: FreeCall) => Promise<T>) =>
+      (await import('../control/free-calls.js')).withFreeCalls(config, store.limiter(), signal, work),
+    /** Client of the Temporal server if one answers; starts none. */
+    running: async () => (await parts.connectIfRunning())?.client ?? null,
     /** Access to the workflows of walks, monitors, agents and schedules. `worker: true` also runs the worker here. */
     async workflows({ worker = false } = {}): Promise<WorkflowAccess> {
       if (worker) await (await work.load()).here.run();

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { StreamListing, TypeCount } from '../../core/events/event-warehouse.js';
 import type { WalkEntry } from '../../core/job-entry-schemas.js';
@@ -92,4 +93,15 @@ export async function loadedStates(config: RuntimeConfig, walks: readonly WalkEn
     else states.push(unknownState);
   }
   return states;
+}
+
+/** Short name of a walk: `events-sync`, `events-backfill` or `events-verify`. */
+export function walkName({ stream }: Pick<WalkEntry, 'stream'>): string {
+  return `events-${stream.split(' ', 1)[0]}`;
+}
+
+/** Whether a warehouse is a file that does not exist. */
+export function isMissingFile(into: string): boolean {
+  const file = warehouseFile(into);
+  return file !== null && !existsSync(file);
 }

@@ -29,6 +29,7 @@ function type(line: string, changes: RuntimeAnswers = {}) {
   return typeCommand(cwd, line, {
     walks: () => jobs.walks(),
     workflows: async () => ({ client: temporal.client, config, shared: false, allow: async () => undefined }),
+    running: async () => temporal.client,
     ...changes,
   });
 }

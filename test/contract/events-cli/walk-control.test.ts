@@ -3,8 +3,8 @@ import { afterEach, expect, it } from 'vitest';
 import { walkStatusOf } from '../../../dist/cli/events/events-status.js';
 import { EventControl } from '../../../dist/worker/control/event-control.js';
 import { readEventStatus } from '../../../dist/worker/store/event-status.js';
-import { findWalk } from '../../../src/worker/control/find-walk.js';
 import { RowJobHandle } from '../../../src/worker/control/job-handle.js';
+import { findWalk } from '../../../src/worker/runtime/job-lists.js';
 import { FolderJobs } from '../../../src/worker/store/folder-jobs.js';
 import { WalkSetting } from '../../support/events/walk-setting.js';
 import { temporalOfFile } from '../../support/temporal.js';
@@ -54,9 +54,7 @@ it('a walk of any client is found by its id, its workflow or its name; equal inp
 it('a failed walk shows its reason without a worker; one that its server does not know is stopped', async () => {
   setting = await WalkSetting.open(temporal, { count: 400, from, to: '2025-02-01T00:00:00.000Z' });
   const jobs = new FolderJobs(join(setting.config.stateDir, 'jobs'));
-  const access = { client: temporal.client, config: setting.config, shared: false, allow: async () => undefined };
-  const lists = { known: async () => [], list: async () => [], walks: () => jobs.walks() };
-  const runtime = { jobs: lists, workflows: async () => access };
+  const runtime = { running: async () => temporal.client };
   const start = async () => (await controlOf().start({ kind: 'sync', into: setting.folder.into })).handle;
   setting.sandbox.setFaults([{ when: { nth: 2 }, do: { kind: 'status', status: 422 } }]);
   const failed = await start();
@@ -79,7 +77,9 @@ it('a failed walk shows its reason without a worker; one that its server does no
 
   const [walk] = await jobs.walks();
   await jobs.putWalk({ ...(walk as NonNullable<typeof walk>), job: 'events-sync-lost', workflowId: 'lost' });
-  expect(await walkStatusOf(runtime, { job: 'events-sync-lost' })).toEqual({ state: 'stopped', message: null });
+  const lost = { job: 'events-sync-lost', workflowId: 'lost' };
+  expect(await walkStatusOf(runtime, lost)).toEqual({ state: 'stopped', message: null });
+  expect(await walkStatusOf({ running: async () => null }, lost)).toEqual({ state: 'interrupted', message: null });
 });
 
 it('a worker ignores walks for another service, and says so', async () => {

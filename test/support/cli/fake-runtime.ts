@@ -183,9 +183,7 @@ export function fakeRuntime(changes: RuntimeAnswers = {}): {
       ...{ changed: true, tables: [{ name: 'brands', rows: 200, total: 200 }] },
     }),
     checkPublish: async () => undefined,
-    report: async () => {
-      throw new Error('there is no report');
-    },
+    report: () => Promise.reject(new Error('there is no report')),
     reparse: async () => ({ answers: 0, understood: 0, rows: 0 }),
     summary: async () => ({ ...summary, requests: 0, costMicros: 0 }),
     known: async () => [],
@@ -195,18 +193,16 @@ export function fakeRuntime(changes: RuntimeAnswers = {}): {
     unknownOutcomes: async () => [],
     costMicros: async () => 0,
     failed: async (job) => ({ kind: 'failed', job, into: staged.into, rows: 0, byTag: [], listed: [] }),
-    trace: async () => {
-      throw new Error('there are no rows');
-    },
+    trace: () => Promise.reject(new Error('there are no rows')),
     otherLimits: async () => [],
     limits: async () => idleView(flatProfile(10)),
     slots: async () => ({ limit: 50, held: 0, elsewhere: 0, leftRunning: 0, waiting: 0 }),
     spend: async () => spend,
     runWorker: async (running) => running(),
     takeOver: async () => false,
-    workflows: async () => {
-      throw new Error('there is no server');
-    },
+    calls: () => Promise.reject(new Error('there is no service')),
+    running: async () => null,
+    workflows: () => Promise.reject(new Error('there is no server')),
     close: async () => undefined,
     ...changes,
   };

@@ -4,9 +4,12 @@ import { buildProgram } from '../../../src/cli/program.js';
 import type { Context, ExitCode } from '../../../src/cli/shared/command.js';
 import { watchInterrupts } from '../../../src/cli/shared/command.js';
 import { failureText } from '../../../src/cli/shared/failure-text.js';
+import { withFreeCalls } from '../../../src/worker/control/free-calls.js';
+import type { Runtime } from '../../../src/worker/runtime/runtime.js';
 import { checkOutput } from '../cli/check-output.js';
 import { fakeRuntime } from '../cli/fake-runtime.js';
 import { fakeTerminal } from '../cli/fake-terminal.js';
+import { idleLimiter } from '../store/idle-limiter.js';
 
 /** The parts that a command needs: a service, a folder, and a Temporal server with a worker. */
 interface Surroundings {
@@ -34,13 +37,10 @@ export async function commandHere(
     openRuntime: async (config) => {
       if (!temporal) return fakeRuntime().runtime;
       const { client, taskQueue } = temporal;
-      const workflows = async () => ({
-        client,
-        config: { ...config, taskQueue },
-        shared: false,
-        allow: async () => undefined,
-      });
-      return fakeRuntime({ clientOnly: 'folder', workflows }).runtime;
+      const allow = async () => undefined;
+      const workflows = async () => ({ client, config: { ...config, taskQueue }, shared: false, allow });
+      const calls: Runtime['calls'] = (signal, work) => withFreeCalls(config, idleLimiter(), signal, work);
+      return fakeRuntime({ clientOnly: 'folder', workflows, calls }).runtime;
     },
   };
   const run = async (): Promise<ExitCode> => {
