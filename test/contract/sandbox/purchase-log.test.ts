@@ -15,6 +15,24 @@ beforeEach(async () => {
 });
 afterEach(() => rm(folder, { recursive: true }));
 
+test('the purchase log and the credits survive a restart; request ids never repeat', async () => {
+  const first = await startSandbox({ failureRate: 0, ledgerFile, credits: 1 });
+  const one = await post(first, '/contents', { urls: urls(100) });
+  first.setCredits(0.25);
+  await post(first, '/search', { query: 'q' });
+  const before = first.bill();
+  await first.close();
+
+  const second = await startSandbox({ failureRate: 0, ledgerFile, credits: 1 });
+  expect(second.bill()).toEqual(before);
+  const two = await post(second, '/contents', { urls: urls(100) });
+  expect(two.json.requestId).not.toBe(one.json.requestId);
+  await post(second, '/contents', { urls: urls(100) });
+  expect((await post(second, '/contents', { urls: urls(100) })).json.tag).toBe('NO_MORE_CREDITS');
+  expect(second.bill().keys['contents https://site.example/1']).toBe(3);
+  await second.close();
+});
+
 test('a torn last line is dropped and does not damage the next one; another bad line is an error', async () => {
   const first = await startSandbox({ failureRate: 0, ledgerFile });
   await post(first, '/contents', { urls: urls(1) });

@@ -72,8 +72,44 @@ describe('the room for answers', () => {
 });
 
 describe('the number of requests in flight', () => {
+  /** Enters requests, and returns how many are let in. */
+  function entering(permits: InFlight, most: number) {
+    const entered = { count: 0 };
+    for (let count = 0; count < most; count++) void permits.enter(never).then(() => void entered.count++);
+    return entered;
+  }
+  const nextTurn = () => new Promise((resolve) => setImmediate(resolve));
+  /** Ends requests, whose answers are on the disk. */
+  const end = (permits: InFlight, places: readonly (AnswerPlace | undefined)[]) => {
+    for (const place of places) {
+      place?.leave();
+      permits.sent--;
+      permits.leave();
+    }
+  };
+
   beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] }));
   afterEach(() => void vi.useRealTimers());
+
+  it('falls to that of the answers that do not wait for room, and rises with each request that ends', async () => {
+    const permits = new InFlight(100);
+    const entered = entering(permits, 300);
+    await vi.advanceTimersByTimeAsync(10_000);
+    permits.sent = 100;
+    const places = Array.from({ length: 100 }, () => permits.place());
+    for (const place of places) {
+      const begin = () => place.add(ROOM / 32);
+      if (place.enter(begin)) begin();
+    }
+    // 32 answers are read and 68 wait. While more than 32 requests are in flight, none is sent.
+    end(permits, places.splice(0, 67));
+    await nextTurn();
+    expect(entered.count).toBe(100);
+    // No answer waits when the last 33 requests end, so each of them raises the number.
+    end(permits, places);
+    await nextTurn();
+    expect(entered.count).toBe(100 + 32 + 33);
+  });
 
   it('sends callers away that must not wait long, one after the other', async () => {
     const permits = new InFlight(1);
