@@ -9,10 +9,15 @@ import { plan, progress, summary } from '../../support/cli/fake-runtime.js';
 
 // Every field has a value of its own, so that a swapped field or unit is detected.
 const at = Date.UTC(2026, 10, 21, 6);
-const iso = '2026-11-21T06:00:00.000Z';
+
+/** Compares an output with the recorded one, which `npm run golden` writes. */
+const expectGolden = (name: string, output: object | string) =>
+  expect(`${typeof output === 'string' ? output : JSON.stringify(output, null, 2)}\n`).toMatchFileSnapshot(
+    `golden/output-${name}.txt`,
+  );
 
 describe('the output of --json', () => {
-  it('of a plan', () => {
+  it('of a plan', async () => {
     const whole = {
       ...{ ...plan, alreadyBought: 11, toBuy: 12, requests: 13, estimateMicros: 14_000, seconds: 15, perSecond: 16 },
       request: { ...plan.request, maxCostDollars: 0.017 },
@@ -25,17 +30,7 @@ describe('the output of --json', () => {
       rest: { rows: 23, toBuy: 24, requests: 25, estimateMicros: 26_000 },
       urlCells: { by: 'name', filled: 27, urls: 28, withoutScheme: 29 } as const,
     };
-    expect(planData(whole, { service: 'live', origin: 'https://api.exa.ai' })).toEqual({
-      ...{ kind: 'plan', job: 'brands-1', name: 'brands', service: 'live', origin: 'https://api.exa.ai' },
-      ...{ operation: 'contents', status: 'new', rows: 19, limit: 18, distinctUrls: 23, alreadyBought: 11 },
-      ...{ badRows: 22, toBuy: 12, requests: 13, dollars: 0.014, dollarsAreMost: true, maxDollars: 0.017, seconds: 15 },
-      stopAtFailed: null,
-      redrive: false,
-      publish: null,
-      rest: { rows: 23, toBuy: 24, requests: 25, dollars: 0.026 },
-      urlColumn: { name: 'source', by: 'name', filled: 27, urls: 28, withoutScheme: 29 },
-      ...{ into: '/data/out/brands.duckdb', notes: ['a note'], badRowExamples: [{ row: 1, tag: 'T', message: 'm' }] },
-    });
+    await expectGolden('plan', planData(whole, { service: 'live', origin: 'https://api.exa.ai' }));
     const plain = planData(
       { ...plan, staged: { ...plan.staged, operation: 'search' } },
       { service: 'sandbox', origin: 'sandbox' },
@@ -50,7 +45,7 @@ describe('the output of --json', () => {
     });
   });
 
-  it('of a summary', () => {
+  it('of a summary', async () => {
     const whole = {
       ...summary,
       limit: 2,
@@ -88,35 +83,10 @@ describe('the output of --json', () => {
       ...{ badRows: [{ row: 1, tag: 'T', message: 'm' }], ran: true },
       plan: { ...plan, rest: { rows: 18, toBuy: 19, requests: 20, estimateMicros: 21_000 } },
     };
-    expect(summaryData(ending)).toEqual({
-      ...{ kind: 'summary', job: 'brands-1', name: 'brands', phase: 'done', origin: 'sandbox', rows: 8, limit: 2 },
-      ...{ byStatus: { success: 9, error: 10, invalid: 11, missing: 12, vanished: 13 }, tags: { T: 14 }, requests: 3 },
-      misfits: { size: 16 },
-      discarded: 0,
-      retried: { units: 0, failedAgain: 0 },
-      schemaChanges: [],
-      published: null,
-      dollars: 0.004,
-      estimatedDollars: 0.006,
-      totalDollars: 0.005,
-      sandboxBill: { dollars: 0.016, requests: 17 },
-      unknownOutcomes: 2,
-      unknownDollars: 0.03,
-      unknownOutcomeExamples: [1, 2].map(() => ({
-        operation: 'contents',
-        urls: 2,
-        at: iso,
-        dollarsAtMost: 0.015,
-        reason: 'reset',
-      })),
-      warnings: [],
-      badRowExamples: [{ row: 1, tag: 'T', message: 'm' }],
-      rest: { rows: 18, toBuy: 19, requests: 20, dollars: 0.021 },
-      ...{ into: '/data/out/brands.duckdb', csv: '/out.csv', seconds: 7 },
-    });
+    await expectGolden('summary', summaryData(ending));
   });
 
-  it('of a paused job', () => {
+  it('of a paused job', async () => {
     const waits = {
       ...progress,
       phase: 'paused',
@@ -126,16 +96,7 @@ describe('the output of --json', () => {
       rowsDone: 2,
       costMicros: 3000,
     } as const;
-    expect(pausedData({ ...waits, maxCostMicros: 4000, unknownOutcomes: 5 })).toEqual({
-      kind: 'paused',
-      job: 'brands-1',
-      pausedFor: 'budget',
-      code: 'budget-reached',
-      message: 'm',
-      rows: 1,
-      rowsDone: 2,
-      ...{ dollars: 0.003, earlierDollars: 0, maxDollars: 0.004, unknownOutcomes: 5 },
-    });
+    await expectGolden('paused', pausedData({ ...waits, maxCostMicros: 4000, unknownOutcomes: 5 }));
     expect(pausedData(waits)).toMatchObject({ maxDollars: null });
   });
 });
@@ -197,33 +158,16 @@ describe('schedules', () => {
     expect(runText(one)).toBe(text);
   });
 
-  it('are a line each, or all that is known about one', () => {
-    expect(
-      schedulesText([
-        view,
-        { ...view, name: 'x', paused: true, note: 'why', runs: [] },
-        { ...view, paused: true },
-        { ...view, next: [] },
-      ]),
-    ).toEqual([
-      'daily  every 1d  next 2026-11-22T06:00:00Z  last 2026-11-21T06:00:00Z: done, 20 rows, 2 to load, 3 vanished, $0.03',
-      expect.stringMatching(/^x {6}every 1d +paused \(why\) {2}no runs yet$/),
-      expect.stringMatching(/^daily {2}every 1d +paused {2}last /),
-      expect.stringMatching(/^daily {2}every 1d +no further runs {2}last /),
-    ]);
-    expect(scheduleText({ ...view, queued: 9 }).split('\n')).toEqual([
-      'Schedule:    daily',
-      'Runs:        enrichCsv, as brands',
-      'Input:       /in.csv',
-      'Warehouse:   /out.duckdb',
-      'Service:     o',
-      'When:        every 1d',
-      `Next:        ${[22, 23, 24, 25, 26].map((day) => `2026-11-${day}T06:00:00Z`).join(', ')}`,
-      expect.stringContaining('at least 9 runs of a backfill or trigger'),
-      'Run cost:    at most $0.50',
-      'Last runs:',
-      '  2026-11-21T06:00:00Z  done, 20 rows, 2 to load, 3 vanished, $0.03',
-    ]);
+  it('are a line each, or all that is known about one', async () => {
+    const others = [
+      { ...view, name: 'x', paused: true, note: 'why', runs: [] },
+      { ...view, paused: true },
+      { ...view, next: [] },
+    ];
+    await expectGolden(
+      'schedules',
+      `${schedulesText([view, ...others]).join('\n')}\n\n${scheduleText({ ...view, queued: 9 })}`,
+    );
     const free = {
       ...view,
       work: { workflow: 'syncEvents', workflowId: 'w', schedule: 'daily', input: {} },
@@ -234,18 +178,8 @@ describe('schedules', () => {
     );
   });
 
-  it('give machines their times in ISO 8601 and the input unchanged', () => {
-    expect(scheduleData({ ...view, next: [at] })).toEqual({
-      name: 'daily',
-      job: 'brands',
-      when: 'every 1d',
-      paused: false,
-      note: null,
-      queued: 0,
-      next: ['2026-11-21T06:00:00Z'],
-      ...{ workflow: 'enrichCsv', input: view.work.input },
-      runs: [{ at: '2026-11-21T06:00:00Z', workflowId: 'w', phase: 'done', message: null, summary: rows }],
-    });
+  it('give machines their times in ISO 8601 and the input unchanged', async () => {
+    await expectGolden('schedule', scheduleData({ ...view, next: [at] }));
   });
 });
 
@@ -269,7 +203,7 @@ describe('an agent run', () => {
     leftOutBytes: null,
   } as unknown as AgentRunResult;
 
-  it('shows its status, its end, and its output with each source once', () => {
+  it('shows its status, its end, and its output with each source once', async () => {
     const snapshot = {
       runId: 'run-1',
       status: null,
@@ -278,20 +212,19 @@ describe('an agent run', () => {
       costDollars: 0.25,
       waitingFor: null,
     };
-    expect(snapshotText(snapshot, at)).toBe('run-1: running, 1 min 1 s, 3 events, $0.25 so far');
-    expect(snapshotText({ ...snapshot, status: 'queued', startedAt: null, events: null, costDollars: null }, at)).toBe(
-      'run-1: queued',
-    );
-    expect(snapshotText({ ...snapshot, runId: null, waitingFor: 'a place' }, at)).toBe('waiting for a place');
-    expect(snapshotText({ ...snapshot, runId: null }, at)).toBe('waiting for the run to start');
-    expect(endText(result)).toBe('run-1: completed; $0.5.');
+    const snapshots = [
+      snapshot,
+      { ...snapshot, status: 'queued', startedAt: null, events: null, costDollars: null },
+      { ...snapshot, runId: null, waitingFor: 'a place' },
+      { ...snapshot, runId: null },
+    ];
     const before = { ...result, status: 'failed', stopReason: 'time', error: { m: 1 }, leftOutBytes: 9, requests: [] };
-    expect(endText(before)).toBe(
-      'run-1: failed (time); paid earlier, $0.5.\n{"m":1}\nThe output is too large to print (9 bytes). It is in the journal as k.',
-    );
-    expect(outputText(result)).toBe('The text\n\n{\n  "ceo": "X"\n}\n\nSources:\n  https://a.com\n  https://b.com');
+    const texts = [
+      ...[...snapshots.map((one) => snapshotText(one, at)), endText(result), endText(before), outputText(result)],
+      ...[eventText({ event: 'step', data: { a: 1 } }), eventText({})],
+    ];
+    await expectGolden('agent-run', texts.join('\n\n'));
     expect(outputText({ ...result, text: null, structured: null, grounding: [] })).toBe('');
-    expect([eventText({ event: 'step', data: { a: 1 } }), eventText({})]).toEqual(['step {"a":1}', 'event']);
     expect(runsText([])).toBe('No agent runs.');
     const listed = { id: 'i', status: 's', createdAt: 'c', request: { query: 'q' }, costDollars: { total: 2 } };
     expect(
