@@ -351,9 +351,6 @@ describe('purchase', () => {
 
   describe('whose units are refused', () => {
     const alike = () => failure(answered(400, 'INVALID_REQUEST_BODY'), 'no such option');
-    const bad = async (): Promise<Bought> => {
-      throw alike();
-    };
     /** Buys this many units. The service refuses a unit if `wrong` returns an error for it. */
     async function buy(count: number, wrong: (unit: string, nth: number) => Error | null, changes = {}) {
       const s = await setting();
@@ -394,10 +391,6 @@ describe('purchase', () => {
       });
     });
 
-    it('alike, but fewer than eight of them, are recorded as failed', async () => {
-      expect(await buy(7, alike)).toMatchObject({ end: { complete: true, bought: 0, failed: 7 }, landed: 7 });
-    });
-
     it('alike are recorded as failed where such requests were accepted before, and on request always', async () => {
       const first = (unit: string) => (/^u1?\d$/.test(unit) ? alike() : null);
       const accepted = async () => true;
@@ -432,14 +425,6 @@ describe('purchase', () => {
       else expect(await bought).toMatchObject({ complete: false, bought: 0 });
       const { unitsLanded } = await s.journal.totals('');
       expect(unitsLanded > 0).toBe(expected === 'recorded');
-    });
-
-    it('is bought once the service accepts the request', async () => {
-      const s = await setting();
-      const purchase = createPurchase(s);
-      await expect(purchase(s.request(bad, { units: units(32) }), s.control)).rejects.toThrow('no such option');
-      const again = s.request(async (batch) => success(batch), { units: units(32) });
-      expect(await purchase(again, s.control)).toMatchObject({ complete: true, bought: 32 });
     });
   });
 

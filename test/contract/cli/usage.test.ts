@@ -8,13 +8,6 @@ const cwd = folderOfFile();
 writeFileSync(join(cwd, 'in.csv'), 'name,site\nExample,https://example.com\n');
 
 describe('searchflow', () => {
-  it('shows help on stdout with exit code 0', async () => {
-    const { code, out, err } = await runCommand(['--help'], { cwd });
-    expect({ code, err }).toEqual({ code: 0, err: '' });
-    expect(out).toContain('enrich');
-    expect((await runCommand(['enrich', '--help'], { cwd })).out).toContain('--refresh-after');
-  });
-
   it('reports all mistakes of flags and settings together, creates no file and prints no key (faults 54, 55)', async () => {
     const env = {
       SEARCHFLOW_API_KEY: 'canary 5f2e91c4',

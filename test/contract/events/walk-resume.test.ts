@@ -123,28 +123,6 @@ const halves = [
   { from: noon(5000), to: noon(10_000) },
 ];
 
-it('a walk requests a repeated page again, and continues without a trace of it', async () => {
-  let repeats = 2;
-  const { result, asked, put } = await walked((cursor) => {
-    if (cursor === 'b' && repeats-- > 0) return page('enull', 'b');
-    return page(`e${cursor}`, cursor === null ? 'b' : null);
-  });
-  expect(result).toMatchObject({ parts: null, walked: { done: true, pages: 2 } });
-  expect(asked.map((query) => query.get('cursor'))).toEqual([null, 'b', 'b', 'b']);
-  expect(put).toHaveLength(2);
-});
-
-it('a walk continues after any number of repeated pages that lead to a new one', async () => {
-  const { result, asked, put } = await walked((cursor) => {
-    const nth = Number(cursor);
-    // Every third page repeats the one before.
-    return page(`e${nth % 3 === 2 ? nth - 1 : nth}`, nth < 9 ? `${nth + 1}` : null);
-  });
-  expect(result).toMatchObject({ parts: null, walked: { done: true, pages: 10 } });
-  expect(asked).toHaveLength(10);
-  expect(new Set(put.map(({ events }) => Buffer.from(events).toString())).size).toBe(7);
-});
-
 it.each([
   ['page', (cursor: string | null) => page('same', `c${cursor}`)],
   ['cursor', (cursor: string | null) => page(`e${cursor}${Math.random()}`, 'again')],

@@ -56,18 +56,3 @@ it('another key, and no key, are said in the plan and buy nothing', async () => 
   expect(await folder.query('SELECT count(*)::INTEGER AS rows FROM row_store')).toEqual([{ rows: 60 }]);
   expect(bought()).toBe(60);
 });
-
-it('a key that occurs twice, or a column that is missing, is refused before anything is bought', async () => {
-  const { folder, run, bought } = openJob(here, [...rows, ['5', 'Twice', site(200)]]);
-  await expect(run({ key: ['id'] })).rejects.toThrow(
-    'line 62: rows 6 and 61 have the same key, id = "5". Name the columns that identify a row (--key), or remove one of the rows',
-  );
-  await expect(run({ key: ['ID'] })).rejects.toThrow(
-    'The key names "ID", which is not a column; the columns are "id",',
-  );
-  expect(bought()).toBe(0);
-  folder.write([...rows, ['', 'None', site(200)]]);
-  const { plan, summary } = await run({ key: ['id'] });
-  expect(plan).toMatchObject({ toBuy: 60, badRows: [{ row: 61, tag: 'MISSING_KEY' }] });
-  expect(summary?.warehouse).toMatchObject({ success: 60, invalid: 1 });
-});

@@ -8,14 +8,7 @@ import {
   wholeUnits,
   withKeyLimit,
 } from '../../../src/core/limiter/rate.js';
-import {
-  bucketView,
-  newBucket,
-  queuedCalls,
-  recovered,
-  stillWaits,
-  widened,
-} from '../../../src/core/limiter/rate-queue.js';
+import { bucketView, newBucket, queuedCalls, recovered, widened } from '../../../src/core/limiter/rate-queue.js';
 
 const namesOf = (profile: RateProfile, rateClass: string) => bucketsFor(profile, rateClass).map(({ name }) => name);
 const qpsOf = (profile: RateProfile | undefined, rateClass: string) =>
@@ -112,17 +105,6 @@ describe('the view of a bucket', () => {
     expect(bucketView(bucket, state, 0).effectiveQps).toBeCloseTo(4 / 1.25);
     expect(bucketView(bucket, state, 60_000).effectiveQps).toBeCloseTo(4 / 1.05);
     expect(bucketView({ ...bucket, qps: 4.8 }, newBucket(4, 0), 0).effectiveQps).toBe(4);
-  });
-
-  it('starts full, without a margin and with an empty queue', () => {
-    expect(newBucket(3, 50)).toEqual({
-      ...{ ring: [50, 50, 50], margin: 0, backpressure: 0, backpressureAt: 50, guard: 0, guardAt: 50, turns: [] },
-    });
-  });
-
-  it('keeps a queue entry for a tenth of a second after its due time', () => {
-    const turn = { who: 'a', weight: 1, passed: 0, due: 1000, waiting: 1 };
-    expect([999, 1100, 1101].map((now) => stillWaits(turn, now))).toEqual([true, true, false]);
   });
 });
 

@@ -62,13 +62,3 @@ it('an address that is in use is a usage error, and is free again after the end'
   const next = await serveStatus(address, sources);
   await next.close();
 });
-
-it('localhost is 127.0.0.1', async () => {
-  const { address } = await open('localhost');
-  expect((await fetch(`http://${address.replace('localhost', '127.0.0.1')}/healthz`)).status).toBe(200);
-});
-
-it('an IPv6 address is written in brackets', async () => {
-  const { get } = await open('[::1]');
-  expect(await get('/healthz')).toEqual([200, 'ok\n']);
-});
