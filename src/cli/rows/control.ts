@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Output } from '../../api/outputs/index.js';
 import { exitCodeOfPause } from '../../core/processes/exit-codes.js';
+import { type Resumption, resumption } from '../../core/row-job-schemas.js';
 import { isUnderWay } from '../../core/rows/job-names.js';
 import { shellWord } from '../../core/text/shell-word.js';
 import { type JobStatus, UsageError } from '../../worker/config/runtime-types.js';
@@ -43,10 +44,14 @@ export async function pause(context: Context, job: string): Promise<ExitCode> {
   });
 }
 
+/** What a resume may change. */
+const changes = Object.keys(resumption.shape) as (keyof Resumption)[];
+
 export async function resume(context: Context, job: string, flags: Flags<'resume'>): Promise<ExitCode> {
   const { stopAtFailed, mistakes } = readAll({ stopAtFailed: () => failureLimit(flags) });
   const config = settings(context, flags, mistakes);
   const { detach: detached = false } = flags;
+  const given = { ...flags, stopAtFailed };
   return withRuntime(context, config, { sends: !detached }, async (session) => {
     if (detached) await session.runtime.work.checkDetached();
     await refuseOtherService(session.runtime, job, config.origin);
@@ -54,9 +59,7 @@ export async function resume(context: Context, job: string, flags: Flags<'resume
     if (!detached) session.working();
     const walk = findWalk(await session.runtime.jobs.walks(), job);
     if (walk) {
-      const [ofRows] = (['redrive', 'skipRefused', 'stopAtFailed', 'acceptWarnings'] as const).filter(
-        (name) => flags[name],
-      );
+      const ofRows = changes.find((name) => name !== 'maxCostDollars' && given[name] !== undefined);
       if (ofRows)
         throw new UsageError(
           'option-unusable',
@@ -73,13 +76,9 @@ export async function resume(context: Context, job: string, flags: Flags<'resume
       const handle = await control.resume(walk, { detached });
       return detached ? showStarted(context, { job: walk.job, state: 'started' }) : watchWalk(session, handle);
     }
-    const { maxCostDollars, redrive, skipRefused, acceptWarnings } = flags;
-    const how = { maxCostDollars, redrive, skipRefused, stopAtFailed, acceptWarnings };
-    if (detached) {
-      const started = await session.runtime.rows.resume(job, how, { detached });
-      return showStarted(context, { job: started.job, state: 'started' });
-    }
-    const handle = await session.runtime.rows.resume(job, how);
+    const how: Resumption = Object.fromEntries(changes.map((name) => [name, given[name]]));
+    const handle = await session.runtime.rows.resume(job, how, { detached });
+    if (detached) return showStarted(context, { job: handle.job, state: 'started' });
     session.working(handle.job);
     return watchToEnd(session, handle);
   });
