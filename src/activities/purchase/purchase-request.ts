@@ -4,8 +4,9 @@ import type { SlotsInUse } from '../../core/limiter/slots.js';
 import type { UnitOutcome } from '../../core/purchase/journal.js';
 import type { SpendCap } from '../../core/purchase/spend.js';
 import type { Freshness, ServiceWarning, StopAtFailed } from '../../core/row-job-schemas.js';
+import type { SliceResult } from '../../core/rows/job.js';
 import type { KnownAnswer } from '../../core/rows/row-warehouse.js';
-import type { AnswerCounts, FoundNothing } from '../../core/rows/stop-at-failed.js';
+import type { FoundNothing } from '../../core/rows/stop-at-failed.js';
 
 /** One unit of work: a URL or a rendered request. */
 export interface Unit {
@@ -183,6 +184,13 @@ export interface PurchaseRequest {
   readonly rows?: number | undefined;
 }
 
+/** The part of a purchase request that does not depend on the operation. */
+export type AnyPurchase = Omit<
+  PurchaseRequest,
+  | ('operation' | 'unitsPerRequest' | 'send' | 'longRunning' | 'timeoutMs' | 'refused' | 'maxRebuys')
+  | ('rateCost' | 'estimateMicros' | 'listMicros' | 'tier')
+>;
+
 export interface Control {
   /** When aborted: nothing more is sent, and requests in flight land. */
   readonly stop: AbortSignal;
@@ -207,29 +215,11 @@ export interface Progress {
   readonly waitingFor: string | null;
 }
 
-/** How a purchase ended. */
-export interface Receipt {
-  /** Whether every unit has landed, as a success or as a failure with a reason. */
-  readonly complete: boolean;
-  readonly requests: number;
-  readonly bought: number;
-  readonly failed: number;
-  readonly costMicros: number;
-  /** The part of `costMicros` that counted under the caps of earlier runs of the job. */
-  readonly earlierMicros: number;
-  readonly unknownOutcomes: number;
+/** How a purchase ended: the counts of a slice that is bought with it. */
+export interface Receipt extends Omit<SliceResult, 'rows' | 'nothing'> {
   /** Number of runs that were followed when the purchase was stopped. These runs stay in progress at the service. */
   readonly leftRunning: number;
-  /** For a job with a limit of failed answers: the answers of this purchase. */
-  readonly answers?: AnswerCounts;
-  /** The answers of the job in this process, if the purchase stopped because too many of them failed. */
-  readonly tooManyFailed?: AnswerCounts;
-  /** The answers with nothing usable that stopped the purchase. */
   readonly nothing?: FoundNothing;
-  /** The warnings and notices in the answers of this purchase, each code and path once. */
-  readonly warnings?: readonly ServiceWarning[];
-  /** Warnings in the first answers that stopped the purchase, because they are not accepted. */
-  readonly stoppedBy?: readonly ServiceWarning[];
   /** For an incomplete purchase: the milliseconds to wait before a retry. */
   readonly waitMs: number;
   readonly waitingFor: string | null;

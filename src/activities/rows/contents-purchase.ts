@@ -10,7 +10,7 @@ import { keyOptions, pageUrlOf, unitKeys } from '../../core/purchase/unit-key.js
 import { type Json, RawJson } from '../../core/text/json.js';
 import type { ActivityDeps } from '../base/deps.js';
 import { rawResults } from '../call/landing.js';
-import type { PurchaseRequest, Unit } from '../purchase/purchase-request.js';
+import type { AnyPurchase, PurchaseRequest, Unit } from '../purchase/purchase-request.js';
 import { withoutContents } from './empty-answers.js';
 
 /** Name of the operation in keys and segments. */
@@ -34,10 +34,8 @@ export function contentsKeys(
  */
 export function contentsPurchase(
   deps: Pick<ActivityDeps, 'transport' | 'timeoutMs' | 'prices'>,
-  wanted: Pick<
-    PurchaseRequest,
-    'segment' | 'owner' | 'units' | 'unitsPerRequest' | 'freshness' | 'resumedAt' | 'cap' | 'mostMicros'
-  > & {
+  wanted: AnyPurchase & {
+    readonly unitsPerRequest: number;
     readonly options: ContentsOptions;
     /** Beta tokens and headers, which are part of the keys. */
     readonly wire?: SendOptions;

@@ -15,7 +15,7 @@ import { cancellation, heartbeatFrom, SLICE_MS } from '../base/cancellation.js';
 import type { ActivityDeps } from '../base/deps.js';
 import { holding } from '../base/held.js';
 import { toFailure, waiting } from '../call/failure.js';
-import type { PurchaseRequest, Unit } from '../purchase/purchase-request.js';
+import type { AnyPurchase, PurchaseRequest, Unit } from '../purchase/purchase-request.js';
 import { agentPurchase } from './agent-purchase.js';
 import { type ContentsOptions, contentsPurchase } from './contents-purchase.js';
 import { emptyAnswers } from './empty-answers.js';
@@ -130,27 +130,19 @@ export function createPieceActivity<Input extends SliceInput>(deps: ActivityDeps
           accepted: () => wasAccepted(deps, staged, freshness),
         });
         const receipt = await deps.purchase(purchaseRequest, control);
+        const { nothing, warnings, leftRunning: _left, waitMs, waitingFor, ...counts } = receipt;
         const result = {
-          requests: receipt.requests,
-          bought: receipt.bought,
-          failed: receipt.failed,
-          costMicros: receipt.costMicros,
-          earlierMicros: receipt.earlierMicros,
-          unknownOutcomes: receipt.unknownOutcomes,
-          answers: receipt.answers,
-          tooManyFailed: receipt.tooManyFailed,
-          warnings: receipt.warnings?.length ? receipt.warnings : undefined,
-          stoppedBy: receipt.stoppedBy,
-          nothing: receipt.nothing && (await rowOfNothing(receipt.nothing, rowOf)),
+          ...counts,
+          warnings: warnings?.length ? warnings : undefined,
+          nothing: nothing && (await rowOfNothing(nothing, rowOf)),
         };
         if (!receipt.complete) {
           await keepHeld();
           // A cancelled slice (a pause, a cancel, the end of the worker) returns its counts. The rest of the slice is left to the next
           // attempt.
           const { aborted } = Context.current().cancellationSignal;
-          const { tooManyFailed, nothing, stoppedBy } = receipt;
-          if (receipt.waitMs > 0 && !aborted && !tooManyFailed && !nothing && !stoppedBy)
-            throw waiting(receipt.waitMs, receipt.waitingFor);
+          const isStopped = counts.tooManyFailed || nothing || counts.stoppedBy;
+          if (waitMs > 0 && !aborted && !isStopped) throw waiting(waitMs, waitingFor);
           return { ...result, complete: false, rows: 0 };
         }
         state = { ...state, landed: state.units, waitingFor: 'the warehouse' };
@@ -259,23 +251,8 @@ async function wasAccepted(deps: ActivityDeps, staged: StagedJob, freshness: Fre
 
 type Deps = Pick<ActivityDeps, 'transport' | 'limiter' | 'timeoutMs' | 'prices' | 'origin' | 'sha256' | 'runs'>;
 
-/** The slice supplies these fields of a purchase request, for all operations. */
-type SlicePurchase = Pick<
-  PurchaseRequest,
-  | 'segment'
-  | 'owner'
-  | 'units'
-  | 'freshness'
-  | 'known'
-  | 'resumedAt'
-  | 'startedAt'
-  | 'cap'
-  | 'workerCapMicros'
-  | 'failureStop'
-  | 'accepted'
-  | 'recordsAll'
-  | 'rows'
-> & {
+/** What the slice supplies. */
+type SlicePurchase = AnyPurchase & {
   /** For agent runs: if set, nothing is started and runs in progress are cancelled. */
   readonly ending?: 'cancel';
   /** For runs: the age in ms after which a run is left running. */

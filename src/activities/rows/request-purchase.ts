@@ -1,14 +1,14 @@
 import type { RateCost } from '../../core/limiter/limiter.js';
 import { SUCCESS } from '../../core/purchase/journal.js';
 import type { ActivityDeps } from '../base/deps.js';
-import type { PurchaseRequest, Unit } from '../purchase/purchase-request.js';
+import type { AnyPurchase, PurchaseRequest, Unit } from '../purchase/purchase-request.js';
 import type { RowRequests } from './row-requests.js';
 
 /** Returns a purchase request whose units are whole requests. The result of a unit is its answer, byte for byte. */
 export function requestPurchase(
   deps: Pick<ActivityDeps, 'transport' | 'timeoutMs' | 'prices'>,
   requests: RowRequests,
-  slice: Pick<PurchaseRequest, 'segment' | 'owner' | 'units' | 'resumedAt'> & Partial<PurchaseRequest>,
+  slice: AnyPurchase,
 ): PurchaseRequest {
   return {
     ...slice,

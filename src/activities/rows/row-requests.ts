@@ -6,7 +6,6 @@ import type { Input, SendOptions, Transport } from '../../api/transport.js';
 import { type Endpoint, rateCostOf } from '../../api/wire/endpoint.js';
 import type { SentWith } from '../../core/base-schemas.js';
 import type { StagedJob } from '../../core/job-entry-schemas.js';
-import type { RateCost } from '../../core/limiter/limiter.js';
 import { listSearch, type PriceTable } from '../../core/purchase/prices.js';
 import { sendOptions } from '../../core/purchase/sent-with.js';
 import { requestUnit, unitKeys } from '../../core/purchase/unit-key.js';
@@ -34,24 +33,7 @@ export type RowRequestFacts = Pick<StagedJob, 'operation' | 'options' | keyof Se
  * Makes requests from the rows of a job whose units are whole requests. A request has the rendered fields of a row and the options that all
  * rows share.
  */
-export interface RowRequests {
-  /** Name of the operation in keys and segments. A single call uses the same name, so that equal requests share their answer. */
-  readonly name: string;
-  /** Returns the whole request as canonical JSON. */
-  requestOf(unit: string): string;
-  /** Returns the key of a unit. The key covers the whole request, so that only equal requests share a key. */
-  keyOf(unit: string): string;
-  rateCost(unit: string): RateCost;
-  /** Returns the most that the request may cost, in micro-dollars. */
-  estimateMicros(unit: string, prices: PriceTable): number;
-  /** Returns the cost of the request by the price table, in micro-dollars. This cost may be lower than the estimate. */
-  listMicros(unit: string, prices: PriceTable): number;
-  /** See `Endpoint.tier`. */
-  tier(unit: string): string;
-  /** Throws `ApiError` if the service would refuse the request; sends nothing. */
-  check(transport: Pick<Transport, 'check'>, unit: string): void;
-  send(transport: Pick<Transport, 'send'>, unit: string, how: SendAs): Promise<Omit<Bought, 'units'> & Landing>;
-}
+export type RowRequests = ReturnType<typeof bind>;
 
 /** Returns the requests of a job's operation; null for contents, whose units are URLs. */
 export function rowRequests(deps: Pick<ActivityDeps, 'origin' | 'sha256'>, facts: RowRequestFacts): RowRequests | null {
@@ -87,22 +69,32 @@ function bind<I, O>(
   endpoint: Endpoint<I, O>,
   key: (request: string) => string,
   list: (input: I, prices: PriceTable) => number = endpoint.estimate,
-): RowRequests {
+) {
   const send = sendOptions(facts);
   const request = (unit: string) => ({ ...options, ...(JSON.parse(unit) as { readonly [name: string]: Json }) });
   // The request was checked against the endpoint's types when its row was staged, and is checked again before it is sent.
   const input = (unit: string) => request(unit) as Input<I> & I;
-  const requestOf = (unit: string) => canonicalJson(request(unit));
   return {
+    /** Name of the operation in keys and segments. A single call uses the same name, so that equal requests share their answer. */
     name: endpoint.name,
-    requestOf,
-    keyOf: (unit) => key(requestUnit(request(unit))),
-    rateCost: (unit) => rateCostOf(endpoint, input(unit)),
-    estimateMicros: (unit, prices) => endpoint.estimate(input(unit), prices),
-    listMicros: (unit, prices) => list(input(unit), prices),
-    tier: (unit) => endpoint.tier(input(unit)),
-    check: (transport, unit) => transport.check(endpoint, input(unit), { ...send, unchecked }),
-    async send(transport, unit, how) {
+    /** Returns the whole request as canonical JSON. */
+    requestOf: (unit: string) => canonicalJson(request(unit)),
+    /** Returns the key of a unit. The key covers the whole request, so that only equal requests share a key. */
+    keyOf: (unit: string) => key(requestUnit(request(unit))),
+    rateCost: (unit: string) => rateCostOf(endpoint, input(unit)),
+    /** Returns the most that the request may cost, in micro-dollars. */
+    estimateMicros: (unit: string, prices: PriceTable) => endpoint.estimate(input(unit), prices),
+    /** Returns the cost of the request by the price table, in micro-dollars. This cost may be lower than the estimate. */
+    listMicros: (unit: string, prices: PriceTable) => list(input(unit), prices),
+    tier: (unit: string) => endpoint.tier(input(unit)),
+    /** Throws `ApiError` if the service would refuse the request; sends nothing. */
+    check: (transport: Pick<Transport, 'check'>, unit: string) =>
+      transport.check(endpoint, input(unit), { ...send, unchecked }),
+    async send(
+      transport: Pick<Transport, 'send'>,
+      unit: string,
+      how: SendAs,
+    ): Promise<Omit<Bought, 'units'> & Landing> {
       const answer = await transport.send(endpoint, input(unit), { ...send, ...how });
       return {
         nothing: nothingIn(request(unit), answer.data as object),

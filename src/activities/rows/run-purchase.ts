@@ -8,7 +8,7 @@ import type { PriceTable } from '../../core/purchase/prices.js';
 import type { Json } from '../../core/text/json.js';
 import type { ActivityDeps } from '../base/deps.js';
 import type { Landing } from '../call/landing.js';
-import type { Bought, PurchaseRequest, RunFacts, Unit } from '../purchase/purchase-request.js';
+import type { AnyPurchase, Bought, PurchaseRequest, RunFacts, Unit } from '../purchase/purchase-request.js';
 import type { RunKind } from '../runs/run-follower.js';
 import type { Runs } from '../runs/runs.js';
 import { holdsNoRow, isNoOutput, isUnfit, UNFIT } from './empty-answers.js';
@@ -51,11 +51,7 @@ export interface RunPurchaseKind<I, R> {
 }
 
 /** The fields of a purchase request that are the same for all kinds of runs. */
-export interface RunsWanted<I, R>
-  extends Pick<
-    PurchaseRequest,
-    'segment' | 'owner' | 'units' | 'freshness' | 'resumedAt' | 'startedAt' | 'cap' | 'mostMicros' | 'workerCapMicros'
-  > {
+export interface RunsWanted<I, R> extends AnyPurchase {
   /** Returns the request of a unit. Equal units have equal requests, because the request is part of the key. */
   request(unit: Unit): I;
   /** What follows if the service refuses a unit. `record` (the default): the unit is recorded as failed. `throw`: the purchase fails. */
