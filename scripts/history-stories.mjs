@@ -207,12 +207,4 @@ export const historyStories = [
       },
     ],
   },
-  {
-    ...{ name: 'worker-present', workflow: 'workerPresence' },
-    args: () => [{ host: 'recorder', pid: 1, startTime: null, since: Date.parse(stretch.from), store: null }],
-    meanwhile: async (handle) => {
-      await handle.query('holder');
-      await handle.terminate('the worker has ended');
-    },
-  },
 ];

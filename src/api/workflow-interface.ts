@@ -99,9 +99,5 @@ export const workflowInterface = {
   createMonitor: plain(results.createdMonitor),
   monitorCall: plain(results.operationResult(z.unknown())),
   scheduledJob: plain(results.scheduledOutcome),
-  workerPresence: {
-    ...plain(null),
-    queries: { holder: { does: 'Returns the worker that holds the task queue.', answer: results.workerHolder } },
-  },
   deliverAlert: plain(null),
 } as const satisfies { readonly [Name in keyof typeof workflowInputs]: WorkflowInterface };

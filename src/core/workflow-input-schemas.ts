@@ -267,10 +267,7 @@ export type ScheduledWork = ScheduledJobInput extends infer Input
     : never
   : never;
 
-/** Unknown fields are allowed: workers of other versions share the task queue. */
-const workerPresence = z.looseObject({ host: filled, pid: countFrom1 });
-
-/** Unknown fields and types are allowed, as for `workerPresence`. */
+/** Unknown fields and types are allowed: workers of other versions share the task queue. */
 const deliverAlert = z.looseObject({
   alert: z.looseObject({
     id: filled.describe('The same for every delivery of this alert, and for every attempt to note its event.'),
@@ -297,6 +294,5 @@ export const workflowInputs = {
   createMonitor: [createMonitor],
   monitorCall: [monitorCall],
   scheduledJob: [scheduledJob],
-  workerPresence: [workerPresence],
   deliverAlert: [deliverAlert],
 } as const satisfies { readonly [workflow: string]: readonly z.ZodType[] };

@@ -267,19 +267,8 @@ export type WatchedRun = Omit<ScheduledRun, 'workflowId' | 'at'> & {
   readonly workflowType: string;
 };
 
-export const workerHolder = z.object({
-  host: text,
-  pid: count,
-  startTime: maybeText.describe(
-    'Distinguishes this process from a later process with the same pid, where the system can.',
-  ),
-  since: number.describe('Unix ms.'),
-  store: maybeText.describe('The shared store, without its credentials; null: the worker has its own folder.'),
-});
-/** Identifies a worker process. */
-export type WorkerHolder = ValueOf<typeof workerHolder>;
-/** A worker whose limit is not the team's. */
-export type OtherLimit = Pick<WorkerHolder, 'host' | 'pid'>;
+/** A worker process whose limit is not the team's. */
+export type OtherLimit = Readonly<{ host: string; pid: number }>;
 
 const share = z.object({
   requestId: maybeText,

@@ -9,4 +9,3 @@ export { runAgent } from './runs/run-agent.js';
 export { runResearch } from './runs/run-research.js';
 export { syncAgentRuns } from './runs/sync-agent-runs.js';
 export { scheduledJob } from './scheduled-job.js';
-export { workerPresence } from './worker-presence.js';

@@ -9,7 +9,6 @@ export const workflowNames = {
   backfillEvents: 'backfillEvents',
   syncAgentRuns: 'syncAgentRuns',
   scheduledJob: 'scheduledJob',
-  workerPresence: 'workerPresence',
   deliverAlert: 'deliverAlert',
 } as const;
 export const signalNames = {
@@ -22,7 +21,7 @@ export const signalNames = {
   activityUnpaused: 'activityUnpaused',
 } as const;
 
-export const queryNames = { progress: 'progress', holder: 'holder' } as const;
+export const queryNames = { progress: 'progress' } as const;
 
 /** Calls from workflows to the process that runs them, which are no part of their histories. `interrupt`: the activities stop. */
 export type WorkflowSinks = { readonly searchflow: { interrupt(): void } };

@@ -7,8 +7,7 @@ import { isAlive, processIsStopped } from '../../files/process-identity.js';
 import { probe } from '../config/probe.js';
 import { keyFileOf } from '../data-converter/encryption-key.js';
 import { schedulesHere } from '../schedules/schedule-control.js';
-import { workerOn } from '../team/pollers.js';
-import { queueLockOf } from '../team/presence.js';
+import { SEPARATE_RECORDS, workerOn } from '../team/pollers.js';
 import { recordId } from '../team/team.js';
 import { findTemporalBinary, hasTemporalFile } from '../temporal-server/binary.js';
 import { addressOf, readRecord, serverFiles } from '../temporal-server/server-files.js';
@@ -98,11 +97,10 @@ async function workerFinding(client: Client, { config }: Setup): Promise<Finding
     );
   if (worker.record === recordId(config))
     return fine('task-queue', `A worker polls the task queue ${taskQueue} (${worker.who}).`);
-  const { remedy } = queueLockOf(config);
   return bad(
     'task-queue',
     `A worker with another record polls the task queue ${taskQueue} (${worker.who}).`,
-    `${remedy}.`,
+    SEPARATE_RECORDS,
   );
 }
 

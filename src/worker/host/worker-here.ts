@@ -17,13 +17,12 @@ import { awaitEnd } from '../schedules/schedule-view.js';
 import { pruneJournal } from '../store/prune-journal.js';
 import type { Store } from '../store/store.js';
 import { Pollers } from '../team/pollers.js';
-import { queueLockOf, takeQueueLocks } from '../team/presence.js';
 import { standHere } from '../team/standing-worker.js';
 import { otherLimitsText } from '../team/team.js';
-import type { ConnectNatively, ServerAccess, Temporal } from '../temporal-server/temporal.js';
+import type { ServerAccess } from '../temporal-server/temporal.js';
 import { assembleParts, type Parts } from './parts.js';
 import { AddressInUse, type StatusServer, type StatusSources, serveStatus } from './status-server.js';
-import type { RunningWorker, WorkerParts } from './worker-host.js';
+import type { RunningWorker } from './worker-host.js';
 
 /** The worker of this process. */
 export class WorkerHere {
@@ -35,7 +34,6 @@ export class WorkerHere {
   #report: ((run: WatchedRun) => void) | null = null;
   #parts: Parts | null = null;
   #worker: RunningWorker | null = null;
-  #locks: ReturnType<typeof takeQueueLocks> | null = null;
   #refused: 'folder' | 'version' | null = null;
   #starting: Promise<void> | null = null;
   #takesOver = false;
@@ -134,33 +132,21 @@ export class WorkerHere {
     // The worker of a command ends with it, so it never becomes a version of the deployment.
     const deployment = this.#role === 'worker' && isExternal ? (this.#config.deployment ?? null) : null;
     const pollers = new Pollers(this.#config);
-    const create = async (connect: ConnectNatively, watch: WorkerParts['watch']) => {
-      const [connection, dataConverter] = await Promise.all([connect(), dataConverterOf(this.#config, false)]);
-      return createWorker(this.#config, connection, parts.activities, { dataConverter, deployment, watch, pollers });
-    };
-    const ofCommand = !isExternal && this.#role === 'command' && !this.#takesOver;
-    // A command creates its worker while its server is examined and the locks are taken, because creation takes a third of a second. If a lock
-    // is refused, the worker never runs: the command ends. Locks are refused only on servers that other folders use, too.
-    const early = ofCommand
-      ? this.#server.accepting.then(async ({ address, connect }) => ({
-          address,
-          worker: await create(connect, null),
-        }))
-      : null;
-    early?.catch(() => undefined);
     const temporal = await this.#server.connect();
     this.#throwIfClosing();
     await pollers.check(temporal.client);
-    await this.#takeQueueLocks(temporal);
     this.#throwIfClosing();
     // Work of dead commands is handled before this worker can receive any of it.
     await this.#owners.resolveOrphans(this.#role);
     this.#throwIfClosing();
     this.#prepared.resolve();
-    const createNow = () => create(temporal.nativeConnection, this.#report && runWatch(temporal.client, this.#report));
-    // The early attempt fails if the server did not have its namespace yet, and is of no use if another server has taken its place.
-    const made = await early?.catch(() => null);
-    this.#worker = runWorker(made?.address === temporal.address ? made.worker : await createNow(), pollers);
+    const [connection, dataConverter] = await Promise.all([
+      temporal.nativeConnection(),
+      dataConverterOf(this.#config, false),
+    ]);
+    const watch = this.#report && runWatch(temporal.client, this.#report);
+    const made = { dataConverter, deployment, watch, pollers };
+    this.#worker = runWorker(await createWorker(this.#config, connection, parts.activities, made), pollers);
     await pollers.admitted;
     this.#owners.watch(this.#role);
     parts.watchTemporal(temporal.client);
@@ -223,11 +209,8 @@ export class WorkerHere {
   }
 
   async #release(): Promise<void> {
-    const [locks, parts] = [this.#locks, this.#parts];
-    this.#locks = null;
+    const parts = this.#parts;
     this.#parts = null;
-    // Locks that are still being taken are awaited too, because Temporal would keep them for a worker that never ran.
-    await locks?.then(({ leave }) => leave()).catch(() => undefined);
     this.#pruning?.stop.abort();
     await this.#pruning?.done;
     await parts?.close();
@@ -236,12 +219,6 @@ export class WorkerHere {
     await status?.close();
     this.#standing?.release();
     this.#standing = null;
-  }
-
-  async #takeQueueLocks({ client }: Temporal): Promise<void> {
-    const { taskQueue, store } = this.#config;
-    this.#locks = takeQueueLocks(client, taskQueue, [queueLockOf(this.#config)], store?.shown ?? null);
-    await this.#locks;
   }
 
   #pruneInBackground(isWanted: (staged: StagedJob) => boolean): void {

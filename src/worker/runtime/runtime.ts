@@ -12,7 +12,7 @@ import type { FreeCall } from '../control/free-calls.js';
 import { openStore } from '../store/open-store.js';
 import { openWarehouses } from '../store/warehouses.js';
 import { connectIfRunning } from '../temporal-server/running-server.js';
-import type { AcceptingServer, ConnectionSteps, Temporal } from '../temporal-server/temporal.js';
+import type { Temporal } from '../temporal-server/temporal.js';
 import { jobLists } from './job-lists.js';
 import { statusesOf } from './job-status.js';
 import { type PublishWish, publish } from './publish.js';
@@ -45,16 +45,14 @@ export async function openRuntime(config: RuntimeConfig) {
     check: async (names) => (opened?.here.ended ? allowlist.check(names) : undefined),
   });
   const awaited = deferred<void>();
-  const accepting = deferred<AcceptingServer>();
 
   const parts: RuntimeParts = {
     ...{ config, store, warehouses },
     connect: () => {
-      temporal ??= connect(config, { awaited: awaited.resolve, accepting: accepting.resolve });
+      temporal ??= connect(config, awaited.resolve);
       return temporal;
     },
     awaitAnswer: () => Promise.race([parts.connect().catch(() => undefined), awaited.promise]).then(() => undefined),
-    accepting: accepting.promise,
     connectIfRunning: () => {
       running ??= connectIfRunning(config, process.env);
       return running;
@@ -130,15 +128,15 @@ export async function openRuntime(config: RuntimeConfig) {
   };
 }
 
-async function connect(config: RuntimeConfig, steps: ConnectionSteps): Promise<Temporal> {
+async function connect(config: RuntimeConfig, awaited: () => void): Promise<Temporal> {
   // The modules are loaded here, because a command that needs no server does not need them.
   const { connectTemporal } = await import('../temporal-server/temporal.js');
-  const connected = await connectTemporal(config, process.env, steps);
+  const connected = await connectTemporal(config, process.env, awaited);
   try {
     // The embedded server has only the workers of this folder, which have the same settings.
     if (config.temporalAddress !== null) {
-      const { checkDataConverter } = await import('../team/presence.js');
-      await checkDataConverter(connected.client, config.taskQueue);
+      const { checkReadable } = await import('../temporal-server/open-client.js');
+      await checkReadable(connected.client, config.taskQueue);
     }
     return connected;
   } catch (error) {

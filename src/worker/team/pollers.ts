@@ -19,6 +19,9 @@ const NO_LIST = [7, 12, 16];
 /** Kind of a task queue in Temporal's API: activities. A worker that is refused at its start may still have asked for a workflow task. */
 const ACTIVITIES = 2;
 
+export const SEPARATE_RECORDS =
+  'Let both share a PostgreSQL store (store, SEARCHFLOW_STORE=postgres://…), give one of them another task queue (taskQueue, SEARCHFLOW_TASK_QUEUE), or stop one.';
+
 /** A worker, as the poller of a task queue. */
 export interface Poller {
   /** The identity of its polls, usually `pid@host`, without the record. */
@@ -29,7 +32,7 @@ export interface Poller {
   readonly at: number;
 }
 
-/** Number of workers with a record that run in this process, by record. A worker that has ended leaves a 0. */
+/** Number of workers that run in this process, by record; 0 after the end of the last one. */
 const running = new Map<string | null, number>();
 
 /** Whether the worker has certainly ended. Temporal lists a poller for five minutes; since version 1.31 not after a clean end. */
@@ -171,9 +174,7 @@ export class Pollers {
     const seconds = Math.ceil(Math.min(SEEN_MS, SEEN_MS - (now - other.at)) / 1000);
     throw new UsageError(
       'task-queue-in-use',
-      `Another worker (${other.who}) polls the task queue ${taskQueue} with another record, so both would buy the same rows. ` +
-        'Let both share a PostgreSQL store (store, SEARCHFLOW_STORE=postgres://…), give one of them another task queue ' +
-        `(taskQueue, SEARCHFLOW_TASK_QUEUE), or stop one. If the other worker has ended, start this one in ${seconds} s.`,
+      `Another worker (${other.who}) polls the task queue ${taskQueue} with another record, so both would buy the same rows. ${SEPARATE_RECORDS} If the other worker has ended, start this one in ${seconds} s.`,
     );
   }
 

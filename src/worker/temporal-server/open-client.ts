@@ -86,3 +86,31 @@ export async function checkNamespace(client: Client, namespace: string, address:
     );
   }
 }
+
+/** Longest wait for the newest workflow of a task queue. */
+const READ_MS = 5000;
+
+/**
+ * Rejects with `UsageError` if this process cannot read the input of the newest workflow of the task queue, because it has another data
+ * converter. Without this check, a job would be bought, and its result could not be read.
+ */
+export async function checkReadable({ connection, workflowService: service, options }: Client, taskQueue: string) {
+  const { namespace, loadedDataConverter } = options;
+  const query = `TaskQueue = '${taskQueue.replaceAll("'", "''")}'`;
+  try {
+    await connection.withDeadline(Date.now() + READ_MS, async () => {
+      const { executions } = await service.listWorkflowExecutions({ namespace, pageSize: 1, query });
+      const execution = executions?.[0]?.execution;
+      if (!execution?.workflowId) return;
+      const { history } = await service.getWorkflowExecutionHistory({ namespace, execution, maximumPageSize: 1 });
+      const started = history?.events?.[0]?.workflowExecutionStartedEventAttributes;
+      const context = { type: 'workflow', namespace, workflowId: execution.workflowId } as const;
+      let payloads = started?.input?.payloads ?? [];
+      for (const codec of loadedDataConverter.payloadCodecs.toReversed())
+        payloads = await codec.decode(payloads, context);
+    });
+  } catch (error) {
+    // A server that does not list workflows has no part in this check.
+    if (error instanceof UsageError) throw error;
+  }
+}

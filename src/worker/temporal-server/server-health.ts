@@ -15,27 +15,18 @@ export interface HealthCheck {
   readonly withinMs: number;
   /** Returns why the server's process has ended; null while the process is running. After the end of the process the check stops. */
   readonly gone: () => string | null;
-  /** Called each time the server accepts a connection; the namespace may be missing then. */
-  readonly accepting: () => void;
 }
 
 /**
  * Waits until a Temporal server answers and has the namespace, which is created if it is missing. Returns null on success, else the
  * reason in words.
  */
-export async function awaitServer({
-  address,
-  namespace,
-  withinMs,
-  gone,
-  accepting,
-}: HealthCheck): Promise<string | null> {
+export async function awaitServer({ address, namespace, withinMs, gone }: HealthCheck): Promise<string | null> {
   const until = performance.now() + withinMs;
   let reason = `no answer at ${address}`;
   while (performance.now() < until && gone() === null) {
     // A plain socket is tried first: it needs a millisecond, and gRPC waits a second after a refused connection.
     if (await takesConnections(address)) {
-      accepting();
       try {
         return await prepareNamespace(address, namespace, until);
       } catch (error) {

@@ -73,8 +73,6 @@ export interface TemporalServerOptions {
   readonly ui?: number | null;
   /** Called once the process of the server is running. */
   readonly awaited?: () => void;
-  /** Called when the server accepts connections, with its address; possibly several times. Its namespace may be missing then. */
-  readonly accepting?: (address: string) => void;
 }
 
 /** A running embedded Temporal server. */
@@ -126,7 +124,7 @@ export async function ensureTemporalServer(options: TemporalServerOptions): Prom
 const awaitServer = async (check: HealthCheck) => (await import('./server-health.js')).awaitServer(check);
 
 async function reuseOrStart(files: ServerFiles, options: TemporalServerOptions) {
-  const { env, say, namespace = 'default', awaited = nothing, accepting = nothing } = options;
+  const { env, say, namespace = 'default', awaited = nothing } = options;
   const linger = Number(env.SEARCHFLOW_SERVER_LINGER_MS || LINGER_MS);
   const lingerMs = linger >= 0 ? linger : LINGER_MS;
   const found = readRecord(files);
@@ -136,10 +134,7 @@ async function reuseOrStart(files: ServerFiles, options: TemporalServerOptions) 
     const wrong = await reportingWait(
       say,
       found,
-      awaitServer({
-        ...{ address: addressOf(found), namespace, withinMs: REUSE_WITHIN_MS, gone },
-        accepting: () => accepting(addressOf(found)),
-      }),
+      awaitServer({ address: addressOf(found), namespace, withinMs: REUSE_WITHIN_MS, gone }),
     );
     if (wrong === null) {
       databaseIsMade(files);
@@ -163,10 +158,7 @@ async function reuseOrStart(files: ServerFiles, options: TemporalServerOptions) 
     const wrong = await reportingWait(
       say,
       record,
-      awaitServer({
-        ...{ address, namespace, withinMs: START_WITHIN_MS, gone: end },
-        accepting: () => accepting(address),
-      }),
+      awaitServer({ address, namespace, withinMs: START_WITHIN_MS, gone: end }),
     );
     if (wrong === null) {
       databaseIsMade(files);

@@ -2,7 +2,6 @@ import type { Client } from '@temporalio/client';
 import type { NativeConnection } from '@temporalio/worker';
 import { type RuntimeConfig, UsageError } from '../config/runtime-types.js';
 import type { Environment } from '../config/variables.js';
-import type { OpenedClient } from './open-client.js';
 
 const nothing = () => undefined;
 
@@ -13,25 +12,9 @@ const REPORT_AFTER_MS = 5000;
 export interface Temporal {
   readonly client: Client;
   readonly address: string;
-  nativeConnection: ConnectNatively;
+  /** Makes a connection for a worker. The connection is closed with the `Temporal`. */
+  nativeConnection(): Promise<NativeConnection>;
   close(): Promise<void>;
-}
-
-/** Makes a connection for a worker. The connection is closed with the `Temporal`. */
-export type ConnectNatively = () => Promise<NativeConnection>;
-
-/** An embedded server that accepts connections. Its namespace may be missing, and it may be replaced by another server. */
-export interface AcceptingServer {
-  readonly address: string;
-  readonly connect: ConnectNatively;
-}
-
-/** The steps of a connection, in this order. */
-export interface ConnectionSteps {
-  /** Called once nothing is left but the wait for an answer of the server. */
-  awaited(): void;
-  /** Called when an embedded server accepts connections; possibly several times, and for several servers. */
-  accepting(server: AcceptingServer): void;
 }
 
 /** The server of a runtime. */
@@ -40,33 +23,24 @@ export interface ServerAccess {
   connect(): Promise<Temporal>;
   /** Connects, and resolves once nothing is left but the wait for an answer of the server, or once the connection has failed. */
   awaitAnswer(): Promise<void>;
-  /** The first of the servers, see `ConnectionSteps.accepting`. Does not settle for an external server. */
-  readonly accepting: Promise<AcceptingServer>;
 }
 
 /**
  * Connects to the configured address, or to the embedded server, which is started if needed. Throws `UsageError` if no server answers.
+ * `awaited` is called once nothing is left but the wait for an answer of the server.
  */
 export async function connectTemporal(
   config: RuntimeConfig,
   env: Environment,
-  { awaited = nothing, accepting = nothing }: Partial<ConnectionSteps> = {},
+  awaited: () => void = nothing,
 ): Promise<Temporal> {
   const { say, stateDir, namespace, temporalUi: ui = null } = config;
   const native: NativeConnection[] = [];
-  const connectTo = async (options: OpenedClient['options']) => {
-    // The module is loaded here, because loading takes half a second, and a client does not need the module.
-    const { NativeConnection } = await import('@temporalio/worker');
-    const made = await NativeConnection.connect(options as Parameters<typeof NativeConnection.connect>[0]);
-    native.push(made);
-    return made;
-  };
   // The server's process is started before the modules of the client are loaded, because loading blocks this process for a third of a second.
   const embedded =
     config.temporalAddress === null
       ? await (await import('./temporal-server.js')).ensureTemporalServer({
           ...{ stateDir, env, say, namespace, ui, awaited },
-          accepting: (address) => accepting({ address, connect: () => connectTo({ address }) }),
         })
       : null;
   awaited();
@@ -93,7 +67,13 @@ export async function connectTemporal(
   return {
     client: opened.client,
     address,
-    nativeConnection: () => connectTo(opened.options),
+    nativeConnection: async () => {
+      // The module is loaded here, because loading takes half a second, and a client does not need the module.
+      const { NativeConnection } = await import('@temporalio/worker');
+      const made = await NativeConnection.connect(opened.options as Parameters<typeof NativeConnection.connect>[0]);
+      native.push(made);
+      return made;
+    },
     close: async () => {
       await opened.close();
       // The connection of a worker that never ran cannot be closed.

@@ -110,7 +110,7 @@ describe.each([isLong ? 'own-worker-cjs' : 'own-worker'] as const)('examples/%s'
     expect(enriched.filter((line) => line.startsWith('"Brand, '))).toHaveLength(40);
     expect(Object.values(sandbox.bill().keys)).toEqual(rows.map(() => 1));
     expect(worker.exitCode).toBe(0);
-    // The log also has no warning about workflows that no client started, such as `workerPresence`.
+    // The log also has no warning about workflows that no client started, such as one of the worker itself.
     expect(workerSaid.log).not.toMatch(/\[(WARN|ERROR)\]|Failed to initialize/);
     // A pause prints a command with the name of the job, so the job list must have the workflow id that the client chose.
     const jobs = join(cwd, '.searchflow', 'jobs');

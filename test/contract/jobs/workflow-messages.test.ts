@@ -23,7 +23,6 @@ const jobs: { readonly [Name in keyof typeof workflowInterface]: readonly unknow
   createMonitor: [{ definition: {} }],
   monitorCall: [{ operation: 'listMonitors', input: {} }],
   scheduledJob: [{ schedule: 's', workflow: 'syncEvents', workflowId: 'of-the-schedule', input: {} }],
-  workerPresence: [{ host: 'here', pid: 1 }],
   deliverAlert: [{ alert, receiver: 'webhook' }],
 };
 

@@ -160,10 +160,6 @@ const wrong: Readonly<Record<string, readonly (readonly [args: readonly unknown[
     [[{ ...scheduled, workflowId: 'x'.repeat(1001) }], /workflowId must be a text of 1 to 1000 characters/],
     [[scheduled, 3], /scheduledJob takes one argument/],
   ],
-  workerPresence: [
-    [[{}], /host is missing.*pid is missing/],
-    [[{ host: 'h', pid: 1 }, 3], /workerPresence takes one argument/],
-  ],
   deliverAlert: [[[{ alert: { id: 'a' }, receiver: 'mail' }], /alert.type is missing.*receiver must be/]],
 };
 const cases = Object.entries(wrong).flatMap(([workflow, all]) => all.map((one) => [workflow, ...one] as const));

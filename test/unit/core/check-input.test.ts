@@ -117,7 +117,6 @@ describe('inputProblems', () => {
       'parallel must be a whole number from 1 to 256, the most requests in flight of a worker (got 1000000000).',
     ],
     ['backfillEvents', [{ parallel: 257 }], 'parallel must be a whole number from 1 to 256'],
-    ['workerPresence', [{ host: 'h', pid: 0 }], 'pid must be a whole number of at least 1 (got 0).'],
   ])('refuses a value of %s that is out of range: %j', (workflow, args, problem) => {
     expect(inputProblems(workflow, args, true)).toEqual([expect.stringContaining(problem)]);
   });

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { WorkerHolder } from '../../../core/workflow-result-schemas.js';
+import type { OtherLimit } from '../../../core/workflow-result-schemas.js';
 import { BRIEF_MS, identifier, type Postgres } from '../../../postgres/index.js';
 import { DEAD_AFTER_MS } from '../defaults.js';
 
@@ -145,7 +145,7 @@ export async function livingWorkers(
   schema: string,
   queue: string,
   except: string | null,
-): Promise<readonly (Pick<WorkerHolder, 'host' | 'pid'> & { readonly team: string })[]> {
+): Promise<readonly (OtherLimit & { readonly team: string })[]> {
   return postgres.query(
     `SELECT host, pid, team FROM ${schema}.processes
      WHERE queue = $1 AND id IS DISTINCT FROM $2 AND clock_timestamp() - greatest(seen_at, pg_postmaster_start_time()) <= dead_after
