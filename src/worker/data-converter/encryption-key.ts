@@ -147,7 +147,8 @@ export const textIn = ({ metadata }: Payload, name: string): string => Buffer.fr
 /** A payload as bytes: a line of JSON with the metadata in Base64, then the data. */
 function packed({ metadata, data }: Payload): Buffer {
   const texts = Object.entries(metadata ?? {}).map(([name, value]) => [name, Buffer.from(value).toString('base64')]);
-  return Buffer.concat([Buffer.from(`${JSON.stringify(Object.fromEntries(texts))}\n`), data ?? new Uint8Array()]);
+  // A payload without data, such as that of undefined, has an empty list.
+  return Buffer.concat([Buffer.from(`${JSON.stringify(Object.fromEntries(texts))}\n`), Uint8Array.from(data ?? [])]);
 }
 
 function unpacked(bytes: Buffer): Payload {

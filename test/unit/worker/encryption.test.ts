@@ -26,6 +26,13 @@ it('a payload is read by its own workflow, by its activities and by the runs of 
   await expect(elsewhere.decode(encrypted, of('nightly'))).rejects.toThrow(/unable to authenticate/);
 });
 
+it('a payload without data is encrypted, as the SDK passes it from a workflow', async () => {
+  const codec = createEncryptionCodec(setting);
+  const { metadata } = defaultPayloadConverter.toPayload(undefined);
+  const empty = { metadata, data: [] as unknown as Uint8Array };
+  expect(await read(codec, await codec.encode([empty]))).toEqual([undefined]);
+});
+
 it('a worker refuses plain payloads, and a client or a folder without encryption reads them', async () => {
   const context = of('nightly');
   await expect(createEncryptionCodec(setting).decode([plain], context)).rejects.toThrow(/is not, so it is refused/);
