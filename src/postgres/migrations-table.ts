@@ -4,8 +4,8 @@ export const MIGRATIONS_TABLE = 'searchflow_migrations';
 /** What a schema holds. */
 export type SchemaKind = 'store' | 'warehouse';
 
-/** Name of the schema of version 0.1.0, the first release. Every database of a release has a row with this name. */
-export const baselineOf = (kind: SchemaKind): string => `0001-${kind}`;
+/** Name of the schema of version 0.2.0, the first release. Every database of a release has a row with this name. */
+export const baselineOf = (kind: SchemaKind): string => `0.2.0-${kind}`;
 
 /** Returns COMMENT statements for the table of migrations. `prefix`: the schema with its dot, or nothing. */
 export function migrationsComments(prefix = ''): string {

@@ -283,7 +283,7 @@ describe('a broken set-up of PostgreSQL', () => {
     await pgQuery(
       url,
       `CREATE SCHEMA searchflow_store; CREATE TABLE searchflow_store.searchflow_migrations (name text);
-       INSERT INTO searchflow_store.searchflow_migrations VALUES ('0001-store'), ('0099-later')`,
+       INSERT INTO searchflow_store.searchflow_migrations VALUES ('0.2.0-store'), ('0099-later')`,
     );
     expect(await wrong(['databases'], { SEARCHFLOW_STORE: url })).toMatchObject({
       ...{ ok: true, why: expect.stringContaining('(0099-later)'), mend: expect.stringContaining('Update searchflow') },
