@@ -10,8 +10,7 @@ import { type EventStatus, isMissingFile, readEventStatus } from '../../worker/s
 import type { Context, ExitCode, Flags } from '../shared/command.js';
 import { answered, type Session, settings, withRuntime } from '../shared/session.js';
 import { printable, resumeCommand } from '../text.js';
-import { type InterruptedWalk, runningText, statusData, statusLines } from './events.js';
-import { meantType } from './walk.js';
+import { type InterruptedWalk, meantType, runningText, statusData, statusLines } from './events.js';
 
 /** `searchflow events status`: shows the events of a warehouse and the walks that load events. */
 export async function status(context: Context, flags: Flags<'events status'>): Promise<ExitCode> {

@@ -1,10 +1,16 @@
 import type { Output } from '../../api/outputs/index.js';
 import type { StreamListing } from '../../core/events/event-warehouse.js';
+import { eventTypes } from '../../core/events/payloads.js';
 import type { WalkHeartbeat } from '../../core/events/walk-job.js';
+import { misspelt } from '../../core/text/nearest.js';
 import type { Differences, Verification, WalkProgress, WalkSummary } from '../../core/workflow-result-schemas.js';
 import type { EventStatus } from '../../worker/store/event-status.js';
 import { type ProgressLine, ProgressReader, progressText, waitText } from '../progress/progress.js';
 import { columns, count, duration, isoTime, lines, printable, some } from '../text.js';
+
+/** The known event type that an unknown one certainly means; null for a known type and for another one. */
+export const meantType = (type: string): string | null =>
+  eventTypes.includes(type) ? null : misspelt(type, eventTypes);
 
 /** Returns an ISO time without zero milliseconds. */
 const moment = (at: number) => new Date(at).toISOString().replace('.000Z', 'Z');

@@ -2,7 +2,6 @@ import type { Output } from '../../api/outputs/index.js';
 import { eventTypes } from '../../core/events/payloads.js';
 import type { WalkInput } from '../../core/events/walk-job.js';
 import { codeOfPause } from '../../core/rows/pause.js';
-import { misspelt } from '../../core/text/nearest.js';
 import type { SyncEventsInput } from '../../core/workflow-input-schemas.js';
 import type { WalkProgress, WalkSummary } from '../../core/workflow-result-schemas.js';
 import { JobFailed, type WorkflowAccess, wasCancelled } from '../../worker/config/runtime-types.js';
@@ -20,7 +19,7 @@ import { type Context, type ExitCode, exitCodes, type Flags } from '../shared/co
 import { type Session, settings, withRuntime } from '../shared/session.js';
 import { withAccess } from '../shared/with-access.js';
 import { printable } from '../text.js';
-import { differs, WalkProgressReader, walkData, walkText } from './events.js';
+import { differs, meantType, WalkProgressReader, walkData, walkText } from './events.js';
 
 export interface WalkManner {
   /** Whether a verification with differences fails although it repaired all of them. */
@@ -144,10 +143,6 @@ function noteTypes({ terminal }: Context, { types }: Pick<WalkInput, 'types'>): 
   const note = typesNote(types ?? undefined);
   if (note !== null) terminal.note(terminal.colors.yellow(`Note: ${printable(note, 1000)}`));
 }
-
-/** The known event type that an unknown one certainly means; null for a known type and for another one. */
-export const meantType = (type: string): string | null =>
-  eventTypes.includes(type) ? null : misspelt(type, eventTypes);
 
 /** Returns the options that all walks share. */
 export function toWalkOptions(
