@@ -18,7 +18,7 @@ import { checkConnection } from './shared/check-connection.js';
 import { type Context, type ExitCode, exitCodes, type Flags } from './shared/command.js';
 import { type Session, settings, withRuntime } from './shared/session.js';
 import { withAccess, withCalls } from './shared/with-access.js';
-import { columns, duration, isoTime, printable, printableLines, some } from './text.js';
+import { columns, duration, isoTime, lines, printable, printableLines, some } from './text.js';
 
 /** The amount as the service reports it, with all its decimals. */
 const reported = (amount: number): string => `$${amount}`;
@@ -39,15 +39,12 @@ export function endText(result: AgentRunResult): string {
   const { runId, status, stopReason, costDollars, requests, error, leftOutBytes, landed } = result;
   const why = stopReason === null ? '' : ` (${printable(stopReason)})`;
   const bought = requests.some((request) => request.bought);
-  const lines = [
-    `${printable(runId)}: ${printable(status)}${why}; ${bought ? reported(costDollars) : `paid earlier, ${reported(costDollars)}`}.`,
-  ];
-  if (error !== null) lines.push(printable(JSON.stringify(error)));
-  if (leftOutBytes !== null)
-    lines.push(
+  return lines(
+    `${printable(runId)}: ${printable(status)}${why}; ${bought ? '' : 'paid earlier, '}${reported(costDollars)}.`,
+    error !== null && printable(JSON.stringify(error)),
+    leftOutBytes !== null &&
       `The output is too large to print (${leftOutBytes} bytes). It is in the journal as ${landed.join(', ')}.`,
-    );
-  return lines.join('\n');
+  );
 }
 
 /** Returns the output of a run: text, structured output and sources. */

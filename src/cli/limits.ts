@@ -10,7 +10,6 @@ import { type Context, type ExitCode, exitCodes, type Flags } from './shared/com
 import { settings, withRuntime } from './shared/session.js';
 import { columns, count, dollars, duration, type Fact, factLines, isoTime, printable, some, usd } from './text.js';
 
-/** `searchflow limits`: shows the limits of the team and their use. `unblock`: first lifts the block. */
 export async function limits(context: Context, flags: Flags<'limits'>): Promise<ExitCode> {
   return withRuntime(context, settings(context, flags), { bounded: true }, async ({ runtime, config }) => {
     if (flags.unblock) {
@@ -31,7 +30,6 @@ export async function limits(context: Context, flags: Flags<'limits'>): Promise<
   });
 }
 
-/** `searchflow limits set`: sets the caps of the team for each UTC day and month. `none` removes a cap. */
 export async function setLimits(context: Context, flags: Flags<'limits set'>): Promise<ExitCode> {
   const { perDay: day, perMonth: month } = flags;
   const config = settings(context, {});
@@ -163,7 +161,6 @@ function spendText({ countedDollars, openDollars, unknownDollars, capDollars: ca
   return `${usd(countedDollars)}${bound}${parts.length > 0 ? `, including ${parts.join(', ')}` : ''}`;
 }
 
-/** `searchflow alerts test`: sends a test alert to each receiver. */
 export async function testAlerts(context: Context): Promise<ExitCode> {
   return withRuntime(context, settings(context, {}), { bounded: true }, async ({ runtime }) => {
     const receivers = await runtime.testAlerts();

@@ -19,13 +19,13 @@ import type {
 import type { FreeCall } from '../worker/control/free-calls.js';
 import type { MonitorControl } from '../worker/control/monitor-control.js';
 import { readAll, refuse, wrong } from './flag-values.js';
-import { SCHEDULED_DETACH, showStarted } from './progress/plan.js';
+import { showStarted } from './progress/plan.js';
 import { keepSchedule, toScheduleWish } from './schedules.js';
 import { askYesNo } from './shared/ask.js';
 import { type Context, type ExitCode, exitCodes, type Flags } from './shared/command.js';
 import type { Session } from './shared/session.js';
 import { withCalls, withMonitors } from './shared/with-access.js';
-import { columns, count, printable, some } from './text.js';
+import { columns, count, lines, printable, some } from './text.js';
 
 /** Returns the filter that the flags describe. */
 export function toFilter(flags: Pick<Flags<'monitors list'>, 'name' | 'status' | 'metadata'>): MonitorFilter {
@@ -47,18 +47,16 @@ export function planText(progress: BatchProgress, plan: BatchPlan): string {
   const { action } = progress;
   const what = doing[action];
   const more = plan.planned - plan.examples.length;
-  return [
+  return lines(
     `${some(plan.planned, 'monitor')} will be ${what} (${printable(chosenText(progress))}):`,
-    ...table([['name', 'status', 'id'], ...plan.examples.map(cells)]),
-    ...(more > 0 ? [`  and ${count(more)} more`] : []),
-    ...(plan.already > 0 ? [`${some(plan.already, 'monitor is', 'monitors are')} already ${what}.`] : []),
-    ...(plan.left > 0 && progress.ofSchedule === null
-      ? [`${some(plan.left, 'disabled monitor is', 'disabled monitors are')} not changed.`]
-      : []),
-    ...(plan.left > 0 && progress.ofSchedule !== null
-      ? [`${some(plan.left, 'monitor stays', 'monitors stay')} paused: a person or another schedule wants that.`]
-      : []),
-  ].join('\n');
+    table([['name', 'status', 'id'], ...plan.examples.map(cells)]),
+    more > 0 && `  and ${count(more)} more`,
+    plan.already > 0 && `${some(plan.already, 'monitor is', 'monitors are')} already ${what}.`,
+    plan.left > 0 &&
+      (progress.ofSchedule === null
+        ? `${some(plan.left, 'disabled monitor is', 'disabled monitors are')} not changed.`
+        : `${some(plan.left, 'monitor stays', 'monitors stay')} paused: a person or another schedule wants that.`),
+  );
 }
 
 function cells({ name, status, id }: Pick<MonitorState, 'name' | 'status' | 'id'>): string[] {
@@ -172,7 +170,6 @@ async function showCreated(
   return exitCodes.failed;
 }
 
-/** `searchflow monitors update ID FILE`. */
 export async function update(
   context: Context,
   id: string,
@@ -184,12 +181,10 @@ export async function update(
   return show(context, flags, mistakes, (call) => call('updateMonitor', { ...changes, id }, { unchecked }));
 }
 
-/** `searchflow monitors get ID`. */
 export async function get(context: Context, id: string, flags: Flags<'monitors get'>): Promise<ExitCode> {
   return show(context, flags, [], (call) => call('getMonitor', { id }));
 }
 
-/** `searchflow monitors trigger ID`. */
 export async function trigger(context: Context, id: string, flags: Flags<'monitors get'>): Promise<ExitCode> {
   return withMonitors(context, flags, [], async (control) => {
     context.terminal.data(JSON.stringify(await control.trigger(id), null, 2));
@@ -217,7 +212,6 @@ export async function remove(context: Context, id: string, flags: Flags<'monitor
   });
 }
 
-/** `searchflow monitors list`. */
 export async function list(context: Context, flags: Flags<'monitors list'>): Promise<ExitCode> {
   const { limit: most = 100, unchecked } = flags;
   const { filter, mistakes } = readAll({ filter: () => toFilter(flags) as Fields });
@@ -227,7 +221,6 @@ export async function list(context: Context, flags: Flags<'monitors list'>): Pro
   });
 }
 
-/** `searchflow monitors runs ID [RUN]`. */
 export async function runs(
   context: Context,
   id: string,
@@ -293,10 +286,8 @@ async function readJson(context: Context, file: string): Promise<() => Fields> {
   };
 }
 
-/** `searchflow monitors export`: loads monitor runs and their results into a warehouse. With a schedule, new runs are loaded regularly. */
 export async function exportRuns(context: Context, flags: Flags<'monitors export'>): Promise<ExitCode> {
   const { filter, wish, mistakes } = readAll({ filter: () => toFilter(flags), wish: () => toScheduleWish(flags) });
-  if (wish !== null && flags.detach) mistakes.push(SCHEDULED_DETACH);
   const loads = wish?.timing !== 'never';
   const exports = async (control: MonitorControl, { runtime }: Session) => {
     const input = { filter, unchecked: flags.unchecked, ...control.target(flags.into) };

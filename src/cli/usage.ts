@@ -7,7 +7,6 @@ import { type Context, type ExitCode, exitCodes, type Flags } from './shared/com
 import { settings, withRuntime } from './shared/session.js';
 import { columns, count, dollars, printable, some, usd } from './text.js';
 
-/** `searchflow usage`: shows requests and cost of the team by job, operation or UTC day. */
 export async function usage(context: Context, flags: Flags<'usage'>): Promise<ExitCode> {
   const now = Date.now();
   const { since, until } = flags;

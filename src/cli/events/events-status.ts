@@ -12,7 +12,6 @@ import { answered, type Session, settings, withRuntime } from '../shared/session
 import { printable, resumeCommand } from '../text.js';
 import { type InterruptedWalk, meantType, runningText, statusData, statusLines } from './events.js';
 
-/** `searchflow events status`: shows the events of a warehouse and the walks that load events. */
 export async function status(context: Context, flags: Flags<'events status'>): Promise<ExitCode> {
   const config = settings(context, flags);
   const into = warehouseOf(config, flags.into, DEFAULT_EVENT_WAREHOUSE, context.cwd);

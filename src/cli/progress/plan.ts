@@ -205,8 +205,6 @@ export function someOf(amount: number, operation: string): string {
   return some(amount, ...factsOf(operation).unit);
 }
 
-export const SCHEDULED_DETACH = '--detach is for one run. The runs of a schedule belong to the workers already.';
-
 /** Prints the id of a job that the workers run (`--detach`). */
 export function showStarted({ terminal }: Context, { job, state }: Omit<Output<'started'>, 'kind'>): ExitCode {
   terminal.print<Output<'started'>>({ kind: 'started', job, state }, printable(job));
