@@ -59,14 +59,10 @@ export async function resume(context: Context, job: string, flags: Flags<'resume
     if (!detached) session.working();
     const walk = findWalk(await session.runtime.jobs.walks(), job);
     if (walk) {
-      const ofRows = changes.find((name) => name !== 'maxCostDollars' && given[name] !== undefined);
-      if (ofRows)
-        throw new UsageError(
-          'option-unusable',
-          `${spelled(ofRows === 'acceptWarnings' ? 'acceptWarning' : ofRows)} is for jobs of rows, not for events.`,
-        );
-      if (flags.maxCostDollars !== undefined)
-        throw new UsageError('option-unusable', '--max-cost is not for events: reading them is free.');
+      const ofRows = changes.find((name) => given[name] !== undefined);
+      // The names of these flags are shorter than those of the fields that they set.
+      const flag = ofRows && spelled(ofRows.replace(/Dollars$|s$/, ''));
+      if (flag) throw new UsageError('option-unusable', `${flag} is for jobs of rows, not for events.`);
       if (detached) await session.runtime.work.checkDetached(walk);
       else {
         session.working(walk.job);

@@ -59,15 +59,9 @@ function writeNew(path: string, text: string, mode: number): boolean {
 
 /** The lines that a `.gitignore` lacks. */
 function notIgnored(path: string): readonly string[] {
-  let lines: readonly string[];
-  try {
-    lines = readFileSync(path, 'utf8')
-      .split(/\r?\n/)
-      .map((line) => line.trim().replace(/^\/|\/$/g, ''));
-  } catch {
-    // A folder or a link that leads nowhere has this name.
-    lines = [];
-  }
+  // A folder or a link that leads nowhere may have this name.
+  const text = statSync(path, { throwIfNoEntry: false })?.isFile() ? readFileSync(path, 'utf8') : '';
+  const lines = text.split(/\r?\n/).map((line) => line.trim().replace(/^\/|\/$/g, ''));
   return ignored.filter((line) => !lines.includes(line.replace(/\/$/, '')));
 }
 
@@ -93,17 +87,8 @@ function hasPackage(path: string): boolean {
 /** Lines of `.gitignore`: keys, state, results and packed packages. */
 const ignored = ['.env', '.searchflow/', 'out/', 'node_modules/', '*.tgz'];
 
-/** A file that `init` writes, with its purpose. Its text is in the package, except that of `.gitignore`. */
-interface InitFile {
-  readonly path: string;
-  readonly what: string;
-  readonly mode: number;
-  /** Its name in the package. */
-  readonly from: string | null;
-}
-
-/** The files of a folder with an example job. */
-const initFiles: readonly InitFile[] = [
+/** The files of a folder with an example job, and their names in the package. */
+const initFiles = [
   { path: '.env', what: 'settings: key, caps, databases', mode: 0o600, from: 'settings.env' },
   { path: '.gitignore', what: 'keeps keys, state and results out of git', mode: 0o644, from: null },
   { path: 'companies.csv', what: 'an input', mode: 0o644, from: 'companies.csv' },

@@ -110,7 +110,7 @@ it('a walk is paused, resumed and cancelled by its name; reading events costs no
   });
   expect(await type('resume events-sync --max-cost 3')).toMatchObject({
     code: 2,
-    refusal: '--max-cost is not for events: reading them is free.',
+    refusal: '--max-cost is for jobs of rows, not for events.',
   });
   expect(await signals()).toEqual(['pause']);
   const resumed = type('resume events-sync');
