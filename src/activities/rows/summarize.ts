@@ -12,19 +12,11 @@ import type { Pause } from '../../core/rows/pause.js';
 import { WarehouseUnusable } from '../../core/rows/warehouse-errors.js';
 import type { ActivityDeps } from '../base/deps.js';
 
-/** Number of answered requests, and their cost in micro-dollars. */
-export interface Spent {
-  readonly requests: number;
-  readonly costMicros: number;
-  /** The price of the answered requests by the price table. */
-  readonly listMicros: number;
+/** Totals of the purchases for a job. */
+export interface Spent extends Omit<JournalTotals, 'unitsLanded' | 'unknown'> {
   /** The amount that counts against a budget: the cost, plus the estimates of requests in flight and unknown outcomes. */
   readonly committedMicros: number;
-  /** Number of unknown outcomes. */
   readonly unknownOutcomes: number;
-  /** Estimates of open intents. `openSinceMicros`: of intents since the start of this run. */
-  readonly openMicros: number;
-  readonly openSinceMicros: number;
 }
 
 /** Input of `finishJob`. */

@@ -1,22 +1,12 @@
+import type { UnitOutcome } from '../../core/purchase/journal.js';
 import { pageUrlOf } from '../../core/purchase/unit-key.js';
 import { type Json, jsonText, RawJson } from '../../core/text/json.js';
 import { type Misread, misreadText } from '../checks/shape.js';
 import type { ContentsResponse } from './contents.js';
 
 /** The outcome of one URL of a contents request. */
-export interface MatchedUnit {
+export interface MatchedUnit extends Omit<UnitOutcome, 'key' | 'unit' | 'costMicros' | 'by'> {
   readonly url: string;
-  readonly status: 'success' | 'error';
-  readonly errorTag: string | null;
-  /** HTTP status of the page, not of the call. */
-  readonly httpStatus: number | null;
-  readonly source: string | null;
-  /** The result byte for byte, or null. */
-  readonly result: Json | RawJson;
-  /** The whole status; set where the status has further fields, beyond the fields above. */
-  readonly wholeStatus?: Json;
-  /** Fields of the result or status that do not fit their types, as one line. */
-  readonly misread?: string;
 }
 
 /** Facts about an answer that are not in the values of the answer. */

@@ -31,7 +31,7 @@ export interface OpenedWalk {
   readonly windows: readonly number[];
   /** Whether the windows belong to an earlier, unfinished run: there may be newer events after these windows. */
   readonly continues: boolean;
-  /** Counts of the run at the time when this walk opened the run. */
+  /** Length of the run's windows with a beginning, and of those that are done, in ms. */
   readonly lengthMs: number;
   readonly doneMs: number;
   /** Counts of the run's windows before this walk. */

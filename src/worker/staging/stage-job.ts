@@ -30,7 +30,7 @@ import {
 import { sourceReader } from '../../sources/isolated-reader.js';
 import { warehouseFile, whyNoTarget } from '../../warehouse/index.js';
 import { sourceUrl } from '../config/database-setting.js';
-import { type DatabaseAddress, type RuntimeConfig, UsageError } from '../config/runtime-types.js';
+import { type RuntimeConfig, UsageError } from '../config/runtime-types.js';
 import { sha256 } from '../config/sha256.js';
 import { hostField } from '../config/store-setting.js';
 import { whyUnwritable } from '../config/why-unwritable.js';
@@ -42,11 +42,9 @@ import { identify } from './job-id.js';
 const KEEP_GENERATIONS = 3;
 
 /** The parts of the process that staging uses. */
-export interface StageContext {
-  readonly stateDir: string;
-  readonly origin: string;
+export interface StageContext
+  extends Pick<RuntimeConfig, 'stateDir' | 'origin' | 'concurrency' | 'warehouse' | 'source' | 'duckDbExtensions'> {
   readonly cwd: string;
-  readonly concurrency: number;
   readonly transport: Pick<Transport, 'check' | 'unchecked'>;
   /** The entries of all jobs; absent: none. */
   jobs?(): Promise<readonly JobEntry[]>;
@@ -56,10 +54,6 @@ export interface StageContext {
   readonly checkFiles?: ((files: readonly string[]) => Promise<void>) | undefined;
   /** Whether workers on other machines use the same store. */
   readonly shared: boolean;
-  readonly warehouse?: DatabaseAddress | null;
-  readonly source?: DatabaseAddress | null;
-  /** Folder with extensions of DuckDB; null or absent: none. */
-  readonly duckDbExtensions?: string | null;
   /** Its abort ends the staging. */
   readonly signal?: AbortSignal | undefined;
 }

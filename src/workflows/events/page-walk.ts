@@ -4,7 +4,6 @@ import {
   DEFAULT_EVENT_WAREHOUSE,
   type OpenedWalk,
   streamOf,
-  type Walk,
   type WalkInput,
   type WalkWindowResult,
 } from '../../core/events/walk-job.js';
@@ -165,19 +164,11 @@ class PageWalk extends WindowedJob<PageWalkState, WalkWindowResult, WalkSummary>
 }
 
 /** The state of a walk that is kept across continue-as-new. */
-export interface PageWalkState extends WindowedState, WalkCounts {
+export interface PageWalkState extends WindowedState, WalkCounts, Omit<OpenedWalk, 'windows'> {
   readonly version: 1;
-  readonly walk: Walk;
-  /** Whether the windows are left from an earlier run. If so, there may be events that are newer than these windows. */
-  readonly continues: boolean;
-  readonly before: WalkCounts;
   /** When this run was opened, in Unix ms; the range of the run ends about a minute earlier. */
   readonly openedAt: number;
   readonly windowsDone: number;
-  /** Length of all windows with a beginning, in ms. */
-  readonly lengthMs: number;
-  /** Length of the done windows, in ms. */
-  readonly doneMs: number;
   /** `doneMs` when this run of the workflow began. */
   readonly doneBeforeMs: number;
 }

@@ -1,5 +1,5 @@
+import type { OpenedJob } from '../../activities/rows/job.js';
 import type { Spent } from '../../activities/rows/summarize.js';
-import type { StagedJob } from '../../core/job-entry-schemas.js';
 import type { RetryFreshness } from '../../core/purchase/freshness.js';
 import type {
   EnrichCsvInput,
@@ -10,10 +10,9 @@ import type {
   RetryCounts,
   ServiceWarning,
 } from '../../core/row-job-schemas.js';
-import { costText, wantedRows, wantedRowsOf, wantedSlices } from '../../core/rows/job.js';
+import { costText, type SliceResult, wantedRows, wantedRowsOf, wantedSlices } from '../../core/rows/job.js';
 import { jobOfWorkflow } from '../../core/rows/job-ids.js';
 import type { LoadedRows } from '../../core/rows/row-warehouse.js';
-import type { AnswerCounts } from '../../core/rows/stop-at-failed.js';
 import { toMicros } from '../../core/text/money.js';
 import { detailsText } from '../shared/details-text.js';
 import type { WindowedState } from '../shared/windowed-job.js';
@@ -26,41 +25,30 @@ interface RetryState extends RetryCounts {
   readonly slicesPerPiece?: number;
 }
 
-/** The state of a row job that is kept across continue-as-new. Bounds that `resume` has not changed are those of the input. */
-export interface RowJobState extends WindowedState, Omit<Resumption, 'maxCostDollars'> {
+/**
+ * The state of a row job that is kept across continue-as-new. Bounds that `resume` has not changed are those of the input. `answers`: those of
+ * landed slices since `resumedAt`.
+ */
+export interface RowJobState
+  extends WindowedState,
+    Omit<Resumption, 'maxCostDollars'>,
+    Omit<OpenedJob, 'slices' | 'loaded'>,
+    Pick<SliceResult, 'requests' | 'failed' | 'costMicros' | 'earlierMicros' | 'unknownOutcomes' | 'answers'> {
   readonly version: 1;
-  readonly staged: StagedJob;
   /** Absent: an answer never expires. */
   readonly freshness?: Freshness;
-  readonly csv: string | null;
-  /** Whether the warehouse already had rows of the job when this run of the job began. */
-  readonly carried: boolean;
-  /** Whether the warehouse already had answers when this run of the job began. */
-  readonly adopts: boolean;
-  /** Whether several processes may run the slices. */
-  readonly isShared?: boolean;
   /** The start or resume since which an answer is usable. */
   readonly provenSince?: number;
-  /** Purchases for the job before this run of the job. */
-  readonly before: Spent;
   /** The cap of this run of the job; null: none. */
   readonly maxCostMicros: number | null;
   /** The second pass: the failed rows that the run buys once more before its end. Absent: the run is in its first pass. */
   readonly retry?: RetryState;
   /** Warnings and notices of the service in this run of the job. Absent: none. */
   readonly warnings?: readonly ServiceWarning[];
-  /** For a job with a limit of failed answers: the answers of landed slices since `resumedAt`. */
-  readonly answers?: AnswerCounts;
-  readonly requests: number;
-  readonly failed: number;
   /** Units that failed in this run of the job. */
   readonly failedNow: number;
   /** Loaded rows of slices that are not done, from the last count. */
   readonly partial: LoadedRows['partial'];
-  readonly costMicros: number;
-  /** See `JobProgress.earlierMicros`. */
-  readonly earlierMicros: number;
-  readonly unknownOutcomes: number;
 }
 
 /** The part that `resume` can change. */
