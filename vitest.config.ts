@@ -33,7 +33,7 @@ const withServers = {
 };
 
 /** Contract tests that watch clocks: they run when nothing else does. */
-const clocks = ['memory-limiter', 'pg-limiter'].map((file) => `test/contract/store/${file}.test.ts`);
+const clocks = ['memory-limiter', 'shared-limiter'].map((file) => `test/contract/store/${file}.test.ts`);
 
 /**
  * Files of more than 10 seconds in the unit tier, 20 in the contract tier, or a minute in the long tier: they begin first, so that no core
@@ -124,7 +124,6 @@ export default defineConfig({
           name: 'long',
           include: [
             'test/long/**/*.test.ts',
-            'test/contract/store/pg-limiter-rule.test.ts',
             'test/contract/warehouse/exports.test.ts',
             'test/contract/warehouse/any-values.test.ts',
             'test/contract/worker/{enrich-rows,sinks}.test.ts',
