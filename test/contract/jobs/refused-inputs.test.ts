@@ -72,7 +72,7 @@ const cases: readonly (readonly [why: string, workflow: string, input: object])[
 ];
 
 it('nothing is written, and nothing is tried again, where a workflow refuses its input by the header of the file, or because the service refuses it', async () => {
-  const before = [...tree(), 'state/limit.last.json', 'state/limit.lock'].sort();
+  const before = tree();
   const started = cases.map(async ([why, workflow, args]) => {
     const workflowId = `refused-${workflow}-${why}`;
     const handle = await temporal.client.workflow.start(workflow, { workflowId, taskQueue, args: [args] });
