@@ -127,8 +127,6 @@ interface BucketQueue extends LimitedBucket {
  *
  * Entries are served in their order. Single units may overtake a heavy call if they fit before it. Entries whose process does not ask in
  * time are removed. If several askers share a bucket, each gets an equal part of the starts of 250 ms, at least one.
- *
- * PostgreSQL has the same function in SQL; one table of cases tests both.
  */
 export function ask(buckets: readonly LimitedBucket[], now: number, blockedUntil: number, asked: Asked): Answered {
   const { who, weight, count } = asked;
@@ -248,7 +246,7 @@ export function widened(rule: Widening, amount: number, since: number, now: numb
  * and a margin after the start of the unit that is `limit` places earlier. So no sliding second ever holds more than `limit` units of any
  * weight. A token bucket or GCRA cannot guarantee that and still use the whole limit.
  *
- * Pure: the caller passes the clock. PostgreSQL has the same functions in SQL; one table of cases tests both.
+ * Pure: the caller passes the clock.
  */
 export type Ring = number[];
 
