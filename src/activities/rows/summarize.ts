@@ -26,8 +26,6 @@ export interface FinishInput {
   readonly startedAt: number;
   /** Purchases for the job before this run. Null: there were no earlier purchases, so all purchases belong to this run. */
   readonly before: Spent | null;
-  /** Units that failed in this run. */
-  readonly failedNow: number;
   /** Failed units that were bought once more. Absent: none. */
   readonly retried?: RetryCounts;
   /** See `JobSummary.warnings`. */
@@ -56,7 +54,7 @@ export async function summarize(
   const { staged, csv, stopped = null } = input;
   const warehouse = deps.warehouseFor(staged);
   const totals = await deps.journal.totals(`${staged.job}/`);
-  // Purchases are counted from the journal. Slices that were killed or refused have reported no purchases, but may have made some.
+  // Slices that were killed or refused have reported neither purchases nor failures, so the journal and the warehouse count them.
   const before = input.before ?? totals;
   await warehouse.recordUnknown(staged.job, totals.unknown);
   const counts = await warehouse.summary(staged.job);
@@ -69,7 +67,8 @@ export async function summarize(
       `${missing} of the ${counts.rows} rows of ${staged.job} are no longer in its warehouse; run the same command again`,
     );
   }
-  const summary = summaryOf({ ...input, before, counts, totals });
+  const failed = await warehouse.failedSince(staged.job, input.startedAt);
+  const summary = summaryOf({ ...input, before, failed, counts, totals });
   const { unknown } = totals;
   if (input.run === undefined) return { summary, unknown };
   const { tags, misfits, schemaChanges, published, discarded, view, ...rows } = counts;
@@ -88,15 +87,16 @@ export async function summarize(
 /** The facts from which a summary is made. */
 interface Counted
   extends Pick<FinishInput, 'staged' | 'csv' | 'startedAt' | 'stopped'>,
-    Partial<Pick<FinishInput, 'failedNow' | 'retried' | 'warnings'>> {
+    Partial<Pick<FinishInput, 'retried' | 'warnings'>> {
   readonly before: Pick<Spent, 'requests' | 'costMicros' | 'listMicros'>;
+  readonly failed?: number;
   readonly counts: WarehouseSummary;
   readonly totals: JournalTotals;
 }
 
 /** Returns the summary of a job. The cost in the summary is the cost since `before`. */
 export function summaryOf(counted: Counted): JobSummary {
-  const { staged, csv, startedAt, stopped, before, failedNow, retried, warnings, counts, totals } = counted;
+  const { staged, csv, startedAt, stopped, before, failed, retried, warnings, counts, totals } = counted;
   return {
     job: staged.job,
     name: staged.name,
@@ -108,7 +108,7 @@ export function summaryOf(counted: Counted): JobSummary {
     csv,
     warehouse: counts,
     requests: totals.requests - before.requests,
-    failed: failedNow,
+    failed,
     retried,
     warnings,
     costMicros: totals.costMicros - before.costMicros,

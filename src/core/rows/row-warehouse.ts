@@ -200,6 +200,8 @@ export interface RowProgress {
   loadedSlices(job: string, generation: string): Promise<readonly number[] | null>;
   /** Counts the rows of this generation that are loaded. */
   loadedRows(job: string, generation: string, freshness?: RetryFreshness): Promise<LoadedRows>;
+  /** Number of units of the job whose answer is a failure from this time (Unix ms) or later. */
+  failedSince(job: string, time: number): Promise<number>;
   /** Rejects with `JobNotLoaded` where the job or its warehouse does not exist. */
   summary(job: string): Promise<WarehouseSummary>;
 }

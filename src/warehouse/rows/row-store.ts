@@ -1,4 +1,4 @@
-import { failureTags } from '../../core/purchase/failure-tags.js';
+import { failureTags, leftOut } from '../../core/purchase/failure-tags.js';
 import { FORGOTTEN, keptReasons, REMOVED_REASON } from '../../core/purchase/forgotten.js';
 import type { RetryFreshness } from '../../core/purchase/freshness.js';
 import type { UnknownOutcome } from '../../core/purchase/journal.js';
@@ -121,6 +121,13 @@ export function createRowStore(
           ...[job, run, tx.dialect.json(JSON.stringify(outcome))],
         ]),
       ),
+    failedSince: (job, time) =>
+      ifPresent(0, 'read', async (tx) => {
+        const failed = `status = 'error' AND error_tag <> '${leftOut.tag}' AND fetched_at >= ${tx.dialect.moment('$2')}`;
+        const counted = `SELECT count(DISTINCT unit_key) AS units FROM row_store WHERE job = $1 AND ${failed}`;
+        const [found] = await tx.rows<{ units: unknown }>(counted, [job, time]);
+        return Number(found?.units);
+      }),
     summary: (job) => existing(job, 'read', (tx) => summarize(tx, job, shown)),
   };
 }

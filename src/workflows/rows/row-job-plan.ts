@@ -36,7 +36,6 @@ export async function planRowJob(
     ...asked(),
     requests: 0,
     failed: loaded?.failed ?? 0,
-    failedNow: 0,
     partial: loaded?.partial ?? [],
     costMicros: 0,
     earlierMicros: 0,

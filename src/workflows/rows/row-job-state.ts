@@ -45,8 +45,6 @@ export interface RowJobState
   readonly retry?: RetryState;
   /** Warnings and notices of the service in this run of the job. Absent: none. */
   readonly warnings?: readonly ServiceWarning[];
-  /** Units that failed in this run of the job. */
-  readonly failedNow: number;
   /** Loaded rows of slices that are not done, from the last count. */
   readonly partial: LoadedRows['partial'];
 }

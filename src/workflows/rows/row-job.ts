@@ -190,12 +190,12 @@ class RowJob extends WindowedJob<RowJobState, SliceResult, JobSummary> {
     }
     const stopped = (await this.runPieces()) ?? (await this.#buyFailedOnceMore());
     this.phase = 'running';
-    const { staged, csv, startedAt, before, freshness, failedNow, retry, warnings } = this.opened;
+    const { staged, csv, startedAt, before, freshness, retry, warnings } = this.opened;
     const retried = retry && { units: retry.units, failedAgain: retry.failedAgain };
     // A stopped run does not replace the CSV of the last complete run.
     const { publish } = this.#input;
     const summary = await finishJob({
-      ...{ staged, csv: stopped ? null : csv, startedAt, before, failedNow, stopped, freshness },
+      ...{ staged, csv: stopped ? null : csv, startedAt, before, stopped, freshness },
       ...{ retried, warnings, publishes: publish ? true : undefined },
       ...{ run: workflowInfo().firstExecutionRunId, scheduled: this.isScheduled },
     });
@@ -334,13 +334,12 @@ class RowJob extends WindowedJob<RowJobState, SliceResult, JobSummary> {
   }
 
   protected landed(slice: number, result: SliceResult): void {
-    const { requests, failed, failedNow, costMicros, earlierMicros, unknownOutcomes, staged, retry } = this.opened;
+    const { requests, failed, costMicros, earlierMicros, unknownOutcomes, staged, retry } = this.opened;
     // In the second pass, each bought unit has failed before.
     const more = result.failed - (retry ? Math.max(result.bought, result.failed) : 0);
     this.set({
       requests: requests + result.requests,
       failed: Math.max(0, failed + more),
-      failedNow: Math.max(0, failedNow + more),
       retry: retry && { ...retry, failedAgain: retry.failedAgain + result.failed },
       costMicros: costMicros + result.costMicros,
       earlierMicros: earlierMicros + result.earlierMicros,

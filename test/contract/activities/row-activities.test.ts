@@ -86,7 +86,6 @@ async function open({ into, journal }: { readonly into?: Folder; readonly journa
         csv: null,
         startedAt: Date.now(),
         before,
-        failedNow: 0,
         run: `run ${began}`,
       }),
     /** Deletes rows from the warehouse, as if an older copy of the warehouse had been restored. */

@@ -133,7 +133,7 @@ async function killInLoad({ given }: Opened, child: ChildProcess, nth: number, e
 // The long tier has the store; sink-loads.test.ts has the steps of both.
 describe.each([isLong ? 'store' : 'folder'] as const)('a sink with a record in a %s', (record) => {
   it('gets each row of a job, although it fails every third call, is slow and is killed in mid-load', async () => {
-    const opened = await open(record);
+    const opened = await open(record, { rows: { failureRate: 0.05 } });
     const first = await opened.worker({ everyThirdFails: true, ms: 300 });
     const handle = await opened.start('enrichCsv', { ...inputOf(opened, 600), batch: 10 });
     await killInLoad(opened, first, 5, handle.result());
@@ -142,14 +142,9 @@ describe.each([isLong ? 'store' : 'folder'] as const)('a sink with a record in a
     expect(summary).toMatchObject({ phase: 'done', into: 'sink:mine', warehouse: { rows: 600, missing: 0 } });
     const batches = await checked(opened);
     const numbers = batches.flatMap(({ rows }) => rows.map(({ row_number }) => row_number as number));
+    const failed = batches.flatMap(({ rows }) => rows.filter(({ status }) => status === 'error'));
+    expect([failed.length > 0, failed.length]).toEqual([true, summary.failed]);
     expect(numbers.sort((a, b) => a - b)).toEqual(urls(600).map((_, nth) => nth + 1));
-    const row = batches.flatMap(({ rows }) => rows).find(({ row_number }) => row_number === 8);
-    expect(row).toMatchObject({
-      id: '7',
-      url: 'https://site-7.example/',
-      status: 'success',
-      fetched_at: expect.stringMatching(/Z$/),
-    });
     expect(batches[0]?.columns.map(({ name, type }) => `${name} ${type}`)).toEqual(
       expect.arrayContaining(['id text', 'cost_dollars number', 'fetched_at time', 'response json']),
     );
