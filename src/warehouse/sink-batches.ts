@@ -36,8 +36,8 @@ export interface SinkBatches {
   read(batchId: string): Promise<SinkBatch | null>;
   /** Records that a batch is loaded, and drops its rows here. */
   loaded(batchId: string): Promise<void>;
-  /** Records a failed load of a batch; returns how many there were since the last call with `forgets`. */
-  failed(batchId: string, forgets: number): Promise<{ readonly failures: number; readonly rows: number }>;
+  /** Records a failed load of a batch; returns how many there were. */
+  failed(batchId: string): Promise<number>;
 }
 
 export function createSinkBatches(database: Database): SinkBatches {
@@ -79,10 +79,8 @@ export function createSinkBatches(database: Database): SinkBatches {
         if (batch === undefined) return null;
         const columns = JSON.parse(batch.columns) as readonly SinkColumn[];
         // One text is read and parsed in half the time of many.
-        const [lines] = await tx.rows<{ all: string }>(
-          `SELECT string_agg(content, ',' ORDER BY n) AS "all" FROM sink_rows WHERE batch_id = $1`,
-          [batchId],
-        );
+        const all = `SELECT string_agg(content, ',' ORDER BY n) AS "all" FROM sink_rows WHERE batch_id = $1`;
+        const [lines] = await tx.rows<{ all: string }>(all, [batchId]);
         const rows = JSON.parse(`[${lines?.all}]`) as Record<string, Json>[];
         for (const { name, type } of columns) if (type === 'time') unifyTimes(rows, name);
         return { ...batch, batchId, columns, rows };
@@ -90,21 +88,15 @@ export function createSinkBatches(database: Database): SinkBatches {
 
     loaded: (batchId) =>
       write(async (tx) => {
-        await tx.run(`UPDATE sink_batches SET loaded_at = ${tx.dialect.moment('$2')} WHERE batch_id = $1`, [
-          ...[batchId, Date.now()],
-        ]);
+        await tx.run(`UPDATE sink_batches SET loaded_at = ${tx.dialect.now()} WHERE batch_id = $1`, [batchId]);
         await tx.run('DELETE FROM sink_rows WHERE batch_id = $1', [batchId]);
       }),
 
-    failed: (batchId, forgets) =>
+    failed: (batchId) =>
       write(async (tx) => {
-        const [batch] = await tx.rows<Record<'failures' | 'rows', unknown>>(
-          'SELECT failures + 1 AS failures, rows FROM sink_batches WHERE batch_id = $1',
-          [batchId],
-        );
-        const [failures, count] = [Number(batch?.failures ?? 1), Number(batch?.rows ?? 0)];
-        await tx.run('UPDATE sink_batches SET failures = $2 WHERE batch_id = $1', [batchId, failures % forgets]);
-        return { failures, rows: count };
+        const counted = 'UPDATE sink_batches SET failures = failures + 1 WHERE batch_id = $1 RETURNING failures';
+        const [batch] = await tx.rows<{ failures: unknown }>(counted, [batchId]);
+        return Number(batch?.failures ?? 1);
       }),
   };
 }
@@ -206,8 +198,8 @@ export async function keepRecords(
 
 /** Columns that only the record needs. */
 const internal: readonly string[] = [
-  ...['digest', 'load_id', 'page', 'list_order', 'loaded_at', 'event_exact'],
-  ...['is_over', 'is_reached', 'added_mark', 'loaded_mark'],
+  ...['digest', 'load_id', 'page', 'list_order', 'loaded_at', 'event_exact', 'is_over', 'is_reached'],
+  ...['added_mark', 'loaded_mark'],
 ];
 
 const recordTypes: Readonly<Partial<Record<string, string>>> = {

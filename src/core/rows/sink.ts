@@ -1,11 +1,8 @@
 import type { Json } from '../text/json.js';
 import { nearest } from '../text/nearest.js';
 
-/** The value of `into` that names a sink begins so: `sink:snowflake`. */
-const PREFIX = 'sink:';
-
-/** The name of the sink that a value of `into` names; null for a warehouse. */
-export const sinkOf = (into: string): string | null => (into.startsWith(PREFIX) ? into.slice(PREFIX.length) : null);
+/** The name of the sink that a value of `into` names, such as `sink:snowflake`; null for a warehouse. */
+export const sinkOf = (into: string): string | null => /^sink:(.*)$/s.exec(into)?.[1] ?? null;
 
 /** A column of a batch. */
 export interface SinkColumn {
@@ -55,7 +52,7 @@ export function whyNoSink(into: string, sinks: Sinks = {}): string | null {
   if (name === null || Object.hasOwn(sinks, name)) return null;
   const names = Object.keys(sinks);
   const near = nearest(name, names);
-  const rest = near === null ? 'Pass it in the option sinks of SearchflowPlugin' : `Did you mean ${PREFIX}${near}?`;
+  const rest = near === null ? 'Pass it in the option sinks of SearchflowPlugin' : `Did you mean sink:${near}?`;
   const others = near === null && names.length > 0 ? ` (it has ${names.join(', ')})` : '';
   return `into: this worker has no sink ${/^[\w-]{1,60}$/.test(name) ? name : '(name not shown)'}${others}. ${rest}`;
 }

@@ -17,7 +17,7 @@ type Deliver = (of: BatchesOf) => Promise<void>;
 
 /** Time limit of one `load` in seconds, if the sink has none. */
 const USUAL_SECONDS = 300;
-/** Number of failed loads of a batch after which its job fails. The next run starts to count again. */
+/** Number of failed loads of a batch after which its job fails; the next run has as many. */
 const MOST_FAILURES = 10;
 const FIRST_WAIT_MS = 1000;
 const LONGEST_WAIT_MS = 60_000;
@@ -95,17 +95,17 @@ async function loadOnce(name: string, sink: Sink, batches: SinkBatches, id: stri
   } catch (error) {
     if (cancelled?.aborted) throw cancelled.reason;
     const why = timeUp.aborted ? `it took longer than ${timeoutSeconds} s` : reasonOf(error);
-    const { failures, rows } = await batches.failed(id, MOST_FAILURES);
-    const message = `The sink ${name} has not loaded batch ${id} of ${batch.job} (${rows} rows): ${why}`;
-    if (failures >= MOST_FAILURES)
+    const nth = (await batches.failed(id)) % MOST_FAILURES;
+    const message = `The sink ${name} has not loaded batch ${id} of ${batch.job} (${batch.rows.length} rows): ${why}`;
+    if (nth === 0)
       throw new WarehouseUnusable(
         'sink-failed',
-        `${message}. It failed ${failures} times. Fix it, then start the job again: its next run continues with this batch, and nothing is bought twice`,
+        `${message}. It failed ${MOST_FAILURES} times. Fix it, then start the job again: its next run continues with this batch, and nothing is bought twice`,
       );
     throw ApplicationFailure.create({
       type: 'SinkFailed',
       message,
-      nextRetryDelay: backoffMs(failures - 1, FIRST_WAIT_MS, LONGEST_WAIT_MS, 1),
+      nextRetryDelay: backoffMs(nth - 1, FIRST_WAIT_MS, LONGEST_WAIT_MS, 1),
       details: [{ errorCode: 'sink-failed' }],
     });
   }
