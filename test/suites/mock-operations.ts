@@ -16,8 +16,11 @@ import { pricesAt } from '#searchflow/core/purchase/prices.js';
 import { nearest } from '#searchflow/core/text/nearest.js';
 import { sha256 } from '#searchflow/worker/config/sha256.js';
 
+/** A request without its open fields, so that a misspelt field is a type error. */
+type Named<T> = { [Name in keyof T as string extends Name ? never : Name]: T[Name] };
+
 /** What an operation answers in a test: a function of its request, which throws the failure of the operation. */
-type Mock<E> = E extends Endpoint<infer I, infer O> ? (request: I) => O | Promise<O> : never;
+type Mock<E> = E extends Endpoint<infer I, infer O> ? (request: Named<I>) => O | Promise<O> : never;
 
 /** Mocks by the names of the operations. */
 export type OperationMocks = { readonly [Name in OperationName]?: Mock<Operations[Name]> };
@@ -26,12 +29,13 @@ export type OperationMocks = { readonly [Name in OperationName]?: Mock<Operation
  * Returns the activities of a worker in a unit test: `Worker.create({ activities: mockOperations({ search: () => … }), … })`. They are the real
  * activities of `SearchflowPlugin` without a record, with the mocks in place of the service: requests are checked, caps hold, and
  * `operations()`, `enrichRows()` and `runAgent()` work. An operation without a mock fails at once as `NoMock`. Throws for a mock of an unknown
- * operation.
+ * operation, and for one that is no function.
  */
 export function mockOperations(mocks: OperationMocks): Record<string, (...args: never[]) => Promise<unknown>> {
-  const names = Object.keys(operationTable);
-  const unknown = Object.keys(mocks).filter((name) => !names.includes(name));
-  if (unknown.length > 0) throw new TypeError(unknown.map((name) => `mockOperations: ${whyUnknown(name)}`).join(' '));
+  const unknown = Object.keys(mocks).find((name) => !Object.hasOwn(operationTable, name));
+  if (unknown !== undefined) throw new TypeError(`mockOperations: ${whyUnknown(unknown)}`);
+  const [wrong] = Object.entries(mocks).find(([, mock]) => mock !== undefined && typeof mock !== 'function') ?? [];
+  if (wrong) throw new TypeError(`mockOperations: ${wrong} must be a function of its request, such as () => answer`);
   const transport = mockTransport(mocks);
   const activities = createAloneActivities({
     ...{ transport, origin: 'mock', sha256, limiter, places: new Places(limiter), inFlight: new InFlight(256) },
@@ -66,10 +70,9 @@ function mockTransport(mocks: OperationMocks): Transport {
       if (!mock) throw noMock(name, `Add one: mockOperations({ ${name}: (request) => … })`);
       const json = JSON.stringify(await mock(input));
       const data = JSON.parse(json) as O;
-      requests++;
       return {
         ...{ data, misread: [], warnings: [], status: 200, bytes: json.length, costMicros: costOf(data) },
-        ...{ requestId: `mock-${requests}`, queued: null, queueMs: null, date: null, deprecation: null },
+        ...{ requestId: `mock-${++requests}`, queued: null, queueMs: null, date: null, deprecation: null },
         raw: () => Buffer.from(json),
         rawList: (list) => {
           const elements = (data as Readonly<Record<string, unknown>>)[list];
@@ -81,14 +84,11 @@ function mockTransport(mocks: OperationMocks): Transport {
 }
 
 /** Gives each call its turn at once: no test waits by the clock of the machine. */
+const nothing = async () => undefined;
 const noBlock = { blockedUntil: null, blockedSince: null, blockReason: null };
 const view = { profile: 'mock', qps: 0, effectiveQps: 0, buckets: [], waiting: 0, ...noBlock };
 const limiter: Limiter = {
   acquire: async (rateCost) => ({ rateCost, startAt: 0, reservedAt: 0 }),
-  start: async () => 'go',
-  block: async () => undefined,
-  unblock: async () => undefined,
-  queued: () => undefined,
-  view: async () => view,
-  close: async () => undefined,
+  ...{ start: async () => 'go' as const, queued: () => undefined, view: async () => view },
+  ...{ block: nothing, unblock: nothing, close: nothing },
 };

@@ -78,10 +78,14 @@ describe('mockOperations', () => {
     expect(await run({ answer }, 'call', 'answer', { query: 'a' }, {})).toEqual(['PaymentRequired', 'no credits']);
   });
 
-  it('refuses a mock of an unknown operation with the nearest name', () => {
+  it('refuses a mock of an unknown operation with the nearest name, and one that is no function', () => {
     expect(() => mockOperations({ serch: () => ({}) } as OperationMocks)).toThrow(
       'mockOperations: serch is not an operation; did you mean search?',
     );
+    const five = { search: 5 } as unknown as OperationMocks;
+    expect(() => mockOperations(five)).toThrow('mockOperations: search must be a function of its request');
+    // @ts-expect-error A misspelt field of a request does not have a type.
+    expect(mockOperations({ search: ({ qurey }) => Promise.reject(qurey) })).toBeDefined();
   });
 
   it('stubs a workflow of the package that a workflow starts as a child', async () => {
