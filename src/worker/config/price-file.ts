@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { z } from 'zod';
-import { type PriceTable, priceTables } from '../../core/purchase/prices.js';
+import { type ContentType, type PriceTable, priceTables } from '../../core/purchase/prices.js';
 
 const dollars = z.number().min(0).max(10_000);
 const bandList = z
@@ -13,7 +13,8 @@ const bandList = z
     error: 'the bounds of the bands must be in ascending order',
   });
 const name = z.string().min(1);
-const searchPage = z.strictObject({ text: dollars, highlights: dollars, summary: dollars });
+const ofContents = { text: dollars, highlights: dollars, summary: dollars } satisfies Record<ContentType, z.ZodType>;
+const searchPage = z.strictObject(ofContents);
 const agentUse = z.strictObject({ computeUnit: dollars, search: dollars, email: dollars, phoneNumber: dollars });
 
 /** A table with all prices. */

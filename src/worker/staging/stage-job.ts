@@ -157,14 +157,14 @@ async function stage(context: StageContext, asked: EnrichCsvInput): Promise<Stag
   drafts.add(basename(draft));
   try {
     // A stream can be read only once, so its slices get the size of the last stage.
-    let manifest = await stageAs(isStream && before ? sameSize(before.staged) : how.rowsPerSlice);
+    let manifest = await stageAs(isStream && before ? sameSize(before.staged.rowsPerSlice) : how.rowsPerSlice);
     const { operation: _, options, batch, ...operationFacts } = how.facts;
     const others = { ...operationFacts, encoding: request.encoding || undefined, ...key };
     const factsOf = ({ contentHash, unitColumn }: StageManifest) =>
       [operation, contentHash, options, unitColumn, request.delimiter ?? null, batch, others] as const;
     let known = stagedBefore(factsOf(manifest), before);
     if (known && known.rowsPerSlice !== manifest.rowsPerSlice) {
-      manifest = await stageAs(sameSize(known));
+      manifest = await stageAs(sameSize(known.rowsPerSlice));
       // A table of a database may have changed in between.
       known = stagedBefore(factsOf(manifest), before);
       if (known?.rowsPerSlice !== manifest.rowsPerSlice) known = null;
@@ -233,10 +233,7 @@ function csvFormOf({ csvDelimiter, csvBom }: EnrichCsvInput, { delimiter, bom }:
 
 const generationOf = (facts: readonly unknown[]): string => sha256(canonicalJson(facts)).slice(0, 12);
 
-const sameSize = ({ rowsPerSlice }: Pick<StagedJob, 'rowsPerSlice'>): SliceSizes => ({
-  large: rowsPerSlice,
-  small: rowsPerSlice,
-});
+const sameSize = (rows: number): SliceSizes => ({ large: rows, small: rows });
 
 /**
  * Returns an earlier stage of the same rows and request; null without one. Its generation and slices are kept, because the warehouse knows
