@@ -281,11 +281,6 @@ describe('a streamed agent run', () => {
 });
 
 describe('a stream', () => {
-  test('whose last event lacks its empty line has ended if that event is complete', async () => {
-    const { client } = await service(streaming([data(delta), 'data: [DONE]']));
-    expect(await all(client.streamSearch({ query: 'q' }))).toEqual({ chunks: [delta], error: null });
-  });
-
   test('fault 19: has a maximum size, for an event and in total', async () => {
     const large = data({ type: 'text-delta', delta: 'x'.repeat(200_000) });
     const one = await service(streaming([large, 'data: [DONE]\n\n']), { maxEventChars: 100_000 });
