@@ -28,7 +28,7 @@ export async function checkConnection({
   if (service !== 'live' || proxiesTo(url.hostname, wire?.proxy)) return;
   const secure = url.protocol === 'https:';
   const port = Number(url.port || (secure ? 443 : 80));
-  const code = await probe({ host: url.hostname, port, timeoutMs: CONNECT_MS }, secure ? {} : null);
+  const code = await probe({ host: url.hostname, port, timeout: CONNECT_MS }, secure ? {} : null);
   if (code === null) return;
   const why = connectProblem(code, printable(url.host));
   throw new Unreachable('service-unreachable', `The service: ${why}. Nothing was bought.`);

@@ -1,19 +1,19 @@
 import { connect as connectTcp } from 'node:net';
 import { type ConnectionOptions, connect as connectTls } from 'node:tls';
 
-/** Opens and closes a connection, with TLS unless its options are null. Returns the code or message of its failure, or null. */
+/** Opens and closes a connection, with TLS unless its options are null. Returns the code or message of its failure, or null. `timeout` in ms. */
 export function probe(
-  { host: name, port, timeoutMs }: { readonly host: string; readonly port: number; readonly timeoutMs: number },
+  { host: name, ...to }: { readonly host: string; readonly port: number; readonly timeout: number },
   tls: ConnectionOptions | null,
 ): Promise<string | null> {
   const host = name.replace(/^\[|\]$/g, '');
-  const to = { host, port, timeout: timeoutMs, servername: /^[\d.:]+$/.test(host) ? undefined : host };
+  const servername = tls?.servername ?? (/^[\d.:]+$/.test(host) ? undefined : host);
   return new Promise((resolve) => {
     const end = (problem: string | null) => {
       socket.destroy();
       resolve(problem);
     };
-    const socket = tls === null ? connectTcp(to) : connectTls({ ...to, ...tls });
+    const socket = tls === null ? connectTcp({ ...to, host }) : connectTls({ ...to, host, ...tls, servername });
     socket.once(tls === null ? 'connect' : 'secureConnect', () => end(null));
     socket.once('timeout', () => end('ETIMEDOUT'));
     socket.once('end', () => end('the server ended the connection'));

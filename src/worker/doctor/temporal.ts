@@ -120,9 +120,10 @@ async function connectionFinding({ config, env }: Setup, address: string): Promi
   const tls = await tlsOf(env);
   const { clientCertPair: pair, serverNameOverride: servername, serverRootCACertificate: ca } = tls ?? {};
   const problem = await connectTo(address, {
-    ...(pair ? { cert: Buffer.from(pair.crt), key: Buffer.from(pair.key) } : {}),
-    ...(servername ? { servername } : {}),
+    cert: pair ? Buffer.from(pair.crt) : undefined,
+    key: pair ? Buffer.from(pair.key) : undefined,
     ca: ca ? Buffer.from(ca) : undefined,
+    servername,
     rejectUnauthorized: tls !== null,
   });
   if (tls === null)
@@ -157,6 +158,5 @@ async function tlsOf(env: Setup['env']): Promise<Tls | null> {
 /** Opens and closes a connection to a Temporal server. */
 function connectTo(address: string, tls: ConnectionOptions | null): Promise<string | null> {
   const { hostname: host, port } = new URL(`tcp://${address}`);
-  const to = { host, port: Number(port || 7233), timeoutMs: CONNECT_MS };
-  return probe(to, tls && { ALPNProtocols: ['h2'], ...tls });
+  return probe({ host, port: Number(port || 7233), timeout: CONNECT_MS }, tls && { ALPNProtocols: ['h2'], ...tls });
 }

@@ -363,7 +363,7 @@ describe('a command line', () => {
     const resumed = await type('resume brands --max-cost 2.5 --qps 3 --json', { resume: async () => one });
     expect(resumed.asked).toEqual(
       expect.arrayContaining([
-        ['resume', 'brands', { maxCostDollars: 2.5 }],
+        ['resume', 'brands', { maxCostDollars: 2.5 }, { detached: false }],
         ['unknownOutcomes', 'brands-1'],
       ]),
     );
