@@ -127,7 +127,7 @@ class RowsCall {
     const give = onBatch ?? ((results) => void all.push(...results));
     const { requests, startedAt } = this.#input;
     const batches = inParts([...this.#rows.keys()], (row) => bytesOf(this.#rows[row] as RowFields), BATCH);
-    const isChecked = requests && startedAt === undefined && batches.length > 1 && patched('enrichRows-checks-all');
+    const isChecked = requests && startedAt === undefined && batches.length > 1;
     // A misspelt field fails the call before the first batch is bought.
     if (isChecked) for (const rows of batches.slice(1)) await this.#plan(rows);
     for (const rows of batches) {
