@@ -59,8 +59,12 @@ function writeNew(path: string, text: string, mode: number): boolean {
 
 /** The lines that a `.gitignore` lacks. */
 function notIgnored(path: string): readonly string[] {
-  // A folder or a link that leads nowhere may have this name.
-  const text = statSync(path, { throwIfNoEntry: false })?.isFile() ? readFileSync(path, 'utf8') : '';
+  let text = '';
+  try {
+    text = readFileSync(path, 'utf8');
+  } catch {
+    // A folder, a link that leads nowhere or a file that cannot be read has this name.
+  }
   const lines = text.split(/\r?\n/).map((line) => line.trim().replace(/^\/|\/$/g, ''));
   return ignored.filter((line) => !lines.includes(line.replace(/\/$/, '')));
 }
