@@ -60,8 +60,9 @@ describe.concurrent.each([
       ),
     );
     expect(mostInASecond(starts)).toBeLessThanOrEqual(20);
-    const firstHalf = starts.toSorted((a, b) => a.at - b.at).slice(0, 24);
-    for (const by of [0, 1, 2]) expect(firstHalf.filter((start) => start.by === by).length).toBeGreaterThanOrEqual(5);
+    // Of an unused limit the first process takes the starts of 250 ms before the others have asked.
+    const middle = starts.toSorted((a, b) => a.at - b.at).slice(12, 36);
+    for (const by of [0, 1, 2]) expect(middle.filter((start) => start.by === by).length).toBeGreaterThanOrEqual(5);
     for (const { limiter } of processes) await limiter.close();
   });
 
