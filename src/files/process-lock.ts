@@ -19,9 +19,10 @@ import { makeFolder } from './make-folder.js';
 import { isAlive, ownIdentity, type ProcessIdentity, processStartTime, toIdentity } from './process-identity.js';
 import { withPath } from './write-durably.js';
 
-/** The only function of `fs-native-extensions` that is used in this file; the package has no types. */
+/** The functions of `fs-native-extensions` that are used; the package has no types. */
 interface NativeLocks {
   tryLock(fd: number, offset: number, length: number): boolean;
+  unlock(fd: number, offset: number, length: number): void;
 }
 
 // An offset after any content, because Windows does not let other processes read locked bytes.
@@ -152,8 +153,6 @@ export interface LockWait {
   readonly signal?: AbortSignal;
   /** Name of the locked thing, for messages; default: the path. */
   readonly what?: string;
-  /** Milliseconds between two tries; default 75. */
-  readonly pollMs?: number;
   /** Whether the file is removed when the lock is released. All callers of one lock must set the same value. */
   readonly passing?: boolean;
 }
@@ -190,11 +189,12 @@ export async function withLock<T>(path: string, fn: () => T | Promise<T>, wait: 
       said = true;
       wait.say?.(`Waiting for ${who}, which has locked ${wait.what ?? path}.`);
     }
-    await delay(Math.min(wait.pollMs ?? POLL_MS, wait.waitMs - waited), undefined, { signal: wait.signal });
+    await delay(Math.min(POLL_MS, wait.waitMs - waited), undefined, { signal: wait.signal });
   }
 }
 
-function isAt(path: string, fd: number): boolean {
+/** Whether the path leads to this open file. */
+export function isAt(path: string, fd: number): boolean {
   const [there, here] = [statSync(path, { throwIfNoEntry: false, bigint: true }), fstatSync(fd, { bigint: true })];
   return there !== undefined && there.dev === here.dev && there.ino === here.ino;
 }
@@ -209,7 +209,7 @@ function nameHolder(path: string, fd: number, holder: ProcessIdentity): void {
 }
 
 // Loaded on first use, so that a platform without a prebuilt binary can still use everything that needs no lock.
-function native(): NativeLocks {
+export function native(): NativeLocks {
   try {
     return createRequire(import.meta.url)('fs-native-extensions') as NativeLocks;
   } catch (cause) {

@@ -1,14 +1,10 @@
-import { readFileSync, renameSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import type { BucketState } from '../../core/limiter/rate-queue.js';
 import { Serial } from '../../core/processes/serial.js';
-import { withLock } from '../../files/process-lock.js';
-import { writeDurably, writeNamed } from '../../files/write-durably.js';
+import { LockedText } from '../../files/locked-text.js';
+import { writeDurably } from '../../files/write-durably.js';
 import { UNUSED_MS } from './memory-limiter.js';
 import type { Buckets, RateState, RateStore } from './shared-rates.js';
-
-/** Longest wait for another process; a change takes less than a millisecond. */
-const LOCK_MS = 10_000;
-const LOCK_POLL_MS = 3;
 
 /** A clock that all processes of a machine share and that nobody sets, in ms. It begins with the machine. */
 const machineNow = (): number => Number(process.hrtime.bigint()) / 1e6;
@@ -19,28 +15,20 @@ const machineNow = (): number => Number(process.hrtime.bigint()) / 1e6;
  */
 export function fileRates(bucketsPath: string, blockPath: string): RateStore {
   const own = new Serial();
-  const lockPath = `${bucketsPath}.lock`;
-  const read = (): RateState => {
+  const kept = new LockedText(bucketsPath);
+  const stateOf = (text: string): RateState => {
     const [now, at] = [machineNow(), performance.now()];
-    return { now, askedAt: at, answeredAt: at, ...readBuckets(bucketsPath, now), block: readBlock(blockPath, now) };
+    return { now, askedAt: at, answeredAt: at, ...bucketsOf(text, now), block: readBlock(blockPath, now) };
   };
+  const use = <T>(work: (state: RateState) => readonly [result: T, text: string | null], signal?: AbortSignal) =>
+    own.run(() => kept.change((text) => work(stateOf(text)), signal));
   return {
     change: (work, signal) =>
-      own.run(() =>
-        withLock(
-          lockPath,
-          () => {
-            const state = read();
-            const result = work(state);
-            const draft = `${bucketsPath}.${process.pid}.draft`;
-            writeNamed(draft, JSON.stringify(state.buckets));
-            renameSync(draft, bucketsPath);
-            return { result, state };
-          },
-          { waitMs: LOCK_MS, pollMs: LOCK_POLL_MS, signal },
-        ),
-      ),
-    look: async () => read(),
+      use((state) => {
+        const result = work(state);
+        return [{ result, state }, JSON.stringify(state.buckets)];
+      }, signal),
+    look: (signal) => use((state) => [state, null], signal),
     hold: (until, reason) =>
       own.run(async () => {
         const now = machineNow();
@@ -48,16 +36,18 @@ export function fileRates(bucketsPath: string, blockPath: string): RateStore {
         await writeDurably(blockPath, JSON.stringify({ until: Date.now() + until - now, at: Date.now(), reason }));
       }),
     lift: () => own.run(() => writeDurably(blockPath, JSON.stringify({ until: 0, at: Date.now(), reason: '' }))),
+    close: () => own.run(async () => kept.close()),
   };
 }
 
-/** If the file is damaged, or older than the start of the machine, the last second counts as used. */
-function readBuckets(path: string, now: number): Pick<RateState, 'buckets' | 'unusedMs'> {
+/** If the text is damaged, or older than the start of the machine, the last second counts as used. */
+function bucketsOf(text: string, now: number): Pick<RateState, 'buckets' | 'unusedMs'> {
+  if (text === '') return { buckets: {}, unusedMs: UNUSED_MS };
   try {
-    const buckets = JSON.parse(readFileSync(path, 'utf8')) as Buckets;
+    const buckets = JSON.parse(text) as Buckets;
     if (Object.values(buckets).every((bucket) => isBucket(bucket, now))) return { buckets, unusedMs: UNUSED_MS };
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return { buckets: {}, unusedMs: UNUSED_MS };
+  } catch {
+    // Another program wrote the file, or a write was interrupted.
   }
   return { buckets: {}, unusedMs: 0 };
 }

@@ -44,6 +44,7 @@ export interface RateStore {
   lift(signal?: AbortSignal): Promise<void>;
   /** Calls `changed` when another process begins or ends a block. Absent: the state must be looked at. */
   listen?(changed: () => void): Promise<() => Promise<void>>;
+  close(): Promise<void>;
 }
 
 /** Interval at which the store is asked for a block while a granted call waits for its start. */
@@ -143,6 +144,7 @@ export class SharedRates implements RateSource {
     clearInterval(this.#poll);
     const unlisten = await this.#listening;
     await unlisten?.();
+    await this.#store.close();
   }
 
   /** The buckets that a call counts against. */

@@ -67,6 +67,7 @@ export function pgRates(postgres: Postgres, team: string): RateStore {
     look: async (signal) => (await look(brief(signal))).state,
     hold: async (until, reason, signal) => void (await call(brief(signal), 'block', [team, until, reason])),
     lift: async (signal) => void (await call(brief(signal), 'unblock', [team])),
+    close: async () => undefined,
     listen: (changed) => postgres.listen('searchflow_limiter', (of) => of === team && changed(), changed),
   };
 }
