@@ -126,7 +126,7 @@ function readRequests(deps: CallDeps, { how, rows, indexes }: SomeRows): ReadRow
       'requests are for search and answer, without template and urlField. Give the URLs of contents as rows.',
     );
   const isMisspelt = (row: object) =>
-    misspeltFields(rowEndpoints[operation], row, Object.values(operationTable)).length > 0;
+    misspeltFields(rowEndpoints[operation], { ...options, ...row }, Object.values(operationTable)).length > 0;
   const units = rows.map((row, nth): Unit | RowError => {
     const unit = canonicalJson(row);
     try {

@@ -5,6 +5,7 @@ import {
   patched,
   proxyActivities,
   uuid4,
+  workflowInfo,
 } from '@temporalio/workflow';
 import type { createEnrichRows } from '../../activities/operations/enrich-rows.js';
 import { BUDGET_EXCEEDED, DEFAULT_OPERATION, URLS_PER_REQUEST } from '../../core/choices.js';
@@ -50,6 +51,8 @@ const PLAIN_BYTES = 1000;
 /** The bytes of one answer in a page; an answer with page contents is larger. */
 const ANSWER_BYTES = { plain: MiB / 16, contents: MiB / 4 } as const;
 
+/** Temporal ends a workflow whose history has 50 MiB, with everything in it. */
+const MOST_HISTORY = 40 * MiB;
 /** Requests of one row each that a workflow makes itself. More would make its history long, so child workflows make them. */
 const MOST_REQUESTS = 1000;
 /** Requests for which a history has room, without child workflows. */
@@ -101,6 +104,9 @@ class RowsCall {
   readonly #room: number;
   #bytes = 0;
   #largest = 0;
+  /** The bytes of results that `onBatch` may write into the history once more. */
+  #kept = 0;
+  #isGiven = false;
 
   constructor(input: EnrichRowsInput, own: ActivityOptions, isPage: boolean) {
     const { rows, requests, paidDollars = [], ...rest } = input;
@@ -124,6 +130,7 @@ class RowsCall {
   /** Buys the rows, or as many as fit into a page. Returns the results, unless `onBatch` gets them. */
   async results(onBatch?: EnrichRowsOptions['onBatch']): Promise<readonly RowResult[]> {
     const all: RowResult[] = [];
+    this.#isGiven = onBatch !== undefined;
     const give = onBatch ?? ((results) => void all.push(...results));
     const { requests, startedAt } = this.#input;
     const batches = inParts([...this.#rows.keys()], (row) => bytesOf(this.#rows[row] as RowFields), BATCH);
@@ -142,6 +149,7 @@ class RowsCall {
         throw ApplicationFailure.nonRetryable(stopped.message, stopped.tag);
       for (const part of inParts(sized, ({ bytes }) => bytes, { ...BATCH, bytes: PIECE_BYTES }))
         await give(part.map(({ result }) => result));
+      this.#kept = 0;
       if (sized.length < rows.length) break;
     }
     return all;
@@ -184,7 +192,11 @@ class RowsCall {
       if (typeof unit === 'string' && !this.#answered.has(unit) && !firsts.has(unit))
         firsts.set(unit, rows[nth] as number);
     const keyOf = new Map([...firsts].map(([key, row]) => [row, key]));
-    const keep = (row: number, result: RowResult) => void this.#answered.set(keyOf.get(row) as string, sizedOf(result));
+    const keep = (row: number, result: RowResult) => {
+      const sized = sizedOf(result);
+      this.#answered.set(keyOf.get(row) as string, sized);
+      if (this.#isGiven) this.#kept += sized.bytes;
+    };
     await this.#buy(plan, [...firsts.values()], keep, () => this.#fitting(rows, units).bytes);
     return this.#fitting(rows, units).results;
   }
@@ -247,6 +259,8 @@ class RowsCall {
       atOnce: Math.min(usual, concurrency ?? usual, Math.ceil((2 * MiB) / bytesOf(this.#how))),
       mostMicros: plan.record ? null : plan.mostMicros,
       isFull: (inProgress) => {
+        const most = GROWTH * this.#largest || PIECE_BYTES;
+        if (this.#isLong(most * (inProgress + 1), inProgress)) return true;
         if (!this.#isPage) return false;
         if (isSingle && this.#seen.requests >= MOST_IN_HISTORY) return true;
         const page = pageBytes();
@@ -260,7 +274,7 @@ class RowsCall {
         const bought = await buyEnrichRows({ ...this.#some(some), since, maxBytes: bytes, call });
         this.#seen.rows += some.length;
         this.#seen.bytes += bought.bytes;
-        if (this.#isPage) this.#largest = Math.max(this.#largest, bytesOf(bought.results));
+        this.#largest = Math.max(this.#largest, bytesOf(bought.results));
         return bought;
       },
     };
@@ -300,7 +314,7 @@ class RowsCall {
     const maxCostDollars = capMicros === null ? undefined : (capMicros - spentMicros) / 1e6;
     const own = { maxCostDollars, spentDollars: 0, startedAt: this.#startedAt };
     let next: EnrichRowsInput | null = { ...how, ...(this.#input.rows ? { rows: some } : { requests: some }), ...own };
-    while (next !== null && !this.#money.stopped) {
+    while (next !== null && !this.#isLong(PAGE_BYTES * CHILDREN, 0) && !this.#money.stopped) {
       const before: number = next.spentDollars ?? 0;
       const { results, summary, ...rest }: EnrichedPage = await executeChild<typeof enrichPage>('enrichRows', {
         args: [next],
@@ -316,11 +330,24 @@ class RowsCall {
     }
   }
 
+  /** Whether the history has no room for so many bytes more. If nothing is in progress, this ends the call; its other rows are not bought. */
+  #isLong(bytes: number, inProgress: number): boolean {
+    const isLong = workflowInfo().historySize + this.#kept + bytes > MOST_HISTORY;
+    if (isLong && inProgress === 0) this.#money.stopped ??= historyFull;
+    return isLong;
+  }
+
   #some(rows: readonly number[]) {
     const indexes = rows.map((row) => this.#first + row);
     return { how: this.#how, rows: rows.map((row) => this.#rows[row] as RowFields), indexes };
   }
 }
+
+const historyFull: RowError = {
+  tag: 'HISTORY_FULL',
+  message:
+    'not bought, because the history of the workflow is nearly full (50 MiB): enrich these rows in another workflow',
+};
 
 /** Whether the workflow file exports a workflow of this name. The SDK gives the exports no public name. */
 function isExported(name: string): boolean {

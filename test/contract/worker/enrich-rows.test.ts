@@ -53,6 +53,8 @@ async function open(record: boolean, options: Parameters<typeof startSandbox>[0]
     service,
     team: (input: EnrichRowsInput) =>
       run<{ results: readonly RowResult[]; left: number; most: number; summary: RowsSummary }>('team', input),
+    outcomes: (input: EnrichRowsInput) =>
+      run<{ results: readonly Pick<RowResult, 'index' | 'error'>[]; summary: RowsSummary }>('outcomes', input),
     /** All pages, each of which Temporal accepts. */
     pages: async (input: EnrichRowsInput) => {
       const pages: EnrichedPage[] = [];
@@ -203,6 +205,20 @@ quick.each([
     const { results, summary } = await team({ rows: urls(count) });
     expect(results.map(({ status, error }) => error?.tag ?? status)).toEqual(Array(count).fill(end));
     expect(summary.costDollars).toBe(service.bill().micros / 1e6);
+  },
+);
+
+large.each([false, true])(
+  'with a record: %s, a call ends before the history is full, and loses nothing',
+  async (record) => {
+    const { outcomes, service } = await open(record, { failureRate: 0, textBytes: 12_000 });
+    const { results, summary } = await outcomes({ rows: urls(4500) });
+    const left = results.filter(({ error }) => error?.tag === 'HISTORY_FULL').length;
+    const bought = results.filter(({ error }) => error === null).length;
+    expect([summary.stopped?.tag, bought, bought + left]).toEqual(['HISTORY_FULL', summary.succeeded, 4500]);
+    expect(bought).toBeGreaterThan(2000);
+    // The record has answers for which the last activities had no room.
+    expect(service.bill().units - bought).toBeLessThanOrEqual(record ? 500 : 0);
   },
 );
 
