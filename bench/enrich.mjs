@@ -82,7 +82,7 @@ export const defaults = { rows: 100_000, runs: 3, into: 'duckdb' };
 /** Prints of each run the seconds before the first request, until the last load, and until the end. */
 export async function run({ rows, runs, into }) {
   const { dir, remove } = workFolder();
-  const sandbox = await sandboxProcess({ prebuilt: true, textBytes: TEXT_BYTES });
+  const sandbox = await sandboxProcess({ textBytes: TEXT_BYTES });
   const targets = await warehouses(into, dir);
   try {
     const csv = join(dir, 'rows.csv');

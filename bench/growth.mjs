@@ -13,7 +13,7 @@ const MARGIN = 1.2;
 
 const kinds = {
   rows: (count, into) => ({
-    sandbox: { prebuilt: true },
+    sandbox: {},
     hosts: hostOf(into),
     start: async (dir) => {
       await writeRows(join(dir, 'rows.csv'), count);

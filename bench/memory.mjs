@@ -11,7 +11,7 @@ export async function run({ small, large }) {
   try {
     const peaks = [];
     for (const rows of [small, large]) {
-      const sandbox = await sandboxProcess({ prebuilt: true, logEntries: 1000 });
+      const sandbox = await sandboxProcess({ logEntries: 1000 });
       const csv = join(dir, `rows-${rows}.csv`);
       await writeRows(csv, rows);
       const state = join(dir, `run-${rows}`);

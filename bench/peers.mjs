@@ -117,8 +117,7 @@ export async function run({ rows, events, latency, runs, only }) {
   const csv = join(dir, 'rows.csv');
   await writeRows(csv, rows);
   try {
-    if (only.includes('rows'))
-      await compare('rows', { work: 'rows', units: rows, runs, sandbox: { prebuilt: true }, peers, csv });
+    if (only.includes('rows')) await compare('rows', { work: 'rows', units: rows, runs, sandbox: {}, peers, csv });
     for (const latencyMs of only.includes('events') ? String(latency).split(',').map(Number) : []) {
       const work = `events, ${latencyMs} ms`;
       const sandbox = { latencyMs, events: history(events) };

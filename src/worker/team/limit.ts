@@ -9,13 +9,17 @@ import type { RuntimeConfig } from '../config/runtime-types.js';
 import { sha256 } from '../config/sha256.js';
 import { fingerprint, teamOf } from './team.js';
 
+/** A bucket keeps a time for each unit of a second, so a file is for limits of real services. A test server may have a higher one. */
+const MOST_IN_FILE = 1000;
+
 /**
  * Opens the limiter of a team for all processes of a user on this machine. With a share of the limit (`--qps`), only processes of the same
  * state folder use the share; blocks are always those of the team. Each sandbox has its own limit, which one process uses.
  */
 export function openLimiter(config: RuntimeConfig): QueuedLimiter {
   const profile = rateProfileOf(config);
-  if (config.origin === 'sandbox') return new MemoryLimiter(profile, { unused: true });
+  const isOwn = config.origin === 'sandbox' || profile.buckets.some(({ qps }) => qps > MOST_IN_FILE);
+  if (isOwn) return new MemoryLimiter(profile, { unused: true });
   const dir = join(config.userStateDir, 'limits');
   makeFolder(dir);
   const team = join(dir, sha256(teamOf(config)).slice(0, 24));

@@ -1,8 +1,10 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it, onTestFinished, vi } from 'vitest';
 import { fileRates } from '../../../src/store/limiter/file-rates.js';
+import type { RuntimeConfig } from '../../../src/worker/config/runtime-types.js';
+import { openLimiter } from '../../../src/worker/team/limit.js';
 
 it('fault 49: a block from the file is not extended when the clock goes back by an hour', async () => {
   const dir = mkdtempSync(join(tmpdir(), 'searchflow-block-'));
@@ -25,4 +27,17 @@ it('fault 49: a block from the file is not extended when the clock goes back by 
   expect(await left()).toEqual([5, 'too many requests']);
   now = begun + 5001;
   expect(await left()).toBeNull();
+});
+
+it.each([
+  [1000, ['limits']],
+  [1001, []],
+])('a limit of %s requests a second is kept in these folders: %j', async (qps, folders) => {
+  const userStateDir = mkdtempSync(join(tmpdir(), 'searchflow-limit-'));
+  onTestFinished(() => rmSync(userStateDir, { recursive: true }));
+  const config = { userStateDir, origin: 'https://service.example', apiKey: null, rate: { qps }, rateIsShare: false };
+  const limiter = openLimiter(config as unknown as RuntimeConfig);
+  await limiter.acquire({ rateClass: 'contents', weight: 1 });
+  await limiter.close();
+  expect(readdirSync(userStateDir)).toEqual(folders);
 });
