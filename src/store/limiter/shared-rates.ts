@@ -89,9 +89,11 @@ export class SharedRates implements RateSource {
   async ask({ rateCost, queue, ...asked }: Wanted) {
     if (this.#store.listen) this.#listening ??= this.#store.listen(() => this.#refreshInBackground());
     const wanted = { who: `${this.#me}/${queue}`, weight: rateCost.weight, ...asked };
-    const { starts: times, comeAt } = await this.#change((state) =>
-      ask(this.#limited(rateCost, state), state.now, state.block?.until ?? Number.NEGATIVE_INFINITY, wanted),
-    );
+    const askIn = (state: RateState) =>
+      ask(this.#limited(rateCost, state), state.now, state.block?.until ?? Number.NEGATIVE_INFINITY, wanted);
+    // A call without weight waits only for the end of a block, and changes no bucket.
+    const answered = rateCost.weight > 0 ? await this.#change(askIn) : askIn(await this.#refresh());
+    const { starts: times, comeAt } = answered;
     const starts = times.map((reservedAt) => ({ reservedAt, startAt: this.#clock.toLocal(reservedAt) }));
     const last = starts.at(-1);
     if (last) this.#watch(last.startAt);
@@ -148,8 +150,8 @@ export class SharedRates implements RateSource {
   }
 
   /** The buckets that a call counts against. */
-  #limited({ rateClass, weight }: RateCost, state: RateState) {
-    const counted = weight > 0 ? bucketsFor(this.profile, rateClass) : [];
+  #limited({ rateClass }: RateCost, state: RateState) {
+    const counted = bucketsFor(this.profile, rateClass);
     return counted.map((bucket) => ({ bucket: this.#bucket(bucket, state), limit: wholeUnits(bucket) }));
   }
 
