@@ -68,7 +68,8 @@ export const createEnrichRows = (deps: CallDeps) => ({
     });
     const { records, requests, unknownOutcomes, stopped } = await buyAll(deps, purchaseRequest);
     const results = units.map((unit, nth) => resultOf(some.indexes[nth] as number, unit, records, requests));
-    const fit = deps.alone ? withoutTooLarge(results, maxBytes) : firstThatFit(results, maxBytes, units);
+    const sizes = results.map((result) => Buffer.byteLength(JSON.stringify(result)) + 1);
+    const fit = deps.alone ? withoutTooLarge(results, sizes, maxBytes) : firstThatFit(results, sizes, maxBytes, units);
     const { tags } = retryRuleOf(false);
     const isFree = ({ error, costDollars }: RowResult) =>
       buysPages(facts.operation) && costDollars === 0 && tags.includes(error?.tag ?? '');
@@ -76,7 +77,7 @@ export const createEnrichRows = (deps: CallDeps) => ({
       stopped && result.error?.tag === NOT_BOUGHT ? { ...result, error: stopped } : result;
     return {
       results: fit.map(reasoned),
-      bytes: results.reduce((sum, result) => sum + bytesOf(result), 0),
+      bytes: sizes.reduce((sum, size) => sum + size, 0),
       costs: results.slice(fit.length).map(({ costDollars }) => costDollars),
       again: stopped ? [] : fit.filter(isFree).map(({ index }) => index),
       unknownOutcomes,
@@ -228,17 +229,14 @@ function resultOf(
   return failed({ tag: tag ?? 'ERROR', message }, costDollars);
 }
 
-const bytesOf = (result: RowResult): number => Buffer.byteLength(JSON.stringify(result)) + 1;
-
 const tooLarge = (result: RowResult, bytes: number, most: number, help: string): RowResult => ({
   ...result,
   ...{ status: 'error', data: null },
   error: { tag: 'ResultTooLarge', message: `the answer has ${bytes} bytes, and at most ${most} fit. ${help}` },
 });
 
-/** The results, of which the largest are left out until all fit: without a record they cannot be read later. */
-function withoutTooLarge(results: readonly RowResult[], most: number): readonly RowResult[] {
-  const sizes = results.map(bytesOf);
+/** The results, of which the largest are left out until all fit: without a record they cannot be read later. `sizes`: their bytes. */
+function withoutTooLarge(results: readonly RowResult[], sizes: readonly number[], most: number): readonly RowResult[] {
   const largestFirst = [...sizes.keys()].sort((a, b) => (sizes[b] as number) - (sizes[a] as number));
   const left = new Set<number>();
   let sum = sizes.reduce((all, size) => all + size, 0);
@@ -254,13 +252,14 @@ function withoutTooLarge(results: readonly RowResult[], most: number): readonly 
 /** The first results, as many as fit; at least one. The others are read from the record by another activity. */
 function firstThatFit(
   results: readonly RowResult[],
+  sizes: readonly number[],
   most: number,
   units: readonly (Unit | RowError)[],
 ): readonly RowResult[] {
   const fit: RowResult[] = [];
   let sum = 0;
   for (const [nth, result] of results.entries()) {
-    const bytes = bytesOf(result);
+    const bytes = sizes[nth] as number;
     if (sum + bytes > most && nth > 0) break;
     const { key = '' } = units[nth] as Partial<Unit>;
     const help = `It is in the record: readAnswer({ landed: ['${key}'] })`;

@@ -134,11 +134,11 @@ class RowsCall {
     const give = onBatch ?? ((results) => void all.push(...results));
     const { requests, startedAt } = this.#input;
     const batches = inParts([...this.#rows.keys()], (row) => bytesOf(this.#rows[row] as RowFields), BATCH);
-    const isChecked = requests && startedAt === undefined && batches.length > 1;
+    const plans: RowsPlan[] = [];
     // A misspelt field fails the call before the first batch is bought.
-    if (isChecked) for (const rows of batches.slice(1)) await this.#plan(rows);
-    for (const rows of batches) {
-      const sized = await this.#batch(rows);
+    if (requests && startedAt === undefined) for (const rows of batches) plans.push(await this.#plan(rows));
+    for (const [nth, rows] of batches.entries()) {
+      const sized = await this.#batch(rows, plans[nth]);
       this.#at += sized.length;
       for (const { result, bytes } of sized) {
         this.#bytes += bytes;
@@ -179,9 +179,9 @@ class RowsCall {
   }
 
   /** Buys a batch. Returns the results of its first rows: of all of them, unless the page is full. */
-  async #batch(rows: readonly number[]): Promise<readonly Sized[]> {
+  async #batch(rows: readonly number[], planned: RowsPlan | undefined): Promise<readonly Sized[]> {
     if (this.#money.stopped) return this.#fitting(rows, []).results;
-    const plan = await this.#plan(rows);
+    const plan = planned ?? (await this.#plan(rows));
     if (plan.urlField !== null) this.#how = { ...this.#how, urlField: plan.urlField };
     const units = plan.units.map((unit, nth) =>
       typeof unit === 'string' ? unit : failed(unit, this.#first + (rows[nth] as number)),
@@ -260,7 +260,10 @@ class RowsCall {
       mostMicros: plan.record ? null : plan.mostMicros,
       isFull: (inProgress) => {
         const most = GROWTH * this.#largest || PIECE_BYTES;
-        if (this.#isLong(most * (inProgress + 1), inProgress)) return true;
+        if (this.#isLong(most * (inProgress + 1))) {
+          if (inProgress === 0) this.#money.stopped ??= historyFull;
+          return true;
+        }
         if (!this.#isPage) return false;
         if (isSingle && this.#seen.requests >= MOST_IN_HISTORY) return true;
         const page = pageBytes();
@@ -314,7 +317,11 @@ class RowsCall {
     const maxCostDollars = capMicros === null ? undefined : (capMicros - spentMicros) / 1e6;
     const own = { maxCostDollars, spentDollars: 0, startedAt: this.#startedAt };
     let next: EnrichRowsInput | null = { ...how, ...(this.#input.rows ? { rows: some } : { requests: some }), ...own };
-    while (next !== null && !this.#isLong(PAGE_BYTES * CHILDREN, 0) && !this.#money.stopped) {
+    while (next !== null && !this.#money.stopped) {
+      if (this.#isLong(PAGE_BYTES * CHILDREN)) {
+        this.#money.stopped = historyFull;
+        break;
+      }
       const before: number = next.spentDollars ?? 0;
       const { results, summary, ...rest }: EnrichedPage = await executeChild<typeof enrichPage>('enrichRows', {
         args: [next],
@@ -330,11 +337,9 @@ class RowsCall {
     }
   }
 
-  /** Whether the history has no room for so many bytes more. If nothing is in progress, this ends the call; its other rows are not bought. */
-  #isLong(bytes: number, inProgress: number): boolean {
-    const isLong = workflowInfo().historySize + this.#kept + bytes > MOST_HISTORY;
-    if (isLong && inProgress === 0) this.#money.stopped ??= historyFull;
-    return isLong;
+  /** Whether the history has no room for so many bytes more. */
+  #isLong(bytes: number): boolean {
+    return workflowInfo().historySize + this.#kept + bytes > MOST_HISTORY;
   }
 
   #some(rows: readonly number[]) {
