@@ -13,6 +13,9 @@ import {
 } from '@temporalio/common/lib/internal-non-workflow/index.js';
 import type { WorkerRefusal } from '../../core/rows/warehouse-errors.js';
 
+/** The condition of a list of workflows: those of a task queue. */
+export const onQueue = (taskQueue: string): string => `TaskQueue = '${taskQueue.replaceAll("'", "''")}'`;
+
 /** An activity in progress, as the server knows it. */
 export interface PendingActivity {
   readonly type: string | null;
@@ -116,7 +119,7 @@ export async function wakeWaiting(client: Client, taskQueue: string): Promise<bo
 
 async function wakeOnce(client: Client, taskQueue: string) {
   const { namespace, identity } = client.options;
-  const query = `ExecutionStatus = 'Running' AND TaskQueue = '${taskQueue.replaceAll("'", "''")}'`;
+  const query = `ExecutionStatus = 'Running' AND ${onQueue(taskQueue)}`;
   const found = { running: 0, waiting: 0 };
   for await (const { workflowId, runId } of client.workflow.list({ query })) {
     found.running++;

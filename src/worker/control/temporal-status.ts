@@ -5,7 +5,7 @@ import { isUnderWay, workflowNames } from '../../core/rows/job-names.js';
 import { CANCEL_RUNS, CANCEL_WAITS, COMMAND_ENDED } from '../../core/rows/pause.js';
 import { type JobStatus, UsageError } from '../config/runtime-types.js';
 import { RowJobHandle, WalkHandle } from './job-handle.js';
-import { isCancelRequested } from './pending-activity.js';
+import { isCancelRequested, onQueue } from './pending-activity.js';
 
 /** Longest wait for the server or a worker; both answer within milliseconds. */
 const ANSWER_MS = 500;
@@ -127,8 +127,7 @@ const MOST_RUNS = 100;
  */
 export async function runsOn(client: Client, taskQueue: string): Promise<readonly string[]> {
   const types = [...rowTypes, ...walkTypes].map((name) => `'${name}'`).join(', ');
-  const queue = taskQueue.replaceAll('\\', '\\\\').replaceAll("'", "\\'");
-  const query = `TaskQueue = '${queue}' AND ExecutionStatus = 'Running' AND WorkflowType IN (${types})`;
+  const query = `${onQueue(taskQueue)} AND ExecutionStatus = 'Running' AND WorkflowType IN (${types})`;
   const list = async () => {
     const found: string[] = [];
     for await (const { workflowId } of client.workflow.list({ query, pageSize: MOST_RUNS })) {

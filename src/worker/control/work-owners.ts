@@ -16,7 +16,7 @@ import { rateProfileOf } from '../config/derived-settings.js';
 import type { RuntimeConfig } from '../config/runtime-types.js';
 import { noteState } from '../staging/find-job.js';
 import type { Store } from '../store/store.js';
-import { describeWorkflow, isCancelRequested } from './pending-activity.js';
+import { describeWorkflow, isCancelRequested, onQueue } from './pending-activity.js';
 import { noteEndOfJob } from './workflow-handle.js';
 
 /** A command runs its own work; a worker (`worker`, `dev`, the plugin) also takes over the work of dead commands. */
@@ -323,7 +323,7 @@ export class WorkOwners {
     try {
       const { taskQueue } = this.#config;
       const types = named.map((type) => `'${type}'`).join(', ');
-      const query = `TaskQueue = '${taskQueue.replaceAll("'", "''")}' AND ExecutionStatus = 'Running' AND WorkflowType IN (${types})`;
+      const query = `${onQueue(taskQueue)} AND ExecutionStatus = 'Running' AND WorkflowType IN (${types})`;
       const owned = new Set((await this.#store.entries.owned()).map(({ workflowId }) => workflowId));
       const found: string[] = [];
       for await (const { workflowId, memo } of (await this.#client()).workflow.list({

@@ -2,6 +2,7 @@ import { Client, type ConnectionOptions, isGrpcServiceError } from '@temporalio/
 import { CodedError } from '../../core/errors/coded-error.js';
 import { type RuntimeConfig, UsageError } from '../config/runtime-types.js';
 import type { Environment } from '../config/variables.js';
+import { onQueue } from '../control/pending-activity.js';
 import { dataConverterOf, forClient } from '../data-converter/data-converter.js';
 import { connectClient } from './retries-until-close.js';
 
@@ -96,10 +97,13 @@ const READ_MS = 5000;
  */
 export async function checkReadable({ connection, workflowService: service, options }: Client, taskQueue: string) {
   const { namespace, loadedDataConverter } = options;
-  const query = `TaskQueue = '${taskQueue.replaceAll("'", "''")}'`;
   try {
     await connection.withDeadline(Date.now() + READ_MS, async () => {
-      const { executions } = await service.listWorkflowExecutions({ namespace, pageSize: 1, query });
+      const { executions } = await service.listWorkflowExecutions({
+        namespace,
+        pageSize: 1,
+        query: onQueue(taskQueue),
+      });
       const execution = executions?.[0]?.execution;
       if (!execution?.workflowId) return;
       const { history } = await service.getWorkflowExecutionHistory({ namespace, execution, maximumPageSize: 1 });
