@@ -1,25 +1,13 @@
-import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { fileURLToPath } from 'node:url';
-import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
-import { type PostgresServer, startPostgres } from '../../support/postgres-server.mjs';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { mostInASecond } from '../../support/store/limiter-contract.js';
+import { processesOf } from '../../support/store/store-processes.js';
 
-const script = fileURLToPath(new URL('../../support/store/limit-taker.mjs', import.meta.url));
 const QPS = 20;
-const children = new Set<ChildProcess>();
-let server: PostgresServer;
-beforeAll(async () => {
-  server = await startPostgres();
-});
-afterEach(() => {
-  for (const child of children) child.kill('SIGKILL');
-  children.clear();
-});
-afterAll(() => server.stop());
+const { server, start } = processesOf('limit-taker.mjs');
 
 /** The clock that all processes of this machine share, in ms. */
 const now = () => Number(process.hrtime.bigint()) / 1e6;
@@ -28,13 +16,11 @@ const now = () => Number(process.hrtime.bigint()) / 1e6;
 async function team(on: string, count: number) {
   const dir = mkdtempSync(join(tmpdir(), 'searchflow-limit-'));
   onTestFinished(() => rmSync(dir, { recursive: true }));
-  const where = on === 'a file' ? { dir } : { url: await server.database() };
+  const where = on === 'a file' ? { dir } : { url: await server().database() };
   const starts: { at: number; weight: number; by: number }[] = [];
   const processes = Array.from({ length: count }, (_, by) => {
-    const child = spawn(process.execPath, [script, JSON.stringify({ ...where, qps: QPS })], {
-      stdio: ['pipe', 'pipe', 'inherit'],
-    });
-    children.add(child);
+    const child = start({ ...where, qps: QPS });
+    child.stderr.pipe(process.stderr);
     const said: string[] = [];
     createInterface({ input: child.stdout }).on('line', (line) => {
       if (line === 'blocked') said.push(line);
@@ -81,9 +67,9 @@ describe('processes that share a limit on PostgreSQL alone', () => {
   it('wait while the database is down, keep its block, and do not burst when it is back', async () => {
     const { starts, processes, going } = await team('PostgreSQL', 2);
     await going([0, 1], 5);
-    await server.kill();
+    await server().kill();
     const gone = now();
-    await server.start();
+    await server().start();
     const back = now();
     await going([0, 1], 5, back);
     expect(starts.filter(({ at }) => at > gone + 300 && at < back)).toEqual([]);
@@ -92,8 +78,8 @@ describe('processes that share a limit on PostgreSQL alone', () => {
     processes[0]?.child.stdin?.write('block 4000\n');
     await expect.poll(() => processes[0]?.said, { timeout: 10_000, interval: 5 }).toEqual(['blocked']);
     const heard = now();
-    await server.kill();
-    await server.start();
+    await server().kill();
+    await server().start();
     const restarted = now();
     await going([0, 1], 3, heard + 300);
     expect(starts.filter(({ at }) => at > Math.min(restarted, heard + 300) && at < heard + 3700)).toEqual([]);

@@ -1,28 +1,16 @@
-import { type ChildProcess, spawn } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as delay } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { PgJournal } from '../../../src/store/postgres/journal/pg-journal.js';
 import { connectStore } from '../../../src/store/postgres/open-store.js';
 import { folderOfFile } from '../../support/files/folders.js';
-import { type PostgresServer, startPostgres } from '../../support/postgres-server.mjs';
 import { keyOf } from '../../support/store/journal-contract.js';
+import { processesOf } from '../../support/store/store-processes.js';
 
-const script = fileURLToPath(new URL('../../support/store/pg-buyer.mjs', import.meta.url));
 const root = folderOfFile();
-const children = new Set<ChildProcess>();
-let server: PostgresServer;
-beforeAll(async () => {
-  server = await startPostgres();
-});
-afterEach(() => {
-  for (const child of children) child.kill('SIGKILL');
-  children.clear();
-});
-afterAll(() => server.stop());
+const { server, start } = processesOf('pg-buyer.mjs');
 
 interface Options {
   readonly deadAfterMs?: number;
@@ -32,7 +20,7 @@ interface Options {
 
 /** Units that several processes buy, five in each request, and a journal that reads the result. */
 async function market(count: number) {
-  const url = await server.database();
+  const url = await server().database();
   const bill = join(root, url.slice(url.lastIndexOf('/') + 1));
   const keys = Array.from({ length: count }, (_, index) => keyOf(index + 1));
   const requests = (): string[][] =>
@@ -48,9 +36,7 @@ async function market(count: number) {
     buyer(options: Options = {}, first = 0) {
       // Each process starts at another unit, so that two processes want the same unit.
       const turned = [...keys.slice(first), ...keys.slice(0, first)];
-      const config = { url, bill, keys: turned, perRequest: 5, ...options };
-      const child = spawn(process.execPath, [script, JSON.stringify(config)], { stdio: ['ignore', 'pipe', 'pipe'] });
-      children.add(child);
+      const child = start({ url, bill, keys: turned, perRequest: 5, ...options });
       const said: string[] = [];
       const lines = createInterface({ input: child.stdout });
       lines.on('line', (line) => said.push(line));
@@ -60,7 +46,6 @@ async function market(count: number) {
       });
       const ended = new Promise<void>((resolve, reject) => {
         child.on('close', (code, signal) => {
-          children.delete(child);
           if (code === 0 || signal === 'SIGKILL') resolve();
           else reject(new Error(`the buyer ended with ${code ?? signal}: ${errors}`));
         });
@@ -134,8 +119,8 @@ describe('processes that share a journal', () => {
         await judge.query(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'buyer'`);
         continue;
       }
-      await server.kill();
-      await server.start();
+      await server().kill();
+      await server().start();
     }
     await judge.close();
     await Promise.all(buyers.map(({ ended }) => ended));
