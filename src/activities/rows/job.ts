@@ -15,8 +15,7 @@ import type {
 import { type RetryRowsInput, wantedRows, wantedSlices } from '../../core/rows/job.js';
 import { type Failure, type Pause, pauseOf, spentOf } from '../../core/rows/pause.js';
 import { isLongRunning } from '../../core/rows/row-operation.js';
-import type { LoadedRows, RetryPass, RetryUnit } from '../../core/rows/row-warehouse.js';
-import { jobRecord } from '../../core/rows/row-warehouse.js';
+import { jobRecord, type LoadedRows, type RetryPass, type RetryUnit } from '../../core/rows/row-warehouse.js';
 import { WarehouseBusy, WarehouseUnusable } from '../../core/rows/warehouse-errors.js';
 import type { ActivityDeps } from '../base/deps.js';
 import { type First, onlyForServed } from '../base/monitor-warehouses.js';

@@ -6,7 +6,7 @@ import { writeDurably } from '../../files/write-durably.js';
 import { UNUSED_MS } from './memory-limiter.js';
 import type { Buckets, RateState, RateStore } from './shared-rates.js';
 
-/** A clock that all processes of a machine share and that nobody sets, in ms. It begins with the machine. */
+/** A clock that all processes of a machine share and that cannot be set, in ms. It begins with the machine. */
 const machineNow = (): number => Number(process.hrtime.bigint()) / 1e6;
 
 /**
@@ -20,6 +20,8 @@ export function fileRates(bucketsPath: string, blockPath: string): RateStore {
     const [now, at] = [machineNow(), performance.now()];
     return { now, askedAt: at, answeredAt: at, ...bucketsOf(text, now), block: readBlock(blockPath, now) };
   };
+  const save = (until: number, reason: string) =>
+    writeDurably(blockPath, JSON.stringify({ until, at: Date.now(), reason }));
   const use = <T>(work: (state: RateState) => readonly [result: T, text: string | null], signal?: AbortSignal) =>
     own.run(() => kept.change((text) => work(stateOf(text)), signal));
   return {
@@ -33,9 +35,9 @@ export function fileRates(bucketsPath: string, blockPath: string): RateStore {
       own.run(async () => {
         const now = machineNow();
         if (until <= (readBlock(blockPath, now)?.until ?? 0)) return;
-        await writeDurably(blockPath, JSON.stringify({ until: Date.now() + until - now, at: Date.now(), reason }));
+        await save(Date.now() + until - now, reason);
       }),
-    lift: () => own.run(() => writeDurably(blockPath, JSON.stringify({ until: 0, at: Date.now(), reason: '' }))),
+    lift: () => own.run(() => save(0, '')),
     close: () => own.run(async () => kept.close()),
   };
 }

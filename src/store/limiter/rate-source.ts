@@ -23,8 +23,8 @@ export interface Block {
 }
 
 /**
- * Keeps the team's rings and its block, in the memory of this process, in a file or in a database. All times except `reservedAt` are of this process's
- * monotonic clock.
+ * Keeps the team's rings and its block: in the memory of this process, in a file or in a database. All times except `reservedAt` are of this
+ * process's monotonic clock.
  */
 export interface RateSource {
   readonly profile: RateProfile;
