@@ -12,9 +12,7 @@ import {
   decodeOptionalFailureToOptionalError,
 } from '@temporalio/common/lib/internal-non-workflow/index.js';
 import type { WorkerRefusal } from '../../core/rows/warehouse-errors.js';
-
-/** The condition of a list of workflows: those of a task queue. */
-export const onQueue = (taskQueue: string): string => `TaskQueue = '${taskQueue.replaceAll("'", "''")}'`;
+import { onQueue } from '../temporal-server/retries-until-close.js';
 
 /** An activity in progress, as the server knows it. */
 export interface PendingActivity {

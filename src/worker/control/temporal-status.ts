@@ -4,8 +4,9 @@ import type { JobProgress } from '../../core/row-job-schemas.js';
 import { isUnderWay, workflowNames } from '../../core/rows/job-names.js';
 import { CANCEL_RUNS, CANCEL_WAITS, COMMAND_ENDED } from '../../core/rows/pause.js';
 import { type JobStatus, UsageError } from '../config/runtime-types.js';
+import { onQueue } from '../temporal-server/retries-until-close.js';
 import { RowJobHandle, WalkHandle } from './job-handle.js';
-import { isCancelRequested, onQueue } from './pending-activity.js';
+import { isCancelRequested } from './pending-activity.js';
 
 /** Longest wait for the server or a worker; both answer within milliseconds. */
 const ANSWER_MS = 500;

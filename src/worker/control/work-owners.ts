@@ -16,7 +16,8 @@ import { rateProfileOf } from '../config/derived-settings.js';
 import type { RuntimeConfig } from '../config/runtime-types.js';
 import { noteState } from '../staging/find-job.js';
 import type { Store } from '../store/store.js';
-import { describeWorkflow, isCancelRequested, onQueue } from './pending-activity.js';
+import { onQueue } from '../temporal-server/retries-until-close.js';
+import { describeWorkflow, isCancelRequested } from './pending-activity.js';
 import { noteEndOfJob } from './workflow-handle.js';
 
 /** A command runs its own work; a worker (`worker`, `dev`, the plugin) also takes over the work of dead commands. */

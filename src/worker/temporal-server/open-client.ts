@@ -2,9 +2,8 @@ import { Client, type ConnectionOptions, isGrpcServiceError } from '@temporalio/
 import { CodedError } from '../../core/errors/coded-error.js';
 import { type RuntimeConfig, UsageError } from '../config/runtime-types.js';
 import type { Environment } from '../config/variables.js';
-import { onQueue } from '../control/pending-activity.js';
 import { dataConverterOf, forClient } from '../data-converter/data-converter.js';
-import { connectClient } from './retries-until-close.js';
+import { connectClient, onQueue } from './retries-until-close.js';
 
 export interface OpenedClient {
   readonly client: Client;

@@ -63,3 +63,6 @@ export function grpcCode(error: unknown): number | null {
   const status = error instanceof ServiceError ? error.cause : error;
   return isGrpcServiceError(status) ? (status.code as number) : null;
 }
+
+/** The condition of a list of workflows: those of a task queue. */
+export const onQueue = (taskQueue: string): string => `TaskQueue = '${taskQueue.replaceAll("'", "''")}'`;
