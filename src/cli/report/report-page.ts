@@ -1,6 +1,6 @@
 import type { Output } from '../../api/outputs/index.js';
 import { count, duration, printable, some, usd } from '../text.js';
-import { alarming, barChart, type Cell, type Columns, minute, type Page, type Section, table } from './page.js';
+import { alarming, barChart, type Cell, type Columns, type Html, html, minute, page, table } from './page.js';
 
 type Activity = Output<'report'>['activity'][number];
 type Day = Output<'report'>['days'][number];
@@ -31,8 +31,20 @@ const sumOf =
   (field: keyof T): number =>
     list.reduce((sum, one) => sum + Number(one[field]), 0);
 
+/** Returns a part of the page. */
+const section = (
+  title: string,
+  lead: string,
+  chart: Html | null,
+  rows: Html | null,
+  note: string,
+): Html => html`<section>
+<h2>${title}</h2>
+${lead === '' ? null : html`<p>${lead}</p>\n`}${chart}${rows}${note === '' ? null : html`<p class="note">${note}</p>\n`}</section>
+`;
+
 /** Returns the page of a report. */
-export function reportPage(report: Output<'report'>): Page {
+export function reportPage(report: Output<'report'>): string {
   const { job, origin, at, team } = report;
   const facts = {
     Job: job?.job,
@@ -52,23 +64,27 @@ export function reportPage(report: Output<'report'>): Page {
           ...[nullsOf(report), misfitsOf(report), unknownOf(report)],
         ];
   const lastDay = new Date(Date.parse(report.until) - 1).toISOString();
-  return {
-    title: job === null ? 'Team report' : printable(job.name, 200),
-    subtitle: `${report.since.slice(0, 10)} to ${lastDay.slice(0, 10)}, written ${minute(at)} UTC`,
-    facts: Object.entries(facts).flatMap(([name, value]) => (value ? [[name, printable(value)] as const] : [])),
-    warnings: [
-      ...(origin === 'sandbox'
-        ? ['The data comes from the sandbox: pages are made up, and no real money was spent.']
-        : []),
-      ...report.missing.map((sentence) => `Some figures are missing: ${printable(sentence, 500)}`),
-    ],
-    figures: figuresOf(report),
-    sections: [...sections, runsOf(report)].filter((section) => section !== null),
-    foot: [
-      'Times are UTC. Amounts are exact to a millionth of a dollar.',
-      'Rows, statuses, columns, misfits and runs are counted in the warehouse. Dollars, requests and unknown outcomes come from the journal. Use of the limit and waits are derived from the times of its requests.',
-    ],
-  };
+  const title = job === null ? 'Team report' : printable(job.name, 200);
+  const warnings = [
+    ...(origin === 'sandbox'
+      ? ['The data comes from the sandbox: pages are made up, and no real money was spent.']
+      : []),
+    ...report.missing.map((sentence) => `Some figures are missing: ${printable(sentence, 500)}`),
+  ];
+  return page(
+    title,
+    html`<header>
+<h1>${title}</h1>
+<p class="note">${report.since.slice(0, 10)} to ${lastDay.slice(0, 10)}, written ${minute(at)} UTC</p>
+<dl>${Object.entries(facts).map(([name, value]) => value && html`<dt>${name}</dt><dd>${printable(value)}</dd>`)}</dl>
+</header>
+${warnings.map((warning) => html`<p class="warning">${warning}</p>\n`)}<div class="figures">
+${figuresOf(report)}</div>
+${sections}${runsOf(report)}<footer>
+<p>Times are UTC. Amounts are exact to a millionth of a dollar.</p>
+<p>Rows, statuses, columns, misfits and runs are counted in the warehouse. Dollars, requests and unknown outcomes come from the journal. Use of the limit and waits are derived from the times of its requests.</p>
+</footer>`,
+  );
 }
 
 /** The estimates that count under a cap besides the amount that was spent. */
@@ -82,7 +98,7 @@ const takenOf = ({ landedDollars, openDollars, unknownDollars }: Spent): number 
 const capText = (spent: Spent, cap: number | null, none: string): string =>
   cap === null ? none : `${share(takenOf(spent), cap)} of the cap of ${usd(cap)}`;
 
-function figuresOf({ job, jobs, activity, days, unknownCount, caps, spent }: Output<'report'>): Page['figures'] {
+function figuresOf({ job, jobs, activity, days, unknownCount, caps, spent }: Output<'report'>): readonly Html[] {
   const [total, sum] = [sumOf(days), sumOf(activity)];
   const rows = job?.rows;
   const failed = rows ? rows.error + rows.invalid : 0;
@@ -96,7 +112,7 @@ function figuresOf({ job, jobs, activity, days, unknownCount, caps, spent }: Out
   const isUsedUp = caps.dayDollars !== null && takenOf(spent.day) >= caps.dayDollars;
   const slowest = seconds(Math.max(...activity.map((step) => step.slowest)));
   const time = answered === 0 ? ['–', 'no answers'] : [seconds(sum('seconds') / answered), `mean; slowest ${slowest}`];
-  return [
+  const figures: readonly (readonly [name: string, value: string, more: string, isBad?: boolean])[] = [
     ...(rows
       ? ([
           ['Rows', count(rows.rows), `${share(rows.success, rows.rows)} successful`],
@@ -110,6 +126,10 @@ function figuresOf({ job, jobs, activity, days, unknownCount, caps, spent }: Out
     ['Answers 429', count(limited), limitedText, limited > 0],
     ['Time of an answer', time[0] ?? '', time[1] ?? ''],
   ];
+  return figures.map(
+    ([name, value, more, isBad]) =>
+      html`<div class="figure"><span>${name}</span><b class="${isBad ? 'bad' : ''}">${value}</b><span>${more}</span></div>\n`,
+  );
 }
 
 /** The time of the steps of the charts, Unix ms. */
@@ -119,7 +139,7 @@ const rangeOf = ({ active }: Output<'report'>) => ({
   stepMs: active.stepSeconds * 1000,
 });
 
-function progressOf(report: Output<'report'>): Section | null {
+function progressOf(report: Output<'report'>): Html | null {
   if (report.figures === null) return null;
   const range = rangeOf(report);
   const loads = report.figures.loads.map(({ at, ...load }) => ({ ...load, at: Date.parse(at) }));
@@ -134,19 +154,16 @@ function progressOf(report: Output<'report'>): Section | null {
       { ...span, value: rows - failed, colour: 'series-1' },
     ];
   });
-  return {
-    title: 'Progress',
-    lead: rows === 0 ? 'No row is loaded yet.' : `${some(rows, 'row')} of the current input loaded.`,
-    chart: rows === 0 ? null : barChart({ ...range, until }, bars, count),
-    legend: [
-      ['series-1', 'rows loaded'],
-      ['bad', 'of these failed'],
-    ],
-    note: 'A row counts when its latest answer was loaded; a refreshed row moves to the later time.',
-  };
+  const chart = barChart({ ...range, until }, bars, count, [
+    ['series-1', 'rows loaded'],
+    ['bad', 'of these failed'],
+  ]);
+  const lead = rows === 0 ? 'No row is loaded yet.' : `${some(rows, 'row')} of the current input loaded.`;
+  const note = 'A row counts when its latest answer was loaded; a refreshed row moves to the later time.';
+  return section('Progress', lead, chart, null, note);
 }
 
-function statusOf({ figures, job }: Output<'report'>): Section | null {
+function statusOf({ figures, job }: Output<'report'>): Html | null {
   if (figures === null) return null;
   const { tags, summary } = figures;
   const all = tags.reduce((sum, { rows }) => sum + rows, 0);
@@ -156,17 +173,14 @@ function statusOf({ figures, job }: Output<'report'>): Section | null {
     discarded > 0 && `${some(discarded, 'failed row')} of these discarded or forgotten by a person.`,
     missing > 0 && `${some(missing, 'row')} of ${count(job?.rows?.rows ?? summary.rows)} not loaded yet.`,
   ];
-  return {
-    title: 'Rows by status and error',
-    table: table(tags.slice(0, MOST_TAGS), {
-      ...({ status: 'status', error: 'tag', rows: 'rows' } as const),
-      share: ({ rows }) => number(share(rows, all)),
-    }),
-    note: notes.filter(Boolean).join(' '),
-  };
+  const rows = table(tags.slice(0, MOST_TAGS), {
+    ...({ status: 'status', error: 'tag', rows: 'rows' } as const),
+    share: ({ rows }) => number(share(rows, all)),
+  });
+  return section('Rows by status and error', '', null, rows, notes.filter(Boolean).join(' '));
 }
 
-function moneyOf({ days, caps, spent, job }: Output<'report'>): Section {
+function moneyOf({ days, caps, spent, job }: Output<'report'>): Html {
   const operations = [...new Set(days.map(({ operation }) => operation))].sort();
   const colour = (operation: string) => `series-${(operations.indexOf(operation) % 6) + 1}`;
   const bars = days.map(({ day, operation, landedDollars }) => ({
@@ -182,25 +196,25 @@ function moneyOf({ days, caps, spent, job }: Output<'report'>): Section {
   const sums = Object.fromEntries(fields.map((field) => [field, total(field)]));
   const all = { day: 'total', operation: '', ...sums } as Day;
   const lines = days.length > MOST_DAYS ? ` The table has the newest ${MOST_DAYS} lines.` : '';
-  return {
-    title: 'Dollars by day and operation',
-    lead: `The team has spent ${period('today', caps.dayDollars, spent.day)}, ${period('this month', caps.monthDollars, spent.month)}.`,
-    chart: days.length === 0 ? null : barChart({ since, until, stepMs: DAY_MS }, bars, (value) => `$${value}`),
-    legend: operations.map((operation) => [colour(operation), printable(operation, 60)]),
-    table: table<Day>([...[...days].reverse().slice(0, MOST_DAYS), ...(days.length > 1 ? [all] : [])], {
-      ...({ day: 'day', operation: 'operation', answers: 'requests', units: 'units', spent: 'landedDollars' } as const),
-      'in flight (max.)': 'openDollars',
-      'unknown outcomes': ({ unknownOutcomes }) => alarming(unknownOutcomes),
-      'possibly charged': 'unknownDollars',
-    }),
-    note:
-      days.length === 0
-        ? `No purchase${job === null ? '' : ' of this job'} in this time.`
-        : `A request counts on the UTC day on which it was sent.${lines}`,
-  };
+  const legend = operations.map((operation) => [colour(operation), printable(operation, 60)] as const);
+  const rows = table<Day>([...[...days].reverse().slice(0, MOST_DAYS), ...(days.length > 1 ? [all] : [])], {
+    ...({ day: 'day', operation: 'operation', answers: 'requests', units: 'units', spent: 'landedDollars' } as const),
+    'in flight (max.)': 'openDollars',
+    'unknown outcomes': ({ unknownOutcomes }) => alarming(unknownOutcomes),
+    'possibly charged': 'unknownDollars',
+  });
+  return section(
+    'Dollars by day and operation',
+    `The team has spent ${period('today', caps.dayDollars, spent.day)}, ${period('this month', caps.monthDollars, spent.month)}.`,
+    barChart({ since, until, stepMs: DAY_MS }, bars, (value) => `$${value}`, legend),
+    rows,
+    days.length === 0
+      ? `No purchase${job === null ? '' : ' of this job'} in this time.`
+      : `A request counts on the UTC day on which it was sent.${lines}`,
+  );
 }
 
-function useOf(report: Output<'report'>): Section | null {
+function useOf(report: Output<'report'>): Html | null {
   const { activity, limits, job } = report;
   const used = limits.buckets.flatMap((bucket) => {
     const steps = activity.filter((step) => step.bucket === bucket.name);
@@ -209,34 +223,32 @@ function useOf(report: Output<'report'>): Section | null {
   const [first] = [...used].sort((a, b) => b.sum('units') - a.sum('units'));
   if (!first) return null;
   const windows = `${limits.windowSeconds} seconds`;
-  return {
-    title: 'Use of the rate limit',
-    lead: `Rate profile ${printable(limits.profile, 60)}. ${job === null ? 'Paid requests of the team' : 'Paid requests of this job'}, as a share of the bucket ${printable(first.name, 60)} (${first.qps} units a second).`,
-    chart: barChart(
-      rangeOf(report),
-      first.steps.map(({ at, busiest }) => {
-        const value = busiest / first.most;
-        return { at: Date.parse(at), value, colour: value > 1 ? 'bad' : 'series-1' };
-      }),
-      (value) => share(value, 1),
-    ),
-    legend: [
-      ['series-1', `busiest window of ${windows}`],
-      ['bad', 'above the limit'],
-    ],
-    table: table(used, {
-      bucket: 'name',
-      limit: ({ qps }) => number(`${qps}/s`),
-      requests: ({ sum }) => number(count(sum('requests'))),
-      units: ({ sum }) => number(count(sum('units'))),
-      'mean use': ({ sum, most }) => number(share(sum('units'), sum('active') * most)),
-      busiest: ({ steps, most }) => number(share(Math.max(...steps.map(({ busiest }) => busiest)), most)),
-    }),
-    note: `Derived: each paid request counts at the time of its intent, in windows of ${windows}; windows without a request do not count. Free calls, such as polls and lists of events, are not in the journal. The limit is the one that is configured today.`,
-  };
+  const bars = first.steps.map(({ at, busiest }) => {
+    const value = busiest / first.most;
+    return { at: Date.parse(at), value, colour: value > 1 ? 'bad' : 'series-1' };
+  });
+  const legend = [
+    ['series-1', `busiest window of ${windows}`],
+    ['bad', 'above the limit'],
+  ] as const;
+  const rows = table(used, {
+    bucket: 'name',
+    limit: ({ qps }) => number(`${qps}/s`),
+    requests: ({ sum }) => number(count(sum('requests'))),
+    units: ({ sum }) => number(count(sum('units'))),
+    'mean use': ({ sum, most }) => number(share(sum('units'), sum('active') * most)),
+    busiest: ({ steps, most }) => number(share(Math.max(...steps.map(({ busiest }) => busiest)), most)),
+  });
+  return section(
+    'Use of the rate limit',
+    `Rate profile ${printable(limits.profile, 60)}. ${job === null ? 'Paid requests of the team' : 'Paid requests of this job'}, as a share of the bucket ${printable(first.name, 60)} (${first.qps} units a second).`,
+    barChart(rangeOf(report), bars, (value) => share(value, 1), legend),
+    rows,
+    `Derived: each paid request counts at the time of its intent, in windows of ${windows}; windows without a request do not count. Free calls, such as polls and lists of events, are not in the journal. The limit is the one that is configured today.`,
+  );
 }
 
-function waitsOf(report: Output<'report'>): Section | null {
+function waitsOf(report: Output<'report'>): Html | null {
   const { activity } = report;
   if (activity.length === 0) return null;
   const sum = sumOf(activity);
@@ -251,41 +263,31 @@ function waitsOf(report: Output<'report'>): Section | null {
     { title: 'failed otherwise, not charged', field: 'failed', isBad: true },
     { title: 'answer lost, possibly charged', field: 'lost', isBad: true },
   ] as const;
-  return {
-    title: 'Waits, 429 answers and failures',
-    chart: barChart(
-      rangeOf(report),
-      steps.map(({ at, of }) => ({
-        at,
-        value: of('seconds') / Math.max(1, of('answered')),
-        colour: of('limited') + of('failed') + of('lost') > 0 ? 'bad' : 'series-soft',
-      })),
-      (value) => `${value} s`,
-    ),
-    legend: [
-      ['series-soft', 'mean time from intent to answer'],
-      ['bad', 'steps with 429 answers, failures or lost answers'],
-    ],
-    table: table(kinds, {
-      requests: 'title',
-      number: (kind) => ('isBad' in kind ? alarming(sum(kind.field)) : number(count(sum(kind.field)))),
-      share: ({ field }) => number(field === 'requests' ? '' : share(sum(field), sum('requests'))),
-    }),
-    note: `Derived from intents, answers and misses of the journal. The 429 answers asked for waits of ${duration(sum('waitSeconds'))} in all. The wait for a turn of the rate limit is not recorded; the metric searchflow_grant_wait_seconds of a worker has it.`,
-  };
+  const bars = steps.map(({ at, of }) => ({
+    at,
+    value: of('seconds') / Math.max(1, of('answered')),
+    colour: of('limited') + of('failed') + of('lost') > 0 ? 'bad' : 'series-soft',
+  }));
+  const legend = [
+    ['series-soft', 'mean time from intent to answer'],
+    ['bad', 'steps with 429 answers, failures or lost answers'],
+  ] as const;
+  const rows = table(kinds, {
+    requests: 'title',
+    number: (kind) => ('isBad' in kind ? alarming(sum(kind.field)) : number(count(sum(kind.field)))),
+    share: ({ field }) => number(field === 'requests' ? '' : share(sum(field), sum('requests'))),
+  });
+  const note = `Derived from intents, answers and misses of the journal. The 429 answers asked for waits of ${duration(sum('waitSeconds'))} in all. The wait for a turn of the rate limit is not recorded; the metric searchflow_grant_wait_seconds of a worker has it.`;
+  const chart = barChart(rangeOf(report), bars, (value) => `${value} s`, legend);
+  return section('Waits, 429 answers and failures', '', chart, rows, note);
 }
 
 /** A section with a table of things; null without things. */
-function listOf<T extends object>(
-  title: string,
-  things: readonly T[],
-  columns: Columns<T>,
-  more: Pick<Section, 'lead' | 'note'>,
-): Section | null {
-  return things.length === 0 ? null : { title, table: table(things, columns), ...more };
+function listOf<T extends object>(title: string, things: readonly T[], columns: Columns<T>, note: string, lead = '') {
+  return things.length === 0 ? null : section(title, lead, null, table(things, columns), note);
 }
 
-function nullsOf({ figures, job }: Output<'report'>): Section | null {
+function nullsOf({ figures, job }: Output<'report'>): Html | null {
   const { nulls = [], viewRows = 0 } = figures ?? {};
   const found = viewRows === 0 ? [] : [...nulls].sort((a, b) => b.nulls - a.nulls);
   const columns: Columns<(typeof found)[number]> = {
@@ -293,30 +295,24 @@ function nullsOf({ figures, job }: Output<'report'>): Section | null {
     share: (one) => number(share(one.nulls, viewRows)),
   };
   const note = `Of ${some(viewRows, 'row')} in the view ${printable(job?.name ?? '', 60)}.`;
-  return listOf('Null rate of columns', found, columns, { note });
+  return listOf('Null rate of columns', found, columns, note);
 }
 
-function misfitsOf({ figures }: Output<'report'>): Section | null {
+function misfitsOf({ figures }: Output<'report'>): Html | null {
   const misfits = Object.entries(figures?.summary.misfits ?? {}).map(([column, values]) => ({ column, values }));
   const note = 'The view of the job has NULL in their place; the table misfits has the values.';
   const values = (one: { readonly values: number }) => alarming(one.values);
-  return listOf('Values that do not fit their column', misfits, { column: 'column', values }, { note });
+  return listOf('Values that do not fit their column', misfits, { column: 'column', values }, note);
 }
 
-function unknownOf({ unknown, unknownCount }: Output<'report'>): Section | null {
+function unknownOf({ unknown, unknownCount }: Output<'report'>): Html | null {
   const columns = { time: 'intendedAt', operation: 'operation', units: 'units', 'at most': 'estimateDollars' } as const;
-  return listOf(
-    'Unknown outcomes',
-    unknown,
-    { ...columns, reason: 'reason' },
-    {
-      lead: `${some(unknownCount, 'request')} of all runs got no answer and may have been charged.`,
-      note: unknownCount > unknown.length ? `The newest ${unknown.length} are shown.` : null,
-    },
-  );
+  const lead = `${some(unknownCount, 'request')} of all runs got no answer and may have been charged.`;
+  const note = unknownCount > unknown.length ? `The newest ${unknown.length} are shown.` : '';
+  return listOf('Unknown outcomes', unknown, { ...columns, reason: 'reason' }, note, lead);
 }
 
-function eventsOf({ streams, at }: Output<'report'>): Section | null {
+function eventsOf({ streams, at }: Output<'report'>): Html | null {
   const columns: Columns<(typeof streams)[number]> = {
     ...{ stream: 'stream', warehouse: 'into', 'loaded up to': 'upTo' },
     lag: ({ upTo }) => number(upTo === null ? '–' : duration(between(upTo, at))),
@@ -324,10 +320,10 @@ function eventsOf({ streams, at }: Output<'report'>): Section | null {
     'unread windows': ({ pending }) => alarming(pending),
   };
   const note = 'A backfill with an end has no lag: its events end with its range.';
-  return listOf('Lag of events', streams, columns, { note });
+  return listOf('Lag of events', streams, columns, note);
 }
 
-function runsOf({ runs }: Output<'report'>): Section | null {
+function runsOf({ runs }: Output<'report'>): Html | null {
   const columns: Columns<Run> = {
     job: 'job',
     start: ({ startedAt, scheduled }) => ({ text: `${minute(startedAt)}${scheduled ? ' (schedule)' : ''}` }),
@@ -342,26 +338,24 @@ function runsOf({ runs }: Output<'report'>): Section | null {
   };
   const note =
     'Runs that ended as done or stopped (table searchflow_runs). Failed and cancelled runs have no row there.';
-  return listOf('Last runs', runs, columns, { note });
+  return listOf('Last runs', runs, columns, note);
 }
 
-function jobsOf({ jobs }: Output<'report'>): Section {
+function jobsOf({ jobs }: Output<'report'>): Html {
   const ofRows = (cell: (rows: NonNullable<Job['rows']>) => Cell) => (job: Job) =>
     job.rows ? cell(job.rows) : number('–');
   const counted = (field: 'rows' | 'success' | 'missing') => ofRows((rows) => number(count(rows[field])));
-  return {
-    title: 'Jobs',
-    lead: jobs.length === 0 ? 'There is no job here.' : null,
-    table: table(jobs, {
-      job: ({ name, job }) => ({ text: printable(name === job ? name : `${name} (${job})`, 300) }),
-      status: ({ phase }) => ({ text: phase, kind: phase === 'failed' || phase === 'stopped' ? 'bad' : '' }),
-      ...{ rows: counted('rows'), success: counted('success') },
-      failed: ofRows(({ error, invalid }) => alarming(error + invalid)),
-      'not loaded': counted('missing'),
-      answers: ({ usage }) => number(count(usage?.requests ?? 0)),
-      spent: ({ usage }) => number(usd(usage?.landedDollars ?? 0)),
-      'unknown outcomes': ({ usage }) => alarming(usage?.unknownOutcomes ?? 0),
-    }),
-    note: 'Rows are those of the current inputs; answers, dollars and unknown outcomes are those of this time. The newest jobs are shown.',
-  };
+  const rows = table(jobs, {
+    job: ({ name, job }) => ({ text: printable(name === job ? name : `${name} (${job})`, 300) }),
+    status: ({ phase }) => ({ text: phase, kind: phase === 'failed' || phase === 'stopped' ? 'bad' : '' }),
+    ...{ rows: counted('rows'), success: counted('success') },
+    failed: ofRows(({ error, invalid }) => alarming(error + invalid)),
+    'not loaded': counted('missing'),
+    answers: ({ usage }) => number(count(usage?.requests ?? 0)),
+    spent: ({ usage }) => number(usd(usage?.landedDollars ?? 0)),
+    'unknown outcomes': ({ usage }) => alarming(usage?.unknownOutcomes ?? 0),
+  });
+  const note =
+    'Rows are those of the current inputs; answers, dollars and unknown outcomes are those of this time. The newest jobs are shown.';
+  return section('Jobs', jobs.length === 0 ? 'There is no job here.' : '', null, rows, note);
 }

@@ -25,8 +25,8 @@ export async function report(context: Context, what: string, flags: Flags<'repor
     const found = await runtime.report({ job: what === TEAM ? null : what, ...range });
     if (terminal.json) terminal.data(JSON.stringify(found));
     if (terminal.json && out === undefined) return exitCodes.ok;
-    const [{ renderPage }, { reportPage }] = await Promise.all([import('./page.js'), import('./report-page.js')]);
-    const html = renderPage(reportPage(found));
+    const { reportPage } = await import('./report-page.js');
+    const html = reportPage(found);
     if (stopped.aborted) return exitCodes.ok;
     if (out === '-') {
       terminal.data(html);

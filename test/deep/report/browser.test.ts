@@ -3,7 +3,6 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { type Browser, chromium } from 'playwright-core';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { renderPage } from '../../../src/cli/report/page.js';
 import { reportPage } from '../../../src/cli/report/report-page.js';
 import { hostileReport, hostileTeam } from '../../support/cli/hostile-report.js';
 import { folderOfFile } from '../../support/files/folders.js';
@@ -31,7 +30,7 @@ it.each(cases)(
   'a report on a hostile %s can be read at a width of %i, %s, and runs nothing',
   async (about, width, colorScheme) => {
     const file = join(dir, `${about}.html`);
-    writeFileSync(file, renderPage(reportPage(pages[about])));
+    writeFileSync(file, reportPage(pages[about]));
     const url = pathToFileURL(file).href;
     const page = await browser.newPage({ viewport: { width, height: 800 }, colorScheme });
     const problems: string[] = [];
