@@ -3,14 +3,13 @@ import { DEFAULT_EVENT_WAREHOUSE, type WalkHeartbeat } from '../../core/events/w
 import type { WalkEntry } from '../../core/job-entry-schemas.js';
 import { WarehouseBusy, WarehouseUnusable } from '../../core/rows/warehouse-errors.js';
 import type { WalkProgress } from '../../core/workflow-result-schemas.js';
-import type { RuntimeConfig } from '../../worker/config/runtime-types.js';
 import { isSameWarehouse, warehouseOf } from '../../worker/config/store-setting.js';
 import type { Runtime } from '../../worker/runtime/runtime.js';
 import { type EventStatus, isMissingFile, readEventStatus } from '../../worker/store/event-status.js';
 import type { Context, ExitCode, Flags } from '../shared/command.js';
 import { answered, type Session, settings, withRuntime } from '../shared/session.js';
-import { printable, resumeCommand } from '../text.js';
-import { type InterruptedWalk, meantType, runningText, statusData, statusLines } from './events.js';
+import { lines, printable, resumeCommand } from '../text.js';
+import { type InterruptedWalk, meantType, runningText, statusData, statusText } from './events.js';
 
 export async function status(context: Context, flags: Flags<'events status'>): Promise<ExitCode> {
   const config = settings(context, flags);
@@ -25,7 +24,12 @@ export async function showEvents(
   { isWalk = false }: { readonly isWalk?: boolean } = {},
 ): Promise<undefined> {
   const { terminal, config, runtime, cwd, env } = session;
-  const { held, problem } = await read(config, into);
+  let problem: Error | null = null;
+  const held = await readEventStatus(config, into).catch((error: unknown) => {
+    if (!(error instanceof WarehouseBusy || error instanceof WarehouseUnusable)) throw error;
+    problem = error;
+    return null;
+  });
   const walks = (await runtime.jobs.walks()).filter(
     (walk) => isSameWarehouse(walk.into, into) && walk.origin === config.origin,
   );
@@ -41,13 +45,13 @@ export async function showEvents(
   const now = Date.now();
   // The states of walks are known without the warehouse. If no walk is unfinished, an unreadable warehouse is a failure.
   if (problem !== null && !isWalk && streams.every(({ status }) => status.state === 'done')) throw problem;
-  const missing = problem?.message ?? null;
-  const data = statusData(held, { running, interrupted, missing }, into, config.origin, now);
+  const missing = problem === null ? null : (problem as Error).message;
+  const data = statusData({ held, missing, running, interrupted, into, origin: config.origin }, now);
   if (held?.streams.length === 0 && streams.length === 0) terminal.tell(data, nothingText(session, into, isUsual));
   else {
-    const without = missing === null ? [] : [`The figures of the warehouse are missing: ${printable(missing, 1000)}`];
-    const lines = [...running.map(runningText), ...statusLines(held, interrupted, into, now), ...without];
-    terminal.print(data, lines.join('\n'));
+    const without = missing !== null && `The figures of the warehouse are missing: ${printable(missing, 1000)}`;
+    const parts = [running.map(runningText), statusText(data, now) || null, without];
+    terminal.print(data, lines(parts));
   }
 }
 
@@ -58,20 +62,6 @@ function nothingText({ env, config: { origin } }: Session, into: string, usual: 
   return isMissingFile(into)
     ? `File ${printable(into)} not found; no events of ${printable(origin)} are loaded. ${loads}`
     : `${printable(into)} has no events of ${printable(origin)}. ${loads}`;
-}
-
-/** What a warehouse answers: its events, or why they cannot be read. */
-type Reading =
-  | { readonly held: EventStatus; readonly problem: null }
-  | { readonly held: null; readonly problem: WarehouseBusy | WarehouseUnusable };
-
-async function read(config: RuntimeConfig, into: string): Promise<Reading> {
-  try {
-    return { held: await readEventStatus(config, into), problem: null };
-  } catch (error) {
-    if (error instanceof WarehouseBusy || error instanceof WarehouseUnusable) return { held: null, problem: error };
-    throw error;
-  }
 }
 
 /** Returns the unfinished walks with their states, one walk for each stream. A running walk of a stream has precedence. */

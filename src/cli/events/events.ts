@@ -1,5 +1,4 @@
 import type { Output } from '../../api/outputs/index.js';
-import type { StreamListing } from '../../core/events/event-warehouse.js';
 import { eventTypes } from '../../core/events/payloads.js';
 import type { WalkHeartbeat } from '../../core/events/walk-job.js';
 import { misspelt } from '../../core/text/nearest.js';
@@ -12,9 +11,9 @@ import { columns, count, duration, isoTime, lines, printable, some } from '../te
 export const meantType = (type: string): string | null =>
   eventTypes.includes(type) ? null : misspelt(type, eventTypes);
 
-/** Returns an ISO time without zero milliseconds. */
-const moment = (at: number) => new Date(at).toISOString().replace('.000Z', 'Z');
-const ago = (at: number, now: number) => `${duration(Math.max(0, (now - at) / 1000))} ago`;
+/** Returns a time as ISO 8601, without zero milliseconds. */
+const moment = (at: number | string) => new Date(at).toISOString().replace('.000Z', 'Z');
+const ageText = (at: number | string, now: number) => duration(Math.max(0, (now - new Date(at).getTime()) / 1000));
 
 /** Returns the summary of a walk as text. */
 export function walkText(summary: WalkSummary, now: number): string {
@@ -26,7 +25,7 @@ export function walkText(summary: WalkSummary, now: number): string {
     phase === 'stopped' && `Stopped: ${printable(message ?? 'no reason given')}`,
     `${titleOf(summary.stream)}: ${found}.`,
     verified && verifiedLines(verified),
-    watermark !== null && !verified && `Newest event loaded: ${moment(watermark)} (${ago(watermark, now)}).`,
+    watermark !== null && !verified && `Newest event loaded: ${moment(watermark)} (${ageText(watermark, now)} ago).`,
     `Warehouse: ${printable(into)}`,
   );
 }
@@ -79,130 +78,104 @@ export function differs({ missing, changed, gone }: Differences): boolean {
   return missing + changed + gone > 0;
 }
 
-/** A running walk. */
-export interface Running {
+/** An unfinished walk whose workflow, as far as this process sees, is not running. `interrupted`: no server or worker answers for it. */
+export type InterruptedWalk = Output<'eventStatus'>['interrupted'][number];
+
+/** What is known about the events of a warehouse. */
+interface Events {
+  /** Null: the warehouse cannot be read, for the reason in `missing`, so only the states of walks are known. */
+  readonly held: EventStatus | null;
+  readonly missing: string | null;
+  readonly running: readonly RunningWalk[];
+  readonly interrupted: readonly InterruptedWalk[];
+  readonly into: string;
+  readonly origin: string;
+}
+
+interface RunningWalk {
   readonly job: string | null;
   readonly progress: WalkProgress;
   readonly running: readonly WalkHeartbeat[];
 }
 
-/** An unfinished walk whose workflow, as far as this process sees, is not running. */
-export interface InterruptedWalk {
-  /** Null for a walk of another folder. */
-  readonly job: string | null;
-  readonly stream: string;
-  /** `interrupted`: no server or worker answers for the walk. */
-  readonly state: 'failed' | 'stopped' | 'interrupted' | 'done';
-  readonly message: string | null;
-  /** The command that resumes the walk; null if only the client that started the walk can. */
-  readonly resumeText: string | null;
-}
-
-/** The unfinished walks of a warehouse. */
-interface Walks {
-  readonly running: readonly Running[];
-  readonly interrupted: readonly InterruptedWalk[];
-  /** Why the warehouse cannot be read; null if it was read. */
-  readonly missing?: string | null;
-}
-
 /** Returns the state of a running walk in one line. */
-export function runningText({ job, progress, running }: Running): string {
+export function runningText({ job, progress, running }: RunningWalk): string {
   const { phase, pausedFor, message } = progress;
   const shown = progressText(new WalkProgressReader().line(0, progress, running, null));
   const why = pausedFor === null ? '' : ` (${pausedFor})`;
   return `${printable(job ?? progress.stream)}: ${phase}${why}, ${shown}${message === null ? '' : `\n  ${printable(message)}`}`;
 }
 
-/** Returns the events of a warehouse as lines. If the warehouse cannot be read, returns only the walks that are not running. */
-export function statusLines(
-  held: EventStatus | null,
-  interrupted: readonly InterruptedWalk[],
-  into: string,
+/** Returns the status of events as text. If the warehouse cannot be read, the text has only the walks that are not running. */
+export function statusText(
+  { known, streams, types, events, interrupted, into }: Output<'eventStatus'>,
   now: number,
-): readonly string[] {
-  const { streams = [], types = [] } = held ?? {};
-  const strange = interrupted.filter(({ stream }) => !streams.some((one) => one.stream === stream));
-  const ended = strange.flatMap((one) => [
-    `${printable(one.job ?? one.stream)}: ${one.state}`,
-    ...interruptedLines(one).map((line) => `  ${line}`),
-  ]);
-  if (held === null) return ended;
-  const events = types.reduce((sum, one) => sum + one.events, 0);
-  return [
-    ...ended,
-    `Warehouse: ${printable(into)}`,
-    ...streams.flatMap((stream) =>
-      streamLines(
-        stream,
-        interrupted.find((one) => one.stream === stream.stream),
-        now,
-      ),
-    ),
-    `${some(events, 'event')} of ${some(types.length, 'type')}:`,
-    ...columns([
-      ['type', 'events', 'latest'],
-      ...types.map(({ type, events: how, known, latest }) => [
-        `${printable(type, 80)}${known ? '' : ' (unknown)'}`,
-        count(how),
-        latest === null ? '-' : moment(latest),
-      ]),
-    ]).map((line) => `  ${line}`),
-  ];
+): string {
+  const of = (stream: string) => interrupted.find((one) => one.stream === stream);
+  return lines(
+    interrupted
+      .filter(({ stream }) => !streams.some((one) => one.stream === stream))
+      .map((one) => [`${printable(one.job ?? one.stream)}: ${one.state}`, interruptedLines(one, '  ')]),
+    known && [
+      `Warehouse: ${printable(into)}`,
+      streams.map((stream) => streamLines(stream, of(stream.stream), now)),
+      `${some(events, 'event')} of ${some(types.length, 'type')}:`,
+      columns([
+        ['type', 'events', 'latest'],
+        ...types.map((one) => [
+          `${printable(one.type, 80)}${one.known ? '' : ' (unknown)'}`,
+          count(one.events),
+          one.latest === null ? '-' : moment(one.latest),
+        ]),
+      ]).map((line) => `  ${line}`),
+    ],
+  );
 }
 
 /** Returns why a walk does not run, and the command that resumes the walk. */
-function interruptedLines({ state, message, resumeText }: InterruptedWalk): string[] {
+function interruptedLines({ state, message, resumeText }: InterruptedWalk, indent: string): string[] {
   if (state === 'done') return [];
   const why = state === 'interrupted' ? 'no server or worker answers for it' : message;
   return [
-    ...(why === null ? [] : [`reason: ${printable(why, 1000)}`]),
-    `to resume: ${resumeText === null ? 'start its workflow again with the same input' : printable(resumeText, 1000)}`,
+    ...(why === null ? [] : [`${indent}reason: ${printable(why, 1000)}`]),
+    `${indent}to resume: ${resumeText === null ? 'start its workflow again with the same input' : printable(resumeText, 1000)}`,
   ];
 }
 
-function streamLines(listing: StreamListing, interrupted: InterruptedWalk | undefined, now: number): string[] {
-  const { stream, watermark, completedAt, to, pending, windows, share, events } = listing;
-  const [kind = '', range = '', ...types] = stream.split(' ');
+type Stream = Output<'eventStatus'>['streams'][number];
+
+function streamLines(of: Stream, interrupted: InterruptedWalk | undefined, now: number): string {
+  const { stream, kind, watermark, completedAt, to, windows, windowsLeft, share, events } = of;
+  const isUnfinished = windowsLeft > 0;
+  const [, range = '', ...types] = stream.split(' ');
   const name = kind === 'sync' ? stream : [kind, spanText(range), ...types].join(' ');
-  const lines = [`${printable(name)}:`];
-  if (pending.length > 0) {
-    // Share of the range that finished windows cover. The length of a sync is unknown before the first page.
-    const part = share === null || share === 0 ? '' : ` (${Math.floor(share * 100)}% of its time)`;
-    const state = interrupted?.state ?? 'running';
-    lines.push(
-      `  ${state}: ${windows - pending.length} of ${some(windows, 'window')} done${part}, ${some(events, 'event')} read`,
-      ...(interrupted ? interruptedLines(interrupted).map((line) => `    ${line}`) : []),
-    );
-  }
-  if (kind === 'sync' || pending.length === 0) {
-    // After an unfinished window newer events may be loaded already.
-    const [what, none] = pending.length === 0 ? ['newest event loaded', 'none'] : ['complete up to', 'none yet'];
-    const lag = (at: number) => duration(Math.max(0, (now - at) / 1000));
-    lines.push(`  ${what}: ${watermark === null ? none : `${moment(watermark)} (lag ${lag(watermark)})`}`);
-  }
-  if (completedAt !== null)
-    lines.push(
-      `  last complete run: ${ago(completedAt, now)}${pending.length > 0 || to === null ? '' : `, up to ${moment(to)}`}`,
-    );
-  else if (pending.length === 0) lines.push('  no complete run yet');
-  return lines;
+  // Share of the range that finished windows cover. The length of a sync is unknown before the first page.
+  const part = share === null || share === 0 ? '' : ` (${Math.floor(share * 100)}% of its time)`;
+  // After an unfinished window newer events may be loaded already.
+  const [what, none] = isUnfinished ? ['complete up to', 'none yet'] : ['newest event loaded', 'none'];
+  const lag = watermark === null ? none : `${moment(watermark)} (lag ${ageText(watermark, now)})`;
+  const upTo = isUnfinished || to === null ? '' : `, up to ${moment(to)}`;
+  return lines(
+    `${printable(name)}:`,
+    isUnfinished && [
+      `  ${interrupted?.state ?? 'running'}: ${windows - windowsLeft} of ${some(windows, 'window')} done${part}, ${some(events, 'event')} read`,
+      interrupted && interruptedLines(interrupted, '    '),
+    ],
+    (kind === 'sync' || !isUnfinished) && `  ${what}: ${lag}`,
+    completedAt !== null && `  last complete run: ${ageText(completedAt, now)} ago${upTo}`,
+    completedAt === null && !isUnfinished && '  no complete run yet',
+  );
 }
 
 /** Returns the status as JSON fields: times in ISO 8601, durations in seconds. */
 export function statusData(
-  held: EventStatus | null,
-  walks: Walks,
-  into: string,
-  origin: string,
+  { held, missing, running, interrupted, into, origin }: Events,
   now: number,
 ): Output<'eventStatus'> {
-  const { running, interrupted, missing = null } = walks;
   const { streams = [], types = [] } = held ?? {};
   const since = (at: number | null) => (at === null ? null : Math.max(0, Math.round((now - at) / 1000)));
   return {
     kind: 'events',
-    // `false`: the warehouse cannot be read, so only the states of walks are known.
     known: held !== null,
     missing: missing ?? undefined,
     running: running.map(({ job, progress }) => ({ job, ...progress })),

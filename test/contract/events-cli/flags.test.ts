@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import {
   type InterruptedWalk,
   statusData,
-  statusLines,
+  statusText,
   WalkProgressReader,
   walkText,
 } from '../../../src/cli/events/events.js';
@@ -198,8 +198,16 @@ describe('status', () => {
     { type: 'webset.\u001b[31mnew', events: 1, known: false, latest: null },
   ];
 
+  const dataOf = (streams: StreamListing[], known: typeof types, interrupted: InterruptedWalk[] = []) => {
+    const held = { streams, types: known };
+    return statusData(
+      { held, missing: null, running: [], interrupted, into: '/data/e.duckdb', origin: 'sandbox' },
+      now,
+    );
+  };
+
   it('shows the watermark, the lag, the age of the last run, the progress of backfills, and unknown types', () => {
-    expect(statusLines({ streams: [sync, halfway], types }, [], '/data/e.duckdb', now)).toEqual([
+    expect(statusText(dataOf([sync, halfway], types), now).split('\n')).toEqual([
       'Warehouse: /data/e.duckdb',
       'sync:',
       '  newest event loaded: 2026-11-21T11:57:00Z (lag 3 min)',
@@ -225,7 +233,7 @@ describe('status', () => {
       { ...halted, stream: 'sync', job: 'events-sync-1', state: 'stopped', message: 'it was cancelled' },
       { ...halted, stream: 'verify ..', job: null, state: 'interrupted', message: null, resumeText: null },
     ];
-    const lines = statusLines({ streams: [halfway], types: [] }, [halted, ...others], '/data/e.duckdb', now);
+    const lines = statusText(dataOf([halfway], [], [halted, ...others]), now).split('\n');
     expect(lines.slice(0, -2)).toEqual([
       'events-sync-1: stopped',
       '  reason: it was cancelled',
@@ -256,15 +264,7 @@ describe('status', () => {
   });
 
   it('has the same content as data, with durations in seconds', () => {
-    expect(
-      statusData(
-        { streams: [sync, halfway], types },
-        { running: [], interrupted: [] },
-        '/data/e.duckdb',
-        'sandbox',
-        now,
-      ),
-    ).toMatchObject({
+    expect(dataOf([sync, halfway], types)).toMatchObject({
       kind: 'events',
       known: true,
       events: 1235,
