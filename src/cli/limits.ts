@@ -1,11 +1,10 @@
 import type { Output } from '../api/outputs/index.js';
 import type { LimiterView } from '../core/limiter/limiter.js';
 import type { SlotsInUse } from '../core/limiter/slots.js';
-import type { PeriodSpend, SpendCaps } from '../core/purchase/spend.js';
+import type { PeriodSpend } from '../core/purchase/spend.js';
 import type { MaxCost } from '../core/row-job-schemas.js';
 import { toMicros } from '../core/text/money.js';
-import type { OtherLimit } from '../core/workflow-result-schemas.js';
-import { type RuntimeConfig, UsageError } from '../worker/config/runtime-types.js';
+import { UsageError } from '../worker/config/runtime-types.js';
 import { type Context, type ExitCode, exitCodes, type Flags } from './shared/command.js';
 import { settings, withRuntime } from './shared/session.js';
 import { columns, count, dollars, duration, type Fact, factLines, isoTime, printable, some, usd } from './text.js';
@@ -25,7 +24,14 @@ export async function limits(context: Context, flags: Flags<'limits'>): Promise<
       spend.caps(),
       spend.spent(),
     ]);
-    const data = limitsData({ config, limiter, otherLimits, slots, caps, spent });
+    const { origin, store, team = null, concurrency } = config;
+    const data: Output<'limits'> = {
+      ...{ kind: 'limits', origin, store: store?.shown ?? null, team, concurrency, otherLimits, ...limiter, slots },
+      blockedUntil: isoTime(limiter.blockedUntil),
+      blockedSince: isoTime(limiter.blockedSince),
+      day: periodData(spent.day, caps.dayMicros),
+      month: periodData(spent.month, caps.monthMicros),
+    };
     context.terminal.print(data, limitsText(data, Date.now()));
   });
 }
@@ -53,21 +59,8 @@ export async function setLimits(context: Context, flags: Flags<'limits set'>): P
 /** A cap in micro-dollars; null: `none`; undefined: as before. */
 const capMicros = (cap: MaxCost | undefined) => (cap === undefined ? undefined : toMicros(cap));
 
-/** All limits of a team, and the current use of each limit. */
-interface Limits {
-  readonly config: Pick<RuntimeConfig, 'origin' | 'concurrency' | 'store' | 'team'>;
-  readonly limiter: LimiterView;
-  /** Workers with a rate limit of their own. */
-  readonly otherLimits?: readonly OtherLimit[];
-  readonly slots: SlotsInUse;
-  readonly caps: SpendCaps;
-  readonly spent: { readonly day: PeriodSpend; readonly month: PeriodSpend };
-}
-
-/** Returns the limits as JSON fields; dollars as numbers, times in ISO 8601. */
-export function limitsData({ config, limiter, otherLimits = [], caps, spent, ...rest }: Limits): Output<'limits'> {
-  const { origin, store, team = null, concurrency } = config;
-  const period = ({ since, landedMicros, openMicros, unknownMicros }: PeriodSpend, cap: number | null) => ({
+function periodData({ since, landedMicros, openMicros, unknownMicros }: PeriodSpend, cap: number | null) {
+  return {
     since: isoTime(since),
     dollars: landedMicros / 1e6,
     openDollars: openMicros / 1e6,
@@ -75,20 +68,12 @@ export function limitsData({ config, limiter, otherLimits = [], caps, spent, ...
     // The sum of the three fields above, which the cap limits.
     countedDollars: (landedMicros + openMicros + unknownMicros) / 1e6,
     capDollars: cap === null ? null : cap / 1e6,
-  });
-  return {
-    ...{ kind: 'limits', origin, store: store?.shown ?? null, team, concurrency, otherLimits, ...limiter, ...rest },
-    blockedUntil: isoTime(limiter.blockedUntil),
-    blockedSince: isoTime(limiter.blockedSince),
-    day: period(spent.day, caps.dayMicros),
-    month: period(spent.month, caps.monthMicros),
   };
 }
 
 const rate = (qps: number) => `${Math.round(qps * 10) / 10}/s`;
 
-/** Returns the limits as text. */
-export function limitsText(limits: Output<'limits'>, now: number): string {
+function limitsText(limits: Output<'limits'>, now: number): string {
   const { slots } = limits;
   const elsewhere = slots.elsewhere > 0 ? ` and ${slots.elsewhere} started elsewhere` : '';
   const waiting = slots.waiting > 0 ? `, ${slots.waiting} waiting` : '';

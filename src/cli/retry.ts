@@ -3,7 +3,7 @@ import { buysPages } from '../core/rows/row-operation.js';
 import { toMicros } from '../core/text/money.js';
 import { shellWord } from '../core/text/shell-word.js';
 import type { RetryPlan, RuntimeConfig } from '../worker/config/runtime-types.js';
-import { serviceText, someOf } from './progress/plan.js';
+import { aboutDollars, atMost, serviceText, someOf } from './progress/plan.js';
 import { refuseOtherService } from './rows/control.js';
 import { watchToEnd } from './rows/enrich.js';
 import { agreed, type Purchase } from './shared/ask.js';
@@ -45,23 +45,17 @@ export async function retry(typed: Context, job: string, flags: Flags<'retry'>):
   });
 }
 
-const costOf = ({ estimateMicros, estimateIsMost }: RetryPlan): string =>
-  `${estimateIsMost ? 'at most' : 'about'} ${dollars(estimateMicros)}`;
-
 function sentenceOf(plan: RetryPlan, config: RuntimeConfig): string {
   const { staged, rows, units, running, requests } = plan;
   const sent = buysPages(staged.operation) ? ` in ${some(requests, 'request')}` : '';
   const followed = running === 0 ? '' : `, ${someOf(running, staged.operation)} to follow again`;
-  return `${printable(staged.name)}: ${some(rows, 'failed row')}, ${someOf(units, staged.operation)} to buy again${sent} for ${costOf(plan)}${followed}; on ${serviceText(config)}.`;
+  return `${printable(staged.name)}: ${some(rows, 'failed row')}, ${someOf(units, staged.operation)} to buy again${sent} for ${aboutDollars(plan)}${followed}; on ${serviceText(config)}.`;
 }
 
 function purchaseOf(plan: RetryPlan, maxCostDollars: number | 'none' | undefined, yes: boolean): Purchase {
-  const most = Math.min(
-    toMicros(maxCostDollars) ?? Number.POSITIVE_INFINITY,
-    plan.allowedMicros ?? Number.POSITIVE_INFINITY,
-  );
+  const most = atMost({ request: { maxCostDollars }, allowedMicros: plan.allowedMicros }) ?? plan.estimateMicros;
   const micros = Math.min(plan.estimateMicros, most);
-  const cost = micros < plan.estimateMicros ? `at most ${dollars(micros)}` : costOf(plan);
+  const cost = micros < plan.estimateMicros ? `at most ${dollars(micros)}` : aboutDollars(plan);
   const question = `Buy ${someOf(plan.units, plan.staged.operation)} again for ${cost}?`;
   const bounded = toMicros(maxCostDollars) !== null;
   return { micros, sentence: `This costs ${cost}`, question, yes, bounded, always: false };
@@ -77,7 +71,7 @@ function retryText(plan: RetryPlan, config: RuntimeConfig): string {
       ['To buy', someOf(units, staged.operation)],
       ['To follow', running > 0 ? someOf(running, staged.operation) : null],
       ['Requests', count(requests)],
-      ['Dollars', costOf(plan)],
+      ['Dollars', aboutDollars(plan)],
       ['Time', `${duration(seconds)} at ${some(perSecond, 'request')} a second`],
       ['Warehouse', printable(staged.into)],
     ]),

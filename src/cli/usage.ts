@@ -5,18 +5,17 @@ import { type RuntimeConfig, UsageError } from '../worker/config/runtime-types.j
 import { mustNotBeAfter } from './flag-values.js';
 import { type Context, type ExitCode, exitCodes, type Flags } from './shared/command.js';
 import { settings, withRuntime } from './shared/session.js';
-import { columns, count, dollars, printable, some, usd } from './text.js';
+import { columns, count, lines, printable, some, usd } from './text.js';
 
 export async function usage(context: Context, flags: Flags<'usage'>): Promise<ExitCode> {
-  const now = Date.now();
   const { since, until } = flags;
   const mistakes = since && until && since >= until ? [mustNotBeAfter(since, until)] : [];
-  if (flags.reconcile) return reconcileUsage(context, flags, { since, until, now, mistakes });
+  if (flags.reconcile) return reconcileUsage(context, flags, mistakes);
   return withRuntime(context, settings(context, {}, mistakes), { bounded: true }, async ({ runtime }) => {
-    const lines = await (await runtime.team.spend()).usage(flags.by, since, until);
+    const found = await (await runtime.team.spend()).usage(flags.by, since, until);
     const { json, print, note } = context.terminal;
-    const data = usageData(flags.by, lines);
-    if (lines.length > 0 || json) print(data, usageText(data));
+    const data = usageData(flags.by, found);
+    if (found.length > 0 || json) print(data, usageText(data));
     else note('No purchases in this period.');
   });
 }
@@ -62,21 +61,12 @@ const DAY_MS = 86_400_000;
 const MOST_DAYS = 180;
 const USUAL_DAYS = 30;
 
-interface Range {
-  /** Unix ms: the start of the first day, and the end of the last one. */
-  readonly since: number | undefined;
-  readonly until: number | undefined;
-  readonly now: number;
-  readonly mistakes: readonly string[];
-}
-
 /** `searchflow usage --reconcile`: compares the journal with the service's bill. Exit code 1 if a difference has no explanation. */
-export async function reconcileUsage(context: Context, flags: Flags<'usage'>, range: Range): Promise<ExitCode> {
-  const { now } = range;
-  const mistakes = [...range.mistakes];
+async function reconcileUsage(context: Context, flags: Flags<'usage'>, mistakes: string[]): Promise<ExitCode> {
+  const now = Date.now();
   const today = now - (now % DAY_MS);
-  const last = Math.min((range.until ?? Number.POSITIVE_INFINITY) - DAY_MS, today);
-  const first = range.since ?? last - (USUAL_DAYS - 1) * DAY_MS;
+  const last = Math.min((flags.until ?? Number.POSITIVE_INFINITY) - DAY_MS, today);
+  const first = flags.since ?? last - (USUAL_DAYS - 1) * DAY_MS;
   if (first < today - MOST_DAYS * DAY_MS)
     mistakes.push(
       `--since: the service keeps its bill for ${MOST_DAYS} days. Pass a later day, such as ${MOST_DAYS}d.`,
@@ -88,7 +78,7 @@ export async function reconcileUsage(context: Context, flags: Flags<'usage'>, ra
   const access = billAccess(config);
   const days = Array.from({ length: (last - first) / DAY_MS + 1 }, (_, index) => dayText(first + index * DAY_MS));
   return withRuntime(context, config, { sends: false, bounded: true }, async ({ runtime, stopped }) => {
-    const lines = await (await runtime.team.spend()).usage('day', first, last + DAY_MS);
+    const journal = await (await runtime.team.spend()).usage('day', first, last + DAY_MS);
     const { readBilledDays } = await import('../worker/team/service-bill.js');
     const { terminal } = context;
     let saidRetry = false;
@@ -101,11 +91,14 @@ export async function reconcileUsage(context: Context, flags: Flags<'usage'>, ra
       if (hint !== null) terminal.say(hint);
       throw error;
     });
-    const found = reconcile(lines, bill);
+    const found = reconcile(journal, bill);
     const { origin, team = null } = config;
     const agrees = found.every(({ unexplainedMicros }) => unexplainedMicros === 0);
-    const text = [`Journal and bill of ${printable(origin)} (UTC):`, ...textOf(found, agrees)].join('\n');
-    terminal.print(data(found, { origin, team, agrees }), text);
+    const data: Output<'reconciliation'> = {
+      ...{ kind: 'reconciliation', origin, team, agrees, total: figuresOf(found) },
+      days: found.map((one) => ({ day: one.day, ...figuresOf([one]) })),
+    };
+    terminal.print(data, reconciledText(data));
     return agrees ? exitCodes.ok : exitCodes.failed;
   });
 }
@@ -146,58 +139,50 @@ function billAccess({ service, bill, origin }: RuntimeConfig) {
   return { ...bill, url: bill.url };
 }
 
-const amounts = ['journalMicros', 'micros', 'differenceMicros', 'unknownMicros', 'unexplainedMicros'] as const;
-const heads = ['journal', 'service', 'difference', 'unknown outcomes', 'unexplained'];
+type Figures = Output<'reconciliation'>['total'];
 
-/** The sum of all days, with the sum of each key. */
-function totalOf(days: readonly ReconciledDay[]): ReconciledDay {
+/** The figures of some days, with the sum of each key. */
+function figuresOf(days: readonly ReconciledDay[]): Figures {
   const sum = (of: (day: ReconciledDay) => number) => days.reduce((all, day) => all + of(day), 0);
   return {
-    ...(Object.fromEntries(amounts.map((name) => [name, sum((day) => day[name])])) as unknown as ReconciledDay),
-    day: 'total',
+    journalDollars: sum(({ journalMicros }) => journalMicros) / 1e6,
+    serviceDollars: sum(({ micros }) => micros) / 1e6,
+    differenceDollars: sum(({ differenceMicros }) => differenceMicros) / 1e6,
     unknownOutcomes: sum(({ unknownOutcomes }) => unknownOutcomes),
-    atMostMicros: sum(({ atMostMicros }) => atMostMicros),
-    keys: (days[0]?.keys ?? []).map((key, nth) => ({ ...key, micros: sum(({ keys }) => keys[nth]?.micros ?? 0) })),
+    unknownAtMostDollars: sum(({ atMostMicros }) => atMostMicros) / 1e6,
+    unknownDollars: sum(({ unknownMicros }) => unknownMicros) / 1e6,
+    unexplainedDollars: sum(({ unexplainedMicros }) => unexplainedMicros) / 1e6,
+    keys: (days[0]?.keys ?? []).map(({ id, name }, nth) => {
+      return { id, name, serviceDollars: sum(({ keys }) => keys[nth]?.micros ?? 0) / 1e6 };
+    }),
   };
 }
 
 /** The days with purchases or charges, with a column for each of several keys, and what the difference means. */
-function textOf(days: readonly ReconciledDay[], agrees: boolean): string[] {
-  const total = totalOf(days);
+function reconciledText({ origin, days, total, agrees }: Output<'reconciliation'>): string {
   const keys = total.keys.length > 1 ? total.keys : [];
-  const shown = days.filter(({ journalMicros, micros, atMostMicros }) => journalMicros + micros + atMostMicros > 0);
-  if (shown.length === 0) return ['Neither the journal nor the service has a charge in this time.'];
-  const row = (one: ReconciledDay) => [
-    ...[one.day, ...amounts.map((name) => dollars(one[name]))],
-    ...keys.map((_, nth) => dollars(one.keys[nth]?.micros ?? 0)),
+  const shown = days.filter((day) => day.journalDollars + day.serviceDollars + day.unknownAtMostDollars > 0);
+  const row = (name: string, one: Figures) => [
+    ...[name, usd(one.journalDollars), usd(one.serviceDollars), usd(one.differenceDollars)],
+    ...[usd(one.unknownDollars), usd(one.unexplainedDollars)],
+    ...keys.map((_, nth) => usd(one.keys[nth]?.serviceDollars ?? 0)),
   ];
-  return [
-    ...columns([['day', ...heads, ...keys.map(({ id }) => printable(id, 40))], ...shown.map(row), row(total)]),
-    ...(total.unknownOutcomes > 0
-      ? [`${some(total.unknownOutcomes, 'unknown outcome')} may have cost at most ${dollars(total.atMostMicros)}.`]
-      : []),
-    agrees
-      ? 'Every difference is explained.'
-      : 'A difference is not explained. Other programs with the same key, other state folders, runs of monitors and keys that SEARCHFLOW_KEY_ID does not name are not in this journal; the bill of today may be incomplete.',
-  ];
-}
-
-function data(
-  days: readonly ReconciledDay[],
-  about: Pick<Output<'reconciliation'>, 'origin' | 'team' | 'agrees'>,
-): Output<'reconciliation'> {
-  const figures = (one: ReconciledDay) => ({
-    journalDollars: one.journalMicros / 1e6,
-    serviceDollars: one.micros / 1e6,
-    differenceDollars: one.differenceMicros / 1e6,
-    unknownOutcomes: one.unknownOutcomes,
-    unknownAtMostDollars: one.atMostMicros / 1e6,
-    unknownDollars: one.unknownMicros / 1e6,
-    unexplainedDollars: one.unexplainedMicros / 1e6,
-    keys: one.keys.map(({ id, name, micros }) => ({ id, name, serviceDollars: micros / 1e6 })),
-  });
-  return {
-    ...{ kind: 'reconciliation', ...about, total: figures(totalOf(days)) },
-    days: days.map((day) => ({ day: day.day, ...figures(day) })),
-  };
+  const heads = ['day', 'journal', 'service', 'difference', 'unknown outcomes', 'unexplained'];
+  return lines(
+    `Journal and bill of ${printable(origin)} (UTC):`,
+    shown.length === 0
+      ? 'Neither the journal nor the service has a charge in this time.'
+      : [
+          columns([
+            [...heads, ...keys.map(({ id }) => printable(id, 40))],
+            ...shown.map((one) => row(one.day, one)),
+            row('total', total),
+          ]),
+          total.unknownOutcomes > 0 &&
+            `${some(total.unknownOutcomes, 'unknown outcome')} may have cost at most ${usd(total.unknownAtMostDollars)}.`,
+          agrees
+            ? 'Every difference is explained.'
+            : 'A difference is not explained. Other programs with the same key, other state folders, runs of monitors and keys that SEARCHFLOW_KEY_ID does not name are not in this journal; the bill of today may be incomplete.',
+        ],
+  );
 }

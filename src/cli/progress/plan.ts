@@ -30,7 +30,10 @@ export function serviceText(config: Pick<RuntimeConfig, 'service' | 'origin'>): 
 }
 
 /** Returns the cap of the run in micro-dollars; null without a cap. */
-export function atMost({ request, allowedMicros = null }: Pick<JobPlan, 'request' | 'allowedMicros'>): number | null {
+export function atMost({
+  request,
+  allowedMicros = null,
+}: Pick<JobPlan, 'allowedMicros'> & { readonly request: Pick<JobPlan['request'], 'maxCostDollars'> }): number | null {
   const askedMicros = toMicros(request.maxCostDollars);
   if (allowedMicros === null || askedMicros === null) return askedMicros ?? allowedMicros;
   return Math.min(askedMicros, allowedMicros);
@@ -41,7 +44,10 @@ export const limitOf = ({ request, staged }: Pick<JobPlan, 'request' | 'staged'>
   limitInAnswers(request.stopAtFailed, staged);
 
 /** Returns the estimated cost as text. For operations that are billed by usage, the estimate is a maximum. */
-export function aboutDollars({ estimateMicros, estimateIsMost }: JobPlan): string {
+export function aboutDollars({
+  estimateMicros,
+  estimateIsMost,
+}: Pick<JobPlan, 'estimateMicros' | 'estimateIsMost'>): string {
   return `${estimateIsMost ? 'at most' : 'about'} ${dollars(estimateMicros)}`;
 }
 
@@ -98,7 +104,7 @@ export function restText(
 ): string {
   if (toBuy === 0) return `${some(rows, 'row')}, nothing to buy`;
   const sent = buysPages(staged.operation) ? ` in ${some(requests, 'request')}` : '';
-  const cost = `${estimateIsMost ? 'at most' : 'about'} ${dollars(estimateMicros)}`;
+  const cost = aboutDollars({ estimateMicros, estimateIsMost });
   return `${some(rows, 'row')}, ${someOf(toBuy, staged.operation)} to buy${sent} for ${cost}`;
 }
 

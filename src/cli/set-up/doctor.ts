@@ -2,7 +2,7 @@ import type { Output } from '../../api/outputs/index.js';
 import { examine } from '../../worker/doctor/examine.js';
 import type { Finding } from '../../worker/doctor/finding.js';
 import { type Context, type ExitCode, exitCodes, signalExitCodes } from '../shared/command.js';
-import { printableLines, some } from '../text.js';
+import { lines, printableLines, some } from '../text.js';
 
 export async function doctor({ terminal, interrupts, env, cwd }: Context): Promise<ExitCode> {
   terminal.show('Checking …');
@@ -13,7 +13,7 @@ export async function doctor({ terminal, interrupts, env, cwd }: Context): Promi
     return signalExitCodes[found.name];
   }
   const data = doctorData(found);
-  terminal.print(data, [...doctorLines(found), `\n${some(data.problems, 'problem')}.`].join('\n'));
+  terminal.print(data, doctorText(data));
   return data.problems > 0 ? exitCodes.failed : exitCodes.ok;
 }
 
@@ -27,14 +27,17 @@ export function doctorData(found: readonly Finding[]): Output<'doctor'> {
   return { kind: 'doctor', problems: found.filter(({ ok }) => !ok).length, checks };
 }
 
-/** A line for each finding, and below it what to do. */
-export function doctorLines(found: readonly Finding[]): string[] {
-  const width = Math.max(...found.map(({ check }) => check.length));
+/** Returns a line for each check, and below it what to do. */
+export function doctorText({ checks, problems }: Output<'doctor'>): string {
+  const width = Math.max(...checks.map(({ check }) => check.length));
   const indent = ' '.repeat('problem'.length + width + 4);
-  const level = ({ ok, mend }: Finding) => (ok ? (mend === null ? 'ok' : 'note') : 'problem');
-  const indented = (text: string) => printableLines(text).replaceAll('\n', `\n${indent}`);
-  return found.flatMap((one) => {
-    const line = `${level(one).padEnd('problem'.length)}  ${one.check.padEnd(width)}  ${indented(one.why)}`;
-    return one.mend === null ? [line] : [line, `${indent}${indented(one.mend)}`];
-  });
+  const indented = (text: string) => text.replaceAll('\n', `\n${indent}`);
+  return lines(
+    checks.map(({ check, ok, why, mend }) => {
+      const level = ok ? (mend === null ? 'ok' : 'note') : 'problem';
+      const line = `${level.padEnd('problem'.length)}  ${check.padEnd(width)}  ${indented(why)}`;
+      return [line, mend !== null && `${indent}${indented(mend)}`];
+    }),
+    `\n${some(problems, 'problem')}.`,
+  );
 }

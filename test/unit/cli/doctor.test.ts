@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { doctorData, doctorLines } from '../../../src/cli/set-up/doctor.js';
+import { doctorData, doctorText } from '../../../src/cli/set-up/doctor.js';
 import type { Finding } from '../../../src/worker/doctor/finding.js';
 
 const found: readonly Finding[] = [
@@ -9,12 +9,15 @@ const found: readonly Finding[] = [
 ];
 
 it('a finding is a line, what to do is below it, and a command is on a line of its own', () => {
-  expect(doctorLines(found)).toEqual([
+  expect(doctorText(doctorData(found)).split('\n')).toEqual([
     'ok       node          Node 20.',
     'problem  state-folder  It is full.',
-    '                       Free some space:\n                         rm big',
+    '                       Free some space:',
+    '                         rm big',
     'note     clock         It is 9 s behind.',
     '                       Set it.',
+    '',
+    '1 problem.',
   ]);
 });
 
