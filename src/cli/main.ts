@@ -1,11 +1,12 @@
 #!/usr/bin/env node
 import { readFileSync } from 'node:fs';
+import { CommanderError } from 'commander';
 import { UsageError } from '../core/errors/coded-error.js';
 import { inPackage } from '../files/package-root.js';
-import { buildProgram, parseErrorCode, saidAlready } from './program.js';
+import { buildProgram } from './program.js';
 import { loadSettingsFile } from './set-up/settings-file.js';
 import { type Context, type ExitCode, exitCodes, type Interrupts, watchInterrupts } from './shared/command.js';
-import { asksForJson, failureData, failureText, fixText, parseFailure, stackText } from './shared/failure-text.js';
+import { asksForJson, failureOf, fixText, stackText } from './shared/failure-text.js';
 import { type OutputFlags, openTerminal, scrubber } from './shared/terminal.js';
 
 const { env, argv, stdin, stdout, stderr } = process;
@@ -16,17 +17,19 @@ const inJson = asksForJson(argv.slice(2));
 const words = argv.slice(2);
 let terminal = openTerminal({ args: words, env, stdin, stdout, stderr });
 
+/** Reports an error. commander has reported its own already, except in JSON, and has printed the help and the version. */
 function report(error: unknown): ExitCode {
-  const failure = failureText(error);
-  const { text, code, errorCode } = failure;
+  const isParsing = error instanceof CommanderError;
+  if (isParsing && error.exitCode === 0) return exitCodes.ok;
+  const failure = failureOf(error);
   terminal.show('');
-  if (inJson) terminal.sayJson(failureData(failure));
+  if (inJson) terminal.sayJson(failure);
   else {
-    terminal.say(terminal.colors.red(text));
-    terminal.say(terminal.colors.dim(fixText(errorCode)));
+    if (!isParsing) terminal.say(terminal.colors.red(failure.message));
+    terminal.say(terminal.colors.dim(fixText(failure.code)));
   }
-  if (env.SEARCHFLOW_DEBUG === '1') terminal.say(stackText(error));
-  return code;
+  if (env.SEARCHFLOW_DEBUG === '1' && !isParsing) terminal.say(stackText(error));
+  return failure.exitCode;
 }
 
 let interrupts: Interrupts | null = null;
@@ -48,17 +51,7 @@ async function run(args: readonly string[]): Promise<ExitCode> {
       if (!inJson) stderr.write(scrub(text));
     },
   });
-  try {
-    await program.parseAsync([...args], { from: 'user' });
-  } catch (error) {
-    const code = saidAlready(error);
-    if (code === null) throw error;
-    const errorCode = parseErrorCode(error);
-    if (code === exitCodes.ok || errorCode === null) return code;
-    if (inJson) terminal.sayJson(failureData(parseFailure((error as Error).message, errorCode, code)));
-    else terminal.say(terminal.colors.dim(fixText(errorCode)));
-    return code;
-  }
+  await program.parseAsync([...args], { from: 'user' });
   if (action === null) return exitCodes.ok;
   terminal = openTerminal({ args: words, env, stdin, stdout, stderr, flags });
   if (wrongFile !== null) throw new UsageError('setting-invalid', wrongFile);

@@ -1,5 +1,4 @@
-import { Argument, Command, CommanderError, InvalidArgumentError, Option, type OutputConfiguration } from 'commander';
-import type { ErrorCode } from '../core/errors/registry.js';
+import { Argument, Command, InvalidArgumentError, Option, type OutputConfiguration } from 'commander';
 import { exitCodeMeanings } from '../core/processes/exit-codes.js';
 import { whyNoPath } from '../core/rows/source-fields.js';
 import { nearest } from '../core/text/nearest.js';
@@ -205,28 +204,4 @@ function refuseExcess(command: Command): void {
   const hint = near === null ? '' : `\n(Did you mean ${near}?)`;
   const place = commands.length > 0 ? 'unknown command' : 'too many arguments:';
   refuse(command, commands.length > 0 ? 'unknownCommand' : 'excessArguments', `${place} '${word}'${hint}`);
-}
-
-/** Error codes by the codes of commander; the others are about values. */
-const parseCodes: Readonly<Record<string, ErrorCode>> = {
-  'commander.unknownCommand': 'unknown-command',
-  'commander.unknownOption': 'unknown-option',
-  'commander.missingArgument': 'missing-argument',
-  'commander.optionMissingArgument': 'missing-argument',
-  'commander.missingMandatoryOptionValue': 'missing-argument',
-  'commander.excessArguments': 'too-many-arguments',
-  'commander.conflictingOption': 'option-unusable',
-  // A group of commands without the name of one: the help was printed.
-  'commander.help': 'missing-argument',
-};
-
-/** Returns the error code of a command line that could not be parsed; null for another error. */
-export function parseErrorCode(error: unknown): ErrorCode | null {
-  return error instanceof CommanderError ? (parseCodes[error.code] ?? 'invalid-argument') : null;
-}
-
-/** If commander has already printed help, the version or a usage error, returns the exit code. Otherwise returns null. */
-export function saidAlready(error: unknown): ExitCode | null {
-  if (!(error instanceof CommanderError)) return null;
-  return error.exitCode === 0 ? exitCodes.ok : exitCodes.usage;
 }

@@ -62,8 +62,9 @@ const MOST_DAYS = 180;
 const USUAL_DAYS = 30;
 
 /** `searchflow usage --reconcile`: compares the journal with the service's bill. Exit code 1 if a difference has no explanation. */
-async function reconcileUsage(context: Context, flags: Flags<'usage'>, mistakes: string[]): Promise<ExitCode> {
+async function reconcileUsage(context: Context, flags: Flags<'usage'>, found: readonly string[]): Promise<ExitCode> {
   const now = Date.now();
+  const mistakes = [...found];
   const today = now - (now % DAY_MS);
   const last = Math.min((flags.until ?? Number.POSITIVE_INFINITY) - DAY_MS, today);
   const first = flags.since ?? last - (USUAL_DAYS - 1) * DAY_MS;
@@ -91,12 +92,12 @@ async function reconcileUsage(context: Context, flags: Flags<'usage'>, mistakes:
       if (hint !== null) terminal.say(hint);
       throw error;
     });
-    const found = reconcile(journal, bill);
+    const compared = reconcile(journal, bill);
     const { origin, team = null } = config;
-    const agrees = found.every(({ unexplainedMicros }) => unexplainedMicros === 0);
+    const agrees = compared.every(({ unexplainedMicros }) => unexplainedMicros === 0);
     const data: Output<'reconciliation'> = {
-      ...{ kind: 'reconciliation', origin, team, agrees, total: figuresOf(found) },
-      days: found.map((one) => ({ day: one.day, ...figuresOf([one]) })),
+      ...{ kind: 'reconciliation', origin, team, agrees, total: figuresOf(compared) },
+      days: compared.map((one) => ({ day: one.day, ...figuresOf([one]) })),
     };
     terminal.print(data, reconciledText(data));
     return agrees ? exitCodes.ok : exitCodes.failed;

@@ -1,11 +1,11 @@
+import { CommanderError } from 'commander';
 import type { Output } from '../../api/outputs/index.js';
 import { codeOfError } from '../../core/errors/code-of.js';
 import { type ErrorCode, errorFixes } from '../../core/errors/registry.js';
-import { exitCodeOfFailure, exitCodeOfUsage } from '../../core/processes/exit-codes.js';
+import { type ExitCode, exitCodeOfFailure, exitCodeOfUsage, exitCodes } from '../../core/processes/exit-codes.js';
 import { shellWord } from '../../core/text/shell-word.js';
 import { JobFailed, JobStopped, UsageError } from '../../worker/config/runtime-types.js';
 import { commandOnOwnLine, namesWay, printable, printableLines, withoutResume } from '../text.js';
-import type { ExitCode } from './command.js';
 
 /** Texts of system errors; the path is added. */
 const systemErrors: Readonly<Record<string, string>> = {
@@ -21,19 +21,32 @@ const systemErrors: Readonly<Record<string, string>> = {
   EADDRINUSE: 'The port is in use',
 };
 
-export interface FailureText {
-  readonly text: string;
-  /** The exit code. */
-  readonly code: ExitCode;
-  readonly errorCode: ErrorCode;
+/** Error codes by the codes of commander; the others are about values. */
+const parseCodes: Readonly<Record<string, ErrorCode>> = {
+  'commander.unknownCommand': 'unknown-command',
+  'commander.unknownOption': 'unknown-option',
+  'commander.missingArgument': 'missing-argument',
+  'commander.optionMissingArgument': 'missing-argument',
+  'commander.missingMandatoryOptionValue': 'missing-argument',
+  'commander.excessArguments': 'too-many-arguments',
+  'commander.conflictingOption': 'option-unusable',
+  // A group of commands without the name of one: the help was printed.
+  'commander.help': 'missing-argument',
+};
+
+/** Returns an error as `--json` prints it. The message has one line for each mistake. */
+export function failureOf(error: unknown) {
+  if (error instanceof CommanderError) {
+    const lines = error.message.replace(/^error: /, '').split('\n');
+    const message = lines.map((line) => printable(line, 2000)).join('\n');
+    return failure(message, parseCodes[error.code] ?? 'invalid-argument', exitCodes.usage);
+  }
+  const code = codeOfError(error);
+  return failure(textOf(error), code, isWrongUse(error) ? exitCodeOfUsage(code) : exitCodeOfFailure(error));
 }
 
-/** Returns the text of an error, one line for each mistake, with its exit code and its error code. */
-export function failureText(error: unknown): FailureText {
-  const errorCode = codeOfError(error);
-  const code = isWrongUse(error) ? exitCodeOfUsage(errorCode) : exitCodeOfFailure(error);
-  return { text: textOf(error), code, errorCode };
-}
+const failure = (message: string, code: ErrorCode, exitCode: ExitCode) =>
+  ({ kind: 'error', code, message, fix: errorFixes[code], exitCode }) as const satisfies Output<'failure'>;
 
 /** `CsvError` belongs to a folder that the command must not import. */
 const isWrongUse = (error: unknown): error is Error =>
@@ -104,14 +117,3 @@ export function asksForJson(words: readonly string[]): boolean {
 
 /** The last line of the text of an error: its code, and what to do. */
 export const fixText = (code: ErrorCode): string => `${code}: ${errorFixes[code]}`;
-
-/** The error as an object, for commands with `--json`. */
-export function failureData({ text, code, errorCode }: FailureText): Output<'failure'> {
-  return { kind: 'error', code: errorCode, message: text, fix: errorFixes[errorCode], exitCode: code };
-}
-
-/** Returns a mistake in a command line, which the parser of the command line found. `message` begins with `error: `. */
-export function parseFailure(message: string, errorCode: ErrorCode, code: ExitCode): FailureText {
-  const lines = message.replace(/^error: /, '').split('\n');
-  return { text: lines.map((line) => printable(line, 2000)).join('\n'), code, errorCode };
-}

@@ -1,6 +1,7 @@
-import { buildProgram, parseErrorCode, saidAlready } from '../../../src/cli/program.js';
+import { CommanderError } from 'commander';
+import { buildProgram } from '../../../src/cli/program.js';
 import type { Context } from '../../../src/cli/shared/command.js';
-import { failureText } from '../../../src/cli/shared/failure-text.js';
+import { failureOf } from '../../../src/cli/shared/failure-text.js';
 import type { OutputFlags } from '../../../src/cli/shared/terminal.js';
 import type { ErrorCode } from '../../../src/core/errors/registry.js';
 import type { RuntimeConfig } from '../../../src/worker/config/runtime-types.js';
@@ -59,10 +60,10 @@ export async function typeCommand(
     .parseAsync(words, { from: 'user' })
     .then(run)
     .catch((error: unknown) => {
-      const { text, code: failed, errorCode: coded } = failureText(error);
-      refusal = text;
-      errorCode = parseErrorCode(error) ?? coded;
-      return saidAlready(error) ?? failed;
+      const failure = failureOf(error);
+      refusal = error instanceof CommanderError ? error.message.replaceAll('\n', ' ') : failure.message;
+      errorCode = failure.code;
+      return error instanceof CommanderError && error.exitCode === 0 ? 0 : failure.exitCode;
     });
   checkOutput(words, shown.out());
   return { code, out: shown.out(), err: shown.err(), refusal, errorCode, usage, asked, calls, config };

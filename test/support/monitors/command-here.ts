@@ -3,7 +3,7 @@ import type { Client } from '@temporalio/client';
 import { buildProgram } from '../../../src/cli/program.js';
 import type { Context, ExitCode } from '../../../src/cli/shared/command.js';
 import { watchInterrupts } from '../../../src/cli/shared/command.js';
-import { failureText } from '../../../src/cli/shared/failure-text.js';
+import { failureOf } from '../../../src/cli/shared/failure-text.js';
 import { withFreeCalls } from '../../../src/worker/control/free-calls.js';
 import type { Runtime } from '../../../src/worker/runtime/runtime.js';
 import { checkOutput } from '../cli/check-output.js';
@@ -48,9 +48,9 @@ export async function commandHere(
       await program.parseAsync(['monitors', ...args], { from: 'user' });
       return await action(context);
     } catch (error) {
-      const { text, code } = failureText(error);
-      terminal.say(text);
-      return code;
+      const { message, exitCode } = failureOf(error);
+      terminal.say(message);
+      return exitCode;
     }
   };
   const code = await run();

@@ -4,7 +4,7 @@ import { agentRun } from '../../../src/cli/agents.js';
 import { planData } from '../../../src/cli/progress/plan.js';
 import { runEnrich, scheduleRows } from '../../../src/cli/rows/enrich.js';
 import { agreed } from '../../../src/cli/shared/ask.js';
-import { failureText } from '../../../src/cli/shared/failure-text.js';
+import { failureOf } from '../../../src/cli/shared/failure-text.js';
 import { settings } from '../../../src/cli/shared/session.js';
 import type { EnrichRequest, JobPlan } from '../../../src/worker/config/runtime-types.js';
 import { fakeContext, fakeRuntime, listen, plan, request } from '../../support/cli/fake-runtime.js';
@@ -15,6 +15,11 @@ beforeAll(async () => {
   service = await listen();
 });
 afterAll(() => service.close());
+
+const refusalOf = (error: unknown) => {
+  const { exitCode, message } = failureOf(error);
+  return { code: exitCode, text: message };
+};
 
 const dear: JobPlan = { ...plan, estimateMicros: 20_000_000 };
 const manner = { dryRun: false, yes: false, asksAlways: false };
@@ -32,7 +37,7 @@ async function enrich(
   const asked = { ...request, ...changes };
   const { code, text } = await runEnrich(context, config, asked, { ...manner, yes }).then(
     (ended) => ({ code: ended as number, text: '' }),
-    failureText,
+    refusalOf,
   );
   return { code, text, calls };
 }
@@ -88,7 +93,7 @@ describe('without a terminal', () => {
   it('starts no agent run whose effort or own budget allows a higher cost', async () => {
     const { runtime, calls } = fakeRuntime();
     const run = (typed: object) =>
-      agentRun(fakeContext(runtime).context, 'Who makes this?', flagsOf('agent run', typed).flags).catch(failureText);
+      agentRun(fakeContext(runtime).context, 'Who makes this?', flagsOf('agent run', typed).flags).catch(refusalOf);
     expect(await run({ effort: 'ultra' })).toMatchObject({ code: 2, text: expect.stringContaining('at most $20.00') });
     expect(await run({ option: ['budget={"maxCostDollars":12}'] })).toMatchObject({ code: 2 });
     expect(calls).not.toContain('workflows');
@@ -102,7 +107,7 @@ describe('without a terminal', () => {
       const { context } = fakeContext(runtime);
       const wish = { name: null, timing: { everyMs: 86_400_000 } };
       const asked = { ...request, ...changes };
-      return scheduleRows(context, settings(context, {}), asked, wish, { ...manner, yes }).catch(failureText);
+      return scheduleRows(context, settings(context, {}), asked, wish, { ...manner, yes }).catch(refusalOf);
     };
     expect(await make({})).toMatchObject({
       code: 2,

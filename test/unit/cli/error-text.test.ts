@@ -2,7 +2,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 import { describe, expect, it } from 'vitest';
 import { outputSchema } from '../../../scripts/output-schemas.mjs';
 import { errorOutput } from '../../../src/api/outputs/index.js';
-import { asksForJson, failureData, failureText, fixText } from '../../../src/cli/shared/failure-text.js';
+import { asksForJson, failureOf, fixText } from '../../../src/cli/shared/failure-text.js';
 import { CodedError } from '../../../src/core/errors/coded-error.js';
 import { type ErrorCode, errorFixes } from '../../../src/core/errors/registry.js';
 import { fakeTerminal } from '../../support/cli/fake-terminal.js';
@@ -45,7 +45,7 @@ describe('an error', () => {
     ];
     for (const error of errors) {
       const { terminal, err } = fakeTerminal();
-      terminal.sayJson(failureData(failureText(error)));
+      terminal.sayJson(failureOf(error));
       expect(err().split('\n')).toEqual([expect.any(String), '']);
       expect(check(JSON.parse(err())), JSON.stringify(check.errors)).toBe(true);
     }
@@ -59,7 +59,7 @@ describe('an error', () => {
       '\n',
     );
     const { terminal, err } = fakeTerminal({ env: { EXA_API_KEY: secret } });
-    terminal.sayJson(failureData({ text: message, code: 2, errorCode: 'input-missing' }));
+    terminal.sayJson({ kind: 'error', code: 'input-missing', message, fix: '', exitCode: 2 });
     for (const absent of ['\n', '\u001b', '\u202e', 'canary', 'hidden'])
       expect(err().trimEnd(), JSON.stringify(absent)).not.toContain(absent);
     const { message: shown } = JSON.parse(err()) as { readonly message: string };

@@ -7,7 +7,7 @@ import { tooManyFailed } from '../../../src/cli/flag-values.js';
 import { buildProgram } from '../../../src/cli/program.js';
 import { runEnrich } from '../../../src/cli/rows/enrich.js';
 import { statusLine } from '../../../src/cli/rows/status.js';
-import { failureText } from '../../../src/cli/shared/failure-text.js';
+import { failureOf } from '../../../src/cli/shared/failure-text.js';
 import { settings } from '../../../src/cli/shared/session.js';
 import { exitCodeMeanings, exitCodeOfPause, exitCodes } from '../../../src/core/processes/exit-codes.js';
 import type { JobSummary } from '../../../src/core/row-job-schemas.js';
@@ -82,7 +82,7 @@ describe('exitCodes', () => {
     [refusal(402), 4],
     [refusal(404), 1],
   ])('of %s is %d', (error, code) => {
-    expect(failureText(error).code).toBe(code);
+    expect(failureOf(error).exitCode).toBe(code);
   });
 
   it.each([
@@ -131,7 +131,7 @@ it('a request that is refused before it is sent is wrong usage, and one that the
     endpoint: { name: 'search', method: 'POST', path: '/search' },
     facts: { phase: 'refused', status: null, tag: null, retryAfterMs: null },
   } as ConstructorParameters<typeof ApiError>[0]);
-  expect([failureText(wrong).code, failureText(refusal(400)).code]).toEqual([2, 1]);
+  expect([failureOf(wrong).exitCode, failureOf(refusal(400)).exitCode]).toEqual([2, 1]);
 });
 
 function refusal(status: number): ApiError {
@@ -164,7 +164,7 @@ it.each([
 ])('a job that ended with %s names one way to continue, the same as its status', (type, message, reason, way) => {
   const failure = { type, message, details: { status: Number(/\d{3}/.exec(message)?.[0]) } };
   const ended = endingText(failure, 'brands-1');
-  const { text } = failureText(new JobFailed(ended, { job: 'brands-1' }));
+  const { message: text } = failureOf(new JobFailed(ended, { job: 'brands-1' }));
   expect(text).toBe(way === '' ? reason : `${reason}\nPaid results are kept.${way}`);
   const job = { job: 'brands-1', name: 'brands', phase: 'failed', message: ended, since: null, shown: null } as const;
   expect(statusLine(job, 0)).toBe(`brands failed: ${reason.replace(/\.$/, '')}.${way}`);
@@ -172,14 +172,14 @@ it.each([
 });
 
 it('a refusal of other paid work names the command to resume', () => {
-  expect(failureText(new JobFailed('POST /agent/runs: 500')).text).toBe(
+  expect(failureOf(new JobFailed('POST /agent/runs: 500')).message).toBe(
     'POST /agent/runs: 500\nPaid results are kept. Run the same command to resume.',
   );
 });
 
 it('a failure with its own remedy gets no second one', () => {
-  expect(failureText(new JobFailed('POST /contents: odd; run the same command again')).text).not.toContain('\n');
-  expect(failureText(new JobFailed('GET /monitors/x: 404')).text).toBe('GET /monitors/x: 404');
+  expect(failureOf(new JobFailed('POST /contents: odd; run the same command again')).message).not.toContain('\n');
+  expect(failureOf(new JobFailed('GET /monitors/x: 404')).message).toBe('GET /monitors/x: 404');
 });
 
 it('a missing peer package is named with the command that installs all of them', () => {
@@ -188,11 +188,11 @@ it('a missing peer package is named with the command that installs all of them',
   const byRequire = (name: string) =>
     Object.assign(new Error(`Cannot find module '${name}'\nRequire stack:\n- /x.js`), { code: 'MODULE_NOT_FOUND' });
   for (const of of [byImport, byRequire]) {
-    const { text, errorCode } = failureText(of('@temporalio/client'));
-    expect(text).toMatch(
+    const { message, code } = failureOf(of('@temporalio/client'));
+    expect(message).toMatch(
       /^The package @temporalio\/client is missing\. To install it:\n {2}npm install .*@temporalio\/worker/,
     );
-    expect(errorCode).toBe('installation-incomplete');
-    expect(failureText(of('left-pad')).text).toContain("'left-pad'");
+    expect(code).toBe('installation-incomplete');
+    expect(failureOf(of('left-pad')).message).toContain("'left-pad'");
   }
 });

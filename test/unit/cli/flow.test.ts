@@ -5,7 +5,7 @@ import { runEnrich } from '../../../src/cli/rows/enrich.js';
 import { checkConnection, checkWarehouse } from '../../../src/cli/shared/check-connection.js';
 import type { Context } from '../../../src/cli/shared/command.js';
 import { watchInterrupts } from '../../../src/cli/shared/command.js';
-import { failureText } from '../../../src/cli/shared/failure-text.js';
+import { failureOf } from '../../../src/cli/shared/failure-text.js';
 import { settings } from '../../../src/cli/shared/session.js';
 import { scrubber } from '../../../src/cli/shared/terminal.js';
 import { Secret } from '../../../src/core/connections/secret.js';
@@ -427,7 +427,7 @@ describe('errors of a command', () => {
     [new Error('title \u001b]0;evil\u0007 here'), 'title  here', 1, 'unexpected'],
     ['just text', 'just text', 1, 'unexpected'],
   ])('are one sentence, an exit code and an error code', (error, text, code, errorCode) => {
-    expect(failureText(error)).toEqual({ text, code, errorCode });
+    expect(failureOf(error)).toMatchObject({ message: text, exitCode: code, code: errorCode });
   });
 
   it('never contain the key, in any form (fault 55)', () => {

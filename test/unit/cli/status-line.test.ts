@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { statusLine } from '../../../src/cli/rows/status.js';
-import { failureText } from '../../../src/cli/shared/failure-text.js';
+import { failureOf } from '../../../src/cli/shared/failure-text.js';
 import { withoutCommand, withoutResume } from '../../../src/cli/text.js';
 import { type Failure, pauseOf } from '../../../src/core/rows/pause.js';
 import { type JobStatus, JobStopped } from '../../../src/worker/config/runtime-types.js';
@@ -75,7 +75,7 @@ describe('a name that a shell would read in another way', () => {
     expect(statusLine({ ...known, job, name: job, phase: 'stopped' }, now)).toBe(
       `${job} is stopped. To resume it:\n  ${typed}`,
     );
-    expect(failureText(new JobStopped('its command ended', { job })).text).toContain(`To resume it:\n  ${typed}`);
+    expect(failureOf(new JobStopped('its command ended', { job })).message).toContain(`To resume it:\n  ${typed}`);
   });
 
   it('is quoted in the reason of a pause, which is shown with one command on its own line', () => {

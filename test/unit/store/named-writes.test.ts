@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { failureText } from '../../../src/cli/shared/failure-text.js';
+import { failureOf } from '../../../src/cli/shared/failure-text.js';
 import { writeNamed, writePieces } from '../../../src/files/write-durably.js';
 import { folderOfTest } from '../../support/files/folders.js';
 
@@ -10,7 +10,7 @@ it.skipIf(process.platform !== 'linux')('a write to a full disk names its file',
   const pieces = writePieces('/dev/full', (write) => write('x'.repeat(100_000)));
   const error = await pieces.catch((reason: unknown) => reason);
   expect(error).toMatchObject({ code: 'ENOSPC', path: '/dev/full' });
-  expect(failureText(error).text).toBe('The disk is full: /dev/full.');
+  expect(failureOf(error).message).toBe('The disk is full: /dev/full.');
   expect(() => writeNamed('/dev/full', 'x', { flag: 'a' })).toThrow(
     expect.objectContaining({ code: 'ENOSPC', path: '/dev/full', message: expect.stringContaining("'/dev/full'") }),
   );
