@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { estimateSearch } from '../../core/purchase/prices.js';
+import { estimateSearch, priceTables } from '../../core/purchase/prices.js';
 import { betaOfHighlights } from '../checks/contents-options.js';
 import { filled, oneOf } from '../checks/fields.js';
 import { outputSchema } from '../checks/schema-form.js';
@@ -8,14 +8,13 @@ import { synthesised } from '../schemas/output-schema.js';
 import { commonAnswer, lacksResults } from '../schemas/result.js';
 import { defineEndpoint } from '../wire/endpoint.js';
 
+const { findSimilar: _, ...priced } = { ...priceTables.at(-1)?.search };
 const searchRequest = z.looseObject({
   query: filled,
   /** Only with a deep `type`. */
   additionalQueries: z.array(z.string()).optional(),
   /** `auto` (default), `fast`, `neural`, `deep`, or another type of the service. */
-  type: oneOf(
-    ...['auto', 'fast', 'neural', 'deep', 'deep-lite', 'deep-reasoning', 'instant', 'lite', 'keyword', 'hybrid'],
-  ).optional(),
+  type: oneOf(...Object.keys(priced), 'hybrid').optional(),
   ...searchFilters,
   moderation: z.boolean().optional(),
   systemPrompt: z.string().optional(),

@@ -1,12 +1,12 @@
 import { searchPrice as listPrice, type PriceTable, priceTables } from '../../core/purchase/prices.js';
+import { contentTypes } from '../../core/request-values.js';
 import { toDollars } from '../../core/text/money.js';
 
 /** Prices of the sandbox: the newest price table. */
 export const prices = priceTables.at(-1) as PriceTable;
 
-const kinds = ['text', 'highlights', 'summary'] as const;
 /** Number of paid pages by kind of content. */
-export type PageCounts = Readonly<Record<(typeof kinds)[number], number>>;
+export type PageCounts = PriceTable['searchPage'];
 
 /** Micro-dollars per page and kind of content. */
 export const MICROS_PER_PAGE = Math.round(prices.contentsPage * 1e6);
@@ -17,7 +17,7 @@ export function searchPrice(type: string, results: number): number {
 }
 
 export function contentsPrice(pages: PageCounts): number {
-  return (pages.text + pages.highlights + pages.summary) * MICROS_PER_PAGE;
+  return contentTypes.reduce((sum, kind) => sum + pages[kind], 0) * MICROS_PER_PAGE;
 }
 
 const longNames = { text: 'contentText', highlights: 'contentHighlight', summary: 'contentSummary' };
@@ -30,7 +30,7 @@ const longNames = { text: 'contentText', highlights: 'contentHighlight', summary
 export function costDollars(pages: PageCounts, search: number | null = null, deep = false): unknown {
   const contents = contentsPrice(pages);
   const costs = (nameOf: (kind: keyof PageCounts) => string) => {
-    const paid = kinds.filter((kind) => pages[kind] > 0);
+    const paid = contentTypes.filter((kind) => pages[kind] > 0);
     return Object.fromEntries(paid.map((kind) => [nameOf(kind), toDollars(pages[kind] * MICROS_PER_PAGE)]));
   };
   const ofSearch = search === null ? {} : { [deep ? 'deepSearch' : 'neuralSearch']: toDollars(search) };

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { z } from 'zod';
-import { type ContentType, type PriceTable, priceTables } from '../../core/purchase/prices.js';
+import { type PriceTable, priceTables } from '../../core/purchase/prices.js';
+import { contentTypes } from '../../core/request-values.js';
 
 const dollars = z.number().min(0).max(10_000);
 const bandList = z
@@ -13,8 +14,7 @@ const bandList = z
     error: 'the bounds of the bands must be in ascending order',
   });
 const name = z.string().min(1);
-const ofContents = { text: dollars, highlights: dollars, summary: dollars } satisfies Record<ContentType, z.ZodType>;
-const searchPage = z.strictObject(ofContents);
+const contentType = z.enum(contentTypes);
 const agentUse = z.strictObject({ computeUnit: dollars, search: dollars, email: dollars, phoneNumber: dollars });
 
 /** A table with all prices. */
@@ -22,7 +22,7 @@ const wholeTable = z.strictObject({
   since: z.iso.date(),
   search: z.record(name, bandList),
   searchResult: dollars,
-  searchPage,
+  searchPage: z.record(contentType, dollars),
   contentsPage: dollars,
   answer: dollars,
   research: dollars,
@@ -34,7 +34,7 @@ const wholeTable = z.strictObject({
 const tableSchema = wholeTable.partial().extend({
   since: wholeTable.shape.since,
   search: z.record(name, z.union([dollars, bandList])).optional(),
-  searchPage: searchPage.partial().optional(),
+  searchPage: z.partialRecord(contentType, dollars).optional(),
   agentUse: agentUse.partial().optional(),
 });
 type FileTable = z.infer<typeof tableSchema>;
