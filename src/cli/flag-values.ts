@@ -32,6 +32,9 @@ type Spec =
       readonly read?: Reader<never, unknown>;
     };
 
+/** A flag whose value is read in another way than that of its name. */
+export const value = <Read extends Reader<never, unknown>>(read: Read, help: string) => ({ help, read });
+
 /** The flags or arguments of a command, by names and placeholders as the help shows them, in its order. */
 export type Specs = Readonly<Record<string, Spec>>;
 

@@ -1,11 +1,10 @@
 import { defaultSchemes, fileFormats, MAX_BATCH_LIMIT, publishModes, publishPartitions } from '../core/choices.js';
 import { rowOperations } from '../core/rows/row-operation.js';
-import { amount, type Reader, rowNumber, wholeNumber } from './flag-values.js';
+import { amount, rowNumber, value, wholeNumber } from './flag-values.js';
+import { contentsFlags } from './request-fields.js';
 
 /** A flag that may be repeated. */
 const many = (help: string) => ({ help, many: true }) as const;
-/** A flag whose value is read in another way than that of its name. */
-const value = <Read extends Reader<never, unknown>>(read: Read, help: string) => ({ help, read });
 /** A flag or argument with fixed choices. */
 export const oneOf = <const C extends readonly string[]>(choices: C, help: string) => ({ help, choices });
 
@@ -168,10 +167,7 @@ export const options = {
       defaultSchemes,
       'scheme to add to URLs without a scheme: https turns example.com into https://example.com (default: add nothing)',
     ),
-    '--text': 'page text (the default of --op contents)',
-    '--highlights': 'snippets of each page',
-    '--summary [question]': 'summary of each page; with a question, a summary that answers the question',
-    '--max-age-hours <n>': "maximum age of the service's cached pages; 0: always fetch, -1: never fetch",
+    ...contentsFlags,
     '--batch <n>': 'URLs per contents request, 1 to 100 (default: 100)',
     ...rowRequest,
     ...rowJob,

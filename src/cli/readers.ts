@@ -23,10 +23,8 @@ export const readers = {
   '--every <duration>': { read: values.interval },
   '--fail-on-failed-rows [n|%]': { read: values.allowedRows, field: 'failedRows' },
   '--from <time>': { read: values.moment },
-  '--highlights': { read: request.highlights },
   '--key <column>': { read: values.distinct<string> },
   '--limit <n>': { read: values.wholeNumber(999_999_999) },
-  '--max-age-hours <n>': { read: request.cacheHours },
   '--max-cost <dollars>': { read: values.cap, field: 'maxCostDollars' },
   '--max-duration <duration>': { read: runDuration, field: 'maxDurationSeconds' },
   '--max-run-time <duration>': { read: runTime, field: 'maxRunSeconds' },
@@ -47,7 +45,6 @@ export const readers = {
   '--state <state>': { read: values.states },
   '--stop-after <n>': { read: values.answeredRows },
   '--stop-at-failed <percent>': { read: values.failedShare },
-  '--summary [question]': { read: request.summary },
   '--tag <tag>': { read: values.distinct<string> },
   '--timeout <duration>': { read: waitTime, field: 'timeoutMs' },
   '--until <day>': { read: values.lastDay },
@@ -87,7 +84,7 @@ const together = (isTyped: (flag: string) => boolean): readonly string[] => [
 ];
 
 /** The name of a flag's value: `maxCost` for `--max-cost <dollars>`. */
-const nameOf = (flag: string) =>
+export const nameOf = (flag: string) =>
   flag.replace(/^--(no-)?| .*/g, '').replace(/-([a-z])/g, (_, letter: string) => letter.toUpperCase());
 
 /** Returns the flags of a command as its function gets them, and the mistakes in them. A flag with a mistake is null. */

@@ -5,7 +5,7 @@ import { whyTooLarge } from '../core/check-value.js';
 import { efforts } from '../core/request-values.js';
 import type { Json } from '../core/text/json.js';
 import { misspelt } from '../core/text/nearest.js';
-import { type Reader, readAll, refuse, wrong } from './flag-values.js';
+import { type Reader, readAll, refuse, value, wrong } from './flag-values.js';
 
 /** A field of a request, and the flag or argument that sets it; undefined: none does. */
 export type SetField = readonly [name: string, value: Json | undefined, flag: string];
@@ -57,16 +57,25 @@ export function readEffort(effort: string | undefined, unchecked: boolean | unde
 }
 
 /** Reads the maximum age of cached pages. */
-export const cacheHours: Reader<string, number> = (text, { flag }) =>
+const cacheHours: Reader<string, number> = (text, { flag }) =>
   /^(-1|\d{1,9})$/.test(text)
     ? Number(text)
     : wrong(`${flag}: '${text}' must be a whole number of hours from -1 (cache only) on.`);
 
 /** The contract requires an object; the live service also accepts `true`. */
-export const highlights: Reader<true, JsonObject> = () => ({});
-
-export const summary: Reader<true | string, JsonObject> = (question): JsonObject =>
+const asked: Reader<true | string, JsonObject> = (question): JsonObject =>
   question === true ? {} : { query: question };
+
+/** The flags of options of contents. A flag sets the option of its name. */
+export const contentsFlags = {
+  '--text': 'page text (the default of --op contents)',
+  '--highlights': value(asked, 'snippets of each page'),
+  '--summary [question]': value(asked, 'summary of each page; with a question, a summary that answers the question'),
+  '--max-age-hours <n>': value(
+    cacheHours,
+    "maximum age of the service's cached pages; 0: always fetch, -1: never fetch",
+  ),
+};
 
 /** Reads `name=json` texts. */
 export const fields: Reader<readonly string[], readonly SetField[]> = (typed) => {

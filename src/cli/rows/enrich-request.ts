@@ -4,8 +4,6 @@ import type { JsonObject } from '../../core/base-schemas.js';
 import { DEFAULT_OPERATION, URLS_PER_REQUEST } from '../../core/choices.js';
 import { isDatabaseSource, sourceShown, whyNoSource } from '../../core/connections/source-address.js';
 import type { ErrorCode } from '../../core/errors/registry.js';
-import type { ContentType } from '../../core/purchase/prices.js';
-import { contentTypes } from '../../core/request-values.js';
 import { enrichCsv, type PublishStep } from '../../core/row-job-schemas.js';
 import { buysPages, factsOf, type RowOperation, rowOperations } from '../../core/rows/row-operation.js';
 import { isAddress, isPattern, whyNoAddress } from '../../core/rows/source-fields.js';
@@ -15,7 +13,8 @@ import { absoluteTarget, whyNoPublish } from '../../worker/config/publish-step.j
 import type { EnrichRequest } from '../../worker/config/runtime-types.js';
 import { intoShown } from '../../worker/config/store-setting.js';
 import { failureLimit, readAll, refuse, spelled, wrong } from '../flag-values.js';
-import { objectOf, ofRequest, readEffort, type SetField, setTwice } from '../request-fields.js';
+import { nameOf } from '../readers.js';
+import { contentsFlags, objectOf, ofRequest, readEffort, type SetField, setTwice } from '../request-fields.js';
 import type { Flags } from '../shared/command.js';
 
 /** Returns the request that argument and flags describe. Buys nothing. */
@@ -130,16 +129,23 @@ export function mistakesCode(source: string | undefined, cwd: string): ErrorCode
 
 type RowRequest = Pick<EnrichRequest, 'operation' | 'template' | 'options' | 'rowsPerRun'>;
 
-/** The flags that some operations accept. */
-const limited = new Set(rowOperations.flatMap((one) => factsOf(one).flags as (keyof Flags<'enrich'>)[]));
+type Names = readonly (keyof Flags<'enrich'>)[];
+const contentsNames = Object.keys(contentsFlags).map(nameOf) as Names;
+
+/** Whether a request has all options of contents. An answer has only texts of pages. */
+const hasContents = (operation: RowOperation): boolean => factsOf(operation).flags.includes('highlights');
+
+/** The flags that an operation accepts, and others may not. */
+const flagsOf = (operation: RowOperation): Names =>
+  [hasContents(operation) ? contentsNames : [], factsOf(operation).flags as Names].flat();
 
 /** Returns the operation, template and options that the flags describe. */
 export function toRowRequest(flags: Flags<'enrich'>): RowRequest {
   const { operation = DEFAULT_OPERATION } = flags;
-  const wrong = [...limited]
-    .filter((name) => flags[name] !== undefined && !factsOf(operation).flags.includes(name))
+  const wrong = [...new Set(rowOperations.flatMap(flagsOf))]
+    .filter((name) => flags[name] !== undefined && !flagsOf(operation).includes(name))
     .map((name) => {
-      const takers = rowOperations.filter((one) => factsOf(one).flags.includes(name));
+      const takers = rowOperations.filter((one) => flagsOf(one).includes(name));
       return `${spelled(name)} is for --op ${takers.join(', ')}, not for ${operation}.`;
     });
   if (!buysPages(operation)) {
@@ -157,10 +163,9 @@ export function toRowRequest(flags: Flags<'enrich'>): RowRequest {
 }
 
 /** Returns the contents options that the flags describe. They are checked against the contract later, before anything is sent. */
-export function toContentsOptions(flags: Pick<Flags<'enrich'>, ContentType | 'maxAgeHours' | 'option'>): JsonObject {
+export function toContentsOptions(flags: Flags<'enrich'>): JsonObject {
   const fields: readonly SetField[] = [
-    ...contentTypes.map((name): SetField => [name, flags[name], spelled(name)]),
-    ['maxAgeHours', flags.maxAgeHours, '--max-age-hours'],
+    ...contentsNames.map((name): SetField => [name, flags[name] as Json | undefined, spelled(name)]),
     ...(flags.option ?? []),
   ];
   refuse(...setTwice(fields));
@@ -179,8 +184,7 @@ function readRequest({ option, ...flags }: Flags<'enrich'>, operation: RowOperat
     ['query', flags.query, '--query'],
     ...(option ?? []).filter(isRendered),
   ];
-  // The pages of a search have options of their own; an answer has only their texts.
-  const ofPages: SetField = factsOf(operation).flags.includes('highlights')
+  const ofPages: SetField = hasContents(operation)
     ? ['contents', Object.keys(contents ?? {}).length > 0 ? (contents as Json) : undefined, '--text']
     : ['text', contents?.text as Json | undefined, '--text'];
   const shared: readonly SetField[] = [

@@ -43,20 +43,11 @@ type NameOf<F> = F extends `${infer Flag} ${string}`
     : F extends `--${infer Name}`
       ? CamelCase<Name>
       : never;
-type Readers = typeof readers;
-type FieldOf<F> = F extends keyof Readers
-  ? Readers[F] extends { readonly field: infer Field extends string }
-    ? Field
-    : NameOf<F>
-  : NameOf<F>;
-type ReadBy<R> = R extends { readonly read: (typed: never, about: About) => infer Value } ? Value : never;
-type ValueOf<F, S> = S extends { readonly read: unknown }
-  ? ReadBy<S>
-  : F extends keyof Readers
-    ? Readers[F] extends { readonly read: unknown }
-      ? ReadBy<Readers[F]>
-      : TypedAs<F, S>
-    : TypedAs<F, S>;
+type ReaderOf<F> = F extends keyof typeof readers ? (typeof readers)[F] : unknown;
+type FieldOf<F> = ReaderOf<F> extends { readonly field: infer Field extends string } ? Field : NameOf<F>;
+type ReadBy<R, Else> = R extends { readonly read: (typed: never, about: About) => infer Value } ? Value : Else;
+/** Two flags may set one field, such as `--key` and `--no-key`; each has its own type. */
+type ValueOf<F, S> = F extends unknown ? ReadBy<S, ReadBy<ReaderOf<F>, TypedAs<F, S>>> : never;
 type TypedAs<F, S> = S extends { readonly many: true }
   ? readonly string[]
   : S extends { readonly choices: readonly (infer Choice)[] }

@@ -22,12 +22,12 @@ const operations = {
   contents: {
     unit: ['URL', 'URLs'],
     buysPages: true,
-    flags: [...contentTypes, 'maxAgeHours', 'urlColumn', 'defaultScheme', 'batch'],
+    flags: [...contentTypes, 'urlColumn', 'defaultScheme', 'batch'],
     values: contentTypes.map((name) => [name]),
   },
   search: {
     unit: ['search', 'searches'],
-    flags: ['query', 'numResults', 'schema', ...contentTypes, 'maxAgeHours'],
+    flags: ['query', 'numResults', 'schema', ...contentTypes],
     values: [['results']],
     structured: [['output', 'content']],
   },
