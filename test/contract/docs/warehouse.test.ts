@@ -1,7 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { DuckDBInstance } from '@duckdb/node-api';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { readCatalogs, usefulQueries, warehouseDoc } from '../../../scripts/warehouse-doc.mjs';
 import { createWarehouses } from '../../../src/warehouse/index.js';
@@ -9,6 +8,7 @@ import { runJob, Service, stageText } from '../../suites/row-job.js';
 import { folderOfFile } from '../../support/files/folders.js';
 import { type SharedPostgres, sharedPostgres } from '../../support/postgres.js';
 import { pgQuery } from '../../support/warehouse/pg-query.js';
+import { runInDuckDb } from '../../support/warehouse/read-duckdb.js';
 
 describe('docs/reference/tables.md', () => {
   const dir = folderOfFile();
@@ -48,16 +48,12 @@ describe('docs/reference/tables.md', () => {
       );
     }
     await warehouses.close();
-    const instance = await DuckDBInstance.create(file);
-    const connection = await instance.connect();
     const plain = (rows: readonly (readonly unknown[])[]) =>
       rows.map((row) => row.map((value) => (value === null || Number.isNaN(Number(value)) ? value : Number(value))));
     for (const [title, query] of usefulQueries as [string, string][]) {
-      const here = plain((await connection.runAndReadAll(query)).getRowsJson());
+      const here = plain((await runInDuckDb(file, query)).map((row) => Object.values(row)));
       expect([title, here.length > 0]).toEqual([title, true]);
       expect([title, plain(await pgQuery(url, query))]).toEqual([title, here]);
     }
-    connection.closeSync();
-    instance.closeSync();
   });
 });

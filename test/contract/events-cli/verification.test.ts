@@ -1,6 +1,5 @@
 import { mkdtempSync } from 'node:fs';
 import { join } from 'node:path';
-import { DuckDBInstance } from '@duckdb/node-api';
 import pg from 'pg';
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import type { EventWarehouse, StreamKey } from '../../../src/core/events/event-warehouse.js';
@@ -9,6 +8,7 @@ import { openWarehouse } from '../../../src/warehouse/index.js';
 import { event, type MadeEvent, noon, pagesOf, sync } from '../../suites/made-events.js';
 import { folderOfFile } from '../../support/files/folders.js';
 import { type SharedPostgres, sharedPostgres } from '../../support/postgres.js';
+import { runInDuckDb } from '../../support/warehouse/read-duckdb.js';
 
 const dir = folderOfFile();
 let server: SharedPostgres;
@@ -32,14 +32,7 @@ async function openDuckDb(): Promise<Opened> {
   const { events } = openWarehouse(file);
   const run = async (sql: string) => {
     await events.close();
-    const instance = await DuckDBInstance.create(file);
-    const connection = await instance.connect();
-    try {
-      return (await connection.runAndReadAll(sql)).getRowObjectsJson() as Record<string, unknown>[];
-    } finally {
-      connection.closeSync();
-      instance.closeSync();
-    }
+    return runInDuckDb(file, sql);
   };
   return { events, run };
 }

@@ -1,7 +1,6 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
-import { DuckDBInstance } from '@duckdb/node-api';
 import pg from 'pg';
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
 import { databaseSource } from '../../../dist/worker/config/database-setting.js';
@@ -12,6 +11,7 @@ import { Folder } from '../../support/jobs/folder.js';
 import { openSetting } from '../../support/jobs/setting.js';
 import { sharedPostgres } from '../../support/postgres.js';
 import { openTemporal } from '../../support/temporal.js';
+import { runInDuckDb } from '../../support/warehouse/read-duckdb.js';
 
 /** Queries that do not end: without a row, and with endless rows. */
 const endless = {
@@ -27,8 +27,7 @@ let url: string;
 let client: pg.Client;
 
 beforeAll(async () => {
-  const instance = await DuckDBInstance.create(file);
-  instance.closeSync();
+  await runInDuckDb(file);
   url = await sharedPostgres().database('stopped');
   client = new pg.Client({ connectionString: url });
   await client.connect();

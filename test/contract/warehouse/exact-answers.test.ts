@@ -1,5 +1,4 @@
 import { join } from 'node:path';
-import { DuckDBInstance } from '@duckdb/node-api';
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { UnitOutcome, UnitRecord } from '../../../src/core/purchase/journal.js';
 import type { RowWarehouse } from '../../../src/core/rows/row-warehouse.js';
@@ -13,6 +12,7 @@ import { exported, runJob, Service, stageText } from '../../suites/row-job.js';
 import { folderOfFile } from '../../support/files/folders.js';
 import { type SharedPostgres, sharedPostgres } from '../../support/postgres.js';
 import { pgQuery } from '../../support/warehouse/pg-query.js';
+import { runInDuckDb } from '../../support/warehouse/read-duckdb.js';
 
 const dir = folderOfFile();
 let server: SharedPostgres;
@@ -54,12 +54,7 @@ const databases: readonly (readonly [string, () => Opened])[] = [
       const warehouse = openWarehouse(file).rows;
       const query = async (sql: string) => {
         await warehouse.close();
-        const instance = await DuckDBInstance.create(file);
-        try {
-          return (await (await instance.connect()).runAndReadAll(sql)).getRowsJson();
-        } finally {
-          instance.closeSync();
-        }
+        return (await runInDuckDb(file, sql)).map((row) => Object.values(row));
       };
       return { warehouse, query };
     },

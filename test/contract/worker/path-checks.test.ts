@@ -1,13 +1,13 @@
 import { execFileSync } from 'node:child_process';
 import { linkSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { DuckDBInstance } from '@duckdb/node-api';
 import { beforeAll, expect, it } from 'vitest';
 import type { EnrichCsvInput } from '../../../src/core/row-job-schemas.js';
 import { createWarehouses } from '../../../src/warehouse/index.js';
 import { readConfig } from '../../../src/worker/config/config.js';
 import { whyPathsRefused } from '../../../src/worker/staging/stage-job.js';
 import { folderOfFile } from '../../support/files/folders.js';
+import { runInDuckDb } from '../../support/warehouse/read-duckdb.js';
 
 const dir = folderOfFile();
 const at = (...names: string[]) => join(dir, ...names);
@@ -24,8 +24,7 @@ beforeAll(async () => {
   writeFileSync(at('book.xlsx'), 'PK\x03\x04 and so on');
   writeFileSync(at('empty'), '');
   execFileSync('mkfifo', [at('pipe')]);
-  const instance = await DuckDBInstance.create(at('other.duckdb'));
-  instance.closeSync();
+  await runInDuckDb(at('other.duckdb'));
 });
 
 const common = { input: 'in.csv', urlColumn: null, delimiter: null, job: null, into: null, options: {}, batch: 100 };

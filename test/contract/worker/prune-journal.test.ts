@@ -1,5 +1,4 @@
 import { join } from 'node:path';
-import { DuckDBInstance } from '@duckdb/node-api';
 import { expect, it } from 'vitest';
 import type { RowProgress } from '../../../src/core/rows/row-warehouse.js';
 import { WarehouseBusy } from '../../../src/core/rows/warehouse-errors.js';
@@ -8,6 +7,7 @@ import { tryWarehouses } from '../../../src/worker/host/worker-here.js';
 import { pruneDaily, pruneJournal } from '../../../src/worker/store/prune-journal.js';
 import type { Store } from '../../../src/worker/store/store.js';
 import { Folder } from '../../support/jobs/folder.js';
+import { runInDuckDb } from '../../support/warehouse/read-duckdb.js';
 
 it('old answers are removed only of finished jobs of this service whose rows are all in the warehouse', async () => {
   const folder = Folder.ofTest();
@@ -21,16 +21,13 @@ it('old answers are removed only of finished jobs of this service whose rows are
     { job: 'gone', into: join(folder.dir, 'gone.duckdb') },
     { job: 'used-lately' },
   ];
-  const instance = await DuckDBInstance.create(folder.into);
-  const connection = await instance.connect();
-  for (const { job } of jobs) {
-    await connection.run(`INSERT INTO searchflow_jobs (job, name, view_name, origin, operation, input, columns, generation, rows,
+  const statements = jobs.flatMap(({ job }) => [
+    `INSERT INTO searchflow_jobs (job, name, view_name, origin, operation, input, columns, generation, rows,
         slices, created_at, opened_at)
-      VALUES ('${job}', 'x', '${job}', 'sandbox', 'contents', 'x', [], 'gen', 0, 2, now(), now())`);
-    await connection.run(`INSERT INTO load_ledger SELECT '${job}', 'gen', slice, 0, 'a', now() FROM range(2) s(slice)`);
-  }
-  connection.closeSync();
-  instance.closeSync();
+      VALUES ('${job}', 'x', '${job}', 'sandbox', 'contents', 'x', [], 'gen', 0, 2, now(), now())`,
+    `INSERT INTO load_ledger SELECT '${job}', 'gen', slice, 0, 'a', now() FROM range(2) s(slice)`,
+  ]);
+  await runInDuckDb(folder.into, ...statements);
   const entries = jobs.map(({ job, completed = 'gen', ...staged }) => ({
     ...{ staged: { job, generation: 'gen', slices: 2, origin: 'sandbox', into: folder.into, ...staged }, completed },
   }));

@@ -2,7 +2,6 @@ import { spawn } from 'node:child_process';
 import { linkSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
-import { DuckDBInstance } from '@duckdb/node-api';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { openReader } from '../../../src/sources/open-reader.js';
 import { Allowlist, allowedBy } from '../../../src/worker/config/allowlist.js';
@@ -18,10 +17,6 @@ const allowlist = new Allowlist(
   { allowed: async () => [] },
 );
 
-async function database(path: string, text: string): Promise<void> {
-  await runInDuckDb(path, `CREATE TABLE rows AS SELECT '${text}' AS url`);
-}
-
 let end: () => void = () => undefined;
 beforeAll(async () => {
   for (const folder of [at('inner'), closed()]) {
@@ -29,12 +24,8 @@ beforeAll(async () => {
     const text = folder === closed() ? 'CANARY' : 'https://good.example';
     writeFileSync(join(folder, 'a.csv'), `url\n${text}\n`);
     writeFileSync(join(folder, 'a.jsonl'), `{"url":"${text}"}\n`);
-    await database(join(folder, 'a.duckdb'), text);
-    const instance = await DuckDBInstance.create();
-    await (await instance.connect()).run(
-      `COPY (SELECT '${text}' AS url) TO '${join(folder, 'a.parquet')}' (FORMAT parquet)`,
-    );
-    instance.closeSync();
+    const made = `CREATE TABLE rows AS SELECT '${text}' AS url`;
+    await runInDuckDb(join(folder, 'a.duckdb'), made, `COPY rows TO '${join(folder, 'a.parquet')}'`);
   }
   writeFileSync(closed('old.csv'), 'untouched');
   const files = ['a.csv', 'a.jsonl', 'a.parquet'].map((name) => ({

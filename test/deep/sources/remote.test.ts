@@ -6,11 +6,11 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { gzipSync } from 'node:zlib';
-import { DuckDBInstance } from '@duckdb/node-api';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { RowRecord } from '../../../src/rows/index.js';
 import { openReader } from '../../../src/sources/open-reader.js';
 import { folderOfFile } from '../../support/files/folders.js';
+import { runInDuckDb } from '../../support/warehouse/read-duckdb.js';
 
 // moto stands in for S3, and the extension of DuckDB is a package of Python, too.
 const dir = folderOfFile();
@@ -39,13 +39,9 @@ beforeAll(async () => {
     });
   });
   Object.assign(process.env, { AWS_ACCESS_KEY_ID: 'key', AWS_SECRET_ACCESS_KEY: 'secret', AWS_REGION: 'us-east-1' });
-  const instance = await DuckDBInstance.create(':memory:');
-  const connection = await instance.connect();
-  for (const part of [1, 2])
-    await connection.run(`COPY (SELECT ${part} AS n, 'Zürich' AS city) TO '${dir}/${part}.parquet'`);
-  await connection.run(`COPY (SELECT 'x' AS n, 'Zürich' AS city) TO '${dir}/other.parquet'`);
-  connection.closeSync();
-  instance.closeSync();
+  const parquets = Object.entries({ '1': 1, '2': 2, other: "'x'" });
+  const copies = parquets.map(([name, n]) => `COPY (SELECT ${n} AS n, 'Zürich' AS city) TO '${dir}/${name}.parquet'`);
+  await runInDuckDb(':memory:', ...copies);
   files.set('/lake/mixed/1.parquet', readFileSync(join(dir, '1.parquet')));
   files.set('/lake/mixed/2.parquet', readFileSync(join(dir, 'other.parquet')));
   for (const part of [1, 2]) files.set(`/lake/rows/${part}.parquet`, readFileSync(join(dir, `${part}.parquet`)));

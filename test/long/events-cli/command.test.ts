@@ -1,9 +1,9 @@
 import { join } from 'node:path';
-import { DuckDBInstance } from '@duckdb/node-api';
 import { expect, it } from 'vitest';
 import { type SandboxOptions, startSandbox } from '../../../src/sandbox/index.js';
 import { runCommand } from '../../support/cli/command.js';
 import { commandFolder } from '../../support/jobs/command-folder.js';
+import { runInDuckDb } from '../../support/warehouse/read-duckdb.js';
 
 const from = '2025-01-01T00:00:00.000Z';
 const to = '2025-02-01T00:00:00.000Z';
@@ -24,16 +24,7 @@ async function open(count: number, more: Partial<SandboxOptions> = {}) {
       return { code, err, data: out === '' ? null : JSON.parse(out) };
     },
     /** Rows of a statement; no command may use the file meanwhile. */
-    sql: async (statement: string) => {
-      const instance = await DuckDBInstance.create(file);
-      const connection = await instance.connect();
-      try {
-        return (await connection.runAndReadAll(statement)).getRowObjectsJson();
-      } finally {
-        connection.closeSync();
-        instance.closeSync();
-      }
-    },
+    sql: (statement: string) => runInDuckDb(file, statement),
   };
 }
 

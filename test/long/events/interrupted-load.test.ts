@@ -117,7 +117,7 @@ describe('a load or a fold that is cut off at any statement leaves nothing, and 
   let server: PostgresServer;
   const dir = folderOfFile();
   beforeAll(async () => {
-    [lives, server] = [await history(200), await startPostgres()];
+    [lives, server] = [history(200), await startPostgres()];
   });
   afterAll(async () => {
     vi.restoreAllMocks();

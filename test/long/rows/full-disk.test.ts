@@ -3,10 +3,10 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { DuckDBInstance } from '@duckdb/node-api';
 import { expect, it } from 'vitest';
 import { errorFixes } from '../../../src/core/errors/registry.js';
 import { folderOfTest } from '../../support/files/folders.js';
+import { runInDuckDb } from '../../support/warehouse/read-duckdb.js';
 
 const main = fileURLToPath(new URL('../../../dist/bin/searchflow.js', import.meta.url));
 
@@ -14,15 +14,11 @@ it('a disk that is full while rows are staged is one sentence, from each kind of
   const dir = folderOfTest();
   const stateDir = join(dir, 'state');
   mkdirSync(stateDir);
-  const instance = await DuckDBInstance.create(join(dir, 'x.duckdb'));
-  const connection = await instance.connect();
-  await connection.run(
+  await runInDuckDb(
+    join(dir, 'x.duckdb'),
     "CREATE TABLE rows AS SELECT i AS n, 'https://site-' || i || '.example/' || md5(i::VARCHAR) AS url FROM range(30000) t(i)",
+    ...['x.csv', 'x.parquet', 'x.jsonl'].map((name) => `COPY rows TO '${join(dir, name)}'`),
   );
-  for (const [file, form] of Object.entries({ 'x.csv': '', 'x.parquet': '', 'x.jsonl': '(FORMAT json)' }))
-    await connection.run(`COPY rows TO '${join(dir, file)}' ${form}`);
-  connection.closeSync();
-  instance.closeSync();
   const sort = 'SELECT url, repeat(md5(url), 100) AS filler FROM rows, range(4) ORDER BY filler DESC';
   const sources = {
     csv: ['x.csv'],

@@ -1,5 +1,4 @@
 import { join } from 'node:path';
-import { DuckDBInstance } from '@duckdb/node-api';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { RowWarehouse } from '../../../src/core/rows/row-warehouse.js';
 import { WarehouseUnusable } from '../../../src/core/rows/warehouse-errors.js';
@@ -10,6 +9,7 @@ import { batchOf, buySlice, exported, runJob, Service, sha256, stageText, unitFi
 import { folderOfTest } from '../../support/files/folders.js';
 import { type PostgresServer, startPostgres } from '../../support/postgres-server.mjs';
 import { pgQuery } from '../../support/warehouse/pg-query.js';
+import { queryDuckDb } from '../../support/warehouse/warehouses-under-test.js';
 
 let server: PostgresServer;
 beforeAll(async () => {
@@ -32,13 +32,7 @@ const warehouses: readonly (readonly [name: string, largest: number, make: (dir:
       const warehouse = openWarehouse(file).rows;
       const query = async (sql: string) => {
         await warehouse.close();
-        const instance = await DuckDBInstance.fromCache(file);
-        const connection = await instance.connect();
-        const reader = await connection.runAndReadAll(sql);
-        const rows = reader.getRows().map((row) => row.map((one) => (typeof one === 'bigint' ? Number(one) : one)));
-        connection.closeSync();
-        instance.closeSync();
-        return rows;
+        return (await queryDuckDb(file, sql)).rows.map((row) => [...row]);
       };
       return { warehouse, query };
     },

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { DuckDBInstance } from '@duckdb/node-api';
 import type { Manifest } from '../../../src/warehouse/publish/manifest.js';
+import { runInDuckDb } from '../warehouse/read-duckdb.js';
 
 /** The manifest of a target; null if there is none. */
 export function manifestIn(folder: string): Manifest | null {
@@ -26,18 +26,8 @@ export async function publishedRows<Row = Record<string, unknown>>(
     if (content.length !== bytes || createHash('sha256').update(content).digest('hex') !== sha256)
       throw new Error(`${path} is not the file of the manifest`);
   }
-  const instance = await DuckDBInstance.create(':memory:');
-  const connection = await instance.connect();
-  try {
-    const files = found.files.map(({ path }) => `'${join(folder, path)}'`).join(', ');
-    const reader = await connection.runAndReadAll(`SELECT ${sql} FROM read_parquet([${files}])`);
-    const rows = reader.getRowObjectsJson() as Row[];
-    const count = await connection.runAndReadAll(`SELECT count(*) FROM read_parquet([${files}])`);
-    if (Number(count.getRows()[0]?.[0]) !== found.rows)
-      throw new Error(`${table} has other rows than its manifest says`);
-    return rows;
-  } finally {
-    connection.closeSync();
-    instance.closeSync();
-  }
+  const files = found.files.map(({ path }) => `'${join(folder, path)}'`).join(', ');
+  const [counted] = await runInDuckDb(':memory:', `SELECT count(*)::INTEGER AS n FROM read_parquet([${files}])`);
+  if (counted?.n !== found.rows) throw new Error(`${table} has other rows than its manifest says`);
+  return runInDuckDb<Row>(':memory:', `SELECT ${sql} FROM read_parquet([${files}])`);
 }

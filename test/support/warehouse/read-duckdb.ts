@@ -13,21 +13,23 @@ export async function readDuckDb<Row = Record<string, unknown>>(file: string, sq
   const until = Date.now() + CLOSING_MS;
   // A log of a killed process stays, and is read.
   while (existsSync(`${file}.wal`) && Date.now() < until) await delay(20);
-  const instance = await DuckDBInstance.create(file, { access_mode: 'READ_ONLY' });
+  return run(file, [sql], { access_mode: 'READ_ONLY' });
+}
+
+/** Runs SQL statements on a DuckDB file, or on `:memory:`, one after the other. Returns the rows of the last one as JSON values. */
+export async function runInDuckDb<Row = Record<string, unknown>>(file: string, ...sql: string[]): Promise<Row[]> {
+  return run(file, sql);
+}
+
+async function run<Row>(file: string, statements: readonly string[], settings = {}): Promise<Row[]> {
+  const instance = await DuckDBInstance.create(file, settings);
   const connection = await instance.connect();
   try {
-    return (await connection.runAndReadAll(sql)).getRowObjectsJson() as Row[];
+    let rows: unknown[] = [];
+    for (const sql of statements) rows = (await connection.runAndReadAll(sql)).getRowObjectsJson();
+    return rows as Row[];
   } finally {
     connection.closeSync();
     instance.closeSync();
   }
-}
-
-/** Runs SQL statements on a DuckDB file, one after the other. */
-export async function runInDuckDb(file: string, ...statements: readonly string[]): Promise<void> {
-  const instance = await DuckDBInstance.create(file);
-  const connection = await instance.connect();
-  for (const sql of statements) await connection.run(sql);
-  connection.closeSync();
-  instance.closeSync();
 }
