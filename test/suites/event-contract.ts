@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
+import { afterAll, beforeEach, expect, it } from 'vitest';
 import { MisshapenPage, type RawPage, type StreamRun } from '#searchflow/core/events/event-warehouse.js';
 import { startWalk } from '#searchflow/core/events/walk.js';
 import { event, history, iso, type MadeEvent, noon, pagesOf, shuffled, sync } from './made-events.js';
@@ -731,10 +731,7 @@ function describeHistory(
   /** Loads pages in their order, as an attempt of its own. */
   load: (pages: readonly RawPage[]) => Promise<unknown>,
 ): void {
-  let events: MadeEvent[];
-  beforeAll(async () => {
-    events = await history(lives);
-  });
+  const events = history(lives);
 
   /** All tables as one text, without the columns about the load. */
   const checksum = async () => {

@@ -1,5 +1,7 @@
 import type { RawPage, StreamKey } from '#searchflow/core/events/event-warehouse.js';
-import { type Sandbox, startSandbox } from '#searchflow/sandbox/index.js';
+import { parseOptions } from '#searchflow/sandbox/base/options.js';
+import { Ledger } from '#searchflow/sandbox/ledger/ledger.js';
+import { EventHistory } from '#searchflow/sandbox/websets/event-history.js';
 
 /** An event as the service sends it. */
 export interface MadeEvent {
@@ -33,30 +35,10 @@ export function pagesOf(events: readonly object[], size = 200, first = 1): RawPa
 }
 
 /** Whole lives of websets from the sandbox, the oldest event first. */
-export async function history(count: number): Promise<MadeEvent[]> {
-  const sandbox = await startSandbox({
-    events: { count, from: '2025-01-01T00:00:00Z', to: '2025-02-01T00:00:00Z', order: 'oldest' },
-  });
-  try {
-    return await allEvents(sandbox);
-  } finally {
-    await sandbox.close();
-  }
-}
-
-/** Every event that a sandbox lists now, in the order of its list. */
-export async function allEvents(sandbox: Pick<Sandbox, 'url'>): Promise<MadeEvent[]> {
-  const all: MadeEvent[] = [];
-  let cursor = '';
-  for (;;) {
-    const answer = await fetch(`${sandbox.url}/websets/v0/events?limit=200${cursor}`, {
-      headers: { 'x-api-key': 'k' },
-    });
-    const page = (await answer.json()) as { data: MadeEvent[]; nextCursor: string | null };
-    all.push(...page.data);
-    if (page.nextCursor === null) return all;
-    cursor = `&cursor=${page.nextCursor}`;
-  }
+export function history(count: number): MadeEvent[] {
+  const options = parseOptions({ events: { count, from: '2025-01-01T00:00:00Z', to: '2025-02-01T00:00:00Z' } });
+  const lives = new EventHistory({ options, ledger: new Ledger(null), now: Date.now });
+  return Array.from({ length: count }, (_, number) => JSON.parse(JSON.stringify(lives.record(number))));
 }
 
 /** The items of a list in an order given by a seed. */

@@ -130,13 +130,8 @@ export function placeContract(make: MakeWarehouse): void {
         costMicros: 1,
       };
       const times = { startedAt: service.now, endedAt: service.now + 1000 };
-      await warehouse.recordRun({
-        job: 'brands-1',
-        run: 'r',
-        generation: record.generation,
-        ...facts,
-        ...times,
-      } as never);
+      const ended = { job: 'brands-1', run: 'r', generation: record.generation };
+      await warehouse.recordRun({ ...ended, ...facts, ...times } as never);
       const outcome = { to: 'out/lake', error: null, publish: 'p', rows: 1, changed: true };
       await warehouse.recordPublish('brands-1', 'r', outcome);
       const place = await warehouse.placeOf('brands-1', { row: 1 });

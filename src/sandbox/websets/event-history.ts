@@ -35,7 +35,7 @@ const triggeredSchema = z.object({ type: z.enum(eventTypes), at: z.number() });
  * time. Only triggered events are stored; their numbers begin at {@link TRIGGERED}. Events of both kinds have positions in one list, in the order of their times. New events do not change earlier positions.
  */
 export class EventHistory {
-  readonly #world: World;
+  readonly #world: Pick<World, 'options' | 'ledger' | 'now'>;
   readonly options: Settings['events'];
   readonly seed: number;
   readonly #stories: Stories;
@@ -45,7 +45,7 @@ export class EventHistory {
   #triggered: Triggered[] = [];
   #times: Times | null = null;
 
-  constructor(world: World) {
+  constructor(world: Pick<World, 'options' | 'ledger' | 'now'>) {
     this.#world = world;
     this.options = world.options.events;
     this.seed = world.options.seed;

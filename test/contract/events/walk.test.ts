@@ -1,7 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect, it } from 'vitest';
-import { allEvents } from '../../suites/made-events.js';
-import { expectAll } from '../../support/events/expect-all.js';
+import { allEvents, expectAll } from '../../support/events/expect-all.js';
 import { from, to, walkSettings } from '../../support/events/walk-setting.js';
 import { openTemporal } from '../../support/temporal.js';
 import { runInDuckDb } from '../../support/warehouse/read-duckdb.js';

@@ -14,7 +14,7 @@ const whole = { mode: 'replace', key: [], partition: null } as const;
 const tablesIn = (to: string) => manifestIn(to)?.tables.map(({ name, columns, rows }) => ({ name, columns, rows }));
 
 it('the current state of events and the monitors are published alike from DuckDB and PostgreSQL', async () => {
-  const events = await history(300);
+  const events = history(300);
   const addresses = [placeEmptyWarehouse(join(dir, 'w.duckdb')), await sharedPostgres().database()];
   const folders: string[] = [];
   for (const [index, address] of addresses.entries()) {
