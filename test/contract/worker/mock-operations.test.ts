@@ -5,6 +5,7 @@ import { ApplicationFailure } from '@temporalio/common';
 import { bundleWorkflowCode, DefaultLogger, Worker, type WorkflowBundle } from '@temporalio/worker';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { mockOperations, type OperationMocks, sampleAnswers } from '../../suites/index.js';
+import { mockWorkflows, type WorkflowMocks } from '../../suites/mock-workflows.js';
 import { silence, temporalOfFile } from '../../support/temporal.js';
 
 silence();
@@ -78,14 +79,48 @@ describe('mockOperations', () => {
     expect(await run({ answer }, 'call', 'answer', { query: 'a' }, {})).toEqual(['PaymentRequired', 'no credits']);
   });
 
-  it('refuses a mock of an unknown operation with the nearest name, and one that is no function', () => {
+  it('refuses a mock of an unknown name with the nearest one, and a mock that is no function', () => {
     expect(() => mockOperations({ serch: () => ({}) } as OperationMocks)).toThrow(
       'mockOperations: serch is not an operation; did you mean search?',
     );
-    const five = { search: 5 } as unknown as OperationMocks;
-    expect(() => mockOperations(five)).toThrow('mockOperations: search must be a function of its request');
-    // @ts-expect-error A misspelt field of a request does not have a type.
-    expect(mockOperations({ search: ({ qurey }) => Promise.reject(qurey) })).toBeDefined();
+    expect(() => mockOperations({ search: 5 as never })).toThrow('mockOperations: search must be a function');
+    expect(() => mockWorkflows({ enrichCvs: () => ({}) } as WorkflowMocks)).toThrow(
+      'mockWorkflows: enrichCvs is not a workflow; did you mean enrichCsv?',
+    );
+    expect(() => mockWorkflows({ enrichCsv: {} as never })).toThrow('mockWorkflows: enrichCsv must be a function');
+  });
+
+  it('has types that refuse misspelt names and fields', () => {
+    const readByCompiler = () => [
+      mockOperations({ ...sampleAnswers, search: async () => ({ results: [{ extras: { links: [{ own: 1 }] } }] }) }),
+      mockOperations({ getMonitor: () => ({ id: 'a', metadata: { team: 'b' } }) } satisfies OperationMocks),
+      // @ts-expect-error A field of a request.
+      mockOperations({ search: ({ qurey }) => Promise.reject(qurey) }),
+      // @ts-expect-error The name of an operation.
+      mockOperations({ serch: () => ({ results: [] }) }),
+      // @ts-expect-error A field that an answer needs.
+      mockOperations({ search: () => ({ reslts: [] }) }),
+      // @ts-expect-error A field of an answer.
+      mockOperations({ search: () => ({ results: [], reqestId: 'a' }) }),
+      // @ts-expect-error A field of an answer in a promise.
+      mockOperations({ search: async () => ({ results: [], reqestId: 'a' }) }),
+      // @ts-expect-error A field in an answer.
+      mockOperations({ ...sampleAnswers, search: () => ({ results: [{ urll: 'a' }] }) }),
+      // @ts-expect-error A field in an answer in a promise.
+      mockOperations({ getContents: async () => ({ results: [], statuses: [{ id: 'a', staus: 'success' }] }) }),
+      mockWorkflows({ enrichCsv: async ({ input }) => ({ job: input, phase: 'done' }) }),
+      // @ts-expect-error The name of a workflow.
+      mockWorkflows({ enrichCvs: () => ({ job: 'a' }) }),
+      // @ts-expect-error No function.
+      mockWorkflows({ enrichCsv: { job: 'a' } }),
+      // @ts-expect-error A field of an input.
+      mockWorkflows({ enrichCsv: ({ inpt }) => ({ job: inpt }) }),
+      // @ts-expect-error A field of a result.
+      mockWorkflows({ enrichCsv: async () => ({ jb: 'a' }) }),
+      // @ts-expect-error A workflow without a stub.
+      mockWorkflows({ enrichCsv: () => ({ job: 'a' }) }).syncEvents,
+    ];
+    expect(readByCompiler).toBeTypeOf('function');
   });
 
   it('stubs a workflow of the package that a workflow starts as a child', async () => {
