@@ -23,7 +23,6 @@ import { columns, duration, isoTime, lines, printable, printableLines, some } fr
 /** The amount as the service reports it, with all its decimals. */
 const reported = (amount: number): string => `$${amount}`;
 
-/** Returns the state of a run on one line. */
 export function snapshotText(snapshot: RunSnapshot, now: number): string {
   if (snapshot.runId === null) return `waiting for ${printable(snapshot.waitingFor ?? 'the run to start')}`;
   return [
@@ -34,7 +33,6 @@ export function snapshotText(snapshot: RunSnapshot, now: number): string {
   ].join(', ');
 }
 
-/** Returns the end of a run as one to three lines. */
 export function endText(result: AgentRunResult): string {
   const { runId, status, stopReason, costDollars, requests, error, leftOutBytes, landed } = result;
   const why = stopReason === null ? '' : ` (${printable(stopReason)})`;
@@ -62,13 +60,11 @@ function urlsOf(grounding: Json): string[] {
   return (citations ?? []).flatMap(({ url }) => (typeof url === 'string' ? [url] : []));
 }
 
-/** Returns an event of a run on one line. */
 export function eventText(event: { readonly event?: string | null | undefined; readonly data?: unknown }): string {
   const data = event.data === undefined ? '' : ` ${JSON.stringify(event.data)}`;
   return printable(`${event.event ?? 'event'}${data}`, 160);
 }
 
-/** A run in a list. */
 export interface ListedRun {
   readonly id: string;
   readonly status?: string | null | undefined;
@@ -158,14 +154,7 @@ function purchaseOf(
   const micros = Math.min(estimate, maxCostPerJobMicros ?? estimate);
   const cost = `at most ${dollars(micros)}`;
   const question = `Spend ${cost} on this agent run?`;
-  return {
-    micros,
-    sentence: `This costs ${cost}`,
-    question,
-    yes,
-    bounded: maxCostDollars !== undefined,
-    always: false,
-  };
+  return { micros, sentence: `This costs ${cost}`, question, yes, maxCost: maxCostDollars };
 }
 
 /** Returns the message of a failed workflow with the flag of this command instead of the option of the workflow. */
@@ -271,7 +260,6 @@ export async function agentSync(context: Context, flags: Flags<'agent sync'>): P
     const done = await (await startSync(access, work)).result();
     const output: Output<'agentSync'> = { kind: 'agent-sync', ...done, watermark: isoTime(done.watermark) };
     context.terminal.tell(output, syncText(done));
-    return exitCodes.ok;
   };
   return withAccess(context, flags, mistakes, sync, { loads, owns: true });
 }

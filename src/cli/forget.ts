@@ -40,7 +40,6 @@ export async function forget(context: Context, job: string | undefined, flags: F
     }
     const done = await runtime.forget(plan);
     terminal.print(done, doneText(done));
-    return exitCodes.ok;
   });
 }
 

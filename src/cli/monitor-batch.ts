@@ -67,12 +67,7 @@ async function runBatch(
       if (owned) await session.runtime.work.own(control.batchWork(input));
       else await session.runtime.workflows({ worker: true });
       const handle = await control.startBatch(input, { owned });
-      return watch(context, session, handle, {
-        asks,
-        approves: flags.yes ?? false,
-        limit,
-        by,
-      });
+      return watch(session, handle, { asks, approves: flags.yes ?? false, limit, by });
     },
     { owns: true },
   );
@@ -113,7 +108,7 @@ const decide =
       const output: Output<'decision'> = { kind: 'decision', job: handle.job, decision, by };
       if (session.runtime.clientOnly && context.terminal.json) context.terminal.data(JSON.stringify(output));
       if (session.runtime.clientOnly) return exitCodes.ok;
-      const code = await watch(context, session, handle, { asks: false, approves: false, by });
+      const code = await watch(session, handle, { asks: false, approves: false, by });
       return decision === 'reject' ? exitCodes.ok : code;
     });
   };
@@ -132,8 +127,8 @@ interface Manner {
 const POLL_EVERY_MS = 300;
 
 /** Shows plan and progress, asks for approval if requested, and shows the effect. */
-async function watch(context: Context, session: Session, handle: BatchHandle, manner: Manner): Promise<ExitCode> {
-  const { terminal } = context;
+async function watch(session: Session, handle: BatchHandle, manner: Manner): Promise<ExitCode> {
+  const { terminal, stopped } = session;
   const view = new ProgressView(terminal);
   let planShown = false;
   let waitShown = false;
@@ -151,40 +146,29 @@ async function watch(context: Context, session: Session, handle: BatchHandle, ma
       if (progress.phase === 'running') view.update(runningText(progress), performance.now());
       if (progress.phase !== 'waiting' || progress.decision) return null;
       if (manner.asks || manner.approves) {
-        const yes = manner.approves || (await ask(context, progress));
+        const decision = manner.approves || (await askYesNo(session, questionOf(progress))) ? 'approve' : 'reject';
         const why = manner.approves ? '--yes' : 'confirmed on the terminal';
-        await decideHere(context, handle, yes ? 'approve' : 'reject', manner.by, why);
+        await handle.decide(decision, manner.by, why).catch((error: unknown) => {
+          // Another command decided while this command was asking.
+          if (!(error instanceof UsageError)) throw error;
+          terminal.say(printable(error.message));
+        });
       } else if (!waitShown) terminal.say(waitingText(progress));
       waitShown = true;
       return null;
     };
   };
-  const { stopped } = session;
   const summary = await follow({ poll, result: () => handle.result() }, { stopped, everyMs: POLL_EVERY_MS });
   showPlan(summary);
-  return showEffect(context, summary);
+  terminal.show('');
+  terminal.tell<Output<'batch'>>({ kind: 'batch', ...summary }, effectText(summary));
+  if (summary.phase === 'done') return (summary.effect?.missed ?? 0) === 0 ? exitCodes.ok : exitCodes.failed;
+  return endCodes[summary.phase] ?? exitCodes.failed;
 }
 
-async function ask(context: Context, { action, plan }: BatchProgress): Promise<boolean> {
+function questionOf({ action, plan }: BatchProgress): string {
   const monitors = some(plan?.planned ?? 0, 'monitor');
-  const question = action === 'delete' ? `Delete ${monitors} permanently?` : `Do you want to ${action} ${monitors}?`;
-  return askYesNo(context, question);
-}
-
-async function decideHere(
-  context: Context,
-  handle: BatchHandle,
-  decision: 'approve' | 'reject',
-  by: string,
-  why: string,
-): Promise<void> {
-  try {
-    await handle.decide(decision, by, why);
-  } catch (error) {
-    // Another command decided while this command was asking.
-    if (!(error instanceof UsageError)) throw error;
-    context.terminal.say(printable(error.message));
-  }
+  return action === 'delete' ? `Delete ${monitors} permanently?` : `Do you want to ${action} ${monitors}?`;
 }
 
 function waitingText({ job, approveUntil }: BatchProgress): string {
@@ -203,10 +187,3 @@ const endCodes: Readonly<Partial<Record<BatchSummary['phase'], ExitCode>>> = {
   expired: exitCodes.usage,
   cancelled: exitCodes.stopped,
 };
-
-function showEffect({ terminal }: Context, summary: BatchSummary): ExitCode {
-  terminal.show('');
-  terminal.tell<Output<'batch'>>({ kind: 'batch', ...summary }, effectText(summary));
-  if (summary.phase === 'done') return (summary.effect?.missed ?? 0) === 0 ? exitCodes.ok : exitCodes.failed;
-  return endCodes[summary.phase] ?? exitCodes.failed;
-}

@@ -39,10 +39,8 @@ export function toFilter(flags: Pick<Flags<'monitors list'>, 'name' | 'status' |
 
 const doing = { pause: 'paused', unpause: 'unpaused', delete: 'deleted' } as const;
 
-/** Returns the indented lines of a table. */
 const table = (rows: readonly (readonly string[])[]): string[] => columns(rows).map((line) => `  ${line}`);
 
-/** Returns the plan of a batch as text. */
 export function planText(progress: BatchProgress, plan: BatchPlan): string {
   const { action } = progress;
   const what = doing[action];
@@ -63,7 +61,6 @@ function cells({ name, status, id }: Pick<MonitorState, 'name' | 'status' | 'id'
   return [printable(name ?? '(no name)', 60), printable(status ?? '?'), printable(id)];
 }
 
-/** Returns the effect of a batch as text. */
 export function effectText(summary: BatchSummary): string {
   const { action, effect, phase, calls, lost, decision, into } = summary;
   if (phase === 'rejected') return `Rejected by ${printable(decision?.by ?? 'unknown user')}; nothing was changed.`;
@@ -89,7 +86,6 @@ export function effectText(summary: BatchSummary): string {
   ].join('\n');
 }
 
-/** Returns a table of monitors. */
 export function monitorsText(monitors: readonly Readonly<Record<string, unknown>>[]): string {
   return columns([
     ['name', 'status', 'id'],
@@ -97,7 +93,6 @@ export function monitorsText(monitors: readonly Readonly<Record<string, unknown>
   ]).join('\n');
 }
 
-/** Returns a table of a monitor's runs. */
 export function runsText(runs: readonly Readonly<Record<string, unknown>>[]): string {
   return columns([
     ['id', 'status', 'created'],
@@ -191,7 +186,6 @@ export async function trigger(context: Context, id: string, flags: Flags<'monito
   });
 }
 
-/** `searchflow monitors delete ID`. */
 export async function remove(context: Context, id: string, flags: Flags<'monitors delete'>): Promise<ExitCode> {
   const { terminal } = context;
   const mistakes: string[] = [];
@@ -208,7 +202,6 @@ export async function remove(context: Context, id: string, flags: Flags<'monitor
     }
     await call('deleteMonitor', { id });
     terminal.tell<Output<'deletedMonitor'>>({ kind: 'deleted', id }, `Deleted ${printable(id)}.`);
-    return exitCodes.ok;
   });
 }
 
@@ -303,7 +296,6 @@ export async function exportRuns(context: Context, flags: Flags<'monitors export
     await runtime.work.own(own);
     const done = await (await control.export(input)).result();
     context.terminal.tell<Output<'monitorRuns'>>({ kind: 'export', ...done }, exportText(done));
-    return exitCodes.ok;
   };
   return withMonitors(context, flags, mistakes, exports, { loads, owns: true, detached: flags.detach });
 }

@@ -1,6 +1,5 @@
 import type { Output } from '../api/outputs/index.js';
 import { buysPages } from '../core/rows/row-operation.js';
-import { toMicros } from '../core/text/money.js';
 import { shellWord } from '../core/text/shell-word.js';
 import type { RetryPlan, RuntimeConfig } from '../worker/config/runtime-types.js';
 import { aboutDollars, atMost, serviceText, someOf } from './progress/plan.js';
@@ -57,8 +56,7 @@ function purchaseOf(plan: RetryPlan, maxCostDollars: number | 'none' | undefined
   const micros = Math.min(plan.estimateMicros, most);
   const cost = micros < plan.estimateMicros ? `at most ${dollars(micros)}` : aboutDollars(plan);
   const question = `Buy ${someOf(plan.units, plan.staged.operation)} again for ${cost}?`;
-  const bounded = toMicros(maxCostDollars) !== null;
-  return { micros, sentence: `This costs ${cost}`, question, yes, bounded, always: false };
+  return { micros, sentence: `This costs ${cost}`, question, yes, maxCost: maxCostDollars };
 }
 
 function retryText(plan: RetryPlan, config: RuntimeConfig): string {

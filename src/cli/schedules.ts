@@ -253,7 +253,6 @@ export async function whoRuns(config: RuntimeConfig, control: ScheduleControl): 
 /** Returns a time as `2026-11-21T06:00:00Z`. */
 export const moment = (at: number): string => new Date(at).toISOString().replace(/\.\d+Z$/, 'Z');
 
-/** Returns the result of a run in a few words. */
 export function runText({ phase, message, summary }: Pick<ScheduledRun, 'phase' | 'message' | 'summary'>): string {
   const why = message === null ? '' : `: ${printable(message)}`;
   if (phase === 'waiting') return 'waiting for a worker';
@@ -275,7 +274,6 @@ export function runText({ phase, message, summary }: Pick<ScheduledRun, 'phase' 
   return `${phase}, ${count(summary.added)} new runs of ${count(summary.monitors)} monitors${why}`;
 }
 
-/** Returns a table of schedules. */
 export function schedulesText(views: readonly ScheduleView[]): string[] {
   const lines = columns(views.map((view) => [printable(view.name, 60), printable(view.when), nextText(view)]));
   return lines.map((line, index) => {
@@ -289,7 +287,6 @@ function nextText({ paused, note, next }: ScheduleView): string {
   return next[0] === undefined ? 'no further runs' : `next ${moment(next[0])}`;
 }
 
-/** Returns a schedule with its last runs as text. */
 export function scheduleText(view: ScheduleView): string {
   const { input } = view.work;
   return [

@@ -15,7 +15,6 @@ export const meantType = (type: string): string | null =>
 const moment = (at: number | string) => new Date(at).toISOString().replace('.000Z', 'Z');
 const ageText = (at: number | string, now: number) => duration(Math.max(0, (now - new Date(at).getTime()) / 1000));
 
-/** Returns the summary of a walk as text. */
 export function walkText(summary: WalkSummary, now: number): string {
   const { events, added, changed, seconds, watermark, into, phase, message, verified } = summary;
   const read = `${some(events, 'event')} read in ${duration(seconds)}`;
@@ -98,7 +97,6 @@ interface RunningWalk {
   readonly running: readonly WalkHeartbeat[];
 }
 
-/** Returns the state of a running walk in one line. */
 export function runningText({ job, progress, running }: RunningWalk): string {
   const { phase, pausedFor, message } = progress;
   const shown = progressText(new WalkProgressReader().line(0, progress, running, null));
@@ -200,12 +198,6 @@ export function statusData(
   };
 }
 
-/** Returns the summary of a walk as JSON fields. */
-export function walkData(job: string, summary: WalkSummary): Output<'walk'> {
-  return { kind: 'events', job, ...summary, watermark: isoTime(summary.watermark) };
-}
-
-/** Turns polls of a walk into progress lines. */
 export class WalkProgressReader extends ProgressReader<WalkProgress, WalkHeartbeat> {
   line(at: number, progress: WalkProgress, running: readonly WalkHeartbeat[], blocked: string | null): ProgressLine {
     const events = this.count('events', progress.events, running);

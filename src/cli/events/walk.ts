@@ -18,8 +18,8 @@ import { checkWarehouse } from '../shared/check-connection.js';
 import { type Context, type ExitCode, exitCodes, type Flags } from '../shared/command.js';
 import { type Session, settings, withRuntime } from '../shared/session.js';
 import { withAccess } from '../shared/with-access.js';
-import { printable } from '../text.js';
-import { differs, meantType, WalkProgressReader, walkData, walkText } from './events.js';
+import { isoTime, printable } from '../text.js';
+import { differs, meantType, WalkProgressReader, walkText } from './events.js';
 
 export interface WalkManner {
   /** Whether a verification with differences fails although it repaired all of them. */
@@ -37,11 +37,11 @@ export async function watchWalk(
   const followed = await followJob(session, handle, new WalkProgressReader(), manner).catch(withResumeHint);
   if (followed.kind === 'parked') return showPausedWalk(session, handle.job, followed.progress);
   const { summary } = followed;
-  session.terminal.tell(walkData(handle.job, summary), walkText(summary, Date.now()));
+  const output: Output<'walk'> = { kind: 'events', job: handle.job, ...summary, watermark: isoTime(summary.watermark) };
+  session.terminal.tell(output, walkText(summary, Date.now()));
   return codeOf(summary, manner);
 }
 
-/** Shows a walk that waits for a person. Returns the exit code. */
 export function showPausedWalk(context: Context, job: string, progress: WalkProgress): ExitCode {
   const code = codeOfPause(progress);
   const output: Output<'pausedWalk'> = { kind: 'paused', job, ...progress, code };

@@ -118,7 +118,6 @@ function retryText({ request, staged, status }: JobPlan): string | null {
   return 'at the end, once: failed rows that may pass and cost nothing; the price includes them';
 }
 
-/** Returns the plan as text. */
 export function planText(plan: JobPlan, config: Pick<RuntimeConfig, 'service' | 'origin'>): string {
   const { staged } = plan;
   const { operation } = staged;

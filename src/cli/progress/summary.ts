@@ -49,14 +49,6 @@ export interface Ending {
 const SHOWN = 10;
 /** A difference between cost and estimate is reported if it is larger than this share of the estimate. */
 const NOTABLE = 0.05;
-const headlines: Readonly<Record<string, string>> = {
-  done: 'Done',
-  stopped: 'Stopped',
-  cancelled: 'Cancelled',
-  failed: 'Failed',
-  paused: 'Paused',
-};
-
 /** Returns the summary as text. Its commands are those that a person typed in this environment. */
 export function summaryText(ending: Ending, env: Readonly<Record<string, string | undefined>> = {}): string {
   const { summary, bill, plan, ran } = ending;
@@ -149,7 +141,7 @@ function headline({ summary, ran }: Ending): string {
   const { rows, missing } = summary.warehouse;
   const name = printable(summary.name);
   if (ran)
-    return `${headlines[summary.phase] ?? summary.phase}: ${tried(summary)}${some(rows, 'row')} of ${name} in ${duration(summary.seconds)}.`;
+    return `${summary.phase.replace(/^./, (first) => first.toUpperCase())}: ${tried(summary)}${some(rows, 'row')} of ${name} in ${duration(summary.seconds)}.`;
   if (missing === 0) return `${name}: complete, ${some(rows, 'row')}.`;
   return `${name}: ${count(rows - missing)} of ${some(rows, 'row')} loaded.`;
 }

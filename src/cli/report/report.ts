@@ -37,7 +37,6 @@ export async function report(context: Context, what: string, flags: Flags<'repor
     await writeDurably(file, html);
     terminal.say(`Written: ${printable(file, 1000)}`);
     if (flags.open) await openFile(context, file);
-    return exitCodes.ok;
   });
 }
 

@@ -40,7 +40,6 @@ export async function pause(context: Context, job: string): Promise<ExitCode> {
         ? `${printable(handle.job)} pauses as soon as a worker runs; nothing is sent until then. ${toResume}`
         : `Pausing ${printable(handle.job)}; paid requests in flight still land. ${toResume}`,
     );
-    return exitCodes.ok;
   });
 }
 
@@ -116,7 +115,6 @@ export async function cancel(context: Context, job: string): Promise<ExitCode> {
         ? `${name} is cancelled, but no worker is running. Paid results are kept. To end it:\n  searchflow worker`
         : `Cancelling ${name}. Its runs at the service, if any, are ended. Paid results are kept.${found === null ? '' : ` ${handle.wayToResume()}`}`,
     );
-    return exitCodes.ok;
   });
 }
 
@@ -137,11 +135,9 @@ export async function wait(context: Context, job: string, flags: Flags<'wait'>):
     const ended = waitFor(waited, job, failedRows, () => {
       isEnded = true;
     });
-    let timer: NodeJS.Timeout | undefined;
-    const timedOut = new Promise<null>((resolve) => {
-      if (timeoutMs !== undefined) timer = setTimeout(resolve, timeoutMs, null);
-    });
-    const code = await Promise.race([ended, timedOut]).finally(() => clearTimeout(timer));
+    const timedOut =
+      timeoutMs === undefined ? new Promise<null>(() => undefined) : sleep(timeoutMs, null, { ref: false });
+    const code = await Promise.race([ended, timedOut]);
     if (code !== null || isEnded) return code ?? ended;
     const state = stateNow(session.runtime, job).catch(() => null);
     // The job may end now, or the state may not be known in time.

@@ -5,7 +5,6 @@ import { stepMode } from '../../core/publish-request.js';
 import type { JobProgress, JobSummary } from '../../core/row-job-schemas.js';
 import { buysPages, isLongRunning } from '../../core/rows/row-operation.js';
 import { limitText } from '../../core/rows/stop-at-failed.js';
-import { toMicros } from '../../core/text/money.js';
 import { inPackage } from '../../files/package-root.js';
 import {
   type BadRow,
@@ -186,8 +185,8 @@ function purchaseOf(plan: JobPlan, { yes, asksAlways }: EnrichManner): Purchase 
   const cost = micros < plan.estimateMicros ? `at most ${dollars(micros)}` : aboutDollars(plan);
   const units = someOf(plan.toBuy, plan.staged.operation);
   const question = micros < plan.estimateMicros ? `Spend ${cost} on ${units}?` : `Buy ${units} for ${cost}?`;
-  const bounded = toMicros(plan.request.maxCostDollars) !== null;
-  return { micros, sentence: `This costs ${cost}`, question, yes, bounded, always: asksAlways };
+  const maxCost = plan.request.maxCostDollars;
+  return { micros, sentence: `This costs ${cost}`, question, yes, maxCost, always: asksAlways };
 }
 
 /** Shows a job that is already complete. Writes the CSV of the job again, because a person may have deleted the file. Buys nothing. */
@@ -204,7 +203,6 @@ async function finishComplete(
   return showEnd(session, { summary, csv, badRows: plan.badRows, plan }, manner);
 }
 
-/** Shows the end of a run. Returns the exit code. */
 async function showEnd(
   { terminal, env, config, runtime, sandbox }: Session,
   end: Pick<Ending, 'summary' | 'csv' | 'badRows' | 'plan'>,
@@ -252,7 +250,6 @@ export async function watchToEnd(session: Session, handle: JobHandle, manner: Wa
   return showEnd(session, { summary, csv: written, badRows, plan }, manner);
 }
 
-/** Shows a job that waits for a person. Returns the exit code. */
 export const showPaused = (context: Context, progress: JobProgress): ExitCode =>
   showPause(context, progress, pausedData(progress));
 
@@ -328,13 +325,12 @@ function runCost(plan: JobPlan): string {
 function scheduledPurchaseOf(plan: JobPlan, { yes }: EnrichManner): Purchase {
   const most = atMost(plan);
   const cost = most === null ? 'any amount' : `at most ${dollars(most)}`;
-  const sentence = `Each run of the schedule costs money, ${most === null ? 'without a cap' : cost}`;
   return {
     micros: most,
-    sentence,
+    sentence: `Each run of the schedule costs money, ${most === null ? 'without a cap' : cost}`,
     question: `Spend ${cost} on each run?`,
     yes,
-    bounded: toMicros(plan.request.maxCostDollars) !== null,
+    maxCost: plan.request.maxCostDollars,
     always: true,
   };
 }

@@ -47,7 +47,6 @@ export async function exportJob(context: Context, job: string, flags: Flags<'exp
     } finally {
       rmSync(own, { recursive: true, force: true });
     }
-    return exitCodes.ok;
   });
 }
 

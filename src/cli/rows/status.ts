@@ -58,7 +58,6 @@ export async function status(context: Context, job: string): Promise<ExitCode> {
       if (error instanceof Silent) abandon();
       say(stateData(found), `Its rows cannot be counted now: ${printable(error.message)}`);
     }
-    return exitCodes.ok;
   });
 }
 

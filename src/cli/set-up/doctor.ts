@@ -17,7 +17,6 @@ export async function doctor({ terminal, interrupts, env, cwd }: Context): Promi
   return data.problems > 0 ? exitCodes.failed : exitCodes.ok;
 }
 
-/** The object of `--json`. */
 export function doctorData(found: readonly Finding[]): Output<'doctor'> {
   const checks = found.map(({ why, mend, ...rest }) => ({
     ...rest,

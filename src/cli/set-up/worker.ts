@@ -4,7 +4,7 @@ import type { ConfigFlags } from '../../worker/config/config.js';
 import type { Log, LogLine } from '../../worker/config/runtime-types.js';
 import { serviceText } from '../progress/plan.js';
 import { moment, runText } from '../schedules.js';
-import { type Context, type ExitCode, exitCodes } from '../shared/command.js';
+import type { Context, ExitCode } from '../shared/command.js';
 import { settings, withRuntime } from '../shared/session.js';
 import type { Terminal } from '../shared/terminal.js';
 import { printable } from '../text.js';
@@ -33,7 +33,6 @@ export async function worker(typed: Context, flags: ConfigFlags): Promise<ExitCo
       () => note(`Worker running on ${serviceText(config)}, task queue ${config.taskQueue}. Press Ctrl-C to stop.`),
       (run) => (log === null ? note(`${moment(Date.now())}  ${textOf(run)}`) : log(lineOf(run))),
     );
-    return exitCodes.ok;
   });
 }
 

@@ -1,4 +1,5 @@
-import { dollars } from '../../core/text/money.js';
+import type { MaxCost } from '../../core/row-job-schemas.js';
+import { dollars, toMicros } from '../../core/text/money.js';
 import { type RuntimeConfig, UsageError } from '../../worker/config/runtime-types.js';
 import type { Context } from './command.js';
 
@@ -14,15 +15,14 @@ export async function askYesNo(context: Context, question: string): Promise<bool
 export interface Purchase {
   /** Maximum cost in micro-dollars; null if unknown. */
   readonly micros: number | null;
-  /** Cost as the beginning of a sentence, such as `This costs about $20.00`. */
+  /** Such as `This costs about $20.00`. */
   readonly sentence: string;
   readonly question: string;
-  /** Whether `--yes` is set. */
   readonly yes: boolean;
-  /** Whether `--max-cost` has an amount. An amount confirms a purchase even without a terminal. */
-  readonly bounded: boolean;
+  /** `--max-cost`: an amount confirms a purchase even without a terminal. */
+  readonly maxCost: MaxCost | null | undefined;
   /** Whether any amount, however small, needs a confirmation on a terminal. */
-  readonly always: boolean;
+  readonly always?: boolean;
 }
 
 /** Whether any purchase is confirmed before its plan is known. */
@@ -36,12 +36,12 @@ export const isAgreed = ({ service }: Pick<RuntimeConfig, 'service'>, { yes }: P
 export async function agreed(
   context: Context,
   { service, askAboveMicros = Number.POSITIVE_INFINITY }: Pick<RuntimeConfig, 'service' | 'askAboveMicros'>,
-  { micros, sentence, question, yes, bounded, always }: Purchase,
+  { micros, sentence, question, yes, maxCost, always = false }: Purchase,
 ): Promise<boolean> {
   if (isAgreed({ service }, { yes })) return true;
   if (!always && micros !== null && micros <= askAboveMicros) return true;
   if (context.terminal.asks) return askYesNo(context, question);
-  if (bounded) return true;
+  if (toMicros(maxCost) !== null) return true;
   const why = always ? '' : ` Purchases above ${dollars(askAboveMicros)} (SEARCHFLOW_ASK_ABOVE) need a confirmation.`;
   throw new UsageError(
     'confirmation-needed',

@@ -65,7 +65,6 @@ type FlagsOf<S> = {
   readonly [F in keyof S as Always<S[F]> extends true ? FieldOf<F> : never]: ValueOf<F, S[F]>;
 } & { readonly [F in keyof S as Always<S[F]> extends true ? never : FieldOf<F>]?: ValueOf<F, S[F]> };
 
-/** The flags of a command as its function gets them. */
 export type Flags<Name extends keyof typeof options> = FlagsOf<(typeof options)[Name]>;
 
 export type StopSignal = 'SIGINT' | 'SIGTERM' | 'SIGHUP';

@@ -49,27 +49,25 @@ const sandboxKey = 'sandbox';
  */
 export async function openSandbox(config: RuntimeConfig): Promise<EmbeddedSandbox> {
   const folder = join(config.stateDir, 'sandbox');
-  const locked = <T>(work: () => Promise<T>) =>
-    withLock(join(folder, 'sandbox.lock'), work, { waitMs: START_MS, say: config.say });
-  let { url, thread } = await locked(() => joinOrStart(config, folder, null));
-  let keeping: Promise<void> | null = null;
+  const lock = join(folder, 'sandbox.lock');
+  const open = (at: string | null) =>
+    withLock(lock, () => joinOrStart(config, folder, at), { waitMs: START_MS, say: config.say });
+  let { url, thread } = await open(null);
+  let opening: Promise<void> = Promise.resolve();
   let closed = false;
-  const startHere = async (): Promise<void> => {
-    ({ url, thread } = await locked(() => joinOrStart(config, folder, url)));
-  };
   return {
     url,
     bill: () => fetchBill(url),
     async keep() {
       if (thread !== null || closed || (await fetchBill(url)) !== null || closed) return;
-      keeping ??= startHere().finally(() => {
-        keeping = null;
+      opening = open(url).then((opened) => {
+        ({ url, thread } = opened);
       });
-      await keeping;
+      await opening;
     },
     async close() {
       closed = true;
-      await keeping?.catch(() => undefined);
+      await opening.catch(() => undefined);
       await thread?.close();
     },
   };

@@ -64,7 +64,7 @@ describe('without a terminal', () => {
 
   it.each([true, false])('never asks on the sandbox, with a terminal (%s) or without', async (tty) => {
     const { context, err } = fakeContext(fakeRuntime().runtime, { tty });
-    const purchase = { micros: null, sentence: '', question: 'Sure?', yes: false, bounded: false, always: true };
+    const purchase = { micros: null, sentence: '', question: 'Sure?', yes: false, maxCost: undefined, always: true };
     expect(await agreed(context, { service: 'sandbox', askAboveMicros: 0 }, purchase)).toBe(true);
     expect(err()).toBe('');
   });
@@ -76,7 +76,7 @@ describe('without a terminal', () => {
       sentence: 'This costs',
       question: 'Sure?',
       yes: false,
-      bounded: false,
+      maxCost: undefined,
       always: false,
     };
     const config = { service: 'live', askAboveMicros: 10_000_000 } as const;
