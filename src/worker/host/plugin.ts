@@ -179,6 +179,7 @@ const ownActivities: Readonly<Record<Exclude<keyof AllActivities, keyof Activiti
   enrichSlice: true,
   planEnrichRows: true,
   buyEnrichRows: true,
+  holdEnrichRows: true,
   retryRows: true,
   stageInput: true,
   openJob: true,

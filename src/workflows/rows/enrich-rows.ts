@@ -4,6 +4,7 @@ import {
   executeChild,
   patched,
   proxyActivities,
+  proxyLocalActivities,
   uuid4,
   workflowInfo,
 } from '@temporalio/workflow';
@@ -20,7 +21,7 @@ import type {
   RowsSummary,
 } from '../../core/enrich-rows-schemas.js';
 import { ROWS_PREFIX, type RowsPlan } from '../../core/rows/enrich-rows.js';
-import { callPolicy, slicePolicy } from '../shared/policies.js';
+import { callPolicy, holdPolicy, slicePolicy } from '../shared/policies.js';
 import { buyInPieces, causeOf, microsOf, type PieceRules, type RowMoney } from './row-pieces.js';
 
 type RowActivities = ReturnType<typeof createEnrichRows>;
@@ -31,22 +32,22 @@ export interface EnrichRowsOptions extends ActivityOptions {
   readonly onBatch?: (results: readonly RowResult[]) => void | Promise<void>;
 }
 
-/** Rows of one batch, at most. As JSON they have at most so many bytes, except for a single row. */
-const BATCH = { rows: 2000, bytes: 400_000 };
+/** Rows of one batch, at most: the requests of the next one wait for its answers. As JSON they have so many bytes, or are a single row. */
+const BATCH = { rows: 5000, bytes: 400_000 };
 /** Rows of one activity with a record, which has many requests. */
 const PER_RECORD = 250;
-/** Activities in progress at once, without and with a record. */
-const AT_ONCE = { alone: 50, record: 2 } as const;
+/** Activities in progress at once: without a record, for a page of single answers without one, and with one. */
+const AT_ONCE = { alone: 60, page: 28, record: 2 } as const;
 
 const MiB = 1_048_576;
 /** The bytes of results of one activity, and of one call of `onBatch`. */
 const PIECE_BYTES = MiB;
 /** The bytes that Temporal accepts, less those of a page that are neither results nor `next`. */
 const PAGE_BYTES = 2 * MiB - MiB / 32;
-/** A piece may be so much larger than the largest piece of its page. */
+/** A row may have so much more bytes than those before it. */
 const GROWTH = 1.5;
 /** The pages of the first request, if nothing bounds their size; and the bytes of a page beside its texts. */
-const FIRST_PAGES = 10;
+const FIRST_ROWS = 10;
 const PLAIN_BYTES = 1000;
 /** The bytes of one answer in a page; an answer with page contents is larger. */
 const ANSWER_BYTES = { plain: MiB / 16, contents: MiB / 4 } as const;
@@ -97,16 +98,17 @@ class RowsCall {
   /** What the call paid for each row, in dollars. */
   readonly #paid: Map<number, number>;
   #how: RowsHow;
-  readonly #seen = { requests: 0, rows: 0, bytes: 0 };
+  readonly #seen = { requests: 0, rows: 0, bytes: 0, largest: 0 };
   /** The first row that has no result. */
   #at = 0;
-  /** The bytes of results for which a page has room, beside its `next`; of its results so far; and of its largest piece. */
+  /** The bytes of results for which a page has room, beside its `next`; and of its results so far. */
   readonly #room: number;
   #bytes = 0;
-  #largest = 0;
   /** The bytes of results that `onBatch` may write into the history once more. */
   #kept = 0;
   #isGiven = false;
+  /** Whether the worker of the workflow has the activity that keeps a workflow task open. */
+  #holds: boolean;
 
   constructor(input: EnrichRowsInput, own: ActivityOptions, isPage: boolean) {
     const { rows, requests, paidDollars = [], ...rest } = input;
@@ -115,6 +117,7 @@ class RowsCall {
     const { firstIndex = 0, spentDollars = 0, startedAt = Date.now(), maxCostDollars } = rest;
     this.#input = input;
     this.#own = own;
+    this.#holds = own.taskQueue === undefined;
     this.#isPage = isPage;
     this.#rows = rows ?? requests ?? [];
     this.#room = isPage ? PAGE_BYTES - bytesOf(input) : Number.POSITIVE_INFINITY;
@@ -124,7 +127,13 @@ class RowsCall {
     this.#paid = new Map(paidDollars.entries());
     const spentMicros = microsOf(spentDollars);
     const capMicros = maxCostDollars === undefined ? null : microsOf(maxCostDollars) + spentMicros;
-    this.#money = { spentMicros, capMicros, unknownOutcomes: 0, stopped: null, seen: { answers: 0, micros: 0 } };
+    this.#money = {
+      spentMicros,
+      capMicros,
+      unknownOutcomes: 0,
+      stopped: null,
+      ...{ seen: { answers: 0, micros: 0 }, pace: { ended: 0, ms: 0 } },
+    };
   }
 
   /** Buys the rows, or as many as fit into a page. Returns the results, unless `onBatch` gets them. */
@@ -251,38 +260,55 @@ class RowsCall {
         'BadInput',
       );
     const bytes = isSingle && this.#isPage ? answerBytes(this.#how) : Math.min(PIECE_BYTES, this.#room);
-    const usual = this.#isPage ? Math.floor(MiB / bytes) : plan.record ? AT_ONCE.record : AT_ONCE.alone;
+    const most = { rows: plan.record ? PER_RECORD : isSingle ? 1 : URLS_PER_REQUEST, bytes };
+    const atOnce = AT_ONCE[plan.record ? 'record' : isSingle && this.#isPage ? 'page' : 'alone'];
     const policy = { ...(plan.record ? slicePolicy : callPolicy), summary: `rows of ${operation}` };
     const { buyEnrichRows } = proxyActivities<RowActivities>({ ...policy, ...this.#own });
     const rules: PieceRules = {
       size: (inProgress) => (plan.record ? PER_RECORD : isSingle ? 1 : this.#pages(inProgress)),
-      atOnce: Math.min(usual, concurrency ?? usual, Math.ceil((2 * MiB) / bytesOf(this.#how))),
+      atOnce: Math.min(atOnce, concurrency ?? atOnce, Math.ceil((2 * MiB) / bytesOf(this.#how))),
       mostMicros: plan.record ? null : plan.mostMicros,
       isFull: (inProgress) => {
-        const most = GROWTH * this.#largest || PIECE_BYTES;
-        if (this.#isLong(most * (inProgress + 1))) {
+        const more = this.#mostBytes(most) * (inProgress + 1);
+        if (this.#isLong(more)) {
           if (inProgress === 0) this.#money.stopped ??= historyFull;
           return true;
         }
         if (!this.#isPage) return false;
         if (isSingle && this.#seen.requests >= MOST_IN_HISTORY) return true;
         const page = pageBytes();
-        const more = (isSingle ? bytes : this.#largest * GROWTH) * (inProgress + 1);
         return page + inProgress > 0 && page + more > this.#room;
       },
-      ...{ keep, paid: this.#paid },
+      ...{ keep, paid: this.#paid, hold: (ms) => this.#hold(ms) },
+      bytes: () => this.#seen.bytes / this.#seen.requests,
       buy: async (some, since) => {
         const call = plan.record ? { id: this.#id, capMicros: cap === undefined ? null : microsOf(cap) } : null;
         this.#seen.requests++;
         const bought = await buyEnrichRows({ ...this.#some(some), since, maxBytes: bytes, call });
         this.#seen.rows += some.length;
         this.#seen.bytes += bought.bytes;
-        this.#largest = Math.max(this.#largest, bytesOf(bought.results));
+        this.#seen.largest = Math.max(this.#seen.largest, bought.bytes);
         return bought;
       },
     };
     const again = await buyInPieces(rules, this.#money, rows, this.#startedAt);
     if (!this.#money.stopped) await buyInPieces(rules, this.#money, again, Date.now());
+  }
+
+  /** The bytes that the results of one activity may have, by those so far. */
+  #mostBytes(most: { readonly rows: number; readonly bytes: number }): number {
+    const { rows, bytes, largest } = this.#seen;
+    if (rows < FIRST_ROWS) return most.bytes;
+    return Math.min(most.bytes, GROWTH * (most.rows === 1 ? largest : (most.rows * bytes) / rows));
+  }
+
+  /** Keeps the workflow task open, so that activities which end meanwhile share the next one. */
+  async #hold(ms: number): Promise<void> {
+    if (!this.#holds) return;
+    const { holdEnrichRows } = proxyLocalActivities<RowActivities>(holdPolicy);
+    await holdEnrichRows(ms).catch(() => {
+      this.#holds = false;
+    });
   }
 
   /** The rows of one request of page contents, by the size of pages so far, or by the bound of the request. 0: the first pages come first. */
@@ -291,7 +317,7 @@ class RowsCall {
     const { text = true, highlights } = { ...this.#how.options, ...this.#how.template } as RowFields;
     const bound = (part: unknown) => (part ? Number((part as RowFields).maxCharacters) : 0);
     const mostBytes = GROWTH * (rows > 0 ? bytes / rows : bound(text) + bound(highlights) + PLAIN_BYTES);
-    if (Number.isNaN(mostBytes)) return inProgress === 0 ? FIRST_PAGES : 0;
+    if (Number.isNaN(mostBytes)) return inProgress === 0 ? FIRST_ROWS : 0;
     return Math.max(1, Math.min(URLS_PER_REQUEST, Math.floor(PIECE_BYTES / mostBytes)));
   }
 

@@ -51,6 +51,12 @@ async function open(record: boolean, options: Parameters<typeof startSandbox>[0]
     temporal.client.workflow.execute(workflow, { taskQueue, workflowId: randomUUID(), args: [input] }) as Promise<T>;
   return {
     service,
+    /** Number of events of the history of a call. */
+    events: async (input: EnrichRowsInput) => {
+      const options = { taskQueue, workflowId: randomUUID(), args: [input] };
+      await temporal.client.workflow.execute('team', options);
+      return (await temporal.client.workflow.getHandle(options.workflowId).describe()).historyLength;
+    },
     team: (input: EnrichRowsInput) =>
       run<{ results: readonly RowResult[]; left: number; most: number; summary: RowsSummary }>('team', input),
     outcomes: (input: EnrichRowsInput) =>
@@ -228,6 +234,12 @@ large('without a record, child workflows make the requests of a large call, also
   const { results, summary } = await team({ ...search, rows, maxCostDollars: 8 });
   expect(indexes(results)).toEqual([...rows.keys()]);
   expect([summary.succeeded, service.bill().requests]).toEqual([1100, 1100]);
+});
+
+large('without a record, requests that end close together share a workflow task', async () => {
+  const { events } = await open(false, { failureRate: 0 }, { qps: 20 });
+  // Each request has three events. A workflow task of its own for each would make six.
+  expect(await events({ ...search, rows: urls(300) })).toBeLessThan(4.3 * 300);
 });
 
 quick('with a record, rows that were bought before are free', async () => {
