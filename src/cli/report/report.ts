@@ -1,5 +1,7 @@
 import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { dirname, resolve } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Output } from '../../api/outputs/index.js';
 import { makeFolder } from '../../files/make-folder.js';
 import { writeDurably } from '../../files/write-durably.js';
@@ -14,15 +16,20 @@ const TEAM = 'team';
 
 export async function report(context: Context, what: string, flags: Flags<'report'>): Promise<ExitCode> {
   const { terminal } = context;
-  const { range, mistakes } = rangeOf(flags, Date.now());
-  const out = flags.out;
+  const { out, open, since } = flags;
+  const now = Date.now();
+  const until = flags.until ?? now - (now % DAY_MS) + DAY_MS;
+  const mistakes: string[] = [];
+  if (since && until && since >= until) mistakes.push(mustNotBeAfter(since, until));
+  else if (since && until - since > MOST_DAYS * DAY_MS)
+    mistakes.push(`A report has at most ${MOST_DAYS} days. Pass a later --since.`);
   if (out !== undefined && out !== '-' && !/\.html?$/i.test(out))
     mistakes.push(`--out: '${printable(out)}' must end with .html, or be - for stdout.`);
   if (out === '-' && terminal.json) mistakes.push('--out - and --json both write to stdout. Name a file for --out.');
-  if (flags.open && out === '-') mistakes.push('--open needs a file. Name a file for --out.');
-  if (flags.open && terminal.json && out === undefined) mistakes.push('--open needs a file. Name a file for --out.');
+  if (open && (out === '-' || (terminal.json && out === undefined)))
+    mistakes.push('--open needs a file. Name a file for --out.');
   return withRuntime(context, settings(context, {}, mistakes), { bounded: true }, async ({ runtime, stopped }) => {
-    const found = await runtime.report({ job: what === TEAM ? null : what, ...range });
+    const found = await runtime.report({ job: what === TEAM ? null : what, since, until });
     if (terminal.json) terminal.data(JSON.stringify(found));
     if (terminal.json && out === undefined) return exitCodes.ok;
     const { reportPage } = await import('./report-page.js');
@@ -36,17 +43,8 @@ export async function report(context: Context, what: string, flags: Flags<'repor
     makeFolder(dirname(file), 0o777);
     await writeDurably(file, html);
     terminal.say(`Written: ${printable(file, 1000)}`);
-    if (flags.open) await openFile(context, file);
+    if (open) await openFile(context, file);
   });
-}
-
-function rangeOf({ since, until }: Flags<'report'>, now: number) {
-  const mistakes: string[] = [];
-  const last = until ?? now - (now % DAY_MS) + DAY_MS;
-  if (since && last && since >= last) mistakes.push(mustNotBeAfter(since, last));
-  else if (since && last - since > MOST_DAYS * DAY_MS)
-    mistakes.push(`A report has at most ${MOST_DAYS} days. Pass a later --since.`);
-  return { mistakes, range: { since, until: last } };
 }
 
 /** A name without characters that a file system refuses. */
@@ -54,27 +52,22 @@ const fileName = ({ job }: Output<'report'>): string => (job?.job ?? TEAM).repla
 
 const OPEN_MS = 5000;
 
-/** Opens a file with the program of the platform. Without a terminal nothing is opened. */
+/** Opens a file with the program of the platform, without a shell. Without a terminal nothing is opened. */
 async function openFile({ terminal, env }: Context, file: string): Promise<void> {
   if (!terminal.live) {
     terminal.say('Not opened: stderr is not a terminal.');
     return;
   }
-  const [command, args] = opener(process.platform, file);
-  const problem = await new Promise<string | null>((done) => {
-    const child = spawn(command, args, { stdio: 'ignore', detached: true, env: env as NodeJS.ProcessEnv });
-    child.once('error', (error) => done(error.message));
-    child.once('exit', (code) => done(code === 0 ? null : `exit code ${code}`));
-    child.unref();
-    setTimeout(done, OPEN_MS, null).unref();
-  });
+  const command = opener(process.platform);
+  const child = spawn(command, [file], { stdio: 'ignore', detached: true, env: env as NodeJS.ProcessEnv });
+  child.unref();
+  const ended = once(child, 'exit').then(([code]) => (code === 0 ? null : `exit code ${code}`));
+  const failed = ended.catch((error: Error) => error.message);
+  const problem = await Promise.race([failed, sleep(OPEN_MS, null, { ref: false })]);
   if (problem !== null)
     terminal.say(`Not opened: ${command} failed (${printable(problem)}). Open the file in a browser.`);
 }
 
-/** The program that opens a file, without a shell. */
-export function opener(platform: NodeJS.Platform, file: string): readonly [command: string, args: string[]] {
-  if (platform === 'darwin') return ['open', [file]];
-  if (platform === 'win32') return ['explorer.exe', [file]];
-  return ['xdg-open', [file]];
-}
+/** Returns the program that opens a file. */
+export const opener = (platform: NodeJS.Platform): string =>
+  platform === 'darwin' ? 'open' : platform === 'win32' ? 'explorer.exe' : 'xdg-open';

@@ -110,10 +110,8 @@ describe('a report', () => {
     ]);
   });
 
-  it('is opened by the program of the platform, without a shell', () => {
-    expect(opener('darwin', '/a b.html')).toEqual(['open', ['/a b.html']]);
-    expect(opener('win32', 'C:\\a&b.html')).toEqual(['explorer.exe', ['C:\\a&b.html']]);
-    expect(opener('linux', '/a;b.html')).toEqual(['xdg-open', ['/a;b.html']]);
+  it('is opened by the program of the platform', () => {
+    expect([opener('darwin'), opener('win32'), opener('linux')]).toEqual(['open', 'explorer.exe', 'xdg-open']);
   });
 });
 
