@@ -228,7 +228,6 @@ export function toAgentRequest(
   return { request, options: { maxCostDollars, maxDurationSeconds, refreshAfterMs, deleteAfter, unchecked } };
 }
 
-/** `searchflow agent list`: lists the latest agent runs of the team, whichever client started them. */
 export async function agentList(context: Context, flags: Flags<'agent list'>): Promise<ExitCode> {
   const { limit = 20 } = flags;
   return withCalls(context, {}, [], async (call) => {
@@ -238,7 +237,6 @@ export async function agentList(context: Context, flags: Flags<'agent list'>): P
   });
 }
 
-/** `searchflow agent cancel ID`: cancels a run at the service. A job that follows the run sees the end and the cost of the run. */
 export async function agentCancel(context: Context, id: string): Promise<ExitCode> {
   return withCalls(context, {}, [], async (call) => {
     const run = await call('cancelAgentRun', { id });
@@ -247,7 +245,6 @@ export async function agentCancel(context: Context, id: string): Promise<ExitCod
   });
 }
 
-/** `searchflow agent sync`: loads all agent runs of the team into a warehouse. With a schedule, new runs are loaded regularly. */
 export async function agentSync(context: Context, flags: Flags<'agent sync'>): Promise<ExitCode> {
   const { wish, mistakes } = readAll({ wish: () => toScheduleWish(flags) });
   const loads = wish?.timing !== 'never';

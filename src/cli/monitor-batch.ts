@@ -20,7 +20,6 @@ import { count, printable, some } from './text.js';
 export const pause = (context: Context, flags: Flags<'monitors pause'>) => runBatch(context, 'pause', flags);
 export const unpause = (context: Context, flags: Flags<'monitors unpause'>) => runBatch(context, 'unpause', flags);
 
-/** `searchflow monitors delete [ID]`: deletes one monitor, or all that match. */
 export const remove = async (context: Context, id: string | undefined, flags: Flags<'monitors delete'>) =>
   id === undefined ? runBatch(context, 'delete', flags) : (await import('./monitors.js')).remove(context, id, flags);
 
@@ -94,7 +93,6 @@ async function schedule(
   return keepSchedule(context, access, wish, { name, work: control.scheduledBatch(input, name) });
 }
 
-/** `searchflow monitors approve|reject JOB`. */
 const decide =
   (decision: 'approve' | 'reject') =>
   async (context: Context, job: string, flags: Flags<'monitors approve'>): Promise<ExitCode> => {

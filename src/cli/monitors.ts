@@ -27,7 +27,6 @@ import type { Session } from './shared/session.js';
 import { withCalls, withMonitors } from './shared/with-access.js';
 import { columns, count, lines, printable, some } from './text.js';
 
-/** Returns the filter that the flags describe. */
 export function toFilter(flags: Pick<Flags<'monitors list'>, 'name' | 'status' | 'metadata'>): MonitorFilter {
   const { name, status, metadata } = flags;
   const filter = { name, status, metadata: metadata ?? undefined };

@@ -130,7 +130,6 @@ export interface ScheduleWish {
   readonly timing: ScheduleTiming | 'never';
 }
 
-/** Returns the requested schedule, or null if no flag requests one. */
 export function toScheduleWish({
   every,
   cron,

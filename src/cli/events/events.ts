@@ -72,7 +72,6 @@ function verifiedLines({ missing, changed, gone, days }: Verification): string[]
   ];
 }
 
-/** Returns whether a verification found any difference. */
 export function differs({ missing, changed, gone }: Differences): boolean {
   return missing + changed + gone > 0;
 }

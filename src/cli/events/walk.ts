@@ -28,7 +28,6 @@ export interface WalkManner {
   readonly untilPaused?: boolean;
 }
 
-/** Watches a walk and shows its summary. Returns the exit code. */
 export async function watchWalk(
   session: Context & Pick<Session, 'runtime' | 'stopped'>,
   handle: Pick<WalkHandle, 'job' | 'workflowId' | 'progress' | 'result'>,
@@ -96,10 +95,6 @@ export async function backfill(context: Context, flags: Flags<'events backfill'>
   return run(context, flags, { kind: 'backfill', ...range, ...options }, mistakes);
 }
 
-/**
- * `searchflow events verify`: compares a range of events with the warehouse and repairs differences. Fails if the service no
- * longer returns some events.
- */
 export async function verify(context: Context, flags: Flags<'events verify'>): Promise<ExitCode> {
   const { range, options, mistakes } = readRange(flags);
   const { strict = false } = flags;
@@ -144,7 +139,6 @@ function noteTypes({ terminal }: Context, { types }: Pick<WalkInput, 'types'>): 
   if (note !== null) terminal.note(terminal.colors.yellow(`Note: ${printable(note, 1000)}`));
 }
 
-/** Returns the options that all walks share. */
 export function toWalkOptions(
   flags: Pick<Flags<'events sync'>, 'type' | 'parallel' | 'unchecked'>,
 ): Pick<SyncEventsInput, 'types' | 'parallel' | 'unchecked'> {

@@ -217,7 +217,6 @@ function unknownLines(ending: Ending): string | null {
   );
 }
 
-/** Returns the ending of a job that is only shown. */
 export async function endingOf({ runtime, config }: Pick<Session, 'runtime' | 'config'>, job: string): Promise<Ending> {
   const [summary, unknown] = await Promise.all([runtime.rows.summary(job), runtime.rows.unknownOutcomes(job)]);
   return { summary, unknown, bill: null, csv: summary.csv, origin: config.origin, badRows: [], ran: false };
@@ -295,7 +294,6 @@ export function pausedText(
   return `${reason}\n${kept} are kept. To resume after fixing this:\n  ${resumeCommand(args, env)}`;
 }
 
-/** Shows work that waits for a person, and `output` as JSON. Returns the exit code. */
 export function showPause(
   { terminal, args, env }: Context,
   paused: Pick<JobProgress, 'pausedFor' | 'cap' | 'message'>,

@@ -106,7 +106,6 @@ th, td { text-align: left; vertical-align: top; padding: 5px 14px 5px 0; border-
 /** The page needs nothing from elsewhere and runs nothing; only its own style sheet applies. */
 const policy = `default-src 'none'; style-src 'sha256-${createHash('sha256').update(style).digest('base64')}'; base-uri 'none'; form-action 'none'`;
 
-/** Returns one HTML page without script. */
 export const page = (title: string, body: Html): string =>
   html`<!doctype html>
 <html lang="en">

@@ -31,7 +31,6 @@ const sumOf =
   (field: keyof T): number =>
     list.reduce((sum, one) => sum + Number(one[field]), 0);
 
-/** Returns a part of the page. */
 const section = (
   title: string,
   lead: string,
@@ -43,7 +42,6 @@ const section = (
 ${lead === '' ? null : html`<p>${lead}</p>\n`}${chart}${rows}${note === '' ? null : html`<p class="note">${note}</p>\n`}</section>
 `;
 
-/** Returns the page of a report. */
 export function reportPage(report: Output<'report'>): string {
   const { job, origin, at, team } = report;
   const facts = {

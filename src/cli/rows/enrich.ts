@@ -58,7 +58,6 @@ export async function enrich(context: Context, file: string | undefined, flags: 
     : scheduleRows(context, config, request, wish, manner);
 }
 
-/** `searchflow agent rows FILE`: `enrich --op agent`. */
 export const agentRows = (context: Context, file: string | undefined, flags: Flags<'agent rows'>): Promise<ExitCode> =>
   enrich(context, file, { ...flags, operation: 'agent' });
 
@@ -149,7 +148,6 @@ export async function runEnrich(
   });
 }
 
-/** Returns the notes of a plan, safe for a terminal. */
 export function notesOf(plan: JobPlan): readonly string[] {
   const { urlCells = null } = plan;
   // No note is needed for a column that a flag named or that the last run used.
@@ -179,7 +177,6 @@ export function announcement(plan: JobPlan, config: RuntimeConfig): string {
   return `${printable(staged.name)}: ${rows}${some(staged.rows, 'row')}, ${buys}${bought}${bad}; on ${serviceText(config)}.`;
 }
 
-/** Returns the purchase to confirm for a plan. */
 function purchaseOf(plan: JobPlan, { yes, asksAlways }: EnrichManner): Purchase {
   const micros = Math.min(plan.estimateMicros, atMost(plan) ?? Number.POSITIVE_INFINITY);
   const cost = micros < plan.estimateMicros ? `at most ${dollars(micros)}` : aboutDollars(plan);

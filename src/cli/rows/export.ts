@@ -8,7 +8,6 @@ import { type Context, type ExitCode, exitCodes, type Flags } from '../shared/co
 import { settings, withRuntime } from '../shared/session.js';
 import { printable, some } from '../text.js';
 
-/** `searchflow export JOB`: writes an enriched CSV (`-` for stdout), Parquet files, or both. The command needs no Temporal server. */
 export async function exportJob(context: Context, job: string, flags: Flags<'export'>): Promise<ExitCode> {
   const { csv, parquet } = flags;
   if (csv === undefined && parquet === undefined) {

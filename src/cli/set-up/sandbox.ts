@@ -5,7 +5,6 @@ import { spelled, wrong } from '../flag-values.js';
 import { type Context, type ExitCode, exitCodes, type Flags, signalExitCodes } from '../shared/command.js';
 import { dollars, printable, some } from '../text.js';
 
-/** `searchflow sandbox`: runs the sandbox in this process. The URL of the sandbox is the only line on stdout. */
 export async function sandbox(context: Context, flags: Flags<'sandbox'>): Promise<ExitCode> {
   const { parseFault, startSandbox } = await import('../../sandbox/index.js');
   const options = toSandboxOptions(flags, parseFault);
