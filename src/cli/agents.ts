@@ -169,15 +169,13 @@ async function watch(
 ): Promise<AgentRunResult> {
   const view = new ProgressView(terminal);
   const printNew = call && eventPrinter(call, (event) => terminal.print(event, eventText(event)));
-  const poll = async () => {
-    const snapshot = await handle.snapshot();
-    return async () => {
-      if (snapshot) view.update(snapshotText(snapshot, Date.now()), performance.now());
-      if (snapshot?.runId) await printNew?.(snapshot.runId);
-      return null;
-    };
+  const show = async (snapshot: RunSnapshot | null) => {
+    if (snapshot) view.update(snapshotText(snapshot, Date.now()), performance.now());
+    if (snapshot?.runId) await printNew?.(snapshot.runId);
+    return null;
   };
-  const result = await follow({ poll, result: () => handle.result() }, { stopped, everyMs: POLL_MS });
+  const watched = { poll: () => handle.snapshot(), show, result: () => handle.result() };
+  const result = await follow(watched, { stopped, everyMs: POLL_MS });
   await printNew?.(result.runId);
   return result;
 }

@@ -137,26 +137,24 @@ async function watch(session: Session, handle: BatchHandle, manner: Manner): Pro
       terminal.note(`This batch is already running with --limit ${progress.limit}. Its limit does not change.`);
     planShown = true;
   };
-  const poll = async () => {
-    const progress = await handle.progress();
-    return async () => {
-      showPlan(progress);
-      if (progress.phase === 'running') view.update(runningText(progress), performance.now());
-      if (progress.phase !== 'waiting' || progress.decision) return null;
-      if (manner.asks || manner.approves) {
-        const decision = manner.approves || (await askYesNo(session, questionOf(progress))) ? 'approve' : 'reject';
-        const why = manner.approves ? '--yes' : 'confirmed on the terminal';
-        await handle.decide(decision, manner.by, why).catch((error: unknown) => {
-          // Another command decided while this command was asking.
-          if (!(error instanceof UsageError)) throw error;
-          terminal.say(printable(error.message));
-        });
-      } else if (!waitShown) terminal.say(waitingText(progress));
-      waitShown = true;
-      return null;
-    };
+  const show = async (progress: BatchProgress) => {
+    showPlan(progress);
+    if (progress.phase === 'running') view.update(runningText(progress), performance.now());
+    if (progress.phase !== 'waiting' || progress.decision) return null;
+    if (manner.asks || manner.approves) {
+      const decision = manner.approves || (await askYesNo(session, questionOf(progress))) ? 'approve' : 'reject';
+      const why = manner.approves ? '--yes' : 'confirmed on the terminal';
+      await handle.decide(decision, manner.by, why).catch((error: unknown) => {
+        // Another command decided while this command was asking.
+        if (!(error instanceof UsageError)) throw error;
+        terminal.say(printable(error.message));
+      });
+    } else if (!waitShown) terminal.say(waitingText(progress));
+    waitShown = true;
+    return null;
   };
-  const summary = await follow({ poll, result: () => handle.result() }, { stopped, everyMs: POLL_EVERY_MS });
+  const watched = { poll: () => handle.progress(), show, result: () => handle.result() };
+  const summary = await follow(watched, { stopped, everyMs: POLL_EVERY_MS });
   showPlan(summary);
   terminal.show('');
   terminal.tell<Output<'batch'>>({ kind: 'batch', ...summary }, effectText(summary));

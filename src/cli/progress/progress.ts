@@ -172,34 +172,37 @@ export class RowProgressReader extends ProgressReader<JobProgress, SliceHeartbea
   }
 }
 
-/** Shows the state of work at the time of a poll. A value other than null ends the watch with this value. */
-type Show<End> = () => End | null | Promise<End | null>;
+/** Work that can be watched. */
+interface Watchable<State, End> {
+  poll(): Promise<State>;
+  /** Shows the state of a poll. A value other than null ends the watch with this value. */
+  show(state: State): End | null | Promise<End | null>;
+  result(): Promise<End>;
+}
 
 /**
  * Watches work until it ends, or until its state at a poll ends the watch. Rejects with the error of the result. Once `stopped` is aborted,
  * the promise stays pending.
  */
-export async function follow<End extends object>(
-  { poll, result }: { poll(): Promise<Show<End>>; result(): Promise<End> },
+export async function follow<State, End extends object>(
+  { poll, show, result }: Watchable<State, End>,
   { stopped, everyMs }: { readonly stopped: AbortSignal; readonly everyMs: number },
 ): Promise<End> {
-  const ended = result().then(
-    (end): Show<End> =>
-      () =>
-        end,
-  );
+  const ended = result().then((end) => ({ end }));
   // The rejection is handled below. Without this line Node would report a rejection between two polls as unhandled.
   ended.catch(() => undefined);
-  const orEnded = async (other: Promise<Show<End> | null>): Promise<End | null> => {
-    const show = await Promise.race([ended, other]);
-    return stopped.aborted ? null : ((await show?.()) ?? null);
-  };
+  // A failed query says nothing about the work: the server or the worker may be busy.
+  const polled = () =>
+    poll()
+      .then((state) => ({ state }))
+      .catch(() => null);
   while (!stopped.aborted) {
-    // A failed query says nothing about the work: the server or the worker may be busy.
-    const end =
-      (await orEnded(poll().catch(() => null))) ??
-      (await orEnded(sleep(everyMs, null, { signal: stopped }).catch(() => null)));
+    const seen = await Promise.race([ended, polled()]);
+    if (stopped.aborted) break;
+    const end = seen && ('end' in seen ? seen.end : await show(seen.state));
     if (end !== null) return end;
+    const last = await Promise.race([ended, sleep(everyMs, null, { signal: stopped }).catch(() => null)]);
+    if (last !== null && !stopped.aborted) return last.end;
   }
   return new Promise<never>(() => undefined);
 }
@@ -244,24 +247,21 @@ export async function followJob<Progress extends Parkable, Heartbeat, Summary>(
   const view = new ProgressView(terminal);
   const reported = new Set<string>();
   let parkedSince: number | null = null;
-  const poll = async () => {
-    // Only the worker sends requests. In a process without the worker, the view of the limiter would be empty.
-    const [shown, limits] = await Promise.all([handle.progress(), runtime.clientOnly ? null : runtime.team.limits()]);
-    return (): End | null => {
-      const { progress, running, refusals = [] } = shown;
-      for (const refusal of refusals.filter((one) => !reported.has(one))) terminal.say(printable(refusal));
-      for (const refusal of refusals) reported.add(refusal);
-      const at = Date.now();
-      view.update(reader.line(at, progress, running, blockedText(limits, at)), at);
-      const waits =
-        progress.phase === 'paused' && (untilPaused || progress.pausedFor !== 'person') && !progress.landing;
-      parkedSince = waits ? (parkedSince ?? at) : null;
-      return parkedSince !== null && at - parkedSince >= PARKED_AFTER_MS ? { kind: 'parked', progress } : null;
-    };
+  // Only the worker sends requests. In a process without the worker, the view of the limiter would be empty.
+  const poll = () => Promise.all([handle.progress(), runtime.clientOnly ? null : runtime.team.limits()]);
+  const show = ([shown, limits]: Awaited<ReturnType<typeof poll>>): End | null => {
+    const { progress, running, refusals = [] } = shown;
+    for (const refusal of refusals.filter((one) => !reported.has(one))) terminal.say(printable(refusal));
+    for (const refusal of refusals) reported.add(refusal);
+    const at = Date.now();
+    view.update(reader.line(at, progress, running, blockedText(limits, at)), at);
+    const waits = progress.phase === 'paused' && (untilPaused || progress.pausedFor !== 'person') && !progress.landing;
+    parkedSince = waits ? (parkedSince ?? at) : null;
+    return parkedSince !== null && at - parkedSince >= PARKED_AFTER_MS ? { kind: 'parked', progress } : null;
   };
   const result = async (): Promise<End> => ({ kind: 'ended', summary: await handle.result() });
   // A live bar needs frequent polls. Plain lines do not.
-  const followed = await follow({ poll, result }, { stopped, everyMs: terminal.live ? 250 : 1000 });
+  const followed = await follow({ poll, show, result }, { stopped, everyMs: terminal.live ? 250 : 1000 });
   view.end();
   if (followed.kind === 'parked') await runtime.work.release(handle.workflowId);
   return followed;

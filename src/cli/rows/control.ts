@@ -238,8 +238,8 @@ async function showEnded(session: Session, found: JobStatus, failedRows: FailedR
 async function waitForExport({ terminal, cwd, runtime, stopped }: Session, job: string): Promise<ExitCode> {
   const control = new MonitorControl(await runtime.workflows(), cwd);
   const handle = control.attachExport(job);
-  const poll = async () => () => null;
-  const done = await follow({ poll, result: () => handle.result() }, { stopped, everyMs: POLL_MS });
+  const watched = { poll: async () => null, show: () => null, result: () => handle.result() };
+  const done = await follow(watched, { stopped, everyMs: POLL_MS });
   terminal.tell<Output<'monitorRuns'>>({ kind: 'export', ...done }, exportText(done));
   return exitCodes.ok;
 }

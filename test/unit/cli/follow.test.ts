@@ -20,7 +20,7 @@ it('the question of a poll is answered before the end of the work is shown', asy
     asked.resolve();
     return answer.promise;
   };
-  const followed = follow({ poll: async () => show, result: () => ended.promise }, watching);
+  const followed = follow({ poll: async () => null, show, result: () => ended.promise }, watching);
   let isOver = false;
   void followed.then(() => {
     isOver = true;
@@ -37,24 +37,23 @@ it('a poll ends the watch of work that continues, and a failed poll does not', a
   let polls = 0;
   const poll = async () => {
     if (++polls === 1) throw new Error('no worker answered the query');
-    return () => (polls < 3 ? null : { polls });
+    return polls;
   };
-  expect(await follow({ poll, result: () => new Promise<{ polls: number }>(() => undefined) }, watching)).toEqual({
-    polls: 3,
-  });
+  const show = () => (polls < 3 ? null : { polls });
+  const result = () => new Promise<{ polls: number }>(() => undefined);
+  expect(await follow({ poll, show, result }, watching)).toEqual({ polls: 3 });
 });
 
 it('a watch that is stopped shows nothing more', async () => {
   const stop = new AbortController();
   const shown: string[] = [];
-  const poll = async () => {
-    stop.abort();
-    return () => {
-      shown.push('a poll');
-      return null;
-    };
+  const poll = async () => stop.abort();
+  const show = () => {
+    shown.push('a poll');
+    return null;
   };
-  void follow({ poll, result: () => new Promise<never>(() => undefined) }, { stopped: stop.signal, everyMs: 0 });
+  const result = () => new Promise<never>(() => undefined);
+  void follow({ poll, show, result }, { stopped: stop.signal, everyMs: 0 });
   await turn();
   expect(shown).toEqual([]);
 });
