@@ -1,17 +1,18 @@
-import { join } from 'node:path';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { gunzipSync, gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
-import type { PublishRequest } from '../../../src/core/publish-request.js';
-import { createWarehouses, openWarehouse } from '../../../src/warehouse/index.js';
+import { openWarehouse } from '../../../src/warehouse/index.js';
 import { runJob, Service, stageText } from '../../suites/row-job.js';
 import { folderOfFile } from '../../support/files/folders.js';
 import { sharedPostgres } from '../../support/postgres.js';
+import { publishFrom as publish } from '../../support/publish/publish-from.js';
 import { publishedRows } from '../../support/publish/read-target.js';
 import { placeEmptyWarehouse } from '../../support/warehouse/empty-warehouse.js';
 import { pgResult } from '../../support/warehouse/pg-query.js';
 import { readDuckDb } from '../../support/warehouse/read-duckdb.js';
 
 const dir = folderOfFile();
-const whole = { subject: { job: 'brands-1' }, mode: 'replace', key: [], partition: null } as const;
 let made = 0;
 
 /** Loads a CSV, and returns the address of its warehouse. */
@@ -20,15 +21,6 @@ async function load(csv: string, address = placeEmptyWarehouse(join(dir, `wareho
   await runJob(dir, warehouse.rows, await stageText(dir, csv), new Service());
   await warehouse.close();
   return address;
-}
-
-async function publish(from: string, request: Partial<PublishRequest> & { readonly to: string }, said: string[] = []) {
-  const warehouses = createWarehouses({ say: (sentence) => said.push(sentence) });
-  try {
-    return await warehouses.open(from).publisher.publish({ ...whole, ...request });
-  } finally {
-    await warehouses.close();
-  }
 }
 
 const inPostgres = async (to: string, sql: string) => {
@@ -49,6 +41,21 @@ const targets = {
     read: (to: string, columns: string) => inPostgres(to, `SELECT ${columns} FROM brands`),
   },
 };
+
+it('a warehouse and a target of an earlier commit get new columns', async () => {
+  const [from, to] = [join(dir, 'earlier.duckdb'), join(dir, 'earlier-target.duckdb')];
+  // RECORD=1 writes the files with this commit.
+  if (process.env.RECORD) await publish(await load('url\nhttps://a.com\nhttps://b.com\n', from), { to });
+  for (const file of [from, to]) {
+    const recorded = new URL(`../../fixtures/${basename(file)}.gz`, import.meta.url);
+    if (process.env.RECORD) writeFileSync(recorded, gzipSync(readFileSync(file), { level: 9 }));
+    writeFileSync(file, gunzipSync(readFileSync(recorded)));
+  }
+  await publish(await load('size,url\n7,https://b.com\n', from), { to, mode: 'merge', key: ['url'] });
+  const rows = (file: string) => readDuckDb(file, 'SELECT url, size FROM brands ORDER BY url');
+  const b = { url: 'https://b.com', size: '7' };
+  expect([await rows(from), await rows(to)]).toEqual([[b], [{ url: 'https://a.com', size: null }, b]]);
+});
 
 describe.each(Object.entries(targets))('%s', (_name, { open, read }) => {
   it('accepts an added column in an append and in a merge: earlier rows have NULL there', async () => {
@@ -89,7 +96,11 @@ describe('PostgreSQL', () => {
   it('has columns with names of its own under other names, which the publish says, and which a key may name', async () => {
     const to = await sharedPostgres().database();
     const said: string[] = [];
-    await publish(await load(csv('1')), { to, mode: 'merge', key: ['xmin'] }, said);
+    await publish(
+      await load(csv('1')),
+      { to, mode: 'merge', key: ['xmin'] },
+      { say: (sentence) => said.push(sentence) },
+    );
     await publish(await load(csv('2')), { to, mode: 'merge', key: ['xmin', long] });
     const [first] = await inPostgres(to, `SELECT ${'xmin_2, ctid_2, oid, "XMAX_2", "select"'} FROM brands ORDER BY 1`);
     expect(first).toEqual({ xmin_2: '1', ctid_2: 'b', oid: 'c', XMAX_2: 'd', select: 'e' });

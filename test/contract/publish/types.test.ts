@@ -8,6 +8,7 @@ import { openWarehouse, utcText } from '../../../src/warehouse/index.js';
 import { runJob, Service, stageText } from '../../suites/row-job.js';
 import { folderOfFile } from '../../support/files/folders.js';
 import { sharedPostgres } from '../../support/postgres.js';
+import { publishFrom } from '../../support/publish/publish-from.js';
 import { manifestIn, publishedRows } from '../../support/publish/read-target.js';
 import { placeEmptyWarehouse } from '../../support/warehouse/empty-warehouse.js';
 import { pgResult } from '../../support/warehouse/pg-query.js';
@@ -144,13 +145,12 @@ beforeAll(async () => {
 });
 
 describe.each(['DuckDB', 'PostgreSQL'] as const)('values of every type, from a warehouse in %s,', (database) => {
-  const whole = { subject: { job: 'brands-1' }, mode: 'replace', key: [], partition: null } as const;
-  let open: () => ReturnType<typeof openWarehouse>;
+  let address = '';
+  const open = () => openWarehouse(address);
 
   beforeAll(async () => {
-    const address =
+    address =
       database === 'DuckDB' ? placeEmptyWarehouse(join(dir, 'warehouse.duckdb')) : await sharedPostgres().database();
-    open = () => openWarehouse(address);
     const warehouse = open();
     const reader = openReader({
       input: source,
@@ -163,14 +163,8 @@ describe.each(['DuckDB', 'PostgreSQL'] as const)('values of every type, from a w
     await warehouse.close();
   });
 
-  const publish = async (to: string, mode: 'replace' | 'append' | 'merge' = 'replace') => {
-    const warehouse = open();
-    try {
-      return await warehouse.publisher.publish({ ...whole, to, mode, key: mode === 'merge' ? ['url'] : [] });
-    } finally {
-      await warehouse.close();
-    }
-  };
+  const publish = (to: string, mode: 'replace' | 'append' | 'merge' = 'replace') =>
+    publishFrom(address, { to, mode, key: mode === 'merge' ? ['url'] : [] });
   const textOf = (name: string, source: string) =>
     source === 'TIMESTAMP WITH TIME ZONE' ? utcText(name) : `CAST(${name} AS VARCHAR)`;
   const texts = columns.map(({ name, source }) => `${textOf(name, source)} AS ${name}`).join(', ');

@@ -20,6 +20,7 @@ import { Allowlist } from '../../../src/worker/config/allowlist.js';
 import { whyUnwritable } from '../../../src/worker/config/why-unwritable.js';
 import { runJob, Service, stageText } from '../../suites/row-job.js';
 import { folderOfFile } from '../../support/files/folders.js';
+import { whole } from '../../support/publish/publish-from.js';
 import { placeEmptyWarehouse } from '../../support/warehouse/empty-warehouse.js';
 import { runInDuckDb } from '../../support/warehouse/read-duckdb.js';
 
@@ -100,7 +101,6 @@ afterAll(async () => {
 /** Tries of a test; `SWAP_TRIES` sets more, such as 10,000. */
 const TRIES = Number(process.env.SWAP_TRIES || 10);
 
-const whole = { subject: { job: 'brands-1' }, mode: 'replace', key: [], partition: null } as const;
 const publish = (to: string, how = {}) => warehouse.publisher.publish({ ...whole, ...how, to });
 const merge = { mode: 'merge', key: ['name'] };
 let made = 0;

@@ -3,11 +3,11 @@ import { copyFileSync, mkdirSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { PublishRequest } from '../../../src/core/publish-request.js';
 import { openWarehouse } from '../../../src/warehouse/index.js';
 import { runJob, Service, stageText } from '../../suites/row-job.js';
 import { folderOfFile } from '../../support/files/folders.js';
 import { sharedPostgres } from '../../support/postgres.js';
+import { publishFrom, whole } from '../../support/publish/publish-from.js';
 import { pgResult } from '../../support/warehouse/pg-query.js';
 
 // Python reads the targets, moto stands in for S3, and the extensions of DuckDB are packages of Python, too.
@@ -55,14 +55,8 @@ async function load(file: string, rows: readonly string[], text: string) {
   await warehouse.close();
 }
 
-async function publish(file: string, request: PublishRequest) {
-  const warehouse = openWarehouse(join(dir, file), { extensions });
-  try {
-    return await warehouse.publisher.publish(request);
-  } finally {
-    await warehouse.close();
-  }
-}
+const publish = (file: string, request: Parameters<typeof publishFrom>[1]) =>
+  publishFrom(join(dir, file), request, { extensions });
 
 /** The rows of the target: Python reads files and a DuckLake, and SQL a database. */
 async function read(to: string): Promise<string[]> {
@@ -74,7 +68,6 @@ async function read(to: string): Promise<string[]> {
     .map(([name, text]) => `${name}: ${text}`)
     .sort();
 }
-const whole = { subject: { job: 'brands-1' }, mode: 'replace', key: [], partition: null } as const;
 
 describe.each([
   ['a folder', () => join(dir, 'lake')],

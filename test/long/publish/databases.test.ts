@@ -3,11 +3,11 @@ import { copyFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { beforeAll, describe, expect, it } from 'vitest';
-import type { PublishRequest } from '../../../src/core/publish-request.js';
 import { openWarehouse } from '../../../src/warehouse/index.js';
 import { runJob, Service, stageText } from '../../suites/row-job.js';
 import { folderOfFile } from '../../support/files/folders.js';
 import { sharedPostgres } from '../../support/postgres.js';
+import { publishFrom, whole } from '../../support/publish/publish-from.js';
 import { placeEmptyWarehouse } from '../../support/warehouse/empty-warehouse.js';
 import { pgResult } from '../../support/warehouse/pg-query.js';
 import { readDuckDb } from '../../support/warehouse/read-duckdb.js';
@@ -15,7 +15,6 @@ import { readDuckDb } from '../../support/warehouse/read-duckdb.js';
 const dir = folderOfFile();
 
 const address = join(dir, 'warehouse.duckdb');
-const whole = { subject: { job: 'brands-1' }, mode: 'replace', key: [], partition: null } as const;
 let made = 0;
 const service = (text: string) => new Service(() => ({ result: { text, title: 'a\0b', author: '' } }));
 
@@ -26,14 +25,7 @@ async function load(rows: readonly string[], text: string, to = address) {
   await warehouse.close();
 }
 
-async function publish(request: Partial<PublishRequest> & { readonly to: string }, from = address) {
-  const warehouse = openWarehouse(from);
-  try {
-    return await warehouse.publisher.publish({ ...whole, ...request });
-  } finally {
-    await warehouse.close();
-  }
-}
+const publish = (request: Parameters<typeof publishFrom>[1], from = address) => publishFrom(from, request);
 
 interface Target {
   /** A new target. */

@@ -3,11 +3,11 @@ import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } f
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { beforeAll, describe, expect, it } from 'vitest';
-import type { PublishRequest } from '../../../src/core/publish-request.js';
 import { openWarehouse } from '../../../src/warehouse/index.js';
 import { runJob, Service, stageText } from '../../suites/row-job.js';
 import { folderOfFile } from '../../support/files/folders.js';
 import { sharedPostgres } from '../../support/postgres.js';
+import { publishFrom as publish, whole } from '../../support/publish/publish-from.js';
 import { manifestIn, publishedRows } from '../../support/publish/read-target.js';
 import { placeEmptyWarehouse } from '../../support/warehouse/empty-warehouse.js';
 
@@ -15,7 +15,6 @@ const dir = folderOfFile();
 
 let made = 0;
 const newFolder = () => join(dir, `target-${++made}`);
-const whole = { subject: { job: 'brands-1' }, mode: 'replace', key: [], partition: null } as const;
 const names = async (folder: string) => {
   const rows = await publishedRows<{ name: string; text: string }>(folder, 'brands', 'name, text');
   return rows?.map(({ name, text }) => `${name}: ${text}`).sort() ?? null;
@@ -27,15 +26,6 @@ async function load(address: string, rows: readonly string[], text: string) {
   const csv = `name,url\n${rows.map((name) => `${name},https://${name}.com/${text}\n`).join('')}`;
   await runJob(dir, warehouse.rows, await stageText(dir, csv), new Service(() => ({ result: { text, score: 0.5 } })));
   await warehouse.close();
-}
-
-async function publish(address: string, request: Partial<PublishRequest> & { readonly to: string }) {
-  const warehouse = openWarehouse(address);
-  try {
-    return await warehouse.publisher.publish({ ...whole, ...request });
-  } finally {
-    await warehouse.close();
-  }
 }
 
 /** All files below a folder, as paths. */
@@ -172,7 +162,7 @@ describe('a folder', () => {
 describe('a publish to a folder that is killed', () => {
   const address = join(dir, 'killed.duckdb');
   const program = fileURLToPath(new URL('../../support/publish/publisher.mjs', import.meta.url));
-  const run = (request: PublishRequest, at: number) => {
+  const run = (request: object, at: number) => {
     const { stdout, signal } = spawnSync(process.execPath, [program, address, JSON.stringify(request), String(at)]);
     return { signal, said: stdout.toString() };
   };
