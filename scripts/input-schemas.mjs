@@ -1,17 +1,17 @@
 import { z } from 'zod';
 
 /**
- * The JSON Schemas of each workflow's arguments, from their zod schemas. `describe`: returns the description of a schema, from the
+ * The JSON Schemas of each workflow's arguments, from their zod schemas. `textsOf`: returns the texts of a schema, from the
  * documentation of its field and the words for its values.
  */
-function schemasOf(workflowInputs, describe) {
+function schemasOf(workflowInputs, textsOf) {
   const described = (_, schema) => {
     if (typeof schema !== 'object' || schema === null || Array.isArray(schema)) return schema;
     const { must, description, ...rest } = schema;
     // A field may have one of these names.
     return [must, description].some((text) => typeof text === 'object')
       ? schema
-      : { ...rest, description: describe(description, must) };
+      : { ...rest, ...textsOf(description, must) };
   };
   return Object.entries(workflowInputs).map(([workflow, args]) => [
     workflow,
@@ -40,7 +40,7 @@ export function plainSchema(schema) {
 /** The module that workflows read: texts, because each workflow has modules of its own and needs only one of them. */
 export function schemasModule(workflowInputs) {
   // Messages name the values of a field; its documentation would only make the bundle of workflows larger.
-  const rows = schemasOf(workflowInputs, (_, must) => must).map(
+  const rows = schemasOf(workflowInputs, (_, must) => ({ must })).map(
     ([workflow, args]) => `  ${workflow}:\n    ${quoted(JSON.stringify(args))},\n`,
   );
   return `// Written by npm run generate from src/core/workflow-input-schemas.ts; change the inputs there, not in this file.
@@ -66,7 +66,7 @@ const quoted = (json) => `'${json.replaceAll('\\', '\\\\').replaceAll("'", "\\'"
 export function schemasDoc(workflowInputs) {
   const $schema = 'https://json-schema.org/draft/2020-12/schema';
   const workflows = Object.fromEntries(
-    schemasOf(workflowInputs, (description, must) => description ?? must).map(([workflow, args]) => [
+    schemasOf(workflowInputs, (description, must) => ({ description: description ?? must })).map(([workflow, args]) => [
       workflow,
       { type: 'array', prefixItems: args },
     ]),

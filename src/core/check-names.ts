@@ -26,8 +26,8 @@ export interface InputSchema {
   readonly pattern?: string;
   /** Whether the value is a secret, which no message shows. */
   readonly writeOnly?: boolean;
-  /** The meaning of the pattern, in a few words. */
-  readonly description?: string;
+  /** The values in a few words, for messages. */
+  readonly must?: string;
 }
 
 /** The fields of {@link RunBounds}. */

@@ -67,12 +67,12 @@ function isDateTime(value: string): boolean {
 /** The values that a schema accepts: `a whole number from 1 to 100`. */
 export function phraseOf(schema: InputSchema): string {
   const { type, enum: values, const: only, minimum, maximum, exclusiveMinimum } = schema;
-  const { minLength = 0, maxLength, minItems = 0, items, format, pattern, description } = schema;
+  const { minLength = 0, maxLength, minItems = 0, items, format, must } = schema;
   const branches = schema.anyOf ?? schema.oneOf;
   if (branches) return [...new Set(branches.map(phraseOf))].join(' or ');
   if (only !== undefined) return JSON.stringify(only);
   if (values) return `one of ${values.join(', ')}`;
-  if (type !== 'string' && description !== undefined) return description;
+  if (must !== undefined) return must;
   const range =
     minimum !== undefined && maximum !== undefined
       ? ` from ${minimum} to ${maximum}`
@@ -88,7 +88,6 @@ export function phraseOf(schema: InputSchema): string {
       return `a number${range}`;
     case 'string':
       if (format === 'date-time') return 'a date such as 2025-01-31T00:00:00Z';
-      if (pattern !== undefined && description !== undefined) return description;
       if (maxLength === 1) return 'one character';
       if (maxLength !== undefined) return `a text of ${minLength} to ${maxLength} characters`;
       return minLength > 0 ? 'a text that is not empty' : 'a text';

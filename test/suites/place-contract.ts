@@ -120,18 +120,10 @@ export function placeContract(make: MakeWarehouse): void {
     it('has the publish of the latest run', async () => {
       const { record } = await run(a);
       const counts = { rows: 1, success: 1, error: 0, invalid: 0, missing: 0, vanished: 0 };
-      const facts = {
-        ...counts,
-        scheduled: false,
-        phase: 'done',
-        reason: null,
-        message: null,
-        requests: 1,
-        costMicros: 1,
-      };
+      const facts = { scheduled: false, phase: 'done', reason: null, message: null, requests: 1, costMicros: 1 };
       const times = { startedAt: service.now, endedAt: service.now + 1000 };
       const ended = { job: 'brands-1', run: 'r', generation: record.generation };
-      await warehouse.recordRun({ ...ended, ...facts, ...times } as never);
+      await warehouse.recordRun({ ...ended, ...counts, ...facts, ...times } as never);
       const outcome = { to: 'out/lake', error: null, publish: 'p', rows: 1, changed: true };
       await warehouse.recordPublish('brands-1', 'r', outcome);
       const place = await warehouse.placeOf('brands-1', { row: 1 });

@@ -42,16 +42,16 @@ const days: InputSchema = {
   type: 'integer',
   minimum: 1,
   maximum: 36_500,
-  description: 'a whole number of days from 1',
+  must: 'a whole number of days from 1',
 };
 const amount: InputSchema = { type: 'number', minimum: 0, maximum: MOST_DOLLARS };
 const dollars = { parse: readDollars, make: (value: number) => toMicros(value) as number };
 const inMs = (unit: number) => (value: number) => value * unit;
 const path = (value: string, cwd: string): string => resolve(cwd, value);
-const named = (pattern: string, description: string): InputSchema => ({ type: 'string', pattern, description });
+const named = (pattern: string, must: string): InputSchema => ({ type: 'string', pattern, must });
 /** `host:port`. */
 const endpoint = '^(\\[[0-9a-fA-F:.]+\\]|[^\\s:/@]+):\\d{1,5}$';
-const port: InputSchema = { type: 'integer', minimum: 1, maximum: 65_535, description: 'a port such as 8233' };
+const port: InputSchema = { type: 'integer', minimum: 1, maximum: 65_535, must: 'a port such as 8233' };
 /** Name of a task queue or namespace in Temporal. */
 const temporalName = '^[^\\s\\p{Cc}]{1,200}$';
 
@@ -134,7 +134,7 @@ export const settings = {
   keepCalls: number('SEARCHFLOW_KEEP_CALLS_DAYS', days, { make: inMs(86_400_000) }),
   deadAfter: number(
     'SEARCHFLOW_DEAD_AFTER_SECONDS',
-    { type: 'integer', minimum: 2, maximum: 9999, description: 'a whole number of seconds from 2 to 9999' },
+    { type: 'integer', minimum: 2, maximum: 9999, must: 'a whole number of seconds from 2 to 9999' },
     { make: inMs(1000) },
   ),
   metrics: text('SEARCHFLOW_METRICS', named(endpoint, 'an address such as 127.0.0.1:9464'), { make: endpointSetting }),
