@@ -89,9 +89,9 @@ export type RowResult = ValueOf<typeof rowResult>;
 
 const rowsSummary = z.object({
   rows: count.describe('Number of rows with a result.'),
-  succeeded: count,
-  failed: count,
-  costDollars: number.describe('What was paid, by this call and those before it with `next`.'),
+  succeeded: count.describe('Number of rows with an answer.'),
+  failed: count.describe('Number of rows with an error.'),
+  costDollars: number.describe('What was paid.'),
   unknownOutcomes: count.describe('Number of requests without an answer, which may have been charged.'),
   stopped: rowError
     .nullable()
@@ -110,7 +110,7 @@ export interface EnrichedRows {
 
 export const enrichedPage = z.object({
   results: list(rowResult).describe('The results of the first rows, in their order, as many as fit.'),
-  summary: rowsSummary,
+  summary: rowsSummary.describe('The sums of this page. What all pages so far have cost: `next.spentDollars`.'),
   next: enrichRowsInput
     .nullable()
     .describe('The input of the call for the other rows, with the cap that is left; null: all rows have a result.'),

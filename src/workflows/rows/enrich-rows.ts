@@ -112,8 +112,9 @@ class RowsCall {
 
   constructor(input: EnrichRowsInput, own: ActivityOptions, isPage: boolean) {
     const { rows, requests, paidDollars = [], ...rest } = input;
-    if ((rows === undefined) === (requests === undefined))
-      throw ApplicationFailure.nonRetryable('enrichRows: give either rows or requests.', 'BadInput');
+    const given: unknown = rows ?? requests;
+    if (!Array.isArray(given) || (rows && requests) || given.some((row) => typeof row !== 'object' || row === null))
+      throw ApplicationFailure.nonRetryable('enrichRows: give either rows or requests: a list of objects.', 'BadInput');
     const { firstIndex = 0, spentDollars = 0, startedAt = Date.now(), maxCostDollars } = rest;
     this.#input = input;
     this.#own = own;
@@ -166,7 +167,8 @@ class RowsCall {
 
   summary(): RowsSummary {
     const { spentMicros, unknownOutcomes, stopped } = this.#money;
-    return { rows: this.#at, ...this.#counts, costDollars: spentMicros / 1e6, unknownOutcomes, stopped };
+    const costMicros = spentMicros - microsOf(this.#input.spentDollars ?? 0);
+    return { rows: this.#at, ...this.#counts, costDollars: costMicros / 1e6, unknownOutcomes, stopped };
   }
 
   /** The input for the rows without a result; null: there are none. */
@@ -341,25 +343,22 @@ class RowsCall {
     const { spentMicros, capMicros } = this.#money;
     const some = rows.map((row) => this.#rows[row] as RowFields);
     const maxCostDollars = capMicros === null ? undefined : (capMicros - spentMicros) / 1e6;
-    const own = { maxCostDollars, spentDollars: 0, startedAt: this.#startedAt };
+    const own = { maxCostDollars, spentDollars: spentMicros / 1e6, startedAt: this.#startedAt };
     let next: EnrichRowsInput | null = { ...how, ...(this.#input.rows ? { rows: some } : { requests: some }), ...own };
     while (next !== null && !this.#money.stopped) {
       if (this.#isLong(PAGE_BYTES * CHILDREN)) {
         this.#money.stopped = historyFull;
         break;
       }
-      const before: number = next.spentDollars ?? 0;
-      const { results, summary, ...rest }: EnrichedPage = await executeChild<typeof enrichPage>('enrichRows', {
-        args: [next],
-      });
-      for (const result of results) {
+      const page: EnrichedPage = await executeChild<typeof enrichPage>('enrichRows', { args: [next] });
+      for (const result of page.results) {
         const row = rows[result.index] as number;
         if (result.error?.tag !== BUDGET_EXCEEDED) keep(row, { ...result, index: this.#first + row });
       }
-      this.#money.spentMicros += microsOf(summary.costDollars) - microsOf(before);
-      this.#money.unknownOutcomes += summary.unknownOutcomes;
-      this.#money.stopped ??= summary.stopped;
-      ({ next } = rest);
+      this.#money.spentMicros += microsOf(page.summary.costDollars);
+      this.#money.unknownOutcomes += page.summary.unknownOutcomes;
+      this.#money.stopped ??= page.summary.stopped;
+      next = page.next;
     }
   }
 

@@ -130,6 +130,8 @@ describe.each([false, true])('enrichRows with a record: %s', (record) => {
     ],
     [{ operation: 'search', rows: urls(2), template: { query: '{{compny}}' } }, 'did you mean {{company}}?'],
     [{ operation: 'search', rows: urls(2), requests: [] }, 'either rows or requests'],
+    [{ ...search, rows: [null] as never }, 'a list of objects'],
+    [{ ...search, rows: urls(2), concurrency: 0 }, 'concurrency must be a whole number from 1 to 1000 (got 0).'],
     [{ operation: 'answer', requests: [...Array(2500).fill({ query: 'a' }), { qurey: 'b' }] }, 'requests[2500]: '],
     [{ rows: urls(2), urlField: 'web' }, 'There is no column "web"'],
   ] as const;
@@ -154,7 +156,9 @@ describe.each([false, true])('enrichRows with a record: %s', (record) => {
     const pages = await all({ rows, maxCostDollars: 1 });
     expect(indexes(pages.flatMap(({ results }) => results))).toEqual(rows.map((_, nth) => nth));
     const { micros, units } = service.bill();
-    expect([units, pages.at(-1)?.summary.costDollars]).toEqual([400, micros / 1e6]);
+    const sum = (field: 'rows' | 'costDollars') => pages.reduce((all, { summary }) => all + summary[field], 0);
+    expect([units, sum('rows')]).toEqual([400, 400]);
+    expect(sum('costDollars')).toBeCloseTo(micros / 1e6);
     const costs = pages.flatMap(({ results }) => results.map(({ costDollars }) => costDollars));
     expect(costs).toEqual(rows.map(() => micros / 400e6));
     expect(pages[0]?.next?.maxCostDollars).toBeCloseTo(1 - (pages[0]?.summary.costDollars ?? 0));
@@ -164,7 +168,11 @@ describe.each([false, true])('enrichRows with a record: %s', (record) => {
     const { pages: all, service } = await open(record, { failureRate: 0, textBytes: 9000 });
     const pages = await all({ rows: urls(400), maxCostDollars: 0.3 });
     expect(indexes(pages.flatMap(({ results }) => results))).toHaveLength(400);
-    expect(pages.at(-1)?.summary.stopped).toMatchObject({ tag: 'BudgetExceeded' });
+    const { tag, message } = pages.at(-1)?.summary.stopped ?? {};
+    expect([tag, message]).toEqual([
+      'BudgetExceeded',
+      expect.stringMatching(record ? /used up$/ : /of \$0\.3 is spent$/),
+    ]);
     expect(service.bill().micros).toBeLessThanOrEqual(300_000);
     expect(service.bill().micros).toBeGreaterThan(200_000);
   });
