@@ -23,7 +23,8 @@ export function mostInASecond(starts: readonly { at: number; weight: number }[])
 
 /** The contract that every limiter must meet. `open` makes an unused limiter of 20 units a second. */
 export function limiterContract(name: string, open: () => Promise<Limiter>): void {
-  describe(`${name} as a limiter`, () => {
+  // Each test has a limiter of its own and mostly waits, so the tests run in parallel.
+  describe.concurrent(`${name} as a limiter`, () => {
     it('never exceeds the limit, with calls of different weight', async () => {
       const limiter = await open();
       const weights = Array.from({ length: 36 }, (_, index) => (index % 5 === 4 ? 2 : 1));
@@ -86,7 +87,7 @@ export function limiterContract(name: string, open: () => Promise<Limiter>): voi
       await limiter.close();
     });
 
-    it('keeps a wider margin after a call was refused while the whole limit was used', async () => {
+    it('keeps a wider margin after a call was refused while the whole limit was used', async ({ expect }) => {
       const limiter = await open();
       await Promise.all(Array.from({ length: 20 }, () => pass(limiter)));
       const { effectiveQps } = await limiter.view();
