@@ -40,7 +40,7 @@ const clocks = ['memory-limiter', 'shared-limiter'].map((file) => `test/contract
  * idles at the end.
  */
 const slow =
-  /unit\/(activities\/(unusable|waits)|cli\/flow)|contract\/(examples\/|worker\/(enrich-rows|sinks)|jobs\/(killed|limit|whole-job|row-ops)|events\/(duckdb-events|walk)|warehouse\/.*-rows|schedules\/)|long\/(chaos|examples|publish|sources|upgrade)\/|long\/jobs\/agent-run/;
+  /unit\/(activities\/(unusable|waits)|cli\/(flow|wrong-lines))|contract\/(examples\/|worker\/(enrich-rows|sinks)|jobs\/(killed|limit|whole-job|row-ops)|events\/(duckdb-events|walk)|warehouse\/.*-rows|schedules\/)|long\/(chaos|examples|publish|sources|upgrade)\/|long\/jobs\/agent-run/;
 
 class SlowFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
@@ -126,8 +126,10 @@ export default defineConfig({
             'test/long/**/*.test.ts',
             'test/contract/warehouse/exports.test.ts',
             'test/contract/warehouse/any-values.test.ts',
-            'test/contract/worker/{enrich-rows,sinks}.test.ts',
-            'test/contract/examples/own-worker.test.ts',
+            'test/contract/worker/{enrich-rows,sinks,swapped-targets}.test.ts',
+            'test/contract/examples/{own-worker,sinks}.test.ts',
+            'test/contract/jobs/killed.test.ts',
+            'test/contract/sources/hostile.test.ts',
           ],
           provide: { propertyRuns: 8 },
           ...withServers,

@@ -30,20 +30,6 @@ const rows = Array.from({ length: 40 }, (_, row) => `"Brand, ${row}",https://bra
 let folder: string;
 let sandbox: Sandbox;
 
-beforeAll(async () => {
-  execFileSync(process.execPath, [join(root, 'node_modules/typescript/bin/tsc'), '-p', example('own-worker')], {
-    stdio: ['ignore', 2, 2],
-  });
-  folder = mkdtempSync(join(tmpdir(), 'searchflow-examples-'));
-  sandbox = await startSandbox({ keys: ['key-of-the-example'], failureRate: 0 });
-}, 600_000);
-
-afterAll(async () => {
-  for (const child of children) child.kill('SIGKILL');
-  await sandbox?.close();
-  rmSync(folder, { recursive: true, force: true });
-});
-
 function start(script: string, args: readonly string[], cwd: string): ChildProcess {
   const child = spawn(process.execPath, ['--import', runsTypeScript, script, ...args], {
     cwd,
@@ -86,35 +72,51 @@ it('docs/tasks/own-workflow.md shows the worker of the example', () => {
   expect(shown).toBe(readFileSync(example('own-worker', 'worker.ts'), 'utf8'));
 });
 
-// The worker in CommonJS differs only in how it loads the package.
-describe.each([isLong ? 'own-worker-cjs' : 'own-worker'] as const)('examples/%s', (name) => {
-  it('enriches a file for the example client, and ends with exit code 0', async () => {
-    const cwd = mkdtempSync(join(folder, 'run-'));
-    writeFileSync(join(cwd, 'brands.csv'), `name,source\n${rows.join('\n')}\n`);
-    sandbox.reset();
-    const worker = start(example(name, workers[name]), [], cwd);
-    const client = start(example('own-worker/lib/client.js'), ['brands.csv', 'source'], cwd);
-    const workerEnded = output(worker);
-    // If the worker ends, the client would wait for ever.
-    worker.once('exit', () => client.kill());
-    const { out, log } = await output(client);
-    worker.kill('SIGTERM');
-    const workerSaid = await workerEnded;
-    const [, summary] = /^Started enrich-brands\n([\s\S]*)$/.exec(out) ?? [];
-    expect(JSON.parse(summary ?? 'null'), `${log}${workerSaid.log}`).toMatchObject({
-      phase: 'done',
-      warehouse: { rows: 40, success: 40 },
+describe.runIf(isLong)('examples', () => {
+  beforeAll(async () => {
+    execFileSync(process.execPath, [join(root, 'node_modules/typescript/bin/tsc'), '-p', example('own-worker')], {
+      stdio: ['ignore', 2, 2],
     });
-    const enriched = readFileSync(join(cwd, 'out', 'own-worker.csv'), 'utf8').split('\n');
-    expect(enriched[0]).toMatch(/^name,source,/);
-    expect(enriched.filter((line) => line.startsWith('"Brand, '))).toHaveLength(40);
-    expect(Object.values(sandbox.bill().keys)).toEqual(rows.map(() => 1));
-    expect(worker.exitCode).toBe(0);
-    // The log also has no warning about workflows that no client started, such as one of the worker itself.
-    expect(workerSaid.log).not.toMatch(/\[(WARN|ERROR)\]|Failed to initialize/);
-    // A pause prints a command with the name of the job, so the job list must have the workflow id that the client chose.
-    const jobs = join(cwd, '.searchflow', 'jobs');
-    const entries = readdirSync(jobs).map((file) => JSON.parse(readFileSync(join(jobs, file), 'utf8')) as unknown);
-    expect(entries).toMatchObject([{ workflowId: 'enrich-brands', staged: { operation: 'contents' } }]);
+    folder = mkdtempSync(join(tmpdir(), 'searchflow-examples-'));
+    sandbox = await startSandbox({ keys: ['key-of-the-example'], failureRate: 0 });
+  }, 600_000);
+
+  afterAll(async () => {
+    for (const child of children) child.kill('SIGKILL');
+    await sandbox?.close();
+    rmSync(folder, { recursive: true, force: true });
   });
+
+  it.each(['own-worker', 'own-worker-cjs'] as const)(
+    '%s enriches a file for the example client, and ends with exit code 0',
+    async (name) => {
+      const cwd = mkdtempSync(join(folder, 'run-'));
+      writeFileSync(join(cwd, 'brands.csv'), `name,source\n${rows.join('\n')}\n`);
+      sandbox.reset();
+      const worker = start(example(name, workers[name]), [], cwd);
+      const client = start(example('own-worker/lib/client.js'), ['brands.csv', 'source'], cwd);
+      const workerEnded = output(worker);
+      // If the worker ends, the client would wait for ever.
+      worker.once('exit', () => client.kill());
+      const { out, log } = await output(client);
+      worker.kill('SIGTERM');
+      const workerSaid = await workerEnded;
+      const [, summary] = /^Started enrich-brands\n([\s\S]*)$/.exec(out) ?? [];
+      expect(JSON.parse(summary ?? 'null'), `${log}${workerSaid.log}`).toMatchObject({
+        phase: 'done',
+        warehouse: { rows: 40, success: 40 },
+      });
+      const enriched = readFileSync(join(cwd, 'out', 'own-worker.csv'), 'utf8').split('\n');
+      expect(enriched[0]).toMatch(/^name,source,/);
+      expect(enriched.filter((line) => line.startsWith('"Brand, '))).toHaveLength(40);
+      expect(Object.values(sandbox.bill().keys)).toEqual(rows.map(() => 1));
+      expect(worker.exitCode).toBe(0);
+      // The log also has no warning about workflows that no client started, such as one of the worker itself.
+      expect(workerSaid.log).not.toMatch(/\[(WARN|ERROR)\]|Failed to initialize/);
+      // A pause prints a command with the name of the job, so the job list must have the workflow id that the client chose.
+      const jobs = join(cwd, '.searchflow', 'jobs');
+      const entries = readdirSync(jobs).map((file) => JSON.parse(readFileSync(join(jobs, file), 'utf8')) as unknown);
+      expect(entries).toMatchObject([{ workflowId: 'enrich-brands', staged: { operation: 'contents' } }]);
+    },
+  );
 });

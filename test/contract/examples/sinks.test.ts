@@ -10,6 +10,7 @@ import { startSandbox } from '../../../src/sandbox/index.js';
 import { sinkContract } from '../../suites/sink-contract.js';
 import { folderOfFile } from '../../support/files/folders.js';
 import { sharedPostgres } from '../../support/postgres.js';
+import { isLong } from '../../support/tier.js';
 import { pgQuery } from '../../support/warehouse/pg-query.js';
 
 const root = fileURLToPath(new URL('../../../', import.meta.url));
@@ -55,7 +56,7 @@ describe('a sink of objects of JSON lines', () => {
   });
 });
 
-it('examples/sinks loads a job into each of its sinks', async () => {
+it.runIf(isLong)('examples/sinks loads a job into each of its sinks', async () => {
   const sandbox = await startSandbox({ keys: ['key-of-the-example'], failureRate: 0 });
   const cwd = mkdtempSync(join(folder, 'run-'));
   const url = await sharedPostgres().database('dw');

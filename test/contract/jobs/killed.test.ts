@@ -5,6 +5,7 @@ import { type Running, startCommand } from '../../support/cli/command.js';
 import { Folder, type InputRow, plainRows } from '../../support/jobs/folder.js';
 import { killAllOf } from '../../support/jobs/processes.js';
 import { fileNamespace } from '../../support/temporal.js';
+import { isLong } from '../../support/tier.js';
 import { readDuckDb } from '../../support/warehouse/read-duckdb.js';
 
 // The tests use real processes, and the machine may be busy.
@@ -47,6 +48,12 @@ async function open({ onTestFinished }: TestContext, options: ServiceOptions) {
   };
 }
 
+/** The command line of a job with the rows of this folder. */
+function enrich({ input, into, csv }: Folder): string[] {
+  const flags = ['--batch', '3', '--concurrency', '2', '--qps', '50', '--json'];
+  return ['enrich', input, '--into', into, '--csv', csv, ...flags];
+}
+
 async function until(reached: () => boolean, running: Running): Promise<void> {
   await Promise.race([
     vi.waitUntil(reached, { timeout: 60_000, interval: 5 }),
@@ -62,19 +69,7 @@ describe
       const { service, folder, killedOnce } = await open(context, { latencyMs: 40 });
       folder.write(plainRows(60));
       const calls = () => service.log.filter(({ kind }) => kind === 'contents').length;
-      const args = [
-        'enrich',
-        folder.input,
-        '--into',
-        folder.into,
-        '--csv',
-        folder.csv,
-        '--batch',
-        '3',
-        '--concurrency',
-        '2',
-      ];
-      await killedOnce([...args, '--qps', '50', '--json'], () => calls() >= 8);
+      await killedOnce(enrich(folder), () => calls() >= 8);
       expect(folder.outcomes()).toEqual(plainRows(60).map((row) => [row, 'success']));
       const unknown = await folder.query<{ key: string }>('SELECT unnest(unit_keys) AS key FROM unknown_outcomes');
       const again = service.purchases.chargedAgain();
@@ -82,20 +77,21 @@ describe
       expect([...again.values()].reduce((sum, times) => sum + times, 0)).toBeLessThanOrEqual(2 * 3);
     });
 
-    it('a row job in its second pass: each failed row is bought once more, and loaded', async (context) => {
-      const { service, folder, killedOnce } = await open(context, { latencyMs: 40 });
-      const slow = plainRows(60).map(([id, name]): InputRow => [id, name, `https://slow-${id}.example/`]);
-      folder.write(slow);
-      const calls = () => service.log.filter(({ kind }) => kind === 'contents').length;
-      const args = ['enrich', folder.input, '--into', folder.into, '--csv', folder.csv, '--batch', '3'];
-      const all = [...args, '--concurrency', '2', '--qps', '50', '--json'];
-      // Each of the 20 requests of the first pass fails, because all its pages are slow.
-      const out = await killedOnce(all, () => calls() >= 26);
-      expect(folder.outcomes()).toEqual(slow.map((row) => [row, 'success']));
-      expect(JSON.parse(out)).toMatchObject({ retried: { units: 60, failedAgain: 0 }, byStatus: { success: 60 } });
-      const unknown = await folder.query<{ key: string }>('SELECT unnest(unit_keys) AS key FROM unknown_outcomes');
-      expect(service.purchases.chargedAgain().size).toBeLessThanOrEqual(unknown.length);
-    });
+    it.runIf(isLong)(
+      'a row job in its second pass: each failed row is bought once more, and loaded',
+      async (context) => {
+        const { service, folder, killedOnce } = await open(context, { latencyMs: 40 });
+        const slow = plainRows(60).map(([id, name]): InputRow => [id, name, `https://slow-${id}.example/`]);
+        folder.write(slow);
+        const calls = () => service.log.filter(({ kind }) => kind === 'contents').length;
+        // Each of the 20 requests of the first pass fails, because all its pages are slow.
+        const out = await killedOnce(enrich(folder), () => calls() >= 26);
+        expect(folder.outcomes()).toEqual(slow.map((row) => [row, 'success']));
+        expect(JSON.parse(out)).toMatchObject({ retried: { units: 60, failedAgain: 0 }, byStatus: { success: 60 } });
+        const unknown = await folder.query<{ key: string }>('SELECT unnest(unit_keys) AS key FROM unknown_outcomes');
+        expect(service.purchases.chargedAgain().size).toBeLessThanOrEqual(unknown.length);
+      },
+    );
 
     it('a walk of events: each event once', async (context) => {
       const events = { count: 3000, arrivingPerSecond: 0, late: 0 };
@@ -109,7 +105,7 @@ describe
       expect(counted).toEqual([{ n: 3000, ids: 3000 }]);
     });
 
-    it('an agent run: started once', async (context) => {
+    it.runIf(isLong)('an agent run: started once', async (context) => {
       const { service, killedOnce } = await open(context, { agents: { durationMs: { min: 600_000, max: 600_000 } } });
       const followed = () => [...service.agents.runs.values()].some(({ reads }) => reads > 0);
       const out = await killedOnce(
@@ -125,7 +121,7 @@ describe
       expect(service.agents.starts).toHaveLength(1);
     });
 
-    it('a monitor batch: each monitor is affected once, with one line in the audit', async (context) => {
+    it.runIf(isLong)('a monitor batch: each monitor is affected once, with one line in the audit', async (context) => {
       const { service, killedOnce, query } = await open(context, { latencyMs: 40, monitors: { count: 60 } });
       const active = [...service.monitors.records.values()].filter(({ status }) => status === 'active').length;
       const calls = () =>

@@ -11,7 +11,7 @@ const { temporal, setting, sandbox } = settingOfFile({ sandbox: { latencyMs: { m
 let used = 0;
 const freshRows = (count = 200) => plainRows(count, 10_000 * ++used);
 /** Rows for several seconds: a slice learns of a pause with its next heartbeat, within a second. */
-const manyRows = () => freshRows(2000);
+const manyRows = () => freshRows(1000);
 
 it('fault 12: a key refused in the middle pauses the job, sends nothing more, and a resume finishes it', async () => {
   const rows = freshRows();
@@ -62,7 +62,7 @@ it('a pause by a person lets paid requests land, loads them, and sends nothing u
 it('a slice that is paused in Temporal stops the requests of its job, until it is unpaused', async () => {
   const slow = await openSetting(temporal, { config: { rate: { qps: 20 } } });
   onTestFinished(() => slow.close());
-  const rows = freshRows(800);
+  const rows = freshRows(400);
   const { job, unpause, execution } = await pausedSlice(slow, rows);
   await expect.poll(async () => (await job.progress()).phase, soon).toBe('paused');
   await expect.poll(async () => pendingCount(execution), soon).toBe(1);
@@ -79,7 +79,7 @@ it('a slice that is paused in Temporal and ends before a heartbeat reports the p
   const worker = { maxHeartbeatThrottleInterval: '1 minute', defaultHeartbeatThrottleInterval: '30s' } as const;
   const slow = await openSetting(temporal, { config: { rate: { qps: 20 } }, worker });
   onTestFinished(() => slow.close());
-  const rows = freshRows(800);
+  const rows = freshRows(400);
   const { job, unpause, execution } = await pausedSlice(slow, rows);
   await expect.poll(async () => (await job.progress()).phase, soon).toBe('paused');
   await expect.poll(async () => pendingCount(execution), soon).toBe(1);

@@ -1,4 +1,5 @@
-import { existsSync, readdirSync } from 'node:fs';
+import { randomUUID } from 'node:crypto';
+import { existsSync, mkdirSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import pg from 'pg';
@@ -117,16 +118,22 @@ it('a staging that ended its process five times is refused once with a sentence'
   const args = ['enrich', '--from', file, '--sql', sql, '--job', 'deadly', '--key', 'url', '--yes'];
   const scratches = () =>
     existsSync(stateDir)
-      ? readdirSync(stateDir, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.scratch')).length
-      : 0;
-  for (let before = 0; before < 5; before++) {
+      ? readdirSync(stateDir, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.scratch'))
+      : [];
+  const killOnce = async (before: number) => {
     const command = startCommand(args, { cwd: folder.dir, env });
-    await expect.poll(scratches, soon).toBe(before + 1);
+    await expect.poll(() => scratches().length, soon).toBe(before + 1);
     command.child.kill('SIGKILL');
     await command.ended;
-  }
+  };
+  await killOnce(0);
+  // Three more attempts have left the same behind.
+  const [left = ''] = scratches();
+  for (let times = 0; times < 3; times++)
+    mkdirSync(join(stateDir, left.replace(/[\da-f-]{36}(?=\.scratch)/, randomUUID())));
+  await killOnce(4);
   const refused = startCommand(args, { cwd: folder.dir, env });
   expect(await refused.ended).toBe(2);
   expect(refused.err()).toMatch(/^Reading .*x\.duckdb ended its process 5 times within an hour/);
-  expect(scratches()).toBe(0);
+  expect(scratches()).toEqual([]);
 });

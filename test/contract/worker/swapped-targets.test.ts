@@ -21,6 +21,7 @@ import { whyUnwritable } from '../../../src/worker/config/why-unwritable.js';
 import { runJob, Service, stageText } from '../../suites/row-job.js';
 import { folderOfFile } from '../../support/files/folders.js';
 import { whole } from '../../support/publish/publish-from.js';
+import { isLong } from '../../support/tier.js';
 import { placeEmptyWarehouse } from '../../support/warehouse/empty-warehouse.js';
 import { runInDuckDb } from '../../support/warehouse/read-duckdb.js';
 
@@ -99,7 +100,7 @@ afterAll(async () => {
 });
 
 /** Tries of a test; `SWAP_TRIES` sets more, such as 10,000. */
-const TRIES = Number(process.env.SWAP_TRIES || 10);
+const TRIES = Number(process.env.SWAP_TRIES || (isLong ? 10 : 3));
 
 const publish = (to: string, how = {}) => warehouse.publisher.publish({ ...whole, ...how, to });
 const merge = { mode: 'merge', key: ['name'] };
