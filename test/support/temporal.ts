@@ -2,9 +2,10 @@ import { createHash } from 'node:crypto';
 import { basename, dirname } from 'node:path';
 import { TestWorkflowEnvironment } from '@temporalio/testing';
 import { DefaultLogger, Runtime } from '@temporalio/worker';
-import { afterAll, beforeAll, expect, inject } from 'vitest';
+import { expect, inject } from 'vitest';
 import { findTemporalBinary } from '../../src/worker/temporal-server/binary.js';
 import { retriesUntilClose } from '../../src/worker/temporal-server/retries-until-close.js';
+import { ofFile } from './of-file.js';
 
 const silenced = Symbol.for('searchflow.tests.silenced');
 
@@ -41,19 +42,9 @@ export async function openTemporal(): Promise<TestWorkflowEnvironment> {
   );
 }
 
-/** Stands for an object that exists only once the tests of a file run. */
-export function lazily<T extends object>(made: () => T | undefined): T {
-  return new Proxy({} as T, { get: (_, name) => Reflect.get(made() as T, name) });
-}
-
 /** The run's Temporal server in the namespace of this file: connected before its tests, closed after them. */
 export function temporalOfFile(): TestWorkflowEnvironment {
-  let environment: TestWorkflowEnvironment | undefined;
-  beforeAll(async () => {
-    environment = await openTemporal();
-  });
-  afterAll(() => environment?.teardown());
-  return lazily(() => environment);
+  return ofFile(openTemporal);
 }
 
 /** Lets no call be retried after the connection was closed: the failure of such a retry would fail the whole run. */

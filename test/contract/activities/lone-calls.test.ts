@@ -1,7 +1,7 @@
 import { chmodSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { CancelledFailure } from '@temporalio/common';
-import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import { type ActivityDeps, createActivities } from '../../../src/activities/index.js';
 import type { CallOptions, OperationResult } from '../../../src/activities/types.js';
 import type { OperationName } from '../../../src/api/operations.js';
@@ -16,13 +16,9 @@ import {
 } from '../../support/activities/activity-setting.js';
 import { examples } from '../../support/api/examples.js';
 import { type Handler, json, type RawServer, rawServer } from '../../support/api/raw-server.js';
+import { ofFile } from '../../support/of-file.js';
 
-let setting: ActivitySetting;
-beforeAll(async () => {
-  setting = await ActivitySetting.open();
-});
-afterAll(() => setting.close());
-
+const setting = ofFile(() => ActivitySetting.open());
 const servers: RawServer[] = [];
 afterEach(async () => {
   for (const server of servers.splice(0)) await server.close();

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import type { ActivityDeps, PurchaseRequest, Receipt } from '../../../src/activities/index.js';
 import { agentKeys, agentPurchase } from '../../../src/activities/rows/agent-purchase.js';
 import { createEndRuns } from '../../../src/activities/rows/end-runs.js';
@@ -12,15 +12,12 @@ import { OverBudget } from '../../../src/core/purchase/spend.js';
 import { canonicalJson } from '../../../src/core/text/json.js';
 import { type AgentOptions, type Service, startService } from '../../service/service.mjs';
 import { ActivitySetting, attempt } from '../../support/activities/activity-setting.js';
+import { ofFile } from '../../support/of-file.js';
 
-let setting: ActivitySetting;
-beforeAll(async () => {
-  setting = await ActivitySetting.open();
-});
+const setting = ofFile(() => ActivitySetting.open());
 const services: Service[] = [];
 afterAll(async () => {
   for (const service of services) await service.close();
-  await setting.close();
 });
 
 interface World {

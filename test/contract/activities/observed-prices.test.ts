@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import type { ActivityDeps, Control } from '../../../src/activities/index.js';
 import { rowPurchase } from '../../../src/activities/rows/enrich-slice.js';
 import type { StagedJob } from '../../../src/core/job-entry-schemas.js';
@@ -6,8 +6,9 @@ import { type PriceBands, type PriceTable, priceTables } from '../../../src/core
 import { OverBudget } from '../../../src/core/purchase/spend.js';
 import type { RowOperation } from '../../../src/core/rows/row-operation.js';
 import type { Json } from '../../../src/core/text/json.js';
-import { type Sandbox, startSandbox } from '../../../src/sandbox/index.js';
+import { startSandbox } from '../../../src/sandbox/index.js';
 import { ActivitySetting } from '../../support/activities/activity-setting.js';
+import { ofFile } from '../../support/of-file.js';
 
 const real = priceTables.at(-1) as PriceTable;
 /** The service charges this many times the price in the worker's price table. */
@@ -26,25 +27,20 @@ const believed: PriceTable = {
   agentRun: each(real.agentRun, cheaper),
 };
 
-let setting: ActivitySetting;
-let sandbox: Sandbox;
-let deps: ActivityDeps;
-beforeAll(async () => {
-  setting = await ActivitySetting.open();
-  sandbox = await startSandbox({
+const setting = ofFile(() => ActivitySetting.open());
+const sandbox = ofFile(() =>
+  startSandbox({
     failureRate: 0,
     textBytes: 50,
     latencyMs: 40,
     agentRuns: { durationMs: 150 },
     research: { durationMs: 150 },
-  });
+  }),
+);
+let deps: ActivityDeps;
+beforeAll(async () => {
   deps = { ...setting.worker({ baseUrl: sandbox.url }), prices: () => believed };
 });
-afterAll(async () => {
-  await setting.close();
-  await sandbox.close();
-});
-
 interface Case {
   readonly operation: RowOperation;
   readonly options: StagedJob['options'];

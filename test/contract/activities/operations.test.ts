@@ -1,23 +1,17 @@
 import { readFileSync, statSync } from 'node:fs';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { type ActivityDeps, createActivities } from '../../../src/activities/index.js';
 import { type OperationName, operationTable } from '../../../src/api/operations.js';
-import { type Sandbox, startSandbox } from '../../../src/sandbox/index.js';
+import { startSandbox } from '../../../src/sandbox/index.js';
 import { ActivitySetting, type Fields, runActivity } from '../../support/activities/activity-setting.js';
+import { ofFile } from '../../support/of-file.js';
 
-let sandbox: Sandbox;
-let setting: ActivitySetting;
+const sandbox = ofFile(() => startSandbox({ failureRate: 0, agentRuns: { durationMs: 200 }, events: { count: 50 } }));
+const setting = ofFile(() => ActivitySetting.open());
 let deps: ActivityDeps;
 
 beforeAll(async () => {
-  sandbox = await startSandbox({ failureRate: 0, agentRuns: { durationMs: 200 }, events: { count: 50 } });
-  setting = await ActivitySetting.open();
   deps = setting.worker({ baseUrl: sandbox.url });
-});
-
-afterAll(async () => {
-  await setting.close();
-  await sandbox.close();
 });
 
 const run = (name: OperationName, input: Fields, changes: Partial<ActivityDeps> = {}) =>

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
+import { expect, it, onTestFinished } from 'vitest';
 import type { ActivityDeps } from '../../../src/activities/index.js';
 import { createEnrichSlice } from '../../../src/activities/rows/enrich-slice.js';
 import { createJobActivities, type PausedJob } from '../../../src/activities/rows/job.js';
@@ -7,17 +7,14 @@ import type { SliceInput } from '../../../src/core/rows/job.js';
 import { jobRecord } from '../../../src/core/rows/row-warehouse.js';
 import { readSlice } from '../../../src/rows/index.js';
 import { createWarehouses } from '../../../src/warehouse/index.js';
-import { type Service, startService } from '../../service/service.mjs';
+import { startService } from '../../service/service.mjs';
 import { stageText } from '../../suites/row-job.js';
 import { ActivitySetting, attempt, logged, quiet } from '../../support/activities/activity-setting.js';
 import { Folder } from '../../support/jobs/folder.js';
+import { ofFile } from '../../support/of-file.js';
 import { runInDuckDb } from '../../support/warehouse/read-duckdb.js';
 
-let service: Service;
-beforeAll(async () => {
-  service = await startService();
-});
-afterAll(() => service.close());
+const service = ofFile(startService);
 
 /** A job of six rows in slices of two, with a journal and a warehouse. `journal`: uses the journal of another worker. */
 async function open({ into, journal }: { readonly into?: Folder; readonly journal?: ActivitySetting } = {}) {

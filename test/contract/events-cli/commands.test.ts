@@ -2,24 +2,20 @@ import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import { defaultPayloadConverter } from '@temporalio/common';
-import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
+import { expect, it, onTestFinished } from 'vitest';
 import type { RuntimeConfig } from '../../../src/worker/config/runtime-types.js';
 import { FolderJobs } from '../../../src/worker/store/folder-jobs.js';
 import type { RuntimeAnswers } from '../../support/cli/fake-runtime.js';
 import { listen } from '../../support/cli/fake-runtime.js';
 import { typeCommand } from '../../support/cli/type-command.js';
 import { folderOfFile } from '../../support/files/folders.js';
+import { ofFile } from '../../support/of-file.js';
 import { temporalOfFile } from '../../support/temporal.js';
 
 // The tests type commands on a real Temporal server without a worker, because they only check the inputs of walks.
 const temporal = temporalOfFile();
-let service: Awaited<ReturnType<typeof listen>>;
+const service = ofFile(listen);
 const cwd = folderOfFile();
-beforeAll(async () => {
-  service = await listen();
-});
-afterAll(() => service?.close());
-
 const soon = { timeout: 20_000, interval: 20 };
 const into = join(cwd, 'x.duckdb');
 const jobs = new FolderJobs(join(cwd, 'jobs'));

@@ -1,20 +1,16 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { FinishWalk } from '../../../src/activities/events/walk.js';
 import type { WalkWindowInput } from '../../../src/core/events/walk-job.js';
 import { queryNames, signalNames } from '../../../src/core/rows/job-names.js';
 import type { WalkCounts, WalkProgress } from '../../../src/core/workflow-result-schemas.js';
 import { AnsweredActivities } from '../../support/jobs/answered-activities.js';
 import { soon } from '../../support/jobs/checks.js';
+import { ofFile } from '../../support/of-file.js';
 import { temporalOfFile } from '../../support/temporal.js';
 
 const temporal = temporalOfFile();
-let worker: AnsweredActivities;
-beforeAll(async () => {
-  worker = await AnsweredActivities.open(temporal, ['openWalk', 'walkWindow', 'finishWalk']);
-});
-afterAll(() => worker?.close());
-
+const worker = ofFile(() => AnsweredActivities.open(temporal, ['openWalk', 'walkWindow', 'finishWalk']));
 const counts = (pages: number, events: number, added: number, changed: number) => ({ pages, events, added, changed });
 const walk = { origin: 'sandbox', stream: 'sync', into: 'events.duckdb', types: [] };
 /** The answer of `openWalk`. */

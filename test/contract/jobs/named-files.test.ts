@@ -6,10 +6,11 @@ import type { ApplicationFailure } from '@temporalio/common';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { FolderJobs } from '../../../dist/worker/store/folder-jobs.js';
 import type { JobSummary } from '../../../src/core/row-job-schemas.js';
-import { type Sandbox, startSandbox } from '../../../src/sandbox/index.js';
+import { startSandbox } from '../../../src/sandbox/index.js';
 import { folderOfFile } from '../../support/files/folders.js';
 import { Folder, plainRows } from '../../support/jobs/folder.js';
-import { type Host, startHost } from '../../support/jobs/host.js';
+import { startHost } from '../../support/jobs/host.js';
+import { ofFile } from '../../support/of-file.js';
 import { temporalOfFile } from '../../support/temporal.js';
 
 /** The allowlist has only the folder of the rows, so workflows may use no file outside of it. */
@@ -18,8 +19,9 @@ const elsewhere = folderOfFile();
 const { dir, input, into, stateDir } = folder;
 const taskQueue = dir;
 const temporal = temporalOfFile();
-let sandbox: Sandbox;
-let host: Host;
+const sandbox = ofFile(() => startSandbox({ failureRate: 0, textBytes: 100 }));
+ofFile(() => startHost(temporal, folder.config(sandbox.url, { paths: [dir], hosts: ['db.internal:5432'] })));
+
 /** A database that is not on the allowlist. */
 let database: Server;
 let connections = 0;
@@ -30,17 +32,13 @@ beforeAll(async () => {
     socket.destroy();
   });
   await new Promise<void>((resolve) => database.listen(0, '127.0.0.1', resolve));
-  sandbox = await startSandbox({ failureRate: 0, textBytes: 100 });
   folder.write(plainRows(4));
   writeFileSync(join(elsewhere, 'rows.csv'), readFileSync(input));
   symlinkSync(elsewhere, join(dir, 'link'));
   symlinkSync(join(elsewhere, 'new.csv'), join(dir, 'dangling.csv'));
   mkdirSync(join(dir, '.git'));
-  host = await startHost(temporal, folder.config(sandbox.url, { paths: [dir], hosts: ['db.internal:5432'] }));
 });
 afterAll(async () => {
-  await host?.stop();
-  await sandbox?.close();
   database?.close();
   folder.remove();
 });

@@ -1,32 +1,29 @@
 import { readdirSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { type Sandbox, startSandbox } from '../../../src/sandbox/index.js';
+import { startSandbox } from '../../../src/sandbox/index.js';
 import { Folder, plainRows } from '../../support/jobs/folder.js';
-import { type Host, startHost } from '../../support/jobs/host.js';
+import { startHost } from '../../support/jobs/host.js';
+import { ofFile } from '../../support/of-file.js';
 import { temporalOfFile } from '../../support/temporal.js';
 
 // Inputs of workflows with the right form, but values that the header of the file or the service refuses. Each warehouse is a new file.
 const temporal = temporalOfFile();
-let sandbox: Sandbox;
-let host: Host;
+const sandbox = ofFile(() => startSandbox({ failureRate: 0 }));
+ofFile(() => startHost(temporal, folder.config(sandbox.url)));
 const folder = new Folder();
 const taskQueue = folder.dir;
 const { input } = folder;
 const [into, csv] = [join(folder.dir, 'new.duckdb'), join(folder.dir, 'new.csv')];
 
 beforeAll(async () => {
-  sandbox = await startSandbox({ failureRate: 0 });
   folder.write(plainRows(4));
   writeFileSync(join(folder.dir, 'empty.csv'), '');
   writeFileSync(join(folder.dir, 'holes.csv'), '');
   truncateSync(join(folder.dir, 'holes.csv'), 1_000_000);
   writeFileSync(join(folder.dir, 'header.csv'), 'name,url\n');
-  host = await startHost(temporal, folder.config(sandbox.url));
 });
 afterAll(async () => {
-  await host?.stop();
-  await sandbox?.close();
   folder.remove();
 });
 

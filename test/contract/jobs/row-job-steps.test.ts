@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { PausedJob } from '../../../src/activities/rows/job.js';
 import type { FinishInput } from '../../../src/activities/rows/summarize.js';
 import { BUDGET_EXCEEDED } from '../../../src/core/choices.js';
@@ -8,15 +8,12 @@ import type { RetryRowsInput, SliceInput } from '../../../src/core/rows/job.js';
 import { queryNames, signalNames } from '../../../src/core/rows/job-names.js';
 import { AnsweredActivities, type Call } from '../../support/jobs/answered-activities.js';
 import { soon } from '../../support/jobs/checks.js';
+import { ofFile } from '../../support/of-file.js';
 import { temporalOfFile } from '../../support/temporal.js';
 
 const temporal = temporalOfFile();
-let worker: AnsweredActivities;
-beforeAll(async () => {
-  const names = ['stageInput', 'openJob', 'enrichSlice', 'retryRows', 'jobSpent', 'endRuns', 'finishJob'];
-  worker = await AnsweredActivities.open(temporal, names, { openRetry: null });
-});
-afterAll(() => worker?.close());
+const names = ['stageInput', 'openJob', 'enrichSlice', 'retryRows', 'jobSpent', 'endRuns', 'finishJob'];
+const worker = ofFile(() => AnsweredActivities.open(temporal, names, { openRetry: null }));
 
 interface Facts {
   readonly operation?: string;

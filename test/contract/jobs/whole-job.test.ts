@@ -2,9 +2,10 @@ import { rmSync } from 'node:fs';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { EnrichRequest, FailedSelection } from '../../../dist/worker/config/runtime-types.js';
 import { openRuntime } from '../../../dist/worker/runtime/runtime.js';
-import { type Sandbox, startSandbox } from '../../../src/sandbox/index.js';
+import { startSandbox } from '../../../src/sandbox/index.js';
 import { enrich, serverOf } from '../../support/jobs/command.js';
 import { Folder, type InputRow, plainRows } from '../../support/jobs/folder.js';
+import { ofFile } from '../../support/of-file.js';
 import { temporalOfFile } from '../../support/temporal.js';
 
 const transient = ['https://site-11.example/about', 'https://site-77.example/about'];
@@ -23,7 +24,18 @@ const bad = rows.filter(([, , url]) => !url.startsWith('https:'));
 const distinct = [...new Set(rows.map(([, , url]) => url).filter((url) => url.startsWith('https:')))];
 
 const temporal = temporalOfFile();
-let sandbox: Sandbox;
+const sandbox = ofFile(() =>
+  startSandbox({
+    failureRate: 0,
+    failures: {
+      [gone]: 'CRAWL_NOT_FOUND',
+      [transient[0] as string]: 'CRAWL_TIMEOUT',
+      [transient[1] as string]: 'CRAWL_UNKNOWN_ERROR',
+    },
+    transientFailures: 2,
+    textBytes: 200,
+  }),
+);
 const folder = new Folder();
 
 const run = (changes?: Partial<EnrichRequest>) =>
@@ -43,20 +55,9 @@ function askedNow(): string[] {
 }
 
 beforeAll(async () => {
-  sandbox = await startSandbox({
-    failureRate: 0,
-    failures: {
-      [gone]: 'CRAWL_NOT_FOUND',
-      [transient[0] as string]: 'CRAWL_TIMEOUT',
-      [transient[1] as string]: 'CRAWL_UNKNOWN_ERROR',
-    },
-    transientFailures: 2,
-    textBytes: 200,
-  });
   folder.write(rows);
 });
 afterAll(async () => {
-  await sandbox?.close();
   folder.remove();
 });
 

@@ -5,25 +5,22 @@ import { join } from 'node:path';
 import type { ApplicationFailure } from '@temporalio/common';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { inputProblems } from '../../../src/workflows/shared/public-input.js';
-import { answer, type RawServer, rawServer } from '../../support/api/raw-server.js';
+import { answer, rawServer } from '../../support/api/raw-server.js';
 import { Folder, plainRows } from '../../support/jobs/folder.js';
-import { type Host, startHost } from '../../support/jobs/host.js';
+import { startHost } from '../../support/jobs/host.js';
+import { ofFile } from '../../support/of-file.js';
 import { temporalOfFile } from '../../support/temporal.js';
 
 const temporal = temporalOfFile();
-let server: RawServer;
-let host: Host;
+const server = ofFile(() => rawServer((_request, socket) => socket.write(answer(401, '{"error":"no such key"}'))));
+const host = ofFile(() => startHost(temporal, folder.config(server.url)));
 const folder = new Folder();
 const taskQueue = folder.dir;
 
 beforeAll(async () => {
-  server = await rawServer((_request, socket) => socket.write(answer(401, '{"error":"no such key"}')));
   folder.write(plainRows(4));
-  host = await startHost(temporal, folder.config(server.url));
 });
 afterAll(async () => {
-  await host?.stop();
-  await server?.close();
   folder.remove();
 });
 

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { BatchStep } from '../../../src/activities/monitors/monitor-batch.js';
 import type { CallEffect } from '../../../src/core/monitors/monitor-batch.js';
 import type { Decision } from '../../../src/core/workflow-input-schemas.js';
@@ -7,15 +7,12 @@ import type { BatchPhase, BatchProgress } from '../../../src/core/workflow-resul
 import { AnsweredActivities } from '../../support/jobs/answered-activities.js';
 import { soon } from '../../support/jobs/checks.js';
 import { failureOf } from '../../support/monitors/setting.js';
+import { ofFile } from '../../support/of-file.js';
 import { temporalOfFile } from '../../support/temporal.js';
 
 const temporal = temporalOfFile();
-let worker: AnsweredActivities;
-beforeAll(async () => {
-  const names = ['planMonitorBatch', 'decideMonitorBatch', 'affectMonitors', 'finishMonitorBatch'];
-  worker = await AnsweredActivities.open(temporal, names);
-});
-afterAll(() => worker?.close());
+const names = ['planMonitorBatch', 'decideMonitorBatch', 'affectMonitors', 'finishMonitorBatch'];
+const worker = ofFile(() => AnsweredActivities.open(temporal, names));
 
 type Decided = { readonly decision: Decision & { readonly approved: boolean }; readonly waited: boolean };
 

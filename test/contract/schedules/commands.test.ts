@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
+import { beforeAll, expect, it, onTestFinished } from 'vitest';
 import type { ScheduledWork } from '../../../src/core/workflow-input-schemas.js';
 import type { RuntimeConfig, WorkflowAccess } from '../../../src/worker/config/runtime-types.js';
 import { nextRuns } from '../../../src/worker/schedules/next-runs.js';
@@ -9,18 +9,17 @@ import type { RuntimeAnswers } from '../../support/cli/fake-runtime.js';
 import { listen, plan } from '../../support/cli/fake-runtime.js';
 import { typeCommand } from '../../support/cli/type-command.js';
 import { folderOfFile } from '../../support/files/folders.js';
+import { ofFile } from '../../support/of-file.js';
 import { temporalOfFile } from '../../support/temporal.js';
 
 // The tests type commands on a real Temporal server without a worker, because they only check the inputs of schedules.
 const temporal = temporalOfFile();
-let service: Awaited<ReturnType<typeof listen>>;
+const service = ofFile(listen);
 const cwd = folderOfFile();
 const into = join(cwd, 'out.duckdb');
 beforeAll(async () => {
-  service = await listen();
   writeFileSync(join(cwd, 'in.csv'), 'name,url\nExample,https://example.com\n');
 });
-afterAll(() => service?.close());
 
 const soon = { timeout: 20_000, interval: 30 };
 const taskQueue = 'nobody-works-here';

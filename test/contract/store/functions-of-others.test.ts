@@ -1,13 +1,10 @@
 import pg from 'pg';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { openWarehouse } from '../../../src/warehouse/index.js';
-import { type PgStores, startPgStores } from '../../support/store/pg-store.js';
+import { ofFile } from '../../support/of-file.js';
+import { startPgStores } from '../../support/store/pg-store.js';
 
-let stores: PgStores;
-beforeAll(async () => {
-  stores = await startPgStores();
-});
-afterAll(() => stores.stop());
+const stores = ofFile(startPgStores);
 
 /** Functions and an operator of another user. PostgreSQL would prefer them to its own for our calls; each records that it ran. */
 const hostile = `

@@ -1,12 +1,9 @@
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { identifier } from '../../../src/postgres/index.js';
-import { type PgStores, startPgStores } from '../../support/store/pg-store.js';
+import { ofFile } from '../../support/of-file.js';
+import { startPgStores } from '../../support/store/pg-store.js';
 
-let stores: PgStores;
-beforeAll(async () => {
-  stores = await startPgStores();
-});
-afterAll(() => stores?.stop());
+const stores = ofFile(startPgStores);
 
 it('a store keeps the text that came instead of an answer', async () => {
   const { journal, postgres } = await stores.journal(stores.url());

@@ -1,23 +1,20 @@
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import type { Intent, UnitOutcome } from '../../../src/core/purchase/journal.js';
 import { OverBudget } from '../../../src/core/purchase/spend.js';
 import { FileJournal } from '../../../src/store/file/file-journal.js';
 import type { PgJournal } from '../../../src/store/postgres/journal/pg-journal.js';
 import { folderOfFile } from '../../support/files/folders.js';
+import { ofFile } from '../../support/of-file.js';
 import { intent, keyOf, outcome } from '../../support/store/journal-contract.js';
-import { type PgStores, startPgStores } from '../../support/store/pg-store.js';
+import { startPgStores } from '../../support/store/pg-store.js';
 import type { PurchaseJournal } from '../../support/store/spend-contract.js';
 
 const root = folderOfFile();
 const files: FileJournal[] = [];
-let stores: PgStores;
-beforeAll(async () => {
-  stores = await startPgStores();
-});
+const stores = ofFile(startPgStores);
 afterAll(async () => {
   for (const journal of files) await journal.close();
-  await stores.stop();
 });
 
 let count = 0;

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Client } from '@temporalio/client';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { JobEntry, OwnedWork } from '../../../src/core/job-entry-schemas.js';
 import type { JobEntries, OwnerFacts } from '../../../src/core/rows/job-entries.js';
 import { identifier } from '../../../src/postgres/index.js';
@@ -12,14 +12,11 @@ import { findJob } from '../../../src/worker/staging/find-job.js';
 import { FolderJobs } from '../../../src/worker/store/folder-jobs.js';
 import type { Store } from '../../../src/worker/store/store.js';
 import { folderOfFile } from '../../support/files/folders.js';
-import { type PgStores, startPgStores } from '../../support/store/pg-store.js';
+import { ofFile } from '../../support/of-file.js';
+import { startPgStores } from '../../support/store/pg-store.js';
 
 const root = folderOfFile();
-let stores: PgStores;
-beforeAll(async () => {
-  stores = await startPgStores();
-});
-afterAll(() => stores.stop());
+const stores = ofFile(startPgStores);
 
 type Process = JobEntries & { close(): void };
 

@@ -1,17 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { ClaimLost } from '../../../src/core/purchase/journal.js';
 import { identifier } from '../../../src/postgres/index.js';
 import { PgJournal } from '../../../src/store/postgres/journal/pg-journal.js';
+import { ofFile } from '../../support/of-file.js';
 import { intent, keyOf, outcome } from '../../support/store/journal-contract.js';
-import { type PgStores, startPgStores, takeAllForDead } from '../../support/store/pg-store.js';
+import { startPgStores, takeAllForDead } from '../../support/store/pg-store.js';
 
-let stores: PgStores;
-beforeAll(async () => {
-  stores = await startPgStores();
-});
-afterAll(() => stores.stop());
+const stores = ofFile(startPgStores);
 
 /**
  * Two processes. One has a request for units 1 and 2 in flight and was declared dead while it was stopped or cut off, without knowing it.

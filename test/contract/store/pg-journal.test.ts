@@ -1,18 +1,15 @@
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { identifier } from '../../../src/postgres/index.js';
 import { folderOfFile } from '../../support/files/folders.js';
+import { ofFile } from '../../support/of-file.js';
 import { historyContract } from '../../support/store/history-contract.js';
 import { journalContract } from '../../support/store/journal-contract.js';
-import { type PgStores, startPgStores } from '../../support/store/pg-store.js';
+import { startPgStores } from '../../support/store/pg-store.js';
 import { spendContract } from '../../support/store/spend-contract.js';
 
 const root = folderOfFile();
-let stores: PgStores;
-beforeAll(async () => {
-  stores = await startPgStores();
-});
-afterAll(() => stores.stop());
+const stores = ofFile(startPgStores);
 
 /** A journal of a new store, and a function that opens it again once its process is dead. */
 async function mortal() {

@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { gunzipSync, gzipSync } from 'node:zlib';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { Secret } from '../../../src/core/connections/secret.js';
 import type { JobEntry } from '../../../src/core/job-entry-schemas.js';
 import { sliceFile } from '../../../src/rows/index.js';
@@ -13,16 +13,12 @@ import type { RuntimeConfig } from '../../../src/worker/config/runtime-types.js'
 import { openStore } from '../../../src/worker/store/open-store.js';
 import { otherLimitsText } from '../../../src/worker/team/team.js';
 import { folderOfFile } from '../../support/files/folders.js';
-import { type PgStores, startPgStores } from '../../support/store/pg-store.js';
+import { ofFile } from '../../support/of-file.js';
+import { startPgStores } from '../../support/store/pg-store.js';
 
 const root = folderOfFile();
 const locks = join(root, 'owners');
-let stores: PgStores;
-beforeAll(async () => {
-  stores = await startPgStores();
-});
-afterAll(() => stores.stop());
-
+const stores = ofFile(startPgStores);
 let count = 0;
 const newDir = () => join(root, String(++count));
 

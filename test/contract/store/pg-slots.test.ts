@@ -1,19 +1,18 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import type { PgLimits, Postgres } from '../../../src/postgres/index.js';
 import { PgSlots } from '../../../src/store/postgres/slots.js';
-import { type PgStores, startPgStores } from '../../support/store/pg-store.js';
+import { ofFile } from '../../support/of-file.js';
+import { startPgStores } from '../../support/store/pg-store.js';
 import { slotsContract } from '../../support/store/slots-contract.js';
 
-let stores: PgStores;
+const stores = ofFile(startPgStores);
 let url: string;
 let postgres: Postgres;
 beforeAll(async () => {
-  stores = await startPgStores();
   url = stores.url();
   postgres = await stores.connect(url);
 });
-afterAll(() => stores.stop());
 
 slotsContract('PgSlots', async (limit) => new PgSlots({ postgres, team: randomUUID(), limit }));
 

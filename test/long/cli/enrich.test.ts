@@ -2,10 +2,8 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'no
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Sandbox, startSandbox } from '../../../src/sandbox/index.js';
 import { runCommand, startCommand } from '../../support/cli/command.js';
 
-const canary = 'canary-5f2e91c4';
 const cwd = mkdtempSync(join(tmpdir(), 'searchflow-enrich-'));
 const header = 'name,site';
 const row = (number: number) => `Site ${number},https://example.com/page/${number}`;
@@ -23,7 +21,6 @@ function timesBought(): Map<string, number> {
   return times;
 }
 
-let service: Sandbox;
 beforeAll(async () => {
   // 230 rows: 200 distinct URLs, 20 of which occur twice, and 10 bad rows.
   write('sites.csv', [
@@ -33,10 +30,8 @@ beforeAll(async () => {
     ...Array.from({ length: 10 }, (_, index) => `Bad ${index},not a url`),
   ]);
   write('slow.csv', [header, ...rows(1000, 1200)]);
-  service = await startSandbox({ keys: [canary] });
 });
 afterAll(async () => {
-  await service.close();
   // The folder's Temporal server ends some time after the commands, and may still write and delete files.
   rmSync(cwd, { recursive: true, force: true, maxRetries: 5 });
 });

@@ -2,16 +2,16 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { type Service, startService } from '../../service/service.mjs';
+import { startService } from '../../service/service.mjs';
 import { runCommand } from '../../support/cli/command.js';
+import { ofFile } from '../../support/of-file.js';
 
 const cwd = mkdtempSync(join(tmpdir(), 'searchflow-reconcile-'));
 const today = () => new Date().toISOString().slice(0, 10);
 
-let service: Service;
+const service = ofFile(() => startService({ key: 'key-of-the-job' }));
 let env: Record<string, string>;
 beforeAll(async () => {
-  service = await startService({ key: 'key-of-the-job' });
   env = {
     SEARCHFLOW_API_KEY: service.key,
     SEARCHFLOW_BASE_URL: service.url,
@@ -23,7 +23,6 @@ beforeAll(async () => {
   writeFileSync(join(cwd, 'sites.csv'), `name,site\n${rows.join('\n')}\n`);
 });
 afterAll(async () => {
-  await service.close();
   rmSync(cwd, { recursive: true, force: true, maxRetries: 5 });
 });
 

@@ -6,13 +6,14 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, inject, it } from 'vitest';
-import { type Sandbox, startSandbox } from '../../../src/sandbox/index.js';
+import { startSandbox } from '../../../src/sandbox/index.js';
+import { ofFile } from '../../support/of-file.js';
 
 const root = fileURLToPath(new URL('../../../', import.meta.url));
 const example = (...path: string[]) => join(root, 'examples', 'agent-runs', ...path);
 
 let folder: string;
-let sandbox: Sandbox;
+const sandbox = ofFile(() => startSandbox({ agentRuns: { budgetRate: 0 } }));
 const children: ChildProcess[] = [];
 
 beforeAll(async () => {
@@ -20,12 +21,10 @@ beforeAll(async () => {
     stdio: ['ignore', 2, 2],
   });
   folder = mkdtempSync(join(tmpdir(), 'searchflow-examples-'));
-  sandbox = await startSandbox({ agentRuns: { budgetRate: 0 } });
 }, 600_000);
 
 afterAll(async () => {
   for (const child of children) child.kill('SIGKILL');
-  await sandbox?.close();
   rmSync(folder, { recursive: true, force: true });
 });
 

@@ -3,22 +3,21 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Model, ModelProvider, ModelRequest } from '@openai/agents-core';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
-import { type Sandbox, startSandbox } from '../../../src/sandbox/index.js';
+import { startSandbox } from '../../../src/sandbox/index.js';
+import { ofFile } from '../../support/of-file.js';
 import { examplePath } from '../../support/run-example.js';
 import { temporalOfFile } from '../../support/temporal.js';
 
 const root = fileURLToPath(new URL('../../../', import.meta.url));
 const temporal = temporalOfFile();
-let sandbox: Sandbox;
+const sandbox = ofFile(() => startSandbox({ failureRate: 0 }));
 beforeAll(async () => {
   execFileSync(process.execPath, [join(root, 'node_modules/typescript/bin/tsc'), '-p', examplePath('agent-search')]);
-  sandbox = await startSandbox({ failureRate: 0 });
   vi.stubEnv('SEARCHFLOW_API_KEY', 'key');
   vi.stubEnv('SEARCHFLOW_BASE_URL', sandbox.url);
 });
 afterAll(async () => {
   vi.unstubAllEnvs();
-  await sandbox?.close();
 });
 
 /** A model that searches for the question first, and then answers with what the search found. */

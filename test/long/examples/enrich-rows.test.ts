@@ -5,14 +5,15 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, inject, it } from 'vitest';
-import { type Sandbox, startSandbox } from '../../../src/sandbox/index.js';
+import { startSandbox } from '../../../src/sandbox/index.js';
+import { ofFile } from '../../support/of-file.js';
 import { examplePath } from '../../support/run-example.js';
 import { fileNamespace, temporalOfFile } from '../../support/temporal.js';
 
 temporalOfFile();
 const folder = mkdtempSync(join(tmpdir(), 'searchflow-enrich-rows-'));
 const python = join(folder, 'venv', 'bin', 'python');
-let sandbox: Sandbox;
+const sandbox = ofFile(() => startSandbox({ failureRate: 0 }));
 let worker: ChildProcess | null = null;
 const env = () => ({
   ...{ PATH: process.env.PATH, HOME: folder, SEARCHFLOW_API_KEY: 'key', SEARCHFLOW_BASE_URL: sandbox.url },
@@ -23,14 +24,12 @@ beforeAll(async () => {
   execFileSync('npx', ['tsc', '-p', examplePath('enrich-rows')]);
   execFileSync('python3', ['-m', 'venv', join(folder, 'venv')]);
   execFileSync(python, ['-m', 'pip', 'install', '-q', '-r', examplePath('enrich-rows/requirements.txt')]);
-  sandbox = await startSandbox({ failureRate: 0 });
   worker = spawn(process.execPath, [examplePath('enrich-rows/lib/worker.js')], { env: env(), stdio: 'ignore' });
 }, 300_000);
 afterAll(async () => {
   const ended = worker && once(worker, 'exit');
   worker?.kill('SIGTERM');
   await ended;
-  await sandbox?.close();
   rmSync(folder, { recursive: true, force: true });
 });
 

@@ -3,28 +3,27 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, inject, it } from 'vitest';
 import { jobSummary } from '../../../src/core/row-job-schemas.js';
-import { type Sandbox, startSandbox } from '../../../src/sandbox/index.js';
+import { startSandbox } from '../../../src/sandbox/index.js';
 import { folderOfFile } from '../../support/files/folders.js';
 import { Folder, plainRows } from '../../support/jobs/folder.js';
 import { type Host, startHost } from '../../support/jobs/host.js';
+import { ofFile } from '../../support/of-file.js';
 import { examplePath } from '../../support/run-example.js';
 import { fileNamespace, temporalOfFile } from '../../support/temporal.js';
 
 const venv = folderOfFile();
 let folder: Folder;
 const temporal = temporalOfFile();
-let sandbox: Sandbox;
+const sandbox = ofFile(() => startSandbox({ failureRate: 0, textBytes: 100 }));
 let host: Host | null = null;
 beforeAll(async () => {
   execFileSync('python3', ['-m', 'venv', venv]);
   const requirements = examplePath('python-client/requirements.txt');
   execFileSync(join(venv, 'bin', 'pip'), ['install', '--quiet', '--requirement', requirements]);
   folder = new Folder();
-  sandbox = await startSandbox({ failureRate: 0, textBytes: 100 });
 }, 300_000);
 afterAll(async () => {
   await host?.stop();
-  await sandbox?.close();
   folder?.remove();
 });
 

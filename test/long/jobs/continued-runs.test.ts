@@ -1,17 +1,12 @@
-import type { TestWorkflowEnvironment } from '@temporalio/testing';
-import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
+import { expect, it, onTestFinished } from 'vitest';
 import { eventsByRun, expectSteady, watch } from '../../support/jobs/checks.js';
 import { plainRows } from '../../support/jobs/folder.js';
 import type { Job } from '../../support/jobs/host.js';
 import { boughtAgain, openSetting, type Setting, type SettingOptions } from '../../support/jobs/setting.js';
+import { ofFile } from '../../support/of-file.js';
 import { startOwnTemporal } from '../../support/temporal.js';
 
-let temporal: TestWorkflowEnvironment;
-beforeAll(async () => {
-  temporal = await startOwnTemporal(['limit.historyCount.suggestContinueAsNew=30']);
-});
-afterAll(() => temporal?.teardown());
-
+const temporal = ofFile(() => startOwnTemporal(['limit.historyCount.suggestContinueAsNew=30']));
 const rows = plainRows(2400);
 
 async function open(options: SettingOptions): Promise<Setting> {

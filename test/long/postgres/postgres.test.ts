@@ -4,7 +4,7 @@ import { chownSync, existsSync, mkdtempSync, readFileSync, rmSync, statSync, wri
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import {
   migrate,
   openPostgres,
@@ -14,17 +14,14 @@ import {
   parseAddress,
 } from '../../../src/postgres/index.js';
 import { certificate, localhost } from '../../support/api/self-signed.js';
-import { type PostgresServer, startPostgres } from '../../support/postgres-server.mjs';
+import { ofFile } from '../../support/of-file.js';
+import { startPostgres } from '../../support/postgres-server.mjs';
 
-let server: PostgresServer;
+const server = ofFile(startPostgres);
 const opened: Postgres[] = [];
 
-beforeAll(async () => {
-  server = await startPostgres();
-});
 afterAll(async () => {
   await Promise.all(opened.map((postgres) => postgres.close()));
-  await server.stop();
 });
 
 async function open(url: string, patienceMs = 20_000): Promise<Postgres> {

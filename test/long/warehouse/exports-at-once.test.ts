@@ -4,22 +4,22 @@ import { lstatSync, mkdirSync, readdirSync, readFileSync, readlinkSync, symlinkS
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { createWarehouses } from '../../../src/warehouse/index.js';
 import { parquetRows, runJob, Service, stageText } from '../../suites/row-job.js';
 import { folderOfFile } from '../../support/files/folders.js';
-import { type PostgresServer, startPostgres } from '../../support/postgres-server.mjs';
+import { ofFile } from '../../support/of-file.js';
+import { startPostgres } from '../../support/postgres-server.mjs';
 
 const program = fileURLToPath(new URL('../../support/warehouse/exporter.mjs', import.meta.url));
 const dir = folderOfFile();
 const ROWS = 3000;
 const EXPORTS = 3;
-let server: PostgresServer;
+const server = ofFile(startPostgres);
 const addresses: Record<'DuckDB' | 'PostgreSQL', string> = { DuckDB: join(dir, 'w.duckdb'), PostgreSQL: '' };
 let made = 0;
 
 beforeAll(async () => {
-  server = await startPostgres();
   addresses.PostgreSQL = await server.database();
   const lines = Array.from({ length: ROWS }, (_, index) => `company ${index},https://a.com/${index}\n`);
   const staged = await stageText(dir, `name,url\n${lines.join('')}`, { rowsPerSlice: 1500 });
@@ -28,7 +28,6 @@ beforeAll(async () => {
   for (const address of Object.values(addresses)) await runJob(dir, warehouses.open(address).rows, staged, service);
   await warehouses.close();
 });
-afterAll(() => server.stop());
 
 function exporter(address: string, kind: string, target: string) {
   return spawn(process.execPath, [program, address, 'brands-1', kind, target], {

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { RowWarehouse } from '../../../src/core/rows/row-warehouse.js';
 import { WarehouseUnusable } from '../../../src/core/rows/warehouse-errors.js';
 import { jsonText } from '../../../src/core/text/json.js';
@@ -7,15 +7,12 @@ import { readSlice } from '../../../src/rows/index.js';
 import { openWarehouse } from '../../../src/warehouse/index.js';
 import { batchOf, buySlice, exported, runJob, Service, sha256, stageText, unitFile } from '../../suites/row-job.js';
 import { folderOfTest } from '../../support/files/folders.js';
-import { type PostgresServer, startPostgres } from '../../support/postgres-server.mjs';
+import { ofFile } from '../../support/of-file.js';
+import { startPostgres } from '../../support/postgres-server.mjs';
 import { pgQuery } from '../../support/warehouse/pg-query.js';
 import { queryDuckDb } from '../../support/warehouse/warehouses-under-test.js';
 
-let server: PostgresServer;
-beforeAll(async () => {
-  server = await startPostgres();
-});
-afterAll(() => server.stop());
+const server = ofFile(startPostgres);
 
 interface UnderTest {
   readonly warehouse: RowWarehouse;

@@ -5,11 +5,12 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { bundleWorkflowCode, DefaultLogger, Worker } from '@temporalio/worker';
-import { afterAll, afterEach, beforeAll, describe, expect, inject, it } from 'vitest';
+import { afterEach, beforeAll, describe, expect, inject, it } from 'vitest';
 import type { SearchflowPluginOptions } from '../../../dist/worker/index.js';
-import { type Sandbox, startSandbox } from '../../../src/sandbox/index.js';
+import { startSandbox } from '../../../src/sandbox/index.js';
 import { startCommand } from '../../support/cli/command.js';
 import { folderOfFile } from '../../support/files/folders.js';
+import { ofFile } from '../../support/of-file.js';
 import { sharedPostgres } from '../../support/postgres.js';
 import { fileNamespace, temporalOfFile } from '../../support/temporal.js';
 
@@ -19,20 +20,18 @@ const codePath = join(folder, 'workflows.js');
 const script = fileURLToPath(new URL('../../support/worker/alone-worker.mjs', import.meta.url));
 const OTHER_RECORD = /Another worker \(\d+@\S+\) polls the task queue \S+ with another record/;
 
-let sandbox: Sandbox;
+const sandbox = ofFile(() => startSandbox({ failureRate: 0, qps: 1000, latencyMs: 100 }));
 const workers = new Set<ChildProcess>();
 
 beforeAll(async () => {
   const workflowsPath = fileURLToPath(new URL('../../support/worker/alone-workflow.ts', import.meta.url));
   const { code } = await bundleWorkflowCode({ workflowsPath, logger: new DefaultLogger('ERROR') });
   writeFileSync(codePath, code);
-  sandbox = await startSandbox({ failureRate: 0, qps: 1000, latencyMs: 100 });
 });
 afterEach(async () => {
   for (const worker of workers) await end(worker, 'SIGKILL');
   sandbox.reset();
 });
-afterAll(() => sandbox?.close());
 
 async function end(worker: ChildProcess, signal: 'SIGKILL' | 'SIGTERM'): Promise<void> {
   const ended = worker.exitCode === null && worker.signalCode === null ? once(worker, 'exit') : null;

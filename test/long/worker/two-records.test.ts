@@ -1,18 +1,15 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
-import { type Sandbox, startSandbox } from '../../../src/sandbox/index.js';
+import { expect, it, onTestFinished } from 'vitest';
+import { startSandbox } from '../../../src/sandbox/index.js';
 import { startCommand } from '../../support/cli/command.js';
 import { folderOfFile } from '../../support/files/folders.js';
+import { ofFile } from '../../support/of-file.js';
 import { temporalOfFile } from '../../support/temporal.js';
 
 const folder = folderOfFile();
 const temporal = temporalOfFile();
-let sandbox: Sandbox;
-beforeAll(async () => {
-  sandbox = await startSandbox();
-});
-afterAll(() => sandbox?.close());
+const sandbox = ofFile(startSandbox);
 
 /** Starts `searchflow worker` with a key and a folder of its own; it is ended with the test. */
 function startWorker(name: string, env: Record<string, string>) {

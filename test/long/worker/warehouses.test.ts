@@ -1,20 +1,19 @@
 import { EventEmitter, once } from 'node:events';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { beforeAll, expect, it } from 'vitest';
 import { Secret } from '../../../src/core/connections/secret.js';
 import { WarehouseBusy, WarehouseUnusable } from '../../../src/core/rows/warehouse-errors.js';
 import { whyAway, whyRefused } from '../../../src/worker/store/check-database.js';
 import { openWarehouses } from '../../../src/worker/store/warehouses.js';
-import { type PostgresServer, startPostgres } from '../../support/postgres-server.mjs';
+import { ofFile } from '../../support/of-file.js';
+import { startPostgres } from '../../support/postgres-server.mjs';
 
-let server: PostgresServer;
+const server = ofFile(startPostgres);
 let url: string;
 let shown: string;
 beforeAll(async () => {
-  server = await startPostgres();
   url = await server.database('house');
   shown = `postgres://127.0.0.1:${server.port}/house`;
 });
-afterAll(() => server?.stop());
 
 it('a database without a login for this worker is left to another worker, reported once, or fails if there is none', async () => {
   const wrong = { url: new Secret(url.replace(server.password, 'guessed')), shown };

@@ -1,10 +1,11 @@
 import type { TestWorkflowEnvironment } from '@temporalio/testing';
 import type { WorkerOptions } from '@temporalio/worker';
-import { afterAll, beforeAll, onTestFinished } from 'vitest';
+import { onTestFinished } from 'vitest';
 import type { RuntimeConfig } from '../../../dist/worker/config/runtime-types.js';
 import type { EnrichCsvInput } from '../../../src/core/row-job-schemas.js';
 import { type Fault, type Sandbox, type SandboxOptions, startSandbox } from '../../../src/sandbox/index.js';
-import { lazily, temporalOfFile } from '../temporal.js';
+import { lazily, ofFile } from '../of-file.js';
+import { temporalOfFile } from '../temporal.js';
 import { Folder, type InputRow, plainRows } from './folder.js';
 import { type Host, Job, startHost } from './host.js';
 
@@ -79,13 +80,8 @@ export interface FileSetting {
 /** Opens a setting before the tests of the file, and closes it after them. */
 export function settingOfFile(options: SettingOptions = {}): FileSetting {
   const temporal = temporalOfFile();
-  let opened: Setting | undefined;
+  const setting = ofFile(() => openSetting(temporal, options));
   let used = 0;
-  beforeAll(async () => {
-    opened = await openSetting(temporal, options);
-  });
-  afterAll(() => opened?.close());
-  const setting = lazily(() => opened);
   return {
     temporal,
     setting,

@@ -1,13 +1,10 @@
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { createActivities } from '../../../src/activities/index.js';
 import { ActivitySetting, attempt } from '../../support/activities/activity-setting.js';
 import { json, rawServer } from '../../support/api/raw-server.js';
+import { ofFile } from '../../support/of-file.js';
 
-let setting: ActivitySetting;
-beforeAll(async () => {
-  setting = await ActivitySetting.open();
-});
-afterAll(() => setting.close());
+const setting = ofFile(() => ActivitySetting.open());
 
 /**
  * Makes one call of a batch that pauses two planned monitors; the first of them is paused now. `answer`: null for a call without an answer.

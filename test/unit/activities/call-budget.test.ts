@@ -1,16 +1,12 @@
-import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
+import { expect, it, onTestFinished } from 'vitest';
 import type { CallOptions } from '../../../src/activities/types.js';
 import type { OperationName } from '../../../src/api/operations.js';
 import { ActivitySetting, runActivity } from '../../support/activities/activity-setting.js';
 import { examples } from '../../support/api/examples.js';
 import { json, rawServer } from '../../support/api/raw-server.js';
+import { ofFile } from '../../support/of-file.js';
 
-let setting: ActivitySetting;
-beforeAll(async () => {
-  setting = await ActivitySetting.open();
-});
-afterAll(() => setting.close());
-
+const setting = ofFile(() => ActivitySetting.open());
 let used = 0;
 /** A service that answers every search for $0.007 and counts the requests. */
 async function service() {

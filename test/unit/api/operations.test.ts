@@ -6,18 +6,17 @@ import type { SendOptions } from '../../../src/api/transport.js';
 import { ApiError } from '../../../src/api/wire/errors.js';
 import type { FailureType } from '../../../src/core/purchase/failure.js';
 import { examples } from '../../support/api/examples.js';
-import { answer, json, type RawServer, rawServer } from '../../support/api/raw-server.js';
+import { answer, json, rawServer } from '../../support/api/raw-server.js';
+import { ofFile } from '../../support/of-file.js';
 
 let reply: Buffer;
-let server: RawServer;
+const server = ofFile(() => rawServer((_request, socket) => socket.write(reply)));
 let client: Client;
 beforeAll(async () => {
-  server = await rawServer((_request, socket) => socket.write(reply));
   client = createClient({ apiKey: 'canary-key', baseUrl: `${server.url}/base/` });
 });
 afterAll(async () => {
   await client.close();
-  await server.close();
 });
 
 type AnyCall = (input: object, options?: SendOptions) => Promise<Answer<unknown>>;

@@ -1,5 +1,5 @@
 import type { PassThrough } from 'node:stream';
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { agentRun } from '../../../src/cli/agents.js';
 import { planData } from '../../../src/cli/progress/plan.js';
 import { runEnrich, scheduleRows } from '../../../src/cli/rows/enrich.js';
@@ -9,12 +9,9 @@ import { settings } from '../../../src/cli/shared/session.js';
 import type { EnrichRequest, JobPlan } from '../../../src/worker/config/runtime-types.js';
 import { fakeContext, fakeRuntime, listen, plan, request } from '../../support/cli/fake-runtime.js';
 import { flagsOf } from '../../support/cli/read-flags.js';
+import { ofFile } from '../../support/of-file.js';
 
-let service: Awaited<ReturnType<typeof listen>>;
-beforeAll(async () => {
-  service = await listen();
-});
-afterAll(() => service.close());
+ofFile(listen);
 
 const refusalOf = (error: unknown) => {
   const { exitCode, message } = failureOf(error);

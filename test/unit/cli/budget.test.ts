@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { planData, planText } from '../../../src/cli/progress/plan.js';
 import { pausedText } from '../../../src/cli/progress/summary.js';
 import { resume } from '../../../src/cli/rows/control.js';
@@ -17,13 +17,9 @@ import {
   request,
 } from '../../support/cli/fake-runtime.js';
 import { useFlags } from '../../support/cli/read-flags.js';
+import { ofFile } from '../../support/of-file.js';
 
-let service: Awaited<ReturnType<typeof listen>>;
-beforeAll(async () => {
-  service = await listen();
-});
-afterAll(() => service.close());
-
+ofFile(listen);
 const bounded = (maxCostDollars: number | 'none'): JobPlan => ({ ...plan, request: { ...request, maxCostDollars } });
 const config = { service: 'live', origin: 'https://api.exa.ai', rate: { qps: 10 } } as const;
 

@@ -1,6 +1,6 @@
 import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { SpendCaps } from '../../../src/core/purchase/spend.js';
 import { WarehouseBusy } from '../../../src/core/rows/warehouse-errors.js';
 import type { JobStatus, NextRun, RuntimeConfig, WorkflowAccess } from '../../../src/worker/config/runtime-types.js';
@@ -19,16 +19,15 @@ import {
 } from '../../support/cli/fake-runtime.js';
 import { typeCommand } from '../../support/cli/type-command.js';
 import { folderOfFile } from '../../support/files/folders.js';
+import { ofFile } from '../../support/of-file.js';
 
 const cwd = folderOfFile();
-let service: Awaited<ReturnType<typeof listen>>;
+const service = ofFile(listen);
 beforeAll(async () => {
-  service = await listen();
   writeFileSync(join(cwd, 'in.csv'), 'name;site\nExample;https://example.com\n');
   writeFileSync(join(cwd, 'schema.json'), '{"type":"object"}');
   mkdirSync(join(cwd, 'folder'));
 });
-afterAll(() => service.close());
 
 const type = (line: string, changes: RuntimeAnswers = {}, env: Record<string, string> = {}) =>
   typeCommand(cwd, line, changes, env);

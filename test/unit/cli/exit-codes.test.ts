@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { ApplicationFailure, CancelledFailure } from '@temporalio/common';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { ApiError } from '../../../src/api/wire/errors.js';
 import { tooManyFailed } from '../../../src/cli/flag-values.js';
 import { buildProgram } from '../../../src/cli/program.js';
@@ -24,13 +24,9 @@ import {
   summary,
 } from '../../support/cli/fake-runtime.js';
 import { useFlags } from '../../support/cli/read-flags.js';
+import { ofFile } from '../../support/of-file.js';
 
-let service: Awaited<ReturnType<typeof listen>>;
-beforeAll(async () => {
-  service = await listen();
-});
-afterAll(() => service.close());
-
+ofFile(listen);
 const allowed = (failOnFailedRows?: true | string) =>
   useFlags('wait', { failOnFailedRows }, ({ failedRows = null }) => failedRows);
 const manner = { dryRun: false, yes: false, asksAlways: false };

@@ -1,5 +1,5 @@
 import { EventEmitter } from 'node:events';
-import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { watchWalk } from '../../../src/cli/events/walk.js';
 import { runEnrich } from '../../../src/cli/rows/enrich.js';
 import { checkConnection, checkWarehouse } from '../../../src/cli/shared/check-connection.js';
@@ -25,13 +25,9 @@ import {
   request,
   summary,
 } from '../../support/cli/fake-runtime.js';
+import { ofFile } from '../../support/of-file.js';
 
-let service: Awaited<ReturnType<typeof listen>>;
-beforeAll(async () => {
-  service = await listen();
-});
-afterAll(() => service.close());
-
+const service = ofFile(listen);
 const manner = { dryRun: false, yes: false, asksAlways: false };
 const run = (context: Context, changes: Partial<typeof manner> = {}, csv: string | null = null) =>
   runEnrich(context, settings(context, {}), { ...request, csv }, { ...manner, ...changes });

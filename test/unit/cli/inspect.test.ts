@@ -1,15 +1,12 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { Output } from '../../../src/api/outputs/index.js';
 import { listen, type RuntimeAnswers } from '../../support/cli/fake-runtime.js';
 import { typeCommand } from '../../support/cli/type-command.js';
 import { folderOfFile } from '../../support/files/folders.js';
+import { ofFile } from '../../support/of-file.js';
 
 const cwd = folderOfFile();
-let service: Awaited<ReturnType<typeof listen>>;
-beforeAll(async () => {
-  service = await listen();
-});
-afterAll(() => service.close());
+ofFile(listen);
 const type = (line: string, changes: RuntimeAnswers = {}) => typeCommand(cwd, line, changes);
 
 const at = (seconds: string) => `2026-11-21T06:00:${seconds}Z`;

@@ -1,10 +1,11 @@
 import { createServer } from 'node:net';
-import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
+import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { usage } from '../../../src/cli/usage.js';
 import type { UsageLine } from '../../../src/core/purchase/spend.js';
-import { type Service, startService } from '../../service/service.mjs';
+import { startService } from '../../service/service.mjs';
 import { fakeContext, fakeRuntime, spend } from '../../support/cli/fake-runtime.js';
 import { flagsOf } from '../../support/cli/read-flags.js';
+import { ofFile } from '../../support/of-file.js';
 import { listen } from '../../support/sandbox/listen.js';
 
 const KEY = 'key-of-a-program';
@@ -14,11 +15,8 @@ const line = (group: string, landedMicros: number, changes: Partial<UsageLine> =
   ...changes,
 });
 
-let service: Service;
-beforeAll(async () => {
-  service = await startService({ key: KEY });
-});
-afterAll(() => service.close());
+const service = ofFile(() => startService({ key: KEY }));
+
 beforeEach(() => {
   service.bill.change = null;
 });

@@ -1,23 +1,22 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { beforeAll, expect, it } from 'vitest';
 import { errorFixes } from '../../../src/core/errors/registry.js';
 import { listen } from '../../support/cli/fake-runtime.js';
 import { typeCommand } from '../../support/cli/type-command.js';
 import { type WrongLine, wrongLines } from '../../support/cli/wrong-lines.js';
 import { folderOfFile } from '../../support/files/folders.js';
+import { ofFile } from '../../support/of-file.js';
 
 const cwd = folderOfFile();
-let service: Awaited<ReturnType<typeof listen>>;
+ofFile(listen);
 beforeAll(async () => {
-  service = await listen();
   writeFileSync(join(cwd, 'companies.csv'), 'name,website\nExample,https://example.com\n');
   writeFileSync(join(cwd, 'schema.json'), '{"type":"object"}');
   writeFileSync(join(cwd, 'launches.json'), '{}');
   writeFileSync(join(cwd, 'changes.json'), '{}');
 });
-afterAll(() => service.close());
 
 /** The most characters of a refusal. */
 const MOST = 4000;

@@ -1,28 +1,29 @@
 import { createServer, type Server } from 'node:http';
 import { Exa, type ExaError } from 'exa-js';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type Sandbox, startSandbox } from '../../../src/sandbox/index.js';
+import { startSandbox } from '../../../src/sandbox/index.js';
+import { ofFile } from '../../support/of-file.js';
 import { eventually } from '../../support/sandbox/eventually.js';
 import { listen } from '../../support/sandbox/listen.js';
 
-let sandbox: Sandbox;
-let hook: Server;
-let exa: Exa;
-let hookUrl: string;
-beforeAll(async () => {
-  sandbox = await startSandbox({
+const sandbox = ofFile(() =>
+  startSandbox({
     failureRate: 0,
     agentRuns: { durationMs: 60 },
     research: { durationMs: 60 },
     monitors: { durationMs: 30 },
     events: { count: 2000, order: 'oldest' },
-  });
+  }),
+);
+let hook: Server;
+let exa: Exa;
+let hookUrl: string;
+beforeAll(async () => {
   hook = createServer((request, response) => void request.resume().on('end', () => response.end()));
   hookUrl = await listen(hook);
   exa = new Exa('any-key', sandbox.url);
 });
 afterAll(async () => {
-  await sandbox.close();
   hook.close();
 });
 

@@ -1,13 +1,9 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type Sandbox, startSandbox } from '../../../src/sandbox/index.js';
+import { expect, test } from 'vitest';
+import { startSandbox } from '../../../src/sandbox/index.js';
+import { ofFile } from '../../support/of-file.js';
 import { post } from '../../support/sandbox/client.js';
 
-let sandbox: Sandbox;
-beforeAll(async () => {
-  sandbox = await startSandbox();
-});
-afterAll(() => sandbox.close());
-
+const sandbox = ofFile(startSandbox);
 const urlsOf = (json: { results: { url: string }[] }) => json.results.map((one) => one.url);
 
 test('a search returns ten distinct results without contents, and the same ones each time', async () => {
