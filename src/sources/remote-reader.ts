@@ -103,7 +103,7 @@ async function connect(
     (server) => server === own || (isS3(address) && (server.endsWith(`.${own}`) || (isAws && aws.test(server)))),
   );
   await connection.run(`SET http_proxy = ${literal(proxy.address)}`);
-  if (isS3(address)) await setS3(connection, s3Place(address, '--from'));
+  if (isS3(address)) await setS3(connection, s3Place(address, '--from: '));
   return proxy;
 }
 
@@ -113,7 +113,7 @@ const aws = /(^|\.)s3([.-][a-z0-9-]+)*\.amazonaws\.com(\.cn)?:443$/;
 /** The files of an address: of S3 those of a pattern or below a prefix with a slash at its end. */
 async function filesAt(connection: DuckDBConnection, address: string): Promise<readonly string[]> {
   if (!isS3(address)) return [address];
-  const { url } = s3Place(address, '--from');
+  const { url } = s3Place(address, '--from: ');
   const isPrefix = pathOfAddress(address).endsWith('/');
   if (!isPrefix && !isPattern(url)) return [url];
   const found = await connection.runAndReadAll(

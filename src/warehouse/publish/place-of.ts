@@ -18,8 +18,8 @@ export interface S3Place {
   readonly settings: readonly (readonly [name: string, value: string])[];
 }
 
-/** Throws `WarehouseUnusable` for an unknown parameter; keys are not part of an address. `flag`: names the address in messages. */
-export function s3Place(address: string, flag = '--to'): S3Place {
+/** Throws `WarehouseUnusable` for an unknown parameter; keys are not part of an address. `prefix`: begins the message. */
+export function s3Place(address: string, prefix = ''): S3Place {
   const [start = '', query = ''] = address.split('?', 2);
   const url = start.replace(/\/+$/, '');
   const settings = [...new URLSearchParams(query)].map(([name, value]) => {
@@ -27,7 +27,7 @@ export function s3Place(address: string, flag = '--to'): S3Place {
     if (setting === undefined)
       throw new WarehouseUnusable(
         'publish-target-invalid',
-        `${flag}: an s3:// address has no parameter ${name}; it may have ${Object.keys(parameters).join(', ')}`,
+        `${prefix}an s3:// address has no parameter ${name}; it may have ${Object.keys(parameters).join(', ')}`,
       );
     return [setting, value] as const;
   });
@@ -66,7 +66,7 @@ export function placeOf(to: string): Place {
   if (isPostgresUrl(to)) return { kind: 'postgres', address: to };
   if (/^s3:\/\//i.test(to)) {
     const why = whyNoAddress(to);
-    if (why !== null) throw new WarehouseUnusable('publish-target-invalid', `--to: ${why}`);
+    if (why !== null) throw new WarehouseUnusable('publish-target-invalid', why);
     s3Place(to);
     return { kind: 's3', address: to };
   }
@@ -76,7 +76,7 @@ export function placeOf(to: string): Place {
   if (/^[a-z][a-z0-9+.-]+:/i.test(catalog || to) || whyNoPath(catalog || to, process.platform) !== null)
     throw new WarehouseUnusable(
       'publish-target-invalid',
-      `--to: the value (not shown) is not a target: give ${TARGET_FORMS}`,
+      `the value (not shown) is not a target: give ${TARGET_FORMS}`,
     );
   if (catalog !== '') return { kind: 'ducklake', path };
   const there = statSync(path, { throwIfNoEntry: false });

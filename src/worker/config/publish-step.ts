@@ -18,7 +18,7 @@ export function placeOrProblem(to: string): Place | string {
   try {
     return placeOf(to);
   } catch (error) {
-    return (error as Error).message.replace(/^--to: /, '');
+    return (error as Error).message;
   }
 }
 
