@@ -5,10 +5,7 @@ import { whyNotOwn } from '../../files/make-folder.js';
 import { whyOtherFormat } from '../../store/process/folder-format.js';
 import { type Environment, Variables } from './variables.js';
 
-interface Here {
-  readonly env: Environment;
-  readonly cwd: string;
-}
+type Here = { readonly env: Environment; readonly cwd: string };
 
 /** Why a state folder cannot be used, a sentence for each reason. */
 export function whyNoStateFolder({ env, cwd }: Here, stateDir: string): readonly string[] {
@@ -46,7 +43,7 @@ function fileInWay(dir: string): string | null {
 }
 
 /** Why other users could change a state folder, in words that follow its name; null if they cannot, and if the settings trust the folder. */
-function whyForeign({ env, cwd }: Here, stateDir: string): string | null {
+export function whyForeign({ env, cwd }: Here, stateDir: string): string | null {
   const trusted = env.SEARCHFLOW_TRUST_STATE_DIR;
   return trusted && resolve(cwd, trusted) === stateDir ? null : whyNotOwn(stateDir);
 }

@@ -14,7 +14,7 @@ import { nearestThere } from '../../warehouse/index.js';
 import { type ConfigSources, type Mistake, readSettings } from '../config/config.js';
 import { rateProfileOf } from '../config/derived-settings.js';
 import type { RuntimeConfig } from '../config/runtime-types.js';
-import { whyNoStateFolder } from '../config/state-folder.js';
+import { whyForeign, whyNoStateFolder } from '../config/state-folder.js';
 import { bareEnvironment } from '../temporal-server/bare-environment.js';
 import { checkDatabases } from './databases.js';
 import { bad, badBy, clockFinding, type Finding, fine, messageOf, type Setup } from './finding.js';
@@ -170,9 +170,11 @@ async function whyNotLoaded(name: string): Promise<string | null> {
 async function checkStateFolder({ env, cwd, config: { stateDir } }: Setup): Promise<readonly Finding[]> {
   const [why] = whyNoStateFolder({ env, cwd }, stateDir);
   if (why !== undefined) {
-    const foreign = /belongs to another user/.test(why) ? `sudo chown -R "$(id -un)"` : 'chmod go-w';
-    const mend = /Other users could/.test(why) ? `To make it yours:\n  ${foreign} ${shellWord(stateDir)}` : null;
-    return [bad('state-folder', why, mend ?? errorFixes['state-folder-unusable'])];
+    const owner = existsSync(stateDir) ? statSync(stateDir).uid : null;
+    const isForeign = owner !== null && whyForeign({ env, cwd }, stateDir) !== null;
+    const command = owner === process.geteuid?.() ? 'chmod go-w' : `sudo chown -R "$(id -un)"`;
+    const mend = `To make it yours:\n  ${command} ${shellWord(stateDir)}`;
+    return [bad('state-folder', why, isForeign ? mend : errorFixes['state-folder-unusable'])];
   }
   if (!existsSync(stateDir)) return [fine('state-folder', `The first command makes the state folder ${stateDir}.`)];
   let trial: string | null = null;
