@@ -208,13 +208,13 @@ export function failureLimit(flags: {
 }
 
 /** The failed rows that a command allows: a number, or a percentage of the tried rows. */
-export type FailedRows = { readonly rows: number } | { readonly percent: number };
+export type AllowedFailures = { readonly rows: number } | { readonly percent: number };
 
 /** The number of rows that count as failed: `error` and `invalid`, except discarded ones. */
 export const failedRows = ({ error, invalid, discarded = 0 }: WarehouseSummary): number => error + invalid - discarded;
 
 /** Reads the failed rows that a command allows. `true`: the flag has no value, so no failed row is allowed. */
-export const allowedRows: Reader<true | string, FailedRows> = (typed, { flag }) => {
+export const allowedRows: Reader<true | string, AllowedFailures> = (typed, { flag }) => {
   if (typed === true) return { rows: 0 };
   const [, number = '', percent] = /^(\d{1,9}(?:\.\d{1,6})?)(%?)$/.exec(typed) ?? [];
   const amount = Number(number);
@@ -226,7 +226,7 @@ export const allowedRows: Reader<true | string, FailedRows> = (typed, { flag }) 
 };
 
 /** Returns whether more rows than allowed failed. A percentage refers to the tried rows. */
-export function tooManyFailed(summary: WarehouseSummary, allowed: FailedRows): boolean {
+export function tooManyFailed(summary: WarehouseSummary, allowed: AllowedFailures): boolean {
   const failed = failedRows(summary);
   const { success } = summary;
   return 'rows' in allowed ? failed > allowed.rows : 100 * failed > allowed.percent * (success + failed);

@@ -1,22 +1,22 @@
 import type { WindowPages } from '../core/events/event-warehouse.js';
 import type { FieldType } from '../core/events/state-table.js';
-import type { ColumnType as InputType } from '../core/rows/column-type.js';
+import type { ColumnType } from '../core/rows/column-type.js';
 import type { ResultColumn } from './rows/result-column.js';
 
 /**
  * Types of columns. `id`: a text of bounded length; `small`: an integer of 32 bits; `integer` and `long`: of 64 bits; `texts`: a list of texts; `parsed`: JSON that is
  * stored parsed, if the database can do so; `other`: the column of a view, whose query has the type.
  */
-export type ColumnType =
+export type RelationType =
   | ('text' | 'id' | 'texts' | 'boolean' | 'small' | 'integer' | 'long' | 'number')
   | ('time' | 'json' | 'parsed' | 'digest' | 'other');
 
 /** The types of columns in the SQL of one database. */
-export type ColumnTypes = Readonly<Record<Exclude<ColumnType, 'other'>, string>>;
+export type ColumnTypes = Readonly<Record<Exclude<RelationType, 'other'>, string>>;
 
 export interface RelationColumn {
   readonly name: string;
-  readonly type: ColumnType;
+  readonly type: RelationType;
   readonly is: string;
   readonly required?: boolean;
   /** Whether the database numbers the rows in this column. */
@@ -86,9 +86,9 @@ export interface Dialect {
    */
   elements(from: string, o: string, path: readonly string[], item: string, position: string, outer: boolean): string;
   /** A cell of `input` with the type of its column; absent: text. */
-  cell(index: number, type?: InputType): string;
+  cell(index: number, type?: ColumnType): string;
   /** Whether `cell` is NULL for some values of the type, which are then misfits. */
-  isNarrow(type: InputType): boolean;
+  isNarrow(type: ColumnType): boolean;
   /** The most columns of a view. */
   readonly maxColumns: number;
   /** Query of the names of tables and views, in lower case, as `name`. */

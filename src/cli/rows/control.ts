@@ -10,7 +10,7 @@ import { MonitorControl } from '../../worker/control/monitor-control.js';
 import { findWalk } from '../../worker/runtime/job-lists.js';
 import type { Runtime } from '../../worker/runtime/runtime.js';
 import { showPausedWalk, walkNamed, watchWalk } from '../events/walk.js';
-import { type FailedRows, failureLimit, readAll, spelled } from '../flag-values.js';
+import { type AllowedFailures, failureLimit, readAll, spelled } from '../flag-values.js';
 import { exportText } from '../monitors.js';
 import { showStarted } from '../progress/plan.js';
 import { follow } from '../progress/progress.js';
@@ -197,7 +197,7 @@ async function stateNow(runtime: Session['runtime'], job: string): Promise<State
 async function waitFor(
   session: Session,
   job: string,
-  failedRows: FailedRows | null,
+  failedRows: AllowedFailures | null,
   onEnd: () => void,
 ): Promise<ExitCode> {
   const { runtime } = session;
@@ -215,7 +215,7 @@ async function waitFor(
 }
 
 /** Shows a job that has ended already. */
-async function showEnded(session: Session, found: JobStatus, failedRows: FailedRows | null): Promise<ExitCode> {
+async function showEnded(session: Session, found: JobStatus, failedRows: AllowedFailures | null): Promise<ExitCode> {
   const { terminal, env, runtime } = session;
   const { job, phase, lastRun } = found;
   if (phase === 'done') {

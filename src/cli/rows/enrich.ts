@@ -14,7 +14,7 @@ import {
   UsageError,
 } from '../../worker/config/runtime-types.js';
 import type { JobHandle } from '../../worker/control/job-handle.js';
-import { type FailedRows, readAll, tooManyFailed } from '../flag-values.js';
+import { type AllowedFailures, readAll, tooManyFailed } from '../flag-values.js';
 import {
   aboutDollars,
   atMost,
@@ -97,7 +97,7 @@ export interface EnrichManner {
   /** Whether the workers run the job, and this command returns at once. */
   readonly detach?: boolean;
   /** The number or percentage of failed rows that is allowed. Null or absent: any number. */
-  readonly failedRows?: FailedRows | null;
+  readonly failedRows?: AllowedFailures | null;
 }
 
 /** Note for a job of agent rows that was stopped. */
@@ -265,7 +265,7 @@ async function withPublish(
 }
 
 /** Returns the exit code of a summary. Up to the allowed number, failed rows are data and not a failure. */
-export function codeOf({ phase, stoppedFor, warehouse }: JobSummary, allowed: FailedRows | null): ExitCode {
+export function codeOf({ phase, stoppedFor, warehouse }: JobSummary, allowed: AllowedFailures | null): ExitCode {
   if (phase === 'failed') return exitCodes.failed;
   if (phase !== 'done') return exitCodeOfPause(stoppedFor);
   return allowed !== null && tooManyFailed(warehouse, allowed) ? exitCodes.failedRows : exitCodes.ok;

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import type { Lost, Started, UnknownOutcome } from '../../core/purchase/journal.js';
 import type { Json } from '../../core/text/json.js';
-import type { Asked, SpendSums } from '../spend/spend-sums.js';
+import type { Intended, SpendSums } from '../spend/spend-sums.js';
 import { decodeLine, legibleLines, type SegmentLine, type UnitEntry } from './segment-lines.js';
 import type { SegmentEnds } from './segment-writer.js';
 
@@ -136,7 +136,7 @@ export class Segment {
     return { ...nothing, noted: { keys: intent.keys, found: lost !== undefined } };
   }
 
-  #asked(intent: IntentLine): Asked {
+  #asked(intent: IntentLine): Intended {
     const { team, op, tier, at, est, list } = intent;
     return { team, segment: this.name, operation: op, tier, at, estimateMicros: est, listMicros: list };
   }

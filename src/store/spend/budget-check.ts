@@ -9,10 +9,10 @@ import {
 } from '../../core/purchase/spend.js';
 import {
   type Amounts,
-  type Asked,
   committed,
   endOfDay,
   endOfMonth,
+  type Intended,
   type SpendSums,
   startOfDay,
   startOfMonth,
@@ -47,7 +47,7 @@ export function reserve(
     limit: number | null,
     sum: Pick<Amounts, 'landedMicros' | 'openMicros' | 'unknownMicros'>,
     resetsAt: number | null,
-    isCounted: (one: Asked) => boolean,
+    isCounted: (one: Intended) => boolean,
   ) => {
     if (limit === null) return;
     const remaining = Math.max(0, limit - committed(sum));
@@ -60,7 +60,7 @@ export function reserve(
     const job = jobOf(cap.bookPrefix);
     check('job', cap.limitMicros, sums.job(job), null, (one) => jobOf(one.segment) === job);
   }
-  const since = (start: number) => (one: Asked) => one.team === team && one.at >= start;
+  const since = (start: number) => (one: Intended) => one.team === team && one.at >= start;
   check('day', caps.dayMicros, sums.day(team, now), endOfDay(now), since(startOfDay(now)));
   check('month', caps.monthMicros, sums.month(team, now), endOfMonth(now), since(startOfMonth(now)));
   return bounds.sort((a, b) => a.remainingMicros - b.remainingMicros)[0] ?? micros;

@@ -9,7 +9,7 @@ import {
 } from '../../core/purchase/spend.js';
 
 /** Facts of an intended purchase. */
-export interface Asked {
+export interface Intended {
   readonly team: string;
   readonly segment: string;
   readonly operation: string;
@@ -57,14 +57,14 @@ export const committed = ({ landedMicros, openMicros, unknownMicros }: Omit<Peri
  * file. Only a few numbers are kept for each job, operation and day.
  */
 export class SpendSums {
-  readonly #open = new Map<string, Asked>();
+  readonly #open = new Map<string, Intended>();
   readonly #cells = new Map<string, Cell>();
   readonly #jobs = new Map<string, Amounts>();
   readonly #days = new Map<string, Amounts>();
   readonly #months = new Map<string, Amounts>();
 
   /** Adds a purchase that is about to be made. A known id changes nothing. */
-  opened(id: string, asked: Asked): void {
+  opened(id: string, asked: Intended): void {
     if (this.#open.has(id)) return;
     this.#open.set(id, asked);
     this.#each(asked, (sum) => {
@@ -73,7 +73,7 @@ export class SpendSums {
   }
 
   /** Records the answer of a purchase. `stray`: the facts to use if the intent cannot be read. */
-  landed(id: string, answered: Answered, stray: Asked): void {
+  landed(id: string, answered: Answered, stray: Intended): void {
     const asked = this.#close(id) ?? stray;
     const { costMicros, units } = answered;
     this.#each(asked, (sum) => {
@@ -89,13 +89,13 @@ export class SpendSums {
   }
 
   /** Costs of this day's answers of the same job, operation and tier, as multiples of their list price. */
-  multiples(asked: Omit<Asked, 'estimateMicros' | 'listMicros'>): readonly number[] {
+  multiples(asked: Omit<Intended, 'estimateMicros' | 'listMicros'>): readonly number[] {
     return this.#cells.get(cellName(asked))?.multiples.get(asked.tier) ?? [];
   }
 
   /** Number of the open purchases of the same job, operation and tier that `counts` includes. Purchases older than a day count as lost. */
   inFlight(
-    { team, segment, operation, tier, at }: Omit<Asked, 'estimateMicros' | 'listMicros'>,
+    { team, segment, operation, tier, at }: Omit<Intended, 'estimateMicros' | 'listMicros'>,
     counts: (id: string, segment: string) => boolean,
   ): number {
     let count = 0;
@@ -108,7 +108,7 @@ export class SpendSums {
   }
 
   /** Sum of the estimates of the open purchases that `counts` includes. */
-  openMicros(counts: (id: string, asked: Asked) => boolean): number {
+  openMicros(counts: (id: string, asked: Intended) => boolean): number {
     let micros = 0;
     for (const [id, open] of this.#open) if (counts(id, open)) micros += open.estimateMicros;
     return micros;
@@ -125,7 +125,7 @@ export class SpendSums {
   }
 
   /** Reopens a purchase whose answer was considered lost. */
-  found(id: string, asked: Asked): void {
+  found(id: string, asked: Intended): void {
     if (this.#open.has(id)) return;
     this.#each(asked, (sum) => {
       sum.unknownOutcomes--;
@@ -176,13 +176,13 @@ export class SpendSums {
     return [...days.keys()].sort().map((name) => days.get(name) as DayUsage);
   }
 
-  #cell(asked: Asked): Cell {
+  #cell(asked: Intended): Cell {
     const { team, segment, operation, at } = asked;
     const names = { team, job: jobOf(segment), operation, day: startOfDay(at) };
     return found(this.#cells, cellName(asked), () => ({ ...names, multiples: new Map(), ...nothing() }));
   }
 
-  #close(id: string): Asked | undefined {
+  #close(id: string): Intended | undefined {
     const asked = this.#open.get(id);
     this.#open.delete(id);
     if (asked) {
@@ -194,7 +194,7 @@ export class SpendSums {
   }
 
   /** Applies a change to all sums of a purchase. */
-  #each(asked: Asked, change: (sum: Amounts) => void): void {
+  #each(asked: Intended, change: (sum: Amounts) => void): void {
     const { team, segment, at } = asked;
     const day = startOfDay(at);
     change(this.#cell(asked));
@@ -204,7 +204,7 @@ export class SpendSums {
   }
 }
 
-const cellName = ({ team, segment, operation, at }: Pick<Asked, 'team' | 'segment' | 'operation' | 'at'>): string =>
+const cellName = ({ team, segment, operation, at }: Pick<Intended, 'team' | 'segment' | 'operation' | 'at'>): string =>
   JSON.stringify([team, jobOf(segment), operation, startOfDay(at)]);
 
 const DAY_MS = 86_400_000;

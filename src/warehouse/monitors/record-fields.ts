@@ -1,6 +1,6 @@
 import type { RawRecord } from '../../core/monitors/monitor-warehouse.js';
 import type { Dialect, SqlValue, Transaction } from '../dialect.js';
-import type { ColumnType, ColumnTypes, Relation } from '../shared/relation.js';
+import type { ColumnTypes, Relation, RelationType } from '../shared/relation.js';
 import { shortId } from '../shared/short-id.js';
 
 /** The fields of an object; none for another value. */
@@ -45,13 +45,13 @@ export async function insert(tx: Transaction, table: Relation, rows: readonly (r
     await tx.run(`INSERT INTO ${name} (${names}) VALUES ${tuples.join(', ')}`, values);
   }
 
-  function placeholder(type: ColumnType, number: number): string {
+  function placeholder(type: RelationType, number: number): string {
     return type === 'time'
       ? dialect.moment(`$${number}`)
       : `CAST($${number} AS ${dialect.types[type as keyof ColumnTypes]})`;
   }
 
-  function held(type: ColumnType | undefined, value: SqlValue): SqlValue {
+  function held(type: RelationType | undefined, value: SqlValue): SqlValue {
     if (typeof value !== 'string') return value;
     if (type === 'id') return shortId(dialect.plain(value));
     return type === 'json' ? dialect.json(value) : dialect.plain(value);

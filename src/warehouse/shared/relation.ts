@@ -1,6 +1,6 @@
-import type { ColumnType, ColumnTypes, Dialect, RelationColumn } from '../dialect.js';
+import type { ColumnTypes, Dialect, RelationColumn, RelationType } from '../dialect.js';
 
-export type { ColumnType, ColumnTypes, RelationColumn } from '../dialect.js';
+export type { ColumnTypes, RelationColumn, RelationType } from '../dialect.js';
 
 /**
  * A table or view, described once: the statement that creates a table, the comments, the check of the schema and lists of columns are made
@@ -26,7 +26,7 @@ export const tableColumns = (lines: string): readonly RelationColumn[] =>
     .map((line) => {
       const [, name, type, mark, is] = /^ *(\w+) (\w+)(!?) (.+)$/.exec(line) ?? [];
       if (name === undefined || is === undefined) throw new Error(`This is not a column: ${line}`);
-      return { name, type: type as ColumnType, is, required: mark === '!' };
+      return { name, type: type as RelationType, is, required: mark === '!' };
     });
 
 /** Statement that creates a table. */
