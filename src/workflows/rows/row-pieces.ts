@@ -129,9 +129,10 @@ export async function buyInPieces(
     const { pace } = money;
     const [before, began] = [ended, Date.now()];
     await condition(() => ended > before);
+    const eachMs = pace.ms / Math.max(1, pace.ended);
     const share = running.size / (queue.length > 0 ? TOGETHER_OF : 1);
-    const ends = Math.min(TOGETHER.ends, TOGETHER.bytes / rules.bytes(), share);
-    const ms = Math.min(TOGETHER.ms, (ends * pace.ms) / Math.max(1, pace.ended));
+    const ends = Math.min(TOGETHER.ends, TOGETHER.bytes / rules.bytes(), TOGETHER.ms / eachMs, share);
+    const ms = ends * eachMs;
     if (ended - before < TOGETHER.least && ends >= TOGETHER.least && ms > 0)
       await rules.hold(Math.round(ended < BURST.ends ? ms / BURST.faster : ms));
     // The first one shows how long it takes, and not how many end in a time.
