@@ -9,7 +9,7 @@ import { inTransaction } from '../shared/in-transaction.js';
 import type { RelationColumn } from '../shared/relation.js';
 import { duckDbDialect } from './dialect.js';
 import { transactionOf } from './transaction.js';
-import { type Needs, USUAL, Warehouse, WORK_QUEUES, type WorkQueue } from './warehouse.js';
+import { type Needs, USUAL, Warehouse, type WorkQueue } from './warehouse.js';
 
 /**
  * The warehouse in a DuckDB file. Nothing is read or created before the first use. While another process has the file open, every method
@@ -48,12 +48,12 @@ export function duckDbDatabase(address: string, { check }: WarehousesOptions): D
  * After the last load the state is updated on both cores, because no load uses the other core then.
  */
 const uses: Readonly<Record<Purpose, readonly [queues: readonly WorkQueue[], needs?: Needs]>> = {
-  read: [['incoming'], { reads: true }],
-  write: [WORK_QUEUES],
+  read: [['reads'], { reads: true }],
+  write: [['incoming', 'state']],
   events: [['incoming']],
   fold: [['state']],
   foldAll: [['state'], { threads: 2 }],
-  all: [WORK_QUEUES],
+  all: [['incoming', 'state']],
 };
 
 /** Bytes of memory for each byte of the longest line, in addition to the usual memory: buffers of the reader, and copies of values. */

@@ -41,9 +41,9 @@ export const USUAL: Omit<Required<Needs>, 'reads'> = { memory: 512, threads: 1 }
 /** Number of row groups of a table that are merged when the file is closed. So the space of deleted rows is released in small steps. */
 const MERGES = 2;
 
-/** Queues of work, each with tables of its own. `incoming`: loads; `state`: updates of the current state with loaded events. */
-export type WorkQueue = 'incoming' | 'state';
-export const WORK_QUEUES: readonly WorkQueue[] = ['incoming', 'state'];
+/** Queues of work. `incoming`: loads; `state`: updates of the current state with loaded events; `reads`: work that changes no table. */
+export type WorkQueue = 'incoming' | 'state' | 'reads';
+const WORK_QUEUES: readonly WorkQueue[] = ['incoming', 'state', 'reads'];
 
 /** Resources that some work needs: memory in MB, and threads. `reads`: no tables are made or migrated for this work. */
 export interface Needs {
@@ -84,7 +84,7 @@ export class Warehouse {
   #instance: Promise<DuckDBInstance> | null = null;
   /** Settled when the tables of the instance were made, migrated and checked; null: they were not. */
   #made: Promise<void> | null = null;
-  readonly #tails: Record<WorkQueue, Promise<unknown>> = { incoming: Promise.resolve(), state: Promise.resolve() };
+  readonly #tails = new Map<WorkQueue, Promise<unknown>>();
   #users = 0;
   #checkpointing = false;
   /** Inode of the log whose rights were checked; 0: none. */
@@ -182,7 +182,7 @@ export class Warehouse {
     await this.#drop();
   }
 
-  /** Starts a checkpoint while both queues wait: DuckDB runs none while another transaction writes. */
+  /** Starts a checkpoint while all queues wait: DuckDB runs none while another transaction writes. */
   #checkpointLargeLog(): void {
     const { size = 0 } = statSync(`${this.file}.wal`, { throwIfNoEntry: false }) ?? {};
     if (this.#checkpointing || size < LARGE_LOG_MB * 1_048_576) return;
@@ -211,9 +211,9 @@ export class Warehouse {
   }
 
   #inTurn<T>(queues: readonly WorkQueue[], work: () => Promise<T>): Promise<T> {
-    const result = Promise.all(queues.map((queue) => this.#tails[queue])).then(work);
+    const result = Promise.all(queues.map((queue) => this.#tails.get(queue))).then(work);
     const over = result.catch(nothing);
-    for (const queue of queues) this.#tails[queue] = over;
+    for (const queue of queues) this.#tails.set(queue, over);
     return result;
   }
 

@@ -1,13 +1,19 @@
+import { createWriteStream } from 'node:fs';
 import { join } from 'node:path';
+import { Transform } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
 import type { PgTransaction } from '../../postgres/index.js';
 import { postgresAddressOf } from '../addresses.js';
 import type { Database, Purpose, WarehousesOptions } from '../database.js';
 import type { Dialect } from '../dialect.js';
 import type { SourceDatabase } from '../export/job-rows.js';
 import { unpurged } from '../rows/row-store.js';
+import { literal, plainPath } from '../shared/duckdb-quote.js';
+import { mendSurrogates } from '../shared/mend-escapes.js';
+import { hasHalves } from '../shared/one-line.js';
+import type { Relation, RelationColumn } from '../shared/relation.js';
 import { setMemory, withScratchDuckDb } from '../shared/scratch-duckdb.js';
 import { postgresDialect } from './dialect.js';
-import { partOf, tableOf } from './export-part.js';
 import { transactionOf } from './transaction.js';
 import { Warehouse } from './warehouse.js';
 
@@ -21,12 +27,14 @@ export function postgresDatabase(address: string, options: WarehousesOptions): D
   const url = options.credentialsFor?.(postgresAddressOf(address).carried)?.reveal() ?? address;
   const warehouse = new Warehouse(url, options);
   const dialect = postgresDialect(`${warehouse.schema}.`);
-  const transaction: Database['transaction'] = (purpose, work) =>
-    warehouse[purpose === 'read' ? 'read' : 'transaction'](async (tx) => {
+  const transaction: Database['transaction'] = (purpose, work) => {
+    if (purpose === 'read') return warehouse.read((tx) => work(transactionOf(tx, dialect)), { snapshot: true });
+    return warehouse.transaction(async (tx) => {
       for (const lock of locks[purpose])
         await tx.query(`SELECT pg_advisory_xact_lock(hashtextextended(current_schema(), ${lock}))`);
       return work(transactionOf(tx, dialect));
     });
+  };
   return {
     shown: warehouse.shown,
     file: null,
@@ -51,8 +59,8 @@ export function postgresDatabase(address: string, options: WarehousesOptions): D
  * two transactions at once would not see the ids of each other. `STATE`: one transaction at a time updates the current state.
  */
 const [LOADS, STATE] = [4, 5];
-const locks: Readonly<Record<Purpose, readonly number[]>> = {
-  ...{ read: [], write: [], events: [LOADS], fold: [STATE], foldAll: [STATE], all: [LOADS, STATE] },
+const locks: Readonly<Record<Exclude<Purpose, 'read'>, readonly number[]>> = {
+  ...{ write: [], events: [LOADS], fold: [STATE], foldAll: [STATE], all: [LOADS, STATE] },
 };
 
 /** Copies rows into a scratch DuckDB, while loads continue. */
@@ -72,4 +80,98 @@ function sourceOf(warehouse: Warehouse, dialect: Dialect): SourceDatabase {
     if (manner === 'snapshot') return warehouse.read((tx) => open((one) => one(tx)), { snapshot: true });
     return open((one) => warehouse.read(one));
   };
+}
+
+/** The fields of a line before the answer, with the types that they have in a DuckDB warehouse. */
+const fields = `{"row_number": "BIGINT", "row_hash": "VARCHAR", "input": ["VARCHAR"], "status": "VARCHAR", "error_tag": "VARCHAR",
+  "error_message": "VARCHAR", "http_status": "INTEGER", "title": "VARCHAR", "author": "VARCHAR", "published_date": "VARCHAR",
+  "request_id": "VARCHAR", "cost_micros": "BIGINT", "fetched_at": "TIMESTAMP", "row_exact": {"i": ["VARCHAR"]}, "is_exact": "BOOLEAN"}`;
+
+/** The answer comes last, so that its text can be cut out of the line. `is_exact`: the answer is the landed one, with the result last. */
+const rows = (where: string, from: number, to: number) => `
+  SELECT row_number, row_hash, input, status, error_tag, error_message, http_status, title, author, published_date, request_id, cost_micros,
+    to_char(fetched_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US') AS fetched_at, row_exact,
+    answer_exact IS NOT NULL AS is_exact, coalesce(answer_exact, response) AS answer
+  FROM row_store
+  WHERE ${where} AND row_number BETWEEN ${from} AND ${to}
+  ORDER BY row_number`;
+
+/** The end of a JSON object, after the first `name`, without its closing brace. JSON escapes the quotes in texts, so a text has no `name`. */
+const last = (json: string, name: string) => {
+  const mark = `,"${name}":`;
+  return `substr(${json}, instr(${json}, '${mark}') + ${mark.length}, length(${json}) - instr(${json}, '${mark}') - ${mark.length})`;
+};
+
+/** Columns whose values are read from the original answer, if there is one, so that both warehouses export the same bytes. */
+const asInDuckDb = ['title', 'author', 'publishedDate']
+  .map((field) => {
+    const column = field === 'publishedDate' ? 'published_date' : field;
+    return `if(fields.is_exact, json_extract_string(response, '$.${field}'), fields.${column}) AS ${column}`;
+  })
+  .join(', ');
+
+/**
+ * See `SourceDuckDb.part`. The rows of a part are copied into the file `scratch`, which the caller removes. An answer is cut out of its line
+ * unchanged, because DuckDB would rewrite the numbers in the answer.
+ */
+async function partOf(tx: PgTransaction, where: string, from: number, to: number, scratch: string): Promise<string> {
+  const longest = await copyAsJson(tx, rows(where, from, to), scratch);
+  return `SELECT fields.* EXCLUDE (row_exact, is_exact) REPLACE (${asInDuckDb}, coalesce(fields.row_exact.i, fields.input) AS input),
+      response
+    FROM (SELECT fields, CAST(nullif(if(fields.is_exact, ${last('answer', 'result')}, answer), 'null') AS JSON) AS response
+      FROM (SELECT from_json(left(line, instr(line, ',"answer":') - 1) || '}', '${fields}') AS fields, ${last('line', 'answer')} AS answer
+        FROM (SELECT json::VARCHAR AS line FROM read_json_objects(${linesOf(scratch, longest)}))))`;
+}
+
+/** See `SourceDuckDb.table`. Times are copied as UTC, and JSON as text, unchanged. */
+async function tableOf(tx: PgTransaction, { name, columns }: Relation, scratch: string): Promise<string> {
+  const longest = await copyAsJson(tx, `SELECT ${columns.map(copied).join(', ')} FROM ${name}`, scratch);
+  const all = columns.map((column) => `${column.name}: '${types[column.type]}'`).join(', ');
+  return `SELECT * FROM read_json(${linesOf(scratch, longest)}, columns = {${all}})`;
+}
+
+/** Arguments of a function that reads the lines of a file, of which the longest has so many bytes. */
+const linesOf = (file: string, longest: number): string =>
+  `${literal(plainPath(file))}, format = 'newline_delimited', compression = 'uncompressed', maximum_object_size = ${Math.max(65_536, longest + 1)}`;
+
+const types: Readonly<Record<RelationColumn['type'], string>> = {
+  ...{ text: 'VARCHAR', id: 'VARCHAR', texts: 'VARCHAR[]', boolean: 'BOOLEAN', number: 'DOUBLE', time: 'TIMESTAMP' },
+  ...{ small: 'INTEGER', integer: 'BIGINT', long: 'BIGINT', digest: 'UBIGINT', json: 'VARCHAR', parsed: 'VARCHAR' },
+  other: 'VARCHAR',
+};
+
+function copied({ name, type }: RelationColumn): string {
+  if (type === 'time') return `to_char(${name} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US') AS ${name}`;
+  return type === 'json' || type === 'parsed' ? `CAST(${name} AS text) AS ${name}` : name;
+}
+
+/** Writes rows as lines of JSON. Returns the bytes of the longest line. */
+async function copyAsJson(tx: PgTransaction, query: string, file: string): Promise<number> {
+  const { to } = await import('pg-copy-streams');
+  const lines = tx.client.query(
+    to(`COPY (SELECT row_to_json(r) FROM (${query}) r) TO STDOUT (FORMAT csv, DELIMITER E'\\x02', QUOTE E'\\x01')`),
+  );
+  // A broken connection may emit a second error, when no handler is left.
+  lines.on('error', () => undefined);
+  let longest = 0;
+  let rest: Buffer[] = [];
+  const readable = new Transform({
+    transform(chunk: Buffer, _encoding, done) {
+      const end = chunk.lastIndexOf(10) + 1;
+      rest.push(end === 0 ? chunk : chunk.subarray(0, end));
+      if (end === 0) return done();
+      const piece = Buffer.concat(rest);
+      rest = [chunk.subarray(end)];
+      for (let at = 0; at < piece.length; ) {
+        const next = piece.indexOf(10, at) + 1;
+        longest = Math.max(longest, next - at);
+        at = next;
+      }
+      // Half of a surrogate pair is replaced by visible characters, as in a DuckDB warehouse, because DuckDB cannot hold such a half as
+      // text either.
+      done(null, hasHalves(piece) ? mendSurrogates(piece.toString()) : piece);
+    },
+  });
+  await pipeline(lines, readable, createWriteStream(file, { mode: 0o600 }));
+  return longest;
 }

@@ -105,7 +105,7 @@ export class Warehouse {
     return this.#saying((postgres) =>
       postgres.transaction(
         async (tx) => {
-          if (snapshot) await tx.query('SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY');
+          if (snapshot) await tx.query('SET TRANSACTION ISOLATION LEVEL REPEATABLE READ');
           await tx.query('SELECT set_config(name, value, true) FROM unnest($1::text[], $2::text[]) AS s(name, value)', [
             Object.keys(this.#settings),
             Object.values(this.#settings),
