@@ -1,7 +1,7 @@
 import type { PayloadKind } from '../../core/events/payloads.js';
+import type { PartTable, StateSource, StateTable } from '../../core/events/state-table.js';
 import { partTables, stateTables } from '../../core/events/state-tables.js';
-import type { Transaction } from '../dialect.js';
-import { type Folded, updateStates } from './state-sql.js';
+import type { Dialect, Transaction } from '../dialect.js';
 
 /**
  * Bytes of loads that are folded at a time; the last load may exceed this size. With fewer bytes, most tables would get fewer rows than a
@@ -107,4 +107,225 @@ export async function takeBack(tx: Transaction, origin: string): Promise<void> {
   for (const { name } of [...stateTables, ...partTables]) {
     await tx.run(`DELETE FROM ${name} WHERE origin = $1 AND event_id IN (SELECT id FROM winners)`, [origin]);
   }
+}
+
+/** The events that state is made from. */
+interface Folded {
+  readonly origin: string;
+  /** Condition on `events`; `$1` in the condition is the origin. */
+  readonly which: string;
+}
+
+/**
+ * Kinds of payloads of a kilobyte and more. Large payloads are read from `events`. Other payloads are first copied to the temporary table
+ * `few`. In `events` the small payloads are stored between the large ones, so a column store would decompress all payloads for each table
+ * of state.
+ */
+const LARGE: ReadonlySet<PayloadKind> = new Set(['item', 'webset']);
+
+const versionOf = (alias: string) => `(${alias}.version_at, ${alias}.event_at, ${alias}.list_order, ${alias}.event_id)`;
+
+/** A table of current state to update, and the versions found in the events. */
+interface Change {
+  readonly table: StateTable;
+  readonly parts: readonly PartTable[];
+  /** Sources of the table for which there are events. */
+  readonly sources: readonly StateSource[];
+  /**
+   * Name of the temporary table with the newest versions from the events, each with the existing version of the same object.
+   */
+  readonly found: string;
+}
+
+/**
+ * Updates all tables of current state with the events that have payloads of these kinds. The order and repetition of loads do not matter:
+ * the newest version of an object is kept, and so is the object's deletion.
+ */
+async function updateStates(tx: Transaction, folded: Folded, kinds: ReadonlySet<PayloadKind>): Promise<void> {
+  const laidOut: string[] = [];
+  if ([...kinds].some((kind) => !LARGE.has(kind))) {
+    const columns = 'id, type, created_at, payload, object_id, version_at, list_order, data';
+    const others = `${folded.which} AND payload NOT IN ('${[...LARGE].join("', '")}')`;
+    await tx.createTemp('few', `SELECT ${columns} FROM events WHERE ${others}`, [folded.origin]);
+    laidOut.push('few');
+  }
+  for (const payload of kinds) laidOut.push(...(await nest(tx, payload, folded)));
+  const changes = stateTables.flatMap((table): Change | [] => {
+    const sources = table.sources.filter(({ payload }) => kinds.has(payload));
+    const parts = partTables.filter(({ of }) => of === table.name);
+    return sources.length > 0 ? { table, parts, sources, found: `found_${table.name}` } : [];
+  });
+  for (const change of changes) {
+    await find(tx, change, folded);
+    laidOut.push(change.found);
+  }
+  const counts = changes.length > 0 ? await whatIsThere(tx, changes) : [];
+  for (const change of changes) {
+    const there = counts.find(({ name }) => name === change.table.name);
+    await update(tx, change, folded, there as Counts);
+  }
+  if (laidOut.length > 0) await tx.run(laidOut.map((name) => `DROP TABLE ${name}`).join('; '));
+}
+
+/** Returns the table with the events of a payload kind, and the condition that selects these events. */
+const eventsWith = (payload: PayloadKind, which: string) =>
+  `${LARGE.has(payload) ? `events WHERE ${which} AND` : 'few WHERE'} payload = '${payload}'`;
+
+const eventAt = (dialect: Dialect) => `coalesce(created_at, ${dialect.moment('0')})`;
+
+/**
+ * Copies the members that hold other objects to a temporary table. Otherwise each of these members would need another parse of
+ * the whole payload. Returns the name of the table in a list, or an empty list if there are no such members.
+ */
+async function nest(tx: Transaction, payload: PayloadKind, folded: Folded): Promise<readonly string[]> {
+  const paths = stateTables.flatMap(({ sources }) => sources.filter((source) => source.payload === payload));
+  const names = new Set(paths.flatMap(({ path }) => path[0] ?? []));
+  if (names.size === 0) return [];
+  const { origin, which } = folded;
+  const events = `(SELECT id AS event_id, ${eventAt(tx.dialect)} AS event_at, list_order, data FROM ${eventsWith(payload, which)})`;
+  const columns = `event_id, event_at, list_order, ${[...names].join(', ')}`;
+  const name = `nested_${payload}`;
+  const members = `SELECT ${columns} FROM (${tx.dialect.withMembers(events, [...names])}) m`;
+  await tx.createTemp(name, members, LARGE.has(payload) ? [origin] : []);
+  return [name];
+}
+
+/** Collects the newest version of each object from the events, with the existing version of the same object. */
+async function find(tx: Transaction, { table, sources, found }: Change, { origin, which }: Folded): Promise<void> {
+  const versions = tx.dialect.newest(
+    `(${sources.map((one) => candidates(tx.dialect, one, which)).join('\nUNION ALL\n')})`,
+  );
+  await tx.createTemp(
+    found,
+    `WITH f AS MATERIALIZED (${versions}),
+         t AS (SELECT id, version_at, event_at, list_order, event_id, deleted_at FROM ${table.name} WHERE origin = $1 AND id IN (SELECT id FROM f))
+       SELECT f.id, f.o, f.version_at, f.event_at, f.list_order, f.event_id, f.deleted_at, t.id IS NOT NULL AS met,
+         t.id IS NULL OR ${versionOf('f')} > ${versionOf('t')} AS newer, t.deleted_at AS was_deleted_at
+       FROM f LEFT JOIN t ON t.id = f.id`,
+    [origin],
+  );
+}
+
+/**
+ * Numbers of objects to change in a table. `replaced`: the events have a newer version. `late`: the events have an older version that
+ * deletes the object. `deleted`: the events have a newer version that deletes the object and has no contents.
+ */
+interface Counts {
+  readonly name: string;
+  readonly replaced: number;
+  readonly late: number;
+  readonly deleted: number;
+}
+
+/** One statement counts for all tables, because each statement waits for a thread. */
+function whatIsThere(tx: Transaction, changes: readonly Change[]): Promise<readonly Counts[]> {
+  const count = (which: string) => `CAST(count(CASE WHEN ${which} THEN 1 END) AS INTEGER)`;
+  const queries = changes.map(
+    ({
+      table,
+      found,
+    }) => `SELECT '${table.name}' AS name, ${count('met AND newer')} AS replaced, ${count(deletedLate)} AS late,
+       ${count('newer AND o IS NULL AND coalesce(deleted_at, was_deleted_at) IS NOT NULL')} AS deleted FROM ${found}`,
+  );
+  return tx.rows<Counts>(queries.join('\nUNION ALL\n'));
+}
+
+/** Replaces older versions of objects, with their parts, by newer versions, and marks deleted objects. */
+async function update(tx: Transaction, change: Change, { origin, which }: Folded, there: Counts): Promise<void> {
+  const { table, parts, sources, found } = change;
+  const { name, columns } = table;
+  if (there.late > 0) await markDeleted(tx, change, origin, deletedLate);
+  if (there.replaced > 0) await removeOlder(tx, change, origin);
+  /** Payload kinds whose whole data is the object of this table. */
+  const whole = sources.filter(({ path }) => path.length === 0).map(({ payload }) => payload);
+  const put = `(${[
+    // Events are looked up by id, not joined, because a join may hold all data in memory.
+    ...whole.map(
+      (payload) =>
+        `SELECT object_id AS id, data AS o, version_at, ${eventAt(tx.dialect)} AS event_at, list_order, id AS event_id,
+           CAST(NULL AS ${tx.dialect.types.time}) AS deleted_at
+         FROM ${eventsWith(payload, which)} AND id IN (SELECT event_id FROM ${found} WHERE newer AND o IS NULL)`,
+    ),
+    sources.length > whole.length &&
+      `SELECT id, o, version_at, event_at, list_order, event_id, least(deleted_at, was_deleted_at) AS deleted_at
+       FROM ${found} WHERE newer AND o IS NOT NULL`,
+  ]
+    .filter(Boolean)
+    .join(' UNION ALL ')})`;
+  const names = columns.map((column) => column.name).join(', ');
+  await tx.runOnMany(
+    `INSERT INTO ${name} (id, ${names}, data, deleted_at, version_at, event_at, list_order, event_id, origin)
+     SELECT id, ${names}, o, deleted_at, version_at, event_at, list_order, event_id, $1 FROM (${tx.dialect.withFields(put, columns)}) w`,
+    [origin],
+  );
+  if (there.deleted > 0) await markDeleted(tx, change, origin, 'newer AND o IS NULL');
+  for (const part of parts) await putParts(tx, part, put, origin);
+}
+
+/** Query of all versions of objects in the events. `o` is NULL where the object is the whole data of the event. */
+function candidates(dialect: Dialect, { payload, path, deletes = [] }: StateSource, which: string): string {
+  const { types } = dialect;
+  const [member, ...rest] = path;
+  if (member === undefined) {
+    const gone = deletes.length === 0 ? 'NULL' : `CASE WHEN type IN ('${deletes.join("', '")}') THEN event_at END`;
+    return `SELECT object_id AS id, CAST(NULL AS ${types.parsed}) AS o, version_at, event_at, list_order, event_id,
+        CAST(${gone} AS ${types.time}) AS deleted_at
+      FROM (SELECT object_id, version_at, ${eventAt(dialect)} AS event_at, list_order, id AS event_id, type
+        FROM ${eventsWith(payload, which)} AND object_id IS NOT NULL) c`;
+  }
+  const members = `(SELECT event_id, event_at, list_order, ${member} AS data FROM nested_${payload})`;
+  return `SELECT id, o, coalesce(updated_at, event_at) AS version_at, event_at, list_order, event_id, CAST(NULL AS ${types.time}) AS deleted_at
+    FROM (${dialect.withFields(`(${dialect.withObjects(members, rest)})`, versionFields)}) c WHERE id IS NOT NULL`;
+}
+
+const versionFields = [
+  { name: 'id', path: ['id'], type: 'id' },
+  { name: 'updated_at', path: ['updatedAt'], type: 'time' },
+] as const;
+
+/**
+ * Condition: the version in the events is not newer than the existing version. But this version deletes the object, and the existing
+ * version is not deleted or has a later time of deletion.
+ */
+const deletedLate =
+  'met AND NOT newer AND deleted_at IS NOT NULL AND (was_deleted_at IS NULL OR deleted_at < was_deleted_at)';
+
+/** Marks existing objects as deleted, at the times in the table `found`. */
+async function markDeleted(
+  tx: Transaction,
+  { table: { name }, found }: Change,
+  origin: string,
+  which: string,
+): Promise<void> {
+  await tx.run(
+    `UPDATE ${name} SET deleted_at = f.gone_at
+     FROM (SELECT id, least(deleted_at, was_deleted_at) AS gone_at FROM ${found} WHERE ${which}) f
+     WHERE ${name}.origin = $1 AND ${name}.id = f.id AND f.gone_at IS NOT NULL`,
+    [origin],
+  );
+}
+
+/** Deletes the objects to replace, with their parts. */
+async function removeOlder(tx: Transaction, { table, parts, found }: Change, origin: string): Promise<void> {
+  const replaced = `IN (SELECT id FROM ${found} WHERE met AND newer)`;
+  await tx.run(`DELETE FROM ${table.name} WHERE origin = $1 AND id ${replaced}`, [origin]);
+  for (const part of parts) {
+    await tx.run(`DELETE FROM ${part.name} WHERE origin = $1 AND ${part.owner} ${replaced}`, [origin]);
+  }
+}
+
+async function putParts(
+  tx: Transaction,
+  { name, owner, path, columns }: PartTable,
+  put: string,
+  origin: string,
+): Promise<void> {
+  const names = columns.map((column) => column.name).join(', ');
+  const owners = `(SELECT id AS owner_id, o AS data, version_at, event_at, list_order, event_id FROM ${put} p)`;
+  await tx.runOnMany(
+    `INSERT INTO ${name} (${owner}, ${names}, data, version_at, event_at, list_order, event_id, origin)
+     SELECT owner_id, ${names}, o, version_at, event_at, list_order, event_id, $1
+     FROM (${tx.dialect.withFields(`(${tx.dialect.withObjects(owners, [path, '*'])})`, columns)}) w`,
+    [origin],
+  );
 }
