@@ -3,28 +3,28 @@ import { TEXT } from '../core/rows/column-type.js';
 import type { SinkBatch, SinkColumn } from '../core/rows/sink.js';
 import type { Json } from '../core/text/json.js';
 import type { Database } from './database.js';
-import type { Dialect, SqlValue, Transaction } from './dialect.js';
+import type { Dialect, Transaction } from './dialect.js';
 import { portionsOf } from './export/job-rows.js';
-import { type InputColumns, jobColumns } from './rows/job-columns.js';
+import { type InputColumns, jobColumns, type StoredTexts, shapeOf } from './rows/job-columns.js';
 import { viewedRows, viewQuery } from './rows/misfits.js';
-import { type StoredTexts, shapeOf } from './rows/open-job.js';
 import type { ResultColumn } from './rows/result-column.js';
-import { identifier, literal } from './shared/duckdb-quote.js';
+import { identifier } from './shared/duckdb-quote.js';
 import type { Relation } from './shared/relation.js';
 
 /**
- * The ledger of the batches of a sink, and the rows of those that are not loaded. A load writes its batch in the same transaction as its rows,
- * so a batch never changes, whatever happens to the rows later. The rows have no key, which doubled the time of a load into DuckDB: there are few.
+ * The ledger of the batches of a sink. A load writes its batch in the same transaction as its rows. `source` is the query of the rows. Before the
+ * rows change, they are copied into `content`, so that a batch never changes.
  */
-const tables = ({ types, suffix }: Dialect) => `
+const ledger = ({ types }: Dialect) => `
   CREATE TABLE IF NOT EXISTS sink_batches (batch_id ${types.text} PRIMARY KEY, job ${types.text} NOT NULL, piece ${types.long} NOT NULL,
     table_name ${types.text} NOT NULL, columns ${types.text} NOT NULL, rows ${types.long} NOT NULL, landed_at ${types.time} NOT NULL,
-    loaded_at ${types.time}, failures ${types.long} NOT NULL);
-  CREATE TABLE IF NOT EXISTS sink_rows (batch_id ${types.text}, n ${types.long},
-    content ${types.text}${suffix({ name: 'sink_row', type: 'text', is: '' })} NOT NULL)`;
+    loaded_at ${types.time}, failures ${types.long} NOT NULL, source ${types.text} NOT NULL, content ${types.text})`;
 
 /** The batches of a piece of work, of a job or of a table. */
 export type BatchesOf = Pick<SinkBatch, 'table'> & { readonly job?: string; readonly piece?: number };
+
+/** A batch in the ledger. `content`: its rows as JSON objects with commas; null: `source` reads them. */
+type Kept = Record<'columns' | 'source', string> & { readonly content: string | null };
 
 /** The batches of a sink that its record keeps. */
 export interface SinkBatches {
@@ -47,7 +47,7 @@ export function createSinkBatches(database: Database): SinkBatches {
     await database.make();
     await write(async (tx) => {
       await tx.lock('names');
-      await tx.run(tables(tx.dialect));
+      await tx.run(ledger(tx.dialect));
     });
   };
   return {
@@ -60,7 +60,7 @@ export function createSinkBatches(database: Database): SinkBatches {
     },
 
     async pending({ table, job, piece }) {
-      const found = await write((tx) =>
+      const found = await database.transaction('read', (tx) =>
         tx.rows<{ id: string }>(
           `SELECT batch_id AS id FROM sink_batches WHERE loaded_at IS NULL AND table_name = $1
              AND job = coalesce($2, job) AND piece = coalesce(CAST($3 AS bigint), piece) ORDER BY landed_at, batch_id`,
@@ -71,26 +71,27 @@ export function createSinkBatches(database: Database): SinkBatches {
     },
 
     read: (batchId) =>
-      write(async (tx) => {
-        const [batch] = await tx.rows<Pick<SinkBatch, 'job' | 'table'> & { readonly columns: string }>(
-          'SELECT job, table_name AS "table", columns FROM sink_batches WHERE batch_id = $1 AND loaded_at IS NULL',
+      database.transaction('read', async (tx) => {
+        const [found] = await tx.rows<Pick<SinkBatch, 'job' | 'table'> & Kept>(
+          'SELECT job, table_name AS "table", columns, source, content FROM sink_batches WHERE batch_id = $1 AND loaded_at IS NULL',
           [batchId],
         );
-        if (batch === undefined) return null;
+        if (found === undefined) return null;
+        const { source, content, ...batch } = found;
         const columns = JSON.parse(batch.columns) as readonly SinkColumn[];
-        // One text is read and parsed in half the time of many.
-        const all = `SELECT string_agg(content, ',' ORDER BY n) AS "all" FROM sink_rows WHERE batch_id = $1`;
-        const [lines] = await tx.rows<{ all: string }>(all, [batchId]);
-        const rows = JSON.parse(`[${lines?.all}]`) as Record<string, Json>[];
-        for (const { name, type } of columns) if (type === 'time') unifyTimes(rows, name);
+        const [text] = content === null ? await tx.rows<Pick<Kept, 'content'>>(source) : [found];
+        const rows = JSON.parse(`[${text?.content ?? ''}]`) as Record<string, Json>[];
+        for (const { name } of columns.filter(({ type }) => type === 'time'))
+          for (const row of rows) if (typeof row[name] === 'string') row[name] = unifiedTime(row[name]);
         return { ...batch, batchId, columns, rows };
       }),
 
     loaded: (batchId) =>
-      write(async (tx) => {
-        await tx.run(`UPDATE sink_batches SET loaded_at = ${tx.dialect.now()} WHERE batch_id = $1`, [batchId]);
-        await tx.run('DELETE FROM sink_rows WHERE batch_id = $1', [batchId]);
-      }),
+      write((tx) =>
+        tx.run(`UPDATE sink_batches SET loaded_at = ${tx.dialect.now()}, content = NULL WHERE batch_id = $1`, [
+          batchId,
+        ]),
+      ),
 
     failed: (batchId) =>
       write(async (tx) => {
@@ -101,58 +102,54 @@ export function createSinkBatches(database: Database): SinkBatches {
   };
 }
 
-/** Writes the times of a column in one form, because databases write them in different ways. Rows of one request have one time. */
-function unifyTimes(rows: readonly Record<string, Json>[], name: string): void {
-  let [last, time] = ['', ''];
-  for (const row of rows) {
-    const text = row[name];
-    if (typeof text !== 'string') continue;
-    if (text !== last) {
-      const at = Date.parse(/Z$|[+-]\d\d(:?\d\d)?$/.test(text) ? text : `${text}Z`);
-      [last, time] = [text, Number.isNaN(at) ? text : new Date(at).toISOString()];
-    }
-    row[name] = time;
-  }
+/** Writes a time in one form, because databases write times in different ways. */
+function unifiedTime(text: string): string {
+  const at = new Date(/Z$|[+-]\d\d(:?\d\d)?$/.test(text) ? text : `${text}Z`);
+  return Number.isNaN(at.getTime()) ? text : at.toISOString();
 }
 
-/** Rows that a transaction has loaded: a query of them, and their order. */
-interface LandedRows extends Pick<SinkBatch, 'job' | 'table' | 'columns'> {
-  readonly piece: number;
-  readonly query: string;
-  readonly values?: readonly SqlValue[];
-  /** Expression of the number of a row, by which the rows are in order. */
-  readonly place: string;
+/** Rows that a transaction has loaded: a query of them, and `place`, an expression of a number by which the rows are in order. */
+type LandedRows = Pick<SinkBatch, 'job' | 'table' | 'columns'> &
+  Record<'query' | 'place', string> & { readonly piece: number };
+
+/** Whether the warehouse is the record of a sink. */
+async function hasLedger({ dialect, rows }: Transaction): Promise<boolean> {
+  return (await rows(`SELECT 1 AS found FROM (${dialect.namesInUse}) t WHERE name = 'sink_batches'`)).length > 0;
 }
 
-/** Keeps rows as a batch, in the transaction that loads them. Without rows, there is none. */
+/** Records rows as a batch, in the transaction that loads them. Without rows, there is none. */
 async function keepBatch(tx: Transaction, landed: LandedRows): Promise<void> {
-  const { job, table, columns, piece, query, values, place } = landed;
-  const id = literal(randomUUID());
+  const { job, table, columns, piece, query, place } = landed;
+  // One text is read and parsed in half the time of many.
+  const source = `SELECT string_agg(content, ',' ORDER BY n) AS content
+    FROM (SELECT ${place} AS n, ${tx.dialect.asJson('v')} AS content FROM (${query}) v) s`;
   await tx.run(
-    `INSERT INTO sink_rows (batch_id, n, content) SELECT ${id}, ${place}, ${tx.dialect.asJson('v')} FROM (${query}) v`,
-    values,
-  );
-  await tx.run(
-    `INSERT INTO sink_batches (batch_id, job, piece, table_name, columns, rows, landed_at, loaded_at, failures)
-     SELECT ${id}, CAST($1 AS text), ${piece}, ${literal(table)}, CAST($2 AS text), count(*), ${tx.dialect.moment('$3')}, NULL, 0
-     FROM sink_rows WHERE batch_id = ${id} HAVING count(*) > 0`,
-    [job, JSON.stringify(columns), Date.now()],
+    `INSERT INTO sink_batches (batch_id, job, piece, table_name, columns, rows, landed_at, failures, source)
+     SELECT '${randomUUID()}', CAST($1 AS text), ${piece}, '${table}', CAST($2 AS text), count(*), ${tx.dialect.moment('$3')}, 0, CAST($4 AS text)
+     FROM (${query}) v HAVING count(*) > 0`,
+    [job, JSON.stringify(columns), Date.now(), source],
   );
 }
 
-/** Rows of a job: the condition on their numbers, and the lowest and highest one. */
-interface Numbers {
-  readonly numbers: string;
-  readonly first: number;
-  readonly last: number;
+/** Copies the rows of a job's batches that are not loaded, in the transaction that is about to change the rows. */
+export async function copyBatches(tx: Transaction, job: string): Promise<void> {
+  if (!(await hasLedger(tx))) return;
+  const waiting = 'loaded_at IS NULL AND content IS NULL';
+  const batches = await tx.rows<{ id: string; source: string }>(
+    `SELECT batch_id AS id, source FROM sink_batches WHERE job = $1 AND ${waiting} ORDER BY batch_id`,
+    [job],
+  );
+  for (const { id, source } of batches)
+    await tx.run(`UPDATE sink_batches SET content = (${source}) WHERE batch_id = $1 AND ${waiting}`, [id]);
 }
 
-/** Keeps rows of a job, with the columns of its view. `piece`: their slice. Large rows have several batches. */
+/** Keeps rows of a job for the sink, with the columns of its view. `piece`: their slice; -1: any. Large rows have several batches. */
 export async function keepRows(
   tx: Transaction,
   job: InputColumns & StoredTexts & { readonly job: string; readonly piece: number },
-  { numbers, first, last }: Numbers,
+  { numbers, rows, first, last }: Record<'rows' | 'first' | 'last', number> & { readonly numbers: string },
 ): Promise<void> {
+  if (!(await hasLedger(tx))) return;
   const results = jobColumns(shapeOf(job));
   const where = `${viewedRows(job.job)} AND ${numbers}`;
   const firsts = await portionsOf(tx, where, first, last);
@@ -167,6 +164,8 @@ export async function keepRows(
     const place = identifier(added.at(-1) as string);
     await keepBatch(tx, { job: job.job, table: 'rows', columns, piece: job.piece, query, place });
   }
+  // The condition on the numbers of some rows reads a temporary table.
+  if (rows <= last - first) await copyBatches(tx, job.job);
 }
 
 const inputType = (type: string | undefined): string => (type === undefined || type === TEXT ? 'text' : type);
@@ -182,18 +181,20 @@ function resultType({ from }: ResultColumn): string {
   return type === 'string' || type === 'onlyText' ? 'text' : type === 'structure' ? 'json' : type;
 }
 
-/** Keeps rows of a table of events or monitors. `where`: condition on the rows, with its values. */
+/** Keeps rows of events or monitors for the sink, as a copy, because they may change at any time. `where`: condition on the rows. */
 export async function keepRecords(
   tx: Transaction,
   { name, columns }: Relation,
-  { job, where, values }: Pick<LandedRows, 'job' | 'values'> & { readonly where: string },
+  { job, where }: Pick<LandedRows, 'job'> & { readonly where: string },
 ): Promise<void> {
+  if (!(await hasLedger(tx))) return;
   const shown = columns.filter((column) => !internal.includes(column.name));
   await keepBatch(tx, {
-    ...{ job, table: name as SinkBatch['table'], piece: 0, values, place: 'row_number() OVER ()' },
+    ...{ job, table: name as SinkBatch['table'], piece: 0, place: 'row_number() OVER ()' },
     columns: shown.map((column) => ({ name: column.name, type: recordTypes[column.type] ?? 'text' })),
     query: `SELECT ${shown.map((column) => column.name).join(', ')} FROM ${name} WHERE ${where}`,
   });
+  await copyBatches(tx, job);
 }
 
 /** Columns that only the record needs. */

@@ -89,8 +89,6 @@ export interface WindowPages extends StreamKey {
   readonly attempt: string;
   readonly pages: readonly RawPage[];
   readonly walk: WalkState;
-  /** Whether new and changed events are also kept as a batch for a sink, in the same transaction. */
-  readonly keepsBatch?: boolean;
 }
 
 /** The result of a load for one window. */

@@ -85,14 +85,8 @@ export interface MonitorRuns {
   /** The ids of the next monitors whose runs an export has not read yet. */
   unread(origin: string, mark: string, limit: number): Promise<readonly string[]>;
   knownRuns(origin: string, monitor: string): Promise<readonly KnownRun[]>;
-  /** Adds or replaces runs, with their results. `keepsBatch`: the runs are also kept as a batch for a sink, in the same transaction. */
-  loadRuns(
-    origin: string,
-    mark: string,
-    monitor: string,
-    runs: readonly RawRecord[],
-    keepsBatch?: boolean,
-  ): Promise<void>;
+  /** Adds or replaces runs, with their results. */
+  loadRuns(origin: string, mark: string, monitor: string, runs: readonly RawRecord[]): Promise<void>;
   /** Records that all runs of a monitor have been read. */
   endRuns(origin: string, mark: string, monitor: string): Promise<void>;
   /** The counts of an export so far, over all interruptions. */

@@ -66,8 +66,6 @@ interface AnswerBatch {
   readonly generation: string;
   /** Unit files that hold the unit of every row, see `Journal.unitFiles`. */
   readonly unitFiles: readonly string[];
-  /** Whether the rows are also kept as a batch for a sink, in the same transaction. */
-  readonly keepsBatch?: boolean;
 }
 
 /** One slice, ready to be loaded. */

@@ -102,8 +102,8 @@ function typed({ type }: Field, text: string): string {
  */
 export const compressions: Readonly<Record<string, readonly string[]>> = {
   zstd: ['data', 'extra', 'response'],
-  // Nearly every row has a different value in these columns, or is soon deleted.
-  uncompressed: ['id', 'event_id', 'object_id', 'item_id', 'external_id', 'url', 'row_hash', 'unit_key', 'sink_row'],
+  // Nearly every row has a different value in these columns.
+  uncompressed: ['id', 'event_id', 'object_id', 'item_id', 'external_id', 'url', 'row_hash', 'unit_key'],
   // Many rows have the same value in these columns.
   dictionary: [
     ...['type', 'payload', 'origin', 'webset_id', 'source_id', 'enrichment_id', 'monitor_id'],

@@ -3,6 +3,7 @@ import { verifies } from '../../core/events/walk-job.js';
 import { TooMuchAtOnce, WarehouseBusy, WarehouseUnusable } from '../../core/rows/warehouse-errors.js';
 import type { Database, Purpose } from '../database.js';
 import type { Transaction } from '../dialect.js';
+import { literal } from '../shared/duckdb-quote.js';
 import { keepRecords } from '../sink-batches.js';
 import { eventTables } from './event-tables.js';
 import { foldReplaced } from './fold-state.js';
@@ -118,15 +119,13 @@ async function loadRest(
   }
 }
 
-/** Keeps the new events of each stream as a batch, if a sink gets them. */
+/** Keeps the new events of each stream as a batch for a sink. */
 async function keepBatches(tx: Transaction, batch: readonly WindowPages[], loads: readonly number[]): Promise<void> {
-  const kept = batch.filter(({ keepsBatch }) => keepsBatch);
   const events = eventTables(tx.dialect).find(({ name }) => name === 'events');
-  for (const job of new Set(kept.map(({ stream }) => stream))) {
+  for (const job of new Set(batch.map(({ stream }) => stream))) {
     const own = loads.filter((_, part) => batch[part]?.stream === job);
-    const where = `origin = $1 AND load_id IN (${own.join(', ')})`;
-    const values = [batch[0]?.origin ?? ''];
-    if (events) await keepRecords(tx, events, { job, where, values });
+    const where = `origin = ${literal(batch[0]?.origin ?? '')} AND load_id IN (${own.join(', ')})`;
+    if (events) await keepRecords(tx, events, { job, where });
   }
 }
 

@@ -2,6 +2,7 @@ import type { KnownRun, MonitorRuns, MonitorWarehouse, RawRecord } from '../../c
 import { millisOf } from '../../core/text/value-forms.js';
 import type { Database } from '../database.js';
 import type { SqlValue, Transaction } from '../dialect.js';
+import { literal } from '../shared/duckdb-quote.js';
 import { keepRecords } from '../sink-batches.js';
 import { createBatchAudit } from './batch-audit.js';
 import { monitors, results, runs } from './monitor-tables.js';
@@ -59,7 +60,7 @@ export function createMonitorRuns({ dialect, transaction }: Database): MonitorRu
         return rows.map((one): KnownRun => ({ id: one.id, over: one.over === 1, reached: one.reached === 1 }));
       }),
 
-    loadRuns: (origin, mark, monitor, records, keepsBatch = false) =>
+    loadRuns: (origin, mark, monitor, records) =>
       transaction('write', async (tx) => {
         const unique = uniqueRecords(records, dialect);
         const ids = JSON.stringify([...unique.keys()]);
@@ -80,9 +81,8 @@ export function createMonitorRuns({ dialect, transaction }: Database): MonitorRu
           results,
           [...unique.values()].flatMap((run) => resultRows(origin, monitor, run)),
         );
-        const where = `origin = $1 AND monitor_id = $2 AND id IN (${texts('$3')})`;
-        const kept = { job: 'monitors', where, values: [origin, held, ids] };
-        if (keepsBatch) await keepRecords(tx, runs, kept);
+        const where = `origin = ${literal(origin)} AND monitor_id = ${literal(held)} AND id IN (${texts(literal(ids))})`;
+        await keepRecords(tx, runs, { job: 'monitors', where });
       }),
 
     endRuns: (origin, mark, monitor) =>

@@ -24,7 +24,7 @@ export interface JobShape {
  * The stored template of a job's requests, with the job's options. The table also has a column of options, but the jsonb of that column
  * loses the order of the fields.
  */
-export interface StoredRequest extends RowRequest {
+interface StoredRequest extends RowRequest {
   readonly options: Json;
 }
 
@@ -32,9 +32,21 @@ export function storedRequest({ request, options }: JobShape): StoredRequest | n
   return request ? { ...request, options } : null;
 }
 
-/** The stored shape of a job. */
-export function storedShape(job: JobShape & { readonly request: StoredRequest | null }): JobShape {
-  return { ...job, options: job.request?.options ?? job.options };
+/** Columns of `searchflow_jobs` that decide the columns of the job's view. Some drivers parse JSON, so JSON is read as text. */
+export const storedTexts = 'operation, CAST(options AS text) AS options, CAST(request AS text) AS request';
+
+export interface StoredTexts {
+  readonly operation: string;
+  readonly options: string | null;
+  readonly request: string | null;
+}
+
+export const resultColumnsOf = (texts: StoredTexts) => jobColumns(shapeOf(texts));
+
+/** The shape of a stored job. */
+export function shapeOf({ operation, options, request }: StoredTexts): JobShape {
+  const stored = JSON.parse(request ?? 'null') as StoredRequest | null;
+  return { operation, options: stored?.options ?? (JSON.parse(options ?? 'null') as Json), request: stored };
 }
 
 type Fields = { readonly [name: string]: Json };

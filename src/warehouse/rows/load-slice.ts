@@ -7,12 +7,12 @@ import { TooMuchAtOnce, WarehouseBusy, WarehouseUnusable } from '../../core/rows
 import type { Database } from '../database.js';
 import type { Transaction } from '../dialect.js';
 import { literal } from '../shared/duckdb-quote.js';
-import { keepRows } from '../sink-batches.js';
+import { copyBatches, keepRows } from '../sink-batches.js';
 import { answerOf, facts } from './answers.js';
 import { rowIdentity } from './duckdb-result-sql.js';
-import type { InputColumns } from './job-columns.js';
+import { type InputColumns, resultColumnsOf, type StoredTexts, storedTexts } from './job-columns.js';
 import { listMisfits } from './misfits.js';
-import { checkGeneration, resultColumnsOf, type StoredTexts, storedTexts } from './open-job.js';
+import { checkGeneration } from './open-job.js';
 import { insertInto, stale, useFreshness, withoutForgotten } from './row-sql.js';
 
 export interface Loaded {
@@ -84,13 +84,15 @@ export async function loadSlice(
   const { origin, loaded } = before;
   if (loaded !== null) return { rows: Number(loaded), already: true };
   const pending = await makePending(tx, { job, rowsFile, cells: true }, freshness);
-  if (pending.occupied) await tx.run(`DELETE FROM row_store WHERE job = $1 AND ${numbersOf(tx, pending)}`, [job]);
+  if (pending.occupied) {
+    await copyBatches(tx, job);
+    await tx.run(`DELETE FROM row_store WHERE job = $1 AND ${numbersOf(tx, pending)}`, [job]);
+  }
   if (pending.rows > pending.units) await insertInvalid(tx, batch, origin, pending);
   if (pending.units > 0) await insertUnits(tx, batch, origin, pending, careful);
   if (pending.rows > 0) {
     await listMisfits(tx, { ...before, job, results: resultColumnsOf(before) }, numbersOf(tx, pending));
-    if (batch.keepsBatch)
-      await keepRows(tx, { ...before, job, piece: batch.slice }, { ...pending, numbers: numbersOf(tx, pending) });
+    await keepRows(tx, { ...before, job, piece: slice }, { ...pending, numbers: numbersOf(tx, pending) });
   }
   if (!partial)
     await tx.run(

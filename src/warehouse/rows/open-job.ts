@@ -1,9 +1,9 @@
 import type { RetryFreshness } from '../../core/purchase/freshness.js';
 import type { JobRecord } from '../../core/rows/row-warehouse.js';
 import { WarehouseUnusable } from '../../core/rows/warehouse-errors.js';
-import type { Json } from '../../core/text/json.js';
 import type { Transaction } from '../dialect.js';
-import { type JobShape, jobColumns, type StoredRequest, storedRequest, storedShape } from './job-columns.js';
+import { copyBatches } from '../sink-batches.js';
+import { jobColumns, storedRequest } from './job-columns.js';
 import { chooseViewName, listMisfits, renewJobView } from './misfits.js';
 import { reconcile } from './reconcile.js';
 import { insertInto, recordsOf, stale, useFreshness } from './row-sql.js';
@@ -29,6 +29,7 @@ export async function openJob(
   if (before?.generation !== job.generation) {
     await record(tx, job, before === undefined ? view : null);
     if (before !== undefined) {
+      await copyBatches(tx, job.job);
       await reconcile(tx, job, rowsFiles, say);
       // Rows have other numbers, or their columns other types.
       await listMisfits(tx, { ...job, results: added });
@@ -67,25 +68,6 @@ export function checkGeneration(job: string, generation: string, current: string
       ? `The warehouse of ${job} was deleted or replaced while the job ran; the same command loads it again from the journal`
       : `The job ${job} has been started with other content or options; this run can no longer load`,
   );
-}
-
-/** Columns of `searchflow_jobs` that decide the columns of the job's view. Some drivers parse JSON, so JSON is read as text. */
-export const storedTexts = 'operation, CAST(options AS text) AS options, CAST(request AS text) AS request';
-
-export interface StoredTexts {
-  readonly operation: string;
-  readonly options: string | null;
-  readonly request: string | null;
-}
-
-export const resultColumnsOf = (texts: StoredTexts) => jobColumns(shapeOf(texts));
-
-export function shapeOf({ operation, options, request }: StoredTexts): JobShape {
-  return storedShape({
-    operation,
-    options: JSON.parse(options ?? 'null') as Json,
-    request: request === null ? null : (JSON.parse(request) as StoredRequest),
-  });
 }
 
 /**

@@ -1,10 +1,10 @@
 import type { RetryRule } from '../../core/purchase/freshness.js';
 import type { RetryBatch, RetryPass, RetryUnit } from '../../core/rows/row-warehouse.js';
 import type { Transaction } from '../dialect.js';
-import { keepRows } from '../sink-batches.js';
+import { copyBatches, keepRows } from '../sink-batches.js';
+import { resultColumnsOf } from './job-columns.js';
 import { countPending, insertUnits, loadedBefore, numbersOf } from './load-slice.js';
 import { listMisfits } from './misfits.js';
-import { resultColumnsOf } from './open-job.js';
 import { markOf } from './row-sql.js';
 
 /** Condition: the row (alias `e`) of the job `$1` is in the current input and has failed after a request. */
@@ -97,7 +97,7 @@ const pending = ({ dialect }: Transaction) => `
 /** See `RowLoads.loadRetry`. Runs in the caller's transaction. */
 export async function loadRetry(
   tx: Transaction,
-  { job, generation, unitFiles, keys, keepsBatch }: RetryBatch,
+  { job, generation, unitFiles, keys }: RetryBatch,
   careful: boolean,
 ): Promise<{ readonly rows: number }> {
   // Another attempt may load the same rows at the same time.
@@ -106,11 +106,12 @@ export async function loadRetry(
   const found = { ...(await countPending(tx, 'pending')), table: 'pending' } as const;
   const { rows } = found;
   if (rows === 0) return { rows };
+  await copyBatches(tx, job);
   // All of these rows have failed; the condition lets PostgreSQL find them by an index.
   await tx.run(`DELETE FROM row_store WHERE job = $1 AND status = 'error' AND ${numbersOf(tx, found)}`, [job]);
   // The rows keep their slices.
   await insertUnits(tx, { job, generation, slice: 0, unitFiles }, before.origin, found, careful);
   await listMisfits(tx, { ...before, job, results: resultColumnsOf(before) }, numbersOf(tx, found));
-  if (keepsBatch) await keepRows(tx, { ...before, job, piece: -1 }, { ...found, numbers: numbersOf(tx, found) });
+  await keepRows(tx, { ...before, job, piece: -1 }, { ...found, numbers: numbersOf(tx, found) });
   return { rows };
 }

@@ -10,20 +10,12 @@ import { JobNotLoaded } from '../../core/rows/warehouse-errors.js';
 import type { Database, Purpose, WarehousesOptions } from '../database.js';
 import type { Transaction } from '../dialect.js';
 import { identifier, typedName } from '../shared/duckdb-quote.js';
+import { copyBatches } from '../sink-batches.js';
 import { knownAnswers, putAnswers } from './answers.js';
-import { type InputColumns, schemaOf } from './job-columns.js';
+import { type InputColumns, resultColumnsOf, type StoredTexts, schemaOf, shapeOf, storedTexts } from './job-columns.js';
 import { loading, loadSlice, pendingKeys } from './load-slice.js';
 import { countMisfits, listMisfits, viewedRows } from './misfits.js';
-import {
-  checkGeneration,
-  openJob,
-  resultColumnsOf,
-  type StoredTexts,
-  shapeOf,
-  slicesLackingRows,
-  storedTexts,
-  unloadedSlices,
-} from './open-job.js';
+import { checkGeneration, openJob, slicesLackingRows, unloadedSlices } from './open-job.js';
 import type { ResultColumn } from './result-column.js';
 import { loadRetry, openRetry, retryUnits } from './retry.js';
 import { discardedRow, markRows, unmarkRows } from './row-marks.js';
@@ -297,7 +289,10 @@ async function forgetRows(tx: Transaction, { keys, badRows }: ForgetSubjects, dr
   if (dryRun) return rows;
   if (rows > 0) {
     const jobs = await tx.rows<{ job: string }>(`SELECT DISTINCT e.job ${wanted} ORDER BY 1`);
-    for (const { job } of jobs) await tx.lock({ job });
+    for (const { job } of jobs) {
+      await tx.lock({ job });
+      await copyBatches(tx, job);
+    }
     await tx.run(
       `DELETE FROM misfits WHERE EXISTS (SELECT 1 FROM row_store e
            WHERE e.job = misfits.job AND e.row_number = misfits.row_number AND ${named})`,

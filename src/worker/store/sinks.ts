@@ -141,7 +141,6 @@ function sinkWarehouse(name: string, landing: OpenedWarehouse, deliver: Deliver,
       `into: the sink ${name} takes rows, events and runs of monitors. Name a warehouse`,
     );
   };
-  const keepsBatch = true;
   return {
     ...landing,
     rows: {
@@ -152,11 +151,8 @@ function sinkWarehouse(name: string, landing: OpenedWarehouse, deliver: Deliver,
         return rows.openJob(job, files, freshness);
       },
       load: (batch, freshness) =>
-        loading({ table: 'rows', job: batch.job, piece: batch.slice }, () =>
-          rows.load({ ...batch, keepsBatch }, freshness),
-        ),
-      loadRetry: (batch) =>
-        loading({ table: 'rows', job: batch.job, piece: -1 }, () => rows.loadRetry({ ...batch, keepsBatch })),
+        loading({ table: 'rows', job: batch.job, piece: batch.slice }, () => rows.load(batch, freshness)),
+      loadRetry: (batch) => loading({ table: 'rows', job: batch.job, piece: -1 }, () => rows.loadRetry(batch)),
       // The first step at the end of a job: what earlier attempts left is delivered.
       unloadedSlices: (job, freshness) =>
         loading({ table: 'rows', job: job.job }, () => rows.unloadedSlices(job, freshness)),
@@ -167,11 +163,9 @@ function sinkWarehouse(name: string, landing: OpenedWarehouse, deliver: Deliver,
     events: {
       ...events,
       load: async (batch) => {
-        const streams = new Set(batch.map(({ stream }) => stream));
-        const kept = batch.map((pages) => ({ ...pages, keepsBatch }));
         await batches.make();
-        const loaded = await events.load(kept);
-        for (const job of streams) await deliver({ table: 'events', job });
+        const loaded = await events.load(batch);
+        for (const job of new Set(batch.map(({ stream }) => stream))) await deliver({ table: 'events', job });
         return loaded;
       },
       foldAll: (origin) => loading({ table: 'events' }, () => events.foldAll(origin)),
@@ -182,7 +176,7 @@ function sinkWarehouse(name: string, landing: OpenedWarehouse, deliver: Deliver,
       runs: {
         ...monitors.runs,
         loadRuns: (origin, mark, monitor, runs) =>
-          loading({ table: 'monitor_runs' }, () => monitors.runs.loadRuns(origin, mark, monitor, runs, keepsBatch)),
+          loading({ table: 'monitor_runs' }, () => monitors.runs.loadRuns(origin, mark, monitor, runs)),
         counts: (origin, mark) => loading({ table: 'monitor_runs' }, () => monitors.runs.counts(origin, mark)),
       },
     },

@@ -3,9 +3,11 @@ import { join } from 'node:path';
 import { ApplicationFailure } from '@temporalio/common';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { Secret } from '../../../src/core/connections/secret.js';
+import type { RowWarehouse } from '../../../src/core/rows/row-warehouse.js';
 import type { Sink, SinkBatch, Sinks } from '../../../src/core/rows/sink.js';
+import { readSlice } from '../../../src/rows/index.js';
 import { openWarehouses } from '../../../src/worker/store/warehouses.js';
-import { batchOf, buySlice, runJob, Service, stageText } from '../../suites/row-job.js';
+import { batchOf, buySlice, runJob, Service, stageText, unitFile } from '../../suites/row-job.js';
 import { folderOfFile } from '../../support/files/folders.js';
 import { sharedPostgres } from '../../support/postgres.js';
 
@@ -86,17 +88,11 @@ describe.each(['folder', 'store'])('loads into a sink with a record in a %s', (r
     const staged = await stageText(folder, csv(3));
     await rows.openJob(staged.record, staged.files);
     const units = await buySlice(folder, rows, staged, 0, new Service());
-    const load = () =>
-      rows.load(batchOf(staged, 0, units)).then(
-        () => null,
-        (error: unknown) => error,
-      );
+    const load = () => rows.load(batchOf(staged, 0, units)).catch((error: unknown) => error);
     const errors: unknown[] = [];
     for (let attempt = 0; attempt < 10; attempt++) errors.push(await load());
-    expect(errors.map((error) => error instanceof ApplicationFailure && !error.nonRetryable)).toEqual([
-      ...Array.from({ length: 9 }, () => true),
-      false,
-    ]);
+    const isRetried = errors.map((error) => error instanceof ApplicationFailure && !error.nonRetryable);
+    expect(isRetried).toEqual(errors.map((_, nth) => nth < 9));
     expect(errors.map((error) => (error as ApplicationFailure).nextRetryDelay).slice(0, 9)).toEqual(
       expect.arrayContaining([1250, 2500, 75_000]),
     );
@@ -111,20 +107,42 @@ describe.each(['folder', 'store'])('loads into a sink with a record in a %s', (r
     expect(batches).toHaveLength(11);
   });
 
-  it('keeps the rows of a batch, whatever the job does before another worker loads it', async () => {
+  it.each([
+    ['bought again', [3]],
+    ['tried again', [2]],
+    ['forgotten', []],
+    ['replaced by another input', [1]],
+  ])('keeps the rows of a batch when they are %s before another worker loads it', async (change, others) => {
     const down = keeping(() => Promise.reject(new Error('down')));
     const { rows, again } = await open(record, { mine: down.mine });
-    const staged = await stageText(folder, csv(3));
-    await expect(runJob(folder, rows, staged, new Service())).rejects.toThrow('down');
+    let staged = await stageText(folder, csv(3));
+    const { job, generation } = staged.record;
+    const service = new Service((url) => (/[02]/.test(url) ? { status: 'error', error_tag: 'CRAWL_TIMEOUT' } : {}));
+    service.now = Date.now() + 60_000;
+    await expect(runJob(folder, rows, staged, service)).rejects.toThrow('down');
     const { batches, mine } = keeping();
-    const later = await again({ mine });
-    // The input has lost its second row, and has a new one.
-    const changed = await stageText(folder, csv(4).replace('n1,https://1.example/\n', ''));
-    await runJob(folder, later, changed, new Service());
-    await later.unloadedSlices(changed.record);
-    const names = batches.map((batch) => batch.rows.map(({ name }) => name));
-    expect(names.sort()).toEqual([['n0', 'n1', 'n2'], ['n3']]);
-    expect(batches).toEqual(expect.arrayContaining(down.batches.slice(0, 1)));
+    const later = (await again({ mine })) as RowWarehouse;
+    service.now += 60_000;
+    if (change === 'tried again') {
+      await later.openRetry(job, { tags: ['CRAWL_TIMEOUT'], onlyFree: false }, 'unit');
+      const units = await later.retryUnits(job, { from: 0, to: 1 });
+      const answers = unitFile(
+        folder,
+        units.map(({ key, unit }) => service.buy(key, unit)),
+      );
+      await later.loadRetry({ job, generation, unitFiles: [answers], keys: units.map(({ key }) => key) });
+    } else if (change === 'forgotten') {
+      const keys = (await readSlice(staged.files[0] as string)).flatMap(({ k }) => k ?? []);
+      expect(await later.forget({ keys, badRows: [] }, false)).toBe(3);
+    } else {
+      // The other input has lost the second row, and has a new one.
+      if (change !== 'bought again') staged = await stageText(folder, csv(4).replace('n1,https://1.example/\n', ''));
+      await runJob(folder, later, staged, service, change === 'bought again' ? { freshAfter: service.now } : {});
+    }
+    await later.unloadedSlices(staged.record);
+    const { batchId } = down.batches[0] as SinkBatch;
+    expect(batches.filter((batch) => batch.batchId === batchId)).toEqual(down.batches.slice(0, 1));
+    expect(batches.filter((batch) => batch.batchId !== batchId).map((batch) => batch.rows.length)).toEqual(others);
   });
 
   it('ends a load that takes too long, also if it does not heed its signal', async () => {
