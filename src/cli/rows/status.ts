@@ -1,6 +1,6 @@
 import type { Output } from '../../api/outputs/index.js';
+import { boundTexts } from '../../core/rows/job.js';
 import { isUnderWay } from '../../core/rows/job-names.js';
-import { limitText } from '../../core/rows/stop-at-failed.js';
 import { WarehouseBusy, WarehouseUnusable } from '../../core/rows/warehouse-errors.js';
 import { dollars } from '../../core/text/money.js';
 import { shellWord } from '../../core/text/shell-word.js';
@@ -86,11 +86,8 @@ function runningText(
   const line = progressText(new RowProgressReader().line(now, progress, running, null));
   // The line has the cost of this run, but the rows of all runs.
   const total = totalMicros > progress.costMicros ? [`Bought in all runs of the job: ${dollars(totalMicros)}.`] : [];
-  const { stopAtFailed: limit, phase } = progress;
-  const pauses = limit === undefined || phase === 'paused' ? [] : [`Pauses if ${limitText(limit)}.`];
-  return [statusLine(found, now), line, ...pauses, ...total, ...refusals.map((refusal) => printable(refusal))].join(
-    '\n',
-  );
+  const others = refusals.map((refusal) => printable(refusal));
+  return [statusLine(found, now), line, ...boundTexts(progress), ...total, ...others].join('\n');
 }
 
 const words: Readonly<Record<JobStatus['phase'], string>> = {

@@ -10,7 +10,7 @@ import type {
   StopAtFailed,
 } from '../row-job-schemas.js';
 import { dollars } from '../text/money.js';
-import type { AnswerCounts, RowsOfNothing } from './stop-at-failed.js';
+import { type AnswerCounts, limitText, type RowsOfNothing } from './stop-at-failed.js';
 
 /** Returns the number of rows to buy. */
 export const wantedRows = ({ rows, limit = rows }: Pick<StagedJob, 'rows' | 'limit'>): number => Math.min(rows, limit);
@@ -105,6 +105,10 @@ export const newHeartbeat = (slice: number): SliceHeartbeat => ({
   earlierMicros: 0,
   waitingFor: null,
 });
+
+/** The bounds of a run in sentences, for its status and for Temporal's web UI. */
+export const boundTexts = ({ phase, stopAtFailed }: Pick<JobProgress, 'phase' | 'stopAtFailed'>): readonly string[] =>
+  stopAtFailed === undefined || phase === 'paused' ? [] : [`Pauses if ${limitText(stopAtFailed)}.`];
 
 /** The purchases of one run of a job, and its time. */
 export type RunFigures = Pick<JobSummary, 'requests' | 'costMicros' | 'estimateMicros' | 'seconds'>;

@@ -41,7 +41,6 @@ export function limitInAnswers(
   return { percent: limit.percent, after: Math.ceil((limit.after ?? STOP_AFTER) / rowsPerRun) };
 }
 
-/** Whether two limits are the same. */
 export function isSameLimit(a: FailureLimit | undefined, b: FailureLimit | undefined): boolean {
   const [one, other] = [limitInAnswers(a, {}), limitInAnswers(b, {})];
   return one?.percent === other?.percent && one?.after === other?.after;
@@ -102,7 +101,4 @@ export const SERVICE_UNRECOGNIZED = 'ServiceUnrecognized';
 export const ALL_REFUSED = 'AllRefused';
 
 /** The number of refused requests, and the number of rows that the job must buy. */
-export interface AllRefusedFacts {
-  readonly requests: number;
-  readonly rows: number;
-}
+export type AllRefusedFacts = { readonly requests: number; readonly rows: number };

@@ -10,7 +10,7 @@ import type {
   RetryCounts,
   ServiceWarning,
 } from '../../core/row-job-schemas.js';
-import { costText, type SliceResult, wantedRows, wantedRowsOf, wantedSlices } from '../../core/rows/job.js';
+import { boundTexts, costText, type SliceResult, wantedRows, wantedRowsOf, wantedSlices } from '../../core/rows/job.js';
 import { jobOfWorkflow } from '../../core/rows/job-ids.js';
 import type { LoadedRows } from '../../core/rows/row-warehouse.js';
 import { toMicros } from '../../core/text/money.js';
@@ -108,9 +108,9 @@ export function earlierOf(before: Spent, now: Spent): number {
 /** Returns the state of a job for Temporal's web UI (Markdown). */
 export function jobDetails(progress: JobProgress): string {
   const { job, rows, rowsDone, slices, slicesDone, retrying = 0, unknownOutcomes } = progress;
-  const cost = costText(progress, 'of at most');
   return detailsText(`**${job}**`, progress, [
-    `${rowsDone} of ${rows} rows, ${slicesDone} of ${slices} slices, ${cost} in this run`,
+    `${rowsDone} of ${rows} rows, ${slicesDone} of ${slices} slices, ${costText(progress, 'of at most')} in this run`,
+    ...boundTexts(progress),
     ...(retrying > 0 ? [`${retrying} failed units are bought once more`] : []),
     ...(unknownOutcomes > 0 ? [`${unknownOutcomes} unknown outcomes`] : []),
   ]);
