@@ -271,11 +271,7 @@ export class FileJournal implements Journal, Spend, PurchaseHistory {
     return segments.length;
   }
 
-  /** Whether `prune` with the same arguments would remove anything. */
-  async prunable(segmentPrefix: string, before: number): Promise<boolean> {
-    return this.#prunable(segmentPrefix, before).length > 0;
-  }
-
+  /** Bytes that `prune` with the same arguments would remove. */
   async prunableBytes(segmentPrefix: string, before: number): Promise<number> {
     const files = this.#prunable(segmentPrefix, before).map(({ name }) => this.#segments.unitFile(name));
     return files.reduce((sum, file) => sum + (statSync(file, { throwIfNoEntry: false })?.size ?? 0), 0);

@@ -84,13 +84,14 @@ async function pruneLoaded(
 
 /** Whether a job is complete, its warehouse has all its rows, and the journal has answers of the job from before a time (Unix ms). */
 export async function isPrunable(
-  journal: Pick<PurchaseJournal, 'prunable'>,
+  journal: Pick<PurchaseJournal, 'prunableBytes'>,
   { staged, completed }: Pick<JobEntry, 'staged' | 'completed'>,
   warehouseFor: WarehouseFor,
   before: number,
   signal?: AbortSignal,
 ): Promise<boolean> {
-  if (completed !== staged.generation || !(await journal.prunable(`${staged.job}/`, before))) return false;
+  if (completed !== staged.generation) return false;
+  if ((await journal.prunableBytes(`${staged.job}/`, before)) === 0) return false;
   const loaded = loadedSlices(() => warehouseFor(staged), staged);
   return (await (signal ? unlessAborted(loaded, signal) : loaded)) === staged.slices;
 }

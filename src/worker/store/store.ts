@@ -13,8 +13,6 @@ import type { OtherLimit } from '../../core/workflow-result-schemas.js';
 export interface PurchaseJournal extends Journal, Spend, PurchaseHistory {
   readonly report: JournalReport;
   readonly forgetting: ForgettingJournal;
-  /** Whether `prune` with the same arguments would remove anything. */
-  prunable(segmentPrefix: string, before: number): Promise<boolean>;
   /** Bytes of the bodies that `prune` with the same arguments would remove. */
   prunableBytes(segmentPrefix: string, before: number): Promise<number>;
 }

@@ -34,9 +34,9 @@ it('old answers are removed only of finished jobs of this service whose rows are
   const pruned: string[] = [];
   const times = new Set<number>();
   const journal = {
-    prunable: async (prefix: string, before: number) => {
+    prunableBytes: async (prefix: string, before: number) => {
       times.add(Math.round((Date.now() - before) / 60_000));
-      return prefix !== 'used-lately/';
+      return prefix === 'used-lately/' ? 0 : 1;
     },
     prune: async (prefix: string) => void pruned.push(prefix),
   };
@@ -52,7 +52,7 @@ it('a worker that runs on removes old answers again and again, until it ends', a
   const staged = { job: 'whole', generation: 'gen', slices: 2, origin: 'sandbox', into: '/dw' };
   const removed: [prefix: string, ageMs: number][] = [];
   const journal = {
-    prunable: async () => true,
+    prunableBytes: async () => 1,
     prune: async (prefix: string, before: number) => void removed.push([prefix, Date.now() - before]),
   };
   const entries = { all: async () => [{ staged, completed: 'gen' }] };

@@ -36,7 +36,7 @@ import { Notifier } from './notifier.js';
 import { createPgForget } from './pg-forget.js';
 import { historyOf } from './pg-history.js';
 import { createPgReport, createPgSpend } from './pg-report.js';
-import { prunableBytes, prunableSegments, pruneSegments, totalsOf } from './pg-segments.js';
+import { prunableBytes, pruneSegments, totalsOf } from './pg-segments.js';
 import { isUnregistered, ProcessHeartbeat } from './process-heartbeat.js';
 
 /** SQLSTATE of the journal's functions: the owner has not claimed the units. */
@@ -252,12 +252,9 @@ export class PgJournal implements Journal, Spend, PurchaseHistory {
   ): Promise<ReadonlyMap<string, UnitHistory>> => historyOf(this.#postgres, keys, jobs, texts);
   prune = (segmentPrefix: string, before: number): Promise<number> =>
     pruneSegments(this.#postgres, segmentPrefix, before);
-  /** Whether `prune` with the same arguments would remove anything. */
+  /** Bytes that `prune` with the same arguments would remove. */
   prunableBytes = (segmentPrefix: string, before: number): Promise<number> =>
     prunableBytes(this.#postgres, segmentPrefix, before);
-
-  prunable = async (segmentPrefix: string, before: number): Promise<boolean> =>
-    (await prunableSegments(this.#postgres, segmentPrefix, before)).length > 0;
   totals = (segmentPrefix: string, since?: number): Promise<JournalTotals> =>
     totalsOf(this.#postgres, segmentPrefix, since);
   caps = (): Promise<SpendCaps> => this.#spend.caps();

@@ -17,11 +17,7 @@ export async function pruneSegments(postgres: Postgres, segmentPrefix: string, b
 }
 
 /** Names of the segments that {@link pruneSegments} would prune. */
-export async function prunableSegments(
-  postgres: Postgres,
-  segmentPrefix: string,
-  before: number,
-): Promise<readonly string[]> {
+async function prunableSegments(postgres: Postgres, segmentPrefix: string, before: number): Promise<readonly string[]> {
   const schema = identifier(postgres.address.schema);
   const rows = await postgres.query<{ segment: string }>(
     `SELECT segment FROM ${schema}.units u WHERE body IS NOT NULL AND error_tag IS DISTINCT FROM 'FORGOTTEN' AND starts_with(segment, $1)
