@@ -23,9 +23,11 @@ export class ServiceUnrecognized extends Error {
  * allowed after unknown outcomes. While the service is unhealthy, one call at a time probes the service, at doubling intervals.
  */
 export class CircuitBreaker {
+  /** Number of calls that got an answer. */
+  successes = 0;
+  /** Number of answers of another server since the last success. */
+  unrecognized = 0;
   #failures = 0;
-  #unrecognized = 0;
-  #successes = 0;
   /** Number of failed probes since the service became unhealthy; null while the service is healthy. */
   #level: number | null = null;
   #until = 0;
@@ -40,16 +42,6 @@ export class CircuitBreaker {
   /** Milliseconds until the next probe; 0 while the service is healthy. */
   get holdMs(): number {
     return this.#level === null ? 0 : Math.max(0, this.#until - this.#now());
-  }
-
-  /** Number of calls that got an answer. */
-  get successes(): number {
-    return this.#successes;
-  }
-
-  /** Number of answers of another server since the last success. */
-  get unrecognized(): number {
-    return this.#unrecognized;
   }
 
   /** Treats the service as possibly unhealthy: calls are sent one at a time until one call succeeds. */
@@ -73,8 +65,8 @@ export class CircuitBreaker {
 
   succeeded(): void {
     this.#failures = 0;
-    this.#unrecognized = 0;
-    this.#successes++;
+    this.unrecognized = 0;
+    this.successes++;
     if (this.#level === null) return;
     this.#level = null;
     this.#trying = false;
@@ -83,7 +75,7 @@ export class CircuitBreaker {
   }
 
   failed(pass: 'well' | 'try', unrecognized = false): void {
-    if (unrecognized) this.#unrecognized++;
+    if (unrecognized) this.unrecognized++;
     if (pass === 'try') {
       this.#trying = false;
       this.#level = (this.#level ?? 0) + 1;

@@ -66,13 +66,8 @@ export function createContentsActivity(deps: CallDeps) {
       statuses: records.map(statusOf),
       ...rest,
     };
-    return packed(
-      deps,
-      data,
-      units.map(({ key }) => key),
-      paid,
-      call,
-    );
+    const keys = units.map(({ key }) => key);
+    return packed(deps, data, keys, paid, call);
   };
 }
 

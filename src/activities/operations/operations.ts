@@ -69,13 +69,8 @@ async function packFree(
   const data = redactAnswer(answer, endpoint.secrets);
   const unit = canonicalJson([input, randomUUID()]);
   const key = unitKeys(deps.sha256, deps.origin, endpoint.name, {})(unit);
-  const result = packed(
-    deps,
-    data,
-    [key],
-    { requests: [{ requestId, costDollars: 0, bought: false }], unknownOutcomes: 0 },
-    call,
-  );
+  const paid = { requests: [{ requestId, costDollars: 0, bought: false }], unknownOutcomes: 0 };
+  const result = packed(deps, data, [key], paid, call);
   if ('landed' in result) {
     const { segment, owner } = lonePurchase();
     const outcome = { key, unit, ...SUCCESS, costMicros: 0, result: data };

@@ -22,10 +22,9 @@ export class LandedUnits {
   /** Returns a landed unit if it satisfies the freshness rules. */
   find(key: string, freshness: Freshness | undefined): Landed | undefined {
     const entry = this.#index.get(key);
-    if (this.forgotten.has(key) && entry)
-      return { key, fetchedAt: entry.at, status: entry.status, errorTag: entry.tag };
-    if (!entry || entry.tag === ENDED_WITH_JOB || (freshness && !this.#isFresh(key, entry, freshness)))
-      return undefined;
+    if (!entry) return undefined;
+    const isFresh = entry.tag !== ENDED_WITH_JOB && (!freshness || this.#isFresh(key, entry, freshness));
+    if (!isFresh && !this.forgotten.has(key)) return undefined;
     return { key, fetchedAt: entry.at, status: entry.status, errorTag: entry.tag };
   }
 
@@ -50,13 +49,34 @@ export class LandedUnits {
     this.#pruned.add(segment);
   }
 
-  /** Calls `each` with the verified bodies of these units. Rejects with `BodiesGone` at the end if any body is missing or damaged. */
+  /**
+   * Calls `each` with the verified bodies of these units, in their order on disk. `pathOf` returns the unit file of the segment with this
+   * number. Rejects with `BodiesGone` at the end if any body is missing or damaged.
+   */
   async eachBody(
     units: readonly (readonly [key: string, entry: IndexEntry])[],
-    unitFile: (segment: number) => string,
+    pathOf: (segment: number) => string,
     each: (key: string, body: Buffer) => Promise<void>,
   ): Promise<void> {
-    const gone = await eachBody(units, unitFile, each);
+    const gone: string[] = [];
+    const inOrder = [...units].sort(([, a], [, b]) => a.segment - b.segment || a.offset - b.offset);
+    let file: FileHandle | null = null;
+    let opened = -1;
+    try {
+      for (const [key, entry] of inOrder) {
+        if (entry.segment !== opened) {
+          await file?.close();
+          file = await openIfThere(pathOf(entry.segment));
+          opened = entry.segment;
+        }
+        const body = Buffer.alloc(entry.length);
+        const read = file ? (await file.read(body, 0, entry.length, entry.offset)).bytesRead : 0;
+        if (read === entry.length && crc32(body) === entry.crc) await each(key, body);
+        else gone.push(key);
+      }
+    } finally {
+      await file?.close();
+    }
     for (const key of gone) this.#damaged.add(key);
     if (gone.length > 0) throw new BodiesGone(gone);
   }
@@ -67,37 +87,6 @@ export class LandedUnits {
     if (entry.status === 'error' && retryTags?.includes(entry.tag ?? '') && entry.at < (retryBefore ?? 0)) return false;
     return !(rebuyBefore !== undefined && entry.at < rebuyBefore && this.isGone(key));
   }
-}
-
-/**
- * Calls `each` with the verified bodies of these units, in their order on disk. `pathOf` returns the unit file of the segment with this
- * number. Returns the keys whose body is missing or damaged.
- */
-async function eachBody(
-  units: readonly (readonly [key: string, entry: IndexEntry])[],
-  pathOf: (segment: number) => string,
-  each: (key: string, body: Buffer) => Promise<void>,
-): Promise<readonly string[]> {
-  const gone: string[] = [];
-  const inOrder = [...units].sort(([, a], [, b]) => a.segment - b.segment || a.offset - b.offset);
-  let file: FileHandle | null = null;
-  let opened = -1;
-  try {
-    for (const [key, entry] of inOrder) {
-      if (entry.segment !== opened) {
-        await file?.close();
-        file = await openIfThere(pathOf(entry.segment));
-        opened = entry.segment;
-      }
-      const body = Buffer.alloc(entry.length);
-      const read = file ? (await file.read(body, 0, entry.length, entry.offset)).bytesRead : 0;
-      if (read === entry.length && crc32(body) === entry.crc) await each(key, body);
-      else gone.push(key);
-    }
-  } finally {
-    await file?.close();
-  }
-  return gone;
 }
 
 async function openIfThere(path: string): Promise<FileHandle | null> {

@@ -16,8 +16,6 @@ const MAX_WRITERS = 32;
 /** A segment with damaged lines, or with bodies after those that its lines name. */
 export interface DamagedSegment extends SegmentContents {
   readonly segment: Segment;
-  /** Whether the file of bodies is longer than the lines say: a write was interrupted, or the end of the lines was lost. */
-  readonly hasTail: boolean;
 }
 
 /** The segments of a folder. They are read once and then appended to. Each line that is read or written is passed to `take`. */
@@ -44,8 +42,9 @@ export class SegmentStore {
       const segment = this.#segmentOf(name);
       const { ends, damaged } = readSegment(path, (line) => this.#take(segment, line));
       this.#ends.set(name, ends);
+      // If the file of bodies is longer than the lines say, a write was interrupted, or the end of the lines was lost.
       const hasTail = sizeOf(this.unitFile(name)) > ends.units;
-      if (damaged.length > 0 || hasTail) damagedSegments.push({ segment, ends, damaged, hasTail });
+      if (damaged.length > 0 || hasTail) damagedSegments.push({ segment, ends, damaged });
       // Lets signals of the process be handled while a large journal is read.
       await new Promise(setImmediate);
     }

@@ -31,10 +31,6 @@ export class UnitIndex {
   readonly #tags: { status: UnitStatus; tag: string | null }[] = [{ status: 'success', tag: null }];
   #size = 0;
 
-  has(key: string): boolean {
-    return this.#numbers.get(key) !== undefined;
-  }
-
   get(key: string): IndexEntry | undefined {
     const number = this.#numbers.get(key);
     if (number === undefined) return undefined;

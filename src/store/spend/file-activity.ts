@@ -1,22 +1,14 @@
-import type { ActivityQuery, ActivityStep } from '../../core/purchase/activity.js';
-import { LIMITED, NAMED_WAIT, SENT } from '../../core/purchase/activity.js';
+import { type ActivityQuery, type ActivityStep, LIMITED, NAMED_WAIT, SENT } from '../../core/purchase/activity.js';
 import { jobOf } from '../../core/purchase/journal.js';
+import type { SegmentLine } from '../file/segment-lines.js';
 
-/** The parts of the lines of a segment that a report needs. */
-type PurchaseLine =
-  | { readonly t: 'intent'; readonly id: string; readonly at: number; readonly op: string; readonly team: string }
-  | { readonly t: 'note'; readonly id: string }
-  | { readonly t: 'answer'; readonly id: string; readonly at: number }
-  | { readonly t: 'miss'; readonly id: string; readonly why: string; readonly charged: 'never' | 'maybe' }
-  | { readonly t: 'settle' };
-
-type Intent = Extract<PurchaseLine, { t: 'intent' }>;
-type Ended = Extract<PurchaseLine, { t: 'answer' | 'miss' }>;
+type Intent = Extract<SegmentLine, { t: 'intent' }>;
+type Ended = Extract<SegmentLine, { t: 'answer' | 'miss' }>;
 
 const [sent, limited, namedWait] = [new RegExp(SENT), new RegExp(LIMITED), new RegExp(NAMED_WAIT)];
 
 /** The segments of a journal. `read` passes the lines of a segment to `each`, in their order. */
-type Segments = readonly { readonly name: string; read(each: (line: PurchaseLine) => void): void }[];
+type Segments = readonly { readonly name: string; read(each: (line: SegmentLine) => void): void }[];
 
 type Sums = { -readonly [Name in keyof ActivityStep]: ActivityStep[Name] };
 
