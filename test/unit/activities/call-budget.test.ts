@@ -58,22 +58,8 @@ it('a call respects the team’s budget, and reports when the budget starts agai
 });
 
 it('a start of a run counts at its maximum cost, because its answer does not contain the cost yet', async () => {
-  const server = await rawServer((_request, socket) =>
-    socket.write(
-      json(200, {
-        id: 'agent_run_1',
-        object: 'agent_run',
-        status: 'running',
-        stopReason: null,
-        createdAt: '2026-11-21T00:00:00Z',
-        completedAt: null,
-        request: { query: 'q' },
-        output: { text: '', structured: null, grounding: [] },
-        usage: { agentComputeUnits: 0, searches: 0, emails: 0, phoneNumbers: 0 },
-        costDollars: { total: 0, agentCompute: 0, search: 0, emails: 0, phoneNumbers: 0 },
-      }),
-    ),
-  );
+  const { answer } = examples.createAgentRun;
+  const server = await rawServer((_request, socket) => socket.write(json(200, answer)));
   onTestFinished(() => server.close());
   const deps = setting.worker({ baseUrl: server.url }, `budget ${used++}`);
   const before = (await setting.journal.spent()).day.landedMicros;

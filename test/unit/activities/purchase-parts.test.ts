@@ -171,11 +171,6 @@ describe('the maximum cost of one purchase', () => {
   it('is optional', () => {
     expect(stats.reserve(undefined, price(1e12))).toBe(1e12);
   });
-
-  it('counts the unknown outcomes of each unit', () => {
-    stats.unknowns.set('a', 2);
-    expect([stats.unknownsOf('a'), stats.unknownsOf('b')]).toEqual([2, 0]);
-  });
 });
 
 describe('a waiting part of a purchase', () => {
