@@ -84,7 +84,7 @@ export function knownCost({ attempts }: UnitHistory): { readonly micros: number;
   };
 }
 
-/** The most that requests without an answer may have cost for a unit: its equal shares of their estimates. */
+/** What requests without an answer have probably cost for a unit: its equal shares of their likely prices. */
 export const unknownMicros = ({ attempts }: UnitHistory): number =>
   attempts
     .filter(({ outcome }) => outcome === 'unknown')

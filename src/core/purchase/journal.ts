@@ -144,7 +144,7 @@ export interface LandedAnswer {
   readonly units: readonly UnitOutcome[];
 }
 
-/** A purchase without an answer: the purchase may have been charged. */
+/** A purchase without an answer, which may have been charged. `estimateMicros`: its likely price. */
 export interface UnknownOutcome {
   /** Name of the journal segment of the purchase. The column of the warehouse is also called `book`. */
   readonly book: string;

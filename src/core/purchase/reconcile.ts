@@ -15,7 +15,7 @@ export interface BilledDay {
 export interface ReconciledDay extends Omit<BilledDay, 'roundedMicros'> {
   readonly journalMicros: number;
   readonly differenceMicros: number;
-  /** Number of unknown outcomes of the day, and the most that they and the requests in flight may have cost. */
+  /** Number of unknown outcomes of the day, and what they and the requests in flight count as. */
   readonly unknownOutcomes: number;
   readonly atMostMicros: number;
   /** The part of the difference that unknown outcomes and requests in flight explain. */

@@ -5,7 +5,7 @@ import type { ErrorCode } from '../errors/registry.js';
 export interface SpendCap {
   /** The prefix of the job's segments: `<job>/`. The name `bookPrefix` is old; recorded histories have this name. */
   readonly bookPrefix: string;
-  /** The cap in micro-dollars. Landed answers count at their cost, open intents and unknown outcomes at their estimate. */
+  /** The cap in micro-dollars. Landed answers count at their cost, open intents at their estimate, unknown outcomes at their likely price. */
   readonly limitMicros: number;
   /** The part of the cap that runs before this one have used. Absent: unknown. */
   readonly beforeMicros?: number;
@@ -24,7 +24,7 @@ export interface PeriodSpend {
   readonly landedMicros: number;
   /** Estimates of open intents. */
   readonly openMicros: number;
-  /** Estimates of unknown outcomes: they may have been charged. */
+  /** Likely prices of unknown outcomes: they may have been charged. */
   readonly unknownMicros: number;
 }
 

@@ -194,11 +194,8 @@ export class FileJournal implements Journal, Spend, PurchaseHistory {
   async miss(intentId: string, reason: string, charged: 'never' | 'maybe', came?: string | null): Promise<void> {
     const intent = this.#intents.get(intentId);
     if (!intent) return;
-    await this.#write(
-      intent.segment,
-      () => [],
-      () => ({ t: 'miss', id: intentId, at: this.#now(), why: reason, charged, came: came ?? undefined }),
-    );
+    const line = () => this.#missOf(intentId, reason, charged, came ?? undefined);
+    await this.#write(intent.segment, () => [], line);
     this.#intents.delete(intentId);
   }
 
@@ -412,10 +409,15 @@ export class FileJournal implements Journal, Spend, PurchaseHistory {
         this.#intents.set(id, { segment: segment.name, owner: '' });
         continue;
       }
-      const line: SegmentLine = { t: 'miss', id, at: this.#now(), why: ORPHANED, charged: 'maybe' };
+      const line = this.#missOf(id, ORPHANED, 'maybe');
       if (writes) await this.#segments.append(segment.name, [], () => line);
       else if (alone) this.#take(segment, line);
     }
+  }
+
+  #missOf(id: string, why: string, charged: 'never' | 'maybe', came?: string): SegmentLine {
+    const est = charged === 'maybe' ? this.#sums.lostMicros(id) : undefined;
+    return { t: 'miss', id, at: this.#now(), why, charged, est, came };
   }
 
   #take(segment: Segment, line: SegmentLine): void {

@@ -48,6 +48,8 @@ export type SegmentLine =
       readonly at: number;
       readonly why: string;
       readonly charged: 'never' | 'maybe';
+      /** Amount that an unknown outcome takes from a cap, in micro-dollars; absent: that of its intent. */
+      readonly est?: number;
       /** Text that came instead of an answer; absent if no text came. */
       readonly came?: string;
     }

@@ -58,29 +58,19 @@ export class Segment {
         this.listMicros += intent?.list ?? 0;
         const { length: units } = line.units;
         const charged = line.units.filter(([, , , , status]) => status === 'success').length;
-        this.#sums.landed(
-          line.id,
-          { costMicros: this.#count(line.units), units, charged },
-          {
-            team: this.#team,
-            segment: this.name,
-            operation: 'unknown',
-            tier: '',
-            at: line.at,
-            estimateMicros: 0,
-            listMicros: 0,
-          },
-        );
+        const answered = { costMicros: this.#count(line.units), units, charged };
+        const names = { team: this.#team, segment: this.name, operation: 'unknown', tier: '' };
+        this.#sums.landed(line.id, answered, { ...names, at: line.at, estimateMicros: 0, listMicros: 0 });
         return { ...nothing, landed: line.units };
       }
       case 'settle':
         this.#count(line.units);
         return { ...nothing, landed: line.units };
       case 'miss': {
-        this.#sums.missed(line.id, line.charged);
+        this.#sums.missed(line.id, line.charged, line.est);
         const intent = this.#forget(line.id);
         if (!intent || line.charged === 'never') return nothing;
-        this.#lost.set(line.id, { intent, reason: line.why });
+        this.#lost.set(line.id, { intent: { ...intent, est: line.est ?? intent.est }, reason: line.why });
         return { ...nothing, unknown: intent.keys };
       }
     }

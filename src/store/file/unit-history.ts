@@ -98,7 +98,8 @@ function attemptOf(segment: Segment, { intent, end, run }: Followed, key: string
   const none = { requestId: null, requestMicros: est };
   if (end?.t === 'miss') {
     const { why: reason, charged } = end;
-    if (charged === 'maybe') return { ...base, ...none, endedAt: end.at, outcome: 'unknown', reason, costMicros: null };
+    const lost = { ...none, requestMicros: end.est ?? est, costMicros: null };
+    if (charged === 'maybe') return { ...base, ...lost, endedAt: end.at, outcome: 'unknown', reason };
     const outcome = isUnsent(reason) ? 'unsent' : 'free';
     return { ...base, ...none, endedAt: end.at, outcome, reason, costMicros: 0, requestMicros: 0 };
   }

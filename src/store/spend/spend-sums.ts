@@ -3,7 +3,11 @@ import { jobOf } from '../../core/purchase/journal.js';
 import {
   ANSWERS_KEPT,
   costMultiple,
+  FIRST_ANSWERS,
+  observedMultiple,
   type PeriodSpend,
+  type Price,
+  reservedMicros,
   type UsageGroup,
   type UsageLine,
 } from '../../core/purchase/spend.js';
@@ -46,6 +50,15 @@ interface Cell extends Amounts {
   readonly day: number;
   /** Costs of the newest answers of each tier, as multiples of their list price. */
   readonly multiples: Map<string, number[]>;
+}
+
+/** The amount that a request without an answer counts as: once answers have shown their cost, its likely price, and at most its estimate. */
+export function lostMicros(
+  { estimateMicros, listMicros = estimateMicros }: Price,
+  multiples: readonly number[],
+): number {
+  if (multiples.length < FIRST_ANSWERS) return estimateMicros;
+  return Math.min(estimateMicros, reservedMicros({ estimateMicros: listMicros }, observedMultiple(multiples)));
 }
 
 /** Amount that counts against a cap: landed, in flight, and possibly charged. */
@@ -114,13 +127,19 @@ export class SpendSums {
     return micros;
   }
 
-  /** Records that no answer came. `maybe`: the estimate counts as spent. */
-  missed(id: string, charged: 'never' | 'maybe'): void {
+  /** The amount that an open purchase counts as if its answer is lost; undefined for an unknown id. */
+  lostMicros(id: string): number | undefined {
+    const asked = this.#open.get(id);
+    return asked && lostMicros(asked, this.multiples(asked));
+  }
+
+  /** Records that no answer came. `maybe`: `micros` count as spent, by default the estimate. */
+  missed(id: string, charged: 'never' | 'maybe', micros?: number): void {
     const asked = this.#close(id);
     if (!asked || charged === 'never') return;
     this.#each(asked, (sum) => {
       sum.unknownOutcomes++;
-      sum.unknownMicros += asked.estimateMicros;
+      sum.unknownMicros += micros ?? asked.estimateMicros;
     });
   }
 

@@ -164,6 +164,23 @@ describe.each(kinds)('a cap with prices that differ from the table, in %s', (_na
     expect(await openMicros(again)).toBe(2600);
   });
 
+  it('counts a lost request at its likely price, also after the next crash', async () => {
+    const { journal, reopen } = await open();
+    const auto = { operation: 'search', estimateMicros: 15_000, listMicros: 7000 };
+    for (let answer = 0; answer < 2; answer++) await land(journal, await ask(journal, 1, auto), 7000);
+    await journal.miss(await ask(journal, 1, auto), 'no answer', 'maybe');
+    await land(journal, await ask(journal, 1, auto), 7000);
+    await journal.miss(await ask(journal, 1, auto), 'no answer', 'maybe');
+    await ask(journal, 1, auto);
+    const counts = { landedMicros: 21_000, openMicros: 0, unknownMicros: 15_000 + 2 * 7000 };
+    const again = await reopen();
+    for (const one of [again, await reopen()]) {
+      expect((await one.spent()).day).toMatchObject(counts);
+      const { unknown } = await one.totals('job/');
+      expect(unknown.map(({ estimateMicros }) => estimateMicros)).toEqual([15_000, 7000, 7000]);
+    }
+  });
+
   it('uses the 95th percentile of the newest hundred answers', async () => {
     const { journal } = await open();
     await land(journal, await ask(journal), 90_000);

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { costMultiple, OverBudget, observedMultiple, reservedMicros } from '../../../src/core/purchase/spend.js';
+import { lostMicros } from '../../../src/store/spend/spend-sums.js';
 
 describe('the cost of answers as a multiple of their list price', () => {
   it.each([
@@ -37,6 +38,15 @@ it('a request reserves the higher of the price table and earlier costs', () => {
   expect(reservedMicros({ estimateMicros: 2000, listMicros: 1000 }, 1.5)).toBe(2000);
   expect(reservedMicros({ estimateMicros: 2000, listMicros: 1000 }, 2.5)).toBe(2500);
   expect(reservedMicros({ estimateMicros: 0, listMicros: 3 }, 1.5)).toBe(5);
+});
+
+it.each([
+  ['its estimate, before three answers have shown their cost', [1, 1], 15_000],
+  ['its list price after cheap answers', [1, 0.5, 0.5], 7000],
+  ['the cost of most answers, if they cost more than the list price', [1, 1, 1.5], 10_500],
+  ['its estimate at most', [1, 1, 4], 15_000],
+])('a request without an answer counts at %s', (_, multiples, micros) => {
+  expect(lostMicros({ estimateMicros: 15_000, listMicros: 7000 }, multiples)).toBe(micros);
 });
 
 it.each([

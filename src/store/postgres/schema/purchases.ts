@@ -37,7 +37,7 @@ CREATE INDEX purchases_priced ON ${schema}.purchases (job, day, operation, tier,
 COMMENT ON TABLE ${schema}.purchases IS 'All requests that were or may have been paid for, one row for each. Rows are never deleted.';
 COMMENT ON COLUMN ${schema}.purchases.tier IS 'Setting that decides its price together with the operation, such as the effort of an agent run';
 COMMENT ON COLUMN ${schema}.purchases.state IS 'open: in flight; landed: answered; unknown: without an answer, possibly charged; never: not sent, or certainly not charged; settled: units ended without a request';
-COMMENT ON COLUMN ${schema}.purchases.estimate_micros IS 'Amount that it takes from caps until it is answered';
+COMMENT ON COLUMN ${schema}.purchases.estimate_micros IS 'Amount that it takes from caps until it is answered; of an unknown outcome its likely price';
 COMMENT ON COLUMN ${schema}.purchases.list_micros IS 'Its price by the price table';
 COMMENT ON COLUMN ${schema}.purchases.cost_multiple IS 'Cost of its answer as a multiple of the list price; null: not known';
 COMMENT ON COLUMN ${schema}.purchases.bought_twice IS 'Number of units of its answer that another request bought while this one was an unknown outcome';
@@ -58,11 +58,26 @@ CREATE TABLE ${schema}.runs (
 );
 COMMENT ON TABLE ${schema}.runs IS 'Units of runs at the service, with the open purchase of each.';
 
--- Turns the purchases among these that are open into unknown outcomes, except those that run at the service.
+-- Number of the newest answers to such purchases of a day, at most 100, and the 95th percentile of their cost as a multiple of
+-- the list price.
+CREATE FUNCTION ${schema}.observed(p_team text, p_job text, p_day date, p_operation text, p_tier text,
+  OUT answers bigint, OUT multiple double precision)
+LANGUAGE plpgsql STABLE SET enable_seqscan TO off SET search_path TO pg_catalog, pg_temp AS $body$
+BEGIN
+  SELECT count(*), coalesce(percentile_disc(0.95) WITHIN GROUP (ORDER BY cost_multiple), 0) INTO answers, multiple
+  FROM (SELECT cost_multiple FROM ${schema}.purchases
+    WHERE job = p_job AND day = p_day AND operation = p_operation AND tier = p_tier AND cost_multiple IS NOT NULL AND team = p_team
+    ORDER BY closed_at DESC LIMIT 100) AS newest;
+END $body$;
+
+-- Turns the purchases among these that are open into unknown outcomes, except those that run at the service. Each counts at its likely price:
+-- see lostMicros of store/spend/spend-sums.
 CREATE FUNCTION ${schema}.lose(p_ids uuid[], p_reason text) RETURNS void
 LANGUAGE plpgsql SET enable_seqscan TO off SET search_path TO pg_catalog, pg_temp AS $body$
 DECLARE
   lost ${schema}.purchases[];
+  one ${schema}.purchases;
+  micros bigint;
 BEGIN
   WITH changed AS (
     UPDATE ${schema}.purchases SET state = 'unknown', reason = p_reason, closed_at = clock_timestamp()
@@ -71,7 +86,13 @@ BEGIN
   INSERT INTO ${schema}.lost_units AS l (key, times, purchase)
   SELECT k, count(*), (array_agg(p.id ORDER BY p.at DESC))[1] FROM unnest(lost) AS p, unnest(p.keys) AS k GROUP BY k ORDER BY k
   ON CONFLICT (key) DO UPDATE SET times = l.times + excluded.times, purchase = excluded.purchase;
-  PERFORM ${schema}.add_spend(p, 0, 0, 0, -p.estimate_micros, 1, p.estimate_micros) FROM unnest(lost) AS p;
+  FOR one IN SELECT * FROM unnest(lost) LOOP
+    SELECT CASE WHEN answers < 3 THEN one.estimate_micros
+      ELSE least(one.estimate_micros, floor(one.list_micros * greatest(1, multiple) + 0.5)::bigint) END INTO micros
+    FROM ${schema}.observed(one.team, one.job, one.day, one.operation, one.tier);
+    UPDATE ${schema}.purchases SET estimate_micros = micros WHERE id = one.id;
+    PERFORM ${schema}.add_spend(one, 0, 0, 0, -one.estimate_micros, 1, micros);
+  END LOOP;
 END $body$;
 
 CREATE FUNCTION ${schema}.end_runs(p ${schema}.purchases) RETURNS void

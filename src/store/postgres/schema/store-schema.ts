@@ -53,10 +53,7 @@ BEGIN
   today := (clock_timestamp() AT TIME ZONE 'UTC')::date;
   month := date_trunc('month', today)::date;
   IF p_cap IS NOT NULL OR bound.team IS NOT NULL THEN
-    SELECT count(*), coalesce(percentile_disc(0.95) WITHIN GROUP (ORDER BY cost_multiple), 0) INTO answers, observed
-    FROM (SELECT cost_multiple FROM ${schema}.purchases
-      WHERE job = of_job AND day = today AND operation = p_operation AND tier = p_tier AND cost_multiple IS NOT NULL AND team = p_team
-      ORDER BY closed_at DESC LIMIT 100) AS newest;
+    SELECT o.answers, o.multiple INTO answers, observed FROM ${schema}.observed(p_team, of_job, today, p_operation, p_tier) AS o;
     micros := greatest(p_estimate, floor(p_list * observed + 0.5)::bigint);
     waits := p_estimate > 0 AND answers < 3 AND (SELECT count(*) >= 2 FROM ${schema}.purchases p
       WHERE state = 'open' AND job = of_job AND operation = p_operation AND tier = p_tier AND team = p_team
