@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { costInBody } from '../../api/schemas/result.js';
 import type { ApiError } from '../../api/wire/errors.js';
 import type { Grant } from '../../core/limiter/limiter.js';
@@ -43,6 +44,12 @@ export type Outcome =
   | { readonly type: 'failed'; readonly error: ApiError }
   | Running
   | LostStart;
+
+/**
+ * Least time in ms from the write of an intent to the start of its request, and the least multiple of the time that such a write takes. A kill
+ * within this time makes an unknown outcome of a request that was not sent, and a later write would delay the start.
+ */
+const INTEND_AHEAD = { ms: 30, writes: 2 } as const;
 
 /** Identifies a run of this purchase at the service, by the unit's key and the intent's id. */
 export const tagOf = (unit: Unit, intentId: string): string => `${unit.key}/${intentId}`;
@@ -120,6 +127,8 @@ class Turn {
     // A turn is for now: a request that waited for a permit takes another one.
     const again = () => (sendsOnce ? sendsOnce(stop) : limiter.acquire(purchaseRequest.rateCost, stop));
     const grant = own && isInTime ? own : await again();
+    const ms = grant.startAt - performance.now() - Math.max(INTEND_AHEAD.ms, INTEND_AHEAD.writes * stats.intendMs);
+    if (ms > 0) await delay(ms, undefined, { signal: stop });
     accountBreaker.check(purchaseRequest.resumedAt);
     return grant;
   }

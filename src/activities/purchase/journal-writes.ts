@@ -87,7 +87,9 @@ export async function intend(context: PurchaseContext, batch: Batch): Promise<Op
   try {
     const tier = purchaseRequest.tier?.(batch.units).slice(0, MAX_TIER);
     const keys = batch.units.map((unit) => unit.key);
+    const began = performance.now();
     const id = await journal.intend({ owner, segment, operation, tier, keys, ...price, deadline, cap });
+    stats.intendMs = Math.max(performance.now() - began, 0.98 * stats.intendMs);
     return { id, ...price, takenMicros, at, deadline };
   } catch (error) {
     stats.closed(takenMicros);

@@ -102,6 +102,8 @@ export class PurchaseStats {
   open = 0;
   openMicros = 0;
   unknownMicros = 0;
+  /** Time in ms that the write of an intent took at most; it fades with each further write. */
+  intendMs = 0;
   /** Number of runs that are no longer followed although they have not ended. */
   leftRunning = 0;
   /** Runs that are followed, since the start of the run. */
@@ -123,13 +125,9 @@ export class PurchaseStats {
   /** Costs of this purchase's answers, as multiples of their list price. */
   readonly #multiples: number[] = [];
 
-  get running(): number {
-    return this.runs.size;
-  }
-
   /** Whether the service has not accepted any request for these units. */
   get acceptsNone(): boolean {
-    return this.landed === 0 && this.requests === 0 && this.running === 0;
+    return this.landed === 0 && this.requests === 0 && this.runs.size === 0;
   }
 
   /** Describes a long wait for requests, for the list of runs, or for runs; null if there is none. */

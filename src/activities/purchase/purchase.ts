@@ -285,12 +285,12 @@ class Loop {
       hold = first.until - performance.now();
       why = first.why;
     }
-    const { landed, failed, costMicros, earlierMicros, requestsSent, running } = stats;
+    const { landed, failed, costMicros, earlierMicros, requestsSent, runs } = stats;
     const now = Date.now();
     const slot = stats.slotWait(purchaseRequest.longRunning?.slots ?? {}, now);
     const budget = stats.budgetWaits.size > 0 && gate.checking ? gate.why : null;
     const waitingFor = hold > 0 ? why : (budget ?? slot ?? stats.longWait(now));
-    this.#control.progress?.({ landed, failed, costMicros, earlierMicros, running, waitingFor });
+    this.#control.progress?.({ landed, failed, costMicros, earlierMicros, running: runs.size, waitingFor });
     if (hold > this.#control.yieldAfterMs && requestsSent.size === 0 && !stop.aborted) {
       this.#waitMs = hold;
       this.#waitingFor = why;

@@ -69,6 +69,17 @@ describe('an attempt that is not sent', () => {
 });
 
 describe('an attempt that was sent', () => {
+  it('wrote its intent shortly before its start, so that a kill finds few intents of unsent requests', async () => {
+    const s = await setting();
+    const startAt = performance.now() + 240;
+    const grant = { rateCost: { rateClass: 'contents', weight: 1 }, startAt, reservedAt: startAt };
+    vi.spyOn(s.limiter, 'acquire').mockResolvedValue(grant);
+    const intendedAt: number[] = [];
+    await make({}, () => void intendedAt.push(performance.now()), Promise.resolve(s));
+    expect(intendedAt[0]).toBeGreaterThan(startAt - 40);
+    expect(s.sent).toHaveLength(1);
+  });
+
   it('counts units without a result as failed, at no cost', async () => {
     const send = async (batch: readonly Unit[]) => {
       const { units: all, ...answer } = success(batch, 1000);
