@@ -54,7 +54,7 @@ export interface CallDeps {
   readonly transport: Transport;
   /** Name of the service in every purchase's key. */
   readonly origin: string;
-  readonly journal: Pick<CallJournal, 'read' | 'recordOutcomes'>;
+  readonly journal: Pick<CallJournal, 'read' | 'recordOutcomes'> & Partial<Pick<Journal, 'totals'>>;
   readonly limiter: Limiter;
   /** Turns of single calls. */
   readonly places: Places;

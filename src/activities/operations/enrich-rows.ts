@@ -1,4 +1,4 @@
-import { ApplicationFailure, sleep } from '@temporalio/activity';
+import { ApplicationFailure, Context, sleep } from '@temporalio/activity';
 import { fieldOf } from '../../api/checks/field-of.js';
 import { jsonSchemaOf, misspeltFields } from '../../api/checks/misspelt-fields.js';
 import { operationTable } from '../../api/operations.js';
@@ -67,7 +67,7 @@ export const createEnrichRows = (deps: CallDeps) => ({
       ...lonePurchase(),
       ...{ units: [...byKey.values()], maxRebuys: some.how.maxRebuys, recordsAll: true },
       freshness: freshnessOf(some.how, since),
-      ...ofCall(call, some),
+      ...ofCall(call, some, since),
     });
     const { records, requests, unknownOutcomes, stopped } = await buyAll(deps, purchaseRequest);
     const results = units.map((unit, nth) => resultOf(some.indexes[nth] as number, unit, records, requests));
@@ -160,10 +160,10 @@ const freshnessOf = ({ refreshAfterMs }: RowsHow, since: number): Freshness => (
 });
 
 /** The part of a purchase that belongs to the whole call. The cap covers all its activities, and what their earlier attempts paid. */
-function ofCall(call: RowsPiece['call'], { indexes }: SomeRows): Partial<PurchaseRequest> {
+function ofCall(call: RowsPiece['call'], { indexes }: SomeRows, since: number): Partial<PurchaseRequest> {
   if (call === null) return {};
   const { id, capMicros } = call;
-  const segment = `${id}/0/${indexes[0] ?? 0}`;
+  const segment = `${id}/${since}/${indexes[0] ?? 0}`;
   return capMicros === null ? { segment } : { segment, cap: { bookPrefix: `${id}/`, limitMicros: capMicros } };
 }
 
@@ -194,20 +194,27 @@ async function buyAll(deps: CallDeps, purchaseRequest: PurchaseRequest): Promise
   const byKey = (records: readonly UnitRecord[]) => new Map(records.map((record) => [record.key, record]));
   try {
     const { records, ...paid } = await buyNow(deps, purchaseRequest, !deps.alone);
-    return { ...paid, records: byKey(records), stopped: null };
+    const isRetried = !deps.alone && Context.current().info.attempt > 1;
+    const unknownOutcomes = isRetried ? await lostRequests(deps, purchaseRequest) : paid.unknownOutcomes;
+    return { ...paid, unknownOutcomes, records: byKey(records), stopped: null };
   } catch (error) {
     if (deps.alone || !(error instanceof ApplicationFailure && error.nonRetryable)) throw error;
     const landed = [...(await deps.journal.read(units.map(({ key }) => key))).values()];
     const fresh = landed.filter(({ fetched_at: at }) => Date.parse(at) >= (freshness?.freshAfter ?? 0));
     const requests = shares(fresh, payerOf(deps));
-    const unknownOutcomes = fresh.filter(({ error_tag: tag }) => tag === 'UNKNOWN_OUTCOME').length;
     return {
       records: byKey(fresh),
       requests,
-      unknownOutcomes,
+      unknownOutcomes: await lostRequests(deps, purchaseRequest),
       stopped: { tag: error.type ?? 'Error', message: error.message },
     };
   }
+}
+
+/** Number of requests without an answer in the segment of an activity: the record also has those of a killed attempt. */
+async function lostRequests({ journal }: CallDeps, { segment }: PurchaseRequest): Promise<number> {
+  const totals = await journal.totals?.(segment);
+  return totals?.unknown.filter(({ book }) => book === segment).length ?? 0;
 }
 
 function resultOf(

@@ -16,9 +16,12 @@ import { fileNamespace, temporalOfFile } from '../../support/temporal.js';
 /** `ENRICH_ROWS=3000` makes the test as large as the promise, and adds runs without a cap. */
 const count = Number(process.env.ENRICH_ROWS ?? 1000);
 const cap = count >= 3000 ? 1 : 0.6;
-/** Requests of one worker in flight at once. */
-const inFlight = 4;
+/** Requests of one worker in flight at once: a few, and as many as the rate allows. */
+const few = 4;
+const many = 50;
 const urlsPerRequest = { contents: 100, search: 1 };
+/** Dollars that a request may cost at most. */
+const mostOfRequest = { contents: 0.1, search: 0.015 };
 
 const temporal = temporalOfFile();
 const folder = folderOfFile();
@@ -82,22 +85,26 @@ const clients = {
   },
 };
 
-type Case = readonly [keyof typeof clients, 'contents' | 'search', record: boolean, cap: number | undefined];
+type Case = readonly [keyof typeof clients, 'contents' | 'search', record: boolean, number | undefined, number];
 const all = (['TypeScript', 'Python'] as const).flatMap((client) =>
   (['contents', 'search'] as const).flatMap((operation) =>
-    [false, true].flatMap((record) => [cap, undefined].map((most): Case => [client, operation, record, most])),
+    [false, true].flatMap((record) =>
+      [cap, undefined].map(
+        (most): Case => [client, operation, record, most, record && operation === 'search' ? many : few],
+      ),
+    ),
   ),
 );
 const some: readonly Case[] = [
-  ['TypeScript', 'contents', false, cap],
-  ['TypeScript', 'search', true, cap],
-  ['Python', 'contents', true, cap],
-  ['Python', 'search', false, cap],
+  ['TypeScript', 'contents', false, cap, few],
+  ['TypeScript', 'search', true, 1, many],
+  ['Python', 'contents', true, cap, few],
+  ['Python', 'search', false, cap, few],
 ];
 
 it.each(count >= 3000 ? all : some)(
   'rows from %s, %s, with a record: %s, cap $%s: killed twice, each row comes once, in order, and no more is paid than was in flight',
-  async (client, operation, record, most) => {
+  async (client, operation, record, most, inFlight) => {
     service = await startSandbox({ failureRate: 0, latencyMs: operation === 'search' ? 100 : 300 });
     const { url } = service;
     const taskQueue = randomUUID();
@@ -144,8 +151,11 @@ it.each(count >= 3000 ? all : some)(
     expect(results.map(({ index }) => index)).toEqual(rows.map((_, nth) => nth));
     expect(again).toBeLessThanOrEqual(lost);
     expect(micros / 1e6).toBeLessThanOrEqual((most ?? Number.POSITIVE_INFINITY) + lost * price);
-    // A record counts each lost answer under the cap, too.
+    // A record counts each lost answer under the cap, too, at its likely price: all but a request is spent.
+    const counted = summary.costDollars + summary.unknownOutcomes * urlsPerRequest[operation] * price;
     expect(bought).toBeGreaterThanOrEqual(record ? wanted / 3 : wanted - lost);
+    if (record && most !== undefined) expect(counted).toBeGreaterThan(most - mostOfRequest[operation]);
+    if (record) expect(summary.unknownOutcomes).toBeGreaterThanOrEqual(again / urlsPerRequest[operation]);
     if (most === undefined) expect(bought).toBe(count);
     expect(results.filter(({ error }) => error !== null && error.tag !== 'BudgetExceeded')).toEqual([]);
   },
