@@ -22,10 +22,10 @@ import { OverBudget, type Spend, type SpendCaps, type UsageGroup, type UsageLine
 import type { Freshness } from '../../core/row-job-schemas.js';
 import type { Json } from '../../core/text/json.js';
 import { reserve } from '../spend/budget-check.js';
-import { fileActivity } from '../spend/file-activity.js';
 import { FileCaps } from '../spend/file-caps.js';
 import { committed, SpendSums } from '../spend/spend-sums.js';
 import { Claims } from './claims.js';
+import { fileActivity } from './file-activity.js';
 import { LandedUnits } from './landed-units.js';
 import { type JournalDamage, recover, rewrite } from './mend-segment.js';
 import { removeFileBodies, searchBodies } from './remove-bodies.js';

@@ -1,6 +1,6 @@
 import { type ActivityQuery, type ActivityStep, LIMITED, NAMED_WAIT, SENT } from '../../core/purchase/activity.js';
 import { jobOf } from '../../core/purchase/journal.js';
-import type { SegmentLine } from '../file/segment-lines.js';
+import type { SegmentLine } from './segment-lines.js';
 
 type Intent = Extract<SegmentLine, { t: 'intent' }>;
 type Ended = Extract<SegmentLine, { t: 'answer' | 'miss' }>;
