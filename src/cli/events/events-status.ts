@@ -100,23 +100,18 @@ export async function walkStatusOf(
   runtime: Pick<Runtime, 'running'>,
   { job, workflowId }: Pick<WalkEntry, 'job' | 'workflowId'>,
 ): Promise<WalkStatus> {
-  const found = await answered(
-    () => runtime.running(),
-    async (client) => client && poll(client, workflowId, job),
-  ).catch(() => null);
-  return found ?? { state: 'interrupted', message: null };
-}
-
-async function poll(client: Client, workflowId: string, job: string): Promise<WalkStatus> {
-  const { WalkHandle } = await import('../../worker/control/job-handle.js');
-  const walk = new WalkHandle(client, workflowId, job);
-  const end = await walk.end();
-  if (end === null) return { state: 'running', ...(await walk.progress()) };
-  // A scheduled run that ended early reports the reason.
-  return {
-    state: end.phase === 'failed' || end.phase === 'done' ? end.phase : 'stopped',
-    message: end.message,
+  const ask = async (client: Client | null): Promise<WalkStatus | null> => {
+    if (client === null) return null;
+    const { WalkHandle } = await import('../../worker/control/job-handle.js');
+    const walk = new WalkHandle(client, workflowId, job);
+    const end = await walk.end();
+    if (end === null) return { state: 'running', ...(await walk.progress()) };
+    // A scheduled run that ended early reports the reason.
+    const { phase, message } = end;
+    return { state: phase === 'failed' || phase === 'done' ? phase : 'stopped', message };
   };
+  const found = await answered(() => runtime.running(), ask).catch(() => null);
+  return found ?? { state: 'interrupted', message: null };
 }
 
 /**

@@ -3,7 +3,9 @@ import { stripVTControlCharacters } from 'node:util';
 import type { LimiterView } from '../../core/limiter/limiter.js';
 import type { JobProgress, SliceHeartbeat } from '../../core/row-job-schemas.js';
 import { costText } from '../../core/rows/job.js';
-import type { JobPhase, PauseReason } from '../../core/rows/job-names.js';
+import type { PauseReason } from '../../core/rows/job-names.js';
+import type { ShownProgress } from '../../worker/config/runtime-types.js';
+import type { WorkflowHandle } from '../../worker/control/workflow-handle.js';
 import type { Session } from '../shared/session.js';
 import type { Terminal } from '../shared/terminal.js';
 import { count, duration, printable } from '../text.js';
@@ -133,11 +135,7 @@ export function blockedText(limits: LimiterView | null, now: number): string | n
  * cancelled.
  */
 export function waitText(
-  {
-    phase,
-    pausedFor,
-    message,
-  }: { readonly phase: JobPhase; readonly pausedFor: PauseReason | null; readonly message: string | null },
+  { phase, pausedFor, message }: Pick<JobProgress, 'phase' | 'pausedFor' | 'message'>,
   running: readonly { readonly waitingFor: string | null }[],
   blocked: string | null,
   preparing: string,
@@ -208,22 +206,7 @@ export async function follow<State, End extends object>(
 }
 
 /** Fields of progress that show whether a job waits for a person. */
-interface Parkable {
-  readonly phase: JobPhase;
-  readonly pausedFor: PauseReason | null;
-  readonly landing?: boolean;
-}
-
-/** A row job or a walk that can be watched. */
-interface Followable<Progress, Heartbeat, Summary> {
-  readonly workflowId: string;
-  progress(): Promise<{
-    readonly progress: Progress;
-    readonly running: readonly Heartbeat[];
-    readonly refusals?: readonly string[];
-  }>;
-  result(): Promise<Summary>;
-}
+type Parkable = Pick<JobProgress, 'phase' | 'pausedFor'> & { readonly landing?: boolean };
 
 /** Why watching ended: the job has ended or waits for a person. */
 type Followed<Progress, Summary> =
@@ -239,7 +222,7 @@ const PARKED_AFTER_MS = 2000;
  */
 export async function followJob<Progress extends Parkable, Heartbeat, Summary>(
   { terminal, runtime, stopped }: Pick<Session, 'terminal' | 'runtime' | 'stopped'>,
-  handle: Followable<Progress, Heartbeat, Summary>,
+  handle: Pick<WorkflowHandle<ShownProgress<Progress, Heartbeat>, Summary>, 'workflowId' | 'progress' | 'result'>,
   reader: Pick<ProgressReader<Progress, Heartbeat>, 'line'>,
   { untilPaused = false }: { readonly untilPaused?: boolean } = {},
 ): Promise<Followed<Progress, Summary>> {
