@@ -5,7 +5,7 @@ import { UsageError } from '../core/errors/coded-error.js';
 import { inPackage } from '../files/package-root.js';
 import { buildProgram } from './program.js';
 import { loadSettingsFile } from './set-up/settings-file.js';
-import { type Context, type ExitCode, exitCodes, type Interrupts, watchInterrupts } from './shared/command.js';
+import { type Context, type ExitCode, exitCodes, watchInterrupts } from './shared/command.js';
 import { asksForJson, failureOf, fixText, stackText } from './shared/failure-text.js';
 import { type OutputFlags, openTerminal, scrubber } from './shared/terminal.js';
 
@@ -32,8 +32,6 @@ function report(error: unknown): ExitCode {
   return failure.exitCode;
 }
 
-let interrupts: Interrupts | null = null;
-
 async function run(args: readonly string[]): Promise<ExitCode> {
   let action: ((context: Context) => Promise<ExitCode>) | null = null;
   let flags: OutputFlags = {};
@@ -55,13 +53,12 @@ async function run(args: readonly string[]): Promise<ExitCode> {
   if (action === null) return exitCodes.ok;
   terminal = openTerminal({ args: words, env, stdin, stdout, stderr, flags });
   if (wrongFile !== null) throw new UsageError('setting-invalid', wrongFile);
-  interrupts = watchInterrupts(process);
   const context: Context = {
     env,
     cwd: process.cwd(),
     args,
     terminal,
-    interrupts,
+    interrupts: watchInterrupts(process),
     openRuntime: async (config) => (await import('../worker/runtime/runtime.js')).openRuntime(config),
   };
   return (action as (context: Context) => Promise<ExitCode>)(context);

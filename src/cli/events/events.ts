@@ -3,6 +3,7 @@ import { eventTypes } from '../../core/events/payloads.js';
 import type { WalkHeartbeat } from '../../core/events/walk-job.js';
 import { misspelt } from '../../core/text/nearest.js';
 import type { Differences, Verification, WalkProgress, WalkSummary } from '../../core/workflow-result-schemas.js';
+import type { ShownProgress } from '../../worker/config/runtime-types.js';
 import type { EventStatus } from '../../worker/store/event-status.js';
 import { type ProgressLine, ProgressReader, progressText, waitText } from '../progress/progress.js';
 import { columns, count, duration, isoTime, lines, printable, some } from '../text.js';
@@ -90,10 +91,8 @@ interface Events {
   readonly origin: string;
 }
 
-interface RunningWalk {
+interface RunningWalk extends ShownProgress<WalkProgress, WalkHeartbeat> {
   readonly job: string | null;
-  readonly progress: WalkProgress;
-  readonly running: readonly WalkHeartbeat[];
 }
 
 export function runningText({ job, progress, running }: RunningWalk): string {

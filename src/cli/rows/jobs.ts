@@ -15,8 +15,9 @@ export async function jobs(context: Context, { state: asked }: Flags<'jobs'>): P
   return withRuntime(context, config, { bounded: true }, async ({ runtime }) => {
     const all = await runtime.jobs.list();
     const listed = asked === undefined ? all : all.filter((job) => asked.some((state) => isInState(job, state)));
-    const shown = { now: Date.now(), hasServer: config.temporalAddress !== null };
-    if (listed.length > 0 || terminal.json) terminal.print(listed.map(jobData), table(listed, shown).join('\n'));
+    const hasServer = config.temporalAddress !== null;
+    if (listed.length > 0 || terminal.json)
+      terminal.print(listed.map(jobData), table(listed, Date.now(), hasServer).join('\n'));
     if (all.length === 0)
       terminal.note('No jobs yet. To create one:\n  searchflow enrich FILE\n  searchflow events sync');
     else if (listed.length === 0) terminal.note(`No job is ${(asked ?? []).join(' or ')}.`);
@@ -52,23 +53,16 @@ function whyUnknown(
   return `Next runs are unknown${named.length === 0 ? '' : ` (schedules: ${named.join(', ')}${more})`}: the Temporal server ${server} does not answer, or does not have the schedules. If another server runs them, set TEMPORAL_ADDRESS to it.${start}`;
 }
 
-/** `hasServer`: whether a Temporal server is configured, so that jobs may have schedules even if it does not answer. */
-interface Shown {
-  readonly now: number;
-  readonly hasServer: boolean;
-}
-
-function table(all: readonly JobListing[], shown: Shown): string[] {
-  const { now } = shown;
+function table(all: readonly JobListing[], now: number, hasServer: boolean): string[] {
   // Most folders have no schedules.
-  const hasNext = all.some((job) => nextText(job, shown) !== '');
+  const hasNext = all.some((job) => nextText(job, now, hasServer) !== '');
   const facts = all.map((job) => [
     printable(job.job),
     job.phase === null ? '' : phaseWord(job.phase),
     job.rows === null ? '' : count(job.rows),
     job.costMicros === null ? '' : dollars(job.costMicros),
     job.since === null ? '' : duration(Math.max(0, now - job.since) / 1000),
-    ...(hasNext ? [nextText(job, shown)] : []),
+    ...(hasNext ? [nextText(job, now, hasServer)] : []),
   ]);
   const heads = ['job', 'state', 'rows', 'cost', 'since', ...(hasNext ? ['next run'] : [])];
   const [head = '', ...lines] = columns([heads, ...facts]);
@@ -83,8 +77,11 @@ function table(all: readonly JobListing[], shown: Shown): string[] {
   ];
 }
 
-/** The next run of a job's schedules, such as `in 3 h 20 min`; `?`: unknown; empty: no schedule. */
-function nextText({ schedules, startedBy }: JobListing, { now, hasServer }: Shown): string {
+/**
+ * The next run of a job's schedules, such as `in 3 h 20 min`; `?`: unknown; empty: no schedule. A job may have schedules if a server is
+ * configured, even if it does not answer.
+ */
+function nextText({ schedules, startedBy }: JobListing, now: number, hasServer: boolean): string {
   if (schedules === null) return hasServer || startedBy !== null ? '?' : '';
   const [next] = schedules;
   if (next === undefined) return '';

@@ -77,11 +77,7 @@ export const signalExitCodes: Readonly<Record<StopSignal, ExitCode>> = {
 };
 
 /** Signals to stop a command: the first signal drains, the second signal ends the drain. */
-export interface Interrupts {
-  readonly first: Promise<StopSignal>;
-  readonly second: Promise<StopSignal>;
-  close(): void;
-}
+export type Interrupts = ReturnType<typeof watchInterrupts>;
 
 /**
  * Signals within this time count as one Ctrl-C. `npm run` repeats the signal that the terminal has sent to the whole process
@@ -90,10 +86,7 @@ export interface Interrupts {
 const SAME_PRESS_MS = 500;
 
 /** Listens for SIGINT, SIGTERM and SIGHUP. `now`: milliseconds of a monotonic clock. */
-export function watchInterrupts(
-  source: Pick<EventEmitter, 'on' | 'off'>,
-  now: () => number = () => performance.now(),
-): Interrupts {
+export function watchInterrupts(source: Pick<EventEmitter, 'on' | 'off'>, now: () => number = () => performance.now()) {
   const first = deferred<StopSignal>();
   const second = deferred<StopSignal>();
   let firstAt: number | null = null;

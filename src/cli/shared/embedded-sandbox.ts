@@ -19,19 +19,7 @@ export interface SandboxBill {
 }
 
 /** The sandbox that commands without a key use. This command or another command of the folder has started it. */
-export interface EmbeddedSandbox {
-  readonly url: string;
-  /** Returns the bill of the purchase log; null if the process of the sandbox has ended. */
-  bill(): Promise<SandboxBill | null>;
-  /** If the process of the sandbox has ended, starts the sandbox here, at the same address. Throws if the address is taken. */
-  keep(): Promise<void>;
-  close(): Promise<void>;
-}
-
-interface Thread {
-  readonly url: string;
-  close(): Promise<void>;
-}
+export type EmbeddedSandbox = Awaited<ReturnType<typeof openSandbox>>;
 
 /** Latency of the sandbox in ms: long enough that a progress bar can be watched. */
 const LATENCY_MS = 150;
@@ -47,7 +35,7 @@ const sandboxKey = 'sandbox';
  * sandboxes would write to one ledger. Otherwise starts a sandbox with the configured rate limit and the ledger in
  * `sandbox/ledger.jsonl`.
  */
-export async function openSandbox(config: RuntimeConfig): Promise<EmbeddedSandbox> {
+export async function openSandbox(config: RuntimeConfig) {
   const folder = join(config.stateDir, 'sandbox');
   const lock = join(folder, 'sandbox.lock');
   const open = (at: string | null) =>
@@ -57,7 +45,9 @@ export async function openSandbox(config: RuntimeConfig): Promise<EmbeddedSandbo
   let closed = false;
   return {
     url,
+    /** Returns the bill of the purchase log; null if the process of the sandbox has ended. */
     bill: () => fetchBill(url),
+    /** If the process of the sandbox has ended, starts the sandbox here, at the same address. Throws if the address is taken. */
     async keep() {
       if (thread !== null || closed || (await fetchBill(url)) !== null || closed) return;
       opening = open(url).then((opened) => {
@@ -74,11 +64,7 @@ export async function openSandbox(config: RuntimeConfig): Promise<EmbeddedSandbo
 }
 
 /** `at`: the URL that clients already use, so the sandbox must have this URL. Null: the last URL if it is free, otherwise any URL. */
-async function joinOrStart(
-  config: RuntimeConfig,
-  folder: string,
-  at: string | null,
-): Promise<{ readonly url: string; readonly thread: Thread | null }> {
+async function joinOrStart(config: RuntimeConfig, folder: string, at: string | null) {
   const announced = join(folder, 'sandbox.json');
   const running = readAnnounced(announced);
   if (running !== null && (at ?? running) === running && (await fetchBill(running)) !== null)
@@ -119,7 +105,7 @@ async function historyOf(folder: string): Promise<{ readonly from: string; reado
   return { from: new Date(to - HISTORY_MS).toISOString(), to: new Date(to).toISOString() };
 }
 
-async function startThread(options: Partial<SandboxOptions>): Promise<Thread> {
+async function startThread(options: Partial<SandboxOptions>) {
   const thread = new Worker(inPackage('dist', 'bin', 'sandbox-thread.js'), { workerData: options });
   const ended = once(thread, 'exit');
   // `once` rejects if the thread fails.

@@ -9,34 +9,7 @@ type Colors = Readonly<Record<(typeof styles)[number], (text: string) => string>
 type Output = Writable & { readonly isTTY?: boolean; readonly columns?: number };
 
 /** Output of the command: data on stdout, texts for a person on stderr. */
-export interface Terminal {
-  /** Whether stderr can redraw a line. */
-  readonly live: boolean;
-  /** Whether a prompt can be answered: stdin and stderr are terminals, and `--no-input` is not set. */
-  readonly asks: boolean;
-  /** Why no prompt can be answered, such as `stdin is not a terminal`; null if `asks`. */
-  readonly cannotAsk: string | null;
-  readonly colors: Colors;
-  columns(): number;
-  /** Whether `--json` is set. */
-  readonly json: boolean;
-  /** A line of data. */
-  data(text: string): void;
-  /** The result of a command on stdout: with `--json` the value as one line of JSON, otherwise the text. */
-  print<Value>(value: Value, text: string): void;
-  /** Like `print`, for a text that only a person reads: it goes to stderr. */
-  tell<Value>(value: Value, text: string): void;
-  /** One or more lines for a person, above the live line: a result, or a reason to act. */
-  say(text: string): void;
-  /** An object as one line of JSON on stderr. Its long texts are cut, never the line. */
-  sayJson(value: object): void;
-  /** Like `say`, for progress, announcements and notes, which `--quiet` leaves out. */
-  note(text: string): void;
-  /** Replaces the live line; an empty text removes it. Does nothing if stderr is not a terminal. */
-  show(line: string): void;
-  /** Removes the live line and returns the streams, for a prompt or a byte stream. */
-  streams(): { readonly stdin: NodeJS.ReadStream; readonly stdout: Output; readonly stderr: Output };
-}
+export type Terminal = ReturnType<typeof openTerminal>;
 
 /** The flags that decide what a terminal shows and asks. */
 export interface OutputFlags {
@@ -90,7 +63,7 @@ export function scrubber(env: TerminalParts['env'], args: readonly string[] = []
 }
 
 /** Returns a terminal on these streams. Colours need a terminal and no `NO_COLOR`. */
-export function openTerminal({ args = [], env, stdin, stdout, stderr, flags = {} }: TerminalParts): Terminal {
+export function openTerminal({ args = [], env, stdin, stdout, stderr, flags = {} }: TerminalParts) {
   const scrub = scrubber(env, args);
   const { input = true, quiet = false, json = false } = flags;
   const redraws = stderr.isTTY === true && env.TERM !== 'dumb';
@@ -108,32 +81,44 @@ export function openTerminal({ args = [], env, stdin, stdout, stderr, flags = {}
     clear();
     stderr.write(`${text}\n${shown}`);
   };
-  const say = (text: string) => write(scrub(keepColors(text)));
-  const data = (text: string) => void stdout.write(`${scrub(text)}\n`);
+  /** One or more lines for a person, above the live line: a result, or a reason to act. */
+  const say = (text: string): void => write(scrub(keepColors(text)));
+  /** A line of data. */
+  const data = (text: string): void => void stdout.write(`${scrub(text)}\n`);
   // Each text is redacted by itself: a redaction of the whole line could take a quote with it.
   const cleanText = (_: string, value: unknown) =>
     typeof value === 'string' ? scrub(printableLines(value, MOST_IN_JSON)) : value;
   return {
+    /** Whether stderr can redraw a line. */
     live,
+    /** Whether a prompt can be answered: stdin and stderr are terminals, and `--no-input` is not set. */
     asks: isInteractive && input,
+    /** Why no prompt can be answered, such as `stdin is not a terminal`; null if `asks`. */
     cannotAsk: input ? (isInteractive ? null : 'stdin is not a terminal') : '--no-input is set',
     colors,
     columns: () => stderr.columns ?? 80,
+    /** Whether `--json` is set. */
     json,
     data,
-    print: (value, text) => data(json ? JSON.stringify(value) : text),
-    tell: (value, text) => (json ? data(JSON.stringify(value)) : say(text)),
+    /** The result of a command on stdout: with `--json` the value as one line of JSON, otherwise the text. */
+    print: <Value>(value: Value, text: string): void => data(json ? JSON.stringify(value) : text),
+    /** Like `print`, for a text that only a person reads: it goes to stderr. */
+    tell: <Value>(value: Value, text: string): void => (json ? data(JSON.stringify(value)) : say(text)),
     say,
-    sayJson: (value) => write(JSON.stringify(value, cleanText)),
-    note: (text) => {
+    /** An object as one line of JSON on stderr. Its long texts are cut, never the line. */
+    sayJson: (value: object): void => write(JSON.stringify(value, cleanText)),
+    /** Like `say`, for progress, announcements and notes, which `--quiet` leaves out. */
+    note: (text: string): void => {
       if (!quiet) say(text);
     },
-    show: (line) => {
+    /** Replaces the live line; an empty text removes it. Does nothing if stderr is not a terminal. */
+    show: (line: string): void => {
       if (!live) return;
       clear();
       shown = scrub(keepColors(line));
       stderr.write(shown);
     },
+    /** Removes the live line and returns the streams, for a prompt or a byte stream. */
     streams: () => {
       clear();
       shown = '';
