@@ -69,20 +69,12 @@ export async function migrate(postgres: Postgres, wanted: Schema): Promise<void>
   );
 }
 
-/** The migrations of a schema. */
-export interface SchemaState {
-  /** Migrations that the schema lacks. */
-  readonly missing: readonly Migration[];
-  /** Names of migrations that a newer version has applied. */
-  readonly newer: readonly string[];
-}
-
 /** Returns the state of a schema, and changes nothing; null if nothing was created yet. Throws `OtherSchema`. */
 export async function schemaState(
   tx: Pick<PgTransaction, 'query'>,
   name: string,
   { kind, migrations }: Pick<Schema, 'kind' | 'migrations'>,
-): Promise<SchemaState | null> {
+) {
   const table = `${identifier(name)}.${MIGRATIONS_TABLE}`;
   // The catalog is read, because `to_regclass` may not see yet what another process committed while this process waited for the lock.
   const present = await tx.query(
@@ -97,7 +89,9 @@ export async function schemaState(
   }
   const known = new Set([baselineOf(kind), ...migrations.map((one) => one.name)]);
   return {
+    /** Migrations that the schema lacks. */
     missing: migrations.filter((one) => !applied.has(one.name)),
+    /** Names of migrations that a newer version has applied. */
     newer: [...applied].filter((one) => !known.has(one)),
   };
 }

@@ -10,22 +10,11 @@ const CHUNK = 256 * 1024;
 /** The path of a file, or a stream such as standard input. */
 export type RowSource = string | Readable;
 
-/** The bytes of a table in pieces, with facts about these bytes. */
-export interface OpenedSource {
-  /** Returns the bytes of the text. Gzip is decompressed; gzip is detected by content and not by name. */
-  chunks(): AsyncGenerator<Buffer>;
-  /** Returns the hex SHA-256 of the decompressed bytes read so far. */
-  contentHash(): string;
-  /** Returns the number of stored (compressed) bytes read so far and in total. The total is `null` if unknown. */
-  progress(): { readonly bytes: number; readonly total: number | null };
-  close(): Promise<void>;
-}
-
 /**
  * Opens the input. Throws `CsvError` if the input is missing, unreadable or a directory. `chunks` throws `CsvError` for damaged gzip, and
  * at the end for a file that changed while it was read. An abort of the signal ends the reading of a stream.
  */
-export async function openSource(source: RowSource, signal?: AbortSignal): Promise<OpenedSource> {
+export async function openSource(source: RowSource, signal?: AbortSignal) {
   const file = typeof source === 'string' ? await openFile(source) : null;
   const name = typeof source === 'string' ? source : 'The input';
   const before = file ? await file.stat() : null;
@@ -34,11 +23,14 @@ export async function openSource(source: RowSource, signal?: AbortSignal): Promi
   const counter = { bytes: 0 };
   const raw = file ? fileChunks(file, name, counter) : streamChunks(source as Readable, counter, signal);
   return {
-    chunks: async function* () {
+    /** Returns the bytes of the text. Gzip is decompressed; gzip is detected by content and not by name. */
+    chunks: async function* (): AsyncGenerator<Buffer> {
       yield* hashed(await unpacked(raw, name), hash);
       if (file && size !== null) checkUnchanged(before as Stats, await file.stat(), counter.bytes, name);
     },
+    /** Returns the hex SHA-256 of the decompressed bytes read so far. */
     contentHash: () => hash.copy().digest('hex'),
+    /** Returns the number of stored (compressed) bytes read so far and in total. The total is `null` if unknown. */
     progress: () => ({ bytes: counter.bytes, total: size }),
     close: async () => {
       await file?.close();

@@ -40,14 +40,6 @@ type Compiled =
   | readonly Compiled[]
   | { readonly fields: readonly [string, Compiled][] };
 
-/** A compiled request, or a part of a request, that is rendered for each row. */
-export interface RowTemplate {
-  /** The columns that the template uses, in the order of the header. */
-  readonly columns: readonly string[];
-  /** Renders the JSON of one row. Throws `MissingValue` if a required cell is empty. */
-  render(cells: readonly (string | null)[]): Json;
-}
-
 /** A row has an empty cell that the template requires. */
 export class MissingValue extends Error {
   override readonly name = 'MissingValue';
@@ -64,7 +56,7 @@ export class MissingValue extends Error {
  * arguments, a name that is not a word is written as `row["Website URL"]`. Filters are allowed: `{{name | strip | default: "unknown"}}`.
  * White space around a rendered text is removed. Throws {@link TemplateError} for an invalid template or an unknown column.
  */
-export function compileTemplate(template: Json, columns: readonly string[]): RowTemplate {
+export function compileTemplate(template: Json, columns: readonly string[]) {
   const used = new Set<string>();
   const compiled = compile(template, '', columns, used, 0);
   if (used.size === 0) {
@@ -74,8 +66,10 @@ export function compileTemplate(template: Json, columns: readonly string[]): Row
     );
   }
   return {
+    /** The columns that the template uses, in the order of the header. */
     columns: columns.filter((name) => used.has(name)),
-    render(cells) {
+    /** Renders the JSON of one row. Throws `MissingValue` if a required cell is empty. */
+    render(cells: readonly (string | null)[]): Json {
       const row: Record<string, string | undefined> = Object.create(null);
       // An empty cell has no value, so that a request with a gap is not bought.
       // Liquid would take an absent `size` for the number of columns.

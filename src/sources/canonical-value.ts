@@ -46,28 +46,22 @@ export function typeOf({ oid, modifier, element }: PgType): ColumnType {
   return fits ? `DECIMAL(${precision},${scale})` : TEXT;
 }
 
-/** A column while its rows are read. */
-interface ColumnReading {
-  /** Returns the canonical text of a value from PostgreSQL's text, see `docs/tasks/sources.md`. */
-  read(text: string): string;
-  /** The type that holds all values that were read, which may not be the type of the column. */
-  type(): ColumnType;
-}
-
 /** A column whose values DuckDB cannot hold is text, or JSON if they are lists. The type of a list has no number of dimensions. */
-export function readColumn(type: PgType, split: SplitArray): ColumnReading {
+export function readColumn(type: PgType, split: SplitArray) {
   const [declared, canonical, depths] = [typeOf(type), canonicalOf(type, split), new Set<number>()];
   const element = type.element === null ? null : typeOf({ ...type, oid: type.element, element: null });
   const beyond = beyondDuckDb.find(([of]) => of.test(element ?? declared))?.[1];
   let isBeyond = false;
   return {
-    read(text) {
+    /** Returns the canonical text of a value from PostgreSQL's text, see `docs/tasks/sources.md`. */
+    read(text: string): string {
       const value = canonical(text);
       if (beyond?.test(value)) isBeyond = true;
       if (element !== null && text !== '{}') depths.add(/\{+/.exec(text)?.[0].length ?? 1);
       return value;
     },
-    type() {
+    /** The type that holds all values that were read, which may not be the type of the column. */
+    type(): ColumnType {
       if (element === null) return isBeyond ? TEXT : declared;
       const [depth = 1] = depths;
       return isBeyond || depths.size > 1 ? JSON_TYPE : columnTypeOf(`${element}${'[]'.repeat(depth)}`);

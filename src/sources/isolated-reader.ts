@@ -74,7 +74,7 @@ export function isolatedReader(request: SourceRequest, template: Json | null, en
 }
 
 function tableOf(
-  process: ReaderProcess,
+  process: ReturnType<typeof startProcess>,
   { header, hash }: ReaderMessage & { readonly kind: 'table' },
 ): Omit<OpenedTable, 'close'> {
   let end: Pick<ReaderMessage & { readonly kind: 'end' }, 'hash' | 'types'> = { hash, types: undefined };
@@ -123,13 +123,7 @@ const NEXT = 'next';
 
 type Answer = Exclude<ReaderMessage, { kind: 'beat' | 'error' }>;
 
-interface ReaderProcess {
-  /** Returns the next message. Throws the error of the process, and the reason of the abort. */
-  ask(message: IsolatedRequest | typeof NEXT): Promise<Answer>;
-  end(): Promise<void>;
-}
-
-function startProcess(input: string, env: Environment, signal: AbortSignal | undefined): ReaderProcess {
+function startProcess(input: string, env: Environment, signal: AbortSignal | undefined) {
   const child = spawnReader(env);
   let arrived = deferred<ReaderMessage | null>();
   let failed: Error | null = null;
@@ -159,7 +153,8 @@ function startProcess(input: string, env: Environment, signal: AbortSignal | und
   signal?.addEventListener('abort', end, { once: true });
   return {
     end,
-    async ask(message) {
+    /** Returns the next message. Throws the error of the process, and the reason of the abort. */
+    async ask(message: IsolatedRequest | typeof NEXT): Promise<Answer> {
       signal?.throwIfAborted();
       arrived = deferred();
       silence = setTimeout(() => {

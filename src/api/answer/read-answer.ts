@@ -127,14 +127,8 @@ export function readKept<I, O>(
   return { data: fits.value, misread: [...fits.misread, ...text.misread], raw: () => text.json, rawList: text.list };
 }
 
-interface CutText {
-  readonly json: Buffer;
-  readonly list: Answer<unknown>['rawList'];
-  readonly misread: readonly Misread[];
-}
-
 /** Returns the JSON that was parsed, its lists, and the place of the first value that was nested too deep. */
-function cutText(read: Extract<ReadJson, { readonly value: unknown }>, body: Buffer): CutText {
+function cutText(read: Extract<ReadJson, { readonly value: unknown }>, body: Buffer) {
   const { cut, lists } = read;
   const json = cut ? Buffer.from(cut.text) : body;
   const list = (name: string) => (lists ?? listsOf(json))?.get(name) ?? null;

@@ -12,16 +12,8 @@ export class EventTooLarge extends Error {
   override readonly name = 'EventTooLarge';
 }
 
-/** Reads the bytes of an event stream in pieces of any size, which may split a character. */
-export interface SseReader {
-  /** Returns the events that these bytes complete. Throws {@link EventTooLarge}. */
-  feed(bytes: Uint8Array): readonly SseEvent[];
-  /** Returns the last event if the empty line after it is missing; that event may be incomplete. */
-  end(): readonly SseEvent[];
-}
-
 /** Creates the reader of one stream; `maxEvent` bounds an event, in characters. */
-export function createSseReader(maxEvent: number): SseReader {
+export function createSseReader(maxEvent: number) {
   const decoder = new TextDecoder();
   let found: SseEvent[] = [];
   let large = false;
@@ -42,7 +34,9 @@ export function createSseReader(maxEvent: number): SseReader {
     return found;
   };
   return {
-    feed: (bytes) => read(decoder.decode(bytes, { stream: true })),
+    /** Returns the events that these bytes complete. Throws {@link EventTooLarge}. */
+    feed: (bytes: Uint8Array) => read(decoder.decode(bytes, { stream: true })),
+    /** Returns the last event if the empty line after it is missing; that event may be incomplete. */
     end: () => read(`${decoder.decode()}\n\n`),
   };
 }

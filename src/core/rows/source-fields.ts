@@ -54,15 +54,8 @@ const s3Values: Readonly<Record<string, RegExp>> = {
   ...{ region: /^[a-z0-9-]*$/i, endpoint: SERVER, url_style: /^(path|vhost)$/, use_ssl: /^(true|false)$/ },
 };
 
-interface AddressParts {
-  readonly isS3: boolean;
-  readonly isPlain: boolean;
-  /** The server with its port, or the bucket. */
-  readonly authority: string;
-  readonly parameters: URLSearchParams;
-}
-
-function partsOf(input: string): AddressParts {
+/** `authority`: the server with its port, or the bucket. */
+function partsOf(input: string) {
   const [, scheme = '', authority = ''] = /^([a-z0-9]+):\/\/([^/?]*)/i.exec(input) ?? [];
   const at = input.indexOf('?');
   const parameters = new URLSearchParams(at === -1 ? '' : input.slice(at + 1));

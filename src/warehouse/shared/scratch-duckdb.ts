@@ -17,14 +17,8 @@ export async function withScratchDuckDb<T>(
   }
 }
 
-/** A DuckDB with memory of its own. */
-export interface ScratchDuckDb {
-  readonly connection: DuckDBConnection;
-  close(): void;
-}
-
 /** Opens a DuckDB that spills into the directory `temporary`. Its times are of UTC. */
-export async function openScratchDuckDb(temporary: string): Promise<ScratchDuckDb> {
+export async function openScratchDuckDb(temporary: string) {
   const { DuckDBInstance } = await loadDuckDb();
   const instance = await DuckDBInstance.create(':memory:', {
     memory_limit: `${MEMORY_MB}MB`,

@@ -39,13 +39,7 @@ export function workflowSource(
 }
 
 /** A running worker; `stop` drains it. */
-export interface RunningWorker {
-  /** Resolves when the worker has stopped; rejects if it failed. */
-  readonly ended: Promise<void>;
-  /** Whether the worker takes work. */
-  readonly isRunning: () => boolean;
-  stop(): Promise<void>;
-}
+export type RunningWorker = ReturnType<typeof runWorker>;
 
 /** Parts of a worker that not every worker has. */
 export interface WorkerParts {
@@ -87,11 +81,12 @@ export function createWorker(
 }
 
 /** Runs a worker, unless or until one of its pollers has another record. */
-export function runWorker(worker: Worker, pollers: Pollers): RunningWorker {
+export function runWorker(worker: Worker, pollers: Pollers) {
   const ended = pollers.run(worker, () => worker.run());
   // The failure is reported to callers that await `ended`. Without such a caller, the failure must not be an unhandled rejection.
   ended.catch(() => undefined);
   return {
+    /** Resolves when the worker has stopped; rejects if it failed. */
     ended,
     isRunning: () => worker.getState() === 'RUNNING',
     stop: async () => {

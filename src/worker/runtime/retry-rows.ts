@@ -5,7 +5,7 @@ import { retriedTags } from '../../core/purchase/freshness.js';
 import { RUN_OVERDUE } from '../../core/purchase/journal.js';
 import { pricesAt } from '../../core/purchase/prices.js';
 import { isUnderWay } from '../../core/rows/job-names.js';
-import type { FailedPick, FailedUnit, RowProgress, RowReads, RowWarehouse } from '../../core/rows/row-warehouse.js';
+import type { FailedPick, FailedUnit, RowProgress, RowReads } from '../../core/rows/row-warehouse.js';
 import { nearest } from '../../core/text/nearest.js';
 import { shellWord } from '../../core/text/shell-word.js';
 import { rateProfileOf } from '../config/derived-settings.js';
@@ -15,14 +15,6 @@ import { teamBudgetNote } from '../staging/plan-notes.js';
 import { quote } from '../staging/quote.js';
 import { statusesOf } from './job-status.js';
 import type { RuntimeParts } from './runtime-parts.js';
-
-/** A job whose last run was complete, with the failed rows that a person named. */
-interface Picked {
-  readonly entry: JobEntry;
-  readonly warehouse: RowWarehouse;
-  readonly pick: FailedPick;
-  readonly units: readonly FailedUnit[];
-}
 
 /** Plans `searchflow retry`: the failed rows to buy again, and their price. Buys nothing. Throws `UsageError` for wrong tags and rows. */
 export async function planRetry(parts: RuntimeParts, job: string, selection: FailedSelection): Promise<RetryPlan> {
@@ -93,12 +85,7 @@ function countTags(units: readonly FailedUnit[]): Readonly<Record<string, number
  * Finds the failed rows of a job that a person names; without names, those that failed for a temporary reason. Throws `UsageError` if the
  * job is running or its last run was not complete.
  */
-async function pickFailed(
-  parts: RuntimeParts,
-  job: string,
-  { tags, rows }: FailedSelection,
-  command: string,
-): Promise<Picked> {
+async function pickFailed(parts: RuntimeParts, job: string, { tags, rows }: FailedSelection, command: string) {
   const entry = await findJob(parts.store.entries, job);
   await refuseUnlessReady(parts, entry, command);
   const { staged } = entry;

@@ -13,25 +13,10 @@ const RUN_SECONDS = 60;
 const fixed = ['minimal', 'low', 'medium', 'high', 'xhigh'];
 
 /** Sums up the cost and the duration of buying units of a job. */
-export interface Quote {
-  /** Adds units of one slice. */
-  add(units: readonly string[]): void;
-  /** Adds a number of units. Null if the price of a unit depends on its text. */
-  readonly addNumber: ((units: number) => void) | null;
-  total(): {
-    readonly requests: number;
-    /** Price by the price table, in micro-dollars. */
-    readonly micros: number;
-    /** Whether the price depends on usage, so that `micros` is an upper bound. */
-    readonly isMost: boolean;
-    readonly seconds: number;
-    /** Requests per second that the rate allows. */
-    readonly perSecond: number;
-  };
-}
+export type Quote = ReturnType<typeof quote>;
 
 /** A quote for units of a job, by these prices and this rate. */
-export function quote(staged: StagedJob, prices: PriceTable, rate: RateProfile): Quote {
+export function quote(staged: StagedJob, prices: PriceTable, rate: RateProfile) {
   const requests = rowRequests({ origin: staged.origin, sha256 }, staged);
   let [sent, micros] = [0, 0];
   let rateCost = { rateClass: 'contents', weight: 1 };
@@ -40,9 +25,14 @@ export function quote(staged: StagedJob, prices: PriceTable, rate: RateProfile):
     micros += estimateContents(staged.options, units, prices);
   };
   return {
+    /** Adds a number of units. Null if the price of a unit depends on its text. */
     addNumber: requests === null ? addNumber : null,
-    add(units) {
-      if (requests === null) return addNumber(units.length);
+    /** Adds units of one slice. */
+    add(units: readonly string[]): void {
+      if (requests === null) {
+        addNumber(units.length);
+        return;
+      }
       sent += Math.ceil(units.length / staged.batch);
       for (const unit of units) micros += requests.listMicros(unit, prices);
       if (units[0] !== undefined) rateCost = requests.rateCost(units[0]);
@@ -53,9 +43,12 @@ export function quote(staged: StagedJob, prices: PriceTable, rate: RateProfile):
       const running = isLongRunning(staged.operation) && sent > 0 ? Math.ceil(sent / SLOTS) * RUN_SECONDS : 0;
       return {
         requests: sent,
+        /** Price by the price table, in micro-dollars. */
         micros,
+        /** Whether the price depends on usage, so that `micros` is an upper bound. */
         isMost: isLongRunning(staged.operation) && !fixed.includes(String(staged.options.effort)),
         seconds: Math.max(sent / perSecond, running),
+        /** Requests per second that the rate allows. */
         perSecond,
       };
     },

@@ -1,17 +1,11 @@
-import { Client, type ConnectionOptions, isGrpcServiceError } from '@temporalio/client';
+import { Client, isGrpcServiceError } from '@temporalio/client';
 import { CodedError } from '../../core/errors/coded-error.js';
 import { type RuntimeConfig, UsageError } from '../config/runtime-types.js';
 import type { Environment } from '../config/variables.js';
 import { dataConverterOf, forClient } from '../data-converter/data-converter.js';
 import { connectClient, onQueue } from './retries-until-close.js';
 
-export interface OpenedClient {
-  readonly client: Client;
-  /** The options of the client's connection, for a worker's connection. */
-  readonly options: ConnectionOptions & { readonly address: string };
-  /** Closes the connection, see `retriesUntilClose`. */
-  close(): Promise<void>;
-}
+export type OpenedClient = Awaited<ReturnType<typeof openClient>>;
 
 /** A client of this address, with Temporal's environment configuration if the server is not embedded. */
 export async function openClient(
@@ -19,7 +13,7 @@ export async function openClient(
   env: Environment,
   address: string,
   connectTimeout: '3s' | '10s',
-): Promise<OpenedClient> {
+) {
   const { temporalAddress, namespace } = config;
   const dataConverter = await dataConverterOf(config, true);
   const loaded =

@@ -26,13 +26,6 @@ const KILL_GRACE_MS = 5_000;
 /** Arguments of a server's start. */
 export type ServerPlan = Pick<ServerRecord, 'binary' | 'version' | 'port' | 'uiPort'>;
 
-/** A started server, which may not be ready yet. */
-export interface StartedServer {
-  readonly record: ServerRecord;
-  /** How the server's process ended, in words; null while the process is running. */
-  readonly end: () => string | null;
-}
-
 /**
  * Starts a Temporal server on the folder's database, in a process group of its own, and writes the record of the server. Call this function
  * while holding the folder's lock. A server that still uses the database is ended first.
@@ -41,7 +34,7 @@ export async function startServer(
   files: ServerFiles,
   plan: ServerPlan,
   env: Readonly<Record<string, string | undefined>>,
-): Promise<StartedServer> {
+) {
   await recordFormat(files.stateDir);
   const lock = await lockDatabase(files);
   await endStrayServer(files);
@@ -67,6 +60,7 @@ export async function startServer(
     lock.handOver(child.pid);
     await writeRecord(files, record);
     child.unref();
+    // `end`: how the server's process ended, in words; null while the process is running.
     return { record, end: () => end };
   } finally {
     closeSync(log);

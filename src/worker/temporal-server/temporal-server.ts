@@ -75,17 +75,6 @@ export interface TemporalServerOptions {
   readonly awaited?: () => void;
 }
 
-/** A running embedded Temporal server. */
-export interface EmbeddedServer {
-  readonly address: string;
-  readonly pid: number;
-  /** Whether the server was already running. */
-  readonly reused: boolean;
-  readonly uiUrl: string | null;
-  /** Records, before it returns, that this process no longer uses the server. The server ends 30 s after its last user. */
-  detach(): Promise<void>;
-}
-
 /** The embedded server cannot be started; the message has the reason and says what to do. */
 export class TemporalServerFailed extends Error {
   readonly errorCode = 'temporal-server-failed' satisfies ErrorCode;
@@ -97,7 +86,7 @@ export class TemporalServerFailed extends Error {
  * same server. A watcher ends the server after its last user has ended. Throws {@link TemporalServerFailed}, or a `UsageError` if no
  * Temporal program can be installed.
  */
-export async function ensureTemporalServer(options: TemporalServerOptions): Promise<EmbeddedServer> {
+export async function ensureTemporalServer(options: TemporalServerOptions) {
   const files = serverFiles(options.stateDir);
   makeFolder(files.stateDir);
   // This process is recorded as a user first, so that no watcher ends a server that is about to be reused.
@@ -110,8 +99,10 @@ export async function ensureTemporalServer(options: TemporalServerOptions): Prom
     return {
       address: addressOf(record),
       pid: record.pid,
+      /** Whether the server was already running. */
       reused,
       uiUrl: record.uiPort === null ? null : `http://127.0.0.1:${record.uiPort}`,
+      /** Records, before it returns, that this process no longer uses the server. The server ends 30 s after its last user. */
       detach: async () => leave(),
     };
   } catch (error) {

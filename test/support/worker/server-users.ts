@@ -7,9 +7,11 @@ import { afterEach, beforeEach, vi } from 'vitest';
 import { isAlive } from '../../../src/files/process-identity.js';
 import { readRecord, serverFiles } from '../../../src/worker/temporal-server/server-files.js';
 import { endProcess } from '../../../src/worker/temporal-server/server-process.js';
-import { type EmbeddedServer, ensureTemporalServer } from '../../../src/worker/temporal-server/temporal-server.js';
+import { ensureTemporalServer } from '../../../src/worker/temporal-server/temporal-server.js';
 
 const built = new URL('../../../dist/worker/temporal-server/temporal-server.js', import.meta.url).href;
+
+type EmbeddedServer = Awaited<ReturnType<typeof ensureTemporalServer>>;
 
 /** The record of the server that a process prints when it has attached to the server. */
 export type ServerRecord = Omit<EmbeddedServer, 'detach'>;
