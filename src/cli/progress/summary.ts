@@ -277,13 +277,11 @@ export function summaryData(ending: Ending): Output<'summary'> {
   };
 }
 
-type Env = Readonly<Record<string, string | undefined>>;
-
 /** Returns the text about a paused job, with the command that resumes the job. */
 export function pausedText(
   { pausedFor, message }: Pick<JobProgress, 'pausedFor' | 'message'>,
   args: readonly string[],
-  env: Env,
+  env: Context['env'],
   kept = 'Paid results',
 ): string {
   // No command is added for these reasons, because their message has the command that continues the job.

@@ -38,12 +38,10 @@ import { WorkflowHandle } from './workflow-handle.js';
 export class MonitorControl {
   readonly #access: WorkflowAccess;
   readonly #cwd: string;
-  readonly #reported: ReportedResults;
 
   constructor(access: WorkflowAccess, cwd: string) {
     this.#access = access;
     this.#cwd = cwd;
-    this.#reported = new ReportedResults(access.config.stateDir);
   }
 
   target(into: string | undefined): Target {
@@ -121,7 +119,7 @@ export class MonitorControl {
       : await this.#start<never, CreatedMonitorResult>(monitorWorkflows.createMonitor, id, input);
     const made = await handle.result();
     const { runId } = await this.#access.client.workflow.getHandle(id).describe();
-    await this.#reported.add(runId);
+    await noteReported(this.#access.config.stateDir, runId);
     return { made, before };
   }
 
@@ -158,7 +156,7 @@ export class MonitorControl {
     // In a shared store the workflow may belong to another command.
     if (this.#access.shared) return false;
     const about = await describeWorkflow(this.#access.client, workflowId);
-    return about?.status.name === 'COMPLETED' && !this.#reported.has(about.runId);
+    return about?.status.name === 'COMPLETED' && !isReported(this.#access.config.stateDir, about.runId);
   }
 
   async #start<P, R>(
@@ -214,37 +212,28 @@ function exportId({ filter = {}, into }: ExportMonitorRunsInput, origin: string)
 /** Longest wait for another process that writes the file. */
 const LOCK_MS = 10_000;
 
+const reportedIn = (stateDir: string): string => join(stateDir, 'reported-results');
+
+function readReported(stateDir: string): string {
+  try {
+    return readFileSync(reportedIn(stateDir), 'utf8');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return '';
+    throw error;
+  }
+}
+
 /**
- * The run ids of workflows whose result a command of this folder has reported. The workflow of a killed command may complete on the next
- * worker. The result of such a workflow still has to be reported.
+ * Whether a command of this folder has reported the result of a run. The workflow of a killed command may complete on the next worker. The
+ * result of such a workflow still has to be reported.
  */
-export class ReportedResults {
-  readonly #folder: string;
+export const isReported = (stateDir: string, runId: string): boolean =>
+  readReported(stateDir).split('\n').includes(runId);
 
-  constructor(stateDir: string) {
-    this.#folder = stateDir;
-  }
-
-  has(runId: string): boolean {
-    return this.#read().split('\n').includes(runId);
-  }
-
-  async add(runId: string): Promise<void> {
-    makeFolder(this.#folder);
-    const write = () => writeDurably(this.#file, `${this.#read()}${runId}\n`);
-    await withLock(`${this.#file}.lock`, write, { waitMs: LOCK_MS, passing: true });
-  }
-
-  #read(): string {
-    try {
-      return readFileSync(this.#file, 'utf8');
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code === 'ENOENT') return '';
-      throw error;
-    }
-  }
-
-  get #file(): string {
-    return join(this.#folder, 'reported-results');
-  }
+/** Notes that a command has reported the result of a run. */
+export async function noteReported(stateDir: string, runId: string): Promise<void> {
+  makeFolder(stateDir);
+  const file = reportedIn(stateDir);
+  const write = () => writeDurably(file, `${readReported(stateDir)}${runId}\n`);
+  await withLock(`${file}.lock`, write, { waitMs: LOCK_MS, passing: true });
 }

@@ -3,7 +3,7 @@ import { type Client, ServiceError, type WorkflowHandle, WorkflowNotFoundError }
 import { expect, it } from 'vitest';
 import type { RowProgress } from '../../../src/core/rows/row-warehouse.js';
 import { RowJobHandle } from '../../../src/worker/control/job-handle.js';
-import { ReportedResults } from '../../../src/worker/control/monitor-control.js';
+import { isReported, noteReported } from '../../../src/worker/control/monitor-control.js';
 import { type RunningJob, startReason } from '../../../src/worker/control/running-job.js';
 import { resultOf } from '../../../src/worker/control/workflow-handle.js';
 import { fakeHandle, plan, progress } from '../../support/cli/fake-runtime.js';
@@ -70,9 +70,9 @@ it('the cancellation of a job that has ended is refused', async () => {
 it('the results that were reported are known to every later command of the folder, each by its run', async () => {
   const dir = folderOfTest();
   const folder = join(dir, 'state');
-  expect(new ReportedResults(folder).has('run-1')).toBe(false);
-  for (const run of ['run-1', 'run-22']) await new ReportedResults(folder).add(run);
-  const known = ['run-1', 'run-22', 'run-2'].map((run) => new ReportedResults(folder).has(run));
+  expect(isReported(folder, 'run-1')).toBe(false);
+  for (const run of ['run-1', 'run-22']) await noteReported(folder, run);
+  const known = ['run-1', 'run-22', 'run-2'].map((run) => isReported(folder, run));
   expect(known).toEqual([true, true, false]);
 });
 
