@@ -32,24 +32,10 @@ const names = [...Object.values(workflowNames), ...Object.values(monitorWorkflow
  * names: such an export silently takes precedence over `export *`. For ES modules only, because the exports of CommonJS are known only at
  * run time.
  */
-export class HiddenWorkflows {
-  readonly #path: string;
-  readonly #hasAlerts: boolean;
-  readonly #warn: (sentence: string) => void;
-
-  constructor(workflowsPath: string, hasAlerts: boolean, warn: (sentence: string) => void) {
-    this.#path = workflowsPath;
-    this.#hasAlerts = hasAlerts;
-    this.#warn = warn;
-  }
-
-  apply(compiler: object): void {
-    (compiler as Compiler).hooks.done.tap('searchflow', ({ compilation }) => this.#check(compilation));
-  }
-
-  #check({ modules, moduleGraph }: Compilation): void {
+export function hiddenWorkflows(workflowsPath: string, hasAlerts: boolean, warn: (sentence: string) => void) {
+  const check = ({ modules, moduleGraph }: Compilation): void => {
     const uses = [...modules].flatMap(({ dependencies }) => dependencies);
-    const entry = uses.find(({ request }) => request === this.#path);
+    const entry = uses.find(({ request }) => request === workflowsPath);
     const module = entry && moduleGraph.getModule(entry);
     if (module?.buildMeta?.exportsType !== 'namespace') return;
     const ours = join(dirname(realpathSync(fileURLToPath(new URL('../../workflows/index.js', import.meta.url)))), sep);
@@ -59,14 +45,18 @@ export class HiddenWorkflows {
       return info.provided === true && !from.startsWith(ours);
     });
     if (hidden.length > 0) {
-      this.#warn(
-        `${this.#path} exports its own ${hidden.join(', ')}, which replaces searchflow's workflow of the same name. Rename yours.`,
+      warn(
+        `${workflowsPath} exports its own ${hidden.join(', ')}, which replaces searchflow's workflow of the same name. Rename yours.`,
       );
     }
     const { deliverAlert } = workflowNames;
-    if (this.#hasAlerts && moduleGraph.getExportInfo(module, deliverAlert).provided === false)
-      this.#warn(
-        `${this.#path} does not export ${deliverAlert}, which delivers alerts. Add this line:\nexport { ${deliverAlert} } from 'searchflow/workflows';`,
+    if (hasAlerts && moduleGraph.getExportInfo(module, deliverAlert).provided === false)
+      warn(
+        `${workflowsPath} does not export ${deliverAlert}, which delivers alerts. Add this line:\nexport { ${deliverAlert} } from 'searchflow/workflows';`,
       );
-  }
+  };
+  return {
+    apply: (compiler: object) =>
+      (compiler as Compiler).hooks.done.tap('searchflow', ({ compilation }) => check(compilation)),
+  };
 }

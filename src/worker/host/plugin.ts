@@ -12,7 +12,7 @@ import type { Values } from '../config/settings.js';
 import { deploymentOf } from '../config/temporal-setting.js';
 import { identityOf, recordId } from '../team/team.js';
 import { type AloneConfig, aloneConfig, type OpenedParts, openAlone } from './alone.js';
-import { HiddenWorkflows } from './hidden-workflows.js';
+import { hiddenWorkflows } from './hidden-workflows.js';
 import { hasRecord, readOptions, type SearchflowPluginOptions, stateDirOf } from './plugin-options.js';
 import { deploymentOptions, workflowSinks } from './worker-options.js';
 
@@ -118,7 +118,7 @@ export class SearchflowPlugin extends SimplePlugin {
         const { plugins = [], ...rest } = webpackConfigHook(config);
         return {
           ...rest,
-          plugins: [...plugins, new HiddenWorkflows(others.workflowsPath, this.#hasAlerts, this.#say)],
+          plugins: [...plugins, hiddenWorkflows(others.workflowsPath, this.#hasAlerts, this.#say)],
         };
       },
     };
