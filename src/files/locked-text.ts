@@ -1,6 +1,9 @@
 import { closeSync, constants, fstatSync, openSync, readSync, writeSync } from 'node:fs';
+import { dirname } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { makeFolder } from './make-folder.js';
 import { isAt, LockBusy, native } from './process-lock.js';
+import { withPath } from './write-durably.js';
 
 const POLL_MS = 2;
 const WAIT_MS = 10_000;
@@ -13,8 +16,10 @@ export class LockedText {
   readonly #path: string;
   #fd: number | null = null;
 
+  /** Opens the file, and makes it if it is missing. Throws the system's error. */
   constructor(path: string) {
     this.#path = path;
+    this.#open();
   }
 
   /**
@@ -28,6 +33,8 @@ export class LockedText {
       if (native().tryLock(fd, 0, 1)) {
         try {
           return changeNow(fd, work);
+        } catch (error) {
+          throw withPath(error, this.#path);
         } finally {
           native().unlock(fd, 0, 1);
         }
@@ -42,6 +49,7 @@ export class LockedText {
   #open(): number {
     if (this.#fd !== null && isAt(this.#path, this.#fd)) return this.#fd;
     this.close();
+    makeFolder(dirname(this.#path));
     const { O_RDWR, O_CREAT, O_NOFOLLOW = 0, O_NONBLOCK = 0 } = constants;
     this.#fd = openSync(this.#path, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK, 0o600);
     return this.#fd;

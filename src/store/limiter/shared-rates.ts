@@ -63,7 +63,7 @@ export class SharedRates implements RateSource {
   readonly #clock = new StoreClock();
   readonly #closed = new AbortController();
   #block: Block | null = null;
-  /** The time since which the store has the latest block of this process; infinite while it is being written. */
+  /** The time since which the store has the latest block of this process; infinite while it is being written, or could not be. */
   #heldAt = Number.NEGATIVE_INFINITY;
   #updatedAt = Number.NEGATIVE_INFINITY;
   #listening: Promise<() => Promise<void>> | null = null;
@@ -90,7 +90,7 @@ export class SharedRates implements RateSource {
     if (this.#store.listen) this.#listening ??= this.#store.listen(() => this.#refreshInBackground());
     const wanted = { who: `${this.#me}/${queue}`, weight: rateCost.weight, ...asked };
     const askIn = (state: RateState) =>
-      ask(this.#limited(rateCost, state), state.now, state.block?.until ?? Number.NEGATIVE_INFINITY, wanted);
+      ask(this.#limited(rateCost, state), state.now, this.#blockedUntil(state), wanted);
     // A call without weight waits only for the end of a block, and changes no bucket.
     const answered = rateCost.weight > 0 ? await this.#change(askIn) : askIn(await this.#refresh());
     const { starts: times, comeAt } = answered;
@@ -116,12 +116,9 @@ export class SharedRates implements RateSource {
   async hold(block: Block): Promise<void> {
     this.#block = block;
     this.#heldAt = Number.POSITIVE_INFINITY;
-    try {
-      if (this.#updatedAt < 0) await this.#refresh();
-      await this.#store.hold(this.#clock.toStore(block.until), block.reason, this.#closed.signal);
-    } finally {
-      if (this.#block === block) this.#heldAt = performance.now();
-    }
+    if (this.#updatedAt < 0) await this.#refresh();
+    await this.#store.hold(this.#clock.toStore(block.until), block.reason, this.#closed.signal);
+    if (this.#block === block) this.#heldAt = performance.now();
   }
 
   async lift(): Promise<void> {
@@ -153,6 +150,12 @@ export class SharedRates implements RateSource {
   #limited({ rateClass }: RateCost, state: RateState) {
     const counted = bucketsFor(this.profile, rateClass);
     return counted.map((bucket) => ({ bucket: this.#bucket(bucket, state), limit: wholeUnits(bucket) }));
+  }
+
+  /** The end of the block, by the store's clock. A block that the store could not take counts in this process. */
+  #blockedUntil({ block }: RateState): number {
+    const own = this.#heldAt === Number.POSITIVE_INFINITY && this.#block ? this.#clock.toStore(this.#block.until) : 0;
+    return Math.max(block?.until ?? Number.NEGATIVE_INFINITY, own);
   }
 
   #bucket(bucket: RateBucket, { now, buckets, unusedMs }: RateState): BucketState {
@@ -211,7 +214,8 @@ export class SharedRates implements RateSource {
       until: this.#clock.toLocal(block.until),
     };
     // An answer to a question of before may lack the block of this process.
-    if (askedAt > this.#heldAt || (found !== null && found.until > (this.#block?.until ?? 0))) this.#block = found;
+    const own = askedAt > this.#heldAt ? 0 : (this.#block?.until ?? 0);
+    if ((found?.until ?? performance.now()) > own) this.#block = found;
     return state;
   }
 }

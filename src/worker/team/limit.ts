@@ -1,5 +1,4 @@
 import { join } from 'node:path';
-import { makeFolder } from '../../files/make-folder.js';
 import { fileRates } from '../../store/limiter/file-rates.js';
 import { MemoryLimiter } from '../../store/limiter/memory-limiter.js';
 import { QueuedLimiter } from '../../store/limiter/queued-limiter.js';
@@ -21,7 +20,6 @@ export function openLimiter(config: RuntimeConfig): QueuedLimiter {
   const isOwn = config.origin === 'sandbox' || profile.buckets.some(({ qps }) => qps > MOST_IN_FILE);
   if (isOwn) return new MemoryLimiter(profile, { unused: true });
   const dir = join(config.userStateDir, 'limits');
-  makeFolder(dir);
   const team = join(dir, sha256(teamOf(config)).slice(0, 24));
   const own = config.rateIsShare ? join(config.stateDir, 'limit') : team;
   const store = fileRates(`${own}.json`, `${team}.block.json`);

@@ -27,8 +27,11 @@ LANGUAGE sql VOLATILE SET search_path TO pg_catalog, pg_temp AS $body$ SELECT (e
 CREATE FUNCTION ${schema}.limiter_look(p_team text, OUT now_ms double precision, OUT version double precision, OUT buckets text,
   OUT blocked_until double precision, OUT block_reason text, OUT blocked_since double precision)
 LANGUAGE sql SET search_path TO pg_catalog, pg_temp AS $body$
+  -- If the clock of the database was set back, the block begins now, so that it ends.
+  UPDATE ${schema}.limiter_blocks SET until_ms = ${schema}.now_ms() + span_ms
+    WHERE team = p_team AND until_ms - span_ms > ${schema}.now_ms();
   SELECT clock.ms, coalesce(known.version, 0)::double precision, known.buckets,
-    least(block.until_ms, clock.ms + block.span_ms), block.reason, block.until_ms - block.span_ms
+    block.until_ms, block.reason, block.until_ms - block.span_ms
   FROM (SELECT ${schema}.now_ms() AS ms OFFSET 0) AS clock
   LEFT JOIN ${schema}.limiter_buckets AS known ON known.team = p_team
   LEFT JOIN ${schema}.limiter_blocks AS block ON block.team = p_team AND block.until_ms > clock.ms
