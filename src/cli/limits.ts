@@ -114,7 +114,7 @@ function leftRunning({ leftRunning: left }: SlotsInUse): string | null {
 
 function whoShares({ store, team }: Output<'limits'>): string {
   const who = team ? `the keys of team ${printable(team)}` : 'this key';
-  return store ? `all workers of ${who} in ${printable(store)}` : `the worker of this folder (${who})`;
+  return store ? `all workers of ${who} in ${printable(store)}` : `all processes of this user on this machine (${who})`;
 }
 
 function blockText({ blockedUntil, blockedSince, blockReason }: Output<'limits'>, now: number): string {

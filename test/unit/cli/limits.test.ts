@@ -38,7 +38,7 @@ describe('searchflow limits', () => {
   it('shows rate, block, slots and money with their limits', async () => {
     const { context, out } = team({ dayMicros: 20_000_000, monthMicros: null });
     expect(await limits(context, {})).toBe(0);
-    expect(out()).toMatch(/^Shared by: +the worker of this folder \(this key\)$/m);
+    expect(out()).toMatch(/^Shared by: +all processes of this user on this machine \(this key\)$/m);
     expect(out()).toMatch(/^Not shared by: worker 41 on node-7: it uses another API key with its own rate limit$/m);
     expect(out()).toMatch(
       /^Blocked: +until \S+Z \(\d\d s left\) since 2026-11-21T00:00:00\.000Z: POST \/contents: 429$/m,
