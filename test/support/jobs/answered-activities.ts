@@ -67,6 +67,8 @@ export class AnsweredActivities {
       shutdownForceTime: '1s',
       namespace: temporal.namespace,
       workflowBundle: { codePath },
+      // Workflows run in this thread: a thread for each worker costs a quarter of a second.
+      debugMode: true,
       connection: temporal.nativeConnection,
       taskQueue,
       activities: Object.fromEntries([

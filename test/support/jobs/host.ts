@@ -30,6 +30,8 @@ export async function startHost(
     sinks: workflowSinks,
     namespace: temporal.namespace,
     workflowBundle: { codePath },
+    // Workflows run in this thread: a thread for each worker costs a quarter of a second.
+    debugMode: true,
     connection: temporal.nativeConnection,
     taskQueue: config.taskQueue,
     activities: parts.activities,
