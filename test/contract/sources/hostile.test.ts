@@ -125,13 +125,7 @@ const large: Readonly<Record<string, [() => Parameters<typeof start>[0], number]
 };
 
 /** Cases that need the most memory and time; a case of the same limit remains in the contract tier. */
-const longOnly = [
-  'a long text',
-  'a long list',
-  'a small Parquet file',
-  'a template (tablerow)',
-  'a long text of PostgreSQL',
-];
+const longOnly = ['a long text', 'a small Parquet file', 'a template (tablerow)', 'a long text of PostgreSQL'];
 
 it.each(Object.entries(large))('%s are read in bounded memory', async (_name, [request, rows]) => {
   const { found, peak } = await read(request());
