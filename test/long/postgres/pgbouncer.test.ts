@@ -1,24 +1,17 @@
-import type { TestWorkflowEnvironment } from '@temporalio/testing';
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { openPostgres, parseAddress } from '../../../src/postgres/index.js';
 import { startCluster } from '../../support/jobs/cluster.js';
 import { plainRows } from '../../support/jobs/folder.js';
 import { boughtAgain } from '../../support/jobs/setting.js';
+import { ofFile } from '../../support/of-file.js';
 import { hasPgBouncer, type PgBouncer, startPgBouncer } from '../../support/pgbouncer.js';
-import { type PostgresServer, startPostgres } from '../../support/postgres-server.mjs';
-import { openTemporal } from '../../support/temporal.js';
+import { startPostgres } from '../../support/postgres-server.mjs';
+import { temporalOfFile } from '../../support/temporal.js';
 
 // PgBouncer is not installed by npm, so the tests run only where the machine has it.
 describe.runIf(hasPgBouncer)('PgBouncer before store and warehouse', () => {
-  let temporal: TestWorkflowEnvironment;
-  let server: PostgresServer;
-  beforeAll(async () => {
-    [temporal, server] = await Promise.all([openTemporal(), startPostgres()]);
-  });
-  afterAll(async () => {
-    await temporal?.teardown();
-    await server?.stop();
-  });
+  const temporal = temporalOfFile();
+  const server = ofFile(startPostgres);
 
   it.each(['session', 'transaction'])('with pool_mode = %s handles a job of two workers', async (mode) => {
     const rows = plainRows(200);

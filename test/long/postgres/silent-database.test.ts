@@ -1,13 +1,13 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { TestWorkflowEnvironment } from '@temporalio/testing';
-import { afterAll, beforeAll, describe, it, type TestContext } from 'vitest';
+import { describe, it, type TestContext } from 'vitest';
 import { openPostgres, parseAddress } from '../../../src/postgres/index.js';
 import { sent, startCluster } from '../../support/jobs/cluster.js';
 import { plainRows } from '../../support/jobs/folder.js';
 import { boughtAgain } from '../../support/jobs/setting.js';
+import { ofFile } from '../../support/of-file.js';
 import { type PostgresServer, startPostgres } from '../../support/postgres-server.mjs';
-import { openTemporal } from '../../support/temporal.js';
+import { temporalOfFile } from '../../support/temporal.js';
 import { type PgProxy, startProxy } from '../../support/warehouse/pg-proxy.js';
 
 /** The longest wait until a message names the reason. */
@@ -36,15 +36,8 @@ function parentOf(pid: string): number {
   }
 }
 
-let temporal: TestWorkflowEnvironment;
-let server: PostgresServer;
-beforeAll(async () => {
-  [temporal, server] = await Promise.all([openTemporal(), startPostgres()]);
-});
-afterAll(async () => {
-  await temporal?.teardown();
-  await server?.stop();
-});
+const temporal = temporalOfFile();
+const server = ofFile(startPostgres);
 
 /** A database of its own on this server, behind a proxy. */
 async function openProxy({ onTestFinished }: TestContext, { port } = server): Promise<PgProxy> {

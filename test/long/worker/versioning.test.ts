@@ -1,33 +1,21 @@
 import { join } from 'node:path';
-import type { TestWorkflowEnvironment } from '@temporalio/testing';
-import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
-import { type Sandbox, startSandbox } from '../../../src/sandbox/index.js';
+import { afterAll, expect, it, onTestFinished } from 'vitest';
+import { startSandbox } from '../../../src/sandbox/index.js';
 import { startCommand } from '../../support/cli/command.js';
 import { Folder, plainRows } from '../../support/jobs/folder.js';
+import { ofFile } from '../../support/of-file.js';
 import { startPostgres } from '../../support/postgres-server.mjs';
-import { openTemporal } from '../../support/temporal.js';
+import { temporalOfFile } from '../../support/temporal.js';
 
 const DEPLOYMENT = 'searchflow-tests';
 const rows = 40;
 
-let temporal: TestWorkflowEnvironment;
-let sandbox: Sandbox;
-let postgres: Awaited<ReturnType<typeof startPostgres>>;
+const temporal = temporalOfFile();
+const sandbox = ofFile(() => startSandbox({ failureRate: 0, latencyMs: 200 }));
+const postgres = ofFile(startPostgres);
 const folder = new Folder();
-beforeAll(async () => {
-  [temporal, sandbox, postgres] = await Promise.all([
-    openTemporal(),
-    startSandbox({ failureRate: 0, latencyMs: 200 }),
-    startPostgres(),
-  ]);
-  folder.write(plainRows(rows));
-});
-afterAll(async () => {
-  await sandbox?.close();
-  await temporal?.teardown();
-  await postgres?.stop();
-  folder.remove();
-});
+folder.write(plainRows(rows));
+afterAll(() => folder.remove());
 
 /** Starts a command with a state folder of its own. */
 function start(name: string, env: Record<string, string | undefined>, ...args: readonly string[]) {
