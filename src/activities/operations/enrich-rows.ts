@@ -15,6 +15,7 @@ import { sendOptions, sentWith } from '../../core/purchase/sent-with.js';
 import type { Freshness } from '../../core/row-job-schemas.js';
 import type { RowsBought, RowsPiece, RowsPlan, SomeRows } from '../../core/rows/enrich-rows.js';
 import { buysPages } from '../../core/rows/row-operation.js';
+import type { OverBudgetFacts } from '../../core/rows/stop-at-failed.js';
 import { canonicalJson, type Json } from '../../core/text/json.js';
 import { bindUnits } from '../../rows/unit-source.js';
 import type { CallDeps } from '../base/deps.js';
@@ -69,7 +70,7 @@ export const createEnrichRows = (deps: CallDeps) => ({
       freshness: freshnessOf(some.how, since),
       ...ofCall(call, some, since),
     });
-    const { records, requests, unknownOutcomes, stopped } = await buyAll(deps, purchaseRequest);
+    const { records, requests, unknownOutcomes, stopped } = await buyAll(deps, purchaseRequest, some.how);
     const results = units.map((unit, nth) => resultOf(some.indexes[nth] as number, unit, records, requests));
     const sizes = results.map((result) => Buffer.byteLength(JSON.stringify(result)) + 1);
     const fit = deps.alone ? withoutTooLarge(results, sizes, maxBytes) : firstThatFit(results, sizes, maxBytes, units);
@@ -188,7 +189,7 @@ interface Bought extends Paid {
 }
 
 /** Buys units. If a cap or a refusal of the service ends the purchase, the answers in the record are returned. */
-async function buyAll(deps: CallDeps, purchaseRequest: PurchaseRequest): Promise<Bought> {
+async function buyAll(deps: CallDeps, purchaseRequest: PurchaseRequest, how: RowsHow): Promise<Bought> {
   const { units, freshness } = purchaseRequest;
   if (units.length === 0) return { records: new Map(), requests: [], unknownOutcomes: 0, stopped: null };
   const byKey = (records: readonly UnitRecord[]) => new Map(records.map((record) => [record.key, record]));
@@ -206,9 +207,17 @@ async function buyAll(deps: CallDeps, purchaseRequest: PurchaseRequest): Promise
       records: byKey(fresh),
       requests,
       unknownOutcomes: await lostRequests(deps, purchaseRequest),
-      stopped: { tag: error.type ?? 'Error', message: error.message },
+      stopped: { tag: error.type ?? 'Error', message: isOwnCap(error) ? capReached(how) : error.message },
     };
   }
+}
+
+const isOwnCap = ({ details }: ApplicationFailure) => (details?.[0] as Partial<OverBudgetFacts>)?.scope === 'job';
+
+/** A page has the rest of the cap that its owner gave. */
+function capReached({ maxCostDollars = 0, spentDollars = 0 }: RowsHow): string {
+  const micros = Math.round((maxCostDollars + spentDollars) * 1e6);
+  return `the cap of the call allows no further row: $${micros / 1e6} is spent, or reserved for requests without an answer`;
 }
 
 /** Number of requests without an answer in the segment of an activity: the record also has those of a killed attempt. */

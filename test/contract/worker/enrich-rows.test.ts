@@ -171,7 +171,7 @@ describe.each([false, true])('enrichRows with a record: %s', (record) => {
     const { tag, message } = pages.at(-1)?.summary.stopped ?? {};
     expect([tag, message]).toEqual([
       'BudgetExceeded',
-      expect.stringMatching(record ? /used up$/ : /of \$0\.3 is spent$/),
+      expect.stringMatching(record ? /: \$0\.3 is spent, or reserved/ : /of \$0\.3 is spent$/),
     ]);
     expect(service.bill().micros).toBeLessThanOrEqual(300_000);
     expect(service.bill().micros).toBeGreaterThan(200_000);
