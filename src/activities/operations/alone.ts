@@ -31,7 +31,6 @@ export function createAloneActivities(deps: AloneDeps): Readonly<Record<string, 
     ...Object.fromEntries(names.map((name) => [name, activity((ofCall) => operationActivity(ofCall, name))])),
     getContents: activity(createContentsActivity),
     planEnrichRows: activity((ofCall) => createEnrichRows(ofCall).planEnrichRows),
-    holdEnrichRows: activity((ofCall) => createEnrichRows(ofCall).holdEnrichRows),
     buyEnrichRows: activity((ofCall) => createEnrichRows(ofCall).buyEnrichRows),
   };
 }

@@ -1,4 +1,4 @@
-import { ApplicationFailure, Context, sleep } from '@temporalio/activity';
+import { ApplicationFailure, Context } from '@temporalio/activity';
 import { fieldOf } from '../../api/checks/field-of.js';
 import { jsonSchemaOf, misspeltFields } from '../../api/checks/misspelt-fields.js';
 import { operationTable } from '../../api/operations.js';
@@ -54,9 +54,6 @@ export const createEnrichRows = (deps: CallDeps) => ({
       throw toFailure(error);
     }
   },
-
-  /** Waits: as a local activity, it keeps the workflow task open. */
-  holdEnrichRows: (ms: number): Promise<void> => sleep(ms),
 
   /** Buys the answers of rows. On a worker without a record: with one request. */
   async buyEnrichRows({ call, maxBytes, since, ...some }: RowsPiece): Promise<RowsBought> {

@@ -179,7 +179,6 @@ const ownActivities: Readonly<Record<Exclude<keyof AllActivities, keyof Activiti
   enrichSlice: true,
   planEnrichRows: true,
   buyEnrichRows: true,
-  holdEnrichRows: true,
   retryRows: true,
   stageInput: true,
   openJob: true,

@@ -4,7 +4,6 @@ import {
   executeChild,
   patched,
   proxyActivities,
-  proxyLocalActivities,
   uuid4,
   workflowInfo,
 } from '@temporalio/workflow';
@@ -21,7 +20,7 @@ import type {
   RowsSummary,
 } from '../../core/enrich-rows-schemas.js';
 import { ROWS_PREFIX, type RowsPlan } from '../../core/rows/enrich-rows.js';
-import { callPolicy, holdPolicy, slicePolicy } from '../shared/policies.js';
+import { callPolicy, slicePolicy } from '../shared/policies.js';
 import { buyInPieces, causeOf, microsOf, type PieceRules, type RowMoney } from './row-pieces.js';
 
 type RowActivities = ReturnType<typeof createEnrichRows>;
@@ -37,7 +36,7 @@ const BATCH = { rows: 5000, bytes: 400_000 };
 /** Rows of one activity with a record, which has many requests. */
 const PER_RECORD = 250;
 /** Activities in progress at once: without a record, for a page of single answers without one, and with one. */
-const AT_ONCE = { alone: 60, page: 28, record: 2 } as const;
+const AT_ONCE = { alone: 50, page: 28, record: 2 } as const;
 
 const MiB = 1_048_576;
 /** The bytes of results of one activity, and of one call of `onBatch`. */
@@ -107,18 +106,17 @@ class RowsCall {
   /** The bytes of results that `onBatch` may write into the history once more. */
   #kept = 0;
   #isGiven = false;
-  /** Whether the worker of the workflow has the activity that keeps a workflow task open. */
-  #holds: boolean;
 
   constructor(input: EnrichRowsInput, own: ActivityOptions, isPage: boolean) {
     const { rows, requests, paidDollars = [], ...rest } = input;
     const given: unknown = rows ?? requests;
-    if (!Array.isArray(given) || (rows && requests) || given.some((row) => typeof row !== 'object' || row === null))
+    if (!Array.isArray(given) || (rows && requests) || !given.every(isObject))
       throw ApplicationFailure.nonRetryable('enrichRows: give either rows or requests: a list of objects.', 'BadInput');
+    if (!Array.isArray(paidDollars) || !paidDollars.every((dollars) => dollars >= 0))
+      throw ApplicationFailure.nonRetryable('enrichRows: paidDollars must be a list of amounts.', 'BadInput');
     const { firstIndex = 0, spentDollars = 0, startedAt = Date.now(), maxCostDollars } = rest;
     this.#input = input;
     this.#own = own;
-    this.#holds = own.taskQueue === undefined;
     this.#isPage = isPage;
     this.#rows = rows ?? requests ?? [];
     this.#room = isPage ? PAGE_BYTES - bytesOf(input) : Number.POSITIVE_INFINITY;
@@ -128,13 +126,7 @@ class RowsCall {
     this.#paid = new Map(paidDollars.entries());
     const spentMicros = microsOf(spentDollars);
     const capMicros = maxCostDollars === undefined ? null : microsOf(maxCostDollars) + spentMicros;
-    this.#money = {
-      spentMicros,
-      capMicros,
-      unknownOutcomes: 0,
-      stopped: null,
-      ...{ seen: { answers: 0, micros: 0 }, pace: { ended: 0, ms: 0 } },
-    };
+    this.#money = { spentMicros, capMicros, unknownOutcomes: 0, stopped: null, seen: { answers: 0, micros: 0 } };
   }
 
   /** Buys the rows, or as many as fit into a page. Returns the results, unless `onBatch` gets them. */
@@ -155,7 +147,9 @@ class RowsCall {
         this.#counts[result.status === 'success' ? 'succeeded' : 'failed']++;
       }
       const { stopped } = this.#money;
-      if (stopped && stopped.tag !== BUDGET_EXCEEDED && this.#counts.succeeded === 0)
+      const isRefused = stopped !== null && stopped.tag !== BUDGET_EXCEEDED;
+      // A later page is refused with a result, because rows before it may have got answers.
+      if (isRefused && this.#counts.succeeded === 0 && startedAt === undefined)
         throw ApplicationFailure.nonRetryable(stopped.message, stopped.tag);
       for (const part of inParts(sized, ({ bytes }) => bytes, { ...BATCH, bytes: PIECE_BYTES }))
         await give(part.map(({ result }) => result));
@@ -281,8 +275,7 @@ class RowsCall {
         const page = pageBytes();
         return page + inProgress > 0 && page + more > this.#room;
       },
-      ...{ keep, paid: this.#paid, hold: (ms) => this.#hold(ms) },
-      bytes: () => this.#seen.bytes / this.#seen.requests,
+      ...{ keep, paid: this.#paid },
       buy: async (some, since) => {
         const call = plan.record ? { id: this.#id, capMicros: cap === undefined ? null : microsOf(cap) } : null;
         this.#seen.requests++;
@@ -302,15 +295,6 @@ class RowsCall {
     const { rows, bytes, largest } = this.#seen;
     if (rows < FIRST_ROWS) return most.bytes;
     return Math.min(most.bytes, GROWTH * (most.rows === 1 ? largest : (most.rows * bytes) / rows));
-  }
-
-  /** Keeps the workflow task open, so that activities which end meanwhile share the next one. */
-  async #hold(ms: number): Promise<void> {
-    if (!this.#holds) return;
-    const { holdEnrichRows } = proxyLocalActivities<RowActivities>(holdPolicy);
-    await holdEnrichRows(ms).catch(() => {
-      this.#holds = false;
-    });
   }
 
   /** The rows of one request of page contents, by the size of pages so far, or by the bound of the request. 0: the first pages come first. */
@@ -334,7 +318,10 @@ class RowsCall {
   async #buyInChildren(rows: readonly number[], keep: PieceRules['keep']): Promise<void> {
     const size = Math.ceil(rows.length / (this.#money.capMicros === null ? CHILDREN : 1));
     const parts = Array.from({ length: CHILDREN }, (_, nth) => rows.slice(nth * size, (nth + 1) * size));
-    await Promise.all(parts.filter(({ length }) => length > 0).map((part) => this.#buyInChild(part, keep)));
+    const works = parts.filter(({ length }) => length > 0).map((part) => this.#buyInChild(part, keep));
+    // Temporal terminates the children of a workflow that has ended, with what they have paid.
+    await Promise.allSettled(works);
+    await Promise.all(works);
   }
 
   /** Buys rows in one child workflow after the other: each returns a page. */
@@ -384,6 +371,8 @@ function isExported(name: string): boolean {
   const { __TEMPORAL__: bundle } = globalThis as { readonly __TEMPORAL__?: { importWorkflows?(): object } };
   return name in (bundle?.importWorkflows?.() ?? {});
 }
+
+const isObject = (value: unknown): boolean => typeof value === 'object' && value !== null && !Array.isArray(value);
 
 const bytesOf = (value: object): number => new TextEncoder().encode(JSON.stringify(value)).length;
 

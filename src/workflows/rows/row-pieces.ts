@@ -13,22 +13,10 @@ export interface RowMoney {
   stopped: RowError | null;
   /** Answers so far that were paid, and the most that one has cost. */
   readonly seen: { answers: number; micros: number };
-  /** Activities that have ended, and the time in ms in which they did. */
-  readonly pace: { ended: number; ms: number };
 }
 
 /** After so many answers their costs count in place of the estimate, which is the most that a request may cost. */
 const PROVEN = 20;
-
-/**
- * Each activity that ends makes a workflow task of three events. Ends during an open task share the next one, so the task stays open while
- * so many may end: by their results, because Temporal keeps 2 MB for an open task; and by time, because it keeps a place of the worker.
- */
-const TOGETHER = { least: 3, ends: 10, bytes: 1_048_576, ms: 2000 } as const;
-/** The part of the activities in progress that may end meanwhile, if others follow: they start only afterwards. */
-const TOGETHER_OF = 4;
-/** The first activities end in bursts, because a limit that was not used gives several turns at once. */
-const BURST = { ends: 20, faster: 3 } as const;
 
 /** How the rows of a batch are bought. */
 export interface PieceRules {
@@ -40,10 +28,6 @@ export interface PieceRules {
   readonly mostMicros: number | null;
   /** Whether no activity starts beside those in progress. */
   isFull(inProgress: number): boolean;
-  /** The bytes of the result of one activity. */
-  bytes(): number;
-  /** Keeps the workflow task open for so many ms, if it can. */
-  hold(ms: number): Promise<void>;
   /** Buys rows with one activity. */
   buy(rows: readonly number[], since: number): Promise<RowsBought>;
   /** What the call paid for each row, in dollars. */
@@ -124,28 +108,12 @@ export async function buyInPieces(
     return piece.slice(0, count);
   };
 
-  /** Waits until activities have ended: several, if they end fast enough. */
-  const someEnd = async () => {
-    const { pace } = money;
-    const [before, began] = [ended, Date.now()];
-    await condition(() => ended > before);
-    const eachMs = pace.ms / Math.max(1, pace.ended);
-    const share = running.size / (queue.length > 0 ? TOGETHER_OF : 1);
-    const ends = Math.min(TOGETHER.ends, TOGETHER.bytes / rules.bytes(), TOGETHER.ms / eachMs, share);
-    const ms = ends * eachMs;
-    if (ended - before < TOGETHER.least && ends >= TOGETHER.least && ms > 0)
-      await rules.hold(Math.round(ended < BURST.ends ? ms / BURST.faster : ms));
-    // The first one shows how long it takes, and not how many end in a time.
-    if (before === 0) return;
-    pace.ms += Date.now() - began;
-    pace.ended += ended - before;
-  };
-
   try {
     for (;;) {
       for (let piece = take(); piece !== null; piece = take()) start(piece);
       if (running.size === 0) break;
-      await someEnd();
+      const before = ended;
+      await condition(() => ended > before);
     }
   } finally {
     // What is paid must reach the history before the workflow ends.

@@ -1,4 +1,4 @@
-import type { ActivityOptions, LocalActivityOptions } from '@temporalio/workflow';
+import type { ActivityOptions } from '@temporalio/workflow';
 
 /**
  * How activities are retried. No policy sets `maximumAttempts`: waits count as attempts, and a job that waits for a limit or an outage must
@@ -33,6 +33,3 @@ export const callPolicy: ActivityOptions = {
   retry: patient,
   cancellationType: 'WAIT_CANCELLATION_COMPLETED',
 };
-
-/** The policy of a local activity that keeps a workflow task open for up to two seconds. A worker without the activity is asked once. */
-export const holdPolicy: LocalActivityOptions = { startToCloseTimeout: '5 seconds', retry: { maximumAttempts: 1 } };

@@ -51,12 +51,8 @@ async function open(record: boolean, options: Parameters<typeof startSandbox>[0]
     temporal.client.workflow.execute(workflow, { taskQueue, workflowId: randomUUID(), args: [input] }) as Promise<T>;
   return {
     service,
-    /** Number of events of the history of a call. */
-    events: async (input: EnrichRowsInput) => {
-      const options = { taskQueue, workflowId: randomUUID(), args: [input] };
-      await temporal.client.workflow.execute('team', options);
-      return (await temporal.client.workflow.getHandle(options.workflowId).describe()).historyLength;
-    },
+    start: (input: EnrichRowsInput) =>
+      temporal.client.workflow.start('team', { taskQueue, workflowId: randomUUID(), args: [input] }),
     team: (input: EnrichRowsInput) =>
       run<{ results: readonly RowResult[]; left: number; most: number; summary: RowsSummary }>('team', input),
     outcomes: (input: EnrichRowsInput) =>
@@ -244,10 +240,31 @@ large('without a record, child workflows make the requests of a large call, also
   expect([summary.succeeded, service.bill().requests]).toEqual([1100, 1100]);
 });
 
-large('without a record, requests that end close together share a workflow task', async () => {
-  const { events } = await open(false, { failureRate: 0 }, { qps: 20 });
-  // Each request has three events. A workflow task of its own for each would make six.
-  expect(await events({ ...search, rows: urls(300) })).toBeLessThan(4.3 * 300);
+large('a refusal in a child workflow keeps what the call has, and is told as the refusal', async () => {
+  const { team, service } = await open(false, { failureRate: 0, credits: 0.1 });
+  const { results, summary } = await team({ ...search, rows: urls(1100) });
+  expect([summary.stopped?.tag, summary.succeeded > 0, results.length]).toEqual(['PaymentRequired', true, 1100]);
+  expect(summary.costDollars).toBeCloseTo(service.bill().micros / 1e6);
+  const none = await open(false, { keys: ['another'] });
+  expect(await failureOf(none.team({ ...search, rows: urls(1100) }))).toEqual(['Unauthorized', expect.any(String)]);
+});
+
+large('a cancelled call waits for its child workflows, which have what was paid', async () => {
+  const { service, start } = await open(false, { failureRate: 0, latencyMs: 300 }, { qps: 100 });
+  const call = await start({ ...search, rows: urls(1100) });
+  await expect.poll(() => service.bill().requests, { timeout: 20_000 }).toBeGreaterThan(30);
+  await call.cancel();
+  expect(await failureOf(call.result())).toBeTruthy();
+  const children: string[] = [];
+  const query = `RootWorkflowId = '${call.workflowId}'`;
+  await expect
+    .poll(async () => {
+      children.length = 0;
+      for await (const { status } of temporal.client.workflow.list({ query })) children.push(status.name);
+      return children.length;
+    })
+    .toBe(4);
+  expect(children).toEqual(Array(4).fill('CANCELLED'));
 });
 
 quick('with a record, rows that were bought before are free', async () => {

@@ -46,7 +46,7 @@ describe("activities of the worker's owner", () => {
       .filter((file) => file.endsWith('.ts'))
       .map((file) => readFileSync(at(`src/workflows/${file}`), 'utf8'));
     const used = texts.flatMap((text) =>
-      [...text.matchAll(/const \{([^}]+)\} = (?:proxy|proxyLocal|summarized)Activities/g)].flatMap(([, names = '']) =>
+      [...text.matchAll(/const \{([^}]+)\} = (?:proxy|summarized)Activities/g)].flatMap(([, names = '']) =>
         names.trim().split(/,\s*/),
       ),
     );
