@@ -47,9 +47,10 @@ export type Outcome =
 
 /**
  * Least time in ms from the write of an intent to the start of its request, and the least multiple of the time that such a write takes. A kill
- * within this time makes an unknown outcome of a request that was not sent, and a later write would delay the start.
+ * within this time makes an unknown outcome of a request that was not sent, and a later write would delay the start. `together`: intents of
+ * starts within so many ms are written at once, because each write waits for the disk.
  */
-const INTEND_AHEAD = { ms: 30, writes: 2 } as const;
+const INTEND_AHEAD = { ms: 30, writes: 2, together: 100 } as const;
 
 /** Identifies a run of this purchase at the service, by the unit's key and the intent's id. */
 export const tagOf = (unit: Unit, intentId: string): string => `${unit.key}/${intentId}`;
@@ -127,7 +128,9 @@ class Turn {
     // A turn is for now: a request that waited for a permit takes another one.
     const again = () => (sendsOnce ? sendsOnce(stop) : limiter.acquire(purchaseRequest.rateCost, stop));
     const grant = own && isInTime ? own : await again();
-    const ms = grant.startAt - performance.now() - Math.max(INTEND_AHEAD.ms, INTEND_AHEAD.writes * stats.intendMs);
+    const { ms: least, writes, together } = INTEND_AHEAD;
+    const latest = grant.startAt - Math.max(least, writes * stats.intendMs);
+    const ms = Math.floor(latest / together) * together - performance.now();
     if (ms > 0) await delay(ms, undefined, { signal: stop });
     accountBreaker.check(purchaseRequest.resumedAt);
     return grant;
