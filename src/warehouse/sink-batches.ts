@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { TEXT } from '../core/rows/column-type.js';
+import { type ColumnType, isJson, JSON_TYPE, TEXT } from '../core/rows/column-type.js';
 import type { SinkBatch, SinkColumn } from '../core/rows/sink.js';
 import type { Json } from '../core/text/json.js';
 import type { Database } from './database.js';
@@ -42,21 +42,16 @@ export interface SinkBatches {
 
 export function createSinkBatches(database: Database): SinkBatches {
   const write = <T>(work: (tx: Transaction) => Promise<T>) => database.transaction('write', work);
-  let made: Promise<void> | null = null;
-  const make = async () => {
-    await database.make();
-    await write(async (tx) => {
-      await tx.lock('names');
-      await tx.run(ledger(tx.dialect));
-    });
-  };
+  let isMade = false;
   return {
-    make() {
-      made ??= make().catch((error: unknown) => {
-        made = null;
-        throw error;
+    async make() {
+      if (isMade) return;
+      await database.make();
+      await write(async (tx) => {
+        await tx.lock('names');
+        await tx.run(ledger(tx.dialect));
       });
-      return made;
+      isMade = true;
     },
 
     async pending({ table, job, piece }) {
@@ -86,12 +81,10 @@ export function createSinkBatches(database: Database): SinkBatches {
         return { ...batch, batchId, columns, rows };
       }),
 
-    loaded: (batchId) =>
-      write((tx) =>
-        tx.run(`UPDATE sink_batches SET loaded_at = ${tx.dialect.now()}, content = NULL WHERE batch_id = $1`, [
-          batchId,
-        ]),
-      ),
+    loaded: (batchId) => {
+      const done = `UPDATE sink_batches SET loaded_at = ${database.dialect.now()}, content = NULL WHERE batch_id = $1`;
+      return write((tx) => tx.run(done, [batchId]));
+    },
 
     failed: (batchId) =>
       write(async (tx) => {
@@ -153,9 +146,10 @@ export async function keepRows(
   const results = jobColumns(shapeOf(job));
   const where = `${viewedRows(job.job)} AND ${numbers}`;
   const firsts = await portionsOf(tx, where, first, last);
+  const dialect: Dialect = { ...tx.dialect, cell: (index, type) => sinkCell(tx.dialect, index, type) };
   for (const [nth, from] of firsts.entries()) {
     const part = `${where} AND row_number BETWEEN ${from} AND ${(firsts[nth + 1] ?? last + 1) - 1}`;
-    const { own, added, query } = viewQuery(tx.dialect, part, job, results);
+    const { own, added, query } = viewQuery(dialect, part, job, results);
     const columns = [
       ...own.map((name, index) => ({ name, type: inputType(job.types?.[index]) })),
       ...added.map((name, index) => ({ name, type: resultType(results[index] as ResultColumn) })),
@@ -166,6 +160,19 @@ export async function keepRows(
   }
   // The condition on the numbers of some rows reads a temporary table.
   if (rows <= last - first) await copyBatches(tx, job.job);
+}
+
+/** Types whose values are all the same in JSON and in JavaScript. */
+const plainTypes = /^(BOOLEAN|U?TINYINT|U?SMALLINT|U?INTEGER|DECIMAL\((\d|1[0-5]),\d+\))$/;
+
+/** Cells of other types are canonical texts, because databases write them in different ways, and JavaScript rounds long numbers. */
+function sinkCell(dialect: Dialect, index: number, type: ColumnType = TEXT): string {
+  const text = `input[${index + 1}]`;
+  if (isJson(type)) return dialect.cell(index, JSON_TYPE);
+  if (plainTypes.test(type)) return dialect.cell(index, type);
+  if (type !== 'FLOAT' && type !== 'DOUBLE') return text;
+  // JSON has no NaN and no infinity. Only their texts have an n; some processors make a NaN with a sign.
+  return `CASE WHEN ${text} LIKE '%n%' THEN to_json(replace(${text}, '-nan', 'nan')) ELSE CAST(${text} AS json) END`;
 }
 
 const inputType = (type: string | undefined): string => (type === undefined || type === TEXT ? 'text' : type);

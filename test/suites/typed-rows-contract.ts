@@ -5,7 +5,7 @@ import { parquetRows, runJob, Service, stageText } from './row-job.js';
 import { type InFolder, type MakeWarehouse, makeInFolder } from './warehouse-under-test.js';
 
 /** A value of each type: its canonical text, and its texts in a view of DuckDB and of PostgreSQL if they differ. */
-const values: readonly [type: ColumnType, text: string, duckDb?: string, postgres?: string][] = [
+export const typedValues: readonly [type: ColumnType, text: string, duckDb?: string, postgres?: string][] = [
   ['VARCHAR', ' a,"b" '],
   ['BOOLEAN', 'true'],
   ['TINYINT', '-128'],
@@ -36,15 +36,16 @@ const values: readonly [type: ColumnType, text: string, duckDb?: string, postgre
   ['TIMESTAMP_MS', '2024-02-29 23:59:59.123'],
   ['TIMESTAMP', '-infinity'],
   ['DOUBLE', 'nan', undefined, 'NaN'],
+  ['DOUBLE', '-inf', undefined, '-Infinity'],
   ['UHUGEINT', '340282366920938463463374607431768211455'],
   ['INTEGER[3]', '[1,2,3]', '[1, 2, 3]', '[1, 2, 3]'],
   ['INTEGER[][]', '[[1,null],[],null]', '[[1, NULL], [], NULL]', '[[1, null], [], null]'],
   ['MAP(VARCHAR, DATE)', '{"k":"2024-02-29"}', '{k=2024-02-29}', '{"k": "2024-02-29"}'],
 ];
-const columns = [{ name: 'url', type: 'VARCHAR' }, ...values.map(([type], at) => ({ name: `c${at}`, type }))];
+const columns = [{ name: 'url', type: 'VARCHAR' }, ...typedValues.map(([type], at) => ({ name: `c${at}`, type }))];
 
-/** A reader of a table in memory. */
-function tableReader(rows: readonly (readonly (string | null)[])[]): RowReader {
+/** A reader of a table in memory: URLs, and a column for each value. */
+export function tableReader(rows: readonly (readonly (string | null)[])[]): RowReader {
   return {
     open: async () => ({
       ...{ columns, isTyped: true, renamed: [], delimiter: null, notes: [] },
@@ -67,9 +68,9 @@ export function typedRowsContract(make: MakeWarehouse, isDuckDb: boolean): void 
   afterEach(() => test.remove());
 
   const rows = [
-    ['https://a.com/1', ...values.map(([, text]) => text)],
-    ['https://a.com/2', ...values.map(() => null)],
-    ['https://a.com/3', '', ...values.slice(1).map(() => null)],
+    ['https://a.com/1', ...typedValues.map(([, text]) => text)],
+    ['https://a.com/2', ...typedValues.map(() => null)],
+    ['https://a.com/3', '', ...typedValues.slice(1).map(() => null)],
   ];
   const run = async () => {
     const staged = await stageText(test.dir, '', { reader: tableReader(rows) });
@@ -81,11 +82,11 @@ export function typedRowsContract(make: MakeWarehouse, isDuckDb: boolean): void 
     await run();
     const texts = columns.map(({ name }) => `CAST(${name} AS text) AS ${name}`).join(', ');
     const found = await test.values(`SELECT ${texts} FROM brands ORDER BY row_number`);
-    const expected = values.map(([, text, duckDb = text, postgres = text]) => (isDuckDb ? duckDb : postgres));
+    const expected = typedValues.map(([, text, duckDb = text, postgres = text]) => (isDuckDb ? duckDb : postgres));
     expect(found).toEqual([['https://a.com/1', ...expected], rows[1], rows[2]]);
-    const counts = values.map((_, at) => `count(c${at})`).join(', ');
+    const counts = typedValues.map((_, at) => `count(c${at})`).join(', ');
     const [filled] = await test.values(`SELECT ${counts} FROM brands`);
-    expect(filled?.map(Number)).toEqual(values.map((_, at) => (at === 0 ? 2 : 1)));
+    expect(filled?.map(Number)).toEqual(typedValues.map((_, at) => (at === 0 ? 2 : 1)));
   });
 
   it('have their types in Parquet, and their texts in a CSV, with NULL beside an empty text', async () => {

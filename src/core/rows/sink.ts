@@ -8,8 +8,8 @@ export const sinkOf = (into: string): string | null => /^sink:(.*)$/s.exec(into)
 export interface SinkColumn {
   readonly name: string;
   /**
-   * `text`, `integer`, `number`, `boolean`, `date` (`2026-01-31`), `time` (`2026-01-31T12:00:00.000Z`, UTC), `json`, `array` or `object`. A
-   * column of an input with types has its type in the words of DuckDB, such as `BIGINT`. Every value may be null.
+   * `text`, `integer`, `number`, `boolean`, `date` (`2026-01-31`), `time` (`2026-01-31T12:00:00.000Z`, UTC), `json`, `array` or `object`; for an
+   * input with types its type in DuckDB, such as `BIGINT`, whose values are canonical texts where JSON would round them. May be null.
    */
   readonly type: string;
 }

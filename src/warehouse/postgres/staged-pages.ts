@@ -6,6 +6,7 @@ import type { PgTransaction } from '../../postgres/index.js';
 import type { StagedPages } from '../dialect.js';
 import { mendForPostgres } from '../shared/mend-escapes.js';
 import { hasHalvesOrNul, inOneLine } from '../shared/one-line.js';
+import { codeOf } from './warehouse.js';
 
 /** Format of COPY with a delimiter and a quote that no JSON text contains, so that each field is taken as it is. */
 const RAW = `(FORMAT csv, DELIMITER E'\\x02', QUOTE E'\\x01', NULL '')`;
@@ -70,8 +71,4 @@ function* lines(batch: readonly WindowPages[], { mend, isOdd }: Mending): Genera
 function quoteHuge(json: string): string {
   const huge = /-?\d+(?:\.\d+)?[eE][+-]?\d{4,}|-?[\d.]{1000,}(?:[eE][+-]?\d+)?/;
   return replaceTokens(json, huge, (token) => `"${token}"`);
-}
-
-function codeOf(error: unknown): unknown {
-  return error instanceof Error ? (error as { code?: unknown }).code : undefined;
 }

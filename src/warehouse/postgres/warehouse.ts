@@ -296,7 +296,7 @@ function busy(error: PostgresAway, where: string): WarehouseBusy {
   );
 }
 
-function codeOf(error: unknown): string {
+export function codeOf(error: unknown): string {
   const code = error instanceof Error ? (error as { code?: unknown }).code : undefined;
   return typeof code === 'string' ? code : '';
 }

@@ -14,14 +14,10 @@ const mend = (json: string, escapes: RegExp) =>
  * Repairs half surrogate pairs. JSON may have half of a pair as an escape (`\ud800`). Half of a pair is not a character, so no database can
  * hold it as text. The escape is replaced by its six characters as plain text, so that the escape stays visible.
  */
-export function mendSurrogates(json: string): string {
-  return mend(json, SURROGATES);
-}
+export const mendSurrogates = (json: string): string => mend(json, SURROGATES);
 
 /** Like `mendSurrogates`, and also replaces NUL (`\u0000`), which PostgreSQL's text cannot hold. */
-export function mendForPostgres(json: string): string {
-  return mend(json, NULS_TOO);
-}
+export const mendForPostgres = (json: string): string => mend(json, NULS_TOO);
 
 const visible = (text: string, chars: RegExp) =>
   text.replace(chars, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`);

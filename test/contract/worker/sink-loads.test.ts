@@ -8,6 +8,7 @@ import type { Sink, SinkBatch, Sinks } from '../../../src/core/rows/sink.js';
 import { readSlice } from '../../../src/rows/index.js';
 import { openWarehouses } from '../../../src/worker/store/warehouses.js';
 import { batchOf, buySlice, runJob, Service, stageText, unitFile } from '../../suites/row-job.js';
+import { tableReader, typedValues } from '../../suites/typed-rows-contract.js';
 import { folderOfFile } from '../../support/files/folders.js';
 import { sharedPostgres } from '../../support/postgres.js';
 
@@ -20,8 +21,7 @@ async function open(record: string, sinks: Sinks) {
   const stateDir = join(folder, randomUUID());
   const address = record === 'store' ? await sharedPostgres().database('sinks') : null;
   const store = address === null ? null : { url: new Secret(address), shown: address };
-  const opened = () => openWarehouses({ say: () => undefined, stateDir, store, sinks }, false);
-  const all = [opened()];
+  const all = [openWarehouses({ say: () => undefined, stateDir, store, sinks }, false)];
   onTestFinished(async () => {
     for (const one of all) await one.close();
   });
@@ -61,13 +61,22 @@ describe.each(['folder', 'store'])('loads into a sink with a record in a %s', (r
     expect(Object.keys(first?.rows[0] ?? {})).toEqual(first?.columns.map(({ name }) => name));
     expect(first?.rows[1]).toMatchObject({
       ...{ name: 'n1', status: 'success', text: 'Text of https://1.example/', error_tag: null },
-      ...{
-        cost_dollars: 0.001,
-        fetched_at: '2026-11-20T10:00:00.000Z',
-        row_number: 2,
-        response: { id: 'https://1.example/' },
-      },
+      ...{ cost_dollars: 0.001, fetched_at: '2026-11-20T10:00:00.000Z', row_number: 2 },
+      response: { id: 'https://1.example/' },
     });
+  });
+
+  it('gives cells with types in one form, of which neither JSON nor JavaScript changes a value', async () => {
+    const { batches, mine } = keeping();
+    const { rows } = await open(record, { mine });
+    const reader = tableReader([['https://a.com/1', ...typedValues.map(([, text]) => text)]]);
+    await runJob(folder, rows, await stageText(folder, '', { reader }), new Service());
+    const isJson = /^(BOOLEAN|TINYINT|INTEGER|FLOAT|DOUBLE|JSON|STRUCT|MAP)|\]$/;
+    const expected = typedValues.map(([type, text]) =>
+      isJson.test(type) && !/^-?(nan|inf)$/.test(text) ? (JSON.parse(text) as unknown) : text,
+    );
+    expect(typedValues.map((_, at) => batches[0]?.rows[0]?.[`c${at}`])).toEqual(expected);
+    expect(batches[0]?.columns[5]).toEqual({ name: 'c4', type: 'BIGINT' });
   });
 
   it('gives a slice of large answers in several batches', async () => {
