@@ -46,7 +46,7 @@ const PAGE_BYTES = 2 * MiB - MiB / 32;
 /** A row may have so much more bytes than those before it. */
 const GROWTH = 1.5;
 /** The pages of the first request, if nothing bounds their size; and the bytes of a page beside its texts. */
-const FIRST_ROWS = 10;
+const FIRST_ROWS = 4;
 const PLAIN_BYTES = 1000;
 /** The bytes of one answer in a page; an answer with page contents is larger. */
 const ANSWER_BYTES = { plain: MiB / 16, contents: MiB / 4 } as const;
