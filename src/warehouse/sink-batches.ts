@@ -5,9 +5,9 @@ import type { Json } from '../core/text/json.js';
 import type { Database } from './database.js';
 import type { Dialect, Transaction } from './dialect.js';
 import { portionsOf } from './export/job-rows.js';
-import { type InputColumns, jobColumns, type StoredTexts, shapeOf } from './rows/job-columns.js';
-import { viewedRows, viewQuery } from './rows/misfits.js';
+import { type ShownJob, viewedRows, viewQuery } from './rows/misfits.js';
 import type { ResultColumn } from './rows/result-column.js';
+import { type NumberedRows, numbersOf } from './rows/row-sql.js';
 import { identifier } from './shared/duckdb-quote.js';
 import type { Relation } from './shared/relation.js';
 
@@ -106,7 +106,7 @@ type LandedRows = Pick<SinkBatch, 'job' | 'table' | 'columns'> &
   Record<'query' | 'place', string> & { readonly piece: number };
 
 /** Whether the warehouse is the record of a sink. */
-async function hasLedger({ dialect, rows }: Transaction): Promise<boolean> {
+export async function hasLedger({ dialect, rows }: Transaction): Promise<boolean> {
   return (await rows(`SELECT 1 AS found FROM (${dialect.namesInUse}) t WHERE name = 'sink_batches'`)).length > 0;
 }
 
@@ -139,12 +139,13 @@ export async function copyBatches(tx: Transaction, job: string): Promise<void> {
 /** Keeps rows of a job for the sink, with the columns of its view. `piece`: their slice; -1: any. Large rows have several batches. */
 export async function keepRows(
   tx: Transaction,
-  job: InputColumns & StoredTexts & { readonly job: string; readonly piece: number },
-  { numbers, rows, first, last }: Record<'rows' | 'first' | 'last', number> & { readonly numbers: string },
+  job: ShownJob & { readonly piece: number },
+  found: NumberedRows,
 ): Promise<void> {
   if (!(await hasLedger(tx))) return;
-  const results = jobColumns(shapeOf(job));
-  const where = `${viewedRows(job.job)} AND ${numbers}`;
+  const { results } = job;
+  const { rows, first, last } = found;
+  const where = `${viewedRows(job.job)} AND ${numbersOf(tx, found)}`;
   const firsts = await portionsOf(tx, where, first, last);
   const dialect: Dialect = { ...tx.dialect, cell: (index, type) => sinkCell(tx.dialect, index, type) };
   for (const [nth, from] of firsts.entries()) {

@@ -210,12 +210,7 @@ async function find(tx: Transaction, { table, sources, found }: Change, { origin
  * Numbers of objects to change in a table. `replaced`: the events have a newer version. `late`: the events have an older version that
  * deletes the object. `deleted`: the events have a newer version that deletes the object and has no contents.
  */
-interface Counts {
-  readonly name: string;
-  readonly replaced: number;
-  readonly late: number;
-  readonly deleted: number;
-}
+type Counts = { readonly name: string } & Readonly<Record<'replaced' | 'late' | 'deleted', number>>;
 
 /** One statement counts for all tables, because each statement waits for a thread. */
 function whatIsThere(tx: Transaction, changes: readonly Change[]): Promise<readonly Counts[]> {

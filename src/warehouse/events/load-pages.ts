@@ -249,10 +249,7 @@ async function counted(tx: Transaction, key: readonly SqlValue[]): Promise<Verif
 }
 
 /** Numbers of events to insert in a part. `added`: new events; `changed`: events that replace older contents. */
-interface ChosenCount {
-  readonly added: number;
-  readonly changed: number;
-}
+type ChosenCount = Readonly<Record<'added' | 'changed', number>>;
 
 /**
  * Finds the new events among the staged events, and writes the positions of the new events (part, page, n) into `chosen`. The temporary

@@ -1,5 +1,6 @@
+import type { BatchRun } from '../../core/monitors/monitor-batch.js';
 import type { PlannedMonitor } from '../../core/monitors/monitor-effect.js';
-import type { BatchAudit } from '../../core/monitors/monitor-warehouse.js';
+import type { BatchAudit, BatchCall } from '../../core/monitors/monitor-warehouse.js';
 import type { ScheduledPause } from '../../core/monitors/scheduled-pauses.js';
 import type { MonitorState } from '../../core/workflow-result-schemas.js';
 import type { Database } from '../database.js';
@@ -12,16 +13,7 @@ const CHUNK = 300;
 /** `effect` of a monitor that already had the status. */
 const ALREADY = 'already';
 
-interface ActionRow {
-  readonly id: string;
-  readonly name: string | null;
-  readonly status: string | null;
-  readonly updatedAt: string | null;
-  readonly definition: string | null;
-  readonly planned: number;
-  readonly ours: number;
-  readonly again: number;
-}
+type ActionRow = MonitorState & Record<'planned' | 'ours' | 'again', number>;
 
 /** Returns the audit in a database. All databases get the same statements. */
 export function createBatchAudit({ dialect, transaction }: Database): BatchAudit {
@@ -165,16 +157,7 @@ export function createBatchAudit({ dialect, transaction }: Database): BatchAudit
   /** Adds monitors that a call affected but the plan lacks. Such monitors began to match after the plan was made. */
   async function addUnplanned(
     tx: Transaction,
-    what: {
-      readonly origin: string;
-      readonly job: string;
-      readonly run: string;
-      readonly call: number;
-      readonly requestId: string | null;
-      readonly at: number;
-      readonly note: string | null;
-      readonly ids: readonly string[];
-    },
+    what: BatchRun & Omit<BatchCall, 'answered'> & { readonly note: string | null },
   ): Promise<void> {
     const { origin, job, run, call, requestId, at, note, ids } = what;
     if (ids.length === 0) return;

@@ -1,7 +1,7 @@
 import type { KnownRun, MonitorRuns, MonitorWarehouse, RawRecord } from '../../core/monitors/monitor-warehouse.js';
 import { millisOf } from '../../core/text/value-forms.js';
 import type { Database } from '../database.js';
-import type { SqlValue, Transaction } from '../dialect.js';
+import type { SqlValue } from '../dialect.js';
 import { literal } from '../shared/duckdb-quote.js';
 import { keepRecords } from '../sink-batches.js';
 import { createBatchAudit } from './batch-audit.js';
@@ -71,7 +71,9 @@ export function createMonitorRuns({ dialect, transaction }: Database): MonitorRu
           [origin, held, ids],
         );
         const known = new Map(before.map((one) => [one.id, one]));
-        await remove(tx, origin, held, ids);
+        const which = (column: string) => `origin = $1 AND monitor_id = $2 AND ${column} IN (${texts('$3')})`;
+        await tx.run(`DELETE FROM monitor_runs WHERE ${which('id')}`, [origin, held, ids]);
+        await tx.run(`DELETE FROM monitor_run_results WHERE ${which('run_id')}`, [origin, held, ids]);
         const rows = [...unique].map(([id, run]) =>
           runRow(origin, mark, monitor, run, known.get(id) ?? { reached: 0, addedMark: mark }),
         );
@@ -123,12 +125,6 @@ export function createMonitorRuns({ dialect, transaction }: Database): MonitorRu
         };
       }),
   };
-
-  async function remove(tx: Transaction, origin: string, monitor: string, ids: string): Promise<void> {
-    const which = (column: string) => `origin = $1 AND monitor_id = $2 AND ${column} IN (${texts('$3')})`;
-    await tx.run(`DELETE FROM monitor_runs WHERE ${which('id')}`, [origin, monitor, ids]);
-    await tx.run(`DELETE FROM monitor_run_results WHERE ${which('run_id')}`, [origin, monitor, ids]);
-  }
 }
 
 function monitorRow(origin: string, mark: string, one: RawRecord, readMark: string | null): SqlValue[] {

@@ -141,12 +141,7 @@ async function changeTable(target: SqlTarget, change: Change, { mode, key }: Pub
 }
 
 /** The latest publish of a table, as its target records it. */
-export interface LatestPublish {
-  readonly source: string;
-  readonly run: string;
-  readonly mode: string;
-  readonly content: string;
-}
+export type LatestPublish = Readonly<Record<'source' | 'run' | 'mode' | 'content', string>>;
 
 /** How the columns of a table change: `other` if some are gone or have other types, which only a new table can hold. */
 export interface ColumnChange {

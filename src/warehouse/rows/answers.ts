@@ -113,19 +113,12 @@ export async function knownAnswers(
   return rows.map(toKnownAnswer);
 }
 
-interface AnswerRow {
-  readonly unit_key: string;
-  readonly url: string | null;
-  readonly request_id: string | null;
-  readonly fetched_ms: number;
-  readonly status: string;
-  readonly error_tag: string | null;
-  readonly http_status: number | null;
-  readonly source: string | null;
-  readonly response: string | null;
-  /** The original record of the unit, if the database cannot hold it unchanged. */
-  readonly exact: string | null;
-}
+/** `exact`: the original record of the unit, if the database cannot hold it unchanged. */
+type AnswerRow = Record<'unit_key' | 'status', string> &
+  Record<'url' | 'request_id' | 'error_tag' | 'source' | 'response' | 'exact', string | null> & {
+    readonly fetched_ms: number;
+    readonly http_status: number | null;
+  };
 
 function toKnownAnswer(row: AnswerRow): KnownAnswer {
   // The answer was complete, but lacked this row.

@@ -2,7 +2,7 @@ import { createReadStream } from 'node:fs';
 import { CodedError } from '../../core/errors/coded-error.js';
 import { leftOut } from '../../core/purchase/failure-tags.js';
 import type { RetryFreshness } from '../../core/purchase/freshness.js';
-import type { LoadBatch } from '../../core/rows/row-warehouse.js';
+import type { LoadBatch, RowLoads } from '../../core/rows/row-warehouse.js';
 import { TooMuchAtOnce, WarehouseBusy, WarehouseUnusable } from '../../core/rows/warehouse-errors.js';
 import type { Database } from '../database.js';
 import type { Transaction } from '../dialect.js';
@@ -13,23 +13,20 @@ import { rowIdentity } from './duckdb-result-sql.js';
 import { type InputColumns, resultColumnsOf, type StoredTexts, storedTexts } from './job-columns.js';
 import { listMisfits } from './misfits.js';
 import { checkGeneration } from './open-job.js';
-import { insertInto, stale, useFreshness, withoutForgotten } from './row-sql.js';
+import {
+  countedRows,
+  insertInto,
+  type NumberedRows,
+  numbersOf,
+  stale,
+  useFreshness,
+  withoutForgotten,
+} from './row-sql.js';
 
-export interface Loaded {
-  readonly rows: number;
-  /** Another attempt has already loaded the slice. */
-  readonly already: boolean;
-}
-
-/** Rows of a slice to load: the temporary table of these rows, and counts. */
-export interface Pending {
-  readonly table: 'staged' | 'pending';
-  readonly rows: number;
+/** Rows of a slice to load. */
+export interface Pending extends NumberedRows {
   /** Number of rows with a unit. */
   readonly units: number;
-  /** Lowest and highest row number. */
-  readonly first: number;
-  readonly last: number;
   /** Number of rows in `staged`. */
   readonly staged: number;
   /** Whether the warehouse had rows of the job with the numbers of the staged rows. */
@@ -72,13 +69,13 @@ async function longestLine(files: readonly string[]): Promise<number> {
   return longest;
 }
 
-/** Loads one slice in the caller's transaction: rows and ledger line, or neither. */
+/** Loads one slice in the caller's transaction: rows and ledger line, or neither. `already`: another attempt has loaded it. */
 export async function loadSlice(
   tx: Transaction,
   batch: LoadBatch,
   freshness: RetryFreshness | undefined,
   careful: boolean,
-): Promise<Loaded> {
+): Promise<Awaited<ReturnType<RowLoads['load']>>> {
   const { job, generation, slice, attempt, rowsFile, partial = false } = batch;
   const before = await loadedBefore(tx, batch);
   const { origin, loaded } = before;
@@ -91,8 +88,9 @@ export async function loadSlice(
   if (pending.rows > pending.units) await insertInvalid(tx, batch, origin, pending);
   if (pending.units > 0) await insertUnits(tx, batch, origin, pending, careful);
   if (pending.rows > 0) {
-    await listMisfits(tx, { ...before, job, results: resultColumnsOf(before) }, numbersOf(tx, pending));
-    await keepRows(tx, { ...before, job, piece: slice }, { ...pending, numbers: numbersOf(tx, pending) });
+    const shown = { ...before, job, results: resultColumnsOf(before), piece: slice };
+    await listMisfits(tx, shown, numbersOf(tx, pending));
+    await keepRows(tx, shown, pending);
   }
   if (!partial)
     await tx.run(
@@ -152,11 +150,10 @@ export async function makePending(
 
 /** Counts the rows of a temporary table of staged rows. */
 export async function countPending(tx: Transaction, table: string) {
-  const [found] = await tx.rows<Record<'rows' | 'units' | 'first' | 'last', unknown>>(
-    `SELECT count(*) AS rows, count(k) AS units, coalesce(min(n), 0) AS first, coalesce(max(n), 0) AS last FROM ${table}`,
+  const [found] = await tx.rows<Omit<UnitRows, 'table'>>(
+    `SELECT ${countedRows}, CAST(count(k) AS double precision) AS units FROM ${table}`,
   );
-  const { rows, units, first, last } = found as NonNullable<typeof found>;
-  return { rows: Number(rows), units: Number(units), first: Number(first), last: Number(last) };
+  return found as NonNullable<typeof found>;
 }
 
 /** Unit keys of the slice's pending rows, each once. If the job was never opened here, the result has the keys of all rows. */
@@ -183,7 +180,7 @@ const rowOf = ({ dialect }: Transaction) => ({
 });
 
 /** The rows of these units. */
-type UnitRows = Pick<Pending, 'table' | 'rows' | 'units' | 'first' | 'last'>;
+type UnitRows = NumberedRows & Pick<Pending, 'units'>;
 
 /** Units to load, and the first of their slices. */
 type UnitBatch = Pick<LoadBatch, 'job' | 'generation' | 'slice' | 'unitFiles' | 'sharedAnswers'>;
@@ -252,12 +249,6 @@ async function removeOlder(tx: Transaction, job: string, rows: UnitRows): Promis
      WHERE turn > 1)`,
     [job],
   );
-}
-
-/** Condition: the number of the row is one of these rows. With the range, the database reads no other part of the job. */
-export function numbersOf({ dialect }: Transaction, { table, rows, first, last }: Omit<UnitRows, 'units'>): string {
-  const range = `row_number BETWEEN ${first} AND ${last}`;
-  return rows === last - first + 1 ? range : `${range} AND ${dialect.among('row_number', `SELECT n FROM ${table}`)}`;
 }
 
 /** Whether each pending row with a unit was inserted once. */

@@ -10,7 +10,7 @@ import { type ResultColumn, strictTypes } from './result-column.js';
 const KEPT = 200;
 
 /** A job whose misfits are listed: the columns of its input, and the columns that are read from its answers. */
-interface MisfitJob extends InputColumns {
+export interface ShownJob extends InputColumns {
   readonly job: string;
   readonly results: readonly ResultColumn[];
 }
@@ -19,7 +19,7 @@ interface MisfitJob extends InputColumns {
  * Lists the values of loaded answers, and the cells, that do not fit the type of their column. Replaces what was listed for these rows.
  * `rows`: condition on `row_number`; absent: all rows of the job.
  */
-export async function listMisfits(tx: Transaction, job: MisfitJob, rows?: string): Promise<void> {
+export async function listMisfits(tx: Transaction, job: ShownJob, rows?: string): Promise<void> {
   const { dialect } = tx;
   const typed = [...typedColumns(dialect, job), ...cellColumns(dialect, job)];
   // Most jobs have no such columns, and their loads read nothing again.
@@ -50,7 +50,7 @@ export async function listMisfits(tx: Transaction, job: MisfitJob, rows?: string
 }
 
 /** The columns of a job whose values may not fit, with their names in the view of the job, and the objects whose properties are columns. */
-function typedColumns(dialect: Dialect, { columns, results }: Pick<MisfitJob, 'columns' | 'results'>) {
+function typedColumns(dialect: Dialect, { columns, results }: Pick<ShownJob, 'columns' | 'results'>) {
   const names = viewNames(dialect, columns, results).results;
   const typed = [...results, ...outerObjects(results)].flatMap((column, index) => {
     const { from } = column;
@@ -78,7 +78,7 @@ function outerObjects(results: readonly ResultColumn[]): readonly ResultColumn[]
 }
 
 /** The columns of the input whose type may not hold all values in this database. */
-function cellColumns(dialect: Dialect, { columns, types, results }: MisfitJob) {
+function cellColumns(dialect: Dialect, { columns, types, results }: ShownJob) {
   return viewNames(dialect, columns, results).own.flatMap((name, index) => {
     const type = types?.[index] ?? TEXT;
     return dialect.isNarrow(type)
@@ -142,24 +142,25 @@ export function viewQuery(
 
 /**
  * Creates the view of a job, and creates it again if its columns or this version would make another one. The comment of the view has the hash
- * of its definition. The user's columns come first.
+ * of its definition. The user's columns come first. Returns whether it created the view.
  */
 export async function renewJobView(
   tx: Transaction,
   view: string,
   job: InputColumns & { readonly job: string },
   results: readonly ResultColumn[],
-): Promise<void> {
+): Promise<boolean> {
   const { own, query } = viewQuery(tx.dialect, viewedRows(job.job), job, results);
   const rest = job.columns.length - own.length;
   const first = `The first ${own.length} columns; the other ${rest} are in enriched_rows.input. `;
   const hash = createHash('sha256').update(query).digest('hex').slice(0, 12);
   const comment = `${rest > 0 ? first : ''}Rows of one job, definition ${hash}`;
   const [made] = await tx.rows<{ comment: string | null }>(tx.dialect.viewComment, [view]);
-  if (made?.comment === comment) return;
+  if (made?.comment === comment) return false;
   const qualified = `${tx.dialect.prefix}${identifier(view)}`;
   // The old view is dropped first, because its columns may differ, and not every database can replace such a view.
   await tx.run(`DROP VIEW IF EXISTS ${qualified}`);
   await tx.run(`CREATE VIEW ${qualified} AS ${query}`);
   await tx.run(`COMMENT ON VIEW ${qualified} IS ${literal(comment)}`);
+  return true;
 }

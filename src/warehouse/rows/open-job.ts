@@ -5,7 +5,7 @@ import type { Transaction } from '../dialect.js';
 import { copyBatches } from '../sink-batches.js';
 import { jobColumns, storedRequest } from './job-columns.js';
 import { chooseViewName, listMisfits, renewJobView } from './misfits.js';
-import { reconcile } from './reconcile.js';
+import { keepKnownRows, reconcile } from './reconcile.js';
 import { insertInto, recordsOf, stale, useFreshness } from './row-sql.js';
 import { jobs } from './row-tables.js';
 
@@ -25,7 +25,7 @@ export async function openJob(
   await useFreshness(tx, freshness);
   const view = before?.view_name ?? (await chooseViewName(tx, job.name));
   const added = jobColumns(job);
-  await renewJobView(tx, view, job, added);
+  const hasOtherColumns = await renewJobView(tx, view, job, added);
   if (before?.generation !== job.generation) {
     await record(tx, job, before === undefined ? view : null);
     if (before !== undefined) {
@@ -33,6 +33,7 @@ export async function openJob(
       await reconcile(tx, job, rowsFiles, say);
       // Rows have other numbers, or their columns other types.
       await listMisfits(tx, { ...job, results: added });
+      await keepKnownRows(tx, { ...job, results: added }, hasOtherColumns);
     }
   } else {
     await forgetUnwhole(tx, job, freshness);

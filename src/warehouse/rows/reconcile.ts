@@ -1,7 +1,9 @@
 import type { JobRecord } from '../../core/rows/row-warehouse.js';
 import type { Transaction } from '../dialect.js';
+import { hasLedger, keepRows } from '../sink-batches.js';
 import { rowIdentity } from './duckdb-result-sql.js';
-import { insertInto, stale, withoutForgotten } from './row-sql.js';
+import type { ShownJob } from './misfits.js';
+import { countedRows, insertInto, stale, withoutForgotten } from './row-sql.js';
 
 /** Work on at least this many rows is reported as a long operation. */
 const MANY = 100_000;
@@ -45,6 +47,20 @@ export async function reconcile(
      GROUP BY s.slice HAVING count(*) = count(m.n)`,
     [job.job, job.generation],
   );
+}
+
+/**
+ * Keeps rows for the sink that no load gives, because their answers are known: those with new cells, and those that have come back; with `all`,
+ * each row. `reconcile` has matched the rows. Each slice has its own batches, as in a load.
+ */
+export async function keepKnownRows(tx: Transaction, job: ShownJob, all: boolean): Promise<void> {
+  if (!(await hasLedger(tx))) return;
+  await tx.createTemp('renewed', `SELECT n, slice FROM matched WHERE good AND (renewed OR ${all})`);
+  const slices = await tx.rows<Record<'rows' | 'first' | 'last', number>>(
+    `SELECT ${countedRows} FROM renewed GROUP BY slice ORDER BY slice`,
+  );
+  // They come after all earlier batches, because rows may have been in other slices.
+  for (const found of slices) await keepRows(tx, { ...job, piece: -1 }, { ...found, table: 'renewed' });
 }
 
 /** The whole input without its cells: hashes of rows, and their current numbers. */
@@ -95,7 +111,7 @@ async function match(tx: Transaction, job: string): Promise<void> {
          FROM kept)
        SELECT rid, is_kept AND good AND NOT is_outdated AS good, n, CASE WHEN is_kept THEN to_slice END AS slice,
          CASE WHEN is_kept AND NOT is_outdated THEN to_h END AS h, m, unit_key IS NULL AS bad, is_outdated AS outdated,
-         has_new_cells AS edited, NOT is_kept AND has_key AND unit_key IS NULL AS useless,
+         has_new_cells AS edited, has_new_cells OR (is_kept AND vanished_at IS NOT NULL) AS renewed, NOT is_kept AND has_key AND unit_key IS NULL AS useless,
          n IS DISTINCT FROM row_number OR (outdated_at IS NOT NULL) <> is_outdated AND (n IS NOT NULL OR is_outdated)
            OR (n IS NOT NULL AND (to_slice <> slice OR vanished_at IS NOT NULL OR to_h <> row_hash)) AS changed
        FROM decided`,
@@ -163,5 +179,5 @@ async function copyKnownAnswers(tx: Transaction, job: JobRecord, rowsFiles: read
   // Answers to other options are replaced, as in a load.
   await tx.run(`DELETE FROM row_store WHERE ${id} IN (SELECT m.rid FROM matched m JOIN copied c ON c.n = m.n)`);
   await tx.run('DELETE FROM matched WHERE n IN (SELECT n FROM copied)');
-  await tx.run('INSERT INTO matched (n, good) SELECT n, true FROM copied');
+  await tx.run('INSERT INTO matched (n, slice, good, renewed) SELECT n, slice, true, true FROM copied');
 }

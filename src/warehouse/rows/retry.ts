@@ -3,9 +3,9 @@ import type { RetryBatch, RetryPass, RetryUnit } from '../../core/rows/row-wareh
 import type { Transaction } from '../dialect.js';
 import { copyBatches, keepRows } from '../sink-batches.js';
 import { resultColumnsOf } from './job-columns.js';
-import { countPending, insertUnits, loadedBefore, numbersOf } from './load-slice.js';
+import { countPending, insertUnits, loadedBefore } from './load-slice.js';
 import { listMisfits } from './misfits.js';
-import { markOf } from './row-sql.js';
+import { markOf, numbersOf } from './row-sql.js';
 
 /** Condition: the row (alias `e`) of the job `$1` is in the current input and has failed after a request. */
 const failed = `e.job = $1 AND e.status = 'error' AND e.unit_key IS NOT NULL AND e.row_number IS NOT NULL
@@ -111,7 +111,8 @@ export async function loadRetry(
   await tx.run(`DELETE FROM row_store WHERE job = $1 AND status = 'error' AND ${numbersOf(tx, found)}`, [job]);
   // The rows keep their slices.
   await insertUnits(tx, { job, generation, slice: 0, unitFiles }, before.origin, found, careful);
-  await listMisfits(tx, { ...before, job, results: resultColumnsOf(before) }, numbersOf(tx, found));
-  await keepRows(tx, { ...before, job, piece: -1 }, { ...found, numbers: numbersOf(tx, found) });
+  const shown = { ...before, job, results: resultColumnsOf(before), piece: -1 };
+  await listMisfits(tx, shown, numbersOf(tx, found));
+  await keepRows(tx, shown, found);
   return { rows };
 }

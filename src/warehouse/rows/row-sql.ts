@@ -37,6 +37,19 @@ export const stale = `(e.unit_key IS NOT NULL AND e.error_tag IS DISTINCT FROM '
 export const markOf = (subject: string, condition: string, value: string): string =>
   `(SELECT ${value} FROM row_marks m WHERE m.job = e.job AND m.subject = ${subject} AND ${condition})`;
 
+/** Some rows of a job: a temporary table with their numbers, the lowest and the highest of these, and how many there are. */
+export type NumberedRows = Record<'rows' | 'first' | 'last', number> & { readonly table: string };
+
+/** The columns of a query that counts such rows. */
+export const countedRows = `CAST(count(*) AS double precision) AS rows, CAST(coalesce(min(n), 0) AS double precision) AS first,
+  CAST(coalesce(max(n), 0) AS double precision) AS last`;
+
+/** Condition: the number of the row is one of these rows. With the range, the database reads no other part of the job. */
+export function numbersOf({ dialect }: Transaction, { table, rows, first, last }: NumberedRows): string {
+  const range = `row_number BETWEEN ${first} AND ${last}`;
+  return rows === last - first + 1 ? range : `${range} AND ${dialect.among('row_number', `SELECT n FROM ${table}`)}`;
+}
+
 /** Statement that inserts the rows of a query. `values`: the expression of each column; null for a column that this database lacks. */
 export function insertInto(table: string, values: Readonly<Record<string, string | null>>, from: string): string {
   const known = Object.entries(values).filter(([, value]) => value !== null);

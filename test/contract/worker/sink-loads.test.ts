@@ -154,6 +154,34 @@ describe.each(['folder', 'store'])('loads into a sink with a record in a %s', (r
     expect(batches.filter((batch) => batch.batchId !== batchId).map((batch) => batch.rows.length)).toEqual(others);
   });
 
+  it.each([[undefined], [['id']]])(
+    'gives edited and added rows, and a new column, without a purchase (key %s)',
+    async (key) => {
+      const { batches, mine } = keeping();
+      const { rows } = await open(record, { mine });
+      const service = new Service();
+      const given = async (header: string, lines: readonly string[]) => {
+        batches.length = 0;
+        const staged = await stageText(folder, [header, ...lines, ''].join('\n'), { key });
+        await runJob(folder, rows, staged, service);
+        await rows.unloadedSlices(staged.record);
+        return batches.flatMap((batch) => batch.rows.map(({ name }) => name)).sort();
+      };
+      const lines = ['1', '2', '3', '4', '5', '6'].map((id) => `${id},n${id},https://${id}.example/`);
+      expect(await given('id,name,url', lines)).toEqual(['n1', 'n2', 'n3', 'n4', 'n5', 'n6']);
+      const edited = lines.with(1, '2,edited,https://2.example/');
+      const added = [...edited, '7,n7,https://1.example/', '8,n8,https://8.example/'];
+      expect(await given('id,name,url', added)).toEqual(['edited', 'n7', 'n8']);
+      expect(await given('id,name,url', added)).toEqual([]);
+      expect(await given('id,name,url', lines)).toEqual(['n2']);
+      const wider = lines.slice(0, 4).map((line) => `${line},x`);
+      expect(await given('id,name,url,city', wider)).toEqual(['n1', 'n2', 'n3', 'n4']);
+      expect(batches[0]?.rows[0]).toMatchObject({ city: 'x', status: 'success' });
+      expect(await given('id,name,url,town', wider)).toEqual(['n1', 'n2', 'n3', 'n4']);
+      expect(service.asked).toHaveLength(7);
+    },
+  );
+
   it('ends a load that takes too long, also if it does not heed its signal', async () => {
     const signals: AbortSignal[] = [];
     const { mine } = keeping((_, signal) => {

@@ -8,7 +8,6 @@ import { isDeepStrictEqual } from 'node:util';
 import { afterEach, describe, expect, inject, it, vi } from 'vitest';
 import type { JobSummary } from '../../../src/core/row-job-schemas.js';
 import type { SinkBatch } from '../../../src/core/rows/sink.js';
-import type { WalkSummary } from '../../../src/core/workflow-result-schemas.js';
 import { type ServiceOptions, startService } from '../../service/service.mjs';
 import { folderOfFile } from '../../support/files/folders.js';
 import { codePath } from '../../support/jobs/host.js';
@@ -128,6 +127,17 @@ async function killInLoad({ given }: Opened, child: ChildProcess, nth: number, e
 
 // The long tier has the store; sink-loads.test.ts has the steps of both.
 describe.each([isLong ? 'store' : 'folder'] as const)('a sink with a record in a %s', (record) => {
+  /** The result of a workflow with a sink that fails and is slow. With a store its worker is killed in the nth load. */
+  const endOf = async (opened: Opened, workflow: string, nth: number): Promise<unknown> => {
+    const first = await opened.worker({ everyThirdFails: true, ms: 200 });
+    const handle = await opened.start(workflow, { into: 'sink:mine' });
+    if (record === 'store') {
+      await killInLoad(opened, first, nth, handle.result());
+      await opened.worker({ everyThirdFails: true });
+    }
+    return handle.result();
+  };
+
   it('gets each row of a job, although it fails every third call, is slow and is killed in mid-load', async () => {
     const opened = await open(record, { rows: { failureRate: 0.05 } });
     const first = await opened.worker({ everyThirdFails: true, ms: 300 });
@@ -153,13 +163,7 @@ describe.each([isLong ? 'store' : 'folder'] as const)('a sink with a record in a
 
   it('gets each event, with a store also of a walk that is killed', async () => {
     const opened = await open(record, { events: { count: 3000 } });
-    const first = await opened.worker({ everyThirdFails: true, ms: 200 });
-    const handle = await opened.start('syncEvents', { into: 'sink:mine' });
-    if (record === 'store') {
-      await killInLoad(opened, first, 1, handle.result());
-      await opened.worker({ everyThirdFails: true });
-    }
-    expect((await handle.result()) as WalkSummary).toMatchObject({ phase: 'done' });
+    expect(await endOf(opened, 'syncEvents', 1)).toMatchObject({ phase: 'done' });
     const ids = (await checked(opened)).flatMap(({ table, rows }) => rows.map(({ id }) => `${table} ${id}`));
     expect(new Set(ids).size).toBe(3000);
     const calls = opened.lines().length;
@@ -179,13 +183,7 @@ describe.each([isLong ? 'store' : 'folder'] as const)('a sink with a record in a
       }));
       ofService.set(monitorId, runs);
     }
-    const first = await opened.worker({ everyThirdFails: true, ms: 200 });
-    const handle = await opened.start('exportMonitorRuns', { into: 'sink:mine' });
-    if (record === 'store') {
-      await killInLoad(opened, first, 2, handle.result());
-      await opened.worker({ everyThirdFails: true });
-    }
-    expect(await handle.result()).toMatchObject({ added: 20 });
+    expect(await endOf(opened, 'exportMonitorRuns', 2)).toMatchObject({ added: 20 });
     const found = (await checked(opened)).flatMap(({ table, rows }) => rows.map(({ id }) => `${table} ${id}`));
     expect(new Set(found)).toEqual(new Set([...ofService.values()].flat().map(({ id }) => `monitor_runs ${id}`)));
   });

@@ -36,18 +36,7 @@ afterAll(async () => {
   rmSync(cwd, { recursive: true, force: true, maxRetries: 5 });
 });
 
-const enrichSites = [
-  'enrich',
-  'sites.csv',
-  '--url-column',
-  'site',
-  '--csv',
-  'out/sites.csv',
-  '--batch',
-  '20',
-  '--qps',
-  '20',
-];
+const enrichSites = 'enrich sites.csv --url-column site --csv out/sites.csv --batch 20 --qps 20'.split(' ');
 
 describe('searchflow enrich, without a key', () => {
   it('enriches on its sandbox, and its dollars equal the bill of the sandbox', async () => {

@@ -135,16 +135,7 @@ describe('JSON Lines', () => {
     );
     const { manifest, rows } = await stage(path, { template: '{{n | default: "?"}}' });
     expect(manifest.columns).toEqual(['name', 'n', 'x', 'exact', 'ok', 'list', 'mixed', 'late']);
-    expect(manifest.types).toEqual([
-      'VARCHAR',
-      'BIGINT',
-      'DOUBLE',
-      'DECIMAL(18,3)',
-      'BOOLEAN',
-      'JSON',
-      'VARCHAR',
-      'HUGEINT',
-    ]);
+    expect(manifest.types?.join(' ')).toBe('VARCHAR BIGINT DOUBLE DECIMAL(18,3) BOOLEAN JSON VARCHAR HUGEINT');
     expect(rows.map(({ i }) => i)).toEqual([
       ['a', '1', '1.5', '12.500', 'true', '[1,{"a":1,"b":2.5}]', '1', null],
       ['b', null, '3.0', '3.000', null, null, '1', '12345678901234567890'],
