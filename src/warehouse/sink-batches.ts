@@ -1,6 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { type ColumnType, isJson, JSON_TYPE, TEXT } from '../core/rows/column-type.js';
 import type { SinkBatch, SinkColumn } from '../core/rows/sink.js';
+import { WarehouseUnusable } from '../core/rows/warehouse-errors.js';
+import { some } from '../core/text/count.js';
 import type { Json } from '../core/text/json.js';
 import type { Database } from './database.js';
 import type { Dialect, Transaction } from './dialect.js';
@@ -134,6 +136,18 @@ export async function copyBatches(tx: Transaction, job: string): Promise<void> {
   );
   for (const { id, source } of batches)
     await tx.run(`UPDATE sink_batches SET content = (${source}) WHERE batch_id = $1 AND ${waiting}`, [id]);
+}
+
+/** Throws if a batch of a job waits for its sink: it may have come there, so its rows cannot be removed from it. */
+export async function refuseWaiting(tx: Transaction, job: string): Promise<void> {
+  if (!(await hasLedger(tx))) return;
+  const counted = 'SELECT count(*) AS batches FROM sink_batches WHERE job = $1 AND loaded_at IS NULL';
+  const [found] = await tx.rows<{ batches: unknown }>(counted, [job]);
+  if (Number(found?.batches) === 0) return;
+  throw new WarehouseUnusable(
+    'sink-failed',
+    `The sink has not loaded ${some(Number(found?.batches), 'batch', 'batches')} of ${job}. A batch never changes, so its rows cannot be forgotten. Start the job again with its worker: it loads the batches and buys nothing twice. Then run forget again`,
+  );
 }
 
 /** Keeps rows of a job for the sink, with the columns of its view. `piece`: their slice; -1: any. Large rows have several batches. */

@@ -10,7 +10,7 @@ import { JobNotLoaded } from '../../core/rows/warehouse-errors.js';
 import type { Database, Purpose, WarehousesOptions } from '../database.js';
 import type { Transaction } from '../dialect.js';
 import { identifier, typedName } from '../shared/duckdb-quote.js';
-import { copyBatches } from '../sink-batches.js';
+import { refuseWaiting } from '../sink-batches.js';
 import { knownAnswers, putAnswers } from './answers.js';
 import { type InputColumns, resultColumnsOf, type StoredTexts, schemaOf, shapeOf, storedTexts } from './job-columns.js';
 import { loading, loadSlice, pendingKeys } from './load-slice.js';
@@ -286,13 +286,13 @@ async function forgetRows(tx: Transaction, { keys, badRows }: ForgetSubjects, dr
   const wanted = `FROM row_store e WHERE ${named} AND ${hasValues}`;
   const [sum] = await tx.rows<{ rows: unknown }>(`SELECT count(*) AS rows ${wanted}`);
   const rows = Number(sum?.rows ?? 0);
+  const jobs = await tx.rows<{ job: string }>(`SELECT DISTINCT e.job ${wanted} ORDER BY 1`);
+  for (const { job } of jobs) {
+    if (!dryRun) await tx.lock({ job });
+    await refuseWaiting(tx, job);
+  }
   if (dryRun) return rows;
   if (rows > 0) {
-    const jobs = await tx.rows<{ job: string }>(`SELECT DISTINCT e.job ${wanted} ORDER BY 1`);
-    for (const { job } of jobs) {
-      await tx.lock({ job });
-      await copyBatches(tx, job);
-    }
     await tx.run(
       `DELETE FROM misfits WHERE EXISTS (SELECT 1 FROM row_store e
            WHERE e.job = misfits.job AND e.row_number = misfits.row_number AND ${named})`,

@@ -119,7 +119,7 @@ describe.each(['folder', 'store'])('loads into a sink with a record in a %s', (r
   it.each([
     ['bought again', [3]],
     ['tried again', [2]],
-    ['forgotten', []],
+    ['to be forgotten', []],
     ['replaced by another input', [1]],
   ])('keeps the rows of a batch when they are %s before another worker loads it', async (change, others) => {
     const down = keeping(() => Promise.reject(new Error('down')));
@@ -132,6 +132,8 @@ describe.each(['folder', 'store'])('loads into a sink with a record in a %s', (r
     const { batches, mine } = keeping();
     const later = (await again({ mine })) as RowWarehouse;
     service.now += 60_000;
+    const keys = (await readSlice(staged.files[0] as string)).flatMap(({ k }) => k ?? []);
+    const forget = (dryRun: boolean) => later.forget({ keys, badRows: [] }, dryRun);
     if (change === 'tried again') {
       await later.openRetry(job, { tags: ['CRAWL_TIMEOUT'], onlyFree: false }, 'unit');
       const units = await later.retryUnits(job, { from: 0, to: 1 });
@@ -140,9 +142,9 @@ describe.each(['folder', 'store'])('loads into a sink with a record in a %s', (r
         units.map(({ key, unit }) => service.buy(key, unit)),
       );
       await later.loadRetry({ job, generation, unitFiles: [answers], keys: units.map(({ key }) => key) });
-    } else if (change === 'forgotten') {
-      const keys = (await readSlice(staged.files[0] as string)).flatMap(({ k }) => k ?? []);
-      expect(await later.forget({ keys, badRows: [] }, false)).toBe(3);
+    } else if (change === 'to be forgotten') {
+      for (const dryRun of [true, false])
+        await expect(forget(dryRun)).rejects.toThrow('has not loaded 1 batch of brands-1');
     } else {
       // The other input has lost the second row, and has a new one.
       if (change !== 'bought again') staged = await stageText(folder, csv(4).replace('n1,https://1.example/\n', ''));
@@ -152,6 +154,7 @@ describe.each(['folder', 'store'])('loads into a sink with a record in a %s', (r
     const { batchId } = down.batches[0] as SinkBatch;
     expect(batches.filter((batch) => batch.batchId === batchId)).toEqual(down.batches.slice(0, 1));
     expect(batches.filter((batch) => batch.batchId !== batchId).map((batch) => batch.rows.length)).toEqual(others);
+    expect(await forget(false)).toBe(3);
   });
 
   it.each([[undefined], [['id']]])(
