@@ -7,18 +7,16 @@ import { isShape, shapeProblem } from './checks/shape.js';
 import type { Endpoint } from './wire/endpoint.js';
 
 /** Parses the base URL; `prefix` is its path without the last slash. Throws a `TypeError` whose message never holds the URL. */
-export function resolveBase(baseUrl: string): { readonly url: URL; readonly prefix: string } {
+export function resolveBase(baseUrl: string, setting: string): { readonly url: URL; readonly prefix: string } {
   const url = URL.canParse(baseUrl) ? new URL(baseUrl) : null;
   if (url === null || (url.protocol !== 'https:' && url.protocol !== 'http:')) {
-    throw new TypeError('the base URL (SEARCHFLOW_BASE_URL) must be an http or https URL');
+    throw new TypeError(`the base URL (${setting}) must be an http or https URL`);
   }
   if (url.username || url.password || url.search || url.hash) {
-    throw new TypeError('the base URL (SEARCHFLOW_BASE_URL) must have no user, password, query or fragment');
+    throw new TypeError(`the base URL (${setting}) must have no user, password, query or fragment`);
   }
   if (url.protocol === 'http:' && !isLoopback(url.hostname))
-    throw new TypeError(
-      'the base URL (SEARCHFLOW_BASE_URL) must begin with https: the key would cross the network unencrypted',
-    );
+    throw new TypeError(`the base URL (${setting}) must begin with https: the key would cross the network unencrypted`);
   return { url, prefix: url.pathname.replace(/\/+$/, '') };
 }
 

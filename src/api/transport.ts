@@ -66,7 +66,8 @@ export interface Transport {
  * for an unusable base URL, key or header.
  */
 export function createTransport(options: TransportOptions): Transport {
-  const base = resolveBase(options.baseUrl);
+  const setting = options.setting ?? 'baseUrl';
+  const base = resolveBase(options.baseUrl, setting);
   const proxy = proxiesTo(base.url.hostname, options.proxy);
   const timeouts = readTimeouts(options.timeouts);
   const maxBytes = options.maxBodyBytes ?? 67_108_864;
@@ -102,7 +103,7 @@ export function createTransport(options: TransportOptions): Transport {
   const contextOf = (endpoint: CallContext['endpoint']): CallContext => ({
     endpoint,
     base: base.url,
-    setting: proxy ? `${options.setting ?? 'SEARCHFLOW_BASE_URL'} and HTTPS_PROXY` : options.setting,
+    setting: proxy ? `${setting} and HTTPS_PROXY` : setting,
     timeouts,
     ...{ redact, redactBytes },
   });

@@ -13,7 +13,7 @@ export interface CallContext {
   readonly endpoint: ApiErrorParts['endpoint'];
   readonly base: URL;
   /** The setting that has the base URL. */
-  readonly setting?: string | undefined;
+  readonly setting: string;
   readonly timeouts: { readonly headersMs: number; readonly bodyMs: number; readonly totalMs: number };
   readonly redact: Redact;
   readonly redactBytes: (body: Buffer) => Buffer;

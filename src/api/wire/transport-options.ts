@@ -34,8 +34,8 @@ export const DEFAULT_BETA_HEADER = 'exa-beta';
 export interface TransportOptions {
   /** The URL that all paths are appended to: `http` or `https`, with or without a path. */
   readonly baseUrl: string;
-  /** The variable that sets the base URL, for messages. Default `SEARCHFLOW_BASE_URL`. */
-  readonly setting?: string;
+  /** The variable or option that sets the base URL, for messages. Default `baseUrl`. */
+  readonly setting?: string | undefined;
   /** Null sends no key: the service may answer with a 402 challenge. */
   readonly apiKey: Secret | null;
   /** The header of the key; the service accepts both. Default `x-api-key`. */

@@ -30,7 +30,7 @@ export async function checkConnection({
   const port = Number(url.port || (secure ? 443 : 80));
   const code = await probe({ host: url.hostname, port, timeout: CONNECT_MS }, secure ? {} : null);
   if (code === null) return;
-  const why = connectProblem(code, printable(url.host));
+  const why = connectProblem(code, printable(url.host), 'SEARCHFLOW_BASE_URL');
   throw new Unreachable('service-unreachable', `The service: ${why}. Nothing was bought.`);
 }
 

@@ -1,6 +1,3 @@
-/** The setting to change when the service cannot be reached, unless the caller names another one. */
-const SETTING = 'SEARCHFLOW_BASE_URL';
-
 const tls: Readonly<Record<string, string>> = {
   CERT_HAS_EXPIRED: 'its certificate has expired',
   CERT_NOT_YET_VALID: 'its certificate is not valid yet (check the clock of this machine)',
@@ -38,7 +35,7 @@ export const networkReason = (code: string): string => tls[code] ?? others[code]
  * Describes why no connection to `host` could be opened, and names the setting of the host's address. Pure; `code` is an error
  * code of Node, OpenSSL or undici. In all these cases the request was not sent, so it was not charged.
  */
-export function connectProblem(code: string | null, host: string, setting = SETTING): string {
+export function connectProblem(code: string | null, host: string, setting: string): string {
   if (code === 'UND_ERR_DESTROYED' || code === 'UND_ERR_CLOSED') return 'not sent: the client is closed';
   const known = code === null ? undefined : (tls[code] ?? others[code]);
   const why = known ?? (code?.startsWith('ERR_SSL_') ? 'TLS failed' : 'the connection failed');
@@ -47,14 +44,14 @@ export function connectProblem(code: string | null, host: string, setting = SETT
 }
 
 /** Describes the answer of a gateway or proxy that refuses a request in the name of `host`. */
-export function strangerProblem(status: number, host: string, setting = SETTING): string {
+export function strangerProblem(status: number, host: string, setting: string): string {
   if (status === 407)
     return `a proxy before ${host} wants a login, and not the service; put it into HTTPS_PROXY, or correct ${setting}`;
   return `a gateway or proxy before ${host} refuses the request, and not the service; allow requests to ${host}, set the headers that it wants (SEARCHFLOW_HEADERS), or correct ${setting}`;
 }
 
 /** Says what a status means if the status alone does not, with the setting of the address where that is wrong; null for other statuses. */
-export function statusProblem(status: number, location: string | null, base: string, setting = SETTING): string | null {
+export function statusProblem(status: number, location: string | null, base: string, setting: string): string | null {
   if (status === 413 || status === 414) return 'the request was too large for the service or a proxy before it';
   if (status < 300 || status > 399) return null;
   const host = location === null ? null : hostOf(location, base);

@@ -114,7 +114,7 @@ export function readSettings({ env, flags, cwd, say }: ConfigSources): {
   const metricsAddress = values.metrics ?? null;
   const otlp = otlpMetricsOf(variables, metricsAddress !== null);
   const config = Object.freeze({
-    ...callSettings({ ...values, proxy }),
+    ...callSettings({ ...values, proxy }, 'SEARCHFLOW_BASE_URL'),
     ...recordSettings({ ...values, warehouseUrl: warehouse, sourceUrl: source }, cwd),
     ...(live
       ? { service: 'live', origin: baseUrl, baseUrl }

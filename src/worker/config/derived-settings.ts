@@ -1,7 +1,6 @@
 import { usualAlerts } from '../../core/alerts/alert.js';
 import { bucketsFor, flatProfile, type RateProfile, rateProfiles, withKeyLimit } from '../../core/limiter/rate.js';
 import { DEFAULT_TASK_QUEUE } from '../../core/rows/job-names.js';
-
 import type { RuntimeConfig } from './runtime-types.js';
 import { MAX_CONCURRENCY, type Values } from './settings.js';
 
@@ -10,14 +9,15 @@ export const DEFAULT_KEEP_LANDING_MS = 7 * 86_400_000;
 /** Default of the lag of a scheduled stream of events that is reported. */
 const ALERT_LAG_MS = 7_200_000;
 
-/** The settings of calls to the service, with their defaults. */
-export function callSettings({ qps, rateProfile, keyQps, prices, concurrency, secretFile, ...values }: Values) {
+/** The settings of calls to the service, with their defaults. `setting`: the variable of the base URL; absent: an option. */
+export function callSettings(values: Values, setting?: string) {
+  const { qps, rateProfile, keyQps, prices, concurrency, secretFile } = values;
   const rate = qps === undefined ? { profile: rateProfile ?? 'contract' } : { qps };
   const { auth, headers, beta, betaHeader, unchecked, proxy } = values;
   return {
     ...{ rate, keyQps, prices, secretFile },
     concurrency: concurrency ?? Math.min(MAX_CONCURRENCY, 5 * contentsQps(rate)),
-    wire: { auth, headers, beta, betaHeader, unchecked, proxy },
+    wire: { auth, headers, beta, betaHeader, unchecked, proxy, setting },
   };
 }
 

@@ -1,5 +1,5 @@
 import type { Client } from '@temporalio/client';
-import type { WireOptions } from '../../api/transport.js';
+import type { TransportOptions, WireOptions } from '../../api/transport.js';
 import type { Secret } from '../../core/connections/secret.js';
 import type { StagedJob } from '../../core/job-entry-schemas.js';
 import type { RateProfile } from '../../core/limiter/rate.js';
@@ -124,7 +124,7 @@ export interface RuntimeConfig {
   /** File, absolute, mode 0600, for secrets that the service returns only once; none: operations that return such a secret are refused. */
   readonly secretFile?: string | null;
   /** Options of the wire: authentication, headers, beta tokens and proxies. */
-  readonly wire?: WireOptions;
+  readonly wire?: WireOptions & Pick<TransportOptions, 'setting'>;
   /** `host:port` of the Temporal server; null: the embedded server. */
   readonly temporalAddress: string | null;
   /** Port of the embedded server's web UI; none: no web UI. */

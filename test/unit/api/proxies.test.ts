@@ -104,7 +104,7 @@ describe('a proxy', () => {
     // The service speaks no TLS: the tunnel was open, and nothing was sent.
     expect(seen).toEqual([`CONNECT ${to} Basic ${login}`]);
     expect(error).toMatchObject({ facts: { phase: 'connect' }, verdict: { charged: 'never', retry: true } });
-    expect(error.message).toContain('SEARCHFLOW_BASE_URL and HTTPS_PROXY');
+    expect(error.message).toContain('baseUrl and HTTPS_PROXY');
   });
 
   test.each([

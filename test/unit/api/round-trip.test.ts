@@ -13,7 +13,7 @@ import { arbitraryOf } from '../../support/api/arbitrary-of.js';
 import { runs } from '../../support/property-runs.js';
 
 const said: AnswerHeaders = { requestId: null, queued: null, queueMs: null, date: null, deprecation: null };
-const unchanged = { redact: (text: string) => text, redactBytes: (body: Buffer) => body };
+const unchanged = { setting: 'baseUrl', redact: (text: string) => text, redactBytes: (body: Buffer) => body };
 const timeouts = { headersMs: 1, bodyMs: 1, totalMs: 1 };
 const fewer = { numRuns: runs(60) };
 

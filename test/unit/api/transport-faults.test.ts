@@ -268,9 +268,7 @@ describe('fault 11: redirects', () => {
       const location = `http://localhost:${other.port}/contents?secret=1`;
       const { failed } = await service(replying(answer(status, '', { location })));
       const error = await failed();
-      expect(error.message).toContain(
-        `a redirect to host localhost:${other.port} was not followed; set SEARCHFLOW_BASE_URL`,
-      );
+      expect(error.message).toContain(`a redirect to host localhost:${other.port} was not followed; set baseUrl`);
       expect(error.message).not.toContain('secret');
       expect(error.verdict).toMatchObject({ type: 'ServiceUnavailable', retry: true, charged: 'never' });
       expect(other.connections()).toBe(0);

@@ -57,6 +57,7 @@ describe('readConfig', () => {
       const { config } = read({ [name]: key });
       expect(config).toMatchObject({ service: 'live', origin: 'https://api.exa.ai', baseUrl: 'https://api.exa.ai' });
       expect(config.apiKey?.reveal()).toBe(key);
+      expect(config.wire?.setting).toBe('SEARCHFLOW_BASE_URL');
       expect(inspect(config, { depth: 5 }) + JSON.stringify(config)).not.toContain(key);
     }
   });

@@ -45,7 +45,7 @@ describe('SEARCHFLOW_BETA', () => {
       beta: ['a-2026-01-01', 'b_c'],
       betaHeader: 'x-beta',
     });
-    expect(read({})).toEqual({ proxy: null });
+    expect(read({})).toEqual({ proxy: null, setting: 'SEARCHFLOW_BASE_URL' });
   });
 
   it.each(['sesame!', 'a,,sesame', 'a b', `sesame${'x'.repeat(100)}`])('%j is refused and not shown', (text) => {
