@@ -29,11 +29,10 @@ export async function withLimit<T>({ limitMs = LIMIT_MS }: SourceRequest, work: 
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {
     timer = setTimeout(() => {
-      const shown = Math.round(limitMs / 1000);
       reject(
         new CsvError(
           'sql-too-slow',
-          `The query returned no row for ${shown} s and was stopped: make it faster, for example with a WHERE; nothing was bought`,
+          `The query returned no row for ${Math.round(limitMs / 1000)} s and was stopped: make it faster, for example with a WHERE; nothing was bought`,
         ),
       );
     }, limitMs);
@@ -168,11 +167,12 @@ function textQuery(query: string, types: readonly string[]): string {
     FROM (SELECT *, ${all.join(', ')} FROM (${query}) AS t(${own.map(identifier).join(', ')})))`;
 }
 
-/** SQL of the canonical text of a value, see `docs/tasks/sources.md`. JSON gets its canonical form afterwards. */
+/** SQL of the canonical text of a value, see `docs/tasks/sources.md`: NaN without a sign, which PostgreSQL refuses; JSON not yet canonical. */
 function canonicalText(value: string, original: string): string {
   const type = columnTypeOf(original);
   if (type === 'BLOB') return `to_base64(${value})`;
   if (type === 'TIMESTAMP WITH TIME ZONE') return utcText(value);
+  if (type === 'FLOAT' || type === 'DOUBLE') return `if(isnan(${value}), 'nan', CAST(${value} AS VARCHAR))`;
   return `CAST(${type !== TEXT && isNested(original) ? `to_json(${value})` : value} AS VARCHAR)`;
 }
 
@@ -183,7 +183,7 @@ function jsonText(text: string): string {
   try {
     return canonicalJsonText(text);
   } catch {
-    const quoted = (found: string) => `"${found.replace('NaN', 'nan').replace('Infinity', 'inf')}"`;
+    const quoted = (found: string) => `"${found.replace(/-?NaN/, 'nan').replace('Infinity', 'inf')}"`;
     return canonicalJsonText(replaceTokens(text, noNumbers, quoted));
   }
 }

@@ -186,8 +186,8 @@ function sinkCell(dialect: Dialect, index: number, type: ColumnType = TEXT): str
   if (isJson(type)) return dialect.cell(index, JSON_TYPE);
   if (plainTypes.test(type)) return dialect.cell(index, type);
   if (type !== 'FLOAT' && type !== 'DOUBLE') return text;
-  // JSON has no NaN and no infinity. Only their texts have an n; some processors make a NaN with a sign.
-  return `CASE WHEN ${text} LIKE '%n%' THEN to_json(replace(${text}, '-nan', 'nan')) ELSE CAST(${text} AS json) END`;
+  // JSON has no NaN and no infinity. Only their texts have an n.
+  return `CASE WHEN ${text} LIKE '%n%' THEN to_json(${text}) ELSE CAST(${text} AS json) END`;
 }
 
 const inputType = (type: string | undefined): string => (type === undefined || type === TEXT ? 'text' : type);
