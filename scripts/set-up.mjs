@@ -1,5 +1,5 @@
 // Makes a clone ready to run: installs from the lock file and builds, each only when needed. Runs before `npm start`,
-// `npm test` and `npm run searchflow`, in clones where nothing is installed yet, so it needs Node and npm only.
+// `npm test`, `npm pack` and `npm run searchflow`, in clones where nothing is installed yet, so it needs Node and npm only.
 // All its output goes to stderr: the command's stdout is data.
 import { build, upToDate } from './build.mjs';
 import { install, installed } from './install.mjs';

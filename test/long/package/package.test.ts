@@ -7,7 +7,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { type PackedPackage, packPackage } from '../../support/package/packed.js';
 
 const root = fileURLToPath(new URL('../../../', import.meta.url));
-const manifest = JSON.parse(readFileSync(`${root}package.json`, 'utf8')) as { exports: Record<string, unknown> };
+const manifest = JSON.parse(readFileSync(`${root}package.json`, 'utf8')) as Record<'exports' | 'scripts', object>;
 const entries = Object.keys(manifest.exports)
   .filter((path) => !path.endsWith('.json'))
   .map((path) => `searchflow${path.slice(1)}`);
@@ -31,10 +31,10 @@ it('the package contains all files that run and a reader needs, and no developme
   ]) {
     expect(packed.files).toContain(file);
   }
-  const wanted =
-    /^(dist\/|skills\/|examples\/(brands\.csv|README\.md)$|LICENSE$|README\.md$|CHANGELOG\.md$|package\.json$)/;
-  expect(packed.files.filter((file) => !wanted.test(file))).toEqual([]);
+  const own = /^(dist\/|skills\/|(examples\/(brands\.csv|README\.md)|LICENSE|(README|CHANGELOG)\.md|package\.json)$)/;
+  expect(packed.files.filter((file) => !own.test(file))).toEqual([]);
   expect(packed.files.filter((file) => /(^|\/)\.|\.test\.|tsbuildinfo/.test(file))).toEqual([]);
+  expect(manifest.scripts).toMatchObject({ prepack: 'node scripts/set-up.mjs' });
 });
 
 it('the bundle of the workflows has a source map without sources and paths of the machine that built it', () => {
