@@ -14,7 +14,7 @@ import { FileJournal } from '../../../dist/store/file/file-journal.js';
 import { fileRates } from '../../../dist/store/limiter/file-rates.js';
 import { FileSecrets } from '../../../dist/store/process/file-secrets.js';
 import { createWarehouses } from '../../../dist/warehouse/index.js';
-import { ReportedResults } from '../../../dist/worker/control/monitor-control.js';
+import { isReported, noteReported } from '../../../dist/worker/control/monitor-control.js';
 import { stageEnrichment } from '../../../dist/worker/staging/stage-job.js';
 import { FolderJobs } from '../../../dist/worker/store/folder-jobs.js';
 
@@ -236,23 +236,21 @@ const blockOf = async (folder) => {
 const filesScenario = {
   name: 'limits and reports',
   async run(folder, { make, retry }) {
-    const limit = limitOf(folder);
+    const limit = await retry(async () => limitOf(folder));
     for (const minutes of [30, 60])
       await make({ block: minutes }, async () => limit.hold((await limit.look()).now + minutes * 60_000, 'blocked'));
     await retry(() => limit.change(({ buckets }) => void Object.assign(buckets, { all: newBucket(10, 0) })));
-    const reported = new ReportedResults(join(folder, 'state'));
-    for (const run of ['run-1', 'run-2', 'run-3']) await make({ [run]: true }, () => reported.add(run));
+    for (const run of ['run-1', 'run-2', 'run-3'])
+      await make({ [run]: true }, () => noteReported(join(folder, 'state'), run));
   },
   async read(folder) {
-    const reported = new ReportedResults(join(folder, 'state'));
-    const has = (run) => reported.has(run) || null;
+    const has = (run) => isReported(join(folder, 'state'), run) || null;
     return { block: await blockOf(folder), 'run-1': has('run-1'), 'run-2': has('run-2'), 'run-3': has('run-3') };
   },
   async next(folder) {
     await limitOf(folder).change(({ buckets }) => void Object.assign(buckets, { all: newBucket(10, 0) }));
-    const reported = new ReportedResults(join(folder, 'state'));
-    await reported.add('run-4');
-    if (!reported.has('run-4')) throw new Error('the next report is not there');
+    await noteReported(join(folder, 'state'), 'run-4');
+    if (!isReported(join(folder, 'state'), 'run-4')) throw new Error('the next report is not there');
   },
 };
 
