@@ -11,6 +11,8 @@ const LATE_MS = 3;
 const MISSED_MS = 250;
 /** The largest margin of a process, as a part of a second; see `RingRule`. */
 const LARGEST_MARGIN = 0.025;
+/** The margin of a process that has not measured its lateness: its first calls arrive late, because none of the code has run before. */
+const FIRST_MARGIN = 0.05;
 /** Starts and ms until the first measurement of a process: a slow process would otherwise keep the largest margin for long. */
 const FIRST_STARTS = 20;
 const FIRST_MS = 3000;
@@ -28,8 +30,7 @@ export class QueuedLimiter implements Limiter {
   #starts = 0;
   /** Time before which the margin is not measured; null once the first measurement is done. */
   #firstAt: number | null = Number.POSITIVE_INFINITY;
-  /** The largest margin at first: the first calls arrive late, because neither this process nor the service has run its code before. */
-  #margin = LARGEST_MARGIN;
+  #margin = FIRST_MARGIN;
 
   constructor(source: RateSource) {
     this.#source = source;
