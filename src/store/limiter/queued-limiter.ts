@@ -165,7 +165,6 @@ class TurnQueue {
     return turn;
   }
 
-  /** Rejects all waiting calls. */
   close(reason: unknown): void {
     this.#calls.rejectAll(reason);
     this.#sleep.abort();
