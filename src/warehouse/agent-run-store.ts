@@ -3,8 +3,7 @@ import type { RawRecord } from '../core/monitors/monitor-warehouse.js';
 import { toMicros } from '../core/text/money.js';
 import { millisOf } from '../core/text/value-forms.js';
 import type { Database } from './database.js';
-import type { SqlValue } from './dialect.js';
-import { fieldsOf, heldId, insert, jsonOf, textOf, uniqueRecords } from './monitors/record-fields.js';
+import { fieldsOf, heldId, insert, type TableRecord, textOf, uniqueRecords } from './monitors/record-fields.js';
 import { type Relation, tableColumns } from './shared/relation.js';
 
 const origin = 'origin text! Base URL of the service, or sandbox: its data is never real.';
@@ -149,7 +148,7 @@ export function createAgentRunStore({ dialect, transaction, close }: Database): 
     end: (origin, { watermark, sweptAt }) =>
       transaction('write', async (tx) => {
         await tx.run('DELETE FROM agent_run_syncs WHERE origin = $1', [origin]);
-        await insert(tx, agentRunSyncs, [[origin, watermark, sweptAt, Date.now()]]);
+        await insert(tx, agentRunSyncs, [{ origin, watermark, swept_at: sweptAt, completed_at: Date.now() }]);
         const [open] = await tx.rows<{ n: number }>(
           'SELECT CAST(count(*) AS INTEGER) AS n FROM agent_runs WHERE origin = $1 AND is_over = 0 AND gone_at IS NULL',
           [origin],
@@ -170,29 +169,32 @@ interface Marks {
   readonly loaded: number;
 }
 
-function runRow(origin: string, run: RawRecord, { added, read, loaded }: Marks): SqlValue[] {
+function runRow(origin: string, run: RawRecord, { added, read, loaded }: Marks): TableRecord {
   const [request, output, usage, cost] = [run.request, run.output, run.usage, run.costDollars].map(fieldsOf);
-  return [
-    ...[origin, run.id, textOf(run.status), textOf(run.stopReason), textOf(request?.query), textOf(request?.effort)],
-    ...[textOf(request?.previousRunId), jsonOf(request?.metadata), jsonOf(run.request)],
-    ...[textOf(output?.text), jsonOf(output?.structured), citationRows(origin, run).length],
-    ...[usage?.agentComputeUnits, usage?.searches, usage?.emails, usage?.phoneNumbers].map(numberOf),
-    ...[jsonOf(run.usage), toMicros(cost?.total), jsonOf(run.costDollars), jsonOf(run.error)],
-    ...[millisOf(run.createdAt), millisOf(run.completedAt), JSON.stringify(run)],
-    ...[unfinished.includes(String(run.status)) ? 0 : 1, loaded, null, added, read],
-  ];
+  return {
+    ...{ origin, id: run.id, status: textOf(run.status), stop_reason: textOf(run.stopReason) },
+    ...{ query: textOf(request?.query), effort: textOf(request?.effort) },
+    ...{ previous_run_id: textOf(request?.previousRunId), metadata: request?.metadata, request: run.request },
+    ...{ output_text: textOf(output?.text), output: output?.structured, citations: citationRows(origin, run).length },
+    ...{ agent_compute_units: numberOf(usage?.agentComputeUnits), searches: numberOf(usage?.searches) },
+    ...{ emails: numberOf(usage?.emails), phone_numbers: numberOf(usage?.phoneNumbers), usage: run.usage },
+    ...{ cost_micros: toMicros(cost?.total), cost: run.costDollars, error: run.error },
+    ...{ created_at: millisOf(run.createdAt), completed_at: millisOf(run.completedAt), data: run },
+    is_over: unfinished.includes(String(run.status)) ? 0 : 1,
+    ...{ loaded_at: loaded, added_mark: added, read_mark: read },
+  };
 }
 
-function citationRows(origin: string, run: RawRecord): SqlValue[][] {
+function citationRows(origin: string, run: RawRecord): TableRecord[] {
   const { grounding } = fieldsOf(run.output);
   const sources = (Array.isArray(grounding) ? grounding : []).flatMap((one: unknown) => {
     const { field, confidence, citations } = fieldsOf(one);
     return (Array.isArray(citations) ? citations : []).map((citation: unknown) => {
       const { url, title } = fieldsOf(citation);
-      return [textOf(field), textOf(confidence), textOf(url), textOf(title)];
+      return { field: textOf(field), confidence: textOf(confidence), url: textOf(url), title: textOf(title) };
     });
   });
-  return sources.map((source, index) => [origin, run.id, index + 1, ...source]);
+  return sources.map((source, index) => ({ origin, run_id: run.id, rank: index + 1, ...source }));
 }
 
 const numberOf = (value: unknown): number | null =>

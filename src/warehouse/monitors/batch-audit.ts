@@ -4,12 +4,10 @@ import type { BatchAudit, BatchCall } from '../../core/monitors/monitor-warehous
 import type { ScheduledPause } from '../../core/monitors/scheduled-pauses.js';
 import type { MonitorState } from '../../core/workflow-result-schemas.js';
 import type { Database } from '../database.js';
-import type { SqlValue, Transaction } from '../dialect.js';
+import type { RelationColumn, Transaction } from '../dialect.js';
 import { actions, batches } from './monitor-tables.js';
-import { heldId, insert } from './record-fields.js';
+import { heldId, insert, type TableRecord } from './record-fields.js';
 
-/** Number of monitors in one statement. */
-const CHUNK = 300;
 /** `effect` of a monitor that already had the status. */
 const ALREADY = 'already';
 
@@ -30,12 +28,12 @@ export function createBatchAudit({ dialect, transaction }: Database): BatchAudit
         if (begun && begun.n > 0) return;
         for (const table of ['monitor_actions', 'monitor_batches'])
           await tx.run(`DELETE FROM ${table} WHERE ${ofRun}`, [origin, job, run]);
-        const batch = [origin, job, run, action, JSON.stringify(filter), by, at];
-        await insert(tx, batches, [[...batch, null, null, null, null, null, null, schedule]]);
-        const line = (one: MonitorState, planned: boolean): SqlValue[] => [
-          ...[origin, job, run, one.id, one.name, action, planned ? 1 : 0, one.status, one.updatedAt, one.definition],
-          ...[null, null, null, null, null, null, null, planned ? null : ALREADY, null],
-        ];
+        await insert(tx, batches, [{ origin, job, run, action, filter, asked_by: by, planned_at: at, schedule }]);
+        const line = (one: MonitorState, planned: boolean): TableRecord => ({
+          ...{ origin, job, run, action, monitor_id: one.id, name: one.name, planned: planned ? 1 : 0 },
+          ...{ before_status: one.status, before_updated_at: one.updatedAt, before_definition: one.definition },
+          effect: planned ? null : ALREADY,
+        });
         await insert(tx, actions, [...toDo.map((one) => line(one, true)), ...already.map((one) => line(one, false))]);
       }),
 
@@ -131,26 +129,16 @@ export function createBatchAudit({ dialect, transaction }: Database): BatchAudit
         await tx.run(`UPDATE monitor_batches SET phase = $4, ended_at = ${moment('$5')} WHERE ${ofRun}`, [
           ...[origin, job, run, phase, at],
         ]);
-        for (let from = 0; from < effects.length; from += CHUNK) {
-          const part = effects.slice(from, from + CHUNK);
-          const tuples = part.map(
-            (_, index) => `(${[4, 5, 6, 7, 8, 9].map((at) => `CAST($${at + 6 * index} AS ${dialect.types.text})`)})`,
-          );
-          const held = (text: string | null | undefined) => (text ? dialect.plain(text) : null);
-          await tx.run(
-            `UPDATE monitor_actions SET effect = v.kind, note = coalesce(v.note, monitor_actions.note), after_status = v.status,
-               after_updated_at = v.updated_at, name = coalesce(monitor_actions.name, v.name)
-             FROM (VALUES ${tuples.join(', ')}) AS v (id, kind, note, status, updated_at, name) WHERE ${ofRun} AND monitor_id = v.id`,
-            [
-              origin,
-              job,
-              run,
-              ...part.flatMap(({ id, kind, note, after, name }) => [
-                ...[heldId(dialect, id), kind, note, held(after?.status), held(after?.updatedAt), held(name)],
-              ]),
-            ],
-          );
-        }
+        const found = effects.map(({ id, kind, note, after, name }) => ({
+          ...{ monitor_id: heldId(dialect, id), effect: kind, note, name },
+          ...{ after_status: after?.status, after_updated_at: after?.updatedAt },
+        }));
+        await tx.run(
+          `UPDATE monitor_actions AS a SET effect = r.effect, note = coalesce(r.note, a.note), after_status = r.after_status,
+             after_updated_at = r.after_updated_at, name = coalesce(a.name, r.name)
+           FROM ${dialect.records('$4', actions.columns.filter(isEffect))} WHERE ${ofRun} AND a.monitor_id = r.monitor_id`,
+          [origin, job, run, dialect.json(JSON.stringify(found))],
+        );
       }),
   };
 
@@ -169,13 +157,28 @@ export function createBatchAudit({ dialect, transaction }: Database): BatchAudit
     await tx.run(`DELETE FROM monitor_actions WHERE ${ofRun} AND monitor_id IN (${texts('$4')})`, [
       ...[origin, job, run, JSON.stringify(ids)],
     ]);
-    const rows = ids.map((id): SqlValue[] => [
-      ...[origin, job, run, id, null, batch?.action ?? '', 0, null, null, null, null, null, at, call, null, requestId],
-      ...[batch?.by ?? null, null, note],
-    ]);
-    await insert(tx, actions, rows);
+    const { action = '', by } = batch ?? {};
+    const line = {
+      origin,
+      job,
+      run,
+      action,
+      planned: 0,
+      affected_at: at,
+      call_number: call,
+      request_id: requestId,
+      note,
+    };
+    await insert(
+      tx,
+      actions,
+      ids.map((id) => ({ ...line, monitor_id: id, approved_by: by })),
+    );
   }
 }
+
+const isEffect = ({ name }: RelationColumn): boolean =>
+  ['monitor_id', 'effect', 'note', 'name', 'after_status', 'after_updated_at'].includes(name);
 
 function without(ids: readonly string[], known: readonly { readonly id: string }[]): string[] {
   const there = new Set(known.map(({ id }) => id));

@@ -1,6 +1,7 @@
 import type { RawRecord } from '../../core/monitors/monitor-warehouse.js';
-import type { Dialect, SqlValue, Transaction } from '../dialect.js';
-import type { ColumnTypes, Relation, RelationType } from '../shared/relation.js';
+import type { Dialect, Transaction } from '../dialect.js';
+import { insertInto, recordsOf } from '../rows/row-sql.js';
+import type { Relation } from '../shared/relation.js';
 import { shortId } from '../shared/short-id.js';
 
 /** The fields of an object; none for another value. */
@@ -14,11 +15,6 @@ export function textOf(value: unknown): string | null {
   return typeof value === 'string' ? value : JSON.stringify(value);
 }
 
-/** A value as JSON; null without one. */
-export function jsonOf(value: unknown): string | null {
-  return value === null || value === undefined ? null : JSON.stringify(value);
-}
-
 /** An id in the form that the database holds. */
 export const heldId = ({ plain }: Dialect, id: string): string => shortId(plain(id));
 
@@ -27,33 +23,20 @@ export function uniqueRecords(records: readonly RawRecord[], dialect: Dialect): 
   return new Map(records.map((one) => [heldId(dialect, one.id), one]));
 }
 
-/** Maximum number of parameters of a statement. */
-const MOST_VALUES = 2000;
+/** Values of a row by the names of columns. JSON comes as it is, times in Unix ms. A column without a value is NULL. */
+export type TableRecord = { readonly [column: string]: unknown };
 
-/** Appends rows. Values are in the order of the table's columns: JSON as text, times in Unix ms. */
-export async function insert(tx: Transaction, table: Relation, rows: readonly (readonly SqlValue[])[]): Promise<void> {
+/** Appends records to a table. JSON is sent as text, because DuckDB would rewrite the numbers in it. */
+export async function insert(tx: Transaction, table: Relation, records: readonly TableRecord[]): Promise<void> {
+  if (records.length === 0) return;
   const { dialect } = tx;
-  const { name, columns } = table;
-  const each = Math.max(1, Math.floor(MOST_VALUES / columns.length));
-  const names = columns.map((column) => column.name).join(', ');
-  for (let from = 0; from < rows.length; from += each) {
-    const part = rows.slice(from, from + each);
-    const tuples = part.map(
-      (_, row) => `(${columns.map(({ type }, at) => placeholder(type, row * columns.length + at + 1)).join(', ')})`,
-    );
-    const values = part.flatMap((row) => row.map((value, at) => held(columns[at]?.type, value)));
-    await tx.run(`INSERT INTO ${name} (${names}) VALUES ${tuples.join(', ')}`, values);
-  }
-
-  function placeholder(type: RelationType, number: number): string {
-    return type === 'time'
-      ? dialect.moment(`$${number}`)
-      : `CAST($${number} AS ${dialect.types[type as keyof ColumnTypes]})`;
-  }
-
-  function held(type: RelationType | undefined, value: SqlValue): SqlValue {
-    if (typeof value !== 'string') return value;
-    if (type === 'id') return shortId(dialect.plain(value));
-    return type === 'json' ? dialect.json(value) : dialect.plain(value);
-  }
+  const jsons = table.columns.filter(({ type }) => type === 'json').map(({ name }) => name);
+  const columns = table.columns.map((one) => (one.type === 'json' ? ({ ...one, type: 'text' } as const) : one));
+  const { values, from } = recordsOf(tx, { ...table, columns });
+  for (const name of jsons) values[name] = `CAST(r.${name} AS json)`;
+  const sent = records.map((record) => {
+    const texts = jsons.map((name) => [name, record[name] == null ? null : dialect.json(JSON.stringify(record[name]))]);
+    return { ...record, ...Object.fromEntries(texts) };
+  });
+  await tx.run(insertInto(table.name, values, from), [dialect.json(JSON.stringify(sent))]);
 }

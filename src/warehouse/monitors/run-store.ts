@@ -1,12 +1,11 @@
 import type { KnownRun, MonitorRuns, MonitorWarehouse, RawRecord } from '../../core/monitors/monitor-warehouse.js';
 import { millisOf } from '../../core/text/value-forms.js';
 import type { Database } from '../database.js';
-import type { SqlValue } from '../dialect.js';
 import { literal } from '../shared/duckdb-quote.js';
 import { keepRecords } from '../sink-batches.js';
 import { createBatchAudit } from './batch-audit.js';
 import { monitors, results, runs } from './monitor-tables.js';
-import { fieldsOf, heldId, insert, jsonOf, textOf, uniqueRecords } from './record-fields.js';
+import { fieldsOf, heldId, insert, type TableRecord, textOf, uniqueRecords } from './record-fields.js';
 
 /** Returns the runs of monitors in a database. All databases get the same statements. */
 export function createMonitorRuns({ dialect, transaction }: Database): MonitorRuns {
@@ -127,13 +126,15 @@ export function createMonitorRuns({ dialect, transaction }: Database): MonitorRu
   };
 }
 
-function monitorRow(origin: string, mark: string, one: RawRecord, readMark: string | null): SqlValue[] {
-  return [
-    ...[origin, one.id, textOf(one.name), textOf(one.status), textOf(fieldsOf(one.search).query)],
-    ...[jsonOf(one.trigger), jsonOf(one.metadata), textOf(fieldsOf(one.webhook).url)],
-    ...[millisOf(one.nextRunAt), millisOf(one.createdAt), millisOf(one.updatedAt), JSON.stringify(one)],
-    ...[Date.now(), null, mark, readMark],
-  ];
+function monitorRow(origin: string, mark: string, one: RawRecord, readMark: string | null): TableRecord {
+  return {
+    ...{ origin, id: one.id, name: textOf(one.name), status: textOf(one.status) },
+    query: textOf(fieldsOf(one.search).query),
+    ...{ trigger: one.trigger, metadata: one.metadata, webhook_url: textOf(fieldsOf(one.webhook).url) },
+    next_run_at: millisOf(one.nextRunAt),
+    ...{ created_at: millisOf(one.createdAt), updated_at: millisOf(one.updatedAt), data: one },
+    ...{ seen_at: Date.now(), export_mark: mark, read_mark: readMark },
+  };
 }
 
 /** Final statuses. A run with another status is over if it has an end time. */
@@ -145,39 +146,30 @@ interface Before {
   readonly addedMark: string | null;
 }
 
-function runRow(
-  origin: string,
-  mark: string,
-  monitor: string,
-  run: RawRecord,
-  { reached, addedMark }: Before,
-): SqlValue[] {
+function runRow(origin: string, mark: string, monitor: string, run: RawRecord, before: Before): TableRecord {
   const { content } = fieldsOf(run.output);
-  const over =
-    ends.has(String(run.status)) ||
-    [run.completedAt, run.failedAt, run.cancelledAt].some((at) => millisOf(at) !== null);
+  const [completed, failed, cancelled] = [run.completedAt, run.failedAt, run.cancelledAt].map(millisOf);
+  const over = ends.has(String(run.status)) || [completed, failed, cancelled].some((at) => at !== null);
   const duration = typeof run.durationMs === 'number' ? Math.round(run.durationMs) : null;
-  return [
-    ...[origin, monitor, run.id, textOf(run.status), textOf(run.failReason), over ? listOf(run).length : null],
-    ...[typeof content === 'string' ? content : jsonOf(content), millisOf(run.createdAt), millisOf(run.startedAt)],
-    ...[
-      millisOf(run.completedAt),
-      millisOf(run.failedAt),
-      millisOf(run.cancelledAt),
-      Number.isSafeInteger(duration) ? duration : null,
-      millisOf(run.updatedAt),
-    ],
-    ...[JSON.stringify(run), over ? 1 : 0, reached, Date.now(), addedMark, mark],
-  ];
+  return {
+    ...{ origin, monitor_id: monitor, id: run.id, status: textOf(run.status), fail_reason: textOf(run.failReason) },
+    ...{ results: over ? listOf(run).length : null, content: textOf(content) },
+    ...{ created_at: millisOf(run.createdAt), started_at: millisOf(run.startedAt) },
+    ...{ completed_at: completed, failed_at: failed, cancelled_at: cancelled },
+    duration_ms: Number.isSafeInteger(duration) ? duration : null,
+    ...{ updated_at: millisOf(run.updatedAt), data: run, is_over: over ? 1 : 0, is_reached: before.reached },
+    ...{ loaded_at: Date.now(), added_mark: before.addedMark, loaded_mark: mark },
+  };
 }
 
-function resultRows(origin: string, monitor: string, run: RawRecord): SqlValue[][] {
+function resultRows(origin: string, monitor: string, run: RawRecord): TableRecord[] {
   return listOf(run).map((result, index) => {
     const { url, title, author, publishedDate, text, summary } = fieldsOf(result);
-    return [
-      ...[origin, monitor, run.id, index + 1, textOf(url), textOf(title), textOf(author), textOf(publishedDate)],
-      ...[textOf(text), textOf(summary), jsonOf(result)],
-    ];
+    return {
+      ...{ origin, monitor_id: monitor, run_id: run.id, rank: index + 1, url: textOf(url), title: textOf(title) },
+      ...{ author: textOf(author), published_date: textOf(publishedDate) },
+      ...{ text: textOf(text), summary: textOf(summary), data: result },
+    };
   });
 }
 

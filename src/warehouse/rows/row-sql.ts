@@ -60,7 +60,10 @@ export function insertInto(table: string, values: Readonly<Record<string, string
 /** Expressions of the columns of a table, from a JSON list of records whose fields have the names of the columns. */
 export function recordsOf({ dialect }: Transaction, table: Relation, without: readonly string[] = []) {
   const columns = table.columns.filter(({ name }) => !without.includes(name));
-  const values = columns.map(({ name, type }) => [name, type === 'time' ? dialect.moment(`r.${name}`) : `r.${name}`]);
+  const values = columns.map(({ name, type }) => {
+    const value = `r.${name}`;
+    return [name, type === 'time' ? dialect.moment(value) : type === 'id' ? dialect.id(value) : value];
+  });
   return {
     values: Object.fromEntries(values) as Record<string, string>,
     from: `FROM ${dialect.records('$1', columns)}`,
