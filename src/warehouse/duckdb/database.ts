@@ -71,7 +71,7 @@ const sourceOf =
         inTransaction(connection, () =>
           work({
             connection,
-            need: (memory) => grant({ memory }),
+            need: grant,
             read: (one) => one(transactionOf(connection)),
             part: async (where, from, to) =>
               `SELECT * FROM row_store WHERE ${where} AND row_number BETWEEN ${from} AND ${to}`,

@@ -36,7 +36,7 @@ const LIMITS = {
 const ROW_GROUP_ROWS = 4096;
 
 /** Memory (MB) and threads of a statement by default. A slice is too small for two threads: loads took 1.6 times the CPU. */
-export const USUAL: Omit<Required<Needs>, 'reads'> = { memory: 512, threads: 1 };
+export const USUAL = { memory: 512, threads: 1 } as const;
 
 /** Number of row groups of a table that are merged when the file is closed. So the space of deleted rows is released in small steps. */
 const MERGES = 2;
@@ -52,8 +52,8 @@ export interface Needs {
   readonly threads?: number;
 }
 
-/** Raises the resources of later statements to at least `more`. */
-export type MemoryGrant = (more: Needs) => Promise<void>;
+/** Raises the memory of later statements to at least so many MB. */
+type MemoryGrant = (megabytes: number) => Promise<void>;
 
 type Work<T> = (connection: DuckDBConnection, grant: MemoryGrant) => Promise<T>;
 
@@ -90,9 +90,6 @@ export class Warehouse {
   /** Inode of the log whose rights were checked; 0: none. */
   #log = 0;
   #idle: NodeJS.Timeout | null = null;
-  /** `#needs`: resources that running work needs; `#inForce`: resources that the instance has now. */
-  readonly #needs = new Set<Needs>();
-  #inForce = Promise.resolve(USUAL);
 
   private constructor(file: string) {
     this.file = file;
@@ -124,7 +121,7 @@ export class Warehouse {
           // Only of this connection: the instance may be shared with other code of the process.
           await connection.run("SET TimeZone = 'UTC'");
           if (!needs.reads) await this.#makeOnce(connection);
-          return await this.#granted(connection, needs, work);
+          return await granted(connection, needs, work);
         } finally {
           await this.#keepLog(connection);
           connection.closeSync();
@@ -217,38 +214,6 @@ export class Warehouse {
     return result;
   }
 
-  /** Runs `work` with the resources that it needs. */
-  async #granted<T>(connection: DuckDBConnection, needs: Needs, work: Work<T>): Promise<T> {
-    const mine: Needs[] = [];
-    const grant: MemoryGrant = async (more) => {
-      mine.push(more);
-      this.#needs.add(more);
-      await this.#applyNeeds(connection);
-    };
-    try {
-      await grant({ ...needs });
-      return await work(connection, grant);
-    } finally {
-      for (const one of mine) this.#needs.delete(one);
-      await this.#applyNeeds(connection).catch(nothing);
-    }
-  }
-
-  /** Sets memory and threads of the instance to the most that running work needs, one call after the other. */
-  #applyNeeds(connection: DuckDBConnection): Promise<unknown> {
-    const granted = this.#inForce.then(async (last) => {
-      const all = [USUAL, ...this.#needs];
-      const most = (name: keyof typeof USUAL) => Math.max(...all.map((needs) => needs[name] ?? 0));
-      const [memory, threads] = [most('memory'), most('threads')];
-      if (memory !== last.memory) await connection.run(`SET GLOBAL memory_limit = '${memory}MB'`);
-      if (threads !== last.threads) await connection.run(`SET GLOBAL threads = ${threads}`);
-      return { memory, threads };
-    });
-    // If the instance did not accept a setting, the next call sets the setting again.
-    this.#inForce = granted.catch(() => ({ memory: 0, threads: 0 }));
-    return granted;
-  }
-
   async #drop(): Promise<void> {
     const instance = this.#instance;
     this.#instance = null;
@@ -266,7 +231,6 @@ export class Warehouse {
     await this.check({ into: this.file });
     const why = whyNoDatabase(this.file);
     if (why !== null) throw new WarehouseUnusable('warehouse-path-unusable', `${this.file} ${why}`);
-    this.#inForce = Promise.resolve(USUAL);
     const { DuckDBInstance } = await loadDuckDb();
     await inFolder(dirname(this.file), async () => undefined, 0o777);
     const isNew = !existsSync(this.file);
@@ -306,6 +270,29 @@ export class Warehouse {
         throw error;
       });
     return this.#made;
+  }
+}
+
+/**
+ * Runs `work` with more memory or threads than usual, if it needs more. Such work is the only one: exports and careful loads run alone, and
+ * updates of the current state one at a time.
+ */
+async function granted<T>(connection: DuckDBConnection, needs: Needs, work: Work<T>): Promise<T> {
+  const set = async (memory: number, threads: number) => {
+    await connection.run(`SET GLOBAL memory_limit = '${memory}MB'`);
+    await connection.run(`SET GLOBAL threads = ${threads}`);
+  };
+  const { memory = USUAL.memory, threads = USUAL.threads } = needs;
+  let isMore = memory > USUAL.memory || threads > USUAL.threads;
+  try {
+    if (isMore) await set(memory, threads);
+    return await work(connection, async (megabytes) => {
+      if (megabytes <= USUAL.memory) return;
+      isMore = true;
+      await set(megabytes, threads);
+    });
+  } finally {
+    if (isMore) await set(USUAL.memory, USUAL.threads).catch(nothing);
   }
 }
 

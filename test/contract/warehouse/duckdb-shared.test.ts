@@ -41,7 +41,7 @@ it('all users of a DuckDB file in a process share one warehouse, one instance an
   );
   await Promise.all([
     warehouse.use(async (connection, grant) => {
-      await grant({ memory: 600 });
+      await grant(600);
       seen.push(await setting(connection));
     }),
     opened.events.streams('https://api'),
