@@ -1,10 +1,10 @@
-import type { EventWarehouse, EventWindow, LoadedPages, TypeCount } from '../../core/events/event-warehouse.js';
+import type { EventWarehouse, LoadedPages, TypeCount } from '../../core/events/event-warehouse.js';
 import { eventTypes } from '../../core/events/payloads.js';
 import type { Database } from '../database.js';
 import { ENOUGH_TO_FOLD, foldWaiting } from './fold-state.js';
 import { inParts, loadBatch } from './load-batch.js';
 import { sumUpChecks } from './load-pages.js';
-import { beginRun, claimWindows, listStreams, readStream, splitWindow, type WindowClaim } from './windows.js';
+import { beginRun, claimWindow, listStreams, readStream, splitWindow } from './windows.js';
 
 /** Returns the event warehouse in a database. All databases get the same statements, see `Dialect`. */
 export function createEventStore(database: Database): EventWarehouse {
@@ -29,10 +29,6 @@ export function createEventStore(database: Database): EventWarehouse {
     };
     fold(origin, ENOUGH_TO_FOLD).then(over, over);
   };
-  /** Claims of windows are batched. */
-  const claim = batched<WindowClaim, EventWindow | null>((take) =>
-    transaction('events', (tx) => claimWindows(tx, take())),
-  );
   return {
     stream: async (key) => ((await exists()) ? transaction('read', (tx) => readStream(tx, key)) : null),
 
@@ -44,7 +40,7 @@ export function createEventStore(database: Database): EventWarehouse {
         return state;
       }),
 
-    claim: ({ origin, stream }, window, attempt) => claim({ origin, stream, window, attempt }),
+    claim: (key, window, attempt) => transaction('events', (tx) => claimWindow(tx, key, window, attempt)),
 
     split: (key, window, attempt, parts, walk) =>
       transaction('events', (tx) => splitWindow(tx, key, window, attempt, parts, walk)),
@@ -92,38 +88,4 @@ export function createEventStore(database: Database): EventWarehouse {
 function share(loaded: readonly LoadedPages[]): number {
   const [events, added] = loaded.reduce(([all, some], one) => [all + one.events, some + one.added] as const, [0, 0]);
   return 1 - added / Math.max(1, events);
-}
-
-/**
- * Batches requests that wait for the same transaction. `serve` takes all waiting requests when its transaction starts, and
- * returns their answers in the same order. If `serve` fails, all these requests fail.
- */
-export function batched<Request, Answer>(
-  serve: (take: () => readonly Request[]) => Promise<readonly Answer[]>,
-): (request: Request) => Promise<Answer> {
-  interface Waiting {
-    readonly request: Request;
-    resolve(answer: Answer): void;
-    reject(error: unknown): void;
-  }
-  let waiting: Waiting[] = [];
-  const serveAll = async (): Promise<void> => {
-    let taken: Waiting[] | null = null;
-    // `serve` calls this function again if `serve` retries the transaction.
-    const take = (): Waiting[] => {
-      if (taken === null) [taken, waiting] = [waiting, []];
-      return taken;
-    };
-    try {
-      const answers = await serve(() => take().map(({ request }) => request));
-      for (const [index, one] of take().entries()) one.resolve(answers[index] as Answer);
-    } catch (error) {
-      for (const one of take()) one.reject(error);
-    }
-  };
-  return (request) =>
-    new Promise<Answer>((resolve, reject) => {
-      waiting.push({ request, resolve, reject });
-      if (waiting.length === 1) void serveAll();
-    });
 }

@@ -9,7 +9,7 @@ import type {
 import type { WalkState } from '../../core/events/walk.js';
 import { startWalk } from '../../core/events/walk.js';
 import type { Span } from '../../core/events/walk-window.js';
-import type { Dialect, Transaction } from '../dialect.js';
+import type { Transaction } from '../dialect.js';
 import type { PartResult } from './load-pages.js';
 
 const ofStream = 'origin = $1 AND stream = $2';
@@ -106,52 +106,23 @@ async function addWindows(
 }
 
 /**
- * Returns functions that write the values of a VALUES list: whole numbers as literals, texts as parameters. `others`: number of parameters
- * before the list.
+ * Claims a window for an attempt; returns null for a window that is done or no longer exists. If several attempts claim a window, the last
+ * attempt holds the window.
  */
-function valuesAfter(dialect: Dialect, others: number) {
-  const texts: string[] = [];
-  return {
-    texts,
-    text: (value: string) => `CAST($${texts.push(value) + others} AS ${dialect.types.text})`,
-    whole: (value: number | null) => `CAST(${value === null ? 'NULL' : Math.trunc(value)} AS BIGINT)`,
-  };
-}
-
-/** A window that an attempt claims. */
-export interface WindowClaim extends StreamKey {
-  readonly window: number;
-  readonly attempt: string;
-}
-
-/**
- * Claims windows, each for its attempt. Returns null for a window that is done or no longer exists. If several attempts claim a window, the
- * last attempt holds the window.
- */
-export async function claimWindows(
+export async function claimWindow(
   tx: Transaction,
-  claims: readonly WindowClaim[],
-): Promise<readonly (EventWindow | null)[]> {
+  key: StreamKey,
+  window: number,
+  attempt: string,
+): Promise<EventWindow | null> {
   const { millis } = tx.dialect;
-  const nameOf = (one: StreamKey & { readonly window: number }) => [one.origin, one.stream, one.window].join('\n');
-  const { texts, text, whole } = valuesAfter(tx.dialect, 0);
-  const rows = [...new Map(claims.map((one) => [nameOf(one), one])).values()].map(
-    ({ origin, stream, window, attempt }) =>
-      `(${[text(origin), text(stream), whole(window), text(attempt)].join(', ')})`,
+  const [found] = await tx.rows<{ from: number | null; to: number; walk: string }>(
+    `UPDATE event_windows SET attempt = $4 WHERE ${ofStream} AND window_number = $3 AND done = 0
+     RETURNING ${millis('from_at')} AS "from", ${millis('to_at')} AS "to", walk`,
+    [...keyOf(key), window, attempt],
   );
-  const found = await tx.rows<StreamKey & { window: number; from: number | null; to: number; walk: string }>(
-    `UPDATE event_windows SET attempt = c.attempt FROM (VALUES ${rows.join(', ')}) c(origin, stream, "window", attempt)
-     WHERE event_windows.origin = c.origin AND event_windows.stream = c.stream AND event_windows.window_number = c."window"
-       AND event_windows.done = 0
-     RETURNING event_windows.origin, event_windows.stream, CAST(event_windows.window_number AS INTEGER) AS "window",
-       ${millis('from_at')} AS "from", ${millis('to_at')} AS "to", walk`,
-    texts,
-  );
-  return claims.map((claim) => {
-    const one = found.find((row) => nameOf(row) === nameOf(claim));
-    // Only this module writes the column, so its type is known.
-    return one ? { window: one.window, from: one.from, to: one.to, walk: JSON.parse(one.walk) as WalkState } : null;
-  });
+  // Only this module writes the column, so its type is known.
+  return found ? { ...found, window, walk: JSON.parse(found.walk) as WalkState } : null;
 }
 
 /** Replaces a claimed window by its parts; returns null if another attempt has claimed the window. */
@@ -190,7 +161,9 @@ export async function moveWindows(
   results: readonly PartResult[],
 ): Promise<readonly boolean[]> {
   const origin = batch[0]?.origin as string;
-  const { texts, text, whole } = valuesAfter(tx.dialect, 1);
+  const texts: string[] = [];
+  const text = (value: string) => `CAST($${texts.push(value) + 1} AS ${tx.dialect.types.text})`;
+  const whole = (value: number | null) => `CAST(${value === null ? 'NULL' : Math.trunc(value)} AS BIGINT)`;
   const rows = batch.map(({ stream, window, attempt, pages, walk }, index) => {
     const { events, added, changed, newest } = results[index] as PartResult;
     const numbers = [walk.done ? 1 : 0, newest, pages.length, events, added, changed].map(whole);
