@@ -1,6 +1,7 @@
 import { createReadStream, lstatSync } from 'node:fs';
 import { open, rm } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
+import type { DuckDBConnection } from '@duckdb/node-api';
 import { type CsvForm, type RowExports, usualCsv } from '../../core/rows/row-warehouse.js';
 import { WarehouseBusy, WarehouseUnusable } from '../../core/rows/warehouse-errors.js';
 import { withDraftFolder } from '../../files/draft-folder.js';
@@ -14,8 +15,7 @@ import { literal } from '../shared/duckdb-quote.js';
 import { viewColumns } from '../shared/view-columns.js';
 import { guardedCsvQuery } from './csv-formula-guard.js';
 import { exportParquet } from './export-parquet.js';
-import { readJobRows } from './file-parts.js';
-import { type JobReader, type JobRows, memoryFor, partsOf } from './job-rows.js';
+import { type JobRows, readJobRows } from './file-parts.js';
 import { type TargetKind, whyNoTarget } from './why-no-target.js';
 
 /** Time for which an export or a publish waits for another one into the same target. */
@@ -37,7 +37,13 @@ export async function withDrafts<T>(
 }
 
 /** A step of an export: writes a draft into the folder `drafts`, and then replaces `target` by the draft. `shown`: the target, for messages. */
-export type Export<T> = (reader: JobReader, drafts: string, target: string, shown: string) => Promise<T>;
+type Export<T> = (
+  connection: DuckDBConnection,
+  job: JobRows,
+  drafts: string,
+  target: string,
+  shown: string,
+) => Promise<T>;
 
 /**
  * Returns the exports of a database. Exports of one target run one at a time. The target is replaced in one
@@ -64,7 +70,7 @@ export function createExports(database: Database, { say = () => undefined, check
         return database.source(drafts, 'parts', async (source) => {
           const rows = await readJobRows(source, job, shown);
           refuse(rows.input);
-          return write({ ...source, rows }, drafts, join(held, basename(target)), target);
+          return write(source.connection, rows, drafts, join(held, basename(target)), target);
         });
       }),
     ).catch((error: unknown) => {
@@ -74,7 +80,9 @@ export function createExports(database: Database, { say = () => undefined, check
   };
   return {
     exportCsv: (job, path, form) =>
-      exporting('csv', job, path, (reader, drafts, target) => exportCsv(reader, drafts, target, form)),
+      exporting('csv', job, path, (connection, rows, drafts, target) =>
+        exportCsv(connection, rows, drafts, target, form),
+      ),
     exportParquet: (job, dir) => exporting('parquet', job, dir, exportParquet),
   };
 }
@@ -84,14 +92,14 @@ export function createExports(database: Database, { say = () => undefined, check
  * harmless for spreadsheets, see `guardedCsvQuery`. A file that is replaced keeps its permissions.
  */
 async function exportCsv(
-  { connection, rows: job, need }: JobReader,
+  connection: DuckDBConnection,
+  job: JobRows,
   folder: string,
   file: string,
   { delimiter, bom }: CsvForm = usualCsv,
 ): Promise<{ readonly rows: number; readonly bytes: number }> {
   const added = job.results.filter(({ csv }) => csv);
   const [whole, piece] = [join(folder, 'whole.csv'), join(folder, 'piece.csv')];
-  await need(memoryFor(job.columns.length));
   const { mode = 0o644 } = lstatSync(file, { throwIfNoEntry: false }) ?? {};
   const draft = await open(whole, 'wx', mode & 0o777);
   let rows = 0;
@@ -100,7 +108,7 @@ async function exportCsv(
     await draft.writeFile(`${bom ? '\ufeff' : ''}${header(job, delimiter)}`);
     const { columns, types, hasExtraCells } = job;
     const guarded = { columns: columns.length, types, added, hasExtraCells, delimiter };
-    for await (const part of partsOf(job)) {
+    for await (const part of job.parts()) {
       const copied = await connection.runAndReadAll(
         `COPY (${guardedCsvQuery(guarded, part)}) TO ${literal(piece)} (FORMAT csv, DELIMITER ${literal(delimiter)}, HEADER false, TIMESTAMPFORMAT '%Y-%m-%dT%H:%M:%S.%fZ')`,
       );

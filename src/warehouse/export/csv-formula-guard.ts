@@ -1,6 +1,6 @@
 import { resultSql } from '../rows/duckdb-result-sql.js';
 import type { ResultColumn } from '../rows/result-column.js';
-import type { JobRows } from './job-rows.js';
+import type { JobRows } from './file-parts.js';
 
 /** Stored columns without text from the web. The values of these columns are safe, and so are values that are not text. */
 const ours: readonly string[] = ['status', 'http_status', 'cost_dollars', 'fetched_at'];
@@ -37,7 +37,7 @@ const extraCells = (columns: number): string =>
   `CASE WHEN len(input) > ${columns} THEN CAST(to_json(list_transform(input[${columns + 1}:], lambda cell: coalesce(cell, ''))) AS VARCHAR) END`;
 
 /**
- * Query of the rows of `source` (see `JobRows.part`) in their order. Cells of the input are unchanged. An empty cell of a CSV is NULL, so
+ * Query of the rows of `source`, a part of a job, in their order. Cells of the input are unchanged. An empty cell of a CSV is NULL, so
  * that nothing is written; if columns have types, only NULL writes nothing, and an empty text is `""`. In texts from the web, `\u0000`
  * replaces NUL, and the other control characters are removed, except line feed and tab. These texts also get an apostrophe in front of
  * anything that a spreadsheet would read as a formula, with any separator. The query has layers, so that the JSON of a row is read once and

@@ -5,19 +5,19 @@ import type { DuckDBConnection } from '@duckdb/node-api';
 import { WarehouseUnusable } from '../../core/rows/warehouse-errors.js';
 import { moveDurably, swapFolders } from '../../files/write-durably.js';
 import { literal } from '../shared/duckdb-quote.js';
-import { fileParts, jobTable } from './file-parts.js';
-import { type JobReader, memoryFor } from './job-rows.js';
+import { fileParts, type JobRows, jobTable } from './file-parts.js';
 
 /** Number of rows in a row group. The group is small, because a group is held in memory until it is written, and a page may be large. */
 const ROW_GROUP = 2048;
 
 /**
- * See `RowExports.exportParquet`. Writes files `part-00000.parquet` and so on, one for each part of `partsOf`, in the order
+ * See `RowExports.exportParquet`. Writes files `part-00000.parquet` and so on, one for each part of the rows, in the order
  * of the rows. The directory is created, or replaced as a whole. If the directory has other files, the export is refused before anything
  * is written.
  */
 export async function exportParquet(
-  { connection, rows: job, need }: JobReader,
+  connection: DuckDBConnection,
+  job: JobRows,
   folder: string,
   dir: string,
   shown: string,
@@ -26,7 +26,6 @@ export async function exportParquet(
   const draft = join(folder, 'parquet');
   const { mode = 0o777 } = lstatSync(dir, { throwIfNoEntry: false }) ?? {};
   await mkdir(draft, { mode: mode & 0o777 });
-  await need(memoryFor(job.columns.length));
   let [rows, files, bytes] = [0, 0, 0];
   // A job without rows is exported as one empty file, because readers need the columns of the job.
   for await (const { query } of fileParts(connection, jobTable('', job), false)) {

@@ -5,7 +5,7 @@ import { readJob } from '../rows/row-store.js';
 import { dollarsOf } from '../rows/row-tables.js';
 import { identifier } from '../shared/duckdb-quote.js';
 import { viewColumns } from '../shared/view-columns.js';
-import { type JobRows, memoryFor, partsOf, portionsOf, type SourceDuckDb } from './job-rows.js';
+import { memoryFor, portionsOf, ROWS_AT_ONCE, type SourceDuckDb } from './job-rows.js';
 
 export interface TableColumn {
   readonly name: string;
@@ -16,33 +16,44 @@ export interface TableColumn {
 /** A table of the source, in a form that DuckDB can read. */
 export interface SourceTable {
   readonly name: string;
-  /** Memory in MB to read the table. */
-  readonly memory: number;
   /** Whether a column has integers of more than 64 bits. */
   readonly hasLong: boolean;
   /** SQL queries of the rows, in order; at least one. A query is valid until the next one is read. */
   parts(): AsyncIterable<string>;
 }
 
-/** A job as its warehouse has it, see `readJob`, with the queries of its rows. */
+/**
+ * A job as its warehouse has it, see `readJob`. `parts`: queries of all rows with the columns of `row_store`, in order and at least one, in
+ * parts that fit into the memory of an export. A query is valid until the next one is read.
+ */
 export async function readJobRows(source: SourceDuckDb, job: string, shown: string) {
   const record = await source.read((tx) => readJob(tx, job, shown));
-  const { where } = record;
+  const { where, last, columns } = record;
+  await source.need(memoryFor(columns.length));
   return {
     ...record,
-    part: (from: number, to: number) => source.part(where, from, to),
-    portions: (from: number, to: number) => source.read((tx) => portionsOf(tx, where, from, to)),
+    async *parts(): AsyncIterable<string> {
+      for (let from = 1; from === 1 || from <= last; from += ROWS_AT_ONCE) {
+        const end = from + ROWS_AT_ONCE;
+        const portions = await source.read((tx) => portionsOf(tx, where, from, end - 1));
+        const firsts = [from, ...portions.slice(1)];
+        for (const [nth, first] of firsts.entries())
+          yield await source.part(where, first, (firsts[nth + 1] ?? end) - 1);
+      }
+    },
   };
 }
+
+/** The rows of a job that are in the current input, in a form that DuckDB can read, from either kind of warehouse. */
+export type JobRows = Awaited<ReturnType<typeof readJobRows>>;
 
 /** The rows of a job as a table with the columns of its view. */
 export function jobTable(name: string, rows: JobRows): SourceTable {
   return {
     name,
-    memory: memoryFor(rows.columns.length),
     hasLong: rows.types?.some((type) => /HUGEINT/.test(type)) ?? false,
     async *parts() {
-      for await (const part of partsOf(rows)) yield parquetQuery(rows, part);
+      for await (const part of rows.parts()) yield parquetQuery(rows, part);
     },
   };
 }
@@ -125,7 +136,7 @@ export function selectAs(query: string, from: readonly TableColumn[], to: readon
 }
 
 /**
- * Query of the rows of `source` (see `JobRows.part`) in their order, with the unchanged columns of the job's view. JSON columns
+ * Query of the rows of `source`, a part of a job, in their order, with the unchanged columns of the job's view. JSON columns
  * are text here, because every reader supports text.
  */
 function parquetQuery(

@@ -1,7 +1,5 @@
 import type { DuckDBConnection } from '@duckdb/node-api';
-import type { ColumnType } from '../../core/rows/column-type.js';
 import type { Transaction } from '../dialect.js';
-import type { ResultColumn } from '../rows/result-column.js';
 import type { Relation } from '../shared/relation.js';
 
 /** Number of rows that are sorted and written at a time, if they are small. */
@@ -10,29 +8,6 @@ export const ROWS_AT_ONCE = 25_000;
 const ROWS_OF_VECTOR = 2048;
 /** Number of characters of cells and answers in so many rows. Larger rows are sorted and written in portions of this size. */
 const CHARACTERS_OF_VECTOR = 8_388_608;
-
-/** The rows of a job that are in the current input, in a form that DuckDB can read, from either kind of warehouse. */
-export interface JobRows {
-  /** Path of the input, or `-`. */
-  readonly input: string;
-  /** Columns of the input, in order. */
-  readonly columns: readonly string[];
-  /** Types of these columns; null: the input is a CSV, whose cells are texts. */
-  readonly types: readonly ColumnType[] | null;
-  /** Columns of the job's view after the columns of the input. */
-  readonly results: readonly ResultColumn[];
-  /** Whether rows have more cells than the input has columns. */
-  readonly hasExtraCells: boolean;
-  /** The highest row number. */
-  readonly last: number;
-  /**
-   * Returns a SQL query of the rows from number `from` to number `to`, with the columns of `row_store`. The query is valid until the next
-   * call.
-   */
-  part(from: number, to: number): Promise<string>;
-  /** See {@link portionsOf}. */
-  portions(from: number, to: number): Promise<readonly number[]>;
-}
 
 /**
  * Returns the first numbers of portions of the rows from number `from` to number `to`, each of which fits into the memory of an export: one
@@ -59,18 +34,6 @@ export async function portionsOf(
 }
 
 /**
- * Queries of all rows, in order and at least one, in parts that fit into the memory of an export. A query is valid until the next one is
- * read.
- */
-export async function* partsOf({ last, part, portions }: JobRows): AsyncIterable<string> {
-  for (let from = 1; from === 1 || from <= last; from += ROWS_AT_ONCE) {
-    const end = from + ROWS_AT_ONCE;
-    const firsts = [from, ...(await portions(from, end - 1)).slice(1)];
-    for (const [nth, first] of firsts.entries()) yield await part(first, (firsts[nth + 1] ?? end) - 1);
-  }
-}
-
-/**
  * Memory in MB to export a table with this number of columns. For each column DuckDB holds the cells of 2,048 rows, whatever
  * the number of rows.
  */
@@ -78,20 +41,11 @@ export function memoryFor(columns: number): number {
   return 256 + (columns > 1000 ? Math.ceil(columns / 10) : 0);
 }
 
-/** A DuckDB that reads a warehouse. */
-export interface ReadingDuckDb {
+/** A DuckDB that reads any rows of a warehouse. Its queries are valid until the next one is asked for. */
+export interface SourceDuckDb {
   readonly connection: DuckDBConnection;
   /** Raises the memory of later statements to at least this many MB. */
   need(megabytes: number): Promise<void>;
-}
-
-/** A DuckDB that reads the rows of a job. */
-export interface JobReader extends ReadingDuckDb {
-  readonly rows: JobRows;
-}
-
-/** A DuckDB that reads any rows of a warehouse. Its queries are valid until the next one is asked for. */
-export interface SourceDuckDb extends ReadingDuckDb {
   /** Runs statements in the database of the warehouse. */
   read<T>(work: (tx: Transaction) => Promise<T>): Promise<T>;
   /** Query of the rows with these numbers that meet the condition, with the columns of `row_store`. */

@@ -22,20 +22,11 @@ import { publishToFile } from './duckdb-target.js';
 import { folderFiles, type TargetFiles } from './folder-files.js';
 import { publishId } from './manifest.js';
 import { type Place, placeOf, type S3Place, s3Place } from './place-of.js';
-import {
-  beginTarget,
-  postgresTable,
-  postgresTarget,
-  postgresTransaction,
-  withPostgresTarget,
-} from './postgres-target.js';
+import { postgresTarget, publishToPostgres, withPostgresTarget } from './postgres-target.js';
 import { openFiles, publishFiles } from './publish-files.js';
-import { publishToSql, type TableRows, type TargetTable } from './publish-sql.js';
+import type { TableRows } from './publish-sql.js';
 import { s3Files, setS3 } from './s3-files.js';
-import { checkUnique, type Drafted, type SourceReader, stageTables } from './stage-tables.js';
-
-/** Longest statement in PostgreSQL, in ms: a COPY or an INSERT of all rows. */
-const STATEMENT_MS = 3_600_000;
+import { checkUnique, type Drafted, stageTables } from './stage-tables.js';
 
 /** The source of a publish, and the options of its warehouse. */
 interface PublishSource extends WarehousesOptions {
@@ -43,20 +34,15 @@ interface PublishSource extends WarehousesOptions {
   readonly say: (sentence: string) => void;
 }
 
-/** A target of drafts. */
-interface Target {
-  /** Folder for the drafts. */
+/** A folder for drafts, and a DuckDB that reads them and may write the target. `held`: see `withDraftFolder`. */
+interface Workplace {
   readonly drafts: string;
-  /** A DuckDB that reads the drafts, and may write the target. */
+  readonly held: string;
   readonly connection: DuckDBConnection;
-  /** The target, for messages. */
-  readonly shown: string;
-  /** Whether the target keeps integers of more than 64 bits. */
-  readonly keepsLong: boolean;
-  refuse?(input: string | null): void;
-  /** Changes the target. Returns the rows of its tables then, or null if nothing had to be written. */
-  commit(drafted: Drafted): Promise<readonly TableRows[] | null>;
 }
+
+/** Changes a target. Returns the rows of its tables then, or null if nothing had to be written. */
+type Commit = (drafted: Drafted) => Promise<readonly TableRows[] | null>;
 
 export function createPublisher(database: Database, options: WarehousesOptions): Publisher {
   const source: PublishSource = { say: () => undefined, ...options, database };
@@ -65,24 +51,22 @@ export function createPublisher(database: Database, options: WarehousesOptions):
       const place = await allowedPlace(source, request.to);
       if (request.partition !== null && place.kind !== 'folder' && place.kind !== 's3')
         throw new WarehouseUnusable('option-unusable', '--partition is only for targets with files: leave it out');
-      if (place.kind === 'folder') return toFolder(source, request, place.path);
-      if (place.kind === 's3') return toS3(source, request, place.address);
-      if (place.kind === 'postgres') return toPostgres(source, request, place.address);
-      return toFile(source, request, place);
+      refuse(source, place, null);
+      return inWorkplace(source, place, (workplace) =>
+        withTarget(source, place, workplace, (commit) => draft(source, request, place, workplace, commit)),
+      );
     },
     async check(to) {
       const place = await allowedPlace(source, to);
       if (place.kind === 'folder') await folderFiles(place.path).manifest();
-      if (place.kind === 's3')
+      if (place.kind === 'postgres') await withPostgresTarget(place.address, source, async () => {});
+      if (place.kind === 's3' || place.kind === 'ducklake')
         await withTemporaryFolder((drafts) =>
-          withScratchDuckDb(drafts, async (connection) =>
-            (await openS3(source, connection, s3Place(place.address))).manifest(),
-          ),
+          withScratchDuckDb(drafts, async (connection) => {
+            if (place.kind === 's3') await (await openS3(source, connection, s3Place(place.address))).manifest();
+            else await loadLake(source, connection);
+          }),
         );
-      if (place.kind === 'postgres')
-        await withPostgresTarget(loginOf(source, place.address), source.say, async () => {});
-      if (place.kind === 'ducklake')
-        await withTemporaryFolder((drafts) => withScratchDuckDb(drafts, (connection) => loadLake(source, connection)));
     },
   };
 }
@@ -97,46 +81,54 @@ async function allowedPlace({ check }: PublishSource, to: string): Promise<Place
   return { kind, path };
 }
 
-function toFolder(source: PublishSource, request: PublishRequest, shown: string): Promise<Published> {
-  const refuse = (input: string | null) => {
-    const why = whyNoTarget('parquet', shown, { into: source.database.file, input });
-    if (why !== null) throw new WarehouseUnusable('publish-target-invalid', why);
-  };
-  refuse(null);
-  return locked(source, shown, (drafts) =>
-    withTargetDuckDb(drafts, (connection) =>
-      toFiles(source, request, folderFiles(shown), { drafts, connection, refuse }),
-    ),
-  );
+/** The target, for messages. */
+function shownOf(place: Place): string {
+  if ('path' in place) return place.path;
+  return place.kind === 's3' ? s3Place(place.address).url : postgresTarget(place.address).shown;
 }
 
-/** Drafts are in the system's temporary folder. */
-function toS3(source: PublishSource, request: PublishRequest, address: string): Promise<Published> {
-  const place = s3Place(address);
-  return withTemporaryFolder((drafts) =>
-    withTargetDuckDb(drafts, async (connection) =>
-      // The target is read first, so that a missing bucket is reported before anything else is done.
-      toFiles(source, request, await openS3(source, connection, place), { drafts, connection }),
-    ),
-  ).catch((error: unknown) => {
-    throw publishError(error, place.url);
+/** Throws if the target is the warehouse, or the input of the job. */
+function refuse({ database: { file: into } }: PublishSource, place: Place, input: string | null): void {
+  if (!('path' in place)) return;
+  const { path, kind } = place;
+  const same = [into, input].find((other) => other !== null && other !== '-' && isSameFile(other, path));
+  const is = `${path} is the ${same === into ? 'warehouse' : 'input'}: name another file`;
+  const why = kind === 'folder' ? whyNoTarget('parquet', path, { into, input }) : same === undefined ? null : is;
+  if (why !== null) throw new WarehouseUnusable('publish-target-invalid', why);
+}
+
+/** Runs `work` while no other publish writes a local target. The drafts of other targets are in the system's temporary folder. */
+function inWorkplace<T>(source: PublishSource, place: Place, work: (workplace: Workplace) => Promise<T>): Promise<T> {
+  const inDrafts = (drafts: string, held = drafts) =>
+    withScratchDuckDb(join(drafts, 'target-spill'), (connection) => work({ drafts, held, connection }));
+  const shown = shownOf(place);
+  const done = 'path' in place ? withDrafts('publish', shown, source.say, inDrafts) : withTemporaryFolder(inDrafts);
+  return done.catch((error: unknown) => {
+    const problem = publishError(error, shown);
+    throw place.kind === 'file' || place.kind === 'ducklake' ? warehouseError(problem, shown) : problem;
   });
 }
 
-async function toFiles(
+/** Opens a target. Its extensions are loaded, and a missing bucket is reported, before anything else is done. */
+async function withTarget<T>(
   source: PublishSource,
-  request: PublishRequest,
-  files: TargetFiles,
-  parts: Pick<Target, 'drafts' | 'connection' | 'refuse'>,
-): Promise<Published> {
+  place: Place,
+  { connection, held }: Workplace,
+  work: (commit: Commit) => Promise<T>,
+): Promise<T> {
+  if (place.kind === 'postgres')
+    return withPostgresTarget(place.address, source, (postgres) =>
+      work((drafted) => publishToPostgres(postgres, drafted, source.say)),
+    );
+  if (place.kind === 'file' || place.kind === 'ducklake') {
+    const isLake = place.kind === 'ducklake';
+    if (isLake) await loadLake(source, connection);
+    return work((drafted) => publishToFile({ file: place.path, held, isLake }, drafted));
+  }
+  const files = 'path' in place ? folderFiles(place.path) : await openS3(source, connection, s3Place(place.address));
   const before = await openFiles(files);
-  const commit = (drafted: Drafted) => publishFiles(files, before, drafted);
-  return draft(source, request, { ...parts, shown: files.shown, keepsLong: false, commit });
+  return work((drafted) => publishFiles(files, before, drafted));
 }
-
-/** A DuckDB of the target, whose extensions are loaded before anything is read. */
-const withTargetDuckDb = <T>(drafts: string, work: (connection: DuckDBConnection) => Promise<T>): Promise<T> =>
-  withScratchDuckDb(join(drafts, 'target-spill'), work);
 
 async function openS3(
   { extensions = null }: PublishSource,
@@ -151,104 +143,40 @@ async function openS3(
 const loadLake = ({ extensions = null }: PublishSource, connection: DuckDBConnection): Promise<void> =>
   loadExtension(connection, 'ducklake', extensions, 'Publishing to a DuckLake');
 
-/** A DuckDB file, or the catalog of a DuckLake. */
-function toFile(
-  source: PublishSource,
-  request: PublishRequest,
-  { path: file, kind }: Extract<Place, { path: string }>,
-): Promise<Published> {
-  const isLake = kind === 'ducklake';
-  const refuse = (input: string | null) => {
-    const into = source.database.file;
-    for (const other of [into, input])
-      if (other !== null && other !== '-' && isSameFile(other, file))
-        throw new WarehouseUnusable(
-          'publish-target-invalid',
-          `${file} is the ${other === into ? 'warehouse' : 'input'}: name another file`,
-        );
-  };
-  refuse(null);
-  return locked(source, file, (drafts, held) =>
-    withTargetDuckDb(drafts, async (connection) => {
-      if (isLake) await loadLake(source, connection);
-      const commit = (drafted: Drafted) => publishToFile({ file, held, isLake }, drafted);
-      return draft(source, request, { drafts, connection, shown: file, keepsLong: !isLake, refuse, commit });
-    }),
-  ).catch((error: unknown) => {
-    throw warehouseError(error, file);
-  });
+/** What is read of a subject: `source` names it in a target, so that two sources never share a table. */
+interface Subject {
+  readonly source: string;
+  /** The latest recorded run of a job; null if there is none. */
+  readonly run: string | null;
+  /** The file that a target must not be. */
+  readonly input: string | null;
+  readonly tables: readonly SourceTable[];
 }
-
-function toPostgres(source: PublishSource, request: PublishRequest, url: string): Promise<Published> {
-  const { shown } = postgresTarget(url);
-  return withTemporaryFolder((drafts) =>
-    withPostgresTarget(loginOf(source, url), source.say, (postgres) =>
-      withTargetDuckDb(drafts, (connection) => {
-        const commit = async (drafted: Drafted) => {
-          const tables: TargetTable[] = [];
-          for (const table of drafted.staged.tables) tables.push(await postgresTable(connection, table));
-          const renamed = tables.flatMap(({ staged: { exact }, columns }) =>
-            columns.flatMap(({ name }, index) =>
-              name === exact[index]?.name ? [] : [`${exact[index]?.name} as ${name}`],
-            ),
-          );
-          if (renamed.length > 0)
-            source.say(`PostgreSQL does not accept some names of columns: ${renamed.join(', ')}.`);
-          // The transaction is repeated after a lost connection, also if the answer to its COMMIT was lost.
-          return postgres.transaction(
-            async (tx) => {
-              await beginTarget(tx, postgres);
-              const target = postgresTransaction(postgres, tx, connection, drafts);
-              return publishToSql(target, tables, drafted);
-            },
-            { statementMs: STATEMENT_MS },
-          );
-        };
-        return draft(source, request, { drafts, connection, shown, keepsLong: true, commit });
-      }),
-    ),
-  );
-}
-
-/** The address with the user and password that are known for it. */
-function loginOf({ credentialsFor }: PublishSource, url: string): string {
-  const { carried, user, password } = postgresTarget(url);
-  const known = user === null && password === null ? credentialsFor?.(carried)?.reveal() : null;
-  return known ?? url;
-}
-
-/** Runs `work` while no other publish writes the target. */
-const locked = <T>({ say }: PublishSource, target: string, work: (drafts: string, held: string) => Promise<T>) =>
-  withDrafts('publish', target, say, work).catch((error: unknown): never => {
-    throw publishError(error, target);
-  });
 
 /** Runs `work` on one state of the tables of a subject; may repeat `work`. */
 function readSource<T>(
   { shown, exists, source, patiently }: Database,
   subject: PublishSubject,
   scratch: string,
-  work: (reader: SourceReader) => Promise<T>,
+  work: (connection: DuckDBConnection, read: Subject) => Promise<T>,
 ): Promise<T> {
   return patiently(async () => {
     const isJob = typeof subject === 'object';
     if (!(await exists())) throw isJob ? unknownJob(subject.job, shown) : nothingToPublish(subject, shown);
     return source(scratch, 'snapshot', async (reader) => {
-      const { connection, need } = reader;
       if (!isJob) {
         const tables = publishedTables[subject].map((table) => wholeTable(reader, table));
-        return work({ connection, need, source: subject, run: null, input: null, tables });
+        return work(reader.connection, { source: subject, run: null, input: null, tables });
       }
-      const { view, run, ...rows } = await readJobRows(reader, subject.job, shown);
-      const tables = [jobTable(view, rows)];
-      return work({ connection, need, source: `job ${subject.job}`, run, input: rows.input, tables });
+      const rows = await readJobRows(reader, subject.job, shown);
+      const { run, input, view } = rows;
+      return work(reader.connection, { source: `job ${subject.job}`, run, input, tables: [jobTable(view, rows)] });
     });
   });
 }
 
 const wholeTable = (source: SourceDuckDb, table: Relation): SourceTable => ({
   name: table.name,
-  memory: memoryFor(table.columns.length),
   hasLong: false,
   async *parts() {
     yield await source.table(table);
@@ -270,27 +198,39 @@ function nothingToPublish(subject: 'events' | 'monitors', shown: string): Wareho
 }
 
 /** Copies the tables of the source into drafts, and then commits them. */
-async function draft(source: PublishSource, request: PublishRequest, target: Target): Promise<Published> {
-  const { drafts, connection, shown } = target;
-  const staged = await readSource(source.database, request.subject, drafts, (reader) => {
-    target.refuse?.(reader.input);
+async function draft(
+  source: PublishSource,
+  request: PublishRequest,
+  place: Place,
+  { drafts, connection }: Workplace,
+  commit: Commit,
+): Promise<Published> {
+  const shown = shownOf(place);
+  const read = await readSource(source.database, request.subject, drafts, async (reader, subject) => {
+    refuse(source, place, subject.input);
+    // These two targets keep integers of more than 64 bits.
+    const keepsLong = place.kind === 'file' || place.kind === 'postgres';
     // The warehouse would report an error of the drafts, such as a full disk, as its own.
-    return stageTables(reader, join(drafts, 'staged'), target.keepsLong).catch((error: unknown) => {
-      throw publishError(error, shown);
-    });
+    const tables = await stageTables(reader, subject.tables, join(drafts, 'staged'), keepsLong).catch(
+      (error: unknown) => {
+        throw publishError(error, shown);
+      },
+    );
+    return { ...subject, tables };
   });
+  const { tables } = read;
   const now = Date.now();
   const id = publishId(now, randomBytes(4).toString('hex'));
-  const record = { id, at: new Date(now).toISOString(), run: staged.run ?? id, mode: request.mode };
-  await setMemory(connection, Math.max(...staged.tables.map(({ columns }) => memoryFor(columns.length))));
-  if (request.mode === 'merge') for (const table of staged.tables) await checkUnique(connection, table, request.key);
-  const tables = await target.commit({ staged, request, record, connection, drafts });
-  const total = (name: string) => tables?.find((table) => table.name === name)?.rows ?? 0;
+  const record = { id, at: new Date(now).toISOString(), run: read.run ?? id, mode: request.mode };
+  await setMemory(connection, Math.max(...tables.map(({ columns }) => memoryFor(columns.length))));
+  if (request.mode === 'merge') for (const table of tables) await checkUnique(connection, table, request.key);
+  const totals = await commit({ source: read.source, tables, request, record, connection, drafts });
+  const total = (name: string) => totals?.find((table) => table.name === name)?.rows ?? 0;
   return {
     ...record,
     target: shown,
-    changed: tables !== null,
-    tables: tables === null ? [] : staged.tables.map(({ name, rows }) => ({ name, rows, total: total(name) })),
+    changed: totals !== null,
+    tables: totals === null ? [] : tables.map(({ name, rows }) => ({ name, rows, total: total(name) })),
   };
 }
 

@@ -40,7 +40,7 @@ export async function publishToFile(
   { file, held, isLake }: AttachedFile,
   drafted: Drafted,
 ): Promise<readonly TableRows[] | null> {
-  const { connection, drafts, staged } = drafted;
+  const { connection, drafts } = drafted;
   const [place, alias] = [join(held, basename(file)), join(drafts, 'target.duckdb')];
   const present = await secondName(place, alias);
   // The log of a killed program.
@@ -51,7 +51,7 @@ export async function publishToFile(
   const lake = isLake ? await lakeFiles(drafted, file, attach, present === null) : null;
   await attach(lake?.options ?? NO_LOG);
   const result = await inTransaction(connection, async () => {
-    const tables = staged.tables.map((table) => attachedTable(table, isLake));
+    const tables = drafted.tables.map((table) => attachedTable(table, isLake));
     const done = await publishToSql(await sqlTarget(connection, file), tables, drafted);
     await lake?.keep();
     return done;

@@ -15,17 +15,20 @@ import {
   PostgresRefused,
   parseAddress,
 } from '../../postgres/index.js';
+import type { WarehousesOptions } from '../database.js';
 import { selectAs, type TableColumn } from '../export/file-parts.js';
 import { identifier as duckDbName, literal, utcText } from '../shared/duckdb-quote.js';
 import { postgresType } from '../shared/postgres-types.js';
 import { cutName, viewColumns } from '../shared/view-columns.js';
-import type { SqlTarget, TargetTable } from './publish-sql.js';
-import { draftsOf, parquetFiles, type StagedTable } from './stage-tables.js';
+import { publishToSql, type SqlTarget, type TableRows, type TargetTable } from './publish-sql.js';
+import { type Drafted, draftsOf, parquetFiles, type StagedTable } from './stage-tables.js';
 
 /** Tables are published into this schema, unless the address names another one. */
 const DEFAULT_SCHEMA = 'public';
 /** Time in ms that a database that cannot be reached is awaited. */
 const PATIENCE_MS = 10_000;
+/** Longest statement, in ms: a COPY or an INSERT of all rows. */
+const STATEMENT_MS = 3_600_000;
 
 /** The address of a target without credentials, for messages. Throws `WarehouseUnusable` for a text that is not an address. */
 export function postgresTarget(url: string) {
@@ -36,13 +39,15 @@ export function postgresTarget(url: string) {
   }
 }
 
-/** Opens the database of a target, and checks that it accepts the login. */
+/** Opens the database of a target with the user and password that are known for it, and checks that it accepts the login. */
 export async function withPostgresTarget<T>(
   url: string,
-  say: (sentence: string) => void,
+  { credentialsFor, say }: WarehousesOptions,
   work: (postgres: Postgres) => Promise<T>,
 ): Promise<T> {
-  const address = postgresTarget(url);
+  const given = postgresTarget(url);
+  const known = given.user === null && given.password === null ? credentialsFor?.(given.carried)?.reveal() : null;
+  const address = known ? postgresTarget(known) : given;
   try {
     const options = { applicationName: 'searchflow publish', max: 1, patienceMs: PATIENCE_MS, say };
     const postgres = await openPostgres(address, options);
@@ -84,7 +89,7 @@ const systemColumns = ['tableoid', 'ctid', 'xmin', 'xmax', 'cmin', 'cmax'];
  * A table as PostgreSQL names and types it. Names that PostgreSQL does not accept are cut or get a number. A column with values that its
  * type cannot hold, such as nanoseconds or dates before 4714-11-24 BC, is text.
  */
-export async function postgresTable(connection: DuckDBConnection, staged: StagedTable): Promise<TargetTable> {
+async function postgresTable(connection: DuckDBConnection, staged: StagedTable): Promise<TargetTable> {
   const { exact } = staged;
   const names = viewColumns(
     exact.map(({ name }) => name),
@@ -137,12 +142,31 @@ function jsonOf(column: string, type: string): string {
   return `replace(${marked}, chr(1), '\\\\')`;
 }
 
-/** A transaction of the target. `connection`: a DuckDB that reads the drafts. */
-export function postgresTransaction(
+/** Publishes in a transaction, which is repeated after a lost connection, also if the answer to its COMMIT was lost. */
+export async function publishToPostgres(
+  postgres: Postgres,
+  drafted: Drafted,
+  say: (sentence: string) => void,
+): Promise<readonly TableRows[] | null> {
+  const tables: TargetTable[] = [];
+  for (const table of drafted.tables) tables.push(await postgresTable(drafted.connection, table));
+  const renamed = tables.flatMap(({ staged: { exact }, columns }) =>
+    columns.flatMap(({ name }, index) => (name === exact[index]?.name ? [] : [`${exact[index]?.name} as ${name}`])),
+  );
+  if (renamed.length > 0) say(`PostgreSQL does not accept some names of columns: ${renamed.join(', ')}.`);
+  return postgres.transaction(
+    async (tx) => {
+      await beginTarget(tx, postgres);
+      return publishToSql(sqlTarget(postgres, tx, drafted), tables, drafted);
+    },
+    { statementMs: STATEMENT_MS },
+  );
+}
+
+function sqlTarget(
   { address: { shown, schema } }: Postgres,
   tx: PgTransaction,
-  connection: DuckDBConnection,
-  drafts: string,
+  { connection, drafts }: Drafted,
 ): SqlTarget {
   return {
     shown,
@@ -182,7 +206,7 @@ export function postgresTransaction(
 }
 
 /** Prepares a transaction: one publish of a schema at a time, and one meaning of the texts of values. */
-export async function beginTarget(tx: PgTransaction, { address: { schema } }: Postgres): Promise<void> {
+async function beginTarget(tx: PgTransaction, { address: { schema } }: Postgres): Promise<void> {
   await tx.query(
     `SELECT pg_advisory_xact_lock(hashtextextended('searchflow publish ' || $1, 4)),
     set_config('datestyle', 'ISO, YMD', true), set_config('intervalstyle', 'postgres', true), set_config('timezone', 'UTC', true)`,

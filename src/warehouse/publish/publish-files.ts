@@ -55,8 +55,7 @@ export async function publishFiles(
   before: Manifest | null,
   drafted: Drafted,
 ): Promise<readonly ManifestTable[] | null> {
-  const { staged, request, record } = drafted;
-  const { source } = staged;
+  const { source, tables: staged, request, record } = drafted;
   const tables = before?.tables ?? [];
   const named = (name: string) => tables.find((table) => table.name === name);
   const partition = partitionOf(request.partition, record);
@@ -67,12 +66,12 @@ export async function publishFiles(
       known?.files.some((file) => file.publish === known.publish && file.partition === partition)
     );
   };
-  if (request.mode === 'append' && staged.tables.every(isSame)) return null;
+  if (request.mode === 'append' && staged.every(isSame)) return null;
   const at = { shown: files.shown, source };
-  const plans = staged.tables.map((table) => planTable(named(table.name), table, request, partition, at));
+  const plans = staged.map((table) => planTable(named(table.name), table, request, partition, at));
   for (const { kept } of plans) await checkFiles(files, kept);
   const changed: ManifestTable[] = [];
-  for (const [index, table] of staged.tables.entries()) {
+  for (const [index, table] of staged.entries()) {
     let number = 0;
     const write: WriteFile = async ({ path: draft, ...facts }, within, run = record.run) => {
       const path = dataPath(table.name, within, record.id, number++);

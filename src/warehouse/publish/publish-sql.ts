@@ -46,7 +46,7 @@ interface Change extends ColumnChange {
 export async function publishToSql(
   target: SqlTarget,
   tables: readonly TargetTable[],
-  { staged: { source }, request, record }: Drafted,
+  { source, request, record }: Drafted,
 ): Promise<readonly TableRows[] | null> {
   const publishes = target.within(PUBLISHES);
   await target.query(`CREATE TABLE IF NOT EXISTS ${publishes} (table_name text NOT NULL, publish text NOT NULL,

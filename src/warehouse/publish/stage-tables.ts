@@ -7,19 +7,7 @@ import type { PublishRecord, PublishRequest } from '../../core/publish-request.j
 import { WarehouseUnusable } from '../../core/rows/warehouse-errors.js';
 import { copyToParquet } from '../export/export-parquet.js';
 import { fileParts, type SourceTable, type TableColumn } from '../export/file-parts.js';
-import type { ReadingDuckDb } from '../export/job-rows.js';
 import { identifier, literal, plainPath } from '../shared/duckdb-quote.js';
-
-/** A DuckDB that reads one state of the source: no load changes the rows meanwhile. */
-export interface SourceReader extends ReadingDuckDb {
-  /** Name of the source in a target: two sources never share a table. */
-  readonly source: string;
-  /** The latest recorded run of a job; null if there is none. */
-  readonly run: string | null;
-  /** Files that a target must not be. */
-  readonly input: string | null;
-  readonly tables: readonly SourceTable[];
-}
 
 /** A Parquet file in the folder of drafts. */
 export interface DraftFile {
@@ -39,15 +27,11 @@ export interface StagedTable {
   readonly files: readonly DraftFile[];
 }
 
-export interface StagedTables {
-  readonly source: string;
-  readonly run: string | null;
-  readonly tables: readonly StagedTable[];
-}
-
 /** The drafts of a publish, and its record. */
 export interface Drafted {
-  readonly staged: StagedTables;
+  /** Name of the source in a target: two sources never share a table. */
+  readonly source: string;
+  readonly tables: readonly StagedTable[];
   readonly request: PublishRequest;
   readonly record: PublishRecord;
   /** A DuckDB that reads the drafts. */
@@ -56,14 +40,17 @@ export interface Drafted {
   readonly drafts: string;
 }
 
-/** Copies all tables of the source into Parquet files in a folder, which is emptied first. `keepsLong`: see `fileParts`. */
-export async function stageTables(reader: SourceReader, folder: string, keepsLong: boolean): Promise<StagedTables> {
-  const { connection, source, run } = reader;
+/** Copies tables into Parquet files in a folder, which is emptied first. `keepsLong`: see `fileParts`. */
+export async function stageTables(
+  connection: DuckDBConnection,
+  sources: readonly SourceTable[],
+  folder: string,
+  keepsLong: boolean,
+): Promise<readonly StagedTable[]> {
   await rm(folder, { recursive: true, force: true });
   await mkdir(folder, { mode: 0o700 });
   const tables: StagedTable[] = [];
-  for (const [index, table] of reader.tables.entries()) {
-    await reader.need(table.memory);
+  for (const [index, table] of sources.entries()) {
     let [columns, exact]: (readonly TableColumn[])[] = [[], []];
     const files: DraftFile[] = [];
     for await (const part of fileParts(connection, table, keepsLong)) {
@@ -76,7 +63,7 @@ export async function stageTables(reader: SourceReader, folder: string, keepsLon
     const rows = files.reduce((sum, file) => sum + file.rows, 0);
     tables.push({ name: table.name, columns: columns ?? [], exact: exact ?? [], rows, files });
   }
-  return { source, run, tables };
+  return tables;
 }
 
 /** Size and hash of a finished file. */
