@@ -148,9 +148,9 @@ export interface Transaction {
   lock(lock: RowLock): Promise<void>;
   /**
    * Runs `work` with relations that together have the staged rows of these files: the fields of `StagedRow`, and `slice`, the index of the
-   * file. A relation is valid until `work` returns. Without `cells`, only the fields `n`, `h`, `k`, `e` and `m` are needed.
+   * file. A relation is valid until `work` returns.
    */
-  readRows(files: readonly string[], cells: boolean, work: (rows: string) => Promise<void>): Promise<void>;
+  readRows(files: readonly string[], work: (rows: string) => Promise<void>): Promise<void>;
   /**
    * Runs `work` with relations that together have the unit records in these files. A relation is valid until `work` returns. Lines that the
    * database cannot read are left out, or fail. With `careful`, lines that are not JSON are left out, and the others are repaired.

@@ -49,7 +49,7 @@ export function transactionOf(tx: PgTransaction, dialect: Dialect): Transaction 
         await tx.query(`SELECT ${locks}`, [lock.job, lock.slice]);
       }
     },
-    async readRows(files, _cells, work) {
+    async readRows(files, work) {
       await ready();
       for (const [slice, file] of files.entries()) {
         if (hasLines) await tx.query('TRUNCATE row_lines');

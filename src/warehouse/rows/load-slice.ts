@@ -80,7 +80,7 @@ export async function loadSlice(
   const before = await loadedBefore(tx, batch);
   const { origin, loaded } = before;
   if (loaded !== null) return { rows: Number(loaded), already: true };
-  const pending = await makePending(tx, { job, rowsFile, cells: true }, freshness);
+  const pending = await makePending(tx, job, rowsFile, freshness);
   if (pending.occupied) {
     await copyBatches(tx, job);
     await tx.run(`DELETE FROM row_store WHERE job = $1 AND ${numbersOf(tx, pending)}`, [job]);
@@ -127,11 +127,11 @@ export async function loadedBefore(
  */
 export async function makePending(
   tx: Transaction,
-  slice: { readonly job: string; readonly rowsFile: string; readonly cells: boolean },
+  job: string,
+  rowsFile: string,
   freshness: RetryFreshness | undefined,
 ): Promise<Pending> {
-  const { job } = slice;
-  await tx.readRows([slice.rowsFile], slice.cells, (rows) => tx.createTemp('staged', `SELECT * FROM ${rows} s`));
+  await tx.readRows([rowsFile], (rows) => tx.createTemp('staged', `SELECT * FROM ${rows} s`));
   const staged = await countPending(tx, 'staged');
   // With this range the database skips the parts of the table that belong to other slices.
   const here = `e.job = $1 AND e.row_number BETWEEN ${staged.first} AND ${staged.last}`;
@@ -163,7 +163,7 @@ export async function pendingKeys(
   rowsFile: string,
   freshness: RetryFreshness | undefined,
 ): Promise<readonly string[]> {
-  const { table } = await makePending(tx, { job, rowsFile, cells: false }, freshness);
+  const { table } = await makePending(tx, job, rowsFile, freshness);
   const keys = await tx.rows<{ k: string }>(`SELECT k FROM ${table} WHERE k IS NOT NULL GROUP BY k ORDER BY min(n)`);
   return keys.map(({ k }) => k);
 }

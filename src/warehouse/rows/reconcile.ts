@@ -27,7 +27,7 @@ export async function reconcile(
   // Row numbers have changed, so earlier ledger lines do not prove that the slices are loaded.
   await tx.run('DELETE FROM load_ledger WHERE job = $1', [job.job]);
   await tx.createTemp('staged', emptyStaged);
-  await tx.readRows(rowsFiles, false, (rows) => tx.run(`INSERT INTO staged SELECT n, h, k, m, slice FROM ${rows} s`));
+  await tx.readRows(rowsFiles, (rows) => tx.run(`INSERT INTO staged SELECT n, h, k, m, slice FROM ${rows} s`));
   await tx.run('ANALYZE staged');
   await match(tx, job.job);
   await tx.run(
@@ -129,7 +129,7 @@ async function writeEditedCells(tx: Transaction, job: JobRecord, rowsFiles: read
   const slices = await tx.rows<{ slice: number }>('SELECT DISTINCT slice FROM matched WHERE edited ORDER BY slice');
   if (slices.length === 0) return;
   const files = slices.map(({ slice }) => rowsFiles[slice] as string);
-  await tx.readRows(files, true, (rows) =>
+  await tx.readRows(files, (rows) =>
     tx.run(
       `UPDATE row_store AS e SET ${Object.entries(cells)
         .flatMap(([name, value]) => (value === null ? [] : `${name} = ${value}`))
@@ -170,7 +170,7 @@ async function copyKnownAnswers(tx: Transaction, job: JobRecord, rowsFiles: read
     answer_exact: keepsExact ? 'e.answer_exact' : null,
   };
   const files = slices.map(({ slice }) => rowsFiles[slice] as string);
-  await tx.readRows(files, true, (rows) =>
+  await tx.readRows(files, (rows) =>
     tx.run(
       insertInto('row_store', values, `FROM ${rows} r JOIN copied c ON c.n = r.n JOIN row_store e ON e.${id} = c.rid`),
       [job.generation],
