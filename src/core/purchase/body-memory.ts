@@ -1,6 +1,6 @@
 /** Sizes are rounded up to a multiple of this number of bytes, so that the memory of one body fits other bodies of similar length. */
 const STEP = 65_536;
-/** The maximum number of free bytes that are kept for reuse, unless the user of the memory has another. */
+/** The maximum number of free bytes that are kept for reuse. */
 const KEPT_BYTES = 16_777_216;
 
 /**
@@ -10,14 +10,8 @@ const KEPT_BYTES = 16_777_216;
 export class BodyMemory {
   #free: Buffer[] = [];
   #kept = 0;
-  readonly #most: number;
   /** Memory in use. The key is the ArrayBuffer of the memory. Memory that is not given back is garbage-collected. */
   readonly #taken = new WeakMap<ArrayBufferLike, Buffer>();
-
-  /** `most`: the maximum number of free bytes that are kept. */
-  constructor(most = KEPT_BYTES) {
-    this.#most = most;
-  }
 
   /** Returns uninitialized memory of at least `bytes`. */
   take(bytes: number): Buffer {
@@ -32,7 +26,7 @@ export class BodyMemory {
   /** Takes back the memory under any view of it. The caller must not use the view afterwards. Memory from elsewhere is ignored. */
   giveBack(view: Uint8Array): void {
     const memory = this.#taken.get(view.buffer);
-    if (!memory || !this.#taken.delete(view.buffer) || this.#kept + memory.length > this.#most) return;
+    if (!memory || !this.#taken.delete(view.buffer) || this.#kept + memory.length > KEPT_BYTES) return;
     this.#free.push(memory);
     this.#kept += memory.length;
   }

@@ -1,8 +1,6 @@
 import { type FileHandle, open, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { BodyMemory } from '../../core/purchase/body-memory.js';
-import { mendSurrogates } from '../shared/mend-escapes.js';
-import { hasHalves } from '../shared/one-line.js';
+import { mendBytes, mendSurrogates } from '../shared/mend-escapes.js';
 import { withTemporaryFolder } from '../shared/temporary-folder.js';
 
 /**
@@ -14,9 +12,6 @@ const PART_BYTES = 2_097_152;
 const SMALL_BYTES = 4_194_304;
 
 const NEWLINE = 10;
-
-/** The memory of one part, which the next load uses again. */
-const memory = new BodyMemory(PART_BYTES);
 
 /**
  * Runs `work` with files that together have the lines of `files`, in the same order, and removes the copies. Large files are replaced by
@@ -37,7 +32,7 @@ export async function withPartFiles<T>(
       else
         for await (const part of partsOf(file)) {
           const path = join(dir, `${parts.length}.jsonl`);
-          await writeFile(path, mends && hasHalves(part) ? mendSurrogates(part.toString()) : part, { mode: 0o600 });
+          await writeFile(path, mends ? mendBytes(part, mendSurrogates) : part, { mode: 0o600 });
           parts.push(path);
         }
     }
@@ -48,7 +43,7 @@ export async function withPartFiles<T>(
 /** The parts of a file. A part is valid until the next one is read. */
 async function* partsOf(file: string): AsyncGenerator<Buffer> {
   const handle = await open(file);
-  let buffer = memory.take(PART_BYTES);
+  let buffer = Buffer.allocUnsafe(PART_BYTES);
   try {
     let used = 0;
     for (;;) {
@@ -59,13 +54,12 @@ async function* partsOf(file: string): AsyncGenerator<Buffer> {
       if (end > 0) yield buffer.subarray(0, end);
       if (isLast) return;
       // A line that is longer than the buffer is a part of its own.
-      const next = end > 0 ? buffer : memory.take(buffer.length * 2);
+      const next = end > 0 ? buffer : Buffer.allocUnsafe(buffer.length * 2);
       buffer.copy(next, 0, end, used);
       used -= end;
       buffer = next;
     }
   } finally {
-    memory.giveBack(buffer);
     await handle.close();
   }
 }

@@ -4,8 +4,7 @@ import { join } from 'node:path';
 import type { WindowPages } from '../../core/events/event-warehouse.js';
 import type { StagedPages } from '../dialect.js';
 import { literal, plainPath } from '../shared/duckdb-quote.js';
-import { mendSurrogates } from '../shared/mend-escapes.js';
-import { hasHalves, inOneLine } from '../shared/one-line.js';
+import { inOneLine, mendBytes, mendSurrogates } from '../shared/mend-escapes.js';
 import { duckDbDialect } from './dialect.js';
 
 const KNOWN = ['id', 'object', 'type', 'data', 'createdAt'];
@@ -35,7 +34,7 @@ async function write(dir: string, batch: readonly WindowPages[]) {
   let longest = 0;
   for (const [part, { pages }] of batch.entries()) {
     for (const { page, events } of pages) {
-      const line = inOneLine(events, hasHalves, mendSurrogates);
+      const line = mendBytes(inOneLine(events), mendSurrogates);
       let file = files.at(-1);
       if (file === undefined || file.bytes >= FILE_BYTES) {
         file = { name: join(dir, `${files.length}.jsonl`), pieces: [], bytes: 0 };

@@ -9,8 +9,7 @@ import type { Dialect } from '../dialect.js';
 import type { SourceDatabase } from '../export/job-rows.js';
 import { unpurged } from '../rows/row-store.js';
 import { literal, plainPath } from '../shared/duckdb-quote.js';
-import { mendSurrogates } from '../shared/mend-escapes.js';
-import { hasHalves } from '../shared/one-line.js';
+import { mendBytes, mendSurrogates } from '../shared/mend-escapes.js';
 import type { Relation, RelationColumn } from '../shared/relation.js';
 import { setMemory, withScratchDuckDb } from '../shared/scratch-duckdb.js';
 import { postgresDialect } from './dialect.js';
@@ -169,7 +168,7 @@ async function copyAsJson(tx: PgTransaction, query: string, file: string): Promi
       }
       // Half of a surrogate pair is replaced by visible characters, as in a DuckDB warehouse, because DuckDB cannot hold such a half as
       // text either.
-      done(null, hasHalves(piece) ? mendSurrogates(piece.toString()) : piece);
+      done(null, mendBytes(piece, mendSurrogates));
     },
   });
   await pipeline(lines, readable, createWriteStream(file, { mode: 0o600 }));

@@ -4,19 +4,15 @@ import type { WindowPages } from '../../core/events/event-warehouse.js';
 import { replaceTokens } from '../../core/text/exact-json.js';
 import type { PgTransaction } from '../../postgres/index.js';
 import type { StagedPages } from '../dialect.js';
-import { mendForPostgres } from '../shared/mend-escapes.js';
-import { hasHalvesOrNul, inOneLine } from '../shared/one-line.js';
+import { inOneLine, mendBytes, mendForPostgres } from '../shared/mend-escapes.js';
 import { codeOf } from './warehouse.js';
 
 /** Format of COPY with a delimiter and a quote that no JSON text contains, so that each field is taken as it is. */
 const RAW = `(FORMAT csv, DELIMITER E'\\x02', QUOTE E'\\x01', NULL '')`;
 const BETWEEN = '\x02';
 
-/** How a page is repaired. `isOdd`: whether the page may have values that need a repair. */
-interface Mending {
-  readonly mend: (json: string) => string;
-  readonly isOdd: (bytes: Buffer) => boolean;
-}
+/** Repairs a page; returns the same bytes if it has nothing to repair. */
+type Mend = (page: Buffer) => Buffer;
 
 /**
  * Copies pages into a temporary table, one page in each row; the server parses each page once. Values that jsonb cannot hold are repaired.
@@ -28,12 +24,12 @@ export async function stagePages(tx: PgTransaction, batch: readonly WindowPages[
   await tx.query('ALTER TABLE event_pages ALTER COLUMN events SET STORAGE EXTERNAL');
   await tx.query('SAVEPOINT pages');
   try {
-    await copy(tx, batch, { mend: mendForPostgres, isOdd: hasHalvesOrNul });
+    await copy(tx, batch, (page) => mendBytes(page, mendForPostgres));
   } catch (error) {
     // Numbers out of range are repaired only after the server has refused such a number.
     if (codeOf(error) !== '22003') throw error;
     await tx.query('ROLLBACK TO SAVEPOINT pages');
-    await copy(tx, batch, { mend: (json) => mendForPostgres(quoteHuge(json)), isOdd: () => true });
+    await copy(tx, batch, (page) => Buffer.from(mendForPostgres(quoteHuge(page.toString()))));
   }
   return {
     // OFFSET 0 prevents a join before the pages are unpacked: a page would then be unpacked once for each of its events.
@@ -49,19 +45,20 @@ export async function stagePages(tx: PgTransaction, batch: readonly WindowPages[
   };
 }
 
-async function copy(tx: PgTransaction, batch: readonly WindowPages[], mending: Mending): Promise<void> {
+async function copy(tx: PgTransaction, batch: readonly WindowPages[], mend: Mend): Promise<void> {
   const { from } = await import('pg-copy-streams');
-  await pipeline(Readable.from(lines(batch, mending)), tx.client.query(from(`COPY event_pages FROM STDIN ${RAW}`)));
+  await pipeline(Readable.from(lines(batch, mend)), tx.client.query(from(`COPY event_pages FROM STDIN ${RAW}`)));
 }
 
-function* lines(batch: readonly WindowPages[], { mend, isOdd }: Mending): Generator<Uint8Array | string> {
+function* lines(batch: readonly WindowPages[], mend: Mend): Generator<Uint8Array | string> {
   for (const [part, { pages }] of batch.entries()) {
     for (const { page, events } of pages) {
-      const bytes = Buffer.from(events.buffer, events.byteOffset, events.byteLength);
+      const exact = inOneLine(events);
+      const mended = mend(exact);
       yield [part, page, ''].join(BETWEEN);
-      if (isOdd(bytes)) yield inOneLine(bytes, () => false, mend);
+      if (mended !== exact) yield exact;
       yield BETWEEN;
-      yield inOneLine(bytes, isOdd, mend);
+      yield mended;
       yield '\n';
     }
   }

@@ -4,8 +4,7 @@ import { createGunzip } from 'node:zlib';
 import { RESULT_MARK } from '../../core/purchase/journal.js';
 import type { PgTransaction } from '../../postgres/index.js';
 import type { Dialect, SqlValue, Transaction } from '../dialect.js';
-import { mendForPostgres } from '../shared/mend-escapes.js';
-import { hasHalvesOrNul } from '../shared/one-line.js';
+import { mendBytes, mendForPostgres } from '../shared/mend-escapes.js';
 import { stagePages } from './staged-pages.js';
 
 /** Time limit of a statement in a transaction that changes row numbers, which takes longer than any load of a slice. */
@@ -175,8 +174,8 @@ function rowsOf(lines: Buffer, table: LineTable, careful: boolean): readonly Fie
     const line = lines.subarray(from, end);
     from = end + 1;
     if (careful && !isObject(line)) continue;
-    const mended = hasHalvesOrNul(line) ? Buffer.from(mendForPostgres(line.toString())) : line;
-    rows.push([...fields(mended), mended.equals(line) ? null : line]);
+    const mended = mendBytes(line, mendForPostgres);
+    rows.push([...fields(mended), mended === line ? null : line]);
   }
   return rows;
 }

@@ -19,6 +19,20 @@ export const mendSurrogates = (json: string): string => mend(json, SURROGATES);
 /** Like `mendSurrogates`, and also replaces NUL (`\u0000`), which PostgreSQL's text cannot hold. */
 export const mendForPostgres = (json: string): string => mend(json, NULS_TOO);
 
+/** The bytes of a JSON text, repaired. If there is nothing to change, which is usual, the same bytes are returned. */
+export function mendBytes(bytes: Buffer, mending: (json: string) => string): Buffer {
+  if (!['\\ud', '\\uD', '\\u0000'].some((start) => bytes.includes(start))) return bytes;
+  const text = bytes.toString();
+  const mended = mending(text);
+  return mended === text ? bytes : Buffer.from(mended);
+}
+
+/** The bytes of a JSON text on one line; JSON has line feeds only between its tokens. */
+export function inOneLine(json: Uint8Array): Buffer {
+  const bytes = Buffer.from(json.buffer, json.byteOffset, json.byteLength);
+  return bytes.includes(10) ? Buffer.from(bytes.toString().replaceAll('\n', ' ')) : bytes;
+}
+
 const visible = (text: string, chars: RegExp) =>
   text.replace(chars, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`);
 
