@@ -85,8 +85,6 @@ export class SearchflowPlugin extends SimplePlugin {
     const isSet = useVersioning || buildId || workerDeploymentOptions;
     const deployment = this.#versioned && !isSet ? deploymentOfEnvironment() : null;
     return super.configureWorker({
-      // A pause of a job in Temporal arrives with a heartbeat.
-      ...(this.#record !== null && { maxHeartbeatThrottleInterval: '1s', defaultHeartbeatThrottleInterval: '1s' }),
       ...options,
       workerDeploymentOptions: deployment ? deploymentOptions(deployment) : options.workerDeploymentOptions,
       ...(this.#record !== null && { identity: identityOf(this.#record, options.identity) }),
