@@ -19,7 +19,7 @@ export {
   type MonitorBatchResult,
   readMonitorBatch,
 } from './endpoints/monitor-batch.js';
-export type { MonitorFilter, MonitorPage, MonitorRunPage } from './endpoints/monitors.js';
+export type { MonitorListFilter, MonitorPage, MonitorRunPage } from './endpoints/monitors.js';
 export type { ResearchTask, ResearchTaskRequest } from './endpoints/research.js';
 export { type SearchRequest, type SearchResponse, searchEndpoint } from './endpoints/search.js';
 export type { WebsetItemFilter, WebsetItemPage, WebsetPage, WebsetRequest } from './endpoints/websets.js';

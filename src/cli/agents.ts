@@ -13,7 +13,7 @@ import { serviceText } from './progress/plan.js';
 import { follow, ProgressView } from './progress/progress.js';
 import { objectOf, ofRequest, readEffort, type SetField, setTwice } from './request-fields.js';
 import { keepSchedule, toScheduleWish } from './schedules.js';
-import { agreed, type Purchase } from './shared/ask.js';
+import { agreed, type PlannedPurchase } from './shared/ask.js';
 import { checkConnection } from './shared/check-connection.js';
 import { type Context, type ExitCode, exitCodes, type Flags } from './shared/command.js';
 import { type Session, settings, withRuntime } from './shared/session.js';
@@ -148,7 +148,7 @@ function purchaseOf(
   { maxCostDollars }: RunAgentOptions,
   { prices, maxCostPerJobMicros }: RuntimeConfig,
   { yes = false }: Flags<'agent run'>,
-): Purchase {
+): PlannedPurchase {
   const most = maxCostDollars ?? request.budget?.maxCostDollars;
   const estimate = estimateAgentRun(request.effort ?? undefined, most, pricesAt(Date.now(), prices));
   const micros = Math.min(estimate, maxCostPerJobMicros ?? estimate);

@@ -5,7 +5,7 @@ import type { RetryPlan, RuntimeConfig } from '../worker/config/runtime-types.js
 import { aboutDollars, atMost, serviceText, someOf } from './progress/plan.js';
 import { refuseOtherService } from './rows/control.js';
 import { watchToEnd } from './rows/enrich.js';
-import { agreed, type Purchase } from './shared/ask.js';
+import { agreed, type PlannedPurchase } from './shared/ask.js';
 import { checkConnection } from './shared/check-connection.js';
 import { type Context, type ExitCode, exitCodes, type Flags } from './shared/command.js';
 import { settings, withRuntime } from './shared/session.js';
@@ -51,7 +51,7 @@ function sentenceOf(plan: RetryPlan, config: RuntimeConfig): string {
   return `${printable(staged.name)}: ${some(rows, 'failed row')}, ${someOf(units, staged.operation)} to buy again${sent} for ${aboutDollars(plan)}${followed}; on ${serviceText(config)}.`;
 }
 
-function purchaseOf(plan: RetryPlan, maxCostDollars: number | 'none' | undefined, yes: boolean): Purchase {
+function purchaseOf(plan: RetryPlan, maxCostDollars: number | 'none' | undefined, yes: boolean): PlannedPurchase {
   const most = atMost({ request: { maxCostDollars }, allowedMicros: plan.allowedMicros }) ?? plan.estimateMicros;
   const micros = Math.min(plan.estimateMicros, most);
   const cost = micros < plan.estimateMicros ? `at most ${dollars(micros)}` : aboutDollars(plan);

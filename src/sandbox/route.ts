@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { z } from 'zod';
-import type { Purchase } from './ledger/log-file.js';
+import type { Sale } from './ledger/log-file.js';
 
 /** A request whose body and query were checked. */
 export interface Call<Body = unknown, Query = unknown> {
@@ -25,7 +25,7 @@ export interface Work {
   readonly json?: unknown;
   readonly frames?: Frames | undefined;
   /** Present if the work is charged. */
-  readonly purchase?: Purchase;
+  readonly purchase?: Sale;
 }
 
 /** A row of the table of routes. Its work throws a `Refusal` for a request that the service refuses. */

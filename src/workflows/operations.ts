@@ -26,7 +26,7 @@ export interface OperationOptions<R extends boolean = boolean> extends ActivityO
 }
 
 /** What a call cost. Amounts in dollars. */
-export interface Receipt {
+export interface CallReceipt {
   readonly requests: readonly RequestShare[];
   /** The sum of what this call paid; estimates count where the service reports no cost. */
   readonly costDollars: number;
@@ -47,7 +47,7 @@ type Received<O> =
 export type OperationCalls<R extends boolean> = {
   readonly [Name in keyof Activities]: (
     input: Answered<Activities[Name]>[0],
-  ) => Promise<R extends true ? Received<Answered<Activities[Name]>[1]> & Receipt : Answered<Activities[Name]>[1]>;
+  ) => Promise<R extends true ? Received<Answered<Activities[Name]>[1]> & CallReceipt : Answered<Activities[Name]>[1]>;
 };
 
 /**

@@ -34,13 +34,13 @@ export const createMonitorEndpoint = defineEndpoint<MonitorDefinition, CreatedMo
 
 const monitorFilter = z.looseObject({ ...pageQuery, ...monitorFilterFields });
 /** Filter of `GET /monitors`. */
-export type MonitorFilter = z.infer<typeof monitorFilter>;
+export type MonitorListFilter = z.infer<typeof monitorFilter>;
 
 const monitorPage = pageOf(monitor);
 export type MonitorPage = z.infer<typeof monitorPage>;
 
 /** The monitors of the team. */
-export const listMonitorsEndpoint = defineList<MonitorFilter, MonitorPage>({
+export const listMonitorsEndpoint = defineList<MonitorListFilter, MonitorPage>({
   name: 'listMonitors',
   path: '/monitors',
   request: monitorFilter,

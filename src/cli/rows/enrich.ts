@@ -31,7 +31,7 @@ import {
 import { followJob, RowProgressReader } from '../progress/progress.js';
 import { type Ending, pausedData, showPause, summaryData, summaryText } from '../progress/summary.js';
 import { keepSchedule, type ScheduleWish, toScheduleWish } from '../schedules.js';
-import { agreed, isAgreed, type Purchase } from '../shared/ask.js';
+import { agreed, isAgreed, type PlannedPurchase } from '../shared/ask.js';
 import { checkConnection, checkWarehouse } from '../shared/check-connection.js';
 import { type Context, type ExitCode, exitCodes, type Flags } from '../shared/command.js';
 import { type Session, settings, withRuntime } from '../shared/session.js';
@@ -177,7 +177,7 @@ export function announcement(plan: JobPlan, config: RuntimeConfig): string {
   return `${printable(staged.name)}: ${rows}${some(staged.rows, 'row')}, ${buys}${bought}${bad}; on ${serviceText(config)}.`;
 }
 
-function purchaseOf(plan: JobPlan, { yes, asksAlways }: EnrichManner): Purchase {
+function purchaseOf(plan: JobPlan, { yes, asksAlways }: EnrichManner): PlannedPurchase {
   const micros = Math.min(plan.estimateMicros, atMost(plan) ?? Number.POSITIVE_INFINITY);
   const cost = micros < plan.estimateMicros ? `at most ${dollars(micros)}` : aboutDollars(plan);
   const units = someOf(plan.toBuy, plan.staged.operation);
@@ -319,7 +319,7 @@ function runCost(plan: JobPlan): string {
 }
 
 /** Returns the purchase to confirm for each run. A schedule needs a confirmation or a cap, even if a run now would be cheap. */
-function scheduledPurchaseOf(plan: JobPlan, { yes }: EnrichManner): Purchase {
+function scheduledPurchaseOf(plan: JobPlan, { yes }: EnrichManner): PlannedPurchase {
   const most = atMost(plan);
   const cost = most === null ? 'any amount' : `at most ${dollars(most)}`;
   return {

@@ -12,7 +12,7 @@ export async function askYesNo(context: Context, question: string): Promise<bool
 }
 
 /** A purchase to confirm. */
-export interface Purchase {
+export interface PlannedPurchase {
   /** Maximum cost in micro-dollars; null if unknown. */
   readonly micros: number | null;
   /** Such as `This costs about $20.00`. */
@@ -26,7 +26,7 @@ export interface Purchase {
 }
 
 /** Whether any purchase is confirmed before its plan is known. */
-export const isAgreed = ({ service }: Pick<RuntimeConfig, 'service'>, { yes }: Pick<Purchase, 'yes'>): boolean =>
+export const isAgreed = ({ service }: Pick<RuntimeConfig, 'service'>, { yes }: Pick<PlannedPurchase, 'yes'>): boolean =>
   service === 'sandbox' || yes;
 
 /**
@@ -36,7 +36,7 @@ export const isAgreed = ({ service }: Pick<RuntimeConfig, 'service'>, { yes }: P
 export async function agreed(
   context: Context,
   { service, askAboveMicros = Number.POSITIVE_INFINITY }: Pick<RuntimeConfig, 'service' | 'askAboveMicros'>,
-  { micros, sentence, question, yes, maxCost, always = false }: Purchase,
+  { micros, sentence, question, yes, maxCost, always = false }: PlannedPurchase,
 ): Promise<boolean> {
   if (isAgreed({ service }, { yes })) return true;
   if (!always && micros !== null && micros <= askAboveMicros) return true;

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { dollars, toDollars } from '../../core/text/money.js';
 import { Refusal } from '../base/refusal.js';
 import { type Routes, route } from '../route.js';
-import type { Purchase } from './log-file.js';
+import type { Sale } from './log-file.js';
 
 const HOUR_MS = 3_600_000;
 
@@ -21,7 +21,7 @@ interface Charged {
 export class KeyUsage {
   readonly #sums = new Map<string, Charged>();
 
-  add({ key, at, operation, units, micros, run }: Purchase): void {
+  add({ key, at, operation, units, micros, run }: Sale): void {
     if (key === undefined || at === undefined || micros === 0) return;
     const quantity = run === undefined ? units.length : 1;
     const price = run === undefined ? `${operation} ${dollars(Math.round(micros / quantity))}` : operation;

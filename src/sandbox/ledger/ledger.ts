@@ -3,7 +3,7 @@ import type { z } from 'zod';
 import { toDollars, toMicros } from '../../core/text/money.js';
 import { Refusal } from '../base/refusal.js';
 import { KeyUsage } from './key-usage.js';
-import { type Fact, openLog, type Purchase, writeLine } from './log-file.js';
+import { type LoggedFact, openLog, type Sale, writeLine } from './log-file.js';
 
 /** All purchases of the sandbox. */
 export interface Bill {
@@ -22,7 +22,7 @@ export interface Bill {
 /** Number of purchases by operation and options, then by unit: a million units share one text for operation and options. */
 type Counts = Map<string, Map<string, number>>;
 
-function countUnits(counts: Counts, { operation, options }: Purchase, units: readonly string[]): void {
+function countUnits(counts: Counts, { operation, options }: Sale, units: readonly string[]): void {
   if (units.length === 0) return;
   const name = `${operation}\n${options}`;
   const group = counts.get(name) ?? new Map<string, number>();
@@ -72,8 +72,8 @@ export class Ledger {
   }
 
   /** Restores the purchases and credits of a file, returns its facts, and writes every later line to the file first. */
-  open(path: string): Fact[] {
-    const facts: Fact[] = [];
+  open(path: string): LoggedFact[] {
+    const facts: LoggedFact[] = [];
     this.#fd = openLog(path, (line) => {
       if ('fact' in line) facts.push(line.fact);
       else if ('credits' in line) this.#balance = line.credits;
@@ -119,14 +119,14 @@ export class Ledger {
   }
 
   /** Throws for a fact that no store knows. */
-  restore(facts: readonly Fact[]): void {
+  restore(facts: readonly LoggedFact[]): void {
     for (const { kind, value } of facts) {
       if (!this.#appliers.get(kind)?.(value)) throw new Error(`the state has an unknown entry: ${kind}`);
     }
   }
 
   /** Charges a purchase. If the credits are used up or do not cover the purchase, refuses with 402 and writes nothing. */
-  sell(sold: Purchase): void {
+  sell(sold: Sale): void {
     this.checkCredits(sold.micros);
     this.#record(sold);
   }
@@ -169,13 +169,13 @@ export class Ledger {
     if (this.#fd !== null) writeLine(this.#fd, line);
   }
 
-  #record(purchase: Purchase): void {
+  #record(purchase: Sale): void {
     const dated = { ...purchase, at: Date.now() };
     this.#write(dated);
     this.#take(dated);
   }
 
-  #take(purchase: Purchase): void {
+  #take(purchase: Sale): void {
     const { units, failed, micros, run, starts, key } = purchase;
     const { total, bought, usage, charged, starters } = this.#sums;
     countUnits(bought, purchase, units);

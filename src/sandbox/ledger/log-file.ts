@@ -23,10 +23,10 @@ const purchaseSchema = z.object({
   at: z.number().optional(),
 });
 
-export type Purchase = z.infer<typeof purchaseSchema>;
+export type Sale = z.infer<typeof purchaseSchema>;
 
 /** The purchase of one whole request, streamed or not. `starts`: id of the run that it starts, which is charged at its end. */
-export function requestPurchase(operation: string, request: unknown, micros: number, starts?: string): Purchase {
+export function requestPurchase(operation: string, request: unknown, micros: number, starts?: string): Sale {
   const { stream: _, ...unit } = Object(request) as Record<string, unknown>;
   return { operation, options: '', units: [canonicalJson(unit)], failed: [], micros, starts };
 }
@@ -42,7 +42,7 @@ const lineSchema = z.union([
 type LogLine = z.infer<typeof lineSchema>;
 
 /** A change of state that a later process needs, see `Ledger.facts`. */
-export type Fact = Extract<LogLine, { readonly fact: unknown }>['fact'];
+export type LoggedFact = Extract<LogLine, { readonly fact: unknown }>['fact'];
 
 /**
  * Opens or creates a file of JSON lines and passes its lines to `read`. A torn last line is dropped. Throws for any other bad

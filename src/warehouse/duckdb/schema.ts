@@ -8,14 +8,14 @@ import { duckDbDialect } from './dialect.js';
 import { transactionOf } from './transaction.js';
 
 /** One step of the schema since the first release. A released step is never changed. */
-export interface Migration {
+export interface SchemaStep {
   /** The name begins with a number: `0002-more-prices`. */
   readonly name: string;
   readonly sql: string;
 }
 
 /** All steps since the first release, in order. Append only. */
-export const migrations: readonly Migration[] = [];
+export const migrations: readonly SchemaStep[] = [];
 
 const BASELINE = baselineOf('warehouse');
 
@@ -55,7 +55,7 @@ async function checkSchema(connection: DuckDBConnection, file: string): Promise<
  * The steps that a file lacks; null if the file has no warehouse yet. Throws `WarehouseUnusable` for a file of a newer version or of another
  * program.
  */
-export async function missingSteps(connection: DuckDBConnection, file: string): Promise<readonly Migration[] | null> {
+export async function missingSteps(connection: DuckDBConnection, file: string): Promise<readonly SchemaStep[] | null> {
   const done = await applied(connection);
   if (done === null) return null;
   if (!done.includes(BASELINE)) {
@@ -93,7 +93,7 @@ async function create(connection: DuckDBConnection): Promise<void> {
   for (const step of [{ name: BASELINE }, ...migrations]) await record(connection, step);
 }
 
-async function record(connection: DuckDBConnection, { name }: Pick<Migration, 'name'>): Promise<void> {
+async function record(connection: DuckDBConnection, { name }: Pick<SchemaStep, 'name'>): Promise<void> {
   await connection.run(`INSERT INTO ${MIGRATIONS_TABLE} VALUES ($name, make_timestamp_ms($now::BIGINT))`, {
     name,
     now: BigInt(Date.now()),

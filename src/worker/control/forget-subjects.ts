@@ -12,13 +12,13 @@ import { forgetInManifest, forgetInSlice } from '../../rows/index.js';
 import { quoted, toUrl } from '../../rows/url-problem.js';
 import type { JobStatus, RuntimeConfig } from '../config/runtime-types.js';
 import type { Store } from '../store/store.js';
-import type { Warehouses } from '../store/warehouses.js';
+import type { OpenWarehouses } from '../store/warehouses.js';
 
 /** The parts of a runtime that `forget` uses. */
 export interface ForgetParts {
   readonly config: RuntimeConfig;
   readonly store: Store;
-  readonly warehouses: Warehouses;
+  readonly warehouses: OpenWarehouses;
   /** The states of jobs. */
   statuses(entries: readonly JobEntry[]): Promise<readonly JobStatus[]>;
 }

@@ -1,6 +1,6 @@
 import type { RuntimeConfig } from '../config/runtime-types.js';
 import type { Store } from '../store/store.js';
-import type { Warehouses } from '../store/warehouses.js';
+import type { OpenWarehouses } from '../store/warehouses.js';
 import type { connectIfRunning } from '../temporal-server/running-server.js';
 import type { ServerAccess } from '../temporal-server/temporal.js';
 
@@ -8,7 +8,7 @@ import type { ServerAccess } from '../temporal-server/temporal.js';
 export interface RuntimeParts extends ServerAccess {
   readonly config: RuntimeConfig;
   readonly store: Store;
-  readonly warehouses: Warehouses;
+  readonly warehouses: OpenWarehouses;
   /** A Temporal server that is running; null without one. */
   connectIfRunning(): ReturnType<typeof connectIfRunning>;
 }

@@ -5,7 +5,7 @@ import type { WalkEntry } from '../../core/job-entry-schemas.js';
 import { WarehouseBusy } from '../../core/rows/warehouse-errors.js';
 import { warehouseFile } from '../../warehouse/index.js';
 import type { JobListing, RuntimeConfig } from '../config/runtime-types.js';
-import { openWarehouses, type Warehouses } from './warehouses.js';
+import { type OpenWarehouses, openWarehouses } from './warehouses.js';
 
 /** The events of a service in a warehouse. */
 export interface EventStatus {
@@ -45,7 +45,7 @@ export async function readEventStatus(
 }
 
 async function readMarks(
-  warehouses: Warehouses,
+  warehouses: OpenWarehouses,
   { origin }: RuntimeConfig,
   into: string,
   patienceMs: number,

@@ -18,7 +18,7 @@ import { isSameWarehouse } from '../config/store-setting.js';
 import { openSinks } from './sinks.js';
 
 /** The warehouses of a process, for jobs, walks and monitors, and the secret files. */
-export interface Warehouses {
+export interface OpenWarehouses {
   of(staged: Pick<StagedJob, 'into' | 'host'>): RowWarehouse;
   publisher(ref: Pick<StagedJob, 'into' | 'host'>): Publisher;
   readonly events: WalkWarehouses;
@@ -36,7 +36,7 @@ export function openWarehouses(
   config: Pick<RuntimeConfig, 'say' | 'warehouse' | 'duckDbExtensions' | 'sinks' | 'stateDir' | 'store'>,
   oneOfMany: boolean,
   allowlist: Pick<Allowlist, 'check'> | null = null,
-): Warehouses {
+): OpenWarehouses {
   const { say, warehouse, duckDbExtensions } = config;
   const sinks = openSinks(config);
   const warehouses = createWarehouses({
