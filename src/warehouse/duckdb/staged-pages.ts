@@ -1,4 +1,4 @@
-import { mkdtemp, open, rm } from 'node:fs/promises';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { WindowPages } from '../../core/events/event-warehouse.js';
@@ -48,7 +48,9 @@ async function write(dir: string, batch: readonly WindowPages[]) {
     }
   }
   // Files are written in parallel. In sequence, most of the time would be spent waiting for a thread.
-  const written = await Promise.allSettled(files.map(writeOne));
+  const written = await Promise.allSettled(
+    files.map(({ name, pieces }) => writeFile(name, Buffer.concat(pieces), { mode: 0o600 })),
+  );
   for (const one of written) if (one.status === 'rejected') throw one.reason;
   return { files: files.map(({ name }) => name), longest: longest + 100 };
 }
@@ -57,16 +59,6 @@ interface ScratchFile {
   readonly name: string;
   readonly pieces: Uint8Array[];
   bytes: number;
-}
-
-async function writeOne({ name, pieces, bytes }: ScratchFile): Promise<void> {
-  const handle = await open(name, 'wx', 0o600);
-  try {
-    const { bytesWritten } = await handle.writev(pieces);
-    if (bytesWritten < bytes) throw new Error(`ENOSPC: ${bytesWritten} of ${bytes} bytes written, write '${name}'`);
-  } finally {
-    await handle.close();
-  }
 }
 
 /**
