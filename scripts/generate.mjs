@@ -70,7 +70,8 @@ make('docs/why/decisions.md', decisionsDoc(decisions.map((name) => [name, read(`
 make('docs/why/benchmarks.md', benchmarksDoc(savedResults()));
 for (const [name, svg] of Object.entries(drawings)) make(`docs/concepts/${name}.svg`, svg);
 const { rowTables, rowViews } = await built('warehouse/rows/row-tables');
-make('examples/dbt/models/sources.yml', dbtSources([...rowTables(false), ...rowViews(false)]));
+const { duckDbDialect } = await built('warehouse/duckdb/dialect');
+make('examples/dbt/models/sources.yml', dbtSources([...rowTables(false), ...rowViews(duckDbDialect)]));
 make('docs/reference/tables.md', await tables());
 
 for (const path of differing)

@@ -1,7 +1,7 @@
 import { payloads } from '../../core/events/payloads.js';
 import { partTables, stateTables } from '../../core/events/state-tables.js';
 import type { Dialect } from '../dialect.js';
-import { commentsOn, createTable, type Relation, tableColumns } from '../shared/relation.js';
+import { type Relation, tableColumns, type View } from '../shared/relation.js';
 
 const origin = 'origin text! Base URL of the service, or sandbox: its data is never real.';
 const id =
@@ -160,10 +160,6 @@ export const stateRelations: readonly Relation[] = [
 /** Every table for events, in the order of their creation. */
 export const eventTables = (dialect: Dialect): readonly Relation[] => [...logTables(dialect), ...stateRelations];
 
-interface View extends Relation {
-  readonly query: string;
-}
-
 /** Views for the most frequent questions about events. */
 export function eventViews(dialect: Dialect): readonly View[] {
   const { text, time, prefix } = dialect;
@@ -218,17 +214,4 @@ FROM ${prefix}events WHERE item_id IS NOT NULL`,
 FROM ${prefix}events GROUP BY 1, 2, 3`,
     },
   ];
-}
-
-/** Statements that create the tables, sequence and views for events, with all comments. */
-export function makeEventTables(dialect: Dialect): string {
-  const { prefix } = dialect;
-  const tables = eventTables(dialect);
-  const views = eventViews(dialect);
-  return [
-    `CREATE SEQUENCE ${prefix}event_load_ids;`,
-    ...tables.map((table) => createTable(table, dialect)),
-    ...views.map(({ name, query }) => `CREATE VIEW ${prefix}${name} AS\n${query};`),
-    commentsOn([...tables, ...views], prefix),
-  ].join('\n');
 }

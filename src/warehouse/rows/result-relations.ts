@@ -1,5 +1,5 @@
 import type { Dialect } from '../dialect.js';
-import { commentsOn } from '../shared/relation.js';
+import type { View } from '../shared/relation.js';
 import type { Path, ValueType } from './result-column.js';
 import { dollarsOf } from './row-tables.js';
 
@@ -168,14 +168,13 @@ export const firstColumns: readonly (readonly [name: string, is: string])[] = [
 ];
 
 /**
- * Statements that create the views, with all comments. The views read the whole answers in `row_store`, so that nothing is
- * loaded twice, and a refreshed or vanished row changes at once in every view.
+ * The views of results. They read the whole answers in `row_store`, so that nothing is loaded twice, and a refreshed or vanished row changes
+ * at once in every view.
  */
-export function makeResultViews(dialect: Dialect): string {
-  return resultRelations.map((relation) => viewStatements(relation, dialect)).join('\n');
-}
+export const resultViews = (dialect: Dialect): readonly View[] =>
+  resultRelations.map((relation) => viewOf(relation, dialect));
 
-function viewStatements(relation: ResultRelation, dialect: Dialect): string {
+function viewOf(relation: ResultRelation, dialect: Dialect): View {
   const { name, is, row, lists, columns, operation, keepsEmpty = false } = relation;
   const { prefix } = dialect;
   const items = ['response', ...lists.map((_, index) => `item_${index}`)];
@@ -201,10 +200,8 @@ function viewStatements(relation: ResultRelation, dialect: Dialect): string {
     ...lists.map(({ rank, is: sentence }) => [rank, sentence] as const),
     ...columns.map((column) => [column.name, column.is] as const),
   ].map(([column, sentence]) => ({ name: column, type: 'other' as const, is: sentence }));
-  return [
-    `CREATE VIEW ${prefix}${name} AS\nSELECT ${[...plain, ...ranks, ...ofRow, ...shown].join(', ')}\nFROM ${read.from};`,
-    commentsOn([{ kind: 'VIEW', name, is, row, columns: described }], prefix),
-  ].join('\n');
+  const query = `SELECT ${[...plain, ...ranks, ...ofRow, ...shown].join(', ')}\nFROM ${read.from}`;
+  return { kind: 'VIEW', name, is, row, columns: described, query };
 }
 
 /** Query of the rows that have an answer and are in the current input of their job. */

@@ -1,5 +1,5 @@
 import type { Dialect } from '../dialect.js';
-import { commentsOn, createTable, type Relation, type RelationColumn, tableColumns } from '../shared/relation.js';
+import { type Relation, type RelationColumn, tableColumns, type View } from '../shared/relation.js';
 
 const job = 'job text! Id of the job.';
 const origin = 'origin text! Base URL of the service, or sandbox: its data is never real.';
@@ -180,8 +180,9 @@ export function rowTables(keepsExact: boolean): readonly Relation[] {
   return [jobs, rows, ledger, outcomes, runs, misfits, marks];
 }
 
-/** The views of rows, with the descriptions of their columns; see `makeRowTables`. */
-export function rowViews(keepsExact: boolean): readonly Relation[] {
+/** The views of rows. */
+export function rowViews(dialect: Dialect): readonly View[] {
+  const { keepsExact } = dialect;
   return [
     {
       kind: 'VIEW',
@@ -199,6 +200,7 @@ export function rowViews(keepsExact: boolean): readonly Relation[] {
       `),
         ...(keepsExact ? exact : []),
       ],
+      query: enrichedRows(dialect),
     },
     {
       kind: 'VIEW',
@@ -215,20 +217,9 @@ export function rowViews(keepsExact: boolean): readonly Relation[] {
         unknown_outcomes long Number of purchases without an answer.
         unknown_dollars other Estimated cost of these purchases.
       `),
+      query: spendView(dialect),
     },
   ];
-}
-
-/** Statements that create the tables and views for rows in an empty database, with all comments. */
-export function makeRowTables(dialect: Dialect): string {
-  const { prefix, keepsExact } = dialect;
-  const tables = rowTables(keepsExact);
-  return [
-    ...tables.map((table) => createTable(table, dialect)),
-    `${enrichedRows(dialect)};`,
-    `${spendView(dialect)};`,
-    commentsOn([...tables, ...rowViews(keepsExact)], prefix),
-  ].join('\n');
 }
 
 /** The view `enriched_rows`: all columns of the rows, and fields of their responses after the columns for facts. */
@@ -242,7 +233,7 @@ function enrichedRows({ prefix, keepsExact, sameText: text, isText }: Dialect): 
   };
   const [, rows] = rowTables(keepsExact) as readonly [Relation, Relation];
   const all = rows.columns.flatMap(({ name }) => [...(before[name] ?? []), name]);
-  return `CREATE VIEW ${prefix}enriched_rows AS\nSELECT ${all.join(', ')}\nFROM ${prefix}row_store\nWHERE vanished_at IS NULL OR outdated_at IS NULL OR length(row_hash) = 16`;
+  return `SELECT ${all.join(', ')}\nFROM ${prefix}row_store\nWHERE vanished_at IS NULL OR outdated_at IS NULL OR length(row_hash) = 16`;
 }
 
 /**
@@ -258,8 +249,7 @@ export function dollarsOf(micros: string): string {
  * the answer counts for the row that was loaded first.
  */
 function spendView({ day, prefix }: Dialect): string {
-  return `CREATE VIEW ${prefix}spend AS
-SELECT day, job, operation, CAST(sum(requests) AS BIGINT) AS requests, CAST(sum(rows) AS BIGINT) AS rows,
+  return `SELECT day, job, operation, CAST(sum(requests) AS BIGINT) AS requests, CAST(sum(rows) AS BIGINT) AS rows,
   ${dollarsOf('sum(micros)')} AS dollars, CAST(sum(unknown) AS BIGINT) AS unknown_outcomes,
   ${dollarsOf('sum(unknown_micros)')} AS unknown_dollars
 FROM (

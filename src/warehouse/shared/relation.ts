@@ -39,9 +39,10 @@ export function createTable({ name, columns, key = [], needsKey = false }: Relat
   return `CREATE TABLE ${dialect.prefix}${name} (\n${lines.join(',\n')}\n);`;
 }
 
-/** Statements that create tables, with all comments. */
-export const createTables = (tables: readonly Relation[], dialect: Dialect): string =>
-  [...tables.map((table) => createTable(table, dialect)), commentsOn(tables, dialect.prefix)].join('\n');
+/** A view with its query. */
+export interface View extends Relation {
+  readonly query: string;
+}
 
 /** COMMENT statements. `prefix`: the schema with its dot, or empty. */
 export function commentsOn(relations: readonly Relation[], prefix = ''): string {
