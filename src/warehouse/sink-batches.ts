@@ -28,7 +28,6 @@ export type BatchesOf = Pick<SinkBatch, 'table'> & { readonly job?: string; read
 /** A batch in the ledger. `content`: its rows as JSON objects with commas; null: `source` reads them. */
 type Kept = Record<'columns' | 'source', string> & { readonly content: string | null };
 
-/** The batches of a sink that its record keeps. */
 export interface SinkBatches {
   /** Creates the tables, if they are missing. */
   make(): Promise<void>;

@@ -127,7 +127,6 @@ async function withLongest(connection: DuckDBConnection, parts: SourceTable['par
   return [...found];
 }
 
-/** A query with other types of its columns. */
 export function selectAs(query: string, from: readonly TableColumn[], to: readonly TableColumn[]): string {
   const casts = to.flatMap(({ name, type }, index) =>
     type === from[index]?.type ? [] : [`CAST(${identifier(name)} AS ${type}) AS ${identifier(name)}`],

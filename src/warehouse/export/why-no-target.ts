@@ -6,14 +6,12 @@ import { type FileKind, fileKind } from '../../files/file-kind.js';
 import { isWithin } from '../../files/is-within.js';
 import { isSameFile, realPath } from '../../files/same-file.js';
 
-/** Target of an export. */
 export type TargetKind = 'csv' | 'parquet';
 
 /** Files that an export must not overwrite; null or absent without such a file. */
 export interface Sources {
   /** Path of the warehouse. A warehouse on a server has none. */
   readonly into?: string | null;
-  /** Path of the job's input. */
   readonly input?: string | null;
 }
 

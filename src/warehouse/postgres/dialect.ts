@@ -147,7 +147,6 @@ function partsOf(response: string, rowHash: string): string {
   WHERE json_typeof(part) = 'object' AND part ->> '${ROW_ID_FIELD}' = ${rowHash}`;
 }
 
-/** A value of an answer as text. */
 const textOf = (json: string, prefix: string): string => `${prefix}searchflow_text(${json})`;
 
 /** A path as an array of texts; the path can contain any name. */

@@ -79,7 +79,6 @@ const PIECE = 262_144;
 const HEADER = Buffer.from('PGCOPY\n\xff\r\n\0\0\0\0\0\0\0\0\0', 'latin1');
 const TRAILER = Buffer.from([0xff, 0xff]);
 
-/** The fields of a row; null is NULL. */
 type Fields = readonly (Buffer | null)[];
 
 /**
@@ -165,7 +164,6 @@ async function* frames(chunks: AsyncIterable<Buffer>, table: LineTable, careful:
   yield TRAILER;
 }
 
-/** The rows of whole lines. */
 function rowsOf(lines: Buffer, table: LineTable, careful: boolean): readonly Fields[] {
   const { fields } = lineTables[table];
   const rows: Fields[] = [];

@@ -28,7 +28,6 @@ import type { TableRows } from './publish-sql.js';
 import { s3Files, setS3 } from './s3-files.js';
 import { checkUnique, type Drafted, stageTables } from './stage-tables.js';
 
-/** The source of a publish, and the options of its warehouse. */
 interface PublishSource extends WarehousesOptions {
   readonly database: Database;
   readonly say: (sentence: string) => void;
@@ -189,7 +188,6 @@ const publishedTables: Readonly<Record<'events' | 'monitors', readonly Relation[
   monitors: [monitors, runs, results],
 };
 
-/** The error of a warehouse that does not exist. */
 function nothingToPublish(subject: 'events' | 'monitors', shown: string): WarehouseUnusable {
   return new WarehouseUnusable(
     'job-not-loaded',

@@ -14,7 +14,6 @@ export interface TargetFiles {
   manifest(): Promise<string | null>;
   /** The path or URL of a file, for DuckDB. `alias`: a free path in the folder of drafts. */
   open(path: string, alias: string): Promise<string>;
-  /** Bytes of a file; null if there is none. */
   size(path: string): Promise<number | null>;
   /** Writes a draft under a new name, durably. */
   put(draft: string, path: string): Promise<void>;

@@ -8,7 +8,6 @@ export const MANIFEST = 'manifest.json';
 const FORMAT = 'searchflow-publish';
 const VERSION = 1;
 
-/** A data file of a target. */
 export interface ManifestFile {
   /** Relative to the manifest, with slashes. */
   readonly path: string;
@@ -44,7 +43,6 @@ export interface ManifestTable {
 export interface Manifest {
   readonly format: typeof FORMAT;
   readonly version: typeof VERSION;
-  /** The latest publish. */
   readonly publish: PublishRecord;
   readonly tables: readonly ManifestTable[];
 }
@@ -104,7 +102,6 @@ function folderOf(table: string): string {
     : `table-${createHash('sha256').update(table).digest('hex').slice(0, 16)}`;
 }
 
-/** The partition of a publish. */
 export function partitionOf(
   by: PublishPartition | null,
   { at, run }: Pick<PublishRecord, 'at' | 'run'>,

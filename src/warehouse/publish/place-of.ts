@@ -10,7 +10,6 @@ const parameters: Readonly<Record<string, string>> = {
   ...{ region: 's3_region', endpoint: 's3_endpoint', url_style: 's3_url_style', use_ssl: 's3_use_ssl' },
 };
 
-/** The parts of `s3://bucket/prefix?region=…`. */
 export interface S3Place {
   readonly bucket: string;
   /** `s3://bucket/prefix`, without a slash at the end. */
@@ -49,7 +48,6 @@ export function s3Name(address: string): string {
   return `s3://${bucket}${parts.length === 0 ? '' : `?${parts.join('&')}`}`;
 }
 
-/** Where a publish goes. */
 export type Place =
   | { readonly kind: 'folder' | 'file' | 'ducklake'; readonly path: string }
   | { readonly kind: 'postgres'; readonly address: string }

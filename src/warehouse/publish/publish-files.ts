@@ -34,7 +34,6 @@ export interface TablePlan {
   readonly kept: readonly ManifestFile[];
   /** Whether rows of `kept` with the keys of new rows are removed. */
   readonly merges: boolean;
-  /** Columns that `kept` lacks. */
   readonly added: readonly TableColumn[];
 }
 

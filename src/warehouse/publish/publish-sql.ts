@@ -24,7 +24,6 @@ export interface SqlTarget {
   query(sql: string, values?: readonly string[]): Promise<readonly Record<string, unknown>[]>;
   /** The full name of a table, quoted. */
   within(name: string): string;
-  /** The columns of a table; null if there is none. */
   columnsOf(name: string): Promise<readonly TableColumn[] | null>;
   /** Adds the staged rows to a table of that full name. */
   add(table: TargetTable, to: string): Promise<void>;
@@ -38,7 +37,6 @@ export interface TableRows {
 interface Change extends ColumnChange {
   readonly table: TargetTable;
   readonly latest: LatestPublish | null;
-  /** Whether the target has the table. */
   readonly isThere: boolean;
 }
 

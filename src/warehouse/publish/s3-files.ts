@@ -16,7 +16,6 @@ export async function setS3(connection: DuckDBConnection, { settings }: S3Place)
   for (const [name, value] of settings) await connection.run(`SET ${name} = ${literal(value)}`);
 }
 
-/** The files of a target in an S3 bucket. */
 export function s3Files(connection: DuckDBConnection, { bucket, url }: S3Place): TargetFiles {
   /** The manifest as it was read last. */
   let known: string | null = null;

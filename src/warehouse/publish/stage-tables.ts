@@ -27,7 +27,6 @@ export interface StagedTable {
   readonly files: readonly DraftFile[];
 }
 
-/** The drafts of a publish, and its record. */
 export interface Drafted {
   /** Name of the source in a target: two sources never share a table. */
   readonly source: string;
@@ -66,7 +65,6 @@ export async function stageTables(
   return tables;
 }
 
-/** Size and hash of a finished file. */
 export async function draftFile(path: string, rows: number): Promise<DraftFile> {
   const hash = createHash('sha256');
   let bytes = 0;
@@ -84,7 +82,6 @@ export function contentOf({ columns, files }: Pick<StagedTable, 'columns' | 'fil
   return hash.digest('hex');
 }
 
-/** Relation of the rows of Parquet files. */
 export const parquetFiles = (paths: readonly string[]): string =>
   `read_parquet([${paths.map((path) => literal(plainPath(path))).join(', ')}], hive_partitioning = false)`;
 

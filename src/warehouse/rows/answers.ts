@@ -44,7 +44,6 @@ const reasons = (tag: string): string =>
 const misread = `e.job = $1 AND e.unit_key IS NOT NULL
   AND (e.status = 'error' AND e.error_tag = 'RESPONSE_SHAPE' OR e.status = 'success' AND e.error_message IS NOT NULL)`;
 
-/** See `RowReads.misreadAnswers`. */
 export async function misreadAnswers({ dialect, rows }: Transaction, job: string): Promise<readonly MisreadAnswer[]> {
   const response = dialect.keepsExact ? `coalesce(answer_exact -> 'result', response)` : 'response';
   const found = await rows<MisreadAnswer>(
@@ -57,7 +56,6 @@ export async function misreadAnswers({ dialect, rows }: Transaction, job: string
   return found.map((answer) => ({ ...answer, fetchedAt: Math.round(answer.fetchedAt) }));
 }
 
-/** See `RowMarks.putAnswers`. */
 export async function putAnswers(tx: Transaction, job: string, unitFile: string): Promise<number> {
   const { dialect } = tx;
   const columns = Object.entries({ status: 'r.status', ...answerOf(dialect, 'r') }).filter(
@@ -96,7 +94,6 @@ export async function knownCosts(
   return new Map(rows.map(({ unit_key, micros }) => [unit_key, Number(micros)]));
 }
 
-/** See `RowLoads.answers`. */
 export async function knownAnswers(
   tx: Transaction,
   keys: readonly string[],

@@ -43,7 +43,6 @@ export interface StoredTexts {
 
 export const resultColumnsOf = (texts: StoredTexts) => jobColumns(shapeOf(texts));
 
-/** The shape of a stored job. */
 export function shapeOf({ operation, options, request }: StoredTexts): JobShape {
   const stored = JSON.parse(request ?? 'null') as StoredRequest | null;
   return { operation, options: stored?.options ?? (JSON.parse(options ?? 'null') as Json), request: stored };
@@ -71,7 +70,6 @@ export function jobColumns({ operation, options, request }: JobShape): readonly 
   return [...first, ...own(fields, (request?.rowsPerRun ?? 1) > 1), ...last];
 }
 
-/** The columns of each operation's answers. */
 const ownColumns: Readonly<Record<string, (options: Fields, sharesRun: boolean) => readonly ResultColumn[]>> = {
   contents,
   search: (options) => [
@@ -93,7 +91,6 @@ const ownColumns: Readonly<Record<string, (options: Fields, sharesRun: boolean) 
   ],
 };
 
-/** Names of the columns in the view of a job. */
 export function viewColumnNames(job: JobShape & { readonly columns: readonly string[] }): readonly string[] {
   const { own, results } = viewColumns(
     job.columns,

@@ -6,7 +6,6 @@ import { freeName, viewColumns } from '../shared/view-columns.js';
 import type { InputColumns } from './job-columns.js';
 import { type ResultColumn, strictTypes } from './result-column.js';
 
-/** The number of characters that are kept of a value. */
 const KEPT = 200;
 
 /** A job whose misfits are listed: the columns of its input, and the columns that are read from its answers. */
@@ -91,7 +90,6 @@ function asText(column: ResultColumn): ResultColumn {
   return 'type' in column.from ? { ...column, from: { ...column.from, type: 'text' } } : column;
 }
 
-/** Counts the misfits of a job by column. */
 export async function countMisfits(tx: Transaction, job: string): Promise<Record<string, number>> {
   const counts = await tx.rows<{ name: string; count: unknown }>(
     'SELECT column_name AS name, count(*) AS count FROM misfits WHERE job = $1 GROUP BY 1 ORDER BY 2 DESC, 1',

@@ -99,7 +99,6 @@ async function forgetUnwhole(
   );
 }
 
-/** Slices without a ledger line. */
 async function slicesToLoad(tx: Transaction, { job, generation, slices }: JobRecord): Promise<readonly number[]> {
   const lines = await tx.rows<{ slice: number }>('SELECT slice FROM load_ledger WHERE job = $1 AND generation = $2', [
     job,

@@ -9,7 +9,6 @@ export type ValueType = 'text' | 'string' | 'onlyText' | 'json' | 'structure' | 
 export const strictTypes = ['number', 'integer', 'boolean', 'date', 'time', 'array', 'object'] as const;
 export type StrictType = (typeof strictTypes)[number];
 
-/** Path of a value in an answer. */
 export type Path = readonly string[];
 
 /** A column of a job's view after the user's own. */

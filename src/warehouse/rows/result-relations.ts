@@ -9,7 +9,6 @@ export interface ResultRelation {
   readonly is: string;
   /** What one row stands for. */
   readonly row: string;
-  /** Operation of the jobs in the view. */
   readonly operation: string;
   /** Lists of the answer. The view has a row for each element; if there is no list, a row for each answer. */
   readonly lists: readonly { readonly path: Path; readonly rank: string; readonly is: string }[];
@@ -23,7 +22,6 @@ export interface ResultViewColumn {
   readonly is: string;
   /** `count`: the length of a list; `stored`: a column of the row. */
   readonly type: ValueType | 'count' | 'stored';
-  /** Path in the element. */
   readonly path: Path;
   /**
    * Number of the list, from 0, whose element has the value. Default: the innermost list, or the whole answer if there is no
@@ -62,7 +60,6 @@ const result: readonly ResultViewColumn[] = [
 ];
 const results = [{ path: ['results'], rank: 'rank', is: 'Position among the results of the row, from 1.' }];
 
-/** All views of results. */
 export const resultRelations: readonly ResultRelation[] = [
   {
     name: 'search_results',

@@ -27,7 +27,6 @@ function picked({ tags, rows, marked }: FailedPick): readonly [condition: string
   return ['e.error_tag = ANY(CAST($2 AS text[]))', tags ?? []];
 }
 
-/** See `RowReads.failedUnits`. */
 export async function failedUnits(tx: Transaction, job: string, pick: FailedPick): Promise<readonly FailedUnit[]> {
   const [condition, value] = picked(pick);
   const found = await tx.rows<{ key: string | null; unit: string | null; tag: string; rows: unknown; slice: number }>(
@@ -38,7 +37,6 @@ export async function failedUnits(tx: Transaction, job: string, pick: FailedPick
   return found.map(({ rows, ...unit }) => ({ ...unit, rows: Number(rows) }));
 }
 
-/** See `RowReads.rowStates`. */
 export async function rowStates(
   tx: Transaction,
   job: string,
@@ -53,7 +51,6 @@ export async function rowStates(
   return found.map(({ row, ...state }) => ({ ...state, row: Number(row) }));
 }
 
-/** See `RowMarks.markRows`. */
 export async function markRows(
   tx: Transaction,
   job: string,
@@ -73,7 +70,6 @@ export async function markRows(
   );
 }
 
-/** See `RowMarks.unmarkRows`. */
 export async function unmarkRows(tx: Transaction, job: string, pick: FailedPick): Promise<void> {
   const [condition, value] = picked(pick);
   await tx.lock({ job });

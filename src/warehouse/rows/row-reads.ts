@@ -127,7 +127,6 @@ export function createRowReads(database: Database): RowReads {
   };
 }
 
-/** See `RowReads.forgettable`. */
 async function forgettableRows(tx: Transaction, pick: ForgetPick): Promise<readonly ForgettableRow[]> {
   const isText = 'text' in pick;
   const cells = 'array_to_string(e.input, chr(10))';

@@ -193,7 +193,6 @@ async function recordUnknown(tx: Transaction, job: string, unknown: readonly Unk
   );
 }
 
-/** See `RowLoads.recordRun`. */
 async function recordRun(tx: Transaction, run: RunRecord): Promise<readonly SchemaChange[]> {
   const { startedAt, endedAt, costMicros, ...facts } = run;
   const [job] = await tx.rows<InputColumns & { readonly before: string | null } & StoredTexts>(

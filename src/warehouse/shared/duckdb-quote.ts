@@ -1,4 +1,3 @@
-/** A quoted name for SQL text. */
 export function identifier(name: string): string {
   return `"${name.replaceAll('"', '""')}"`;
 }

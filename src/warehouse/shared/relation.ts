@@ -29,7 +29,6 @@ export const tableColumns = (lines: string): readonly RelationColumn[] =>
       return { name, type: type as RelationType, is, required: mark === '!' };
     });
 
-/** Statement that creates a table. */
 export function createTable({ name, columns, key = [], needsKey = false }: Relation, dialect: Dialect): string {
   const lines = columns.map((column) => {
     const numbers = column.numbered ? ' GENERATED ALWAYS AS IDENTITY' : '';
@@ -39,7 +38,6 @@ export function createTable({ name, columns, key = [], needsKey = false }: Relat
   return `CREATE TABLE ${dialect.prefix}${name} (\n${lines.join(',\n')}\n);`;
 }
 
-/** A view with its query. */
 export interface View extends Relation {
   readonly query: string;
 }
@@ -54,12 +52,10 @@ export function commentsOn(relations: readonly Relation[], prefix = ''): string 
     .join('\n');
 }
 
-/** A column of a table in a database. */
 export interface FoundColumn {
   readonly table: string;
   readonly column: string;
   readonly type: string;
-  /** The column is NOT NULL and has no default. */
   readonly demanding: boolean;
 }
 

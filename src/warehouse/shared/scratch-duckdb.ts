@@ -1,7 +1,6 @@
 import type { DuckDBConnection } from '@duckdb/node-api';
 import { loadDuckDb } from './load-duckdb.js';
 
-/** Memory in MB of a scratch DuckDB. */
 const MEMORY_MB = 256;
 
 /** Runs `work` on a DuckDB with memory of its own, which spills into the directory `temporary`. */
@@ -45,7 +44,6 @@ export async function openScratchDuckDb(temporary: string) {
   }
 }
 
-/** Sets the memory of a scratch DuckDB, in MB. */
 export async function setMemory(connection: DuckDBConnection, megabytes: number): Promise<void> {
   await connection.run(`SET GLOBAL memory_limit = '${Math.max(MEMORY_MB, megabytes)}MB'`);
 }
