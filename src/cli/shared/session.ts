@@ -62,17 +62,15 @@ export interface SessionOptions {
   readonly bounded?: boolean;
 }
 
-/** Longest time to close after the work has ended: `DRAIN_MS` with paid requests in flight, `IDLE_DRAIN_MS` without. */
+/** Longest time to close after the work has ended, with and without paid requests in flight; then to close at once. */
 const DRAIN_MS = 15_000;
 const IDLE_DRAIN_MS = 5000;
 const CUT_MS = 3000;
-/**
- * Times after the first Ctrl-C at which owned work is ended by force, the drain is cut, and the process ends. Paid requests
- * have 10 s to land.
- */
-const OWNED_UNTIL_MS = 11_000;
-const DRAIN_UNTIL_MS = 11_500;
-const END_UNTIL_MS = 12_000;
+/** Time from the first Ctrl-C to the end of the process. Paid requests have 10 s to land. */
+const END_MS = 12_000;
+/** Times before the end of the process at which owned work is ended by force, and at which the drain is cut. */
+const OWNED_BEFORE_MS = 1000;
+const DRAINED_BEFORE_MS = 500;
 /** Longest time for which a command that only reads waits for the store. */
 const STORE_MS = 5000;
 
@@ -89,15 +87,18 @@ export async function withRuntime(
 ): Promise<ExitCode> {
   const { terminal, interrupts } = context;
   const stop = new AbortController();
-  const over = new AbortController();
   let sandbox: EmbeddedSandbox | null = null;
   let runtime: Runtime | null = null;
-  let isWorking = false;
-  let worksOn: string | null = null;
-  let noted: string | null = null;
-  let watched: string | null = null;
-  let abandoned = false;
-  let stoppedAt: number | null = null;
+  /** What the work has declared. */
+  const declared = {
+    isWorking: false,
+    job: null as string | null,
+    note: null as string | null,
+    watched: null as string | null,
+    isAbandoned: false,
+  };
+  /** The end of the process, once it was stopped. */
+  let deadline = deadlineIn(Number.POSITIVE_INFINITY);
 
   const run = async (): Promise<ExitCode | undefined> => {
     if (options.sends && config.service === 'sandbox') sandbox = await openSandbox(config);
@@ -108,7 +109,7 @@ export async function withRuntime(
     const opened = await (isBounded ? within(STORE_MS, opening, silent) : opening);
     runtime = opened;
     const say = (sentence: string) => terminal.note(sentence);
-    void standBy({ runtime: opened, sandbox, say, signal: AbortSignal.any([stop.signal, over.signal]) });
+    void standBy({ runtime: opened, sandbox, say, signal: stop.signal });
     const done = work({
       ...context,
       runtime: opened,
@@ -116,15 +117,15 @@ export async function withRuntime(
       sandbox,
       stopped: stop.signal,
       working: (job, note) => {
-        isWorking = true;
-        worksOn = job ?? worksOn;
-        noted = note ?? noted;
+        declared.isWorking = true;
+        declared.job = job ?? declared.job;
+        declared.note = note ?? declared.note;
       },
       watching: (job) => {
-        watched = job;
+        declared.watched = job;
       },
       abandon: () => {
-        abandoned = true;
+        declared.isAbandoned = true;
       },
     });
     return isBounded ? whileAnswering(() => within(STORE_MS, opened.jobs.walks(), silent), done) : done;
@@ -133,63 +134,44 @@ export async function withRuntime(
   try {
     const signal = await Promise.race([run(), interrupts.first.then((name) => ({ name }))]);
     if (typeof signal !== 'object') return signal ?? exitCodes.ok;
-    stoppedAt = performance.now();
+    deadline = deadlineIn(END_MS);
     stop.abort();
     terminal.show('');
     return await stopOn(signal.name);
   } catch (error) {
-    if (error instanceof Silent) abandoned = true;
+    if (error instanceof Silent) declared.isAbandoned = true;
     throw error;
   } finally {
-    over.abort();
+    stop.abort();
     terminal.show('');
     await close();
     await (sandbox as EmbeddedSandbox | null)?.close();
   }
 
-  /** Stops the work that this command owns, within a time limit, while a worker can still summarize the work. */
-  async function stopOwned(open: Runtime): Promise<void> {
-    // Work that did not stop in time still belongs to this command; the next command stops that work.
-    const stopped = open.work
-      .stop(Promise.race([interrupts.second, after(leftUntil(OWNED_UNTIL_MS), undefined)]))
-      .catch(() => undefined);
-    // Recording the end of the work may hang, so the wait has a time limit.
-    await Promise.race([stopped, after(leftUntil(DRAIN_UNTIL_MS), undefined)]);
-  }
-
-  /** Returns the milliseconds that are left until a time after the first Ctrl-C. */
-  function leftUntil(ms: number): number {
-    return Math.max(0, ms - (performance.now() - (stoppedAt ?? performance.now())));
-  }
-
-  /** Drains the runtime until the time limit or the second Ctrl-C, and then closes the runtime. */
+  /** Drains the runtime until the time limit or the second Ctrl-C, and then closes the runtime. Returns whether it was drained. */
   async function close(): Promise<boolean> {
     const open = runtime;
     runtime = null;
     if (open === null) return true;
-    if (abandoned) {
+    if (declared.isAbandoned) {
       open.close('now').catch(() => undefined);
       return false;
     }
     const usualMs = open.inFlight() > 0 ? DRAIN_MS : IDLE_DRAIN_MS;
-    const limitMs = stoppedAt === null ? usualMs : Math.min(usualMs, leftUntil(DRAIN_UNTIL_MS));
-    const cutMs = () => (stoppedAt === null ? CUT_MS : Math.min(CUT_MS, leftUntil(END_UNTIL_MS)));
-    const drained = open.close('drain').then(() => 'drained' as const);
+    const drained = open.close('drain').then(() => true);
     // If the drain was cut, a failure of the drain does not matter.
     drained.catch(() => undefined);
-    const how = await Promise.race([
-      drained,
-      interrupts.second.then(() => 'cut' as const),
-      after(limitMs, 'late' as const),
-    ]);
-    if (how === 'drained') return true;
-    await Promise.race([open.close('now').catch(() => undefined), after(cutMs(), undefined)]);
+    const cut = interrupts.second.then(() => false);
+    if (await Promise.race([drained, cut, after(Math.min(usualMs, deadline.left(DRAINED_BEFORE_MS)), false)]))
+      return true;
+    await Promise.race([open.close('now').catch(() => undefined), after(Math.min(CUT_MS, deadline.left()), undefined)]);
     return false;
   }
 
   async function stopOn(name: StopSignal): Promise<ExitCode> {
     const again = `To resume:\n  ${resumeCommand(context.args, context.env)}`;
     const code = signalExitCodes[name];
+    const { isWorking, job, note, watched } = declared;
     if (watched !== null) {
       terminal.say(`Stopped waiting; ${watched} is not affected. ${again.replace('To resume', 'To wait again')}`);
       return code;
@@ -202,7 +184,7 @@ export async function withRuntime(
     const owned = (await Promise.race([runtime?.work.owned().catch(() => null), after(CUT_MS, null)])) ?? [];
     if (runtime?.clientOnly && owned.length === 0) {
       terminal.say(
-        `Detached. ${worksOn === null ? 'The work' : worksOn} continues in the process that runs it. To watch it again:\n  ${resumeCommand(context.args, context.env)}`,
+        `Detached. ${job ?? 'The work'} continues in the process that runs it. To watch it again:\n  ${resumeCommand(context.args, context.env)}`,
       );
       return code;
     }
@@ -212,7 +194,13 @@ export async function withRuntime(
         ? `Stopping: waiting up to 10 s for ${some(open, 'paid request')} in flight; press Ctrl-C again to stop now.`
         : 'Stopping: no paid request is in flight; saving the state of the job.',
     );
-    if (runtime && owned.length > 0) await stopOwned(runtime);
+    if (runtime && owned.length > 0) {
+      // Work that did not stop in time still belongs to this command; the next command stops that work.
+      const until = Promise.race([interrupts.second, after(deadline.left(OWNED_BEFORE_MS), undefined)]);
+      const stopped = runtime.work.stop(until).catch(() => undefined);
+      // Recording the end of the work may hang, so the wait has a time limit.
+      await Promise.race([stopped, after(deadline.left(DRAINED_BEFORE_MS), undefined)]);
+    }
     const shared = runtime?.shared ?? false;
     const drained = await close();
     // A free request may be cut off, because it can be sent again.
@@ -220,13 +208,18 @@ export async function withRuntime(
       drained || open === 0 ? 'Stopped.' : 'Stopped at once; interrupted requests may become unknown outcomes.';
     const others = owned.length === 0 && shared ? 'Other workers of this store continue its jobs. ' : '';
     const notOurs =
-      owned.length === 0 && worksOn !== null
-        ? `${worksOn} was started elsewhere and continues with the next worker. `
-        : '';
-    const note = owned.length > 0 && noted !== null ? `${noted} ` : '';
-    terminal.say(`${stoppedSo} ${others}${notOurs}${note}${again}`);
+      owned.length === 0 && job !== null ? `${job} was started elsewhere and continues with the next worker. ` : '';
+    const ours = owned.length > 0 && note !== null ? `${note} ` : '';
+    terminal.say(`${stoppedSo} ${others}${notOurs}${ours}${again}`);
     return code;
   }
+}
+
+/** A point in time that several waits share. */
+function deadlineIn(ms: number) {
+  const end = performance.now() + ms;
+  /** The milliseconds that are left until `beforeMs` before the end. */
+  return { left: (beforeMs = 0) => Math.max(0, end - beforeMs - performance.now()) };
 }
 
 /** Resolves to the value after some time, if the process is still running. */
