@@ -4,9 +4,7 @@ import { toMicros } from '../core/text/money.js';
 import { millisOf } from '../core/text/value-forms.js';
 import type { Database } from './database.js';
 import { fieldsOf, heldId, insert, type TableRecord, textOf, uniqueRecords } from './monitors/record-fields.js';
-import { type Relation, tableColumns } from './shared/relation.js';
-
-const origin = 'origin text! Base URL of the service, or sandbox: its data is never real.';
+import { originColumn, type Relation, tableColumns } from './shared/relation.js';
 
 export const agentRuns: Relation = {
   kind: 'TABLE',
@@ -15,7 +13,7 @@ export const agentRuns: Relation = {
   row: 'one agent run',
   key: ['origin', 'id'],
   columns: tableColumns(`
-    ${origin}
+    ${originColumn}
     id id! Id at the service.
     status text queued, running, completed, failed, cancelled, or another status of the service.
     stop_reason text Why the run ended, as the service returned it.
@@ -53,7 +51,7 @@ export const agentRunCitations: Relation = {
   row: 'one citation of one field of the output of an agent run',
   key: ['origin', 'run_id', 'rank'],
   columns: tableColumns(`
-    ${origin}
+    ${originColumn}
     run_id id! Id of the run.
     rank integer Position among the citations of the run, from 1.
     field text Field of the output that it supports.
@@ -70,7 +68,7 @@ export const agentRunSyncs: Relation = {
   row: 'one service',
   key: ['origin'],
   columns: tableColumns(`
-    ${origin}
+    ${originColumn}
     watermark time All runs that were created up to this time are loaded, UTC.
     swept_at time Time of the last sync that also read the last two days again, UTC.
     completed_at time End of the last complete sync, UTC.

@@ -1,9 +1,8 @@
 import { payloads } from '../../core/events/payloads.js';
 import { partTables, stateTables } from '../../core/events/state-tables.js';
 import type { Dialect } from '../dialect.js';
-import { type Relation, tableColumns, type View } from '../shared/relation.js';
+import { originColumn, type Relation, tableColumns, type View } from '../shared/relation.js';
 
-const origin = 'origin text! Base URL of the service, or sandbox: its data is never real.';
 const id =
   'id text! Id at the service. In all tables, an id of more than 250 characters is cut and ends with its SHA-256.';
 const stream = 'stream text! sync, or a backfill: each has a watermark of its own.';
@@ -40,7 +39,7 @@ function logTables({ keepsExact }: Dialect): Relation[] {
         ...(keepsExact ? tableColumns(exact) : []),
         ...tableColumns(`
         digest digest Hash of data, to detect changed contents.
-        ${origin}
+        ${originColumn}
         load_id long! Load of the event; see event_loads.
         page integer! Page of the window that has the event.
         list_order long! Order of events with equal times, as the service lists them.
@@ -55,7 +54,7 @@ function logTables({ keepsExact }: Dialect): Relation[] {
       row: 'one stream of one origin',
       key: ['origin', 'stream'],
       columns: tableColumns(`
-        ${origin}
+        ${originColumn}
         ${stream}
         types text Event types of the stream, as a JSON list; empty: all.
         watermark time Time up to which all events are loaded, UTC: the time of an event, never the current time.
@@ -76,7 +75,7 @@ function logTables({ keepsExact }: Dialect): Relation[] {
       row: 'one event of one verification',
       key: ['origin', 'stream', 'id'],
       columns: tableColumns(`
-        ${origin}
+        ${originColumn}
         stream text! Stream of the verification.
         id text! Id of the event; see events.
         outcome text! missing: was not in the warehouse, loaded now; changed: had other contents, replaced now; gone: no longer returned by the service, row kept; same.
@@ -89,7 +88,7 @@ function logTables({ keepsExact }: Dialect): Relation[] {
       row: 'one window of the latest run of one stream',
       key: ['origin', 'stream', 'window_number'],
       columns: tableColumns(`
-        ${origin}
+        ${originColumn}
         ${stream}
         window_number integer! Number of the window within the stream.
         from_at time Start, inclusive, UTC; NULL: no bound.
@@ -112,7 +111,7 @@ function logTables({ keepsExact }: Dialect): Relation[] {
       key: ['load_id'],
       columns: tableColumns(`
         load_id long! Number of the load.
-        ${origin}
+        ${originColumn}
         ${stream}
         window_number integer! Window of the pages.
         attempt text! Attempt that read the pages.
@@ -141,7 +140,7 @@ export const stateRelations: readonly Relation[] = [
     is,
     row,
     key: ['origin', 'id'],
-    columns: [...tableColumns(id), ...columns, ...tableColumns([data, deleted, version, origin].join('\n'))],
+    columns: [...tableColumns(id), ...columns, ...tableColumns([data, deleted, version, originColumn].join('\n'))],
   })),
   ...partTables.map(({ name, is, row, owner, columns }) => ({
     kind: 'TABLE' as const,
@@ -152,7 +151,7 @@ export const stateRelations: readonly Relation[] = [
     columns: [
       ...tableColumns(`${owner} text! Id of the object that it is a part of.`),
       ...columns,
-      ...tableColumns([data, version, origin].join('\n')),
+      ...tableColumns([data, version, originColumn].join('\n')),
     ],
   })),
 ];

@@ -1,6 +1,5 @@
-import { type Relation, tableColumns } from '../shared/relation.js';
+import { originColumn, type Relation, tableColumns } from '../shared/relation.js';
 
-const origin = 'origin text! Base URL of the service, or sandbox: its data is never real.';
 const job = 'job text! Name of the batch: the same for the same action and filter.';
 const run = 'run text! Id of the workflow run; a batch may run again.';
 const monitorId = 'monitor_id id! Id of the monitor.';
@@ -12,7 +11,7 @@ export const batches: Relation = {
   row: 'one run of a batch',
   key: ['origin', 'job', 'run'],
   columns: tableColumns(`
-    ${origin}
+    ${originColumn}
     ${job}
     ${run}
     action text! pause, unpause or delete.
@@ -36,7 +35,7 @@ export const actions: Relation = {
   row: 'one monitor in one run of a batch',
   key: ['origin', 'job', 'run', 'monitor_id'],
   columns: tableColumns(`
-    ${origin}
+    ${originColumn}
     ${job}
     ${run}
     ${monitorId}
@@ -65,7 +64,7 @@ export const monitors: Relation = {
   row: 'one monitor',
   key: ['origin', 'id'],
   columns: tableColumns(`
-    ${origin}
+    ${originColumn}
     id id! Id at the service.
     name text Name of the monitor.
     status text active, paused or disabled.
@@ -91,7 +90,7 @@ export const runs: Relation = {
   row: 'one run of one monitor',
   key: ['origin', 'monitor_id', 'id'],
   columns: tableColumns(`
-    ${origin}
+    ${originColumn}
     ${monitorId}
     id id! Id at the service.
     status text pending, running, completed, failed, cancelled, or another status of the service.
@@ -121,7 +120,7 @@ export const results: Relation = {
   row: 'one result of one run of a monitor',
   key: ['origin', 'monitor_id', 'run_id', 'rank'],
   columns: tableColumns(`
-    ${origin}
+    ${originColumn}
     ${monitorId}
     run_id id! Id of the run.
     rank integer Position in the output, from 1.

@@ -1,8 +1,7 @@
 import type { Dialect } from '../dialect.js';
-import { type Relation, type RelationColumn, tableColumns, type View } from '../shared/relation.js';
+import { originColumn, type Relation, type RelationColumn, tableColumns, type View } from '../shared/relation.js';
 
 const job = 'job text! Id of the job.';
-const origin = 'origin text! Base URL of the service, or sandbox: its data is never real.';
 const loadedAt = 'loaded_at time! Time of the load, UTC.';
 
 export const jobs: Relation = {
@@ -15,7 +14,7 @@ export const jobs: Relation = {
     ${job}
     name text! Name of the job.
     view_name text! View with the rows of the job.
-    ${origin}
+    ${originColumn}
     operation text! Operation that is bought for each row.
     input text! Absolute path or URL of the input; - for stdin.
     columns texts! Columns of the input; row_store.input has the cells in this order.
@@ -33,7 +32,7 @@ export const jobs: Relation = {
 /** Columns of a row before its answer, and the rest. */
 const rowColumns = tableColumns(`
   ${job}
-  ${origin}
+  ${originColumn}
   generation text! Generation of the job that loaded the row.
   slice small! Slice of the input; its rows were loaded in one transaction.
   row_number long Number of the row in the input, from 1; NULL after it has vanished from the input.

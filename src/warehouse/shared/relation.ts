@@ -18,6 +18,9 @@ export interface Relation {
   readonly needsKey?: boolean;
 }
 
+/** The column of a record's service, see `tableColumns`. */
+export const originColumn = 'origin text! Base URL of the service, or sandbox: its data is never real.';
+
 /** Columns, one on each line: the name, the type, `!` for a column that is NOT NULL, and what the column is. */
 export const tableColumns = (lines: string): readonly RelationColumn[] =>
   lines
@@ -56,6 +59,7 @@ export interface FoundColumn {
   readonly table: string;
   readonly column: string;
   readonly type: string;
+  /** The column is NOT NULL and has no default. */
   readonly demanding: boolean;
 }
 
