@@ -1,6 +1,5 @@
 /** The part of the activities that a worker without a record loads. */
-export { AccountBreaker } from './call/account-breaker.js';
-export { CircuitBreaker } from './call/circuit-breaker.js';
+export { AccountBreaker, CircuitBreaker } from './call/circuit-breaker.js';
 export { InFlight } from './call/in-flight.js';
 export { Places } from './call/places.js';
 export { createAloneActivities } from './operations/alone.js';

@@ -17,8 +17,7 @@ import { createEnrichSlice } from './rows/enrich-slice.js';
 import { createJobActivities, createRetryRows } from './rows/job.js';
 
 export type { ActivityDeps } from './base/deps.js';
-export { AccountBreaker } from './call/account-breaker.js';
-export { CircuitBreaker } from './call/circuit-breaker.js';
+export { AccountBreaker, CircuitBreaker } from './call/circuit-breaker.js';
 export { toFailure } from './call/failure.js';
 export { InFlight } from './call/in-flight.js';
 export { landingOf } from './call/landing.js';
@@ -26,7 +25,8 @@ export { Places } from './call/places.js';
 export { createPurchase } from './purchase/purchase.js';
 export type { Control, Purchase, PurchaseRequest, Receipt, Unit } from './purchase/purchase-request.js';
 export { contentsOutcomes } from './rows/contents-purchase.js';
-export { createRuns, type WorkerRuns } from './runs/runs.js';
+export { createRuns } from './runs/create-runs.js';
+export type { WorkerRuns } from './runs/runs.js';
 
 /** All activities, under the names by which workflows call them. */
 export function createActivities(deps: ActivityDeps) {

@@ -193,12 +193,8 @@ function summaryOf(input: object): string | undefined {
 }
 
 function tooLarge(name: string, { bytes, landed }: { readonly bytes: number; readonly landed: readonly string[] }) {
-  return ApplicationFailure.create({
-    type: 'ResultTooLarge',
-    message: `${name}: the answer has ${bytes} bytes. Ask for less, or read it by its reference: operations({ receipts: true })`,
-    nonRetryable: true,
-    details: [{ bytes, landed }],
-  });
+  const message = `${name}: the answer has ${bytes} bytes. Ask for less, or read it by its reference: operations({ receipts: true })`;
+  return ApplicationFailure.nonRetryable(message, 'ResultTooLarge', { bytes, landed });
 }
 
 /** Seconds between polls of a run: each poll is an action of Temporal. */

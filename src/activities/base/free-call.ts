@@ -83,3 +83,20 @@ export async function sendFreeWithRetries<I, O>(
     }
   }
 }
+
+/** Like {@link sendFreeWithRetries}; returns null if the service does not know the thing. */
+export async function sendUnlessGone<I, O>(
+  deps: Pick<ActivityDeps, 'transport' | 'limiter'>,
+  endpoint: Endpoint<I, O>,
+  input: Input<NoInfer<I>>,
+): Promise<O | null> {
+  try {
+    return (await sendFreeWithRetries(deps, endpoint, input)).data;
+  } catch (error) {
+    if (isGone(error)) return null;
+    throw error;
+  }
+}
+
+/** Whether the service does not know the thing that a free call is about. */
+export const isGone = (error: unknown): boolean => error instanceof ApplicationFailure && error.type === 'NotFound';

@@ -33,15 +33,12 @@ export class CircuitBreaker {
   #until = 0;
   #trying = false;
   #wake = new AbortController();
-  readonly #now: () => number;
 
-  constructor(now: () => number = () => performance.now()) {
-    this.#now = now;
-  }
+  constructor(private readonly now: () => number = () => performance.now()) {}
 
   /** Milliseconds until the next probe; 0 while the service is healthy. */
   get holdMs(): number {
-    return this.#level === null ? 0 : Math.max(0, this.#until - this.#now());
+    return this.#level === null ? 0 : Math.max(0, this.#until - this.now());
   }
 
   /** Treats the service as possibly unhealthy: calls are sent one at a time until one call succeeds. */
@@ -84,11 +81,31 @@ export class CircuitBreaker {
     } else {
       return;
     }
-    this.#until = this.#now() + Math.min(MAX_HOLD_MS, 1000 * 2 ** this.#level);
+    this.#until = this.now() + Math.min(MAX_HOLD_MS, 1000 * 2 ** this.#level);
   }
 
   /** Ends the pass of a call that was never sent. Such a call does not show whether the service is healthy. */
   undecided(pass: 'well' | 'try'): void {
     if (pass === 'try') this.#trying = false;
+  }
+}
+
+/**
+ * Blocks purchases after a failure that every further request would meet, such as a refused key (401) or missing credits (402). A job that
+ * is started or resumed after that failure may send again.
+ */
+export class AccountBreaker {
+  #error: Error | null = null;
+  #at = 0;
+
+  /** `at`: the time of the refused request, in Unix ms. Jobs that are resumed after this time are not blocked. */
+  trip(error: Error, at: number): void {
+    this.#error = error;
+    this.#at = at;
+  }
+
+  /** Throws the error of the refused request, unless the job was resumed after that request. */
+  check(resumedAt: number): void {
+    if (this.#error && resumedAt <= this.#at) throw this.#error;
   }
 }

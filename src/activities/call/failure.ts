@@ -64,17 +64,13 @@ export const MAX_MISSHAPEN = 3;
  * attempt costs nothing and changes nothing. `longestMs`: the longest wait for the service that is left to Temporal; a longer one is final.
  */
 export function toFailure(error: unknown, attempt = 1, isFree = false, longestMs = MAX_BLOCK_MS): unknown {
-  if (error instanceof ServiceUnrecognized) {
-    return ApplicationFailure.create({ type: SERVICE_UNRECOGNIZED, message: error.message, nonRetryable: true });
-  }
-  if (isApiError(error) && error.facts.unrecognized && attempt >= MAX_UNRECOGNIZED) {
+  if (error instanceof ServiceUnrecognized) return ApplicationFailure.nonRetryable(error.message, SERVICE_UNRECOGNIZED);
+  if (isApiError(error) && error.facts.unrecognized && attempt >= MAX_UNRECOGNIZED)
     return toFailure(new ServiceUnrecognized(error, attempt));
-  }
   if (error instanceof AllRefused) {
     const { refusal, requests, rows } = error;
     if (rows === null) return toFailure(refusal, attempt);
-    const details: [AllRefusedFacts] = [{ requests, rows }];
-    return ApplicationFailure.create({ type: ALL_REFUSED, message: error.message, nonRetryable: true, details });
+    return ApplicationFailure.nonRetryable(error.message, ALL_REFUSED, { requests, rows } satisfies AllRefusedFacts);
   }
   if (isApiError(error)) {
     const { verdict, facts } = error;
@@ -102,8 +98,7 @@ export function toFailure(error: unknown, attempt = 1, isFree = false, longestMs
   if (error instanceof OverBudget) {
     const { scope, capMicros, remainingMicros, resetsAt, multiple } = error;
     const facts: OverBudgetFacts = { scope, capMicros, remainingMicros, resetsAt, multiple };
-    const { message } = error;
-    return ApplicationFailure.create({ type: BUDGET_EXCEEDED, message, nonRetryable: true, details: [facts] });
+    return ApplicationFailure.nonRetryable(error.message, BUDGET_EXCEEDED, facts);
   }
   if (error instanceof WarehouseBusy) {
     return ApplicationFailure.create({
@@ -114,25 +109,12 @@ export function toFailure(error: unknown, attempt = 1, isFree = false, longestMs
       details: [{ pid: error.pid, refusal: error.refusal }],
     });
   }
-  if (error instanceof WarehouseUnusable) {
-    return ApplicationFailure.create({
-      type: localFailures.warehouseUnusable,
-      message: error.message,
-      nonRetryable: true,
-      details: codeDetails(error),
-    });
-  }
-  if (error instanceof BodiesGone) {
-    return ApplicationFailure.create({ type: localFailures.bodiesGone, message: error.message, nonRetryable: true });
-  }
+  if (error instanceof WarehouseUnusable)
+    return ApplicationFailure.nonRetryable(error.message, localFailures.warehouseUnusable, ...codeDetails(error));
+  if (error instanceof BodiesGone) return ApplicationFailure.nonRetryable(error.message, localFailures.bodiesGone);
   if (isStoreUnusable(error)) {
     const message = `the database refuses requests: ${error.message}. Fix the database; then run the same command to resume`;
-    return ApplicationFailure.create({
-      type: localFailures.storeUnusable,
-      message,
-      nonRetryable: true,
-      details: codeDetails(error),
-    });
+    return ApplicationFailure.nonRetryable(message, localFailures.storeUnusable, ...codeDetails(error));
   }
   if (error instanceof Error && ofInput.includes(error.name)) {
     return ApplicationFailure.create({
@@ -143,12 +125,8 @@ export function toFailure(error: unknown, attempt = 1, isFree = false, longestMs
     });
   }
   if (error instanceof Error && !(error instanceof TemporalFailure) && attempt >= MAX_UNEXPECTED) {
-    return ApplicationFailure.create({
-      type: error.name,
-      message: `${error.message} (after ${attempt} attempts; run the same command to resume)`,
-      nonRetryable: true,
-      details: codeDetails(error),
-    });
+    const message = `${error.message} (after ${attempt} attempts; run the same command to resume)`;
+    return ApplicationFailure.nonRetryable(message, error.name, ...codeDetails(error));
   }
   return error;
 }

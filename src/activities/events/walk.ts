@@ -135,13 +135,7 @@ export function createWalkActivities(
 function walkOf({ origin }: WalkDeps, input: WalkInput): Walk {
   const { into = DEFAULT_EVENT_WAREHOUSE, host, types = [] } = input;
   try {
-    return {
-      origin,
-      stream: streamOf(input),
-      into,
-      types: [...new Set(types)].sort(),
-      host,
-    };
+    return { origin, stream: streamOf(input), into, types: [...new Set(types)].sort(), host };
   } catch (error) {
     throw badInput(
       error instanceof RangeError ? 'from and until must be dates such as 2025-01-31T00:00:00Z' : String(error),

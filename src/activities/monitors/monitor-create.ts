@@ -6,7 +6,7 @@ import type { MadeMonitor } from '../../core/workflow-result-schemas.js';
 import type { ActivityDeps } from '../base/deps.js';
 import { type First, onlyFor, onlyForServed } from '../base/monitor-warehouses.js';
 import { withHeartbeat } from '../base/with-heartbeat.js';
-import { redactAnswer } from '../call/redact-answer.js';
+import { redactAnswer } from '../call/landing.js';
 import { createMonitor } from '../operations/create-monitor.js';
 import { pagesOf, refusal } from './monitor-list.js';
 

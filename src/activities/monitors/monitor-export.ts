@@ -1,16 +1,15 @@
 import { Context } from '@temporalio/activity';
-import { ApplicationFailure } from '@temporalio/common';
 import { getMonitorRunEndpoint, listMonitorRunsEndpoint, listMonitorsEndpoint } from '../../api/endpoints/monitors.js';
 import { takesSome } from '../../core/monitors/monitor-filter.js';
 import type { ExportCounts, MonitorRuns, RawRecord } from '../../core/monitors/monitor-warehouse.js';
 import type { MonitorFilter } from '../../core/workflow-input-schemas.js';
 import { SLICE_MS } from '../base/cancellation.js';
 import type { ActivityDeps } from '../base/deps.js';
-import { sendFreeWithRetries } from '../base/free-call.js';
+import { isGone, sendUnlessGone } from '../base/free-call.js';
 import { type First, onlyFor, onlyForServed } from '../base/monitor-warehouses.js';
 import { withHeartbeat } from '../base/with-heartbeat.js';
+import { redactAnswer } from '../call/landing.js';
 import { mapConcurrent } from '../call/map-concurrent.js';
-import { redactAnswer } from '../call/redact-answer.js';
 import { pagesOf } from './monitor-list.js';
 
 /** Input of each activity of an export. */
@@ -43,17 +42,11 @@ export function createMonitorExportActivities(deps: ActivityDeps) {
         const since = Date.now();
         const ids = new Set<string>();
         let isWhole = true;
-        const pages = pagesOf(
-          deps,
-          listMonitorsEndpoint,
-          { ...step.filter },
-          {
-            unchecked: step.unchecked,
-            onLost: () => {
-              isWhole = false;
-            },
-          },
-        );
+        const onLost = () => {
+          isWhole = false;
+        };
+        const how = { unchecked: step.unchecked, onLost };
+        const pages = pagesOf(deps, listMonitorsEndpoint, { ...step.filter }, how);
         for await (const page of pages) {
           const safe = page.map((one) => redactAnswer(one, listMonitorsEndpoint.secrets) as unknown as RawRecord);
           await runs.loadMonitors(origin, step.mark, safe);
@@ -99,6 +92,7 @@ async function exportRuns(deps: ActivityDeps, runs: MonitorRuns, mark: string, m
   const load = async (records: readonly RawRecord[]): Promise<void> => {
     if (records.length > 0) await runs.loadRuns(origin, mark, monitor, records);
   };
+  const readRun = (runId: string) => sendUnlessGone(deps, getMonitorRunEndpoint, { id: monitor, runId });
   try {
     for await (const page of pagesOf(deps, listMonitorRunsEndpoint, { id: monitor })) {
       const records: RawRecord[] = [];
@@ -106,7 +100,7 @@ async function exportRuns(deps: ActivityDeps, runs: MonitorRuns, mark: string, m
         open.delete(run.id);
         if (known.get(run.id)?.over) continue;
         // A list may omit parts of a run, so a completed run is read separately.
-        const whole = run.status === 'completed' ? await readRun(deps, monitor, run.id) : null;
+        const whole = run.status === 'completed' ? await readRun(run.id) : null;
         records.push({ ...(whole ?? run) });
       }
       await load(records);
@@ -114,27 +108,13 @@ async function exportRuns(deps: ActivityDeps, runs: MonitorRuns, mark: string, m
     }
   } catch (error) {
     // The monitor was deleted after it was listed. Its runs stay as they are.
-    if (!isNotFound(error)) throw error;
+    if (!isGone(error)) throw error;
     return;
   }
   const rest: RawRecord[] = [];
   for (const id of open) {
-    const run = await readRun(deps, monitor, id);
-    if (run !== null) rest.push(run);
+    const run = await readRun(id);
+    if (run !== null) rest.push({ ...run });
   }
   await load(rest);
-}
-
-async function readRun(deps: ActivityDeps, id: string, runId: string): Promise<RawRecord | null> {
-  try {
-    const { data } = await sendFreeWithRetries(deps, getMonitorRunEndpoint, { id, runId });
-    return { ...data };
-  } catch (error) {
-    if (isNotFound(error)) return null;
-    throw error;
-  }
-}
-
-function isNotFound(error: unknown): boolean {
-  return error instanceof ApplicationFailure && error.type === 'NotFound';
 }

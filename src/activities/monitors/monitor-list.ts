@@ -11,9 +11,9 @@ import { canonicalJson } from '../../core/text/json.js';
 import type { MonitorFilter } from '../../core/workflow-input-schemas.js';
 import type { MonitorState } from '../../core/workflow-result-schemas.js';
 import type { ActivityDeps } from '../base/deps.js';
-import { sendFreeWithRetries } from '../base/free-call.js';
+import { sendFreeWithRetries, sendUnlessGone } from '../base/free-call.js';
 import { localFailures } from '../call/failure.js';
-import { redactAnswer } from '../call/redact-answer.js';
+import { redactAnswer } from '../call/landing.js';
 
 /** Number of monitors in a page: the service's maximum. */
 const PAGE = 100;
@@ -56,24 +56,14 @@ export async function listStates(deps: Deps, filter: MonitorFilter): Promise<Mon
 
 /** Returns the present state of one monitor; null if the monitor does not exist. */
 export async function readState(deps: Deps, id: string): Promise<MonitorState | null> {
-  try {
-    const { data } = await sendFreeWithRetries(deps, getMonitorEndpoint, { id });
-    return stateOf(deps, data);
-  } catch (error) {
-    if (error instanceof ApplicationFailure && error.type === 'NotFound') return null;
-    throw error;
-  }
+  const monitor = await sendUnlessGone(deps, getMonitorEndpoint, { id });
+  return monitor && stateOf(deps, monitor);
 }
 
 /** Sets the status of a monitor; returns null if the monitor does not exist. A repeated call changes at most `updatedAt`. */
 export async function setStatus(deps: Deps, id: string, status: 'active' | 'paused'): Promise<MonitorState | null> {
-  try {
-    const { data } = await sendFreeWithRetries(deps, updateMonitorEndpoint, { id, status });
-    return stateOf(deps, data);
-  } catch (error) {
-    if (error instanceof ApplicationFailure && error.type === 'NotFound') return null;
-    throw error;
-  }
+  const monitor = await sendUnlessGone(deps, updateMonitorEndpoint, { id, status });
+  return monitor && stateOf(deps, monitor);
 }
 
 function stateOf({ sha256 }: Deps, monitor: Monitor): MonitorState {

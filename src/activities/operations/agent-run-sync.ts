@@ -9,7 +9,7 @@ import type { RawRecord } from '../../core/monitors/monitor-warehouse.js';
 import type { AgentRunSync } from '../../core/workflow-result-schemas.js';
 import { SLICE_MS } from '../base/cancellation.js';
 import type { ActivityDeps } from '../base/deps.js';
-import { sendFreeWithRetries } from '../base/free-call.js';
+import { sendFreeWithRetries, sendUnlessGone } from '../base/free-call.js';
 import { type First, onlyForServed } from '../base/monitor-warehouses.js';
 import { withHeartbeat } from '../base/with-heartbeat.js';
 import { mapConcurrent } from '../call/map-concurrent.js';
@@ -61,20 +61,17 @@ export function createAgentRunSyncActivities(deps: ActivityDeps) {
 }
 
 class Slice {
-  readonly #deps: ActivityDeps;
-  readonly #store: AgentRunStore;
-  readonly #mark: string;
   readonly #until = performance.now() + SLICE_MS;
 
-  constructor(deps: ActivityDeps, store: AgentRunStore, mark: string) {
-    this.#deps = deps;
-    this.#store = store;
-    this.#mark = mark;
-  }
+  constructor(
+    private readonly deps: ActivityDeps,
+    private readonly store: AgentRunStore,
+    private readonly mark: string,
+  ) {}
 
   async run(before: AgentRunSyncState | null): Promise<SyncRunsSlice> {
-    const { origin } = this.#deps;
-    const marks = await this.#store.marks(origin);
+    const { origin } = this.deps;
+    const marks = await this.store.marks(origin);
     let state = before ?? begin();
     while (!state.walk.done) {
       if (this.#isOver()) return { state, end: null };
@@ -82,12 +79,12 @@ class Slice {
     }
     for (let ids: readonly string[]; ; ) {
       if (this.#isOver()) return { state, end: null };
-      ids = await this.#store.unfinished(origin, this.#mark, PAGE);
+      ids = await this.store.unfinished(origin, this.mark, PAGE);
       if (ids.length === 0) break;
       state = await this.#again(state, ids);
     }
     const { to: watermark, sweep } = state.span as NonNullable<AgentRunSyncState['span']>;
-    const unfinished = await this.#store.end(origin, { watermark, sweptAt: sweep ? watermark : marks.sweptAt });
+    const unfinished = await this.store.end(origin, { watermark, sweptAt: sweep ? watermark : marks.sweptAt });
     return { state, end: { unfinished, watermark } };
   }
 
@@ -101,7 +98,7 @@ class Slice {
     const { cursor } = state.walk;
     try {
       const input = { limit: PAGE, cursor: cursor ?? undefined };
-      const { data, date } = await sendFreeWithRetries(this.#deps, listAgentRunsEndpoint, input);
+      const { data, date } = await sendFreeWithRetries(this.deps, listAgentRunsEndpoint, input);
       // The range is of the service's clock, because the times of runs are.
       const span = state.span ?? spanOf(marks, date ?? Date.now());
       const { items, state: walk } = next<AgentRun>(state.walk, data);
@@ -122,27 +119,18 @@ class Slice {
     const runs: AgentRun[] = [];
     const gone: string[] = [];
     await mapConcurrent(ids, WIDTH, async (id) => {
-      const run = await this.#one(id);
+      const run = await sendUnlessGone(this.deps, getAgentRunEndpoint, { id });
       if (run === null) gone.push(id);
       else runs.push(run);
     });
     const counts = await this.#load(runs);
-    if (gone.length > 0) await this.#store.markGone(this.#deps.origin, this.#mark, gone);
+    if (gone.length > 0) await this.store.markGone(this.deps.origin, this.mark, gone);
     return { ...state, ...sum(state, counts), gone: state.gone + gone.length };
-  }
-
-  async #one(id: string): Promise<AgentRun | null> {
-    try {
-      return (await sendFreeWithRetries(this.#deps, getAgentRunEndpoint, { id })).data;
-    } catch (error) {
-      if (isType(error, 'NotFound')) return null;
-      throw error;
-    }
   }
 
   async #load(runs: readonly AgentRun[]): Promise<Pick<SyncCounts, 'runs' | 'added' | 'changed'>> {
     if (runs.length === 0) return { runs: 0, added: 0, changed: 0 };
-    const loaded = await this.#store.load(this.#deps.origin, this.#mark, runs as unknown as readonly RawRecord[]);
+    const loaded = await this.store.load(this.deps.origin, this.mark, runs as unknown as readonly RawRecord[]);
     return { runs: runs.length, ...loaded };
   }
 }

@@ -12,19 +12,18 @@ import { callInTurn, type SendDeps } from '../call/call-in-turn.js';
 import { isApiError } from '../call/failure.js';
 import type { PurchaseRequest } from '../purchase/purchase-request.js';
 import { agentKeys, agentPurchase } from '../rows/agent-purchase.js';
-import { buyLongRunning, failUnlessEnded, requestOf, runOrderFields, tooLarge } from './long-running-call.js';
+import {
+  buyLongRunning,
+  failUnlessEnded,
+  nothingYet,
+  requestOf,
+  runOrderFields,
+  snapshotOf,
+  tooLarge,
+} from './long-running-call.js';
 import { checkRequest } from './whole-request.js';
 
 type Step = RunStep<AgentRequest, RunResearchOptions>;
-
-const nothingYet: RunSnapshot = {
-  runId: null,
-  status: null,
-  startedAt: null,
-  events: null,
-  costDollars: null,
-  waitingFor: null,
-};
 
 /** The activities of the workflow `runAgent`. */
 export function createAgentRunActivities(deps: ActivityDeps) {
@@ -82,17 +81,6 @@ function purchaseOf(
   });
 }
 
-/** `startedAt` is a time of this machine's clock; the service's clock may differ. */
-function snapshotOf({ id, status, costDollars }: AgentRun, startedAt: number): RunSnapshot {
-  return {
-    ...nothingYet,
-    runId: id,
-    status: status ?? null,
-    startedAt,
-    costDollars: costDollars?.total ?? null,
-  };
-}
-
 function resultOf(landed: UnitRecord, askedAt: number): AgentRunResult {
   const record = failUnlessEnded(landed);
   // The answer was checked against the endpoint's schema when it landed.
@@ -122,15 +110,12 @@ const PAGE = 100;
 class EventCount {
   /** The number of events; null: unknown. */
   count: number | null = null;
-  readonly #deps: SendDeps;
   #cursor: string | undefined;
   #seen = new Set<string>();
   #next = 0;
   #off = false;
 
-  constructor(deps: SendDeps) {
-    this.#deps = deps;
-  }
+  constructor(private readonly deps: SendDeps) {}
 
   /** Reads the number of events if a poll is due. Never rejects, because the run does not depend on the number. */
   async poll(runId: string): Promise<void> {
@@ -138,7 +123,7 @@ class EventCount {
     this.#next = Number.POSITIVE_INFINITY;
     try {
       const input = { id: runId, limit: PAGE, cursor: this.#cursor };
-      const page = readPage((await callInTurn(this.#deps, listAgentRunEventsEndpoint, input)).data);
+      const page = readPage((await callInTurn(this.deps, listAgentRunEventsEndpoint, input)).data);
       for (const { id } of page?.items ?? []) this.#seen.add(String(id));
       this.count = this.#seen.size;
       this.#cursor = page?.cursor ?? this.#cursor;

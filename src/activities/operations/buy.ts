@@ -242,12 +242,7 @@ export function failUnlessSuccess(
     RESPONSE_SHAPE: ['ResponseShape', `${shape?.message ?? misread}${kept}${again}`],
   };
   const [type, message] = failures[tag ?? ''] ?? ['InvalidRequest', reason];
-  throw ApplicationFailure.create({
-    type,
-    message,
-    nonRetryable: true,
-    details: [{ tag, key: record?.key ?? null, requestId }],
-  });
+  throw ApplicationFailure.nonRetryable(message, type, { tag, key: record?.key ?? null, requestId });
 }
 
 /** Returns the failure of work that a worker without a record cannot do. */

@@ -6,7 +6,7 @@ import type { Endpoint } from '../../api/wire/endpoint.js';
 import { Secret } from '../../core/connections/secret.js';
 import type { SecretStore } from '../../core/connections/secret-store.js';
 import type { CallDeps } from '../base/deps.js';
-import { redactAnswer } from '../call/redact-answer.js';
+import { redactAnswer } from '../call/landing.js';
 import type { CallOptions, OperationResult } from './buy.js';
 import { buyWhole, checkRequest } from './whole-request.js';
 

@@ -72,11 +72,9 @@ export function createReadAnswer({ journal }: Pick<CallDeps, 'journal'>) {
         const answer = { unit, status, tag, data };
         const size = Buffer.byteLength(JSON.stringify(answer));
         if (bytes + size > maxInlineBytes && answers.length > 0) return done();
+        const facts = { requestId, bytes: size };
         if (size > maxInlineBytes)
-          throw resultTooLarge(`The answer has ${size} bytes`, 'Nothing was bought', maxInlineBytes, {
-            requestId,
-            bytes: size,
-          });
+          throw resultTooLarge(`The answer has ${size} bytes`, 'Nothing was bought', maxInlineBytes, facts);
         answers.push(answer);
         bytes += size;
       }

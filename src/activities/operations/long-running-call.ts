@@ -1,4 +1,6 @@
 import { ApplicationFailure } from '@temporalio/common';
+import type { ResearchTask } from '../../api/endpoints/research.js';
+import type { AgentRun } from '../../api/schemas/agent-run-schemas.js';
 import { transientTags } from '../../core/purchase/failure-tags.js';
 import type { UnitRecord } from '../../core/purchase/journal.js';
 import type { RunResearchOptions } from '../../core/workflow-input-schemas.js';
@@ -29,6 +31,22 @@ export function runOrderFields(
       freshAfter: call.refreshAfterMs === undefined ? undefined : askedAt - call.refreshAfterMs,
     },
   };
+}
+
+/** A run of which nothing is known yet. */
+export const nothingYet: RunSnapshot = {
+  runId: null,
+  status: null,
+  startedAt: null,
+  events: null,
+  costDollars: null,
+  waitingFor: null,
+};
+
+/** What is known of a run. `startedAt` is a time of this machine's clock; the service's clock may differ. */
+export function snapshotOf({ id, status, costDollars }: AgentRun | ResearchTask, startedAt: number): RunSnapshot {
+  const dollars = costDollars?.total ?? null;
+  return { ...nothingYet, runId: id ?? null, status: status ?? null, startedAt, costDollars: dollars };
 }
 
 /** How long one activity follows a long-running purchase. */
@@ -69,12 +87,7 @@ export function failUnlessEnded(record: UnitRecord): UnitRecord {
   const { error_tag: tag, operation } = record;
   if (tag === 'RUN_GONE') {
     const message = `${operation}: the service no longer returns the run; call it with { refreshAfterMs: 0 } to start another`;
-    throw ApplicationFailure.create({
-      type: 'NotFound',
-      message,
-      nonRetryable: true,
-      details: [{ tag, key: record.key }],
-    });
+    throw ApplicationFailure.nonRetryable(message, 'NotFound', { tag, key: record.key });
   }
   return tag?.startsWith('RUN_') ? record : failUnlessSuccess(record);
 }

@@ -11,7 +11,7 @@ import { unitKeys } from '../../core/purchase/unit-key.js';
 import { canonicalJson, type Json } from '../../core/text/json.js';
 import type { CallDeps } from '../base/deps.js';
 import { sendFree } from '../base/free-call.js';
-import { redactAnswer } from '../call/redact-answer.js';
+import { redactAnswer } from '../call/landing.js';
 import { type CallOptions, lonePurchase, type OperationResult } from './buy.js';
 import { createMonitor } from './create-monitor.js';
 import { packed } from './packed.js';

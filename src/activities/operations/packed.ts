@@ -33,14 +33,10 @@ export function packed<T>(
 
 /** Returns the failure of a result that does not fit. `facts`: request id, cost and size, for programs. */
 export function resultTooLarge(what: string, paid: string, most: number, facts: object): ApplicationFailure {
-  return ApplicationFailure.create({
-    type: 'ResultTooLarge',
-    message:
-      `${what}, and at most ${most} fit. Ask for less (text.maxCharacters, numResults), ` +
-      `or use Temporal's external storage with a higher maxInlineBytes. ${paid}`,
-    nonRetryable: true,
-    details: [facts],
-  });
+  const message =
+    `${what}, and at most ${most} fit. Ask for less (text.maxCharacters, numResults), ` +
+    `or use Temporal's external storage with a higher maxInlineBytes. ${paid}`;
+  return ApplicationFailure.nonRetryable(message, 'ResultTooLarge', facts);
 }
 
 /**
@@ -55,12 +51,8 @@ export function refuseTooLarge(
   const characters = alone ? mostCharacters(input) : 0;
   if (characters <= maxInlineBytes) return;
   const facts = { requestId: null, costDollars: 0, bytes: characters };
-  throw resultTooLarge(
-    `The request asks for up to ${characters} characters of text`,
-    'Nothing was sent',
-    maxInlineBytes,
-    facts,
-  );
+  const what = `The request asks for up to ${characters} characters of text`;
+  throw resultTooLarge(what, 'Nothing was sent', maxInlineBytes, facts);
 }
 
 /** Number of results of a search without `numResults` (API reference: /search). */

@@ -9,12 +9,20 @@ import { keyOptions, unitKeys } from '../../core/purchase/unit-key.js';
 import { canonicalJson, type Json } from '../../core/text/json.js';
 import { toMicros } from '../../core/text/money.js';
 import type { RunResearchOptions } from '../../core/workflow-input-schemas.js';
-import type { ResearchResult, RunSnapshot, RunStep, RunStepResult } from '../../core/workflow-result-schemas.js';
+import type { ResearchResult, RunStep, RunStepResult } from '../../core/workflow-result-schemas.js';
 import type { ActivityDeps } from '../base/deps.js';
 import { runTag } from '../rows/agent-purchase.js';
 import { type RunPurchaseKind, runPurchase } from '../rows/run-purchase.js';
 import { researchKind } from '../runs/run-kinds.js';
-import { buyLongRunning, failUnlessEnded, requestOf, runOrderFields, tooLarge } from './long-running-call.js';
+import {
+  buyLongRunning,
+  failUnlessEnded,
+  nothingYet,
+  requestOf,
+  runOrderFields,
+  snapshotOf,
+  tooLarge,
+} from './long-running-call.js';
 import { checkRequest } from './whole-request.js';
 
 /** Name of the operation in keys and segments. */
@@ -54,14 +62,7 @@ export function createResearchRunActivities(deps: ActivityDeps) {
       const request = step.request as ResearchTaskRequest;
       checkRequest(deps, createResearchTaskEndpoint, request, step.call);
       const unit = canonicalJson(step.request);
-      let seen: RunSnapshot = {
-        runId: null,
-        status: null,
-        startedAt: null,
-        events: null,
-        costDollars: null,
-        waitingFor: null,
-      };
+      let seen = nothingYet;
       const purchaseRequest = runPurchase(deps, deps.runs.research, kind, {
         ...runOrderFields(deps, step),
         units: [{ key: unitKeys(deps.sha256, deps.origin, RESEARCH, keyOptions({}, wire))(unit), unit }],
@@ -75,18 +76,6 @@ export function createResearchRunActivities(deps: ActivityDeps) {
       if (end.record === null) return { ended: null, look: end.snapshot };
       return { ended: resultOf(end.record, step.askedAt), look: null };
     },
-  };
-}
-
-function snapshotOf(task: ResearchTask, startedAt: number): RunSnapshot {
-  const { id, status, costDollars } = task;
-  return {
-    runId: id ?? null,
-    status: status ?? null,
-    startedAt,
-    events: null,
-    costDollars: costDollars?.total ?? null,
-    waitingFor: null,
   };
 }
 

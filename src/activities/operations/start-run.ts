@@ -7,23 +7,15 @@ import { requestUnit, unitKeys } from '../../core/purchase/unit-key.js';
 import { canonicalJson, type Json } from '../../core/text/json.js';
 import type { CallDeps } from '../base/deps.js';
 import { thisActivity } from '../base/wait-for-turn.js';
-import type { LongRunning, RunSlots } from '../purchase/purchase-request.js';
+import type { LongRunning } from '../purchase/purchase-request.js';
 import { agentKind } from '../rows/agent-purchase.js';
 import { runPurchase } from '../rows/run-purchase.js';
 import { RunFollower } from '../runs/run-follower.js';
 import { agentRunKind } from '../runs/run-kinds.js';
-import { RecentRuns } from '../runs/runs.js';
+import { noSlots, RecentRuns } from '../runs/runs.js';
 import { buyNow, type CallOptions, failUnlessSuccess, type OperationResult, oneStart } from './buy.js';
 import { packed } from './packed.js';
 import { checkRequest } from './whole-request.js';
-
-/** A single start takes no slot of the jobs: the service refuses a start that has none. */
-const slots: RunSlots = {
-  take: async () => undefined,
-  name: async () => undefined,
-  free: async () => undefined,
-  refused: async () => undefined,
-};
 
 /**
  * `createAgentRun`. The run has a tag of its purchase. If the answer to a start gets lost, also with its worker, the run is searched for by its
@@ -42,7 +34,8 @@ export async function startRun(
     ? unitKeys(deps.sha256, deps.origin, name, [Context.current().info.namespace, ...thisActivity()])(unit)
     : unitKeys(deps.sha256, deps.origin, name, wire)(requestUnit(input as Parameters<typeof requestUnit>[0]));
   const recent = new RecentRuns(deps, agentRunKind, listAgentRunsEndpoint);
-  const runs = { recent, slots, follower: new RunFollower(deps, agentRunKind), claimed: async () => true };
+  // A single start takes no slot of the jobs: the service refuses a start that has none.
+  const runs = { recent, slots: noSlots, follower: new RunFollower(deps, agentRunKind), claimed: async () => true };
   const kind: typeof agentKind = {
     ...agentKind,
     operation: name,

@@ -7,8 +7,7 @@ import type { CallJournal, Claimed, Started, UnitOutcome } from '../../core/purc
 import { OverBudget, type Price } from '../../core/purchase/spend.js';
 import type { KnownAnswer } from '../../core/rows/row-warehouse.js';
 import { splitMicros } from '../../core/text/money.js';
-import type { AccountBreaker } from '../call/account-breaker.js';
-import type { CircuitBreaker } from '../call/circuit-breaker.js';
+import type { AccountBreaker, CircuitBreaker } from '../call/circuit-breaker.js';
 import type { InFlight } from '../call/in-flight.js';
 import type { BudgetGate } from './budget-gate.js';
 import type { PurchaseFailures } from './failure-gate.js';

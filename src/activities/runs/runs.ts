@@ -1,20 +1,15 @@
-import { listAgentRunsEndpoint } from '../../api/endpoints/agent-runs.js';
-import { listResearchTasksEndpoint, type ResearchTask } from '../../api/endpoints/research.js';
+import type { ResearchTask } from '../../api/endpoints/research.js';
 import type { AgentRun } from '../../api/schemas/agent-run-schemas.js';
 import type { PageRequest } from '../../api/schemas/page.js';
 import type { SendOptions } from '../../api/transport.js';
 import type { Endpoint } from '../../api/wire/endpoint.js';
 import { type PageEnvelope, readPage } from '../../core/events/page.js';
-import type { Slots } from '../../core/limiter/slots.js';
 import { Serial } from '../../core/processes/serial.js';
 import { unlessAborted } from '../../core/processes/wait-queue.js';
-import type { Journal } from '../../core/purchase/journal.js';
 import { callWithRetries, type SendDeps } from '../call/call-in-turn.js';
 import { isApiError } from '../call/failure.js';
 import type { RunSlots } from '../purchase/purchase-request.js';
-import { POLL_TIMEOUT_MS, RunFollower, type RunKind } from './run-follower.js';
-import { agentRunKind, researchKind } from './run-kinds.js';
-import { SlotKeeper } from './slot-keeper.js';
+import { POLL_TIMEOUT_MS, type RunFollower, type RunKind } from './run-follower.js';
 
 /** The state that all purchases of one kind of run share in a worker process. */
 export interface Runs<R> {
@@ -31,35 +26,9 @@ export interface WorkerRuns {
   readonly research: Runs<ResearchTask>;
 }
 
-export interface RunsDeps extends SendDeps {
-  readonly journal: Journal;
-  /** The team's slots for agent runs. */
-  readonly slots: Slots;
-}
-
-export function createRuns(deps: RunsDeps): WorkerRuns {
-  // The service has no slots for research tasks. The owners of tasks are kept, so that no two purchases take the same task.
-  const owners = new Map<string, string>();
-  return {
-    agent: {
-      follower: new RunFollower(deps, agentRunKind),
-      recent: new RecentRuns(deps, agentRunKind, listAgentRunsEndpoint),
-      slots: new SlotKeeper(deps, agentRunKind),
-      claimed: async (id, key) => (await deps.slots.owners()).some(({ owner, runId }) => runId === id && owner !== key),
-    },
-    research: {
-      follower: new RunFollower(deps, researchKind),
-      recent: new RecentRuns(deps, researchKind, listResearchTasksEndpoint),
-      slots: {
-        take: async () => undefined,
-        name: async (owner, runId) => void owners.set(owner, runId),
-        free: async (owner) => void owners.delete(owner),
-        refused: async () => undefined,
-      },
-      claimed: async (id, key) => [...owners].some(([owner, runId]) => runId === id && owner !== key),
-    },
-  };
-}
+const nothing = async () => undefined;
+/** For runs without slots. */
+export const noSlots: RunSlots = { take: nothing, name: nothing, free: nothing, refused: nothing };
 
 const PAGE = 100;
 const MAX_PAGES = 20;
@@ -79,17 +48,14 @@ interface Recent<R> {
  * read: after a crash, fifty searches read the list once.
  */
 export class RecentRuns<R> {
-  readonly #deps: SendDeps;
-  readonly #kind: RunKind<R>;
-  readonly #list: Endpoint<PageRequest, PageEnvelope<R>>;
   readonly #reads = new Serial();
   #next: { since: number; readonly read: Promise<Recent<R>> } | null = null;
 
-  constructor(deps: SendDeps, kind: RunKind<R>, list: Endpoint<PageRequest, PageEnvelope<R>>) {
-    this.#deps = deps;
-    this.#kind = kind;
-    this.#list = list;
-  }
+  constructor(
+    private readonly deps: SendDeps,
+    private readonly kind: RunKind<R>,
+    private readonly list: Endpoint<PageRequest, PageEnvelope<R>>,
+  ) {}
 
   /** Returns the runs since a time (Unix ms), and perhaps earlier runs. The list is read after this call. */
   async since(since: number, signal: AbortSignal): Promise<Recent<R>> {
@@ -104,7 +70,7 @@ export class RecentRuns<R> {
   /** Returns one run; null if the service does not return the run, whatever the reason. */
   async one(id: string, signal: AbortSignal): Promise<R | null> {
     try {
-      return (await callWithRetries(this.#deps, this.#kind.one, { id }, { signal, tries: TRIES })).data;
+      return (await callWithRetries(this.deps, this.kind.one, { id }, { signal, tries: TRIES })).data;
     } catch (error) {
       if (isApiError(error)) return null;
       throw error;
@@ -125,7 +91,7 @@ export class RecentRuns<R> {
       clockAheadMs = reported.clockAheadMs;
       whole &&= reported.isWhole;
       runs.push(...reported.items);
-      const times = reported.items.map((run) => this.#kind.createdAt(run)).filter((at) => at !== null);
+      const times = reported.items.map((run) => this.kind.createdAt(run)).filter((at) => at !== null);
       const older = times.length > 0 && Math.min(...times) < since + clockAheadMs;
       if (!reported.cursor || reported.items.length === 0 || older) return { runs, whole, clockAheadMs };
       cursor = reported.cursor;
@@ -135,7 +101,7 @@ export class RecentRuns<R> {
 
   async #page(input: PageRequest, options: SendOptions & { readonly tries: number }) {
     try {
-      const { data, date, misread } = await callWithRetries(this.#deps, this.#list, input, options);
+      const { data, date, misread } = await callWithRetries(this.deps, this.list, input, options);
       const page = readPage(data);
       // A run that cannot be read may be the one that is searched for.
       const isWhole = !misread.some(({ isLost }) => isLost);

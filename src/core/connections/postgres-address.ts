@@ -30,7 +30,6 @@ export interface PostgresAddress {
  * `require` has the meaning of `verify-ca`. `verify-ca` verifies the authority; `verify-full` also verifies the host name.
  */
 export const sslModes = ['disable', 'require', 'verify-ca', 'verify-full'] as const;
-export type SslMode = (typeof sslModes)[number];
 
 const tlsParameters = ['sslmode', 'sslrootcert', 'sslcert', 'sslkey', 'sslnegotiation'] as const;
 /**

@@ -1,5 +1,5 @@
 import { callWithRetries } from '../../activities/call/call-in-turn.js';
-import { redactAnswer } from '../../activities/call/redact-answer.js';
+import { redactAnswer } from '../../activities/call/landing.js';
 import type { Client } from '../../api/client.js';
 import { type OperationName, operationTable } from '../../api/operations.js';
 import { createTransport, type SendOptions } from '../../api/transport.js';

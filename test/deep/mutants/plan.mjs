@@ -40,7 +40,7 @@ export const sample = {
       'src/activities/purchase/budget-gate.ts',
       'src/activities/purchase/long-running.ts',
       'src/activities/purchase/purchase-stats.ts',
-      'src/activities/call/account-breaker.ts',
+      'src/activities/call/circuit-breaker.ts',
       'src/activities/call/in-flight.ts',
       'src/activities/call/circuit-breaker.ts',
     ],

@@ -1,7 +1,6 @@
 import { join } from 'node:path';
 import { afterAll } from 'vitest';
-import { AccountBreaker } from '../../../src/activities/call/account-breaker.js';
-import { CircuitBreaker } from '../../../src/activities/call/circuit-breaker.js';
+import { AccountBreaker, CircuitBreaker } from '../../../src/activities/call/circuit-breaker.js';
 import { InFlight } from '../../../src/activities/call/in-flight.js';
 import type { PurchaseDeps } from '../../../src/activities/purchase/journal-writes.js';
 import type { Bought, Control, PurchaseRequest, Unit } from '../../../src/activities/purchase/purchase-request.js';

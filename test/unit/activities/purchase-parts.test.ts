@@ -1,7 +1,6 @@
 import { describe, expect, it, vi } from 'vitest';
 import { cancellation } from '../../../src/activities/base/cancellation.js';
-import { AccountBreaker } from '../../../src/activities/call/account-breaker.js';
-import { CircuitBreaker } from '../../../src/activities/call/circuit-breaker.js';
+import { AccountBreaker, CircuitBreaker } from '../../../src/activities/call/circuit-breaker.js';
 import { InFlight } from '../../../src/activities/call/in-flight.js';
 import { BudgetGates } from '../../../src/activities/purchase/budget-gate.js';
 import { followTime } from '../../../src/activities/purchase/long-running.js';
