@@ -9,7 +9,6 @@ export type PublishPartition = (typeof publishPartitions)[number];
 
 /** How URLs without a scheme are completed; `none`: such URLs are refused. */
 export const defaultSchemes = ['https', 'http', 'none'] as const;
-export type DefaultScheme = (typeof defaultSchemes)[number];
 
 /** Formats of files of rows. `jsonl`: JSON Lines, or one list of objects. */
 export const fileFormats = ['csv', 'jsonl', 'parquet'] as const;
@@ -42,3 +41,6 @@ export const BUDGET_EXCEEDED = 'BudgetExceeded';
 
 /** The operation of rows of a request that names none. */
 export const DEFAULT_OPERATION = 'contents';
+
+/** What the segments of calls of `enrichRows` begin with in the record. */
+export const ROWS_PREFIX = 'rows-';

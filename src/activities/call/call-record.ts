@@ -28,6 +28,8 @@ const ANSWER_MS = 60_000;
 export class CallRecord implements CallJournal {
   /** Number of requests of this call whose answer got lost. */
   lost: number;
+  /** Whether this attempt has had its turn. */
+  isSent = false;
   readonly #attempt: number;
   #open: OpenStart | undefined;
   readonly #records = new Map<string, UnitRecord>();
@@ -60,6 +62,7 @@ export class CallRecord implements CallJournal {
 
   async intend({ operation, deadline }: { readonly operation: string; readonly deadline: number }): Promise<string> {
     this.#operation = operation;
+    this.isSent = true;
     this.#open = { at: Date.now(), deadline };
     return CALL;
   }

@@ -1,8 +1,5 @@
 import type { RowError, RowFields, RowResult, RowsHow } from '../enrich-rows-schemas.js';
 
-/** What the segments of calls of `enrichRows` begin with in the record. */
-export const ROWS_PREFIX = 'rows-';
-
 /** Some rows, which need not follow each other, with their numbers. */
 export interface SomeRows {
   readonly how: RowsHow;
@@ -28,6 +25,8 @@ export interface RowsPiece extends SomeRows {
   readonly since: number;
   /** The most bytes of the results as JSON. */
   readonly maxBytes: number;
+  /** Whether no other rows wait in the workflow. */
+  readonly isLast: boolean;
   /** The id of the call, and its cap in micro-dollars; only for a worker with a record. Null: no cap. */
   readonly call: { readonly id: string; readonly capMicros: number | null } | null;
 }

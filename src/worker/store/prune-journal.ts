@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { ROWS_PREFIX } from '../../core/choices.js';
 import type { JobEntry, StagedJob } from '../../core/job-entry-schemas.js';
 import { unlessAborted } from '../../core/processes/wait-queue.js';
-import { ROWS_PREFIX } from '../../core/rows/enrich-rows.js';
 import type { RowProgress } from '../../core/rows/row-warehouse.js';
 import { Allowlist } from '../config/allowlist.js';
 import type { RuntimeConfig } from '../config/runtime-types.js';

@@ -8,7 +8,7 @@ import {
   workflowInfo,
 } from '@temporalio/workflow';
 import type { createEnrichRows } from '../../activities/operations/enrich-rows.js';
-import { BUDGET_EXCEEDED, DEFAULT_OPERATION, URLS_PER_REQUEST } from '../../core/choices.js';
+import { BUDGET_EXCEEDED, DEFAULT_OPERATION, ROWS_PREFIX, URLS_PER_REQUEST } from '../../core/choices.js';
 import type {
   EnrichedPage,
   EnrichedRows,
@@ -19,7 +19,7 @@ import type {
   RowsHow,
   RowsSummary,
 } from '../../core/enrich-rows-schemas.js';
-import { ROWS_PREFIX, type RowsPlan } from '../../core/rows/enrich-rows.js';
+import type { RowsPlan } from '../../core/rows/enrich-rows.js';
 import { callPolicy, slicePolicy } from '../shared/policies.js';
 import { buyInPieces, causeOf, microsOf, type PieceRules, type RowMoney } from './row-pieces.js';
 
@@ -276,10 +276,10 @@ class RowsCall {
         return page + inProgress > 0 && page + more > this.#room;
       },
       ...{ keep, paid: this.#paid },
-      buy: async (some, since) => {
+      buy: async (some, since, isLast) => {
         const call = plan.record ? { id: this.#id, capMicros: cap === undefined ? null : microsOf(cap) } : null;
         this.#seen.requests++;
-        const bought = await buyEnrichRows({ ...this.#some(some), since, maxBytes: bytes, call });
+        const bought = await buyEnrichRows({ ...this.#some(some), since, maxBytes: bytes, isLast, call });
         this.#seen.rows += some.length;
         this.#seen.bytes += bought.bytes;
         this.#seen.largest = Math.max(this.#seen.largest, bought.bytes);

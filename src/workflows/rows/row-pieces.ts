@@ -28,8 +28,8 @@ export interface PieceRules {
   readonly mostMicros: number | null;
   /** Whether no activity starts beside those in progress. */
   isFull(inProgress: number): boolean;
-  /** Buys rows with one activity. */
-  buy(rows: readonly number[], since: number): Promise<RowsBought>;
+  /** Buys rows with one activity. `isLast`: no other rows wait. */
+  buy(rows: readonly number[], since: number, isLast: boolean): Promise<RowsBought>;
   /** What the call paid for each row, in dollars. */
   readonly paid: Map<number, number>;
   /** Gets the result of a row. */
@@ -56,7 +56,7 @@ export async function buyInPieces(
 
   const run = async (piece: readonly number[]) => {
     try {
-      const bought = await rules.buy(piece, since);
+      const bought = await rules.buy(piece, since, queue.length === 0);
       const { length } = bought.results;
       for (const [nth, row] of piece.entries()) {
         const result = bought.results[nth];

@@ -47,12 +47,12 @@ async function open(record: boolean, options: Parameters<typeof startSandbox>[0]
     worker.shutdown();
     await ended;
   });
-  const run = <T>(workflow: string, input: EnrichRowsInput): Promise<T> =>
-    temporal.client.workflow.execute(workflow, { taskQueue, workflowId: randomUUID(), args: [input] }) as Promise<T>;
+  const start = (input: EnrichRowsInput, workflow = 'team') =>
+    temporal.client.workflow.start(workflow, { taskQueue, workflowId: randomUUID(), args: [input] });
+  const run = async <T>(workflow: string, input: EnrichRowsInput) => (await start(input, workflow)).result() as T;
   return {
     service,
-    start: (input: EnrichRowsInput) =>
-      temporal.client.workflow.start('team', { taskQueue, workflowId: randomUUID(), args: [input] }),
+    start,
     team: (input: EnrichRowsInput) =>
       run<{ results: readonly RowResult[]; left: number; most: number; summary: RowsSummary }>('team', input),
     outcomes: (input: EnrichRowsInput) =>
@@ -217,6 +217,16 @@ quick.each([
     expect(summary.costDollars).toBe(service.bill().micros / 1e6);
   },
 );
+
+quick.each<[EnrichRowsInput, number]>([
+  [{ rows: urls(5000) }, 5000 / 25],
+  [{ ...search, rows: urls(60) }, 60 * 4],
+])('without a record, answers reach the workflow together, so that its history is short', async (input, most) => {
+  const { start } = await open(false, { failureRate: 0, latencyMs: 300, qps: 20, textBytes: 100 }, { qps: 20 });
+  const call = await start(input, 'outcomes');
+  await call.result();
+  expect((await call.fetchHistory()).events?.length).toBeLessThanOrEqual(most);
+});
 
 large.each([false, true])(
   'with a record: %s, a call ends before the history is full, and loses nothing',

@@ -78,10 +78,7 @@ const clients = {
         .trim()
         .split('\n')
         .map((line) => JSON.parse(line) as unknown);
-    return {
-      results: parsed(stdout) as readonly RowResult[],
-      summary: parsed(stderr).at(-1) as RowsSummary,
-    };
+    return { results: parsed(stdout) as readonly RowResult[], summary: parsed(stderr).at(-1) as RowsSummary };
   },
 };
 
@@ -111,13 +108,8 @@ it.each(count >= 3000 ? all : some)(
     const plugin = { qps: 200, concurrency: inFlight, ...(record ? { stateDir: join(folder, taskQueue) } : {}) };
     const config = { address: inject('temporalAddress'), namespace: fileNamespace(), taskQueue, codePath, url, plugin };
     const start = async () => {
-      worker = spawn(
-        process.execPath,
-        [script, JSON.stringify({ ...config, plugin: { origin: 'sandbox', ...plugin } })],
-        {
-          stdio: ['ignore', 'pipe', 'inherit'],
-        },
-      );
+      const given = JSON.stringify({ ...config, plugin: { origin: 'sandbox', ...plugin } });
+      worker = spawn(process.execPath, [script, given], { stdio: ['ignore', 'pipe', 'inherit'] });
       await once(worker.stdout as NodeJS.ReadableStream, 'data');
     };
     await start();
