@@ -11,8 +11,7 @@ import type { ForgetWish } from '../control/forget-subjects.js';
 import type { FreeCall } from '../control/free-calls.js';
 import { openStore } from '../store/open-store.js';
 import { openWarehouses } from '../store/warehouses.js';
-import { connectIfRunning } from '../temporal-server/running-server.js';
-import type { Temporal } from '../temporal-server/temporal.js';
+import { connectIfRunning, connectTemporal, type Temporal } from '../temporal-server/temporal.js';
 import { jobLists } from './job-lists.js';
 import { statusesOf } from './job-status.js';
 import { type PublishWish, publish } from './publish.js';
@@ -129,8 +128,6 @@ export async function openRuntime(config: RuntimeConfig) {
 }
 
 async function connect(config: RuntimeConfig, awaited: () => void): Promise<Temporal> {
-  // The modules are loaded here, because a command that needs no server does not need them.
-  const { connectTemporal } = await import('../temporal-server/temporal.js');
   const connected = await connectTemporal(config, process.env, awaited);
   try {
     // The embedded server has only the workers of this folder, which have the same settings.

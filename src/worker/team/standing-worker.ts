@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { lockHolder, tryLock } from '../../files/process-lock.js';
 import { type RuntimeConfig, UsageError } from '../config/runtime-types.js';
-import type { connectIfRunning } from '../temporal-server/running-server.js';
+import type { connectIfRunning } from '../temporal-server/temporal.js';
 import { workerOn } from './pollers.js';
 
 const lockOf = ({ stateDir }: Pick<RuntimeConfig, 'stateDir'>): string => join(stateDir, 'standing-worker.lock');
