@@ -5,7 +5,7 @@ import type { Json } from '../core/text/json.js';
 import { dollars } from '../core/text/money.js';
 import type { AgentRequest, RunAgentOptions } from '../core/workflow-input-schemas.js';
 import type { AgentRunResult, AgentRunSync, RunSnapshot } from '../core/workflow-result-schemas.js';
-import { JobFailed, type RuntimeConfig, type WorkflowAccess } from '../worker/config/runtime-types.js';
+import type { RuntimeConfig, WorkflowAccess } from '../worker/config/runtime-types.js';
 import type { AgentRunHandle } from '../worker/control/agent-control.js';
 import type { FreeCall } from '../worker/control/free-calls.js';
 import { readAll, refuse } from './flag-values.js';
@@ -125,9 +125,7 @@ export async function agentRun(
       `Agent run on ${serviceText(config)}. After Ctrl-C it continues there; run the same command to attach to it.`,
     );
     const watched = (call: FreeCall) => watch(context, handle, flags.stream ? call : null, session.stopped);
-    const result = await session.runtime.calls(session.stopped, watched).catch((error: unknown) => {
-      throw error instanceof JobFailed ? new JobFailed(asTyped(error.message), { cause: error }) : error;
-    });
+    const result = await session.runtime.calls(session.stopped, watched);
     terminal.show('');
     if (terminal.json) terminal.data(JSON.stringify(flags.stream ? { kind: 'result', ...result } : result));
     else {
@@ -156,9 +154,6 @@ function purchaseOf(
   const question = `Spend ${cost} on this agent run?`;
   return { micros, sentence: `This costs ${cost}`, question, yes, maxCost: maxCostDollars };
 }
-
-/** Returns the message of a failed workflow with the flag of this command instead of the option of the workflow. */
-const asTyped = (message: string): string => message.replace('call it with { refreshAfterMs: 0 }', 'pass --rebuy');
 
 /** Shows the state of the run until it has ended; with `call`, also prints the events of the run. Returns the result. */
 async function watch(

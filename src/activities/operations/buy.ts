@@ -190,7 +190,7 @@ export async function buyRecords(
     const keys = purchaseRequest.units.map((unit) => unit.key);
     const byKey = await deps.journal.read(keys);
     const gone = keys.filter((key) => !byKey.has(key));
-    if (gone.length > 0) throw new BodiesGone(gone, 'call it with { refreshAfterMs: 0 }');
+    if (gone.length > 0) throw new BodiesGone(gone, 'call it with { refreshAfterMs: 0 } (--rebuy)');
     return { records: keys.map((key) => byKey.get(key) as UnitRecord), waitingFor, unknownOutcomes };
   } catch (error) {
     throw toFailure(error, info.attempt, false, longestMs);
@@ -232,7 +232,7 @@ export function failUnlessSuccess(
     ? '; it is not repeated automatically'
     : isAlone
       ? '. Another call buys it again'
-      : ', or call it with { refreshAfterMs: 0 } to buy it again';
+      : ', or call it with { refreshAfterMs: 0 } (--rebuy) to buy it again';
   const kept = isAlone ? '' : '; the journal keeps it: read it there';
   const reported = fieldOf(result, 'error');
   const reason = typeof reported === 'string' ? reported : `ended with ${tag}`;

@@ -86,7 +86,7 @@ export async function buyLongRunning(
 export function failUnlessEnded(record: UnitRecord): UnitRecord {
   const { error_tag: tag, operation } = record;
   if (tag === 'RUN_GONE') {
-    const message = `${operation}: the service no longer returns the run; call it with { refreshAfterMs: 0 } to start another`;
+    const message = `${operation}: the service no longer returns the run; call it with { refreshAfterMs: 0 } (--rebuy) to start another`;
     throw ApplicationFailure.nonRetryable(message, 'NotFound', { tag, key: record.key });
   }
   return tag?.startsWith('RUN_') ? record : failUnlessSuccess(record);
