@@ -158,6 +158,6 @@ export function waiting(ms: number, why: string | null): ApplicationFailure {
     message: `waiting ${Math.ceil(ms / 1000)} s: ${why ?? 'rate limit'}`,
     category: ApplicationFailureCategory.BENIGN,
     nextRetryDelay: Math.ceil(ms),
-    details: [{ waitMs: Math.ceil(ms), status: null, requestId: null }],
+    details: [{ waitMs: Math.ceil(ms), why: why ?? 'rate limit', status: null, requestId: null }],
   });
 }

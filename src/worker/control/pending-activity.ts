@@ -43,12 +43,12 @@ export async function pendingActivity(
 ): Promise<PendingActivity> {
   const { payloads } = activity.heartbeatDetails ?? {};
   const failure = await decodeOptionalFailureToOptionalError(converter, activity.lastFailure);
-  const refusal = refusalIn(failure);
+  const { refusal = null, why = failure?.message } = factsOf(failure);
   const isOwn = refusal?.host === hostname() && refusal.pid === process.pid;
   return {
     type: activity.activityType?.name ?? null,
     heartbeat: payloads?.[0] ? await decodeFromPayloadsAtIndex(converter, 0, payloads) : null,
-    waitsFor: waitsFor(activity, failure?.message, refusal, now),
+    waitsFor: waitsFor(activity, why, refusal, now),
     // The worker itself has reported the refusal in its own process.
     refusal: refusal === null || isOwn ? null : (failure?.message ?? null),
   };
@@ -56,23 +56,20 @@ export async function pendingActivity(
 
 function waitsFor(
   { state, nextAttemptScheduleTime, scheduledTime }: ActivityInfo,
-  message: string | undefined,
+  why: string | undefined,
   refusal: WorkerRefusal | null,
   now: number,
 ): string | null {
-  if (state !== SCHEDULED || !message) return null;
+  if (state !== SCHEDULED || !why) return null;
   if (refusal !== null) return refusal.waitsFor;
-  // The message of the failure names the whole wait; the time that is left replaces it.
-  const why = message.replace(/^waiting \d+ s: /, '').replace(/, retry in \d+ s(?=\)$)/, '');
   const at = nextAttemptScheduleTime ?? scheduledTime;
   const seconds = Math.ceil((at?.seconds?.toNumber() ?? 0) - now / 1000);
   return seconds < LONG_SECONDS ? why : `waiting ${seconds} s: ${why}`;
 }
 
-function refusalIn(failure: Error | undefined): WorkerRefusal | null {
-  if (!(failure instanceof ApplicationFailure)) return null;
-  const [detail] = (failure.details ?? []) as readonly ({ readonly refusal?: WorkerRefusal } | null)[];
-  return detail?.refusal ?? null;
+/** `why`: the reason of a wait, without the time. */
+function factsOf(failure: Error | undefined): { readonly refusal?: WorkerRefusal | null; readonly why?: string } {
+  return (failure instanceof ApplicationFailure && (failure.details?.[0] as object | null)) || {};
 }
 
 /** A workflow as its server knows it; null if the server does not know it. */

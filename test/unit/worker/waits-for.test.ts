@@ -4,7 +4,7 @@ import type { ApplicationFailure } from '@temporalio/common';
 import { defaultDataConverter, defaultPayloadConverter } from '@temporalio/common';
 import { msNumberToTs } from '@temporalio/common/lib/time.js';
 import { expect, it } from 'vitest';
-import { toFailure } from '../../../src/activities/call/failure.js';
+import { toFailure, waiting } from '../../../src/activities/call/failure.js';
 import { WarehouseBusy } from '../../../src/core/rows/warehouse-errors.js';
 import { pendingActivity } from '../../../src/worker/control/pending-activity.js';
 
@@ -19,13 +19,26 @@ const read = (activity: PendingActivity) => pendingActivity(defaultDataConverter
 const pending = (message: string, seconds: number, state = SCHEDULED) =>
   ({ state, lastFailure: { message }, scheduledTime: msNumberToTs(now + seconds * 1000) }) as PendingActivity;
 
+const pendingAfter = ({ message, details }: ApplicationFailure, seconds: number) => {
+  const payloads = details?.map((detail) => defaultPayloadConverter.toPayload(detail));
+  const lastFailure = { message, applicationFailureInfo: { details: { payloads } } };
+  return { ...pending(message, seconds), lastFailure } as PendingActivity;
+};
+
 it.each([
-  ['waiting 3599 s: the team is blocked', 3000, 'waiting 3000 s: the team is blocked'],
-  ['waiting 3599 s: the team is blocked', 4, 'the team is blocked'],
-  ['GET /x: 429 (request id 1, retry in 3000 s)', 2990, 'waiting 2990 s: GET /x: 429 (request id 1)'],
+  ['GET /x: 429 (request id 1, retry in 3000 s)', 2990, 'waiting 2990 s: GET /x: 429 (request id 1, retry in 3000 s)'],
   ['x.duckdb is open in process 7', 2, 'x.duckdb is open in process 7'],
 ])('for a failure %j whose next attempt is %i s away it shows the time left', async (message, seconds, text) => {
   expect(await read(pending(message, seconds))).toMatchObject({ waitsFor: text, refusal: null });
+});
+
+it.each([
+  [3000, 'waiting 3000 s: the team is blocked'],
+  [4, 'the team is blocked'],
+])('a wait for the team shows the time left, %i s', async (seconds, text) => {
+  expect(await read(pendingAfter(waiting(3_599_000, 'the team is blocked'), seconds))).toMatchObject({
+    waitsFor: text,
+  });
 });
 
 it('shows no wait of an activity that runs', async () => {
@@ -42,13 +55,7 @@ it('a worker that cannot load is reported by its sentence, unless it is this pro
         waitsFor: waits,
       }),
     );
-    const { message, details } = failure as ApplicationFailure;
-    const payloads = details?.map((detail) => defaultPayloadConverter.toPayload(detail));
-    const activity = pending(message, 2);
-    return {
-      ...activity,
-      lastFailure: { message, applicationFailureInfo: { details: { payloads } } },
-    } as PendingActivity;
+    return pendingAfter(failure as ApplicationFailure, 2);
   };
   expect(await read(refused(1))).toMatchObject({
     waitsFor: 'a worker that can log in to the warehouse',
