@@ -54,7 +54,8 @@ const isWrongUse = (error: unknown): error is Error =>
 
 function textOf(error: unknown): string {
   if (isWrongUse(error)) return printableLines(error.message);
-  if (error instanceof JobFailed) return printableLines(jobFailedText(error));
+  if (error instanceof JobFailed)
+    return printableLines(error.job === null ? error.message : withWayToResume(error.message, error.job));
   if (error instanceof JobStopped)
     return printableLines(
       error.job === null
@@ -68,16 +69,6 @@ function textOf(error: unknown): string {
   const where = path ?? port;
   if (systemErrors[code]) return `${systemErrors[code]}${where === undefined ? '' : `: ${printable(String(where))}`}.`;
   return printable(error.message || error.name);
-}
-
-/** The messages of refused paid calls begin like this. */
-const paidCall = /^POST \/(contents|search|findSimilar|answer|research|agent)\b/;
-
-/** Returns the failure with one way to resume, unless the message already names a way. */
-function jobFailedText({ message, job }: JobFailed): string {
-  if (job !== null) return withWayToResume(message, job);
-  if (!paidCall.test(message) || namesWay(message)) return message;
-  return `${message}\nPaid results are kept. Run the same command to resume.`;
 }
 
 /** Returns the reason why a job of rows ended, with the command that resumes the job. */

@@ -167,14 +167,7 @@ it.each([
   expect(endingText(failure, null)).not.toContain('resume');
 });
 
-it('a refusal of other paid work names the command to resume', () => {
-  expect(failureOf(new JobFailed('POST /agent/runs: 500')).message).toBe(
-    'POST /agent/runs: 500\nPaid results are kept. Run the same command to resume.',
-  );
-});
-
-it('a failure with its own remedy gets no second one', () => {
-  expect(failureOf(new JobFailed('POST /contents: odd; run the same command again')).message).not.toContain('\n');
+it('a failure of work other than a job is shown as it is', () => {
   expect(failureOf(new JobFailed('GET /monitors/x: 404')).message).toBe('GET /monitors/x: 404');
 });
 
