@@ -3,7 +3,6 @@ import { WaitQueue } from '../../core/processes/wait-queue.js';
 import { BodyMemory } from '../../core/purchase/body-memory.js';
 import { waiting } from './failure.js';
 
-/** The number of permits at first. */
 const FIRST = 32;
 /** The least number of permits while answers wait for room: enough for the next answers to arrive in time. */
 const LEAST = 16;
@@ -112,7 +111,6 @@ export class InFlight {
     return true;
   }
 
-  /** Takes out the caller that is next in the rotation. */
   #next() {
     for (const [group, queue] of this.#waiting) {
       this.#waiting.delete(group);
@@ -146,7 +144,6 @@ export class AnswerRoom {
     this.#crowded = crowded;
   }
 
-  /** Number of answers that wait in their connections. */
   get waiting(): number {
     return this.#waiting.size;
   }

@@ -134,7 +134,6 @@ export async function buyNow(
 export const payerOf = ({ sha256 }: Pick<CallDeps, 'sha256'>): string =>
   sha256(JSON.stringify([Context.current().info.namespace, ...thisActivity()])).slice(0, 16);
 
-/** How one activity makes its purchase. */
 interface PurchaseSlice {
   readonly timeUpMs?: number | undefined;
   /** Waits above this length, in ms, are left to Temporal. */

@@ -31,7 +31,6 @@ import { refuseTooLarge } from './packed.js';
 /** Characters of a row's key: with a million rows, two keys are equal in one of 10^12 calls. */
 const KEY_LENGTH = 20;
 
-/** The activities of `enrichRows`. */
 export const createEnrichRows = (deps: CallDeps) => ({
   /** Checks the request and the rows; returns what is known of them. Buys nothing. */
   async planEnrichRows(some: SomeRows): Promise<RowsPlan> {

@@ -36,7 +36,6 @@ export class JointEnds {
   }
 }
 
-/** The activities of one workflow in this process. */
 class OfWorkflow {
   readonly open = new Set<CallRecord>();
   /** Whether the workflow has no further rows. */
@@ -49,7 +48,11 @@ class OfWorkflow {
     const over = new Promise<void>((resolve) => this.#waiting.push(resolve));
     this.#bytes += bought.bytes;
     if (this.isEnough()) return this.end();
-    context.heartbeat({ ...record.before(), bought });
+    const details = { ...record.before(), bought };
+    context.heartbeat(details);
+    // The SDK may delay a heartbeat for seconds.
+    const now = async () => context.client.activity.heartbeat(context.info.taskToken, details);
+    void now().catch(() => undefined);
     const timer = setTimeout(this.end, Math.min(MOST.ms, callHeartbeatMs()));
     context.cancelled.catch(this.end);
     await over;
