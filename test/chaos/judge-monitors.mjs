@@ -1,7 +1,7 @@
 import { judgeRate } from './judge-rate.mjs';
 import { openWarehouse } from './sql.mjs';
 
-/** The judge of batches: each matching monitor was changed once, and is in the audit once. */
+/** The judge of batches: each matching monitor was changed once, also in the audit, where a repeated batch plans it again. */
 export async function judgeMonitors(campaign) {
   const { service, findings, result: batches } = campaign;
   const holds = (isSo, sentence) => isSo || findings.push(sentence);
@@ -18,10 +18,10 @@ export async function judgeMonitors(campaign) {
     const { query, close } = await openWarehouse(campaign, into);
     try {
       const audit = await query(
-        'SELECT monitor_id AS id, count(*) AS n FROM monitor_actions WHERE planned = 1 GROUP BY 1',
+        'SELECT monitor_id AS id, count(affected_at) AS n FROM monitor_actions WHERE planned = 1 GROUP BY 1',
       );
       const twice = audit.filter(({ n }) => Number(n) > (into.startsWith('postgres') ? batches.length : 1));
-      holds(twice.length === 0, `${who}: ${twice.length} stand twice in the audit`);
+      holds(twice.length === 0, `${who}: ${twice.length} are changed twice in the audit`);
       holds(audit.length === right.length, `${who}: ${audit.length} in the audit, ${right.length} were to be changed`);
     } finally {
       await close();
