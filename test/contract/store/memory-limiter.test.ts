@@ -53,7 +53,7 @@ describe('the memory limiter', () => {
     expect(bucketNames('unheard-of')).toEqual(['search', 'key']);
   });
 
-  it('slows down while the service queues its calls, by a fifth at most', async () => {
+  it('slows down while the service queues its calls, by a quarter at most', async () => {
     const limiter = new MemoryLimiter(flatProfile(20));
     const rateCost = { rateClass: 'contents', weight: 1 };
     expect((await limiter.view()).effectiveQps).toBe(20);
@@ -62,7 +62,7 @@ describe('the memory limiter', () => {
     await Promise.resolve();
     const { qps, effectiveQps } = await limiter.view();
     expect(qps).toBe(20);
-    expect(effectiveQps).toBeCloseTo(20 / (1 + 0.24 + 0.025), 1);
+    expect(effectiveQps).toBeCloseTo(20 / (1 + 0.24 + 0.05), 1);
     await waiting;
     await limiter.close();
   });

@@ -163,12 +163,12 @@ describe.concurrent.each([
     const team = randomUUID();
     const [first, other] = [limiterOf(team), limiterOf(team)];
     await pass(first);
-    expect((await other.view()).effectiveQps).toBeGreaterThan(19.5);
+    expect((await other.view()).effectiveQps).toBeGreaterThan(19);
     for (let answer = 0; answer < 500; answer++) first.queued(one);
     await pass(first);
     await expect.poll(async () => (await other.view()).effectiveQps).toBeLessThan(17);
     expect(await other.view()).toMatchObject({ qps: 20 });
-    expect((await other.view()).effectiveQps).toBeGreaterThanOrEqual(15.8);
+    expect((await other.view()).effectiveQps).toBeGreaterThanOrEqual(15.5);
     await Promise.all([first.close(), other.close()]);
   });
 

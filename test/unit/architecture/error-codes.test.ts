@@ -41,7 +41,6 @@ const internal: Readonly<Record<string, string>> = {
   'store/postgres/journal/pg-journal.ts Error': 'a defect of this program',
   'store/postgres/pg-stages.ts Error': 'a defect of this program',
   'store/spend/file-caps.ts Error': 'the reason in the sentence of the caller',
-  'warehouse/duckdb/staged-pages.ts Error': 'turned into an error of the warehouse, because the disk is full',
   'warehouse/events/event-store.ts Error': 'a defect of this program',
   'warehouse/events/load-batch.ts Replaces': 'ends an attempt, which is repeated in another way',
   'warehouse/events/load-pages.ts NotAllNew': 'ends an attempt, which is repeated in another way',

@@ -43,8 +43,8 @@ it('docs/reference/workflows.md explains each type of failure in the code, and n
   const files = readdirSync(at('src'), { recursive: true, encoding: 'utf8' }).filter((file) =>
     /^(workflows|activities|worker)\/.*\.ts$/.test(file),
   );
-  // The type is the last argument of a failure, or its field.
-  const type = /(?:,\s*'((?:[A-Z][a-z]+){2,})',?\s*\)|\btype: '((?:[A-Z][a-z]+){2,})')/g;
+  // The type is the last argument of a failure, or the one before its facts, or its field.
+  const type = /(?:,\s*'((?:[A-Z][a-z]+){2,})',?\s*(?:\{.*\}|facts)?\)|\btype: '((?:[A-Z][a-z]+){2,})')/g;
   const thrown = files.flatMap((file) => [...read(`src/${file}`).matchAll(type)]);
   const types = [
     ...[...Object.keys(callCodes), ...Object.values(localFailures), BUDGET_EXCEEDED, ALL_REFUSED, SERVICE_UNRECOGNIZED],
