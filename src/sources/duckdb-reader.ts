@@ -6,7 +6,6 @@ import { CsvError, MAX_RECORD, nameColumns, type OpenedTable, type RowReader, ty
 import { columnsOf, duckDbCell, identifier, openScratchDuckDb, utcText } from '../warehouse/index.js';
 import type { SourceRequest } from './source-request.js';
 
-/** Rows that DuckDB reads. */
 export interface DuckDbRows {
   /** Prepares a DuckDB of its own; returns the query of the rows, and notes for the plan. */
   prepare(connection: DuckDBConnection): Promise<{ readonly query: string; readonly notes?: readonly string[] }>;

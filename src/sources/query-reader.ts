@@ -32,7 +32,8 @@ export function queryReader(request: SourceRequest): RowReader {
             const isOrdered = sql === undefined || (await isOrderedSelect(connection, sql)) || isKeyed;
             const before = pinned && handlesOn(pinned.handle.fd);
             await attach(connection, file, Math.min(BUSY_MS, limitMs / 2));
-            if (pinned && before !== null && handlesOn(pinned.handle.fd) === before)
+            // A handle of an earlier reader may close meanwhile.
+            if (pinned && before !== null && (handlesOn(pinned.handle.fd) ?? 0) <= before)
               throw new InputUnsteady('input-changed', `${file} was replaced while it was opened; try again`);
             const query = await (sql === undefined ? tableQuery(connection, file, table) : viewQuery(connection, sql));
             return { query, notes: isOrdered ? [] : [UNORDERED] };

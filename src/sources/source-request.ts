@@ -1,7 +1,6 @@
 import type { Readable } from 'node:stream';
 import type { SourceFields } from '../core/row-job-schemas.js';
 
-/** An input of rows. */
 export interface SourceRequest extends SourceFields {
   /**
    * The absolute path of a file or folder, a pattern such as `/data/*.csv`, an address such as `s3://…`, the address of a database with user
