@@ -59,7 +59,7 @@ class OfWorkflow {
     clearTimeout(timer);
   }
 
-  /** Whether no answer waits for another one. */
+  /** Whether the waiting answers end now: enough of them wait, or none can join them soon. */
   isEnough(): boolean {
     const { length } = this.#waiting;
     if (length === this.open.size || this.#bytes + this.#bytes / length > MOST.bytes) return true;

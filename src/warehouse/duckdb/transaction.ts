@@ -85,10 +85,10 @@ const unitFields = `{"key": "VARCHAR", "request_id": "VARCHAR", "fetched_at": "T
   "status": "VARCHAR", "error_tag": "VARCHAR", "http_status": "INTEGER", "source": "VARCHAR", "misread": "VARCHAR"}`;
 
 /**
- * Relation of the unit records in files. `longest`: bytes of the longest line, if that is more than usual. A result is cut out of its line unchanged, because DuckDB
- * would rewrite the numbers in the result. A line is skipped if it is not JSON (the torn end of a file that is being written) or has half
- * of a surrogate pair. The caller must check that no unit is missing. `random()` keeps DuckDB from parsing each result twice: DuckDB
- * repeats the expression of a column in a condition on that column, unless the expression is volatile.
+ * Relation of the unit records in files. `longest`: bytes of the longest line, if that is more than usual. A result is cut out of its
+ * line unchanged, because DuckDB would rewrite its numbers. A line is skipped if it is not JSON (the torn end of a file that is being
+ * written) or has half of a surrogate pair. The caller must check that no unit is missing. `random()` keeps DuckDB from parsing each result
+ * twice: DuckDB repeats the expression of a column in a condition on that column, unless the expression is volatile.
  */
 function unitRecords(files: readonly string[], longest: number): string {
   const lines = `read_json_objects(${listOf(files)}, format = 'newline_delimited', compression = 'uncompressed', ignore_errors = true,
