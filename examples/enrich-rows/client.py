@@ -30,4 +30,9 @@ async def main(file: str, fields: str = "{}") -> None:
         page_input = page["next"]
 
 
-asyncio.run(main(*sys.argv[1:]))
+if __name__ == "__main__":
+    asyncio.run(main(*sys.argv[1:]))
+    sys.stdout.flush()
+    # A thread of the SDK may outlive the interpreter and crash it, so nothing is torn down:
+    # https://github.com/temporalio/sdk-python/issues/300
+    os._exit(0)

@@ -44,3 +44,7 @@ async def main(query: str) -> None:
 
 if __name__ == "__main__":
     asyncio.run(main(sys.argv[1]))
+    sys.stdout.flush()
+    # A thread of the SDK may outlive the interpreter and crash it, so nothing is torn down:
+    # https://github.com/temporalio/sdk-python/issues/300
+    os._exit(0)
