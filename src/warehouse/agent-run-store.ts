@@ -7,7 +7,6 @@ import { fieldsOf, heldId, insert, type TableRecord, textOf, uniqueRecords } fro
 import { originColumn, type Relation, tableColumns } from './shared/relation.js';
 
 export const agentRuns: Relation = {
-  kind: 'TABLE',
   name: 'agent_runs',
   is: 'Agent runs of the team, with their output, usage and cost, whichever client started them.',
   row: 'one agent run',
@@ -45,7 +44,6 @@ export const agentRuns: Relation = {
 };
 
 export const agentRunCitations: Relation = {
-  kind: 'TABLE',
   name: 'agent_run_citations',
   is: 'Sources of the outputs of agent runs.',
   row: 'one citation of one field of the output of an agent run',
@@ -62,7 +60,6 @@ export const agentRunCitations: Relation = {
 };
 
 export const agentRunSyncs: Relation = {
-  kind: 'TABLE',
   name: 'agent_run_syncs',
   is: 'State of the sync of agent runs.',
   row: 'one service',

@@ -18,7 +18,6 @@ const exact =
 function logTables({ keepsExact }: Dialect): Relation[] {
   return [
     {
-      kind: 'TABLE',
       name: 'events',
       is: 'Webset events, each once, as the service returned them.',
       row: 'one event',
@@ -48,7 +47,6 @@ function logTables({ keepsExact }: Dialect): Relation[] {
       ],
     },
     {
-      kind: 'TABLE',
       name: 'event_streams',
       is: 'Watermark and latest run of each stream of events: the record of what is loaded.',
       row: 'one stream of one origin',
@@ -69,7 +67,6 @@ function logTables({ keepsExact }: Dialect): Relation[] {
       `),
     },
     {
-      kind: 'TABLE',
       name: 'event_checks',
       is: 'Events that differ in the latest verification of each range. During a verification: all events that it has read.',
       row: 'one event of one verification',
@@ -82,7 +79,6 @@ function logTables({ keepsExact }: Dialect): Relation[] {
       `),
     },
     {
-      kind: 'TABLE',
       name: 'event_windows',
       is: 'Windows of the latest run of each stream, each walked with one cursor.',
       row: 'one window of the latest run of one stream',
@@ -104,7 +100,6 @@ function logTables({ keepsExact }: Dialect): Relation[] {
       `),
     },
     {
-      kind: 'TABLE',
       name: 'event_loads',
       is: 'Pages that were loaded in one transaction, a row for each window.',
       row: 'the pages of one window that one transaction loaded',
@@ -135,7 +130,6 @@ const deleted =
 /** The tables of current state, in the order of their creation. */
 export const stateRelations: readonly Relation[] = [
   ...stateTables.map(({ name, is, row, columns }) => ({
-    kind: 'TABLE' as const,
     name,
     is,
     row,
@@ -143,7 +137,6 @@ export const stateRelations: readonly Relation[] = [
     columns: [...tableColumns(id), ...columns, ...tableColumns([data, deleted, version, originColumn].join('\n'))],
   })),
   ...partTables.map(({ name, is, row, owner, columns }) => ({
-    kind: 'TABLE' as const,
     name,
     is,
     row,
@@ -166,7 +159,6 @@ export function eventViews(dialect: Dialect): readonly View[] {
   const is = (type: string) => count(`type = '${type}'`);
   return [
     {
-      kind: 'VIEW',
       name: 'item_timeline',
       is: 'Events of each item, by time.',
       row: 'one event of one item',
@@ -189,7 +181,6 @@ export function eventViews(dialect: Dialect): readonly View[] {
 FROM ${prefix}events WHERE item_id IS NOT NULL`,
     },
     {
-      kind: 'VIEW',
       name: 'webset_activity_daily',
       is: 'Number of events in each webset, by day.',
       row: 'one webset on one day; events without a webset have a row of their own',

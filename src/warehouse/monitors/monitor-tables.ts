@@ -5,7 +5,6 @@ const run = 'run text! Id of the workflow run; a batch may run again.';
 const monitorId = 'monitor_id id! Id of the monitor.';
 
 export const batches: Relation = {
-  kind: 'TABLE',
   name: 'monitor_batches',
   is: 'Batches that pause, unpause or delete monitors, with their plan and approval.',
   row: 'one run of a batch',
@@ -29,7 +28,6 @@ export const batches: Relation = {
 };
 
 export const actions: Relation = {
-  kind: 'TABLE',
   name: 'monitor_actions',
   is: 'The audit of batches: a row for each monitor of a plan, and for each affected monitor outside of it.',
   row: 'one monitor in one run of a batch',
@@ -58,7 +56,6 @@ export const actions: Relation = {
 };
 
 export const monitors: Relation = {
-  kind: 'TABLE',
   name: 'monitors',
   is: 'Monitors as they were at their last export.',
   row: 'one monitor',
@@ -84,7 +81,6 @@ export const monitors: Relation = {
 };
 
 export const runs: Relation = {
-  kind: 'TABLE',
   name: 'monitor_runs',
   is: 'Runs of monitors, with their output.',
   row: 'one run of one monitor',
@@ -114,7 +110,6 @@ export const runs: Relation = {
 };
 
 export const results: Relation = {
-  kind: 'TABLE',
   name: 'monitor_run_results',
   is: 'Results of the runs of monitors, a row for each result.',
   row: 'one result of one run of a monitor',

@@ -198,7 +198,7 @@ function viewOf(relation: ResultRelation, dialect: Dialect): View {
     ...columns.map((column) => [column.name, column.is] as const),
   ].map(([column, sentence]) => ({ name: column, type: 'other' as const, is: sentence }));
   const query = `SELECT ${[...plain, ...ranks, ...ofRow, ...shown].join(', ')}\nFROM ${read.from}`;
-  return { kind: 'VIEW', name, is, row, columns: described, query };
+  return { name, is, row, columns: described, query };
 }
 
 /** Query of the rows that have an answer and are in the current input of their job. */

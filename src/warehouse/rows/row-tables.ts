@@ -5,7 +5,6 @@ const job = 'job text! Id of the job.';
 const loadedAt = 'loaded_at time! Time of the load, UTC.';
 
 export const jobs: Relation = {
-  kind: 'TABLE',
   name: 'searchflow_jobs',
   is: 'A row for each job: its input, its options and its view.',
   row: 'one job',
@@ -58,7 +57,6 @@ const rowColumns = tableColumns(`
 `);
 
 const ledger: Relation = {
-  kind: 'TABLE',
   name: 'load_ledger',
   is: 'Slices that are loaded, written in the same transaction as their rows: the record of what is loaded.',
   row: 'one slice of one generation of a job',
@@ -75,7 +73,6 @@ const ledger: Relation = {
 };
 
 export const outcomes: Relation = {
-  kind: 'TABLE',
   name: 'unknown_outcomes',
   is: 'Purchases without an answer: they may have been charged.',
   row: 'one request of a job without an answer',
@@ -95,7 +92,6 @@ export const outcomes: Relation = {
 };
 
 export const runs: Relation = {
-  kind: 'TABLE',
   name: 'searchflow_runs',
   is: 'A row for each run of a job that ended as done or stopped: its rows, purchases and missing rows. Failed and cancelled runs have no row.',
   row: 'one run of one job',
@@ -127,7 +123,6 @@ export const runs: Relation = {
 };
 
 const misfits: Relation = {
-  kind: 'TABLE',
   name: 'misfits',
   is: 'Values of answers, and cells of the input, that do not fit the type of their column, so that the view of the job has NULL there. Answers and cells are kept whole.',
   row: 'one value in one row of one job',
@@ -144,7 +139,6 @@ const misfits: Relation = {
 };
 
 const marks: Relation = {
-  kind: 'TABLE',
   name: 'row_marks',
   is: 'Failed rows that are bought once more at the end of a run of their job, or were discarded.',
   row: 'one unit, or one bad row, of one job',
@@ -170,7 +164,6 @@ const exact = tableColumns(`
 /** The tables for rows. `keepsExact`: see `Dialect`. */
 export function rowTables(keepsExact: boolean): readonly Relation[] {
   const rows: Relation = {
-    kind: 'TABLE',
     name: 'row_store',
     is: 'A row for each row of each job, as it was loaded. Query it through enriched_rows or the view of a job.',
     row: 'one row of one job',
@@ -184,7 +177,6 @@ export function rowViews(dialect: Dialect): readonly View[] {
   const { keepsExact } = dialect;
   return [
     {
-      kind: 'VIEW',
       name: 'enriched_rows',
       is: 'The rows of all jobs with the fields of their responses. Rows that are in the input now have vanished_at NULL.',
       row: 'one row of one job',
@@ -202,7 +194,6 @@ export function rowViews(dialect: Dialect): readonly View[] {
       query: enrichedRows(dialect),
     },
     {
-      kind: 'VIEW',
       name: 'spend',
       is: 'Cost of the rows in this warehouse, by day, job and operation. An answer of several rows or jobs counts once, for the first. The bill is searchflow usage: a refreshed row counts only with its latest answer.',
       row: 'one operation of one job on one day',

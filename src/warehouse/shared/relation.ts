@@ -7,7 +7,6 @@ export type { ColumnTypes, RelationColumn, RelationType } from '../dialect.js';
  * from it, and the data dictionary is made from the comments.
  */
 export interface Relation {
-  readonly kind: 'TABLE' | 'VIEW';
   readonly name: string;
   readonly is: string;
   /** What one row stands for. */
@@ -46,12 +45,15 @@ export interface View extends Relation {
 }
 
 /** COMMENT statements. `prefix`: the schema with its dot, or empty. */
-export function commentsOn(relations: readonly Relation[], prefix = ''): string {
+export function commentsOn(relations: readonly (Relation | View)[], prefix = ''): string {
   return relations
-    .flatMap(({ kind, name, is, row, columns }) => [
-      `COMMENT ON ${kind} ${prefix}${name} IS ${quoted(`${is} Each row: ${row}.`)};`,
-      ...columns.map((column) => `COMMENT ON COLUMN ${prefix}${name}.${column.name} IS ${quoted(column.is)};`),
-    ])
+    .flatMap((relation) => {
+      const name = `${prefix}${relation.name}`;
+      return [
+        `COMMENT ON ${'query' in relation ? 'VIEW' : 'TABLE'} ${name} IS ${quoted(`${relation.is} Each row: ${relation.row}.`)};`,
+        ...relation.columns.map((column) => `COMMENT ON COLUMN ${name}.${column.name} IS ${quoted(column.is)};`),
+      ];
+    })
     .join('\n');
 }
 
