@@ -20,7 +20,7 @@ export interface Database {
   readonly dialect: Dialect;
   /** Creates missing tables, and checks that existing tables are unchanged. */
   make(): Promise<void>;
-  /** `longest`: bytes of the longest line that is read, if this may be more than usual. */
+  /** `longest`: the most bytes of a line that is read, if these may be more than usual. */
   transaction<T>(purpose: Purpose, work: (tx: Transaction) => Promise<T>, longest?: number): Promise<T>;
   /** See `RowMarks.purgeForgotten`; the warehouse exists. */
   purge(): Promise<string | null>;

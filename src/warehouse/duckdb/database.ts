@@ -19,8 +19,7 @@ export function duckDbDatabase(address: string, { check }: WarehousesOptions): D
   const warehouse = Warehouse.at(resolve(address), check);
   const transaction: Database['transaction'] = (purpose, work, longest = 0) => {
     const [queues, needs] = uses[purpose];
-    const inOne = (connection: DuckDBConnection) =>
-      inTransaction(connection, () => work(transactionOf(connection, longest)));
+    const inOne = (connection: DuckDBConnection) => inTransaction(connection, () => work(transactionOf(connection)));
     return warehouse.use(inOne, queues, longest === 0 ? needs : { memory: memoryFor(longest) });
   };
   return {

@@ -1,3 +1,4 @@
+import { stat } from 'node:fs/promises';
 import type { DuckDBConnection, DuckDBPreparedStatement } from '@duckdb/node-api';
 import { RESULT_MARK } from '../../core/purchase/journal.js';
 import type { SqlValue, Transaction } from '../dialect.js';
@@ -7,11 +8,8 @@ import { duckDbDialect } from './dialect.js';
 import { withPartFiles } from './part-files.js';
 import { stagePages } from './staged-pages.js';
 
-/**
- * A transaction over a connection. Large integers come as `bigint`, so a statement casts its columns to the types of `Row`. `longest`: bytes of
- * the longest line of unit files, if known.
- */
-export function transactionOf(connection: DuckDBConnection, longest = 0): Transaction {
+/** A transaction over a connection. Large integers come as `bigint`, so a statement casts its columns to the types of `Row`. */
+export function transactionOf(connection: DuckDBConnection): Transaction {
   const run: Transaction['run'] = async (sql, values) => {
     await (values ? withPrepared(connection, sql, values, (one) => one.run()) : connection.run(sql));
   };
@@ -34,8 +32,9 @@ export function transactionOf(connection: DuckDBConnection, longest = 0): Transa
     async readUnits(files, careful, work) {
       if (files.length === 0) return;
       await withPartFiles(files, careful, async (parts) => {
+        if (!careful) return work(unitRecords(parts));
         // A statement for each part takes little memory, and a third more time.
-        for (const some of careful ? parts.map((part) => [part]) : [parts]) await work(unitRecords(some, longest));
+        for (const part of parts) await work(unitRecords([part], (await stat(part)).size));
       });
     },
     stage: stagePages,
@@ -85,12 +84,12 @@ const unitFields = `{"key": "VARCHAR", "request_id": "VARCHAR", "fetched_at": "T
   "status": "VARCHAR", "error_tag": "VARCHAR", "http_status": "INTEGER", "source": "VARCHAR", "misread": "VARCHAR"}`;
 
 /**
- * Relation of the unit records in files. `longest`: bytes of the longest line, if that is more than usual. A result is cut out of its
+ * Relation of the unit records in files. `longest`: the most bytes of a line, if a line may have more than usual. A result is cut out of its
  * line unchanged, because DuckDB would rewrite its numbers. A line is skipped if it is not JSON (the torn end of a file that is being
  * written) or has half of a surrogate pair. The caller must check that no unit is missing. `random()` keeps DuckDB from parsing each result
  * twice: DuckDB repeats the expression of a column in a condition on that column, unless the expression is volatile.
  */
-function unitRecords(files: readonly string[], longest: number): string {
+function unitRecords(files: readonly string[], longest = 0): string {
   const lines = `read_json_objects(${listOf(files)}, format = 'newline_delimited', compression = 'uncompressed', ignore_errors = true,
     maximum_object_size = ${Math.max(MAX_OBJECT, longest)})`;
   return `(SELECT fields.*, result FROM (

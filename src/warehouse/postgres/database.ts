@@ -1,6 +1,5 @@
 import { createWriteStream } from 'node:fs';
 import { join } from 'node:path';
-import { Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { PgTransaction } from '../../postgres/index.js';
 import { postgresAddressOf } from '../addresses.js';
@@ -12,6 +11,7 @@ import { literal, plainPath } from '../shared/duckdb-quote.js';
 import { mendBytes, mendSurrogates } from '../shared/mend-escapes.js';
 import type { Relation, RelationColumn } from '../shared/relation.js';
 import { setMemory, withScratchDuckDb } from '../shared/scratch-duckdb.js';
+import { wholeLines } from '../shared/whole-lines.js';
 import { postgresDialect } from './dialect.js';
 import { transactionOf } from './transaction.js';
 import { Warehouse } from './warehouse.js';
@@ -153,24 +153,18 @@ async function copyAsJson(tx: PgTransaction, query: string, file: string): Promi
   // A broken connection may emit a second error, when no handler is left.
   lines.on('error', () => undefined);
   let longest = 0;
-  let rest: Buffer[] = [];
-  const readable = new Transform({
-    transform(chunk: Buffer, _encoding, done) {
-      const end = chunk.lastIndexOf(10) + 1;
-      rest.push(end === 0 ? chunk : chunk.subarray(0, end));
-      if (end === 0) return done();
-      const piece = Buffer.concat(rest);
-      rest = [chunk.subarray(end)];
+  const readable = async function* (chunks: AsyncIterable<Buffer>) {
+    for await (const piece of wholeLines(chunks)) {
       for (let at = 0; at < piece.length; ) {
-        const next = piece.indexOf(10, at) + 1;
+        const next = piece.indexOf(10, at) + 1 || piece.length;
         longest = Math.max(longest, next - at);
         at = next;
       }
       // Half of a surrogate pair is replaced by visible characters, as in a DuckDB warehouse, because DuckDB cannot hold such a half as
       // text either.
-      done(null, mendBytes(piece, mendSurrogates));
-    },
-  });
+      yield mendBytes(piece, mendSurrogates);
+    }
+  };
   await pipeline(lines, readable, createWriteStream(file, { mode: 0o600 }));
   return longest;
 }

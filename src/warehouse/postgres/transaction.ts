@@ -5,6 +5,7 @@ import { RESULT_MARK } from '../../core/purchase/journal.js';
 import type { PgTransaction } from '../../postgres/index.js';
 import type { Dialect, SqlValue, Transaction } from '../dialect.js';
 import { mendBytes, mendForPostgres } from '../shared/mend-escapes.js';
+import { wholeLines } from '../shared/whole-lines.js';
 import { stagePages } from './staged-pages.js';
 
 /** Time limit of a statement in a transaction that changes row numbers, which takes longer than any load of a slice. */
@@ -154,13 +155,7 @@ async function copyLines(tx: PgTransaction, table: LineTable, file: string, care
 
 async function* frames(chunks: AsyncIterable<Buffer>, table: LineTable, careful: boolean): AsyncGenerator<Buffer> {
   yield HEADER;
-  let rest: Buffer[] = [];
-  for await (const chunk of chunks) {
-    const end = chunk.lastIndexOf(10) + 1;
-    const lines = end === 0 ? null : Buffer.concat([...rest, chunk.subarray(0, end)]);
-    rest = lines === null ? [...rest, chunk] : [chunk.subarray(end)];
-    if (lines !== null) yield frame(rowsOf(lines, table, careful));
-  }
+  for await (const lines of wholeLines(chunks)) if (lines.at(-1) === 10) yield frame(rowsOf(lines, table, careful));
   yield TRAILER;
 }
 

@@ -1,4 +1,4 @@
-import { createReadStream } from 'node:fs';
+import { stat } from 'node:fs/promises';
 import { CodedError } from '../../core/errors/coded-error.js';
 import { leftOut } from '../../core/purchase/failure-tags.js';
 import type { RetryFreshness } from '../../core/purchase/freshness.js';
@@ -35,7 +35,7 @@ export interface Pending extends NumberedRows {
 
 /**
  * Runs a load in one transaction. If a line cannot be read, or needs more memory than usual, the load is repeated in a slower way: with `careful`,
- * see `Transaction.readUnits`, and with memory for the longest line.
+ * see `Transaction.readUnits`, and with memory for a line as long as the largest file.
  */
 export async function loading<T>(
   { transaction }: Database,
@@ -47,26 +47,9 @@ export async function loading<T>(
   } catch (error) {
     const isKnown = error instanceof WarehouseBusy || error instanceof WarehouseUnusable;
     if (isKnown && !(error instanceof TooMuchAtOnce)) throw error;
-    return transaction('write', (tx) => work(tx, true), await longestLine(unitFiles));
+    const sizes = await Promise.all(unitFiles.map(async (file) => (await stat(file)).size));
+    return transaction('write', (tx) => work(tx, true), Math.max(0, ...sizes));
   }
-}
-
-/** Bytes of the longest line of files. */
-async function longestLine(files: readonly string[]): Promise<number> {
-  let longest = 0;
-  for (const file of files) {
-    let length = 0;
-    for await (const chunk of createReadStream(file) as AsyncIterable<Buffer>) {
-      let from = 0;
-      for (let end = chunk.indexOf(10); end >= 0; end = chunk.indexOf(10, from)) {
-        longest = Math.max(longest, length + end - from + 1);
-        [length, from] = [0, end + 1];
-      }
-      length += chunk.length - from;
-    }
-    longest = Math.max(longest, length);
-  }
-  return longest;
 }
 
 /** Loads one slice in the caller's transaction: rows and ledger line, or neither. `already`: another attempt has loaded it. */
