@@ -14,7 +14,7 @@ import { whyNoTarget } from '../export/why-no-target.js';
 import { monitors, results, runs } from '../monitors/monitor-tables.js';
 import { unknownJob } from '../rows/row-store.js';
 import { DISK_FULL, OUT_OF_MEMORY, warehouseError } from '../shared/duckdb-error.js';
-import { loadExtension } from '../shared/load-extension.js';
+import { loadExtension } from '../shared/load-duckdb.js';
 import type { Relation } from '../shared/relation.js';
 import { setMemory, withScratchDuckDb } from '../shared/scratch-duckdb.js';
 import { withTemporaryFolder } from '../shared/temporary-folder.js';

@@ -7,7 +7,7 @@ import { jobRecord } from '../../core/rows/row-warehouse.js';
 import { isSameFile } from '../../files/same-file.js';
 import { type Place, placeOf } from '../../warehouse/publish/place-of.js';
 import { viewColumnNames } from '../../warehouse/rows/job-columns.js';
-import { hasExtension } from '../../warehouse/shared/load-extension.js';
+import { hasExtension } from '../../warehouse/shared/load-duckdb.js';
 
 /** The input of a workflow stays in its history, and schedules keep it, so a target has no password. */
 export const NO_PASSWORD =
