@@ -12,7 +12,6 @@ function fileOf(name: string, text: string): string {
   return path;
 }
 
-/** The texts of the parts of these files. */
 const partsOf = (files: readonly string[]) =>
   withPartFiles(files, false, async (parts) => parts.map((part) => readFileSync(part, 'utf8')));
 
