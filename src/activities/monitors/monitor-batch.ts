@@ -6,10 +6,10 @@ import {
   readMonitorBatch,
 } from '../../api/endpoints/monitor-batch.js';
 import { MAX_BATCH_LIMIT, type MonitorAction } from '../../core/choices.js';
+import type { BatchRun, CallEffect } from '../../core/monitors/monitor-batch.js';
 import {
-  type BatchRun,
-  type CallEffect,
   contradiction,
+  effectOf,
   filterOfCalls,
   filterWithoutStatus,
   isChanged,
@@ -17,8 +17,8 @@ import {
   SHOWN_MONITORS,
   type SortedMonitors,
   sortMonitors,
-} from '../../core/monitors/monitor-batch.js';
-import { effectOf, summarizeEffects } from '../../core/monitors/monitor-effect.js';
+  summarizeEffects,
+} from '../../core/monitors/monitor-effect.js';
 import type { MonitorWarehouse } from '../../core/monitors/monitor-warehouse.js';
 import { isPausedBy } from '../../core/monitors/scheduled-pauses.js';
 import type { Decision, MonitorFilter } from '../../core/workflow-input-schemas.js';

@@ -1,17 +1,6 @@
-import { MAX_BATCH_LIMIT, type MonitorAction } from '../choices.js';
-import type { BatchMonitorsInput, MonitorFilter } from '../workflow-input-schemas.js';
-import type { MonitorState } from '../workflow-result-schemas.js';
+import type { MonitorAction } from '../choices.js';
+import type { BatchMonitorsInput } from '../workflow-input-schemas.js';
 import { filterProblem, takesSome } from './monitor-filter.js';
-
-/** Whether a monitor changed between two reads. */
-export function isChanged(before: MonitorState, now: MonitorState): boolean {
-  return before.status !== now.status || before.updatedAt !== now.updatedAt || isRedefined(before, now);
-}
-
-/** Whether the definition of a monitor changed, regardless of its status. */
-export function isRedefined(before: MonitorState, now: MonitorState): boolean {
-  return before.definition !== null && now.definition !== null && before.definition !== now.definition;
-}
 
 export const DEFAULT_BATCH_LIMIT = 100;
 
@@ -19,7 +8,7 @@ export const APPROVAL_WITHIN_MS = 24 * 3_600_000;
 
 /** Returns the problem of an input beyond those that its schema names; null where there is none. */
 export function batchProblem(input: BatchMonitorsInput): string | null {
-  const { action, filter = {}, ofSchedule, limit = DEFAULT_BATCH_LIMIT, approval } = input;
+  const { action, filter = {}, ofSchedule, approval } = input;
   const wrong = filterProblem(filter);
   if (wrong !== null) return wrong;
   if (ofSchedule !== undefined && (action !== 'unpause' || takesSome(filter)))
@@ -27,85 +16,20 @@ export function batchProblem(input: BatchMonitorsInput): string | null {
   if (ofSchedule === undefined && !takesSome(filter))
     return 'filter must have name, status or metadata; a batch never covers all monitors';
   const { status } = filter;
-  if (!Number.isInteger(limit) || limit < 1 || limit > MAX_BATCH_LIMIT)
-    return `limit must be a whole number from 1 to ${MAX_BATCH_LIMIT}`;
   if (action === 'delete' && approval === 'none') return 'approval must not be none for a deletion';
-  const from = statusBefore[action];
+  const from = statuses[action].before;
   if (from !== null && status !== undefined && status !== from) {
     return `filter.status must be ${from} or absent: ${action} only changes ${from} monitors`;
   }
   return null;
 }
 
-/** The status that a monitor must have so that an action changes it; null: any. */
-const statusBefore: Readonly<Record<MonitorAction, string | null>> = {
-  pause: 'active',
-  unpause: 'paused',
-  delete: null,
-};
-/** Status of the monitors after an action; null: the monitors are deleted. */
-const statusAfter: Readonly<Record<MonitorAction, string | null>> = {
-  pause: 'paused',
-  unpause: 'active',
-  delete: null,
-};
-
-/** The filter that calls send. This filter has the status before the action, so that changed monitors no longer match and the loop ends. */
-export function filterOfCalls(action: MonitorAction, filter: MonitorFilter): MonitorFilter {
-  const status = statusBefore[action];
-  return status === null ? filter : { ...filter, status };
-}
-
-/** The filter without its status. This filter still finds a monitor whose status the action has changed. */
-export function filterWithoutStatus({ name, metadata }: MonitorFilter): MonitorFilter {
-  return { name, metadata };
-}
-
-/** Monitors by the effect that an action would have. */
-export interface SortedMonitors {
-  readonly toDo: readonly MonitorState[];
-  /** Monitors that already have the status after the action. */
-  readonly already: readonly MonitorState[];
-  /** Monitors that the action does not change, such as disabled monitors. */
-  readonly left: readonly MonitorState[];
-}
-
-/** Sorts the monitors that match. */
-export function sortMonitors(action: MonitorAction, monitors: readonly MonitorState[]): SortedMonitors {
-  const before = statusBefore[action];
-  if (before === null) return { toDo: monitors, already: [], left: [] };
-  const after = statusAfter[action];
-  return {
-    toDo: monitors.filter(({ status }) => status === before),
-    already: monitors.filter(({ status }) => status === after),
-    left: monitors.filter(({ status }) => status !== before && status !== after),
-  };
-}
-
-/** Whether a monitor is in the state after an action. `now` is null if the monitor does not exist. */
-export function isDone(action: MonitorAction, now: MonitorState | null): boolean {
-  return action === 'delete' ? now === null : now !== null && now.status === statusAfter[action];
-}
-
-/** The result of a dry run; see `readMonitorBatch`. */
-export interface DryRunReport {
-  readonly ids: readonly string[] | null;
-  readonly affected: number | null;
-  readonly hasMore: boolean | null;
-}
-
-/** Describes a difference between a dry run and the plan; null if there is none. */
-export function contradiction(planned: readonly MonitorState[], reported: DryRunReport): string | null {
-  const known = new Set(planned.map(({ id }) => id));
-  const unplanned = reported.ids?.filter((id) => !known.has(id)) ?? [];
-  if (unplanned.length > 0)
-    return `the dry run has ${unplanned.length} monitor(s) that the list lacks, such as ${unplanned[0]}`;
-  const count = reported.ids ? new Set(reported.ids).size : reported.affected;
-  if (count === null) return null;
-  if (reported.hasMore === true && count < known.size) return null;
-  if (count === known.size) return null;
-  return `the dry run has ${count} monitor(s), the list ${known.size}`;
-}
+/** The statuses that an action changes and leads to; null: it changes any monitor, or deletes the monitors. */
+export const statuses = {
+  pause: { before: 'active', after: 'paused' },
+  unpause: { before: 'paused', after: 'active' },
+  delete: { before: null, after: null },
+} as const satisfies Readonly<Record<MonitorAction, object>>;
 
 /** The number of consecutive calls without a new effect after which a batch ends. */
 export const MAX_IDLE_CALLS = 2;
@@ -154,6 +78,3 @@ export interface BatchRun {
   /** Id of the workflow's first run. This id distinguishes batches, because the id of a job may be used again. */
   readonly run: string;
 }
-
-/** Maximum number of monitors that a plan or an effect lists; the warehouse has all monitors. */
-export const SHOWN_MONITORS = 20;

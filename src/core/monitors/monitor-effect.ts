@@ -1,6 +1,76 @@
 import type { MonitorAction } from '../choices.js';
+import type { MonitorFilter } from '../workflow-input-schemas.js';
 import type { BatchEffect, EffectKind, MonitorEffect, MonitorState } from '../workflow-result-schemas.js';
-import { isChanged, isDone, isRedefined } from './monitor-batch.js';
+import { statuses } from './monitor-batch.js';
+
+/** Whether a monitor changed between two reads. */
+export function isChanged(before: MonitorState, now: MonitorState): boolean {
+  return before.status !== now.status || before.updatedAt !== now.updatedAt || isRedefined(before, now);
+}
+
+/** Whether the definition of a monitor changed, regardless of its status. */
+function isRedefined(before: MonitorState, now: MonitorState): boolean {
+  return before.definition !== null && now.definition !== null && before.definition !== now.definition;
+}
+
+/** Maximum number of monitors that a plan or an effect lists; the warehouse has all monitors. */
+export const SHOWN_MONITORS = 20;
+
+/** The filter that calls send. This filter has the status before the action, so that changed monitors no longer match and the loop ends. */
+export function filterOfCalls(action: MonitorAction, filter: MonitorFilter): MonitorFilter {
+  const status = statuses[action].before;
+  return status === null ? filter : { ...filter, status };
+}
+
+/** The filter without its status. This filter still finds a monitor whose status the action has changed. */
+export function filterWithoutStatus({ name, metadata }: MonitorFilter): MonitorFilter {
+  return { name, metadata };
+}
+
+/** Monitors by the effect that an action would have. */
+export interface SortedMonitors {
+  readonly toDo: readonly MonitorState[];
+  /** Monitors that already have the status after the action. */
+  readonly already: readonly MonitorState[];
+  /** Monitors that the action does not change, such as disabled monitors. */
+  readonly left: readonly MonitorState[];
+}
+
+/** Sorts the monitors that match. */
+export function sortMonitors(action: MonitorAction, monitors: readonly MonitorState[]): SortedMonitors {
+  const { before, after } = statuses[action];
+  if (before === null) return { toDo: monitors, already: [], left: [] };
+  return {
+    toDo: monitors.filter(({ status }) => status === before),
+    already: monitors.filter(({ status }) => status === after),
+    left: monitors.filter(({ status }) => status !== before && status !== after),
+  };
+}
+
+/** Whether a monitor is in the state after an action. `now` is null if the monitor does not exist. */
+export function isDone(action: MonitorAction, now: MonitorState | null): boolean {
+  return action === 'delete' ? now === null : now !== null && now.status === statuses[action].after;
+}
+
+/** The result of a dry run; see `readMonitorBatch`. */
+export interface DryRunReport {
+  readonly ids: readonly string[] | null;
+  readonly affected: number | null;
+  readonly hasMore: boolean | null;
+}
+
+/** Describes a difference between a dry run and the plan; null if there is none. */
+export function contradiction(planned: readonly MonitorState[], reported: DryRunReport): string | null {
+  const known = new Set(planned.map(({ id }) => id));
+  const unplanned = reported.ids?.filter((id) => !known.has(id)) ?? [];
+  if (unplanned.length > 0)
+    return `the dry run has ${unplanned.length} monitor(s) that the list lacks, such as ${unplanned[0]}`;
+  const count = reported.ids ? new Set(reported.ids).size : reported.affected;
+  if (count === null) return null;
+  if (reported.hasMore === true && count < known.size) return null;
+  if (count === known.size) return null;
+  return `the dry run has ${count} monitor(s), the list ${known.size}`;
+}
 
 /** A monitor of a batch, and the effects of the batch's calls. */
 export interface PlannedMonitor extends MonitorState {

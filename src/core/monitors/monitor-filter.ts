@@ -1,32 +1,20 @@
-import { isObject } from '../check-names.js';
 import type { MonitorFilter } from '../workflow-input-schemas.js';
 import type { BatchProgress } from '../workflow-result-schemas.js';
 
 const fields: ReadonlySet<string> = new Set(['status', 'name', 'metadata'] satisfies (keyof MonitorFilter)[]);
 
 /**
- * Returns the problem of a filter, with `path` before the field; null if there is none. Filters are unchecked JSON. If a field did not
- * reach the service, the filter would match more monitors than intended.
+ * Returns the problem of a filter beyond types, with `path` before the field; null if there is none. If a field did not reach the service,
+ * the filter would match more monitors than intended.
  */
-export function filterProblem(filter: unknown, path = 'filter.'): string | null {
-  if (!isObject(filter)) return 'filter must be an object';
+export function filterProblem(filter: MonitorFilter, path = 'filter.'): string | null {
   const unknown = Object.keys(filter).find((field) => !fields.has(field));
   if (unknown !== undefined) return `${path}${unknown}: unknown field; a filter has name, status and metadata`;
-  for (const field of ['name', 'status'] as const) {
-    const value = filter[field];
-    if (value !== undefined && (typeof value !== 'string' || value === ''))
-      return `${path}${field} must be a non-empty string`;
-  }
-  const { metadata } = filter;
-  if (metadata === undefined) return null;
-  if (!isObject(metadata)) return `${path}metadata must be an object`;
-  for (const [key, value] of Object.entries(metadata)) {
-    if (!['string', 'number', 'boolean'].includes(typeof value))
-      return `${path}metadata: the value of '${key}' must be a text, a number or a boolean`;
-    // Assigning to a field of this name sets the prototype, so a copy of the object would lack the field.
-    if (key === '__proto__') return `${path}metadata: '__proto__' cannot be used as a name`;
-  }
-  return null;
+  const empty = (['name', 'status'] as const).find((field) => filter[field] === '');
+  if (empty !== undefined) return `${path}${empty} must be a non-empty string`;
+  // Assigning to a field of this name sets the prototype, so a copy of the object would lack the field.
+  const isLost = Object.hasOwn(filter.metadata ?? {}, '__proto__');
+  return isLost ? `${path}metadata: '__proto__' cannot be used as a name` : null;
 }
 
 /** Whether a filter can exclude monitors. A filter without fields, or with an empty map of metadata, matches all monitors. */
@@ -35,7 +23,7 @@ export function takesSome({ name, status, metadata }: MonitorFilter): boolean {
 }
 
 /** A filter as a text. */
-export function filterText({ name, status, metadata }: MonitorFilter): string {
+function filterText({ name, status, metadata }: MonitorFilter): string {
   const parts = [
     ...(name === undefined ? [] : [`name contains "${name}"`]),
     ...(status === undefined ? [] : [`status is ${status}`]),

@@ -1,14 +1,12 @@
 import { describe, expect, it } from 'vitest';
+import { afterCall, batchProblem, limitOfCall } from '../../../src/core/monitors/monitor-batch.js';
 import {
-  afterCall,
-  batchProblem,
   contradiction,
   filterOfCalls,
   filterWithoutStatus,
   isDone,
-  limitOfCall,
   sortMonitors,
-} from '../../../src/core/monitors/monitor-batch.js';
+} from '../../../src/core/monitors/monitor-effect.js';
 import { isPausedBy, type ScheduledPause } from '../../../src/core/monitors/scheduled-pauses.js';
 import type { BatchMonitorsInput } from '../../../src/core/workflow-input-schemas.js';
 import type { MonitorState } from '../../../src/core/workflow-result-schemas.js';
@@ -32,13 +30,9 @@ describe('a batch', () => {
     [{ filter: {} }, 'a batch never covers all monitors'],
     [{ filter: { metadata: {} } }, 'a batch never covers all monitors'],
     [{ filter: { name: 'a', metadata: JSON.parse('{"__proto__":"x"}') } }, '__proto__'],
-    [{ filter: { name: 'a', metadata: { team: [7] } } }, 'metadata'],
     [{ filter: { name: 'a', metdata: { team: 'growth' } } }, 'metdata'],
     [{ filter: { status: 'paused' } }, 'pause only changes active monitors'],
     [{ action: 'unpause', filter: { status: 'active' } }, 'unpause only changes paused monitors'],
-    [{ limit: 0 }, 'limit must be a whole number from 1 to 500'],
-    [{ limit: 501 }, 'limit must be a whole number from 1 to 500'],
-    [{ limit: 1.5 }, 'limit must be a whole number from 1 to 500'],
     [{ action: 'delete', approval: 'none' }, 'approval must not be none for a deletion'],
   ])('of %j: %s', (changes, problem) => {
     expect(input(changes)).toEqual(problem === null ? null : expect.stringContaining(problem));
