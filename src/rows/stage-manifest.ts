@@ -86,9 +86,7 @@ export async function readStage(stageDir: string): Promise<StageManifest | null>
     throw new CodedError(
       'staged-rows-missing',
       `${manifestFile(stageDir)} cannot be read. Delete the directory ${stageDir} and run the job again`,
-      {
-        cause: error,
-      },
+      { cause: error },
     );
   }
 }

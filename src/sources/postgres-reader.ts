@@ -66,11 +66,7 @@ export function postgresReader({ input, isKeyed = false }: PostgresRequest, sql:
       const over = deferred<void>();
       const postgres = await openPostgres(
         { ...address, parameters },
-        {
-          applicationName: 'searchflow rows',
-          max: 1,
-          patienceMs: PATIENCE_MS,
-        },
+        { applicationName: 'searchflow rows', max: 1, patienceMs: PATIENCE_MS },
       ).catch((error: unknown) => {
         throw explain(error);
       });

@@ -1,3 +1,5 @@
+import { endOfText } from '../../core/text/exact-json.js';
+
 /** Deeper JSON is not parsed: databases and serializers would overflow their stacks. */
 export const MAX_NESTING = 500;
 
@@ -10,8 +12,7 @@ export function nestsDeeper(json: string, max = MAX_NESTING): boolean {
   for (let at = 0; at < json.length; at++) {
     const code = json.charCodeAt(at);
     if (code === 0x22) {
-      at = endOfText(json, at);
-      if (at < 0) return false;
+      at = endOfText(json, at) - 1;
     } else if (code === 0x5b || code === 0x7b) {
       if (++depth > max) return true;
     } else if (code === 0x5d || code === 0x7d) depth--;
@@ -42,8 +43,7 @@ export function cutNesting(json: string): Shallow | null {
   for (let at = 0; at < json.length; at++) {
     const code = json.charCodeAt(at);
     if (code === 0x22) {
-      at = endOfText(json, at);
-      if (at < 0) return null;
+      at = endOfText(json, at) - 1;
     } else if (code === 0x5b || code === 0x7b) {
       if (++depth === KEPT_LEVELS) [from, deepest] = [at, 0];
       deepest = Math.max(deepest, depth);
@@ -57,14 +57,4 @@ export function cutNesting(json: string): Shallow | null {
   }
   if (depth !== 0 || first < 0) return null;
   return { text: pieces.join('') + json.slice(copied), at: first };
-}
-
-/** Returns the offset where the quoted text that begins at `from` ends; -1 where the quote is never closed. */
-function endOfText(json: string, from: number): number {
-  for (let at = json.indexOf('"', from + 1); at >= 0; at = json.indexOf('"', at + 1)) {
-    let slashes = 0;
-    while (json.charCodeAt(at - 1 - slashes) === 0x5c) slashes++;
-    if (slashes % 2 === 0) return at;
-  }
-  return -1;
 }

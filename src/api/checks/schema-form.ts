@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { isObject } from '../../core/check-names.js';
 import { shown } from './fields.js';
 
 /** The types of JSON Schema, and `text`, which the service has for a whole schema. */
@@ -84,10 +85,6 @@ function formProblem(
     }
   }
   return null;
-}
-
-function isObject(value: unknown): value is { readonly [name: string]: unknown } {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 function kindOf(value: unknown): string {

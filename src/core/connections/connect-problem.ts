@@ -1,4 +1,5 @@
-const tls: Readonly<Record<string, string>> = {
+const NO_TLS = 'the port does not speak TLS (check the port; a server on this machine may use http://)';
+const reasons: Readonly<Record<string, string>> = {
   CERT_HAS_EXPIRED: 'its certificate has expired',
   CERT_NOT_YET_VALID: 'its certificate is not valid yet (check the clock of this machine)',
   ERR_TLS_CERT_ALTNAME_INVALID: 'its certificate is for another name',
@@ -9,12 +10,8 @@ const tls: Readonly<Record<string, string>> = {
   UNABLE_TO_GET_ISSUER_CERT: 'the issuer of its certificate is unknown',
   UNABLE_TO_GET_ISSUER_CERT_LOCALLY: 'the issuer of its certificate is unknown (add it with NODE_EXTRA_CA_CERTS)',
   CERT_REVOKED: 'its certificate was revoked',
-  EPROTO: 'the port does not speak TLS (check the port; a server on this machine may use http://)',
-  ERR_SSL_WRONG_VERSION_NUMBER:
-    'the port does not speak TLS (check the port; a server on this machine may use http://)',
-};
-
-const others: Readonly<Record<string, string>> = {
+  EPROTO: NO_TLS,
+  ERR_SSL_WRONG_VERSION_NUMBER: NO_TLS,
   ENOTFOUND: 'the host is not in DNS',
   EAI_AGAIN: 'DNS does not answer',
   EAI_FAIL: 'DNS failed',
@@ -29,7 +26,7 @@ const others: Readonly<Record<string, string>> = {
 };
 
 /** Says what an error code of a connection means; the code itself if it is not known. */
-export const networkReason = (code: string): string => tls[code] ?? others[code] ?? code;
+export const networkReason = (code: string): string => reasons[code] ?? code;
 
 /**
  * Describes why no connection to `host` could be opened, and names the setting of the host's address. Pure; `code` is an error
@@ -37,7 +34,7 @@ export const networkReason = (code: string): string => tls[code] ?? others[code]
  */
 export function connectProblem(code: string | null, host: string, setting: string): string {
   if (code === 'UND_ERR_DESTROYED' || code === 'UND_ERR_CLOSED') return 'not sent: the client is closed';
-  const known = code === null ? undefined : (tls[code] ?? others[code]);
+  const known = code === null ? undefined : reasons[code];
   const why = known ?? (code?.startsWith('ERR_SSL_') ? 'TLS failed' : 'the connection failed');
   const shownCode = code === null ? '' : ` [${code}]`;
   return `cannot reach ${host}: ${why}${shownCode}; the address is set by ${setting}`;

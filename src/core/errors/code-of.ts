@@ -1,7 +1,7 @@
 import { callCodes } from './call-codes.js';
 import type { ErrorCode } from './registry.js';
 
-/** Codes by the type of a failure in Temporal. The types are in histories and never change. */
+/** Codes by the type of a failure in Temporal, or the name of an error class. The types are in histories and never change. */
 const byType: Readonly<Record<string, ErrorCode>> = {
   ...callCodes,
   ServiceUnrecognized: 'service-unrecognized',
@@ -17,10 +17,6 @@ const byType: Readonly<Record<string, ErrorCode>> = {
   PlanChanged: 'monitor-batch-stopped',
   NoProgress: 'monitor-batch-stopped',
   WalkError: 'pagination-broken',
-};
-
-/** Codes by the name of an error class. A Temporal failure after many attempts has that name as its type. */
-const byName: Readonly<Record<string, ErrorCode>> = {
   CancelledFailure: 'job-cancelled',
   TerminatedFailure: 'job-stopped',
   PostgresAway: 'postgres-unreachable',
@@ -84,7 +80,7 @@ function ownCode(error: Error): ErrorCode | null {
   const facts = Object(detail) as { readonly errorCode?: unknown; readonly scope?: unknown };
   if (typeof facts.errorCode === 'string') return facts.errorCode as ErrorCode;
   if (type === 'BudgetExceeded') return codeOfCap(facts.scope);
-  return found(byType, type) ?? found(byName, type) ?? found(byName, error.name) ?? found(bySystem, code);
+  return found(byType, type) ?? found(byType, error.name) ?? found(bySystem, code);
 }
 
 const found = (codes: Readonly<Record<string, ErrorCode>>, name: unknown): ErrorCode | null =>

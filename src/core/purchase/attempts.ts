@@ -12,8 +12,7 @@ export const unsentReasons = {
   heldBack: 'held back before it was sent',
 } as const;
 
-export const isUnsent = (reason: string | null): boolean =>
-  reason === unsentReasons.stopped || reason === unsentReasons.heldBack;
+export const isUnsent = (reason: string | null): boolean => Object.values<unknown>(unsentReasons).includes(reason);
 
 /** A request for a unit, from the journal. Times in Unix ms, amounts in micro-dollars. */
 export interface Attempt {

@@ -1,10 +1,7 @@
-import type { PublishOutcome, SchemaChange, WarehouseSummary } from '../row-job-schemas.js';
-
-export type { WarehouseSummary } from '../row-job-schemas.js';
-
 import type { StagedJob } from '../job-entry-schemas.js';
 import type { RetryFreshness, RetryRule } from '../purchase/freshness.js';
 import type { UnitOutcome, UnknownOutcome } from '../purchase/journal.js';
+import type { PublishOutcome, SchemaChange, WarehouseSummary } from '../row-job-schemas.js';
 import type { Json } from '../text/json.js';
 import type { FailedFilter, FailedRows, RowName, RowPlace, RowState } from './loaded-row.js';
 import type { FiguresQuery, RecordedRun, RowFigures, RunRecord } from './row-figures.js';
