@@ -10,9 +10,7 @@ const sql =
 /** Two adjacent words of letters. */
 const isText = (text) => /[A-Za-z]{2,},? [a-z]{2,}/.test(text) && !sql.test(text);
 
-const sources = readdirSync(inRoot('src'), { recursive: true, encoding: 'utf8' }).filter((file) =>
-  file.endsWith('.ts'),
-);
+const sources = readdirSync(inRoot('src'), { recursive: true, encoding: 'utf8' }).filter((path) => /\.ts$/.test(path));
 const lineOf = (source, offset) => source.slice(0, offset).split('\n').length;
 
 /** Texts of a file. Parts of one message that are joined by `+` are one text. */

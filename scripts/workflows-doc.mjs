@@ -45,13 +45,12 @@ export function workflowsDoc({
       names.flatMap((name) => {
         const { result, signals, queries, updates } = workflowInterface[name];
         const messages = Object.entries({ ...signals, ...queries, ...updates });
-        return [
-          ...(result ? [[`${name}.result`, schemaOf(result)]] : []),
-          ...messages.flatMap(([message, { content, answer }]) => [
-            ...(content ? [[`${name}.${message}.content`, schemaOf(content)]] : []),
-            ...(answer ? [[`${name}.${message}.answer`, schemaOf(answer)]] : []),
-          ]),
-        ];
+        const parts = messages.flatMap(([message, { content, answer }]) => [
+          [`${message}.content`, content],
+          [`${message}.answer`, answer],
+        ]);
+        const all = [['result', result], ...parts];
+        return all.flatMap(([part, schema]) => (schema ? [[`${name}.${part}`, schemaOf(schema)]] : []));
       }),
     ),
     activities: listed([
@@ -65,8 +64,19 @@ export function workflowsDoc({
 
   function section(name, inputs, { result, signals, queries, updates }) {
     // The inputs of scheduled workflows have sections of their own.
-    const depth = name === 'scheduledJob' ? 0 : 2;
-    const rows = (schema) => fieldRows(schemaOf(schema), [], depth);
+    const rows = (schema) => fieldRows(schemaOf(schema), [], name === 'scheduledJob' ? 0 : 2);
+    const twin = names.find((other) => workflowInterface[other] === workflowInterface[name]);
+    const own = [
+      ...(result === null ? [] : [`### Result of ${name}`, '', ...table(rows(result), false)]),
+      ...['signal', 'query', 'update'].flatMap((kind, nth) =>
+        Object.entries([signals, queries, updates][nth]).flatMap(([message, { does, content, answer }]) => [
+          `**${kind[0].toUpperCase()}${kind.slice(1)} \`${message}\`.** ${does}`,
+          ...(content ? ['', ...contentOf('Content', content)] : ['']),
+          ...(answer && kind === 'query' ? contentOf('Answer', answer) : []),
+          ...(answer && kind === 'update' ? ['The answer is that of the query `progress`.', ''] : []),
+        ]),
+      ),
+    ];
     return [
       `## ${name}`,
       '',
@@ -81,15 +91,7 @@ export function workflowsDoc({
           ? ['Further fields are passed on to the service.', '']
           : []),
       ]),
-      ...(result === null ? [] : [`### Result of ${name}`, '', ...table(rows(result), false)]),
-      ...['signal', 'query', 'update'].flatMap((kind, nth) =>
-        Object.entries([signals, queries, updates][nth]).flatMap(([message, { does, content, answer }]) => [
-          `**${kind[0].toUpperCase()}${kind.slice(1)} \`${message}\`.** ${does}`,
-          ...(content ? ['', ...contentOf('Content', content)] : ['']),
-          ...(answer && kind === 'query' ? contentOf('Answer', answer) : []),
-          ...(answer && kind === 'update' ? ['The answer is that of the query `progress`.', ''] : []),
-        ]),
-      ),
+      ...(twin === name ? own : [`Its result and messages are those of [\`${twin}\`](#${twin.toLowerCase()}).`, '']),
     ];
   }
 

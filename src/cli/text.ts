@@ -83,47 +83,15 @@ export function printableLines(text: string, mostInLine?: number): string {
     .join('\n');
 }
 
-/** A word of a command as `shellWord` writes it, without the dot of a sentence. */
-const WORD = String.raw`(?:[^\s'\\]|\\.|'[^']*')*(?:[^\s'\\.]|\\.|'[^']*')`;
-const lastClause = new RegExp(String.raw`[,;.:]?\s*[^,;.:]*:\s*searchflow resume ${WORD}$`);
-const thenResume = new RegExp(`, then resume ${WORD}\\.?$`);
-const lastCommand = new RegExp(
-  String.raw`: (searchflow resume ${WORD}(?: --max-cost \d+(?:\.\d+)?| --skip-refused|(?: --accept-warning [\w.:-]+)+)?)\.?$`,
-);
-
 type Env = Readonly<Record<string, string | undefined>>;
 
-/**
- * Returns the reason of a pause without the last clause, which says how to resume: a command, or `then resume JOB`. The caller adds the
- * typed command instead.
- */
-export function withoutCommand(message: string | null): string | null {
-  return withoutResume(message)?.replace(lastClause, '.') ?? null;
-}
+/** Returns a text as a sentence. */
+export const sentence = (text: string): string => `${text.replace(/\.$/, '')}.`;
 
-/** Returns the reason of a pause without "then resume JOB", which is not a command to copy. A command in the reason is kept. */
-export function withoutResume(message: string | null): string | null {
-  return message?.replace(thenResume, '.') ?? null;
-}
-
-/** Whether a message already says how to continue. Then no second way is added. */
-export const namesWay = (message: string): boolean => /searchflow |same command|command again/.test(message);
-
-/** Returns a sentence whose last part, a command to copy, is on a line of its own. Stored messages have only one line. */
-export function commandOnOwnLine(sentence: string): string {
-  return sentence.replace(lastCommand, ':\n  $1');
-}
-
-/** Returns a sentence whose commands can be copied. In a clone, npm runs the commands. */
-export function commandsAsTyped(sentence: string, env: Env): string {
-  const script = env.npm_lifecycle_event;
-  const typed =
-    script === 'npx'
-      ? 'npx searchflow '
-      : script === 'start' || script === 'searchflow'
-        ? 'npm run -s searchflow -- '
-        : null;
-  return typed === null ? sentence : sentence.replace(/\bsearchflow (?=resume|limits|cancel|retry)/g, typed);
+/** Returns the words that a person types before a command. In a clone, npm runs the commands. */
+export function programOf({ npm_lifecycle_event: script }: Env): string {
+  if (script === 'npx') return 'npx searchflow';
+  return script === 'start' || script === 'searchflow' ? 'npm run -s searchflow --' : 'searchflow';
 }
 
 /**
@@ -131,18 +99,16 @@ export function commandsAsTyped(sentence: string, env: Env): string {
  * for a POSIX shell. `args`: the arguments after the command's name. User and password of a database are left out; a second
  * line says so.
  */
-export function resumeCommand(args: readonly string[], env: Readonly<Record<string, string | undefined>>): string {
+export function resumeCommand(args: readonly string[], env: Env): string {
   const shown = args.map(withoutCredentials);
   const words = shown.map(shellWord);
   const note = shown.every((word, index) => word === args[index])
     ? ''
     : '\nUser and password are left out. Add them, or set SEARCHFLOW_WAREHOUSE_URL, SEARCHFLOW_SOURCE_URL, PGUSER and PGPASSWORD, or .pgpass.';
-  const script = env.npm_lifecycle_event;
-  if (script === 'start' && args[0] === 'start') {
+  if (env.npm_lifecycle_event === 'start' && args[0] === 'start') {
     return words.length > 1 ? `npm start -- ${words.slice(1).join(' ')}` : 'npm start';
   }
-  if (script === 'searchflow') return `npm run -s searchflow -- ${words.join(' ')}${note}`;
-  return `${[script === 'npx' ? 'npx searchflow' : 'searchflow', ...words].join(' ')}${note}`;
+  return `${[programOf(env), ...words].join(' ')}${note}`;
 }
 
 /** Returns an argument without the credentials of a database. */

@@ -6,6 +6,7 @@ import {
   freshness,
   jobPhase,
   jobSummary,
+  nextAction,
   pauseReason,
   publishStep,
   runBounds,
@@ -65,8 +66,9 @@ export type StagedJob = ValueOf<typeof staged>;
 const state = kept({
   phase: jobPhase.exclude(['planning']),
   reason: pauseReason.optional(),
-  /** The reason and what to do, in a sentence. */
+  /** The reason, in a sentence. */
   message: text.optional(),
+  next: nextAction.optional(),
   since: time,
   /** Set if a person cancelled the job and it had not ended yet. The next state replaces it. */
   cancelRequested: z.literal(true).optional(),

@@ -263,7 +263,18 @@ export type Resumption = Pick<EnrichCsvInput, keyof typeof resumption.shape>;
 export const jobPhase = z.enum(['planning', 'running', 'paused', 'done', 'stopped', 'failed', 'cancelled']);
 export const pauseReason = z.enum(pauseReasons);
 
-export const jobProgressFields = {
+export const nextAction = z.object({
+  text: text.describe('What to do: a text without its period.'),
+  command: maybeText.describe('The command to run then, without the word `searchflow`; null: none.'),
+});
+/** What a person does about a pause or an end. */
+export type NextAction = ValueOf<typeof nextAction>;
+
+export const next = nextAction
+  .optional()
+  .describe('What to do about the message; absent: only to resume the work, if it is paused.');
+
+export const jobProgress = z.object({
   phase: jobPhase,
   pausedFor: pauseReason.nullable(),
   cap: z
@@ -275,7 +286,7 @@ export const jobProgressFields = {
     .describe(
       'True while a paused job still has requests in flight or loads answers: cost and rows are not final yet.',
     ),
-  message: maybeText.describe('Why the job is paused or failed, and how to resume the job; one sentence.'),
+  message: maybeText.describe('Why the job is paused or failed; one sentence.'),
   job: text,
   rows: count.describe(
     'Number of rows of the input, and number of loaded rows. The rows of a slice in progress count once the slice is done.',
@@ -302,8 +313,8 @@ export const jobProgressFields = {
   unknownOutcomes: count,
   runsLeft: count.optional().describe('Runs at the service that a cancel left running; absent: none.'),
   startedAt: number,
-};
-export const jobProgress = z.object(jobProgressFields);
+  next,
+});
 export type JobProgress = ValueOf<typeof jobProgress>;
 
 export const schemaChange = z.object({

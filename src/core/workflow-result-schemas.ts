@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { count, flag, json, list, maybeText, number, text, type ValueOf } from './base-schemas.js';
 import { monitorActions } from './choices.js';
-import { jobPhase, jobSummary, pauseReason } from './row-job-schemas.js';
+import { jobPhase, jobSummary, next, pauseReason } from './row-job-schemas.js';
 import type { Json } from './text/json.js';
 
 /** Counts of events that were read. */
@@ -14,10 +14,10 @@ const walkCounts = {
   changed: count,
 };
 
-export const walkProgressFields = {
+export const walkProgress = z.object({
   phase: jobPhase,
   pausedFor: pauseReason.nullable(),
-  message: maybeText.describe('Why the walk is paused or failed, and how to resume the walk; one sentence.'),
+  message: maybeText.describe('Why the walk is paused or failed; one sentence.'),
   stream: text,
   windows: count.describe(
     'Number of windows of the run known so far. `windowsDone`: the number of these windows that are done.',
@@ -34,8 +34,8 @@ export const walkProgressFields = {
   etaMs: number.nullable().describe('Estimated remaining time, in ms; null while too few windows are done.'),
   startedAt: number,
   ...walkCounts,
-};
-export const walkProgress = z.object(walkProgressFields);
+  next,
+});
 export type WalkProgress = ValueOf<typeof walkProgress>;
 
 export type WalkCounts = Pick<WalkProgress, keyof typeof walkCounts>;

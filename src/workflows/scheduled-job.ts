@@ -1,6 +1,5 @@
 import { CancelledFailure, TerminatedFailure, WorkflowExecutionAlreadyStartedError } from '@temporalio/common';
 import {
-  ApplicationFailure,
   CancellationScope,
   ChildWorkflowFailure,
   executeChild,
@@ -8,12 +7,12 @@ import {
   workflowInfo,
 } from '@temporalio/workflow';
 import { jobOfWorkflow } from '../core/rows/job-ids.js';
-import { pauseOf } from '../core/rows/pause.js';
+import { pauseOf, sentenceOf } from '../core/rows/pause.js';
 import { staticSummary } from '../core/text/static-summary.js';
 import type { ScheduledJobInput } from '../core/workflow-input-schemas.js';
 import type { ScheduledOutcome } from '../core/workflow-result-schemas.js';
 import { detailsText } from './shared/details-text.js';
-import { failureOf, messageOf } from './shared/failures.js';
+import { failureOf, toWorkflowFailure } from './shared/failures.js';
 import { reportState } from './shared/note-alert.js';
 import { childMemo, publicInput } from './shared/public-input.js';
 import { setVersioning } from './shared/versioning.js';
@@ -58,17 +57,16 @@ export async function scheduledJob(input: ScheduledJobInput, ...extra: []): Prom
     const { cause } = error;
     if (cause instanceof CancelledFailure || cause instanceof TerminatedFailure)
       return ended('stopped', `${workflowId} was cancelled or terminated; the next run continues`, null);
-    const pause = pauseOf(failureOf(cause), null, null);
-    const failure = failureOf(cause).type;
+    const failure = failureOf(error);
+    const pause = pauseOf(failure, null, null);
     await reportState({
       ...{ job: jobOfWorkflow(workflowId), kind: kinds[workflow], scheduled: true, since: Date.now() },
       // The job itself may have reported its failure, under the id of its run.
       run: error.execution.runId ?? workflowInfo().runId,
-      ...(pause ? { phase: 'stopped', reason: pause.reason } : { phase: 'failed', failure }),
+      ...(pause ? { phase: 'stopped', reason: pause.reason } : { phase: 'failed', failure: failure.type }),
     });
-    if (pause) return ended('stopped', pause.message, null);
-    if (!(cause instanceof ApplicationFailure)) throw error;
-    throw ApplicationFailure.nonRetryable(messageOf(cause), cause.type, ...(cause.details ?? []));
+    if (pause) return ended('stopped', sentenceOf(pause), null);
+    throw toWorkflowFailure(error);
   }
 }
 

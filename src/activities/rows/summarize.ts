@@ -8,7 +8,7 @@ import type {
   WarehouseSummary,
 } from '../../core/row-job-schemas.js';
 import { wantedRows } from '../../core/rows/job.js';
-import type { Pause } from '../../core/rows/pause.js';
+import { type Pause, sentenceOf } from '../../core/rows/pause.js';
 import { WarehouseUnusable } from '../../core/rows/warehouse-errors.js';
 import type { ActivityDeps } from '../base/deps.js';
 
@@ -76,7 +76,7 @@ export async function summarize(
   const changes = await warehouse.recordRun({
     ...{ job: staged.job, run: input.run, scheduled: input.scheduled ?? false, generation: staged.generation },
     ...{ startedAt: input.startedAt, endedAt: Date.now(), phase: stopped ? 'stopped' : 'done' },
-    ...{ reason: stopped?.reason ?? null, message: stopped?.message ?? null },
+    ...{ reason: stopped?.reason ?? null, message: stopped && sentenceOf(stopped) },
     ...rows,
     ...{ requests, costMicros, warnings: input.warnings },
   });
@@ -102,7 +102,7 @@ export function summaryOf(counted: Counted): JobSummary {
     name: staged.name,
     phase: stopped ? 'stopped' : 'done',
     stoppedFor: stopped?.reason,
-    message: stopped?.message,
+    message: stopped ? sentenceOf(stopped) : undefined,
     limit: staged.limit,
     into: staged.into,
     csv,

@@ -1,19 +1,20 @@
 import { z } from 'zod';
 import { count, flag, list, maybeText, number, text } from '../../core/base-schemas.js';
-import { walkProgressFields, walkSummary } from '../../core/workflow-result-schemas.js';
+import { walkProgress, walkSummary } from '../../core/workflow-result-schemas.js';
 
 /** The end of a sync, a backfill or a verification. */
 export const walk = z.object({ kind: z.literal('events'), job: text, ...walkSummary.shape, watermark: maybeText });
 
+const walkShown = walkProgress.omit({ next: true }).shape;
 /** A walk that waits for a person. */
-export const pausedWalk = z.object({ kind: z.literal('paused'), job: text, code: text, ...walkProgressFields });
+export const pausedWalk = z.object({ kind: z.literal('paused'), job: text, code: text, ...walkShown });
 
 /** The streams of a warehouse and the walks that load them. */
 export const eventStatus = z.object({
   kind: z.literal('events'),
   known: flag,
   missing: text.optional(),
-  running: list(z.object({ job: maybeText, ...walkProgressFields })),
+  running: list(z.object({ job: maybeText, ...walkShown })),
   interrupted: list(
     z.object({
       job: maybeText,

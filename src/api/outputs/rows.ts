@@ -2,32 +2,44 @@ import { z } from 'zod';
 import { count, counts, flag, list, maybeText, number, text } from '../../core/base-schemas.js';
 import { fileFormats } from '../../core/choices.js';
 import {
-  jobProgressFields,
+  jobProgress,
+  pauseReason,
   publishOutcome,
   publishStep,
   schemaChange,
   serviceWarning,
   sliceHeartbeat,
 } from '../../core/row-job-schemas.js';
-import { pauseReasons } from '../../core/rows/job-names.js';
 
 /** Rows after `--limit`. */
 const rest = z.object({ rows: count, toBuy: count, requests: count, dollars: number });
 const badRows = list(z.object({ row: count, tag: text, message: text }));
-const pausedFor = z.enum(pauseReasons).nullable();
+const pausedFor = pauseReason.nullable();
 /** State of a job; `waiting`: no worker answers for it. */
 const phase = z.enum(['planning', 'running', 'waiting', 'paused', 'done', 'stopped', 'failed', 'cancelled']);
 
-/** `--dry-run`: what a run would buy. */
-export const plan = z.object({
-  kind: z.literal('plan'),
+/** What is known of a job before it buys. */
+const planned = {
   job: text,
   name: text,
   service: z.enum(['live', 'sandbox']),
   origin: text,
   operation: text,
-  status: z.enum(['new', 'unfinished', 'changed', 'complete']),
   rows: count,
+  toBuy: count,
+  requests: count,
+  dollars: number,
+  dollarsAreMost: flag,
+  seconds: number,
+  into: text,
+  notes: list(text),
+};
+
+/** `--dry-run`: what a run would buy. */
+export const plan = z.object({
+  kind: z.literal('plan'),
+  ...planned,
+  status: z.enum(['new', 'unfinished', 'changed', 'complete']),
   limit: count.nullable(),
   rest: rest.nullable(),
   urlColumn: z.object({ name: maybeText, by: text, filled: count, urls: count, withoutScheme: count }).nullable(),
@@ -36,16 +48,9 @@ export const plan = z.object({
   distinctRequests: count.optional(),
   alreadyBought: count,
   badRows: count,
-  toBuy: count,
-  requests: count,
-  dollars: number,
-  dollarsAreMost: flag,
   maxDollars: number.nullable(),
   stopAtFailed: z.object({ percent: number, after: count }).nullable(),
   publish: publishStep.nullable(),
-  seconds: number,
-  into: text,
-  notes: list(text),
   badRowExamples: badRows,
   redrive: flag,
 });
@@ -115,7 +120,7 @@ export const started = z.object({ kind: z.literal('started'), job: text, state: 
 /** A running job. */
 export const progress = z.object({
   kind: z.literal('progress'),
-  ...jobProgressFields,
+  ...jobProgress.omit({ next: true }).shape,
   phase,
   totalCostMicros: number,
   running: list(sliceHeartbeat),
@@ -159,19 +164,7 @@ export const jobs = list(
 /** `retry --dry-run`: what a retry of failed rows would buy. */
 export const retryPlan = z.object({
   kind: z.literal('retryPlan'),
-  job: text,
-  name: text,
-  service: z.enum(['live', 'sandbox']),
-  origin: text,
-  operation: text,
-  rows: count,
-  toBuy: count,
+  ...planned,
   toFollow: count,
-  requests: count,
-  dollars: number,
-  dollarsAreMost: flag,
   tags: counts,
-  seconds: number,
-  into: text,
-  notes: list(text),
 });

@@ -1,6 +1,7 @@
 import type { Output } from '../../api/outputs/index.js';
 import { eventTypes } from '../../core/events/payloads.js';
 import type { WalkHeartbeat } from '../../core/events/walk-job.js';
+import { inOneSentence, sentenceOf } from '../../core/rows/pause.js';
 import { misspelt } from '../../core/text/nearest.js';
 import type { Differences, Verification, WalkProgress, WalkSummary } from '../../core/workflow-result-schemas.js';
 import type { ShownProgress } from '../../worker/config/runtime-types.js';
@@ -96,7 +97,8 @@ interface RunningWalk extends ShownProgress<WalkProgress, WalkHeartbeat> {
 }
 
 export function runningText({ job, progress, running }: RunningWalk): string {
-  const { phase, pausedFor, message } = progress;
+  const { phase, pausedFor } = progress;
+  const message = sentenceOf(progress);
   const shown = progressText(new WalkProgressReader().line(0, progress, running, null));
   const why = pausedFor === null ? '' : ` (${pausedFor})`;
   return `${printable(job ?? progress.stream)}: ${phase}${why}, ${shown}${message === null ? '' : `\n  ${printable(message)}`}`;
@@ -174,7 +176,7 @@ export function statusData(
     kind: 'events',
     known: held !== null,
     missing: missing ?? undefined,
-    running: running.map(({ job, progress }) => ({ job, ...progress })),
+    running: running.map(({ job, progress }) => ({ job, ...inOneSentence(progress) })),
     interrupted,
     into,
     origin,

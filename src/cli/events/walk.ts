@@ -1,7 +1,7 @@
 import type { Output } from '../../api/outputs/index.js';
 import { eventTypes } from '../../core/events/payloads.js';
 import type { WalkInput } from '../../core/events/walk-job.js';
-import { codeOfPause } from '../../core/rows/pause.js';
+import { codeOfPause, inOneSentence } from '../../core/rows/pause.js';
 import type { SyncEventsInput } from '../../core/workflow-input-schemas.js';
 import type { WalkProgress, WalkSummary } from '../../core/workflow-result-schemas.js';
 import { JobFailed, type WorkflowAccess, wasCancelled } from '../../worker/config/runtime-types.js';
@@ -43,7 +43,7 @@ export async function watchWalk(
 
 export function showPausedWalk(context: Context, job: string, progress: WalkProgress): ExitCode {
   const code = codeOfPause(progress);
-  const output: Output<'pausedWalk'> = { kind: 'paused', job, ...progress, code };
+  const output: Output<'pausedWalk'> = { kind: 'paused', job, ...inOneSentence(progress), code };
   return showPause(context, progress, output, 'Loaded events');
 }
 

@@ -4,7 +4,7 @@ import { retriedTags } from '../../core/purchase/freshness.js';
 import type { UnknownOutcome } from '../../core/purchase/journal.js';
 import type { JobProgress, JobSummary } from '../../core/row-job-schemas.js';
 import type { RunFigures } from '../../core/rows/job.js';
-import { codeOfPause } from '../../core/rows/pause.js';
+import { codeOfPause, nextText, sentenceOf } from '../../core/rows/pause.js';
 import { buysPages } from '../../core/rows/row-operation.js';
 import { schemaChangesText } from '../../core/rows/schema-changes.js';
 import { warningText } from '../../core/rows/warnings.js';
@@ -16,17 +16,17 @@ import type { SandboxBill } from '../shared/embedded-sandbox.js';
 import { fixText } from '../shared/failure-text.js';
 import type { Session } from '../shared/session.js';
 import {
-  commandOnOwnLine,
-  commandsAsTyped,
   count,
   dollars,
   duration,
   isoTime,
   lines,
   printable,
+  printableLines,
+  programOf,
   resumeCommand,
+  sentence,
   some,
-  withoutCommand,
 } from '../text.js';
 import { badRowLines, restData, restText } from './plan.js';
 
@@ -54,13 +54,14 @@ export function summaryText(ending: Ending, env: Readonly<Record<string, string 
   const { summary, bill, plan, ran } = ending;
   const { message, warehouse, retried } = summary;
   const { discarded = 0, schemaChanges } = warehouse;
+  const program = programOf(env);
   const tags = Object.entries(warehouse.tags).sort(([, a], [, b]) => b - a);
   const left = leftRunning(ending);
   // Rows of runs that are left running have a line of their own.
   const retryable = retriedTags
     .filter((tag) => tag !== 'RUN_OVERDUE')
     .reduce((sum, tag) => sum + (warehouse.tags[tag] ?? 0), 0);
-  const text = lines(
+  return lines(
     headline(ending),
     message !== undefined && printable(message),
     statusLines(summary),
@@ -71,20 +72,19 @@ export function summaryText(ending: Ending, env: Readonly<Record<string, string 
     warningLines(summary),
     publishText(summary),
     left !== '' &&
-      `Left running past --max-run-time: ${left}; error_message has the ids. None is bought twice. To follow them again${retryCommand(summary)}`,
+      `Left running past --max-run-time: ${left}; error_message has the ids. None is bought twice. To follow them again${retryCommand(summary, program)}`,
     discarded > 0 &&
       `Discarded or forgotten: ${some(discarded, 'row')} that ${discarded === 1 ? 'does' : 'do'} not count as failed.`,
     retried &&
       `Tried once more: ${some(retried.units, 'failed unit')}, ${count(Math.max(0, retried.units - retried.failedAgain))} succeeded.`,
     retryable > 0 &&
-      `${some(retryable, 'failed row')} may succeed later; error_message has the reasons. To buy ${retryable === 1 ? 'it' : 'them'} again${retryCommand(summary)}`,
+      `${some(retryable, 'failed row')} may succeed later; error_message has the reasons. To buy ${retryable === 1 ? 'it' : 'them'} again${retryCommand(summary, program)}`,
     ran ? moneyLine(summary, left) : `Bought in all: ${dollars(summary.totalCostMicros)}.`,
     bill !== null && billLine(summary, bill),
     unknownLines(ending),
     `${ran ? 'Written' : 'Files'}: ${writtenText(ending)}`,
     plan?.rest && `Remaining: ${restText(plan, plan.rest)}. Run the same command without --limit to buy only these.`,
   );
-  return commandsAsTyped(text, env);
 }
 
 /** The warehouse with the job's view in it, and the CSV. */
@@ -133,8 +133,8 @@ function publishText({ published, warehouse }: JobSummary): string | null {
 }
 
 /** Returns the command that buys failed rows again, after a colon. It needs a complete job. */
-function retryCommand({ name, warehouse }: JobSummary): string {
-  return `${warehouse.missing === 0 ? '' : ' when the job is complete'}: searchflow retry ${printable(shellWord(name))}`;
+function retryCommand({ name, warehouse }: JobSummary, program: string): string {
+  return `${warehouse.missing === 0 ? '' : ' when the job is complete'}: ${program} retry ${printable(shellWord(name))}`;
 }
 
 function headline({ summary, ran }: Ending): string {
@@ -279,22 +279,21 @@ export function summaryData(ending: Ending): Output<'summary'> {
 
 /** Returns the text about a paused job, with the command that resumes the job. */
 export function pausedText(
-  { pausedFor, message }: Pick<JobProgress, 'pausedFor' | 'message'>,
+  { pausedFor, message, next }: Pick<JobProgress, 'pausedFor' | 'message' | 'next'>,
   args: readonly string[],
   env: Context['env'],
   kept = 'Paid results',
 ): string {
-  // No command is added for these reasons, because their message has the command that continues the job.
-  const isAnother = pausedFor !== null && ['budget', 'request', 'failed'].includes(pausedFor);
-  const why = isAnother ? message : withoutCommand(message);
-  const reason = `Paused${pausedFor ? ` (${pausedFor})` : ''}: ${commandsAsTyped(commandOnOwnLine(printable(why ?? 'no reason given')), env)}`;
-  if (isAnother) return `${reason}\n${kept} are kept.`;
+  const reason = `Paused${pausedFor ? ` (${pausedFor})` : ''}: ${sentence(printable(message ?? 'no reason given'))}`;
+  // For these reasons the command as it was typed would pause again.
+  if (next && pausedFor !== null && ['budget', 'request', 'failed'].includes(pausedFor))
+    return `${reason} ${printableLines(nextText(next, programOf(env)))}\n${kept} are kept.`;
   return `${reason}\n${kept} are kept. To resume after fixing this:\n  ${resumeCommand(args, env)}`;
 }
 
 export function showPause(
   { terminal, args, env }: Context,
-  paused: Pick<JobProgress, 'pausedFor' | 'cap' | 'message'>,
+  paused: Pick<JobProgress, 'pausedFor' | 'cap' | 'message' | 'next'>,
   output: object,
   kept?: string,
 ): ExitCode {
@@ -306,13 +305,13 @@ export function showPause(
 
 /** Returns the pause as JSON fields; dollars are exact to six decimals. */
 export function pausedData(progress: JobProgress): Output<'paused'> {
-  const { job, pausedFor, message, rows, rowsDone, maxCostMicros = null, unknownOutcomes } = progress;
+  const { job, pausedFor, rows, rowsDone, maxCostMicros = null, unknownOutcomes } = progress;
   return {
     kind: 'paused',
     job,
     pausedFor,
     code: codeOfPause(progress),
-    message,
+    message: sentenceOf(progress),
     rows,
     rowsDone,
     dollars: progress.costMicros / 1e6,

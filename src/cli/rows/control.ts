@@ -3,6 +3,7 @@ import type { Output } from '../../api/outputs/index.js';
 import { exitCodeOfPause } from '../../core/processes/exit-codes.js';
 import { type Resumption, resumption } from '../../core/row-job-schemas.js';
 import { isUnderWay } from '../../core/rows/job-names.js';
+import { sentenceOf } from '../../core/rows/pause.js';
 import { shellWord } from '../../core/text/shell-word.js';
 import { type JobStatus, UsageError } from '../../worker/config/runtime-types.js';
 import { EventControl } from '../../worker/control/event-control.js';
@@ -175,8 +176,8 @@ async function stateNow(runtime: Session['runtime'], job: string): Promise<State
   const walk = await walkNamed(runtime, job);
   if (walk !== null) {
     const { progress } = await walk.progress();
-    const { phase, message } = progress;
-    const state = { ...running, job: walk.job, phase, message };
+    const { phase } = progress;
+    const state = { ...running, job: walk.job, phase, message: sentenceOf(progress) };
     if (phase !== 'paused') return { state };
     return { state, paused: (context) => showPausedWalk(context, walk.job, progress) };
   }

@@ -6,7 +6,7 @@ import type { TracedName } from '../../worker/runtime/traced-rows.js';
 import { readAll, wrong } from '../flag-values.js';
 import type { Context, ExitCode, Flags } from '../shared/command.js';
 import { settings, withRuntime } from '../shared/session.js';
-import { columns, commandOnOwnLine, count, duration, type Fact, lines, printable, some, usd } from '../text.js';
+import { columns, count, duration, type Fact, lines, printable, some, usd } from '../text.js';
 
 /** Rows that are listed by default. */
 const USUAL_ROWS = 20;
@@ -126,7 +126,7 @@ function traceText(trace: Output<'trace'>, now: number): string {
   const { row, state, reason, input, loaded, problems, answerText } = trace;
   const isUnread = state === 'landed' && loaded === null && problems.length > 0;
   const facts: readonly Fact[] = [
-    ['Why', reason && commandOnOwnLine(printable(reason))],
+    ['Why', reason && printable(reason)],
     ['Input', `${row === null ? '' : `row ${count(row)} of `}${printable(trace.source, 300)}`],
     ...input.map(({ column, value }): Fact => {
       const cell = value === null ? '(null)' : printable(value, CELL_SHOWN);

@@ -1,16 +1,17 @@
 import type { Output } from '../../api/outputs/index.js';
+import type { NextAction } from '../../core/row-job-schemas.js';
 import { boundTexts } from '../../core/rows/job.js';
 import { isUnderWay } from '../../core/rows/job-names.js';
+import { inOneSentence, nextText, sentenceOf, toContinue } from '../../core/rows/pause.js';
 import { WarehouseBusy, WarehouseUnusable } from '../../core/rows/warehouse-errors.js';
 import { dollars } from '../../core/text/money.js';
-import { shellWord } from '../../core/text/shell-word.js';
 import type { JobStatus } from '../../worker/config/runtime-types.js';
 import { findWalk } from '../../worker/runtime/job-lists.js';
 import { progressText, RowProgressReader } from '../progress/progress.js';
 import { endedData, endingOf, summaryText } from '../progress/summary.js';
 import { type Context, type ExitCode, exitCodes } from '../shared/command.js';
 import { Silent, settings, within, withRuntime } from '../shared/session.js';
-import { commandOnOwnLine, duration, isoTime, namesWay, printable, withoutResume } from '../text.js';
+import { duration, isoTime, printable, printableLines, sentence } from '../text.js';
 
 /** Longest wait for the counts of a warehouse. */
 const COUNT_MS = 3000;
@@ -33,7 +34,7 @@ export async function status(context: Context, job: string): Promise<ExitCode> {
       const { progress, running } = shown;
       const data: Output<'progress'> = {
         kind: 'progress',
-        ...progress,
+        ...inOneSentence(progress),
         totalCostMicros,
         running,
         ...statusData(found),
@@ -67,7 +68,9 @@ export const stateData = (found: JobStatus): Output<'state'> => ({
   ...statusData(found),
 });
 
-function statusData({ phase, message, since }: JobStatus): Omit<Output<'state'>, 'kind' | 'job'> {
+function statusData(found: JobStatus): Omit<Output<'state'>, 'kind' | 'job'> {
+  const { phase, since } = found;
+  const message = sentenceOf(found);
   return {
     phase,
     since: isoTime(since),
@@ -101,14 +104,12 @@ const words: Readonly<Record<JobStatus['phase'], string>> = {
   cancelled: 'is cancelled',
 };
 
-/** Returns the state of a job with its time, its reason, and the command that resumes the job. */
+/** Returns the state of a job with its time, its reason, and what to do next. */
 export function statusLine(found: JobStatus, now: number): string {
   const { name, phase, message } = found;
-  const reason = withoutResume(message);
-  const why = reason === null ? '' : `: ${printable(reason)}`;
-  const resumeText = reason !== null && namesWay(reason) ? '' : resumeTextOf(found);
-  const line = `${printable(name)} ${words[phase]}${sinceText(found, now)}${why}.${resumeText}`;
-  return resumeText === '' ? commandOnOwnLine(line.replace(/\.\.$/, '.')) : line.replace(/\.\.( |$)/, '.$1');
+  const why = message === null ? '' : `: ${printable(message)}`;
+  const first = sentence(`${printable(name)} ${words[phase]}${sinceText(found, now)}${why}`);
+  return [first, ...nextSteps(found).map((step) => printableLines(nextText(step)))].join(' ');
 }
 
 function sinceText({ since }: JobStatus, now: number): string {
@@ -116,14 +117,13 @@ function sinceText({ since }: JobStatus, now: number): string {
   return ` since ${new Date(since).toISOString().slice(0, 16).replace('T', ' ')} UTC (${duration(Math.max(0, now - since) / 1000)})`;
 }
 
-function resumeTextOf({ job, phase, schedule, message }: JobStatus): string {
-  if (phase === 'waiting') return ` To ${message === null ? 'run it' : 'start one'}:\n  searchflow worker`;
+function nextSteps({ job, phase, schedule, message, next }: JobStatus): NextAction[] {
+  if (phase === 'waiting') return [{ text: message === null ? 'To run it' : 'To start one', command: 'worker' }];
+  if (!['paused', 'stopped', 'failed', 'cancelled'].includes(phase)) return [];
   // A resumed job would not be a run of its schedule: another trigger would be skipped while the job is paused.
-  if (schedule !== undefined && ['stopped', 'failed', 'cancelled'].includes(phase))
-    return ` To run it now:\n  searchflow schedule trigger ${shellWord(printable(schedule))}`;
-  if (['paused', 'stopped', 'failed', 'cancelled'].includes(phase))
-    return ` To resume it:\n  searchflow resume ${shellWord(printable(job))}`;
-  return '';
+  const usual = toContinue(job, phase === 'paused' ? undefined : schedule);
+  if (!next) return [usual];
+  return next.command === null && schedule !== undefined ? [next, usual] : [next];
 }
 
 /** Returns the state of a job for a list. */

@@ -3,9 +3,9 @@ import type { Output } from '../../api/outputs/index.js';
 import { codeOfError } from '../../core/errors/code-of.js';
 import { type ErrorCode, errorFixes } from '../../core/errors/registry.js';
 import { type ExitCode, exitCodeOfFailure, exitCodeOfUsage, exitCodes } from '../../core/processes/exit-codes.js';
-import { shellWord } from '../../core/text/shell-word.js';
+import { nextText, type Said, toContinue } from '../../core/rows/pause.js';
 import { JobFailed, JobStopped, UsageError } from '../../worker/config/runtime-types.js';
-import { commandOnOwnLine, namesWay, printable, printableLines, withoutResume } from '../text.js';
+import { printable, printableLines, sentence } from '../text.js';
 
 /** Texts of system errors; the path is added. */
 const systemErrors: Readonly<Record<string, string>> = {
@@ -55,12 +55,12 @@ const isWrongUse = (error: unknown): error is Error =>
 function textOf(error: unknown): string {
   if (isWrongUse(error)) return printableLines(error.message);
   if (error instanceof JobFailed)
-    return printableLines(error.job === null ? error.message : withWayToResume(error.message, error.job));
+    return printableLines(error.job === null ? error.message : withNextStep(error, error.job));
   if (error instanceof JobStopped)
     return printableLines(
       error.job === null
         ? `Stopped (${error.message}). Run the same command to resume.`
-        : withWayToResume(`Stopped: ${error.message}`, error.job),
+        : withNextStep({ message: `Stopped: ${error.message}` }, error.job),
     );
   if (!(error instanceof Error)) return printable(String(error));
   const missing = missingPackage(error);
@@ -71,11 +71,11 @@ function textOf(error: unknown): string {
   return printable(error.message || error.name);
 }
 
-/** Returns the reason why a job of rows ended, with the command that resumes the job. */
-function withWayToResume(message: string, job: string): string {
-  const reason = withoutResume(message) ?? '';
-  if (namesWay(reason)) return commandOnOwnLine(reason);
-  return `${reason.replace(/\.$/, '')}.\nPaid results are kept. To resume it:\n  searchflow resume ${shellWord(job)}`;
+/** Returns why a job of rows ended, with its next step. */
+function withNextStep({ message, next }: Said<string>, job: string): string {
+  const step = next ?? toContinue(job);
+  const kept = step.command === null ? ' ' : '\nPaid results are kept. ';
+  return `${sentence(message)}${kept}${nextText(step)}`;
 }
 
 /** Peer dependencies of the package. */

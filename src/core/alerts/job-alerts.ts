@@ -1,7 +1,7 @@
 import type { UnknownOutcome } from '../purchase/journal.js';
 import type { JobSummary, PublishOutcome } from '../row-job-schemas.js';
 import type { JobPhase, PauseReason } from '../rows/job-names.js';
-import type { Pause } from '../rows/pause.js';
+import { type Pause, pauseFacts, sentenceOf } from '../rows/pause.js';
 import { count, some } from '../text/count.js';
 import { dollars, toDollars } from '../text/money.js';
 import { shellWord } from '../text/shell-word.js';
@@ -19,21 +19,6 @@ export interface AlertRun {
   /** Whether a schedule started the run. */
   readonly scheduled: boolean;
 }
-
-/**
- * Why a job waits or ended, in words of this program. The message of a failure may quote a row, an answer or an address, so alerts never have
- * one, except where it has only numbers.
- */
-const reasons: Readonly<Record<PauseReason, string>> = {
-  person: 'a person paused or stopped it, or its command ended',
-  credits: "the team's credits at the service are used up",
-  budget: 'a cap is reached',
-  key: 'the service refused the API key',
-  rate: 'the service asks for a wait of more than an hour',
-  service: 'answers did not come from the service: a proxy or a captive portal may answer instead',
-  request: 'the service refuses its requests',
-  failed: 'too many of its answers failed',
-};
 
 /** A name as a text for people has it. Angle brackets would be markup for some receivers. */
 export const named = (name: string): string =>
@@ -87,9 +72,9 @@ function stoppedFact(run: AlertRun, stopped: Pause, counts: object, figures: str
   return factOf('job.stopped', run, text, { reason: stopped.reason, ...counts, next });
 }
 
-/** A budget's message has only amounts, times and commands. */
-const whyOf = ({ reason, message }: Pause): string =>
-  reason === 'budget' ? message.replace(/\.$/, '') : reasons[reason];
+/** A failure's message may quote a row, an answer or an address. A budget's message has only amounts, times and commands. */
+const whyOf = (pause: Pause): string =>
+  pause.reason === 'budget' ? sentenceOf(pause) : pauseFacts[pause.reason].words;
 
 /** The unknown outcomes of a run that began at `startedAt` (Unix ms); none without any. More of them are another alert. */
 export function unknownOfRun(
@@ -128,7 +113,7 @@ export interface RunState {
 
 /** The alert of a run whose state only its workflow knows. */
 export function stateOfRun(run: AlertRun, { phase, reason = 'person', failure = '', since }: RunState): AlertFact {
-  const pause: Pause = { reason, message: reasons[reason] };
+  const pause: Pause = { reason, message: pauseFacts[reason].words };
   if (phase === 'paused') return pauseOfRun(run, pause, since);
   if (phase === 'stopped') return stoppedFact(run, pause, {}, '');
   const next = statusOf(run.job);

@@ -1,6 +1,6 @@
 import type { ErrorCode } from '../errors/registry.js';
 import type { PauseReason } from '../rows/job-names.js';
-import { pauseReasonOf } from '../rows/pause.js';
+import { pauseFacts, pauseReasonOf } from '../rows/pause.js';
 
 /** Exit codes of the command. Scripts rely on these codes: the meaning of a code never changes. */
 export const exitCodes = {
@@ -33,20 +33,9 @@ export const exitCodeMeanings: readonly (readonly [code: ExitCode, meaning: stri
   [exitCodes.SIGTERM, 'ended by SIGTERM'],
 ];
 
-const byReason: Readonly<Record<PauseReason, ExitCode>> = {
-  key: exitCodes.account,
-  credits: exitCodes.account,
-  budget: exitCodes.budget,
-  rate: exitCodes.stopped,
-  service: exitCodes.stopped,
-  request: exitCodes.stopped,
-  failed: exitCodes.stopped,
-  person: exitCodes.stopped,
-};
-
 /** Returns the exit code of a pause or stop. `reason`: null or undefined if unknown. */
 export function exitCodeOfPause(reason: PauseReason | null | undefined): ExitCode {
-  return (reason && byReason[reason]) ?? exitCodes.stopped;
+  return exitCodes[(reason && pauseFacts[reason].exit) ?? 'stopped'];
 }
 
 /** Errors of an outage: nothing is wrong with the command or its settings, so schedulers retry the command. */

@@ -34,11 +34,7 @@ export const startedByUs = { startedBy: 'searchflow' } as const;
 
 export const DEFAULT_TASK_QUEUE = 'searchflow';
 
-/**
- * Why a job is paused. `person`: a person paused it; `credits`: no credits; `budget`: a cap is reached; `key`: the key was refused; `rate`:
- * a block of more than an hour; `service`: answers that are not the service's; `request`: the service refuses the request of every row;
- * `failed`: too many answers failed.
- */
+/** Why a job is paused; `pauseFacts` has the meaning of each reason. */
 export const pauseReasons = ['person', 'credits', 'budget', 'key', 'rate', 'service', 'request', 'failed'] as const;
 export type PauseReason = (typeof pauseReasons)[number];
 

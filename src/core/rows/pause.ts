@@ -1,7 +1,8 @@
 import { BUDGET_EXCEEDED } from '../choices.js';
 import { codeOfCap } from '../errors/code-of.js';
 import type { ErrorCode } from '../errors/registry.js';
-import type { JobProgress, PublishOutcome, ServiceWarning, StopAtFailed } from '../row-job-schemas.js';
+import type { JournalTotals } from '../purchase/journal.js';
+import type { JobProgress, NextAction, PublishOutcome, ServiceWarning, StopAtFailed } from '../row-job-schemas.js';
 import { count } from '../text/count.js';
 import { dollars } from '../text/money.js';
 import { shellWord } from '../text/shell-word.js';
@@ -25,12 +26,47 @@ export interface Failure {
   readonly details: unknown;
 }
 
-/** Why a job is paused, and a message that says what to do. */
-export interface Pause {
+/** What is said of a job, and what a person does next; absent: nothing, or only the usual. */
+export interface Said<Message extends string | null = string | null> {
+  readonly message: Message;
+  readonly next?: NextAction | undefined;
+}
+
+/** Returns the whole text in one line, for machines, alerts and Temporal's UI; null without a message. */
+export function sentenceOf<Message extends string | null>({ message, next }: Said<Message>): Message {
+  if (message === null || !next) return message;
+  const way = next.command === null ? next.text : `${next.text}: searchflow ${next.command}`;
+  return `${message.replace(/\.$/, '')}. ${way}` as Message;
+}
+
+/** Returns what is said of a job with its whole text as the message. */
+export const inOneSentence = <S extends Said>({ next, ...said }: S) => ({
+  ...said,
+  message: sentenceOf({ message: said.message, next }),
+});
+
+/** Returns a next step as text whose command can be copied. */
+export const nextText = ({ text, command }: NextAction, program = 'searchflow'): string =>
+  command === null ? `${text}.` : `${text}:\n  ${program} ${command}`;
+
+/** The step that continues a job: the command that resumes it, or the schedule that starts its next run. */
+export const toContinue = (job: string, schedule?: string): NextAction =>
+  schedule === undefined ? nextOf(job) : { text: 'To run it now', command: `schedule trigger ${shellWord(schedule)}` };
+
+/** Returns what continues a job: a person's command, after `text`, or the next run of its schedule. */
+const nextOf = (
+  job: string | null,
+  text = 'To resume it',
+  scheduled = 'The next run continues',
+  flags = '',
+): NextAction =>
+  job === null ? { text: scheduled, command: null } : { text, command: `resume ${shellWord(job)}${flags}` };
+
+/** Why a job is paused. */
+export interface Pause extends Said<string> {
   readonly reason: PauseReason;
   /** For the reason `budget`: the owner of the cap that is reached. */
   readonly cap?: JobProgress['cap'];
-  readonly message: string;
 }
 
 /** The amounts of a run that count under its cap, in micro-dollars. */
@@ -43,11 +79,7 @@ export interface RunSpend {
   readonly heldFor: 'runs' | 'requests';
 }
 
-/** Amounts of the purchases for a job, in micro-dollars. */
-interface Purchased {
-  readonly committedMicros: number;
-  readonly openSinceMicros: number;
-}
+type Purchased = Pick<JournalTotals, 'openSinceMicros'> & { readonly committedMicros: number };
 
 /** Returns the amounts that count under the cap of a run. `before`, `now`: purchases for the job before the run, and so far. */
 export function spentOf(operation: string, before: Purchased, now: Purchased): RunSpend {
@@ -71,61 +103,67 @@ export const CANCEL_RUNS = 'it is being cancelled';
 /** If answers cost more than this multiple of their list price, the message of a pause says so. */
 const DEARER = 1.05;
 
-/** The reason of a pause by the type of a failure that a person can fix. */
-const reasons: Readonly<Record<string, PauseReason>> = {
-  Unauthorized: 'key',
-  ApiKeyMissing: 'key',
-  PaymentRequired: 'credits',
-  [BUDGET_EXCEEDED]: 'budget',
-  RateLimited: 'rate',
-  [SERVICE_UNRECOGNIZED]: 'service',
-  ResponseShape: 'service',
-  [ALL_REFUSED]: 'request',
+/** The failures that a person can fix, by tag or by type: the reason of the pause, and what to do before the job is resumed. */
+const fixable: Readonly<Record<string, { readonly reason: PauseReason; readonly remedy: string }>> = {
+  NO_MORE_CREDITS: { reason: 'credits', remedy: "the team's prepaid credits are used up. Buy more credits" },
+  API_KEY_BUDGET_EXCEEDED: {
+    reason: 'credits',
+    remedy: "this API key's budget at the service is used up. Raise it there or use another key",
+  },
+  TEAM_BUDGET_EXCEEDED: { reason: 'credits', remedy: "the team's budget at the service is used up. Raise it there" },
+  PaymentRequired: {
+    reason: 'credits',
+    remedy: "the service requires payment. Check the team's credits and the key's budget",
+  },
+  ApiKeyMissing: { reason: 'key', remedy: 'the request had no API key. Set SEARCHFLOW_API_KEY' },
+  Unauthorized: {
+    reason: 'key',
+    remedy: 'the service refuses the API key. Set a valid key in SEARCHFLOW_API_KEY',
+  },
+  RateLimited: { reason: 'rate', remedy: 'the service asks for a wait of more than an hour. Wait that long' },
+  ResponseShape: {
+    reason: 'service',
+    remedy: 'the service answers in an unknown form. Check SEARCHFLOW_BASE_URL, and update searchflow',
+  },
+  [SERVICE_UNRECOGNIZED]: {
+    reason: 'service',
+    remedy:
+      'a proxy, a captive portal or a maintenance page may answer instead. Check the network and SEARCHFLOW_BASE_URL',
+  },
+  [BUDGET_EXCEEDED]: { reason: 'budget', remedy: 'a budget is used up. Raise it' },
+  [ALL_REFUSED]: { reason: 'request', remedy: 'correct the request' },
 };
 
 /** Returns the reason of a pause for a type of failure; null where a pause does not help. */
 export function pauseReasonOf(type: unknown): PauseReason | null {
-  return (typeof type === 'string' && Object.hasOwn(reasons, type) && reasons[type]) || null;
+  return (typeof type === 'string' && fixable[type]?.reason) || null;
 }
 
-const codes: Readonly<Record<PauseReason, ErrorCode>> = {
-  key: 'key-refused',
-  credits: 'credits-used-up',
-  budget: 'budget-reached',
-  rate: 'rate-limited',
-  service: 'service-unrecognized',
-  request: 'requests-refused',
-  failed: 'too-many-failures',
-  person: 'job-paused',
+/** The error code of each reason, the exit code of a command (default: `stopped`), and why a job waits or ended, in words for alerts. */
+export const pauseFacts: Readonly<
+  Record<PauseReason, { readonly code: ErrorCode; readonly exit?: 'account' | 'budget'; readonly words: string }>
+> = {
+  person: { code: 'job-paused', words: 'a person paused or stopped it, or its command ended' },
+  credits: { code: 'credits-used-up', exit: 'account', words: "the team's credits at the service are used up" },
+  budget: { code: 'budget-reached', exit: 'budget', words: 'a cap is reached' },
+  key: { code: 'key-refused', exit: 'account', words: 'the service refused the API key' },
+  rate: { code: 'rate-limited', words: 'the service asks for a wait of more than an hour' },
+  service: {
+    code: 'service-unrecognized',
+    words: 'answers did not come from the service: a proxy or a captive portal may answer instead',
+  },
+  request: { code: 'requests-refused', words: 'the service refuses its requests' },
+  failed: { code: 'too-many-failures', words: 'too many of its answers failed' },
 };
 
 /** Returns the error code of a pause or stop. */
 export function codeOfPause({ pausedFor, cap }: Pick<JobProgress, 'pausedFor' | 'cap'>): ErrorCode {
-  return pausedFor === 'budget' ? codeOfCap(cap) : codes[pausedFor ?? 'person'];
+  return pausedFor === 'budget' ? codeOfCap(cap) : pauseFacts[pausedFor ?? 'person'].code;
 }
-
-/** What a person must do, by the tag of the failure, or else by its type. The message continues with `, then resume …`. */
-const remedies: Readonly<Record<string, string>> = {
-  NO_MORE_CREDITS: "the team's prepaid credits are used up. Buy more credits",
-  API_KEY_BUDGET_EXCEEDED: "this API key's budget at the service is used up. Raise it there or use another key",
-  TEAM_BUDGET_EXCEEDED: "the team's budget at the service is used up. Raise it there",
-  PaymentRequired: "the service requires payment. Check the team's credits and the key's budget",
-  ApiKeyMissing: 'the request had no API key. Set SEARCHFLOW_API_KEY',
-  Unauthorized: 'the service refuses the API key. Set a valid key in SEARCHFLOW_API_KEY',
-  RateLimited: 'the service asks for a wait of more than an hour. Wait that long',
-  ResponseShape: 'the service answers in an unknown form. Check SEARCHFLOW_BASE_URL, and update searchflow',
-  [BUDGET_EXCEEDED]: 'a budget is used up. Raise it',
-  [ALL_REFUSED]: 'correct the request',
-  [SERVICE_UNRECOGNIZED]:
-    'a proxy, a captive portal or a maintenance page may answer instead. Check the network and SEARCHFLOW_BASE_URL',
-};
 
 /**
  * Returns the pause for a failure; null if a pause does not help. `job` is the name for `resume`; null for a scheduled run, which ends
  * instead of pausing. `maxCostMicros` is the cap of the run. `spent`: null if unknown.
- *
- * The message has a command line only if the command that was typed would pause for the same reason again. In other cases the CLI adds the
- * command that was typed.
  */
 export function pauseOf(
   failure: Failure,
@@ -137,11 +175,11 @@ export function pauseOf(
   if (!reason) return null;
   const facts = failure.details;
   if (reason === 'budget' && isOverBudget(facts))
-    return { reason, cap: facts.scope, message: budgetText(facts, job, maxCostMicros, spent) };
+    return { reason, cap: facts.scope, ...ofBudget(facts, job, maxCostMicros, spent) };
   if (reason === 'request' && has<AllRefusedFacts>(facts, 'requests', 'rows'))
-    return { reason, message: refusedText(failure.message, facts, job) };
-  const remedy = (has<{ tag: string }>(facts, 'tag') && remedies[facts.tag]) || remedies[failure.type];
-  return { reason, message: `${failure.message}: ${remedy}${thenResume(job)}` };
+    return { reason, ...ofRefusals(failure.message, facts, job) };
+  const fix = (has<{ tag: string }>(facts, 'tag') && fixable[facts.tag]) || fixable[failure.type];
+  return { reason, message: `${failure.message}: ${fix?.remedy}`, next: nextOf(job) };
 }
 
 /** Returns the pause of a job whose answers fail too often. `job`: the name for `resume`; null for a scheduled run. */
@@ -150,13 +188,14 @@ export function failedPause(counts: AnswerCounts, limit: Required<StopAtFailed>,
   const [most] = Object.entries(tags).sort(([, a], [, b]) => b - a);
   const tag = most === undefined ? '' : `, most often with ${most[0]} (${count(most[1])})`;
   const share = Math.floor((1000 * failed) / answered) / 10;
-  const next =
-    job === null
-      ? 'Correct the request or these rows; the next run buys the rest and counts again'
-      : `Correct the request and run the job's command again, or remove the limit (--stop-at-failed none). To accept these failures and count again: searchflow resume ${shellWord(job)}`;
   return {
     reason: 'failed',
-    message: `${count(failed)} of ${count(answered)} answers failed (${share}%)${tag}; the job pauses if ${limitText(limit)}. ${next}`,
+    message: `${count(failed)} of ${count(answered)} answers failed (${share}%)${tag}; the job pauses if ${limitText(limit)}`,
+    next: nextOf(
+      job,
+      `${CORRECT}, or remove the limit (--stop-at-failed none). To accept these failures and count again`,
+      'Correct the request or these rows; the next run buys the rest and counts again',
+    ),
   };
 }
 
@@ -170,12 +209,14 @@ export function nothingPause({ requests, of, why, row, isKept }: RowsOfNothing, 
     job === null || row === null || !isKept
       ? ''
       : ` The answers are kept; to see the last one: searchflow trace ${shellWord(job)} --row ${row} --answer.`;
-  const next =
-    job === null
-      ? 'Check SEARCHFLOW_BASE_URL, the request and the service; the next run continues'
-      : `Check SEARCHFLOW_BASE_URL, the request and the service. To continue: searchflow resume ${shellWord(job)}`;
-  return { reason: 'service', message: `${which} nothing usable: ${why.replace(/\.$/, '')}.${see} ${next}` };
+  return {
+    reason: 'service',
+    message: `${which} nothing usable: ${why.replace(/\.$/, '')}.${see} Check SEARCHFLOW_BASE_URL, the request and the service`,
+    next: nextOf(job, 'To continue'),
+  };
 }
+
+const CORRECT = "Correct the request and run the job's command again";
 
 /** Number of warnings in a message. */
 const WARNINGS_SHOWN = 5;
@@ -184,59 +225,64 @@ const WARNINGS_SHOWN = 5;
 export function warningPause(warnings: readonly ServiceWarning[], job: string | null): Pause {
   const shown = warnings.slice(0, WARNINGS_SHOWN).map(warningText).join('; ');
   const flags = [...new Set(warnings.map(({ code }) => code))].map((code) => ` --accept-warning ${shellWord(code)}`);
-  const next =
-    job === null
-      ? `Correct the request, or accept the warnings and create the schedule again:${flags.join('')}`
-      : `Correct the request and run the job's command again. To accept the warnings and continue: searchflow resume ${shellWord(job)}${flags.join('')}`;
+  const accepting = flags.join('');
+  const scheduled = `Correct the request, or accept the warnings and create the schedule again:${accepting}`;
   return {
     reason: 'request',
-    message: `The service warns about the request: ${shown}. The answers so far are kept. ${next}`,
+    message: `The service warns about the request: ${shown}. The answers so far are kept`,
+    next: nextOf(job, `${CORRECT}. To accept the warnings and continue`, scheduled, accepting),
   };
 }
 
-/** Returns the message of a run whose rows are loaded, but not published; `job` as for {@link failedPause}. */
-export function publishFailed({ to, error }: PublishOutcome, job: string | null): string {
+/** Returns what is said of a run whose rows are loaded, but not published; `job` as for {@link failedPause}. */
+export function publishFailed({ to, error }: PublishOutcome, job: string | null): Said<string> {
   const reason = (error ?? '').replace(/\.$/, '');
   const next =
     job === null
-      ? 'Fix this; the next run publishes the rows'
-      : `Fix this and run the job's command again; nothing is bought twice. Or: searchflow publish ${shellWord(job)} --to ${shellWord(to)}`;
-  return `All rows are loaded, but not published to ${to}: ${reason}. ${next}`;
+      ? nextOf(null, '', 'Fix this; the next run publishes the rows')
+      : {
+          text: "Fix this and run the job's command again; nothing is bought twice. Or",
+          command: `publish ${shellWord(job)} --to ${shellWord(to)}`,
+        };
+  return { message: `All rows are loaded, but not published to ${to}: ${reason}`, next };
 }
 
-function refusedText(refusal: string, { requests, rows }: AllRefusedFacts, job: string | null): string {
-  const next =
-    job === null
-      ? 'Correct the request or these rows; the next run continues. To record such rows as failed, create the schedule again with --skip-refused'
-      : `Correct the request and run the job's command again. To record such rows as failed and continue: searchflow resume ${shellWord(job)} --skip-refused`;
-  return `${refusal}. The service refused ${requests} requests and accepted none of this run; the job has ${count(rows)} rows. ${next}`;
+function ofRefusals(refusal: string, { requests, rows }: AllRefusedFacts, job: string | null): Said<string> {
+  return {
+    message: `${refusal}. The service refused ${requests} requests and accepted none of this run; the job has ${count(rows)} rows`,
+    next: nextOf(
+      job,
+      `${CORRECT}. To record such rows as failed and continue`,
+      'Correct the request or these rows; the next run continues. To record such rows as failed, create the schedule again with --skip-refused',
+      ' --skip-refused',
+    ),
+  };
 }
 
 /**
- * Returns the message of a failure that ends a job, with what to do about a refused request; parameters as for {@link pauseOf}. The remedy
+ * Returns what is said of a failure that ends a job, with what to do about a refused request; parameters as for {@link pauseOf}. The remedy
  * of a wrong request is to correct the request: `resume` would send it again.
  */
-export function endingText({ type, message, details }: Failure, job: string | null): string {
+export function endingFor({ type, message, details }: Failure, job: string | null): Said<string> {
   const reason = message.replace(/\.$/, '');
-  if (type === 'NotFound') return `${reason}. Check the address of the service (SEARCHFLOW_BASE_URL)${thenResume(job)}`;
-  if (type === 'InvalidRequest')
-    return `${reason}. ${isTooLarge(details) ? 'Make the request smaller' : 'Correct the request'}${job === null ? '; the next run continues' : " and run the job's command again"}`;
-  return message;
+  if (type === 'NotFound')
+    return { message: `${reason}. Check the address of the service (SEARCHFLOW_BASE_URL)`, next: nextOf(job) };
+  if (type !== 'InvalidRequest') return { message };
+  const remedy = isTooLarge(details) ? 'Make the request smaller' : 'Correct the request';
+  const next = job === null ? '; the next run continues' : " and run the job's command again";
+  return { message: reason, next: { text: `${remedy}${next}`, command: null } };
 }
-
-const thenResume = (job: string | null): string =>
-  job === null ? '; the next run continues' : `, then resume ${shellWord(job)}`;
 
 /** Whether a request with a single unit was refused for its size, by the service or by a proxy before the service. */
 const isTooLarge = (facts: unknown): boolean =>
   has<{ status: unknown }>(facts, 'status') && [413, 414].includes(Number(facts.status));
 
-function budgetText(
+function ofBudget(
   facts: OverBudgetFacts,
   job: string | null,
   maxCostMicros: number | null,
   spent: RunSpend | null,
-): string {
+): Said<string> {
   const { scope, capMicros, remainingMicros, resetsAt, multiple = 0 } = facts;
   const dearer =
     multiple > DEARER ? ` (the service charges up to ${multiple.toFixed(1)} times the price of the price table)` : '';
@@ -244,34 +290,39 @@ function budgetText(
     const cap = maxCostMicros ?? capMicros;
     const counted = spent?.countedMicros ?? cap - remainingMicros;
     const enough = Math.ceil((2 * Math.max(cap, counted)) / 10_000) / 100;
-    const next =
-      job === null
-        ? 'The next run continues with the same budget'
-        : `To raise the budget and resume: searchflow resume ${shellWord(job)} --max-cost ${enough}`;
-    return (
-      `${usedText(`this run's budget of ${dollars(cap)}`, counted, spent)}, and the rest is not enough for another ` +
-      `request${dearer}. ${next}`
-    );
+    return {
+      message: `${usedText(`this run's budget of ${dollars(cap)}`, counted, spent)}, and the rest is not enough for another request${dearer}`,
+      next: nextOf(
+        job,
+        'To raise the budget and resume',
+        'The next run continues with the same budget',
+        ` --max-cost ${enough}`,
+      ),
+    };
   }
   if (scope === 'worker') {
     const counted = spent?.countedMicros ?? capMicros - remainingMicros;
     const budget = `the worker's budget of ${dollars(capMicros)} for a run of a job`;
     const setting = 'maxCostPerJob (SEARCHFLOW_MAX_COST_PER_JOB)';
-    const next =
-      job === null
-        ? `Raise ${setting}; the next scheduled run starts with a new budget of the same size`
-        : `Raise ${setting}, restart the worker and run: searchflow resume ${shellWord(job)}`;
-    return `${usedText(budget, counted, spent)}, and the rest is not enough for another request. ${next}`;
+    return {
+      message: `${usedText(budget, counted, spent)}, and the rest is not enough for another request`,
+      next: nextOf(
+        job,
+        `Raise ${setting}, restart the worker and run`,
+        `Raise ${setting}; the next scheduled run starts with a new budget of the same size`,
+      ),
+    };
   }
   const day = new Date(resetsAt ?? 0).toISOString().replace('.000Z', 'Z');
-  return (
-    `${dollars(capMicros - remainingMicros)} of the team's budget of ${dollars(capMicros)} a ${scope} is spent or in ` +
-    `flight${dearer}; the ${scope} ends at ${day}. ${
-      job === null
-        ? `The first run after that continues, or an earlier one after the budget is raised (searchflow limits set --per-${scope})`
-        : `Wait until then, or raise --per-${scope} of the team's limits; then run: searchflow resume ${shellWord(job)}`
-    }`
-  );
+  const spentText = `${dollars(capMicros - remainingMicros)} of the team's budget of ${dollars(capMicros)} a ${scope}`;
+  return {
+    message: `${spentText} is spent or in flight${dearer}; the ${scope} ends at ${day}`,
+    next: nextOf(
+      job,
+      `Wait until then, or raise --per-${scope} of the team's limits; then run`,
+      `The first run after that continues, or an earlier one after the budget is raised (searchflow limits set --per-${scope})`,
+    ),
+  };
 }
 
 /** Returns the part of a budget that is used: what is spent, and what is held for work that has not ended. */

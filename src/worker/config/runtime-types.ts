@@ -7,6 +7,7 @@ import type { PriceTable } from '../../core/purchase/prices.js';
 import type { EnrichCsvInput, JobProgress, SliceHeartbeat, SourceFields } from '../../core/row-job-schemas.js';
 import type { RunFigures } from '../../core/rows/job.js';
 import type { JobPhase, PauseReason } from '../../core/rows/job-names.js';
+import type { Said } from '../../core/rows/pause.js';
 import type { FailedPick } from '../../core/rows/row-warehouse.js';
 import type { Sinks } from '../../core/rows/sink.js';
 import type { UrlCells } from '../../rows/index.js';
@@ -243,14 +244,20 @@ export interface ShownProgress<Progress = JobProgress, Heartbeat = SliceHeartbea
 abstract class JobEnded extends Error {
   /** The row job, which `searchflow resume` continues; null for other work. */
   readonly job: string | null;
+  /** What to do about the message; absent: only the usual. */
+  readonly next: Said['next'];
 
-  constructor(message: string, { job = null, ...options }: ErrorOptions & { readonly job?: string | null } = {}) {
+  constructor(
+    message: string,
+    { job = null, next, ...options }: ErrorOptions & Pick<Said, 'next'> & { readonly job?: string | null } = {},
+  ) {
     super(message, options);
     this.job = job;
+    this.next = next;
   }
 }
 
-/** The job failed or was cancelled; the message says what to do. */
+/** The job failed or was cancelled. */
 export class JobFailed extends JobEnded {
   override readonly name = 'JobFailed';
 }
@@ -260,7 +267,7 @@ export function wasCancelled({ cause }: JobFailed): boolean {
   return cause instanceof Error && cause.name === 'CancelledFailure';
 }
 
-/** Work was terminated and left no summary; the message says what to do. */
+/** Work was terminated and left no summary. */
 export class JobStopped extends JobEnded {
   override readonly name = 'JobStopped';
 }
@@ -271,13 +278,11 @@ export function phaseOfEnd(error: JobFailed | JobStopped): 'stopped' | 'cancelle
 }
 
 /** Status of a job, as far as the status can be found within a second. */
-export interface JobStatus {
+export interface JobStatus extends Said {
   readonly job: string;
   readonly name: string;
   /** `waiting`: the job needs a worker. */
   readonly phase: JobPhase | 'waiting';
-  /** The reason, in a sentence; null without one. */
-  readonly message: string | null;
   /** The reason of a pause or stop, if it was recorded. */
   readonly reason?: PauseReason;
   /** Beginning of this status in Unix ms; null if the beginning was not recorded. */

@@ -4,8 +4,7 @@ import type { JobProgress, JobSummary, Resumption, SliceHeartbeat } from '../../
 import { newHeartbeat } from '../../core/rows/job.js';
 import { workflowIdOf } from '../../core/rows/job-ids.js';
 import { type JobPhase, queryNames, signalNames } from '../../core/rows/job-names.js';
-import { COMMAND_ENDED, JOB_CANCELLED } from '../../core/rows/pause.js';
-import { shellWord } from '../../core/text/shell-word.js';
+import { COMMAND_ENDED, JOB_CANCELLED, nextText, type Said, toContinue } from '../../core/rows/pause.js';
 import type { WalkProgress, WalkSummary } from '../../core/workflow-result-schemas.js';
 import {
   JobFailed,
@@ -15,8 +14,7 @@ import {
   UsageError,
   wasCancelled,
 } from '../config/runtime-types.js';
-import type { PendingActivity } from './pending-activity.js';
-import { isCancelRequested } from './pending-activity.js';
+import { isCancelRequested, type PendingActivity } from './pending-activity.js';
 import { resultOf, WorkflowHandle } from './workflow-handle.js';
 
 /** Heartbeats shown for an activity without one. */
@@ -27,9 +25,7 @@ const noWindow: WalkHeartbeat = { window: 0, pages: 0, waitingFor: null };
 const LEFT_MS = 2000;
 
 /** How and why a job ended. `phase`: null if the server does not know the job. */
-type JobEnd =
-  | { readonly phase: 'done' | null; readonly message: null }
-  | { readonly phase: 'stopped' | 'cancelled' | 'failed'; readonly message: string };
+type JobEnd = Said & { readonly phase: 'done' | 'stopped' | 'cancelled' | 'failed' | null };
 
 /** Handle of the workflow of a row job or a walk. */
 abstract class PausableHandle<
@@ -53,7 +49,7 @@ abstract class PausableHandle<
 
   /** The sentence with the command that runs the work again after it has ended. */
   wayToResume(): string {
-    return `To resume it:\n  searchflow resume ${shellWord(this.job)}`;
+    return nextText(toContinue(this.job));
   }
 
   /** Throws `UsageError` if the work is being cancelled: its workflow would accept the signal and do nothing. */
@@ -75,7 +71,7 @@ abstract class PausableHandle<
     } catch (error) {
       if (error instanceof WorkflowNotFoundError) return { phase: null, message: null };
       if (!(error instanceof JobFailed || error instanceof JobStopped)) throw error;
-      return { phase: phaseOfEnd(error), message: error.message };
+      return { phase: phaseOfEnd(error), message: error.message, next: error.next };
     }
   }
 
@@ -141,13 +137,6 @@ export class RowJobHandle extends PausableHandle<JobProgress, SliceHeartbeat, Jo
     return finish(super.result().catch((error: unknown) => this.#withRunsLeft(error)));
   }
 
-  /** How and why the job's last run failed or was stopped; null if the job is running or ended otherwise. Needs no worker. */
-  async ending(): Promise<{ readonly phase: 'failed' | 'stopped'; readonly message: string } | null> {
-    const end = await this.end();
-    if (end?.phase !== 'failed' && end?.phase !== 'stopped') return null;
-    return { phase: end.phase, message: end.message };
-  }
-
   protected override outcome(): Promise<JobSummary> {
     return resultOf<JobSummary>(this.temporal, JOB_CANCELLED, this.job);
   }
@@ -166,10 +155,7 @@ export class RowJobHandle extends PausableHandle<JobProgress, SliceHeartbeat, Jo
   }
 
   override wayToResume(): string {
-    const { schedule } = this.#steps;
-    return schedule === undefined
-      ? super.wayToResume()
-      : `To run it now:\n  searchflow schedule trigger ${shellWord(schedule)}`;
+    return nextText(toContinue(this.job, this.#steps.schedule));
   }
 
   /** Adds to the error of a cancelled job the agent runs that were left running; needs a worker. */
@@ -185,5 +171,5 @@ export class RowJobHandle extends PausableHandle<JobProgress, SliceHeartbeat, Jo
 /** A row job for commands. */
 export type JobHandle = Pick<
   RowJobHandle,
-  'job' | 'workflowId' | 'progress' | 'pause' | 'resume' | 'cancel' | 'result' | 'wayToResume' | 'ending'
+  'job' | 'workflowId' | 'progress' | 'pause' | 'resume' | 'cancel' | 'result' | 'wayToResume'
 >;

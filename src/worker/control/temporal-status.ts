@@ -21,7 +21,7 @@ const UNTAKEN_MS = 3000;
 /** Status of work as Temporal knows it. */
 type Reported<Shown = NonNullable<JobStatus['shown']>> = Pick<
   JobStatus,
-  'phase' | 'message' | 'since' | 'cancelRequested'
+  'phase' | 'message' | 'next' | 'since' | 'cancelRequested'
 > & {
   readonly shown: Shown | null;
 };
@@ -58,7 +58,7 @@ export async function askWalk(
 }
 
 /** `state`: the state of the job that was recorded last. */
-async function report<Shown extends { readonly progress: Pick<JobProgress, 'phase' | 'message'> }>(
+async function report<Shown extends { readonly progress: Pick<JobProgress, 'phase' | 'message' | 'next'> }>(
   client: Client,
   about: WorkflowExecutionDescription,
   handle: Asked<Shown>,
@@ -83,8 +83,8 @@ async function report<Shown extends { readonly progress: Pick<JobProgress, 'phas
         : { ...cancelled, phase: 'waiting', message: CANCEL_WAITS };
     }
     if (shown && isUnderWay(shown.progress.phase)) {
-      const { phase, message } = shown.progress;
-      return { phase, message, since: state?.phase === phase ? state.since : startedAt, shown };
+      const { phase, message, next } = shown.progress;
+      return { phase, message, next, since: state?.phase === phase ? state.since : startedAt, shown };
     }
     if (state?.phase === 'paused') return { ...unknown, ...state };
     if (abandoned) {
@@ -100,8 +100,8 @@ async function report<Shown extends { readonly progress: Pick<JobProgress, 'phas
     const message = (state?.phase === 'cancelled' && state.message) || null;
     return { ...unknown, phase: 'cancelled', message, since };
   }
-  const { phase = null, message = null } = (await inTime(client, () => handle.end())) ?? {};
-  return phase && { phase, message, since, shown: null };
+  const { phase = null, message = null, next } = (await inTime(client, () => handle.end())) ?? {};
+  return phase && { phase, message, next, since, shown: null };
 }
 
 /** Returns the answer of a server or worker; null if there is none within `ms`. Rejects with `UsageError` for a wrong data converter. */

@@ -7,14 +7,14 @@ import {
   WorkflowNotFoundError,
   WorkflowUpdateFailedError,
 } from '@temporalio/client';
-import { CancelledFailure, TerminatedFailure } from '@temporalio/common';
+import { ApplicationFailure, CancelledFailure, TerminatedFailure } from '@temporalio/common';
 import { type AlertRun, stateOfRun } from '../../core/alerts/job-alerts.js';
 import { CodedError } from '../../core/errors/coded-error.js';
 import type { JobEntry, JobState } from '../../core/job-entry-schemas.js';
 import type { Work } from '../../core/rows/job-entries.js';
 import { jobOfWorkflow, workflowIdOf } from '../../core/rows/job-ids.js';
 import { queryNames } from '../../core/rows/job-names.js';
-import { JOB_CANCELLED, STOPPED } from '../../core/rows/pause.js';
+import { JOB_CANCELLED, type Said, STOPPED } from '../../core/rows/pause.js';
 import { Alerts } from '../alerts/alerts.js';
 import { JobFailed, JobStopped, type RuntimeConfig, UsageError } from '../config/runtime-types.js';
 import { noteState } from '../staging/find-job.js';
@@ -51,7 +51,9 @@ export async function resultOf<Result>(
     if (cause instanceof TerminatedFailure && cause.message.startsWith(STOPPED))
       throw new JobStopped(cause.message.slice(STOPPED.length), { cause, job });
     if (cause instanceof CancelledFailure) throw new JobFailed(cancelled, { cause, job });
-    throw new JobFailed(cause instanceof Error ? cause.message : error.message, { cause, job });
+    const facts = cause instanceof ApplicationFailure ? cause.details?.[0] : null;
+    const said = (facts as { readonly said?: Said<string> } | null)?.said;
+    throw new JobFailed(said?.message ?? cause?.message ?? error.message, { cause, job, next: said?.next });
   }
 }
 

@@ -41,6 +41,7 @@ export function withJobEnd(
         await noteState(parts.store.entries, staged, {
           phase: phaseOfEnd(error),
           message: error.message === JOB_CANCELLED ? undefined : error.message,
+          next: error.next,
           since: Date.now(),
           counts: counts ?? undefined,
         }).catch(() => undefined);

@@ -3,6 +3,7 @@ import type { Output } from '../../api/outputs/index.js';
 import type { JobEntry } from '../../core/job-entry-schemas.js';
 import { bucketsFor, type RateBucket } from '../../core/limiter/rate.js';
 import type { ActivityStep, RateShare } from '../../core/purchase/activity.js';
+import { sentenceOf } from '../../core/rows/pause.js';
 import type { RecordedRun } from '../../core/rows/row-figures.js';
 import { WarehouseBusy, WarehouseUnusable } from '../../core/rows/warehouse-errors.js';
 import { toDollars } from '../../core/text/money.js';
@@ -58,9 +59,9 @@ export async function readReport(parts: RuntimeParts, { job, since, until }: Rep
   const jobs = [];
   for (const [nth, one] of entries.entries()) {
     const { staged } = one;
-    const { phase = null, message = null } = statuses[nth] ?? {};
+    const status = statuses[nth] ?? { phase: one.state.phase, message: null };
     jobs.push({
-      ...{ job: staged.job, name: staged.name, phase: phase ?? one.state.phase, message },
+      ...{ job: staged.job, name: staged.name, phase: status.phase, message: sentenceOf(status) },
       rows: figures?.summary ?? one.state.counts ?? (await countedNow(parts, one, missing)),
       usage: usage.get(staged.job) ?? null,
     });

@@ -9,6 +9,7 @@ import { jobOf } from '../../core/purchase/journal.js';
 import { type RetryHelp, retryHelp } from '../../core/purchase/retry-help.js';
 import { wantedRows } from '../../core/rows/job.js';
 import type { FailedFilter, LoadedRow, RowPlace } from '../../core/rows/loaded-row.js';
+import { sentenceOf } from '../../core/rows/pause.js';
 import type { RowWarehouse, StagedRow } from '../../core/rows/row-warehouse.js';
 import { inputText } from '../../core/rows/source-fields.js';
 import type { Stages } from '../../core/rows/stages.js';
@@ -229,7 +230,7 @@ function reasonOf(state: State, { staged, line, place, history, status }: Facts)
     return `it is after --limit ${count(staged.limit ?? 0)}; run the command without --limit to buy it`;
   const held = history.attempts.at(-1)?.outcome === 'free' ? 'its last request failed and was not charged; ' : '';
   const phase = status.phase === 'waiting' ? 'waiting for a worker' : status.phase;
-  return `${held}the job is ${phase}${status.message === null ? '' : `: ${status.message}`}`;
+  return `${held}the job is ${phase}${status.message === null ? '' : `: ${sentenceOf(status)}`}`;
 }
 
 /** Reads the warehouse of a job. `problem`: why it cannot be read now, a sentence without its dot; then `value` is null. */

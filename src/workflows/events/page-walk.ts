@@ -1,4 +1,4 @@
-import { condition, proxyActivities, workflowInfo } from '@temporalio/workflow';
+import { proxyActivities, workflowInfo } from '@temporalio/workflow';
 import type { createWalkActivities } from '../../activities/events/walk.js';
 import {
   DEFAULT_EVENT_WAREHOUSE,
@@ -9,14 +9,14 @@ import {
 } from '../../core/events/walk-job.js';
 import { pieceId } from '../../core/rows/job-ids.js';
 import type { PauseReason } from '../../core/rows/job-names.js';
-import type { Pause } from '../../core/rows/pause.js';
+import { type Pause, sentenceOf } from '../../core/rows/pause.js';
 import type { WalkCounts, WalkProgress, WalkSummary } from '../../core/workflow-result-schemas.js';
 import { detailsText } from '../shared/details-text.js';
 import { bulkPolicy, slicePolicy } from '../shared/policies.js';
 import { forFirst } from '../shared/public-input.js';
 import { RangeQueue, toRanges } from '../shared/range-queue.js';
 import { summarizedActivities } from '../shared/summarized-activities.js';
-import { WindowedJob, type WindowedState } from '../shared/windowed-job.js';
+import { WindowedJob, type WindowedState, type WindowedStatus } from '../shared/windowed-job.js';
 
 type WalkActivities = ReturnType<typeof createWalkActivities>;
 
@@ -27,7 +27,7 @@ const DEFAULT_PARALLEL = 16;
 /** In ms. A sync that ends more than this time after its opening also reads the events since its opening. */
 const LATE_MS = 120_000;
 
-const { openWalk, finishWalk } = summarizedActivities<WalkActivities, 'openWalk' | 'finishWalk'>(bulkPolicy, {
+const { openWalk, finishWalk } = summarizedActivities(bulkPolicy, {
   openWalk: 'find the range that is not loaded',
   finishWalk: 'record the end of the walk',
 });
@@ -67,7 +67,6 @@ class PageWalk extends WindowedJob<PageWalkState, WalkWindowResult, WalkSummary>
 
   progress(): WalkProgress {
     return {
-      pausedFor: (this.state?.paused ?? this.early)?.reason ?? null,
       ...figuresOf(this.state, this.queue.size + this.running.size, Date.now()),
       ...this.status,
     };
@@ -80,11 +79,14 @@ class PageWalk extends WindowedJob<PageWalkState, WalkWindowResult, WalkSummary>
   protected async work(): Promise<WalkSummary> {
     const refused = await this.#begin();
     if (refused !== null) {
+      this.phase = 'stopped';
+      this.show();
       await this.report({ phase: 'stopped', reason: this.#refusal });
       return stoppedBefore(this.#input, refused);
     }
     for (;;) {
-      const stopped = (await this.runPieces())?.message ?? null;
+      const pause = await this.runPieces();
+      const stopped = pause && sentenceOf(pause);
       this.phase = 'running';
       const { walk, startedAt, before, continues } = this.opened;
       const run = { id: workflowInfo().firstExecutionRunId, scheduled: this.isScheduled };
@@ -111,14 +113,11 @@ class PageWalk extends WindowedJob<PageWalkState, WalkWindowResult, WalkSummary>
         const pause = this.pauseFor(error);
         if (!pause) throw error;
         this.#refusal = pause.reason;
-        if (this.isScheduled) return pause.message;
+        if (this.isScheduled) return sentenceOf(pause);
         if (this.isStopped) return this.early?.message ?? null;
-        [this.early, this.phase, this.message] = [pause, 'paused', pause.message];
-        this.show();
-        await this.report({ phase: 'paused', reason: pause.reason });
-        await condition(() => this.early === null || this.isStopped);
+        this.early = pause;
+        await this.resumedInPlanning(() => this.report({ phase: 'paused', reason: pause.reason }));
         if (this.isStopped) return this.early?.message ?? null;
-        [this.phase, this.message] = ['planning', null];
       }
     }
     return null;
@@ -238,7 +237,7 @@ export function figuresOf(
   state: PageWalkState | null,
   left: number,
   now: number,
-): Omit<WalkProgress, 'phase' | 'pausedFor' | 'message' | 'startedAt'> {
+): Omit<WalkProgress, keyof WindowedStatus> {
   if (!state) {
     return {
       stream: '',

@@ -1,5 +1,4 @@
 import {
-  ActivityFailure,
   ApplicationFailure,
   allHandlersFinished,
   CancellationScope,
@@ -14,7 +13,6 @@ import {
   sleep,
   workflowInfo,
 } from '@temporalio/workflow';
-import type { AllActivities } from '../../activities/index.js';
 import {
   APPROVAL_WITHIN_MS,
   afterCall,
@@ -40,15 +38,12 @@ const progressQuery = defineQuery<BatchProgress>(queryNames.progress);
 const approveUpdate = defineUpdate<BatchProgress, [Decision]>(monitorUpdates.approve);
 const rejectUpdate = defineUpdate<BatchProgress, [Decision]>(monitorUpdates.reject);
 
-const { planMonitorBatch, decideMonitorBatch, finishMonitorBatch } = summarizedActivities<
-  AllActivities,
-  'planMonitorBatch' | 'decideMonitorBatch' | 'finishMonitorBatch'
->(bulkPolicy, {
+const { planMonitorBatch, decideMonitorBatch, finishMonitorBatch } = summarizedActivities(bulkPolicy, {
   planMonitorBatch: 'list the monitors that match',
   decideMonitorBatch: 'record the decision',
   finishMonitorBatch: 'write the audit',
 });
-const { affectMonitors } = summarizedActivities<AllActivities, 'affectMonitors'>(slicePolicy, {
+const { affectMonitors } = summarizedActivities(slicePolicy, {
   affectMonitors: 'change the next monitors',
 });
 
@@ -130,7 +125,7 @@ export async function batchMonitors(
     await CancellationScope.nonCancellable(() => finishMonitorBatch(progress.plan ? last : forFirst(last))).catch(
       () => null,
     );
-    throw error instanceof ActivityFailure ? toWorkflowFailure(error) : error;
+    throw toWorkflowFailure(error);
   }
 
   /** Whether the batch is approved, beforehand or by an Update. False without an approving Update in time. */

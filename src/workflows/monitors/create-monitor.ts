@@ -1,5 +1,4 @@
-import { ActivityFailure, sleep, workflowInfo } from '@temporalio/workflow';
-import type { AllActivities } from '../../activities/index.js';
+import { sleep, workflowInfo } from '@temporalio/workflow';
 import type { CreateMonitorInput } from '../../core/workflow-input-schemas.js';
 import type { CreatedMonitorResult, MadeMonitor } from '../../core/workflow-result-schemas.js';
 import { failureOf, toWorkflowFailure } from '../shared/failures.js';
@@ -8,10 +7,10 @@ import { forFirst, publicInput } from '../shared/public-input.js';
 import { summarizedActivities } from '../shared/summarized-activities.js';
 import { setVersioning } from '../shared/versioning.js';
 
-const { makeMonitor } = summarizedActivities<AllActivities, 'makeMonitor'>(slicePolicy, {
+const { makeMonitor } = summarizedActivities(slicePolicy, {
   makeMonitor: 'create the monitor',
 });
-const { findMadeMonitors } = summarizedActivities<AllActivities, 'findMadeMonitors'>(bulkPolicy, {
+const { findMadeMonitors } = summarizedActivities(bulkPolicy, {
   findMadeMonitors: 'find monitors of lost answers',
 });
 
@@ -40,7 +39,7 @@ export async function createMonitor(input: CreateMonitorInput, ...extra: []): Pr
       if (first) return { ...first, adopted: true, others: others.map((one) => one.monitor.id) };
     }
   } catch (error) {
-    throw error instanceof ActivityFailure ? toWorkflowFailure(error) : error;
+    throw toWorkflowFailure(error);
   }
 
   /** Makes the call. Returns null without an answer, or with an unreadable answer. */

@@ -1,12 +1,4 @@
-import {
-  ActivityFailure,
-  defineQuery,
-  defineSignal,
-  setCurrentDetails,
-  setHandler,
-  workflowInfo,
-} from '@temporalio/workflow';
-import type { AllActivities } from '../../activities/index.js';
+import { defineQuery, defineSignal, setCurrentDetails, setHandler, workflowInfo } from '@temporalio/workflow';
 import { filterProblem } from '../../core/monitors/monitor-filter.js';
 import { DEFAULT_MONITOR_WAREHOUSE, monitorSignals } from '../../core/monitors/monitor-names.js';
 import { queryNames } from '../../core/rows/job-names.js';
@@ -20,10 +12,10 @@ import { setVersioning } from '../shared/versioning.js';
 
 const runsChanged = defineSignal(monitorSignals.runsChanged);
 const progressQuery = defineQuery<MonitorExport>(queryNames.progress);
-const { exportMonitors, exportRunSlice } = summarizedActivities<AllActivities, 'exportMonitors' | 'exportRunSlice'>(
-  bulkPolicy,
-  { exportMonitors: 'load the monitors', exportRunSlice: 'load new runs and results' },
-);
+const { exportMonitors, exportRunSlice } = summarizedActivities(bulkPolicy, {
+  exportMonitors: 'load the monitors',
+  exportRunSlice: 'load new runs and results',
+});
 
 /**
  * `exportMonitorRuns`: loads monitors, their runs and the results of the runs into a warehouse. The workflow reads the runs of a monitor
@@ -66,7 +58,7 @@ export async function exportMonitorRuns(input?: ExportMonitorRunsInput, ...extra
     }
     return progress;
   } catch (error) {
-    throw error instanceof ActivityFailure ? toWorkflowFailure(error) : error;
+    throw toWorkflowFailure(error);
   }
 }
 

@@ -1,5 +1,3 @@
-import { ActivityFailure } from '@temporalio/workflow';
-import type { AllActivities } from '../../activities/index.js';
 import type { OperationResult } from '../../activities/types.js';
 import type { Json } from '../../core/text/json.js';
 import type { MonitorCall } from '../../core/workflow-input-schemas.js';
@@ -9,7 +7,7 @@ import { forFirst, publicInput } from '../shared/public-input.js';
 import { summarizedActivities } from '../shared/summarized-activities.js';
 import { setVersioning } from '../shared/versioning.js';
 
-const { callMonitor } = summarizedActivities<AllActivities, 'callMonitor'>(lonePolicy, {
+const { callMonitor } = summarizedActivities(lonePolicy, {
   callMonitor: 'call the service',
 });
 
@@ -19,7 +17,7 @@ export async function monitorCall(call: MonitorCall, ...extra: []): Promise<Oper
   try {
     return await callMonitor(forFirst(call));
   } catch (error) {
-    throw error instanceof ActivityFailure ? toWorkflowFailure(error) : error;
+    throw toWorkflowFailure(error);
   }
 }
 

@@ -7,7 +7,7 @@ import { toRanges } from '../shared/range-queue.js';
 import { summarizedActivities } from '../shared/summarized-activities.js';
 import type { RowJobState, Settable } from './row-job-state.js';
 
-const { stageInput, openJob } = summarizedActivities<AllActivities, 'stageInput' | 'openJob'>(bulkPolicy, {
+const { stageInput, openJob } = summarizedActivities(bulkPolicy, {
   stageInput: 'read and check the input',
   openJob: 'compare the rows with the warehouse',
 });

@@ -15,7 +15,7 @@ import { jobOfWorkflow } from '../../core/rows/job-ids.js';
 import type { LoadedRows } from '../../core/rows/row-warehouse.js';
 import { toMicros } from '../../core/text/money.js';
 import { detailsText } from '../shared/details-text.js';
-import type { WindowedState } from '../shared/windowed-job.js';
+import type { WindowedState, WindowedStatus } from '../shared/windowed-job.js';
 
 /** The second pass of a run. */
 interface RetryState extends RetryCounts {
@@ -65,7 +65,7 @@ export function progressOf(
   state: RowJobState | null,
   { running, queued }: { readonly running: readonly number[]; readonly queued: readonly number[] },
   workflowId: string,
-): Omit<JobProgress, 'phase' | 'message' | 'startedAt'> {
+): Omit<JobProgress, keyof WindowedStatus> {
   const staged = state?.staged ?? null;
   const undone = [...running, ...queued];
   const wanted = (slice: number) => (staged ? wantedRowsOf(staged, slice) : 0);
@@ -83,7 +83,6 @@ export function progressOf(
   // In the second pass all rows are loaded, and some are loaded again.
   const isSecond = state?.retry !== undefined;
   return {
-    pausedFor: state?.paused?.reason ?? null,
     cap: state?.paused?.cap,
     job: staged?.job ?? input.staged?.job ?? jobOfWorkflow(workflowId),
     rows,

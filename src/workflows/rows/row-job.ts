@@ -13,13 +13,15 @@ import type {
 import { boundsOf, type SliceResult } from '../../core/rows/job.js';
 import { pieceId } from '../../core/rows/job-ids.js';
 import {
-  endingText,
+  endingFor,
   type Failure,
   failedPause,
   nothingPause,
   type Pause,
   pauseOf,
   publishFailed,
+  type Said,
+  sentenceOf,
   spentOf,
   warningPause,
 } from '../../core/rows/pause.js';
@@ -44,10 +46,7 @@ import { capOf, earlierOf, isBound, jobDetails, progressOf, type RowJobState, ty
 
 export type { RowJobState } from './row-job-state.js';
 
-const { jobSpent, endRuns, openRetry, finishJob, publishJob } = summarizedActivities<
-  AllActivities,
-  'jobSpent' | 'endRuns' | 'openRetry' | 'finishJob' | 'publishJob'
->(bulkPolicy, {
+const { jobSpent, endRuns, openRetry, finishJob, publishJob } = summarizedActivities(bulkPolicy, {
   openRetry: 'find failed rows to buy once more',
   jobSpent: 'add up the cost of the job',
   endRuns: 'end runs at the service',
@@ -129,7 +128,6 @@ class RowJob extends WindowedJob<RowJobState, SliceResult, JobSummary> {
     return {
       landing: (this.state?.paused && (!this.#summedUp || this.#isSummingUp)) || undefined,
       ...progressOf(this.#input, this.state, undone, workflowInfo().workflowId),
-      ...(!this.state && this.phase === 'paused' ? { pausedFor: this.early?.reason ?? null } : {}),
       ...this.status,
       maxCostMicros: (this.state ?? this.#asked).maxCostMicros,
       stopAtFailed: limit ?? undefined,
@@ -228,30 +226,30 @@ class RowJob extends WindowedJob<RowJobState, SliceResult, JobSummary> {
 
   /** Publishes the view of the job. If that fails, the run ends as stopped, because a person must fix the cause; the rows are loaded. */
   async #publish(step: PublishStep, summary: JobSummary): Promise<JobSummary> {
-    this.message = 'publishing its rows';
+    this.said = { message: 'publishing its rows' };
     this.show();
     const run = workflowInfo().firstExecutionRunId;
     const { phase, requests, costMicros, seconds } = summary;
     const ended = { phase, requests, costMicros, seconds, scheduled: this.isScheduled };
     const published = await publishJob({ staged: this.opened.staged, step, run, ended });
-    this.message = published.error === null ? null : publishFailed(published, this.resumable);
-    const end = this.message === null ? {} : { phase: 'stopped' as const, message: this.message };
+    this.said = published.error === null ? null : publishFailed(published, this.resumable);
+    const end = this.said === null ? {} : { phase: 'stopped' as const, message: sentenceOf(this.said) };
     return { ...summary, ...end, published };
   }
 
-  protected override endingText(error: unknown): string {
-    return this.state ? endingText(failureOf(error), this.resumable) : messageOf(error);
+  protected override endingOf(error: unknown): Said<string> {
+    return this.state ? endingFor(failureOf(error), this.resumable) : super.endingOf(error);
   }
 
   /** Ends runs at the service for rows of this job, after requests in flight have landed. */
   protected override async afterCancel(): Promise<string | null> {
     const cancelledAt = Date.now();
-    this.message = 'cancelled: paid requests in flight still land';
+    this.said = { message: 'cancelled: paid requests in flight still land' };
     this.show();
     await super.afterCancel();
     if (!this.state || this.#handedOver || !isLongRunning(this.state.staged.operation)) return null;
     const { staged, resumedAt } = this.state;
-    this.message = 'cancelled: its runs at the service are being ended';
+    this.said = { message: 'cancelled: its runs at the service are being ended' };
     this.show();
     try {
       const { runs, left } = await endRuns({

@@ -1,18 +1,14 @@
 import { CancellationScope, isCancellation, workflowInfo } from '@temporalio/workflow';
-import type { AllActivities } from '../../activities/index.js';
 import type { AgentRequest, RunAgentOptions } from '../../core/workflow-input-schemas.js';
 import type { AgentRunResult } from '../../core/workflow-result-schemas.js';
-import { failureOf } from '../shared/failures.js';
+import { failureOf, toWorkflowFailure } from '../shared/failures.js';
 import { slicePolicy } from '../shared/policies.js';
 import { publicInput } from '../shared/public-input.js';
 import { summarizedActivities } from '../shared/summarized-activities.js';
 import { setVersioning } from '../shared/versioning.js';
-import { asWorkflowFailure, RunView, runToEnd } from './run-to-end.js';
+import { RunView, runToEnd } from './run-to-end.js';
 
-const { agentRun, endAgentRun, deleteAgentRun } = summarizedActivities<
-  AllActivities,
-  'agentRun' | 'endAgentRun' | 'deleteAgentRun'
->(slicePolicy, {
+const { agentRun, endAgentRun, deleteAgentRun } = summarizedActivities(slicePolicy, {
   agentRun: 'start and follow the run',
   endAgentRun: 'end the run at the service',
   deleteAgentRun: 'delete the run at the service',
@@ -59,7 +55,7 @@ export async function runAgent(
     if (result === null) throw new Error('the run to end was not found');
     return await finished(result);
   } catch (error) {
-    if (!isCancellation(error)) throw asWorkflowFailure(error);
+    if (!isCancellation(error)) throw toWorkflowFailure(error);
     return CancellationScope.nonCancellable(async () => {
       const ended = await end('cancel', { sliceMs: END_MS });
       // Null: no run was started, or the run did not end in time.

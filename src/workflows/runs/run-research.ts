@@ -1,15 +1,15 @@
 import { workflowInfo } from '@temporalio/workflow';
-import type { AllActivities } from '../../activities/index.js';
 import type { Json } from '../../core/text/json.js';
 import type { RunResearchOptions } from '../../core/workflow-input-schemas.js';
 import type { ResearchResult } from '../../core/workflow-result-schemas.js';
+import { toWorkflowFailure } from '../shared/failures.js';
 import { slicePolicy } from '../shared/policies.js';
 import { publicInput } from '../shared/public-input.js';
 import { summarizedActivities } from '../shared/summarized-activities.js';
 import { setVersioning } from '../shared/versioning.js';
-import { asWorkflowFailure, RunView, runToEnd } from './run-to-end.js';
+import { RunView, runToEnd } from './run-to-end.js';
 
-const { researchRun } = summarizedActivities<AllActivities, 'researchRun'>(slicePolicy, {
+const { researchRun } = summarizedActivities(slicePolicy, {
   researchRun: 'start and follow the task',
 });
 
@@ -32,7 +32,7 @@ export async function runResearch(
     // Without `until` the result is never null.
     return result as ResearchResult;
   } catch (error) {
-    throw asWorkflowFailure(error);
+    throw toWorkflowFailure(error);
   }
 }
 

@@ -1,7 +1,6 @@
-import { ActivityFailure, defineQuery, setCurrentDetails, setHandler, workflowInfo } from '@temporalio/workflow';
+import { defineQuery, setCurrentDetails, setHandler, workflowInfo } from '@temporalio/workflow';
 import { queryNames } from '../../core/rows/job-names.js';
 import type { RunProgress, RunSnapshot, RunStepResult } from '../../core/workflow-result-schemas.js';
-import { toWorkflowFailure } from '../shared/failures.js';
 
 const progressQuery = defineQuery<RunProgress>(queryNames.progress);
 
@@ -80,9 +79,4 @@ export async function runToEnd<R>(
     }
     view.saw(look);
   }
-}
-
-/** Returns the workflow's own failure for the failure of an activity. */
-export function asWorkflowFailure(error: unknown): unknown {
-  return error instanceof ActivityFailure ? toWorkflowFailure(error) : error;
 }

@@ -1,5 +1,4 @@
-import { ActivityFailure, defineQuery, setCurrentDetails, setHandler, workflowInfo } from '@temporalio/workflow';
-import type { AllActivities } from '../../activities/index.js';
+import { defineQuery, setCurrentDetails, setHandler, workflowInfo } from '@temporalio/workflow';
 import type { SyncRunsSlice } from '../../activities/operations/agent-run-sync.js';
 import { type AgentRunSyncState, DEFAULT_AGENT_WAREHOUSE } from '../../core/agent-run-sync.js';
 import { queryNames } from '../../core/rows/job-names.js';
@@ -12,7 +11,7 @@ import { summarizedActivities } from '../shared/summarized-activities.js';
 import { setVersioning } from '../shared/versioning.js';
 
 const progressQuery = defineQuery<AgentRunSync>(queryNames.progress);
-const { syncRunSlice } = summarizedActivities<AllActivities, 'syncRunSlice'>(bulkPolicy, {
+const { syncRunSlice } = summarizedActivities(bulkPolicy, {
   syncRunSlice: 'load new and unfinished agent runs',
 });
 
@@ -40,7 +39,7 @@ export async function syncAgentRuns(input?: SyncAgentRunsInput, ...extra: []): P
       if (end !== null) return progress;
     }
   } catch (error) {
-    throw error instanceof ActivityFailure ? toWorkflowFailure(error) : error;
+    throw toWorkflowFailure(error);
   }
 }
 

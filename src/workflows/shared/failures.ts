@@ -1,9 +1,13 @@
-import { ActivityFailure, ApplicationFailure } from '@temporalio/workflow';
-import type { Failure } from '../../core/rows/pause.js';
+import { ActivityFailure, ApplicationFailure, ChildWorkflowFailure } from '@temporalio/workflow';
+import { type Failure, type Said, sentenceOf } from '../../core/rows/pause.js';
 
-/** Returns the failure of an activity, without Temporal's wrapper. */
+/** The failure of an activity or child workflow, without Temporal's wrapper. */
+const causeOf = (error: unknown): unknown =>
+  error instanceof ActivityFailure || error instanceof ChildWorkflowFailure ? error.cause : error;
+
+/** Returns the facts of the failure itself. */
 export function failureOf(error: unknown): Failure {
-  const cause = error instanceof ActivityFailure ? error.cause : error;
+  const cause = causeOf(error);
   const known = cause instanceof ApplicationFailure ? cause : null;
   return { type: known?.type ?? '', message: messageOf(error), details: known?.details?.[0] };
 }
@@ -15,13 +19,16 @@ export function endedByCancel(error: unknown): boolean {
 
 /** Returns the message of the failure itself, instead of "Activity task failed". */
 export function messageOf(error: unknown): string {
-  const cause = error instanceof ActivityFailure ? error.cause : error;
+  const cause = causeOf(error);
   return cause instanceof Error ? cause.message : String(cause);
 }
 
-/** Returns the failure for a workflow, with the activity's own type. Default message: that of the activity's own failure. */
-export function toWorkflowFailure(error: ActivityFailure, message = messageOf(error)): Error {
-  const { cause } = error;
-  if (!(cause instanceof ApplicationFailure)) return error;
-  return ApplicationFailure.nonRetryable(message, cause.type, ...(cause.details ?? []));
+/** Returns the failure for a workflow, with the activity's own type; another error is returned as it is. Default: the failure's own message. */
+export function toWorkflowFailure(error: unknown, said: Said<string> = { message: messageOf(error) }): unknown {
+  const cause = causeOf(error);
+  if (cause === error || !(cause instanceof ApplicationFailure)) return error;
+  const [facts, ...others] = cause.details ?? [];
+  // Commands show the next step in another form than the message, so they get the parts.
+  const details = said.next ? [{ ...(facts as object | undefined), said }, ...others] : (cause.details ?? []);
+  return ApplicationFailure.nonRetryable(sentenceOf(said), cause.type, ...details);
 }

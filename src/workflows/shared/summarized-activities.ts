@@ -4,17 +4,16 @@ import {
   type ActivityOptions,
   proxyActivities,
 } from '@temporalio/workflow';
-
-type Functions<A, Name extends keyof A> = Pick<ActivityInterfaceFor<A>, Name>;
+import type { AllActivities } from '../../activities/index.js';
 
 /** Activities with this policy, each with its summary: a phrase that Temporal's UI shows beside the name of the activity. */
-export function summarizedActivities<A extends object, Name extends keyof A & string>(
+export function summarizedActivities<Name extends keyof AllActivities>(
   policy: ActivityOptions,
   summaries: Readonly<Record<Name, string>>,
-): Functions<A, Name> {
+): Pick<ActivityInterfaceFor<AllActivities>, Name> {
   const activities = Object.entries<string>(summaries).map(([name, summary]) => [
     name,
     (proxyActivities({ ...policy, summary }) as Readonly<Record<string, ActivityFunction>>)[name],
   ]);
-  return Object.fromEntries(activities) as Functions<A, Name>;
+  return Object.fromEntries(activities);
 }

@@ -1,6 +1,5 @@
 import { defineSearchAttributeKey } from '@temporalio/common';
 import {
-  ActivityFailure,
   allHandlersFinished,
   CancellationScope,
   ContinueAsNew,
@@ -16,9 +15,10 @@ import {
   workflowInfo,
 } from '@temporalio/workflow';
 import type { RunState } from '../../core/alerts/job-alerts.js';
+import type { JobProgress } from '../../core/row-job-schemas.js';
 import { jobOfWorkflow } from '../../core/rows/job-ids.js';
 import { type JobPhase, queryNames, type signalNames, type WorkflowSinks } from '../../core/rows/job-names.js';
-import { type Pause, pauseOf } from '../../core/rows/pause.js';
+import { type Pause, pauseOf, type Said } from '../../core/rows/pause.js';
 import { endedByCancel, failureOf, messageOf, toWorkflowFailure } from './failures.js';
 import { reportState } from './note-alert.js';
 import { RangeQueue, type Ranges } from './range-queue.js';
@@ -41,6 +41,9 @@ function handleSignals(handlers: SignalHandlers): void {
 }
 
 const { searchflow } = proxySinks<WorkflowSinks>();
+
+/** The fields of a progress that are the same for every job. */
+export type WindowedStatus = Pick<JobProgress, 'phase' | 'pausedFor' | 'message' | 'next' | 'startedAt'>;
 
 /** The part of a job's state that every job keeps across continue-as-new. */
 export interface WindowedState {
@@ -71,7 +74,7 @@ const phaseAttribute = defineSearchAttributeKey('SearchflowPhase', 'KEYWORD');
  */
 export abstract class WindowedJob<State extends WindowedState, Result, Summary> {
   protected phase: JobPhase = 'planning';
-  protected message: string | null = null;
+  protected said: Said<string> | null = null;
   /** Null until the job is opened. */
   protected state: State | null;
   protected queue: RangeQueue;
@@ -165,7 +168,7 @@ export abstract class WindowedJob<State extends WindowedState, Result, Summary> 
   /** Does work of the planning. A pause interrupts this work, and after `resume` it begins again. */
   protected async planWith<T>(work: () => Promise<T>): Promise<T> {
     for (;;) {
-      if (this.#waitsInPlanning()) await this.#resumedInPlanning();
+      if (this.#waitsInPlanning()) await this.resumedInPlanning();
       const scope = new CancellationScope();
       this.#planning = scope;
       try {
@@ -179,13 +182,15 @@ export abstract class WindowedJob<State extends WindowedState, Result, Summary> 
     }
   }
 
-  async #resumedInPlanning(): Promise<void> {
+  /** Waits until the pause in the planning ends; `report` is done first. */
+  protected async resumedInPlanning(report?: () => Promise<void>): Promise<void> {
     this.phase = 'paused';
-    this.message = this.early?.message ?? null;
+    this.said = this.early;
     this.show();
+    await report?.();
     await condition(() => this.early === null || this.isStopped);
     this.phase = 'planning';
-    this.message = null;
+    this.said = null;
     this.show();
   }
 
@@ -230,19 +235,24 @@ export abstract class WindowedJob<State extends WindowedState, Result, Summary> 
     upsertSearchAttributes([{ key: phaseAttribute, value: this.phase }]);
   }
 
-  /** The fields of the progress that are the same for every job. */
-  protected get status(): { phase: JobPhase; message: string | null; startedAt: number } {
+  protected get status(): WindowedStatus {
+    const { message, next } = this.state?.paused ?? this.#heldFor ?? this.said ?? { message: null };
     return {
       phase: this.phase,
-      message: this.state?.paused?.message ?? this.#heldText ?? this.message,
+      pausedFor: (this.state ? this.state.paused : this.phase === 'paused' ? this.early : null)?.reason ?? null,
+      message,
+      next,
       startedAt: this.state?.startedAt ?? workflowInfo().startTime.getTime(),
     };
   }
 
   /** Why a job waits for `temporal activity unpause`. */
-  get #heldText(): string | null {
+  get #heldFor(): Said<string> | null {
     if (this.#held.size === 0) return null;
-    return 'an activity of the job is paused in Temporal; the job continues when it is unpaused (temporal activity unpause)';
+    return {
+      message:
+        'an activity of the job is paused in Temporal; the job continues when it is unpaused (temporal activity unpause)',
+    };
   }
 
   /** The name for `resume`. Null for a scheduled run, because the next run continues the job. */
@@ -255,8 +265,8 @@ export abstract class WindowedJob<State extends WindowedState, Result, Summary> 
     return pauseOf(failureOf(error), this.resumable, null);
   }
 
-  protected endingText(error: unknown): string {
-    return messageOf(error);
+  protected endingOf(error: unknown): Said<string> {
+    return { message: messageOf(error) };
   }
 
   protected putBack(piece: number): void {
@@ -320,11 +330,11 @@ export abstract class WindowedJob<State extends WindowedState, Result, Summary> 
       const isCancelled = isCancellation(error);
       if (isCancelled) searchflow.interrupt();
       const message = isCancelled ? await CancellationScope.nonCancellable(() => this.afterCancel()) : null;
-      this.message = message ?? this.endingText(error);
+      this.said = message === null ? this.endingOf(error) : { message };
       this.phase = isCancelled ? 'cancelled' : 'failed';
       this.show();
       if (!isCancelled) await this.report({ phase: 'failed', failure: failureOf(error).type });
-      throw error instanceof ActivityFailure ? toWorkflowFailure(error, this.message) : error;
+      throw toWorkflowFailure(error, this.said);
     }
   }
 

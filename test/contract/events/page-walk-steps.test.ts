@@ -54,7 +54,7 @@ describe('a walk that the service refuses at its beginning', () => {
     const job = await began();
     (await job.open()).fail('Unauthorized', '401');
     await job.phase('paused');
-    expect(await job.progress()).toMatchObject({ pausedFor: 'key', message: expect.stringContaining('then resume') });
+    expect(await job.progress()).toMatchObject({ pausedFor: 'key', next: { text: 'To resume it' } });
     await job.resume();
     (await job.open()).answer(opened([1]));
     expect((await job.window()).input).toMatchObject({ window: 1, walk });
@@ -79,7 +79,7 @@ describe('a walk that the service refuses at its beginning', () => {
     (await scheduled.open()).fail('Unauthorized', '401');
     expect(await scheduled.handle.result()).toMatchObject({
       phase: 'stopped',
-      message: expect.stringMatching(/; the next run continues$/),
+      message: expect.stringMatching(/\. The next run continues$/),
     });
   });
 });
@@ -183,7 +183,7 @@ describe('a sync', () => {
     const job = await walking([4], { scheduled: true }, { continues: true });
     (await job.window()).fail('PaymentRequired', '402');
     const finish = await job.finish();
-    expect(finish.input.stopped).toMatch(/; the next run continues$/);
+    expect(finish.input.stopped).toMatch(/\. The next run continues$/);
     finish.answer({ pending: [], summary: summary({ phase: 'stopped' }) });
     expect(await job.handle.result()).toEqual(summary({ phase: 'stopped' }));
   });

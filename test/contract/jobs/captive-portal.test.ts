@@ -19,12 +19,12 @@ it('fault 57: a portal that answers every call in mid-job pauses it, and a resum
   );
   await expect.poll(async () => (await job.progress()).pausedFor, soon).toBe('service');
   await expect.poll(async () => (await job.progress()).landing ?? false, soon).toBe(false);
-  const { message } = await job.progress();
+  const { message, next } = await job.progress();
   // Answers of before the portal may come between its own.
   expect(message).toMatch(
     /^(The last \d+|\d+ of the first \d+) answers have nothing usable: POST .*: the answer is not JSON/,
   );
-  expect(message).toContain('searchflow resume');
+  expect(next?.command).toMatch(/^resume /);
   // Two such answers in a row pause the job; the requests in flight are answered, too.
   const refused = sandbox.log().filter((entry) => entry.fault === 'body').length;
   expect(refused).toBeGreaterThanOrEqual(2);

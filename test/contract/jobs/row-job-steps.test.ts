@@ -286,7 +286,7 @@ describe('a pause of a row job', () => {
     await expect
       .poll(async () => (await job.progress()).message, soon)
       .toContain("$0.011 of this run's budget of $0.02 is spent");
-    expect((await job.progress()).message).toContain('searchflow resume rows-1 --max-cost 0.04');
+    expect((await job.progress()).next?.command).toBe('resume rows-1 --max-cost 0.04');
     await job.resume(0.03);
     (await job.slice()).fail(BUDGET_EXCEEDED, 'the budget', overBudget);
     const sum = await job.spent();
@@ -362,7 +362,7 @@ describe('a pause of a row job', () => {
     (await job.spent()).answer(spent());
     const finish = await job.finish();
     expect(finish.input).toMatchObject({ csv: null, stopped: { reason: 'key' } });
-    expect(finish.input.stopped?.message).toMatch(/; the next run continues$/);
+    expect(finish.input.stopped?.next).toEqual({ text: 'The next run continues', command: null });
     finish.answer({ phase: 'stopped' });
   });
 });

@@ -108,7 +108,7 @@ it('fault 12: a run whose key is refused stops, and the next run continues with 
   await put();
   expect(await run()).toMatchObject({
     phase: 'stopped',
-    message: expect.stringMatching(/SEARCHFLOW_API_KEY; the next run continues$/),
+    message: expect.stringMatching(/SEARCHFLOW_API_KEY\. The next run continues$/),
     summary: { stoppedFor: 'key', costMicros: 0 },
   });
   setting.sandbox.setFaults([]);
@@ -171,10 +171,10 @@ it('a run whose file is gone fails with the reason, shown for schedule and job, 
   await expect(run()).rejects.toThrow();
   const message = `${folder.input} does not exist`;
   expect((await control.show(name)).runs[0]).toMatchObject({ phase: 'failed', message });
-  expect(await job.ending()).toEqual({ phase: 'failed', message });
+  expect(await job.end()).toMatchObject({ phase: 'failed', message });
   folder.write(plainRows(10, 1000 * jobs));
   expect(await run()).toMatchObject({ phase: 'done', summary: { warehouse: { success: 10 } } });
-  expect(await job.ending()).toBeNull();
+  expect(await job.end()).toMatchObject({ phase: 'done' });
 });
 
 it('a cancelled run ends its job, and paid requests land', async () => {

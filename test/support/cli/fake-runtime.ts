@@ -117,7 +117,6 @@ export function fakeHandle(changes: Partial<JobHandle> = {}): JobHandle {
     cancel: async () => undefined,
     result: () => new Promise(() => undefined),
     wayToResume: () => 'To resume it:\n  searchflow resume brands-1',
-    ending: async () => null,
     ...changes,
   };
 }

@@ -2,6 +2,7 @@ import type { Client } from '@temporalio/client';
 import type { TestWorkflowEnvironment } from '@temporalio/testing';
 import { expect } from 'vitest';
 import type { JobProgress } from '../../../src/core/row-job-schemas.js';
+import { sentenceOf } from '../../../src/core/rows/pause.js';
 import type { Fault, Sandbox } from '../../../src/sandbox/index.js';
 import type { InputRow } from './folder.js';
 import type { Job } from './host.js';
@@ -24,9 +25,9 @@ export async function parked({ client }: TestWorkflowEnvironment, job: Job, reas
       return raw.pendingActivities?.length ?? 0;
     }, soon)
     .toBe(0);
-  const { phase, message } = await job.progress();
+  const { phase, message, next } = await job.progress();
   expect(phase).toBe('paused');
-  return message;
+  return sentenceOf({ message, next });
 }
 
 /** Number of requests that arrived after request `n` was answered. */

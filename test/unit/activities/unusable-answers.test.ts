@@ -317,7 +317,8 @@ it('the pause names the reason, the row with the kept answer, and the command to
   expect(nothingPause(found, 'brands')).toEqual({
     reason: 'service',
     message:
-      'The last 10 answers have nothing usable: POST /search: 200 OK: not JSON. The answers are kept; to see the last one: searchflow trace brands --row 7 --answer. Check SEARCHFLOW_BASE_URL, the request and the service. To continue: searchflow resume brands',
+      'The last 10 answers have nothing usable: POST /search: 200 OK: not JSON. The answers are kept; to see the last one: searchflow trace brands --row 7 --answer. Check SEARCHFLOW_BASE_URL, the request and the service',
+    next: { text: 'To continue', command: 'resume brands' },
   });
   expect(nothingPause({ ...found, requests: 20, of: 41 }, null).message).toMatch(/^20 of the first 41 answers/);
 });

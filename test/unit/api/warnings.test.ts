@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { readWarnings } from '../../../src/api/answer/read-answer.js';
-import { commandOnOwnLine } from '../../../src/cli/text.js';
 import type { ServiceWarning } from '../../../src/core/row-job-schemas.js';
-import { warningPause } from '../../../src/core/rows/pause.js';
+import { sentenceOf, warningPause } from '../../../src/core/rows/pause.js';
 import { addWarnings, MOST_WARNINGS, notAccepted } from '../../../src/core/rows/warnings.js';
 
 const plain = (text: string) => text.replaceAll('key-1', '[redacted]');
@@ -80,12 +79,14 @@ describe('the warnings of an answer', () => {
   });
 
   it('make a pause whose message ends with the command that accepts them', () => {
-    const { reason, message } = warningPause([warning, { ...warning, path: '/endCrawlDate' }], 'brands');
+    const { reason, message, next } = warningPause([warning, { ...warning, path: '/endCrawlDate' }], 'brands');
     expect(reason).toBe('request');
     expect(message).toContain(
       'IGNORED_FIELD at /startCrawlDate: startCrawlDate has no effect; IGNORED_FIELD at /endCrawl',
     );
-    expect(commandOnOwnLine(message)).toMatch(/:\n {2}searchflow resume brands --accept-warning IGNORED_FIELD$/);
-    expect(warningPause([warning], null).message).toMatch(/create the schedule again: --accept-warning IGNORED_FIELD$/);
+    expect(next?.command).toBe('resume brands --accept-warning IGNORED_FIELD');
+    expect(sentenceOf(warningPause([warning], null))).toMatch(
+      /create the schedule again: --accept-warning IGNORED_FIELD$/,
+    );
   });
 });

@@ -77,7 +77,8 @@ describe('--max-cost', () => {
 });
 
 describe('a paused job', () => {
-  const paused = { ...progress, phase: 'paused', message: 'searchflow resume brands-1 --max-cost 2' } as const;
+  const next = { text: 'To raise the budget and resume', command: 'resume brands-1 --max-cost 2' };
+  const paused = { ...progress, phase: 'paused', message: 'It is spent', next } as const;
 
   it('shows commands as they are typed in a clone', () => {
     const text = pausedText({ ...paused, pausedFor: 'budget' }, ['enrich', 'x.csv'], {
@@ -85,10 +86,6 @@ describe('a paused job', () => {
     });
     expect(text).toContain('npm run -s searchflow -- resume brands-1 --max-cost 2');
     expect(pausedText({ ...paused, pausedFor: 'budget' }, ['enrich'], {})).toBe(
-      'Paused (budget): searchflow resume brands-1 --max-cost 2\nPaid results are kept.',
-    );
-    const message = 'It is spent. To raise the budget and resume: searchflow resume brands-1 --max-cost 2';
-    expect(pausedText({ ...paused, message, pausedFor: 'budget' }, ['enrich'], {})).toBe(
       'Paused (budget): It is spent. To raise the budget and resume:\n  searchflow resume brands-1 --max-cost 2\nPaid results are kept.',
     );
   });
@@ -107,7 +104,9 @@ describe('a paused job', () => {
       });
       const manner = { dryRun: false, yes: false, asksAlways: false };
       expect(await runEnrich(context, settings(context, {}), request, manner)).toBe(5);
-      expect(err()).toContain('Paused (budget): searchflow resume brands-1 --max-cost 2');
+      expect(err()).toContain(
+        'Paused (budget): It is spent. To raise the budget and resume:\n  searchflow resume brands-1 --max-cost 2',
+      );
       expect(err()).toContain('$0.00 of $1.00');
       expect(JSON.parse(out())).toMatchObject({ kind: 'paused', job: 'brands-1', pausedFor: 'budget', maxDollars: 1 });
     } finally {

@@ -11,7 +11,7 @@ import { failureOf } from '../../../src/cli/shared/failure-text.js';
 import { settings } from '../../../src/cli/shared/session.js';
 import { exitCodeMeanings, exitCodeOfPause, exitCodes } from '../../../src/core/processes/exit-codes.js';
 import type { JobSummary } from '../../../src/core/row-job-schemas.js';
-import { endingText } from '../../../src/core/rows/pause.js';
+import { endingFor, sentenceOf } from '../../../src/core/rows/pause.js';
 import { CsvError } from '../../../src/rows/csv-error.js';
 import { JobFailed, UsageError } from '../../../src/worker/config/runtime-types.js';
 import {
@@ -147,24 +147,24 @@ it.each([
   [
     'InvalidRequest',
     'POST /search: 413 Payload Too Large',
-    "POST /search: 413 Payload Too Large. Make the request smaller and run the job's command again",
+    "POST /search: 413 Payload Too Large. Make the request smaller and run the job's command again.",
     '',
   ],
   [
     'InvalidRequest',
     'POST /search: 400 Bad Request',
-    "POST /search: 400 Bad Request. Correct the request and run the job's command again",
+    "POST /search: 400 Bad Request. Correct the request and run the job's command again.",
     '',
   ],
   ['ServiceUnavailable', 'POST /answer: 500', 'POST /answer: 500.', ' To resume it:\n  searchflow resume brands-1'],
 ])('a job that ended with %s names one way to continue, the same as its status', (type, message, reason, way) => {
   const failure = { type, message, details: { status: Number(/\d{3}/.exec(message)?.[0]) } };
-  const ended = endingText(failure, 'brands-1');
-  const { message: text } = failureOf(new JobFailed(ended, { job: 'brands-1' }));
+  const ended = endingFor(failure, 'brands-1');
+  const { message: text } = failureOf(new JobFailed(ended.message, { job: 'brands-1', next: ended.next }));
   expect(text).toBe(way === '' ? reason : `${reason}\nPaid results are kept.${way}`);
-  const job = { job: 'brands-1', name: 'brands', phase: 'failed', message: ended, since: null, shown: null } as const;
+  const job = { job: 'brands-1', name: 'brands', phase: 'failed', ...ended, since: null, shown: null } as const;
   expect(statusLine(job, 0)).toBe(`brands failed: ${reason.replace(/\.$/, '')}.${way}`);
-  expect(endingText(failure, null)).not.toContain('resume');
+  expect(sentenceOf(endingFor(failure, null))).not.toContain('resume');
 });
 
 it('a failure of work other than a job is shown as it is', () => {

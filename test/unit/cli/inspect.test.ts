@@ -138,7 +138,7 @@ describe('searchflow trace', () => {
   it('shows why a row is in its state, misfits, the kept answer, and what cannot be read', async () => {
     const reason = 'the job is paused: the budget is used up: searchflow resume brands-1 --max-cost 9';
     expect(await traced({ state: 'notBought', reason, loaded: null })).toMatch(
-      /not bought yet\n {2}Why: {6}the job is paused: the budget is used up:\n {2}searchflow resume brands-1 --max-cost 9\n/,
+      /not bought yet\n {2}Why: {6}the job is paused: the budget is used up: searchflow resume brands-1 --max-cost 9\n/,
     );
     expect(await traced({ state: 'vanished', row: null, slice: null }, '--url https://a.com')).toMatch(
       /^brands-1, a vanished row: vanished from the input/,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { codeOfPause, pauseOf } from '../../../src/core/rows/pause.js';
+import { codeOfPause, pauseOf, sentenceOf } from '../../../src/core/rows/pause.js';
 
 const dollar = 1_000_000;
 const failure = (type: string, details: unknown = null) => ({ type, message: 'POST /contents: no', details });
@@ -9,7 +9,7 @@ const over = (scope: string, more: object = {}) =>
   });
 const pauseText = (...args: Parameters<typeof pauseOf>) => {
   const pause = pauseOf(...args);
-  return pause && [pause.reason, pause.message];
+  return pause && [pause.reason, sentenceOf(pause)];
 };
 
 describe('a failure that needs a person', () => {
@@ -26,21 +26,17 @@ describe('a failure that needs a person', () => {
     ['BudgetExceeded', { scope: 'job' }, 'budget', 'a budget is used up. Raise it'],
     ['AllRefused', null, 'request', 'correct the request'],
     ['ServiceUnrecognized', null, 'service', 'Check the network and SEARCHFLOW_BASE_URL'],
-  ])(
-    '%s (%j) pauses for %s, shows the remedy, and names no command, which the CLI adds',
-    (type, details, reason, way) => {
-      for (const [job, next] of [
-        ['brands', ', then resume brands'],
-        [null, '; the next run continues'],
-      ] as const) {
-        const [why, message = ''] = pauseText(failure(type, details), job, null) ?? [];
-        expect(why).toBe(reason);
-        expect(message).toMatch(/^POST \/contents: no: /);
-        expect(message.endsWith(`${way}${next}`)).toBe(true);
-        expect(message).not.toContain('searchflow ');
-      }
-    },
-  );
+  ])('%s (%j) pauses for %s, shows the remedy and what comes next', (type, details, reason, way) => {
+    for (const [job, next] of [
+      ['brands', '. To resume it: searchflow resume brands'],
+      [null, '. The next run continues'],
+    ] as const) {
+      const [why, message = ''] = pauseText(failure(type, details), job, null) ?? [];
+      expect(why).toBe(reason);
+      expect(message).toMatch(/^POST \/contents: no: /);
+      expect(message.endsWith(`${way}${next}`)).toBe(true);
+    }
+  });
 
   it('a request that is refused for every row names the rows, and the commands to correct it and to go on', () => {
     const refused = failure('AllRefused', { requests: 8, rows: 100_000 });
@@ -86,10 +82,10 @@ describe('a budget that is used up', () => {
 
   it('names the part that is held for runs or requests that have not ended', () => {
     const held = { countedMicros: 5 * dollar, heldMicros: 1.25 * dollar };
-    const rest = 'and the rest is not enough for another request.';
+    const rest = 'and the rest is not enough for another request';
     expect(pauseText(over('job'), 'brands', null, { ...held, heldFor: 'runs' })).toEqual([
       'budget',
-      `$3.75 of this run's budget of $5.00 is spent, $1.25 is held for runs that are still running at the service, ${rest} ` +
+      `$3.75 of this run's budget of $5.00 is spent, $1.25 is held for runs that are still running at the service, ${rest}. ` +
         'To raise the budget and resume: searchflow resume brands --max-cost 10',
     ]);
     expect(pauseOf(over('worker'), 'brands', null, { ...held, heldFor: 'requests' })?.message).toContain(

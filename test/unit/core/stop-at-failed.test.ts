@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { failedPause } from '../../../src/core/rows/pause.js';
+import { failedPause, sentenceOf } from '../../../src/core/rows/pause.js';
 import {
   addCounts,
   failsTooOften,
@@ -53,9 +53,11 @@ it('the message has the numbers, the most frequent tag and the command', () => {
   expect(failedPause({ answered: 6000, failed: 1203, tags }, limit, 'brands 1')).toEqual({
     reason: 'failed',
     message:
-      '1,203 of 6,000 answers failed (20%), most often with CRAWL_NOT_FOUND (1,200); the job pauses if 20% of at least 50 answers fail. ' +
-      "Correct the request and run the job's command again, or remove the limit (--stop-at-failed none). " +
-      "To accept these failures and count again: searchflow resume 'brands 1'",
+      '1,203 of 6,000 answers failed (20%), most often with CRAWL_NOT_FOUND (1,200); the job pauses if 20% of at least 50 answers fail',
+    next: {
+      text: "Correct the request and run the job's command again, or remove the limit (--stop-at-failed none). To accept these failures and count again",
+      command: "resume 'brands 1'",
+    },
   });
-  expect(failedPause(counts(50, 10), limit, null).message).toMatch(/the next run buys the rest and counts again$/);
+  expect(sentenceOf(failedPause(counts(50, 10), limit, null))).toMatch(/the next run buys the rest and counts again$/);
 });
