@@ -27,7 +27,7 @@ type Script = Partial<Pick<LongRunning, 'start' | 'follow' | 'find' | 'bound' | 
 };
 
 /** A service with runs, made of functions. `course` records the calls of the service and of the slots, in order. */
-async function world(script: Script = {}, of?: Setting) {
+async function world(script: Script = {}, of?: Omit<Setting, 'buy'>) {
   const s = of ?? (await setting());
   const course: string[] = [];
   const starts: Start[] = [];

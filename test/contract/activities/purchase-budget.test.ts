@@ -1,12 +1,12 @@
 import { describe, expect, it, vi } from 'vitest';
 import { InFlight } from '../../../src/activities/call/in-flight.js';
-import { createPurchase } from '../../../src/activities/purchase/purchase.js';
-import type { Progress, PurchaseRequest } from '../../../src/activities/purchase/purchase-request.js';
+import type { Progress, Unit } from '../../../src/activities/purchase/purchase-request.js';
 import { deferred } from '../../../src/core/processes/deferred.js';
 import { OverBudget, type SpendCap } from '../../../src/core/purchase/spend.js';
 import {
   cutOff,
   failure,
+  good,
   keyOf,
   type Setting,
   setting,
@@ -17,8 +17,8 @@ import {
 const budget = (limitMicros: number): SpendCap => ({ bookPrefix: 'job/', limitMicros });
 
 /** Runs a purchase until its budget refuses it. */
-async function overBudget(s: Setting, request: PurchaseRequest): Promise<OverBudget> {
-  const error = await createPurchase(s)(request, s.control).catch((reason: unknown) => reason);
+async function overBudget(s: Setting, ...bought: Parameters<Setting['buy']>): Promise<OverBudget> {
+  const error = await s.buy(...bought).catch((reason: unknown) => reason);
   expect(error).toBeInstanceOf(OverBudget);
   return error as OverBudget;
 }
@@ -26,24 +26,26 @@ async function overBudget(s: Setting, request: PurchaseRequest): Promise<OverBud
 const sizes = (s: Setting) => s.sent.map((batch) => batch.length);
 const spent = async (s: Setting) => (await s.journal.totals('job/')).costMicros;
 
+/** A service whose first answer is lost. `micros`: its price of a unit. */
+const firstLost = (s: Setting, micros: number) => async (batch: readonly Unit[]) => {
+  if (s.sent.length === 1) throw failure(cutOff);
+  return success(batch, micros * batch.length);
+};
+
 /** Returns a promise that resolves when a purchase reports that it waits for its budget. */
-function watching(s: Setting) {
+function watching() {
   const waits = deferred<void>();
   const progress = ({ waitingFor }: Progress) => {
     if (waitingFor?.includes('budget')) waits.resolve();
   };
-  return { control: { ...s.control, progress }, waits: waits.promise };
+  return { watched: { progress }, waits: waits.promise };
 }
 
 describe('a purchase with a budget', () => {
   it('splits the last request to fit the remaining budget, and spends no micro-dollar too much', async () => {
     const s = await setting();
-    const request = s.request(async (batch) => success(batch), {
-      units: units(40),
-      unitsPerRequest: 10,
-      cap: budget(27_500),
-    });
-    expect(await overBudget(s, request)).toMatchObject({ scope: 'job', remainingMicros: 500, openMicros: 0 });
+    const wanted = { units: units(40), unitsPerRequest: 10, cap: budget(27_500) };
+    expect(await overBudget(s, good, wanted)).toMatchObject({ scope: 'job', remainingMicros: 500, openMicros: 0 });
     expect(sizes(s).sort()).toEqual([10, 10, 7]);
     expect(await spent(s)).toBe(27_000);
     // Another purchase can claim the units that this purchase could not pay for.
@@ -53,81 +55,59 @@ describe('a purchase with a budget', () => {
 
   it('continues after the budget was raised, and buys nothing twice', async () => {
     const s = await setting();
-    const request = (limit: number) =>
-      s.request(async (batch) => success(batch), { units: units(8), unitsPerRequest: 4, cap: budget(limit) });
-    await overBudget(s, request(6000));
-    expect(await createPurchase(s)(request(8000), s.control)).toMatchObject({ complete: true, bought: 2 });
+    const wanted = (limit: number) => ({ units: units(8), unitsPerRequest: 4, cap: budget(limit) });
+    await overBudget(s, good, wanted(6000));
+    expect(await s.buy(good, wanted(8000))).toMatchObject({ complete: true, bought: 2 });
     expect(s.sent.flat().sort()).toEqual(units(8).map((one) => one.unit));
   });
 
   it('waits for the money in flight, which failed pages give back, before it splits a request', async () => {
     const s = await setting();
-    const { control, waits } = watching(s);
-    const request = s.request(
-      async (batch) => {
-        if (s.sent.length === 1) await waits;
-        return success(batch, 500 * batch.length);
-      },
-      { units: units(16), unitsPerRequest: 8, cap: budget(8000) },
-    );
-    await expect(createPurchase(s)(request, control)).rejects.toMatchObject({ remainingMicros: 500 });
+    const { watched, waits } = watching();
+    const send = async (batch: readonly Unit[]) => {
+      if (s.sent.length === 1) await waits;
+      return success(batch, 500 * batch.length);
+    };
+    const wanted = { units: units(16), unitsPerRequest: 8, cap: budget(8000) };
+    await expect(s.buy(send, wanted, watched)).rejects.toMatchObject({ remainingMicros: 500 });
     expect(sizes(s)).toEqual([8, 4, 2, 1]);
     expect(await spent(s)).toBe(7500);
   });
 
   it('checks the budget with one request at a time while it waits', async () => {
     const s = await setting();
-    const { control, waits } = watching(s);
+    const { watched, waits } = watching();
     const acquire = vi.spyOn(s.limiter, 'acquire');
-    const request = s.request(
-      async (batch) => {
-        await waits;
-        return success(batch, 0);
-      },
-      { units: units(40), unitsPerRequest: 1, cap: budget(1000) },
-    );
-    expect(await createPurchase(s)(request, control)).toMatchObject({ complete: true, costMicros: 0 });
+    const send = (batch: readonly Unit[]) => waits.then(() => success(batch, 0));
+    const wanted = { units: units(40), unitsPerRequest: 1, cap: budget(1000) };
+    expect(await s.buy(send, wanted, watched)).toMatchObject({ complete: true, costMicros: 0 });
     // Each of the 40 requests asks at most once before the budget is short and once when money is free; the other 40 are polls in between.
     expect(acquire.mock.calls.length).toBeLessThan(2 * 40 + 40);
   });
 
   it('counts a lost answer as spent', async () => {
     const s = await setting();
-    const request = s.request(
-      async (batch) => {
-        if (s.sent.length === 1) throw failure(cutOff);
-        return success(batch);
-      },
-      { cap: budget(5000) },
-    );
-    expect(await overBudget({ ...s, random: () => -1.5 }, request)).toMatchObject({ remainingMicros: 0 });
+    const over = await overBudget(s, firstLost(s, 1000), { cap: budget(5000) }, { random: () => -1.5 });
+    expect(over).toMatchObject({ remainingMicros: 0 });
     expect(sizes(s)).toEqual([3, 2]);
     expect((await s.journal.totals('job/')).unknown).toMatchObject([{ estimateMicros: 3000 }]);
   });
 
   it('charges the estimate if the answer has no cost', async () => {
     const s = await setting();
-    const request = s.request(async (batch) => success(batch, null), {
-      units: units(4),
-      unitsPerRequest: 1,
-      cap: budget(3000),
-    });
-    await overBudget(s, request);
+    const wanted = { units: units(4), unitsPerRequest: 1, cap: budget(3000) };
+    await overBudget(s, async (batch) => success(batch, null), wanted);
     expect(await spent(s)).toBe(3000);
   });
 
   it('shares the budget among purchases of one job at the same time, and spends it once', async () => {
     const s = await setting();
-    const purchase = createPurchase(s);
-    const slices = Array.from({ length: 4 }, (_, slice) =>
-      s.request(async (batch) => success(batch, 900 * batch.length), {
-        segment: `job/gen/00000${slice}`,
-        units: units(20, 20 * slice),
-        unitsPerRequest: 5,
-        cap: budget(50_000),
-      }),
-    );
-    const ends = await Promise.allSettled(slices.map((request) => purchase(request, s.control)));
+    const send = async (batch: readonly Unit[]) => success(batch, 900 * batch.length);
+    const slices = Array.from({ length: 4 }, (_, slice) => {
+      const wanted = { segment: `job/gen/00000${slice}`, units: units(20, 20 * slice), unitsPerRequest: 5 };
+      return s.buy(send, { ...wanted, cap: budget(50_000) });
+    });
+    const ends = await Promise.allSettled(slices);
     expect(ends.some(({ status }) => status === 'rejected')).toBe(true);
     for (const end of ends) if (end.status === 'rejected') expect(end.reason).toBeInstanceOf(OverBudget);
     const micros = await spent(s);
@@ -139,8 +119,7 @@ describe('a purchase with a budget', () => {
   it('respects the daily budget of the team without a budget of its own, and reports when the day ends', async () => {
     const s = await setting();
     await s.journal.setCaps({ dayMicros: 2000, monthMicros: null });
-    const request = s.request(async (batch) => success(batch), { segment: 'calls/2026-11-21' });
-    const over = await overBudget(s, request);
+    const over = await overBudget(s, good, { segment: 'calls/2026-11-21' });
     expect(over).toMatchObject({ scope: 'day', remainingMicros: 0 });
     expect(over.message).toMatch(/budget of \$0\.002 a day is used up until \d{4}-\d\d-\d\dT00:00:00/);
     expect(sizes(s)).toEqual([2]);
@@ -148,14 +127,9 @@ describe('a purchase with a budget', () => {
 
   it('respects its own maximum cost, lost answers included', async () => {
     const s = await setting();
-    const request = s.request(
-      async (batch) => {
-        if (s.sent.length === 1) throw failure(cutOff);
-        return success(batch, 800 * batch.length);
-      },
-      { units: units(9), unitsPerRequest: 3, mostMicros: 7000 },
-    );
-    const over = await overBudget({ ...s, inFlight: new InFlight(1), random: () => -1.5 }, request);
+    const wanted = { units: units(9), unitsPerRequest: 3, mostMicros: 7000 };
+    const alone = { inFlight: new InFlight(1), random: () => -1.5 };
+    const over = await overBudget(s, firstLost(s, 800), wanted, alone);
     expect(over).toMatchObject({ scope: 'call', capMicros: 7000, remainingMicros: 800 });
     const { costMicros, unknown } = await s.journal.totals('job/');
     expect([costMicros, unknown.length]).toEqual([3200, 1]);
@@ -163,16 +137,10 @@ describe('a purchase with a budget', () => {
 
   it('stops waiting for money when cancelled, and releases its units', async () => {
     const s = await setting();
-    const { control, waits } = watching(s);
+    const { watched, waits } = watching();
     const held = deferred<void>();
-    const request = s.request(
-      async (batch) => {
-        await held.promise;
-        return success(batch);
-      },
-      { units: units(4), unitsPerRequest: 2, cap: budget(2000) },
-    );
-    const running = createPurchase(s)(request, control);
+    const send = (batch: readonly Unit[]) => held.promise.then(() => success(batch));
+    const running = s.buy(send, { units: units(4), unitsPerRequest: 2, cap: budget(2000) }, watched);
     await waits;
     await expect.poll(() => s.sent.length, { timeout: 20_000 }).toBe(1);
     s.stop.abort(new Error('drain'));

@@ -1,7 +1,6 @@
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { AllRefused } from '../../../src/activities/call/failure.js';
 import { InFlight } from '../../../src/activities/call/in-flight.js';
-import { createPurchase } from '../../../src/activities/purchase/purchase.js';
 import type { Bought, Unit } from '../../../src/activities/purchase/purchase-request.js';
 import { contentsEndpoint } from '../../../src/api/endpoints/contents.js';
 import { ApiError } from '../../../src/api/wire/errors.js';
@@ -11,6 +10,7 @@ import {
   answered,
   cutOff,
   failure,
+  good,
   keyOf,
   newDir,
   setting,
@@ -22,10 +22,7 @@ describe('purchase', () => {
   it('buys each unit once, in requests of the given size', async () => {
     const s = await setting();
     // Only one request is in flight at a time, so that requests are sent in the order of the units.
-    const receipt = await createPurchase({ ...s, inFlight: new InFlight(1) })(
-      s.request(async (batch) => success(batch), { units: units(5), unitsPerRequest: 2 }),
-      s.control,
-    );
+    const receipt = await s.buy(good, { units: units(5), unitsPerRequest: 2 }, { inFlight: new InFlight(1) });
     expect(receipt).toMatchObject({ complete: true, requests: 3, bought: 5, costMicros: 5000, unknownOutcomes: 0 });
     expect(s.sent).toEqual([['u0', 'u1'], ['u2', 'u3'], ['u4']]);
     const record = (await s.journal.read([keyOf('u3')])).get(keyOf('u3'));
@@ -39,12 +36,11 @@ describe('purchase', () => {
 
   it('shares the permits of requests in flight with other jobs in turn', async () => {
     const s = await setting();
-    const purchase = createPurchase({ ...s, inFlight: new InFlight(1) });
-    const send = async (batch: readonly Unit[]) => success(batch);
-    const large = purchase(s.request(send, { units: units(100), unitsPerRequest: 1 }), s.control);
+    const inFlight = new InFlight(1);
+    const large = s.buy(good, { units: units(100), unitsPerRequest: 1 }, { inFlight });
     await expect.poll(() => s.sent.length, { interval: 1 }).toBeGreaterThan(0);
     const segment = 'small/gen/000000';
-    await purchase(s.request(send, { segment, units: units(3, 100), unitsPerRequest: 1 }), s.control);
+    await s.buy(good, { segment, units: units(3, 100), unitsPerRequest: 1 }, { inFlight });
     await large;
     const order = s.sent.flat();
     expect(order.indexOf('u102') - order.indexOf('u100')).toBe(4);
@@ -63,8 +59,7 @@ describe('purchase', () => {
     vi.useFakeTimers({ toFake: ['Date'] });
     onTestFinished(() => void vi.useRealTimers());
     const journal = over<Journal>(s.journal, { intend, sendWithinMs: 30_000 });
-    const request = s.request(async (batch) => success(batch), { units: units(1) });
-    const receipt = await createPurchase({ ...s, journal })(request, s.control);
+    const receipt = await s.buy(good, { units: units(1) }, { journal });
     expect(receipt).toMatchObject({ complete: true, requests: 1, costMicros: 1000, unknownOutcomes: 0 });
     expect(s.sent).toEqual([['u0']]);
     const history = (await s.journal.history([keyOf('u0')], ['job'])).get(keyOf('u0'));
@@ -86,10 +81,7 @@ describe('purchase', () => {
         },
       }));
     };
-    const receipt = await createPurchase(s)(
-      s.request(async (batch) => success(batch), { units: units(5), known }),
-      s.control,
-    );
+    const receipt = await s.buy(good, { units: units(5), known });
     expect(receipt).toMatchObject({ complete: true, requests: 1, bought: 2, costMicros: 2000, failed: 0 });
     expect([s.sent, lookedUp]).toEqual([[['u3', 'u4']], [units(5).map(({ key }) => key)]]);
     const found = await s.journal.read([0, 1, 2, 3].map((nth) => keyOf(`u${nth}`)));
@@ -112,35 +104,23 @@ describe('purchase', () => {
 
   it('releases the units that it could not buy', async () => {
     const s = await setting();
-    const refused = s.request(async () => {
-      throw failure(answered(401));
-    });
-    await expect(createPurchase(s)(refused, s.control)).rejects.toThrow('401');
-    const { mine, theirs } = await s.journal.claim(
-      refused.units.map(({ key }) => key),
-      'another',
-    );
+    await expect(s.buy(() => Promise.reject(failure(answered(401))))).rejects.toThrow('401');
+    const keys = units(3).map(({ key }) => key);
+    const { mine, theirs } = await s.journal.claim(keys, 'another');
     expect([mine.length, theirs]).toEqual([3, []]);
   });
 
   it('waits for a unit that another purchase buys, and buys it if the other one releases it', async () => {
     const s = await setting();
-    const purchase = createPurchase(s);
     let release: (() => void) | undefined;
     const held = new Promise<void>((resolve) => {
       release = resolve;
     });
-    const first = purchase(
-      s.request(async () => {
-        await held;
-        throw failure(answered(404));
-      }),
-      s.control,
-    );
-    const second = purchase(
-      s.request(async (batch) => success(batch), { units: units(4) }),
-      s.control,
-    );
+    const first = s.buy(async () => {
+      await held;
+      throw failure(answered(404));
+    });
+    const second = s.buy(good, { units: units(4) });
     await expect.poll(() => s.sent.length, { timeout: 20_000 }).toBe(2);
     release?.();
     await expect(first).rejects.toThrow('404');
@@ -151,11 +131,8 @@ describe('purchase', () => {
 
   it('lists a lost answer as an unknown outcome, buys it again three times at most, and then gives up', async () => {
     const s = await setting();
-    const lost = s.request(async () => {
-      throw failure(cutOff);
-    });
-    const fast = { ...s, random: () => -1.5 };
-    const receipt = await createPurchase(fast)(lost, s.control);
+    const lost = () => Promise.reject(failure(cutOff));
+    const receipt = await s.buy(lost, {}, { random: () => -1.5 });
     expect(receipt).toMatchObject({ complete: true, requests: 0, unknownOutcomes: 4 });
     expect(s.sent).toHaveLength(4);
     expect((await s.journal.totals('job/')).unknown).toHaveLength(4);
@@ -168,8 +145,10 @@ describe('purchase', () => {
 
   it('gives up after the first lost answer when the request allows no further purchase', async () => {
     const s = await setting();
-    const lost = s.request(() => Promise.reject(failure(cutOff)), { units: units(1), maxRebuys: 0 });
-    expect(await createPurchase(s)(lost, s.control)).toMatchObject({ complete: true, unknownOutcomes: 1 });
+    expect(await s.buy(() => Promise.reject(failure(cutOff)), { units: units(1), maxRebuys: 0 })).toMatchObject({
+      complete: true,
+      unknownOutcomes: 1,
+    });
     expect(s.sent).toHaveLength(1);
     expect((await s.journal.read([keyOf('u0')])).get(keyOf('u0'))).toMatchObject({
       result: { error: 'no answer landed in 1 purchase; the request may have been charged' },
@@ -178,7 +157,6 @@ describe('purchase', () => {
 
   it('buys the other units of a request whose answer was lost once too often for one of them', async () => {
     const s = await setting();
-    const fast = { ...s, random: () => -1.5 };
     for (let lost = 0; lost < 3; lost++) {
       await s.journal.claim([keyOf('u0')], 'before');
       const intent = { owner: 'before', segment: 'job/gen/000000', operation: 'contents', keys: [keyOf('u0')] };
@@ -187,14 +165,11 @@ describe('purchase', () => {
       await s.journal.release('before');
     }
     let calls = 0;
-    const request = s.request(
-      async (batch) => {
-        if (++calls === 1) throw failure(cutOff);
-        return success(batch);
-      },
-      { units: units(3) },
-    );
-    expect(await createPurchase(fast)(request, s.control)).toMatchObject({
+    const send = async (batch: readonly Unit[]) => {
+      if (++calls === 1) throw failure(cutOff);
+      return success(batch);
+    };
+    expect(await s.buy(send, { units: units(3) }, { random: () => -1.5 })).toMatchObject({
       complete: true,
       bought: 2,
       unknownOutcomes: 1,
@@ -207,23 +182,25 @@ describe('purchase', () => {
 
   it('fails with the refusal of its only unit when the request asks for that', async () => {
     const s = await setting();
-    const refused = s.request(() => Promise.reject(failure(answered(400, 'INVALID_REQUEST'))), {
-      units: units(1),
-      refused: 'throw',
-    });
-    await expect(createPurchase(s)(refused, s.control)).rejects.toThrow('400');
+    await expect(
+      s.buy(() => Promise.reject(failure(answered(400, 'INVALID_REQUEST'))), {
+        units: units(1),
+        refused: 'throw',
+      }),
+    ).rejects.toThrow('400');
     expect((await s.journal.read([keyOf('u0')])).size).toBe(0);
   });
 
   it('continues through any number of answers that cannot have been charged', async () => {
     const s = await setting();
     let calls = 0;
-    const receipt = await createPurchase({ ...s, random: () => -1.5 })(
-      s.request(async (batch) => {
+    const receipt = await s.buy(
+      async (batch) => {
         if (++calls <= 7) throw failure(answered(503, 'SERVICE_OVERLOADED'));
         return success(batch);
-      }),
-      s.control,
+      },
+      {},
+      { random: () => -1.5 },
     );
     expect(receipt).toMatchObject({ complete: true, unknownOutcomes: 0 });
     expect((await s.journal.totals('job/')).unknown).toEqual([]);
@@ -233,38 +210,34 @@ describe('purchase', () => {
     const s = await setting();
     let calls = 0;
     const blocked: (string | null)[] = [];
-    const receipt = await createPurchase(s)(
-      s.request(async (batch) => {
-        if (++calls === 1) throw failure(answered(429, 'RATE_LIMIT_EXCEEDED', 200));
-        blocked.push((await s.limiter.view()).blockReason);
-        return success(batch);
-      }),
-      s.control,
-    );
+    const receipt = await s.buy(async (batch) => {
+      if (++calls === 1) throw failure(answered(429, 'RATE_LIMIT_EXCEEDED', 200));
+      blocked.push((await s.limiter.view()).blockReason);
+      return success(batch);
+    });
     expect(receipt.complete).toBe(true);
     expect(blocked).toEqual([null]);
   });
 
   it('slows down when the service reports that it queues the calls', async () => {
     const s = await setting();
-    const request = s.request(async (batch) => ({ ...success(batch), queued: true }), {
+    await s.buy(async (batch) => ({ ...success(batch), queued: true }), {
       units: units(30),
       unitsPerRequest: 1,
     });
-    await createPurchase(s)(request, s.control);
     await s.limiter.acquire({ rateClass: 'contents', weight: 1 });
     expect((await s.limiter.view()).effectiveQps).toBeLessThan(950);
   });
 
   it('returns early with the wait that the service asked for, the shortest of several', async () => {
     const s = await setting();
-    const request = s.request(
+    const receipt = await s.buy(
       async ([one]) => {
         throw failure(answered(503, 'SERVICE_OVERLOADED', one?.unit === 'u0' ? 90_000 : 60_000));
       },
       { units: units(2), unitsPerRequest: 1 },
+      { yieldAfterMs: 1000 },
     );
-    const receipt = await createPurchase(s)(request, { ...s.control, yieldAfterMs: 1000 });
     expect(receipt).toMatchObject({ complete: false, waitingFor: expect.stringContaining('503') });
     expect(receipt.waitMs).toBeGreaterThan(30_000);
     expect(receipt.waitMs).toBeLessThanOrEqual(60_000);
@@ -273,12 +246,7 @@ describe('purchase', () => {
   it('releases without cost a request that was stopped between its intent and its start', async () => {
     const s = await setting();
     s.limiter.start = () => Promise.reject(new Error('stopped'));
-    await expect(
-      createPurchase(s)(
-        s.request(async (batch) => success(batch)),
-        s.control,
-      ),
-    ).rejects.toThrow('stopped');
+    await expect(s.buy(good)).rejects.toThrow('stopped');
     expect(s.sent).toEqual([]);
     expect(await s.journal.totals('job/')).toMatchObject({ openMicros: 0, unknown: [] });
   });
@@ -287,67 +255,52 @@ describe('purchase', () => {
     const s = await setting();
     for (let count = 0; count < 8; count++) s.health.failed('well');
     for (let count = 0; count < 5; count++) s.health.failed('try');
-    const request = s.request(async (batch) => success(batch));
-    const receipt = await createPurchase(s)(request, { ...s.control, yieldAfterMs: 1000 });
+    const receipt = await s.buy(good, {}, { yieldAfterMs: 1000 });
     expect(receipt).toMatchObject({ complete: false, waitingFor: 'the service to recover' });
     expect(s.sent).toEqual([]);
   });
 
   it('reports the block of all callers also when one of its requests waits for itself', async () => {
     const s = await setting();
-    const request = s.request(async () => {
-      await s.limiter.block(80_000, 'everybody waits');
-      throw failure(answered(503, 'SERVICE_OVERLOADED', 60_000));
-    });
-    const receipt = await createPurchase(s)(request, { ...s.control, yieldAfterMs: 1000 });
+    const receipt = await s.buy(
+      async () => {
+        await s.limiter.block(80_000, 'everybody waits');
+        throw failure(answered(503, 'SERVICE_OVERLOADED', 60_000));
+      },
+      {},
+      { yieldAfterMs: 1000 },
+    );
     expect(receipt).toMatchObject({ complete: false, waitingFor: 'everybody waits' });
   });
 
   it('fails at a block of more than an hour, so that the job pauses, and blocks the team as long', async () => {
     const s = await setting();
-    const request = s.request(async () => {
-      throw failure(answered(429, null, 4_000_000));
-    });
-    await expect(createPurchase(s)(request, s.control)).rejects.toMatchObject({ verdict: { type: 'RateLimited' } });
+    const limited = () => Promise.reject(failure(answered(429, null, 4_000_000)));
+    await expect(s.buy(limited)).rejects.toMatchObject({ verdict: { type: 'RateLimited' } });
     const { blockedUntil } = await s.limiter.view();
     expect((blockedUntil ?? 0) - Date.now()).toBeGreaterThan(3_990_000);
   });
 
-  it.each([413, 414])(
-    'splits a request that is too large (%d) until it fits, and fails a unit that never fits',
-    async (status) => {
+  it.each([
+    [413, null, 2, 'INVALID_REQUEST'],
+    [414, null, 2, 'INVALID_REQUEST'],
+    [400, 'INVALID_URLS', 8, 'INVALID_URLS'],
+  ])(
+    'splits a request that is refused with %d until only the refused unit is left, and keeps the reason',
+    async (status, tag, most, error_tag) => {
       const s = await setting();
-      const sizes: number[] = [];
       const send = async (batch: readonly Unit[]) => {
-        sizes.push(batch.length);
-        if (batch.length > 2 || batch.some(({ unit }) => unit === 'u5')) throw failure(answered(status), 'too large');
+        const isRefused = batch.length > most || batch.some(({ unit }) => unit === 'u5');
+        if (isRefused) throw failure(answered(status, tag), 'cannot be read');
         return success(batch);
       };
-      const receipt = await createPurchase(s)(s.request(send, { units: units(8), unitsPerRequest: 8 }), s.control);
-      expect(receipt).toMatchObject({ complete: true, bought: 7, failed: 1 });
-      expect(sizes[0]).toBe(8);
+      expect(await s.buy(send, { units: units(8) })).toMatchObject({ complete: true, bought: 7, failed: 1 });
+      expect(s.sent[0]).toHaveLength(8);
       const record = (await s.journal.read([keyOf('u5')])).get(keyOf('u5'));
-      expect(record).toMatchObject({ error_tag: 'INVALID_REQUEST', http_status: status });
+      expect(record).toMatchObject({ error_tag, http_status: status });
+      expect(JSON.stringify(record?.result)).toContain('cannot be read');
     },
   );
-
-  it('finds the one refused URL among many, and keeps the reason', async () => {
-    const s = await setting();
-    const receipt = await createPurchase(s)(
-      s.request(
-        async (batch) => {
-          if (batch.some((one) => one.unit === 'u5')) throw failure(answered(400, 'INVALID_URLS'), 'no such URL');
-          return success(batch);
-        },
-        { units: units(8) },
-      ),
-      s.control,
-    );
-    expect(receipt).toMatchObject({ complete: true, bought: 7, failed: 1 });
-    const record = (await s.journal.read([keyOf('u5')])).get(keyOf('u5'));
-    expect(record).toMatchObject({ error_tag: 'INVALID_URLS', http_status: 400 });
-    expect(JSON.stringify(record?.result)).toContain('no such URL');
-  });
 
   describe('whose units are refused', () => {
     const alike = () => failure(answered(400, 'INVALID_REQUEST_BODY'), 'no such option');
@@ -361,9 +314,7 @@ describe('purchase', () => {
         if (error) throw error;
         return success(batch);
       };
-      const end = await createPurchase(s)(s.request(send, { units: units(count), ...changes }), s.control).catch(
-        (error: unknown) => error,
-      );
+      const end = await s.buy(send, { units: units(count), ...changes }).catch((error: unknown) => error);
       return { end, sent, landed: (await s.journal.totals('')).unitsLanded };
     }
 
@@ -420,7 +371,7 @@ describe('purchase', () => {
       };
       const control = { ...s.control, stop: over.signal, ...(end === 'time' ? { timeUp: over.signal } : {}) };
       const limited = { units: units(400), unitsPerRequest: 1, ...changes };
-      const bought = createPurchase(s)(s.request(send, limited), control).catch((error: unknown) => error);
+      const bought = s.buy(send, limited, control).catch((error: unknown) => error);
       if (expected === 'refused') expect(await bought).toBeInstanceOf(AllRefused);
       else expect(await bought).toMatchObject({ complete: false, bought: 0 });
       const { unitsLanded } = await s.journal.totals('');
@@ -430,38 +381,21 @@ describe('purchase', () => {
 
   it('keeps a paid answer of the wrong shape and never buys it again', async () => {
     const s = await setting();
-    const purchase = createPurchase(s);
-    const request = s.request(async () => {
-      throw new ApiError({
-        endpoint: contentsEndpoint,
-        facts: { ...answered(200), wrongShape: true },
-        body: '{"not":"it"}',
-      });
-    });
-    expect(await purchase(request, s.control)).toMatchObject({ complete: true, failed: 3 });
-    expect(
-      await purchase(
-        s.request(async (batch) => success(batch)),
-        s.control,
-      ),
-    ).toMatchObject({ complete: true, bought: 0 });
+    const facts = { ...answered(200), wrongShape: true };
+    const wrong = () => Promise.reject(new ApiError({ endpoint: contentsEndpoint, facts, body: '{"not":"it"}' }));
+    expect(await s.buy(wrong)).toMatchObject({ complete: true, failed: 3 });
+    expect(await s.buy(good)).toMatchObject({ complete: true, bought: 0 });
     expect(JSON.stringify((await s.journal.read([keyOf('u0')])).get(keyOf('u0'))?.result)).toContain('not');
   });
 
   it('lets requests in flight land when stopped, and starts nothing more', async () => {
     const s = await setting();
-    const one = { ...s, inFlight: new InFlight(1) };
-    const receipt = await createPurchase(one)(
-      s.request(
-        async (batch) => {
-          s.stop.abort(new Error('drain'));
-          await new Promise((resolve) => setImmediate(resolve));
-          return success(batch);
-        },
-        { units: units(4), unitsPerRequest: 2 },
-      ),
-      s.control,
-    );
+    const send = async (batch: readonly Unit[]) => {
+      s.stop.abort(new Error('drain'));
+      await new Promise((resolve) => setImmediate(resolve));
+      return success(batch);
+    };
+    const receipt = await s.buy(send, { units: units(4), unitsPerRequest: 2 }, { inFlight: new InFlight(1) });
     expect(receipt).toMatchObject({ complete: false, bought: 2 });
     expect(s.sent).toHaveLength(1);
     expect((await s.journal.totals('job/')).unknown).toEqual([]);
@@ -470,91 +404,49 @@ describe('purchase', () => {
 
   it('lists an aborted request as an unknown outcome', async () => {
     const s = await setting();
-    const running = createPurchase(s)(
-      s.request(
-        (_batch, signal) =>
-          new Promise((_resolve, reject) => {
-            signal.addEventListener('abort', () => reject(failure(cutOff)));
-            s.stop.abort(new Error('drain'));
-            setImmediate(() => s.cut.abort(new Error('cut')));
-          }),
-      ),
-      s.control,
+    const running = s.buy(
+      (_batch, signal) =>
+        new Promise((_resolve, reject) => {
+          signal.addEventListener('abort', () => reject(failure(cutOff)));
+          s.stop.abort(new Error('drain'));
+          setImmediate(() => s.cut.abort(new Error('cut')));
+        }),
     );
     expect(await running).toMatchObject({ complete: false, unknownOutcomes: 1 });
     expect((await s.journal.totals('job/')).unknown).toHaveLength(1);
   });
 
-  it('splits a cost over the units that succeeded, to the last micro-dollar', async () => {
-    const s = await setting();
-    await createPurchase(s)(
-      s.request(async (batch) => {
-        const bought = success(batch, 2003);
-        return {
-          ...bought,
-          units: bought.units.map((one, index) =>
-            index === 1 ? { ...one, status: 'error', errorTag: 'CRAWL_TIMEOUT' } : one,
-          ),
-        };
-      }),
-      s.control,
-    );
-    const records = await s.journal.read(units(3).map((one) => one.key));
-    expect(units(3).map((one) => records.get(one.key)?.cost_micros)).toEqual([1002, 0, 1001]);
-    expect(await s.journal.totals('')).toMatchObject({ costMicros: 2003 });
-  });
-
   it.each([
-    ['free', 2400, [1200, 0, 1200]],
-    ['possibly charged', 3000, [1000, 1000, 1000]],
-  ])('counts failures as %s beside two successes, in an answer for %i micro-dollars', async (_how, cost, shares) => {
+    ['over the units that succeeded, to the last micro-dollar', 2003, [1], [1002, 0, 1001]],
+    ['over two successes, although a price of three is near', 2400, [1], [1200, 0, 1200]],
+    ['over a failure too that was possibly charged', 3000, [1], [1000, 1000, 1000]],
+    ['over all units if none succeeded and the answer was charged', 3000, [0, 1, 2], [1000, 1000, 1000]],
+  ])('splits a cost %s', async (_how, costMicros, failed, shares) => {
     const s = await setting();
-    const failing = s.request(async (batch) => {
-      const { units: bought } = success(batch);
-      const mixed = bought.map((one, index) =>
-        index === 1 ? { ...one, status: 'error' as const, errorTag: 'CRAWL_TIMEOUT' } : one,
+    const send = async (batch: readonly Unit[]) => {
+      const all = success(batch).units.map((one, index) =>
+        failed.includes(index) ? { ...one, status: 'error' as const, errorTag: 'CRAWL_TIMEOUT' } : one,
       );
-      return { requestId: 'req', costMicros: cost, units: mixed };
-    });
-    await createPurchase(s)(failing, s.control);
+      return { requestId: 'req', costMicros, units: all };
+    };
+    expect(await s.buy(send)).toMatchObject({ complete: true, failed: failed.length, costMicros });
     const records = await s.journal.read(units(3).map((one) => one.key));
     expect(units(3).map((one) => records.get(one.key)?.cost_micros)).toEqual(shares);
-    expect(await s.journal.totals('')).toMatchObject({ costMicros: cost });
-  });
-
-  it('splits a cost over all units if none succeeded and the answer was charged', async () => {
-    const s = await setting();
-    const failing = s.request(async (batch) => {
-      const units = success(batch).units.map((one) => ({
-        ...one,
-        status: 'error' as const,
-        errorTag: 'CRAWL_TIMEOUT',
-      }));
-      return { requestId: 'req', costMicros: 3000, units };
-    });
-    expect(await createPurchase(s)(failing, s.control)).toMatchObject({ complete: true, failed: 3, costMicros: 3000 });
-    const records = await s.journal.read(units(3).map((one) => one.key));
-    expect(units(3).map((one) => records.get(one.key)?.cost_micros)).toEqual([1000, 1000, 1000]);
+    expect(await s.journal.totals('')).toMatchObject({ costMicros });
   });
 
   it('buys after a crash only the units that had not landed', async () => {
     const dir = newDir();
     const s = await setting(dir);
     let calls = 0;
-    void createPurchase(s)(
-      s.request((batch) => (++calls === 2 ? new Promise(() => undefined) : Promise.resolve(success(batch))), {
-        units: units(4),
-        unitsPerRequest: 2,
-      }),
-      s.control,
-    );
+    void s.buy((batch) => (++calls === 2 ? new Promise(() => undefined) : Promise.resolve(success(batch))), {
+      units: units(4),
+      unitsPerRequest: 2,
+    });
     await expect.poll(async () => (await s.journal.totals('')).unitsLanded, { timeout: 20_000 }).toBe(2);
     await expect.poll(() => s.sent.length, { timeout: 20_000 }).toBe(2);
     const next = await setting(dir);
-    const receipt = await createPurchase(next)(
-      next.request(async (batch) => success(batch), { units: units(4) }),
-      next.control,
-    );
+    const receipt = await next.buy(good, { units: units(4) });
     expect(receipt).toMatchObject({ complete: true, bought: 2 });
     expect((await next.journal.totals('')).unknown).toHaveLength(1);
   });
@@ -562,10 +454,11 @@ describe('purchase', () => {
   it('fails with an error that does not come from the service, unchanged', async () => {
     const s = await setting();
     const bug = new TypeError('a bug');
-    const request = s.request(async () => {
-      throw bug;
-    });
-    await expect(createPurchase(s)(request, s.control)).rejects.toBe(bug);
+    await expect(
+      s.buy(async () => {
+        throw bug;
+      }),
+    ).rejects.toBe(bug);
     expect((await s.journal.totals('job/')).unknown).toMatchObject([{ reason: 'given up before an answer landed' }]);
   });
 });

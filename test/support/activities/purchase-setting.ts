@@ -3,7 +3,14 @@ import { afterAll } from 'vitest';
 import { AccountBreaker, CircuitBreaker } from '../../../src/activities/call/circuit-breaker.js';
 import { InFlight } from '../../../src/activities/call/in-flight.js';
 import type { PurchaseDeps } from '../../../src/activities/purchase/journal-writes.js';
-import type { Bought, Control, PurchaseRequest, Unit } from '../../../src/activities/purchase/purchase-request.js';
+import { createPurchase } from '../../../src/activities/purchase/purchase.js';
+import type {
+  Bought,
+  Control,
+  PurchaseRequest,
+  Receipt,
+  Unit,
+} from '../../../src/activities/purchase/purchase-request.js';
 import { contentsEndpoint } from '../../../src/api/endpoints/contents.js';
 import { ApiError } from '../../../src/api/wire/errors.js';
 import type { CallFacts } from '../../../src/core/purchase/failure.js';
@@ -51,6 +58,10 @@ export function success(batch: readonly Unit[], costMicros: number | null = batc
   };
 }
 
+type Send = (batch: readonly Unit[], signal: AbortSignal) => Promise<Bought>;
+/** A service that answers every request. */
+export const good: Send = async (batch) => success(batch);
+
 export interface Setting extends PurchaseDeps {
   readonly journal: FileJournal;
   readonly limiter: MemoryLimiter;
@@ -58,10 +69,9 @@ export interface Setting extends PurchaseDeps {
   readonly stop: AbortController;
   readonly cut: AbortController;
   readonly control: Control;
-  request(
-    send: (batch: readonly Unit[], signal: AbortSignal) => Promise<Bought>,
-    changes?: Partial<PurchaseRequest>,
-  ): PurchaseRequest;
+  request(send: Send, changes?: Partial<PurchaseRequest>): PurchaseRequest;
+  /** Buys the units of a request. `others`: parts that replace those of the setting. */
+  buy(send: Send, changes?: Partial<PurchaseRequest>, others?: Partial<PurchaseDeps & Control>): Promise<Receipt>;
 }
 
 /** The real parts of a purchase with the shortest waits; the service is a function. */
@@ -71,7 +81,7 @@ export async function setting(dir = newDir()): Promise<Setting> {
   const stop = new AbortController();
   const cut = new AbortController();
   const sent: string[][] = [];
-  return {
+  const s: Setting = {
     journal,
     limiter: idleLimiter(),
     inFlight: new InFlight(50),
@@ -100,5 +110,12 @@ export async function setting(dir = newDir()): Promise<Setting> {
       refused: 'record',
       ...changes,
     }),
+    buy: (send, changes, others = {}) => {
+      const hasParts = Object.keys(others).some((name) => name in s);
+      const buys = hasParts ? createPurchase({ ...s, ...others }) : purchase;
+      return buys(s.request(send, changes), { ...s.control, ...others });
+    },
   };
+  const purchase = createPurchase(s);
+  return s;
 }

@@ -1,19 +1,27 @@
 import { describe, expect, it, vi } from 'vitest';
 import { attempt, type LostStart } from '../../../src/activities/purchase/attempt.js';
 import { BudgetGate, RequestBudget } from '../../../src/activities/purchase/budget-gate.js';
-import { createPurchase } from '../../../src/activities/purchase/purchase.js';
 import type { LongRunning, PurchaseRequest, Unit } from '../../../src/activities/purchase/purchase-request.js';
 import { PurchaseStats, Waits } from '../../../src/activities/purchase/purchase-stats.js';
 import { createAgentRunEndpoint } from '../../../src/api/endpoints/agent-runs.js';
 import { ApiError } from '../../../src/api/wire/errors.js';
 import { OverBudget } from '../../../src/core/purchase/spend.js';
-import { answered, cutOff, failure, setting, success, unit, units } from '../../support/activities/purchase-setting.js';
+import {
+  answered,
+  cutOff,
+  failure,
+  good,
+  setting,
+  success,
+  unit,
+  units,
+} from '../../support/activities/purchase-setting.js';
 
 /** Makes one attempt to buy two units, or one unit that is a run. `granted` is called between the intent and the start. */
 async function make(changes: Partial<PurchaseRequest> = {}, granted: () => void = () => undefined, of = setting()) {
   const s = await of;
   const stats = new PurchaseStats();
-  const purchaseRequest = s.request(async (batch) => success(batch), changes);
+  const purchaseRequest = s.request(good, changes);
   const context = { ...s, ...s.control, purchaseRequest, stats, gate: new BudgetGate(false) };
   const batch = { units: changes.longRunning ? units(1) : units(2), limitMicros: null };
   const budget = { enter: async () => undefined, granted };
@@ -162,7 +170,7 @@ describe('a purchase that is stopped', () => {
       await new Promise((resolve) => setTimeout(resolve, 20));
       return success(batch);
     };
-    const receipt = await createPurchase(s)(s.request(send, { units: [mine, theirs] }), s.control);
+    const receipt = await s.buy(send, { units: [mine, theirs] });
     expect(receipt).toMatchObject({ complete: false, bought: 1, costMicros: 1000, unknownOutcomes: 0 });
     expect(await s.journal.totals('job/')).toMatchObject({ costMicros: 1000, openMicros: 0, unknown: [] });
   });
@@ -173,8 +181,7 @@ describe('a purchase that is stopped', () => {
       if (one?.unit === 'u1') s.stop.abort(new Error('stopped'));
       throw failure(one?.unit === 'u0' ? answered(400, 'INVALID_REQUEST') : answered(503));
     };
-    const request = s.request(send, { units: units(2), unitsPerRequest: 1 });
-    expect(await createPurchase(s)(request, s.control)).toMatchObject({ complete: false, failed: 0 });
+    expect(await s.buy(send, { units: units(2), unitsPerRequest: 1 })).toMatchObject({ complete: false, failed: 0 });
     expect(await s.journal.lookup(units(2).map(({ key }) => key))).toEqual([]);
   });
 });
@@ -189,7 +196,7 @@ it('a key that was refused to a request from before a resume does not stop the w
     }
     throw failure(answered(401));
   };
-  await expect(createPurchase(s)(s.request(send), s.control)).rejects.toThrow('401');
+  await expect(s.buy(send)).rejects.toThrow('401');
   expect(() => s.accountBreaker.check(resumedAt)).not.toThrow();
   expect(() => s.accountBreaker.check(0)).toThrow('401');
 });
@@ -204,11 +211,14 @@ it('starts that find no free slot are tried again every few seconds, and others 
       return { run: 'a', requestId: null };
     });
     const follow = async (one: Unit) => success([one]);
-    const request = s.request(async (batch) => success(batch), {
-      ...{ units: units(1), unitsPerRequest: 1 },
-      longRunning: { ...longRunning, follow },
-    });
-    const receipt = await createPurchase({ ...s, random: () => 0.5 })(request, s.control);
+    const receipt = await s.buy(
+      good,
+      {
+        ...{ units: units(1), unitsPerRequest: 1 },
+        longRunning: { ...longRunning, follow },
+      },
+      { random: () => 0.5 },
+    );
     expect(receipt).toMatchObject({ complete: true, bought: 1 });
     return sleep.mock.calls.splice(0).map(([ms]) => ms / 1000);
   };

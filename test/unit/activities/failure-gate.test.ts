@@ -1,7 +1,6 @@
 import { expect, it, vi } from 'vitest';
-import { createPurchase } from '../../../src/activities/purchase/purchase.js';
 import type { Bought, FailedLimit, FailureStop, Unit } from '../../../src/activities/purchase/purchase-request.js';
-import { setting, success, units } from '../../support/activities/purchase-setting.js';
+import { good, setting, success, units } from '../../support/activities/purchase-setting.js';
 
 const stop = ({ since = 1, ...limit }: Partial<FailedLimit & FailureStop> = {}): FailureStop => ({
   ...{ job: 'job', since, weight: 1 },
@@ -23,7 +22,7 @@ it('sends only the first requests until their answers show that few fail', async
   const answers: (() => void)[] = [];
   const send = (batch: readonly Unit[]) =>
     new Promise<Bought>((resolve) => answers.push(() => resolve(success(batch))));
-  const ended = createPurchase(s)(s.request(send, slice(0, stop())), s.control);
+  const ended = s.buy(send, slice(0, stop()));
   await vi.waitFor(() => expect(answers).toHaveLength(10), soon);
   await new Promise((resolve) => setTimeout(resolve, 30));
   expect(answers).toHaveLength(10);
@@ -36,21 +35,20 @@ it('sends only the first requests until their answers show that few fail', async
 
 it('counts the answers of all slices of a job, and sends nothing more once too many failed', async () => {
   const s = await setting();
-  const buy = createPurchase(s);
   const send = async (batch: readonly Unit[]) => failed(batch);
-  const first = await buy(s.request(send, { ...slice(0, stop()), units: units(6) }), s.control);
+  const first = await s.buy(send, { ...slice(0, stop()), units: units(6) });
   expect(first).toMatchObject({ complete: true, answers: { answered: 6, failed: 6, tags: { NO_CONTENT: 6 } } });
-  const second = await buy(s.request(send, slice(1, stop())), s.control);
+  const second = await s.buy(send, slice(1, stop()));
   const tooManyFailed = { answered: 10, failed: 10, tags: { NO_CONTENT: 10 } };
   expect(second).toMatchObject({ complete: false, answers: { answered: 4 }, tooManyFailed, waitMs: 0 });
   expect(s.sent).toHaveLength(10);
   // Another slice of the same time sends nothing. After a resume, the answers are counted again.
-  expect(await buy(s.request(send, slice(2, stop())), s.control)).toMatchObject({
+  expect(await s.buy(send, slice(2, stop()))).toMatchObject({
     answers: { answered: 0 },
     tooManyFailed,
   });
   expect(s.sent).toHaveLength(10);
-  const resumed = await buy(s.request(send, slice(2, stop({ since: 2 }))), s.control);
+  const resumed = await s.buy(send, slice(2, stop({ since: 2 })));
   expect(resumed).toMatchObject({ complete: false, tooManyFailed });
   expect(s.sent).toHaveLength(20);
 });
@@ -61,7 +59,7 @@ it('does not wait for first answers that another process has got', async () => {
   const send = (batch: readonly Unit[]) =>
     new Promise<Bought>((resolve) => answers.push(() => resolve(success(batch))));
   const failureStop = { ...stop({ answered: 10 }), isProven: true };
-  const ended = createPurchase(s)(s.request(send, slice(0, failureStop)), s.control);
+  const ended = s.buy(send, slice(0, failureStop));
   await vi.waitFor(() => expect(answers).toHaveLength(20), soon);
   for (const answer of answers) answer();
   expect(await ended).toMatchObject({ complete: true });
@@ -69,9 +67,8 @@ it('does not wait for first answers that another process has got', async () => {
 
 it('counts empty answers as failed, although their rows are successes', async () => {
   const s = await setting();
-  const send = async (batch: readonly Unit[]) => success(batch);
   const failureStop = stop({ isEmpty: () => true, percent: 100 });
-  const receipt = await createPurchase(s)(s.request(send, slice(0, failureStop)), s.control);
+  const receipt = await s.buy(good, slice(0, failureStop));
   const answers = { answered: 10, failed: 10, tags: { EMPTY_ANSWER: 10 } };
   expect(receipt).toMatchObject({ failed: 0, bought: 10, answers, tooManyFailed: answers });
 });

@@ -1,7 +1,6 @@
 import { deflateSync, gzipSync } from 'node:zlib';
 import { describe, expect, it, vi } from 'vitest';
 import { InFlight } from '../../../src/activities/call/in-flight.js';
-import { createPurchase } from '../../../src/activities/purchase/purchase.js';
 import type { Bought, FailureStop, Unit } from '../../../src/activities/purchase/purchase-request.js';
 import { contentsPurchase } from '../../../src/activities/rows/contents-purchase.js';
 import { holdsNoRow, isNoOutput, nothingIn } from '../../../src/activities/rows/empty-answers.js';
@@ -13,6 +12,7 @@ import { answered, failure, setting, success, units } from '../../support/activi
 const soon = { timeout: 4000 };
 const stop = (changes: Partial<FailureStop> = {}): FailureStop => ({ job: 'job', since: 1, weight: 1, ...changes });
 const holdsNothing = (batch: readonly Unit[]): Bought => ({ ...success(batch), nothing: 'it is empty' });
+const sendsNothing = async (batch: readonly Unit[]) => holdsNothing(batch);
 const slice = (nth: number, changes: object = {}) => ({
   ...{ segment: `job/gen/00000${nth}`, units: units(100, 100 * nth), unitsPerRequest: 1, failureStop: stop() },
   ...changes,
@@ -21,20 +21,17 @@ const slice = (nth: number, changes: object = {}) => ({
 describe('answers with nothing usable', () => {
   it('stop a job after ten in a row, in whichever slice, and after each resume again', async () => {
     const s = await setting();
-    const buy = createPurchase(s);
-    const send = async (batch: readonly Unit[]) => holdsNothing(batch);
-    const receipts = await Promise.all([0, 1].map((nth) => buy(s.request(send, slice(nth)), s.control)));
+    const receipts = await Promise.all([0, 1].map((nth) => s.buy(sendsNothing, slice(nth))));
     expect(s.sent).toHaveLength(10);
     expect(receipts[0]).toMatchObject({ complete: false, nothing: { requests: 10, of: 10, why: 'it is empty' } });
-    await buy(s.request(send, slice(2, { failureStop: stop({ since: 2 }) })), s.control);
+    await s.buy(sendsNothing, slice(2, { failureStop: stop({ since: 2 }) }));
     expect(s.sent).toHaveLength(20);
   });
 
   it('stop a job of page contents after two requests', async () => {
     const s = await setting();
-    const send = async (batch: readonly Unit[]) => holdsNothing(batch);
     const pages = slice(0, { unitsPerRequest: 20, failureStop: stop({ weight: 5 }) });
-    expect(await createPurchase(s)(s.request(send, pages), s.control)).toMatchObject({ nothing: { requests: 2 } });
+    expect(await s.buy(sendsNothing, pages)).toMatchObject({ nothing: { requests: 2 } });
     expect(s.sent).toHaveLength(2);
   });
 
@@ -44,7 +41,7 @@ describe('answers with nothing usable', () => {
     const send = (batch: readonly Unit[]) =>
       new Promise<Bought>((resolve) => answers.push((good) => resolve(good ? success(batch) : holdsNothing(batch))));
     const wanted = slice(0, { units: units(1000), failureStop: stop({ isProven: true }) });
-    const ended = createPurchase({ ...s, inFlight: new InFlight(64) })(s.request(send, wanted), s.control);
+    const ended = s.buy(send, wanted, { inFlight: new InFlight(64) });
     let answered = 0;
     const answer = (isGood: boolean) => answers[answered++]?.(isGood);
     await vi.waitFor(() => expect(answers).toHaveLength(64), soon);
@@ -66,7 +63,7 @@ describe('answers with nothing usable', () => {
   it('stop a job if they are twenty of the first fifty', async () => {
     const s = await setting();
     const send = async (batch: readonly Unit[]) => (s.sent.length % 2 === 0 ? success(batch) : holdsNothing(batch));
-    const receipt = await createPurchase(s)(s.request(send, slice(0)), s.control);
+    const receipt = await s.buy(send, slice(0));
     expect(receipt.nothing?.requests).toBe(20);
     expect(receipt.nothing?.of).toBeLessThanOrEqual(50);
   });
@@ -74,7 +71,7 @@ describe('answers with nothing usable', () => {
   it('do not stop a job whose other answers come in between', async () => {
     const s = await setting();
     const send = async (batch: readonly Unit[]) => (s.sent.length % 3 === 0 ? holdsNothing(batch) : success(batch));
-    const receipt = await createPurchase(s)(s.request(send, slice(0)), s.control);
+    const receipt = await s.buy(send, slice(0));
     expect(receipt).toMatchObject({ complete: true, bought: 100 });
     expect(receipt.nothing).toBeUndefined();
   });
@@ -86,7 +83,7 @@ it('a job begins with ten requests in flight, and each usable answer doubles the
   const send = (batch: readonly Unit[]) =>
     new Promise<Bought>((resolve) => answers.push(() => resolve(success(batch))));
   const onProven = vi.fn();
-  const ended = createPurchase(s)(s.request(send, slice(0, { failureStop: stop({ onProven }) })), s.control);
+  const ended = s.buy(send, slice(0, { failureStop: stop({ onProven }) }));
   await vi.waitFor(() => expect(answers).toHaveLength(10), soon);
   answers[0]?.();
   await vi.waitFor(() => expect(answers).toHaveLength(21), soon);
@@ -102,9 +99,7 @@ it('a job begins with ten requests in flight, and each usable answer doubles the
 
 describe('transfers that break off', () => {
   const cut = () => failure({ ...answered(200), phase: 'sent', truncated: true });
-  const broken = async () => {
-    throw cut();
-  };
+  const broken = () => Promise.reject(cut());
 
   it('stop a job that has had no usable answer', async () => {
     for (const [weight, most] of [
@@ -112,8 +107,10 @@ describe('transfers that break off', () => {
       [5, 2],
     ] as const) {
       const s = await setting();
-      const request = s.request(broken, slice(0, { unitsPerRequest: weight, failureStop: stop({ weight }) }));
-      expect(await createPurchase(s)(request, s.control)).toMatchObject({ complete: false, unknownOutcomes: most });
+      expect(await s.buy(broken, slice(0, { unitsPerRequest: weight, failureStop: stop({ weight }) }))).toMatchObject({
+        complete: false,
+        unknownOutcomes: most,
+      });
       expect(s.sent).toHaveLength(most);
     }
   });
@@ -123,7 +120,7 @@ describe('transfers that break off', () => {
     const send = async (batch: readonly Unit[]) => (s.sent.length <= 4 ? success(batch) : broken());
     const failureStop = stop({ weight: 5, isProven: true });
     const pages = slice(0, { units: units(1000), unitsPerRequest: 20, failureStop });
-    const receipt = await createPurchase({ ...s, inFlight: new InFlight(1) })(s.request(send, pages), s.control);
+    const receipt = await s.buy(send, pages, { inFlight: new InFlight(1) });
     expect(receipt).toMatchObject({ complete: false, nothing: { why: expect.stringContaining('200') } });
     expect(s.sent.length).toBeLessThanOrEqual(4 + 10);
   });
@@ -137,8 +134,8 @@ describe('transfers that break off', () => {
       for (let turn = 0; turn < (nth * 7) % 13; turn++) await new Promise(setImmediate);
       throw cut();
     };
-    const request = s.request(send, slice(0, { units: units(400), failureStop: stop({ isProven: true }) }));
-    const receipt = await createPurchase({ ...s, inFlight: new InFlight(12) })(request, s.control);
+    const wanted = slice(0, { units: units(400), failureStop: stop({ isProven: true }) });
+    const receipt = await s.buy(send, wanted, { inFlight: new InFlight(12) });
     expect(receipt).toMatchObject({ complete: false, nothing: { why: expect.stringContaining('200') } });
     expect(s.sent.length).toBeLessThanOrEqual(40 + 12 + 10);
   });
@@ -158,8 +155,7 @@ it('a request that a gateway refuses again and again, while others are answered,
     attempts[tries++]?.();
     throw failure({ ...answered(403), unrecognized: true });
   };
-  const request = s.request(send, { units: units(10), unitsPerRequest: 1 });
-  expect(await createPurchase(s)(request, s.control)).toMatchObject({ complete: true, bought: 9 });
+  expect(await s.buy(send, { units: units(10), unitsPerRequest: 1 })).toMatchObject({ complete: true, bought: 9 });
   expect(tries).toBe(3);
 });
 
@@ -329,19 +325,14 @@ describe('warnings of the service', () => {
 
   it('in the first answers stop a job, unless they are accepted or another process has had the first answers', async () => {
     const s = await setting();
-    const buy = createPurchase(s);
     const send = async (batch: readonly Unit[]) => warned(batch);
-    expect(await buy(s.request(send, slice(0)), s.control)).toMatchObject({
-      complete: false,
-      stoppedBy: warnings,
-      warnings,
-    });
+    expect(await s.buy(send, slice(0))).toMatchObject({ complete: false, stoppedBy: warnings, warnings });
     expect(s.sent.length).toBeLessThanOrEqual(20);
     for (const [nth, failureStop] of [
       [1, stop({ since: 2, acceptWarnings: ['IGNORED_FIELD'] })],
       [2, stop({ since: 3, isProven: true })],
     ] as const) {
-      const receipt = await buy(s.request(send, slice(nth, { failureStop })), s.control);
+      const receipt = await s.buy(send, slice(nth, { failureStop }));
       expect(receipt).toMatchObject({ complete: true, warnings });
       expect(receipt.stoppedBy).toBeUndefined();
     }
@@ -350,7 +341,7 @@ describe('warnings of the service', () => {
   it('in later answers are kept, and stop nothing', async () => {
     const s = await setting();
     const send = async (batch: readonly Unit[]) => (s.sent.length > 80 ? warned(batch) : success(batch));
-    const receipt = await createPurchase({ ...s, inFlight: new InFlight(5) })(s.request(send, slice(0)), s.control);
+    const receipt = await s.buy(send, slice(0), { inFlight: new InFlight(5) });
     expect(receipt).toMatchObject({ complete: true, warnings });
   });
 });
