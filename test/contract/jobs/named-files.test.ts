@@ -127,26 +127,24 @@ const lastOf = (error: Error): Error => (error.cause instanceof Error ? lastOf(e
 
 const filesIn = (at: string) => readdirSync(at, { recursive: true, encoding: 'utf8' }).sort();
 
-describe('a file or a database that is not on the allowlist', () => {
-  it('is refused to every workflow, once and for good, with the setting; nothing is written, bought or connected', async () => {
-    const before = [filesIn(elsewhere), filesIn(dir)];
-    const ends = await Promise.all(
-      cases().map(async ([workflow, input, message]) => ({
-        what: `${workflow} ${JSON.stringify(input).slice(0, 200)}`,
-        message,
-        ...(await endOf(workflow, [input])),
-      })),
-    );
-    for (const { what, message, cause, attempts } of ends) {
-      expect
-        .soft({ what, type: cause?.type, text: cause?.message, forGood: cause?.nonRetryable, attempts })
-        .toMatchObject({ type: 'BadInput', text: expect.stringMatching(message), forGood: true });
-      expect.soft([what, attempts <= 1]).toEqual([what, true]);
-    }
-    expect([filesIn(elsewhere), filesIn(dir)]).toEqual(before);
-    expect(sandbox.log()).toEqual([]);
-    expect(connections).toBe(0);
-  });
+it('a file or a database that is not on the allowlist is refused to every workflow, once and for good, with the setting; nothing is written, bought or connected', async () => {
+  const before = [filesIn(elsewhere), filesIn(dir)];
+  const ends = await Promise.all(
+    cases().map(async ([workflow, input, message]) => ({
+      what: `${workflow} ${JSON.stringify(input).slice(0, 200)}`,
+      message,
+      ...(await endOf(workflow, [input])),
+    })),
+  );
+  for (const { what, message, cause, attempts } of ends) {
+    expect
+      .soft({ what, type: cause?.type, text: cause?.message, forGood: cause?.nonRetryable, attempts })
+      .toMatchObject({ type: 'BadInput', text: expect.stringMatching(message), forGood: true });
+    expect.soft([what, attempts <= 1]).toEqual([what, true]);
+  }
+  expect([filesIn(elsewhere), filesIn(dir)]).toEqual(before);
+  expect(sandbox.log()).toEqual([]);
+  expect(connections).toBe(0);
 });
 
 describe('staged rows', () => {
@@ -205,18 +203,16 @@ describe('staged rows', () => {
   });
 });
 
-describe('a path that a person typed in a command', () => {
-  it('is allowed for workflows from then on, in the same field', async () => {
-    const secretFile = join(elsewhere, 'secrets.json');
-    const one = { field: 'into', what: outside, host: hostname() };
-    await new FolderJobs(join(stateDir, 'jobs')).allow([one]);
-    const { result } = await endOf('syncEvents', [{ into: outside }]);
-    expect(result).toMatchObject({ phase: 'done', into: outside });
-    for (const input of [
-      { ...rows, csv: outside },
-      { input: outside, into },
-    ])
-      expect((await endOf('enrichCsv', [input])).cause?.message).toMatch(path);
-    expect((await endOf('createMonitor', [{ definition: {}, secretFile }])).cause?.message).toMatch(path);
-  });
+it('a path that a person typed in a command is allowed for workflows from then on, in the same field', async () => {
+  const secretFile = join(elsewhere, 'secrets.json');
+  const one = { field: 'into', what: outside, host: hostname() };
+  await new FolderJobs(join(stateDir, 'jobs')).allow([one]);
+  const { result } = await endOf('syncEvents', [{ into: outside }]);
+  expect(result).toMatchObject({ phase: 'done', into: outside });
+  for (const input of [
+    { ...rows, csv: outside },
+    { input: outside, into },
+  ])
+    expect((await endOf('enrichCsv', [input])).cause?.message).toMatch(path);
+  expect((await endOf('createMonitor', [{ definition: {}, secretFile }])).cause?.message).toMatch(path);
 });

@@ -367,27 +367,25 @@ describe('a pause of a row job', () => {
   });
 });
 
-describe('a resume of a row job in progress', () => {
-  it('interrupts its slices for another budget, and ignores a refusal that came before it', async () => {
-    const job = await opened({ input: { maxCostDollars: 1 } });
-    const [first, second] = await job.both();
-    await job.resume('many');
-    await job.resume(1);
-    await job.resume();
-    await delay(50);
-    expect(await job.progress()).toMatchObject({ phase: 'running', maxCostMicros: 1_000_000 });
-    await job.resume(4);
-    await Promise.all([first.cancelled, second.cancelled]);
-    first.fail('Unauthorized', 'an old refusal');
-    second.answer(result({ complete: false }));
-    const again = await job.both();
-    expect(again.map(({ input }) => [input.slice, input.limitMicros])).toEqual([
-      [0, 4_005_000],
-      [1, 4_005_000],
-    ]);
-    expect((await job.progress()).phase).toBe('running');
-    await job.handle.terminate();
-  });
+it('a resume of a row job in progress interrupts its slices for another budget, and ignores a refusal that came before it', async () => {
+  const job = await opened({ input: { maxCostDollars: 1 } });
+  const [first, second] = await job.both();
+  await job.resume('many');
+  await job.resume(1);
+  await job.resume();
+  await delay(50);
+  expect(await job.progress()).toMatchObject({ phase: 'running', maxCostMicros: 1_000_000 });
+  await job.resume(4);
+  await Promise.all([first.cancelled, second.cancelled]);
+  first.fail('Unauthorized', 'an old refusal');
+  second.answer(result({ complete: false }));
+  const again = await job.both();
+  expect(again.map(({ input }) => [input.slice, input.limitMicros])).toEqual([
+    [0, 4_005_000],
+    [1, 4_005_000],
+  ]);
+  expect((await job.progress()).phase).toBe('running');
+  await job.handle.terminate();
 });
 
 describe('a stop of a row job', () => {

@@ -1,5 +1,5 @@
 import { Worker } from '@temporalio/worker';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, it } from 'vitest';
 import { type WorkflowInterface, workflowInterface } from '../../../src/api/workflow-interface.js';
 import { codePath } from '../../support/jobs/host.js';
 import { temporalOfFile } from '../../support/temporal.js';
@@ -44,8 +44,9 @@ interface Defined {
   readonly definition: Record<'signalDefinitions' | 'queryDefinitions' | 'updateDefinitions', { name?: string }[]>;
 }
 
-describe('the messages in the table', () => {
-  it.each(Object.entries(jobs))('are those that the workflow %s handles', async (name, args) => {
+it.each(Object.entries(jobs))(
+  'the messages in the table are those that the workflow %s handles',
+  async (name, args) => {
     const handle = await temporal.client.workflow.start(name, { taskQueue, workflowId: `of-${name}`, args: [...args] });
     const { definition } = await handle.query<Defined>('__temporal_workflow_metadata');
     await handle.terminate();
@@ -63,5 +64,5 @@ describe('the messages in the table', () => {
       queries: Object.keys(queries).sort(),
       updates: Object.keys(updates).sort(),
     });
-  });
-});
+  },
+);

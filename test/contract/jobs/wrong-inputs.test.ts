@@ -170,42 +170,40 @@ function filesIn(dir: string): string[] {
     .sort();
 }
 
-describe('a wrong input', () => {
-  it('is refused by its workflow at once and for good, with a sentence for each field; nothing is written or sent', async () => {
-    const before = filesIn(folder.dir);
-    const started = await Promise.all(
-      cases.map(async ([workflow, args, message], index) => {
-        const workflowId = `wrong-${index}`;
-        const handle = await temporal.client.workflow.start(workflow, { workflowId, taskQueue, args: [...args] });
-        return { handle, what: `${workflow} ${JSON.stringify(args)}`, message };
-      }),
-    );
-    const ends = await Promise.all(
-      started.map(async ({ handle, what, message }) => {
-        const cause = await handle.result().then(
-          () => null,
-          (error: Error) => error.cause as Partial<ApplicationFailure>,
-        );
-        const { events } = await handle.fetchHistory();
-        return { what, message, cause, events: events ?? [] };
-      }),
-    );
-    for (const { what, message, cause, events } of ends) {
-      expect.soft({ what, type: cause?.type, text: cause?.message, forGood: cause?.nonRetryable }).toEqual({
-        what,
-        type: 'BadInput',
-        text: expect.stringMatching(message),
-        forGood: true,
-      });
-      expect.soft(cause?.message).not.toMatch(/hidden|secret-value/);
-      const tried = events.filter(
-        (event) => event.activityTaskScheduledEventAttributes ?? event.workflowTaskFailedEventAttributes,
+it('a wrong input is refused by its workflow at once and for good, with a sentence for each field; nothing is written or sent', async () => {
+  const before = filesIn(folder.dir);
+  const started = await Promise.all(
+    cases.map(async ([workflow, args, message], index) => {
+      const workflowId = `wrong-${index}`;
+      const handle = await temporal.client.workflow.start(workflow, { workflowId, taskQueue, args: [...args] });
+      return { handle, what: `${workflow} ${JSON.stringify(args)}`, message };
+    }),
+  );
+  const ends = await Promise.all(
+    started.map(async ({ handle, what, message }) => {
+      const cause = await handle.result().then(
+        () => null,
+        (error: Error) => error.cause as Partial<ApplicationFailure>,
       );
-      expect.soft([what, tried]).toEqual([what, []]);
-    }
-    expect(filesIn(folder.dir)).toEqual(before);
-    expect(server.requests).toEqual([]);
-  });
+      const { events } = await handle.fetchHistory();
+      return { what, message, cause, events: events ?? [] };
+    }),
+  );
+  for (const { what, message, cause, events } of ends) {
+    expect.soft({ what, type: cause?.type, text: cause?.message, forGood: cause?.nonRetryable }).toEqual({
+      what,
+      type: 'BadInput',
+      text: expect.stringMatching(message),
+      forGood: true,
+    });
+    expect.soft(cause?.message).not.toMatch(/hidden|secret-value/);
+    const tried = events.filter(
+      (event) => event.activityTaskScheduledEventAttributes ?? event.workflowTaskFailedEventAttributes,
+    );
+    expect.soft([what, tried]).toEqual([what, []]);
+  }
+  expect(filesIn(folder.dir)).toEqual(before);
+  expect(server.requests).toEqual([]);
 });
 
 describe('a request that no row of the file can have', () => {
@@ -301,14 +299,12 @@ describe('a client that imitates a command', () => {
   });
 });
 
-describe('a pipe as input', () => {
-  it('is refused at once, because opening it would wait for a writer', async () => {
-    execFileSync('mkfifo', [join(folder.dir, 'pipe.csv')]);
-    const args = [{ ...rows, input: join(folder.dir, 'pipe.csv') }];
-    const error = temporal.client.workflow.execute('enrichCsv', { workflowId: 'of-a-pipe', taskQueue, args });
-    await expect(error).rejects.toMatchObject({ cause: { message: expect.stringContaining('is a pipe or socket') } });
-    rmSync(join(folder.dir, 'pipe.csv'));
-  });
+it('a pipe as input is refused at once, because opening it would wait for a writer', async () => {
+  execFileSync('mkfifo', [join(folder.dir, 'pipe.csv')]);
+  const args = [{ ...rows, input: join(folder.dir, 'pipe.csv') }];
+  const error = temporal.client.workflow.execute('enrichCsv', { workflowId: 'of-a-pipe', taskQueue, args });
+  await expect(error).rejects.toMatchObject({ cause: { message: expect.stringContaining('is a pipe or socket') } });
+  rmSync(join(folder.dir, 'pipe.csv'));
 });
 
 describe('a field of another version', () => {

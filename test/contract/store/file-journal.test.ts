@@ -233,21 +233,19 @@ describe('the file journal', () => {
   });
 });
 
-describe('intents of a dead process', () => {
-  it('are unknown outcomes for later readers, too', async () => {
-    const dir = newDir();
-    const dead = await openJournal(dir);
-    await dead.intend(intent('a', [1]));
-    const alone = await FileJournal.open(dir, { writes: false, alone: true });
-    expect((await alone.totals('')).unknown).toHaveLength(1);
-    const next = await openJournal(dir);
-    expect((await next.totals('')).unknown).toHaveLength(1);
-    const reader = await FileJournal.open(dir, { writes: false });
-    expect((await reader.totals('')).unknown).toMatchObject([
-      { keys: [keyOf(1)], reason: 'the process ended before an answer landed' },
-    ]);
-    expect((await (await openJournal(dir)).totals('')).unknown).toHaveLength(1);
-  });
+it('intents of a dead process are unknown outcomes for later readers, too', async () => {
+  const dir = newDir();
+  const dead = await openJournal(dir);
+  await dead.intend(intent('a', [1]));
+  const alone = await FileJournal.open(dir, { writes: false, alone: true });
+  expect((await alone.totals('')).unknown).toHaveLength(1);
+  const next = await openJournal(dir);
+  expect((await next.totals('')).unknown).toHaveLength(1);
+  const reader = await FileJournal.open(dir, { writes: false });
+  expect((await reader.totals('')).unknown).toMatchObject([
+    { keys: [keyOf(1)], reason: 'the process ended before an answer landed' },
+  ]);
+  expect((await (await openJournal(dir)).totals('')).unknown).toHaveLength(1);
 });
 
 describe('pruning', () => {

@@ -155,20 +155,18 @@ describe('a process that was declared dead', () => {
   });
 });
 
-describe('a process that shuts down', () => {
-  it('releases its claims at once', async () => {
-    const url = stores.url();
-    const postgres = await stores.connect(url);
-    const journal = await PgJournal.open(postgres, { team: 'team' });
-    await journal.claim([keyOf(1), keyOf(2)], 'a');
-    await journal.intend(intent('a', [1]));
-    await journal.close();
-    const { journal: next } = await stores.journal(url);
-    expect((await next.claim([keyOf(1), keyOf(2)], 'b')).mine).toMatchObject([
-      { key: keyOf(1), unknowns: 1 },
-      { key: keyOf(2), unknowns: 0 },
-    ]);
-  });
+it('a process that shuts down releases its claims at once', async () => {
+  const url = stores.url();
+  const postgres = await stores.connect(url);
+  const journal = await PgJournal.open(postgres, { team: 'team' });
+  await journal.claim([keyOf(1), keyOf(2)], 'a');
+  await journal.intend(intent('a', [1]));
+  await journal.close();
+  const { journal: next } = await stores.journal(url);
+  expect((await next.claim([keyOf(1), keyOf(2)], 'b')).mine).toMatchObject([
+    { key: keyOf(1), unknowns: 1 },
+    { key: keyOf(2), unknowns: 0 },
+  ]);
 });
 
 describe('a process that had no connection to the database', () => {

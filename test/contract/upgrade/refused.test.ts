@@ -36,20 +36,21 @@ const newer = /The state folder '[^']+' was written by a newer version of search
 const damaged = /The file format of the state folder '[^']+' is damaged: .+ Restore it from a backup\./;
 const job = { '.searchflow/jobs/in-1a2b3c.json': '{"staged":{"job":"in-1a2b3c"}}' };
 
-describe('a state folder of another format is refused, and nothing in it is changed:', () => {
-  it.each([
-    ['the format of a newer version', { ...job, '.searchflow/format': '2\n' }, ['usage'], newer],
-    ['an empty format', { ...job, '.searchflow/format': '' }, ['jobs'], damaged],
-    ['a damaged format', { ...job, '.searchflow/format': 'garbage' }, ['jobs'], damaged],
-  ])('%s', async (_name, files, args, sentence) => {
+it.each([
+  ['the format of a newer version', { ...job, '.searchflow/format': '2\n' }, ['usage'], newer],
+  ['an empty format', { ...job, '.searchflow/format': '' }, ['jobs'], damaged],
+  ['a damaged format', { ...job, '.searchflow/format': 'garbage' }, ['jobs'], damaged],
+])(
+  'a state folder of another format is refused, and nothing in it is changed: %s',
+  async (_name, files, args, sentence) => {
     const { dir, present } = folderWith(files);
     const found = present();
     const { code, out, err } = await runCommand(args, { cwd: dir });
     expect({ code, out }).toEqual({ code: 2, out: '' });
     expect(err).toMatch(sentence);
     expect(present()).toEqual(found);
-  });
-});
+  },
+);
 
 it('a state folder gets its format with its first job or purchase, and not from caps or a command that only reads', async () => {
   const { dir } = folderWith({});

@@ -331,16 +331,14 @@ describe('staging a job again', () => {
   });
 });
 
-describe('the input of a workflow', () => {
-  it('of a command has its limits, and its CSV unless a worker on another machine may end the job', () => {
-    const typed = { ...request, maxCostDollars: 2, maxRunSeconds: 60, rebuy: true };
-    const asked = { maxCostDollars: 2, maxRunSeconds: 60, freshness: { rebuyBefore: 1000 } };
-    expect(askedOf(typed, freshnessOf(typed, 1000))).toEqual(asked);
-    expect(askedOf(request, freshnessOf(request, 1000))).toEqual({});
-    const { staged } = plan;
-    const run = { input: '/data/brands.csv', urlColumn: 'source', staged };
-    expect(toRunInput({ staged, asked, csv: '/o.csv' }, false)).toEqual({ ...run, ...asked, csv: '/o.csv' });
-    expect(toRunInput({ staged, asked: {}, csv: '/o.csv' }, true)).toEqual(run);
-    expect(toRunInput({ staged: { ...staged, unitColumn: null }, asked: {}, csv: null }, false).urlColumn).toBe('');
-  });
+it('the input of a workflow that a command starts has its limits, and its CSV unless a worker on another machine may end the job', () => {
+  const typed = { ...request, maxCostDollars: 2, maxRunSeconds: 60, rebuy: true };
+  const asked = { maxCostDollars: 2, maxRunSeconds: 60, freshness: { rebuyBefore: 1000 } };
+  expect(askedOf(typed, freshnessOf(typed, 1000))).toEqual(asked);
+  expect(askedOf(request, freshnessOf(request, 1000))).toEqual({});
+  const { staged } = plan;
+  const run = { input: '/data/brands.csv', urlColumn: 'source', staged };
+  expect(toRunInput({ staged, asked, csv: '/o.csv' }, false)).toEqual({ ...run, ...asked, csv: '/o.csv' });
+  expect(toRunInput({ staged, asked: {}, csv: '/o.csv' }, true)).toEqual(run);
+  expect(toRunInput({ staged: { ...staged, unitColumn: null }, asked: {}, csv: null }, false).urlColumn).toBe('');
 });

@@ -83,25 +83,23 @@ describe('cancelling a job of agent rows', () => {
   });
 });
 
-describe('a job of agent rows whose runs take longer than --max-run-time', () => {
-  it('leaves them running, fails their rows as RUN_OVERDUE, and follows the same runs with --retry-failed', async () => {
-    const { service, folder, start, totals, endAll } = await setting();
-    const first = (await (await start({ maxRunSeconds: 2 })).result()) as JobSummary;
-    expect(first).toMatchObject({
-      phase: 'done',
-      unknownOutcomes: 0,
-      warehouse: { error: ROWS, tags: { RUN_OVERDUE: ROWS } },
-    });
-    expect(service.agents.inProgress()).toBe(ROWS);
-    const messages = await folder.query<{ error_message: string }>(
-      'SELECT error_message FROM enriched_rows ORDER BY row_number',
-    );
-    expect(messages[0]?.error_message).toMatch(/^the run agent_run_\d+ has not ended after 0 min and is left running/);
-    expect(await totals()).toMatchObject({ openMicros: ROWS * 25_000 });
-    endAll();
-    const again = (await (await start({ maxRunSeconds: 60, retryFailed: true })).result()) as JobSummary;
-    expect(again).toMatchObject({ phase: 'done', requests: ROWS, warehouse: { success: ROWS } });
-    expect(service.agents.starts).toHaveLength(ROWS);
-    expect(await totals()).toMatchObject({ openMicros: 0, costMicros: ROWS * 250_000 });
+it('a job of agent rows whose runs take longer than --max-run-time leaves them running, fails their rows as RUN_OVERDUE, and follows the same runs with --retry-failed', async () => {
+  const { service, folder, start, totals, endAll } = await setting();
+  const first = (await (await start({ maxRunSeconds: 2 })).result()) as JobSummary;
+  expect(first).toMatchObject({
+    phase: 'done',
+    unknownOutcomes: 0,
+    warehouse: { error: ROWS, tags: { RUN_OVERDUE: ROWS } },
   });
+  expect(service.agents.inProgress()).toBe(ROWS);
+  const messages = await folder.query<{ error_message: string }>(
+    'SELECT error_message FROM enriched_rows ORDER BY row_number',
+  );
+  expect(messages[0]?.error_message).toMatch(/^the run agent_run_\d+ has not ended after 0 min and is left running/);
+  expect(await totals()).toMatchObject({ openMicros: ROWS * 25_000 });
+  endAll();
+  const again = (await (await start({ maxRunSeconds: 60, retryFailed: true })).result()) as JobSummary;
+  expect(again).toMatchObject({ phase: 'done', requests: ROWS, warehouse: { success: ROWS } });
+  expect(service.agents.starts).toHaveLength(ROWS);
+  expect(await totals()).toMatchObject({ openMicros: 0, costMicros: ROWS * 250_000 });
 });

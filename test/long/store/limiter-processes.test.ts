@@ -63,26 +63,24 @@ describe.each(['PostgreSQL', 'a file'])('processes that share a limit on %s', (o
   });
 });
 
-describe('processes that share a limit on PostgreSQL alone', () => {
-  it('wait while the database is down, keep its block, and do not burst when it is back', async () => {
-    const { starts, processes, going } = await team('PostgreSQL', 2);
-    await going([0, 1], 5);
-    await server().kill();
-    const gone = now();
-    await server().start();
-    const back = now();
-    await going([0, 1], 5, back);
-    expect(starts.filter(({ at }) => at > gone + 300 && at < back)).toEqual([]);
-    expect(mostInASecond(starts)).toBeLessThanOrEqual(QPS);
+it('processes that share a limit on PostgreSQL alone wait while the database is down, keep its block, and do not burst when it is back', async () => {
+  const { starts, processes, going } = await team('PostgreSQL', 2);
+  await going([0, 1], 5);
+  await server().kill();
+  const gone = now();
+  await server().start();
+  const back = now();
+  await going([0, 1], 5, back);
+  expect(starts.filter(({ at }) => at > gone + 300 && at < back)).toEqual([]);
+  expect(mostInASecond(starts)).toBeLessThanOrEqual(QPS);
 
-    processes[0]?.child.stdin?.write('block 4000\n');
-    await expect.poll(() => processes[0]?.said, { timeout: 10_000, interval: 5 }).toEqual(['blocked']);
-    const heard = now();
-    await server().kill();
-    await server().start();
-    const restarted = now();
-    await going([0, 1], 3, heard + 300);
-    expect(starts.filter(({ at }) => at > Math.min(restarted, heard + 300) && at < heard + 3700)).toEqual([]);
-    expect(mostInASecond(starts)).toBeLessThanOrEqual(QPS);
-  });
+  processes[0]?.child.stdin?.write('block 4000\n');
+  await expect.poll(() => processes[0]?.said, { timeout: 10_000, interval: 5 }).toEqual(['blocked']);
+  const heard = now();
+  await server().kill();
+  await server().start();
+  const restarted = now();
+  await going([0, 1], 3, heard + 300);
+  expect(starts.filter(({ at }) => at > Math.min(restarted, heard + 300) && at < heard + 3700)).toEqual([]);
+  expect(mostInASecond(starts)).toBeLessThanOrEqual(QPS);
 });

@@ -10,16 +10,14 @@ import { quiet } from '../../support/activities/activity-setting.js';
 
 const never = new AbortController().signal;
 
-describe('a refused key or an empty account', () => {
-  it('stops all work that started before a resume, and no later work', () => {
-    const accountBreaker = new AccountBreaker();
-    const refused = new Error('refused');
-    expect(() => accountBreaker.check(0)).not.toThrow();
-    accountBreaker.trip(refused, 1000);
-    expect(() => accountBreaker.check(999)).toThrow(refused);
-    expect(() => accountBreaker.check(1000)).toThrow(refused);
-    expect(() => accountBreaker.check(1001)).not.toThrow();
-  });
+it('a refused key or an empty account stops all work that started before a resume, and no later work', () => {
+  const accountBreaker = new AccountBreaker();
+  const refused = new Error('refused');
+  expect(() => accountBreaker.check(0)).not.toThrow();
+  accountBreaker.trip(refused, 1000);
+  expect(() => accountBreaker.check(999)).toThrow(refused);
+  expect(() => accountBreaker.check(1000)).toThrow(refused);
+  expect(() => accountBreaker.check(1001)).not.toThrow();
 });
 
 describe('the permits of paid requests in flight', () => {
@@ -172,43 +170,39 @@ describe('the maximum cost of one purchase', () => {
   });
 });
 
-describe('a waiting part of a purchase', () => {
-  it('is counted while it waits, and the wait that ends first is shown', async () => {
-    const waits = new Waits();
-    expect([waits.size, waits.first]).toEqual([0, null]);
-    let end: (() => void) | undefined;
-    const open = waits.during(new Promise<void>((resolve) => (end = resolve)), 'an unknown time');
-    const stop = new AbortController();
-    const long = waits.sleep(60_000, 'long', stop.signal);
-    const longer = waits.sleep(90_000, 'longer', stop.signal);
-    expect([waits.size, waits.first?.why]).toEqual([3, 'long']);
-    expect((waits.first?.until ?? 0) - performance.now()).toBeGreaterThan(1000);
-    stop.abort(new Error('stopped'));
-    await expect(long).rejects.toThrow();
-    await expect(longer).rejects.toThrow();
-    expect([waits.size, waits.first]).toEqual([1, { until: Number.POSITIVE_INFINITY, why: 'an unknown time' }]);
-    end?.();
-    await open;
-    expect(waits.size).toBe(0);
-  });
+it('a waiting part of a purchase is counted while it waits, and the wait that ends first is shown', async () => {
+  const waits = new Waits();
+  expect([waits.size, waits.first]).toEqual([0, null]);
+  let end: (() => void) | undefined;
+  const open = waits.during(new Promise<void>((resolve) => (end = resolve)), 'an unknown time');
+  const stop = new AbortController();
+  const long = waits.sleep(60_000, 'long', stop.signal);
+  const longer = waits.sleep(90_000, 'longer', stop.signal);
+  expect([waits.size, waits.first?.why]).toEqual([3, 'long']);
+  expect((waits.first?.until ?? 0) - performance.now()).toBeGreaterThan(1000);
+  stop.abort(new Error('stopped'));
+  await expect(long).rejects.toThrow();
+  await expect(longer).rejects.toThrow();
+  expect([waits.size, waits.first]).toEqual([1, { until: Number.POSITIVE_INFINITY, why: 'an unknown time' }]);
+  end?.();
+  await open;
+  expect(waits.size).toBe(0);
 });
 
-describe('the budget gate of a job', () => {
-  it('opens once more requests in a row fit than may be in flight without an answer, and counts anew after a refusal', () => {
-    const gate = new BudgetGates().enter({ mostMicros: 5 });
-    const granted = (times: number) => {
-      for (let count = 0; count < times; count++) gate.granted();
-      return gate.short;
-    };
-    expect([granted(2), granted(1)]).toEqual([true, false]);
-    const over = (unproven: boolean) => new OverBudget('call', 5, 0, 5, null, { unproven });
-    gate.refused(over(true));
-    expect(gate).toMatchObject({ short: true, why: expect.stringContaining('the first answers') });
-    expect(granted(2)).toBe(true);
-    gate.refused(over(false));
-    expect(gate.why).not.toContain('the first answers');
-    expect([granted(2), granted(1)]).toEqual([true, false]);
-  });
+it('the budget gate of a job opens once more requests in a row fit than may be in flight without an answer, and counts anew after a refusal', () => {
+  const gate = new BudgetGates().enter({ mostMicros: 5 });
+  const granted = (times: number) => {
+    for (let count = 0; count < times; count++) gate.granted();
+    return gate.short;
+  };
+  expect([granted(2), granted(1)]).toEqual([true, false]);
+  const over = (unproven: boolean) => new OverBudget('call', 5, 0, 5, null, { unproven });
+  gate.refused(over(true));
+  expect(gate).toMatchObject({ short: true, why: expect.stringContaining('the first answers') });
+  expect(granted(2)).toBe(true);
+  gate.refused(over(false));
+  expect(gate.why).not.toContain('the first answers');
+  expect([granted(2), granted(1)]).toEqual([true, false]);
 });
 
 describe('the signals of an activity', () => {

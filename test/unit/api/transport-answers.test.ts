@@ -168,14 +168,12 @@ describe('a request', () => {
   });
 });
 
-describe('connections', () => {
-  test('are kept for the next call', async () => {
-    const { server, transport } = await service(replying(json(200, { results: [] })));
-    await Promise.all([1, 2, 3].map(() => transport.send(contentsEndpoint, { urls })));
-    // The connection is free only after the current turn of Node's event loop.
-    await new Promise((resolve) => setImmediate(() => setImmediate(resolve)));
-    await transport.send(contentsEndpoint, { urls });
-    expect(server.requests).toHaveLength(4);
-    expect(server.connections()).toBe(3);
-  });
+test('connections are kept for the next call', async () => {
+  const { server, transport } = await service(replying(json(200, { results: [] })));
+  await Promise.all([1, 2, 3].map(() => transport.send(contentsEndpoint, { urls })));
+  // The connection is free only after the current turn of Node's event loop.
+  await new Promise((resolve) => setImmediate(() => setImmediate(resolve)));
+  await transport.send(contentsEndpoint, { urls });
+  expect(server.requests).toHaveLength(4);
+  expect(server.connections()).toBe(3);
 });

@@ -94,19 +94,17 @@ describe('fault 1: 429', () => {
   });
 });
 
-describe('fault 5: the answer is lost after the request was read', () => {
-  test.each<[string, Handler]>([
-    ['closed', (_request, socket) => socket.end()],
-    ['reset', (_request, socket) => socket.resetAndDestroy()],
-    ['no HTTP', replying('SSH-2.0-OpenSSH\r\n\r\n')],
-    ['half a head', closing('HTTP/1.1 200 OK\r\ncontent-le')],
-    ['two lengths', replying('HTTP/1.1 200 OK\r\ncontent-length: 2\r\ncontent-length: 3\r\n\r\n{}')],
-  ])('%s: sent, perhaps charged', async (_name, handler) => {
-    const { failed } = await service(handler);
-    const error = await failed();
-    expect(error.facts).toEqual({ phase: 'sent', status: null, tag: null, retryAfterMs: null });
-    expect(error.verdict).toMatchObject({ type: 'ServiceUnavailable', retry: true, charged: 'maybe' });
-  });
+test.each<[string, Handler]>([
+  ['closed', (_request, socket) => socket.end()],
+  ['reset', (_request, socket) => socket.resetAndDestroy()],
+  ['no HTTP', replying('SSH-2.0-OpenSSH\r\n\r\n')],
+  ['half a head', closing('HTTP/1.1 200 OK\r\ncontent-le')],
+  ['two lengths', replying('HTTP/1.1 200 OK\r\ncontent-length: 2\r\ncontent-length: 3\r\n\r\n{}')],
+])('fault 5: the answer is lost after the request was read %s: sent, perhaps charged', async (_name, handler) => {
+  const { failed } = await service(handler);
+  const error = await failed();
+  expect(error.facts).toEqual({ phase: 'sent', status: null, tag: null, retryAfterMs: null });
+  expect(error.verdict).toMatchObject({ type: 'ServiceUnavailable', retry: true, charged: 'maybe' });
 });
 
 describe('fault 6: reset before the request was read', () => {

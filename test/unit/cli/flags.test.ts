@@ -69,18 +69,16 @@ describe('flags of monitors', () => {
   });
 });
 
-describe('the freshness flags of a job', () => {
-  it.each([
-    [{}, undefined],
-    [{ refreshAfterMs: 1000 }, { freshAfter: 9000 }],
-    [{ rebuy: true }, { rebuyBefore: 10_000 }],
-    [
-      { retryFailed: true },
-      { retryTags: expect.arrayContaining(['CRAWL_TIMEOUT', 'RESPONSE_SHAPE']), retryBefore: 10_000 },
-    ],
-  ])('with %j', (changes, freshness) => {
-    expect(freshnessOf({ ...request, ...changes }, 10_000)).toEqual(freshness);
-  });
+it.each([
+  [{}, undefined],
+  [{ refreshAfterMs: 1000 }, { freshAfter: 9000 }],
+  [{ rebuy: true }, { rebuyBefore: 10_000 }],
+  [
+    { retryFailed: true },
+    { retryTags: expect.arrayContaining(['CRAWL_TIMEOUT', 'RESPONSE_SHAPE']), retryBefore: 10_000 },
+  ],
+])('the freshness flags of a job with %j', (changes, freshness) => {
+  expect(freshnessOf({ ...request, ...changes }, 10_000)).toEqual(freshness);
 });
 
 describe('a job or walk by its name', () => {
@@ -145,11 +143,12 @@ describe('flags of the sandbox', () => {
   });
 });
 
-describe('a walk that is resumed', () => {
-  it.each([
-    ['sync', 'syncEvents', {}],
-    ['backfill 2026-11-01T00:00:00.000Z..', 'backfillEvents', { from: '2026-11-01T00:00:00.000Z' }],
-  ])('has the stream, warehouse, service and host of its start: %s', async (stream, workflow, range) => {
+it.each([
+  ['sync', 'syncEvents', {}],
+  ['backfill 2026-11-01T00:00:00.000Z..', 'backfillEvents', { from: '2026-11-01T00:00:00.000Z' }],
+])(
+  'a walk that is resumed has the stream, warehouse, service and host of its start: %s',
+  async (stream, workflow, range) => {
     const started: unknown[] = [];
     const client = {
       workflow: {
@@ -171,8 +170,8 @@ describe('a walk that is resumed', () => {
     expect(started.splice(0)).toEqual([[workflow, 'w-1', 'rows', [{ ...input, host: 'a' }]]]);
     await control.resume(walk);
     expect(started).toEqual([[workflow, 'w-1', 'rows', [input]]]);
-  });
-});
+  },
+);
 
 describe('the workflow id of the work of a command', () => {
   type Access = ConstructorParameters<typeof MonitorControl>[0];

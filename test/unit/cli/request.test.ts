@@ -18,27 +18,25 @@ function request(file: string, typed: object = {}) {
 
 const contents = (typed: object) => useFlags('enrich', typed, toContentsOptions);
 
-describe('contents options', () => {
-  it('combines flags and named options', () => {
-    const { value: options } = contents({
-      text: true,
-      highlights: true,
-      summary: 'What do they sell?',
-      maxAgeHours: '-1',
-      option: ['subpages=2', 'extras={"links":3}', 'subpageTarget=about us'],
-    });
-    expect(options).toEqual({
-      text: true,
-      highlights: {},
-      summary: { query: 'What do they sell?' },
-      maxAgeHours: -1,
-      subpages: 2,
-      extras: { links: 3 },
-      subpageTarget: 'about us',
-    });
-    expect(contents({}).value).toEqual({});
-    expect(contents({ summary: true }).value).toEqual({ summary: {} });
+it('contents options combines flags and named options', () => {
+  const { value: options } = contents({
+    text: true,
+    highlights: true,
+    summary: 'What do they sell?',
+    maxAgeHours: '-1',
+    option: ['subpages=2', 'extras={"links":3}', 'subpageTarget=about us'],
   });
+  expect(options).toEqual({
+    text: true,
+    highlights: {},
+    summary: { query: 'What do they sell?' },
+    maxAgeHours: -1,
+    subpages: 2,
+    extras: { links: 3 },
+    subpageTarget: 'about us',
+  });
+  expect(contents({}).value).toEqual({});
+  expect(contents({ summary: true }).value).toEqual({ summary: {} });
 });
 
 describe('enrich request', () => {

@@ -161,16 +161,14 @@ describe('inputProblems', () => {
   });
 });
 
-describe('nearest', () => {
-  it.each([
-    ['max_cost_dollars', 'maxCostDollars'],
-    ['MAXCOSTDOLLARS', 'maxCostDollars'],
-    ['url-column', 'urlColumn'],
-    ['bacth', 'batch'],
-    ['io', 'into'],
-    ['x', null],
-    ['somethingElse', null],
-  ])('of %s is %s', (misspelt, meant) => {
-    expect(nearest(misspelt, ['input', 'into', 'csv', 'batch', 'urlColumn', 'maxCostDollars'])).toBe(meant);
-  });
+it.each([
+  ['max_cost_dollars', 'maxCostDollars'],
+  ['MAXCOSTDOLLARS', 'maxCostDollars'],
+  ['url-column', 'urlColumn'],
+  ['bacth', 'batch'],
+  ['io', 'into'],
+  ['x', null],
+  ['somethingElse', null],
+])('nearest of %s is %s', (misspelt, meant) => {
+  expect(nearest(misspelt, ['input', 'into', 'csv', 'batch', 'urlColumn', 'maxCostDollars'])).toBe(meant);
 });
