@@ -1,5 +1,5 @@
 import { EventEmitter } from 'node:events';
-import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { watchWalk } from '../../../src/cli/events/walk.js';
 import { runEnrich } from '../../../src/cli/rows/enrich.js';
 import { checkConnection, checkWarehouse } from '../../../src/cli/shared/check-connection.js';
@@ -25,6 +25,7 @@ import {
   request,
   summary,
 } from '../../support/cli/fake-runtime.js';
+import { fakeWaits } from '../../support/cli/fake-waits.js';
 import { ofFile } from '../../support/of-file.js';
 
 const service = ofFile(listen);
@@ -234,11 +235,17 @@ describe('the end of a walk', () => {
 });
 
 describe('Ctrl-C', () => {
-  it('drains, shows the number of paid requests and the command to resume, and ends with 130 (fault 25)', async () => {
-    const { runtime, calls } = fakeRuntime(endless);
+  /** Starts a command, and waits until it calls this method of the runtime. */
+  async function begun(changes: RuntimeAnswers = {}, called = 'start') {
+    const { runtime, calls } = fakeRuntime({ ...endless, ...changes });
     const { context, err, press } = fakeContext(runtime);
     const code = run(context);
-    await expect.poll(() => calls).toContain('start');
+    await expect.poll(() => calls).toContain(called);
+    return { code, calls, err, press };
+  }
+
+  it('drains, shows the number of paid requests and the command to resume, and ends with 130 (fault 25)', async () => {
+    const { code, calls, err, press } = await begun();
     press();
     expect(await code).toBe(130);
     expect(err()).toContain('waiting up to 10 s for 3 paid requests in flight; press Ctrl-C again to stop now');
@@ -248,14 +255,10 @@ describe('Ctrl-C', () => {
 
   /** Sends two signals to a command whose runtime does not finish draining. `inFlight`: number of paid requests in flight. */
   async function pressTwice(inFlight: number) {
-    const { runtime, calls } = fakeRuntime({
-      ...endless,
+    const { code, calls, err, press } = await begun({
       inFlight: () => inFlight,
       close: (mode) => (mode === 'now' ? Promise.resolve() : new Promise(() => undefined)),
     });
-    const { context, err, press } = fakeContext(runtime);
-    const code = run(context);
-    await expect.poll(() => calls).toContain('start');
     press();
     await expect.poll(() => calls).toContain('close drain');
     press();
@@ -277,12 +280,8 @@ describe('Ctrl-C', () => {
 
   it('ends after at most 12 s, even if nothing answers', async () => {
     const never = () => new Promise<never>(() => undefined);
-    const { runtime, calls } = fakeRuntime({ ...endless, stop: never, close: never });
-    const { context, press } = fakeContext(runtime);
-    const code = run(context);
-    await expect.poll(() => calls).toContain('start');
-    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
-    onTestFinished(() => void vi.useRealTimers());
+    const { code, calls, press } = await begun({ stop: never, close: never });
+    fakeWaits();
     let ended = false;
     void code.then(() => {
       ended = true;
@@ -300,19 +299,13 @@ describe('Ctrl-C', () => {
   });
 
   it('ends with 143 on SIGTERM', async () => {
-    const { runtime, calls } = fakeRuntime(endless);
-    const { context, press } = fakeContext(runtime);
-    const code = run(context);
-    await expect.poll(() => calls).toContain('start');
+    const { code, press } = await begun();
     press('SIGTERM');
     expect(await code).toBe(143);
   });
 
   it('only detaches if another process works on the job (fault 28)', async () => {
-    const { runtime, calls } = fakeRuntime({ ...endless, clientOnly: 'folder', owned: async () => [] });
-    const { context, err, press } = fakeContext(runtime);
-    const code = run(context);
-    await expect.poll(() => calls).toContain('start');
+    const { code, calls, err, press } = await begun({ clientOnly: 'folder', owned: async () => [] });
     press();
     expect(await code).toBe(130);
     expect(err()).toContain('Detached. brands-1 continues in the process that runs it');
@@ -321,10 +314,7 @@ describe('Ctrl-C', () => {
   });
 
   it('reports that nothing was bought if it comes during the plan', async () => {
-    const { runtime, calls } = fakeRuntime({ plan: () => new Promise(() => undefined) });
-    const { context, err, press } = fakeContext(runtime);
-    const code = run(context);
-    await expect.poll(() => calls).toContain('plan');
+    const { code, err, press } = await begun({ plan: () => new Promise(() => undefined) }, 'plan');
     press();
     expect(await code).toBe(130);
     expect(err()).toContain('Stopped; nothing was bought.');
