@@ -13,14 +13,21 @@ export function lazily<T extends object>(made: () => T | undefined): T {
   });
 }
 
-type Closable = { close(): unknown } | { stop(): unknown } | { teardown(): unknown };
+export type Closable = { close(): unknown } | { stop(): unknown } | { remove(): unknown } | { teardown(): unknown };
+
+/** Ends whatever a test has opened. */
+export function end(opened: Closable): unknown {
+  if ('close' in opened) return opened.close();
+  if ('stop' in opened) return opened.stop();
+  return 'remove' in opened ? opened.remove() : opened.teardown();
+}
 
 /** An object that all tests of a file share: opened before them, closed after them. */
-export function ofFile<T extends Closable>(open: () => Promise<T>): T {
+export function ofFile<T extends Closable>(open: () => T | Promise<T>): T {
   let made: T | undefined;
   beforeAll(async () => {
     made = await open();
   });
-  afterAll(() => made && ('close' in made ? made.close() : 'stop' in made ? made.stop() : made.teardown()));
+  afterAll(() => made && end(made));
   return lazily(() => made);
 }

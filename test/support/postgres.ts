@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import pg from 'pg';
-import { inject } from 'vitest';
+import { beforeAll, inject } from 'vitest';
 import type { PostgresServer } from './postgres-server.mjs';
 
 /** The run's PostgreSQL server, as one test file sees it: databases of its own. */
@@ -25,4 +25,14 @@ export function sharedPostgres(): SharedPostgres {
       return urlOf(unique);
     },
   };
+}
+
+/** Gives addresses of new schemas in a database of the test file. */
+export function schemasOfFile(): () => string {
+  let database = '';
+  let schemas = 0;
+  beforeAll(async () => {
+    database = await sharedPostgres().database();
+  });
+  return () => `${database}?schema=test_${++schemas}`;
 }

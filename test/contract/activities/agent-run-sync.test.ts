@@ -5,6 +5,7 @@ import type { AgentRunSyncState } from '../../../src/core/agent-run-sync.js';
 import { createWarehouses } from '../../../src/warehouse/index.js';
 import { type Service, startService } from '../../service/service.mjs';
 import { ActivitySetting, attempt } from '../../support/activities/activity-setting.js';
+import { closeAfterTest } from '../../support/after-test.js';
 import { Folder } from '../../support/jobs/folder.js';
 import { sharedPostgres } from '../../support/postgres.js';
 import { listen } from '../../support/sandbox/listen.js';
@@ -42,12 +43,7 @@ async function open(place: keyof typeof databases, otherUrl?: string) {
   const [service, setting, folder] = [await startService(), await ActivitySetting.open(), new Folder()];
   const { address, query } = await databases[place](folder);
   const warehouse = createWarehouses().open(address);
-  onTestFinished(async () => {
-    await warehouse.close();
-    await setting.close();
-    await service.close();
-    folder.remove();
-  });
+  closeAfterTest(folder, service, setting, warehouse);
   const url = otherUrl ?? service.url;
   const worker = setting.worker({ baseUrl: url }, url);
   const deps = { ...worker, agentRuns: { warehouse: async () => warehouse.agentRuns } };

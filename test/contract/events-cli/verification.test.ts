@@ -7,14 +7,13 @@ import { startWalk } from '../../../src/core/events/walk.js';
 import { openWarehouse } from '../../../src/warehouse/index.js';
 import { event, type MadeEvent, noon, pagesOf, sync } from '../../suites/made-events.js';
 import { folderOfFile } from '../../support/files/folders.js';
-import { type SharedPostgres, sharedPostgres } from '../../support/postgres.js';
+import { sharedPostgres } from '../../support/postgres.js';
 import { runInDuckDb } from '../../support/warehouse/read-duckdb.js';
 
 const dir = folderOfFile();
-let server: SharedPostgres;
+const server = sharedPostgres();
 let database: string;
 beforeAll(async () => {
-  server = sharedPostgres();
   database = await server.database();
 });
 

@@ -1,13 +1,8 @@
-import { beforeAll, describe } from 'vitest';
+import { describe } from 'vitest';
 import { eventContract } from '../../suites/event-contract.js';
-import { sharedPostgres } from '../../support/postgres.js';
+import { schemasOfFile } from '../../support/postgres.js';
 import { postgresUnderTest } from '../../support/warehouse/warehouses-under-test.js';
 
-let database: string;
-let schemas = 0;
-beforeAll(async () => {
-  database = await sharedPostgres().database('events');
-});
+const newSchema = schemasOfFile();
 
-describe('events in PostgreSQL', () =>
-  eventContract(() => postgresUnderTest(`${database}?schema=events_${++schemas}`)));
+describe('events in PostgreSQL', () => eventContract(() => postgresUnderTest(newSchema())));

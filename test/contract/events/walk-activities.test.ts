@@ -1,10 +1,11 @@
-import { expect, it, onTestFinished } from 'vitest';
+import { expect, it } from 'vitest';
 import { createWalkActivities } from '../../../src/activities/events/walk.js';
 import type { Walk, WalkInput, WalkWindowResult } from '../../../src/core/events/walk-job.js';
 import { OVERLAP_MS, SETTLE_MS } from '../../../src/core/events/walk-window.js';
 import { createWarehouses } from '../../../src/warehouse/index.js';
 import { type EventOptions, startService } from '../../service/service.mjs';
 import { ActivitySetting, attempt, quiet } from '../../support/activities/activity-setting.js';
+import { closeAfterTest } from '../../support/after-test.js';
 import { Folder } from '../../support/jobs/folder.js';
 
 const HOUR = 3_600_000;
@@ -14,13 +15,9 @@ const few: EventOptions = { count: 50, from, to, arrivingPerSecond: 0, late: 0 }
 /** A service with events, and the activities of a walk on a warehouse. */
 async function open(events: EventOptions = few) {
   const [service, setting, folder] = [await startService({ events }), await ActivitySetting.open(), new Folder()];
-  const { events: warehouse, close } = createWarehouses().open(folder.into);
-  onTestFinished(async () => {
-    await close();
-    await setting.close();
-    await service.close();
-    folder.remove();
-  });
+  const opened = createWarehouses().open(folder.into);
+  const { events: warehouse } = opened;
+  closeAfterTest(folder, service, setting, opened);
   const deps = setting.worker({ baseUrl: service.url }, service.url);
   const noted: string[] = [];
   const { openWalk, walkWindow, finishWalk } = createWalkActivities({

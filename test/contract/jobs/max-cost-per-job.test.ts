@@ -4,6 +4,7 @@ import type { EnrichCsvInput } from '../../../src/core/row-job-schemas.js';
 import { workflowNames } from '../../../src/core/rows/job-names.js';
 import { SearchflowPlugin } from '../../../src/worker/host/plugin.js';
 import { startService } from '../../service/service.mjs';
+import { closeAfterTest } from '../../support/after-test.js';
 import { Folder, plainRows } from '../../support/jobs/folder.js';
 import { startHost } from '../../support/jobs/host.js';
 import { boughtAgain, openSetting } from '../../support/jobs/setting.js';
@@ -52,10 +53,7 @@ it('a single agent run gets maxCostPerJob as its budget, or is refused if its fi
   const folder = Folder.ofTest();
   const config = folder.config(service.url, { maxCostPerJobMicros: 2_000_000 });
   const host = await startHost(temporal, config);
-  onTestFinished(async () => {
-    await host.stop();
-    await service.close();
-  });
+  closeAfterTest(service, host);
   const run = (request: object, options: object, taskQueue = config.taskQueue) =>
     temporal.client.workflow.execute(workflowNames.runAgent, {
       workflowId: randomUUID(),

@@ -2,7 +2,6 @@ import { join } from 'node:path';
 import { Client } from '@temporalio/client';
 import { describe, expect, it } from 'vitest';
 import { type Alert, type AlertDelivery, alertTypes } from '../../../src/core/alerts/alert.js';
-import type { JobEntry } from '../../../src/core/job-entry-schemas.js';
 import type { RuntimeConfig } from '../../../src/worker/config/runtime-types.js';
 import { startedByCommand, WorkOwners } from '../../../src/worker/control/work-owners.js';
 import { noteEndOfWalk } from '../../../src/worker/control/workflow-handle.js';
@@ -10,6 +9,7 @@ import { FolderJobs } from '../../../src/worker/store/folder-jobs.js';
 import type { Store } from '../../../src/worker/store/store.js';
 import { alertProblems } from '../../support/alerts/schema.js';
 import { folderOfFile } from '../../support/files/folders.js';
+import { jobEntry } from '../../support/jobs/job-entry.js';
 import { temporalOfFile } from '../../support/temporal.js';
 
 // No worker runs in these tests, because the owner of a job can be found without one.
@@ -18,26 +18,6 @@ const root = folderOfFile();
 
 const now = Promise.resolve();
 let folders = 0;
-
-/** The entry of a job that was staged and not run. */
-const entryOf = (job: string): JobEntry => ({
-  staged: {
-    job,
-    name: 'x',
-    origin: 'sandbox',
-    operation: 'contents',
-    input: '/x.csv',
-    into: '/x.duckdb',
-    generation: 'g',
-    ...{ columns: ['url'], unitColumn: 'url', options: {}, batch: 100 },
-    ...{ rows: 1, badRows: 0, distinctUnits: 1, slices: 1, rowsPerSlice: 1, window: 3, stageDir: '/stage' },
-  },
-  named: true,
-  csv: null,
-  completed: null,
-  state: { phase: 'running', since: 0 },
-  asked: {},
-});
 
 /** A folder in which processes own jobs and walks. Each process has the name of its command. */
 function openFolder() {
@@ -176,7 +156,7 @@ describe('a job whose command ended before its workflow was started', () => {
     const command = folder.process();
     const work = { job: 'never', workflowId: workflowId() };
     const state = { phase: 'running' as const, since: Date.now() };
-    await command.owners.claim(work, () => ({ entry: { job: 'never', now: { ...entryOf('never'), state } } }));
+    await command.owners.claim(work, () => ({ entry: { job: 'never', now: { ...jobEntry('never'), state } } }));
     return { ...folder, command, state: () => command.entries.get('never').then((entry) => entry?.state) };
   }
 
@@ -213,7 +193,7 @@ describe('a job whose workflow ended in Temporal while no worker was alive', () 
     const handle = temporal.client.workflow.getHandle(work.workflowId);
     const { raw } = await handle.describe();
     const { entries } = folder.process();
-    await entries.put({ ...entryOf(work.job), workflowId: work.workflowId, schedule: 'nightly' });
+    await entries.put({ ...jobEntry(work.job), workflowId: work.workflowId, schedule: 'nightly' });
     await handle.terminate(reason);
     return { ...folder, ...work, run: raw.workflowExecutionInfo?.firstRunId };
   }

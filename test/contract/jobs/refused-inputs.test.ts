@@ -1,6 +1,6 @@
 import { readdirSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { beforeAll, expect, it } from 'vitest';
 import { startSandbox } from '../../../src/sandbox/index.js';
 import { Folder, plainRows } from '../../support/jobs/folder.js';
 import { startHost } from '../../support/jobs/host.js';
@@ -11,7 +11,7 @@ import { temporalOfFile } from '../../support/temporal.js';
 const temporal = temporalOfFile();
 const sandbox = ofFile(() => startSandbox({ failureRate: 0 }));
 ofFile(() => startHost(temporal, folder.config(sandbox.url)));
-const folder = new Folder();
+const folder = Folder.ofFile();
 const taskQueue = folder.dir;
 const { input } = folder;
 const [into, csv] = [join(folder.dir, 'new.duckdb'), join(folder.dir, 'new.csv')];
@@ -22,9 +22,6 @@ beforeAll(async () => {
   writeFileSync(join(folder.dir, 'holes.csv'), '');
   truncateSync(join(folder.dir, 'holes.csv'), 1_000_000);
   writeFileSync(join(folder.dir, 'header.csv'), 'name,url\n');
-});
-afterAll(async () => {
-  folder.remove();
 });
 
 const rows = { input, into };

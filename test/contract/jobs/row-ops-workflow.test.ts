@@ -1,8 +1,9 @@
 import { defineSearchAttributeKey } from '@temporalio/common';
-import { expect, it, onTestFinished } from 'vitest';
+import { expect, it } from 'vitest';
 import type { AgentRowsInput, JobSummary } from '../../../src/core/row-job-schemas.js';
 import { workflowNames } from '../../../src/core/rows/job-names.js';
 import { type SandboxOptions, startSandbox } from '../../../src/sandbox/index.js';
+import { closeAfterTest } from '../../support/after-test.js';
 import { Folder, plainRows } from '../../support/jobs/folder.js';
 import { startHost } from '../../support/jobs/host.js';
 import { timesBought } from '../../support/jobs/row-purchases.js';
@@ -16,10 +17,7 @@ async function open(rows: number, options: Partial<SandboxOptions>) {
   const sandbox = await startSandbox({ failureRate: 0, ...options });
   const config = folder.config(sandbox.url, { rate: { qps: 10_000 }, concurrency: 16 });
   const host = await startHost(temporal, config);
-  onTestFinished(async () => {
-    await host.stop();
-    await sandbox.close();
-  });
+  closeAfterTest(sandbox, host);
   return { folder, sandbox, taskQueue: config.taskQueue };
 }
 

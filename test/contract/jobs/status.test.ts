@@ -11,6 +11,7 @@ import { AnsweredActivities } from '../../support/jobs/answered-activities.js';
 import { soon } from '../../support/jobs/checks.js';
 import { serverOf } from '../../support/jobs/command.js';
 import { Folder } from '../../support/jobs/folder.js';
+import { jobEntry } from '../../support/jobs/job-entry.js';
 import { temporalOfFile } from '../../support/temporal.js';
 
 const temporal = temporalOfFile();
@@ -35,30 +36,25 @@ const paused: JobState = { phase: 'paused', reason: 'budget', message: 'nothing 
 const running: JobState = { phase: 'running', since: 5 };
 
 describe('without a worker a job', () => {
-  it('that runs is waiting for a worker', async () => {
-    const { ask } = await begin(running);
-    expect(await ask()).toMatchObject({ phase: 'waiting', shown: null });
-    expect(await ask({ owners: [{}] })).toMatchObject({ phase: 'waiting' });
-  });
-
-  it('whose living command has not started its workflow yet is planning', async () => {
-    const { ask } = await begin(running);
-    expect(await ask({ owners: [{}], away: true })).toMatchObject({ phase: 'planning', since: 5 });
-    expect(await ask({ away: true })).toMatchObject({ phase: 'waiting' });
-  });
-
-  it('that is paused shows its time and reason', async () => {
-    const { ask } = await begin(paused);
-    const status = { phase: 'paused', message: 'nothing is left', since: 1 };
-    expect(await ask()).toMatchObject(status);
-    expect(await ask({ away: true })).toMatchObject(status);
-  });
-
-  it('whose command died is stopped', async () => {
-    const { ask } = await begin(running);
-    const status = { phase: 'stopped', message: 'its command ended' };
-    expect(await ask({ owners: [] })).toMatchObject(status);
-    expect(await ask({ owners: [], away: true })).toMatchObject(status);
+  it.each<[string, JobState, Parameters<Awaited<ReturnType<typeof begin>>['ask']>[0], object, string?]>([
+    ['runs is waiting for a worker', running, {}, { phase: 'waiting', shown: null }],
+    ['runs is so also while its command is alive', running, { owners: [{}] }, { phase: 'waiting' }],
+    ['has not started yet is planning', running, { owners: [{}], away: true }, { phase: 'planning', since: 5 }],
+    ['runs while its server is down is waiting', running, { away: true }, { phase: 'waiting' }],
+    ['is paused shows its time and reason', paused, {}, { phase: 'paused', message: 'nothing is left', since: 1 }],
+    ['is paused shows them while its server is down', paused, { away: true }, { phase: 'paused', since: 1 }],
+    ['lost its command is stopped', running, { owners: [] }, { phase: 'stopped', message: 'its command ended' }],
+    ['lost its command and server is stopped', running, { owners: [], away: true }, { phase: 'stopped' }],
+    [
+      'is done stays done',
+      { phase: 'done', since: 7 },
+      { away: true },
+      { phase: 'done', since: 7, message: null },
+      'g',
+    ],
+  ])('that %s', async (_what, state, how, status, completed) => {
+    const { ask } = await begin(state, completed ?? null);
+    expect(await ask(how)).toMatchObject(status);
   });
 
   it('that was cancelled waits for a worker to end it, also while its server is down', async () => {
@@ -105,11 +101,6 @@ describe('without a worker a job', () => {
     await expect(asked.resume()).rejects.toThrow(`${job} is being cancelled; there is nothing to resume.`);
     const { events } = await handle.fetchHistory();
     expect(events?.filter(({ workflowExecutionSignaledEventAttributes: signal }) => signal)).toEqual([]);
-  });
-
-  it('that is done stays done while its server is down', async () => {
-    const { ask } = await begin({ phase: 'done', since: 7 }, 'g');
-    expect(await ask({ away: true })).toMatchObject({ phase: 'done', since: 7, message: null });
   });
 });
 
@@ -171,23 +162,19 @@ it('a run that an SDK started and no worker has opened is waiting for a worker, 
   await expect(runtime.rows.attach('unopened-rows')).resolves.toMatchObject({ workflowId: 'unopened-rows' });
 });
 
-/** The staged rows of a job in a folder. */
-const stagedIn = ({ input, into, dir }: Folder, job: string) => ({
-  ...{ job, name: 'rows', origin: 'sandbox', operation: 'contents' as const, input, into, generation: 'g' },
-  ...{ columns: ['url'], unitColumn: 'url', options: {}, batch: 100, stageDir: dir },
-  ...{ rows: 1, badRows: 0, distinctUnits: 1, slices: 1, rowsPerSlice: 1, window: 3 },
-});
+/** The entry of a job in a folder. */
+const entryIn = ({ input, into, dir }: Folder, job: string, changes: Parameters<typeof jobEntry>[2]) =>
+  jobEntry(job, { name: 'rows', input, into, stageDir: dir }, changes);
 
 it('a resume of a stopped job keeps the cap of its run, unless the resume changes the cap', async () => {
   const folder = Folder.ofTest();
   const config = folder.config('http://127.0.0.1:1', serverOf(temporal));
   const runtime = await openRuntime(config);
   onTestFinished(() => runtime.close('now'));
-  const staged = stagedIn(folder, 'stopped-rows');
   const state: JobState = { phase: 'stopped', message: 'its command was stopped', since: 1 };
   const asked = { maxCostDollars: 2, maxRunSeconds: 60 };
   const entries = new FolderJobs(join(config.stateDir, 'jobs'));
-  await entries.put({ staged, named: true, csv: null, completed: null, state, asked });
+  await entries.put(entryIn(folder, 'stopped-rows', { state, asked }));
   const inputAfter = async (maxCostDollars: number | undefined) => {
     const { workflowId } = await runtime.rows.resume('rows', { maxCostDollars });
     const handle = temporal.client.workflow.getHandle(workflowId);
@@ -211,9 +198,8 @@ it('a cancel without a worker is recorded, and the next worker records the end o
   });
   const [typed, worker] = opened;
   const { input, into } = folder;
-  const staged = stagedIn(folder, 'cancelled-rows');
   const entries = new FolderJobs(join(config.stateDir, 'jobs'));
-  await entries.put({ staged, named: true, csv: null, completed: null, state: paused, asked: {} });
+  await entries.put(entryIn(folder, 'cancelled-rows', { state: paused }));
   const workflowId = 'searchflow-cancelled-rows';
   const { taskQueue } = config;
   await temporal.client.workflow.start('enrichCsv', {
@@ -267,8 +253,7 @@ describe('pause and cancel without a worker', () => {
     onTestFinished(() => runtime.close('now'));
     const job = `asked-${++jobs}`;
     const entries = new FolderJobs(join(folder.stateDir, 'jobs'));
-    const entry = { staged: stagedIn(folder, job), named: true, csv: null, completed: null, state, asked: {} };
-    await entries.put(entry);
+    await entries.put(entryIn(folder, job, { state }));
     const start = { workflowId: `searchflow-${job}`, taskQueue: job, args: [{}] };
     if (begins) await begins(await temporal.client.workflow.start('enrichCsv', start));
     const attach = () => runtime.rows.attach(job);
@@ -291,8 +276,7 @@ it('pause of a job whose command was killed says each time that nothing runs, an
   const job = `killed-${++jobs}`;
   const workflowId = `searchflow-${job}`;
   const killed = new FolderJobs(join(folder.stateDir, 'jobs'));
-  const staged = stagedIn(folder, job);
-  await killed.put({ staged, named: true, csv: null, completed: null, state: running, asked: {} });
+  await killed.put(entryIn(folder, job, { state: running }));
   await killed.claim(workflowId, () => ({ owned: { workflowId, job, owners: [killed.owner()] } }));
   const handle = await temporal.client.workflow.start('enrichCsv', { workflowId, taskQueue: job, args: [{}] });
   const { rows, work } = runtime;

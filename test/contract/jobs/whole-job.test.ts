@@ -1,5 +1,5 @@
 import { rmSync } from 'node:fs';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { beforeAll, expect, it } from 'vitest';
 import type { EnrichRequest, FailedSelection } from '../../../dist/worker/config/runtime-types.js';
 import { openRuntime } from '../../../dist/worker/runtime/runtime.js';
 import { startSandbox } from '../../../src/sandbox/index.js';
@@ -36,7 +36,7 @@ const sandbox = ofFile(() =>
     textBytes: 200,
   }),
 );
-const folder = new Folder();
+const folder = Folder.ofFile();
 
 const run = (changes?: Partial<EnrichRequest>) =>
   enrich(folder, folder.config(sandbox.url, serverOf(temporal)), changes);
@@ -56,9 +56,6 @@ function askedNow(): string[] {
 
 beforeAll(async () => {
   folder.write(rows);
-});
-afterAll(async () => {
-  folder.remove();
 });
 
 it('every row is loaded into the warehouse exactly once, in order, and equal URLs are bought once', async () => {

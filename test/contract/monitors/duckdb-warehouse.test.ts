@@ -1,9 +1,10 @@
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { createMonitorExportActivities } from '../../../src/activities/monitors/monitor-export.js';
 import { createWarehouses } from '../../../src/warehouse/index.js';
 import { startService } from '../../service/service.mjs';
 import { monitorContract } from '../../suites/monitor-contract.js';
 import { ActivitySetting, attempt } from '../../support/activities/activity-setting.js';
+import { closeAfterTest } from '../../support/after-test.js';
 import { Folder } from '../../support/jobs/folder.js';
 import { duckDbUnderTest } from '../../support/warehouse/warehouses-under-test.js';
 
@@ -13,12 +14,7 @@ describe('monitors in a DuckDB file', () => monitorContract(duckDbUnderTest));
 async function world() {
   const [service, setting, folder] = [await startService(), await ActivitySetting.open(), new Folder()];
   const warehouse = createWarehouses().open(folder.into).monitors;
-  onTestFinished(async () => {
-    await warehouse.close();
-    await setting.close();
-    await service.close();
-    folder.remove();
-  });
+  closeAfterTest(folder, service, setting, warehouse);
   const worker = setting.worker({ baseUrl: service.url }, service.url);
   const deps = { ...worker, monitors: { ...worker.monitors, warehouse: async () => warehouse } };
   return { service, warehouse, folder, deps };

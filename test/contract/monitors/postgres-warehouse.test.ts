@@ -1,13 +1,8 @@
-import { beforeAll, describe } from 'vitest';
+import { describe } from 'vitest';
 import { monitorContract } from '../../suites/monitor-contract.js';
-import { sharedPostgres } from '../../support/postgres.js';
+import { schemasOfFile } from '../../support/postgres.js';
 import { postgresUnderTest } from '../../support/warehouse/warehouses-under-test.js';
 
-let database: string;
-let schemas = 0;
-beforeAll(async () => {
-  database = await sharedPostgres().database();
-});
+const newSchema = schemasOfFile();
 
-describe('monitors in a PostgreSQL schema', () =>
-  monitorContract(() => postgresUnderTest(`${database}?schema=monitors_${++schemas}`)));
+describe('monitors in a PostgreSQL schema', () => monitorContract(() => postgresUnderTest(newSchema())));

@@ -22,7 +22,7 @@ const endless = {
     "WITH RECURSIVE r(n) AS (SELECT 1 UNION ALL SELECT (n + 1) % 1000 FROM r) SELECT 'https://a.example/' AS url FROM r",
 };
 const soon = { timeout: 20_000, interval: 20 };
-const folder = new Folder();
+const folder = Folder.ofFile();
 const file = join(folder.dir, 'x.duckdb');
 let url: string;
 let client: pg.Client;
@@ -33,10 +33,7 @@ beforeAll(async () => {
   client = new pg.Client({ connectionString: url });
   await client.connect();
 });
-afterAll(async () => {
-  await client?.end();
-  folder.remove();
-});
+afterAll(() => client?.end());
 
 /** The number of statements that the server runs for sources of rows. */
 async function statements(): Promise<number> {

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Client } from '@temporalio/client';
 import { describe, expect, it } from 'vitest';
-import type { JobEntry, OwnedWork } from '../../../src/core/job-entry-schemas.js';
+import type { OwnedWork } from '../../../src/core/job-entry-schemas.js';
 import type { JobEntries, OwnerFacts } from '../../../src/core/rows/job-entries.js';
 import { identifier } from '../../../src/postgres/index.js';
 import { PgJobEntries } from '../../../src/store/postgres/pg-job-entries.js';
@@ -12,6 +12,7 @@ import { findJob } from '../../../src/worker/staging/find-job.js';
 import { FolderJobs } from '../../../src/worker/store/folder-jobs.js';
 import type { Store } from '../../../src/worker/store/store.js';
 import { folderOfFile } from '../../support/files/folders.js';
+import { jobEntry } from '../../support/jobs/job-entry.js';
 import { ofFile } from '../../support/of-file.js';
 import { startPgStores } from '../../support/store/pg-store.js';
 
@@ -38,18 +39,7 @@ const kinds: Record<string, () => (machine?: string) => Promise<Process>> = {
   },
 };
 
-const entry = (job: string, input: string): JobEntry => ({
-  staged: {
-    ...{ job, name: 'x', origin: 'sandbox', operation: 'contents', input, into: '/x.duckdb', generation: 'g' },
-    ...{ columns: ['url'], unitColumn: 'url', options: {}, batch: 100 },
-    ...{ rows: 1, badRows: 0, distinctUnits: 1, slices: 1, rowsPerSlice: 1, window: 3, stageDir: '/stage' },
-  },
-  named: true,
-  csv: null,
-  completed: null,
-  state: { phase: 'running', since: 0 },
-  asked: {},
-});
+const entry = (job: string, input: string) => jobEntry(job, { input });
 
 /** Adds a process to the owners of a workflow, after the existing owners. */
 const joined = (one: Process, workflowId = 'w') =>

@@ -1,22 +1,18 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import type { Postgres } from '../../../src/postgres/index.js';
 import { PgJournal } from '../../../src/store/postgres/journal/pg-journal.js';
 import { connectStore } from '../../../src/store/postgres/open-store.js';
-import { type SharedPostgres, sharedPostgres } from '../../support/postgres.js';
-import { type CuttingProxy, startCuttingProxy } from '../../support/store/cutting-proxy.js';
+import { ofFile } from '../../support/of-file.js';
+import { sharedPostgres } from '../../support/postgres.js';
+import { startCuttingProxy } from '../../support/store/cutting-proxy.js';
 import { intent, keyOf, outcome } from '../../support/store/journal-contract.js';
 
-let server: SharedPostgres;
-let proxy: CuttingProxy;
+const server = sharedPostgres();
+const proxy = ofFile(() => startCuttingProxy(server.port));
 const opened: { readonly postgres: Postgres; readonly journal: PgJournal }[] = [];
-beforeAll(async () => {
-  server = sharedPostgres();
-  proxy = await startCuttingProxy(server.port);
-});
 afterAll(async () => {
   for (const { journal } of opened) await journal.close();
   for (const { postgres } of opened) await postgres.close();
-  await proxy.close();
 });
 
 async function open(url: string) {

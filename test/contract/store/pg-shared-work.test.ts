@@ -4,7 +4,6 @@ import { join } from 'node:path';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { Secret } from '../../../src/core/connections/secret.js';
-import type { JobEntry } from '../../../src/core/job-entry-schemas.js';
 import { sliceFile } from '../../../src/rows/index.js';
 import { PgJobEntries } from '../../../src/store/postgres/pg-job-entries.js';
 import { PgStages } from '../../../src/store/postgres/pg-stages.js';
@@ -13,6 +12,7 @@ import type { RuntimeConfig } from '../../../src/worker/config/runtime-types.js'
 import { openStore } from '../../../src/worker/store/open-store.js';
 import { otherLimitsText } from '../../../src/worker/team/team.js';
 import { folderOfFile } from '../../support/files/folders.js';
+import { jobEntry } from '../../support/jobs/job-entry.js';
 import { ofFile } from '../../support/of-file.js';
 import { startPgStores } from '../../support/store/pg-store.js';
 
@@ -157,22 +157,8 @@ describe('staged rows in a store', () => {
 });
 
 describe('job entries in a store', () => {
-  const entry = (job: string, csv: string | null = null): JobEntry => ({
-    staged: {
-      ...{ job, name: 'brands', origin: 'sandbox', operation: 'contents', input: '/in.csv', into: '/out.duckdb' },
-      columns: ['url', 'odd \u0000 name'],
-      unitColumn: 'url',
-      options: { text: true },
-      batch: 100,
-      generation: 'g',
-      ...{ rows: 1, badRows: 0, distinctUnits: 1, slices: 1, rowsPerSlice: 1, window: 3, stageDir: '/stage' },
-    },
-    named: false,
-    csv,
-    completed: null,
-    state: { phase: 'done', since: 0 },
-    asked: {},
-  });
+  const staged = { name: 'brands', input: '/in.csv', columns: ['url', 'odd \u0000 name'], options: { text: true } };
+  const entry = (job: string, csv: string | null = null) => jobEntry(job, staged, { csv });
 
   it('are visible to every process in their last version, the least recently used first', async () => {
     const url = stores.url();

@@ -10,15 +10,14 @@ import { postgresSchema } from '../../../src/warehouse/postgres/schema.js';
 import { reparse } from '../../../src/worker/staging/reparse.js';
 import { exported, runJob, Service, stageText } from '../../suites/row-job.js';
 import { folderOfFile } from '../../support/files/folders.js';
-import { type SharedPostgres, sharedPostgres } from '../../support/postgres.js';
+import { sharedPostgres } from '../../support/postgres.js';
 import { pgQuery } from '../../support/warehouse/pg-query.js';
 import { runInDuckDb } from '../../support/warehouse/read-duckdb.js';
 
 const dir = folderOfFile();
-let server: SharedPostgres;
+const server = sharedPostgres();
 let database: string;
 beforeAll(async () => {
-  server = sharedPostgres();
   database = await server.database();
 });
 

@@ -1,12 +1,12 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { RowWarehouse } from '../../../src/core/rows/row-warehouse.js';
 import { createWarehouses } from '../../../src/warehouse/index.js';
 import { parquetRows, runJob, Service, stageText } from '../../suites/row-job.js';
 import { folderOfFile } from '../../support/files/folders.js';
-import { type SharedPostgres, sharedPostgres } from '../../support/postgres.js';
+import { sharedPostgres } from '../../support/postgres.js';
 import { runs } from '../../support/property-runs.js';
 
 /** Texts of any UTF-16 code units, with NUL, controls and halves of surrogate pairs. */
@@ -32,10 +32,7 @@ const anyCell = fc.string({ unit: 'binary', maxLength: 8 });
 
 describe('the exports of a job', () => {
   const dir = folderOfFile();
-  let server: SharedPostgres;
-  beforeAll(async () => {
-    server = sharedPostgres();
-  });
+  const server = sharedPostgres();
 
   it('[45] are equal to the byte from DuckDB and from PostgreSQL, for any values', async () => {
     const COUNT = runs(300);

@@ -7,14 +7,13 @@ import { rowTables } from '../../../src/warehouse/rows/row-tables.js';
 import { exported, runJob, Service, stageText } from '../../suites/row-job.js';
 import { rowsContract } from '../../suites/rows-contract.js';
 import { folderOfFile } from '../../support/files/folders.js';
-import { type SharedPostgres, sharedPostgres } from '../../support/postgres.js';
+import { sharedPostgres } from '../../support/postgres.js';
 import { pgQuery } from '../../support/warehouse/pg-query.js';
 import { postgresUnderTest } from '../../support/warehouse/warehouses-under-test.js';
 
-let server: SharedPostgres;
+const server = sharedPostgres();
 let database: string;
 beforeAll(async () => {
-  server = sharedPostgres();
   database = await server.database();
 });
 

@@ -1,6 +1,6 @@
-import { beforeAll, describe } from 'vitest';
+import { describe } from 'vitest';
 import { resultContract } from '../../suites/result-contract.js';
-import { sharedPostgres } from '../../support/postgres.js';
+import { schemasOfFile } from '../../support/postgres.js';
 import { duckDbUnderTest, postgresUnderTest } from '../../support/warehouse/warehouses-under-test.js';
 
 describe('in a DuckDB file, results of', () => {
@@ -8,13 +8,9 @@ describe('in a DuckDB file, results of', () => {
 });
 
 describe('in PostgreSQL, results of', () => {
-  let database: string;
-  let schemas = 0;
-  beforeAll(async () => {
-    database = await sharedPostgres().database();
-  });
+  const newSchema = schemasOfFile();
 
   resultContract(() => {
-    return postgresUnderTest(`${database}?schema=results_${process.pid}_${++schemas}`);
+    return postgresUnderTest(newSchema());
   });
 });

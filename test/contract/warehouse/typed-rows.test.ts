@@ -1,6 +1,6 @@
-import { beforeAll, describe } from 'vitest';
+import { describe } from 'vitest';
 import { typedRowsContract } from '../../suites/typed-rows-contract.js';
-import { sharedPostgres } from '../../support/postgres.js';
+import { schemasOfFile } from '../../support/postgres.js';
 import { duckDbUnderTest, postgresUnderTest } from '../../support/warehouse/warehouses-under-test.js';
 
 describe('in a DuckDB file, typed columns', () => {
@@ -8,11 +8,7 @@ describe('in a DuckDB file, typed columns', () => {
 });
 
 describe('in PostgreSQL, typed columns', () => {
-  let database: string;
-  let schemas = 0;
-  beforeAll(async () => {
-    database = await sharedPostgres().database();
-  });
+  const newSchema = schemasOfFile();
 
-  typedRowsContract(() => postgresUnderTest(`${database}?schema=typed_${process.pid}_${++schemas}`), false);
+  typedRowsContract(() => postgresUnderTest(newSchema()), false);
 });

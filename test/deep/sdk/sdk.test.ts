@@ -5,7 +5,8 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { workflowInputs } from '../../../src/core/workflow-input-schemas.js';
-import { type PackedPackage, packPackage } from '../../support/package/packed.js';
+import { ofFile } from '../../support/of-file.js';
+import { packPackage } from '../../support/package/packed.js';
 
 const root = fileURLToPath(new URL('../../../', import.meta.url));
 const { peerDependencies } = JSON.parse(readFileSync(`${root}package.json`, 'utf8')) as {
@@ -14,13 +15,9 @@ const { peerDependencies } = JSON.parse(readFileSync(`${root}package.json`, 'utf
 const names = Object.keys(peerDependencies);
 const [oldest] = new Set(Object.values(peerDependencies).map((range) => range.replace(/^\^/, '')));
 
-let packed: PackedPackage;
-beforeAll(() => {
-  packed = packPackage();
-});
+const packed = ofFile(packPackage);
 const projects: string[] = [];
 afterAll(() => {
-  packed?.remove();
   for (const project of projects) rmSync(project, { recursive: true, force: true });
 });
 

@@ -8,6 +8,7 @@ import { startWalk } from '../../../src/core/events/walk.js';
 import { Warehouse } from '../../../src/warehouse/duckdb/warehouse.js';
 import { openWarehouse } from '../../../src/warehouse/index.js';
 import { event, history, iso, type MadeEvent, noon, pagesOf, sync } from '../../suites/made-events.js';
+import { failureOf } from '../../support/failure-of.js';
 import { folderOfFile } from '../../support/files/folders.js';
 import { type PostgresServer, startPostgres } from '../../support/postgres-server.mjs';
 
@@ -74,10 +75,7 @@ async function interruptEach(
     const before = await contents();
     for (let after = first; ; after += STRIDE) {
       Object.assign(cut, { after, done: 0 });
-      const failure = await work().then(
-        () => null,
-        (error: unknown) => error,
-      );
+      const failure = await failureOf(work());
       cut.after = Number.POSITIVE_INFINITY;
       if (failure === null) {
         expect(await done()).toBe(true);

@@ -1,6 +1,7 @@
-import { expect, it, onTestFinished } from 'vitest';
+import { expect, it } from 'vitest';
 import type { WalkSummary } from '../../../src/core/workflow-result-schemas.js';
 import { startService } from '../../service/service.mjs';
+import { closeAfterTest } from '../../support/after-test.js';
 import { Folder } from '../../support/jobs/folder.js';
 import { startHost } from '../../support/jobs/host.js';
 import { temporalOfFile } from '../../support/temporal.js';
@@ -18,10 +19,7 @@ it.each(['newest', 'oldest'] as const)(
     const folder = Folder.ofTest();
     const config = folder.config(service.url);
     const host = await startHost(temporal, config);
-    onTestFinished(async () => {
-      await host.stop();
-      await service.close();
-    });
+    closeAfterTest(service, host);
     let walks = 0;
     const walk = (type: string, input: object) =>
       temporal.client.workflow.execute(type, {

@@ -1,8 +1,9 @@
 import { writeFileSync } from 'node:fs';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { AgentRowsInput, JobProgress, JobSummary } from '../../../src/core/row-job-schemas.js';
 import { queryNames, workflowNames } from '../../../src/core/rows/job-names.js';
 import { type AgentOptions, startService } from '../../service/service.mjs';
+import { closeAfterTest } from '../../support/after-test.js';
 import { Folder } from '../../support/jobs/folder.js';
 import { startHost } from '../../support/jobs/host.js';
 import { temporalOfFile } from '../../support/temporal.js';
@@ -21,10 +22,7 @@ async function setting(options: AgentOptions = {}, rows = ROWS) {
   writeFileSync(folder.input, `name\n${names.join('\n')}\n`);
   const config = folder.config(service.url);
   const host = await startHost(temporal, config);
-  onTestFinished(async () => {
-    await host.stop();
-    await service.close();
-  });
+  closeAfterTest(service, host);
   const input: AgentRowsInput = { input: folder.input, into: folder.into, query: 'CEO of {{name}}', effort: 'low' };
   return {
     service,

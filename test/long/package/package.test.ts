@@ -3,8 +3,9 @@ import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { publint } from 'publint';
 import { formatMessage } from 'publint/utils';
-import { afterAll, beforeAll, expect, it } from 'vitest';
-import { type PackedPackage, packPackage } from '../../support/package/packed.js';
+import { expect, it } from 'vitest';
+import { ofFile } from '../../support/of-file.js';
+import { packPackage } from '../../support/package/packed.js';
 
 const root = fileURLToPath(new URL('../../../', import.meta.url));
 const manifest = JSON.parse(readFileSync(`${root}package.json`, 'utf8')) as Record<'exports' | 'scripts', object>;
@@ -12,11 +13,7 @@ const entries = Object.keys(manifest.exports)
   .filter((path) => !path.endsWith('.json'))
   .map((path) => `searchflow${path.slice(1)}`);
 
-let packed: PackedPackage;
-beforeAll(() => {
-  packed = packPackage();
-});
-afterAll(() => packed?.remove());
+const packed = ofFile(packPackage);
 
 it('the package contains all files that run and a reader needs, and no development files', () => {
   for (const file of [

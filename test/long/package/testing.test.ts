@@ -1,14 +1,11 @@
 import { spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, it } from 'vitest';
-import { type PackedPackage, packPackage } from '../../support/package/packed.js';
+import { expect, it } from 'vitest';
+import { ofFile } from '../../support/of-file.js';
+import { packPackage } from '../../support/package/packed.js';
 
-let packed: PackedPackage;
-beforeAll(() => {
-  packed = packPackage();
-});
-afterAll(() => packed?.remove());
+const packed = ofFile(packPackage);
 
 /** A test file as an author of a warehouse writes it. */
 const suite = (nul: string) => `

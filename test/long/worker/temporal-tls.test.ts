@@ -1,7 +1,8 @@
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, inject, it, onTestFinished } from 'vitest';
+import { expect, inject, it } from 'vitest';
 import { startSandbox } from '../../../src/sandbox/index.js';
+import { closeAfterTest } from '../../support/after-test.js';
 import { runCommand } from '../../support/cli/command.js';
 import { Folder, plainRows } from '../../support/jobs/folder.js';
 import { fileNamespace, silence } from '../../support/temporal.js';
@@ -18,10 +19,7 @@ async function open(asks: ProxyAsks) {
   folder.write(plainRows(20));
   const proxy = await startTemporalProxy(inject('temporalAddress'), asks);
   const sandbox = await startSandbox({ failureRate: 0, textBytes: 100 });
-  onTestFinished(async () => {
-    proxy.close();
-    await sandbox.close();
-  });
+  closeAfterTest(sandbox, proxy);
   for (const [name, one] of Object.entries(certificates)) {
     writeFileSync(join(folder.dir, `${name}.crt`), one.certificate);
     if ('privateKey' in one) writeFileSync(join(folder.dir, `${name}.key`), one.privateKey);

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { afterAll, expect, it, onTestFinished } from 'vitest';
+import { expect, it, onTestFinished } from 'vitest';
 import { startSandbox } from '../../../src/sandbox/index.js';
 import { startCommand } from '../../support/cli/command.js';
 import { Folder, plainRows } from '../../support/jobs/folder.js';
@@ -13,9 +13,8 @@ const rows = 40;
 const temporal = temporalOfFile();
 const sandbox = ofFile(() => startSandbox({ failureRate: 0, latencyMs: 200 }));
 const postgres = ofFile(startPostgres);
-const folder = new Folder();
+const folder = Folder.ofFile();
 folder.write(plainRows(rows));
-afterAll(() => folder.remove());
 
 /** Starts a command with a state folder of its own. */
 function start(name: string, env: Record<string, string | undefined>, ...args: readonly string[]) {

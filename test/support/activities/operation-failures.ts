@@ -4,6 +4,7 @@ import { type OperationName, operationTable } from '../../../src/api/operations.
 import type { SecretStore } from '../../../src/core/connections/secret-store.js';
 import { examples } from '../api/examples.js';
 import { answer, json, type RawServer, rawServer } from '../api/raw-server.js';
+import { failureOf } from '../failure-of.js';
 import { ActivitySetting, runActivity } from './activity-setting.js';
 
 const replies = new Map<
@@ -152,10 +153,7 @@ async function see(name: OperationName, [, first]: Row): Promise<Seen> {
   const second = json(200, isStart ? { object: 'list', data: [], hasMore: false } : examples[name].answer);
   replies.set(id, { first, second, isStart, times });
   const deps = { ...setting.worker({ baseUrl: `${server.url}/${id}`, connections: 2 }, id), secrets };
-  const error: unknown = await runActivity(deps, name, examples[name].input).then(
-    () => null,
-    (reason: unknown) => reason,
-  );
+  const error: unknown = await failureOf(runActivity(deps, name, examples[name].input));
   const { blockedUntil } = await deps.limiter.view();
   await deps.transport.close();
   await deps.limiter.close();

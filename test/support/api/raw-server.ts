@@ -1,5 +1,9 @@
 import { EventEmitter, once } from 'node:events';
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
+import { type Client, type ClientOptions, createClient } from '../../../src/api/client.js';
+import { createTransport, type TransportOptions } from '../../../src/api/transport.js';
+import { Secret } from '../../../src/core/connections/secret.js';
+import { closeAfterTest } from '../after-test.js';
 
 /** A request exactly as the client sent it. */
 export interface RawRequest {
@@ -90,3 +94,21 @@ export function answer(status: number, body: string | Buffer, headers: Readonly<
 
 export const json = (status: number, body: unknown, headers: Readonly<Record<string, string>> = {}): Buffer =>
   answer(status, JSON.stringify(body), headers);
+
+const KEY = 'canary-7f3a9c-key';
+
+/** A client of a server that answers with `handler`. Both are closed after the test. */
+export async function clientOf(handler: Handler, options: Partial<ClientOptions> = {}) {
+  const server = await rawServer(handler);
+  const client: Client = createClient({ apiKey: KEY, baseUrl: server.url, ...options });
+  closeAfterTest(server, client);
+  return { server, client };
+}
+
+/** A transport to a server that answers with `handler`. Both are closed after the test. */
+export async function transportOf(handler: Handler, options: Partial<TransportOptions> = {}) {
+  const server = await rawServer(handler);
+  const transport = createTransport({ baseUrl: server.url, apiKey: new Secret(KEY), ...options });
+  closeAfterTest(server, transport);
+  return { server, transport };
+}

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parse } from 'csv-parse/sync';
 import { stringify } from 'csv-stringify/sync';
-import { onTestFinished } from 'vitest';
+import { afterAll, onTestFinished } from 'vitest';
 import { Secret } from '../../../dist/core/connections/secret.js';
 import { openWarehouse } from '../../../dist/warehouse/index.js';
 import type { RuntimeConfig } from '../../../dist/worker/config/runtime-types.js';
@@ -45,6 +45,13 @@ export class Folder {
   static ofTest(): Folder {
     const folder = new Folder();
     onTestFinished(() => folder.remove());
+    return folder;
+  }
+
+  /** A folder that is deleted after the tests of the file. */
+  static ofFile(): Folder {
+    const folder = new Folder();
+    afterAll(() => folder.remove());
     return folder;
   }
 

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { ActivityQuery, JournalReport } from '../../../src/core/purchase/activity.js';
 import type { Intent, Journal } from '../../../src/core/purchase/journal.js';
 import { OverBudget, type Spend, type SpendCap } from '../../../src/core/purchase/spend.js';
+import { failureOf } from '../failure-of.js';
 import { intent, keyOf, outcome } from './journal-contract.js';
 
 /** A journal that also knows the spending of its team. */
@@ -35,10 +36,7 @@ export function spendContract(
       units: Array.from({ length: units }, (_, index) => outcome(++used, { costMicros: index === 0 ? micros : 0 })),
     });
   const over = async (asked: Promise<unknown>): Promise<OverBudget> => {
-    const error = await asked.then(
-      () => null,
-      (reason: unknown) => reason,
-    );
+    const error = await failureOf(asked);
     expect(error).toBeInstanceOf(OverBudget);
     return error as OverBudget;
   };

@@ -1,21 +1,10 @@
 import { inspect } from 'node:util';
 import { describe, expect, test } from 'vitest';
-import { type Client, type ClientOptions, createClient } from '../../../src/api/client.js';
+import { createClient } from '../../../src/api/client.js';
 import type { Limiter, RateCost } from '../../../src/core/limiter/limiter.js';
 import { flatProfile } from '../../../src/core/limiter/rate.js';
-import { closeAfterTest } from '../../support/after-test.js';
-import { type Handler, json, type RawServer, rawServer } from '../../support/api/raw-server.js';
+import { clientOf, type Handler, json } from '../../support/api/raw-server.js';
 import { idleView } from '../../support/idle-view.js';
-
-async function service(
-  handler: Handler,
-  options: Partial<ClientOptions> = {},
-): Promise<{ server: RawServer; client: Client }> {
-  const server = await rawServer(handler);
-  const client = createClient({ apiKey: 'canary-7f3a9c-key', baseUrl: server.url, ...options });
-  closeAfterTest(server, client);
-  return { server, client };
-}
 
 /** A limiter that grants every call at once and records the calls. */
 function recordingLimiter(starts: ('go' | 'blocked')[] = []) {
@@ -42,7 +31,7 @@ const ok: Handler = (_request, socket) => socket.write(json(200, { results: [{ t
 
 describe('the plain client', () => {
   test('offers each operation as a typed function', async () => {
-    const { server, client } = await service(ok);
+    const { server, client } = await clientOf(ok);
     const pages = await client.getContents({ urls: ['https://a.example'], text: true });
     const found = await client.search({ query: 'q' });
     expect(pages.data.results[0]?.title?.length).toBe(1);
@@ -53,7 +42,7 @@ describe('the plain client', () => {
 
   test('takes a turn for each call, and another one if a block began meanwhile', async () => {
     const { limiter, costs } = recordingLimiter(['blocked', 'go']);
-    const { server, client } = await service(ok, { limiter });
+    const { server, client } = await clientOf(ok, { limiter });
     await client.search({ query: 'q', type: 'deep' });
     expect(costs).toEqual(Array(2).fill({ rateClass: 'search.deep', weight: 1 }));
     expect(server.requests).toHaveLength(1);
@@ -61,7 +50,7 @@ describe('the plain client', () => {
 
   test('takes no turn for a request that is refused', async () => {
     const { limiter, costs } = recordingLimiter();
-    const { client } = await service(ok, { limiter });
+    const { client } = await clientOf(ok, { limiter });
     await expect(client.getContents({ urls: [] })).rejects.toThrow('urls: must have at least 1 entry');
     expect(costs).toEqual([]);
   });
@@ -69,7 +58,7 @@ describe('the plain client', () => {
   test('makes all callers wait after a 429 as long as the service asks, and tries once', async () => {
     const { limiter, blocks } = recordingLimiter();
     const waits = ['2', '999999', 'soon'];
-    const { server, client } = await service(
+    const { server, client } = await clientOf(
       (_request, socket, nth) => socket.write(json(429, {}, { 'retry-after': waits[nth - 1] ?? '' })),
       { limiter },
     );
@@ -83,7 +72,7 @@ describe('the plain client', () => {
   test('reports to the limiter that the service had queued a call', async () => {
     const { limiter, queued } = recordingLimiter();
     const said = ['true', 'false', 'true'];
-    const { client } = await service(
+    const { client } = await clientOf(
       (_request, socket, nth) => socket.write(json(200, { results: [] }, { 'x-svc-queued': said[nth - 1] ?? '' })),
       { limiter },
     );
@@ -93,7 +82,7 @@ describe('the plain client', () => {
 
   test('sends nothing once its signal is aborted', async () => {
     const { limiter } = recordingLimiter();
-    const { server, client } = await service(ok, { limiter });
+    const { server, client } = await clientOf(ok, { limiter });
     const signal = AbortSignal.abort();
     const aborted = { name: 'ApiError', aborted: true, verdict: { charged: 'never' } };
     await expect(client.search({ query: 'q' }, { signal })).rejects.toMatchObject(aborted);
@@ -105,7 +94,7 @@ describe('the plain client', () => {
   test('takes two units for an agent start and none for polling, which still waits for its turn', async () => {
     const { limiter, costs } = recordingLimiter(['go', 'blocked', 'go', 'go']);
     const run = json(200, { id: 'agent_run_1', status: 'running', data: [] });
-    const { server, client } = await service((_request, socket) => socket.write(run), { limiter });
+    const { server, client } = await clientOf((_request, socket) => socket.write(run), { limiter });
     await client.createAgentRun({ query: 'q' });
     await client.getAgentRun({ id: 'agent_run_1' });
     await client.listAgentRuns({});
@@ -120,7 +109,7 @@ describe('the plain client', () => {
 
   test('takes a turn for a stream when it is read, and makes all callers wait after its 429', async () => {
     const { limiter, costs, blocks } = recordingLimiter();
-    const { client } = await service((_request, socket) => socket.write(json(429, {}, { 'retry-after': '4' })), {
+    const { client } = await clientOf((_request, socket) => socket.write(json(429, {}, { 'retry-after': '4' })), {
       limiter,
     });
     const stream = client.streamAgentRun({ query: 'q' });
@@ -131,7 +120,7 @@ describe('the plain client', () => {
 
   test('takes a turn for each page of a list', async () => {
     const { limiter, costs } = recordingLimiter();
-    const { client } = await service(
+    const { client } = await clientOf(
       (_request, socket, nth) =>
         socket.write(json(200, { data: [], hasMore: nth < 3, nextCursor: nth < 3 ? `${nth}` : null })),
       { limiter },

@@ -1,17 +1,9 @@
 import { describe, expect, test } from 'vitest';
-import { type Client, createClient } from '../../../src/api/client.js';
+import type { Client } from '../../../src/api/client.js';
 import { type ListOperation, listOperations } from '../../../src/api/operations.js';
 import { WalkError } from '../../../src/core/events/walk.js';
-import { closeAfterTest } from '../../support/after-test.js';
 import { examples } from '../../support/api/examples.js';
-import { type Handler, json, rawServer } from '../../support/api/raw-server.js';
-
-async function service(handler: Handler) {
-  const server = await rawServer(handler);
-  const client: Client = createClient({ apiKey: 'k', baseUrl: server.url });
-  closeAfterTest(server, client);
-  return { server, client };
-}
+import { clientOf, json } from '../../support/api/raw-server.js';
 
 const cursorOf = (path: string): string | null => new URL(path, 'http://x').searchParams.get('cursor');
 const each = (client: Client, name: ListOperation, input: object) =>
@@ -28,7 +20,7 @@ describe.each([...listOperations])('each of %s', (name) => {
   });
 
   test('covers all pages, which are requested when needed', async () => {
-    const { server, client } = await service((request, socket) => {
+    const { server, client } = await clientOf((request, socket) => {
       const at = Number(cursorOf(request.path) ?? 0);
       const data = at === 1 ? [] : [item(at * 2), item(at * 2 + 1)];
       socket.write(json(200, { data, hasMore: at < 3, nextCursor: at < 3 ? String(at + 1) : null }));
@@ -43,7 +35,7 @@ describe.each([...listOperations])('each of %s', (name) => {
   });
 
   test('stops at a pagination loop', async () => {
-    const { server, client } = await service((_request, socket, nth) =>
+    const { server, client } = await clientOf((_request, socket, nth) =>
       socket.write(json(200, { data: [item(nth)], hasMore: true, nextCursor: 'again' })),
     );
     const walk = async () => {
@@ -54,14 +46,16 @@ describe.each([...listOperations])('each of %s', (name) => {
   });
 
   test('returns the records of a page that has no valid next page', async () => {
-    const { client } = await service((_request, socket) => socket.write(json(200, { data: [item(1)], hasMore: true })));
+    const { client } = await clientOf((_request, socket) =>
+      socket.write(json(200, { data: [item(1)], hasMore: true })),
+    );
     const walk = each(client, name, input);
     expect(await walk.next()).toMatchObject({ value: item(1) });
     await expect(walk.next()).rejects.toMatchObject({ problem: 'no-cursor' });
   });
 
   test('returns a record once that a shifting list shows on two pages', async () => {
-    const { client } = await service((request, socket) => {
+    const { client } = await clientOf((request, socket) => {
       const at = Number(cursorOf(request.path) ?? 0);
       socket.write(json(200, { data: [item(at), item(at + 1)], hasMore: at < 2, nextCursor: String(at + 1) }));
     });
@@ -71,7 +65,7 @@ describe.each([...listOperations])('each of %s', (name) => {
   });
 
   test('reports an expired cursor, with the refusal as its cause', async () => {
-    const { client } = await service((request, socket) => {
+    const { client } = await clientOf((request, socket) => {
       const gone = json(400, { error: 'Invalid cursor', tag: 'INVALID_REQUEST' });
       socket.write(cursorOf(request.path) ? gone : json(200, { data: [item(1)], hasMore: true, nextCursor: 'c' }));
     });
@@ -87,7 +81,7 @@ describe.each([...listOperations])('each of %s', (name) => {
 });
 
 test('a list in another envelope is read', async () => {
-  const { client } = await service((_request, socket, nth) =>
+  const { client } = await clientOf((_request, socket, nth) =>
     socket.write(json(200, nth === 1 ? { runs: [{ id: 'a' }], has_more: true, next_cursor: 'c' } : { runs: [] })),
   );
   const found: string[] = [];

@@ -1,25 +1,16 @@
 import { inspect } from 'node:util';
 import { describe, expect, test } from 'vitest';
-import { type Client, type ClientOptions, createClient } from '../../../src/api/client.js';
 import { readMonitorBatch } from '../../../src/api/endpoints/monitor-batch.js';
 import type { Deprecation } from '../../../src/api/wire/deprecations.js';
 import { ApiError } from '../../../src/api/wire/errors.js';
 import { Secret } from '../../../src/core/connections/secret.js';
-import { closeAfterTest } from '../../support/after-test.js';
-import { answer, type Handler, json, rawServer } from '../../support/api/raw-server.js';
-
-async function service(handler: Handler, options: Partial<ClientOptions> = {}) {
-  const server = await rawServer(handler);
-  const client: Client = createClient({ apiKey: 'canary-key', baseUrl: server.url, ...options });
-  closeAfterTest(server, client);
-  return { server, client };
-}
+import { answer, clientOf, type Handler, json } from '../../support/api/raw-server.js';
 
 describe('the secret of a new monitor', () => {
   const record = { id: 'mon_1', status: 'active', webhookSecret: 'whsec-canary', later: 1 };
 
   test('is in the answer, and is never printed', async () => {
-    const { client } = await service((_request, socket) => socket.write(json(201, record)));
+    const { client } = await clientOf((_request, socket) => socket.write(json(201, record)));
     const made = await client.createMonitor({ search: { query: 'q' } });
     expect(made.data.webhookSecret).toBeInstanceOf(Secret);
     expect(made.data.webhookSecret?.reveal()).toBe('whsec-canary');
@@ -38,7 +29,7 @@ describe('the secret of a new monitor', () => {
     const wrong = json(201, { ...record, id: 7 });
     const cut = json(201, record, { 'content-length': '999' });
     for (const bytes of [wrong, cut, answer(201, '{"webhookSecret":"whsec-canary"')]) {
-      const { client } = await service((_request, socket) => {
+      const { client } = await clientOf((_request, socket) => {
         socket.write(bytes);
         socket.destroySoon();
       });
@@ -51,7 +42,7 @@ describe('the secret of a new monitor', () => {
 
 test('the secret of a monitor is never printed, at any place in an answer', async () => {
   const created = { id: 'm', webhookSecret: 'canary-1', webhook: { webhookSecret: 'canary-2' } };
-  const { client } = await service((_request, socket) => socket.write(json(200, { ...created, data: [created] })));
+  const { client } = await clientOf((_request, socket) => socket.write(json(200, { ...created, data: [created] })));
   for (const { data } of [
     await client.getMonitor({ id: 'm' }),
     await client.listMonitors({}),
@@ -94,7 +85,7 @@ describe('a batch of monitors', () => {
     ],
     [{}, none],
   ])('answered %j is read', async (body, result) => {
-    const { client } = await service((_request, socket) => socket.write(json(200, body)));
+    const { client } = await clientOf((_request, socket) => socket.write(json(200, body)));
     const { data } = await client.batchMonitors({ action: 'pause', filter: { status: 'active' } });
     expect(readMonitorBatch(data)).toEqual(result);
   });
@@ -102,7 +93,7 @@ describe('a batch of monitors', () => {
 
 test('a deletion may answer with nothing', async () => {
   for (const bytes of [answer(200, ''), Buffer.from('HTTP/1.1 204 No Content\r\n\r\n')]) {
-    const { client } = await service((_request, socket) => socket.write(bytes));
+    const { client } = await clientOf((_request, socket) => socket.write(bytes));
     expect((await client.deleteAgentRun({ id: 'agent_run_1' })).data).toEqual({});
     expect((await client.deleteMonitor({ id: 'mon_1' })).data).toEqual({});
   }
@@ -114,7 +105,7 @@ describe('a deprecated operation or field', () => {
 
   test('is reported once, to callers that asked for warnings', async () => {
     const warnings: Deprecation[] = [];
-    const { client } = await service(results, { warn: (warning) => warnings.push(warning) });
+    const { client } = await clientOf(results, { warn: (warning) => warnings.push(warning) });
     for (let time = 0; time < 3; time++) {
       await client.findSimilar({ url: 'https://a.example' });
       await client.getContents({ ids: ['x'] });
@@ -129,7 +120,7 @@ describe('a deprecated operation or field', () => {
       },
       { operation: 'contents', field: 'ids', message: 'ids of contents is deprecated: use urls' },
     ]);
-    const quiet = await service(results);
+    const quiet = await clientOf(results);
     expect((await quiet.client.findSimilar({ url: 'https://a.example' })).deprecation).toBe('@1767225600');
   });
 });
@@ -137,10 +128,10 @@ describe('a deprecated operation or field', () => {
 describe('beta features', () => {
   test('are requested by a header of the client, of a call, or of another name', async () => {
     const run = json(200, { id: 'agent_run_1', status: 'queued' });
-    const { server, client } = await service((_request, socket) => socket.write(run), { beta: ['a-2026-01-01'] });
+    const { server, client } = await clientOf((_request, socket) => socket.write(run), { beta: ['a-2026-01-01'] });
     await client.getAgentRun({ id: 'x' });
     await client.createAgentRun({ query: 'q', effort: 'max' }, { beta: ['b-2026-02-02'] });
-    const other = await service((_request, socket) => socket.write(run), { beta: ['c'], betaHeader: 'svc-beta' });
+    const other = await clientOf((_request, socket) => socket.write(run), { beta: ['c'], betaHeader: 'svc-beta' });
     await other.client.getAgentRun({ id: 'x' });
     const sent = server.requests.map(({ headers }) => headers['exa-beta']);
     expect([...sent, other.server.requests[0]?.headers['svc-beta']]).toEqual([
@@ -151,7 +142,7 @@ describe('beta features', () => {
   });
 
   test('with a line break in a token are refused', async () => {
-    const { client } = await service(() => undefined, { beta: ['a\r\nx: y'] });
+    const { client } = await clientOf(() => undefined, { beta: ['a\r\nx: y'] });
     await expect(client.getAgentRun({ id: 'x' })).rejects.toThrow('has characters that are not allowed in a header');
   });
 });

@@ -1,15 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { type Client, type ClientOptions, createClient } from '../../../src/api/client.js';
 import { ApiError, StreamDropped } from '../../../src/api/wire/errors.js';
-import { closeAfterTest } from '../../support/after-test.js';
-import { type Handler, json, type RawServer, rawServer } from '../../support/api/raw-server.js';
-
-async function service(handler: Handler, options: Partial<ClientOptions> = {}) {
-  const server: RawServer = await rawServer(handler);
-  const client: Client = createClient({ apiKey: 'canary-7f3a9c', baseUrl: server.url, ...options });
-  closeAfterTest(server, client);
-  return { server, client };
-}
+import { clientOf, type Handler, json } from '../../support/api/raw-server.js';
 
 const head = (extra = ''): string =>
   `HTTP/1.1 200 OK\r\ncontent-type: text/event-stream; charset=utf-8\r\nx-request-id: req-9\r\n${extra}transfer-encoding: chunked\r\n\r\n`;
@@ -49,7 +40,7 @@ describe('a streamed search', () => {
   test('fault 19: returns every chunk unchanged, unknown ones too, and ends with [DONE]', async () => {
     const chunks = [delta, { type: 'stream-reset', streamReset: true }, { type: 'new', x: [1, null] }, done];
     const texts = [': keep-alive\n\n', 'retry: 5\n\n', ...chunks.map(data), 'data: [DONE]\n\n', data(delta)];
-    const { server, client } = await service(streaming(texts, 'open'));
+    const { server, client } = await clientOf(streaming(texts, 'open'));
     const stream = client.streamSearch(
       { query: 'q', outputSchema: { type: 'text' } },
       { extraBody: { stream: false } },
@@ -64,7 +55,7 @@ describe('a streamed search', () => {
 
   test('fault 17: that broke off did not end', async () => {
     for (const how of ['end', 'cut'] as const) {
-      const { client } = await service(streaming([data(delta), 'data: {"type":"text-d'], how));
+      const { client } = await clientOf(streaming([data(delta), 'data: {"type":"text-d'], how));
       const { chunks, error } = await all(client.streamSearch({ query: 'q' }));
       expect(chunks).toEqual([delta]);
       expect(error).toBeInstanceOf(StreamDropped);
@@ -74,26 +65,26 @@ describe('a streamed search', () => {
   });
 
   test('is complete after its last chunk, even if the connection breaks then', async () => {
-    const { client } = await service(streaming([data(done)], 'cut'));
+    const { client } = await clientOf(streaming([data(done)], 'cut'));
     expect(await all(client.streamSearch({ query: 'q' }))).toEqual({ chunks: [done], error: null });
   });
 
   test('that the service answers in one piece is one chunk', async () => {
     const body = { requestId: 'r', results: [{ title: 'x' }], costDollars: { total: 0.007 }, more: 1 };
-    const { client } = await service((_request, socket) => socket.write(json(200, body)));
+    const { client } = await clientOf((_request, socket) => socket.write(json(200, body)));
     const stream = client.streamSearch({ query: 'q' });
     expect(await all(stream)).toEqual({ chunks: [{ ...body, type: 'response' }], error: null });
     expect([stream.requestId, stream.costMicros]).toEqual(['r', 7000]);
   });
 
   test.each<[unknown, string, string]>([
-    [{ type: 'error', error: { message: 'no  words canary-7f3a9c' } }, 'ServiceUnavailable', 'no words [redacted]'],
+    [{ type: 'error', error: { message: 'no  words canary-7f3a9c-key' } }, 'ServiceUnavailable', 'no words [redacted]'],
     [{ type: 'error' }, 'ServiceUnavailable', 'ended with an error'],
     [{ type: 'error', error: 'no words' }, 'ServiceUnavailable', 'no words'],
     [{ error: 'no words' }, 'ServiceUnavailable', 'no words'],
     [{ type: 'error', error: { message: 'slow down', code: 429 } }, 'RateLimited', '429'],
   ])('with the chunk %j fails', async (failure, type, message) => {
-    const { client } = await service(streaming([data(delta), data(failure), 'data: [DONE]\n\n']));
+    const { client } = await clientOf(streaming([data(delta), data(failure), 'data: [DONE]\n\n']));
     const { chunks, error } = await all(client.streamSearch({ query: 'q' }));
     expect(chunks).toEqual([delta]);
     expect(error).toBeInstanceOf(ApiError);
@@ -104,7 +95,7 @@ describe('a streamed search', () => {
 
   test('with a chunk of the wrong shape is refused, and the chunk kept', async () => {
     for (const text of ['data: {"type":"results","results":7}\n\n', 'data: {"choices":{}}\n\n']) {
-      const { client } = await service(streaming([text]));
+      const { client } = await clientOf(streaming([text]));
       const { error } = await all(client.streamSearch({ query: 'q' }));
       expect(error).toMatchObject({ verdict: { type: 'ResponseShape' }, body: text.slice(6).trim() });
     }
@@ -123,7 +114,7 @@ describe('a streamed search', () => {
       ['streamSearch', done],
       ['streamAnswer', { costDollars: { total: 0.005 } }],
     ] as const) {
-      const { client } = await service(streaming([...texts.slice(0, -1), data(last)]));
+      const { client } = await clientOf(streaming([...texts.slice(0, -1), data(last)]));
       const { chunks, error } = await all<unknown>(client[kind]({ query: 'q' }));
       expect(error).toBeNull();
       const unknown = (value: unknown) => ({ type: 'unknown', event: 'e', data: value });
@@ -136,7 +127,7 @@ describe('a streamed search', () => {
   });
 
   test('is refused before sending like any other request', async () => {
-    const { server, client } = await service(streaming([]));
+    const { server, client } = await clientOf(streaming([]));
     const { error } = await all(client.streamSearch({ query: 'q', numResults: 0 }));
     expect(String(error)).toContain('POST /search: refused before sending: numResults: must be');
     expect(server.connections()).toBe(0);
@@ -149,7 +140,7 @@ describe('a streamed answer', () => {
   const cost = { costDollars: { total: 0.005 }, requestId: 'r' };
 
   test.each([[[words, stop]], [[words, { citations: [] }, cost]]])('ends without [DONE] after %j', async (chunks) => {
-    const { client } = await service(streaming(chunks.map(data)));
+    const { client } = await clientOf(streaming(chunks.map(data)));
     expect(await all(client.streamAnswer({ query: 'q' }))).toEqual({ chunks, error: null });
     // Some clients set the field that asks for a stream.
     expect(await all(client.streamAnswer({ query: 'q', stream: true }))).toEqual({ chunks, error: null });
@@ -160,14 +151,14 @@ describe('a streamed answer', () => {
       [[words, stop], 'cut'],
       [[words], 'end'],
     ] as const) {
-      const { client } = await service(streaming(chunks.map(data), how));
+      const { client } = await clientOf(streaming(chunks.map(data), how));
       expect((await all(client.streamAnswer({ query: 'q' }))).error).toBeInstanceOf(StreamDropped);
     }
   });
 
   test('fails with the error in it', async () => {
     const failure = { tag: 'ERROR', payload: { error: { code: 500, message: 'boom' }, requestId: 'r' } };
-    const { client } = await service(streaming([data(words), data(failure)]));
+    const { client } = await clientOf(streaming([data(words), data(failure)]));
     const { error } = await all(client.streamAnswer({ query: 'q' }));
     expect(error).toMatchObject({ facts: { status: 500 }, serverMessage: 'boom', verdict: { charged: 'maybe' } });
   });
@@ -191,7 +182,7 @@ describe.each(['streamSearch', 'streamAnswer', 'streamAgentRun'] as const)('an e
       `event: message\n${data({ error: { code: 'X_IN', message: 'boom' }, requestId: 'r_in' })}`,
     ],
   ])('as %s keeps its tag, text and request id', async (_form, text) => {
-    const { client } = await service(streaming([text]));
+    const { client } = await clientOf(streaming([text]));
     const { chunks, error } = await all<unknown>(client[kind]({ query: 'q' }));
     expect(chunks).toEqual([]);
     expect(error).not.toBeInstanceOf(StreamDropped);
@@ -206,7 +197,7 @@ describe('a streamed agent run', () => {
 
   test('ends with the terminal event, though the connection stays open', async () => {
     const texts = [created, ': keep-alive\n\n', trace, event(3, 'agent_run.completed', run)];
-    const { server, client } = await service(streaming(texts, 'open'));
+    const { server, client } = await clientOf(streaming(texts, 'open'));
     const stream = client.streamAgentRun({ query: 'q' });
     const { chunks, error } = await all(stream);
     expect(error).toBeNull();
@@ -223,24 +214,24 @@ describe('a streamed agent run', () => {
   test('fault 17: returns a repeated event once, and all different ones with the same id', async () => {
     const other = event(2, 'agent_run.search_trace', { callId: 'd', status: 'running' });
     const texts = [created, created, trace, other, created, trace, event(3, 'agent_run.completed', run)];
-    const { client } = await service(streaming(texts));
+    const { client } = await clientOf(streaming(texts));
     const { chunks, error } = await all(client.streamAgentRun({ query: 'q' }));
     expect(error).toBeNull();
     expect(chunks.map(({ id }) => id)).toEqual(['1', '2', '2', '3']);
   });
 
   test.each(['failed', 'cancelled', 'timed_out'])('that ended %s has ended', async (status) => {
-    const { client } = await service(streaming([created, event(2, `agent_run.${status}`, { id: 'x', status })]));
+    const { client } = await clientOf(streaming([created, event(2, `agent_run.${status}`, { id: 'x', status })]));
     expect((await all(client.streamAgentRun({ query: 'q' }))).error).toBeNull();
   });
 
   test('faults 17 and 18: that broke off reports the last id, from which a replay continues', async () => {
-    const { client } = await service(streaming([created, trace], 'cut'));
+    const { client } = await clientOf(streaming([created, trace], 'cut'));
     const { error } = await all(client.streamAgentRun({ query: 'q' }));
     expect(error).toBeInstanceOf(StreamDropped);
     expect(error).toMatchObject({ lastEventId: '2', endpoint: 'createAgentRun' });
 
-    const replay = await service(streaming([event(3, 'agent_run.completed', run)]));
+    const replay = await clientOf(streaming([event(3, 'agent_run.completed', run)]));
     const events = replay.client.streamAgentRunEvents({ id: 'agent_run_1' }, { lastEventId: '2' });
     expect((await all(events)).chunks).toHaveLength(1);
     expect(replay.server.requests[0]?.headers).toMatchObject({ 'last-event-id': '2', accept: 'text/event-stream' });
@@ -252,7 +243,7 @@ describe('a streamed agent run', () => {
       ['end', false],
       ['cut', true],
     ] as const) {
-      const { client } = await service(streaming([created], how));
+      const { client } = await clientOf(streaming([created], how));
       const { error } = await all(client.streamAgentRunEvents({ id: 'agent_run_1' }));
       expect(error instanceof StreamDropped).toBe(dropped);
     }
@@ -260,7 +251,7 @@ describe('a streamed agent run', () => {
 
   test('is refused like the plain call, before sending and by the service', async () => {
     const body = { error: { type: 'RATE_LIMIT_ERROR', code: 'CONCURRENCY_LIMIT_REACHED', message: 'full' } };
-    const { client } = await service((_request, socket) => socket.write(json(429, body)));
+    const { client } = await clientOf((_request, socket) => socket.write(json(429, body)));
     const { error } = await all(client.streamAgentRun({ query: 'q' }));
     expect(error).toMatchObject({ verdict: { type: 'ConcurrencyLimited' }, serverMessage: 'full' });
   });
@@ -272,7 +263,7 @@ describe('a streamed agent run', () => {
       event(3, 'agent_run.tool', { type: 'error', error: 'of a tool' }),
       event(9, 'error', { error: { message: 'gone' } }),
     ];
-    const { client } = await service(streaming(texts));
+    const { client } = await clientOf(streaming(texts));
     const { chunks, error } = await all(client.streamAgentRun({ query: 'q' }));
     expect(chunks[1]).toEqual({ id: null, event: 'agent_run.note', data: 'words' });
     expect(error).toMatchObject({ serverMessage: 'gone' });
@@ -283,19 +274,19 @@ describe('a streamed agent run', () => {
 describe('a stream', () => {
   test('fault 19: has a maximum size, for an event and in total', async () => {
     const large = data({ type: 'text-delta', delta: 'x'.repeat(200_000) });
-    const one = await service(streaming([large, 'data: [DONE]\n\n']), { maxEventChars: 100_000 });
+    const one = await clientOf(streaming([large, 'data: [DONE]\n\n']), { maxEventChars: 100_000 });
     const { error } = await all(one.client.streamSearch({ query: 'q' }));
     expect(String(error)).toContain('an event of the stream is larger than 100000 characters');
     expect(error).toMatchObject({ verdict: { type: 'ResponseShape' } });
 
-    const many = await service(streaming(Array(20).fill(large)), { maxBodyBytes: 1_000_000 });
+    const many = await clientOf(streaming(Array(20).fill(large)), { maxBodyBytes: 1_000_000 });
     const came = await all(many.client.streamSearch({ query: 'q' }));
     expect(came.chunks.length).toBeLessThan(6);
     expect(String(came.error)).toContain('the stream is larger than 1000000 bytes');
   });
 
   test('fault 19: that falls silent is dropped; one that keeps alive continues to its end', async () => {
-    const { client } = await service(streaming([data(delta)], 'open'), { timeouts: { streamSilenceMs: 300 } });
+    const { client } = await clientOf(streaming([data(delta)], 'open'), { timeouts: { streamSilenceMs: 300 } });
     const { chunks, error } = await all(client.streamSearch({ query: 'q' }));
     expect(chunks).toEqual([delta]);
     expect(String(error)).toContain('StreamDropped: POST /search: 200 OK: the answer stalled for 0.3 s');
@@ -305,7 +296,7 @@ describe('a stream', () => {
       const timer = setInterval(() => socket.write(chunk(': keep-alive\n\n')), 40);
       socket.on('close', () => clearInterval(timer));
     };
-    const alive = await service(drip, { timeouts: { streamSilenceMs: 300, streamMs: 900 } });
+    const alive = await clientOf(drip, { timeouts: { streamSilenceMs: 300, streamMs: 900 } });
     const began = performance.now();
     const { error: late } = await all(alive.client.streamSearch({ query: 'q' }));
     expect(performance.now() - began).toBeGreaterThan(800);
@@ -314,7 +305,7 @@ describe('a stream', () => {
 
   test('is aborted by its signal, and when its reader stops', async () => {
     const stop = new AbortController();
-    const { server, client } = await service(streaming([data(delta)], 'open'));
+    const { server, client } = await clientOf(streaming([data(delta)], 'open'));
     const stream = client.streamSearch({ query: 'q' }, { signal: stop.signal });
     const reading = all(
       (async function* () {
@@ -339,7 +330,7 @@ describe('a stream', () => {
   test('slows the connection down while it is not read, and loses nothing', async () => {
     const count = 400;
     const big = (index: number) => data({ type: 'text-delta', delta: `${index} ${'x'.repeat(50_000)}` });
-    const { server, client } = await service(
+    const { server, client } = await clientOf(
       streaming([...Array.from({ length: count }, (_, index) => big(index)), 'data: [DONE]\n\n']),
     );
     let read = 0;
@@ -353,7 +344,7 @@ describe('a stream', () => {
   });
 
   test('that was lost before its start fails like any call', async () => {
-    const { client } = await service((_request, socket) => socket.destroy());
+    const { client } = await clientOf((_request, socket) => socket.destroy());
     const { error } = await all(client.streamAgentRun({ query: 'q' }));
     expect(error).toMatchObject({ facts: { phase: 'sent', status: null }, verdict: { charged: 'maybe' } });
   });
@@ -368,7 +359,7 @@ describe('fault 18: a replay', () => {
   ];
 
   test('that is refused says so, and is no dropped stream: the run is read by polling', async () => {
-    const { client } = await service((request, socket) => {
+    const { client } = await clientOf((request, socket) => {
       const refusal = { error: { type: 'INVALID_REQUEST', code: 'INVALID_REQUEST', message: 'unknown Last-Event-ID' } };
       socket.write(request.headers['last-event-id'] ? json(400, refusal) : json(200, run));
     });
@@ -383,7 +374,7 @@ describe('fault 18: a replay', () => {
 
   test('that repeats and reorders events passes each on once, in the order of arrival, to its end', async () => {
     const [created = '', started = '', completed = ''] = events;
-    const { client } = await service(streaming([started, created, started, created, completed]));
+    const { client } = await clientOf(streaming([started, created, started, created, completed]));
     const stream = client.streamAgentRunEvents({ id: 'agent_run_1' });
     const { chunks, error } = await all(stream);
     expect(error).toBeNull();
@@ -406,7 +397,7 @@ describe('fault 17: a stream cut after any of its bytes', () => {
 
   test.each(cases)('%s returns whole events only, and reports that it broke off', async (name, input, texts) => {
     const bytes = Buffer.from(texts.join(''));
-    const { client } = await service((request, socket) => {
+    const { client } = await clientOf((request, socket) => {
       const at = Number(request.headers['x-cut']);
       socket.write(head());
       if (at > 0) socket.write(chunk(bytes.subarray(0, at)));

@@ -2,24 +2,15 @@ import { brotliCompressSync, gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
 import { contentsEndpoint } from '../../../src/api/endpoints/contents.js';
 import { searchEndpoint } from '../../../src/api/endpoints/search.js';
-import { createTransport, type Transport, type TransportOptions } from '../../../src/api/transport.js';
+import { createTransport } from '../../../src/api/transport.js';
 import { ApiError } from '../../../src/api/wire/errors.js';
 import { Secret } from '../../../src/core/connections/secret.js';
 import { closeAfterTest } from '../../support/after-test.js';
-import { answer, type Handler, json, type RawServer, rawServer } from '../../support/api/raw-server.js';
+import { answer, type Handler, json, rawServer, transportOf } from '../../support/api/raw-server.js';
+import { failureOf } from '../../support/failure-of.js';
 
 const KEY = 'canary-7f3a9c-key';
 const urls = ['https://a.example/1'];
-
-async function service(
-  handler: Handler,
-  options: Partial<TransportOptions> = {},
-): Promise<{ server: RawServer; transport: Transport }> {
-  const server = await rawServer(handler);
-  const transport = createTransport({ baseUrl: server.url, apiKey: new Secret(KEY), ...options });
-  closeAfterTest(server, transport);
-  return { server, transport };
-}
 
 const replying =
   (bytes: Buffer): Handler =>
@@ -27,10 +18,7 @@ const replying =
     socket.write(bytes);
 
 async function failure(call: Promise<unknown>): Promise<ApiError> {
-  const error = await call.then(
-    () => null,
-    (reason: unknown) => reason,
-  );
+  const error = await failureOf(call);
   if (!(error instanceof ApiError)) throw new Error(`expected an ApiError, got ${String(error)}`);
   return error;
 }
@@ -50,7 +38,7 @@ describe('an answer', () => {
       date: 'Sat, 21 Nov 2026 12:00:00 GMT',
       deprecation: '@1735689600',
     };
-    const { transport } = await service(replying(json(200, body, headers)));
+    const { transport } = await transportOf(replying(json(200, body, headers)));
     const came = await transport.send(contentsEndpoint, { urls });
     expect(JSON.stringify(came.data)).toBe(JSON.stringify(body));
     expect(came).toMatchObject({
@@ -67,7 +55,7 @@ describe('an answer', () => {
 
   test('takes the id from the body and the queue from the other prefix, and returns null for missing values', async () => {
     const headers = { 'x-exa-queued': 'false', 'x-exa-queue-ms': 'soon' };
-    const { transport } = await service(replying(json(200, { requestId: 'req_b', results: [] }, headers)));
+    const { transport } = await transportOf(replying(json(200, { requestId: 'req_b', results: [] }, headers)));
     const came = await transport.send(contentsEndpoint, { urls });
     expect(came).toMatchObject({ requestId: 'req_b', queued: false, queueMs: null, costMicros: null, date: null });
   });
@@ -78,14 +66,14 @@ describe('an answer', () => {
     ['identity', Buffer.from],
   ])('is read from %s', async (encoding, encode) => {
     const bytes = encode(JSON.stringify({ results: [{ text: 'é'.repeat(50_000) }] }));
-    const { server, transport } = await service(replying(answer(200, bytes, { 'content-encoding': encoding })));
+    const { server, transport } = await transportOf(replying(answer(200, bytes, { 'content-encoding': encoding })));
     const came = await transport.send(contentsEndpoint, { urls });
     expect(came.data.results[0]?.text).toHaveLength(50_000);
     expect(server.requests[0]?.headers['accept-encoding']).toBe('gzip, br');
   });
 
   test('may begin with a byte order mark, be chunked, and come after early hints', async () => {
-    const { transport } = await service((_request, socket) => {
+    const { transport } = await transportOf((_request, socket) => {
       const text = '\ufeff{"results":[{"title":"ü"}]}';
       const bytes = Buffer.from(text);
       socket.write('HTTP/1.1 103 Early Hints\r\nlink: </x>\r\n\r\n');
@@ -128,7 +116,7 @@ describe('a request', () => {
   });
 
   test('is refused before sending if a limit, a type or a header is wrong, with its name', async () => {
-    const { server, transport } = await service(replying(json(200, { results: [] })));
+    const { server, transport } = await transportOf(replying(json(200, { results: [] })));
     const limit = await failure(transport.send(searchEndpoint, { query: 'q', numResults: 0 }));
     expect(limit.message).toBe(
       'POST /search: refused before sending: numResults: must be a whole number of at least 1 (got 0)',
@@ -169,7 +157,7 @@ describe('a request', () => {
 });
 
 test('connections are kept for the next call', async () => {
-  const { server, transport } = await service(replying(json(200, { results: [] })));
+  const { server, transport } = await transportOf(replying(json(200, { results: [] })));
   await Promise.all([1, 2, 3].map(() => transport.send(contentsEndpoint, { urls })));
   // The connection is free only after the current turn of Node's event loop.
   await new Promise((resolve) => setImmediate(() => setImmediate(resolve)));

@@ -4,32 +4,19 @@ import { inspect } from 'node:util';
 import { brotliCompressSync, gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
 import { contentsEndpoint } from '../../../src/api/endpoints/contents.js';
-import {
-  createTransport,
-  type SendOptions,
-  type Transport,
-  type TransportOptions,
-} from '../../../src/api/transport.js';
+import { createTransport, type SendOptions, type Transport } from '../../../src/api/transport.js';
 import { ApiError } from '../../../src/api/wire/errors.js';
-import { Secret } from '../../../src/core/connections/secret.js';
 import { closeAfterTest } from '../../support/after-test.js';
-import { answer, type Handler, json, type RawServer, rawServer } from '../../support/api/raw-server.js';
+import { answer, type Handler, json, rawServer, transportOf } from '../../support/api/raw-server.js';
+import { failureOf } from '../../support/failure-of.js';
 
 const KEY = 'canary-7f3a9c-key';
 const MIB = 1_048_576;
 
-interface Service {
-  readonly server: RawServer;
-  readonly transport: Transport;
+async function service(...how: Parameters<typeof transportOf>) {
+  const { server, transport } = await transportOf(...how);
   /** Sends one call, which must fail; returns the failure. */
-  failed(options?: SendOptions): Promise<ApiError>;
-}
-
-async function service(handler: Handler, options: Partial<TransportOptions> = {}): Promise<Service> {
-  const server = await rawServer(handler);
-  const transport = createTransport({ baseUrl: server.url, apiKey: new Secret(KEY), ...options });
-  closeAfterTest(server, transport);
-  return { server, transport, failed: (sendOptions) => failed(transport, sendOptions) };
+  return { server, transport, failed: (options?: SendOptions) => failed(transport, options) };
 }
 
 /** Waits for this many turns of Node's event loop, so that a request is written. */
@@ -38,10 +25,7 @@ async function turns(count: number): Promise<void> {
 }
 
 async function failed(transport: Transport, options: SendOptions = {}): Promise<ApiError> {
-  const error = await transport.send(contentsEndpoint, { urls: ['https://a.example/1'] }, options).then(
-    () => null,
-    (reason: unknown) => reason,
-  );
+  const error = await failureOf(transport.send(contentsEndpoint, { urls: ['https://a.example/1'] }, options));
   if (!(error instanceof ApiError)) throw new Error(`expected an ApiError, got ${String(error)}`);
   for (const text of [
     error.message,

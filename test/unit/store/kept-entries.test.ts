@@ -1,32 +1,32 @@
 import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import type { JobEntry, WalkEntry } from '../../../src/core/job-entry-schemas.js';
+import type { WalkEntry } from '../../../src/core/job-entry-schemas.js';
 import { entryAfter } from '../../../src/core/rows/job-entries.js';
 import { noteOpened } from '../../../src/worker/staging/find-job.js';
 import { FolderJobs } from '../../../src/worker/store/folder-jobs.js';
 import { folderOfFile } from '../../support/files/folders.js';
+import { jobEntry } from '../../support/jobs/job-entry.js';
 
 const dir = folderOfFile();
 
-const entry = (job: string): JobEntry => ({
-  staged: {
-    ...{ job, name: 'x', origin: 'sandbox', operation: 'agent', input: '/x.csv', into: '/x.duckdb', generation: 'g' },
-    ...{ columns: ['name'], unitColumn: null, options: { effort: 'low' }, template: { query: '{{name}}' }, batch: 1 },
-    ...{ rows: 9, badRows: 1, distinctUnits: 8, slices: 1, rowsPerSlice: 25, window: 3, stageDir: '/stage' },
-    ...{ rowsPerRun: 3, limit: 5, host: 'here' },
-  },
-  named: true,
-  csv: '/x-out.csv',
-  completed: null,
-  workflowId: "sdk's run",
-  schedule: 'daily',
-  state: {
-    ...{ phase: 'paused', reason: 'budget', message: 'The budget is spent', since: 1_700_000_000_000 },
-    counts: { rows: 9, success: 1, error: 0, invalid: 0, missing: 8, vanished: 0, tags: {} },
-  },
-  asked: { maxCostDollars: 'none', maxRunSeconds: 60, skipRefused: true, freshness: { freshAfter: 5 } },
-});
+const entry = (job: string) =>
+  jobEntry(
+    job,
+    {
+      ...{ operation: 'agent', columns: ['name'], unitColumn: null, options: { effort: 'low' }, batch: 1 },
+      ...{ template: { query: '{{name}}' }, rows: 9, badRows: 1, distinctUnits: 8, rowsPerSlice: 25 },
+      ...{ rowsPerRun: 3, limit: 5, host: 'here' },
+    },
+    {
+      ...{ csv: '/x-out.csv', workflowId: "sdk's run", schedule: 'daily' },
+      state: {
+        ...{ phase: 'paused', reason: 'budget', message: 'The budget is spent', since: 1_700_000_000_000 },
+        counts: { rows: 9, success: 1, error: 0, invalid: 0, missing: 8, vanished: 0, tags: {} },
+      },
+      asked: { maxCostDollars: 'none', maxRunSeconds: 60, skipRefused: true, freshness: { freshAfter: 5 } },
+    },
+  );
 const walk: WalkEntry = {
   ...{ job: 'events-sync-1', workflowId: 'w', origin: 'sandbox', stream: 'sync', into: '/e.duckdb', host: 'here' },
 };
