@@ -1,7 +1,7 @@
-import { mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { type AddressInfo, createServer, type Server } from 'node:net';
-import { hostname, tmpdir } from 'node:os';
-import { join, relative } from 'node:path';
+import { hostname } from 'node:os';
+import { join } from 'node:path';
 import type { ApplicationFailure } from '@temporalio/common';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { FolderJobs } from '../../../dist/worker/store/folder-jobs.js';
@@ -14,7 +14,7 @@ import { ofFile } from '../../support/of-file.js';
 import { temporalOfFile } from '../../support/temporal.js';
 
 /** The allowlist has only the folder of the rows, so workflows may use no file outside of it. */
-const folder = new Folder();
+const folder = Folder.ofFile();
 const elsewhere = folderOfFile();
 const { dir, input, into, stateDir } = folder;
 const taskQueue = dir;
@@ -36,12 +36,8 @@ beforeAll(async () => {
   writeFileSync(join(elsewhere, 'rows.csv'), readFileSync(input));
   symlinkSync(elsewhere, join(dir, 'link'));
   symlinkSync(join(elsewhere, 'new.csv'), join(dir, 'dangling.csv'));
-  mkdirSync(join(dir, '.git'));
 });
-afterAll(async () => {
-  database?.close();
-  folder.remove();
-});
+afterAll(() => void database?.close());
 
 type Case = readonly [workflow: string, input: object, message: RegExp];
 
@@ -68,40 +64,15 @@ const cases = (): Case[] => {
   return [
     ...intoAll(outside, path),
     ...intoAll(`postgres://127.0.0.1:${port}/x`, server),
-    ['enrichCsv', { ...rows, into: relative('.', outside) }, path],
-    ['enrichCsv', { ...rows, into: `${dir}/../${relative(tmpdir(), outside)}` }, path],
     ['enrichCsv', { ...rows, into: join(dir, 'link', 'x.duckdb') }, path],
-    ['enrichCsv', { ...rows, into: `${dir}-beside/x.duckdb` }, path],
-    ['enrichCsv', { ...rows, into: dir }, path],
-    ['enrichCsv', { ...rows, into: 'https://example.com/x.duckdb' }, /is not a warehouse: https: is not supported/],
-    ['syncEvents', { into: 'md:secrets' }, /md: is not supported/],
-    ['syncEvents', { into: ':memory:' }, /is a database in memory/],
-    ['enrichCsv', { ...rows, into: `postgres:/127.0.0.1:${port}/x` }, /write postgres:\/\/host:5432\/database/],
-    ['enrichCsv', { ...rows, into: `postgres://localhost:${port}/x` }, server],
-    ['enrichCsv', { ...rows, into: `postgres://[::1]:${port}/x` }, server],
     ['enrichCsv', { ...rows, into: `postgres:///x?host=127.0.0.1&port=${port}` }, server],
-    ['enrichCsv', { ...rows, into: 'postgres:///x' }, server],
-    ['enrichCsv', { ...rows, into: 'postgres:///x?host=/tmp' }, server],
-    ['enrichCsv', { ...rows, into: 'postgres://db.internal:6432/x?sslmode=verify-full' }, server],
-    ['enrichCsv', { ...rows, into: 'postgres://db.internal.evil.example/x?sslmode=verify-full' }, server],
     ['enrichCsv', { ...rows, into: 'postgres://db.internal,evil.example/x?sslmode=verify-full' }, /more than one host/],
-    [
-      'enrichCsv',
-      { ...rows, into: 'postgres://db.internal/x?sslmode=verify-ca&sslrootcert=/etc/hosts' },
-      /is not a certificate of this worker/,
-    ],
     ['enrichCsv', { input: join(elsewhere, 'rows.csv'), into }, path],
     ['enrichCsv', { input: join(dir, 'link', 'rows.csv'), into }, path],
-    ['enrichCsv', { input: '/etc/passwd', into }, path],
-    ['enrichCsv', { input: `file://${input}`, into }, /is an address, not a file/],
     ['enrichCsv', { input: '-', job: 'stdin', into }, /standard input/],
-    ['enrichCsv', { input: `${input}\0.csv`, into }, /a NUL character/],
-    ['enrichCsv', { input: `${dir}/${'a/'.repeat(5000)}rows.csv`, into }, /longer than 4096/],
     ['enrichCsv', { ...rows, csv: join(elsewhere, 'x.csv') }, path],
     ['enrichCsv', { ...rows, csv: join(dir, 'dangling.csv') }, path],
     ['enrichCsv', { ...rows, csv: join(stateDir, 'jobs', 'x.json') }, path],
-    ['enrichCsv', { ...rows, csv: join(dir, '.git', 'config') }, path],
-    ['enrichCsv', { ...rows, csv: join(dir, 'worker.ts') }, /does not end with \.csv/],
     ['runAgentRows', { ...rows, csv: join(dir, 'package.json'), query: 'Who?' }, /does not end with \.csv/],
     ['createMonitor', { definition: {}, secretFile: join(elsewhere, 'secrets.json') }, path],
     ['createMonitor', { definition: {}, secretFile: join(dir, 'link', 'secrets.json') }, path],

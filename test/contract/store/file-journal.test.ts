@@ -144,37 +144,6 @@ describe('the file journal', () => {
     await again.close();
   });
 
-  it('refuses a body that fails its checksum, names the remedy, and buys it again only on request', async () => {
-    const dir = newDir();
-    await bought(dir, [[1], [2]]);
-    const data = readFileSync(join(dir, UNITS));
-    data[30] = (data[30] as number) ^ 1;
-    writeFileSync(join(dir, UNITS), data);
-    const journal = await openJournal(dir);
-    await expect(journal.unitFiles('job/gen/000000', [keyOf(1), keyOf(2)], join(root, 'x'))).rejects.toThrow(
-      /1 bought answer.*--rebuy/,
-    );
-    expect((await journal.claim([keyOf(1), keyOf(2)], 'b')).mine).toEqual([]);
-    expect((await journal.claim([keyOf(1), keyOf(2)], 'b', { rebuyBefore: Date.now() })).mine).toEqual([
-      { key: keyOf(1), unknowns: 0 },
-    ]);
-  });
-
-  it('knows that bodies were pruned, and buys them again only on request', async () => {
-    const dir = newDir();
-    await bought(dir, [[1]]);
-    rmSync(join(dir, UNITS));
-    const journal = await openJournal(dir);
-    await expect(journal.unitFiles('job/gen/000000', [keyOf(1)], join(root, 'x'))).rejects.toThrow('--rebuy');
-    expect((await journal.claim([keyOf(1)], 'b')).landed).toHaveLength(1);
-    expect((await journal.claim([keyOf(1)], 'c', { rebuyBefore: Date.now() })).mine).toHaveLength(1);
-    await journal.release('c');
-    // An answer that landed after the request to buy again counts as new.
-    expect((await journal.claim([keyOf(1)], 'd', { rebuyBefore: 1 })).landed).toHaveLength(1);
-    // Another process knows that the body is gone, although it has not tried to read it.
-    expect(await (await openJournal(dir)).lookup([keyOf(1)], { rebuyBefore: Date.now() })).toEqual([]);
-  });
-
   it('makes its files readable only by their owner', async () => {
     const dir = newDir();
     await bought(dir, [[1]]);
@@ -215,22 +184,6 @@ describe('the file journal', () => {
     expect(await again.totals('job/')).toMatchObject({ requests: 80, unknown: [] });
     expect((await again.read([keyOf(139), keyOf(0)])).size).toBe(2);
   });
-
-  it('uses the newest answer of a key, in any segment', async () => {
-    const dir = newDir();
-    const journal = await openJournal(dir);
-    for (const [at, segment] of [
-      [2000, 'a/g/0'],
-      [1000, 'z/g/0'],
-    ] as const) {
-      await journal.claim([keyOf(1)], 'a', { freshAfter: Number.MAX_SAFE_INTEGER });
-      const id = await journal.intend(intent('a', [1], segment));
-      await journal.land(id, { requestId: String(at), fetchedAt: at, units: [outcome(1)] });
-    }
-    await journal.close();
-    const again = await openJournal(dir);
-    expect((await again.read([keyOf(1)])).get(keyOf(1))?.request_id).toBe('2000');
-  });
 });
 
 it('intents of a dead process are unknown outcomes for later readers, too', async () => {
@@ -260,22 +213,6 @@ describe('pruning', () => {
     expect(await journal.prunableBytes('job/', Date.now() + 60_000)).toBe(0);
     expect(await journal.prune('job/', Date.now() + 60_000)).toBe(0);
     expect((await journal.read([keyOf(1)])).size).toBe(1);
-  });
-
-  it('removes only the bodies of old segments, and still knows their purchases', async () => {
-    const dir = newDir();
-    await bought(dir, [[1]]);
-    const journal = await openJournal(dir);
-    expect(await journal.prunableBytes('job/', Date.now() - 60_000)).toBe(0);
-    expect(await journal.prunableBytes('job/', Date.now() + 60_000)).toBeGreaterThan(0);
-    expect(await journal.prune('job/', Date.now() - 60_000)).toBe(0);
-    expect(await journal.prune('other/', Date.now() + 60_000)).toBe(0);
-    expect(await journal.prune('job/', Date.now() + 60_000)).toBe(1);
-    expect(existsSync(join(dir, UNITS))).toBe(false);
-    expect((await journal.claim([keyOf(1)], 'b')).landed).toHaveLength(1);
-    // The loss is known at once, and not only after a failed read.
-    const rebuy = { rebuyBefore: Date.now() + 1 };
-    expect((await journal.claim([keyOf(1)], 'c', rebuy)).mine.map(({ key }) => key)).toEqual([keyOf(1)]);
   });
 
   it('is not assumed for bodies that cannot be read: they are not bought again', async () => {

@@ -1,11 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import {
-  bucketsFor,
-  flatProfile,
-  type RateProfile,
-  rateProfiles,
-  withKeyLimit,
-} from '../../../src/core/limiter/rate.js';
+import { flatProfile, rateProfiles } from '../../../src/core/limiter/rate.js';
 import { MemoryLimiter } from '../../../src/store/limiter/memory-limiter.js';
 import { limiterContract, pass } from '../../support/store/limiter-contract.js';
 
@@ -42,28 +36,6 @@ describe('the memory limiter', () => {
     await pass(limiter, { rateClass: 'unheard-of', weight: 1 });
     free.abort();
     await expect(second).rejects.toThrow();
-    await limiter.close();
-  });
-
-  it('uses the limit of one key beside those of the team', () => {
-    const profile = withKeyLimit(rateProfiles.public as RateProfile, 3);
-    const bucketNames = (rateClass: string) => bucketsFor(profile, rateClass).map(({ name }) => name);
-    expect(bucketNames('search.deep')).toEqual(['search', 'search.deep', 'key']);
-    expect(bucketNames('contents')).toEqual(['contents', 'key']);
-    expect(bucketNames('unheard-of')).toEqual(['search', 'key']);
-  });
-
-  it('slows down while the service queues its calls, by a quarter at most', async () => {
-    const limiter = new MemoryLimiter(flatProfile(20));
-    const rateCost = { rateClass: 'contents', weight: 1 };
-    expect((await limiter.view()).effectiveQps).toBe(20);
-    for (let answer = 0; answer < 500; answer++) limiter.queued(rateCost);
-    const waiting = limiter.acquire(rateCost);
-    await Promise.resolve();
-    const { qps, effectiveQps } = await limiter.view();
-    expect(qps).toBe(20);
-    expect(effectiveQps).toBeCloseTo(20 / (1 + 0.24 + 0.05), 1);
-    await waiting;
     await limiter.close();
   });
 

@@ -409,12 +409,13 @@ export function journalContract(
       expect(await again.prune('job/', Date.now() + 60_000)).toBe(1);
       expect(await again.prunableBytes('job/', Date.now() + 60_000)).toBe(0);
       expect(await again.prune('job/', Date.now() + 60_000)).toBe(0);
+      // The loss is known at once, and not only after a failed read.
+      const rebuyBefore = Date.now() + 1;
+      expect((await again.lookup([keyOf(1), keyOf(2)], { rebuyBefore })).map(({ key }) => key)).toEqual([keyOf(2)]);
       expect(await again.unitFiles('other/gen/000000', [keyOf(2)], scratch)).toHaveLength(1);
       await expect(again.unitFiles('job/gen/000000', [keyOf(1)], scratch)).rejects.toThrow(/1 bought answer.*--rebuy/);
       await expect(again.read([keyOf(1)])).rejects.toThrow('--rebuy');
       expect((await again.claim([keyOf(1), keyOf(2)], 'b')).landed).toHaveLength(2);
-      const rebuyBefore = Date.now() + 1;
-      expect((await again.lookup([keyOf(1), keyOf(2)], { rebuyBefore })).map(({ key }) => key)).toEqual([keyOf(2)]);
       expect((await again.claim([keyOf(1), keyOf(2)], 'c', { rebuyBefore })).mine).toEqual([
         { key: keyOf(1), unknowns: 0 },
       ]);

@@ -50,4 +50,15 @@ describe('a run that a workflow follows', () => {
     expect(asked).toEqual([5000, 35_001]);
     expect(phases).toEqual([]);
   });
+
+  it('takes at most 60 events of history in an hour', async () => {
+    let [steps, elapsed] = [0, 0];
+    await runToEnd(viewOf().view, async (sliceMs) => {
+      steps++;
+      elapsed += sliceMs;
+      return (elapsed >= 60 * MINUTE ? { ended: 'done', look: null } : { ended: null, look }) as never;
+    });
+    // Three events for an activity, three for the workflow task after it, and five for the first task and the end.
+    expect(steps * 6 + 5).toBeLessThanOrEqual(60);
+  });
 });
