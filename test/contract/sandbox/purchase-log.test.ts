@@ -1,19 +1,18 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { appendFile, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { appendFile, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
 import { startSandbox } from '../../../src/sandbox/index.js';
+import { folderOfTest } from '../../support/files/folders.js';
 import { post, urls } from '../../support/sandbox/client.js';
 
 let folder: string;
 let ledgerFile: string;
-beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'sandbox-ledger-'));
+beforeEach(() => {
+  folder = folderOfTest();
   ledgerFile = join(folder, 'ledger.jsonl');
 });
-afterEach(() => rm(folder, { recursive: true }));
 
 test('the purchase log and the credits survive a restart; request ids never repeat', async () => {
   const first = await startSandbox({ failureRate: 0, ledgerFile, credits: 1 });

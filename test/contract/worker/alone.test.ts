@@ -1,17 +1,17 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdtempSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { bundleWorkflowCode, DefaultLogger } from '@temporalio/worker';
 import { afterAll, afterEach, beforeAll, describe, expect, inject, it } from 'vitest';
 import { json, type RawServer, rawServer } from '../../support/api/raw-server.js';
+import { folderOfFile } from '../../support/files/folders.js';
 import { fileNamespace, temporalOfFile } from '../../support/temporal.js';
 
 const temporal = temporalOfFile();
-const folder = mkdtempSync(join(tmpdir(), 'searchflow-alone-'));
+const folder = folderOfFile();
 const codePath = join(folder, 'workflows.js');
 const cwd = mkdtempSync(join(folder, 'cwd-'));
 const script = fileURLToPath(new URL('../../support/worker/alone-worker.mjs', import.meta.url));
@@ -41,7 +41,6 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await server?.close();
-  rmSync(folder, { recursive: true, force: true });
 });
 
 async function end(worker: ChildProcess): Promise<void> {

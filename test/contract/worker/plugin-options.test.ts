@@ -1,12 +1,11 @@
-import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { chmodSync } from 'node:fs';
 import { expect, it } from 'vitest';
 import { priceTables } from '../../../src/core/purchase/prices.js';
 import { aloneConfig } from '../../../src/worker/host/alone.js';
 import { readOptions } from '../../../src/worker/host/plugin-options.js';
 import { recordConfig } from '../../../src/worker/host/record.js';
 import { SearchflowPlugin, type SearchflowPluginOptions } from '../../../src/worker/index.js';
+import { folderOfTest } from '../../support/files/folders.js';
 
 /** The settings with which a worker with a record runs. */
 const recorded = (options: SearchflowPluginOptions & { readonly stateDir: string }) => {
@@ -96,10 +95,9 @@ it('the plugin refuses a missing API key, and takes undefined options as absent'
 it.skipIf(process.platform === 'win32')(
   'the plugin refuses a state folder that others may write, unless an option trusts it',
   () => {
-    const stateDir = mkdtempSync(join(tmpdir(), 'searchflow-plugin-'));
+    const stateDir = folderOfTest();
     chmodSync(stateDir, 0o777);
     expect(() => recorded({ apiKey: 'key', stateDir })).toThrow(/^stateDir: .* can be written by every user/);
     expect(recorded({ apiKey: 'key', stateDir, trustStateDir: true }).stateDir).toBe(stateDir);
-    rmSync(stateDir, { recursive: true });
   },
 );

@@ -1,10 +1,10 @@
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { runCommand, startCommand } from '../../support/cli/command.js';
+import { folderOfFile } from '../../support/files/folders.js';
 
-const cwd = mkdtempSync(join(tmpdir(), 'searchflow-enrich-'));
+const cwd = folderOfFile();
 const header = 'name,site';
 const row = (number: number) => `Site ${number},https://example.com/page/${number}`;
 const rows = (from: number, to: number) => Array.from({ length: to - from }, (_, index) => row(from + index));
@@ -30,10 +30,6 @@ beforeAll(async () => {
     ...Array.from({ length: 10 }, (_, index) => `Bad ${index},not a url`),
   ]);
   write('slow.csv', [header, ...rows(1000, 1200)]);
-});
-afterAll(async () => {
-  // The folder's Temporal server ends some time after the commands, and may still write and delete files.
-  rmSync(cwd, { recursive: true, force: true, maxRetries: 5 });
 });
 
 const enrichSites = 'enrich sites.csv --url-column site --csv out/sites.csv --batch 20 --qps 20'.split(' ');

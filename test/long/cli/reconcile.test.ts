@@ -1,12 +1,12 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { beforeAll, expect, it } from 'vitest';
 import { startService } from '../../service/service.mjs';
 import { runCommand } from '../../support/cli/command.js';
+import { folderOfFile } from '../../support/files/folders.js';
 import { ofFile } from '../../support/of-file.js';
 
-const cwd = mkdtempSync(join(tmpdir(), 'searchflow-reconcile-'));
+const cwd = folderOfFile();
 const today = () => new Date().toISOString().slice(0, 10);
 
 const service = ofFile(() => startService({ key: 'key-of-the-job' }));
@@ -21,9 +21,6 @@ beforeAll(async () => {
   };
   const rows = Array.from({ length: 60 }, (_, index) => `Site ${index},https://example.com/${index}`);
   writeFileSync(join(cwd, 'sites.csv'), `name,site\n${rows.join('\n')}\n`);
-});
-afterAll(async () => {
-  rmSync(cwd, { recursive: true, force: true, maxRetries: 5 });
 });
 
 const reconcile = async () => {

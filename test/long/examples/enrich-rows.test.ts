@@ -1,17 +1,16 @@
 import { type ChildProcess, execFile, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, inject, it } from 'vitest';
 import { startSandbox } from '../../../src/sandbox/index.js';
+import { folderOfFile } from '../../support/files/folders.js';
 import { ofFile } from '../../support/of-file.js';
 import { examplePath } from '../../support/run-example.js';
 import { fileNamespace, temporalOfFile } from '../../support/temporal.js';
 
 temporalOfFile();
-const folder = mkdtempSync(join(tmpdir(), 'searchflow-enrich-rows-'));
+const folder = folderOfFile();
 const python = join(folder, 'venv', 'bin', 'python');
 const sandbox = ofFile(() => startSandbox({ failureRate: 0 }));
 let worker: ChildProcess | null = null;
@@ -30,7 +29,6 @@ afterAll(async () => {
   const ended = worker && once(worker, 'exit');
   worker?.kill('SIGTERM');
   await ended;
-  rmSync(folder, { recursive: true, force: true });
 });
 
 it.each([

@@ -1,8 +1,6 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it } from 'vitest';
+import { folderOfTest } from '../../support/files/folders.js';
 import { mostInASecond } from '../../support/store/limiter-contract.js';
 import { processesOf } from '../../support/store/store-processes.js';
 
@@ -14,8 +12,7 @@ const now = () => Number(process.hrtime.bigint()) / 1e6;
 
 /** Processes that share one rate limit, in PostgreSQL or in a file. */
 async function team(on: string, count: number) {
-  const dir = mkdtempSync(join(tmpdir(), 'searchflow-limit-'));
-  onTestFinished(() => rmSync(dir, { recursive: true }));
+  const dir = folderOfTest();
   const where = on === 'a file' ? { dir } : { url: await server().database() };
   const starts: { at: number; weight: number; by: number }[] = [];
   const processes = Array.from({ length: count }, (_, by) => {

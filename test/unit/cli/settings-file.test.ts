@@ -1,15 +1,11 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { loadSettingsFile } from '../../../src/cli/set-up/settings-file.js';
 import { readSettings } from '../../../src/worker/config/config.js';
+import { folderOfFile } from '../../support/files/folders.js';
 
-let cwd: string;
-beforeAll(() => {
-  cwd = mkdtempSync(join(tmpdir(), 'searchflow-settings-'));
-});
-afterAll(() => rmSync(cwd, { recursive: true, force: true }));
+const cwd = folderOfFile();
 
 /** Loads a file with this text; returns the environment and what is wrong. */
 function load(

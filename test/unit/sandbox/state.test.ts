@@ -1,15 +1,14 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
 import { type SandboxOptions, startSandbox } from '../../../src/sandbox/index.js';
+import { folderOfTest } from '../../support/files/folders.js';
 import { get, post, send } from '../../support/sandbox/client.js';
 import { eventually } from '../../support/sandbox/eventually.js';
 
 let folder: string;
 let options: Partial<SandboxOptions>;
-beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'sandbox-state-'));
+beforeEach(() => {
+  folder = folderOfTest();
   options = {
     ledgerFile: join(folder, 'ledger.jsonl'),
     agentRuns: { durationMs: 2000 },
@@ -18,7 +17,6 @@ beforeEach(async () => {
     events: { count: 100, arrivingPerSecond: 50 },
   };
 });
-afterEach(() => rm(folder, { recursive: true }));
 
 test('runs, tasks, monitors and events survive a restart; those that ended meanwhile are charged once', async () => {
   const first = await startSandbox(options);
