@@ -1,5 +1,4 @@
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it, onTestFinished, vi } from 'vitest';
 import { UsageError } from '../../../src/core/errors/coded-error.js';
@@ -9,15 +8,13 @@ import { UNUSED_MS } from '../../../src/store/limiter/memory-limiter.js';
 import { QueuedLimiter } from '../../../src/store/limiter/queued-limiter.js';
 import { type RateStore, SharedRates } from '../../../src/store/limiter/shared-rates.js';
 import type { RuntimeConfig } from '../../../src/worker/config/runtime-types.js';
-import { openLimiter } from '../../../src/worker/team/limit.js';
+import { openLimiter } from '../../../src/worker/store/open-store.js';
+import { folderOfTest } from '../../support/files/folders.js';
 
 const second = 1000;
 function limitFolder() {
-  const dir = mkdtempSync(join(tmpdir(), 'searchflow-block-'));
-  onTestFinished(() => {
-    vi.restoreAllMocks();
-    rmSync(dir, { recursive: true });
-  });
+  const dir = folderOfTest();
+  onTestFinished(() => void vi.restoreAllMocks());
   return { dir, open: () => fileRates(join(dir, 'limit.json'), join(dir, 'block.json')) };
 }
 
@@ -115,8 +112,7 @@ it.each([
   [1000, ['limits']],
   [1001, []],
 ])('a limit of %s requests a second is kept in these folders: %j', async (qps, folders) => {
-  const userStateDir = mkdtempSync(join(tmpdir(), 'searchflow-limit-'));
-  onTestFinished(() => rmSync(userStateDir, { recursive: true }));
+  const userStateDir = folderOfTest();
   const config = { userStateDir, origin: 'https://service.example', apiKey: null, rate: { qps }, rateIsShare: false };
   const limiter = openLimiter(config as unknown as RuntimeConfig);
   await limiter.acquire({ rateClass: 'contents', weight: 1 });
