@@ -13,6 +13,9 @@ import { withLock } from '../../files/process-lock.js';
 import { moveDurably, withPath } from '../../files/write-durably.js';
 import { bareEnvironment } from './bare-environment.js';
 
+/** `go install` cannot install later tags. Another version needs other checksums. */
+const TEMPORAL_VERSION = 'v1.5.1';
+const SOURCE = 'https://temporal.download';
 const FIRST_BYTE_MS = 10_000;
 const STALL_MS = 30_000;
 const MAX_BYTES = 500 * 1024 * 1024;
@@ -33,12 +36,11 @@ const archiveSums: Readonly<Record<string, string>> = {
 const answerShape = z.object({ archiveUrl: z.url(), fileToExtract: z.string().regex(/^[\w.-]+$/) });
 
 /**
- * Downloads Temporal's program from the source that Temporal's SDKs use. Unlike the download of the SDKs, this download can be aborted and
- * starts no server. An archive with another checksum is not opened. Limits: ten seconds to the first byte, thirty seconds without data.
+ * Downloads Temporal's program from the source that Temporal's SDKs use. Unlike the download of the SDKs, this one starts no server. An archive with another checksum is not opened. Limits: ten seconds to the first byte, thirty seconds without data.
  * Returns the path; throws the reason.
  */
-export async function downloadTemporal(step: InstallStep): Promise<string> {
-  const { dir, version, source, env, signal } = step;
+async function downloadTemporal(step: InstallStep): Promise<string> {
+  const { dir, source, env } = step;
   const platform = platforms[process.platform];
   const arch = architectures[process.arch];
   if (!platform || !arch) throw new Error(`download: no program is available for ${process.platform} ${process.arch}`);
@@ -56,17 +58,17 @@ export async function downloadTemporal(step: InstallStep): Promise<string> {
     bodyTimeout: STALL_MS,
   });
   const get = async (url: string) => {
-    const response = await fetch(url, { dispatcher, signal });
+    const response = await fetch(url, { dispatcher });
     if (!response.ok || response.body === null) throw new Error(`${new URL(url).host} answered ${response.status}`);
     return { response, body: response.body };
   };
   try {
-    const { response } = await get(`${source}/cli/${version}?${query}`);
+    const { response } = await get(`${source}/cli/${TEMPORAL_VERSION}?${query}`);
     const { archiveUrl, fileToExtract } = answerShape.parse(await response.json());
     const archive = join(dir, windows ? 'archive.zip' : 'archive.tar.gz');
     const { body } = await get(archiveUrl);
     const hash = createHash('sha256');
-    await pipeline(Readable.fromWeb(body), atMost(MAX_BYTES, hash), createWriteStream(archive), { signal }).catch(
+    await pipeline(Readable.fromWeb(body), atMost(MAX_BYTES, hash), createWriteStream(archive)).catch(
       (error: unknown) => {
         throw withPath(error, archive);
       },
@@ -75,7 +77,6 @@ export async function downloadTemporal(step: InstallStep): Promise<string> {
     // `tar` is part of Linux, macOS and Windows. On Windows, `tar` also reads zip.
     await promisify(execFile)('tar', ['-xf', archive, '-C', dir, fileToExtract], {
       env: bareEnvironment(env),
-      signal,
       windowsHide: true,
     });
     return join(dir, fileToExtract);
@@ -112,15 +113,10 @@ function reasonOf(error: unknown, proxy: string | undefined): string {
 }
 
 /** Arguments of both ways of installing. */
-export interface InstallStep {
+interface InstallStep extends Pick<Installation, 'program' | 'env' | 'archiveSum'> {
   /** An empty folder on the cache's file system. */
   readonly dir: string;
-  readonly version: string;
-  readonly program: string;
   readonly source: string;
-  readonly archiveSum?: string;
-  readonly env: Readonly<Record<string, string | undefined>>;
-  readonly signal: AbortSignal;
 }
 
 const MODULE = 'github.com/temporalio/cli/cmd/temporal';
@@ -134,9 +130,9 @@ function goEnvironment(env: InstallStep['env']): Record<string, string | undefin
 }
 
 /** Builds Temporal's program with Go in some minutes. Returns its path; throws the last lines of Go's output. */
-export async function buildTemporal({ dir, version, program, env, signal }: InstallStep): Promise<string> {
+async function buildTemporal({ dir, program, env }: InstallStep): Promise<string> {
   // Without symbols and debug data, because at each start the server reads its whole program.
-  const child = spawn('go', ['install', '-ldflags=-s -w', `${MODULE}@${version}`], {
+  const child = spawn('go', ['install', '-ldflags=-s -w', `${MODULE}@${TEMPORAL_VERSION}`], {
     // This folder has no go.mod, because a go.mod would change the build.
     cwd: dir,
     env: { ...goEnvironment(env), GOBIN: dir },
@@ -147,20 +143,15 @@ export async function buildTemporal({ dir, version, program, env, signal }: Inst
   child.stderr.setEncoding('utf8').on('data', (text: string) => {
     output = (output + text).slice(-2_000);
   });
-  // On SIGINT, Go ends its compilers and removes its temporary files.
-  const stop = () => child.kill('SIGINT');
-  signal.addEventListener('abort', stop, { once: true });
   try {
     const [code] = await once(child, 'close');
     if (code === 0) return join(dir, program);
   } catch (cause) {
     const missing = (cause as NodeJS.ErrnoException).code === 'ENOENT';
     throw new Error(missing ? 'Go is not on PATH' : `go install: ${(cause as Error).message}`, { cause });
-  } finally {
-    signal.removeEventListener('abort', stop);
   }
   const words = output.trim().split('\n').slice(-3).join(' / ');
-  throw new Error(`go install ${MODULE}@${version}: ${words || 'it failed without a message'}`);
+  throw new Error(`go install ${MODULE}@${TEMPORAL_VERSION}: ${words || 'it failed without a message'}`);
 }
 
 /** The Temporal program. */
@@ -170,8 +161,6 @@ export interface TemporalBinary {
   readonly version: string;
 }
 
-/** `go install` cannot install later tags. Another version needs other checksums in `download`. */
-const TEMPORAL_VERSION = 'v1.5.1';
 const LOCK_WAIT_MS = 30 * 60_000;
 const PROGRESS_MS = 15_000;
 const DRAFT = '.install-';
@@ -192,8 +181,8 @@ export interface Installation {
 }
 
 /**
- * Installs Temporal's program into a folder: it is built by Go and downloaded at the same time, and the first to succeed is used. A lock
- * makes parallel processes install the program once. Throws an `Error` with the reasons of both failures.
+ * Installs Temporal's program into a folder: it is downloaded or, if that fails, built by Go. A lock makes parallel processes install the
+ * program once. Throws an `Error` with the reasons of both failures.
  */
 export async function installTemporal(installation: Installation): Promise<TemporalBinary> {
   const { dir, program, say, check } = installation;
@@ -214,7 +203,7 @@ export async function installTemporal(installation: Installation): Promise<Tempo
         say(`Still installing the Temporal server (${Math.round((performance.now() - started) / 1000)} s).`);
       }, PROGRESS_MS);
       try {
-        await moveDurably(await firstBuilt(installation), target);
+        await moveDurably(await made(installation), target);
       } finally {
         clearInterval(progress);
         for (const name of readdirSync(dir)) if (name.startsWith(DRAFT)) discard(join(dir, name));
@@ -227,30 +216,22 @@ export async function installTemporal(installation: Installation): Promise<Tempo
   );
 }
 
-async function firstBuilt({ dir, program, env, source, archiveSum, check }: Installation): Promise<string> {
-  const stop = new AbortController();
-  const attempt = async (name: string, run: (step: InstallStep) => Promise<string>) => {
+/** The path of the program in a draft: downloaded, or built by Go if the download fails. */
+async function made({ dir, program, env, source, archiveSum, check }: Installation): Promise<string> {
+  const reasons: string[] = [];
+  for (const [name, make] of [['download', downloadTemporal] as const, ['build', buildTemporal] as const]) {
     const own = join(dir, `${DRAFT}${name}-${process.pid}`);
     mkdirSync(own, { mode: 0o700 });
-    const step = { dir: own, version: TEMPORAL_VERSION, program, env, signal: stop.signal, archiveSum };
-    const made = await run({ ...step, source: source ?? 'https://temporal.download' });
-    chmodSync(made, 0o755);
-    if ((await check(made)) === null) throw new Error(`${name}: the program does not run here`);
-    return made;
-  };
-  const attempts = [attempt('download', downloadTemporal), attempt('build', buildTemporal)];
-  try {
-    return await Promise.any(attempts);
-  } catch (error) {
-    const reasons = error instanceof AggregateError ? error.errors : [error];
-    throw new Error(reasons.map((reason) => (reason instanceof Error ? reason.message : String(reason))).join('; '), {
-      cause: error,
-    });
-  } finally {
-    stop.abort();
-    // The slower attempt must clean up before its folder is removed.
-    await Promise.allSettled(attempts);
+    try {
+      const path = await make({ dir: own, program, env, source: source ?? SOURCE, archiveSum });
+      chmodSync(path, 0o755);
+      if ((await check(path)) !== null) return path;
+      reasons.push(`${name}: the program does not run here`);
+    } catch (error) {
+      reasons.push((error as Error).message);
+    }
   }
+  throw new Error(reasons.join('; '));
 }
 
 /** Removes a draft. A draft that cannot be removed is removed by the next installation. */

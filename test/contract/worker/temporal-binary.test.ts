@@ -204,19 +204,6 @@ describe.skipIf(process.platform === 'win32')('the installation of the program',
     );
   });
 
-  it('stops Go if the download was faster', async () => {
-    go(`trap 'echo stopped > "${inDir('go.stopped')}"; exit 1' INT\nwhile :; do sleep 0.05; done`);
-    const found = await install(bare(inDir('go')), await offer(temporal('1.5.1')));
-    expect(found.version).toBe('temporal version 1.5.1');
-    expect(existsSync(inDir('go.stopped'))).toBe(true);
-  });
-
-  it('stops the download if Go was faster', async () => {
-    go(makes(temporal('built')));
-    const found = await install(bare(inDir('go')), await serve(() => undefined));
-    expect(found.version).toBe('temporal version built');
-  });
-
   it('installs once for all processes that ask at once', async () => {
     const asked: string[] = [];
     const source = await offer(temporal('1.5.1'), asked);
