@@ -21,7 +21,7 @@ import { withPath } from './write-durably.js';
 
 /** The functions of `fs-native-extensions` that are used; the package has no types. */
 interface NativeLocks {
-  tryLock(fd: number, offset: number, length: number): boolean;
+  tryLock(fd: number, offset: number, length: number, how?: { readonly shared: boolean }): boolean;
   unlock(fd: number, offset: number, length: number): void;
 }
 
@@ -57,23 +57,23 @@ export class LockBusy extends Error {
 /**
  * Takes the lock of this path; returns null if any process, even this process, holds the lock. The file (mode 0600) remains when the lock
  * is released; missing folders are made with mode 0700. Throws the system's error if the file cannot be written, and an error with the
- * code `ELOOP` if the path is a link or another file.
+ * code `ELOOP` if the path is a link or another file. `shared`: several processes may hold the lock at once, and none is named.
  */
-export function tryLock(path: string): ProcessLock | null {
+export function tryLock(path: string, shared = false): ProcessLock | null {
   makeFolder(dirname(path));
   const fd = openOwnFile(path);
   try {
-    if (!native().tryLock(fd, LOCKED_BYTE, 1)) {
+    if (!native().tryLock(fd, LOCKED_BYTE, 1, { shared })) {
       closeSync(fd);
       return null;
     }
-    nameHolder(path, fd, ownIdentity());
+    if (!shared) nameHolder(path, fd, ownIdentity());
   } catch (error) {
     closeSync(fd);
     throw error;
   }
   let held = true;
-  const close = (last: () => void) => {
+  const close = (last: () => unknown) => {
     if (!held) return;
     held = false;
     try {
@@ -84,7 +84,7 @@ export function tryLock(path: string): ProcessLock | null {
   };
   return {
     fd,
-    release: () => close(() => ftruncateSync(fd)),
+    release: () => close(() => shared || ftruncateSync(fd)),
     handOver: (pid) => close(() => nameHolder(path, fd, { pid, startTime: processStartTime(pid) })),
   };
 }

@@ -1,8 +1,9 @@
-import { readdirSync, readFileSync, rmSync } from 'node:fs';
+import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { makeFolder } from '../../files/make-folder.js';
-import { isAlive, ownIdentity, type ProcessIdentity, toIdentity } from '../../files/process-identity.js';
-import { writeDurably, writeNamed } from '../../files/write-durably.js';
+import { setTimeout as delay } from 'node:timers/promises';
+import { type ProcessIdentity, toIdentity } from '../../files/process-identity.js';
+import { type ProcessLock, tryLock } from '../../files/process-lock.js';
+import { writeDurably } from '../../files/write-durably.js';
 
 /** Paths of the embedded server's files. */
 export interface ServerFiles {
@@ -13,13 +14,13 @@ export interface ServerFiles {
   readonly unfinished: string;
   readonly log: string;
   readonly record: string;
-  /** Folder with a file for each process that uses the server. */
+  /** Lock that each process that uses the server shares. */
   readonly users: string;
   /** Lock that is held while the server is being found, started or ended. */
   readonly lock: string;
   /** Lock that the server inherits and holds: two servers on one database would start and corrupt the database. */
   readonly databaseLock: string;
-  /** Lock that the watcher inherits and holds. */
+  /** Lock that the watcher holds. */
   readonly watcherLock: string;
 }
 
@@ -31,7 +32,7 @@ export function serverFiles(stateDir: string): ServerFiles {
     unfinished: join(stateDir, 'temporal.db.unfinished'),
     log: join(stateDir, 'temporal.log'),
     record: join(stateDir, 'server.json'),
-    users: join(stateDir, 'users'),
+    users: join(stateDir, 'users.lock'),
     lock: join(stateDir, 'server.lock'),
     databaseLock: join(stateDir, 'temporal.db.lock'),
     watcherLock: join(stateDir, 'watcher.lock'),
@@ -64,39 +65,14 @@ export function removeRecord(files: ServerFiles): void {
   rmSync(files.record, { force: true });
 }
 
-/** Records that this process uses the server. Returns a function that removes the record. */
-export function enrol(files: ServerFiles): () => void {
-  makeFolder(files.users);
-  const content = `${JSON.stringify(ownIdentity())}\n`;
-  // A process may use the server several times, and a dead process with the same PID may have left a file.
-  for (let n = 0; ; n++) {
-    const path = join(files.users, n === 0 ? `${process.pid}.json` : `${process.pid}-${n}.json`);
-    try {
-      writeNamed(path, content, { flag: 'wx' });
-      return () => rmSync(path, { force: true });
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
-    }
+/** Makes this process a user of the server, until the lock that it gets is released or the process ends. */
+export async function enrol({ users }: ServerFiles): Promise<ProcessLock> {
+  for (;;) {
+    const lock = tryLock(users, true);
+    if (lock !== null) return lock;
+    // A watcher is looking for users at this moment.
+    await delay(10);
   }
-}
-
-/** Whether a living process uses the server. Files of dead processes are removed. */
-export function inUse(files: ServerFiles): boolean {
-  let names: string[] = [];
-  try {
-    names = readdirSync(files.users);
-  } catch {
-    // If the folder is gone, no process uses the server.
-  }
-  return names.filter((name) => stillUsing(join(files.users, name))).length > 0;
-}
-
-function stillUsing(path: string): boolean {
-  const user = toIdentity(readJson(path));
-  // A file that is still empty is being written. Such a file is kept, and counts only at the next check.
-  if (user === null || isAlive(user.pid, user.startTime)) return user !== null;
-  rmSync(path, { force: true });
-  return false;
 }
 
 function readJson(path: string): unknown {

@@ -1,14 +1,15 @@
-import { closeSync, existsSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { isAlive } from '../../files/process-identity.js';
-import { LockBusy, withLock } from '../../files/process-lock.js';
-import { inUse, readRecord, removeRecord, type ServerFiles, type ServerRecord, serverFiles } from './server-files.js';
+import { isLocked, LockBusy, type ProcessLock, tryLock, withLock } from '../../files/process-lock.js';
+import { readRecord, removeRecord, type ServerFiles, type ServerRecord, serverFiles } from './server-files.js';
 import { boundLog, databaseHolder, endProcess, endServer, startServer } from './server-process.js';
 
 // Program of the watcher, a detached Node process that `keepWatcher` starts from the compiled file.
-// Arguments: state directory, linger in milliseconds, file descriptor of the inherited lock or `none`.
+// Arguments: state directory, linger in milliseconds.
 
 const POLL_MS = 2_000;
+const PROBE_MS = 500;
 const LOCK_WAIT_MS = 10 * 60_000;
 /** Most restarts in {@link RESTART_WINDOW_MS}; a server on a damaged database, for example, never stays alive. */
 const MOST_RESTARTS = 5;
@@ -19,8 +20,8 @@ interface Watch {
   readonly files: ServerFiles;
   /** Milliseconds from the end of the last user to the end of the server. */
   readonly lingerMs: number;
-  /** File descriptor of the inherited lock that shows that a watcher is running; null if locks are not inherited. */
-  readonly lockFd: number | null;
+  /** Shows that a watcher is running. */
+  readonly lock: ProcessLock;
   readonly env: Readonly<Record<string, string | undefined>>;
 }
 
@@ -28,7 +29,7 @@ interface Watch {
  * Watches the embedded server of a folder: restarts the server on the same port if it dies while processes use it, and ends the server
  * `lingerMs` after the last user has ended. Resolves when the server has ended.
  */
-async function watchServer({ files, lingerMs, lockFd, env }: Watch): Promise<void> {
+async function watchServer({ files, lingerMs, lock, env }: Watch): Promise<void> {
   const pollMs = Math.min(POLL_MS, Math.max(50, lingerMs / 4));
   const restarts: number[] = [];
   let known: ServerRecord | null = null;
@@ -66,19 +67,19 @@ async function watchServer({ files, lingerMs, lockFd, env }: Watch): Promise<voi
     }
     idleSince ??= now;
     if (now - idleSince < lingerMs) continue;
-    const ended = await withLock(files.lock, () => endUnused(files, lockFd), { waitMs: LOCK_WAIT_MS });
+    const ended = await withLock(files.lock, () => endUnused(files, lock), { waitMs: LOCK_WAIT_MS });
     if (ended) return;
   }
 }
 
-async function endUnused(files: ServerFiles, lockFd: number | null): Promise<boolean> {
+async function endUnused(files: ServerFiles, lock: ProcessLock): Promise<boolean> {
   if (inUse(files)) return false;
   const record = readRecord(files);
   if (record !== null) await endProcess(record);
   await endServer(files);
   removeRecord(files);
   // The watcher's own lock is released while the folder's lock is held: the next process sees that no watcher is running and starts one.
-  if (lockFd !== null) closeSync(lockFd);
+  lock.release();
   return true;
 }
 
@@ -91,12 +92,21 @@ async function orLog(work: Promise<void>): Promise<void> {
   }
 }
 
-const [stateDir, linger, lockFd] = process.argv.slice(2);
+/** Whether a living process uses the server. */
+const inUse = ({ users }: ServerFiles): boolean => isLocked(users) === true;
+
+/** Takes the lock of the watcher; null if another watcher has it. */
+async function takeLock({ watcherLock }: ServerFiles): Promise<ProcessLock | null> {
+  const lock = tryLock(watcherLock);
+  if (lock !== null) return lock;
+  // A command may hold the lock for a moment, to see whether a watcher has it.
+  await delay(PROBE_MS);
+  return tryLock(watcherLock);
+}
+
+const [stateDir, linger] = process.argv.slice(2);
 // A closed terminal, or a Ctrl-C for the command, must not end the watcher.
 for (const signal of ['SIGHUP', 'SIGINT'] as const) process.on(signal, () => undefined);
-await watchServer({
-  files: serverFiles(stateDir as string),
-  lingerMs: Number(linger),
-  lockFd: lockFd === 'none' ? null : Number(lockFd),
-  env: process.env,
-});
+const files = serverFiles(stateDir as string);
+const lock = await takeLock(files);
+if (lock) await watchServer({ files, lingerMs: Number(linger), lock, env: process.env });

@@ -4,7 +4,7 @@ import type { ErrorCode } from '../../core/errors/registry.js';
 import { makeFolder } from '../../files/make-folder.js';
 import { inPackage } from '../../files/package-root.js';
 import { isAlive } from '../../files/process-identity.js';
-import { tryLock, withLock } from '../../files/process-lock.js';
+import { isLocked, withLock } from '../../files/process-lock.js';
 import { bareEnvironment } from './bare-environment.js';
 import { findTemporalBinary } from './binary.js';
 import { freePort } from './free-port.js';
@@ -20,31 +20,24 @@ import {
 import type { HealthCheck } from './server-health.js';
 import { endProcess, startServer } from './server-process.js';
 
-const inherits = process.platform !== 'win32';
-const INHERITED_FD = 3;
-
 /** Starts the watcher of a folder if none is running. Call this function while holding the folder's lock, before the server is started. */
 function keepWatcher(files: ServerFiles, lingerMs: number, env: Readonly<Record<string, string | undefined>>): void {
-  const lock = tryLock(files.watcherLock);
-  if (lock === null) return;
+  if (isLocked(files.watcherLock)) return;
   const log = openSync(files.log, 'a', 0o600);
   try {
-    const lockFd = inherits ? String(INHERITED_FD) : 'none';
     const watcher = inPackage('dist', 'worker', 'temporal-server', 'server-watcher.js');
-    const child = spawn(process.execPath, [watcher, files.stateDir, String(lingerMs), lockFd], {
+    const child = spawn(process.execPath, [watcher, files.stateDir, String(lingerMs)], {
       detached: true,
       // An unexpected error of the watcher goes to the server's log.
-      stdio: ['ignore', 'ignore', log, inherits ? lock.fd : 'ignore'],
+      stdio: ['ignore', 'ignore', log],
       env: bareEnvironment(env),
       windowsHide: true,
     });
     // If the watcher cannot be started, the server runs without a watcher until the next command of the folder starts one.
     child.once('error', () => undefined);
-    if (child.pid !== undefined && inherits) lock.handOver(child.pid);
     child.unref();
   } finally {
     closeSync(log);
-    lock.release();
   }
 }
 
@@ -90,7 +83,7 @@ export async function ensureTemporalServer(options: TemporalServerOptions) {
   const files = serverFiles(options.stateDir);
   makeFolder(files.stateDir);
   // This process is recorded as a user first, so that no watcher ends a server that is about to be reused.
-  const leave = enrol(files);
+  const user = await enrol(files);
   try {
     const { record, reused } = await withLock(files.lock, () => reuseOrStart(files, options), {
       waitMs: LOCK_WAIT_MS,
@@ -103,10 +96,10 @@ export async function ensureTemporalServer(options: TemporalServerOptions) {
       reused,
       uiUrl: record.uiPort === null ? null : `http://127.0.0.1:${record.uiPort}`,
       /** Records, before it returns, that this process no longer uses the server. The server ends 30 s after its last user. */
-      detach: async () => leave(),
+      detach: async () => user.release(),
     };
   } catch (error) {
-    leave();
+    user.release();
     throw error;
   }
 }
