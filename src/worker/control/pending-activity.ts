@@ -1,5 +1,4 @@
 import { hostname } from 'node:os';
-import { setTimeout as sleep } from 'node:timers/promises';
 import {
   type Client,
   type DescribeWorkflowExecutionResponse,
@@ -12,7 +11,6 @@ import {
   decodeOptionalFailureToOptionalError,
 } from '@temporalio/common/lib/internal-non-workflow/index.js';
 import type { WorkerRefusal } from '../../core/rows/warehouse-errors.js';
-import { onQueue } from '../temporal-server/retries-until-close.js';
 
 /** An activity in progress, as the server knows it. */
 export interface PendingActivity {
@@ -28,10 +26,7 @@ export interface PendingActivity {
 type ActivityInfo = NonNullable<DescribeWorkflowExecutionResponse['pendingActivities']>[number];
 
 /** State of an activity that waits for its next attempt, in Temporal's API. */
-const SCHEDULED = 1;
-/** The codes of a call that a server does not know, and of work that has ended meanwhile. */
-const UNIMPLEMENTED = 12;
-const NOT_FOUND = 5;
+export const SCHEDULED = 1;
 /** Waits shorter than this are not reported. */
 const LONG_SECONDS = 10;
 
@@ -88,48 +83,4 @@ export async function describeWorkflow(
 /** Whether a running workflow has a cancel that no worker has handled to its end. Servers before 1.26 do not report it. */
 export function isCancelRequested({ raw }: Pick<WorkflowExecutionDescription, 'raw'>): boolean {
   return raw.workflowExtendedInfo?.cancelRequested === true;
-}
-
-/** Failures of activities that wait for the end of a block. */
-const blocked: readonly unknown[] = ['Waiting', 'RateLimited'];
-
-/** Passes over the work in progress. An attempt that began before the end of the block may still decide to wait for it. */
-const PASS_MS = 1000;
-const QUIET_PASSES = 3;
-const MOST_PASSES = 15;
-
-/**
- * Lets the activities of a task queue that wait for the end of a block make their next attempt at once. Returns whether none waits any longer;
- * Temporal servers before 1.28 cannot wake them.
- */
-export async function wakeWaiting(client: Client, taskQueue: string): Promise<boolean> {
-  for (let pass = 1, quiet = 0; ; pass++) {
-    const { running, waiting } = await wakeOnce(client, taskQueue);
-    quiet = waiting === 0 ? quiet + 1 : 0;
-    if (running === 0 || quiet >= QUIET_PASSES) return true;
-    if (pass >= MOST_PASSES) return false;
-    await sleep(PASS_MS);
-  }
-}
-
-async function wakeOnce(client: Client, taskQueue: string) {
-  const { namespace, identity } = client.options;
-  const query = `ExecutionStatus = 'Running' AND ${onQueue(taskQueue)}`;
-  const found = { running: 0, waiting: 0 };
-  for await (const { workflowId, runId } of client.workflow.list({ query })) {
-    found.running++;
-    const { raw } = await client.workflow.getHandle(workflowId, runId).describe();
-    for (const { activityId, state, lastFailure, nextAttemptScheduleTime } of raw.pendingActivities ?? []) {
-      const isLater = (nextAttemptScheduleTime?.seconds?.toNumber() ?? 0) > Date.now() / 1000;
-      if (state !== SCHEDULED || !isLater || !blocked.includes(lastFailure?.applicationFailureInfo?.type)) continue;
-      found.waiting++;
-      await client.workflowService
-        .resetActivity({ namespace, identity, execution: { workflowId, runId }, id: activityId })
-        .catch((error: unknown) => {
-          const { code } = error as { readonly code?: unknown };
-          if (code !== UNIMPLEMENTED && code !== NOT_FOUND) throw error;
-        });
-    }
-  }
-  return found;
 }

@@ -11,6 +11,7 @@ import { WarehouseBusy } from '../../core/rows/warehouse-errors.js';
 import type { WatchedRun } from '../../core/workflow-result-schemas.js';
 import { warehouseFile } from '../../warehouse/index.js';
 import { type RuntimeConfig, UsageError } from '../config/runtime-types.js';
+import { passOnWork } from '../control/wake-work.js';
 import type { Role, WorkOwners } from '../control/work-owners.js';
 import { dataConverterOf } from '../data-converter/data-converter.js';
 import { awaitEnd } from '../schedules/schedule-view.js';
@@ -18,7 +19,7 @@ import { pruneJournal } from '../store/prune-journal.js';
 import type { Store } from '../store/store.js';
 import { Pollers } from '../team/pollers.js';
 import { standHere } from '../team/standing-worker.js';
-import { otherLimitsText } from '../team/team.js';
+import { identityOf, otherLimitsText, recordId } from '../team/team.js';
 import type { ServerAccess } from '../temporal-server/temporal.js';
 import { assembleParts, type Parts } from './parts.js';
 import { AddressInUse, type StatusServer, type StatusSources, serveStatus } from './status-server.js';
@@ -138,6 +139,9 @@ export class WorkerHere {
     this.#throwIfClosing();
     // Work of dead commands is handled before this worker can receive any of it.
     await this.#owners.resolveOrphans(this.#role);
+    // This process holds the lock of its folder and polls nothing yet, so no worker of the folder is alive.
+    if (!this.#store.shared)
+      await passOnWork(temporal.client, this.#config.taskQueue, identityOf(recordId(this.#config), ''));
     this.#throwIfClosing();
     this.#prepared.resolve();
     const [connection, dataConverter] = await Promise.all([

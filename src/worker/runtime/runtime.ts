@@ -166,7 +166,7 @@ const teamView = ({ store, config }: RuntimeParts) => ({
     await store.limiter().unblock();
     // Without a process that works in the folder, nothing waits in its server.
     if (config.temporalAddress === null && !store.shared && store.holder() === null) return true;
-    const { wakeWaiting } = await import('../control/pending-activity.js');
+    const { wakeWaiting } = await import('../control/wake-work.js');
     const until = Date.now() + ANSWERING_MS;
     for (; ; await sleep(STARTING_MS)) {
       const temporal = await connectIfRunning(config, process.env);
