@@ -4,10 +4,9 @@ import type { SourceDatabase } from './export/job-rows.js';
 
 /**
  * What a transaction changes; transactions that change the same tables run one at a time. `read`: nothing, so that an existing warehouse and the
- * right to read are enough; `write`: rows, monitors and agent runs; `events`: events and watermarks; `fold`: current state during loads, and
- * `foldAll` after the last load; `all`: events and current state.
+ * right to read are enough; `write`: rows, monitors and agent runs; `events`: events and watermarks; `fold`: current state; `all`: both.
  */
-export type Purpose = 'read' | 'write' | 'events' | 'fold' | 'foldAll' | 'all';
+export type Purpose = 'read' | 'write' | 'events' | 'fold' | 'all';
 
 /** One database, as the stores of a warehouse need it. */
 export interface Database {

@@ -9,7 +9,7 @@ import { inTransaction } from '../shared/in-transaction.js';
 import type { RelationColumn } from '../shared/relation.js';
 import { duckDbDialect } from './dialect.js';
 import { transactionOf } from './transaction.js';
-import { type Needs, USUAL, Warehouse, type WorkQueue } from './warehouse.js';
+import { MEMORY_MB, type Needs, Warehouse, type WorkQueue } from './warehouse.js';
 
 /**
  * The warehouse in a DuckDB file. Nothing is read or created before the first use. While another process has the file open, every method
@@ -42,16 +42,12 @@ export function duckDbDatabase(address: string, { check }: WarehousesOptions): D
   };
 }
 
-/**
- * The queues of a transaction, and what it needs. During loads the current state is updated on a second connection, and so on a second core.
- * After the last load the state is updated on both cores, because no load uses the other core then.
- */
+/** The queues of a transaction, and what it needs. The current state is updated on a second connection, and so on a second core. */
 const uses: Readonly<Record<Purpose, readonly [queues: readonly WorkQueue[], needs?: Needs]>> = {
   read: [['reads'], { reads: true }],
   write: [['incoming', 'state']],
   events: [['incoming']],
   fold: [['state']],
-  foldAll: [['state'], { threads: 2 }],
   all: [['incoming', 'state']],
 };
 
@@ -59,7 +55,7 @@ const uses: Readonly<Record<Purpose, readonly [queues: readonly WorkQueue[], nee
 const MEMORY_FACTOR = 60;
 
 /** Memory in MB for files whose longest line has so many bytes. All other lines take no more: files are read in parts. */
-const memoryFor = (longest: number): number => USUAL.memory + Math.ceil((longest * MEMORY_FACTOR) / 1e6);
+const memoryFor = (longest: number): number => MEMORY_MB + Math.ceil((longest * MEMORY_FACTOR) / 1e6);
 
 /** Reads the file itself. All loads wait meanwhile. */
 const sourceOf =

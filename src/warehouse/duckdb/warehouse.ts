@@ -19,11 +19,12 @@ const IDLE_MS = 250;
 const LARGE_LOG_MB = 24;
 
 /**
- * Settings of an instance; memory and threads come from `USUAL`. Rare checkpoints halve the cost of loading. They do not merge row groups that
+ * Settings of an instance. A slice is too small for two threads: loads took 1.6 times the CPU. Rare checkpoints halve the cost of loading. They do not merge row groups that
  * are not full, which took a fifth of the CPU of loads of events; closing the file does, see `MERGES`. New files have the format of DuckDB 1.2,
  * whose zstd keeps JSON in a sixth of the space (see `compressions`).
  */
 const LIMITS = {
+  threads: '1',
   checkpoint_threshold: `${LARGE_LOG_MB}MB`,
   max_vacuum_tasks: '0',
   storage_compatibility_version: 'v1.2.0',
@@ -35,8 +36,8 @@ const LIMITS = {
  */
 const ROW_GROUP_ROWS = 4096;
 
-/** Memory (MB) and threads of a statement by default. A slice is too small for two threads: loads took 1.6 times the CPU. */
-export const USUAL = { memory: 512, threads: 1 } as const;
+/** Memory of a statement in MB, unless it needs more. */
+export const MEMORY_MB = 512;
 
 /** Number of row groups of a table that are merged when the file is closed. So the space of deleted rows is released in small steps. */
 const MERGES = 2;
@@ -45,11 +46,10 @@ const MERGES = 2;
 export type WorkQueue = 'incoming' | 'state' | 'reads';
 const WORK_QUEUES: readonly WorkQueue[] = ['incoming', 'state', 'reads'];
 
-/** Resources that some work needs: memory in MB, and threads. `reads`: no tables are made or migrated for this work. */
+/** What some work needs. `reads`: no tables are made or migrated for this work. `memory`: in MB. */
 export interface Needs {
   readonly reads?: boolean;
   readonly memory?: number;
-  readonly threads?: number;
 }
 
 /** Raises the memory of later statements to at least so many MB. */
@@ -239,8 +239,7 @@ export class Warehouse {
     // would take the lock from the first, and both would write.
     const instance = await DuckDBInstance.fromCache(this.file, {
       ...LIMITS,
-      memory_limit: `${USUAL.memory}MB`,
-      threads: `${USUAL.threads}`,
+      memory_limit: `${MEMORY_MB}MB`,
       temp_directory: `${this.file}.tmp`,
       autoinstall_known_extensions: 'false',
       autoload_known_extensions: 'false',
@@ -273,26 +272,20 @@ export class Warehouse {
   }
 }
 
-/**
- * Runs `work` with more memory or threads than usual, if it needs more. Such work is the only one: exports and careful loads run alone, and
- * updates of the current state one at a time.
- */
-async function granted<T>(connection: DuckDBConnection, needs: Needs, work: Work<T>): Promise<T> {
-  const set = async (memory: number, threads: number) => {
-    await connection.run(`SET GLOBAL memory_limit = '${memory}MB'`);
-    await connection.run(`SET GLOBAL threads = ${threads}`);
+/** Runs `work` with more memory than usual, if it needs more. Such work, an export or a careful load, is the only one. */
+async function granted<T>(connection: DuckDBConnection, { memory = 0 }: Needs, work: Work<T>): Promise<T> {
+  const set = (megabytes: number) => connection.run(`SET GLOBAL memory_limit = '${megabytes}MB'`);
+  let most = MEMORY_MB;
+  const grant = async (megabytes: number) => {
+    if (megabytes <= most) return;
+    most = megabytes;
+    await set(most);
   };
-  const { memory = USUAL.memory, threads = USUAL.threads } = needs;
-  let isMore = memory > USUAL.memory || threads > USUAL.threads;
   try {
-    if (isMore) await set(memory, threads);
-    return await work(connection, async (megabytes) => {
-      if (megabytes <= USUAL.memory) return;
-      isMore = true;
-      await set(megabytes, threads);
-    });
+    await grant(memory);
+    return await work(connection, grant);
   } finally {
-    if (isMore) await set(USUAL.memory, USUAL.threads).catch(nothing);
+    if (most > MEMORY_MB) await set(MEMORY_MB).catch(nothing);
   }
 }
 

@@ -10,10 +10,8 @@ import { beginRun, claimWindow, listStreams, readStream, splitWindow } from './w
 export function createEventStore(database: Database): EventWarehouse {
   const { dialect, exists, transaction, close } = database;
   let checksIdsFirst = dialect.keys;
-  let waitingForFold = 0;
   const fold = async (origin: string, atLeast: number): Promise<void> => {
-    const some = (parts: number) =>
-      transaction(waitingForFold > 0 ? 'foldAll' : 'fold', (tx) => foldWaiting(tx, origin, { atLeast, parts }));
+    const some = (parts: number) => transaction('fold', (tx) => foldWaiting(tx, origin, { atLeast, parts }));
     while (await inParts(some));
   };
   let folding = false;
@@ -53,14 +51,7 @@ export function createEventStore(database: Database): EventWarehouse {
       return loaded;
     },
 
-    async foldAll(origin) {
-      waitingForFold++;
-      try {
-        await fold(origin, 0);
-      } finally {
-        waitingForFold--;
-      }
-    },
+    foldAll: (origin) => fold(origin, 0),
 
     streams: async (origin) => ((await exists()) ? transaction('read', (tx) => listStreams(tx, origin)) : []),
 

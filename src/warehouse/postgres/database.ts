@@ -59,7 +59,7 @@ export function postgresDatabase(address: string, options: WarehousesOptions): D
  */
 const [LOADS, STATE] = [4, 5];
 const locks: Readonly<Record<Exclude<Purpose, 'read'>, readonly number[]>> = {
-  ...{ write: [], events: [LOADS], fold: [STATE], foldAll: [STATE], all: [LOADS, STATE] },
+  ...{ write: [], events: [LOADS], fold: [STATE], all: [LOADS, STATE] },
 };
 
 /** Copies rows into a scratch DuckDB, while loads continue. */
