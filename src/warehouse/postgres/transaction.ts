@@ -1,7 +1,6 @@
 import { createReadStream } from 'node:fs';
 import { pipeline } from 'node:stream/promises';
 import { createGunzip } from 'node:zlib';
-import { RESULT_MARK } from '../../core/purchase/journal.js';
 import type { PgTransaction } from '../../postgres/index.js';
 import type { Dialect, SqlValue, Transaction } from '../dialect.js';
 import { mendBytes, mendForPostgres } from '../shared/mend-escapes.js';
@@ -20,10 +19,9 @@ export function transactionOf(tx: PgTransaction, dialect: Dialect): Transaction 
     await tx.query(sql, values);
   };
   let hasLines = false;
-  let tables: Promise<void> | null = null;
-  const ready = () => {
-    tables ??= makeLineTables(tx);
-    return tables;
+  const emptied = async () => {
+    await (hasLines ? tx.query('TRUNCATE file_lines') : makeFileLines(tx));
+    hasLines = true;
   };
   return {
     dialect,
@@ -50,17 +48,15 @@ export function transactionOf(tx: PgTransaction, dialect: Dialect): Transaction 
       }
     },
     async readRows(files, work) {
-      await ready();
       for (const [slice, file] of files.entries()) {
-        if (hasLines) await tx.query('TRUNCATE row_lines');
-        hasLines = true;
-        await copyLines(tx, 'row_lines', file);
+        await emptied();
+        await copyLines(tx, file);
         await work(stagedRows(slice));
       }
     },
     async readUnits(files, careful, work) {
-      await ready();
-      for (const file of files) await copyLines(tx, 'unit_lines', file, careful);
+      await emptied();
+      for (const file of files) await copyLines(tx, file, careful);
       await work(unitRecords);
     },
   };
@@ -79,68 +75,39 @@ const PIECE = 262_144;
  */
 const HEADER = Buffer.from('PGCOPY\n\xff\r\n\0\0\0\0\0\0\0\0\0', 'latin1');
 const TRAILER = Buffer.from([0xff, 0xff]);
-
-type Fields = readonly (Buffer | null)[];
-
-/**
- * Tables for lines of files. `columns`: names and types; `exact` follows: the original line, if PostgreSQL's text cannot hold it
- * unchanged. `fields`: the fields of a line before `exact`.
- */
-const lineTables = {
-  row_lines: { columns: { line: 'json' }, fields: (line: Buffer): Fields => [line] },
-  unit_lines: { columns: { head: 'text', result: 'json' }, fields: headAndResult },
-} as const;
-
-type LineTable = keyof typeof lineTables;
+const TWO_FIELDS = Buffer.from([0, 2]);
 
 /**
- * Creates the tables for lines of files, once for each connection; the tables are emptied at the end of each transaction. Lines are read once
- * and dropped, so they are not compressed: compression took a third of the time of a copy of pages of 2 KB.
+ * Creates the table for lines of files, once for each connection; it is emptied at the end of each transaction. `exact`: the original line, if
+ * PostgreSQL's text cannot hold it unchanged. Lines are read once and dropped, so they are not compressed: compression took a third of the time
+ * of a copy of pages of 2 KB.
  */
-async function makeLineTables(tx: PgTransaction): Promise<void> {
-  for (const [table, { columns }] of Object.entries(lineTables)) {
-    const all = Object.entries({ ...columns, exact: 'text' });
-    await tx.query(`CREATE TEMP TABLE IF NOT EXISTS ${table} (${all.map(([name, type]) => `${name} ${type}`).join(', ')})
-        WITH (toast_tuple_target = 8160) ON COMMIT DELETE ROWS;
-      ALTER TABLE ${table} ${all.map(([name]) => `ALTER COLUMN ${name} SET STORAGE EXTERNAL`).join(', ')}`);
-  }
+async function makeFileLines(tx: PgTransaction): Promise<void> {
+  await tx.query(`CREATE TEMP TABLE IF NOT EXISTS file_lines (line json, exact text)
+      WITH (toast_tuple_target = 8160) ON COMMIT DELETE ROWS;
+    ALTER TABLE file_lines ALTER COLUMN line SET STORAGE EXTERNAL, ALTER COLUMN exact SET STORAGE EXTERNAL`);
 }
 
-/** Relation of the staged rows in `row_lines`. `slice`: number of their slice in its batch. */
+/** Relation of the staged rows in `file_lines`. `slice`: number of their slice in its batch. */
 const stagedRows = (slice: number): string =>
-  `(SELECT r.*, l.exact AS row_exact, ${slice} AS slice FROM row_lines l
+  `(SELECT r.*, l.exact AS row_exact, ${slice} AS slice FROM file_lines l
     CROSS JOIN LATERAL json_to_record(l.line) AS r(n bigint, h text, k text, u text, e text, m text, d boolean, i text[]))`;
 
-/** Relation of the unit records in `unit_lines`. */
-const unitRecords = `(SELECT r.*, l.result, l.exact FROM unit_lines l
-  CROSS JOIN LATERAL json_to_record(CAST(l.head || '}' AS json)) AS r(key text, request_id text, fetched_at timestamptz,
-    cost_micros bigint, status text, error_tag text, http_status integer, source text, misread text))`;
+/** Relation of the unit records in `file_lines`. */
+const unitRecords = `(SELECT r.*, l.exact FROM file_lines l
+  CROSS JOIN LATERAL json_to_record(l.line) AS r(key text, request_id text, fetched_at timestamptz,
+    cost_micros bigint, status text, error_tag text, http_status integer, source text, misread text, result json))`;
 
 /**
- * Splits the line of a unit into the text before its result, and its result, so that the server parses a result once less. Each of them
- * ends before the brace that ends the line. A line without a result is all head; if the line is torn, the server refuses the head.
- */
-function headAndResult(line: Buffer): Fields {
-  const end = line.length - 1;
-  if (line[end] !== 0x7d) return [line, null];
-  const mark = line.indexOf(RESULT_MARK);
-  if (mark < 0) return [line.subarray(0, end), null];
-  const result = line.subarray(mark + RESULT_MARK.length, end);
-  return [line.subarray(0, mark), result.equals(NULL) ? null : result];
-}
-
-const NULL = Buffer.from('null');
-
-/**
- * Copies the lines of a file (`.gz`: unpacked) into a table of lines; the server parses the lines. A line with an escape that PostgreSQL's
+ * Copies the lines of a file (`.gz`: unpacked) into `file_lines`; the server parses the lines. A line with an escape that PostgreSQL's
  * text cannot hold is repaired; the original line is kept in `exact`. Text after the last line feed is left out, because it is the torn end
  * of a file that is being written. With `careful`, every line that is not JSON is left out, too.
  */
-async function copyLines(tx: PgTransaction, table: LineTable, file: string, careful = false): Promise<void> {
+async function copyLines(tx: PgTransaction, file: string, careful = false): Promise<void> {
   const { from } = await import('pg-copy-streams');
   const source = createReadStream(file, { highWaterMark: PIECE });
-  const framed = (chunks: AsyncIterable<Buffer>) => frames(chunks, table, careful);
-  const copy = tx.client.query(from(`COPY ${table} FROM STDIN (FORMAT binary)`, { highWaterMark: PIECE }));
+  const framed = (chunks: AsyncIterable<Buffer>) => frames(chunks, careful);
+  const copy = tx.client.query(from('COPY file_lines FROM STDIN (FORMAT binary)', { highWaterMark: PIECE }));
   // A broken connection may emit a second error, when no handler is left.
   copy.on('error', () => undefined);
   try {
@@ -153,39 +120,32 @@ async function copyLines(tx: PgTransaction, table: LineTable, file: string, care
   }
 }
 
-async function* frames(chunks: AsyncIterable<Buffer>, table: LineTable, careful: boolean): AsyncGenerator<Buffer> {
+async function* frames(chunks: AsyncIterable<Buffer>, careful: boolean): AsyncGenerator<Buffer> {
   yield HEADER;
-  for await (const lines of wholeLines(chunks)) if (lines.at(-1) === 10) yield frame(rowsOf(lines, table, careful));
+  for await (const lines of wholeLines(chunks)) if (lines.at(-1) === 10) yield framesOf(lines, careful);
   yield TRAILER;
 }
 
-function rowsOf(lines: Buffer, table: LineTable, careful: boolean): readonly Fields[] {
-  const { fields } = lineTables[table];
-  const rows: Fields[] = [];
+/** The frames of lines: the number of fields, then the length of each field in bytes, then the field. NULL has the length -1. */
+function framesOf(lines: Buffer, careful: boolean): Buffer {
+  const parts: Buffer[] = [];
+  const add = (field: Buffer | null) => {
+    const length = Buffer.allocUnsafe(4);
+    length.writeInt32BE(field?.length ?? -1);
+    parts.push(length);
+    if (field !== null) parts.push(field);
+  };
   for (let from = 0; from < lines.length; ) {
     const end = lines.indexOf(10, from);
     const line = lines.subarray(from, end);
     from = end + 1;
     if (careful && !isObject(line)) continue;
     const mended = mendBytes(line, mendForPostgres);
-    rows.push([...fields(mended), mended === line ? null : line]);
+    parts.push(TWO_FIELDS);
+    add(mended);
+    add(mended === line ? null : line);
   }
-  return rows;
-}
-
-/** Frames rows: the number of fields, then the length of each field in bytes, then the field. NULL has the length -1. */
-function frame(rows: readonly Fields[]): Buffer {
-  const bytes = rows.flat().reduce((sum, field) => sum + 4 + (field?.length ?? 0), 2 * rows.length);
-  const framed = Buffer.allocUnsafe(bytes);
-  let at = 0;
-  for (const fields of rows) {
-    at = framed.writeInt16BE(fields.length, at);
-    for (const field of fields) {
-      at = framed.writeInt32BE(field?.length ?? -1, at);
-      if (field !== null) at += field.copy(framed, at);
-    }
-  }
-  return framed;
+  return Buffer.concat(parts);
 }
 
 function isObject(line: Buffer): boolean {
