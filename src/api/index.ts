@@ -33,12 +33,7 @@ export {
   type Streams,
   streams,
 } from './operations.js';
-export {
-  type AgentRun,
-  type AgentRunEvent,
-  type AgentRunRequest,
-  isTerminal,
-} from './schemas/agent-run-schemas.js';
+export { type AgentRun, type AgentRunEvent, type AgentRunRequest, isTerminal } from './schemas/agent-run-schemas.js';
 export type {
   CreatedMonitor,
   Monitor,

@@ -68,7 +68,7 @@ const state = kept({
   reason: pauseReason.optional(),
   /** The reason, in a sentence. */
   message: text.optional(),
-  next: nextAction.optional(),
+  next: nextAction,
   since: time,
   /** Set if a person cancelled the job and it had not ended yet. The next state replaces it. */
   cancelRequested: z.literal(true).optional(),

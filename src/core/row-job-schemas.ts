@@ -263,16 +263,15 @@ export type Resumption = Pick<EnrichCsvInput, keyof typeof resumption.shape>;
 export const jobPhase = z.enum(['planning', 'running', 'paused', 'done', 'stopped', 'failed', 'cancelled']);
 export const pauseReason = z.enum(pauseReasons);
 
-export const nextAction = z.object({
-  text: text.describe('What to do: a text without its period.'),
-  command: maybeText.describe('The command to run then, without the word `searchflow`; null: none.'),
-});
-/** What a person does about a pause or an end. */
-export type NextAction = ValueOf<typeof nextAction>;
-
-export const next = nextAction
+export const nextAction = z
+  .object({
+    text: text.describe('What to do: a text without its period.'),
+    command: maybeText.describe('The command to run then, without the word `searchflow`; null: none.'),
+  })
   .optional()
   .describe('What to do about the message; absent: only to resume the work, if it is paused.');
+/** What a person does about a pause or an end. */
+export type NextAction = NonNullable<ValueOf<typeof nextAction>>;
 
 export const jobProgress = z.object({
   phase: jobPhase,
@@ -313,7 +312,7 @@ export const jobProgress = z.object({
   unknownOutcomes: count,
   runsLeft: count.optional().describe('Runs at the service that a cancel left running; absent: none.'),
   startedAt: number,
-  next,
+  next: nextAction,
 });
 export type JobProgress = ValueOf<typeof jobProgress>;
 

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { count, flag, json, list, maybeText, number, text, type ValueOf } from './base-schemas.js';
 import { monitorActions } from './choices.js';
-import { jobPhase, jobSummary, next, pauseReason } from './row-job-schemas.js';
+import { jobPhase, jobSummary, nextAction, pauseReason } from './row-job-schemas.js';
 import type { Json } from './text/json.js';
 
 /** Counts of events that were read. */
@@ -34,7 +34,7 @@ export const walkProgress = z.object({
   etaMs: number.nullable().describe('Estimated remaining time, in ms; null while too few windows are done.'),
   startedAt: number,
   ...walkCounts,
-  next,
+  next: nextAction,
 });
 export type WalkProgress = ValueOf<typeof walkProgress>;
 

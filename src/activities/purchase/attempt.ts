@@ -240,7 +240,7 @@ async function recordAnswer(
     await land(context, intent, { requestId, costMicros: costInBody(body), nothing: message, units: outcomes });
     return { type: 'landed' };
   }
-  await miss(context, intent, message, verdict.charged, body);
+  await miss(context, intent, message, verdict.charged, answer);
   if (verdict.charged === 'maybe') for (const { key } of units) stats.unknowns.set(key, stats.unknownsOf(key) + 1);
   return { type: 'failed', error: answer };
 }

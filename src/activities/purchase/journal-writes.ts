@@ -3,7 +3,7 @@ import type { Limiter } from '../../core/limiter/limiter.js';
 import { GRANT_AHEAD_MS } from '../../core/limiter/rate.js';
 import { backoffMs } from '../../core/purchase/backoff.js';
 import { forgottenOutcome } from '../../core/purchase/forgotten.js';
-import type { CallJournal, Claimed, Started, UnitOutcome } from '../../core/purchase/journal.js';
+import type { CallJournal, Claimed, MissFacts, Started, UnitOutcome } from '../../core/purchase/journal.js';
 import { OverBudget, type Price } from '../../core/purchase/spend.js';
 import type { KnownAnswer } from '../../core/rows/row-warehouse.js';
 import { splitMicros } from '../../core/text/money.js';
@@ -155,15 +155,15 @@ function withCost(unit: Omit<UnitOutcome, 'costMicros'>, costMicros: number, by:
   return { key, unit: text, status, errorTag, httpStatus, source, costMicros, by, result, wholeStatus, misread };
 }
 
-/** Closes an intent without a readable answer; `body` is the text that came instead. */
+/** Closes an intent without a readable answer; `body` is the text that came instead, `facts` how the service answered. */
 export async function miss(
   { journal, stats }: PurchaseContext,
   { id, takenMicros }: OpenIntent,
   reason: string,
   charged: 'never' | 'maybe',
-  body: string | null = null,
+  { body, facts: { status, retryAfterMs } = {} }: { readonly body?: string | null; readonly facts?: MissFacts } = {},
 ): Promise<void> {
-  await journal.miss(id, reason, charged, body === null ? null : firstBytes(body, MAX_KEPT_BYTES));
+  await journal.miss(id, reason, charged, { status, retryAfterMs, body: body && firstBytes(body, MAX_KEPT_BYTES) });
   stats.closed(takenMicros);
   if (charged === 'never') return;
   stats.unknownOutcomes++;

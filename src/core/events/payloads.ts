@@ -10,11 +10,7 @@ export interface Payload {
 export type PayloadKind = 'webset' | 'search' | 'import' | 'enrichment' | 'item' | 'monitor' | 'monitor_run' | 'export';
 
 export const payloads: readonly Payload[] = [
-  {
-    kind: 'webset',
-    types: ['webset.created', 'webset.deleted', 'webset.paused', 'webset.idle'],
-    object: 'webset',
-  },
+  { kind: 'webset', types: ['webset.created', 'webset.deleted', 'webset.paused', 'webset.idle'], object: 'webset' },
   {
     kind: 'search',
     types: ['webset.search.created', 'webset.search.updated', 'webset.search.canceled', 'webset.search.completed'],

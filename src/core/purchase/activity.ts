@@ -48,12 +48,6 @@ export interface ActivityStep {
   readonly lost: number;
 }
 
-/** Reasons of misses that were sent begin with the route and the status of the answer: `POST /contents: 429 …`. */
-export const SENT = '^[A-Z]+ /[^ ]*: [0-9]{3}( |$)';
-export const LIMITED = '^[A-Z]+ /[^ ]*: 429( |$)';
-/** The wait that an answer named, at the end of its message. */
-export const NAMED_WAIT = 'retry in ([0-9]+) s';
-
 /** Sums of a UTC day and an operation. Amounts in micro-dollars. */
 export interface DayUsage extends Omit<UsageLine, 'group'> {
   /** `2026-11-21`. */

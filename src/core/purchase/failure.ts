@@ -42,12 +42,9 @@ export interface Verdict {
   readonly blocks: boolean;
 }
 
-const verdict = (type: FailureType, retry: boolean, charged: 'never' | 'maybe' = 'never', blocks = false): Verdict => ({
-  type,
-  retry,
-  charged,
-  blocks,
-});
+function verdict(type: FailureType, retry: boolean, charged: Verdict['charged'] = 'never', blocks = false): Verdict {
+  return { type, retry, charged, blocks };
+}
 
 /** Maps the facts of a failed call to the verdict. Pure. */
 export function classify(facts: CallFacts, creates = false): Verdict {

@@ -1,6 +1,7 @@
 import type { ErrorCode } from '../errors/registry.js';
 import type { Freshness } from '../row-job-schemas.js';
 import type { Json, RawJson } from '../text/json.js';
+import type { CallFacts } from './failure.js';
 import type { Price, SpendCap } from './spend.js';
 
 /** The job of a segment: its name up to the first `/`; `calls` for single calls. */
@@ -144,6 +145,9 @@ export interface LandedAnswer {
   readonly units: readonly UnitOutcome[];
 }
 
+/** What came instead of an answer: the status and the wait of a refusal or failure, and its text. Empty if nothing was sent. */
+export type MissFacts = Partial<Pick<CallFacts, 'status' | 'retryAfterMs'>> & { readonly body?: string | null };
+
 /** A purchase without an answer, which may have been charged. `estimateMicros`: its likely price. */
 export interface UnknownOutcome {
   /** Name of the journal segment of the purchase. The column of the warehouse is also called `book`. */
@@ -194,10 +198,9 @@ export interface Journal {
    */
   note(intentId: string, owner: string, facts: Json): Promise<void>;
   /**
-   * Closes an intent without an answer. `maybe`: the intent becomes an unknown outcome. `body` is the text that came instead of an answer;
-   * the journal keeps this text.
+   * Closes an intent without an answer. `maybe`: the intent becomes an unknown outcome. The journal keeps `reply` with its text.
    */
-  miss(intentId: string, reason: string, charged: 'never' | 'maybe', body?: string | null): Promise<void>;
+  miss(intentId: string, reason: string, charged: 'never' | 'maybe', reply?: MissFacts): Promise<void>;
   /**
    * Ends units without a purchase. Reasons: the input was refused, a unit had too many unknown outcomes, or the warehouse still has the
    * answer (`answer` has its request id and time).

@@ -116,10 +116,7 @@ const fixable: Readonly<Record<string, { readonly reason: PauseReason; readonly 
     remedy: "the service requires payment. Check the team's credits and the key's budget",
   },
   ApiKeyMissing: { reason: 'key', remedy: 'the request had no API key. Set SEARCHFLOW_API_KEY' },
-  Unauthorized: {
-    reason: 'key',
-    remedy: 'the service refuses the API key. Set a valid key in SEARCHFLOW_API_KEY',
-  },
+  Unauthorized: { reason: 'key', remedy: 'the service refuses the API key. Set a valid key in SEARCHFLOW_API_KEY' },
   RateLimited: { reason: 'rate', remedy: 'the service asks for a wait of more than an hour. Wait that long' },
   ResponseShape: {
     reason: 'service',

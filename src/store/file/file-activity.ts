@@ -1,11 +1,9 @@
-import { type ActivityQuery, type ActivityStep, LIMITED, NAMED_WAIT, SENT } from '../../core/purchase/activity.js';
+import type { ActivityQuery, ActivityStep } from '../../core/purchase/activity.js';
 import { jobOf } from '../../core/purchase/journal.js';
 import type { SegmentLine } from './segment-lines.js';
 
 type Intent = Extract<SegmentLine, { t: 'intent' }>;
 type Ended = Extract<SegmentLine, { t: 'answer' | 'miss' }>;
-
-const [sent, limited, namedWait] = [new RegExp(SENT), new RegExp(LIMITED), new RegExp(NAMED_WAIT)];
 
 /** The segments of a journal. `read` passes the lines of a segment to `each`, in their order. */
 type Segments = readonly { readonly name: string; read(each: (line: SegmentLine) => void): void }[];
@@ -31,7 +29,7 @@ export async function fileActivity(segments: Segments, team: string, query: Acti
     for (const [id, intent] of intents) {
       const end = ends.get(id);
       if (intent.team !== team || intent.at < since || intent.at >= until) continue;
-      if (end?.t === 'miss' && end.charged === 'never' && !sent.test(end.why)) continue;
+      if (end?.t === 'miss' && end.charged === 'never' && end.status === undefined) continue;
       const { bucket, units } = shareOf.get(intent.op) ?? usual;
       const at = intent.at - (intent.at % stepMs);
       const step = steps.get(`${bucket} ${at}`) ?? emptyStep(bucket, at);
@@ -51,9 +49,9 @@ export async function fileActivity(segments: Segments, team: string, query: Acti
         step.slowest = Math.max(step.slowest, seconds);
       } else if (end?.t === 'miss') {
         if (end.charged === 'maybe') step.lost++;
-        else if (limited.test(end.why)) {
+        else if (end.status === 429) {
           step.limited++;
-          step.waitSeconds += Number(namedWait.exec(end.why)?.[1] ?? 0);
+          step.waitSeconds += (end.wait ?? 0) / 1000;
         } else step.failed++;
       }
     }

@@ -14,6 +14,7 @@ import type {
   JournalTotals,
   Landed,
   LandedAnswer,
+  MissFacts,
   UnitOutcome,
   UnitRecord,
   UnknownOutcome,
@@ -191,12 +192,12 @@ export class FileJournal implements Journal, Spend, PurchaseHistory {
     this.#intents.set(intentId, { segment, owner });
   }
 
-  async miss(intentId: string, reason: string, charged: 'never' | 'maybe', came?: string | null): Promise<void> {
-    const intent = this.#intents.get(intentId);
+  async miss(id: string, reason: string, charged: 'never' | 'maybe', reply?: MissFacts): Promise<void> {
+    const intent = this.#intents.get(id);
     if (!intent) return;
-    const line = () => this.#missOf(intentId, reason, charged, came ?? undefined);
+    const line = () => this.#missOf(id, reason, charged, reply);
     await this.#write(intent.segment, () => [], line);
-    this.#intents.delete(intentId);
+    this.#intents.delete(id);
   }
 
   async recordOutcomes(
@@ -415,9 +416,10 @@ export class FileJournal implements Journal, Spend, PurchaseHistory {
     }
   }
 
-  #missOf(id: string, why: string, charged: 'never' | 'maybe', came?: string): SegmentLine {
+  #missOf(id: string, why: string, charged: 'never' | 'maybe', reply: MissFacts = {}): SegmentLine {
+    const [came, status, wait] = [reply.body ?? undefined, reply.status ?? undefined, reply.retryAfterMs ?? undefined];
     const est = charged === 'maybe' ? this.#sums.lostMicros(id) : undefined;
-    return { t: 'miss', id, at: this.#now(), why, charged, est, came };
+    return { t: 'miss', id, at: this.#now(), why, charged, est, came, status, wait };
   }
 
   #take(segment: Segment, line: SegmentLine): void {

@@ -52,6 +52,9 @@ export type SegmentLine =
       readonly est?: number;
       /** Text that came instead of an answer; absent if no text came. */
       readonly came?: string;
+      /** HTTP status of a refusal or failure, and the wait in ms that it named; absent without one. */
+      readonly status?: number;
+      readonly wait?: number;
     }
   | { readonly t: 'settle'; readonly at: number; readonly op: string; readonly units: readonly UnitEntry[] };
 

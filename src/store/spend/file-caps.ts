@@ -62,9 +62,7 @@ export class FileCaps {
       throw new CodedError(
         'state-damaged',
         `The file of the team's caps is damaged: ${this.#path} (${why}). Repair it, or remove it and set the caps again with searchflow limits set`,
-        {
-          cause: error,
-        },
+        { cause: error },
       );
     }
   }

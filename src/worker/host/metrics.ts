@@ -155,8 +155,8 @@ function meteredJournal(meter: MetricMeter, journal: PurchaseJournal): PurchaseJ
       spent.add(micros, { operation });
       for (const { errorTag } of answer.units) if (errorTag) failed.add(1, { operation, tag: tagOf(errorTag) });
     },
-    async miss(id, reason, charged, came) {
-      await journal.miss(id, reason, charged, came);
+    async miss(id, reason, charged, reply) {
+      await journal.miss(id, reason, charged, reply);
       const intent = closed(id);
       if (!intent || charged === 'never') return;
       unknown.add(1, { operation: intent.operation });

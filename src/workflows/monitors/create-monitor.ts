@@ -7,9 +7,7 @@ import { forFirst, publicInput } from '../shared/public-input.js';
 import { summarizedActivities } from '../shared/summarized-activities.js';
 import { setVersioning } from '../shared/versioning.js';
 
-const { makeMonitor } = summarizedActivities(slicePolicy, {
-  makeMonitor: 'create the monitor',
-});
+const { makeMonitor } = summarizedActivities(slicePolicy, { makeMonitor: 'create the monitor' });
 const { findMadeMonitors } = summarizedActivities(bulkPolicy, {
   findMadeMonitors: 'find monitors of lost answers',
 });

@@ -7,9 +7,7 @@ import { forFirst, publicInput } from '../shared/public-input.js';
 import { summarizedActivities } from '../shared/summarized-activities.js';
 import { setVersioning } from '../shared/versioning.js';
 
-const { callMonitor } = summarizedActivities(lonePolicy, {
-  callMonitor: 'call the service',
-});
+const { callMonitor } = summarizedActivities(lonePolicy, { callMonitor: 'call the service' });
 
 /** `monitorCall`: executes one operation on a monitor, under the team's rate limit. */
 export async function monitorCall(call: MonitorCall, ...extra: []): Promise<OperationResult<Json>> {

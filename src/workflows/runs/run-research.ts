@@ -9,9 +9,7 @@ import { summarizedActivities } from '../shared/summarized-activities.js';
 import { setVersioning } from '../shared/versioning.js';
 import { RunView, runToEnd } from './run-to-end.js';
 
-const { researchRun } = summarizedActivities(slicePolicy, {
-  researchRun: 'start and follow the task',
-});
+const { researchRun } = summarizedActivities(slicePolicy, { researchRun: 'start and follow the task' });
 
 /**
  * `runResearch`: executes one research task, from its start to its result, like `runAgent`. The service cannot end a task: after a cancel

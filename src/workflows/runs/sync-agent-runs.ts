@@ -11,9 +11,7 @@ import { summarizedActivities } from '../shared/summarized-activities.js';
 import { setVersioning } from '../shared/versioning.js';
 
 const progressQuery = defineQuery<AgentRunSync>(queryNames.progress);
-const { syncRunSlice } = summarizedActivities(bulkPolicy, {
-  syncRunSlice: 'load new and unfinished agent runs',
-});
+const { syncRunSlice } = summarizedActivities(bulkPolicy, { syncRunSlice: 'load new and unfinished agent runs' });
 
 /**
  * `syncAgentRuns`: loads all agent runs of the team into a warehouse, whichever client started them. The workflow reads the list of runs from

@@ -14,7 +14,7 @@ it('a store keeps the text that came instead of an answer', async () => {
     await close(await journal.intend({ ...intent, deadline: Date.now() + 1000 }));
   };
   const page = '<html>Sign in\0</html>';
-  await lose('a'.repeat(32), (id) => journal.miss(id, 'not JSON', 'maybe', page));
+  await lose('a'.repeat(32), (id) => journal.miss(id, 'not JSON', 'maybe', { body: page }));
   await lose('b'.repeat(32), (id) => journal.miss(id, 'gone', 'maybe'));
   const rows = await postgres.query(`SELECT state, reason, came FROM ${schema}.purchases ORDER BY reason`);
   expect(rows).toEqual([

@@ -229,9 +229,8 @@ export function spendContract(
       const inCalls = { segment: 'calls/2026-11-21', operation: 'search' };
       await land(journal, await ask(journal, 3), 3, 2900);
       await land(journal, await ask(journal, 1, inCalls), 1, 7000);
-      const refused = 'POST /contents: 429 Too Many Requests (RATE_LIMIT_EXCEEDED): slower (retry in 7 s)';
-      await journal.miss(await ask(journal, 1), refused, 'never');
-      await journal.miss(await ask(journal, 1), 'POST /contents: 503 Service Unavailable', 'never');
+      await journal.miss(await ask(journal, 1), 'slower', 'never', { status: 429, retryAfterMs: 7000 });
+      await journal.miss(await ask(journal, 1), 'no', 'never', { status: 503, retryAfterMs: null });
       await journal.miss(await ask(journal, 1), 'held back before it was sent', 'never');
       await journal.miss(await ask(journal, 2), 'connection reset', 'maybe');
       await ask(journal, 4);

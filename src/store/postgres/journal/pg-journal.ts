@@ -13,6 +13,7 @@ import {
   jobOf,
   type Landed,
   type LandedAnswer,
+  type MissFacts,
   type UnitOutcome,
   type UnitRecord,
 } from '../../../core/purchase/journal.js';
@@ -163,9 +164,10 @@ export class PgJournal implements Journal, Spend, PurchaseHistory {
     if (!row?.known) throw new Error(`no intent ${intentId}`);
   }
 
-  async miss(intentId: string, reason: string, charged: 'never' | 'maybe', came?: string | null): Promise<void> {
-    await this.#call('miss', [intentId, storable(reason), charged === 'maybe', storable(came ?? null)]);
-    this.#operations.delete(intentId);
+  async miss(id: string, reason: string, charged: 'never' | 'maybe', reply: MissFacts = {}): Promise<void> {
+    const { body = null, status = null, retryAfterMs = null } = reply;
+    await this.#call('miss', [id, storable(reason), charged === 'maybe', storable(body), status, retryAfterMs]);
+    this.#operations.delete(id);
   }
 
   async recordOutcomes(

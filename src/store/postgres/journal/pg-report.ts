@@ -1,11 +1,4 @@
-import {
-  type ActivityStep,
-  type DayUsage,
-  type JournalReport,
-  LIMITED,
-  NAMED_WAIT,
-  SENT,
-} from '../../../core/purchase/activity.js';
+import type { ActivityStep, DayUsage, JournalReport } from '../../../core/purchase/activity.js';
 import type { PeriodSpend, Spend, SpendCaps, UsageGroup, UsageLine } from '../../../core/purchase/spend.js';
 import { identifier, type Postgres } from '../../../postgres/index.js';
 import { startOfDay } from '../../spend/spend-sums.js';
@@ -16,18 +9,18 @@ export function createPgReport(postgres: Postgres, team: string): JournalReport 
   const number = (expression: string) => `coalesce(${expression}, 0)::double precision`;
   const seconds = (of: 'sum' | 'max') =>
     number(`${of}(greatest(0, extract(epoch FROM closed_at - at))) FILTER (WHERE state = 'landed')`);
-  const isLimited = `state = 'never' AND reason ~ '${LIMITED}'`;
+  const isLimited = "state = 'never' AND http_status = 429";
   return {
     activity: ({ job, since, until, stepMs, windowMs, shares, usual }) =>
       postgres.query<ActivityStep>(
         `WITH sent AS (
-           SELECT coalesce(s.bucket, $6) AS bucket, coalesce(s.units, $7) AS units, state, reason, at, closed_at,
+           SELECT coalesce(s.bucket, $6) AS bucket, coalesce(s.units, $7) AS units, state, http_status, wait_ms, at, closed_at,
              floor(extract(epoch FROM at) * 1000 / $5::double precision) AS nth
            FROM ${schema}.purchases LEFT JOIN json_to_recordset($8::json) AS s(operation text, bucket text, units double precision)
              USING (operation)
            WHERE team = $1 AND ($2::text IS NULL OR job = $2) AND state <> 'settled'
              AND at >= to_timestamp($3::double precision / 1000) AND at < to_timestamp($4::double precision / 1000)
-             AND (state <> 'never' OR reason ~ '${SENT}')
+             AND (state <> 'never' OR http_status IS NOT NULL)
          ), windows AS (
            SELECT bucket, nth, sum(units) AS units FROM sent
            GROUP BY bucket, nth, floor(extract(epoch FROM at) * 1000 / $9::double precision)
@@ -39,7 +32,7 @@ export function createPgReport(postgres: Postgres, team: string): JournalReport 
            ${number("count(*) FILTER (WHERE state = 'landed')")} AS answered,
            ${seconds('sum')} AS seconds, ${seconds('max')} AS slowest,
            ${number(`count(*) FILTER (WHERE ${isLimited})`)} AS limited,
-           ${number(`sum(substring(reason FROM '${NAMED_WAIT}')::double precision) FILTER (WHERE ${isLimited})`)} AS "waitSeconds",
+           ${number(`sum(wait_ms / 1000) FILTER (WHERE ${isLimited})`)} AS "waitSeconds",
            ${number(`count(*) FILTER (WHERE state = 'never' AND NOT (${isLimited}))`)} AS failed,
            ${number("count(*) FILTER (WHERE state = 'unknown')")} AS lost
          FROM sent JOIN busy USING (bucket, nth) GROUP BY bucket, nth ORDER BY bucket COLLATE "C", nth`,

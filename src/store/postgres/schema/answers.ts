@@ -63,7 +63,7 @@ END $body$;
 
 -- Closes an intent without an answer. An unknown outcome whose request was never sent gets the state never. p_came: the text that came
 -- instead of an answer.
-CREATE FUNCTION ${schema}.miss(p_id uuid, p_reason text, p_maybe boolean, p_came text) RETURNS void
+CREATE FUNCTION ${schema}.miss(p_id uuid, p_reason text, p_maybe boolean, p_came text, p_status integer, p_wait_ms double precision) RETURNS void
 LANGUAGE plpgsql SET enable_seqscan TO off SET search_path TO pg_catalog, pg_temp AS $body$
 DECLARE
   p ${schema}.purchases;
@@ -76,7 +76,8 @@ BEGIN
   IF p.state = 'open' AND p_maybe THEN
     PERFORM ${schema}.lose(ARRAY[p_id], p_reason);
   ELSIF p.state IN ('open', 'unknown') AND NOT p_maybe THEN
-    UPDATE ${schema}.purchases SET state = 'never', reason = p_reason, closed_at = clock_timestamp() WHERE id = p_id;
+    UPDATE ${schema}.purchases SET state = 'never', reason = p_reason, http_status = p_status, wait_ms = p_wait_ms,
+      closed_at = clock_timestamp() WHERE id = p_id;
     IF p.state = 'open' THEN
       PERFORM ${schema}.add_spend(p, 0, 0, 0, -p.estimate_micros, 0, 0);
     ELSE

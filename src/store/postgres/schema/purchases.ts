@@ -22,6 +22,8 @@ CREATE TABLE ${schema}.purchases (
   bought_twice integer NOT NULL DEFAULT 0,
   request_id text,
   reason text,
+  http_status integer,
+  wait_ms double precision,
   came text,
   note text,
   at timestamptz NOT NULL DEFAULT clock_timestamp(),
@@ -41,6 +43,7 @@ COMMENT ON COLUMN ${schema}.purchases.estimate_micros IS 'Amount that it takes f
 COMMENT ON COLUMN ${schema}.purchases.list_micros IS 'Its price by the price table';
 COMMENT ON COLUMN ${schema}.purchases.cost_multiple IS 'Cost of its answer as a multiple of the list price; null: not known';
 COMMENT ON COLUMN ${schema}.purchases.bought_twice IS 'Number of units of its answer that another request bought while this one was an unknown outcome';
+COMMENT ON COLUMN ${schema}.purchases.http_status IS 'HTTP status of a refused or failed request; wait_ms: the wait that the answer named';
 COMMENT ON COLUMN ${schema}.purchases.came IS 'Text that came instead of an answer, at most 64 KiB';
 COMMENT ON COLUMN ${schema}.purchases.note IS 'The run at the service, as JSON; a purchase with a note outlives its process';
 
