@@ -2,55 +2,68 @@ import { Context } from '@temporalio/activity';
 import type { CallJournal, Claim, LandedAnswer, UnitOutcome, UnitRecord } from '../../core/purchase/journal.js';
 import { RawJson } from '../../core/text/json.js';
 
-/** A start that may have created a run. Times in Unix ms: the start was sent after `at`, and its answer is overdue after `deadline`. */
-interface OpenStart {
-  readonly at: number;
-  readonly deadline: number;
-}
-
 /**
- * What the earlier attempts of a call left in its heartbeat details. `through`: the last attempt that this note counts; `lost`: number of
- * requests of these attempts whose answer got lost; `open`: their request whose outcome is not known yet.
+ * What the attempts of a call leave in its heartbeat details. `lost`: number of their requests whose answer is lost if the history has none.
+ * `open`: the last of them if its outcome is not known. It was sent after `at`; its answer is overdue after `deadline`. Times in Unix ms.
  */
 interface Note {
-  readonly through: number;
   readonly lost: number;
-  readonly open?: OpenStart | undefined;
+  readonly open?: { readonly at: number; readonly deadline: number } | undefined;
 }
 
-/** Longest time in ms in which the service may still answer the request of a worker that has ended. */
-const ANSWER_MS = 60_000;
-
 /**
- * The record of one attempt of a call on a worker without a record: Temporal's history has the answer once the activity has ended. An attempt
- * that ends by itself leaves a note. An attempt without a note was killed, perhaps after its request was sent, so it counts as a lost answer.
+ * The record of one attempt of a call on a worker without a record: Temporal's history has the answer once the activity has ended. Before a
+ * request is sent, a note in the heartbeat details counts it as lost, so the next attempt knows it if this one is killed.
  */
 export class CallRecord implements CallJournal {
-  /** Number of requests of this call whose answer got lost. */
+  /** Number of requests of earlier attempts, and of failed ones of this attempt, whose answer got lost. */
   lost: number;
   /** Whether this attempt has had its turn. */
   isSent = false;
-  readonly #attempt: number;
-  #open: OpenStart | undefined;
+  /** Number of requests of this attempt that would be lost with the worker: they are in flight, or their answers are only here. */
+  #atRisk = 0;
+  #open: Note['open'];
+  #isBeating = false;
   readonly #records = new Map<string, UnitRecord>();
   #operation = '';
 
   constructor() {
-    const { attempt, heartbeatDetails, currentAttemptScheduledTimestampMs } = Context.current().info;
-    const { through = 0, lost = 0, open } = (heartbeatDetails ?? {}) as Partial<Note>;
-    const killed = Math.max(0, attempt - 1 - through);
-    this.#attempt = attempt;
-    this.lost = lost + killed;
-    const at = currentAttemptScheduledTimestampMs;
-    this.#open = killed > 0 ? { at: Math.min(at, open?.at ?? at), deadline: at + ANSWER_MS } : open;
+    const { lost = 0, open } = (Context.current().info.heartbeatDetails ?? {}) as Partial<Note>;
+    this.lost = lost;
+    this.#open = open;
   }
 
-  /** The note of the attempts before this one, for the heartbeats of this attempt. */
-  readonly before = (): Note => ({ through: this.#attempt - 1, lost: this.lost, open: this.#open });
+  /** The note, for a heartbeat of the SDK. */
+  readonly details = (): Note => {
+    this.#isBeating = true;
+    return this.#note();
+  };
+
+  /** Writes the note, and more details, for the next attempt. They are durable when it has returned. */
+  async keep(more: object = {}): Promise<void> {
+    const context = Context.current();
+    // The workflow task keeps a local activity, which has no heartbeat.
+    if (context.info.isLocal) return;
+    const details = { ...this.#note(), ...more };
+    // The SDK may hold an earlier heartbeat back for seconds; this one takes its place.
+    if (this.#isBeating) context.heartbeat(details);
+    try {
+      await context.client.activity.heartbeat(context.info.taskToken, details);
+    } catch (error) {
+      if ((error as Error).name !== 'ActivityCancelledError') throw error;
+      // The SDK learns of a cancel by a heartbeat of its own.
+      context.heartbeat(details);
+      await context.cancelled;
+    }
+  }
 
   /** Leaves the note of this attempt, which has failed. The SDK sends it before the failure. */
   leave(): void {
-    Context.current().heartbeat({ through: this.#attempt, lost: this.lost, open: this.#open });
+    if (this.isSent) Context.current().heartbeat(this.#note());
+  }
+
+  #note(): Note {
+    return { lost: this.lost + this.#atRisk, open: this.#open };
   }
 
   async claim(keys: readonly string[]): Promise<Claim> {
@@ -60,25 +73,31 @@ export class CallRecord implements CallJournal {
     return { landed: [], mine: [...new Set(keys)].filter(isOpen).map(claimed), theirs: [] };
   }
 
+  /** If the note cannot be written, or the call is cancelled, nothing is sent. */
   async intend({ operation, deadline }: { readonly operation: string; readonly deadline: number }): Promise<string> {
     this.#operation = operation;
     this.isSent = true;
+    this.#atRisk++;
     this.#open = { at: Date.now(), deadline };
+    await this.keep().catch((error: unknown) => {
+      this.#unsent();
+      throw error;
+    });
     return CALL;
   }
 
   async land(_intentId: string, { requestId, fetchedAt, units }: LandedAnswer): Promise<void> {
-    for (const unit of units) this.#keep(unit, this.#operation, requestId, fetchedAt);
-    this.#open = undefined;
+    for (const unit of units) this.#add(unit, this.#operation, requestId, fetchedAt);
   }
 
   /** Records what the list of runs shows, or the answer to a start: all starts of a call have one tag, so that no other one is unknown. */
   async note(): Promise<void> {
     this.lost = 0;
+    this.#atRisk = 0;
   }
 
   async miss(_intentId: string, _reason: string, charged: 'never' | 'maybe'): Promise<void> {
-    this.#open = undefined;
+    this.#unsent();
     if (charged === 'maybe') this.lost++;
   }
 
@@ -88,7 +107,7 @@ export class CallRecord implements CallJournal {
     operation: string,
     units: readonly UnitOutcome[],
   ): Promise<void> {
-    for (const unit of units) this.#keep(unit, operation, null, Date.now());
+    for (const unit of units) this.#add(unit, operation, null, Date.now());
   }
 
   async release(): Promise<void> {}
@@ -99,7 +118,12 @@ export class CallRecord implements CallJournal {
     return new Map([...this.#records].filter(([key]) => keys.includes(key)));
   }
 
-  #keep(outcome: UnitOutcome, operation: string, requestId: string | null, at: number): void {
+  #unsent(): void {
+    this.#atRisk = Math.max(0, this.#atRisk - 1);
+    this.#open = undefined;
+  }
+
+  #add(outcome: UnitOutcome, operation: string, requestId: string | null, at: number): void {
     const { key, unit, costMicros, status, errorTag, httpStatus, source, by, misread, wholeStatus, result } = outcome;
     this.#records.set(key, {
       ...{ key, unit, operation, status, source, by, misread, told: wholeStatus },

@@ -162,7 +162,7 @@ export async function buyRecords(
   readonly unknownOutcomes: number;
 }> {
   const { timeUpMs, yieldAfterMs, heartbeatMs, longestMs, progressed } = slice;
-  const { details = (waitingFor: string | null): unknown => ({ ...deps.alone?.before(), waitingFor }) } = slice;
+  const { details = (waitingFor: string | null): unknown => ({ ...deps.alone?.details(), waitingFor }) } = slice;
   const { cancellationSignal, info } = Context.current();
   let waitingFor: string | null = null;
   const control = cancellation({

@@ -37,13 +37,14 @@ export async function createMonitor<I>(
 
 async function usable(secrets: SecretStore | null): Promise<SecretStore> {
   const needed = 'createMonitor needs a secret store for the webhook secret, which the service returns only once';
-  if (secrets === null) throw refused(`${needed} (option secretFile); nothing was sent`);
+  if (secrets === null)
+    throw ApplicationFailure.nonRetryable(`${needed} (option secretFile); nothing was sent`, 'InvalidRequest');
   try {
     // This call removes nothing, but fails if the later write would fail.
     await secrets.remove('webhook/');
     return secrets;
   } catch (error) {
-    throw refused(`${needed}; nothing was sent: ${messageOf(error)}`);
+    throw ApplicationFailure.nonRetryable(`${needed}; nothing was sent: ${messageOf(error)}`, 'InvalidRequest');
   }
 }
 
@@ -53,18 +54,13 @@ async function keep(secrets: SecretStore, id: string, secret: Secret): Promise<v
       return await secrets.put(`webhook/${id}`, secret);
     } catch (error) {
       if (attempt === TRIES) {
-        throw ApplicationFailure.nonRetryable(
-          `monitor ${id} was created, but its webhook secret could not be stored and is lost: ${messageOf(error)}. Fix the store, delete the monitor and create it again`,
-          'SecretLost',
-        );
+        const help = `${messageOf(error)}. Fix the store, delete the monitor and create it again`;
+        const message = `monitor ${id} was created, but its webhook secret could not be stored and is lost: ${help}`;
+        throw ApplicationFailure.nonRetryable(message, 'SecretLost');
       }
       await delay(RETRY_MS * attempt);
     }
   }
-}
-
-function refused(message: string): ApplicationFailure {
-  return ApplicationFailure.nonRetryable(message, 'InvalidRequest');
 }
 
 function messageOf(error: unknown): string {

@@ -44,17 +44,12 @@ class OfWorkflow {
   #bytes = 0;
 
   async wait(record: CallRecord, bought: RowsBought): Promise<void> {
-    const context = Context.current();
     const over = new Promise<void>((resolve) => this.#waiting.push(resolve));
     this.#bytes += bought.bytes;
     if (this.isEnough()) return this.end();
-    const details = { ...record.before(), bought };
-    context.heartbeat(details);
-    // The SDK may delay a heartbeat for seconds.
-    const now = async () => context.client.activity.heartbeat(context.info.taskToken, details);
-    void now().catch(() => undefined);
+    void record.keep({ bought }).catch(() => undefined);
     const timer = setTimeout(this.end, Math.min(MOST.ms, callHeartbeatMs()));
-    context.cancelled.catch(this.end);
+    Context.current().cancelled.catch(this.end);
     await over;
     clearTimeout(timer);
   }

@@ -112,12 +112,8 @@ function wholeRequestPurchase<I, O>(
     isOnce ? [[...thisActivity(), Context.current().info.scheduledTimestampMs], input] : input,
   );
   // Beta features and headers give other answers, so both are part of the key.
-  const key = unitKeys(
-    deps.sha256,
-    deps.origin,
-    endpoint.name,
-    send,
-  )(isOnce ? unit : requestUnit(input as Parameters<typeof requestUnit>[0]));
+  const keyOf = unitKeys(deps.sha256, deps.origin, endpoint.name, send);
+  const key = keyOf(isOnce ? unit : requestUnit(input as Parameters<typeof requestUnit>[0]));
   // The input has already been checked against the endpoint's types.
   const known = input as I;
   const starts = endpoint.retry === 'adopt' || endpoint.retry === 'check';

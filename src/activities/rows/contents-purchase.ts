@@ -106,6 +106,7 @@ export function contentsOutcomes(
   );
   // Results that match no unit were paid for, so they are kept with the first unit without a result.
   const { unmatched } = matched;
+  const surplus = new RawJson(`{"unmatched":${listOf(unmatched).text}}`);
   const empty = unmatched.length > 0 ? matched.units.find((match) => match.result === null) : undefined;
   return matched.units.map((match, index) => ({
     key: (units[index] as Unit).key,
@@ -116,12 +117,8 @@ export function contentsOutcomes(
     source: match.source,
     wholeStatus: match.wholeStatus,
     misread: match.misread,
-    result: match === empty ? unmatchedOf(unmatched) : (match.result ?? statusInstead(match)),
+    result: match === empty ? surplus : (match.result ?? statusInstead(match)),
   }));
-}
-
-function unmatchedOf(results: readonly (Json | RawJson)[]): RawJson {
-  return new RawJson(`{"unmatched":${listOf(results).text}}`);
 }
 
 /**

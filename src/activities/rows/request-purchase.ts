@@ -10,6 +10,10 @@ export function requestPurchase(
   requests: RowRequests,
   slice: AnyPurchase,
 ): PurchaseRequest {
+  const sumOf = (microsOf: RowRequests['listMicros']) => (units: readonly Unit[]) => {
+    const prices = deps.prices();
+    return units.reduce((sum, { unit }) => sum + microsOf(unit, prices), 0);
+  };
   return {
     ...slice,
     operation: requests.name,
@@ -17,14 +21,8 @@ export function requestPurchase(
     rateCost: narrowest(slice.units.map(({ unit }) => requests.rateCost(unit))),
     unitsPerRequest: 1,
     timeoutMs: deps.timeoutMs,
-    estimateMicros: (units) => {
-      const prices = deps.prices();
-      return units.reduce((sum, { unit }) => sum + requests.estimateMicros(unit, prices), 0);
-    },
-    listMicros: (units) => {
-      const prices = deps.prices();
-      return units.reduce((sum, { unit }) => sum + requests.listMicros(unit, prices), 0);
-    },
+    estimateMicros: sumOf(requests.estimateMicros),
+    listMicros: sumOf(requests.listMicros),
     tier: ([one]) => (one ? requests.tier(one.unit) : ''),
     send: async (units, how) => {
       const [one] = units as readonly [Unit];

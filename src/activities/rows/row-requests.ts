@@ -2,7 +2,7 @@ import { createAgentRunEndpoint } from '../../api/endpoints/agent-runs.js';
 import { answerEndpoint } from '../../api/endpoints/answer.js';
 import { contentsEndpoint } from '../../api/endpoints/contents.js';
 import { searchEndpoint } from '../../api/endpoints/search.js';
-import type { Input, SendOptions, Transport } from '../../api/transport.js';
+import type { Input, Transport } from '../../api/transport.js';
 import { type Endpoint, rateCostOf } from '../../api/wire/endpoint.js';
 import type { SentWith } from '../../core/base-schemas.js';
 import type { StagedJob } from '../../core/job-entry-schemas.js';
@@ -39,9 +39,10 @@ export type RowRequests = ReturnType<typeof bind>;
 export function rowRequests(deps: Pick<ActivityDeps, 'origin' | 'sha256'>, facts: RowRequestFacts): RowRequests | null {
   const wire = sendOptions(facts);
   const { search, answer, agent } = rowEndpoints;
+  const keysOf = ({ name }: { readonly name: string }) => unitKeys(deps.sha256, deps.origin, name, wire);
   const makers: Readonly<Record<string, () => RowRequests>> = {
-    search: () => bind(facts, search, keysOf(deps, search, wire), listSearch),
-    answer: () => bind(facts, answer, keysOf(deps, answer, wire)),
+    search: () => bind(facts, search, keysOf(search), listSearch),
+    answer: () => bind(facts, answer, keysOf(answer)),
     agent: () => bind(facts, agent, agentKeys(deps, {}, wire)),
   };
   return makers[facts.operation]?.() ?? null;
@@ -53,15 +54,6 @@ export function keysOfJob(
   facts: RowRequestFacts,
 ): (unit: string) => string {
   return rowRequests(deps, facts)?.keyOf ?? contentsKeys(deps, facts.options as ContentsOptions, sendOptions(facts));
-}
-
-/** Returns the key function of an operation that answers at once. The keys contain the operation's name. */
-function keysOf(
-  { origin, sha256 }: Pick<ActivityDeps, 'origin' | 'sha256'>,
-  { name }: { readonly name: string },
-  wire: SendOptions,
-) {
-  return unitKeys(sha256, origin, name, wire);
 }
 
 function bind<I, O>(

@@ -50,10 +50,10 @@ async function end(worker: ChildProcess): Promise<void> {
 }
 
 /** Starts a worker that has nothing but a key, in a process of its own. Resolves when the worker runs. */
-async function start(env: NodeJS.ProcessEnv = {}): Promise<ChildProcess> {
+async function start(env: NodeJS.ProcessEnv = {}, plugin: object = {}): Promise<ChildProcess> {
   const address = inject('temporalAddress');
-  const config = JSON.stringify({ address, namespace: fileNamespace(), taskQueue, codePath, url: server.url });
-  const worker = spawn(process.execPath, ['--import', listing, script, config], {
+  const config = { address, namespace: fileNamespace(), taskQueue, codePath, url: server.url, plugin };
+  const worker = spawn(process.execPath, ['--import', listing, script, JSON.stringify(config)], {
     ...{ cwd, env: { ...process.env, ...env }, stdio: ['ignore', 'pipe', 'inherit'] },
   });
   workers.push(worker);
@@ -148,14 +148,18 @@ describe('a worker that is killed', () => {
 
   it('while its search is in flight: another worker buys it once more and reports the unknown outcome', async () => {
     silent = 1;
-    const first = await start();
+    const first = await start({}, { concurrency: 1 });
     const sent = server.requests.length;
     const handle = await run('searchOnce', 'in flight');
     await expect.poll(() => server.requests.length, { timeout: 20_000 }).toBe(sent + 1);
+    const other = await run('searchOnce', 'not sent yet');
+    const isStarted = async () => (await other.describe()).raw.pendingActivities?.[0]?.lastWorkerIdentity;
+    await expect.poll(isStarted, { timeout: 20_000 }).toBeTruthy();
     await end(first);
     await start();
     expect(await handle.result()).toMatchObject({ data: { results: [page] }, bought: true, unknownOutcomes: 1 });
-    expect(server.requests.length).toBe(sent + 2);
+    expect(await other.result()).toMatchObject({ data: { results: [page] }, bought: true, unknownOutcomes: 0 });
+    expect(server.requests.length).toBe(sent + 3);
   });
 
   it('after its answer is in the history: nothing is sent again', async () => {
