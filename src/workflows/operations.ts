@@ -57,17 +57,14 @@ export type OperationCalls<R extends boolean> = {
  */
 export function operations<R extends boolean = false>(options: OperationOptions<R> = {}): OperationCalls<R> {
   const { receipts = false, concurrency = USUAL_CONCURRENCY, ...rest } = options;
-  if (!Number.isInteger(concurrency) || concurrency < 1)
-    throw ApplicationFailure.nonRetryable(
-      `concurrency must be a whole number from 1 (got ${concurrency})`,
-      'InvalidRequest',
-    );
   const known = [...callNames, ...temporalNames, 'receipts', 'concurrency'];
   const wrong = Object.keys(options).flatMap((name) => {
     const meant = misspelt(name, known);
     const help = meant === null ? `; its options are ${known.join(', ')}.` : `; did you mean ${meant}?`;
     return known.includes(name) ? [] : [`${name} is not an option of operations()${help}`];
   });
+  if (!Number.isInteger(concurrency) || concurrency < 1)
+    wrong.push(`concurrency must be a whole number from 1 (got ${concurrency})`);
   if (wrong.length > 0) throw ApplicationFailure.nonRetryable(wrong.join(' '), 'InvalidRequest');
   const places = new Places(concurrency);
   const isOfCall = ([name]: [string, unknown]) => callNames.includes(name);

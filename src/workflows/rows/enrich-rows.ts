@@ -248,7 +248,10 @@ class RowsCall {
   ): Promise<void> {
     const { operation = DEFAULT_OPERATION, concurrency, maxCostDollars: cap } = this.#how;
     const isSingle = !plan.record && plan.urlField === null;
-    if (isSingle && this.#hasChildren()) return this.#buyInChildren(rows, keep);
+    const isLarge = this.#rows.length > MOST_REQUESTS && !this.#isPage && this.#own.taskQueue === undefined;
+    // A workflow that began without the export continues without child workflows.
+    if (isSingle && isLarge && isExported('enrichRows') && patched('enrichRows-children'))
+      return this.#buyInChildren(rows, keep);
     if (isSingle && !this.#isPage && this.#rows.length > MOST_IN_HISTORY)
       throw ApplicationFailure.nonRetryable(
         `enrichRows: ${this.#rows.length} requests make the history of one workflow too long. Export the workflow that makes them in your ` +
@@ -305,13 +308,6 @@ class RowsCall {
     const mostBytes = GROWTH * (rows > 0 ? bytes / rows : bound(text) + bound(highlights) + PLAIN_BYTES);
     if (Number.isNaN(mostBytes)) return inProgress === 0 ? FIRST_ROWS : 0;
     return Math.max(1, Math.min(URLS_PER_REQUEST, Math.floor(PIECE_BYTES / mostBytes)));
-  }
-
-  /** Whether child workflows make the requests. They need the workflow `enrichRows` in the workflow file of the caller. */
-  #hasChildren(): boolean {
-    const isLarge = this.#rows.length > MOST_REQUESTS && !this.#isPage && this.#own.taskQueue === undefined;
-    // A workflow that began without the export continues without child workflows.
-    return isLarge && isExported('enrichRows') && patched('enrichRows-children');
   }
 
   /** Buys rows in child workflows: in several at once without a cap, because each gets what is left of the cap. */

@@ -1,8 +1,11 @@
-import { ActivityFailure, ApplicationFailure, CancellationScope, condition } from '@temporalio/workflow';
+import { ActivityFailure, ApplicationFailure, CancellationScope, condition, proxySinks } from '@temporalio/workflow';
 import { BUDGET_EXCEEDED } from '../../core/choices.js';
 import type { RowError, RowResult } from '../../core/enrich-rows-schemas.js';
 import type { RowsBought } from '../../core/rows/enrich-rows.js';
+import type { WorkflowSinks } from '../../core/rows/job-names.js';
 import { toMicros } from '../../core/text/money.js';
+
+const { searchflow } = proxySinks<WorkflowSinks>();
 
 /** The money of one call, in micro-dollars, and why it ended early. */
 export interface RowMoney {
@@ -52,7 +55,6 @@ export async function buyInPieces(
   const running = new Map<Promise<void>, number>();
   const mostMicros = () => (rules.mostMicros !== null && seen.answers >= PROVEN ? seen.micros : rules.mostMicros);
   let cancelled: unknown = null;
-  let ended = 0;
 
   const run = async (piece: readonly number[]) => {
     try {
@@ -80,10 +82,7 @@ export async function buyInPieces(
     }
   };
   const start = (piece: readonly number[]) => {
-    const work = run(piece).finally(() => {
-      running.delete(work);
-      ended++;
-    });
+    const work = run(piece).finally(() => void running.delete(work));
     running.set(work, piece.length * (mostMicros() ?? 0));
   };
   /** Takes the next piece, as large as the cap allows. Null: a piece in progress must end first, or no piece follows. */
@@ -111,17 +110,23 @@ export async function buyInPieces(
   try {
     for (;;) {
       for (let piece = take(); piece !== null; piece = take()) start(piece);
-      if (running.size === 0) break;
-      const before = ended;
-      await condition(() => ended > before);
+      const { size } = running;
+      if (size === 0) break;
+      await condition(() => running.size < size);
     }
   } finally {
+    // If only this call is cancelled, other calls of the workflow continue.
+    if (isWhole(CancellationScope.current())) searchflow.interrupt();
     // What is paid must reach the history before the workflow ends.
     await CancellationScope.nonCancellable(() => Promise.all(running.keys()));
   }
   if (cancelled) throw cancelled;
   return again;
 }
+
+/** Whether the cancel of a scope is that of the whole workflow. */
+const isWhole = ({ parent, consideredCancelled }: CancellationScope): boolean =>
+  parent ? isWhole(parent) : consideredCancelled;
 
 /** The failure of an activity; null for another error, such as a cancellation. */
 export const causeOf = (error: unknown): ApplicationFailure | null =>

@@ -28,8 +28,7 @@ export const bulkPolicy: ActivityOptions = {
  * The policy of a call: an attempt sends one request, whose answer takes at most two minutes. Missing heartbeats show that a worker was killed.
  */
 export const callPolicy: ActivityOptions = {
+  ...slicePolicy,
   startToCloseTimeout: '3 minutes',
   heartbeatTimeout: '15 seconds',
-  retry: patient,
-  cancellationType: 'WAIT_CANCELLATION_COMPLETED',
 };
