@@ -41,8 +41,6 @@ const CURSOR = 'searchflow_rows';
 
 interface Described {
   readonly client: ClientBase;
-  /** Counts the rows from here on. */
-  startRows(): void;
   readonly fields: readonly { readonly name: string; readonly type: PgType }[];
   readonly split: SplitArray;
 }
@@ -60,8 +58,7 @@ export function postgresReader({ input, isKeyed = false }: PostgresRequest, sql:
       const limitMs = Math.min(Number(limit) || LIMIT_MS, MOST_MS);
       const end = new AbortController();
       const signals = signal === undefined ? end.signal : AbortSignal.any([signal, end.signal]);
-      let cut: CsvError | null = null;
-      const explain = (error: unknown, away = true) => cut ?? queryError(error, address.shown, limitMs, away);
+      const explain = (error: unknown, away = true) => queryError(error, address.shown, limitMs, away);
       const ready = deferred<Described>();
       const over = deferred<void>();
       const postgres = await openPostgres(
@@ -75,14 +72,11 @@ export function postgresReader({ input, isKeyed = false }: PostgresRequest, sql:
         async (tx) => {
           // The connection broke after the last row.
           if (isOver) return;
-          const startRows = boundMessages(tx.client, (problem) => {
-            cut = problem;
-          });
           const described = await describe(tx, sql, address.schema).catch((error: unknown) => {
             throw explain(error, false);
           });
           isOver = true;
-          ready.resolve({ ...described, startRows });
+          ready.resolve(described);
           await over.promise;
         },
         { signal: signals, statementMs: limitMs },
@@ -113,10 +107,7 @@ interface Reading {
   readonly signal: AbortSignal | undefined;
 }
 
-function tableOf(
-  { client, startRows, fields, split }: Described,
-  reading: Reading,
-): Omit<OpenedTable, 'close' | 'notes'> {
+function tableOf({ client, fields, split }: Described, reading: Reading): Omit<OpenedTable, 'close' | 'notes'> {
   if (fields.length === 0) throw new CsvError('sql-invalid', 'The SQL has no columns');
   const { names, renamed } = nameColumns(fields.map(({ name }) => name));
   const readings = fields.map(({ type }) => readColumn(type, split));
@@ -127,11 +118,17 @@ function tableOf(
     ...{ columns, typesAtEnd, isTyped: true, renamed, delimiter: null },
     async *batches() {
       let line = 0;
-      startRows();
       for await (const rows of pieces(client, reading)) {
         yield rows.map((row): RowRecord => {
+          line++;
+          // The text of a `bytea` has twice as many characters as its value.
+          if (charsOf(row) > 2.5 * MAX_RECORD)
+            throw new CsvError(
+              'input-too-large',
+              `row ${line}: the row has more than ${MAX_RECORD / 1_048_576} MiB, which is the limit`,
+            );
           const cells = row.map((text, index) => (text === null ? null : (readings[index]?.read(text) ?? text)));
-          return { line: ++line, place, cells, problem: null };
+          return { line, place, cells, problem: null };
         });
       }
     },
@@ -176,7 +173,7 @@ const charsOf = (row: TextRow) => row.reduce((all, cell) => all + (cell?.length 
 /** The rows of a FETCH as they arrive. The connection waits while many characters are not taken. */
 async function* fetched(client: ClientBase): AsyncGenerator<readonly TextRow[]> {
   const { Query } = (await import('pg')).default;
-  const { stream } = connectionOf(client);
+  const { stream } = (client as ClientBase & { readonly connection: { readonly stream: Duplex } }).connection;
   let [rows, chars, isOver, wake] = [[] as TextRow[], 0, false, deferred<void>()];
   let problem: Error | null = null;
   const end = (error: Error | null) => {
@@ -210,7 +207,7 @@ async function* fetched(client: ClientBase): AsyncGenerator<readonly TextRow[]> 
 }
 
 /** Declares the cursor in a transaction that only reads, and describes its columns. */
-async function describe(tx: PgTransaction, sql: string, schema: string): Promise<Omit<Described, 'startRows'>> {
+async function describe(tx: PgTransaction, sql: string, schema: string): Promise<Described> {
   const { client } = tx;
   const path = schema === '' ? 'DEFAULT' : `${identifier(schema)}, public`;
   await client.query(
@@ -245,60 +242,6 @@ async function describe(tx: PgTransaction, sql: string, schema: string): Promise
       name,
       type: { oid, modifier, element: elements.get(oid) ?? null },
     })),
-  };
-}
-
-/** Bytes of the longest message of a server. The text of a `bytea` has twice as many bytes as its value. */
-const MOST_BYTES = 2.5 * MAX_RECORD;
-const HEADER = 5;
-const DATA_ROW = 'D'.charCodeAt(0);
-
-const connectionOf = (client: ClientBase) =>
-  (client as unknown as { readonly connection: { readonly stream: Duplex } }).connection;
-
-/**
- * Cuts a connection before the driver collects a message above the limit: it would throw outside of any promise, or take all memory. Returns a
- * function after whose call the rows are counted.
- */
-function boundMessages(client: ClientBase, onCut: (problem: CsvError) => void): () => void {
-  const { stream } = connectionOf(client);
-  let [head, left, rows] = [Buffer.alloc(0), 0, 0];
-  let problem: CsvError | null = null;
-  const begin = (code: number, length: number) => {
-    left = length - 4;
-    if (code === DATA_ROW) rows++;
-    if (left <= MOST_BYTES || problem !== null) return;
-    problem =
-      code === DATA_ROW
-        ? new CsvError(
-            'input-too-large',
-            `row ${rows}: the row has more than ${MAX_RECORD / 1_048_576} MiB, which is the limit`,
-          )
-        : new CsvError('sql-failed', `The SQL fails: the answer of PostgreSQL has ${Math.ceil(left / 1_048_576)} MiB`);
-    onCut(problem);
-    stream.destroy();
-  };
-  stream.prependListener('data', (chunk: Buffer) => {
-    for (let at = 0; at < chunk.length && problem === null; ) {
-      if (left > 0) {
-        const skipped = Math.min(left, chunk.length - at);
-        left -= skipped;
-        at += skipped;
-      } else if (head.length === 0 && chunk.length - at >= HEADER) {
-        begin(chunk[at] as number, chunk.readUInt32BE(at + 1));
-        at += HEADER;
-      } else {
-        const more = chunk.subarray(at, at + HEADER - head.length);
-        head = Buffer.concat([head, more]);
-        at += more.length;
-        if (head.length < HEADER) continue;
-        begin(head[0] as number, head.readUInt32BE(1));
-        head = Buffer.alloc(0);
-      }
-    }
-  });
-  return () => {
-    rows = 0;
   };
 }
 
@@ -365,17 +308,18 @@ function queryError(error: unknown, shown: string, limitMs: number, away: boolea
     return new CsvError('source-access-refused', `${error.message}${way}`);
   }
   const code = (error as { code?: unknown }).code;
-  const said = `${String(code)}: ${error.message}`;
+  // An error of the server may quote a value of any length.
+  const message = error.message.slice(0, 1000);
+  const said = `${String(code)}: ${message}`;
   if (code === '57014') return tooLong(shown, limitMs);
   const cause = causes.find(([when]) => when.test(said));
-  if (cause !== undefined) return new CsvError(cause[2], `${cause[1](error.message)}`);
+  if (cause !== undefined) return new CsvError(cause[2], `${cause[1](message)}`);
   const problem = problemOf(error);
-  if (problem === 'other')
-    return new CsvError('sql-failed', `The SQL fails on ${shown} (PostgreSQL: ${error.message})`);
+  if (problem === 'other') return new CsvError('sql-failed', `The SQL fails on ${shown} (PostgreSQL: ${message})`);
   if (!away) return error;
   return new InputUnsteady(
     'source-unreachable',
-    `The connection to ${shown} broke while rows were read (${error.message}); try again`,
+    `The connection to ${shown} broke while rows were read (${message}); try again`,
   );
 }
 
