@@ -1,6 +1,7 @@
 import type { EventWarehouse, LoadedPages, TypeCount } from '../../core/events/event-warehouse.js';
 import { eventTypes } from '../../core/events/payloads.js';
 import type { Database } from '../database.js';
+import { transactionsOf } from '../rows/row-store.js';
 import { ENOUGH_TO_FOLD, foldWaiting } from './fold-state.js';
 import { inParts, loadBatch } from './load-batch.js';
 import { sumUpChecks } from './load-pages.js';
@@ -8,7 +9,8 @@ import { beginRun, claimWindow, listStreams, readStream, splitWindow } from './w
 
 /** Returns the event warehouse in a database. All databases get the same statements, see `Dialect`. */
 export function createEventStore(database: Database): EventWarehouse {
-  const { dialect, exists, transaction, close } = database;
+  const { dialect, transaction, close } = database;
+  const { ifPresent } = transactionsOf(database);
   let checksIdsFirst = dialect.keys;
   const fold = async (origin: string, atLeast: number): Promise<void> => {
     const some = (parts: number) => transaction('fold', (tx) => foldWaiting(tx, origin, { atLeast, parts }));
@@ -28,7 +30,7 @@ export function createEventStore(database: Database): EventWarehouse {
     fold(origin, ENOUGH_TO_FOLD).then(over, over);
   };
   return {
-    stream: async (key) => ((await exists()) ? transaction('read', (tx) => readStream(tx, key)) : null),
+    stream: (key) => ifPresent(null, 'read', (tx) => readStream(tx, key)),
 
     begin: (key, run) =>
       transaction('events', async (tx) => {
@@ -53,13 +55,12 @@ export function createEventStore(database: Database): EventWarehouse {
 
     foldAll: (origin) => fold(origin, 0),
 
-    streams: async (origin) => ((await exists()) ? transaction('read', (tx) => listStreams(tx, origin)) : []),
+    streams: (origin) => ifPresent([], 'read', (tx) => listStreams(tx, origin)),
 
     verified: (key) => transaction('events', (tx) => sumUpChecks(tx, key)),
 
-    async counts(origin, span) {
-      if (!(await exists())) return [];
-      return transaction('read', async (tx) => {
+    counts: (origin, span) =>
+      ifPresent([], 'read', async (tx) => {
         const { moment, millis } = dialect;
         const rows = await tx.rows<{ type: string; events: number; latest: number | null }>(
           `SELECT type, CAST(count(*) AS DOUBLE PRECISION) AS events, ${millis('max(created_at)')} AS latest FROM events
@@ -68,8 +69,7 @@ export function createEventStore(database: Database): EventWarehouse {
           [origin, span ? 1 : 0, span?.from ?? 0, span?.to ?? 0],
         );
         return rows.map((row): TypeCount => ({ ...row, known: eventTypes.includes(row.type) }));
-      });
-    },
+      }),
 
     close,
   };

@@ -20,10 +20,10 @@ import { setMemory, withScratchDuckDb } from '../shared/scratch-duckdb.js';
 import { withTemporaryFolder } from '../shared/temporary-folder.js';
 import { publishToFile } from './duckdb-target.js';
 import { folderFiles, type TargetFiles } from './folder-files.js';
-import { publishId } from './manifest.js';
+import { parseManifest, publishId } from './manifest.js';
 import { type Place, placeOf, type S3Place, s3Place } from './place-of.js';
 import { postgresTarget, publishToPostgres, withPostgresTarget } from './postgres-target.js';
-import { openFiles, publishFiles } from './publish-files.js';
+import { publishFiles } from './publish-files.js';
 import type { TableRows } from './publish-sql.js';
 import { s3Files, setS3 } from './s3-files.js';
 import { checkUnique, type Drafted, stageTables } from './stage-tables.js';
@@ -57,15 +57,12 @@ export function createPublisher(database: Database, options: WarehousesOptions):
     },
     async check(to) {
       const place = await allowedPlace(source, to);
-      if (place.kind === 'folder') await folderFiles(place.path).manifest();
-      if (place.kind === 'postgres') await withPostgresTarget(place.address, source, async () => {});
-      if (place.kind === 's3' || place.kind === 'ducklake')
-        await withTemporaryFolder((drafts) =>
-          withScratchDuckDb(drafts, async (connection) => {
-            if (place.kind === 's3') await (await openS3(source, connection, s3Place(place.address))).manifest();
-            else await loadLake(source, connection);
-          }),
-        );
+      // Opening a target changes nothing.
+      await withTemporaryFolder((drafts) =>
+        withScratchDuckDb(drafts, (connection) =>
+          withTarget(source, place, { drafts, held: drafts, connection }, async () => undefined),
+        ),
+      );
     },
   };
 }
@@ -125,7 +122,8 @@ async function withTarget<T>(
     return work((drafted) => publishToFile({ file: place.path, held, isLake }, drafted));
   }
   const files = 'path' in place ? folderFiles(place.path) : await openS3(source, connection, s3Place(place.address));
-  const before = await openFiles(files);
+  const text = await files.manifest();
+  const before = text === null ? null : parseManifest(text, files.shown);
   return work((drafted) => publishFiles(files, before, drafted));
 }
 

@@ -12,7 +12,6 @@ import {
   type ManifestFile,
   type ManifestTable,
   manifestText,
-  parseManifest,
   partitionOf,
 } from './manifest.js';
 import { columnChange, isAppended } from './publish-sql.js';
@@ -37,16 +36,8 @@ export interface TablePlan {
   readonly added: readonly TableColumn[];
 }
 
-/** Reads the manifest of a target, and removes files that it does not name. */
-export async function openFiles(files: TargetFiles): Promise<Manifest | null> {
-  const text = await files.manifest();
-  const before = text === null ? null : parseManifest(text, files.shown);
-  await files.clean(new Set(before?.tables.flatMap((table) => table.files.map(({ path }) => path))));
-  return before;
-}
-
 /**
- * Writes data files under new names, and then replaces the manifest in one step. A publish that is interrupted leaves the old manifest,
+ * Removes files that the manifest does not name, writes data files under new names, and then replaces the manifest in one step. A publish that is interrupted leaves the old manifest,
  * whose files are unchanged. Returns the tables as the manifest has them, or null if nothing had to be written.
  */
 export async function publishFiles(
@@ -56,6 +47,7 @@ export async function publishFiles(
 ): Promise<readonly ManifestTable[] | null> {
   const { source, tables: staged, request, record } = drafted;
   const tables = before?.tables ?? [];
+  await files.clean(new Set(tables.flatMap((table) => table.files.map(({ path }) => path))));
   const named = (name: string) => tables.find((table) => table.name === name);
   const partition = partitionOf(request.partition, record);
   const isSame = (table: StagedTable) => {
