@@ -1,3 +1,6 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import type { DuckDBConnection } from '@duckdb/node-api';
 import { loadDuckDb } from './load-duckdb.js';
 
@@ -46,4 +49,14 @@ export async function openScratchDuckDb(temporary: string) {
 
 export async function setMemory(connection: DuckDBConnection, megabytes: number): Promise<void> {
   await connection.run(`SET GLOBAL memory_limit = '${Math.max(MEMORY_MB, megabytes)}MB'`);
+}
+
+/** Runs `work` with a new folder for copies of files, and removes the folder. */
+export async function withTemporaryFolder<T>(work: (dir: string) => Promise<T>): Promise<T> {
+  const dir = await mkdtemp(join(tmpdir(), 'searchflow-'));
+  try {
+    return await work(dir);
+  } finally {
+    await rm(dir, { recursive: true, force: true });
+  }
 }

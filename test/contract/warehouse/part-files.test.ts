@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { withPartFiles } from '../../../src/warehouse/duckdb/part-files.js';
+import { withPartFiles } from '../../../src/warehouse/duckdb/transaction.js';
 import { folderOfFile } from '../../support/files/folders.js';
 
 const dir = folderOfFile();
