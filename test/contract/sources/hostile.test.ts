@@ -105,7 +105,7 @@ const hostile: Readonly<Record<string, [() => Parameters<typeof start>[0], RegEx
     /^row 300: the row has more than 4 MiB/,
   ],
   'a long error of PostgreSQL': [
-    () => ({ input: url, sql: "SELECT repeat('x', 200000000 + n)::int FROM generate_series(1, 2) n" }),
+    () => ({ input: url, sql: "SELECT repeat('x', 60000000 + n)::int FROM generate_series(1, 2) n" }),
     /^The SQL fails on .* invalid input syntax for type integer: "xxx/,
   ],
 };
