@@ -18,7 +18,7 @@ export interface Call<Body = unknown, Query = unknown> {
 export type Frames = (gone: AbortSignal) => AsyncIterable<string> | Iterable<string>;
 
 /** Work that is done. Its answer is JSON, or a stream if there are frames. */
-export interface Work {
+export interface RouteAnswer {
   /** Default 200. */
   readonly status?: number;
   readonly headers?: Readonly<Record<string, string>>;
@@ -36,7 +36,7 @@ export interface Route<Body = unknown, Query = unknown> {
   readonly weight?: number;
   /** Whether the route's answers have the queue headers. */
   readonly queued?: boolean;
-  work(call: Call<Body, Query>): Work;
+  work(call: Call<Body, Query>): RouteAnswer;
 }
 
 /** Routes by method and path. */

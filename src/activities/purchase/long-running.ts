@@ -24,7 +24,7 @@ const LONGEST_TIMER_MS = 2_147_483_647;
 const LISTED_MS = 15_000;
 
 /** What follows for a unit: it has ended, or it certainly has no run, and a run is started next. */
-export type NextStep = 'ended' | 'start';
+export type RunOutcome = 'ended' | 'start';
 
 /** Follows the run of one unit to its end and lands its answer. If a start got no answer, its run is searched for. */
 export class LongRunningUnit {
@@ -39,7 +39,7 @@ export class LongRunningUnit {
   }
 
   /** Continues the run that an earlier attempt has started or may have started. */
-  async takeOver({ started, lost }: Claimed): Promise<NextStep> {
+  async takeOver({ started, lost }: Claimed): Promise<RunOutcome> {
     if (started) {
       const intent = adopt(this.#context, this.#unit, started, 0);
       const facts = readFacts(started.facts);
@@ -55,13 +55,13 @@ export class LongRunningUnit {
   }
 
   /** Follows the run of a start. */
-  followStart(start: Running | LostStart): Promise<NextStep> {
+  followStart(start: Running | LostStart): Promise<RunOutcome> {
     if (start.type === 'running') return this.#follow(start.intent, start.facts);
     return this.#search(start.intent, start.error.message);
   }
 
   /** Searches for the run of a start whose intent is open. `message`: the service's error message; null if there was none. */
-  async #search(intent: OpenIntent, message: string | null): Promise<NextStep> {
+  async #search(intent: OpenIntent, message: string | null): Promise<RunOutcome> {
     const found = await this.#findRun(intent, message);
     if (found === 'none') return this.#startAgain(intent);
     if (found === null) {
@@ -72,13 +72,13 @@ export class LongRunningUnit {
     return this.#follow(intent, found);
   }
 
-  async #giveUp(): Promise<NextStep> {
+  async #giveUp(): Promise<RunOutcome> {
     await giveUp(this.#context, [this.#unit]);
     await this.#longRunning.slots.free(this.#unit.key);
     return 'ended';
   }
 
-  async #startAgain(intent: OpenIntent): Promise<NextStep> {
+  async #startAgain(intent: OpenIntent): Promise<RunOutcome> {
     await miss(this.#context, intent, 'the list of runs shows that nothing was started', 'never');
     return 'start';
   }
@@ -118,7 +118,7 @@ export class LongRunningUnit {
   }
 
   /** Follows a run to its end and lands its answer. */
-  async #follow(intent: OpenIntent, facts: RunFacts): Promise<NextStep> {
+  async #follow(intent: OpenIntent, facts: RunFacts): Promise<RunOutcome> {
     const { stats, stop, gate, purchaseRequest } = this.#context;
     const { slots, maxRunMs } = this.#longRunning;
     await slots.name(this.#unit.key, facts.run);

@@ -38,7 +38,7 @@ export async function watchWalk(
   const { summary } = followed;
   const output: Output<'walk'> = { kind: 'events', job: handle.job, ...summary, watermark: isoTime(summary.watermark) };
   session.terminal.tell(output, walkText(summary, Date.now()));
-  return codeOf(summary, manner);
+  return exitCodeOf(summary, manner);
 }
 
 export function showPausedWalk(context: Context, job: string, progress: WalkProgress): ExitCode {
@@ -55,7 +55,7 @@ function withResumeHint(error: unknown): never {
 }
 
 /** Returns the exit code of a walk. A verification fails if the service no longer returns events that the warehouse has. */
-function codeOf({ phase, verified }: WalkSummary, { strict = false }: WalkManner): ExitCode {
+function exitCodeOf({ phase, verified }: WalkSummary, { strict = false }: WalkManner): ExitCode {
   if (phase !== 'done') return exitCodes.stopped;
   if (!verified) return exitCodes.ok;
   return verified.gone > 0 || (strict && differs(verified)) ? exitCodes.failed : exitCodes.ok;

@@ -20,7 +20,7 @@ import { checkConnection } from '../shared/check-connection.js';
 import { type Context, type ExitCode, exitCodes, type Flags } from '../shared/command.js';
 import { answered, type Session, settings, withRuntime } from '../shared/session.js';
 import { duration, printable } from '../text.js';
-import { codeOf, showPaused, watchToEnd } from './enrich.js';
+import { exitCodeOf, showPaused, watchToEnd } from './enrich.js';
 import { stateData, statusLine } from './status.js';
 
 export async function pause(context: Context, job: string): Promise<ExitCode> {
@@ -222,7 +222,7 @@ async function showEnded(session: Session, found: JobStatus, failedRows: Allowed
   if (phase === 'done') {
     const ending = await endingOf(session, job);
     terminal.tell(endedData(ending, lastRun), summaryText(ending, env));
-    return codeOf(ending.summary, failedRows);
+    return exitCodeOf(ending.summary, failedRows);
   }
   if (terminal.json) terminal.data(JSON.stringify(stateData(found)));
   terminal.say(statusLine(found, Date.now()));
@@ -232,7 +232,7 @@ async function showEnded(session: Session, found: JobStatus, failedRows: Allowed
     () => runtime.rows.attach(job),
     (handle) => handle.result(),
   ).catch(() => null);
-  return end === null ? exitCodes.stopped : codeOf(end, failedRows);
+  return end === null ? exitCodes.stopped : exitCodeOf(end, failedRows);
 }
 
 /** Waits for an export of monitors, which is in no list of jobs. */

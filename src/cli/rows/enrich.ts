@@ -209,7 +209,7 @@ async function showEnd(
   const ending = { ...end, unknown, bill: sandbox ? await sandbox.bill() : null, origin: config.origin, ran: true };
   // A detached command prints the state of its job as JSON instead.
   if (!detach || !terminal.json) terminal.tell(summaryData(ending), summaryText(ending, env));
-  return codeOf(end.summary, failedRows ?? null);
+  return exitCodeOf(end.summary, failedRows ?? null);
 }
 
 interface WatchManner extends Pick<EnrichManner, 'failedRows'> {
@@ -265,7 +265,7 @@ async function withPublish(
 }
 
 /** Returns the exit code of a summary. Up to the allowed number, failed rows are data and not a failure. */
-export function codeOf({ phase, stoppedFor, warehouse }: JobSummary, allowed: AllowedFailures | null): ExitCode {
+export function exitCodeOf({ phase, stoppedFor, warehouse }: JobSummary, allowed: AllowedFailures | null): ExitCode {
   if (phase === 'failed') return exitCodes.failed;
   if (phase !== 'done') return exitCodeOfPause(stoppedFor);
   return allowed !== null && tooManyFailed(warehouse, allowed) ? exitCodes.failedRows : exitCodes.ok;

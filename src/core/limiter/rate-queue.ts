@@ -85,7 +85,7 @@ function marginOf(bucket: Omit<BucketState, 'ring' | 'turns'>, now: number): num
  * Records that a call of the bucket was refused for its rate. If the last `limit` units lie within one window, the network moved our own
  * calls too close together, and the window grows. Otherwise other clients used the limit, and a wider window would not help.
  */
-export function refused({ bucket, limit }: LimitedBucket, now: number): void {
+export function noteRefused({ bucket, limit }: LimitedBucket, now: number): void {
   const { ring, guard, guardAt } = bucket;
   const [oldest, newest] = [ring[ring.length - limit], ring.at(-1)];
   if (oldest === undefined || newest === undefined) return;
@@ -144,7 +144,7 @@ export function ask(buckets: readonly LimitedBucket[], now: number, blockedUntil
     if (starts.length === most || start > now + GRANT_AHEAD_MS || !chances.every(({ first }) => first)) break;
     for (const queue of queues) {
       queue.before = queue.before.map((turn) => ({ ...turn, passed: turn.passed + 1 }));
-      reserve(queue.bucket.ring, queue.limit, start, weight);
+      recordStart(queue.bucket.ring, queue.limit, start, weight);
       queue.bucket.margin = Math.max(asked.margin, queue.bucket.margin - MARGIN_STEP);
     }
     starts.push(start);
@@ -305,7 +305,7 @@ export function earliest(ring: Ring, rule: RingRule, now: number, weight: number
 }
 
 /** Records a call of `weight` units at `start`; `start` comes from {@link earliest}. */
-export function reserve(ring: Ring, limit: number, start: number, weight: number): void {
+export function recordStart(ring: Ring, limit: number, start: number, weight: number): void {
   for (let unit = 0; unit < Math.min(weight, limit); unit++) {
     ring.shift();
     ring.push(start);

@@ -2,7 +2,7 @@ import { millisOf, type Settings } from '../base/options.js';
 import { itemsAfter, listQueryOf, pageOf, Refusal } from '../base/refusal.js';
 import { fraction, hashText } from '../base/sentences.js';
 import { Table } from '../base/table.js';
-import { requestPurchase } from '../ledger/log-file.js';
+import { saleOf } from '../ledger/log-file.js';
 import { type Call, type Frames, KEEP_ALIVE_FRAME, plain, type Routes, route, sseFrame } from '../route.js';
 import type { World } from '../world.js';
 import type { Run, RunInput } from './run-record.js';
@@ -120,7 +120,7 @@ export function agentRoutes(agentRuns: Table<Run>, world: World): Routes {
         const betas = Object.entries(headers).find(([name]) => name.endsWith('-beta'))?.[1];
         runs.checkRunInput(body, String(betas ?? ''));
         const run = startRun(body, agentRuns, world);
-        const purchase = requestPurchase('createAgentRun', input, 0, run.id);
+        const purchase = saleOf('createAgentRun', input, 0, run.id);
         const frames: Frames = (gone) => liveFrames(run.id, agentRuns, world, gone);
         return { json: recordOf(run), frames: wantsStream(headers) ? frames : undefined, purchase };
       },

@@ -3,7 +3,7 @@ import { millisOf, type Settings } from '../base/options.js';
 import { listQueryOf } from '../base/refusal.js';
 import { fraction, hashText, mix, prose, toUuid } from '../base/sentences.js';
 import { Table } from '../base/table.js';
-import { requestPurchase } from '../ledger/log-file.js';
+import { saleOf } from '../ledger/log-file.js';
 import { findUrls, pageOf } from '../pages/page.js';
 
 import { isSchema, schemaValue } from '../pages/schema-value.js';
@@ -85,7 +85,7 @@ export const researchRoutes = (research: Table<ResearchTask>, world: World): Rou
         const { instructions } = body.input;
         return { id: toUuid(digits), endsAt, failed: fraction(hash, 132) < failureRate, instructions, outputSchema };
       });
-      return { json: { id }, purchase: requestPurchase('createResearchTask', input, 0, id) };
+      return { json: { id }, purchase: saleOf('createResearchTask', input, 0, id) };
     },
   }),
   'GET /research/tasks': route({

@@ -26,7 +26,7 @@ const purchaseSchema = z.object({
 export type Sale = z.infer<typeof purchaseSchema>;
 
 /** The purchase of one whole request, streamed or not. `starts`: id of the run that it starts, which is charged at its end. */
-export function requestPurchase(operation: string, request: unknown, micros: number, starts?: string): Sale {
+export function saleOf(operation: string, request: unknown, micros: number, starts?: string): Sale {
   const { stream: _, ...unit } = Object(request) as Record<string, unknown>;
   return { operation, options: '', units: [canonicalJson(unit)], failed: [], micros, starts };
 }

@@ -4,7 +4,7 @@ import { toDollars } from '../../core/text/money.js';
 import type { Settings } from '../base/options.js';
 import { badBody } from '../base/refusal.js';
 import { hashText, mix } from '../base/sentences.js';
-import { requestPurchase } from '../ledger/log-file.js';
+import { saleOf } from '../ledger/log-file.js';
 import { contentsPrice, costDollars, prices, searchPrice } from '../ledger/prices.js';
 import { DONE_FRAME, type Routes, route, sseFrame } from '../route.js';
 import { contentsOptions, purchaseOptions, wantedOf } from './contents-options.js';
@@ -160,7 +160,7 @@ export const pageRoutes = (crawler: Crawler, options: Settings): Routes => ({
     work: ({ requestId, body, input }) => {
       const { answer, micros } = searchAnswer(requestId, body, options);
       const frames = body.stream && answer.output ? () => searchFrames(answer) : undefined;
-      return { json: answer, frames, purchase: requestPurchase('search', input, micros) };
+      return { json: answer, frames, purchase: saleOf('search', input, micros) };
     },
   }),
   /** Pages similar to the page of the request, at the price of a search. */
@@ -172,7 +172,7 @@ export const pageRoutes = (crawler: Crawler, options: Settings): Routes => ({
       const excluded = [...excludeDomains, ...(excludeSourceDomain ? [hostOf(url)] : [])];
       const filters = { ...body, query: `like ${url}`, excludeDomains: excluded };
       const { micros, ...found } = findPages('neural', filters, options);
-      const purchase = requestPurchase('findSimilar', input, micros);
+      const purchase = saleOf('findSimilar', input, micros);
       return { json: { requestId, ...found }, purchase, headers: { deprecation: 'true' } };
     },
   }),
@@ -217,7 +217,7 @@ export const pageRoutes = (crawler: Crawler, options: Settings): Routes => ({
       const citations = found.map((url) => resultOf(url, wantedOf({ text }), {}, options));
       const costDollars = { total: toDollars(ANSWER_MICROS) };
       const frames = () => answerFrames(requestId, content, { citations }, { costDollars, requestId });
-      const purchase = requestPurchase('answer', input, ANSWER_MICROS);
+      const purchase = saleOf('answer', input, ANSWER_MICROS);
       const json = { requestId, answer: content, citations, costDollars };
       return { json, frames: body.stream ? frames : undefined, purchase };
     },

@@ -5,7 +5,7 @@ import { millisOf, type Settings } from '../base/options.js';
 import { badBody, badQuery, check, errorBody, fieldsOf, Refusal, readJson } from '../base/refusal.js';
 import { fraction, hashText, mix } from '../base/sentences.js';
 import { keyIdOf } from '../ledger/key-usage.js';
-import type { Route, Router, Work } from '../route.js';
+import type { Route, RouteAnswer, Router } from '../route.js';
 import type { World } from '../world.js';
 import { cut, deliver, type Reply } from './deliver.js';
 import type { RateGate } from './rate-gate.js';
@@ -87,7 +87,7 @@ async function answer(parts: ExchangeParts, served: Served): Promise<Reply | nul
   return replacement ? faultReply(served, replacement) : workReply(served, work, route, options);
 }
 
-function workReply({ requestId, fault }: Served, work: Work, route: Route, { headerPrefix }: Settings): Reply {
+function workReply({ requestId, fault }: Served, work: RouteAnswer, route: Route, { headerPrefix }: Settings): Reply {
   const { status = 200, frames, json } = work;
   const queued = { [`${headerPrefix}-queued`]: 'false', [`${headerPrefix}-queue-ms`]: '0' };
   const headers = { 'x-request-id': requestId, ...(route.queued ? queued : {}), ...work.headers };

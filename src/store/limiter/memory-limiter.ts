@@ -1,9 +1,9 @@
 import { performance } from 'node:perf_hooks';
 import type { Grant, RateCost } from '../../core/limiter/limiter.js';
 import { bucketsFor, type RateBucket, type RateProfile, wholeUnits } from '../../core/limiter/rate.js';
-import { ask, type BucketState, bucketView, late, newBucket, refused } from '../../core/limiter/rate-queue.js';
+import { ask, type BucketState, bucketView, late, newBucket, noteRefused } from '../../core/limiter/rate-queue.js';
 import { QueuedLimiter } from './queued-limiter.js';
-import type { Block, RateSource, Wanted } from './rate-source.js';
+import type { Block, RateSource, WantedTurns } from './rate-source.js';
 
 /** Longer than any window of a rate limit, in ms: a window is a second and its margin. */
 export const UNUSED_MS = 10_000;
@@ -29,7 +29,7 @@ class MemoryRates implements RateSource {
     this.#states = new Map(profile.buckets.map((bucket) => [bucket, newBucket(wholeUnits(bucket), usedUntil)]));
   }
 
-  async ask({ rateCost, queue, ...asked }: Wanted) {
+  async ask({ rateCost, queue, ...asked }: WantedTurns) {
     const until = this.block?.until ?? Number.NEGATIVE_INFINITY;
     const wanted = { who: queue, weight: rateCost.weight, ...asked };
     const { starts, comeAt } = ask(this.#limited(rateCost), performance.now(), until, wanted);
@@ -41,7 +41,7 @@ class MemoryRates implements RateSource {
   }
 
   refused(rateCost: RateCost): void {
-    for (const bucket of this.#limited(rateCost)) refused(bucket, performance.now());
+    for (const bucket of this.#limited(rateCost)) noteRefused(bucket, performance.now());
   }
 
   async hold(block: Block): Promise<void> {

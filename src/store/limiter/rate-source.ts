@@ -5,7 +5,7 @@ import type { RateProfile } from '../../core/limiter/rate.js';
 export type GrantedStart = Pick<Grant, 'startAt' | 'reservedAt'>;
 
 /** Request of a queue of waiting calls; see `ask` in `core/limiter/rate-queue`. */
-export interface Wanted {
+export interface WantedTurns {
   readonly rateCost: RateCost;
   /** Name of the queue, the same in each request. */
   readonly queue: string;
@@ -30,10 +30,10 @@ export interface RateSource {
   readonly profile: RateProfile;
   /** The last known block, which may be over. */
   readonly block: Block | null;
-  ask(wanted: Wanted): Promise<{ readonly starts: readonly GrantedStart[]; readonly comeAt: number }>;
+  ask(wanted: WantedTurns): Promise<{ readonly starts: readonly GrantedStart[]; readonly comeAt: number }>;
   /** Records that a call started later than its reserved start. */
   late(grant: Grant, startedAt: number): void;
-  /** Records that a call was refused for its rate; see `refused` in `core/limiter/rate-queue`. */
+  /** Records that a call was refused for its rate; see `noteRefused` in `core/limiter/rate-queue`. */
   refused(rateCost: RateCost): void;
   /** Blocks the team: in this process at once. The block is durable when the returned promise resolves. */
   hold(block: Block): Promise<void>;

@@ -9,10 +9,10 @@ import {
   bucketView,
   late,
   newBucket,
-  refused,
+  noteRefused,
   stillWaits,
 } from '../../core/limiter/rate-queue.js';
-import type { Block, RateSource, Wanted } from './rate-source.js';
+import type { Block, RateSource, WantedTurns } from './rate-source.js';
 
 /** The buckets of a limit by name. */
 export type Buckets = Record<string, BucketState>;
@@ -86,7 +86,7 @@ export class SharedRates implements RateSource {
     return this.#block;
   }
 
-  async ask({ rateCost, queue, ...asked }: Wanted) {
+  async ask({ rateCost, queue, ...asked }: WantedTurns) {
     if (this.#store.listen) this.#listening ??= this.#store.listen(() => this.#refreshInBackground());
     const wanted = { who: `${this.#me}/${queue}`, weight: rateCost.weight, ...asked };
     const askIn = (state: RateState) =>
@@ -109,7 +109,7 @@ export class SharedRates implements RateSource {
 
   refused(rateCost: RateCost): void {
     this.#changeInBackground((state) => {
-      for (const bucket of this.#limited(rateCost, state)) refused(bucket, state.now);
+      for (const bucket of this.#limited(rateCost, state)) noteRefused(bucket, state.now);
     });
   }
 

@@ -4,7 +4,7 @@ import {
   type BucketState,
   bucketView,
   newBucket,
-  refused,
+  noteRefused,
   refusedCalls,
 } from '../../../src/core/limiter/rate-queue.js';
 import { askCases } from '../../support/core/rate-queue-cases.js';
@@ -19,7 +19,7 @@ describe('a request for starts', () => {
         return { bucket, limit };
       });
       const { weight = 1, count = 1, margin = 0.01, queued = 0, blockedUntil = Number.NEGATIVE_INFINITY } = step;
-      for (let call = 0; call < (step.refused ?? 0); call++) for (const one of asked) refused(one, now);
+      for (let call = 0; call < (step.refused ?? 0); call++) for (const one of asked) noteRefused(one, now);
       const answered = ask(asked, now, blockedUntil, { who, weight, count, margin, queued });
       const rounded = { starts: answered.starts.map(Math.round), comeAt: Math.round(answered.comeAt) };
       expect(rounded, `step ${index} of ${who} at ${now}`).toEqual({ starts, comeAt });
@@ -41,7 +41,7 @@ describe('a refused call', () => {
   /** The margin that a bucket has after a refusal at `now`. `ring`: the start times of its last units. */
   const marginAfter = (ring: readonly number[], now = 2000) => {
     const bucket = { ...newBucket(limit, 0), ring: [...ring] };
-    refused({ bucket, limit }, now);
+    noteRefused({ bucket, limit }, now);
     return limit / bucketView({ name: 'all', qps: limit, classes: ['*'] }, bucket, now).effectiveQps - 1;
   };
 
@@ -61,10 +61,10 @@ describe('a refused call', () => {
   it('counts the window with its margin', () => {
     const bucket = { ...newBucket(limit, 0), ring: [1000, 1250, 1500, 2005] };
     const margin = () => limit / bucketView({ name: 'all', qps: limit, classes: ['*'] }, bucket, 2010).effectiveQps - 1;
-    refused({ bucket, limit }, 2010);
+    noteRefused({ bucket, limit }, 2010);
     expect(margin()).toBe(0);
     bucket.margin = 0.01;
-    refused({ bucket, limit }, 2010);
+    noteRefused({ bucket, limit }, 2010);
     expect(margin()).toBeCloseTo(0.01 + refusedCalls.step);
   });
 });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { ask, bucketView, newBucket, refused } from '../../../src/core/limiter/rate-queue.js';
+import { ask, bucketView, newBucket, noteRefused } from '../../../src/core/limiter/rate-queue.js';
 import { refusedCases } from '../../support/core/rate-queue-cases.js';
 
 const LIMIT = 10;
@@ -49,7 +49,7 @@ function campaign(seed: number, { processes, calls, lateCalls, lateMs }: Campaig
         continue;
       }
       refusals++;
-      refused({ bucket, limit: LIMIT }, arrival);
+      noteRefused({ bucket, limit: LIMIT }, arrival);
       guards.push(bucket.guard);
       blockedUntil = arrival + SECOND_MS;
     }
@@ -63,7 +63,7 @@ const seeds = Array.from({ length: 15 }, (_, index) => index + 1);
 describe('the margin after refusals', () => {
   it.each(refusedCases)('%s', (_, ring, limit, now, after, margin = 0.01, guard = 0, guardAt = 0) => {
     const bucket = { ...newBucket(limit, 0), ring: [...ring], margin, guard, guardAt };
-    refused({ bucket, limit }, now);
+    noteRefused({ bucket, limit }, now);
     expect(bucket.guard).toBeCloseTo(after, 10);
   });
 

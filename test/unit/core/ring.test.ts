@@ -1,6 +1,6 @@
 import { fc, test as property } from '@fast-check/vitest';
 import { describe, expect, it } from 'vitest';
-import { earliest, fullRing, late, reserve, resize } from '../../../src/core/limiter/rate-queue.js';
+import { earliest, fullRing, late, recordStart, resize } from '../../../src/core/limiter/rate-queue.js';
 import { earliestCases, lateCases, reserveCases, resizeCases } from '../../support/core/ring-cases.js';
 
 describe('the ring of unit times', () => {
@@ -10,7 +10,7 @@ describe('the ring of unit times', () => {
 
   it.each(reserveCases)('reserve: %s', (_, ring, limit, start, weight, after) => {
     const reserved = [...ring];
-    reserve(reserved, limit, start, weight);
+    recordStart(reserved, limit, start, weight);
     expect(reserved).toEqual(after);
   });
 
@@ -43,7 +43,7 @@ describe('the ring of unit times', () => {
     for (const { weight, idle, lateBy } of calls) {
       now += idle;
       const planned = earliest(ring, { limit, margin: 0.01 }, now, weight);
-      reserve(ring, limit, planned, weight);
+      recordStart(ring, limit, planned, weight);
       now = planned;
       if (lateBy > 8 && weight > 0) {
         late(ring, planned, planned + lateBy, weight);
@@ -67,7 +67,7 @@ describe('the ring of unit times', () => {
       resize(ring, limit, now);
       for (let call = 0; call < calls; call++) {
         now = earliest(ring, { limit, margin: 0.01 }, now, 1);
-        reserve(ring, limit, now, 1);
+        recordStart(ring, limit, now, 1);
         starts.push({ at: now, limit });
       }
     }
