@@ -1,5 +1,5 @@
-export { deliverAlert } from './deliver-alert.js';
-export { backfillEvents, syncEvents } from './events/walk-workflows.js';
+export { deliverAlert } from './alerts.js';
+export { backfillEvents, syncEvents } from './events/page-walk.js';
 export { batchMonitors } from './monitors/batch-monitors.js';
 export { createMonitor } from './monitors/create-monitor.js';
 export { exportMonitorRuns } from './monitors/export-monitor-runs.js';

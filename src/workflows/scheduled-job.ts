@@ -11,9 +11,9 @@ import { pauseOf, sentenceOf } from '../core/rows/pause.js';
 import { staticSummary } from '../core/text/static-summary.js';
 import type { ScheduledJobInput } from '../core/workflow-input-schemas.js';
 import type { ScheduledOutcome } from '../core/workflow-result-schemas.js';
+import { reportState } from './alerts.js';
 import { detailsText } from './shared/details-text.js';
 import { failureOf, toWorkflowFailure } from './shared/failures.js';
-import { reportState } from './shared/note-alert.js';
 import { childMemo, publicInput } from './shared/public-input.js';
 import { setVersioning } from './shared/versioning.js';
 

@@ -1,14 +1,12 @@
 import { z } from 'zod';
-import * as events from './events.js';
 import * as inspect from './inspect.js';
-import * as mend from './mend.js';
 import { report } from './report.js';
 import * as rows from './rows.js';
 import * as service from './service.js';
 import * as team from './team.js';
 
 const rowsRun = z.union([rows.plan, rows.summary, rows.paused, rows.started, team.keptSchedule]);
-const walkRun = z.union([events.walk, events.pausedWalk, rows.started]);
+const walkRun = z.union([service.walk, service.pausedWalk, rows.started]);
 
 /**
  * The output of `--json` of each command, by the words of the command. A command with `--stream` prints a line for each event, and each line
@@ -19,14 +17,14 @@ export const commandOutputs: { readonly [command: string]: z.ZodType } = {
   start: z.union([rows.plan, rows.summary, rows.paused]),
   'agent rows': rowsRun,
   jobs: rows.jobs,
-  status: z.union([rows.progress, rows.statusSummary, rows.state, events.eventStatus]),
+  status: z.union([rows.progress, rows.statusSummary, rows.state, service.eventStatus]),
   resume: z.union([rows.summary, rows.paused, walkRun]),
-  wait: z.union([rows.endedSummary, rows.paused, rows.state, events.walk, events.pausedWalk, service.monitorRuns]),
+  wait: z.union([rows.endedSummary, rows.paused, rows.state, service.walk, service.pausedWalk, service.monitorRuns]),
   publish: team.publish,
   'events sync': z.union([walkRun, team.keptSchedule]),
   'events backfill': walkRun,
-  'events verify': z.union([events.walk, events.pausedWalk]),
-  'events status': events.eventStatus,
+  'events verify': z.union([service.walk, service.pausedWalk]),
+  'events status': service.eventStatus,
   'agent run': z.union([service.agentResult, service.streamedResult, service.agentEvent]),
   'agent list': service.agentRuns,
   'agent cancel': service.agent,
@@ -48,9 +46,9 @@ export const commandOutputs: { readonly [command: string]: z.ZodType } = {
   trace: inspect.trace,
   retry: z.union([rows.retryPlan, rows.summary, rows.paused]),
   init: team.init,
-  discard: mend.discarded,
-  forget: mend.forgotten,
-  clean: mend.cleaned,
+  discard: rows.discarded,
+  forget: rows.forgotten,
+  clean: rows.cleaned,
   report,
   'alerts test': team.alertTest,
   'agent sync': service.agentSync,
@@ -59,11 +57,6 @@ export const commandOutputs: { readonly [command: string]: z.ZodType } = {
 /** An error of any command with `--json`, which is the last line on stderr. */
 export const errorOutput = team.failure;
 
-type Schemas = typeof events &
-  typeof inspect &
-  typeof mend &
-  typeof rows &
-  typeof service &
-  typeof team & { readonly report: typeof report };
+type Schemas = typeof inspect & typeof rows & typeof service & typeof team & { readonly report: typeof report };
 /** An output by the name of its schema. */
 export type Output<Name extends keyof Schemas> = z.output<Schemas[Name]>;

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { list, maybeText, text } from '../../core/base-schemas.js';
+import { count, flag, list, maybeText, number, text } from '../../core/base-schemas.js';
 import * as results from '../../core/workflow-result-schemas.js';
 import { agentRun, agentRunEvent } from '../schemas/agent-run-schemas.js';
 
@@ -40,4 +40,56 @@ export const agentSync = z.object({
   kind: z.literal('agent-sync'),
   ...results.agentRunSync.shape,
   watermark: maybeText,
+});
+
+/** The end of a sync, a backfill or a verification. */
+export const walk = z.object({
+  kind: z.literal('events'),
+  job: text,
+  ...results.walkSummary.shape,
+  watermark: maybeText,
+});
+
+const walkShown = results.walkProgress.omit({ next: true }).shape;
+/** A walk that waits for a person. */
+export const pausedWalk = z.object({ kind: z.literal('paused'), job: text, code: text, ...walkShown });
+
+/** The streams of a warehouse and the walks that load them. */
+export const eventStatus = z.object({
+  kind: z.literal('events'),
+  known: flag,
+  missing: text.optional(),
+  running: list(z.object({ job: maybeText, ...walkShown })),
+  interrupted: list(
+    z.object({
+      job: maybeText,
+      stream: text,
+      state: z.enum(['failed', 'stopped', 'interrupted', 'done']),
+      message: maybeText,
+      resumeText: maybeText,
+    }),
+  ),
+  into: text,
+  origin: text,
+  events: count,
+  streams: list(
+    z.object({
+      stream: text,
+      kind: text,
+      types: list(text),
+      ...{ pages: count, events: count, added: count, changed: count },
+      windows: count,
+      windowsLeft: count,
+      share: number.nullable(),
+      watermark: maybeText,
+      lagSeconds: count.nullable(),
+      completedAt: maybeText,
+      completedSecondsAgo: count.nullable(),
+      sweptAt: maybeText,
+      beganAt: maybeText,
+      from: maybeText,
+      to: maybeText,
+    }),
+  ),
+  types: list(z.object({ type: text, events: count, known: flag, latest: maybeText })),
 });

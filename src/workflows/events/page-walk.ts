@@ -1,27 +1,27 @@
-import { proxyActivities, workflowInfo } from '@temporalio/workflow';
+import { continueAsNew, proxyActivities, workflowInfo } from '@temporalio/workflow';
 import type { createWalkActivities } from '../../activities/events/walk.js';
 import {
   DEFAULT_EVENT_WAREHOUSE,
   type OpenedWalk,
   streamOf,
+  stretchProblem,
   type WalkInput,
   type WalkWindowResult,
 } from '../../core/events/walk-job.js';
 import { pieceId } from '../../core/rows/job-ids.js';
 import type { PauseReason } from '../../core/rows/job-names.js';
 import { type Pause, sentenceOf } from '../../core/rows/pause.js';
+import type { BackfillEventsInput, SyncEventsInput } from '../../core/workflow-input-schemas.js';
 import type { WalkCounts, WalkProgress, WalkSummary } from '../../core/workflow-result-schemas.js';
 import { detailsText } from '../shared/details-text.js';
 import { bulkPolicy, slicePolicy } from '../shared/policies.js';
-import { forFirst } from '../shared/public-input.js';
+import { forFirst, publicInput } from '../shared/public-input.js';
 import { RangeQueue, toRanges } from '../shared/range-queue.js';
 import { summarizedActivities } from '../shared/summarized-activities.js';
+import { setVersioning } from '../shared/versioning.js';
 import { WindowedJob, type WindowedState, type WindowedStatus } from '../shared/windowed-job.js';
 
 type WalkActivities = ReturnType<typeof createWalkActivities>;
-
-/** Continues the walk in a new run of its workflow. */
-export type AnotherWalk = (state: PageWalkState) => Promise<never>;
 
 const DEFAULT_PARALLEL = 16;
 /** In ms. A sync that ends more than this time after its opening also reads the events since its opening. */
@@ -33,17 +33,42 @@ const { openWalk, finishWalk } = summarizedActivities(bulkPolicy, {
 });
 
 /**
+ * `syncEvents`: loads the webset events since the last run into a warehouse, up to one minute before the present time at the service. Each
+ * run reads the last 15 minutes again, and once a day the last two days.
+ *
+ * Start the workflow by name with plain JSON, see `SyncEventsInput`. Signals `pause` and `resume`, query `progress`. Use a stable workflow
+ * id: concurrent runs load each event once, but read it twice. The second argument is internal, for continuing as new. API reference:
+ * /websets/v0/events.
+ */
+export async function syncEvents(input: SyncEventsInput, state?: PageWalkState, ...extra: []): Promise<WalkSummary> {
+  const checked = publicInput('syncEvents', [input], { carried: state, extra, isFree: true });
+  const again = (next: PageWalkState) => continueAsNew<typeof syncEvents>(checked, next);
+  return new PageWalk({ ...checked, kind: 'sync' }, state, again).run();
+}
+
+/**
+ * `backfillEvents`: loads webset events of a range of time into a warehouse, in many windows at once. A backfill has its own watermark, so
+ * it may run at the same time as `syncEvents`. A new start with the same input continues the backfill.
+ *
+ * Start the workflow by name with plain JSON, see `BackfillEventsInput`. Signals `pause` and `resume`, query `progress`. The second
+ * argument is internal, for continuing as new. API reference: /websets/v0/events.
+ */
+export async function backfillEvents(
+  input: BackfillEventsInput,
+  state?: PageWalkState,
+  ...extra: []
+): Promise<WalkSummary> {
+  const checked = publicInput('backfillEvents', [input], { carried: state, extra, isFree: true, also: stretchProblem });
+  const again = (next: PageWalkState) => continueAsNew<typeof backfillEvents>(checked, next);
+  return new PageWalk({ ...checked, kind: 'backfill' }, state, again).run();
+}
+
+for (const workflow of [syncEvents, backfillEvents]) setVersioning('moves', workflow);
+
+/**
  * Walks a list window by window, several at once, until none is left. The warehouse keeps all windows and their states. The workflow only
  * keeps the numbers of the windows that are left.
  */
-export async function pageWalk(
-  input: WalkInput,
-  carried: PageWalkState | undefined,
-  again: AnotherWalk,
-): Promise<WalkSummary> {
-  return new PageWalk(input, carried, again).run();
-}
-
 class PageWalk extends WindowedJob<PageWalkState, WalkWindowResult, WalkSummary> {
   protected readonly kind = 'walk';
   readonly #input: WalkInput;
@@ -52,7 +77,7 @@ class PageWalk extends WindowedJob<PageWalkState, WalkWindowResult, WalkSummary>
   /** Why the service refused to open the walk. */
   #refusal: PauseReason | undefined;
 
-  constructor(input: WalkInput, carried: PageWalkState | undefined, again: AnotherWalk) {
+  constructor(input: WalkInput, carried: PageWalkState | undefined, again: (state: PageWalkState) => Promise<never>) {
     super({ carried, scheduled: input.scheduled, again });
     this.#input = input;
   }

@@ -19,8 +19,8 @@ import type { JobProgress } from '../../core/row-job-schemas.js';
 import { jobOfWorkflow } from '../../core/rows/job-ids.js';
 import { type JobPhase, queryNames, type signalNames, type WorkflowSinks } from '../../core/rows/job-names.js';
 import { type Pause, pauseOf, type Said } from '../../core/rows/pause.js';
+import { reportState } from '../alerts.js';
 import { endedByCancel, failureOf, messageOf, toWorkflowFailure } from './failures.js';
-import { reportState } from './note-alert.js';
 import { RangeQueue, type Ranges } from './range-queue.js';
 
 type SignalHandlers = {

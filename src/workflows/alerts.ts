@@ -1,4 +1,5 @@
-import { proxyActivities } from '@temporalio/workflow';
+import { CancellationScope, proxyActivities } from '@temporalio/workflow';
+import type { NoteAlert } from '../activities/base/alerts.js';
 import type { AllActivities } from '../activities/index.js';
 import type { AlertDelivery } from '../core/alerts/alert.js';
 import { publicInput } from './shared/public-input.js';
@@ -17,6 +18,19 @@ const { sendAlert } = proxyActivities<Pick<AllActivities, 'sendAlert'>>({
  */
 export async function deliverAlert(delivery: AlertDelivery, ...extra: []): Promise<void> {
   await sendAlert(publicInput('deliverAlert', [delivery], { extra }));
+}
+
+const { noteAlert } = proxyActivities<Pick<AllActivities, 'noteAlert'>>({
+  summary: 'report the state of the run',
+  startToCloseTimeout: '1 minute',
+  // An alert must not keep a run from ending.
+  scheduleToCloseTimeout: '5 minutes',
+  retry: { initialInterval: '1s', maximumInterval: '30s', nonRetryableErrorTypes: ['NotFoundError'] },
+});
+
+/** Reports the state of a run that no other activity knows. Never fails. */
+export async function reportState(state: NoteAlert): Promise<void> {
+  await CancellationScope.nonCancellable(() => noteAlert(state)).catch(() => undefined);
 }
 
 setVersioning('moves', deliverAlert);
