@@ -19,9 +19,11 @@ let isAtServer = false;
 let reading = Promise.resolve();
 
 // Native code may never return, and an exit would wait for it.
-const end = () => process.kill(process.pid, 'SIGKILL');
+const end = (): void => void process.kill(process.pid, 'SIGKILL');
 const send = (message: ReaderMessage) => process.send?.(message, undefined, undefined, () => undefined);
 const fail = (error: unknown) => {
+  // A value that no memory is left for: the end of this process says so.
+  if (error instanceof RangeError) return end();
   const { name, message = String(error), code, errorCode, line, column } = error as CsvError & { code?: string };
   send({
     kind: 'error',
