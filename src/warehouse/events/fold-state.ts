@@ -116,13 +116,6 @@ interface Folded {
   readonly which: string;
 }
 
-/**
- * Kinds of payloads of a kilobyte and more. Large payloads are read from `events`. Other payloads are first copied to the temporary table
- * `few`. In `events` the small payloads are stored between the large ones, so a column store would decompress all payloads for each table
- * of state.
- */
-const LARGE: ReadonlySet<PayloadKind> = new Set(['item', 'webset']);
-
 const versionOf = (alias: string) => `(${alias}.version_at, ${alias}.event_at, ${alias}.list_order, ${alias}.event_id)`;
 
 /** A table of current state to update, and the versions found in the events. */
@@ -143,12 +136,6 @@ interface Change {
  */
 async function updateStates(tx: Transaction, folded: Folded, kinds: ReadonlySet<PayloadKind>): Promise<void> {
   const laidOut: string[] = [];
-  if ([...kinds].some((kind) => !LARGE.has(kind))) {
-    const columns = 'id, type, created_at, payload, object_id, version_at, list_order, data';
-    const others = `${folded.which} AND payload NOT IN ('${[...LARGE].join("', '")}')`;
-    await tx.createTemp('few', `SELECT ${columns} FROM events WHERE ${others}`, [folded.origin]);
-    laidOut.push('few');
-  }
   for (const payload of kinds) laidOut.push(...(await nest(tx, payload, folded)));
   const changes = stateTables.flatMap((table): Change | [] => {
     const sources = table.sources.filter(({ payload }) => kinds.has(payload));
@@ -167,9 +154,7 @@ async function updateStates(tx: Transaction, folded: Folded, kinds: ReadonlySet<
   if (laidOut.length > 0) await tx.run(laidOut.map((name) => `DROP TABLE ${name}`).join('; '));
 }
 
-/** Returns the table with the events of a payload kind, and the condition that selects these events. */
-const eventsWith = (payload: PayloadKind, which: string) =>
-  `${LARGE.has(payload) ? `events WHERE ${which} AND` : 'few WHERE'} payload = '${payload}'`;
+const eventsWith = (payload: PayloadKind, which: string) => `events WHERE ${which} AND payload = '${payload}'`;
 
 const eventAt = (dialect: Dialect) => `coalesce(created_at, ${dialect.moment('0')})`;
 
@@ -186,7 +171,7 @@ async function nest(tx: Transaction, payload: PayloadKind, folded: Folded): Prom
   const columns = `event_id, event_at, list_order, ${[...names].join(', ')}`;
   const name = `nested_${payload}`;
   const members = `SELECT ${columns} FROM (${tx.dialect.withMembers(events, [...names])}) m`;
-  await tx.createTemp(name, members, LARGE.has(payload) ? [origin] : []);
+  await tx.createTemp(name, members, [origin]);
   return [name];
 }
 
