@@ -118,7 +118,7 @@ export async function agentRun(
     const workflowId = agentRunId(config, request, options);
     const job = jobOfWorkflow(workflowId);
     session.working();
-    await session.runtime.work.own({ job, workflowId });
+    await (await session.runtime.work()).own({ job, workflowId });
     const access = await session.runtime.workflows();
     const handle = await startAgentRun(access, request, options);
     terminal.note(
@@ -246,7 +246,7 @@ export async function agentSync(context: Context, flags: Flags<'agent sync'>): P
     const { name, work } = syncWork(access, flags.into, context.cwd);
     if (wish !== null) await keepSchedule(context, await runtime.workflows(), wish, { name, work });
     if (!loads) return exitCodes.ok;
-    await runtime.work.own({ job: name, workflowId: work.workflowId });
+    await (await runtime.work()).own({ job: name, workflowId: work.workflowId });
     const done = await (await startSync(access, work)).result();
     const output: Output<'agentSync'> = { kind: 'agent-sync', ...done, watermark: isoTime(done.watermark) };
     context.terminal.tell(output, syncText(done));

@@ -63,7 +63,7 @@ async function runBatch(
       const input = { ...wanted, ...control.target(flags.into), approval };
       // A batch with --wait-for-approval is approved by another command, so the batch must outlive this command.
       const owned = !flags.waitForApproval;
-      if (owned) await session.runtime.work.own(control.batchWork(input));
+      if (owned) await (await session.runtime.work()).own(control.batchWork(input));
       else await session.runtime.workflows({ worker: true });
       const handle = await control.startBatch(input, { owned });
       return watch(session, handle, { asks, approves: flags.yes ?? false, limit, by });

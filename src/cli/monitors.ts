@@ -288,11 +288,11 @@ export async function exportRuns(context: Context, flags: Flags<'monitors export
     const { name, work } = control.exportWork(input);
     const own = { job: name, workflowId: work.workflowId };
     if (flags.detach) {
-      await runtime.work.checkDetached(own);
+      await (await runtime.work()).checkDetached(own);
       await control.export(input, { detached: true });
       return showStarted(context, { job: name, state: 'started' });
     }
-    await runtime.work.own(own);
+    await (await runtime.work()).own(own);
     const done = await (await control.export(input)).result();
     context.terminal.tell<Output<'monitorRuns'>>({ kind: 'export', ...done }, exportText(done));
   };

@@ -38,7 +38,7 @@ export async function retry(typed: Context, job: string, flags: Flags<'retry'>):
     }
     await checkConnection(config);
     session.working();
-    const handle = await session.runtime.rows.retry(plan, { maxCostDollars });
+    const handle = await (await session.runtime.work()).retry(plan, { maxCostDollars });
     session.working(handle.job);
     return watchToEnd(session, handle);
   });

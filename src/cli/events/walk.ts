@@ -118,11 +118,11 @@ async function run(
     const control = new EventControl(access, context.cwd);
     const walk: WalkInput & Target = { ...input, ...control.target(flags.into) };
     if (flags.detach) {
-      await session.runtime.work.checkDetached(control.work(walk));
+      await (await session.runtime.work()).checkDetached(control.work(walk));
       const { handle } = await control.start(walk, { detached: true });
       return showStarted(context, { job: handle.job, state: 'started' });
     }
-    await session.runtime.work.own(control.work(walk));
+    await (await session.runtime.work()).own(control.work(walk));
     const { handle, joined } = await control.start(walk);
     session.working(handle.job);
     const what = joined ? 'resumed' : 'started';

@@ -246,7 +246,7 @@ export async function followJob<Progress extends Parkable, Heartbeat, Summary>(
   // A live bar needs frequent polls. Plain lines do not.
   const followed = await follow({ poll, show, result }, { stopped, everyMs: terminal.live ? 250 : 1000 });
   view.end();
-  if (followed.kind === 'parked') await runtime.work.release(handle.workflowId);
+  if (followed.kind === 'parked') await runtime.release(handle.workflowId);
   return followed;
 }
 

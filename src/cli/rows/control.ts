@@ -35,7 +35,7 @@ export async function pause(context: Context, job: string): Promise<ExitCode> {
       return exitCodes.ok;
     }
     const handle = walk ?? (await runtime.rows.attach(job));
-    await handle.pause({ isAbandoned: await runtime.work.isAbandoned(handle.workflowId) });
+    await handle.pause({ isAbandoned: await runtime.isAbandoned(handle.workflowId) });
     say(
       found?.phase === 'waiting'
         ? `${printable(handle.job)} pauses as soon as a worker runs; nothing is sent until then. ${toResume}`
@@ -53,7 +53,7 @@ export async function resume(context: Context, job: string, flags: Flags<'resume
   const { detach: detached = false } = flags;
   const given = { ...flags, stopAtFailed };
   return withRuntime(context, config, { sends: !detached }, async (session) => {
-    if (detached) await session.runtime.work.checkDetached();
+    if (detached) await (await session.runtime.work()).checkDetached();
     await refuseOtherService(session.runtime, job, config.origin);
     await checkConnection(config);
     if (!detached) session.working();
@@ -63,17 +63,17 @@ export async function resume(context: Context, job: string, flags: Flags<'resume
       // The names of these flags are shorter than those of the fields that they set.
       const flag = ofRows && spelled(ofRows.replace(/Dollars$|s$/, ''));
       if (flag) throw new UsageError('option-unusable', `${flag} is for jobs of rows, not for events.`);
-      if (detached) await session.runtime.work.checkDetached(walk);
+      if (detached) await (await session.runtime.work()).checkDetached(walk);
       else {
         session.working(walk.job);
-        await session.runtime.work.own(walk);
+        await (await session.runtime.work()).own(walk);
       }
       const control = new EventControl(await session.runtime.workflows(), context.cwd);
       const handle = await control.resume(walk, { detached });
       return detached ? showStarted(context, { job: walk.job, state: 'started' }) : watchWalk(session, handle);
     }
     const how: Resumption = Object.fromEntries(changes.map((name) => [name, given[name]]));
-    const handle = await session.runtime.rows.resume(job, how, { detached });
+    const handle = await (await session.runtime.work()).resume(job, how, { detached });
     if (detached) return showStarted(context, { job: handle.job, state: 'started' });
     session.working(handle.job);
     return watchToEnd(session, handle);

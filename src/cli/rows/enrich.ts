@@ -114,10 +114,11 @@ export async function runEnrich(
   if (request.input === '-' && terminal.asks) terminal.note('Reading rows from the terminal; press Ctrl-D to end.');
   const { detach: detached = false } = manner;
   return withRuntime(context, config, { sends: !manner.dryRun && !detached }, async (session) => {
-    if (detached) await session.runtime.work.checkDetached();
+    if (detached) await (await session.runtime.work()).checkDetached();
     if (!manner.dryRun) await checkWarehouse(config, request.into);
     const runs = !manner.dryRun && !request.reparse && isAgreed(config, manner);
-    const plan = await session.runtime.rows.plan(request, { isAgreed: runs && !detached });
+    const work = await session.runtime.work(runs && !detached ? request : null);
+    const plan = await work.plan(request);
     if (manner.dryRun) {
       terminal.print(planData(plan, config), planText(plan, config));
       return exitCodes.ok;
@@ -136,13 +137,13 @@ export async function runEnrich(
     }
     if (plan.toBuy > 0) await checkConnection(config);
     if (detached) {
-      const { job } = await session.runtime.rows.start(plan, { detached });
+      const { job } = await work.start(plan, { detached });
       if (session.runtime.shared && request.csv)
         terminal.note(`${printable(request.csv)} is written by \`searchflow wait\` on this machine.`);
       return showStarted(context, { job, state: 'started' });
     }
     session.working();
-    const handle = await session.runtime.rows.start(plan);
+    const handle = await work.start(plan);
     session.working(handle.job, isLongRunning(plan.staged.operation) ? RUNS_CONTINUE : undefined);
     return watchToEnd(session, handle, { ...manner, csv: request.csv ?? null, badRows: plan.badRows, plan });
   });
@@ -224,7 +225,7 @@ interface WatchManner extends Pick<EnrichManner, 'failedRows'> {
 /** Parses again the paid answers that could not be parsed, and shows the job. Buys nothing. */
 async function readAgain(session: Session, plan: JobPlan, manner: EnrichManner): Promise<ExitCode> {
   const { terminal, runtime } = session;
-  const { answers, understood, rows } = await runtime.rows.reparse(plan);
+  const { answers, understood, rows } = await (await runtime.work()).reparse(plan);
   if (answers === 0) terminal.say(`${printable(plan.staged.name)}: all paid answers in the warehouse are parsed.`);
   else
     terminal.say(
@@ -282,7 +283,7 @@ export async function scheduleRows(
   const { terminal } = context;
   return withRuntime(context, config, {}, async ({ runtime }) => {
     if (wish.timing !== 'never' && !manner.dryRun) await checkWarehouse(config, request.into);
-    const plan = await runtime.rows.plan(request);
+    const plan = await (await runtime.work()).plan(request);
     // Loaded here, because a run without a schedule does not need it.
     const { rowsWork } = await import('../../worker/schedules/schedule-rows.js');
     const work = rowsWork(plan, { config, shared: runtime.shared });

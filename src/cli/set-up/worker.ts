@@ -29,7 +29,7 @@ export async function worker(typed: Context, flags: ConfigFlags): Promise<ExitCo
   return withRuntime(context, config, { sends: true }, async (session) => {
     session.working();
     const { note } = context.terminal;
-    await session.runtime.runWorker(
+    await (await session.runtime.work()).runWorker(
       () => note(`Worker running on ${serviceText(config)}, task queue ${config.taskQueue}. Press Ctrl-C to stop.`),
       (run) => (log === null ? note(`${moment(Date.now())}  ${textOf(run)}`) : log(lineOf(run))),
     );

@@ -181,7 +181,7 @@ export async function withRuntime(
       return code;
     }
     // An unreachable store must not delay the exit.
-    const owned = (await Promise.race([runtime?.work.owned().catch(() => null), after(CUT_MS, null)])) ?? [];
+    const owned = (await Promise.race([runtime?.owned().catch(() => null), after(CUT_MS, null)])) ?? [];
     if (runtime?.clientOnly && owned.length === 0) {
       terminal.say(
         `Detached. ${job ?? 'The work'} continues in the process that runs it. To watch it again:\n  ${resumeCommand(context.args, context.env)}`,
@@ -197,7 +197,7 @@ export async function withRuntime(
     if (runtime && owned.length > 0) {
       // Work that did not stop in time still belongs to this command; the next command stops that work.
       const until = Promise.race([interrupts.second, after(deadline.left(OWNED_BEFORE_MS), undefined)]);
-      const stopped = runtime.work.stop(until).catch(() => undefined);
+      const stopped = runtime.stop(until).catch(() => undefined);
       // Recording the end of the work may hang, so the wait has a time limit.
       await Promise.race([stopped, after(deadline.left(DRAINED_BEFORE_MS), undefined)]);
     }

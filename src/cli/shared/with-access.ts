@@ -14,9 +14,8 @@ export interface AccessOptions {
 }
 
 /**
- * Runs a command that starts workflows. The command gets a Temporal server, a worker here or elsewhere, and a sandbox if
- * there is no key. `loads`: first checks that the command's warehouse answers. `owns`: the command runs the worker itself,
- * after `Runtime.own`. `detached`: the workers run it.
+ * Runs a command that starts workflows, with a Temporal server, a worker here or elsewhere, and a sandbox if there is no key.
+ * `loads`: first checks the command's warehouse. `owns`: `JobWork.own` runs the worker here. `detached`: the workers run it.
  */
 export async function withAccess(
   context: Context,
@@ -27,7 +26,7 @@ export async function withAccess(
 ): Promise<ExitCode> {
   const config = settings(context, flags, mistakes);
   return withRuntime(context, config, { sends: !detached }, async (session) => {
-    if (detached) await session.runtime.work.checkDetached();
+    if (detached) await (await session.runtime.work()).checkDetached();
     await checkConnection(config);
     if (loads) await checkWarehouse(config, flags.into);
     session.working();

@@ -1,36 +1,20 @@
 import { existsSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { resolve } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
 import { summaryOf } from '../../activities/rows/summarize.js';
 import type { JobEntry, StagedJob } from '../../core/job-entry-schemas.js';
-import type { Resumption } from '../../core/row-job-schemas.js';
 import type { FailedFilter } from '../../core/rows/loaded-row.js';
 import { type CsvForm, usualCsv } from '../../core/rows/row-warehouse.js';
 import { warehouseFile, whyNoTarget } from '../../warehouse/index.js';
-import {
-  type EnrichRequest,
-  type FailedSelection,
-  type JobPlan,
-  type JobStatus,
-  type Ownership,
-  type RetryPlan,
-  UsageError,
-} from '../config/runtime-types.js';
+import { type FailedSelection, type JobPlan, type JobStatus, UsageError } from '../config/runtime-types.js';
 import type { JobHandle } from '../control/job-handle.js';
 import { findJob, findKnownJob, noteCancel, refuseUnknownJob } from '../staging/find-job.js';
-import { identify } from '../staging/job-id.js';
-import { hasTemporalFile } from '../temporal-server/binary.js';
 import { countRows, withJobEnd } from './job-end.js';
 import { unopenedRunOf } from './job-lists.js';
 import { statusesOf } from './job-status.js';
 import { checkPublish } from './publish.js';
 import type { RuntimeParts } from './runtime-parts.js';
-import type { LazyWork } from './runtime-work.js';
 import type { TracedName } from './traced-rows.js';
-
-/** Longest wait, in ms, for the process of the server, which may be started later as well. */
-const SPAWN_MS = 300;
 
 /** Whether the warehouse of a job is a file of this machine that does not exist. */
 function isFileGone({ into, host = hostname() }: StagedJob): boolean {
@@ -38,29 +22,16 @@ function isFileGone({ into, host = hostname() }: StagedJob): boolean {
   return file !== null && host === hostname() && !existsSync(file);
 }
 
-/** The row jobs of a folder, or of its store. */
-export function rowJobs(parts: RuntimeParts, work: LazyWork) {
-  const { config, warehouses } = parts;
+/** The row jobs of a folder, or of its store. `worksHere`: whether this process runs the worker. */
+export function rowJobs(parts: RuntimeParts, worksHere: () => boolean) {
+  const { warehouses } = parts;
   const { entries } = parts.store;
-  const starts = async () => (await work.load()).starts;
   const retries = () => import('./retry-rows.js');
   const traced = () => import('./traced-rows.js');
   const statusOf = async (entry: JobEntry) => (await statusesOf(parts, [entry]))[0] as JobStatus;
   const totals = async (job: string) => {
     const { staged } = await findJob(entries, job);
     return (await parts.store.journal()).totals(`${staged.job}/`);
-  };
-  /** Whether the request needs an embedded server that can be started at once. The last run of the job, if any, was not complete. */
-  const startsServer = async (asked: EnrichRequest) => {
-    if (config.temporalAddress !== null || !hasTemporalFile(process.env)) return false;
-    try {
-      const { job } = identify({ ...config, cwd: process.cwd() }, asked);
-      const entry = await entries.get(job);
-      return entry === null || entry.completed !== entry.staged.generation;
-    } catch {
-      // Staging reports the mistake.
-      return false;
-    }
   };
   /** Status of a job. Asks a running server, but starts none. */
   const status = async (job: string) => {
@@ -69,31 +40,11 @@ export function rowJobs(parts: RuntimeParts, work: LazyWork) {
     return (await unopenedRunOf(parts, job)) ?? refuseUnknownJob(entries, job);
   };
   return {
-    /**
-     * Reads and stages the input, and returns a preview of a run. Buys nothing, and needs no Temporal server. `isAgreed`: the run will follow
-     * without a question, so the server starts while many rows are read.
-     */
-    async plan(asked: EnrichRequest, { isAgreed = false } = {}) {
-      // The server starts while the modules of staging are loaded, because both take half a second.
-      if (isAgreed && (await startsServer(asked))) await Promise.race([parts.awaitAnswer(), delay(SPAWN_MS)]);
-      return (await work.load()).plan(asked);
-    },
     /** Throws `UsageError` if the publish at the end of the run is known to fail. Reads the target only. */
     checkPublish: (plan: JobPlan) => checkPublish(parts, plan),
-    /** Starts a job, resumes it if it is paused, or attaches to it if it is running. Starts server and worker as needed. */
-    start: async (plan: JobPlan, whose?: Ownership) => (await starts()).start(plan, whose),
-    /**
-     * Resumes a job: continues a paused job, and starts a stopped, cancelled or failed job again. This command then owns the job, unless
-     * another command owns it.
-     */
-    resume: async (job: string, how: Resumption, whose?: Ownership) => (await starts()).resume(job, how, whose),
     planRetry: async (job: string, selection: FailedSelection) => (await retries()).planRetry(parts, job, selection),
-    /** Marks the rows of a plan and starts a run of their job that buys only these. `maxCostDollars`: the cap of the run. */
-    retry: async (plan: RetryPlan, how: Pick<Resumption, 'maxCostDollars'>) => (await starts()).retry(plan, how),
     discard: async (job: string, what: FailedSelection & { readonly undo: boolean }) =>
       (await retries()).discardRows(parts, job, what),
-    /** Parses again the answers in the plan's warehouse that could not be parsed; buys nothing. */
-    reparse: async (plan: JobPlan) => (await work.load()).reparse(plan),
     /** A job by its id, or by its name if that is unique, for status, pause and cancel. Throws `UsageError` if there is no such job. */
     async attach(job: string): Promise<JobHandle> {
       const entry = await findKnownJob(entries, job);
@@ -111,7 +62,7 @@ export function rowJobs(parts: RuntimeParts, work: LazyWork) {
         if (cancelRequested) await noteCancel(entries, entry as JobEntry, since);
       };
       const handle = new RowJobHandle(client, staged.job, workflowId, { schedule, cancelled });
-      return withJobEnd(parts, handle, staged, () => work.opened?.here.refused === null);
+      return withJobEnd(parts, handle, staged, worksHere);
     },
     /** Throws `UsageError` if an export of the job must not write to one of these paths. Changes nothing. */
     async checkTargets(job: string, targets: { readonly csv?: string; readonly parquet?: string }) {

@@ -2,24 +2,26 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { JobEntry } from '../../core/job-entry-schemas.js';
 import { deferred } from '../../core/processes/deferred.js';
 import type { Spend } from '../../core/purchase/spend.js';
-import type { Work } from '../../core/rows/job-entries.js';
-import type { WatchedRun } from '../../core/workflow-result-schemas.js';
 import { Allowlist } from '../config/allowlist.js';
-import type { CleanWish, RuntimeConfig, WorkflowAccess } from '../config/runtime-types.js';
+import type { CleanWish, EnrichRequest, RuntimeConfig, WorkflowAccess } from '../config/runtime-types.js';
 import type { ForgetPlan } from '../control/forget.js';
 import type { ForgetWish } from '../control/forget-subjects.js';
 import type { FreeCall } from '../control/free-calls.js';
+import { identify } from '../staging/job-id.js';
 import { openStore } from '../store/open-store.js';
 import { openWarehouses } from '../store/warehouses.js';
+import { hasTemporalFile } from '../temporal-server/binary.js';
 import { connectIfRunning, connectTemporal, type Temporal } from '../temporal-server/temporal.js';
 import { jobLists } from './job-lists.js';
 import { statusesOf } from './job-status.js';
+import type { JobWork } from './job-work.js';
 import { type PublishWish, publish } from './publish.js';
 import type { ReportWish } from './report.js';
 import { rowJobs } from './row-jobs.js';
 import type { RuntimeParts } from './runtime-parts.js';
-import type { LazyWork, RuntimeWork } from './runtime-work.js';
 
+/** Longest wait, in ms, for the process of the server, which may be started later as well. */
+const SPAWN_MS = 300;
 /** Longest wait, on closing, for a server that is still starting. */
 const STARTING_MS = 1000;
 /** Longest time, in ms, for which a server that does not answer yet is asked again. */
@@ -36,8 +38,8 @@ export async function openRuntime(config: RuntimeConfig) {
   const store = await openStore(config);
   let temporal: Promise<Temporal> | null = null;
   let running: ReturnType<typeof connectIfRunning> | null = null;
-  let loading: Promise<RuntimeWork> | null = null;
-  let opened: RuntimeWork | null = null;
+  let loading: Promise<JobWork> | null = null;
+  let opened: JobWork | null = null;
   const allowlist = new Allowlist(config, store.entries);
   // A person may read any file. A name of a workflow's input may lead elsewhere since the worker allowed it.
   const warehouses = openWarehouses(config, false, {
@@ -57,17 +59,12 @@ export async function openRuntime(config: RuntimeConfig) {
       return running;
     },
   };
-  const work: LazyWork = {
-    load: () => {
-      loading ??= import('./runtime-work.js').then((module) => {
-        opened = new module.RuntimeWork(parts);
-        return opened;
-      });
-      return loading;
-    },
-    get opened() {
+  const load = () => {
+    loading ??= import('./job-work.js').then((module) => {
+      opened = new module.JobWork(parts);
       return opened;
-    },
+    });
+    return loading;
   };
 
   const forgetParts = { ...parts, statuses: (entries: readonly JobEntry[]) => statusesOf(parts, entries) };
@@ -78,9 +75,26 @@ export async function openRuntime(config: RuntimeConfig) {
     get clientOnly() {
       return opened?.here.refused ?? null;
     },
-    rows: rowJobs(parts, work),
+    rows: rowJobs(parts, () => opened?.here.refused === null),
     jobs: jobLists(parts),
-    work: ownWork(work, parts),
+    /**
+     * The part that stages and starts jobs and runs a worker. `agreed`: a request whose run will follow without a question, so the server starts
+     * while the modules are loaded and many rows are read.
+     */
+    async work(agreed: EnrichRequest | null = null) {
+      // The server starts while the modules of staging are loaded, because both take half a second.
+      if (agreed && (await needsServer(parts, agreed))) await Promise.race([parts.awaitAnswer(), sleep(SPAWN_MS)]);
+      return load();
+    },
+    /** The work that this command owns: work that ends with it. */
+    owned: async () => opened?.owners.owned() ?? [],
+    /** Whether all commands that owned the work have ended, and no worker has taken it over. */
+    isAbandoned: async (workflowId: string) =>
+      (await store.entries.owned()).find((one) => one.workflowId === workflowId)?.living.length === 0,
+    /** Makes the workers the owner of work that waits for a person. */
+    release: async (workflowId: string) => opened?.owners.release(workflowId),
+    /** Stops the work that this command owns; work that has not stopped when `until` resolves is terminated. */
+    stop: async (until: Promise<unknown>) => opened?.owners.stop('its command was stopped', until),
     team: teamView(parts),
     /** Sends a test alert to each receiver. Throws `UsageError` without one. */
     testAlerts: async () => (await import('../alerts/send-alert.js')).testAlerts(config),
@@ -99,18 +113,12 @@ export async function openRuntime(config: RuntimeConfig) {
     running: async () => (await parts.connectIfRunning())?.client ?? null,
     /** Access to the workflows of walks, monitors, agents and schedules. `worker: true` also runs the worker here. */
     async workflows({ worker = false } = {}): Promise<WorkflowAccess> {
-      if (worker) await (await work.load()).here.run();
+      if (worker) await (await load()).here.run();
       const { client } = await parts.connect();
-      return { client, config, shared: store.shared, allow: async (input) => (await work.load()).allow(input) };
+      return { client, config, shared: store.shared, allow: async (input) => (await load()).allow(input) };
     },
-    /**
-     * Runs the worker until closed (`searchflow worker`, `searchflow dev`). `ready` is called once the worker is ready, `report` for each run
-     * that starts or ends.
-     */
-    runWorker: async (ready: () => void, report: (run: WatchedRun) => void) =>
-      (await work.load()).runWorker(ready, report),
     /** See `WorkerHere.takeOver`. */
-    takeOver: async () => (await work.load()).here.takeOver(),
+    takeOver: async () => (await load()).here.takeOver(),
     /** Number of paid requests that this process has sent and that have no answer yet. */
     inFlight: () => opened?.here.parts?.inFlight.sent ?? 0,
     /** `drain`: starts nothing more, lets paid requests in flight land (10 s at most) and releases everything. `now`: closes at once. */
@@ -142,21 +150,18 @@ async function connect(config: RuntimeConfig, awaited: () => void): Promise<Temp
   }
 }
 
-/** The work that a command owns: work that ends with its command. */
-const ownWork = (work: LazyWork, parts: RuntimeParts) => ({
-  /** Makes this command the owner of work that it is about to start, or a watcher if another command owns it; runs the worker here. */
-  own: async (one: Work) => (await work.load()).own(one),
-  /** See `JobStarts.checkDetached`. */
-  checkDetached: async (one?: Work) => (await work.load()).starts.checkDetached(one),
-  owned: async () => work.opened?.owners.owned() ?? [],
-  /** Whether all commands that owned the work have ended, and no worker has taken it over. */
-  isAbandoned: async (workflowId: string) =>
-    (await parts.store.entries.owned()).find((one) => one.workflowId === workflowId)?.living.length === 0,
-  /** Makes the workers the owner of work that waits for a person. */
-  release: async (workflowId: string) => work.opened?.owners.release(workflowId),
-  /** Stops the work that this command owns; work that has not stopped when `until` resolves is terminated. */
-  stop: async (until: Promise<unknown>) => work.opened?.owners.stop('its command was stopped', until),
-});
+/** Whether the request needs an embedded server that can be started at once. The last run of the job, if any, was not complete. */
+async function needsServer({ config, store }: RuntimeParts, asked: EnrichRequest): Promise<boolean> {
+  if (config.temporalAddress !== null || !hasTemporalFile(process.env)) return false;
+  try {
+    const { job } = identify({ ...config, cwd: process.cwd() }, asked);
+    const entry = await store.entries.get(job);
+    return entry === null || entry.completed !== entry.staged.generation;
+  } catch {
+    // Staging reports the mistake.
+    return false;
+  }
+}
 
 /** Limits and spending of the team. */
 const teamView = ({ store, config }: RuntimeParts) => ({

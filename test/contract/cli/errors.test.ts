@@ -1,10 +1,9 @@
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, it } from 'vitest';
-import { folderOfFile } from '../../support/files/folders.js';
+import { folderOfFile, folderOfTest } from '../../support/files/folders.js';
 
 const bin = fileURLToPath(new URL('../../../dist/bin/searchflow.js', import.meta.url));
 const cwd = folderOfFile();
@@ -34,18 +33,14 @@ it.each([
 });
 
 it('a link runs the built program from another folder, with relative files', () => {
-  const folder = mkdtempSync(join(tmpdir(), 'searchflow-link-'));
-  try {
-    const link = join(folder, 'searchflow');
-    symlinkSync(bin, link);
-    writeFileSync(join(folder, 'rows.csv'), 'url\nhttps://example.com\n');
-    const env = { PATH: dirname(process.execPath), HOME: folder };
-    const { status, stdout } = spawnSync(link, ['enrich', 'rows.csv', '--dry-run', '--json'], {
-      ...{ cwd: folder, env, encoding: 'utf8' },
-    });
-    expect(status).toBe(0);
-    expect(JSON.parse(stdout)).toMatchObject({ kind: 'plan', rows: 1 });
-  } finally {
-    rmSync(folder, { recursive: true, force: true });
-  }
+  const folder = folderOfTest();
+  const link = join(folder, 'searchflow');
+  symlinkSync(bin, link);
+  writeFileSync(join(folder, 'rows.csv'), 'url\nhttps://example.com\n');
+  const env = { PATH: dirname(process.execPath), HOME: folder };
+  const { status, stdout } = spawnSync(link, ['enrich', 'rows.csv', '--dry-run', '--json'], {
+    ...{ cwd: folder, env, encoding: 'utf8' },
+  });
+  expect(status).toBe(0);
+  expect(JSON.parse(stdout)).toMatchObject({ kind: 'plan', rows: 1 });
 });

@@ -71,7 +71,7 @@ it('a paused job is left alone', async () => {
   const { folder, config } = openJob(here, plainRows(40));
   const runtime = await openRuntime({ ...config, keepLandingMs: 0 });
   try {
-    const plan = await runtime.rows.plan({
+    const plan = await (await runtime.work()).plan({
       input: folder.input,
       urlColumn: null,
       delimiter: null,
@@ -81,7 +81,7 @@ it('a paused job is left alone', async () => {
       options: {},
       ...{ batch: 10, retryFailed: false, rebuy: false, maxCostDollars: 0.02 },
     });
-    const handle = await runtime.rows.start(plan);
+    const handle = await (await runtime.work()).start(plan);
     const phase = async () => (await handle.progress()).progress.phase;
     await expect.poll(phase, { timeout: 30_000 }).toBe('paused');
     utimesSync(plan.staged.stageDir, new Date(0), new Date(0));

@@ -61,7 +61,7 @@ it('a command checks its target before it buys: a folder of others, a refused lo
   const check = async (to: string) => {
     const sizes = { options: {}, batch: 20, retryFailed: false, rebuy: false };
     const named = { input: folder.input, urlColumn: null, delimiter: null, job: null, into: folder.into, csv: null };
-    await runtime.rows.checkPublish(await runtime.rows.plan({ ...named, ...sizes, publish: { to } }));
+    await runtime.rows.checkPublish(await (await runtime.work()).plan({ ...named, ...sizes, publish: { to } }));
   };
   const target = newTarget();
   await check(target);

@@ -176,7 +176,7 @@ it('a resume of a stopped job keeps the cap of its run, unless the resume change
   const entries = new FolderJobs(join(config.stateDir, 'jobs'));
   await entries.put(entryIn(folder, 'stopped-rows', { state, asked }));
   const inputAfter = async (maxCostDollars: number | undefined) => {
-    const { workflowId } = await runtime.rows.resume('rows', { maxCostDollars });
+    const { workflowId } = await (await runtime.work()).resume('rows', { maxCostDollars });
     const handle = temporal.client.workflow.getHandle(workflowId);
     const { events } = await handle.fetchHistory();
     await handle.terminate();
@@ -216,7 +216,7 @@ it('a cancel without a worker is recorded, and the next worker records the end o
   // Of several cancels, the first one counts.
   await (await typed.rows.attach('rows')).cancel();
   expect(await state()).toEqual(cancelled);
-  const working = worker.runWorker(
+  const working = (await worker.work()).runWorker(
     () => undefined,
     () => undefined,
   );
@@ -279,12 +279,12 @@ it('pause of a job whose command was killed says each time that nothing runs, an
   await killed.put(entryIn(folder, job, { state: running }));
   await killed.claim(workflowId, () => ({ owned: { workflowId, job, owners: [killed.owner()] } }));
   const handle = await temporal.client.workflow.start('enrichCsv', { workflowId, taskQueue: job, args: [{}] });
-  const { rows, work } = runtime;
+  const { rows, isAbandoned } = runtime;
   const pause = () =>
     typeCommand(folder.dir, `pause ${job}`, {
       status: (name) => rows.status(name),
       attach: async () => new RowJobHandle(temporal.client, job),
-      isAbandoned: (id) => work.isAbandoned(id),
+      isAbandoned,
     });
   killed.close();
   const refusal = `${job} is stopped: its command ended. To resume it:\n  searchflow resume ${job}`;

@@ -150,7 +150,7 @@ it('retry buys the named failed rows again, and nothing else', async () => {
     await expect(retry({ rows: [badRow] })).rejects.toThrow(/bad row .* cannot be bought/);
     const plan = await retry({ tags: ['CRAWL_NOT_FOUND'] });
     expect(plan).toMatchObject({ rows: 1, units: 1, requests: 1, estimateMicros: 1000, tags: { CRAWL_NOT_FOUND: 1 } });
-    const summary = await (await runtime.rows.retry(plan, {})).result();
+    const summary = await (await (await runtime.work()).retry(plan, {})).result();
     expect(askedNow()).toEqual([gone]);
     expect(summary).toMatchObject({ phase: 'done', requests: 1, retried: { units: 1, failedAgain: 1 } });
     expect(summary.warehouse).toMatchObject({ error: 1, missing: 0 });

@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -11,21 +10,18 @@ import { fileRates } from '../../../src/store/limiter/file-rates.js';
 import { QueuedLimiter } from '../../../src/store/limiter/queued-limiter.js';
 import { SharedRates } from '../../../src/store/limiter/shared-rates.js';
 import { pgRates } from '../../../src/store/postgres/pg-rates.js';
+import { folderOfFile } from '../../support/files/folders.js';
 import { limiterContract, mostInASecond, pass } from '../../support/store/limiter-contract.js';
 import { type PgStores, startPgStores } from '../../support/store/pg-store.js';
 
 let stores: PgStores;
 let postgres: Postgres;
-let dir: string;
+const dir = folderOfFile();
 beforeAll(async () => {
   stores = await startPgStores();
   postgres = await stores.connect(stores.url());
-  dir = mkdtempSync(join(tmpdir(), 'searchflow-limits-'));
 });
-afterAll(async () => {
-  rmSync(dir, { recursive: true });
-  await stores.stop();
-});
+afterAll(() => stores.stop());
 
 const one: RateCost = { rateClass: 'contents', weight: 1 };
 

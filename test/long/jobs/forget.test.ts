@@ -77,8 +77,9 @@ it('a paused job and an unknown job are refused, and change nothing', async () =
   const runtime = await openRuntime(config);
   try {
     const bounded = { options: { text: true }, refreshAfterMs: 0, maxCostDollars: 0.01 };
-    const plan = await runtime.rows.plan(requestOf(folder, { ...bounded, job: 'more', csv: null, batch: 10 }));
-    const handle = await runtime.rows.start(plan);
+    const work = await runtime.work();
+    const plan = await work.plan(requestOf(folder, { ...bounded, job: 'more', csv: null, batch: 10 }));
+    const handle = await work.start(plan);
     await expect.poll(async () => (await handle.progress()).progress.phase, { timeout: 30_000 }).toBe('paused');
     await expect(runtime.planForget({ job: 'more' })).rejects.toThrow(/is paused.*searchflow cancel/s);
     await handle.cancel();

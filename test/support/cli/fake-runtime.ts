@@ -10,6 +10,7 @@ import type { JobProgress, JobSummary } from '../../../src/core/row-job-schemas.
 import type { EnrichRequest, JobPlan, RetryPlan } from '../../../src/worker/config/runtime-types.js';
 import type { ForgetPlan } from '../../../src/worker/control/forget.js';
 import type { JobHandle } from '../../../src/worker/control/job-handle.js';
+import type { JobWork } from '../../../src/worker/runtime/job-work.js';
 import type { Runtime } from '../../../src/worker/runtime/runtime.js';
 import { idleView } from '../idle-view.js';
 import { fakeTerminal } from './fake-terminal.js';
@@ -133,7 +134,7 @@ export const spend: Spend = {
 /** The methods of a runtime and of its views; all names differ. */
 type Answers = Runtime['rows'] &
   Runtime['jobs'] &
-  Runtime['work'] &
+  Pick<JobWork, 'plan' | 'start' | 'resume' | 'retry' | 'reparse' | 'own' | 'checkDetached' | 'runWorker'> &
   Runtime['team'] &
   Omit<Runtime, 'rows' | 'jobs' | 'work' | 'team'>;
 export type RuntimeAnswers = Partial<Answers>;
@@ -205,10 +206,15 @@ export function fakeRuntime(changes: RuntimeAnswers = {}): {
     close: async () => undefined,
     ...changes,
   };
-  const views: readonly string[] = ['rows', 'jobs', 'work', 'team'];
+  const views: readonly string[] = ['rows', 'jobs', 'team'];
   const runtime: unknown = new Proxy(parts, {
     get(target, name: keyof Answers): unknown {
       if (views.includes(name)) return runtime;
+      if ((name as string) === 'work')
+        return async (agreed: unknown = null) => {
+          if (agreed) asked.push(['work', agreed]);
+          return runtime;
+        };
       const value = target[name];
       if (typeof value !== 'function') return value;
       return (...args: unknown[]) => {

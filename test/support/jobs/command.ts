@@ -36,9 +36,9 @@ export async function enrich(
 ): Promise<Outcome> {
   const runtime = await openRuntime(config);
   try {
-    const plan = await runtime.rows.plan(requestOf(folder, changes));
+    const plan = await (await runtime.work()).plan(requestOf(folder, changes));
     if (plan.status === 'complete') return { plan, summary: null };
-    const handle = await runtime.rows.start(plan);
+    const handle = await (await runtime.work()).start(plan);
     return { plan, summary: await handle.result() };
   } finally {
     await runtime.close('drain');

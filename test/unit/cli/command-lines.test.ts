@@ -97,7 +97,6 @@ describe('a command line', () => {
           limit: 3,
           batch: 100,
         },
-        { isAgreed: false },
       ],
     ]);
     expect(config).toMatchObject({ rate: { qps: 4 }, rateIsShare: true, concurrency: 9, keepLandingMs: 172_800_000 });
@@ -125,7 +124,7 @@ describe('a command line', () => {
   ])('%s requests exactly that', async (line, request) => {
     const { asked, refusal } = await type(`${line} --dry-run`);
     expect(refusal).toBe('');
-    expect(asked[0]).toEqual(['plan', expect.objectContaining(request), { isAgreed: false }]);
+    expect(asked[0]).toEqual(['plan', expect.objectContaining(request)]);
   });
 
   it.each([
@@ -184,14 +183,10 @@ describe('a command line', () => {
   it('of start on the real service always asks', async () => {
     const { code, asked, config, refusal } = await type('start --live --qps 2');
     expect({ code, refusal }).toEqual({ code: 2, refusal: expect.stringContaining('Pass --yes') });
-    expect(asked[0]).toEqual([
-      'plan',
-      expect.objectContaining({ urlColumn: 'source', job: 'brands-live', options: { text: true } }),
-      { isAgreed: false },
-    ]);
+    expect(asked[0]?.[1]).toMatchObject({ urlColumn: 'source', job: 'brands-live', options: { text: true } });
     expect(config).toMatchObject({ service: 'live', rate: { qps: 2 } });
     const agreed = await type('start --live --yes');
-    expect([agreed.code, agreed.asked[0]?.[2]]).toEqual([0, { isAgreed: true }]);
+    expect([agreed.code, agreed.asked[0]?.[0]]).toEqual([0, 'work']);
   });
 
   it('of export checks its targets, writes them, and reports what it wrote', async () => {

@@ -1,43 +1,111 @@
-import { resolve } from 'node:path';
+import { join, resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { WorkflowExecutionAlreadyStartedError } from '@temporalio/client';
 import type { JobEntry, Owner, StagedJob } from '../../core/job-entry-schemas.js';
 import { freshnessOf } from '../../core/purchase/freshness.js';
-import type { Resumption } from '../../core/row-job-schemas.js';
+import { pricesAt } from '../../core/purchase/prices.js';
+import type { PublishStep, Resumption } from '../../core/row-job-schemas.js';
 import { boundsOf } from '../../core/rows/job.js';
-import type { Work } from '../../core/rows/job-entries.js';
-import { entryAfter } from '../../core/rows/job-entries.js';
+import { entryAfter, type Work } from '../../core/rows/job-entries.js';
 import { workflowIdOf } from '../../core/rows/job-ids.js';
 import { startedByUs, workflowNames } from '../../core/rows/job-names.js';
 import { some } from '../../core/text/count.js';
 import { staticSummary } from '../../core/text/static-summary.js';
+import type { WatchedRun } from '../../core/workflow-result-schemas.js';
 import { loadDuckDb, warehouseFile } from '../../warehouse/index.js';
 import { allowedBy } from '../config/allowlist.js';
-import type { EnrichRequest, JobPlan, Ownership, RetryPlan } from '../config/runtime-types.js';
-import { UsageError } from '../config/runtime-types.js';
-import type { JobHandle } from '../control/job-handle.js';
-import { RowJobHandle } from '../control/job-handle.js';
+import { rateProfileOf } from '../config/derived-settings.js';
+import { whyNoKey } from '../config/publish-step.js';
+import {
+  type EnrichRequest,
+  type JobPlan,
+  type Ownership,
+  type RetryPlan,
+  UsageError,
+} from '../config/runtime-types.js';
+import { type JobHandle, RowJobHandle } from '../control/job-handle.js';
 import { ENDS_FIRST, runningFor, startReason } from '../control/running-job.js';
-import { startedByCommand, type WorkOwners } from '../control/work-owners.js';
-import type { WorkerHere } from '../host/worker-here.js';
+import { startedByCommand, WorkOwners } from '../control/work-owners.js';
+import { noteEndOfWalk } from '../control/workflow-handle.js';
+import { folderTaken, openTransport } from '../host/parts.js';
+import { WorkerHere } from '../host/worker-here.js';
 import { refuseLocalTarget } from '../schedules/schedule-rows.js';
-import { findJob, forgetCancel, refuseOtherUse } from '../staging/find-job.js';
-import { keepsRequests } from '../staging/plan.js';
-import { askedOf, forgetEarlierStages, type RunOfJob, toRunInput } from '../staging/stage-job.js';
+import { findJob, findKnownJob, forgetCancel, noteState, refuseOtherUse } from '../staging/find-job.js';
+import { keepsRequests, makePlan } from '../staging/plan.js';
+import { reparse } from '../staging/reparse.js';
+import {
+  askedOf,
+  forgetEarlierStages,
+  type RunOfJob,
+  stageEnrichment,
+  stagingIn,
+  toRunInput,
+} from '../staging/stage-job.js';
 import { requireWorkers } from '../team/standing-worker.js';
 import { withJobEnd } from './job-end.js';
 import type { RuntimeParts } from './runtime-parts.js';
 
-/** Starts, resumes and retries jobs whose rows are staged, as their owner or as a watcher. */
-export class JobStarts {
+/**
+ * The part of a runtime that stages and starts jobs and runs a worker. It is loaded when a command first needs it, because its libraries take
+ * most of a second to load.
+ */
+export class JobWork {
   readonly #parts: RuntimeParts;
-  readonly #owners: WorkOwners;
-  readonly #here: WorkerHere;
+  readonly owners: WorkOwners;
+  readonly here: WorkerHere;
+  readonly #closing = new AbortController();
+  /** The last plan; resolves when it ends. */
+  #planning: Promise<unknown> = Promise.resolve();
 
-  constructor(parts: RuntimeParts, owners: WorkOwners, here: WorkerHere) {
+  constructor(parts: RuntimeParts) {
     this.#parts = parts;
-    this.#owners = owners;
-    this.#here = here;
+    const { config, store } = parts;
+    this.owners = new WorkOwners(config, store, async () => (await parts.connect()).client);
+    this.here = new WorkerHere(config, store, parts, this.owners);
+  }
+
+  /** Reads and stages the input, and returns a preview of a run. Buys nothing, and needs no Temporal server. */
+  plan(asked: EnrichRequest): Promise<JobPlan> {
+    const plan = this.#plan(asked);
+    this.#planning = plan.catch(() => undefined);
+    return plan;
+  }
+
+  async #plan(asked: EnrichRequest): Promise<JobPlan> {
+    const transport = openTransport(this.#parts.config);
+    try {
+      const { signal } = this.#closing;
+      const context = { ...stagingIn(this.#parts.config, this.#parts.store, transport), signal };
+      const { staged, manifest, before, request: kept } = await stageEnrichment(context, asked);
+      const request = { ...asked, ...kept };
+      const why = asked.publish ? whyNoKey(asked.publish, staged) : null;
+      if (why !== null) throw new UsageError('publish-key-invalid', `--publish-key: ${why}.`);
+      const plan = await makePlan({
+        staged,
+        manifest,
+        asked,
+        request,
+        before,
+        journal: await this.#parts.store.journal(),
+        warehouse: this.#parts.warehouses.of(staged),
+        rate: rateProfileOf(this.#parts.config),
+        prices: pricesAt(Date.now(), this.#parts.config.prices),
+        maxCostPerJobMicros: this.#parts.config.maxCostPerJobMicros ?? null,
+        now: Date.now(),
+      });
+      return this.#parts.store.shared && warehouseFile(staged.into) !== null
+        ? { ...plan, notes: [...plan.notes, oneMachine] }
+        : plan;
+    } finally {
+      await transport.close();
+    }
+  }
+
+  /** Makes this command the owner of work that it is about to start, or a watcher if another command owns it; runs the worker here. */
+  async own(work: Work): Promise<void> {
+    await this.owners.claim(work, () => ({}));
+    await this.here.run();
+    await this.owners.leaveToWorkers(work);
   }
 
   /**
@@ -47,10 +115,11 @@ export class JobStarts {
   async checkDetached(work?: Work): Promise<void> {
     const { connectIfRunning } = this.#parts;
     await requireWorkers(this.#parts.config, this.#parts.store.shared, connectIfRunning);
-    const owner = work && (await this.#owners.ownerOf(work));
+    const owner = work && (await this.owners.ownerOf(work));
     if (work && owner) throw new UsageError('job-running', notDetachedText(work, owner));
   }
 
+  /** Starts a job, resumes it if it is paused, or attaches to it if it is running. Starts server and worker as needed. */
   async start(plan: JobPlan, { detached = false }: Ownership = {}): Promise<JobHandle> {
     const { staged } = plan;
     const work: Work = { job: staged.job, workflowId: workflowIdOf(staged.job) };
@@ -66,13 +135,13 @@ export class JobStarts {
       if (warehouseFile(staged.into) !== null && !detached)
         this.#parts
           .awaitAnswer()
-          .then(() => (this.#here.refused ? null : loadDuckDb()))
+          .then(() => (this.here.refused ? null : loadDuckDb()))
           .catch(() => undefined);
-      const running = detached ? null : this.#here.run();
+      const running = detached ? null : this.here.run();
       // The warehouse is made while the worker is created. If it cannot be made, its first use says so.
       if (running)
-        Promise.race([running, this.#here.prepared])
-          .then(() => (this.#here.refused ? null : this.#parts.warehouses.of(staged).make()))
+        Promise.race([running, this.here.prepared])
+          .then(() => (this.here.refused ? null : this.#parts.warehouses.of(staged).make()))
           .catch(() => undefined);
       await running;
       const { client } = await this.#parts.connect();
@@ -88,7 +157,7 @@ export class JobStarts {
       }
       forgetEarlierStages(staged);
       const started = await this.#startOwned(plan, handle, asked, claimed.before, detached);
-      if (detached) await this.#owners.release(work.workflowId);
+      if (detached) await this.owners.release(work.workflowId);
       return started;
     } catch (error) {
       if (claimed.owner === null) await this.#restore(work, claimed.before);
@@ -103,7 +172,7 @@ export class JobStarts {
   #claimJob(work: Work, { staged, request }: JobPlan, asked: JobEntry['asked']) {
     refuseLocalTarget(request.publish, this.#parts.store.shared && warehouseFile(staged.into) === null);
     const csv = csvOf(request);
-    return this.#owners.claim(work, ({ jobs }, owner) => {
+    return this.owners.claim(work, ({ jobs }, owner) => {
       const named = request.job != null;
       refuseOtherUse(staged, named, jobs);
       const before = jobs.find((one) => one.staged.job === staged.job) ?? null;
@@ -133,10 +202,10 @@ export class JobStarts {
       staged,
       asksMore: asked.freshness !== undefined,
       shared: this.#parts.store.shared,
-      warehouse: () => (this.#here.refused || detached ? null : this.#parts.warehouses.of(staged)),
+      warehouse: () => (this.here.refused || detached ? null : this.#parts.warehouses.of(staged)),
     });
     if (why === null) {
-      await this.#owners.leaveToWorkers(handle);
+      await this.owners.leaveToWorkers(handle);
       await handle.resume(boundsOf(asked));
       return this.ending(handle, staged);
     }
@@ -155,7 +224,7 @@ export class JobStarts {
     const { staged } = run;
     const input = toRunInput(run, this.#parts.store.shared);
     const { client } = await this.#parts.connect();
-    this.#owners.check();
+    this.owners.check();
     try {
       await client.workflow.start(workflowNames.enrichCsv, {
         workflowId,
@@ -171,17 +240,21 @@ export class JobStarts {
     } catch (error) {
       // If a schedule has started the job first, this command watches it.
       if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error;
-      await this.#owners.leaveToWorkers({ workflowId });
+      await this.owners.leaveToWorkers({ workflowId });
     }
   }
 
+  /**
+   * Resumes a job: continues a paused job, and starts a stopped, cancelled or failed job again. This command then owns the job, unless
+   * another command owns it.
+   */
   async resume(job: string, how: Resumption, { detached = false }: Ownership = {}): Promise<JobHandle> {
     const entry = await findJob(this.#parts.store.entries, job);
     const { staged, workflowId = workflowIdOf(staged.job), completed, asked } = entry;
     const work: Work = { job: staged.job, workflowId };
     if (detached) await this.checkDetached(work);
-    const { owner } = await this.#owners.claim(work, () => ({}));
-    if (!detached) await this.#here.run();
+    const { owner } = await this.owners.claim(work, () => ({}));
+    if (!detached) await this.here.run();
     const { client } = await this.#parts.connect();
     const handle = new RowJobHandle(client, staged.job, workflowId);
     let running = await runningFor(client, handle);
@@ -191,7 +264,7 @@ export class JobStarts {
       running = await runningFor(client, handle);
     }
     if (running !== null) {
-      await this.#owners.leaveToWorkers(handle);
+      await this.owners.leaveToWorkers(handle);
       await handle.resume(how);
     } else if (completed === staged.generation)
       throw new UsageError('job-not-running', `${staged.job} is done. Run its command again to buy changed rows`);
@@ -204,7 +277,7 @@ export class JobStarts {
         'job-running',
         `Another command (PID ${owner.pid} on ${owner.host}) is starting ${staged.job}`,
       );
-    if (detached) await this.#owners.release(workflowId);
+    if (detached) await this.owners.release(workflowId);
     return this.ending(handle, staged);
   }
 
@@ -217,7 +290,7 @@ export class JobStarts {
     const { workflowId = workflowIdOf(staged.job) } = last;
     const { freshness: _freshness, redrive: _redrive, ...kept } = last.asked;
     const asked = { ...kept, maxCostDollars };
-    const { owner, before } = await this.#owners.claim({ job: staged.job, workflowId }, ({ jobs }, other) => {
+    const { owner, before } = await this.owners.claim({ job: staged.job, workflowId }, ({ jobs }, other) => {
       const entry = jobs.find((one) => one.staged.job === staged.job) ?? null;
       if (other !== null || entry === null) return { before: null };
       if (entry.staged.generation !== staged.generation)
@@ -231,7 +304,7 @@ export class JobStarts {
     if (owner !== null)
       throw new UsageError('job-running', `Another command (PID ${owner.pid} on ${owner.host}) runs ${staged.job}`);
     try {
-      await this.#here.run();
+      await this.here.run();
       const { client } = await this.#parts.connect();
       const handle = new RowJobHandle(client, staged.job, workflowId);
       if ((await runningFor(client, handle)) !== null)
@@ -253,7 +326,7 @@ export class JobStarts {
 
   /** A handle that records the end of the job. `startsAgain`: whether the job is started again after its end. */
   ending(handle: RowJobHandle, staged: StagedJob, startsAgain?: () => Promise<boolean>): JobHandle {
-    return withJobEnd(this.#parts, handle, staged, () => !this.#here.refused, startsAgain);
+    return withJobEnd(this.#parts, handle, staged, () => !this.here.refused, startsAgain);
   }
 
   /** Whether the owner of a job has started the job again. The owner may have cancelled a run that a dead command had left. */
@@ -263,13 +336,80 @@ export class JobStarts {
     while (performance.now() < until) {
       const running = await runningFor(client, handle);
       if (running !== null && !running.isCancelled) return true;
-      const owner = await this.#owners.ownerOf(handle);
+      const owner = await this.owners.ownerOf(handle);
       if (owner === null || owner.id === this.#parts.store.entries.owner().id) return false;
       await delay(START_POLL_MS);
     }
     return false;
   }
+
+  /** Parses again the answers in the plan's warehouse that could not be parsed; buys nothing. */
+  async reparse({ staged }: JobPlan) {
+    const warehouse = this.#parts.warehouses.of(staged);
+    const result = await reparse(warehouse, staged, join(this.#parts.config.stateDir, 'scratch'));
+    const entry = result.rows > 0 ? await this.#parts.store.entries.get(staged.job) : null;
+    if (entry?.state.counts) {
+      const counts = await warehouse.summary(staged.job);
+      await noteState(this.#parts.store.entries, entry.staged, { ...entry.state, counts });
+    }
+    return result;
+  }
+
+  /**
+   * Runs the worker until closed (`searchflow worker`, `searchflow dev`). `running` is called once the worker is ready, `report` for each run
+   * that starts or ends.
+   */
+  async runWorker(running: () => void, report: (run: WatchedRun) => void): Promise<void> {
+    await this.here.run('worker', (run) => {
+      report(run);
+      if (run.phase !== 'running') this.#recordEnd(run.job).catch(() => undefined);
+    });
+    if (!this.here.ended)
+      throw new UsageError('state-folder-in-use', folderTaken(this.#parts.config, this.#parts.store));
+    await this.#recordCancelled();
+    running();
+    await this.here.ended;
+  }
+
+  /** Records the end of the jobs that were cancelled while no worker was alive: they end on this worker. */
+  async #recordCancelled(): Promise<void> {
+    const cancelled = (await this.#parts.store.entries.all()).filter(({ state }) => state.cancelRequested);
+    if (cancelled.length === 0) return;
+    const { client } = await this.#parts.connect();
+    for (const { staged, workflowId } of cancelled)
+      this.ending(new RowJobHandle(client, staged.job, workflowId), staged)
+        .result()
+        .catch(() => undefined);
+  }
+
+  /** Records how a job ended if no command watches it and the job itself could not: it was cancelled, failed or was terminated. */
+  async #recordEnd(job: string): Promise<void> {
+    const entry = await findKnownJob(this.#parts.store.entries, job);
+    const { client } = await this.#parts.connect();
+    if (entry === null) return noteEndOfWalk(this.#parts, client, job);
+    if (entry.state.phase !== 'running' && !entry.state.cancelRequested) return;
+    await this.ending(new RowJobHandle(client, entry.staged.job, entry.workflowId), entry.staged).result();
+  }
+
+  /** Records the names in the input of a workflow as typed by a person. */
+  allow(input: { readonly publish?: PublishStep }): Promise<void> {
+    return this.#parts.store.entries.allow(allowedBy({ ...input, publish: input.publish?.to }));
+  }
+
+  async close(mode: 'drain' | 'now'): Promise<void> {
+    this.#closing.abort();
+    if (mode === 'drain') await Promise.race([this.#planning, delay(READ_MS, undefined, { ref: false })]);
+    if (mode === 'drain') await this.here.drain();
+    // If the owners cannot be read now, the work stays with this command.
+    if (mode === 'drain') await this.owners.close().catch(() => undefined);
+  }
 }
+
+const oneMachine =
+  'The warehouse is a file, so only workers on this machine can load it. For workers on several machines, use a database (--into postgres://…).';
+
+/** Longest wait, on closing, for the end of a staging in ms. */
+const READ_MS = 2000;
 
 /** The absolute path of the enriched CSV; null without one. */
 const csvOf = ({ csv }: EnrichRequest): string | null => (csv ? resolve(csv) : null);
