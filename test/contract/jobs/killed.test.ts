@@ -1,8 +1,9 @@
 import { join } from 'node:path';
 import { describe, expect, inject, it, type TestContext, vi } from 'vitest';
 import { type ServiceOptions, startService } from '../../service/service.mjs';
-import { type Running, startCommand } from '../../support/cli/command.js';
-import { Folder, type InputRow, plainRows } from '../../support/jobs/folder.js';
+import type { Running } from '../../support/cli/command.js';
+import { commandFolder } from '../../support/jobs/command-folder.js';
+import { type Folder, type InputRow, plainRows } from '../../support/jobs/folder.js';
 import { killAllOf } from '../../support/jobs/processes.js';
 import { fileNamespace } from '../../support/temporal.js';
 import { isLong } from '../../support/tier.js';
@@ -14,22 +15,8 @@ vi.setConfig({ testTimeout: 240_000 });
 /** A strict service on the run's Temporal server, and the command in a folder of its own. */
 async function open({ onTestFinished }: TestContext, options: ServiceOptions) {
   const service = await startService(options);
-  const folder = new Folder();
-  onTestFinished(async () => {
-    killAllOf(folder.stateDir);
-    await service.close();
-    folder.remove();
-  });
-  const env = {
-    SEARCHFLOW_API_KEY: service.key,
-    SEARCHFLOW_BASE_URL: service.url,
-    SEARCHFLOW_STATE_DIR: folder.stateDir,
-    SEARCHFLOW_TASK_QUEUE: folder.dir,
-    TEMPORAL_ADDRESS: inject('temporalAddress'),
-    TEMPORAL_NAMESPACE: fileNamespace(),
-    XDG_STATE_HOME: folder.dir,
-  };
-  const start = (args: readonly string[]) => startCommand(args, { cwd: folder.dir, env });
+  const temporal = { address: inject('temporalAddress'), namespace: fileNamespace() };
+  const { folder, start } = commandFolder(service, { key: service.key, temporal, atEnd: onTestFinished });
   return {
     service,
     folder,

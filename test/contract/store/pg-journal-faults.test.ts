@@ -4,11 +4,11 @@ import { PgJournal } from '../../../src/store/postgres/journal/pg-journal.js';
 import { connectStore } from '../../../src/store/postgres/open-store.js';
 import { ofFile } from '../../support/of-file.js';
 import { sharedPostgres } from '../../support/postgres.js';
-import { startCuttingProxy } from '../../support/store/cutting-proxy.js';
 import { intent, keyOf, outcome } from '../../support/store/journal-contract.js';
+import { startProxy } from '../../support/warehouse/pg-proxy.js';
 
 const server = sharedPostgres();
-const proxy = ofFile(() => startCuttingProxy(server.port));
+const proxy = ofFile(() => startProxy(server.port));
 const opened: { readonly postgres: Postgres; readonly journal: PgJournal }[] = [];
 afterAll(async () => {
   for (const { journal } of opened) await journal.close();
@@ -31,9 +31,9 @@ const answer = (numbers: number[]) => ({
 
 describe.each(['request', 'answer'] as const)('a connection that loses the %s (39)', (what) => {
   async function cutting() {
-    const { journal } = await open(proxy.through(await server.database()));
+    const { journal } = await open(proxy.urlOf(await server.database()));
     const losing = async <T>(name: string, work: () => Promise<T>): Promise<T> => {
-      const cut = proxy.cut(what, `.${name}(`);
+      const cut = proxy.lose(`.${name}(`, what);
       const [result] = await Promise.all([work(), cut]);
       return result;
     };

@@ -1,9 +1,8 @@
-import { join } from 'node:path';
-import { expect, it, onTestFinished } from 'vitest';
+import { expect, it } from 'vitest';
 import { startSandbox } from '../../../src/sandbox/index.js';
 import { freePort } from '../../../src/worker/temporal-server/free-port.js';
-import { startCommand } from '../../support/cli/command.js';
-import { Folder, plainRows } from '../../support/jobs/folder.js';
+import { commandFolder } from '../../support/jobs/command-folder.js';
+import { plainRows } from '../../support/jobs/folder.js';
 import { Job } from '../../support/jobs/host.js';
 import { temporalOfFile } from '../../support/temporal.js';
 
@@ -11,30 +10,13 @@ const key = 'canary-of-the-log';
 const temporal = temporalOfFile();
 
 it('a worker logs JSON lines with job, slice and request ids, is ready, and ends within its time at SIGTERM', async () => {
-  const folder = Folder.ofTest();
-  folder.write(plainRows(300));
   const sandbox = await startSandbox({ failureRate: 0, textBytes: 100, keys: [key] });
   sandbox.setFaults([{ when: { nth: 2 }, do: { kind: 'status', status: 429, retryAfter: '1' } }]);
   const address = `127.0.0.1:${await freePort()}`;
-  const worker = startCommand(['worker', '--qps', '50'], {
-    cwd: folder.dir,
-    env: {
-      SEARCHFLOW_API_KEY: key,
-      SEARCHFLOW_BASE_URL: sandbox.url,
-      SEARCHFLOW_STATE_DIR: join(folder.dir, 'state'),
-      SEARCHFLOW_TASK_QUEUE: folder.dir,
-      SEARCHFLOW_METRICS: address,
-      SEARCHFLOW_LOG: 'json',
-      XDG_STATE_HOME: folder.dir,
-      TEMPORAL_ADDRESS: temporal.address,
-      TEMPORAL_NAMESPACE: temporal.namespace as string,
-    },
-  });
-  onTestFinished(async () => {
-    worker.child.kill('SIGKILL');
-    await worker.ended;
-    await sandbox.close();
-  });
+  const env = { SEARCHFLOW_METRICS: address, SEARCHFLOW_LOG: 'json' };
+  const { folder, start } = commandFolder(sandbox, { key, temporal, env });
+  folder.write(plainRows(300));
+  const worker = start(['worker', '--qps', '50']);
   const status = async (path: string) => (await fetch(`http://${address}${path}`)).status;
   const job = await Job.start(temporal, folder.dir, folder, { batch: 100 });
   await job.result();

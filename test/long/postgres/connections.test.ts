@@ -3,8 +3,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 import { expect, it, onTestFinished } from 'vitest';
 import { startSandbox } from '../../../src/sandbox/index.js';
-import { startCommand } from '../../support/cli/command.js';
-import { Folder, plainRows } from '../../support/jobs/folder.js';
+import { commandFolder } from '../../support/jobs/command-folder.js';
+import { plainRows } from '../../support/jobs/folder.js';
 import { sharedPostgres } from '../../support/postgres.js';
 
 /** Documented in docs/reference/configuration.md. */
@@ -13,28 +13,14 @@ const MOST = { store: 12, warehouse: 5 };
 it('a busy worker has at most the documented number of connections to store and warehouse', async () => {
   const [store, warehouse] = await Promise.all([sharedPostgres().database(), sharedPostgres().database()]);
   const sandbox = await startSandbox({ failureRate: 0, textBytes: 2000, latencyMs: 20 });
-  const folder = Folder.ofTest();
+  const { folder, start } = commandFolder(sandbox, { env: { SEARCHFLOW_STORE: store } });
   rmSync(folder.into);
   folder.write(plainRows(1500));
   const counter = new pg.Client({ connectionString: store });
   await counter.connect();
   const args = ['enrich', folder.input, '--into', warehouse, '--batch', '1', '--qps', '400', '--yes'];
-  const command = startCommand(args, {
-    cwd: folder.dir,
-    env: {
-      SEARCHFLOW_API_KEY: 'key-of-the-tests',
-      SEARCHFLOW_BASE_URL: sandbox.url,
-      SEARCHFLOW_STATE_DIR: folder.stateDir,
-      SEARCHFLOW_STORE: store,
-      XDG_STATE_HOME: folder.dir,
-    },
-  });
-  onTestFinished(async () => {
-    command.child.kill('SIGKILL');
-    await command.ended;
-    await counter.end();
-    await sandbox.close();
-  });
+  const command = start(args);
+  onTestFinished(() => counter.end());
   const most = { store: 0, warehouse: 0 };
   const names = { store: new URL(store).pathname.slice(1), warehouse: new URL(warehouse).pathname.slice(1) };
   let isOver = false;

@@ -92,7 +92,7 @@ describe('a PostgreSQL warehouse, when', () => {
   it('[39] the answer to its COMMIT is lost, learns from the ledger that the slice is loaded', async () => {
     const warehouse = open();
     const { job, files } = await staged(warehouse);
-    proxy.lose('COMMIT\0');
+    void proxy.lose('COMMIT\0');
     expect(await warehouse.load(batchOf(job, 0, files))).toEqual({ rows: 2, already: true });
     expect(await state()).toEqual(whole);
   });

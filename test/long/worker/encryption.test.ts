@@ -2,13 +2,13 @@ import { readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Client, Connection } from '@temporalio/client';
 import { NativeConnection, Worker } from '@temporalio/worker';
-import { expect, inject, it, onTestFinished } from 'vitest';
+import { expect, inject, it } from 'vitest';
 import { SearchflowPlugin } from '../../../dist/worker/index.js';
 import { type SandboxOptions, startSandbox } from '../../../src/sandbox/index.js';
-import { runCommand, startCommand } from '../../support/cli/command.js';
-import { Folder, plainRows } from '../../support/jobs/folder.js';
+import { startCommand } from '../../support/cli/command.js';
+import { commandFolder } from '../../support/jobs/command-folder.js';
+import { plainRows } from '../../support/jobs/folder.js';
 import { codePath } from '../../support/jobs/host.js';
-import { killAllOf } from '../../support/jobs/processes.js';
 import { fileNamespace, silence } from '../../support/temporal.js';
 import { keptTexts } from '../../support/worker/histories.js';
 
@@ -22,29 +22,17 @@ const month = { from: '2025-01-01T00:00:00.000Z', to: '2025-02-01T00:00:00.000Z'
 /** A service, and the command in a folder of its own with this environment. */
 async function open(extra: Record<string, string>, options: Partial<SandboxOptions> = {}) {
   const sandbox = await startSandbox({ failureRate: 0, events: { count: 500, ...month }, ...options });
-  const folder = Folder.ofTest();
+  const { folder, env, start, run } = commandFolder(sandbox, { key: KEY, env: extra });
   rmSync(folder.into);
   folder.write([...plainRows(20), ['20', ROW, `https://site.example/${ROW}`], ['21', 'bad', `not a URL: ${ROW}`]]);
-  const env: Record<string, string> = {
-    SEARCHFLOW_API_KEY: KEY,
-    SEARCHFLOW_BASE_URL: sandbox.url,
-    SEARCHFLOW_STATE_DIR: folder.stateDir,
-    XDG_STATE_HOME: folder.dir,
-    SEARCHFLOW_TASK_QUEUE: folder.dir,
-    ...extra,
-  };
-  onTestFinished(async () => {
-    killAllOf(folder.stateDir);
-    await sandbox.close();
-  });
-  const at = { cwd: folder.dir, env };
-  const run = (...args: string[]) => runCommand(args, at);
+  env.SEARCHFLOW_TASK_QUEUE = folder.dir;
   return {
-    ...{ sandbox, folder, env, run },
-    start: (...args: string[]) => startCommand(args, at),
+    ...{ sandbox, folder, env },
+    run: (...args: string[]) => run(args),
+    start: (...args: string[]) => start(args),
     /** Runs a command that must succeed. */
     done: async (...args: string[]) => {
-      const { code, out, err } = await run(...args);
+      const { code, out, err } = await run(args);
       expect([code, err], `${args.join(' ')}: ${err}`).toEqual([0, expect.anything()]);
       return out;
     },

@@ -4,8 +4,8 @@ import { gunzipSync } from 'node:zlib';
 import { it } from 'vitest';
 import { startSandbox } from '../../../src/sandbox/index.js';
 import { freePort } from '../../../src/worker/temporal-server/free-port.js';
-import { startCommand } from '../../support/cli/command.js';
-import { Folder, plainRows } from '../../support/jobs/folder.js';
+import { commandFolder } from '../../support/jobs/command-folder.js';
+import { plainRows } from '../../support/jobs/folder.js';
 import { Job } from '../../support/jobs/host.js';
 import { listen } from '../../support/sandbox/listen.js';
 import { temporalOfFile } from '../../support/temporal.js';
@@ -27,8 +27,6 @@ it.concurrent('requests, costs, losses and waits of a worker are readable by Pro
   expect,
   onTestFinished,
 }) => {
-  const folder = new Folder();
-  folder.write(plainRows(100));
   const sandbox = await startSandbox({
     failureRate: 0,
     textBytes: 100,
@@ -38,27 +36,13 @@ it.concurrent('requests, costs, losses and waits of a worker are readable by Pro
     ],
   });
   const address = `127.0.0.1:${await freePort()}`;
+  const env = { SEARCHFLOW_METRICS: address };
+  const commands = commandFolder(sandbox, { key: 'canary-of-the-metrics', temporal, env, atEnd: onTestFinished });
+  const { folder } = commands;
+  folder.write(plainRows(100));
   const start = (name: string, taskQueue: string, args = ['worker', '--qps', '20']) =>
-    startCommand(args, {
-      cwd: folder.dir,
-      env: {
-        SEARCHFLOW_API_KEY: 'canary-of-the-metrics',
-        SEARCHFLOW_BASE_URL: sandbox.url,
-        SEARCHFLOW_STATE_DIR: join(folder.dir, name),
-        XDG_STATE_HOME: folder.dir,
-        SEARCHFLOW_TASK_QUEUE: taskQueue,
-        SEARCHFLOW_METRICS: address,
-        TEMPORAL_ADDRESS: temporal.address,
-        TEMPORAL_NAMESPACE: temporal.namespace as string,
-      },
-    });
-  const worker = start('a', folder.dir);
-  onTestFinished(async () => {
-    worker.child.kill('SIGKILL');
-    await worker.ended;
-    await sandbox.close();
-    folder.remove();
-  });
+    commands.start(args, { SEARCHFLOW_STATE_DIR: join(folder.dir, name), SEARCHFLOW_TASK_QUEUE: taskQueue });
+  start('a', folder.dir);
   const job = await Job.start(temporal, folder.dir, folder);
   const { unknownOutcomes, costMicros } = await job.result();
 
@@ -109,31 +93,17 @@ async function startCollector() {
 }
 
 it.concurrent('a worker sends its metrics by OTLP', async ({ expect, onTestFinished }) => {
-  const folder = new Folder();
-  folder.write(plainRows(30));
   const [sandbox, collector] = await Promise.all([startSandbox({ failureRate: 0, textBytes: 100 }), startCollector()]);
-  const worker = startCommand(['worker', '--qps', '20'], {
-    cwd: folder.dir,
-    env: {
-      SEARCHFLOW_API_KEY: 'canary-of-the-metrics',
-      SEARCHFLOW_BASE_URL: sandbox.url,
-      SEARCHFLOW_STATE_DIR: join(folder.dir, 'a'),
-      XDG_STATE_HOME: folder.dir,
-      SEARCHFLOW_TASK_QUEUE: folder.dir,
-      TEMPORAL_ADDRESS: temporal.address,
-      TEMPORAL_NAMESPACE: temporal.namespace as string,
-      OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
-      OTEL_EXPORTER_OTLP_HEADERS: 'x-token=a',
-      OTEL_METRIC_EXPORT_INTERVAL: '500',
-    },
-  });
-  onTestFinished(async () => {
-    worker.child.kill('SIGKILL');
-    await worker.ended;
-    await sandbox.close();
-    collector.close();
-    folder.remove();
-  });
+  onTestFinished(() => void collector.close());
+  const env = {
+    OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
+    OTEL_EXPORTER_OTLP_HEADERS: 'x-token=a',
+    OTEL_METRIC_EXPORT_INTERVAL: '500',
+  };
+  const commands = { key: 'canary-of-the-metrics', temporal, env, atEnd: onTestFinished };
+  const { folder, start } = commandFolder(sandbox, commands);
+  folder.write(plainRows(30));
+  const worker = start(['worker', '--qps', '20']);
   const job = await Job.start(temporal, folder.dir, folder);
   await job.result();
   await expect

@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { expect, inject, it } from 'vitest';
 import { startSandbox } from '../../../src/sandbox/index.js';
 import { closeAfterTest } from '../../support/after-test.js';
-import { runCommand } from '../../support/cli/command.js';
-import { Folder, plainRows } from '../../support/jobs/folder.js';
+import { commandFolder } from '../../support/jobs/command-folder.js';
+import { plainRows } from '../../support/jobs/folder.js';
 import { fileNamespace, silence } from '../../support/temporal.js';
 import { certificates } from '../../support/worker/certificates.js';
 import { type ProxyAsks, startTemporalProxy } from '../../support/worker/temporal-proxy.js';
@@ -14,12 +14,13 @@ const API_KEY = 'canary-of-temporal';
 
 /** A command in a folder with rows, whose Temporal endpoint has TLS and asks for this. */
 async function open(asks: ProxyAsks) {
-  const folder = Folder.ofTest();
+  const proxy = await startTemporalProxy(inject('temporalAddress'), asks);
+  closeAfterTest(proxy);
+  const sandbox = await startSandbox({ failureRate: 0, textBytes: 100 });
+  const temporal = { address: proxy.address, namespace: fileNamespace() };
+  const { folder, run: runs } = commandFolder(sandbox, { key: 'canary-of-the-service', temporal });
   rmSync(folder.into);
   folder.write(plainRows(20));
-  const proxy = await startTemporalProxy(inject('temporalAddress'), asks);
-  const sandbox = await startSandbox({ failureRate: 0, textBytes: 100 });
-  closeAfterTest(sandbox, proxy);
   for (const [name, one] of Object.entries(certificates)) {
     writeFileSync(join(folder.dir, `${name}.crt`), one.certificate);
     if ('privateKey' in one) writeFileSync(join(folder.dir, `${name}.key`), one.privateKey);
@@ -30,21 +31,11 @@ async function open(asks: ProxyAsks) {
     TEMPORAL_TLS_CLIENT_KEY_PATH: at(`${name}.key`),
   });
   const run = (env: Record<string, string>, ...args: string[]) =>
-    runCommand(args, {
-      cwd: folder.dir,
-      env: {
-        SEARCHFLOW_API_KEY: 'canary-of-the-service',
-        SEARCHFLOW_BASE_URL: sandbox.url,
-        SEARCHFLOW_STATE_DIR: folder.stateDir,
-        SEARCHFLOW_TASK_QUEUE: folder.dir,
-        XDG_STATE_HOME: folder.dir,
-        TEMPORAL_ADDRESS: proxy.address,
-        TEMPORAL_NAMESPACE: fileNamespace(),
-        TEMPORAL_TLS: 'true',
-        TEMPORAL_TLS_SERVER_CA_CERT_PATH: at('authority.crt'),
-        TEMPORAL_TLS_SERVER_NAME: 'temporal.example',
-        ...env,
-      },
+    runs(args, {
+      TEMPORAL_TLS: 'true',
+      TEMPORAL_TLS_SERVER_CA_CERT_PATH: at('authority.crt'),
+      TEMPORAL_TLS_SERVER_NAME: 'temporal.example',
+      ...env,
     });
   const enrich = (env: Record<string, string>) => run(env, 'enrich', folder.input, '--into', folder.into, '--yes');
   return { proxy, sandbox, certificateOf, run, enrich };

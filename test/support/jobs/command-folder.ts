@@ -1,4 +1,3 @@
-import type { TestWorkflowEnvironment } from '@temporalio/testing';
 import { onTestFinished } from 'vitest';
 import { type Running, startCommand } from '../cli/command.js';
 import { Folder } from './folder.js';
@@ -7,7 +6,11 @@ import { killAllOf } from './processes.js';
 interface Options {
   readonly key?: string;
   /** The server that the commands use; without it they start one of their own. */
-  readonly temporal?: TestWorkflowEnvironment;
+  readonly temporal?: { readonly address: string; readonly namespace?: string };
+  /** Further variables of all commands. */
+  readonly env?: Readonly<Record<string, string>>;
+  /** The hook of a test that runs in parallel with others. */
+  readonly atEnd?: typeof onTestFinished;
 }
 
 /**
@@ -16,7 +19,7 @@ interface Options {
  */
 export function commandFolder(
   service: { readonly url: string; close(): Promise<unknown> },
-  { key = 'key-of-the-tests', temporal }: Options = {},
+  { key = 'key-of-the-tests', temporal, env: own = {}, atEnd = onTestFinished }: Options = {},
 ) {
   const folder = new Folder();
   const env: Record<string, string> = {
@@ -29,24 +32,31 @@ export function commandFolder(
       TEMPORAL_ADDRESS: temporal.address,
       TEMPORAL_NAMESPACE: temporal.namespace as string,
     }),
+    ...own,
   };
   const started: Running[] = [];
-  onTestFinished(async () => {
+  atEnd(async () => {
     if (process.platform === 'linux') killAllOf(folder.stateDir);
     for (const { child } of started) child.kill('SIGKILL');
     await Promise.all(started.map(({ ended }) => ended));
     await service.close();
     folder.remove();
   });
+  const start = (args: readonly string[], more: Readonly<Record<string, string>> = {}): Running => {
+    const running = startCommand(args, { cwd: folder.dir, env: { ...env, ...more } });
+    started.push(running);
+    return running;
+  };
   return {
     folder,
     env,
     /** The output of all commands. */
     said: () => started.map((one) => one.out() + one.err()).join('\n---\n'),
-    start(args: readonly string[], more: Readonly<Record<string, string>> = {}): Running {
-      const running = startCommand(args, { cwd: folder.dir, env: { ...env, ...more } });
-      started.push(running);
-      return running;
+    start,
+    /** Runs a command to its end. */
+    async run(args: readonly string[], more?: Readonly<Record<string, string>>) {
+      const running = start(args, more);
+      return { code: await running.ended, out: running.out(), err: running.err() };
     },
   };
 }

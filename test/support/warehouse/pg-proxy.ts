@@ -11,10 +11,10 @@ export interface PgProxy {
   /** Cuts every connection; no further data reaches client or server. */
   cut(): void;
   /**
-   * Loses one answer. The next message of a client that contains `said` reaches the server; its answer does not reach the client, and the
-   * connection breaks.
+   * Loses the next message of a client that contains `said`, or the answer to it, and breaks the connection. The answer is lost after the
+   * server has sent it. Resolves when the connection has broken.
    */
-  lose(said: string): void;
+  lose(said: string, what?: 'request' | 'answer'): Promise<void>;
   /**
    * While this is true, connections are accepted and no data passes in either direction. A connection that lost data meanwhile stays silent
    * for ever.
@@ -24,7 +24,7 @@ export interface PgProxy {
 }
 
 export async function startProxy(serverPort: number): Promise<PgProxy> {
-  let losing: string | null = null;
+  let losing: { readonly said: string; readonly what: 'request' | 'answer'; readonly done: () => void } | null = null;
   const pairs = new Set<[Socket, Socket]>();
   const server: Server = createServer((client) => {
     const upstream = tcpConnect(serverPort, '127.0.0.1');
@@ -36,19 +36,25 @@ export async function startProxy(serverPort: number): Promise<PgProxy> {
       pairs.delete(pair);
     };
     for (const socket of pair) socket.on('error', end).on('close', end).setNoDelay(true);
-    let lost = false;
+    let lost: (() => void) | null = null;
     let mute = false;
     upstream.on('data', (data) => {
       mute ||= proxy.silent;
       if (mute) return;
-      if (lost) end();
-      else client.write(data);
+      if (!lost) return client.write(data);
+      end();
+      lost();
     });
     let passing = Promise.resolve();
     client.on('data', (data: Buffer) => {
-      if (losing !== null && data.includes(losing)) {
+      if (losing && data.includes(losing.said)) {
+        const { what, done } = losing;
         losing = null;
-        lost = true;
+        lost = done;
+        if (what === 'request') {
+          end();
+          return done();
+        }
       }
       passing = passing.then(async () => {
         mute ||= proxy.silent;
@@ -70,9 +76,10 @@ export async function startProxy(serverPort: number): Promise<PgProxy> {
     cut() {
       for (const pair of pairs) for (const socket of pair) socket.destroy();
     },
-    lose(said) {
-      losing = said;
-    },
+    lose: (said, what = 'answer') =>
+      new Promise((done) => {
+        losing = { said, what, done };
+      }),
     close() {
       this.cut();
       return new Promise((resolve) => server.close(() => resolve()));
