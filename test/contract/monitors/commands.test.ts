@@ -1,9 +1,8 @@
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, it, onTestFinished, vi } from 'vitest';
+import { expect, it, vi } from 'vitest';
 import { startedByCommand } from '../../../src/worker/control/work-owners.js';
-import { startService } from '../../service/service.mjs';
-import { commandHere } from '../../support/monitors/command-here.js';
+import { typeCommand, workingWith } from '../../support/cli/type-command.js';
 import { MonitorSetting } from '../../support/monitors/setting.js';
 import { temporalOfFile } from '../../support/temporal.js';
 
@@ -24,10 +23,12 @@ async function open() {
   const { server, folder, config } = setting;
   const write = (name: string, value: object) => writeFileSync(join(folder.dir, name), JSON.stringify(value));
   write('definition.json', definition);
-  const { taskQueue } = config;
-  const surroundings = { url: server.url, key: server.key, cwd: folder.dir };
-  const run = (...args: string[]) =>
-    commandHere(args, { ...surroundings, temporal: { client: temporal.client, taskQueue } });
+  const parts = workingWith(temporal.client, config);
+  const env = { SEARCHFLOW_API_KEY: server.key, SEARCHFLOW_BASE_URL: server.url };
+  const run = async (...args: string[]) => {
+    const { code, out, err, refusal } = await typeCommand(folder.dir, ['monitors', ...args], parts, env);
+    return { code, out, err: err + refusal };
+  };
   return { setting, server, folder, write, run };
 }
 
@@ -57,7 +58,7 @@ it('a monitor whose creation was never printed is printed by the same command, a
   const create = () => run('create', 'definition.json', '--secret-file', 'secrets/hooks.json');
   const id = (await create()).out.trim();
   // Without this record it looks as if the command had been killed before it printed the monitor.
-  rmSync(join(folder.dir, '.searchflow', 'reported-results'));
+  rmSync(join(folder.stateDir, 'reported-results'));
   const again = await create();
   expect([again.code, again.out.trim(), again.err]).toEqual([
     0,
@@ -104,11 +105,8 @@ it.each([
   [['pause', '--name', 'a', '--every', '1d', '--yes'], 'needs no approval'],
   [['export', '--every', '5'], 'must be a duration'],
 ])('the command refuses %j in a sentence before anything is sent', async (args, sentence) => {
-  const server = await startService({ key: 'key-of-the-strict-service' });
-  onTestFinished(() => server.close());
-  const { code, err } = await commandHere(args, { url: server.url, key: server.key, cwd: import.meta.dirname });
-  expect([code, err]).toEqual([2, expect.stringContaining(sentence)]);
-  expect(server.log).toEqual([]);
+  const { code, refusal, calls } = await typeCommand(import.meta.dirname, ['monitors', ...args]);
+  expect([code, refusal, calls]).toEqual([2, expect.stringContaining(sentence), []]);
 });
 
 it.runIf(process.platform === 'linux')(

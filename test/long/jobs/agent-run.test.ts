@@ -5,15 +5,11 @@ import { queryNames, workflowNames } from '../../../src/core/rows/job-names.js';
 import type { AgentRequest, RunAgentOptions } from '../../../src/core/workflow-input-schemas.js';
 import type { AgentRunResult, RunProgress } from '../../../src/core/workflow-result-schemas.js';
 import { startSandbox } from '../../../src/sandbox/index.js';
-import type { WorkflowAccess } from '../../../src/worker/config/runtime-types.js';
-import { withFreeCalls } from '../../../src/worker/control/free-calls.js';
-import type { Runtime } from '../../../src/worker/runtime/runtime.js';
 import { type AgentOptions, type Service, startService } from '../../service/service.mjs';
 import { listen } from '../../support/cli/fake-runtime.js';
-import { typeCommand } from '../../support/cli/type-command.js';
+import { typeCommand, workingWith } from '../../support/cli/type-command.js';
 import { Folder } from '../../support/jobs/folder.js';
 import { type Host, startHost } from '../../support/jobs/host.js';
-import { idleLimiter } from '../../support/store/idle-limiter.js';
 import { temporalOfFile } from '../../support/temporal.js';
 
 const temporal = temporalOfFile();
@@ -74,10 +70,7 @@ describe('the command', () => {
   const typed = async (folder: Folder, url: string) => {
     const port = await listen();
     onTestFinished(() => port.close());
-    const config = folder.config(url);
-    const access = { client: temporal.client, config, shared: false } as unknown as WorkflowAccess;
-    const calls: Runtime['calls'] = (signal, work) => withFreeCalls(config as never, idleLimiter(), signal, work);
-    return (line: string) => typeCommand(folder.dir, line, { workflows: async () => access, calls });
+    return (line: string) => typeCommand(folder.dir, line, workingWith(temporal.client, folder.config(url)));
   };
 
   it('prints the result of a run, or each of its events once', async () => {

@@ -1,3 +1,4 @@
+import type { Client } from '@temporalio/client';
 import { CommanderError } from 'commander';
 import { buildProgram } from '../../../src/cli/program.js';
 import type { Context } from '../../../src/cli/shared/command.js';
@@ -5,9 +6,22 @@ import { failureOf } from '../../../src/cli/shared/failure-text.js';
 import type { OutputFlags } from '../../../src/cli/shared/terminal.js';
 import type { ErrorCode } from '../../../src/core/errors/registry.js';
 import type { RuntimeConfig } from '../../../src/worker/config/runtime-types.js';
+import { withFreeCalls } from '../../../src/worker/control/free-calls.js';
+import type { Folder } from '../jobs/folder.js';
+import { idleLimiter } from '../store/idle-limiter.js';
 import { checkOutput } from './check-output.js';
 import type { RuntimeAnswers } from './fake-runtime.js';
 import { fakeContext, fakeRuntime } from './fake-runtime.js';
+
+/** The methods of a runtime whose commands work with this server and this configuration. */
+export function workingWith(client: Client, built: ReturnType<Folder['config']>): RuntimeAnswers {
+  const config = built as unknown as RuntimeConfig;
+  return {
+    clientOnly: 'folder',
+    workflows: async () => ({ client, config, shared: false, allow: async () => undefined }),
+    calls: (signal, work) => withFreeCalls(config, idleLimiter(), signal, work),
+  };
+}
 
 type Action = (context: Context) => Promise<number>;
 
