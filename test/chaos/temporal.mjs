@@ -1,10 +1,11 @@
 // A Temporal server that can be killed like any process and started again on the same data and port.
 import { spawn } from 'node:child_process';
 import { mkdirSync } from 'node:fs';
-import { connect, createServer } from 'node:net';
+import { connect } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { findTemporalBinary } from '../../dist/worker/temporal-server/binary.js';
+import { freePort } from '../support/postgres-server.mjs';
 
 export async function startTemporal(dir) {
   mkdirSync(dir, { recursive: true });
@@ -41,16 +42,5 @@ function answers(port) {
       resolve(true);
     });
     socket.on('error', () => resolve(false));
-  });
-}
-
-function freePort() {
-  return new Promise((resolve, reject) => {
-    const server = createServer();
-    server.on('error', reject);
-    server.listen(0, '127.0.0.1', () => {
-      const { port } = server.address();
-      server.close(() => resolve(port));
-    });
   });
 }

@@ -128,7 +128,8 @@ function alive(pid) {
   }
 }
 
-function freePort() {
+/** A port of this machine on which no program listens. */
+export function freePort() {
   return new Promise((resolve, reject) => {
     const server = createServer();
     server.on('error', reject);

@@ -7,6 +7,7 @@ import { beforeEach, describe, expect, inject, it, onTestFinished } from 'vitest
 import { startSandbox } from '../../../src/sandbox/index.js';
 import { examine } from '../../../src/worker/doctor/examine.js';
 import type { Finding } from '../../../src/worker/doctor/finding.js';
+import { closeAfterTest } from '../../support/after-test.js';
 import { folderOfTest } from '../../support/files/folders.js';
 import { type SharedPostgres, sharedPostgres } from '../../support/postgres.js';
 import { fileNamespace, silence } from '../../support/temporal.js';
@@ -64,8 +65,7 @@ const closedPort = async () => {
 
 describe('a broken set-up of the service', () => {
   it('wrong key', async () => {
-    const sandbox = await startSandbox({ keys: ['another'] });
-    onTestFinished(() => sandbox.close());
+    const sandbox = closeAfterTest(await startSandbox({ keys: ['another'] }));
     expect(await wrong(['service'], { SEARCHFLOW_API_KEY: KEY, SEARCHFLOW_BASE_URL: sandbox.url })).toMatchObject({
       check: 'service',
       ok: false,
@@ -126,8 +126,7 @@ describe('a broken set-up of the service', () => {
   });
 
   it('a good key, clock and rate are no problem', async () => {
-    const sandbox = await startSandbox({ keys: [KEY] });
-    onTestFinished(() => sandbox.close());
+    const sandbox = closeAfterTest(await startSandbox({ keys: [KEY] }));
     const env = { SEARCHFLOW_API_KEY: KEY, SEARCHFLOW_BASE_URL: sandbox.url, SEARCHFLOW_QPS: '7' };
     expect((await find(['service', 'rate'], env)).map(({ check, ok, mend }) => [check, ok, mend])).toEqual(
       ['settings', 'service', 'clock', 'rate'].map((check) => [check, true, null]),
@@ -174,8 +173,7 @@ describe('a broken set-up of Temporal', () => {
     [{ certificate: true }, { TEMPORAL_TLS: 'true', ca: 'true', name: 'true' }, '', 'Check `TEMPORAL_ADDRESS`'],
     [{ apiKey: 'canary' }, { TEMPORAL_TLS: 'true', ca: 'true', name: 'true' }, 'refuses the login', 'credentials'],
   ])('a server with TLS that asks for %o, with the settings %o', async (asks, { ca, name, ...env }: Env, why, mend) => {
-    const proxy = await startTemporalProxy(inject('temporalAddress'), asks);
-    onTestFinished(() => proxy.close());
+    const proxy = closeAfterTest(await startTemporalProxy(inject('temporalAddress'), asks));
     writeFileSync(join(dir, 'authority.crt'), certificates.authority.certificate);
     const found = await wrong(['temporal'], {
       ...{ ...env, TEMPORAL_ADDRESS: proxy.address },

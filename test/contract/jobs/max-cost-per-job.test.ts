@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { expect, it, onTestFinished } from 'vitest';
+import { expect, it } from 'vitest';
 import type { EnrichCsvInput } from '../../../src/core/row-job-schemas.js';
 import { workflowNames } from '../../../src/core/rows/job-names.js';
 import { SearchflowPlugin } from '../../../src/worker/host/plugin.js';
@@ -18,8 +18,7 @@ it.each<[string, Partial<EnrichCsvInput>, string]>([
   ['removes its budget', { maxCostDollars: 'none' }, "of the worker's budget"],
   ['has a lower budget', { maxCostDollars: 0.05 }, "of this run's budget of $0.05"],
 ])('a worker with maxCostPerJob limits a workflow whose input %s', async (_, changes, said) => {
-  const setting = await openSetting(temporal, { config: { maxCostPerJobMicros: 100_000 } });
-  onTestFinished(() => setting.close());
+  const setting = closeAfterTest(await openSetting(temporal, { config: { maxCostPerJobMicros: 100_000 } }));
   const job = await setting.begin(plainRows(200), changes);
   await expect.poll(async () => (await job.progress()).pausedFor, soon).toBe('budget');
   await expect.poll(async () => (await job.progress()).message, soon).toContain(said);
@@ -31,8 +30,7 @@ it.each<[string, Partial<EnrichCsvInput>, string]>([
 });
 
 it('a run that reached maxCostPerJob continues after a raise and a restart of the worker, not after a resume alone', async () => {
-  const setting = await openSetting(temporal, { config: { maxCostPerJobMicros: 100_000 } });
-  onTestFinished(() => setting.close());
+  const setting = closeAfterTest(await openSetting(temporal, { config: { maxCostPerJobMicros: 100_000 } }));
   const rows = plainRows(200);
   const job = await setting.begin(rows);
   await expect.poll(async () => (await job.progress()).pausedFor, soon).toBe('budget');
@@ -41,8 +39,7 @@ it('a run that reached maxCostPerJob continues after a raise and a restart of th
   await expect.poll(async () => (await job.progress()).pausedFor, soon).toBe('budget');
   expect(setting.sandbox.bill().micros).toBeLessThanOrEqual(100_000);
   await setting.host().stop();
-  const raised = await startHost(temporal, { ...setting.config, maxCostPerJobMicros: 1_000_000 });
-  onTestFinished(() => raised.stop());
+  closeAfterTest(await startHost(temporal, { ...setting.config, maxCostPerJobMicros: 1_000_000 }));
   await job.resume();
   expect(await job.result()).toMatchObject({ phase: 'done', warehouse: { success: 200 } });
   expect(boughtAgain(setting.sandbox)).toEqual({});
@@ -68,8 +65,7 @@ it('a single agent run gets maxCostPerJob as its budget, or is refused if its fi
     stateDir: `${config.stateDir}-2`,
     maxCostPerJobMicros: 100_000,
   };
-  const cheaper = await startHost(temporal, poorer);
-  onTestFinished(() => cheaper.stop());
+  closeAfterTest(await startHost(temporal, poorer));
   const refused = run({ query: 'Who else?', effort: 'high' }, {}, poorer.taskQueue);
   await expect(refused).rejects.toMatchObject({
     cause: {

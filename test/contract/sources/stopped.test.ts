@@ -7,6 +7,7 @@ import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
 import { databaseSource } from '../../../dist/worker/config/database-setting.js';
 import type { RowReader } from '../../../src/rows/index.js';
 import { isolatedReader } from '../../../src/sources/isolated-reader.js';
+import { closeAfterTest } from '../../support/after-test.js';
 import { startCommand } from '../../support/cli/command.js';
 import { Folder } from '../../support/jobs/folder.js';
 import { openSetting } from '../../support/jobs/setting.js';
@@ -90,10 +91,8 @@ it('a command that is stopped ends its query, and has bought nothing', async () 
 });
 
 it('a workflow that stages an endless query ends when it is cancelled, and its worker when it is drained', async () => {
-  const temporal = await openTemporal();
-  onTestFinished(() => temporal.teardown());
-  const setting = await openSetting(temporal, { config: { source: databaseSource(url) } });
-  onTestFinished(() => setting.close());
+  const temporal = closeAfterTest(await openTemporal());
+  const setting = closeAfterTest(await openSetting(temporal, { config: { source: databaseSource(url) } }));
   const input = Object.assign(new URL(url), { username: '', password: '' }).href;
   const query = { input, sql: endless['without a row'], key: ['url'], urlColumn: 'url', job: 'endless' };
   const cancelled = await setting.begin([], query);

@@ -7,8 +7,8 @@ import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { brokenLinks } from '../../../scripts/site-links.mjs';
+import { freePort } from '../../../src/worker/temporal-server/free-port.js';
 import { folderOfTest } from '../../support/files/folders.js';
-import { freePort } from '../../support/free-port.js';
 
 const docs = fileURLToPath(new URL('../../../docs/', import.meta.url));
 const site = join(docs, '.vitepress', 'dist');

@@ -6,6 +6,7 @@ import type { AgentRequest, RunAgentOptions } from '../../../src/core/workflow-i
 import type { AgentRunResult, RunProgress } from '../../../src/core/workflow-result-schemas.js';
 import { startSandbox } from '../../../src/sandbox/index.js';
 import { type AgentOptions, type Service, startService } from '../../service/service.mjs';
+import { closeAfterTest } from '../../support/after-test.js';
 import { listen } from '../../support/cli/fake-runtime.js';
 import { typeCommand, workingWith } from '../../support/cli/type-command.js';
 import { Folder } from '../../support/jobs/folder.js';
@@ -56,8 +57,7 @@ async function agents(baseUrl: string): Promise<Agents> {
 }
 
 async function strict(options: AgentOptions = {}): Promise<Agents & { readonly service: Service }> {
-  const service = await startService({ agents: options });
-  onTestFinished(() => service.close());
+  const service = closeAfterTest(await startService({ agents: options }));
   return { ...(await agents(service.url)), service };
 }
 
@@ -68,14 +68,12 @@ const read = (service: Service) =>
 describe('the command', () => {
   /** Types a command in a folder whose worker works for this service. */
   const typed = async (folder: Folder, url: string) => {
-    const port = await listen();
-    onTestFinished(() => port.close());
+    closeAfterTest(await listen());
     return (line: string) => typeCommand(folder.dir, line, workingWith(temporal.client, folder.config(url)));
   };
 
   it('prints the result of a run, or each of its events once', async () => {
-    const sandbox = await startSandbox({ agentRuns: { durationMs: 50 } });
-    onTestFinished(() => sandbox.close());
+    const sandbox = closeAfterTest(await startSandbox({ agentRuns: { durationMs: 50 } }));
     const { folder } = await agents(sandbox.url);
     const type = await typed(folder, sandbox.url);
     const line = "agent run 'Who makes this?' --effort low --yes";
@@ -96,8 +94,7 @@ describe('the command', () => {
 
 describe('runAgent', () => {
   it('returns text, structured output, grounding, usage and cost, and is free the second time', async () => {
-    const sandbox = await startSandbox({ agentRuns: { budgetRate: 0 } });
-    onTestFinished(() => sandbox.close());
+    const sandbox = closeAfterTest(await startSandbox({ agentRuns: { budgetRate: 0 } }));
     const { start, run, host } = await agents(sandbox.url);
     const request = { query: 'Who makes this?', effort: 'low', outputSchema: schema, metadata: { own: 'tag' } };
     const handle = await start(request);
@@ -210,8 +207,7 @@ describe('a run that takes too long', () => {
 });
 
 it('runResearch returns the task, and is free the second time', async () => {
-  const sandbox = await startSandbox({});
-  onTestFinished(() => sandbox.close());
+  const sandbox = closeAfterTest(await startSandbox({}));
   const { folder } = await agents(sandbox.url);
   const run = (request: object) =>
     temporal.client.workflow.execute(workflowNames.runResearch, {

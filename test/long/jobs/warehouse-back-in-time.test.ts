@@ -1,8 +1,9 @@
 import { copyFileSync, cpSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { stringify } from 'csv-stringify/sync';
-import { expect, it, onTestFinished } from 'vitest';
+import { expect, it } from 'vitest';
 import { startSandbox } from '../../../src/sandbox/index.js';
+import { closeAfterTest } from '../../support/after-test.js';
 import { enrich } from '../../support/jobs/command.js';
 import { Folder, plainRows } from '../../support/jobs/folder.js';
 import { boughtAgain, openSetting } from '../../support/jobs/setting.js';
@@ -14,8 +15,7 @@ const rows = plainRows(300);
 const soon = { timeout: 20_000, interval: 10 };
 
 it('fault 59: a job whose warehouse was replaced by an older copy ends with every row, and buys none again', async () => {
-  const setting = await openSetting(temporal, { sandbox: { latencyMs: 60 } });
-  onTestFinished(() => setting.close());
+  const setting = closeAfterTest(await openSetting(temporal, { sandbox: { latencyMs: 60 } }));
   const { sandbox } = setting;
   const job = await setting.begin(rows);
   const older = `${job.folder.into}.older`;
@@ -38,8 +38,7 @@ it('fault 59: a job whose warehouse was replaced by an older copy ends with ever
 
 it('fault 59: a lost or older journal is reported before anything is bought, and its answers are adopted', async () => {
   const folder = Folder.ofTest();
-  const sandbox = await startSandbox({ failureRate: 0, textBytes: 100 });
-  onTestFinished(() => sandbox.close());
+  const sandbox = closeAfterTest(await startSandbox({ failureRate: 0, textBytes: 100 }));
   const config = folder.config(sandbox.url, { temporalAddress: temporal.address });
   const other = join(folder.dir, 'other.csv');
   writeFileSync(other, stringify([['company', 'url'], ...rows.slice(80, 120).map(([, name, url]) => [name, url])]));

@@ -1,15 +1,13 @@
-import { afterEach, expect, test } from 'vitest';
-import { type Sandbox, type SandboxOptions, startSandbox } from '../../../src/sandbox/index.js';
+import { expect, test } from 'vitest';
+import { type SandboxOptions, startSandbox } from '../../../src/sandbox/index.js';
+import { closeAfterTest } from '../../support/after-test.js';
 import { get, post, raw, urls } from '../../support/sandbox/client.js';
 
-let sandbox: Sandbox;
-const start = async (options: Partial<SandboxOptions> = {}) => {
-  sandbox = await startSandbox({ failureRate: 0, ...options });
-};
-afterEach(() => sandbox.close());
+const start = async (options: Partial<SandboxOptions> = {}) =>
+  closeAfterTest(await startSandbox({ failureRate: 0, ...options }));
 
 test('both auth headers are accepted, with any key or with the listed ones', async () => {
-  await start({ keys: ['good'] });
+  const sandbox = await start({ keys: ['good'] });
   const statusWith = async (headers: Record<string, string>) =>
     (await post(sandbox, '/contents', { urls: urls(1) }, headers)).status;
   expect(await statusWith({ 'x-api-key': 'good' })).toBe(200);
@@ -22,7 +20,7 @@ test('both auth headers are accepted, with any key or with the listed ones', asy
 });
 
 test('agent paths have their own error envelope', async () => {
-  await start();
+  const sandbox = await start();
   const errors = [
     await post(sandbox, '/agent/runs', { query: 'q' }, {}),
     await post(sandbox, '/agent/runs', {}),
@@ -49,14 +47,14 @@ test.each([
   ['too many subpages in all', { urls: urls(11), subpages: 10 }, 400, 'SUBPAGES_LIMIT_EXCEEDED'],
   ['more than 10 MB', `{"urls":["${'x'.repeat(10 * 1024 * 1024)}"]}`, 413, 'INVALID_REQUEST_BODY'],
 ])('%s is refused and costs nothing', async (_, body, status, tag) => {
-  await start();
+  const sandbox = await start();
   const seen = await post(sandbox, '/contents', body);
   expect([seen.status, seen.json.tag]).toEqual([status, tag]);
   expect(sandbox.bill()).toMatchObject({ requests: 0, dollars: 0 });
 });
 
 test('a request without credits is a 402 and is not charged, until there are new ones', async () => {
-  await start({ credits: 0.005 });
+  const sandbox = await start({ credits: 0.005 });
   const buy = async (count: number) => (await post(sandbox, '/contents', { urls: urls(count) })).json;
   expect((await buy(3)).costDollars.total).toBe(0.003);
   expect((await buy(3)).tag).toBe('NO_MORE_CREDITS');
@@ -70,14 +68,14 @@ test('a request without credits is a 402 and is not charged, until there are new
 });
 
 test('mistakes in the options are named together', async () => {
-  await start();
+  const sandbox = await start();
   const wrong = { qps: 0.5, latencyMs: { min: 5, max: 1 }, colour: 'red' };
   await expect(startSandbox(wrong)).rejects.toThrow(/qps[\s\S]*latencyMs|latencyMs[\s\S]*qps/);
   await expect(startSandbox({ port: sandbox.port })).rejects.toThrow('EADDRINUSE');
 });
 
 test('closing ends waiting requests and charges none of them', async () => {
-  await start({ latencyMs: 60_000 });
+  const sandbox = await start({ latencyMs: 60_000 });
   const waiting = raw(sandbox, '/contents', { urls: urls(1) });
   await expect.poll(() => sandbox.log().length).toBe(1);
   await sandbox.close();
@@ -86,7 +84,7 @@ test('closing ends waiting requests and charges none of them', async () => {
 });
 
 test('the control paths are for this machine, and for no page of another site', async () => {
-  await start();
+  const sandbox = await start();
   const { host } = new URL(sandbox.url);
   const statusWith = async (headers: Record<string, string>) =>
     (await post(sandbox, '/__sandbox/credits', { dollars: 0 }, headers)).status;

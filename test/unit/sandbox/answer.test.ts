@@ -1,17 +1,14 @@
-import { afterEach, expect, test } from 'vitest';
-import { type Sandbox, startSandbox } from '../../../src/sandbox/index.js';
+import { expect, test } from 'vitest';
+import { startSandbox } from '../../../src/sandbox/index.js';
+import { closeAfterTest } from '../../support/after-test.js';
 import { get, post } from '../../support/sandbox/client.js';
 import { eventually } from '../../support/sandbox/eventually.js';
 import { readStream } from '../../support/sandbox/stream.js';
 
-let sandbox: Sandbox;
-const start = async (options = {}) => {
-  sandbox = await startSandbox({ failureRate: 0, ...options });
-};
-afterEach(() => sandbox.close());
+const start = async (options = {}) => closeAfterTest(await startSandbox({ failureRate: 0, ...options }));
 
 test('an answer has citations, a price, queue headers, and is the same each time', async () => {
-  await start();
+  const sandbox = await start();
   const { status, headers, json } = await post(sandbox, '/answer', { query: 'why?', text: true });
   expect(status).toBe(200);
   expect(json).toMatchObject({ answer: expect.stringContaining('why?'), costDollars: { total: 0.005 } });
@@ -27,7 +24,7 @@ test('an answer has citations, a price, queue headers, and is the same each time
 });
 
 test('a streamed answer has the same content in pieces, then citations, cost and [DONE]', async () => {
-  await start();
+  const sandbox = await start();
   const { json } = await post(sandbox, '/answer', { query: 'wie groß?' });
   const { events, ended } = await readStream(sandbox, '/answer', { body: { query: 'wie groß?', stream: true } });
   expect([ended, events.at(-1)?.data]).toEqual(['whole', '[DONE]']);
@@ -41,7 +38,7 @@ test('a streamed answer has the same content in pieces, then citations, cost and
 });
 
 test('a schema makes the answer an object, streamed as its JSON', async () => {
-  await start();
+  const sandbox = await start();
   const outputSchema = { type: 'object', properties: { year: { type: 'integer' } }, required: ['year'] };
   const { json } = await post(sandbox, '/answer', { query: 'when?', outputSchema });
   expect(json.answer).toEqual({ year: expect.any(Number) });
@@ -51,7 +48,7 @@ test('a schema makes the answer an object, streamed as its JSON', async () => {
 });
 
 test('a research task runs to its end, is in the list, and is billed', async () => {
-  await start({ research: { durationMs: 30 } });
+  const sandbox = await start({ research: { durationMs: 30 } });
   const schema = { type: 'object', required: ['total'], properties: { total: { type: 'number' } } };
   const contract = await post(sandbox, '/research/tasks', { input: { instructions: 'a' }, output: { schema } });
   for (const instructions of ['b', 'c'])

@@ -1,15 +1,12 @@
-import { afterEach, expect, test } from 'vitest';
-import { type Sandbox, type SandboxOptions, startSandbox } from '../../../src/sandbox/index.js';
+import { expect, test } from 'vitest';
+import { type SandboxOptions, startSandbox } from '../../../src/sandbox/index.js';
+import { closeAfterTest } from '../../support/after-test.js';
 import { post, urls } from '../../support/sandbox/client.js';
 
-let sandbox: Sandbox;
-const start = async (options: Partial<SandboxOptions> = {}) => {
-  sandbox = await startSandbox(options);
-};
-afterEach(() => sandbox.close());
+const start = async (options: Partial<SandboxOptions> = {}) => closeAfterTest(await startSandbox(options));
 
 test('every URL gets a status, successful ones a result and a price, and the same each time', async () => {
-  await start({ failures: { 'https://site.example/5': 'CRAWL_HTTP_403' } });
+  const sandbox = await start({ failures: { 'https://site.example/5': 'CRAWL_HTTP_403' } });
   const asked = [...urls(99), 'mailto:nobody@site.example'];
   const { status, headers, json } = await post(sandbox, '/contents', { urls: asked });
   expect(status).toBe(200);
@@ -36,7 +33,7 @@ test('every URL gets a status, successful ones a result and a price, and the sam
 test('configured failures fail, and temporary ones succeed after the configured number of attempts', async () => {
   const [gone, slow] = ['https://a.example/gone', 'https://a.example/slow'];
   const failures = { [gone]: 'CRAWL_NOT_FOUND', [slow]: 'CRAWL_TIMEOUT' };
-  await start({ failureRate: 0, failures, transientFailures: 1 });
+  const sandbox = await start({ failureRate: 0, failures, transientFailures: 1 });
   const outcome = async () =>
     (await post(sandbox, '/contents', { urls: [gone, slow] })).json.statuses.map(
       (one: { status: string }) => one.status,
@@ -46,7 +43,7 @@ test('configured failures fail, and temporary ones succeed after the configured 
 });
 
 test('highlights, summaries, subpages, extras and context are returned on request, each priced by page', async () => {
-  await start({ failureRate: 0 });
+  const sandbox = await start({ failureRate: 0 });
   const { json } = await post(sandbox, '/contents', {
     urls: urls(2),
     highlights: { numSentences: 2, highlightsPerUrl: 3, query: 'copper wire' },
@@ -71,7 +68,7 @@ test('highlights, summaries, subpages, extras and context are returned on reques
 });
 
 test('pages have the configured size, some without an author, some hostile, some beyond ASCII', async () => {
-  await start({ failureRate: 0, textBytes: 500 });
+  const sandbox = await start({ failureRate: 0, textBytes: 500 });
   const pages = [];
   for (let from = 1; from <= 500; from += 100) {
     pages.push(...(await post(sandbox, '/contents', { urls: urls(100, from) })).json.results);

@@ -1,14 +1,11 @@
-import { afterEach, expect, test } from 'vitest';
-import { type RequestLogEntry, type Sandbox, type SandboxOptions, startSandbox } from '../../../src/sandbox/index.js';
+import { expect, test } from 'vitest';
+import { type RequestLogEntry, type SandboxOptions, startSandbox } from '../../../src/sandbox/index.js';
 import { RateWindow } from '../../../src/sandbox/server/rate-gate.js';
+import { closeAfterTest } from '../../support/after-test.js';
 import { get, post, urls } from '../../support/sandbox/client.js';
 
-let sandbox: Sandbox | undefined;
-const start = async (options: Partial<SandboxOptions>): Promise<Sandbox> => {
-  sandbox = await startSandbox({ failureRate: 0, ...options });
-  return sandbox;
-};
-afterEach(() => sandbox?.close());
+const start = async (options: Partial<SandboxOptions>) =>
+  closeAfterTest(await startSandbox({ failureRate: 0, ...options }));
 
 /** The largest number of these times within any second, counted in the plainest way. */
 function mostInOneSecond(times: readonly number[]): number {
