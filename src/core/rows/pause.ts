@@ -103,38 +103,35 @@ export const CANCEL_RUNS = 'it is being cancelled';
 /** If answers cost more than this multiple of their list price, the message of a pause says so. */
 const DEARER = 1.05;
 
-/** The failures that a person can fix, by tag or by type: the reason of the pause, and what to do before the job is resumed. */
-const fixable: Readonly<Record<string, { readonly reason: PauseReason; readonly remedy: string }>> = {
-  NO_MORE_CREDITS: { reason: 'credits', remedy: "the team's prepaid credits are used up. Buy more credits" },
-  API_KEY_BUDGET_EXCEEDED: {
-    reason: 'credits',
-    remedy: "this API key's budget at the service is used up. Raise it there or use another key",
+/** What to do about the failures that a person can fix before the job is resumed, by the reason of the pause, then by tag or type. */
+const remedies: Readonly<Partial<Record<PauseReason, Readonly<Record<string, string>>>>> = {
+  credits: {
+    NO_MORE_CREDITS: "the team's prepaid credits are used up. Buy more credits",
+    API_KEY_BUDGET_EXCEEDED: "this API key's budget at the service is used up. Raise it there or use another key",
+    TEAM_BUDGET_EXCEEDED: "the team's budget at the service is used up. Raise it there",
+    PaymentRequired: "the service requires payment. Check the team's credits and the key's budget",
   },
-  TEAM_BUDGET_EXCEEDED: { reason: 'credits', remedy: "the team's budget at the service is used up. Raise it there" },
-  PaymentRequired: {
-    reason: 'credits',
-    remedy: "the service requires payment. Check the team's credits and the key's budget",
+  key: {
+    ApiKeyMissing: 'the request had no API key. Set SEARCHFLOW_API_KEY',
+    Unauthorized: 'the service refuses the API key. Set a valid key in SEARCHFLOW_API_KEY',
   },
-  ApiKeyMissing: { reason: 'key', remedy: 'the request had no API key. Set SEARCHFLOW_API_KEY' },
-  Unauthorized: { reason: 'key', remedy: 'the service refuses the API key. Set a valid key in SEARCHFLOW_API_KEY' },
-  RateLimited: { reason: 'rate', remedy: 'the service asks for a wait of more than an hour. Wait that long' },
-  ResponseShape: {
-    reason: 'service',
-    remedy: 'the service answers in an unknown form. Check SEARCHFLOW_BASE_URL, and update searchflow',
-  },
-  [SERVICE_UNRECOGNIZED]: {
-    reason: 'service',
-    remedy:
+  rate: { RateLimited: 'the service asks for a wait of more than an hour. Wait that long' },
+  service: {
+    ResponseShape: 'the service answers in an unknown form. Check SEARCHFLOW_BASE_URL, and update searchflow',
+    [SERVICE_UNRECOGNIZED]:
       'a proxy, a captive portal or a maintenance page may answer instead. Check the network and SEARCHFLOW_BASE_URL',
   },
-  [BUDGET_EXCEEDED]: { reason: 'budget', remedy: 'a budget is used up. Raise it' },
-  [ALL_REFUSED]: { reason: 'request', remedy: 'correct the request' },
+  budget: { [BUDGET_EXCEEDED]: 'a budget is used up. Raise it' },
+  request: { [ALL_REFUSED]: 'correct the request' },
 };
+const fixable = new Map(
+  Object.entries(remedies).flatMap(([reason, byType]) =>
+    Object.entries(byType).map(([type, remedy]) => [type, { reason: reason as PauseReason, remedy }]),
+  ),
+);
 
 /** Returns the reason of a pause for a type of failure; null where a pause does not help. */
-export function pauseReasonOf(type: unknown): PauseReason | null {
-  return (typeof type === 'string' && fixable[type]?.reason) || null;
-}
+export const pauseReasonOf = (type: unknown): PauseReason | null => fixable.get(String(type))?.reason ?? null;
 
 /** The error code of each reason, the exit code of a command (default: `stopped`), and why a job waits or ended, in words for alerts. */
 export const pauseFacts: Readonly<
@@ -175,7 +172,7 @@ export function pauseOf(
     return { reason, cap: facts.scope, ...ofBudget(facts, job, maxCostMicros, spent) };
   if (reason === 'request' && has<AllRefusedFacts>(facts, 'requests', 'rows'))
     return { reason, ...ofRefusals(failure.message, facts, job) };
-  const fix = (has<{ tag: string }>(facts, 'tag') && fixable[facts.tag]) || fixable[failure.type];
+  const fix = (has<{ tag: string }>(facts, 'tag') && fixable.get(facts.tag)) || fixable.get(failure.type);
   return { reason, message: `${failure.message}: ${fix?.remedy}`, next: nextOf(job) };
 }
 

@@ -2,12 +2,12 @@ import { ActivityFailure, ApplicationFailure, ChildWorkflowFailure } from '@temp
 import { type Failure, type Said, sentenceOf } from '../../core/rows/pause.js';
 
 /** The failure of an activity or child workflow, without Temporal's wrapper. */
-const causeOf = (error: unknown): unknown =>
+const unwrapped = (error: unknown): unknown =>
   error instanceof ActivityFailure || error instanceof ChildWorkflowFailure ? error.cause : error;
 
 /** Returns the facts of the failure itself. */
 export function failureOf(error: unknown): Failure {
-  const cause = causeOf(error);
+  const cause = unwrapped(error);
   const known = cause instanceof ApplicationFailure ? cause : null;
   return { type: known?.type ?? '', message: messageOf(error), details: known?.details?.[0] };
 }
@@ -19,13 +19,13 @@ export function endedByCancel(error: unknown): boolean {
 
 /** Returns the message of the failure itself, instead of "Activity task failed". */
 export function messageOf(error: unknown): string {
-  const cause = causeOf(error);
+  const cause = unwrapped(error);
   return cause instanceof Error ? cause.message : String(cause);
 }
 
 /** Returns the failure for a workflow, with the activity's own type; another error is returned as it is. Default: the failure's own message. */
 export function toWorkflowFailure(error: unknown, said: Said<string> = { message: messageOf(error) }): unknown {
-  const cause = causeOf(error);
+  const cause = unwrapped(error);
   if (cause === error || !(cause instanceof ApplicationFailure)) return error;
   const [facts, ...others] = cause.details ?? [];
   // Commands show the next step in another form than the message, so they get the parts.
