@@ -9,7 +9,7 @@ import { encodeRequest, requestHeaders, resolveBase } from './request.js';
 import { EventStream, type StreamFacts } from './stream/chunk-reader.js';
 import { readStream } from './stream/read-stream.js';
 import type { StreamEndpoint } from './stream/stream-endpoint.js';
-import { badStatus, type CallContext, noAnswer, readAnswerHeaders, refused } from './wire/call-failure.js';
+import { arrivedOf, badStatus, type CallContext, noAnswer, refused } from './wire/call-failure.js';
 import { ACCEPT_ENCODING } from './wire/decode-body.js';
 import { createDeprecations } from './wire/deprecations.js';
 import type { Endpoint } from './wire/endpoint.js';
@@ -193,10 +193,10 @@ export function createTransport(options: TransportOptions): Transport {
     const received = await exchange(pool, request, { ...sizes, signal, totalMs, space });
     if (received.status === null)
       throw noAnswer(call, received.started, received.broken ?? { by: 'wire', error: null });
-    const answerHeaders = readAnswerHeaders(received.headers, Date.now(), redact);
-    if (received.status > 299) throw await badStatus(call, received, received.status, answerHeaders);
-    deprecations.ofAnswer(endpoint, answerHeaders.deprecation);
-    return { endpoint, call, received, answerHeaders };
+    const arrived = arrivedOf(call, received);
+    if (received.status > 299) throw await badStatus(arrived);
+    deprecations.ofAnswer(endpoint, arrived.answerHeaders.deprecation);
+    return { endpoint, arrived };
   };
 
   return {
@@ -205,14 +205,14 @@ export function createTransport(options: TransportOptions): Transport {
       check(endpoint, input, sendOptions);
     },
     async send(declared, input, sendOptions = {}) {
-      const { endpoint, call, received, answerHeaders } = await succeed(declared, input, sendOptions);
-      const answer = await readAnswer(endpoint, call, received, answerHeaders, maxBytes, input);
+      const { endpoint, arrived } = await succeed(declared, input, sendOptions);
+      const answer = await readAnswer(endpoint, arrived, maxBytes, input);
       deprecations.ofMisread(endpoint, answer.misread);
       return answer;
     },
     async sendRawList(declared, input, { careful = false, ...sendOptions } = {}) {
-      const { endpoint, call, received, answerHeaders } = await succeed(declared, input, sendOptions);
-      return readRawList(endpoint, call, received, answerHeaders, { maxBytes, careful });
+      const { endpoint, arrived } = await succeed(declared, input, sendOptions);
+      return readRawList(endpoint, arrived, { maxBytes, careful });
     },
     stream: (spec, input, sendOptions = {}, hooks = {}) =>
       new EventStream((facts) => openStream(spec, input, sendOptions, hooks, facts)),

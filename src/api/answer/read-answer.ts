@@ -8,14 +8,7 @@ import { MAX_NESTING } from '../checks/nesting.js';
 import { oneLine, type Redact } from '../checks/redact.js';
 import { hasKnownField, isShape, type Misread, shapeProblem, withoutMisfits } from '../checks/shape.js';
 import { costOf } from '../schemas/result.js';
-import {
-  type AnswerHeaders,
-  type CallContext,
-  cutShort,
-  header,
-  type Unusable,
-  unusable,
-} from '../wire/call-failure.js';
+import { type AnswerHeaders, type Arrived, cutShort, header, type Unusable, unusable } from '../wire/call-failure.js';
 import { decodeBody, decodedToKeep, UnreadableBody } from '../wire/decode-body.js';
 import type { Endpoint } from '../wire/endpoint.js';
 import type { Exchange } from '../wire/exchange.js';
@@ -48,16 +41,15 @@ const EMPTY = Buffer.alloc(0);
 /** Reads a success of `endpoint` to a request: decompressed, parsed and checked. Rejects with `ApiError` otherwise. */
 export async function readAnswer<I, O>(
   endpoint: Endpoint<I, O>,
-  call: CallContext,
-  received: Exchange,
-  answerHeaders: AnswerHeaders,
+  arrived: Arrived,
   maxBytes: number,
   request?: unknown,
 ): Promise<Answer<O>> {
+  const { call, received, answerHeaders } = arrived;
   // A body that holds a secret is not kept.
   const kept = (body: Buffer): Buffer => (endpoint.secrets ? EMPTY : body);
-  const fail = (wrong: Unusable) => unusable(call, received, answerHeaders, { ...wrong, kept: kept(wrong.kept) });
-  const body = await wholeBody(call, received, answerHeaders, maxBytes, kept);
+  const fail = (wrong: Unusable) => unusable(arrived, { ...wrong, kept: kept(wrong.kept) });
+  const body = await wholeBody(arrived, maxBytes, kept);
   const framed = isFramed(received);
   // The answer to a deletion is not used, so an empty answer is accepted.
   const nothing = body.length === 0 && endpoint.method === 'DELETE';
@@ -142,13 +134,12 @@ function cutText(read: Extract<ReadJson, { readonly value: unknown }>, body: Buf
  * read. `kept` returns the part of the body that the error holds.
  */
 export async function wholeBody(
-  call: CallContext,
-  received: Exchange,
-  answerHeaders: AnswerHeaders,
+  arrived: Arrived,
   maxBytes: number,
   kept: (body: Buffer) => Buffer = (body) => body,
 ): Promise<Buffer> {
-  if (received.broken) throw cutShort(call, { ...received, body: kept(received.body) }, answerHeaders, received.broken);
+  const { call, received } = arrived;
+  if (received.broken) throw cutShort(arrived, received.broken, kept(received.body));
   const encoding = header(received.headers, 'content-encoding');
   try {
     const body = call.redactBytes(await decodeBody(received.body, encoding, maxBytes));
@@ -156,7 +147,7 @@ export async function wholeBody(
     return body;
   } catch (error) {
     if (!(error instanceof UnreadableBody)) throw error;
-    throw unusable(call, received, answerHeaders, {
+    throw unusable(arrived, {
       kind: error.kind === 'refused' ? 'wrongShape' : 'truncated',
       reason: error.message,
       error: error.cause,

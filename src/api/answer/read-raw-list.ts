@@ -1,10 +1,8 @@
 import { listNames, oddEnd, type PageEnvelope, readPage } from '../../core/events/page.js';
 import { membersOf } from '../checks/members.js';
 import { hasKnownField } from '../checks/shape.js';
-import type { AnswerHeaders } from '../wire/call-failure.js';
-import { type CallContext, unusable } from '../wire/call-failure.js';
+import { type AnswerHeaders, type Arrived, unusable } from '../wire/call-failure.js';
 import type { Endpoint } from '../wire/endpoint.js';
-import type { Exchange } from '../wire/exchange.js';
 import { isFramed, wholeBody } from './read-answer.js';
 import { readJson } from './read-json.js';
 
@@ -38,26 +36,24 @@ type Cut = Pick<RawList, 'items' | 'hasMore' | 'cursor'>;
  */
 export async function readRawList<I, O>(
   endpoint: Endpoint<I, O>,
-  call: CallContext,
-  received: Exchange,
-  answerHeaders: AnswerHeaders,
+  arrived: Arrived,
   { maxBytes, careful }: { readonly maxBytes: number; readonly careful: boolean },
 ): Promise<RawList> {
-  const body = await wholeBody(call, received, answerHeaders, maxBytes);
+  const body = await wholeBody(arrived, maxBytes);
   const cut = (careful ? null : cutByEnds(body)) ?? cutByMembers(body);
   if (cut && 'field' in cut) {
     const reason = `the answer has the wrong shape: ${cut.field}: ${cut.message}`;
-    throw unusable(call, received, answerHeaders, { kind: 'wrongShape', reason, kept: body });
+    throw unusable(arrived, { kind: 'wrongShape', reason, kept: body });
   }
-  if (cut) return { ...answerHeaders, ...cut, bytes: body.length };
-  const read = readJson(body, isFramed(received));
-  if (!('value' in read)) throw unusable(call, received, answerHeaders, { ...read, kept: body });
+  if (cut) return { ...arrived.answerHeaders, ...cut, bytes: body.length };
+  const read = readJson(body, isFramed(arrived.received));
+  if (!('value' in read)) throw unusable(arrived, { ...read, kept: body });
   if (!hasKnownField(endpoint.response, read.value)) {
     const reason = `the answer has no known field of ${endpoint.name}`;
-    throw unusable(call, received, answerHeaders, { kind: 'unrecognized', reason, kept: body });
+    throw unusable(arrived, { kind: 'unrecognized', reason, kept: body });
   }
   const reason = `the answer has the wrong shape: a list was expected in data`;
-  throw unusable(call, received, answerHeaders, { kind: 'wrongShape', reason, kept: body });
+  throw unusable(arrived, { kind: 'wrongShape', reason, kept: body });
 }
 
 /**

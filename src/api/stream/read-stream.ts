@@ -1,18 +1,16 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { PassThrough } from 'node:stream';
 import { type ZodType, z } from 'zod';
-import { readAnswer } from '../answer/read-answer.js';
+import { readAnswer, wholeBody } from '../answer/read-answer.js';
 import {
+  arrivedOf,
   badStatus,
   type CallContext,
-  cutShort,
   header,
   lostReason,
   noAnswer,
   readAnswerHeaders,
-  unusable,
 } from '../wire/call-failure.js';
-import { decodeBody, UnreadableBody } from '../wire/decode-body.js';
 import { plainCause, StreamDropped } from '../wire/errors.js';
 import type { BodySink, ChooseSink, Exchange } from '../wire/exchange.js';
 import type { StreamFacts } from './chunk-reader.js';
@@ -61,18 +59,18 @@ export async function* readStream<I, C>(
   }
   const received = await sent;
   if (received.status === null) throw noAnswer(call, received.started, received.broken ?? { by: 'wire', error: null });
-  const answerHeaders = readAnswerHeaders(received.headers, Date.now(), call.redact);
-  if (received.status > 299) throw await badStatus(call, received, received.status, answerHeaders);
+  const arrived = arrivedOf(call, received);
+  if (received.status > 299) throw await badStatus(arrived);
   if (!isEventStream(received.headers)) {
     // The service streams only some answers; other answers come as one body.
     const asWhole = { ...spec.endpoint, response: whole };
-    const answer = await readAnswer<I, object>(asWhole, call, received, answerHeaders, limits.maxBytes);
+    const answer = await readAnswer<I, object>(asWhole, arrived, limits.maxBytes);
     Object.assign(facts, { requestId: answer.requestId, costMicros: answer.costMicros });
     yield reader.whole(answer.data);
     return;
   }
   // The request asked for no encoding. A stream that is encoded anyway can be decoded only after its end.
-  if (!isPlain(received.headers)) yield* reader.feed(await decoded(call, received, limits.maxBytes));
+  if (!isPlain(received.headers)) yield* reader.feed(await wholeBody(arrived, limits.maxBytes));
   if (received.broken === null) yield* reader.end();
 
   const { ending } = reader;
@@ -86,24 +84,6 @@ export async function* readStream<I, C>(
     cause: plainCause(received.broken?.error, call.redact),
   });
   throw new StreamDropped(parts, facts.lastEventId);
-}
-
-/** Returns the decoded body of an encoded stream. */
-async function decoded(call: CallContext, received: Exchange, maxBytes: number): Promise<Buffer> {
-  const answerHeaders = readAnswerHeaders(received.headers, Date.now(), call.redact);
-  if (received.broken) throw cutShort(call, received, answerHeaders, received.broken);
-  try {
-    return await decodeBody(received.body, header(received.headers, 'content-encoding'), maxBytes);
-  } catch (error) {
-    if (!(error instanceof UnreadableBody)) throw error;
-    const kind = error.kind === 'refused' ? 'wrongShape' : 'truncated';
-    throw unusable(call, received, answerHeaders, {
-      kind,
-      reason: error.message,
-      error: error.cause,
-      kept: received.body,
-    });
-  }
 }
 
 /** Bytes of an answer that may wait for the reader before the connection pauses. */

@@ -97,12 +97,8 @@ export function lostReason({ timeouts }: CallContext, { by, error }: Broken): st
 }
 
 /** Returns the error of an answer whose status is a failure. The status counts even where the body broke off: a 429 is never charged. */
-export async function badStatus(
-  call: CallContext,
-  received: Exchange,
-  status: number,
-  answerHeaders: AnswerHeaders,
-): Promise<ApiError> {
+export async function badStatus({ call, received, answerHeaders }: Arrived): Promise<ApiError> {
+  const status = received.status as number;
   const encoding = header(received.headers, 'content-encoding');
   const body = await decodeBody(received.body, encoding, MAX_KEPT_BODY).catch(() => null);
   const envelope = readErrorEnvelope(body?.toString('utf8') ?? '', call.redact);
@@ -139,12 +135,7 @@ export interface Unusable {
 }
 
 /** Returns the error of an unusable success. The request may have been charged, so the bytes of the answer are kept. */
-export function unusable(
-  call: CallContext,
-  received: Exchange,
-  answerHeaders: AnswerHeaders,
-  wrong: Unusable,
-): ApiError {
+export function unusable({ call, received, answerHeaders }: Arrived, wrong: Unusable): ApiError {
   const facts: CallFacts = {
     ...nothing,
     phase: wrong.kind === 'truncated' ? 'sent' : 'answer',
@@ -163,19 +154,14 @@ export function unusable(
 }
 
 /** Returns the error of a success whose body is incomplete or above the size limit. */
-export function cutShort(
-  call: CallContext,
-  received: Exchange,
-  answerHeaders: AnswerHeaders,
-  broken: Broken,
-): ApiError {
+export function cutShort(arrived: Arrived, broken: Broken, kept: Buffer): ApiError {
   const { error } = broken;
   const refusedSize = broken.by === 'size' && error instanceof Error;
-  return unusable(call, received, answerHeaders, {
+  return unusable(arrived, {
     kind: refusedSize ? 'wrongShape' : 'truncated',
-    reason: refusedSize ? error.message : lostReason(call, broken),
+    reason: refusedSize ? error.message : lostReason(arrived.call, broken),
     error,
-    kept: received.body,
+    kept,
   });
 }
 
@@ -206,6 +192,17 @@ function prefixed(headers: IncomingHttpHeaders, name: string): string | null {
     if (value !== null) return value.trim().toLowerCase();
   }
   return null;
+}
+
+/** An answer with the facts of its headers. */
+export interface Arrived {
+  readonly call: CallContext;
+  readonly received: Exchange;
+  readonly answerHeaders: AnswerHeaders;
+}
+
+export function arrivedOf(call: CallContext, received: Exchange): Arrived {
+  return { call, received, answerHeaders: readAnswerHeaders(received.headers, Date.now(), call.redact) };
 }
 
 export function readAnswerHeaders(headers: IncomingHttpHeaders, now: number, redact: Redact): AnswerHeaders {

@@ -105,7 +105,8 @@ export function addressSecrets(argument: string): readonly string[] {
   return found;
 }
 
-function decoded(text: string): string {
+/** Decodes a part of an address; a password may contain a `%` that is not an escape. */
+export function decoded(text: string): string {
   try {
     return decodeURIComponent(text);
   } catch {

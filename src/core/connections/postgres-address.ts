@@ -1,5 +1,5 @@
 import { nearest } from '../text/nearest.js';
-import { addressSecrets, foreignScheme, misspeltSecrets } from './address-secrets.js';
+import { addressSecrets, decoded, foreignScheme, misspeltSecrets } from './address-secrets.js';
 import { isLoopback } from './loopback.js';
 import { isMetadata } from './metadata-address.js';
 import { Secret } from './secret.js';
@@ -255,13 +255,4 @@ function hostOf(host: string): string {
 function shownHost(host: string): string {
   if (host.startsWith('/')) return encodeURIComponent(host);
   return host.includes(':') ? `[${host}]` : host;
-}
-
-/** Decodes a part of an address; a password may contain a `%` that is not an escape. */
-function decoded(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
-  }
 }

@@ -50,7 +50,7 @@ describe.each(Object.keys(operationTable) as OperationName[])('%s', (name) => {
           body: Buffer.from(JSON.stringify(value)),
           broken: null,
         };
-        const { data } = await readAnswer(endpoint, call, came, said, 1e9);
+        const { data } = await readAnswer(endpoint, { call, received: came, answerHeaders: said }, 1e9);
         const secret = name === 'createMonitor' ? { webhookSecret: '[redacted]' } : {};
         expect(JSON.parse(JSON.stringify(data))).toEqual({ ...(value as object), ...secret });
       }),
@@ -65,7 +65,7 @@ describe.each(Object.keys(operationTable) as OperationName[])('%s', (name) => {
       const body = Buffer.from(text);
       const came = { started: true, status: 200, headers: { 'content-length': `${body.length}` }, body, broken: null };
       try {
-        await readAnswer(endpoint, call, came, said, 1e9);
+        await readAnswer(endpoint, { call, received: came, answerHeaders: said }, 1e9);
       } catch (error) {
         if (!(error instanceof ApiError)) throw error;
       }
