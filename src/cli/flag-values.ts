@@ -1,4 +1,3 @@
-import { MOST_STOP_AFTER } from '../core/choices.js';
 import { UsageError } from '../core/errors/coded-error.js';
 import type { FailureLimit, MaxCost, WarehouseSummary } from '../core/row-job-schemas.js';
 import { isCsvDelimiter } from '../core/rows/row-warehouse.js';
@@ -186,13 +185,6 @@ export const failedShare: Reader<string, number | 'none'> = (text, { flag }) => 
   if (!(percent > 0 && percent <= 100))
     wrong(`${flag}: '${text}' must be a percentage above 0%, such as 20%, or none.`);
   return percent;
-};
-
-/** Reads the number of rows that are answered before the share of failed answers counts. */
-export const answeredRows: Reader<string, number> = (text, { flag }) => {
-  const after = /^\d{1,10}$/.test(text) ? Number(text) : 0;
-  if (after < 1 || after > MOST_STOP_AFTER) wrong(`${flag}: '${text}' must be a whole number of rows, 1 or more.`);
-  return after;
 };
 
 /** Returns the limit of failed answers, or undefined without the flags. */

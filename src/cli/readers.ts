@@ -43,7 +43,7 @@ export const readers = {
   '--schema <file>': { read: request.jsonObject },
   '--since <day>': { read: values.day },
   '--state <state>': { read: values.states },
-  '--stop-after <n>': { read: values.answeredRows },
+  '--stop-after <n>': { read: values.wholeNumber(999_999_999) },
   '--stop-at-failed <percent>': { read: values.failedShare },
   '--tag <tag>': { read: values.distinct<string> },
   '--timeout <duration>': { read: waitTime, field: 'timeoutMs' },

@@ -10,10 +10,10 @@ import type { Terminal } from '../shared/terminal.js';
 import { printable } from '../text.js';
 
 /** A log of JSON lines on stdout: `time`, `level`, `message` and further fields. Secrets are redacted as in every other output. */
-function jsonLog(terminal: Terminal, now: () => number = Date.now): Log {
-  return ({ level, message, ...fields }) =>
-    terminal.data(JSON.stringify({ time: new Date(now()).toISOString(), level, message, ...fields }));
-}
+const jsonLog =
+  (terminal: Terminal): Log =>
+  ({ level, message, ...fields }) =>
+    terminal.data(JSON.stringify({ time: new Date().toISOString(), level, message, ...fields }));
 
 /** A terminal whose texts become lines of the log. */
 function linesOf(terminal: Terminal, log: Log): Terminal {

@@ -13,7 +13,7 @@ it('flags are a limit of failed answers', () => {
 it.each([
   [{ stopAtFailed: '0%' }, "--stop-at-failed: '0%' must be a percentage above 0%, such as 20%, or none."],
   [{ stopAtFailed: 'many' }, "--stop-at-failed: 'many'"],
-  [{ stopAtFailed: '20%', stopAfter: '0' }, "--stop-after: '0' must be a whole number of rows, 1 or more."],
+  [{ stopAtFailed: '20%', stopAfter: '0' }, "--stop-after: '0' must be a whole number from 1 to 999999999."],
   [{ stopAfter: '50' }, '--stop-after needs a percentage of failed answers.'],
   [{ stopAtFailed: 'none', stopAfter: '50' }, '--stop-after needs a percentage of failed answers.'],
 ])('%j is refused', (flags, mistake) => {
