@@ -13,7 +13,7 @@ import type { Sha256 } from '../../core/purchase/unit-key.js';
 import type { EnrichCsvInput, Freshness, PublishStep, StagedName } from '../../core/row-job-schemas.js';
 import type { JobWarehouse } from '../../core/rows/row-warehouse.js';
 import type { Stages } from '../../core/rows/stages.js';
-import type { CallRecord } from '../call/call-record.js';
+import type { CallRecord, SpareAnswers } from '../call/call-record.js';
 import type { Places } from '../call/places.js';
 import type { Purchase } from '../purchase/purchase-request.js';
 import type { WorkerRuns } from '../runs/runs.js';
@@ -68,8 +68,9 @@ export interface CallDeps {
   readonly secrets: SecretStore | null;
   /** The timeout of one call, in ms. */
   readonly timeoutMs: number;
-  /** Set on a worker without a record: what earlier attempts of the call did. */
+  /** Set on a worker without a record: what earlier attempts of the call did, and what earlier calls left. */
   readonly alone?: CallRecord;
+  readonly spares?: SpareAnswers;
 }
 
 /** The ports that the activities need. Code in `worker` provides the ports. */

@@ -1,6 +1,6 @@
 import { Context } from '@temporalio/activity';
 import { toFailure } from '../call/failure.js';
-import { longWaitFor } from '../purchase/purchase-stats.js';
+import { longWaitFor, whileIn } from '../purchase/purchase-stats.js';
 import { heartbeatFrom } from './cancellation.js';
 import { stayIfPaused } from './held.js';
 
@@ -71,13 +71,9 @@ export function waitingForAnswer<T>(send: () => Promise<T>): Promise<T> {
   return entered({ at: Date.now(), reason: null, request: true }, send);
 }
 
-async function entered<T>(wait: ActivityWait, work: () => Promise<T>): Promise<T> {
+function entered<T>(wait: ActivityWait, work: () => Promise<T>): Promise<T> {
   const context = Context.current();
   const own = waits.get(context) ?? new Set();
-  waits.set(context, own.add(wait));
-  try {
-    return await work();
-  } finally {
-    own.delete(wait);
-  }
+  waits.set(context, own);
+  return whileIn(own, wait, work);
 }

@@ -2,6 +2,28 @@ import { Context } from '@temporalio/activity';
 import type { CallJournal, Claim, LandedAnswer, UnitOutcome, UnitRecord } from '../../core/purchase/journal.js';
 import { RawJson } from '../../core/text/json.js';
 
+/** Answers that had no room in the result of their activity. Another activity in this process has them for free, if it comes soon. */
+export class SpareAnswers {
+  readonly #records = new Map<string, UnitRecord>();
+
+  /** `since`: the beginning of the call, which is the same in its activities. */
+  add(record: UnitRecord | undefined, since: number): void {
+    if (!record || this.#records.size >= SPARE.most) return;
+    const id = `${since} ${record.key}`;
+    this.#records.set(id, record);
+    setTimeout(() => this.#records.delete(id), SPARE.ms).unref();
+  }
+
+  take(keys: Iterable<string>, since: number): readonly UnitRecord[] {
+    const ids = [...keys].map((key) => `${since} ${key}`);
+    const found = ids.flatMap((id) => this.#records.get(id) ?? []);
+    for (const id of ids) this.#records.delete(id);
+    return found;
+  }
+}
+
+const SPARE = { most: 500, ms: 60_000 };
+
 /**
  * What the attempts of a call leave in its heartbeat details. `lost`: number of their requests whose answer is lost if the history has none.
  * `open`: the last of them if its outcome is not known. It was sent after `at`; its answer is overdue after `deadline`. Times in Unix ms.

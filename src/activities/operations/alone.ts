@@ -1,7 +1,7 @@
 import { type OperationName, operationTable } from '../../api/operations.js';
 import type { RowsPiece } from '../../core/rows/enrich-rows.js';
 import type { CallDeps } from '../base/deps.js';
-import { CallRecord } from '../call/call-record.js';
+import { CallRecord, SpareAnswers } from '../call/call-record.js';
 import type { PurchaseDeps } from '../purchase/journal-writes.js';
 import { createPurchase } from '../purchase/purchase.js';
 import { createContentsActivity } from './contents.js';
@@ -17,11 +17,13 @@ type Call = (...args: never[]) => Promise<unknown>;
 /** Returns the activities of a worker without a record: Temporal's history keeps the answers. */
 export function createAloneActivities(deps: AloneDeps): Readonly<Record<string, Call>> {
   const ends = new JointEnds();
+  const spares = new SpareAnswers();
   const activity =
     (callOf: (ofCall: CallDeps, record: CallRecord) => Call): Call =>
     async (...args) => {
       const journal = new CallRecord();
-      const ofCall: CallDeps = { ...deps, journal, alone: journal, purchase: createPurchase({ ...deps, journal }) };
+      const purchase = createPurchase({ ...deps, journal });
+      const ofCall: CallDeps = { ...deps, journal, alone: journal, spares, purchase };
       try {
         return await callOf(ofCall, journal)(...args);
       } catch (error) {

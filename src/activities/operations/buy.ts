@@ -117,11 +117,8 @@ export async function buyNow(
   repeats = false,
 ): Promise<{ records: readonly UnitRecord[] } & Paid> {
   const sendsOnce = (stop: AbortSignal) => ownTurn(deps.places, purchaseRequest.rateCost, stop);
-  const slice = {
-    yieldAfterMs: CALL_YIELDS_AFTER_MS,
-    heartbeatMs: callHeartbeatMs(),
-    longestMs: Number.POSITIVE_INFINITY,
-  };
+  const longestMs = Number.POSITIVE_INFINITY;
+  const slice = { yieldAfterMs: CALL_YIELDS_AFTER_MS, heartbeatMs: callHeartbeatMs(), longestMs };
   const once = repeats ? {} : { sendsOnce };
   const paidBy = payerOf(deps);
   const request = { ...purchaseRequest, paidBy, ...once };

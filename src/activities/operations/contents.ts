@@ -48,9 +48,8 @@ export function createContentsActivity(deps: CallDeps) {
     const answers: ContentsResponse[] = [];
     const onAnswer = (answer: ContentsResponse) => void answers.push(answer);
     const request = { options, wire, units, unitsPerRequest: URLS_PER_REQUEST, onAnswer };
-    const wanted = contentsPurchase(deps, { ...lonePurchase(call), ...request });
-    const purchaseRequest = { ...wanted, maxRebuys: call.maxRebuys };
-    const { records: landed, ...paid } = await buyNow(deps, purchaseRequest);
+    const wanted = { ...lonePurchase(call), ...request, maxRebuys: call.maxRebuys };
+    const { records: landed, ...paid } = await buyNow(deps, contentsPurchase(deps, wanted));
     const recordOf = new Map(landed.map((record) => [record.key, record]));
     const records = asked.flatMap(({ key, unit }) => {
       const record = recordOf.get(key);

@@ -20,7 +20,7 @@ import { canonicalJson, type Json } from '../../core/text/json.js';
 import { bindUnits } from '../../rows/unit-source.js';
 import type { CallDeps } from '../base/deps.js';
 import { toFailure } from '../call/failure.js';
-import type { PurchaseRequest, Unit } from '../purchase/purchase-request.js';
+import type { AnyPurchase, PurchaseRequest, Unit } from '../purchase/purchase-request.js';
 import { type ContentsOptions, contentsPurchase } from '../rows/contents-purchase.js';
 import { requestPurchase } from '../rows/request-purchase.js';
 import { type RowRequestFacts, rowEndpoints, rowRequests } from '../rows/row-requests.js';
@@ -28,6 +28,7 @@ import { stageOperation } from '../rows/stage-operation.js';
 import { buyNow, lonePurchase, type Paid, payerOf, shares } from './buy.js';
 import { refuseTooLarge } from './packed.js';
 
+const ASK_FOR_LESS = 'It was paid. Ask for less (text.maxCharacters, numResults)';
 /** Characters of a row's key: with a million rows, two keys are equal in one of 10^12 calls. */
 const KEY_LENGTH = 20;
 
@@ -60,16 +61,20 @@ export const createEnrichRows = (deps: CallDeps) => ({
       throw toFailure(error);
     });
     const byKey = new Map(units.flatMap((unit) => ('tag' in unit ? [] : [[unit.key, unit]])));
+    const spares = deps.spares?.take(byKey.keys(), since) ?? [];
+    for (const { key } of spares) byKey.delete(key);
     const purchaseRequest = purchaseOf(deps, facts, {
       ...lonePurchase(),
       ...{ units: [...byKey.values()], maxRebuys: some.how.maxRebuys, recordsAll: true },
       freshness: freshnessOf(some.how, since),
       ...ofCall(call, some, since),
     });
-    const { records, requests, unknownOutcomes, stopped } = await buyAll(deps, purchaseRequest, some.how);
+    const { records: own, requests, unknownOutcomes, stopped } = await buyAll(deps, purchaseRequest, some.how);
+    const records = new Map([...own, ...spares].map((record) => [record.key, record]));
     const results = units.map((unit, nth) => resultOf(some.indexes[nth] as number, unit, records, requests));
     const sizes = results.map((result) => Buffer.byteLength(JSON.stringify(result)) + 1);
-    const fit = deps.alone ? withoutTooLarge(results, sizes, maxBytes) : firstThatFit(results, sizes, maxBytes, units);
+    const fit = firstThatFit(results, sizes, maxBytes, deps.alone ? [] : units);
+    for (const unit of units.slice(fit.length)) if ('key' in unit) deps.spares?.add(records.get(unit.key), since);
     const { tags } = retryRuleOf(false);
     const isFree = ({ error, costDollars }: RowResult) =>
       buysPages(facts.operation) && costDollars === 0 && tags.includes(error?.tag ?? '');
@@ -164,43 +169,34 @@ function ofCall(call: RowsPiece['call'], { indexes }: SomeRows, since: number): 
   return capMicros === null ? { segment } : { segment, cap: { bookPrefix: `${id}/`, limitMicros: capMicros } };
 }
 
-type Wanted = Pick<PurchaseRequest, 'segment' | 'owner' | 'units' | 'resumedAt'> & Partial<PurchaseRequest>;
-
-function purchaseOf(deps: CallDeps, facts: RowRequestFacts, wanted: Wanted): PurchaseRequest {
+function purchaseOf(deps: CallDeps, facts: RowRequestFacts, wanted: AnyPurchase): PurchaseRequest {
   const requests = rowRequests(deps, facts);
   if (requests !== null) return requestPurchase(deps, requests, wanted);
-  const options = facts.options as ContentsOptions;
-  const request = contentsPurchase(deps, {
-    ...wanted,
-    options,
-    wire: sendOptions(facts),
-    unitsPerRequest: URLS_PER_REQUEST,
-  });
-  return { ...wanted, ...request };
+  const how = { options: facts.options as ContentsOptions, wire: sendOptions(facts) };
+  return contentsPurchase(deps, { ...wanted, ...how, unitsPerRequest: URLS_PER_REQUEST });
 }
 
 interface Bought extends Paid {
-  readonly records: ReadonlyMap<string, UnitRecord>;
+  readonly records: readonly UnitRecord[];
   readonly stopped: RowError | null;
 }
 
 /** Buys units. If a cap or a refusal of the service ends the purchase, the answers in the record are returned. */
 async function buyAll(deps: CallDeps, purchaseRequest: PurchaseRequest, how: RowsHow): Promise<Bought> {
   const { units, freshness } = purchaseRequest;
-  if (units.length === 0) return { records: new Map(), requests: [], unknownOutcomes: 0, stopped: null };
-  const byKey = (records: readonly UnitRecord[]) => new Map(records.map((record) => [record.key, record]));
+  if (units.length === 0) return { records: [], requests: [], unknownOutcomes: 0, stopped: null };
   try {
     const { records, ...paid } = await buyNow(deps, purchaseRequest, !deps.alone);
     const isRetried = !deps.alone && Context.current().info.attempt > 1;
     const unknownOutcomes = isRetried ? await lostRequests(deps, purchaseRequest) : paid.unknownOutcomes;
-    return { ...paid, unknownOutcomes, records: byKey(records), stopped: null };
+    return { ...paid, unknownOutcomes, records, stopped: null };
   } catch (error) {
     if (deps.alone || !(error instanceof ApplicationFailure && error.nonRetryable)) throw error;
     const landed = [...(await deps.journal.read(units.map(({ key }) => key))).values()];
     const fresh = landed.filter(({ fetched_at: at }) => Date.parse(at) >= (freshness?.freshAfter ?? 0));
     const requests = shares(fresh, payerOf(deps));
     return {
-      records: byKey(fresh),
+      records: fresh,
       requests,
       unknownOutcomes: await lostRequests(deps, purchaseRequest),
       stopped: { tag: error.type ?? 'Error', message: isOwnCap(error) ? capReached(how) : error.message },
@@ -225,7 +221,7 @@ async function lostRequests({ journal }: CallDeps, { segment }: PurchaseRequest)
 function resultOf(
   index: number,
   unit: Unit | RowError,
-  records: Bought['records'],
+  records: ReadonlyMap<string, UnitRecord>,
   requests: Bought['requests'],
 ): RowResult {
   const failed = (error: RowError, costDollars = 0): RowResult => ({
@@ -250,34 +246,20 @@ const tooLarge = (result: RowResult, bytes: number, most: number, help: string):
   error: { tag: 'ResultTooLarge', message: `the answer has ${bytes} bytes, and at most ${most} fit. ${help}` },
 });
 
-/** The results, of which the largest are left out until all fit: without a record they cannot be read later. `sizes`: their bytes. */
-function withoutTooLarge(results: readonly RowResult[], sizes: readonly number[], most: number): readonly RowResult[] {
-  const largestFirst = [...sizes.keys()].sort((a, b) => (sizes[b] as number) - (sizes[a] as number));
-  const left = new Set<number>();
-  let sum = sizes.reduce((all, size) => all + size, 0);
-  for (const nth of largestFirst) {
-    if (sum <= most) break;
-    left.add(nth);
-    sum -= sizes[nth] as number;
-  }
-  const help = 'It was paid. Ask for less (text.maxCharacters, numResults)';
-  return results.map((result, nth) => (left.has(nth) ? tooLarge(result, sizes[nth] as number, most, help) : result));
-}
-
-/** The first results, as many as fit; at least one. The others are read from the record by another activity. */
+/** The first results, as many as fit; at least one. Another activity returns the others. `landed`: the units that the record has. */
 function firstThatFit(
   results: readonly RowResult[],
   sizes: readonly number[],
   most: number,
-  units: readonly (Unit | RowError)[],
+  landed: readonly (Unit | RowError)[],
 ): readonly RowResult[] {
   const fit: RowResult[] = [];
   let sum = 0;
   for (const [nth, result] of results.entries()) {
     const bytes = sizes[nth] as number;
     if (sum + bytes > most && nth > 0) break;
-    const { key = '' } = units[nth] as Partial<Unit>;
-    const help = `It is in the record: readAnswer({ landed: ['${key}'] })`;
+    const { key } = (landed[nth] ?? {}) as Partial<Unit>;
+    const help = key ? `It is in the record: readAnswer({ landed: ['${key}'] })` : ASK_FOR_LESS;
     fit.push(bytes > most ? tooLarge(result, bytes, most, help) : result);
     sum += bytes;
   }

@@ -42,7 +42,7 @@ function holdersText({ leftRunning, elsewhere, limit }: SlotsInUse): string {
   return `; ${held.join(', ')}. ${how}`;
 }
 
-async function whileIn<M, T>(all: Set<M>, member: M, work: () => Promise<T>): Promise<T> {
+export async function whileIn<M, T>(all: Set<M>, member: M, work: () => Promise<T>): Promise<T> {
   all.add(member);
   try {
     return await work();

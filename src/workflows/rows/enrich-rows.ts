@@ -227,7 +227,7 @@ class RowsCall {
       const index = this.#first + row;
       const unit = units[nth] ?? '';
       const known = typeof unit === 'string' ? this.#answered.get(unit) : unit;
-      const sized = known ?? (this.#money.stopped && failed(this.#money.stopped, index));
+      const sized = known ?? (this.#money.stopped && failed(this.#money.stopped, index, this.#paid.get(row)));
       const isOwn = sized?.result.index === index;
       isNext &&= sized !== null;
       if (sized && !isNext && isOwn) later += sized.bytes;
@@ -391,8 +391,8 @@ function inParts<T>(all: readonly T[], bytesOf: (one: T) => number, most: typeof
   return parts;
 }
 
-const failed = (error: RowError, index: number): Sized =>
-  sizedOf({ index, status: 'error', data: null, error, costDollars: 0 });
+const failed = (error: RowError, index: number, costDollars = 0): Sized =>
+  sizedOf({ index, status: 'error', data: null, error, costDollars });
 
 /** The bytes that an answer may have in a page. */
 function answerBytes({ options, template }: RowsHow): number {

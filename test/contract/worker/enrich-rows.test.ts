@@ -201,7 +201,7 @@ describe.each([false, true])('enrichRows with a record: %s', (record) => {
     await call.cancel();
     const sent = service.log().length;
     expect(await failureOf(call.result())).toBeTruthy();
-    expect(service.log().length - sent).toBeLessThanOrEqual(3);
+    expect(service.log().length - sent).toBeLessThan(15);
   });
 
   quick('rejects if the service refuses the key, and keeps what it has if the credits end', async () => {
@@ -217,12 +217,13 @@ describe.each([false, true])('enrichRows with a record: %s', (record) => {
 
 quick.each([
   [30_000, 45, 'success'],
+  [400_000, 4, 'success'],
   [2_500_000, 2, 'ResultTooLarge'],
 ] as const)('without a record, a page fails only if it fits no history (%d bytes)', async (textBytes, count, end) => {
   const { team, service } = await open(false, { failureRate: 0, textBytes });
   const { results, summary } = await team({ rows: urls(count) });
   expect(results.map(({ status, error }) => error?.tag ?? status)).toEqual(Array(count).fill(end));
-  expect(summary.costDollars).toBe(service.bill().micros / 1e6);
+  expect([summary.costDollars, service.bill().units]).toEqual([service.bill().micros / 1e6, count]);
 });
 
 quick.each<[EnrichRowsInput, number]>([
