@@ -73,12 +73,11 @@ const clients = {
         },
       },
     );
-    const parsed = (text: string) =>
-      text
-        .trim()
-        .split('\n')
-        .map((line) => JSON.parse(line) as unknown);
-    return { results: parsed(stdout) as readonly RowResult[], summary: parsed(stderr).at(-1) as RowsSummary };
+    const parsed = (lines: string) => JSON.parse(`[${lines.trim().replaceAll('\n', ',')}]`);
+    const pages: readonly RowsSummary[] = parsed(stderr);
+    const unknownOutcomes = pages.reduce((sum, page) => sum + page.unknownOutcomes, 0);
+    const summary = { ...(pages.at(-1) as RowsSummary), unknownOutcomes };
+    return { results: parsed(stdout), summary };
   },
 };
 
