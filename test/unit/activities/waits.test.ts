@@ -26,26 +26,30 @@ async function begin(
 ) {
   const server = await rawServer(handler);
   const deps = setting.worker({ baseUrl: server.url });
-  // With this timeout, each heartbeat comes a tenth of a second after the one before it.
   const environment = quiet({ heartbeatTimeoutMs: 300 });
   let said: string | null = null;
   environment.on('heartbeat', (details: { readonly waitingFor?: string | null } | null) => {
     said = details?.waitingFor ?? null;
   });
-  vi.useFakeTimers({ toFake: ['Date'] });
+  vi.useFakeTimers({ toFake: ['Date', 'setInterval', 'clearInterval'] });
   const ended = environment.run(() => run(createActivities({ ...deps, ...change(deps) }))).catch(() => undefined);
   closing.push(async () => {
     environment.cancel();
     await server.close();
     await ended;
   });
-  const waitingFor = () => expect.poll(() => said, { timeout: 10_000 });
+  const beat = () => {
+    vi.advanceTimersByTime(1000);
+    return said;
+  };
+  const waitingFor = () => expect.poll(beat, { timeout: 10_000 });
   return {
+    /** The message of the next heartbeat; each attempt moves the fake clock by a second. */
     waitingFor,
     /** Waits for this many requests, then moves the fake clock by half a minute. */
     async later(requests = 1): Promise<void> {
       await expect.poll(() => server.requests.length, { timeout: 10_000 }).toBe(requests);
-      vi.setSystemTime(Date.now() + 34_000);
+      vi.advanceTimersByTime(34_000);
     },
   };
 }
