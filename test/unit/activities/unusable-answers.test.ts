@@ -97,7 +97,7 @@ it('a job begins with ten requests in flight, and each usable answer doubles the
   clearInterval(timer);
 });
 
-describe('transfers that break off', () => {
+describe.concurrent('transfers that break off', () => {
   const cut = () => failure({ ...answered(200), phase: 'sent', truncated: true });
   const broken = () => Promise.reject(cut());
 
@@ -141,7 +141,7 @@ describe('transfers that break off', () => {
   });
 });
 
-it('a request that a gateway refuses again and again, while others are answered, fails its row', async () => {
+it.concurrent('a request that a gateway refuses again and again, while others are answered, fails its row', async () => {
   const s = await setting();
   const attempts: (() => void)[] = [];
   const begun = Array.from({ length: 3 }, () => new Promise<void>((resolve) => attempts.push(resolve)));
