@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { FileJournal } from '../../../src/store/file/file-journal.js';
 import { folderOfFile } from '../../support/files/folders.js';
-import { intent, keyOf, outcome } from '../../support/store/journal-contract.js';
+import { begun, intent, keyOf, outcome } from '../../support/store/journal-contract.js';
 
 const root = folderOfFile();
 let count = 0;
@@ -88,8 +88,7 @@ describe('a flipped bit in the journal', () => {
     await segmentOfAllKinds(dir);
     flip(dir, LINES, '"t":"answer"', 40, -1);
     const journal = await FileJournal.open(dir, { writes: true });
-    await journal.claim([keyOf(9)], 'b');
-    const id = await journal.intend(intent('b', [9]));
+    const id = await begun(journal, 'b', [9]);
     await journal.land(id, { requestId: 'r', fetchedAt: Date.now(), units: [outcome(9, { costMicros: 0 })] });
     await journal.close();
     const again = await FileJournal.open(dir, { writes: true });

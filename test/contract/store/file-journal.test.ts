@@ -5,7 +5,7 @@ import { FileJournal, type FileJournalOptions } from '../../../src/store/file/fi
 import { damageText } from '../../../src/store/file/mend-segment.js';
 import { folderOfFile } from '../../support/files/folders.js';
 import { historyContract } from '../../support/store/history-contract.js';
-import { intent, journalContract, keyOf, outcome } from '../../support/store/journal-contract.js';
+import { begun, intent, journalContract, keyOf, outcome } from '../../support/store/journal-contract.js';
 import { spendContract } from '../../support/store/spend-contract.js';
 
 const root = folderOfFile();
@@ -153,8 +153,7 @@ describe('the file journal', () => {
   it('reads beside a writer without counting its calls in flight as lost', async () => {
     const dir = newDir();
     const writer = await openJournal(dir);
-    await writer.claim([keyOf(1)], 'a');
-    await writer.intend(intent('a', [1]));
+    await begun(writer, 'a', [1]);
     const reader = await FileJournal.open(dir, { writes: false });
     expect(await reader.totals('')).toMatchObject({ unknown: [], openMicros: 1000 });
   });

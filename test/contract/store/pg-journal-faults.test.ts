@@ -4,7 +4,7 @@ import { PgJournal } from '../../../src/store/postgres/journal/pg-journal.js';
 import { connectStore } from '../../../src/store/postgres/open-store.js';
 import { ofFile } from '../../support/of-file.js';
 import { sharedPostgres } from '../../support/postgres.js';
-import { intent, keyOf, outcome } from '../../support/store/journal-contract.js';
+import { begun, intent, keyOf, outcome } from '../../support/store/journal-contract.js';
 import { startProxy } from '../../support/warehouse/pg-proxy.js';
 
 const server = sharedPostgres();
@@ -67,8 +67,7 @@ describe.each(['request', 'answer'] as const)('a connection that loses the %s (3
 
   it('counts no note twice', async () => {
     const { journal, losing } = await cutting();
-    await journal.claim([keyOf(1)], 'a');
-    const id = await journal.intend(intent('a', [1]));
+    const id = await begun(journal, 'a', [1]);
     await journal.miss(id, 'connection reset', 'maybe');
     await losing('note', () => journal.note(id, 'a', { run: 'r' }));
     expect((await journal.spent()).day).toMatchObject({ openMicros: 1000, unknownMicros: 0 });
@@ -95,8 +94,7 @@ describe.each(['request', 'answer'] as const)('a connection that loses the %s (3
 describe('the shared journal', () => {
   it('repeats after a rollback: deadlock, serialization failure, lock wait, statement timeout (41)', async () => {
     const { postgres, journal } = await open(await server.database());
-    await journal.claim([keyOf(1), keyOf(2)], 'a');
-    const id = await journal.intend(intent('a', [1, 2]));
+    const id = await begun(journal, 'a', [1, 2]);
     // A rollback does not reset a sequence, so it counts the writes: the first four fail, the fifth succeeds.
     await postgres.query('CREATE SEQUENCE public.failures');
     await postgres.query(`CREATE FUNCTION fail() RETURNS trigger LANGUAGE plpgsql AS $$
@@ -120,8 +118,7 @@ describe('the shared journal', () => {
       await admin.query(`ALTER DATABASE ${name} SET default_transaction_read_only = ${readOnly ? 'on' : 'off'}`);
       await admin.query('SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = $1', [name]);
     };
-    await journal.claim([keyOf(1)], 'a');
-    const id = await journal.intend(intent('a', [1]));
+    const id = await begun(journal, 'a', [1]);
     await turn(true);
     let landed = false;
     const landing = journal.land(id, answer([1])).then(() => {

@@ -5,7 +5,7 @@ import { ClaimLost } from '../../../src/core/purchase/journal.js';
 import { identifier } from '../../../src/postgres/index.js';
 import { PgJournal } from '../../../src/store/postgres/journal/pg-journal.js';
 import { ofFile } from '../../support/of-file.js';
-import { intent, keyOf, outcome } from '../../support/store/journal-contract.js';
+import { begun, intent, keyOf, outcome } from '../../support/store/journal-contract.js';
 import { startPgStores, takeAllForDead } from '../../support/store/pg-store.js';
 
 const stores = ofFile(startPgStores);
@@ -94,8 +94,7 @@ describe('a process that was declared dead', () => {
 
   it('has its units listed as bought twice if another request for them was in flight when it landed', async () => {
     const { successor, land, requestOf } = await zombie();
-    await successor.claim([keyOf(1)], 'heir');
-    const id = await successor.intend(intent('heir', [1]));
+    const id = await begun(successor, 'heir', [1]);
     await land();
     await successor.land(id, answer('again', [1]));
     expect(await requestOf(1)).toBe('late');
@@ -188,8 +187,7 @@ describe('a process that had no connection to the database', () => {
   it('declares no process dead when it joins: it waits until it has reported itself', async () => {
     const { journal: living, postgres } = await stores.journal(stores.url());
     const schema = identifier(postgres.address.schema);
-    await living.claim([keyOf(1)], 'living');
-    await living.intend(intent('living', [1]));
+    await begun(living, 'living', [1]);
     await postgres.query(
       `UPDATE ${schema}.processes SET seen_at = clock_timestamp() - interval '1 minute', dead_after = '0.5 s'`,
     );

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { knownCost, type PurchaseHistory, sentCount, type UnitHistory } from '../../../src/core/purchase/attempts.js';
 import type { ForgettingJournal } from '../../../src/core/purchase/forgotten.js';
 import type { Journal, UnitOutcome } from '../../../src/core/purchase/journal.js';
-import { intent, keyOf, outcome } from './journal-contract.js';
+import { begun, intent, keyOf, outcome } from './journal-contract.js';
 
 type TracedJournal = Journal & PurchaseHistory & { readonly forgetting: ForgettingJournal };
 
@@ -69,8 +69,7 @@ export function historyContract(
       await end('429: slow down', 'never');
       await end('held back before it was sent', 'never');
       await end('the connection was cut', 'maybe');
-      await journal.claim([keyOf(1)], 'b');
-      await journal.intend(intent('b', [1]));
+      await begun(journal, 'b', [1]);
       const living = await historyOf(journal, 1);
       expect(outcomes(living)).toEqual(['free', 'unsent', 'unknown', 'open']);
       expect(living.attempts[2]).toMatchObject({ reason: 'the connection was cut', requestMicros: 1000 });
@@ -81,8 +80,7 @@ export function historyContract(
 
     it('knows the run of a request at the service', async () => {
       const { journal } = await open();
-      await journal.claim([keyOf(1)], 'a');
-      const id = await journal.intend(intent('a', [1]));
+      const id = await begun(journal, 'a', [1]);
       await journal.note(id, 'a', { run: 'run_1', requestId: 'req' });
       expect((await historyOf(journal, 1)).attempts).toMatchObject([{ outcome: 'open', run: 'run_1', endedAt: null }]);
       await journal.land(id, { requestId: 'req', fetchedAt: ++clock, units: [outcome(1)] });

@@ -30,6 +30,12 @@ export function intent(owner: string, numbers: number[], segment = 'job/gen/0000
   };
 }
 
+/** Claims units for an owner and records the intent to buy them; returns the id of the intent. */
+export async function begun(journal: Journal, owner: string, numbers: number[], segment?: string): Promise<string> {
+  await journal.claim(numbers.map(keyOf), owner);
+  return journal.intend(intent(owner, numbers, segment));
+}
+
 /**
  * The contract that every journal must meet. `reopen` returns a journal of the same store, after the death of the process that had
  * `previous`.
@@ -39,8 +45,7 @@ export function journalContract(
   open: () => Promise<{ journal: Journal; reopen(): Promise<Journal>; scratch: string }>,
 ): void {
   async function buy(journal: Journal, owner: string, numbers: number[], segment?: string): Promise<void> {
-    await journal.claim(numbers.map(keyOf), owner);
-    const id = await journal.intend(intent(owner, numbers, segment));
+    const id = await begun(journal, owner, numbers, segment);
     await journal.land(id, {
       requestId: `req-${owner}`,
       fetchedAt: Date.now(),
@@ -113,8 +118,7 @@ export function journalContract(
 
     it('lists an intent whose process died as an unknown outcome, once, and counts it for its units', async () => {
       const { journal, reopen } = await open();
-      await journal.claim([keyOf(1), keyOf(2)], 'a');
-      await journal.intend(intent('a', [1, 2]));
+      await begun(journal, 'a', [1, 2]);
       const again = await reopen();
       expect((await again.totals('job/')).unknown).toMatchObject([
         { keys: [keyOf(1), keyOf(2)], operation: 'contents', estimateMicros: 2000 },
@@ -193,8 +197,7 @@ export function journalContract(
 
     it('removes a lost purchase that is found never to have begun, and lets the unit be bought', async () => {
       const { journal, reopen } = await open();
-      await journal.claim([keyOf(1)], 'a');
-      const id = await journal.intend(intent('a', [1]));
+      const id = await begun(journal, 'a', [1]);
       const again = await reopen();
       await again.claim([keyOf(1)], 'b');
       await again.note(id, 'b', { run: null });
@@ -209,8 +212,7 @@ export function journalContract(
 
     it('closes a purchase whose run is gone as an unknown outcome, and rejects a note for an unknown intent', async () => {
       const { journal, reopen } = await open();
-      await journal.claim([keyOf(1)], 'a');
-      const id = await journal.intend(intent('a', [1]));
+      const id = await begun(journal, 'a', [1]);
       await journal.note(id, 'a', { run: 'run-1' });
       await journal.miss(id, 'the run is gone', 'maybe');
       await expect(journal.note('00000000-0000-4000-8000-000000000000', 'a', {})).rejects.toThrow('no');
@@ -312,8 +314,7 @@ export function journalContract(
 
     it('allows another purchase of outdated units, and of earlier failures with a tag to be retried', async () => {
       const { journal } = await open();
-      await journal.claim([keyOf(1), keyOf(2)], 'a');
-      const id = await journal.intend(intent('a', [1, 2]));
+      const id = await begun(journal, 'a', [1, 2]);
       const failed = outcome(2, { status: 'error', errorTag: 'CRAWL_TIMEOUT' });
       await journal.land(id, { requestId: null, fetchedAt: 1000, units: [outcome(1), failed] });
       const mine = async (freshness: object) => {
@@ -423,8 +424,7 @@ export function journalContract(
 
     it('lets the next owner in the same process land a noted purchase that was released', async () => {
       const { journal } = await open();
-      await journal.claim([keyOf(1)], 'a');
-      const id = await journal.intend(intent('a', [1]));
+      const id = await begun(journal, 'a', [1]);
       await journal.note(id, 'a', { run: 'run-1' });
       await journal.release('a');
       const { mine } = await journal.claim([keyOf(1)], 'b');
