@@ -131,7 +131,8 @@ export function eventContract(make: MakeWarehouse, size: 'small' | 'large' = 'sm
   it('allows claims of several windows at once, and each window belongs to its last claim', async () => {
     await beginTwoWindows();
     const claim = (window: number, attempt: string) => here.events.claim(sync, window, attempt);
-    const claims = await Promise.all([claim(2, 'two'), claim(3, 'three'), claim(4, 'four'), claim(2, 'later')]);
+    const first = await claim(2, 'two');
+    const claims = [first, ...(await Promise.all([claim(3, 'three'), claim(4, 'four'), claim(2, 'later')]))];
     expect(claims.map((one) => one && [one.window, one.from, one.to])).toEqual([
       [2, noon(0), noon(5)],
       [3, noon(5), noon(10_000)],
