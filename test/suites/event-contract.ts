@@ -470,14 +470,16 @@ export function eventContract(make: MakeWarehouse, size: 'small' | 'large' = 'sm
       '"deep"',
       `"huge": 1e200000, "digits": ${'9'.repeat(140_000)}, "twice": 1, "twice": 2, "k\\ud800\\u0000": 1, "deep"`,
     );
-    await load([], { pages: [{ page: 1, events: Buffer.from(text) }] });
+    await load([], { pages: [{ page: 1, events: Buffer.from(text.replaceAll('\n', '\r\n')) }] });
     const [row] = await query(`SELECT data FROM events`);
     const data = row?.data as typeof strange;
     expect(data).toMatchObject({ ...strange, nul: `a${here.nul}b`, half: '\\ud800' });
     expect(await query('SELECT title FROM websets')).toEqual([{ title: strange.title }]);
     // A walk does not stop at an odd id or type, either when it reads the page again.
     const odd = { ...event('webset.idle', 2, { id: 'w\ud800\0' }), id: 'e\ud800\0', 'x\udc00\0': '\udc00' };
-    const pages = [{ page: 2, events: Buffer.from(JSON.stringify([odd, { ...odd, id: 'other', type: 't\ud800\0' }])) }];
+    const pages = [
+      { page: 2, events: Buffer.from(`${JSON.stringify([odd, { ...odd, id: 'other', type: 't\ud800\0' }])}\r`) },
+    ];
     for (const attempt of ['one', 'two']) await load([], { pages, attempt });
     const stored = `e\\ud800${here.nul}`;
     expect(await query(`SELECT id FROM events WHERE page = 2 ORDER BY id`)).toEqual([{ id: stored }, { id: 'other' }]);

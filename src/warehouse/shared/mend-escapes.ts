@@ -27,10 +27,10 @@ export function mendBytes(bytes: Buffer, mending: (json: string) => string): Buf
   return mended === text ? bytes : Buffer.from(mended);
 }
 
-/** The bytes of a JSON text on one line; JSON has line feeds only between its tokens. */
+/** The bytes of a JSON text on one line; JSON has line feeds and carriage returns only between its tokens. */
 export function inOneLine(json: Uint8Array): Buffer {
   const bytes = Buffer.from(json.buffer, json.byteOffset, json.byteLength);
-  return bytes.includes(10) ? Buffer.from(bytes.toString().replaceAll('\n', ' ')) : bytes;
+  return bytes.includes('\n') || bytes.includes('\r') ? Buffer.from(bytes.toString().replace(/[\n\r]/g, ' ')) : bytes;
 }
 
 const visible = (text: string, chars: RegExp) =>
