@@ -1,7 +1,6 @@
 import type { Client } from '@temporalio/client';
 import type { NextRun } from '../config/runtime-types.js';
-import { inputOf } from './schedule-view.js';
-import { SCHEDULE_PREFIX, schedulesOf } from './temporal-schedules.js';
+import { inputOf, SCHEDULE_PREFIX, schedulesOf } from './schedule-view.js';
 
 /** Longest wait for the schedules of a server. */
 const ANSWER_MS = 5000;

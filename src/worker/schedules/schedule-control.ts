@@ -14,8 +14,15 @@ import { staticSummary } from '../../core/text/static-summary.js';
 import type { ScheduledJobInput, ScheduledWork } from '../../core/workflow-input-schemas.js';
 import { UsageError, type WorkflowAccess } from '../config/runtime-types.js';
 import { workerOn } from '../team/pollers.js';
-import { inputOf, queuedOf, type ScheduleView, viewOf } from './schedule-view.js';
-import { deleteSchedule, describeSchedule, SCHEDULE_PREFIX, schedulesOf } from './temporal-schedules.js';
+import {
+  describeSchedule,
+  inputOf,
+  queuedOf,
+  SCHEDULE_PREFIX,
+  type ScheduleView,
+  schedulesOf,
+  viewOf,
+} from './schedule-view.js';
 
 const SHOWN_RUNS = 10;
 /** Maximum number of runs of a backfill. A larger number is probably caused by a mistyped year. */
@@ -188,8 +195,8 @@ export class ScheduleControl {
   }
 
   /** Deletes a schedule; its current run continues. */
-  async remove(name: string): Promise<void> {
-    if (!(await deleteSchedule(this.#access.client, SCHEDULE_PREFIX + name))) throw unknownSchedule(name);
+  remove(name: string): Promise<void> {
+    return this.#known(name, (handle) => handle.delete());
   }
 
   /** Whether a worker is running for the schedules. */

@@ -1,6 +1,7 @@
 import {
   type Client,
   type ScheduleDescription,
+  ScheduleNotFoundError,
   WorkflowFailedError,
   type WorkflowHandle,
   WorkflowNotFoundError,
@@ -8,6 +9,29 @@ import {
 import { jobOfWorkflow } from '../../core/rows/job-ids.js';
 import type { ScheduledJobInput } from '../../core/workflow-input-schemas.js';
 import type { ScheduledOutcome, ScheduledRun } from '../../core/workflow-result-schemas.js';
+
+/** The ids of all schedules of searchflow begin with this. */
+export const SCHEDULE_PREFIX = 'searchflow-schedule-';
+
+/** A schedule of the Temporal server; null if there is none. */
+export async function describeSchedule(client: Client, scheduleId: string): Promise<ScheduleDescription | null> {
+  try {
+    return await client.schedule.getHandle(scheduleId).describe();
+  } catch (error) {
+    if (error instanceof ScheduleNotFoundError) return null;
+    throw error;
+  }
+}
+
+/** All schedules whose id has this prefix. Changes of the last second may not be visible yet. */
+export async function schedulesOf(client: Client, prefix: string): Promise<ScheduleDescription[]> {
+  const found: ScheduleDescription[] = [];
+  for await (const { scheduleId } of client.schedule.list()) {
+    const about = scheduleId.startsWith(prefix) ? await describeSchedule(client, scheduleId) : null;
+    if (about) found.push(about);
+  }
+  return found;
+}
 
 /** A schedule with its state. Times in Unix ms. */
 export interface ScheduleView {
