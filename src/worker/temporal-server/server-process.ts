@@ -97,11 +97,6 @@ export async function endProcess({ pid, startTime }: ProcessIdentity, endGraceMs
     );
 }
 
-/** Ends the Temporal server that uses this folder's database, recorded or not. Call this function while holding the folder's lock. */
-export async function endServer(files: ServerFiles): Promise<void> {
-  (await lockDatabase(files)).release();
-}
-
 /** Empties the log above 10 MiB. The server writes in append mode, so this is safe. */
 export function boundLog(files: ServerFiles): void {
   if ((statSync(files.log, { throwIfNoEntry: false })?.size ?? 0) > MAX_LOG_BYTES) truncateSync(files.log);
@@ -141,7 +136,8 @@ function dropUnfinished(files: ServerFiles): void {
   if (!existsSync(files.database)) writeFileSync(files.unfinished, '', { mode: 0o600 });
 }
 
-async function lockDatabase(files: ServerFiles): Promise<ProcessLock> {
+/** Takes the lock of the folder's database, and ends the server that has it, recorded or not. Call this while holding the folder's lock. */
+export async function lockDatabase(files: ServerFiles): Promise<ProcessLock> {
   const until = performance.now() + END_GRACE_MS + KILL_GRACE_MS;
   for (;;) {
     const lock = tryLock(files.databaseLock);

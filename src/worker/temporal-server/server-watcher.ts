@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { isAlive } from '../../files/process-identity.js';
 import { isLocked, LockBusy, type ProcessLock, tryLock, withLock } from '../../files/process-lock.js';
 import { readRecord, removeRecord, type ServerFiles, type ServerRecord, serverFiles } from './server-files.js';
-import { boundLog, databaseHolder, endProcess, endServer, startServer } from './server-process.js';
+import { boundLog, databaseHolder, endProcess, lockDatabase, startServer } from './server-process.js';
 
 // Program of the watcher, a detached Node process that `keepWatcher` starts from the compiled file.
 // Arguments: state directory, linger in milliseconds.
@@ -76,7 +76,7 @@ async function endUnused(files: ServerFiles, lock: ProcessLock): Promise<boolean
   if (inUse(files)) return false;
   const record = readRecord(files);
   if (record !== null) await endProcess(record);
-  await endServer(files);
+  (await lockDatabase(files)).release();
   removeRecord(files);
   // The watcher's own lock is released while the folder's lock is held: the next process sees that no watcher is running and starts one.
   lock.release();
