@@ -36,12 +36,7 @@ export function metered(meter: MetricMeter, working: WorkerStore): { readonly wo
 export function requestMetrics(meter: MetricMeter): Observer {
   const requests = meter.createCounter('searchflow_requests', '', 'Requests sent to the service, by outcome');
   const refused = meter.createCounter('searchflow_rate_limited', '', 'Answers 429');
-  const seconds = meter.createHistogram(
-    'searchflow_request_seconds',
-    'float',
-    's',
-    'Time from sending a request to its complete answer',
-  );
+  const seconds = secondsOf(meter, 'searchflow_request_seconds', 'Time from sending a request to its complete answer');
   return {
     request: async ({ name: operation }, call) => {
       const startedAt = performance.now();
@@ -64,6 +59,12 @@ export function requestMetrics(meter: MetricMeter): Observer {
   };
 }
 
+/** A gauge of numbers that may have fractions. */
+export const gaugeOf = (meter: MetricMeter, name: string, text: string, unit = '') =>
+  meter.createGauge(name, 'float', unit, text);
+
+const secondsOf = (meter: MetricMeter, name: string, text: string) => meter.createHistogram(name, 'float', 's', text);
+
 /** Does work again and again, whether it fails or not. Returns a function that ends it. */
 export function every(ms: number, work: () => Promise<void> | void): () => void {
   const timer = setInterval(() => void Promise.resolve(work()).catch(() => undefined), ms);
@@ -72,27 +73,12 @@ export function every(ms: number, work: () => Promise<void> | void): () => void 
 }
 
 function meteredLimiter(meter: MetricMeter, limiter: Limiter): { readonly limiter: Limiter; close(): void } {
-  const waited = meter.createHistogram(
-    'searchflow_grant_wait_seconds',
-    'float',
-    's',
-    'Time spent waiting for the rate limit',
-  );
+  const waited = secondsOf(meter, 'searchflow_grant_wait_seconds', 'Time spent waiting for the rate limit');
   const units = meter.createCounter('searchflow_rate_units', '', 'Units of the rate limit that this process used');
-  const limit = meter.createGauge('searchflow_rate_limit', 'float', '1/s', 'Configured units per second');
-  const effective = meter.createGauge(
-    'searchflow_rate_limit_effective',
-    'float',
-    '1/s',
-    'Units per second after margins',
-  );
-  const utilisation = meter.createGauge(
-    'searchflow_rate_utilisation',
-    'float',
-    '',
-    'Share of the limit used in the last second',
-  );
-  const blocked = meter.createGauge('searchflow_blocked_seconds', 'float', 's', 'Time until the current block ends');
+  const limit = gaugeOf(meter, 'searchflow_rate_limit', 'Configured units per second', '1/s');
+  const effective = gaugeOf(meter, 'searchflow_rate_limit_effective', 'Units per second after margins', '1/s');
+  const utilisation = gaugeOf(meter, 'searchflow_rate_utilisation', 'Share of the limit used in the last second');
+  const blocked = gaugeOf(meter, 'searchflow_blocked_seconds', 'Time until the current block ends', 's');
   const gauge = async () => {
     const { buckets, blockedUntil } = await limiter.view();
     for (const bucket of buckets) {

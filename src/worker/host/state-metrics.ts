@@ -7,7 +7,7 @@ import type { Spend } from '../../core/purchase/spend.js';
 import type { JobEntries } from '../../core/rows/job-entries.js';
 import { pauseReasons } from '../../core/rows/job-names.js';
 import { committed } from '../../store/spend/spend-sums.js';
-import { every, over } from './metrics.js';
+import { every, gaugeOf, over } from './metrics.js';
 
 /** Interval of the gauges of the budget, whose sums are a statement of the store. */
 const BUDGET_MS = 60_000;
@@ -20,16 +20,14 @@ const MOST_STREAMS = 20;
 
 /** Shows the team's spend and caps of the current UTC day and month. A cap of 0 means that there is none. Returns a function that ends it. */
 export function gaugeBudget(meter: MetricMeter, spend: Pick<Spend, 'caps' | 'spent'>): () => void {
-  const spent = meter.createGauge(
+  const spent = gaugeOf(
+    meter,
     'searchflow_budget_spent_microdollars',
-    'float',
-    '',
     "The team's spend of the current UTC day or month, with requests in flight and unknown outcomes, in millionths of a dollar",
   );
-  const cap = meter.createGauge(
+  const cap = gaugeOf(
+    meter,
     'searchflow_budget_cap_microdollars',
-    'float',
-    '',
     "The team's cap of a UTC day or month, in millionths of a dollar; 0: none",
   );
   const gauge = async () => {
@@ -45,7 +43,7 @@ export function gaugeBudget(meter: MetricMeter, spend: Pick<Spend, 'caps' | 'spe
 
 /** Shows the paused jobs of the store by reason, and whether the store answers. Returns a function that ends it. */
 export function gaugeStore(meter: MetricMeter, entries: Pick<JobEntries, 'unfinished'>): () => void {
-  const paused = meter.createGauge('searchflow_paused_jobs', 'float', '', 'Paused jobs of the store, by reason');
+  const paused = gaugeOf(meter, 'searchflow_paused_jobs', 'Paused jobs of the store, by reason');
   return probe(meter, 'store', async () => {
     // A cancelled job waits for its end only.
     const unfinished = (await entries.unfinished()).map(({ state }) => state);
@@ -66,12 +64,7 @@ export function gaugeTemporal(
 
 /** Asks at intervals and shows whether an answer came in time. A question without an answer is not asked a second time. */
 function probe(meter: MetricMeter, part: 'store' | 'temporal', ask: () => Promise<void>): () => void {
-  const reachable = meter.createGauge(
-    'searchflow_reachable',
-    'float',
-    '',
-    'Whether the store or Temporal answers this worker: 1 or 0',
-  );
+  const reachable = gaugeOf(meter, 'searchflow_reachable', 'Whether the store or Temporal answers this worker: 1 or 0');
   const show = (answers: boolean) => reachable.set(answers ? 1 : 0, { part });
   let asking = false;
   const update = async () => {
@@ -96,11 +89,11 @@ export function meteredEvents(
   meter: MetricMeter,
   events: WalkWarehouses,
 ): { readonly events: WalkWarehouses; close(): void } {
-  const lag = meter.createGauge(
+  const lag = gaugeOf(
+    meter,
     'searchflow_event_lag_seconds',
-    'float',
-    's',
     'Age of the time up to which all events of a stream are loaded',
+    's',
   );
   const loaded = new Map<string, number>();
   const show = () => {
