@@ -53,12 +53,9 @@ const fileSchema = z
  */
 export function readPriceFile(path: string): readonly PriceTable[] {
   const value = readJsonFile(path);
-  const read = fileSchema.safeParse(value);
-  if (!read.success) {
-    const problems = read.error.issues.map(({ path: at, message }) => `${at.join('.') || 'the file'}: ${message}`);
-    throw new Error(`is not a list of price tables: ${problems.join('; ')}`);
-  }
-  const inOrder = [...read.data].sort((a, b) => a.since.localeCompare(b.since));
+  const problems = problemsOf(fileSchema, value, 'the file');
+  if (problems.length > 0) throw new Error(`is not a list of price tables: ${problems.join('; ')}`);
+  const inOrder = fileSchema.parse(value).sort((a, b) => a.since.localeCompare(b.since));
   let before = priceTables.at(-1) as PriceTable;
   const tables = inOrder.map((one) => {
     before = changed(before, one);
@@ -68,10 +65,10 @@ export function readPriceFile(path: string): readonly PriceTable[] {
 }
 
 /** Returns what is wrong with a list of whole price tables; empty for a correct one. */
-export function priceTableProblems(value: unknown): readonly string[] {
-  const { error } = z.array(wholeTable).min(1).safeParse(value);
-  return (error?.issues ?? []).map(({ path, message }) => `${path.join('.') || 'the list'}: ${message}`);
-}
+export const priceTableProblems = (value: unknown) => problemsOf(z.array(wholeTable).min(1), value, 'the list');
+
+const problemsOf = (schema: z.ZodType, value: unknown, whole: string): readonly string[] =>
+  (schema.safeParse(value).error?.issues ?? []).map(({ path, message }) => `${path.join('.') || whole}: ${message}`);
 
 function changed(before: PriceTable, table: FileTable): PriceTable {
   const { search = {}, searchPage, agentRun, agentUse, ...plain } = table;
@@ -125,7 +122,4 @@ export function readJsonFile(path: string): unknown {
  * Returns what is wrong with a rate profile; empty for a correct one:
  * `{ "name": "ours", "buckets": [{ "name": "all", "qps": 40, "classes": ["*"] }] }`.
  */
-export function rateProfileProblems(value: unknown): readonly string[] {
-  const { error } = profile.safeParse(value);
-  return (error?.issues ?? []).map(({ path, message }) => `${path.join('.') || 'the profile'}: ${message}`);
-}
+export const rateProfileProblems = (value: unknown) => problemsOf(profile, value, 'the profile');
