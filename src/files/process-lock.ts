@@ -35,7 +35,6 @@ const QUIET_WAIT_MS = 1_000;
 export interface ProcessLock {
   /** File descriptor of the lock. A child process that inherits the descriptor (as `stdio`) holds the lock too. */
   readonly fd: number;
-  /** Releases the lock. */
   release(): void;
   /** Leaves the lock to a child process that inherited it. Not on Windows, where locks are not inherited. */
   handOver(pid: number): void;

@@ -3,7 +3,6 @@ import { passOnWork } from '../../../src/worker/control/wake-work.js';
 import { temporalOfFile } from '../../support/temporal.js';
 
 const temporal = temporalOfFile();
-/** Longer than the test, so that no time limit passes on the work. */
 const HOUR = { seconds: 3600 } as never;
 
 it('the work of a killed worker is passed on at once, and that of another worker stays with it', async () => {
