@@ -50,8 +50,12 @@ async function open(handler: Handler) {
     server,
     /** Runs one attempt. `note`: the heartbeat details of the attempts before it; `left`: those that this attempt leaves. */
     async attempt(name: OperationName, input: object, info: object = {}, call: CallOptions = {}) {
-      const environment = quiet({ attempt: 1, ...info });
       const left: unknown[] = [];
+      const client = {
+        withAbortSignal: (_signal: AbortSignal, work: () => unknown) => work(),
+        activity: { heartbeat: async (_token: Uint8Array, details: unknown) => void left.push(details) },
+      };
+      const environment = quiet({ attempt: 1, ...info }, client);
       environment.on('heartbeat', (details) => left.push(details));
       const activity = activities[name] as unknown as (input: object, call: CallOptions) => Promise<unknown>;
       const result: unknown = await environment.run(activity, input, call).catch((error: unknown) => error);
@@ -61,10 +65,11 @@ async function open(handler: Handler) {
 }
 
 const { input, answer } = examples.search;
+const sent = { lost: 1, open: { at: expect.any(Number), deadline: expect.any(Number) } };
 const ok: Handler = (_request, socket) =>
   socket.write(json(200, { ...(answer as object), costDollars: { total: 0.007 } }));
 
-it('an answer comes back with its costs, and a short call sends no heartbeat', async () => {
+it('an answer comes back with its costs, and its request is noted before it is sent', async () => {
   const { attempt, server } = await open(ok);
   const { result, left } = await attempt('search', input);
   expect(result).toMatchObject({
@@ -73,16 +78,14 @@ it('an answer comes back with its costs, and a short call sends no heartbeat', a
     costDollars: 0.007,
     unknownOutcomes: undefined,
   });
-  expect([left, server.requests.length]).toEqual([[], 1]);
+  expect([left, server.requests.length]).toEqual([[sent], 1]);
 });
 
 describe('an attempt after other attempts', () => {
   it.each([
-    ['that were killed', { attempt: 3 }, 2],
-    ['that ended without a lost answer', { attempt: 3, heartbeatDetails: { through: 2, lost: 0 } }, undefined],
-    ['of which one lost its answer and one was killed', { attempt: 3, heartbeatDetails: { through: 1, lost: 1 } }, 2],
-    ['that waited for a minute before a kill', { attempt: 9, heartbeatDetails: { through: 7, lost: 0 } }, 1],
-    ['whose worker sent a heartbeat before its kill', { attempt: 2, heartbeatDetails: { through: 0, lost: 0 } }, 1],
+    ['that were killed before they sent a request', { attempt: 3 }, undefined],
+    ['that ended without a lost answer', { attempt: 3, heartbeatDetails: { lost: 0 } }, undefined],
+    ['of which two lost their answers', { attempt: 3, heartbeatDetails: { lost: 2 } }, 2],
   ])('%s sends one request and reports the unknown outcomes', async (_what, info, unknownOutcomes) => {
     const { attempt, server } = await open(ok);
     expect((await attempt('search', input, info)).result).toMatchObject({ data: answer, unknownOutcomes });
@@ -90,28 +93,28 @@ describe('an attempt after other attempts', () => {
   });
 
   it.each([
-    ['a search after four lost answers', 'search', { attempt: 5 }, {}],
-    ['a search that may not be repeated', 'search', { attempt: 2 }, { maxRebuys: 0 }],
-    ['a call that must take effect once', 'triggerMonitor', { attempt: 2 }, {}],
-    ['a start that cannot be found again', 'createResearchTask', { attempt: 2 }, {}],
-  ] as const)('sends nothing: %s', async (_what, name, info, call) => {
+    ['a search after four lost answers', 'search', 4, {}],
+    ['a search that may not be repeated', 'search', 1, { maxRebuys: 0 }],
+    ['a call that must take effect once', 'triggerMonitor', 1, {}],
+    ['a start that cannot be found again', 'createResearchTask', 1, {}],
+  ] as const)('sends nothing: %s', async (_what, name, lost, call) => {
     const { attempt, server } = await open(ok);
-    const { result } = await attempt(name, examples[name].input, info, call);
+    const { result } = await attempt(name, examples[name].input, { attempt: 5, heartbeatDetails: { lost } }, call);
     expect(result).toMatchObject({ type: 'UnknownOutcome', nonRetryable: true });
     expect(server.requests).toHaveLength(0);
   });
 });
 
 it.each([
-  ['a 500', json(500, { error: 'm' }), { through: 1, lost: 1 }],
-  ['a 429', json(429, { error: 'm' }, { 'retry-after': '7' }), { through: 1, lost: 0 }],
-  ['a 503 that says it was not charged', json(503, { error: 'm', tag: 'SERVICE_OVERLOADED' }), { through: 1, lost: 0 }],
+  ['a 500', json(500, { error: 'm' }), { lost: 1 }],
+  ['a 429', json(429, { error: 'm' }, { 'retry-after': '7' }), { lost: 0 }],
+  ['a 503 that says it was not charged', json(503, { error: 'm', tag: 'SERVICE_OVERLOADED' }), { lost: 0 }],
 ])('a failed attempt leaves a note for the next one: %s', async (_what, reply, note) => {
   const { attempt, server } = await open((_request, socket) => socket.write(reply));
   const { result, left } = await attempt('search', input);
   expect(result).toBeInstanceOf(ApplicationFailure);
   expect(result).toMatchObject({ nonRetryable: false });
-  expect([left, server.requests.length]).toEqual([[note], 1]);
+  expect([left, server.requests.length]).toEqual([[sent, note], 1]);
 });
 
 it('what needs a record is refused before it is sent', async () => {
@@ -188,8 +191,8 @@ describe('an agent run', () => {
   it('whose worker was killed is found by the next attempt', async () => {
     runs.clear();
     const { attempt, server } = await open(service(true));
-    await attempt('createAgentRun', start, workflow('one'));
-    const { result } = await attempt('createAgentRun', start, { ...workflow('one'), attempt: 2 });
+    const [heartbeatDetails] = (await attempt('createAgentRun', start, workflow('one'))).left;
+    const { result } = await attempt('createAgentRun', start, { ...workflow('one'), attempt: 2, heartbeatDetails });
     expect(result).toMatchObject({ data: { id: 'agent_run_1' }, unknownOutcomes: undefined });
     expect(server.requests.filter(({ head }) => head.startsWith('POST'))).toHaveLength(1);
   });
@@ -215,16 +218,12 @@ describe('an agent run', () => {
     const { attempt, server } = await open(service(true));
     // The list shows tags.
     await attempt('createAgentRun', start, workflow('two'));
-    const killed = { ...workflow('one'), attempt: 2, currentAttemptScheduledTimestampMs: Date.now() };
+    const noted = (at: number) => ({ lost: 1, open: { at, deadline: at + 59_999 } });
+    const killed = { ...workflow('one'), attempt: 2, heartbeatDetails: noted(Date.now()) };
     const { result, left } = await attempt('createAgentRun', start, killed);
-    expect(result).toMatchObject({ type: 'Waiting' });
-    const { open: sought } = left.at(-1) as { readonly open: { readonly deadline: number } };
-    const later = await attempt('createAgentRun', start, { ...killed, attempt: 3, heartbeatDetails: left.at(-1) });
-    // Its deadline stays the same in all attempts.
-    expect(later.left.at(-1)).toMatchObject({ open: sought });
-    const past = { at: Date.now() - 60_000, deadline: Date.now() - 1 };
-    const heartbeatDetails = { ...(later.left.at(-1) as object), open: past };
-    const last = await attempt('createAgentRun', start, { ...killed, attempt: 4, heartbeatDetails });
+    expect([result, left]).toMatchObject([{ type: 'Waiting' }, []]);
+    const later = { ...killed, attempt: 3, heartbeatDetails: noted(Date.now() - 60_000) };
+    const last = await attempt('createAgentRun', start, later);
     expect(last.result).toMatchObject({ data: { id: 'agent_run_2' }, unknownOutcomes: undefined });
     expect(server.requests.filter(({ head }) => head.startsWith('POST'))).toHaveLength(2);
   });

@@ -156,9 +156,9 @@ export function attempt<P extends unknown[], R>(activity: (...input: P) => Promi
 export const logged: string[] = [];
 
 /** An environment without log output, because failures are intended here. */
-export function quiet(info: object = {}): MockActivityEnvironment {
+export function quiet(info: object = {}, client?: object): MockActivityEnvironment {
   return new MockActivityEnvironment(
     { scheduledTimestampMs: Date.now(), ...info },
-    { logger: new DefaultLogger('WARN', ({ message }) => logged.push(message)) },
+    { logger: new DefaultLogger('WARN', ({ message }) => logged.push(message)), client: client as never },
   );
 }
