@@ -14,9 +14,9 @@ it('docs/reference/metrics.md names every metric, and no other', () => {
   const counters = [
     ...[...['metrics.ts', 'state-metrics.ts'].map((file) => text(`src/worker/host/${file}`))]
       .join('')
-      .matchAll(/create(Counter|Gauge|Histogram)\(\s*'(searchflow_\w+)'/g),
+      .matchAll(/(createCounter|gaugeOf|secondsOf)\((?:\s*meter,)?\s*'(searchflow_\w+)'/g),
   ];
-  const names = counters.map(([, kind, name]) => (kind === 'Counter' ? `${name}_total` : `${name}`));
+  const names = counters.map(([, kind, name]) => (kind === 'createCounter' ? `${name}_total` : `${name}`));
   expect(names.length).toBeGreaterThan(10);
   expect(all(text('docs/reference/metrics.md'), /searchflow_(?!store|runs|migrations)[a-z_]+/g)).toEqual(
     [...new Set(names)].sort(),

@@ -16,12 +16,14 @@ const monitoring = [
 
 /** The metrics in the code, as Prometheus names their samples. */
 const samples = ['metrics.ts', 'state-metrics.ts'].flatMap((file) =>
-  [...text(`src/worker/host/${file}`).matchAll(/create(Counter|Gauge|Histogram)\(\s*'(searchflow_\w+)'/g)].flatMap(
-    ([, kind, name = '']) => {
-      if (kind === 'Counter') return [`${name}_total`];
-      return kind === 'Histogram' ? ['bucket', 'sum', 'count'].map((part) => `${name}_${part}`) : [name];
-    },
-  ),
+  [
+    ...text(`src/worker/host/${file}`).matchAll(
+      /(createCounter|gaugeOf|secondsOf)\((?:\s*meter,)?\s*'(searchflow_\w+)'/g,
+    ),
+  ].flatMap(([, kind, name = '']) => {
+    if (kind === 'createCounter') return [`${name}_total`];
+    return kind === 'secondsOf' ? ['bucket', 'sum', 'count'].map((part) => `${name}_${part}`) : [name];
+  }),
 );
 
 it.each([...monitoring, 'docs/tasks/deploy.md', 'deploy/helm/recipes/autoscaling.yaml'])(
