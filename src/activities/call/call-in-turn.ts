@@ -28,20 +28,14 @@ export function callInTurn<I, O>(
 }
 
 /**
- * Makes up to `tries` attempts; a further attempt is made only after a retryable failure. Rejects with the signal's reason when aborted.
+ * Makes up to `tries` attempts; a further attempt is made only after a retryable failure, of which `onRetry` is told. Rejects with the
+ * signal's reason when aborted.
  */
 export async function callWithRetries<I, O>(
   deps: SendDeps,
   endpoint: Endpoint<I, O>,
   input: I,
-  {
-    tries,
-    onRetry,
-    ...options
-  }: SendOptions & {
-    readonly tries: number /** Called before each further attempt. */;
-    onRetry?(error: ApiError): void;
-  },
+  { tries, onRetry, ...options }: SendOptions & { readonly tries: number; onRetry?(error: ApiError): void },
 ): Promise<Answer<O>> {
   for (let nth = 1; ; nth++) {
     try {

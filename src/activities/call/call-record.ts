@@ -4,25 +4,32 @@ import { RawJson } from '../../core/text/json.js';
 
 /** Answers that had no room in the result of their activity. Another activity in this process has them for free, if it comes soon. */
 export class SpareAnswers {
-  readonly #records = new Map<string, UnitRecord>();
+  readonly #spares = new Map<string, { readonly record: UnitRecord; readonly bytes: number }>();
+  #bytes = 0;
 
-  /** `since`: the beginning of the call, which is the same in its activities. */
-  add(record: UnitRecord | undefined, since: number): void {
-    if (!record || this.#records.size >= SPARE.most) return;
+  /** `since`: the beginning of the call, which is the same in its activities. `bytes`: of the answer. */
+  add(record: UnitRecord | undefined, since: number, bytes: number): void {
+    if (!record || this.#bytes + bytes > SPARE.bytes) return;
     const id = `${since} ${record.key}`;
-    this.#records.set(id, record);
-    setTimeout(() => this.#records.delete(id), SPARE.ms).unref();
+    this.#remove(id);
+    this.#spares.set(id, { record, bytes });
+    this.#bytes += bytes;
+    setTimeout(() => this.#remove(id), SPARE.ms).unref();
   }
 
   take(keys: Iterable<string>, since: number): readonly UnitRecord[] {
-    const ids = [...keys].map((key) => `${since} ${key}`);
-    const found = ids.flatMap((id) => this.#records.get(id) ?? []);
-    for (const id of ids) this.#records.delete(id);
-    return found;
+    return [...keys].flatMap((key) => this.#remove(`${since} ${key}`) ?? []);
+  }
+
+  #remove(id: string): UnitRecord | undefined {
+    const spare = this.#spares.get(id);
+    this.#spares.delete(id);
+    this.#bytes -= spare?.bytes ?? 0;
+    return spare?.record;
   }
 }
 
-const SPARE = { most: 500, ms: 60_000 };
+const SPARE = { bytes: 67_108_864, ms: 60_000 };
 
 /**
  * What the attempts of a call leave in its heartbeat details. `lost`: number of their requests whose answer is lost if the history has none.
