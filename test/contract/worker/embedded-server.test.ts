@@ -1,9 +1,27 @@
+import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { request } from 'node:http';
 import { expect, it } from 'vitest';
-import { listeningPorts } from '../../support/worker/listening-ports.js';
 import { serverUsers } from '../../support/worker/server-users.js';
 
 const users = serverUsers();
+
+/** The TCP ports on which a process listens (Linux). */
+function listeningPorts(pid: number): readonly number[] {
+  const own = new Set(
+    readdirSync(`/proc/${pid}/fd`).flatMap((fd) => {
+      try {
+        return [/^socket:\[(\d+)\]$/.exec(readlinkSync(`/proc/${pid}/fd/${fd}`))?.[1] ?? ''];
+      } catch {
+        return [];
+      }
+    }),
+  );
+  const lines = ['tcp', 'tcp6'].flatMap((name) => readFileSync(`/proc/net/${name}`, 'utf8').split('\n').slice(1));
+  return lines
+    .map((line) => line.trim().split(/\s+/))
+    .filter(([, , , state, , , , , , inode = '']) => state === '0A' && own.has(inode))
+    .map(([, local = '']) => Number.parseInt(local.slice(local.lastIndexOf(':') + 1), 16));
+}
 
 const start = JSON.stringify({ workflowType: { name: 'enrichRows' }, taskQueue: { name: 'searchflow' } });
 

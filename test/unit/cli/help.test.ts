@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { options } from '../../../src/cli/options.js';
 import { buildProgram } from '../../../src/cli/program.js';
 import { readFlags } from '../../../src/cli/readers.js';
-import { enrichCsv } from '../../../src/core/row-job-schemas.js';
+import { enrichCsv, runBounds } from '../../../src/core/row-job-schemas.js';
 import { wordsOf } from '../../support/cli/type-command.js';
 import { commandsIn, examplesIn, helpOf } from '../../support/cli/wrong-lines.js';
 
@@ -42,4 +42,13 @@ it('each field of the input of a job has a flag that sets it, except those that 
   expect(missing.sort()).toEqual([
     ...['beta', 'extraHeaders', 'freshness', 'host', 'input', 'options', 'origin', 'scheduled', 'staged', 'template'],
   ]);
+});
+
+it('each field of the input of a job is used by its stage, or bounds a run: others do not reach the workflow', () => {
+  const staged = Object.keys(enrichCsv.shape).filter((field) => !(field in runBounds.shape));
+  expect(staged.join(' ')).toBe(
+    'input into csv job csvDelimiter csvBom delimiter encoding key format sql table freshness refreshAfterMs retryFailed ' +
+      'rowsPerRun beta extraHeaders unchecked origin host scheduled staged urlColumn defaultScheme operation template ' +
+      'options batch limit',
+  );
 });

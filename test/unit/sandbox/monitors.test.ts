@@ -1,12 +1,13 @@
 import { createHmac } from 'node:crypto';
+import { createServer } from 'node:http';
 import { afterEach, expect, test } from 'vitest';
 import { type Sandbox, type SandboxOptions, startSandbox } from '../../../src/sandbox/index.js';
 import { get, post, send } from '../../support/sandbox/client.js';
 import { eventually } from '../../support/sandbox/eventually.js';
-import { type Listener, startListener } from '../../support/sandbox/webhook-listener.js';
+import { listen } from '../../support/sandbox/listen.js';
 
 let sandbox: Sandbox;
-let listener: Listener | null = null;
+let listener: Awaited<ReturnType<typeof startListener>> | null = null;
 const start = async (options: Partial<SandboxOptions> = {}) => {
   sandbox = await startSandbox({ ...options, monitors: { durationMs: 30, ...options.monitors } });
 };
@@ -15,6 +16,21 @@ afterEach(async () => {
   listener?.close();
   listener = null;
 });
+
+/** Starts a server that receives deliveries of webhooks. It answers with the `statuses` one after the other, then with 200. */
+async function startListener(statuses: number[] = []) {
+  // biome-ignore lint/suspicious/noExplicitAny: tests read deliveries of many shapes.
+  const received: { headers: Readonly<Record<string, string | string[] | undefined>>; raw: string; json: any }[] = [];
+  const server = createServer(async (request, response) => {
+    const chunks: Buffer[] = [];
+    for await (const chunk of request) chunks.push(chunk as Buffer);
+    const raw = Buffer.concat(chunks).toString();
+    received.push({ headers: request.headers, raw, json: JSON.parse(raw) });
+    response.writeHead(statuses.shift() ?? 200).end();
+  });
+  const url = await listen(server);
+  return { url, received, close: () => void server.close() };
+}
 
 const webhook = { url: 'https://hooks.example/one' };
 const create = async (more: object = {}) =>
