@@ -1,5 +1,5 @@
-// npm run generate [-- --check]: builds, then writes every file that is made from the code. `--check` writes nothing and ends with 1 if a
-// file differs.
+// npm run generate [-- --check]: builds, writes every file that is made from the code, and builds the sources among them. `--check` writes
+// nothing and ends with 1 if a file differs.
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -76,4 +76,5 @@ make('docs/reference/tables.md', await tables());
 
 for (const path of differing)
   say(isCheck ? `${path} differs from the code. To write it: npm run generate` : `Wrote ${path}.`);
+if (!isCheck) alone(say, () => upToDate() || build(say));
 process.exitCode = isCheck && differing.length > 0 ? 1 : 0;

@@ -18,8 +18,7 @@ export function installed() {
 /** Whether npm's own record of an install has every package of the lock file; saves a second install after `npm install`. */
 function matches(lockText, recordText) {
   if (recordText === null) return false;
-  const wanted = JSON.parse(lockText).packages;
-  const found = JSON.parse(recordText).packages;
+  const [wanted, found] = [lockText, recordText].map((text) => JSON.parse(text).packages);
   return Object.entries(wanted).every(([path, entry]) => {
     if (path === '') return true;
     return found[path] === undefined
