@@ -48,7 +48,6 @@ const { workflowInputs } = await built('core/workflow-input-schemas');
 make('src/core/input-schemas.ts', schemasModule(workflowInputs));
 const { runBounds } = await built('core/row-job-schemas');
 const { operations } = await built('api/operations');
-make('src/core/generated-names.ts', namesModule({ runBounds: runBounds.shape, operations }));
 const facts = { ...(await built('api/index')), ...(await built('core/workflow-result-schemas')), workflowInputs };
 for (const path of [
   'api/workflow-interface',
@@ -56,6 +55,8 @@ for (const path of [
   'activities/operations/landed-answers',
 ])
   Object.assign(facts, await built(path));
+const callOptions = facts.callOptions.shape;
+make('src/core/generated-names.ts', namesModule({ runBounds: runBounds.shape, operations, callOptions }));
 make('docs/reference/workflows.md', workflowsDoc(facts).page);
 make('docs/reference/operations.md', operationsDoc(facts, read('src/api/operations.ts')));
 make('docs/reference/commands.md', commandsDoc((await built('cli/program')).buildProgram('0', () => {})));

@@ -21,9 +21,8 @@ function matches(lockText, recordText) {
   const [wanted, found] = [lockText, recordText].map((text) => JSON.parse(text).packages);
   return Object.entries(wanted).every(([path, entry]) => {
     if (path === '') return true;
-    return found[path] === undefined
-      ? entry.optional === true || entry.devOptional === true
-      : found[path].version === entry.version;
+    if (found[path]) return found[path].version === entry.version;
+    return entry.optional === true || entry.devOptional === true;
   });
 }
 

@@ -89,15 +89,7 @@ export function operations<R extends boolean = false>(options: OperationOptions<
 const operationNames = [...generatedNames.operations.split(' '), 'readAnswer'];
 
 /** The options that go with each call; the others, except those of `operations()`, are Temporal's. */
-const callNames = Object.keys({
-  refreshAfterMs: true,
-  maxCostDollars: true,
-  maxInlineBytes: true,
-  maxRebuys: true,
-  beta: true,
-  extraHeaders: true,
-  unchecked: true,
-} satisfies Record<keyof CallOptions, true>);
+const callNames = generatedNames.callOptions.split(' ');
 
 /** Temporal's own options of an activity. */
 const temporalNames = Object.keys({

@@ -4,32 +4,34 @@ import { RawJson } from '../../core/text/json.js';
 
 /** Answers that had no room in the result of their activity. Another activity in this process has them for free, if it comes soon. */
 export class SpareAnswers {
-  readonly #spares = new Map<string, { readonly record: UnitRecord; readonly bytes: number }>();
+  readonly #spares = new Map<string, { readonly record: UnitRecord; readonly bytes: number; count: number }>();
   #bytes = 0;
 
-  /** `since`: the beginning of the call, which is the same in its activities. `bytes`: of the answer. */
-  add(record: UnitRecord | undefined, since: number, bytes: number): void {
+  /** `since`: the beginning of the call, the same in its activities. Two calls may begin at once with equal rows: each has its own answer. */
+  add(record: UnitRecord | undefined, since: number): void {
+    const bytes = Buffer.byteLength(JSON.stringify(record ?? null));
     if (!record || this.#bytes + bytes > SPARE.bytes) return;
     const id = `${since} ${record.key}`;
-    this.#remove(id);
-    this.#spares.set(id, { record, bytes });
+    const { count = 0 } = this.#spares.get(id) ?? {};
+    this.#spares.set(id, { record, bytes, count: count + 1 });
     this.#bytes += bytes;
-    setTimeout(() => this.#remove(id), SPARE.ms).unref();
+    setTimeout(() => this.use(record.key, since), SPARE.ms).unref();
   }
 
-  take(keys: Iterable<string>, since: number): readonly UnitRecord[] {
-    return [...keys].flatMap((key) => this.#remove(`${since} ${key}`) ?? []);
+  find(keys: Iterable<string>, since: number): readonly UnitRecord[] {
+    return [...keys].flatMap((key) => this.#spares.get(`${since} ${key}`)?.record ?? []);
   }
 
-  #remove(id: string): UnitRecord | undefined {
+  use(key: string, since: number): void {
+    const id = `${since} ${key}`;
     const spare = this.#spares.get(id);
-    this.#spares.delete(id);
-    this.#bytes -= spare?.bytes ?? 0;
-    return spare?.record;
+    if (!spare) return;
+    this.#bytes -= spare.bytes;
+    if (--spare.count === 0) this.#spares.delete(id);
   }
 }
 
-const SPARE = { bytes: 67_108_864, ms: 60_000 };
+const SPARE = { bytes: 268_435_456, ms: 600_000 };
 
 /**
  * What the attempts of a call leave in its heartbeat details. `lost`: number of their requests whose answer is lost if the history has none.

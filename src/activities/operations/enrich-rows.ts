@@ -56,13 +56,14 @@ export const createEnrichRows = (deps: CallDeps) => ({
   },
 
   /** Buys the answers of rows. On a worker without a record: with one request. */
-  async buyEnrichRows({ call, maxBytes, since, ...some }: RowsPiece): Promise<RowsBought> {
+  async buyEnrichRows({ call, maxBytes, since, isPaid, ...some }: RowsPiece): Promise<RowsBought> {
     const { facts, units } = await read(deps, some).catch((error: unknown) => {
       throw toFailure(error);
     });
     const byKey = new Map(units.flatMap((unit) => ('tag' in unit ? [] : [[unit.key, unit]])));
-    const spares = deps.spares?.take(byKey.keys(), since) ?? [];
+    const spares = deps.spares?.find(byKey.keys(), since) ?? [];
     for (const { key } of spares) byKey.delete(key);
+    if (isPaid) byKey.clear();
     const purchaseRequest = purchaseOf(deps, facts, {
       ...lonePurchase(),
       ...{ units: [...byKey.values()], maxRebuys: some.how.maxRebuys, recordsAll: true },
@@ -71,11 +72,13 @@ export const createEnrichRows = (deps: CallDeps) => ({
     });
     const { records: own, requests, unknownOutcomes, stopped } = await buyAll(deps, purchaseRequest, some.how);
     const records = new Map([...own, ...spares].map((record) => [record.key, record]));
-    const results = units.map((unit, nth) => resultOf(some.indexes[nth] as number, unit, records, requests));
+    const all = units.map((unit, nth) => resultOf(some.indexes[nth] as number, unit, records, requests));
+    const missing = isPaid ? all.findIndex(({ error }) => error?.tag === NOT_BOUGHT) : -1;
+    const results = missing < 0 ? all : all.slice(0, missing);
     const sizes = results.map((result) => Buffer.byteLength(JSON.stringify(result)) + 1);
     const fit = firstThatFit(results, sizes, maxBytes, deps.alone ? [] : units);
-    for (const [nth, unit] of units.entries())
-      if (nth >= fit.length && 'key' in unit) deps.spares?.add(records.get(unit.key), since, sizes[nth] as number);
+    for (const { key } of spares) deps.spares?.use(key, since);
+    for (const unit of units.slice(fit.length)) if ('key' in unit) deps.spares?.add(records.get(unit.key), since);
     const { tags } = retryRuleOf(false);
     const isFree = ({ error, costDollars }: RowResult) =>
       buysPages(facts.operation) && costDollars === 0 && tags.includes(error?.tag ?? '');

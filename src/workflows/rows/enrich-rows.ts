@@ -1,12 +1,5 @@
-import {
-  type ActivityOptions,
-  ApplicationFailure,
-  executeChild,
-  patched,
-  proxyActivities,
-  uuid4,
-  workflowInfo,
-} from '@temporalio/workflow';
+import type { ActivityOptions } from '@temporalio/common';
+import { ApplicationFailure, executeChild, patched, proxyActivities, uuid4, workflowInfo } from '@temporalio/workflow';
 import type { createEnrichRows } from '../../activities/operations/enrich-rows.js';
 import { BUDGET_EXCEEDED, DEFAULT_OPERATION, ROWS_PREFIX, URLS_PER_REQUEST } from '../../core/choices.js';
 import type {
@@ -123,7 +116,7 @@ class RowsCall {
     this.#how = { ...rest, columns: rows ? [...new Set(rows.flatMap((row) => Object.keys(row)))] : null };
     this.#first = firstIndex;
     this.#startedAt = startedAt;
-    this.#paid = new Map(paidDollars.entries());
+    this.#paid = new Map([...paidDollars.entries()].filter(([, dollars]) => dollars > 0));
     const spentMicros = microsOf(spentDollars);
     const capMicros = maxCostDollars === undefined ? null : microsOf(maxCostDollars) + spentMicros;
     this.#money = { spentMicros, capMicros, unknownOutcomes: 0, stopped: null, seen: { answers: 0, micros: 0 } };
@@ -279,10 +272,10 @@ class RowsCall {
         return page + inProgress > 0 && page + more > this.#room;
       },
       ...{ keep, paid: this.#paid },
-      buy: async (some, since, isLast) => {
+      buy: async (some, since, isLast, isPaid) => {
         const call = plan.record ? { id: this.#id, capMicros: cap === undefined ? null : microsOf(cap) } : null;
         this.#seen.requests++;
-        const bought = await buyEnrichRows({ ...this.#some(some), since, maxBytes: bytes, isLast, call });
+        const bought = await buyEnrichRows({ ...this.#some(some), since, maxBytes: bytes, isLast, isPaid, call });
         this.#seen.rows += some.length;
         this.#seen.bytes += bought.bytes;
         this.#seen.largest = Math.max(this.#seen.largest, bought.bytes);
@@ -307,6 +300,8 @@ class RowsCall {
     const bound = (part: unknown) => (part ? Number((part as RowFields).maxCharacters) : 0);
     const mostBytes = GROWTH * (rows > 0 ? bytes / rows : bound(text) + bound(highlights) + PLAIN_BYTES);
     if (Number.isNaN(mostBytes)) return inProgress === 0 ? FIRST_ROWS : 0;
+    // The sizes of a few pages say little: one request shows those of more.
+    if (rows > 0 && rows < URLS_PER_REQUEST && inProgress > 0) return 0;
     return Math.max(1, Math.min(URLS_PER_REQUEST, Math.floor(PIECE_BYTES / mostBytes)));
   }
 

@@ -10,8 +10,8 @@ const { searchflow } = proxySinks<WorkflowSinks>();
 /** The money of one call, in micro-dollars, and why it ended early. */
 export interface RowMoney {
   spentMicros: number;
-  /** Null: no cap. */
-  readonly capMicros: number | null;
+  /** The cap, less what requests without an answer may have cost; null: no cap. */
+  capMicros: number | null;
   unknownOutcomes: number;
   stopped: RowError | null;
   /** Answers so far that were paid, and the most that one has cost. */
@@ -31,8 +31,8 @@ export interface PieceRules {
   readonly mostMicros: number | null;
   /** Whether no activity starts beside those in progress. */
   isFull(inProgress: number): boolean;
-  /** Buys rows with one activity. `isLast`: no other rows wait. */
-  buy(rows: readonly number[], since: number, isLast: boolean): Promise<RowsBought>;
+  /** Buys rows with one activity. `isLast`: no other rows wait. `isPaid`: see `RowsPiece`. */
+  buy(rows: readonly number[], since: number, isLast: boolean, isPaid: boolean): Promise<RowsBought>;
   /** What the call paid for each row, in dollars. */
   readonly paid: Map<number, number>;
   /** Gets the result of a row. */
@@ -53,18 +53,23 @@ export async function buyInPieces(
   const again: number[] = [];
   const { seen } = money;
   const running = new Map<Promise<void>, number>();
+  /** Rows whose paid answers are gone with their worker. */
+  const gone = new Set<number>();
+  const isPaid = (row: number) => rules.mostMicros !== null && rules.paid.has(row) && !gone.has(row);
   const mostMicros = () => (rules.mostMicros !== null && seen.answers >= PROVEN ? seen.micros : rules.mostMicros);
   let cancelled: unknown = null;
 
   const run = async (piece: readonly number[]) => {
     try {
-      const bought = await rules.buy(piece, since, queue.length === 0);
+      const wasPaid = piece.every(isPaid);
+      const bought = await rules.buy(piece, since, queue.length === 0, wasPaid);
       const { length } = bought.results;
+      if (wasPaid && length === 0) for (const row of piece) gone.add(row);
       for (const [nth, row] of piece.entries()) {
         const result = bought.results[nth];
         const dollars = result?.costDollars ?? bought.costs[nth - length] ?? 0;
         const costDollars = dollars + (rules.paid.get(row) ?? 0);
-        rules.paid.set(row, costDollars);
+        if (costDollars > 0) rules.paid.set(row, costDollars);
         if (result) rules.keep(row, { ...result, costDollars });
         const micros = microsOf(dollars);
         money.spentMicros += micros;
@@ -72,6 +77,7 @@ export async function buyInPieces(
         seen.micros = Math.max(seen.micros, micros);
       }
       money.unknownOutcomes += bought.unknownOutcomes;
+      if (money.capMicros !== null) money.capMicros -= bought.unknownOutcomes * piece.length * (mostMicros() ?? 0);
       money.stopped ??= bought.stopped;
       again.push(...bought.again);
       if (length < piece.length) queue.unshift(piece.slice(length));
@@ -83,21 +89,25 @@ export async function buyInPieces(
   };
   const start = (piece: readonly number[]) => {
     const work = run(piece).finally(() => void running.delete(work));
-    running.set(work, piece.length * (mostMicros() ?? 0));
+    running.set(work, isPaid(piece[0] as number) ? 0 : piece.length * (mostMicros() ?? 0));
   };
   /** Takes the next piece, as large as the cap allows. Null: a piece in progress must end first, or no piece follows. */
   const take = (): readonly number[] | null => {
     const [piece] = queue;
     if (!piece || running.size >= rules.atOnce || cancelled || money.stopped || rules.isFull(running.size)) return null;
     const { capMicros, spentMicros } = money;
-    const ofRow = mostMicros();
+    // Paid rows come alone, and need no money.
+    const unpaid = piece.findIndex((row) => !isPaid(row));
+    const ofRow = unpaid === 0 ? mostMicros() : null;
     const open = [...running.values()].reduce((sum, micros) => sum + micros, 0);
     const allowed =
       ofRow && capMicros !== null ? Math.floor((capMicros - spentMicros - open) / ofRow) : Number.POSITIVE_INFINITY;
-    const wanted = Math.min(piece.length, rules.size(running.size));
+    const wanted = Math.min(unpaid > 0 ? unpaid : piece.length, rules.size(running.size));
     if (wanted === 0 || (allowed < wanted && running.size > 0)) return null;
     if (allowed <= 0) {
-      const message = `the cap of the call allows no further row: $${spentMicros / 1e6} of $${(capMicros as number) / 1e6} is spent`;
+      const lost = ' is spent, and requests without an answer may have been charged';
+      const used = money.unknownOutcomes > 0 ? lost : ` of $${(capMicros as number) / 1e6} is spent`;
+      const message = `the cap of the call allows no further row: $${spentMicros / 1e6}${used}`;
       money.stopped = { tag: BUDGET_EXCEEDED, message };
       return null;
     }

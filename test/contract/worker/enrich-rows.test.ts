@@ -221,7 +221,7 @@ quick.each([
   [2_500_000, 2, 'ResultTooLarge'],
 ] as const)('without a record, a page fails only if it fits no history (%d bytes)', async (textBytes, count, end) => {
   const { team, service } = await open(false, { failureRate: 0, textBytes });
-  const { results, summary } = await team({ rows: urls(count) });
+  const { results, summary } = await team({ rows: urls(count), maxCostDollars: count / 1000 });
   expect(results.map(({ status, error }) => error?.tag ?? status)).toEqual(Array(count).fill(end));
   expect([summary.costDollars, service.bill().units]).toEqual([service.bill().micros / 1e6, count]);
 });
