@@ -28,7 +28,7 @@ export function callInTurn<I, O>(
 }
 
 /**
- * Makes up to `tries` attempts; a further attempt is made only after a retryable failure, of which `onRetry` is told. Rejects with the
+ * Makes up to `tries` attempts; a further attempt is made only after a retryable failure, which `onRetry` gets. Rejects with the
  * signal's reason when aborted.
  */
 export async function callWithRetries<I, O>(

@@ -4,33 +4,34 @@ import { RawJson } from '../../core/text/json.js';
 
 /** Answers that had no room in the result of their activity. Another activity in this process has them for free, if it comes soon. */
 export class SpareAnswers {
-  readonly #spares = new Map<string, { readonly record: UnitRecord; readonly bytes: number; count: number }>();
+  readonly #spares = new Map<string, Spare[]>();
   #bytes = 0;
 
   /** `since`: the beginning of the call, the same in its activities. Two calls may begin at once with equal rows: each has its own answer. */
-  add(record: UnitRecord | undefined, since: number): void {
-    const bytes = Buffer.byteLength(JSON.stringify(record ?? null));
+  add(record: UnitRecord | undefined, since: number, bytes: number): void {
     if (!record || this.#bytes + bytes > SPARE.bytes) return;
-    const id = `${since} ${record.key}`;
-    const { count = 0 } = this.#spares.get(id) ?? {};
-    this.#spares.set(id, { record, bytes, count: count + 1 });
+    const { key } = record;
+    const id = `${since} ${key}`;
+    const timer = setTimeout(() => this.use(key, since), SPARE.ms).unref();
+    this.#spares.set(id, [...(this.#spares.get(id) ?? []), { record, bytes, timer }]);
     this.#bytes += bytes;
-    setTimeout(() => this.use(record.key, since), SPARE.ms).unref();
   }
 
   find(keys: Iterable<string>, since: number): readonly UnitRecord[] {
-    return [...keys].flatMap((key) => this.#spares.get(`${since} ${key}`)?.record ?? []);
+    return [...keys].flatMap((key) => this.#spares.get(`${since} ${key}`)?.[0]?.record ?? []);
   }
 
   use(key: string, since: number): void {
     const id = `${since} ${key}`;
-    const spare = this.#spares.get(id);
-    if (!spare) return;
-    this.#bytes -= spare.bytes;
-    if (--spare.count === 0) this.#spares.delete(id);
+    const all = this.#spares.get(id) ?? [];
+    const spare = all.shift();
+    if (all.length === 0) this.#spares.delete(id);
+    clearTimeout(spare?.timer);
+    this.#bytes -= spare?.bytes ?? 0;
   }
 }
 
+type Spare = { readonly record: UnitRecord; readonly bytes: number; readonly timer: NodeJS.Timeout };
 const SPARE = { bytes: 268_435_456, ms: 600_000 };
 
 /**
@@ -132,12 +133,7 @@ export class CallRecord implements CallJournal {
     if (charged === 'maybe') this.lost++;
   }
 
-  async recordOutcomes(
-    _owner: string,
-    _segment: string,
-    operation: string,
-    units: readonly UnitOutcome[],
-  ): Promise<void> {
+  async recordOutcomes(_: string, __: string, operation: string, units: readonly UnitOutcome[]): Promise<void> {
     for (const unit of units) this.#add(unit, operation, null, Date.now());
   }
 

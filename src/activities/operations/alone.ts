@@ -53,7 +53,7 @@ const SHARE = 0.1;
  * Activities of a workflow that end together: the workflow then has one task for their answers, of three events in its history. An answer
  * waits while other activities wait for a turn, so that no request comes later. A heartbeat has the answer in case the worker is killed.
  */
-export class JointEnds {
+class JointEnds {
   readonly #workflows = new Map<string, OfWorkflow>();
 
   async buy(record: CallRecord, isLast: boolean, buy: () => Promise<RowsBought>): Promise<RowsBought> {

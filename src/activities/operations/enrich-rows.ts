@@ -78,7 +78,8 @@ export const createEnrichRows = (deps: CallDeps) => ({
     const sizes = results.map((result) => Buffer.byteLength(JSON.stringify(result)) + 1);
     const fit = firstThatFit(results, sizes, maxBytes, deps.alone ? [] : units);
     for (const { key } of spares) deps.spares?.use(key, since);
-    for (const unit of units.slice(fit.length)) if ('key' in unit) deps.spares?.add(records.get(unit.key), since);
+    for (const [nth, unit] of units.entries())
+      if (nth >= fit.length && 'key' in unit) deps.spares?.add(records.get(unit.key), since, sizes[nth] ?? 0);
     const { tags } = retryRuleOf(false);
     const isFree = ({ error, costDollars }: RowResult) =>
       buysPages(facts.operation) && costDollars === 0 && tags.includes(error?.tag ?? '');

@@ -27,7 +27,7 @@ export interface RowsPiece extends SomeRows {
   readonly maxBytes: number;
   /** Whether no other rows wait in the workflow. */
   readonly isLast: boolean;
-  /** Whether an earlier activity of the call paid the rows and had no room for their answers: nothing is bought, and missing answers end the results. */
+  /** Whether an earlier activity of the call paid the rows, and had no room for their answers: the results end before a missing one. */
   readonly isPaid: boolean;
   /** The id of the call, and its cap in micro-dollars; only for a worker with a record. Null: no cap. */
   readonly call: { readonly id: string; readonly capMicros: number | null } | null;

@@ -19,9 +19,9 @@ const IDLE_MS = 250;
 const LARGE_LOG_MB = 24;
 
 /**
- * Settings of an instance. A slice is too small for two threads: loads took 1.6 times the CPU. Rare checkpoints halve the cost of loading. They do not merge row groups that
- * are not full, which took a fifth of the CPU of loads of events; closing the file does, see `MERGES`. New files have the format of DuckDB 1.2,
- * whose zstd keeps JSON in a sixth of the space (see `compressions`).
+ * Settings of an instance. A slice is too small for two threads: loads took 1.6 times the CPU. Rare checkpoints halve the cost of loading.
+ * They do not merge row groups that are not full, which took a fifth of the CPU of loads of events; closing the file does, see `MERGES`. New
+ * files have the format of DuckDB 1.2, whose zstd keeps JSON in a sixth of the space (see `compressions`).
  */
 const LIMITS = {
   threads: '1',

@@ -37,8 +37,8 @@ export interface TablePlan {
 }
 
 /**
- * Removes files that the manifest does not name, writes data files under new names, and then replaces the manifest in one step. A publish that is interrupted leaves the old manifest,
- * whose files are unchanged. Returns the tables as the manifest has them, or null if nothing had to be written.
+ * Removes files that the manifest does not name, writes data files under new names, and then replaces the manifest in one step. An interrupted
+ * publish leaves the old manifest, whose files are unchanged. Returns the tables as the manifest has them, or null if nothing had to be written.
  */
 export async function publishFiles(
   files: TargetFiles,

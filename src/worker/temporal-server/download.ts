@@ -36,8 +36,8 @@ const archiveSums: Readonly<Record<string, string>> = {
 const answerShape = z.object({ archiveUrl: z.url(), fileToExtract: z.string().regex(/^[\w.-]+$/) });
 
 /**
- * Downloads Temporal's program from the source that Temporal's SDKs use. Unlike the download of the SDKs, this one starts no server. An archive with another checksum is not opened. Limits: ten seconds to the first byte, thirty seconds without data.
- * Returns the path; throws the reason.
+ * Downloads Temporal's program from the source that Temporal's SDKs use, and starts no server. An archive with another checksum is not opened.
+ * Limits: ten seconds to the first byte, thirty seconds without data. Returns the path; throws the reason.
  */
 async function downloadTemporal(step: InstallStep): Promise<string> {
   const { dir, source, env } = step;
