@@ -1,9 +1,9 @@
 export { deliverAlert } from './alerts.js';
-export { backfillEvents, syncEvents } from './events/page-walk.js';
 export { batchMonitors } from './monitors/batch-monitors.js';
 export { createMonitor } from './monitors/create-monitor.js';
 export { exportMonitorRuns } from './monitors/export-monitor-runs.js';
 export { monitorCall } from './monitors/monitor-call.js';
+export { backfillEvents, syncEvents } from './page-walk.js';
 export { enrichCsv, enrichRows, runAgentRows } from './rows/row-workflows.js';
 export { runAgent } from './runs/run-agent.js';
 export { runResearch } from './runs/run-research.js';

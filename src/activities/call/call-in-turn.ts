@@ -27,10 +27,7 @@ export function callInTurn<I, O>(
   );
 }
 
-/**
- * Makes up to `tries` attempts; a further attempt is made only after a retryable failure, which `onRetry` gets. Rejects with the
- * signal's reason when aborted.
- */
+/** Makes up to `tries` attempts, a further one only after a retryable failure, which `onRetry` gets. Rejects with the reason of an abort. */
 export async function callWithRetries<I, O>(
   deps: SendDeps,
   endpoint: Endpoint<I, O>,

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import type { PageWalkState } from '../../../src/workflows/events/page-walk.js';
+import type { PageWalkState } from '../../../src/workflows/page-walk.js';
 import { expectAll } from '../../support/events/expect-all.js';
 import { walkSettings } from '../../support/events/walk-setting.js';
 import { openTemporal } from '../../support/temporal.js';

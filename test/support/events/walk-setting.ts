@@ -6,7 +6,7 @@ import { queryNames, signalNames, startedByUs } from '../../../src/core/rows/job
 import type { BackfillEventsInput, SyncEventsInput } from '../../../src/core/workflow-input-schemas.js';
 import type { WalkProgress, WalkSummary } from '../../../src/core/workflow-result-schemas.js';
 import { type Sandbox, type SandboxOptions, startSandbox } from '../../../src/sandbox/index.js';
-import type { PageWalkState } from '../../../src/workflows/events/page-walk.js';
+import type { PageWalkState } from '../../../src/workflows/page-walk.js';
 import { Folder } from '../jobs/folder.js';
 import { type Host, startHost } from '../jobs/host.js';
 import type { openTemporal } from '../temporal.js';

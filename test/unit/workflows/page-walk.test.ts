@@ -7,7 +7,7 @@ import {
   type PageWalkState,
   stoppedBefore,
   withResult,
-} from '../../../src/workflows/events/page-walk.js';
+} from '../../../src/workflows/page-walk.js';
 
 const counts = (pages: number, events: number, added: number, changed: number) => ({ pages, events, added, changed });
 const walk = { origin: 'sandbox', stream: 'sync', into: 'events.duckdb', types: [] };

@@ -1,5 +1,5 @@
 import { continueAsNew, proxyActivities, workflowInfo } from '@temporalio/workflow';
-import type { createWalkActivities } from '../../activities/events/walk.js';
+import type { createWalkActivities } from '../activities/events/walk.js';
 import {
   DEFAULT_EVENT_WAREHOUSE,
   type OpenedWalk,
@@ -7,19 +7,19 @@ import {
   stretchProblem,
   type WalkInput,
   type WalkWindowResult,
-} from '../../core/events/walk-job.js';
-import { pieceId } from '../../core/rows/job-ids.js';
-import type { PauseReason } from '../../core/rows/job-names.js';
-import { type Pause, sentenceOf } from '../../core/rows/pause.js';
-import type { BackfillEventsInput, SyncEventsInput } from '../../core/workflow-input-schemas.js';
-import type { WalkCounts, WalkProgress, WalkSummary } from '../../core/workflow-result-schemas.js';
-import { detailsText } from '../shared/details-text.js';
-import { bulkPolicy, slicePolicy } from '../shared/policies.js';
-import { forFirst, publicInput } from '../shared/public-input.js';
-import { RangeQueue, toRanges } from '../shared/range-queue.js';
-import { summarizedActivities } from '../shared/summarized-activities.js';
-import { setVersioning } from '../shared/versioning.js';
-import { WindowedJob, type WindowedState, type WindowedStatus } from '../shared/windowed-job.js';
+} from '../core/events/walk-job.js';
+import { pieceId } from '../core/rows/job-ids.js';
+import type { PauseReason } from '../core/rows/job-names.js';
+import { type Pause, sentenceOf } from '../core/rows/pause.js';
+import type { BackfillEventsInput, SyncEventsInput } from '../core/workflow-input-schemas.js';
+import type { WalkCounts, WalkProgress, WalkSummary } from '../core/workflow-result-schemas.js';
+import { detailsText } from './shared/details-text.js';
+import { bulkPolicy, slicePolicy } from './shared/policies.js';
+import { forFirst, publicInput } from './shared/public-input.js';
+import { RangeQueue, toRanges } from './shared/range-queue.js';
+import { summarizedActivities } from './shared/summarized-activities.js';
+import { setVersioning } from './shared/versioning.js';
+import { WindowedJob, type WindowedState, type WindowedStatus } from './shared/windowed-job.js';
 
 type WalkActivities = ReturnType<typeof createWalkActivities>;
 
