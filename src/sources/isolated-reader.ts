@@ -51,8 +51,8 @@ export function isolatedReader(request: SourceRequest, template: Json | null, en
     async open(signal) {
       const { stdin, checkFiles, ...others } = request;
       const { input, sql, table } = request;
-      const spool = join(request.scratch, 'piped');
-      if (input === '-') await pipeline(stdin, createWriteStream(spool, { mode: 0o600 }), signal ? { signal } : {});
+      const piped = input === '-' ? join(request.scratch, 'piped') : undefined;
+      if (piped) await pipeline(stdin, createWriteStream(piped, { mode: 0o600 }), signal ? { signal } : {});
       // DuckDB locks a file for each process.
       const release =
         (sql ?? table) === undefined || isPostgresUrl(input) ? () => {} : await closedWarehouseFile(input);
@@ -62,7 +62,7 @@ export function isolatedReader(request: SourceRequest, template: Json | null, en
         release();
       };
       try {
-        let message = await process.ask({ ...others, spool, template, isChecked: checkFiles !== undefined });
+        let message = await process.ask({ ...others, piped, template, isChecked: checkFiles !== undefined });
         for (; message.kind === 'files'; message = await process.ask(NEXT)) await checkFiles?.(message.files);
         return { ...tableOf(process, message as ReaderMessage & { readonly kind: 'table' }), close };
       } catch (error) {

@@ -1,6 +1,5 @@
 import { readdir, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
-import type { Readable } from 'node:stream';
 import { isAddress, isPattern } from '../core/rows/source-fields.js';
 import { isPostgresUrl } from '../postgres/index.js';
 import { CsvError, csvFilesReader, csvReader, jsonReader, type RowReader } from '../rows/index.js';
@@ -16,7 +15,7 @@ import type { SourceRequest } from './source-request.js';
 
 /** Returns the reader of an input. Throws `CsvError`, one sentence, for an input that has no reader. */
 export function openReader(request: SourceRequest): RowReader {
-  const { input, stdin, scratch, format, sql, table, checkFiles } = request;
+  const { input, stdin, piped = '', scratch, format, sql, table, checkFiles } = request;
   if (isPostgresUrl(input)) {
     if (sql !== undefined) return postgresReader(request, sql);
     throw new CsvError(
@@ -37,7 +36,7 @@ export function openReader(request: SourceRequest): RowReader {
         'source-options-wrong',
         'Parquet cannot be read from standard input, because its columns are listed at its end: name a file',
       );
-    return format === 'jsonl' ? jsonOf(request, stdin) : csvReader({ ...request, source: stdin });
+    return format === 'jsonl' ? jsonReader([piped], request.encoding) : csvReader({ ...request, source: stdin });
   }
   if (isAddress(input)) {
     const at = formatOfAddress(input, format);
@@ -62,11 +61,8 @@ function readerOfFiles(request: SourceRequest, files: readonly string[]): RowRea
   // Each file is checked, because a name may lie.
   const [first] = files.map((file) => formatOfFile(file, request.format));
   if (first === 'parquet') return parquetReader(request, files);
-  return first === 'jsonl' ? jsonOf(request, files) : csvFilesReader(files, request);
+  return first === 'jsonl' ? jsonReader(files, request.encoding) : csvFilesReader(files, request);
 }
-
-const jsonOf = ({ encoding, scratch }: SourceRequest, source: readonly string[] | Readable): RowReader =>
-  jsonReader({ source, encoding, spool: join(scratch, 'stdin') });
 
 /** Most files of one input. */
 const MOST_FILES = 10_000;

@@ -5,9 +5,8 @@ import type { SourceRequest } from './source-request.js';
 /** Memory in bytes of a process that reads an input. */
 export const MOST_MEMORY = 640 * 1_048_576;
 
-/** The request to such a process. `template`: rendered for each row; null: none. `spool`: path of the text of standard input. */
+/** The request to such a process. `template`: rendered for each row; null: none. */
 export interface IsolatedRequest extends Omit<SourceRequest, 'stdin' | 'checkFiles'> {
-  readonly spool: string;
   readonly template: Json | null;
   /** Whether each file is checked before it is read. */
   readonly isChecked: boolean;

@@ -54,11 +54,11 @@ async function tell(message: ReaderMessage): Promise<void> {
   await isAsked;
 }
 
-async function read({ template, spool, isChecked, ...request }: IsolatedRequest): Promise<void> {
+async function read({ template, isChecked, ...request }: IsolatedRequest): Promise<void> {
   isAtServer = /^postgres/i.test(request.input);
   const reader = openReader({
     ...request,
-    stdin: request.input === '-' ? createReadStream(spool) : Readable.from([]),
+    stdin: request.piped ? createReadStream(request.piped) : Readable.from([]),
     checkFiles: isChecked ? (files) => tell({ kind: 'files', files }) : undefined,
   });
   const table = wholeTexts(await reader.open(stop.signal));

@@ -8,6 +8,8 @@ export interface SourceRequest extends SourceFields {
    */
   readonly input: string;
   readonly stdin: Readable;
+  /** Path of a copy of `stdin`, which can be read twice. */
+  readonly piped?: string | undefined;
   /** Throws if one of these open files, named by its real path, must not be read. Absent: all may be read. */
   readonly checkFiles?: ((files: readonly string[]) => Promise<void>) | undefined;
   /** Of a CSV; null: detected. */

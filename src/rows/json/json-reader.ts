@@ -1,8 +1,4 @@
-import { createWriteStream } from 'node:fs';
-import { rm } from 'node:fs/promises';
 import { basename } from 'node:path';
-import type { Readable } from 'node:stream';
-import { pipeline } from 'node:stream/promises';
 import { type ExactJson, parseExactJson, plainText } from '../../core/text/exact-json.js';
 import { MAX_CELLS } from '../csv/csv-record.js';
 import { CsvError, InputUnsteady, quoted } from '../csv-error.js';
@@ -11,41 +7,18 @@ import { openSource } from '../source.js';
 import { JsonColumn, jsonCell } from './json-column.js';
 import { type JsonPiece, jsonPieces } from './json-lines.js';
 
-export interface JsonReaderOptions {
-  /** The paths of files, which are one table, or a stream. */
-  readonly source: readonly string[] | Readable;
-  readonly encoding?: string | undefined;
-  /** Path of a file that holds a stream while it is read; a stream is read twice, too. */
-  readonly spool: string;
-}
-
 /** Rows of a batch. The texts of few rows become garbage before V8 keeps them for long. */
 const BATCH_ROWS = 128;
 
 type Fields = { readonly [name: string]: ExactJson };
 
 /**
- * Returns a reader of JSON Lines or a JSON list of objects, plain or gzip. The input is read twice: columns and types are those of all its
- * objects. A line that is no object is a bad record.
+ * Returns a reader of files with JSON Lines or a JSON list of objects, plain or gzip, as one table. The files are read twice: columns and types
+ * are those of all objects. A line that is no object is a bad record.
  */
-export function jsonReader({ source, encoding, spool }: JsonReaderOptions): RowReader {
-  return {
-    async open(signal) {
-      const isStream = !Array.isArray(source);
-      const files = isStream ? [spool] : (source as readonly string[]);
-      if (isStream) await pipeline(source as Readable, createWriteStream(spool, { mode: 0o600 }), { signal });
-      const remove = async () => {
-        if (isStream) await rm(spool, { force: true });
-      };
-      try {
-        const names = files.length === 1 ? [undefined] : files.map((file) => basename(file));
-        return await openJson({ files, names, encoding, signal, remove });
-      } catch (error) {
-        await remove();
-        throw error;
-      }
-    },
-  };
+export function jsonReader(files: readonly string[], encoding?: string): RowReader {
+  const names = files.length === 1 ? [undefined] : files.map((file) => basename(file));
+  return { open: (signal) => openJson({ files, names, encoding, signal }) };
 }
 
 interface Opening {
@@ -54,11 +27,10 @@ interface Opening {
   readonly names: readonly (string | undefined)[];
   readonly encoding: string | undefined;
   readonly signal: AbortSignal | undefined;
-  remove(): Promise<void>;
 }
 
 async function openJson(opening: Opening): Promise<OpenedTable> {
-  const { files, names, remove } = opening;
+  const { files, names } = opening;
   const found = new Map<string, JsonColumn>();
   const hashes: string[] = [];
   /** What is wrong with the first line that is no object. */
@@ -101,7 +73,7 @@ async function openJson(opening: Opening): Promise<OpenedTable> {
     },
     contentHash: () => null,
     progress: () => ({ bytes, total }),
-    close: remove,
+    close: async () => undefined,
   };
 }
 

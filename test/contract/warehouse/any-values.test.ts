@@ -181,7 +181,7 @@ describe('any values', () => {
     const template = { query: 'Facts of {{n}}: {{name}} {{half}}' };
     const staged = await stageText(dir, '', {
       ...{ operation: 'answer', options: { outputSchema: { type: 'object', properties } }, rowsPerSlice: 100 },
-      ...{ reader: jsonReader({ source: [input], spool: join(dir, 'spool') }), units: { kind: 'template', template } },
+      ...{ reader: jsonReader([input]), units: { kind: 'template', template } },
       request: { template, rowsPerRun: 1 },
     });
     expect(staged.record.rows).toBe(COUNT);

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { Readable } from 'node:stream';
 import { expect, it } from 'vitest';
 import { jsonReader, readSlice, sliceFile, stageRows, type UnitSource } from '../../../src/rows/index.js';
 import { folderOfFile } from '../../support/files/folders.js';
@@ -11,9 +11,10 @@ const sha256 = (text: string) => createHash('sha256').update(text).digest('hex')
 let stages = 0;
 async function staged(lines: readonly string[], units: UnitSource, key?: readonly string[]) {
   const outDir = join(dir, `stage-${++stages}`);
-  const source = Readable.from([Buffer.from(lines.join('\n'))]);
+  const file = `${outDir}.jsonl`;
+  writeFileSync(file, lines.join('\n'));
   const manifest = await stageRows({
-    ...{ reader: jsonReader({ source, spool: join(dir, 'spool') }), units, key, outDir, sha256 },
+    ...{ reader: jsonReader([file]), units, key, outDir, sha256 },
     ...{ rowsPerSlice: { large: 100, small: 100 }, keyOf: (unit) => sha256(unit).slice(0, 32) },
   });
   return { manifest, rows: await readSlice(sliceFile(outDir, 0)) };
