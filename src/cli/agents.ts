@@ -145,7 +145,7 @@ function purchaseOf(
   request: AgentRequest,
   { maxCostDollars }: RunAgentOptions,
   { prices, maxCostPerJobMicros }: RuntimeConfig,
-  { yes = false }: Flags<'agent run'>,
+  { yes }: Flags<'agent run'>,
 ): PlannedPurchase {
   const most = maxCostDollars ?? request.budget?.maxCostDollars;
   const estimate = estimateAgentRun(request.effort ?? undefined, most, pricesAt(Date.now(), prices));

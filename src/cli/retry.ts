@@ -15,8 +15,7 @@ export async function retry(typed: Context, job: string, flags: Flags<'retry'>):
   // An interrupted or paused run keeps its rows, and is resumed instead of planned again.
   const context: Context = { ...typed, args: ['resume', job] };
   const { terminal } = context;
-  const { dryRun = false, yes = false } = flags;
-  const { maxCostDollars } = flags;
+  const { dryRun = false, maxCostDollars } = flags;
   const config = settings(context, flags);
   return withRuntime(context, config, { sends: !dryRun }, async (session) => {
     await refuseOtherService(session.runtime, job, config.origin);
@@ -32,7 +31,7 @@ export async function retry(typed: Context, job: string, flags: Flags<'retry'>):
     }
     terminal.say(sentenceOf(plan, config));
     for (const note of plan.notes) terminal.say(`Note: ${printable(note)}`);
-    if (plan.units > 0 && !(await agreed(context, config, purchaseOf(plan, maxCostDollars, yes)))) {
+    if (plan.units > 0 && !(await agreed(context, config, purchaseOf(plan, flags)))) {
       terminal.say('Nothing was bought.');
       return exitCodes.usage;
     }
@@ -51,7 +50,7 @@ function sentenceOf(plan: RetryPlan, config: RuntimeConfig): string {
   return `${printable(staged.name)}: ${some(rows, 'failed row')}, ${someOf(units, staged.operation)} to buy again${sent} for ${aboutDollars(plan)}${followed}; on ${serviceText(config)}.`;
 }
 
-function purchaseOf(plan: RetryPlan, maxCostDollars: number | 'none' | undefined, yes: boolean): PlannedPurchase {
+function purchaseOf(plan: RetryPlan, { maxCostDollars, yes }: Flags<'retry'>): PlannedPurchase {
   const most = atMost({ request: { maxCostDollars }, allowedMicros: plan.allowedMicros }) ?? plan.estimateMicros;
   const micros = Math.min(plan.estimateMicros, most);
   const cost = micros < plan.estimateMicros ? `at most ${dollars(micros)}` : aboutDollars(plan);

@@ -124,7 +124,7 @@ const POLL_MS = 1000;
 const STATE_MS = 5000;
 
 export async function wait(context: Context, job: string, flags: Flags<'wait'>): Promise<ExitCode> {
-  const { failedRows = null, timeoutMs } = flags;
+  const { failedRows, timeoutMs } = flags;
   return withRuntime(context, settings(context, {}), {}, async (session) => {
     session.watching(printable(job));
     const late = new AbortController();
@@ -198,7 +198,7 @@ async function stateNow(runtime: Session['runtime'], job: string): Promise<State
 async function waitFor(
   session: Session,
   job: string,
-  failedRows: AllowedFailures | null,
+  failedRows: AllowedFailures | undefined,
   onEnd: () => void,
 ): Promise<ExitCode> {
   const { runtime } = session;
@@ -216,7 +216,7 @@ async function waitFor(
 }
 
 /** Shows a job that has ended already. */
-async function showEnded(session: Session, found: JobStatus, failedRows: AllowedFailures | null): Promise<ExitCode> {
+async function showEnded(session: Session, found: JobStatus, failedRows?: AllowedFailures): Promise<ExitCode> {
   const { terminal, env, runtime } = session;
   const { job, phase, lastRun } = found;
   if (phase === 'done') {

@@ -39,23 +39,14 @@ import { count, dollars, duration, printable, some } from '../text.js';
 import { mistakesCode, toEnrichRequest } from './enrich-request.js';
 
 export async function enrich(context: Context, file: string | undefined, flags: Flags<'enrich'>): Promise<ExitCode> {
-  const { failedRows = null } = flags;
   const { request, wish, mistakes } = readAll({
     request: () => toEnrichRequest(file, flags, context.cwd),
     wish: () => toScheduleWish(flags),
   });
-  const { dryRun = false, yes = false, detach = false } = flags;
   const source = file ?? flags.from;
-  const config = settings(
-    context,
-    source === undefined ? flags : { ...flags, source },
-    mistakes,
-    mistakesCode(source, context.cwd),
-  );
-  const manner = { dryRun, yes, detach, asksAlways: false, failedRows };
-  return wish === null
-    ? runEnrich(context, config, request, manner)
-    : scheduleRows(context, config, request, wish, manner);
+  const typed = source === undefined ? flags : { ...flags, source };
+  const config = settings(context, typed, mistakes, mistakesCode(source, context.cwd));
+  return runEnrich(context, config, request, flags, wish);
 }
 
 export const agentRows = (context: Context, file: string | undefined, flags: Flags<'agent rows'>): Promise<ExitCode> =>
@@ -84,49 +75,48 @@ export async function start(context: Context, flags: Flags<'start'>): Promise<Ex
     service: live ? 'live' : 'sandbox',
     qps: flags.qps ?? (live || context.env.SEARCHFLOW_QPS ? undefined : DEMO_QPS),
   });
-  const { yes = false, dryRun = false } = flags;
-  return runEnrich(context, config, request, { dryRun, yes, asksAlways: live });
+  return runEnrich(context, config, request, { ...flags, asksAlways: live });
 }
 
-export interface EnrichManner {
-  readonly dryRun: boolean;
-  /** Whether to buy without confirmation prompts. */
-  readonly yes: boolean;
+export interface EnrichManner extends Pick<Flags<'enrich'>, 'dryRun' | 'yes' | 'detach' | 'failedRows'> {
   /** Whether every purchase on the real service needs a confirmation, however small it is. */
-  readonly asksAlways: boolean;
-  /** Whether the workers run the job, and this command returns at once. */
-  readonly detach?: boolean;
-  /** The number or percentage of failed rows that is allowed. Null or absent: any number. */
-  readonly failedRows?: AllowedFailures | null;
+  readonly asksAlways?: boolean;
 }
 
 /** Note for a job of agent rows that was stopped. */
 const RUNS_CONTINUE = 'Its agent runs continue at the service; the next run of the job follows them.';
 
-/** Plans an enrichment. Without `--dry-run`, then runs the job to its end. Returns the exit code. */
+/**
+ * Plans an enrichment. Without `--dry-run`, then runs the job to its end, or creates its schedule, which buys nothing now. Returns the exit
+ * code.
+ */
 export async function runEnrich(
   context: Context,
   config: RuntimeConfig,
   request: EnrichRequest,
   manner: EnrichManner,
+  wish: ScheduleWish | null = null,
 ): Promise<ExitCode> {
   const { terminal } = context;
+  const { dryRun = false, detach: detached = false } = manner;
   if (request.input === '-' && terminal.asks) terminal.note('Reading rows from the terminal; press Ctrl-D to end.');
-  const { detach: detached = false } = manner;
-  return withRuntime(context, config, { sends: !manner.dryRun && !detached }, async (session) => {
+  const runsHere = wish === null && !dryRun && !detached;
+  return withRuntime(context, config, { sends: runsHere }, async (session) => {
     if (detached) await (await session.runtime.work()).checkDetached();
-    if (!manner.dryRun) await checkWarehouse(config, request.into);
-    const runs = !manner.dryRun && !request.reparse && isAgreed(config, manner);
-    const work = await session.runtime.work(runs && !detached ? request : null);
+    if (!dryRun && wish?.timing !== 'never') await checkWarehouse(config, request.into);
+    const runsNow = runsHere && !request.reparse && isAgreed(config, manner);
+    const work = await session.runtime.work(runsNow ? request : null);
     const plan = await work.plan(request);
-    if (manner.dryRun) {
+    const schedule = wish && (await scheduleOf(session, plan, wish));
+    if (dryRun) {
       terminal.print(planData(plan, config), planText(plan, config));
+      if (schedule) terminal.say('No schedule was created.');
       return exitCodes.ok;
     }
+    if (schedule) return keepAgreed(session, plan, schedule, manner);
     if (request.reparse) return readAgain(session, plan, manner);
     if (plan.request.publish && plan.status !== 'complete') await session.runtime.rows.checkPublish(plan);
-    terminal.note(announcement(plan, config));
-    for (const note of notesOf(plan)) terminal.note(`Note: ${note}`);
+    announce(session, plan);
     if (plan.status === 'complete') {
       const code = await finishComplete(session, plan, request.csv, manner);
       return detached ? showStarted(context, { job: plan.staged.job, state: 'done' }) : code;
@@ -145,8 +135,13 @@ export async function runEnrich(
     session.working();
     const handle = await work.start(plan);
     session.working(handle.job, isLongRunning(plan.staged.operation) ? RUNS_CONTINUE : undefined);
-    return watchToEnd(session, handle, { ...manner, csv: request.csv ?? null, badRows: plan.badRows, plan });
+    return watchToEnd(session, handle, { ...manner, csv: request.csv, badRows: plan.badRows, plan });
   });
+}
+
+function announce({ terminal, config }: Session, plan: JobPlan, before = ''): void {
+  terminal.note(`${before}${announcement(plan, config)}`);
+  for (const note of notesOf(plan)) terminal.note(`Note: ${note}`);
 }
 
 export function notesOf(plan: JobPlan): readonly string[] {
@@ -210,7 +205,7 @@ async function showEnd(
   const ending = { ...end, unknown, bill: sandbox ? await sandbox.bill() : null, origin: config.origin, ran: true };
   // A detached command prints the state of its job as JSON instead.
   if (!detach || !terminal.json) terminal.tell(summaryData(ending), summaryText(ending, env));
-  return exitCodeOf(end.summary, failedRows ?? null);
+  return exitCodeOf(end.summary, failedRows);
 }
 
 interface WatchManner extends Pick<EnrichManner, 'failedRows'> {
@@ -266,44 +261,35 @@ async function withPublish(
 }
 
 /** Returns the exit code of a summary. Up to the allowed number, failed rows are data and not a failure. */
-export function exitCodeOf({ phase, stoppedFor, warehouse }: JobSummary, allowed: AllowedFailures | null): ExitCode {
+export function exitCodeOf({ phase, stoppedFor, warehouse }: JobSummary, allowed?: AllowedFailures): ExitCode {
   if (phase === 'failed') return exitCodes.failed;
   if (phase !== 'done') return exitCodeOfPause(stoppedFor);
-  return allowed !== null && tooManyFailed(warehouse, allowed) ? exitCodes.failedRows : exitCodes.ok;
+  return allowed && tooManyFailed(warehouse, allowed) ? exitCodes.failedRows : exitCodes.ok;
 }
 
-/** Shows the cost of a run now and creates the schedule of a job of rows. Buys nothing. */
-export async function scheduleRows(
-  context: Context,
-  config: RuntimeConfig,
-  request: EnrichRequest,
-  wish: ScheduleWish,
+/** The schedule that a person wants, with its work and its default name. Loaded here, because a run without a schedule does not need it. */
+async function scheduleOf({ config, runtime }: Session, plan: JobPlan, wish: ScheduleWish) {
+  const { rowsWork } = await import('../../worker/schedules/schedule-rows.js');
+  const name = `${plan.staged.operation}-${plan.staged.job}`;
+  return { wish, name, work: rowsWork(plan, { config, shared: runtime.shared }), isResult: true };
+}
+
+/** Shows the cost of a run now, and creates, changes or deletes the schedule. */
+async function keepAgreed(
+  session: Session,
+  plan: JobPlan,
+  { wish, ...schedule }: Awaited<ReturnType<typeof scheduleOf>>,
   manner: EnrichManner,
 ): Promise<ExitCode> {
-  const { terminal } = context;
-  return withRuntime(context, config, {}, async ({ runtime }) => {
-    if (wish.timing !== 'never' && !manner.dryRun) await checkWarehouse(config, request.into);
-    const plan = await (await runtime.work()).plan(request);
-    // Loaded here, because a run without a schedule does not need it.
-    const { rowsWork } = await import('../../worker/schedules/schedule-rows.js');
-    const work = rowsWork(plan, { config, shared: runtime.shared });
-    if (manner.dryRun) {
-      terminal.print(planData(plan, config), planText(plan, config));
-      terminal.say('No schedule was created.');
-      return exitCodes.ok;
+  if (wish.timing !== 'never') {
+    announce(session, plan, 'A run now: ');
+    session.terminal.note(runCost(plan));
+    if (!(await agreed(session, session.config, scheduledPurchaseOf(plan, manner)))) {
+      session.terminal.say('No schedule was created.');
+      return exitCodes.usage;
     }
-    if (wish.timing !== 'never') {
-      terminal.note(`A run now: ${announcement(plan, config)}`);
-      for (const note of notesOf(plan)) terminal.note(`Note: ${note}`);
-      terminal.note(runCost(plan));
-      if (!(await agreed(context, config, scheduledPurchaseOf(plan, manner)))) {
-        terminal.say('No schedule was created.');
-        return exitCodes.usage;
-      }
-    }
-    const name = `${plan.staged.operation}-${plan.staged.job}`;
-    return keepSchedule(context, await runtime.workflows(), wish, { name, work, isResult: true });
-  });
+  }
+  return keepSchedule(session, await session.runtime.workflows(), wish, schedule);
 }
 
 /** Returns a sentence about what each run will buy, with the cap of a run. */

@@ -18,7 +18,7 @@ export interface PlannedPurchase {
   /** Such as `This costs about $20.00`. */
   readonly sentence: string;
   readonly question: string;
-  readonly yes: boolean;
+  readonly yes?: boolean | undefined;
   /** `--max-cost`: an amount confirms a purchase even without a terminal. */
   readonly maxCost: MaxCost | null | undefined;
   /** Whether any amount, however small, needs a confirmation on a terminal. */
@@ -27,7 +27,7 @@ export interface PlannedPurchase {
 
 /** Whether any purchase is confirmed before its plan is known. */
 export const isAgreed = ({ service }: Pick<RuntimeConfig, 'service'>, { yes }: Pick<PlannedPurchase, 'yes'>): boolean =>
-  service === 'sandbox' || yes;
+  service === 'sandbox' || yes === true;
 
 /**
  * Returns whether a purchase is confirmed: by its small amount, by a flag or by a person. Throws `UsageError` if a person is

@@ -2,7 +2,7 @@ import type { PassThrough } from 'node:stream';
 import { describe, expect, it, vi } from 'vitest';
 import { agentRun } from '../../../src/cli/agents.js';
 import { planData } from '../../../src/cli/progress/plan.js';
-import { runEnrich, scheduleRows } from '../../../src/cli/rows/enrich.js';
+import { runEnrich } from '../../../src/cli/rows/enrich.js';
 import { agreed } from '../../../src/cli/shared/ask.js';
 import { failureOf } from '../../../src/cli/shared/failure-text.js';
 import { settings } from '../../../src/cli/shared/session.js';
@@ -104,7 +104,7 @@ describe('without a terminal', () => {
       const { context } = fakeContext(runtime);
       const wish = { name: null, timing: { everyMs: 86_400_000 } };
       const asked = { ...request, ...changes };
-      return scheduleRows(context, settings(context, {}), asked, wish, { ...manner, yes }).catch(refusalOf);
+      return runEnrich(context, settings(context, {}), asked, { ...manner, yes }, wish).catch(refusalOf);
     };
     expect(await make({})).toMatchObject({
       code: 2,
@@ -136,7 +136,7 @@ it('the command asks on a terminal before it creates a schedule, however little 
   const { runtime, calls } = fakeRuntime({ plan: async (asked) => ({ ...plan, request: asked }) });
   const { context, err } = fakeContext(runtime, { tty: true });
   const wish = { name: null, timing: { everyMs: 86_400_000 } };
-  const made = scheduleRows(context, settings(context, {}), cheap, wish, manner);
+  const made = runEnrich(context, settings(context, {}), cheap, manner, wish);
   await vi.waitFor(() => expect(err()).toContain('Spend at most $0.01 on each run?'), 20_000);
   (context.terminal.streams().stdin as unknown as PassThrough).write('n');
   expect(await made).toBe(2);

@@ -28,7 +28,7 @@ import { ofFile } from '../../support/of-file.js';
 
 ofFile(listen);
 const allowed = (failOnFailedRows?: true | string) =>
-  useFlags('wait', { failOnFailedRows }, ({ failedRows = null }) => failedRows);
+  useFlags('wait', { failOnFailedRows }, ({ failedRows }) => failedRows);
 const manner = { dryRun: false, yes: false, asksAlways: false };
 /** The exit code of an enrichment that ends with this summary. */
 async function codeOf(end: Partial<JobSummary>, flag?: true | string, planned = plan): Promise<number> {
@@ -39,7 +39,7 @@ async function codeOf(end: Partial<JobSummary>, flag?: true | string, planned = 
     start: async () => fakeHandle({ result: async () => whole }),
   });
   const { context } = fakeContext(runtime.runtime);
-  return runEnrich(context, settings(context, {}), request, { ...manner, failedRows: allowed(flag).value });
+  return runEnrich(context, settings(context, {}), request, { ...manner, failedRows: allowed(flag).value as never });
 }
 
 describe('exitCodes', () => {
