@@ -1,4 +1,6 @@
 // The reference of all commands, made from the description of the command line.
+import { outputSchema, schemaFile } from './output-schemas.mjs';
+
 const cell = (text) => text.replaceAll('|', '\\|').replaceAll('\n', ' ');
 
 function defaultOf({ defaultValue, defaultValueDescription, description }) {
@@ -8,11 +10,11 @@ function defaultOf({ defaultValue, defaultValueDescription, description }) {
 
 const choicesOf = ({ argChoices }) => (argChoices ? `: ${argChoices.map((choice) => `\`${choice}\``).join(', ')}` : '');
 
-function table(head, list, name) {
+function table(head, list, name, more = () => '') {
   if (list.length === 0) return [];
   const rows = list.map(
     (one) =>
-      `| \`${cell(name(one))}\` | ${cell(one.description.replaceAll('<', '&lt;') + choicesOf(one) + defaultOf(one))} |`,
+      `| \`${cell(name(one))}\` | ${cell(one.description.replaceAll('<', '&lt;') + choicesOf(one) + defaultOf(one) + more(one))} |`,
   );
   return [`| ${head} | meaning |`, '|---|---|', ...rows, ''];
 }
@@ -33,9 +35,18 @@ function examples(command) {
   return lines.length === 0 ? [] : ['```sh', ...lines, '```', ''];
 }
 
-function section(command, path) {
+const kindsOf = ({ anyOf, properties }) => anyOf?.flatMap(kindsOf) ?? [properties?.kind?.const];
+
+/** The schema of what a command prints with --json, and its kinds of objects. */
+function schemaOf(path, outputs) {
+  const kinds = [...new Set(kindsOf(outputSchema(path, outputs[path])))].filter(Boolean).map((kind) => `\`${kind}\``);
+  return `; schema \`${schemaFile(path)}\`${kinds.length === 0 ? '' : `, \`kind\`: ${kinds.join(', ')}`}`;
+}
+
+function section(command, path, outputs) {
   const hidden = command.createHelp();
   const options = hidden.visibleOptions(command).filter(({ long }) => long !== '--help');
+  const more = ({ long }) => (long === '--json' ? schemaOf(path.join(' '), outputs) : '');
   const args = command.registeredArguments;
   const children = command.commands.filter((child) => child.name() !== 'help');
   const sentence = command.description().replace(/^./, (first) => first.toUpperCase());
@@ -46,32 +57,23 @@ function section(command, path) {
     '',
     ...(children.length === 0 ? ['```', `searchflow ${path.join(' ')} ${command.usage()}`.trimEnd(), '```', ''] : []),
     ...table('argument', args, (one) => (one.required ? `<${one.name()}>` : `[${one.name()}]`)),
-    ...table('option', options, ({ flags }) => flags),
+    ...table('option', options, ({ flags }) => flags, more),
     ...(children.length === 0 ? examples(command) : []),
-    ...children.flatMap((child) => section(child, [...path, child.name()])),
+    ...children.flatMap((child) => section(child, [...path, child.name()], outputs)),
   ];
 }
 
-/** Returns docs/reference/commands.md for the command line `program`. */
-export function commandsDoc(program) {
+/** Returns docs/reference/commands.md for the command line `program`, and the schemas of what its commands print with --json. */
+export function commandsDoc(program, outputs) {
   const lines = [
     '# Commands',
     '',
     '`npm run generate` makes this page from the command line; `npm test` fails if the two differ.',
     '',
     'Settings that all commands share are variables of the environment: see [Configuration](configuration.md). `--help` of each command',
-    'prints the same as this page.',
+    'prints the same as this page. [Scripts](../tasks/scripts.md#output) describes the output of `--json`.',
     '',
-    ...program.commands.flatMap((command) => section(command, [command.name()])),
+    ...program.commands.flatMap((command) => section(command, [command.name()], outputs)),
   ];
   return `${lines.join('\n')}\n`;
-}
-
-/** Returns docs/why/decisions.md; `decisions`: the name and the text of each file, in order. */
-export function decisionsDoc(decisions) {
-  const line = ([name, text]) => {
-    const [, number, title] = /^# (\d+) (.*)$/m.exec(text);
-    return `- [${number} ${title}](../decisions/${name})`;
-  };
-  return `${['# Decisions', '', 'Each decision that would puzzle the next reader, in the order in which it was made.', '', ...decisions.map(line)].join('\n')}\n`;
 }

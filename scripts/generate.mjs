@@ -1,12 +1,12 @@
 // npm run generate [-- --check]: builds, writes every file that is made from the code, and builds the sources among them. `--check` writes
 // nothing and ends with 1 if a file differs.
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { startPostgres } from '../test/support/postgres-server.mjs';
 import { benchmarksDoc, savedResults } from './benchmarks-doc.mjs';
 import { build, upToDate } from './build.mjs';
-import { commandsDoc, decisionsDoc } from './commands-doc.mjs';
+import { commandsDoc } from './commands-doc.mjs';
 import { dbtSources } from './dbt-sources.mjs';
 import { drawings } from './drawings.mjs';
 import { errorsDoc, withTags } from './errors-doc.mjs';
@@ -48,26 +48,23 @@ const { workflowInputs } = await built('core/workflow-input-schemas');
 make('src/core/input-schemas.ts', schemasModule(workflowInputs));
 const { runBounds } = await built('core/row-job-schemas');
 const { operations } = await built('api/operations');
-const facts = { ...(await built('api/index')), ...(await built('core/workflow-result-schemas')), workflowInputs };
-for (const path of [
-  'api/workflow-interface',
-  'activities/operations/whole-request',
-  'activities/operations/landed-answers',
-])
+const facts = { workflowInputs };
+for (const path of ['api/index', 'core/workflow-result-schemas', 'api/workflow-interface'])
   Object.assign(facts, await built(path));
+for (const name of ['whole-request', 'landed-answers'])
+  Object.assign(facts, await built(`activities/operations/${name}`));
 const callOptions = facts.callOptions.shape;
 make('src/core/generated-names.ts', namesModule({ runBounds: runBounds.shape, operations, callOptions }));
 make('docs/reference/workflows.md', workflowsDoc(facts).page);
 make('docs/reference/operations.md', operationsDoc(facts, read('src/api/operations.ts')));
-make('docs/reference/commands.md', commandsDoc((await built('cli/program')).buildProgram('0', () => {})));
+const program = (await built('cli/program')).buildProgram('0', () => {});
+make('docs/reference/commands.md', commandsDoc(program, (await built('api/outputs/index')).commandOutputs));
 make('docs/reference/limits.md', await limitsDoc(built));
 make('docs/errors.md', errorsDoc((await built('core/errors/registry')).errorGroups));
 make(
   'docs/tasks/retry.md',
   withTags(read('docs/tasks/retry.md'), (await built('core/purchase/failure-tags')).failureTags),
 );
-const decisions = readdirSync(inRoot('docs', 'decisions')).sort();
-make('docs/why/decisions.md', decisionsDoc(decisions.map((name) => [name, read(`docs/decisions/${name}`)])));
 make('docs/why/benchmarks.md', benchmarksDoc(savedResults()));
 for (const [name, svg] of Object.entries(drawings)) make(`docs/concepts/${name}.svg`, svg);
 const { rowTables, rowViews } = await built('warehouse/rows/row-tables');

@@ -118,7 +118,7 @@ const sidebar = [
       page('Benchmarks', 'why/benchmarks'),
       page('Faults', 'why/faults'),
       page('Testing', 'testing'),
-      group('Decisions', 'why/decisions', decisions),
+      { text: 'Decisions', collapsed: true, items: decisions },
     ],
   },
 ];

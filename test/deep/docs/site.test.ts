@@ -33,7 +33,7 @@ const looked = [
   'tasks/recover',
   'why/comparison',
   'why/benchmarks',
-  'why/decisions',
+  'why/architecture',
   'no/such/page',
 ];
 
