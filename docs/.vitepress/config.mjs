@@ -70,8 +70,8 @@ const sidebar = [
       page('Run from scripts', 'tasks/scripts'),
       page('Airflow, Dagster, cron', 'tasks/schedulers'),
       page('Write your own workflow', 'tasks/own-workflow'),
+      page('Load into a sink', 'tasks/sinks'),
       page('Test with the sandbox', 'tasks/sandbox'),
-      page('Add a warehouse', 'tasks/add-a-warehouse'),
     ],
   },
   {
@@ -95,6 +95,7 @@ const sidebar = [
       page('Configuration', 'reference/configuration'),
       page('Workflows and activities', 'reference/workflows'),
       page('Operations', 'reference/operations'),
+      page('Calls and options of the plugin', 'reference/calls'),
       group(
         'TypeScript API',
         'reference/api/overview',
@@ -115,6 +116,7 @@ const sidebar = [
       page('Comparison', 'why/comparison'),
       page('Architecture', 'why/architecture'),
       page('Changing things', 'why/changing-things'),
+      page('Adding a warehouse', 'why/add-a-warehouse'),
       page('Benchmarks', 'why/benchmarks'),
       page('Faults', 'why/faults'),
       page('Testing', 'testing'),

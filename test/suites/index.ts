@@ -1,7 +1,7 @@
 /**
  * For tests of projects: mocks of the operations, and the contract suites of sinks and warehouses. The suite of a sink declares tests of any
  * runner, the others tests of vitest for one database.
- * `docs/tasks/add-a-warehouse.md` describes how to add a database.
+ * `docs/why/add-a-warehouse.md` describes how to add a database.
  */
 export { mockOperations, type OperationMocks } from './mock-operations.js';
 export type { LoadedElsewhere } from './rows-contract.js';
