@@ -253,7 +253,13 @@ export class JobWork {
     const { staged, workflowId = workflowIdOf(staged.job), completed, asked } = entry;
     const work: Work = { job: staged.job, workflowId };
     if (detached) await this.checkDetached(work);
-    const { owner } = await this.owners.claim(work, () => ({}));
+    const bounds = boundsOf(how);
+    // If the run ends before it reads the new bounds, the next run has them from its entry.
+    const { owner } = await this.owners.claim(work, ({ jobs }) => {
+      const now = jobs.find((one) => one.staged.job === staged.job);
+      if (!now || Object.keys(bounds).length === 0) return {};
+      return { entry: { job: staged.job, now: { ...now, asked: { ...now.asked, ...bounds } } } };
+    });
     if (!detached) await this.here.run();
     const { client } = await this.#parts.connect();
     const handle = new RowJobHandle(client, staged.job, workflowId);
@@ -271,7 +277,7 @@ export class JobWork {
     else if (owner === null) {
       // An earlier cancel whose end is not recorded does not concern the new run.
       await forgetCancel(this.#parts.store.entries, staged.job, workflowId);
-      await this.#startWorkflow(workflowId, { ...entry, asked: { ...asked, ...boundsOf(how) } }, detached);
+      await this.#startWorkflow(workflowId, { ...entry, asked: { ...asked, ...bounds } }, detached);
     } else
       throw new UsageError(
         'job-running',
