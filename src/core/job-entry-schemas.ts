@@ -140,6 +140,8 @@ export const ownedWork = z.object({
   job: text,
   /** Processes in the order of arrival. The first living process owns the work; the other processes watch the work. */
   owners: list(owner),
+  /** Set while the owner only ends the work, because the command that owned it has died. */
+  isEnding: z.literal(true).optional(),
 });
 /**
  * Work that commands started and that has not ended: a job, a walk, an agent run, a batch or an export. Work without such an entry belongs

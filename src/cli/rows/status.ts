@@ -2,11 +2,12 @@ import type { Output } from '../../api/outputs/index.js';
 import type { NextAction } from '../../core/row-job-schemas.js';
 import { boundTexts } from '../../core/rows/job.js';
 import { isUnderWay } from '../../core/rows/job-names.js';
-import { inOneSentence, nextText, sentenceOf, toContinue } from '../../core/rows/pause.js';
+import { COMMAND_ENDED, inOneSentence, nextText, sentenceOf, toContinue } from '../../core/rows/pause.js';
 import { WarehouseBusy, WarehouseUnusable } from '../../core/rows/warehouse-errors.js';
 import { dollars } from '../../core/text/money.js';
 import type { JobStatus } from '../../worker/config/runtime-types.js';
 import { findWalk } from '../../worker/runtime/job-lists.js';
+import { afterCommand } from '../../worker/staging/find-job.js';
 import { progressText, RowProgressReader } from '../progress/progress.js';
 import { endedData, endingOf, summaryText } from '../progress/summary.js';
 import { type Context, type ExitCode, exitCodes } from '../shared/command.js';
@@ -121,7 +122,8 @@ function nextSteps({ job, phase, schedule, message, next }: JobStatus): NextActi
   if (phase === 'waiting') return [{ text: message === null ? 'To run it' : 'To start one', command: 'worker' }];
   if (!['paused', 'stopped', 'failed', 'cancelled'].includes(phase)) return [];
   // A resumed job would not be a run of its schedule: another trigger would be skipped while the job is paused.
-  const usual = toContinue(job, phase === 'paused' ? undefined : schedule);
+  const isLeft = phase === 'stopped' && message === COMMAND_ENDED;
+  const usual = isLeft ? afterCommand(job) : toContinue(job, phase === 'paused' ? undefined : schedule);
   if (!next) return [usual];
   return next.command === null && schedule !== undefined ? [next, usual] : [next];
 }

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
 import { Secret } from '../../core/connections/secret.js';
 import { CodedError } from '../../core/errors/coded-error.js';
@@ -24,6 +25,8 @@ export type EmbeddedSandbox = Awaited<ReturnType<typeof openSandbox>>;
 /** Latency of the sandbox in ms: long enough that a progress bar can be watched. */
 const LATENCY_MS = 150;
 
+/** Interval at which a command checks that the sandbox of another command answers. */
+const KEEP_MS = 1000;
 /** Longest wait for another command that is starting the sandbox. */
 const START_MS = 30_000;
 
@@ -41,23 +44,27 @@ export async function openSandbox(config: RuntimeConfig) {
   const open = (at: string | null) =>
     withLock(lock, () => joinOrStart(config, folder, at), { waitMs: START_MS, say: config.say });
   let { url, thread } = await open(null);
-  let opening: Promise<void> = Promise.resolve();
-  let closed = false;
+  const closed = new AbortController();
+  /** Once the process of the sandbox has ended, starts the sandbox here, at the same address. */
+  const keep = async () => {
+    while (thread === null && !closed.signal.aborted)
+      try {
+        await delay(KEEP_MS, undefined, { signal: closed.signal, ref: false });
+        if ((await fetchBill(url)) === null && !closed.signal.aborted) ({ url, thread } = await open(url));
+      } catch (error) {
+        // Another program may use the address for a while.
+        const message = error instanceof Error ? error.message : String(error);
+        if (!closed.signal.aborted) config.say(`Cannot take over the sandbox yet: ${message}`);
+      }
+  };
+  const kept = keep();
   return {
     url,
     /** Returns the bill of the purchase log; null if the process of the sandbox has ended. */
     bill: () => fetchBill(url),
-    /** If the process of the sandbox has ended, starts the sandbox here, at the same address. Throws if the address is taken. */
-    async keep() {
-      if (thread !== null || closed || (await fetchBill(url)) !== null || closed) return;
-      opening = open(url).then((opened) => {
-        ({ url, thread } = opened);
-      });
-      await opening;
-    },
     async close() {
-      closed = true;
-      await opening.catch(() => undefined);
+      closed.abort();
+      await kept;
       await thread?.close();
     },
   };

@@ -108,8 +108,6 @@ export async function withRuntime(
     const isBounded = options.bounded === true && Boolean(store);
     const opened = await (isBounded ? within(STORE_MS, opening, silent) : opening);
     runtime = opened;
-    const say = (sentence: string) => terminal.note(sentence);
-    void standBy({ runtime: opened, sandbox, say, signal: stop.signal });
     const done = work({
       ...context,
       runtime: opened,
@@ -224,41 +222,6 @@ function deadlineIn(ms: number) {
 
 /** Resolves to the value after some time, if the process is still running. */
 const after = <T>(ms: number, value: T): Promise<T> => sleep(ms, value, { ref: false });
-
-/** What a standby watches and needs. */
-interface StandBy {
-  readonly runtime: Pick<Runtime, 'clientOnly' | 'takeOver'>;
-  readonly sandbox: Pick<EmbeddedSandbox, 'keep'> | null;
-  readonly say: (sentence: string) => void;
-  readonly signal: AbortSignal;
-  readonly everyMs?: number;
-}
-
-/**
- * When the process that runs the worker and the sandbox of the folder ends, takes over both, so that the work that this
- * command watches continues. Resolves when `signal` is aborted.
- */
-export async function standBy({ runtime, sandbox, say, signal, everyMs = 1000 }: StandBy): Promise<void> {
-  let reported = false;
-  let trouble = '';
-  while (!signal.aborted) {
-    try {
-      await sandbox?.keep();
-      if (runtime.clientOnly === 'folder') {
-        if (!reported) say("Another process is running this folder's worker. Standing by to take over.");
-        reported = true;
-        if (await runtime.takeOver()) say("That process has ended. This one is running the folder's worker now.");
-      }
-      trouble = '';
-    } catch (error) {
-      // A problem that repeats is reported once. Every round retries.
-      const message = error instanceof Error ? error.message : String(error);
-      if (message !== trouble && !signal.aborted) say(`Cannot take over yet: ${message}`);
-      trouble = message;
-    }
-    await sleep(everyMs, undefined, { signal, ref: false }).catch(() => undefined);
-  }
-}
 
 /** A database does not answer, and waiting longer may not help. */
 export class Silent extends Error {

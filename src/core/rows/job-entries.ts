@@ -34,10 +34,7 @@ export interface OwnerFacts {
   lives(owner: Owner): boolean;
 }
 
-/**
- * The changes that a decision makes. A null value removes a record. `entry`: the entry of a job to write in the same step; absent: no
- * entry is changed.
- */
+/** The changes that a decision makes in one step. A null value removes a record; without `entry`, no entry is changed. */
 export interface OwnerChange {
   readonly owned: OwnedWork | null;
   readonly entry?: { readonly job: string; readonly now: JobEntry | null };

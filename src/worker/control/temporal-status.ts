@@ -119,8 +119,9 @@ function describe(client: Client, workflowId: string): Promise<WorkflowExecution
 /** Workflow types of row jobs and, in the next line, of walks. Other workflows are not listed. */
 const rowTypes: readonly string[] = [workflowNames.enrichCsv, workflowNames.runAgentRows];
 const walkTypes: readonly string[] = [workflowNames.syncEvents, workflowNames.backfillEvents];
-/** Most runs that are read from a task queue. */
+/** Most runs that are read from a task queue, and most of them that are checked for progress. */
 const MOST_RUNS = 100;
+const MOST_BUSY = 10;
 
 /**
  * The ids of running jobs and walks on a task queue, newest first, also those that no worker has opened; empty if the server does not
@@ -138,6 +139,17 @@ export async function runsOn(client: Client, taskQueue: string): Promise<readonl
     return found;
   };
   return (await inTime(client, list)) ?? [];
+}
+
+/** The ids of jobs and walks on a task queue that make progress now, of the newest ones. A paused run waits only for a signal or a timer. */
+export async function busyOn(client: Client, taskQueue: string): Promise<readonly string[]> {
+  const newest = (await runsOn(client, taskQueue)).slice(0, MOST_BUSY);
+  const all = await Promise.all(newest.map((workflowId) => describe(client, workflowId)));
+  return all.flatMap((about) => {
+    const { pendingActivities, pendingChildren, pendingWorkflowTask } = about?.raw ?? {};
+    const isBusy = pendingActivities?.length || pendingChildren?.length || pendingWorkflowTask;
+    return about && isBusy ? [about.workflowId] : [];
+  });
 }
 
 /** The status of a running job or walk on a task queue that no worker has opened, by the id of its workflow; null if there is none. */

@@ -67,7 +67,7 @@ async function unlessStopped(opening: ReturnType<typeof openParts>): ReturnType<
 
 const stopSignals = ['SIGINT', 'SIGTERM'] as const;
 
-/** Checks the other workers of the task queue, then takes over the work of dead commands. */
+/** Checks the other workers of the task queue, then ends the work of dead commands. */
 async function joinQueue(
   config: RuntimeConfig,
   { store, watchTemporal }: Pick<Parts, 'watchTemporal'> & { readonly store: Store },
@@ -92,8 +92,8 @@ async function joinQueue(
     await pollers.check(client);
     const owners = new WorkOwners(config, store, async () => client);
     closing.push(() => owners.close());
-    await owners.resolveOrphans('worker');
-    owners.watch('worker');
+    await owners.endOrphans();
+    owners.watch();
     watchTemporal(client);
     const warning = otherLimitsText(await store.otherLimits());
     if (warning !== null) config.say(warning);

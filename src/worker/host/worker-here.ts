@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Info } from '@temporalio/activity';
 import type { Client } from '@temporalio/client';
 import type { ActivityInterceptorsFactory } from '@temporalio/worker';
@@ -11,8 +12,9 @@ import { WarehouseBusy } from '../../core/rows/warehouse-errors.js';
 import type { WatchedRun } from '../../core/workflow-result-schemas.js';
 import { warehouseFile } from '../../warehouse/index.js';
 import { type RuntimeConfig, UsageError } from '../config/runtime-types.js';
+import { busyOn } from '../control/temporal-status.js';
 import { passOnWork } from '../control/wake-work.js';
-import type { Role, WorkOwners } from '../control/work-owners.js';
+import type { WorkOwners } from '../control/work-owners.js';
 import { dataConverterOf } from '../data-converter/data-converter.js';
 import { awaitEnd } from '../schedules/schedule-view.js';
 import { pruneJournal } from '../store/prune-journal.js';
@@ -24,6 +26,14 @@ import type { ServerAccess } from '../temporal-server/temporal.js';
 import { assembleParts, type Parts } from './parts.js';
 import { AddressInUse, type StatusServer, type StatusSources, serveStatus } from './status-server.js';
 import type { RunningWorker } from './worker-host.js';
+
+/** A command runs the worker for its own work, until it ends; a worker (`worker`, `dev`) stands on its own. */
+export type Role = 'command' | 'worker';
+
+/** Interval at which a command tries to run the worker of the folder, while another process runs it. */
+const STAND_BY_MS = 1000;
+/** Most runs of others that a command names. */
+const MOST_NAMED = 5;
 
 /** The worker of this process. */
 export class WorkerHere {
@@ -37,11 +47,11 @@ export class WorkerHere {
   #worker: RunningWorker | null = null;
   #refused: 'folder' | 'version' | null = null;
   #starting: Promise<void> | null = null;
-  #takesOver = false;
   #pruning: { readonly stop: AbortController; readonly done: Promise<void> } | null = null;
   #status: StatusServer | null = null;
   #standing: ReturnType<typeof standHere> | null = null;
-  #closing = false;
+  readonly #closing = new AbortController();
+  #standingBy: Promise<void> | null = null;
   readonly #prepared = deferred<void>();
 
   constructor(config: RuntimeConfig, store: Store, server: ServerAccess, owners: WorkOwners) {
@@ -81,25 +91,26 @@ export class WorkerHere {
     // The start of the server takes a second, so it is begun here. The journal is read in the meantime.
     this.#server.connect().catch(() => undefined);
     await this.#startOnce();
+    if (this.#refused === 'folder' && role === 'command') this.#standingBy ??= this.#standBy();
   }
 
-  /**
-   * Runs the worker once the process that ran it has ended; false until then. If the worker cannot be run, releases its lock for another
-   * attempt or process, then throws.
-   */
-  async takeOver(): Promise<boolean> {
-    if (!this.#refused || this.#closing) return false;
-    this.#takesOver = true;
-    try {
-      await this.#startOnce();
-    } catch (error) {
-      this.#refused = 'folder';
-      await this.#release();
-      throw error;
-    } finally {
-      this.#takesOver = false;
+  /** Runs the worker once the process of the folder that runs it has ended, so that the work which this command watches continues. */
+  async #standBy(): Promise<void> {
+    const { say } = this.#config;
+    const { signal } = this.#closing;
+    say("Another process is running this folder's worker. Standing by to take over.");
+    while (this.#refused === 'folder' && !signal.aborted) {
+      await delay(STAND_BY_MS, undefined, { signal, ref: false }).catch(() => undefined);
+      try {
+        if (!signal.aborted) await this.#startOnce();
+      } catch (error) {
+        // The lock is released for another attempt or process.
+        this.#refused = 'folder';
+        await this.#release();
+        if (!signal.aborted) say(`Cannot take over yet: ${error instanceof Error ? error.message : error}`);
+      }
     }
-    return this.#worker !== null;
+    if (this.#refused === null) say("That process has ended. This one is running the folder's worker now.");
   }
 
   /** Allows one start at a time, because a second one would find the lock held by the first. */
@@ -138,7 +149,8 @@ export class WorkerHere {
     await pollers.check(temporal.client);
     this.#throwIfClosing();
     // Work of dead commands is handled before this worker can receive any of it.
-    await this.#owners.resolveOrphans(this.#role);
+    await this.#owners.endOrphans();
+    if (this.#role === 'command') await this.#nameOthers(temporal.client);
     // This process holds the lock of its folder and polls nothing yet, so no worker of the folder is alive.
     if (!this.#store.shared)
       await passOnWork(temporal.client, this.#config.taskQueue, identityOf(recordId(this.#config), ''));
@@ -152,11 +164,25 @@ export class WorkerHere {
     const made = { dataConverter, deployment, watch, pollers };
     this.#worker = runWorker(await createWorker(this.#config, connection, parts.activities, made), pollers);
     await pollers.admitted;
-    this.#owners.watch(this.#role);
+    this.#owners.watch();
     parts.watchTemporal(temporal.client);
     if (this.#store.shared) tryWarehouses(this.#config, this.#store, parts.deps).catch(() => undefined);
     const warning = otherLimitsText(await this.#store.otherLimits());
     if (warning !== null) this.#config.say(warning);
+  }
+
+  /** Reports the jobs and walks of schedules and other clients, which continue while this command does its own work. */
+  async #nameOthers(client: Client): Promise<void> {
+    const [running, owned] = await Promise.all([
+      busyOn(client, this.#config.taskQueue).catch(() => []),
+      this.#store.entries.owned(),
+    ]);
+    const others = running.filter((one) => !owned.some(({ workflowId }) => workflowId === one)).map(jobOfWorkflow);
+    if (others.length === 0) return;
+    const more = others.length > MOST_NAMED ? ' and more' : '';
+    this.#config.say(
+      `Also running here, for schedules or other clients: ${others.slice(0, MOST_NAMED).join(', ')}${more}.`,
+    );
   }
 
   /**
@@ -182,9 +208,9 @@ export class WorkerHere {
 
   /** Lets requests in flight land, and releases everything. */
   async drain(): Promise<void> {
-    this.#closing = true;
+    this.#closing.abort();
     // Only a takeover is awaited, because a first start may take minutes.
-    if (this.#takesOver) await this.#starting?.catch(() => undefined);
+    await this.#standingBy;
     if (this.#role === 'command' && this.#worker?.isRunning()) await this.#parts?.sendAlerts();
     // A worker that failed by itself has nothing left to drain.
     await this.#worker?.stop().catch(() => undefined);
@@ -203,13 +229,13 @@ export class WorkerHere {
   }
 
   #whyNotReady(): string | null {
-    if (this.#closing) return 'draining';
+    if (this.#closing.signal.aborted) return 'draining';
     if (this.#worker === null) return 'starting';
     return this.#worker.isRunning() ? null : 'the worker has ended';
   }
 
   #throwIfClosing(): void {
-    if (this.#closing) throw new CodedError('interrupted', 'The worker was stopped while it started');
+    if (this.#closing.signal.aborted) throw new CodedError('interrupted', 'The worker was stopped while it started');
   }
 
   async #release(): Promise<void> {

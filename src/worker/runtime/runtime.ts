@@ -117,8 +117,6 @@ export async function openRuntime(config: RuntimeConfig) {
       const { client } = await parts.connect();
       return { client, config, shared: store.shared, allow: async (input) => (await load()).allow(input) };
     },
-    /** See `WorkerHere.takeOver`. */
-    takeOver: async () => (await load()).here.takeOver(),
     /** Number of paid requests that this process has sent and that have no answer yet. */
     inFlight: () => opened?.here.parts?.inFlight.sent ?? 0,
     /** `drain`: starts nothing more, lets paid requests in flight land (10 s at most) and releases everything. `now`: closes at once. */

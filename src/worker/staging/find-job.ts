@@ -2,10 +2,17 @@ import { sourceIdentity } from '../../core/connections/source-address.js';
 import type { JobEntry, JobState, StagedJob } from '../../core/job-entry-schemas.js';
 import type { JobEntries } from '../../core/rows/job-entries.js';
 import { workflowIdOf } from '../../core/rows/job-ids.js';
+import { toContinue } from '../../core/rows/pause.js';
 import { sqlText } from '../../core/rows/source-fields.js';
 import { UsageError } from '../config/runtime-types.js';
 
 const idsOf = (some: readonly JobEntry[]) => some.map((entry) => entry.staged.job).join(', ');
+
+/** The step that continues a job whose command ended. */
+export const afterCommand = (job: string) => ({
+  ...toContinue(job),
+  text: 'To resume it (with --detach: on a worker)',
+});
 
 /** A job by its id, or by its name if that is unique. Throws a `UsageError` that lists the jobs if none or several match. */
 export async function findJob(entries: JobEntries, job: string): Promise<JobEntry> {

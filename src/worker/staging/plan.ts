@@ -125,28 +125,6 @@ function waitingNote(units: number): string {
   return `This includes ${which} about to buy once more.`;
 }
 
-/** Cost, in micro-dollars, of the wanted units of a job that have not landed. `file`: returns the path of a slice on this machine. */
-export async function costOfRest(parts: {
-  readonly staged: StagedJob;
-  readonly journal: Journal;
-  readonly prices: PriceTable;
-  readonly rate: RateProfile;
-  file(slice: number): Promise<string>;
-}): Promise<number> {
-  const { staged, journal } = parts;
-  const costs = quote(staged, parts.prices, parts.rate);
-  const seen = new DigestMap(staged.distinctUnits);
-  const last = wantedRows(staged);
-  for (let slice = 0; slice < staged.slices; slice++) {
-    const units = new Map<string, string>();
-    for (const { n, k, u } of await readUnits(await parts.file(slice)))
-      if (k !== null && n <= last && seen.set(k, 0)) units.set(k, u as string);
-    for (const { key } of await journal.lookup([...units.keys()])) units.delete(key);
-    costs.add([...units.values()]);
-  }
-  return costs.total().micros;
-}
-
 function onlyRebuy(freshness: Freshness): boolean {
   return freshness.freshAfter === undefined && freshness.retryTags === undefined;
 }

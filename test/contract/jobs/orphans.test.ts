@@ -87,50 +87,37 @@ describe('fault 63: work whose command died', () => {
     return { ...folder, work, end, dead };
   }
 
-  it('is ended and named once by the next command, before it works', async () => {
-    const { process, end, dead } = await orphan();
+  it('is ended and named once by the next processes, and its name is free', async () => {
+    const { process, end, dead, work } = await orphan();
     dead.die();
     const [one, two] = [process(), process()];
-    await Promise.all([one.owners.resolveOrphans('command'), two.owners.resolveOrphans('command')]);
+    await Promise.all([one.owners.endOrphans(), two.owners.endOrphans()]);
     expect(await end()).toEqual(terminated('its command ended'));
-    expect([...one.said, ...two.said].filter((text) => text.startsWith('Stopped big: its command ended'))).toHaveLength(
-      1,
-    );
+    expect([...one.said, ...two.said]).toEqual([
+      'Stopped big: its command ended. Paid results are kept. Its command resumes it.',
+    ]);
     expect(await one.owned()).toEqual([]);
+    expect((await two.owners.claim(work, () => ({}))).owner).toBeNull();
   });
 
-  it('is left alone by another command while its own one is alive', async () => {
+  it('is left alone while its own command is alive', async () => {
     const { process, end } = await orphan();
     const other = process();
-    await other.owners.resolveOrphans('command');
+    await other.owners.endOrphans();
     expect(await end()).toEqual(RUNNING);
     expect(other.said).toEqual([]);
   });
 
-  it('is resumed by a worker, and belongs to the workers from then on', async () => {
-    const { process, end, dead } = await orphan();
-    dead.die();
-    const worker = process();
-    await worker.owners.resolveOrphans('worker');
-    expect(await end()).toEqual(RUNNING);
-    expect(worker.said).toEqual(['Resuming big, whose command ended.']);
-    expect(await worker.owned()).toEqual([]);
-    const next = process();
-    await next.owners.resolveOrphans('command');
-    expect(await end()).toEqual(RUNNING);
-    expect(next.said).toEqual([`Also running here, for schedules or other clients: big-${folders}.`]);
-  });
-
-  it('is not called resumed if it was cancelled', async () => {
-    const { process, work, dead } = await orphan();
+  it('ends as cancelled if it was cancelled', async () => {
+    const { process, end, work, dead } = await orphan();
     dead.die();
     await temporal.client.workflow.getHandle(work.workflowId).cancel();
     const worker = process();
-    await worker.owners.resolveOrphans('worker');
-    expect(worker.said).toEqual(['Ending big, which was cancelled.']);
+    await worker.owners.endOrphans();
+    expect([await end(), worker.said, await worker.owned()]).toEqual([RUNNING, [], []]);
   });
 
-  it('is resumed by the command that watched it, and ends with that command', async () => {
+  it('belongs to a command that is started again, and to the command that watched it, and ends with that command', async () => {
     const { process, end, dead, work } = await orphan();
     const watcher = process();
     expect((await watcher.owners.claim(work, () => ({}))).owner).not.toBeNull();
@@ -140,12 +127,27 @@ describe('fault 63: work whose command died', () => {
     for (const one of [successor, other]) await one.owners.claim(work, () => ({}));
     dead.die();
     watcher.die();
-    await successor.owners.resolveOrphans('command');
-    expect(successor.said).toEqual(['Resuming big, whose command ended.']);
+    await process().owners.endOrphans();
+    expect(await end()).toEqual(RUNNING);
     expect(await other.owned()).toMatchObject([{ living: [successor.entries.owner(), other.entries.owner()] }]);
     await successor.owners.stop('its command was stopped', now);
     expect(await end()).toEqual(terminated('its command was stopped'));
     expect(() => successor.owners.check()).toThrow('This command is stopping');
+  });
+
+  it('is ended before a command that is started again gets it', async () => {
+    const { process, end, dead, work } = await orphan();
+    dead.die();
+    const [ending, again] = [process(), process()];
+    const { workflowId } = work;
+    await ending.entries.claim(workflowId, () => ({
+      owned: { ...work, owners: [ending.entries.owner()], isEnding: true as const },
+    }));
+    const claimed = again.owners.claim(work, () => ({}));
+    expect(await again.owners.ownerOf(work)).toBeNull();
+    await ending.owners.endOrphans();
+    expect((await claimed).owner).toBeNull();
+    expect(await end()).toEqual(terminated('its command ended'));
   });
 });
 
@@ -175,11 +177,11 @@ describe('a job whose command ended before its workflow was started', () => {
     expect(await command.owned()).toEqual([]);
   });
 
-  it.each(['command', 'worker'] as const)('is stopped by the next %s if that command was killed', async (role) => {
+  it('is stopped by the next process if that command was killed', async () => {
     const { process, command } = await claimed();
     command.die();
     const next = process();
-    await next.owners.resolveOrphans(role);
+    await next.owners.endOrphans();
     expect((await next.entries.get('never'))?.state).toMatchObject({ phase: 'stopped' });
     expect(await next.owned()).toEqual([]);
   });
@@ -201,7 +203,7 @@ describe('a job whose workflow ended in Temporal while no worker was alive', () 
   it('is failed, and reported once by any number of workers', async () => {
     const { process, job, run } = await ended('no longer wanted');
     const workers = [process(), process(), process()];
-    await Promise.all(workers.map(({ owners }) => owners.resolveOrphans('worker')));
+    await Promise.all(workers.map(({ owners }) => owners.noteEnded()));
     const [worker] = workers;
     expect((await worker?.entries.get(job))?.state).toEqual({
       ...{ phase: 'failed', message: 'its workflow was terminated in Temporal', since: expect.any(Number) },
@@ -220,20 +222,18 @@ describe('a job whose workflow ended in Temporal while no worker was alive', () 
   it('is stopped if its command terminated it', async () => {
     const { process, job } = await ended('stopped: its command was stopped');
     const worker = process();
-    await worker.owners.resolveOrphans('worker');
+    await worker.owners.noteEnded();
     expect((await worker.entries.get(job))?.state).toMatchObject({
       ...{ phase: 'stopped', message: 'its command was stopped' },
     });
     expect(worker.alerts()).toMatchObject([{ type: 'job.stopped', data: { job, reason: 'person' } }]);
   });
 
-  it('is left to its command while that command is alive, and to workers if only commands are alive', async () => {
+  it('is left to its command while that command is alive', async () => {
     const { process, job, workflowId } = await ended(undefined);
-    const [command, other, worker] = [process(), process(), process()];
+    const [command, worker] = [process(), process()];
     await command.owners.claim({ job, workflowId }, () => ({}));
-    await worker.owners.resolveOrphans('worker');
-    await command.owners.release(workflowId);
-    await other.owners.resolveOrphans('command');
+    await worker.owners.noteEnded();
     expect((await worker.entries.get(job))?.state).toEqual({ phase: 'running', since: 0 });
     expect(worker.alerts()).toEqual([]);
   });

@@ -199,7 +199,6 @@ export function fakeRuntime(changes: RuntimeAnswers = {}): {
     slots: async () => ({ limit: 50, held: 0, elsewhere: 0, leftRunning: 0, waiting: 0 }),
     spend: async () => spend,
     runWorker: async (running) => running(),
-    takeOver: async () => false,
     calls: () => Promise.reject(new Error('there is no service')),
     running: async () => null,
     workflows: () => Promise.reject(new Error('there is no server')),

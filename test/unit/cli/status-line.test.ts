@@ -48,7 +48,7 @@ it.each<[string, Partial<JobStatus>, string]>([
   [
     'is stopped',
     { phase: 'stopped', message: 'its command ended' },
-    'q3 is stopped: its command ended. To resume it:\n  searchflow resume q3-1',
+    'q3 is stopped: its command ended. To resume it (with --detach: on a worker):\n  searchflow resume q3-1',
   ],
   [
     'failed, in a sentence of its own',

@@ -1,23 +1,15 @@
-import { join } from 'node:path';
 import type { Client } from '@temporalio/client';
 import { expect, it } from 'vitest';
-import type { RuntimeConfig } from '../../../src/worker/config/runtime-types.js';
-import { startedByCommand, WorkOwners } from '../../../src/worker/control/work-owners.js';
-import { FolderJobs } from '../../../src/worker/store/folder-jobs.js';
-import type { Store } from '../../../src/worker/store/store.js';
-import { folderOfFile } from '../../support/files/folders.js';
+import { busyOn } from '../../../src/worker/control/temporal-status.js';
 
-const dir = folderOfFile();
-
-it('a command names work that runs here for others, and not the paused job of an ended command', async () => {
-  const busy = { pendingActivities: [{}] };
+it('runs that make progress are listed, and not those that wait for a person', async () => {
   const workflows = [
-    { workflowId: 'searchflow-scheduled', memo: {}, raw: {} },
-    { workflowId: 'searchflow-taken-over', memo: startedByCommand, raw: busy },
-    { workflowId: 'searchflow-just-signalled', memo: startedByCommand, raw: { pendingWorkflowTask: {} } },
-    { workflowId: 'searchflow-paused', memo: startedByCommand, raw: { pendingActivities: [], pendingChildren: [] } },
+    { workflowId: 'searchflow-busy', raw: { pendingActivities: [{}] } },
+    { workflowId: 'searchflow-just-signalled', raw: { pendingWorkflowTask: {} } },
+    { workflowId: 'searchflow-paused', raw: { pendingActivities: [], pendingChildren: [] } },
   ];
   const client = {
+    withAbortSignal: (_signal: AbortSignal, ask: () => Promise<unknown>) => ask(),
     workflow: {
       list: async function* () {
         yield* workflows;
@@ -25,10 +17,5 @@ it('a command names work that runs here for others, and not the paused job of an
       getHandle: (id: string) => ({ describe: async () => workflows.find(({ workflowId }) => workflowId === id) }),
     },
   } as unknown as Client;
-  const said: string[] = [];
-  const config = { taskQueue: 'q', say: (text: string) => said.push(text) } as unknown as RuntimeConfig;
-  const entries = new FolderJobs(join(dir, 'jobs'));
-  await new WorkOwners(config, { entries } as unknown as Store, async () => client).resolveOrphans('command');
-  entries.close();
-  expect(said).toEqual(['Also running here, for schedules or other clients: scheduled, taken-over, just-signalled.']);
+  expect(await busyOn(client, 'q')).toEqual(['searchflow-busy', 'searchflow-just-signalled']);
 });
