@@ -123,7 +123,7 @@ export async function openRuntime(config: RuntimeConfig) {
     async close(mode: 'drain' | 'now') {
       await (await loading)?.close(mode);
       await (await running)?.close().catch(() => undefined);
-      // A server that is still starting is awaited only briefly, because the watcher ends a server that no process uses.
+      // A server that is still starting is awaited only briefly, because the supervisor ends a server that no process uses.
       const starting = sleep(STARTING_MS, null, { ref: false });
       const connected = await Promise.race([temporal?.catch(() => null), starting]);
       await connected?.close().catch(() => undefined);

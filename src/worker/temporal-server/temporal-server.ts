@@ -1,56 +1,27 @@
 import { spawn } from 'node:child_process';
-import { chmodSync, closeSync, openSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { closeSync, existsSync, openSync, readFileSync, statSync } from 'node:fs';
+import { setTimeout as delay } from 'node:timers/promises';
 import type { ErrorCode } from '../../core/errors/registry.js';
 import { makeFolder } from '../../files/make-folder.js';
 import { inPackage } from '../../files/package-root.js';
 import { isAlive } from '../../files/process-identity.js';
-import { isLocked, withLock } from '../../files/process-lock.js';
+import { lockHolder, type ProcessLock, tryLock } from '../../files/process-lock.js';
+import { recordFormat } from '../../store/process/folder-format.js';
 import { bareEnvironment } from './bare-environment.js';
 import { findTemporalBinary } from './binary.js';
-import { freePort } from './free-port.js';
-import {
-  addressOf,
-  enrol,
-  readRecord,
-  removeRecord,
-  type ServerFiles,
-  type ServerRecord,
-  serverFiles,
-} from './server-files.js';
-import type { HealthCheck } from './server-health.js';
-import { endProcess, startServer } from './server-process.js';
+import { takesConnections } from './free-port.js';
+import { addressOf, readRecord, type ServerFiles, type ServerRecord, serverFiles } from './server-files.js';
+import type { ServerPlan } from './server-supervisor.js';
 
-/** Starts the watcher of a folder if none is running. Call this function while holding the folder's lock, before the server is started. */
-function keepWatcher(files: ServerFiles, lingerMs: number, env: Readonly<Record<string, string | undefined>>): void {
-  if (isLocked(files.watcherLock)) return;
-  const log = openSync(files.log, 'a', 0o600);
-  try {
-    const watcher = inPackage('dist', 'worker', 'temporal-server', 'server-watcher.js');
-    const child = spawn(process.execPath, [watcher, files.stateDir, String(lingerMs)], {
-      detached: true,
-      // An unexpected error of the watcher goes to the server's log.
-      stdio: ['ignore', 'ignore', log],
-      env: bareEnvironment(env),
-      windowsHide: true,
-    });
-    // If the watcher cannot be started, the server runs without a watcher until the next command of the folder starts one.
-    child.once('error', () => undefined);
-    child.unref();
-  } finally {
-    closeSync(log);
-  }
-}
-
-const REUSE_WITHIN_MS = 10_000;
-/** Time, after SIGTERM, for the end of a server that does not answer. A kill does not damage the database of the server. */
-const HUNG_GRACE_MS = 2_000;
-const START_WITHIN_MS = 30_000;
+/** Longest wait for a server. It is longer than the wait of the supervisor for a server that starts. */
+const WAIT_MS = 60_000;
+const POLL_MS = 20;
+/** Longest wait for the namespace of a server that runs. */
+const NAMESPACE_MS = 10_000;
 /** Waits longer than this are reported. */
 const SAID_AFTER_MS = 5000;
-/** Longest wait for the lock: another process may be installing the server, and an installation takes minutes. */
-const LOCK_WAIT_MS = 30 * 60_000;
 const LINGER_MS = 30_000;
-const ATTEMPTS = 3;
+const MOST_SUPERVISORS = 3;
 
 const nothing = () => undefined;
 
@@ -64,7 +35,7 @@ export interface TemporalServerOptions {
   readonly namespace?: string;
   /** Port of Temporal's web UI; default: no web UI. A running server keeps its own port. */
   readonly ui?: number | null;
-  /** Called once the process of the server is running. */
+  /** Called once nothing is left but the wait for the server. */
   readonly awaited?: () => void;
 }
 
@@ -75,25 +46,22 @@ export class TemporalServerFailed extends Error {
 }
 
 /**
- * The Temporal server of a state folder: the running server if it answers, else a new server on the same database. Parallel callers get the
- * same server. A watcher ends the server after its last user has ended. Throws {@link TemporalServerFailed}, or a `UsageError` if no
- * Temporal program can be installed.
+ * The Temporal server of a state folder. Its supervisor is started if none is running; parallel callers get the same server. The server ends
+ * after its last user has ended. Throws {@link TemporalServerFailed}, or a `UsageError` if no Temporal program can be installed.
  */
 export async function ensureTemporalServer(options: TemporalServerOptions) {
   const files = serverFiles(options.stateDir);
   makeFolder(files.stateDir);
-  // This process is recorded as a user first, so that no watcher ends a server that is about to be reused.
   const user = await enrol(files);
+  const waiting = setTimeout(() => {
+    const pid = readRecord(files)?.pid ?? lockHolder(files.lock)?.pid;
+    if (pid !== undefined) options.say(`Waiting for the embedded Temporal server (PID ${pid}) to answer …`);
+  }, SAID_AFTER_MS);
   try {
-    const { record, reused } = await withLock(files.lock, () => reuseOrStart(files, options), {
-      waitMs: LOCK_WAIT_MS,
-      say: options.say,
-    });
+    const record = await awaitServer(files, options);
     return {
       address: addressOf(record),
       pid: record.pid,
-      /** Whether the server was already running. */
-      reused,
       uiUrl: record.uiPort === null ? null : `http://127.0.0.1:${record.uiPort}`,
       /** Records, before it returns, that this process no longer uses the server. The server ends 30 s after its last user. */
       detach: async () => user.release(),
@@ -101,111 +69,117 @@ export async function ensureTemporalServer(options: TemporalServerOptions) {
   } catch (error) {
     user.release();
     throw error;
-  }
-}
-
-/** Waits for a server. The module is loaded here, when its process runs, because loading blocks this process for a fifth of a second. */
-const awaitServer = async (check: HealthCheck) => (await import('./server-health.js')).awaitServer(check);
-
-async function reuseOrStart(files: ServerFiles, options: TemporalServerOptions) {
-  const { env, say, namespace = 'default', awaited = nothing } = options;
-  const linger = Number(env.SEARCHFLOW_SERVER_LINGER_MS || LINGER_MS);
-  const lingerMs = linger >= 0 ? linger : LINGER_MS;
-  const found = readRecord(files);
-  if (found !== null && isAlive(found.pid, found.startTime)) {
-    awaited();
-    const gone = () => (isAlive(found.pid, found.startTime) ? null : 'it ended');
-    const wrong = await reportingWait(
-      say,
-      found,
-      awaitServer({ address: addressOf(found), namespace, withinMs: REUSE_WITHIN_MS, gone }),
-    );
-    if (wrong === null) {
-      databaseIsMade(files);
-      keepWatcher(files, lingerMs, env);
-      return { record: found, reused: true };
-    }
-    say(`Replacing the Temporal server of ${files.stateDir} (PID ${found.pid}): ${wrong}.`);
-    await endProcess(found, HUNG_GRACE_MS);
-  }
-  removeRecord(files);
-  const { path: binary, version } = await findTemporalBinary({ env, say });
-  keepWatcher(files, lingerMs, env);
-  for (let attempt = 1; ; attempt++) {
-    const uiPort = options.ui ?? null;
-    const logged = statSync(files.log, { throwIfNoEntry: false })?.size ?? 0;
-    // The new server gets the port of the old one, because workers and clients keep calling that port.
-    const port = await freePort(attempt === 1 ? found?.port : 0);
-    const { record, end } = await startServer(files, { binary, version, port, uiPort }, env);
-    awaited();
-    const address = addressOf(record);
-    const wrong = await reportingWait(
-      say,
-      record,
-      awaitServer({ address, namespace, withinMs: START_WITHIN_MS, gone: end }),
-    );
-    if (wrong === null) {
-      databaseIsMade(files);
-      return { record, reused: false };
-    }
-    const hasEnded = end() !== null;
-    await endProcess(record, HUNG_GRACE_MS);
-    removeRecord(files);
-    const output = lastMessages(files.log, logged);
-    // Another process may have taken the port or killed the server, so another attempt may succeed.
-    if (hasEnded && !isDamage(output) && attempt < ATTEMPTS) {
-      say(`Starting the Temporal server again: ${output === '' ? wrong : `${wrong} (${output})`}.`);
-      continue;
-    }
-    throw new TemporalServerFailed(hasEnded || output !== '' ? failure(files, wrong, output) : silence(files, wrong));
-  }
-}
-
-/** Runs work. If the work takes long, reports the process that the work waits for. */
-async function reportingWait<T>(
-  say: TemporalServerOptions['say'],
-  { pid }: Pick<ServerRecord, 'pid'>,
-  work: Promise<T>,
-): Promise<T> {
-  const timer = setTimeout(
-    () => say(`Waiting for the embedded Temporal server (PID ${pid}) to answer …`),
-    SAID_AFTER_MS,
-  );
-  try {
-    return await work;
   } finally {
-    clearTimeout(timer);
+    clearTimeout(waiting);
   }
 }
 
-/** Records, before the server is used, that its database is complete. */
-function databaseIsMade(files: ServerFiles): void {
-  chmodSync(files.database, 0o600);
-  rmSync(files.unfinished, { force: true });
+/** Makes this process a user of the server, until the lock that it gets is released or the process ends. */
+async function enrol({ users }: ServerFiles): Promise<ProcessLock> {
+  for (const until = performance.now() + WAIT_MS; performance.now() < until; await delay(10)) {
+    const lock = tryLock(users, true);
+    if (lock !== null) return lock;
+    // The supervisor looks for users at this moment, or ends the server.
+  }
+  const pid = lockHolder(users)?.pid ?? 'unknown';
+  throw new TemporalServerFailed(
+    `The embedded Temporal server is being ended, and its supervisor (PID ${pid}) does not finish. End that process and run the same command again.`,
+  );
+}
+
+/** Waits for a server that answers and has the namespace. Starts a supervisor if none is running. */
+async function awaitServer(files: ServerFiles, options: TemporalServerOptions): Promise<ServerRecord> {
+  const { say, namespace = 'default', awaited = nothing } = options;
+  const logged = sizeOf(files.log);
+  let supervisor: Supervisor | null = null;
+  let started = 0;
+  let known: ServerRecord | null = null;
+  let wrong = 'its supervisor does not answer';
+  for (let until = performance.now() + WAIT_MS; performance.now() < until; await delay(POLL_MS)) {
+    if (supervisor?.failed) break;
+    if (lockHolder(files.lock) === null && (supervisor === null || supervisor.ended) && started < MOST_SUPERVISORS) {
+      supervisor = await startSupervisor(files, options);
+      started += 1;
+      until = performance.now() + WAIT_MS;
+    }
+    awaited();
+    // The module is loaded while the server starts, because loading blocks this process for a fifth of a second.
+    const { prepareNamespace } = await import('./server-namespace.js');
+    const record = readRecord(files);
+    // A server whose supervisor was killed is about to be replaced.
+    if (record === null || lockHolder(files.lock) === null || !isAlive(record.pid, record.startTime)) continue;
+    if (known !== null && known.pid !== record.pid)
+      say(`The embedded Temporal server was started again (PID ${record.pid}).`);
+    known = record;
+    wrong = `no answer at ${addressOf(record)}`;
+    // A plain socket is tried first: it needs a millisecond, and gRPC waits a second after a refused connection.
+    if (existsSync(files.unfinished) || !(await takesConnections(addressOf(record)))) continue;
+    try {
+      await prepareNamespace(addressOf(record), namespace, NAMESPACE_MS);
+      // Another server may have answered: a new one has the same address.
+      if (isAlive(record.pid, record.startTime)) return record;
+    } catch (error) {
+      wrong = error instanceof Error ? error.message : String(error);
+    }
+  }
+  throw new TemporalServerFailed(failure(files, lastMessages(files.log, logged) || wrong));
+}
+
+/** A supervisor that this process has started. */
+interface Supervisor {
+  ended: boolean;
+  /** Whether the server cannot be started. The reason is in the log. */
+  failed: boolean;
+}
+
+/** Starts a supervisor of the folder. A second one ends by itself. */
+async function startSupervisor(
+  files: ServerFiles,
+  { env, say, ui = null }: TemporalServerOptions,
+): Promise<Supervisor> {
+  await recordFormat(files.stateDir);
+  const linger = Number(env.SEARCHFLOW_SERVER_LINGER_MS || LINGER_MS);
+  const program = inPackage('dist', 'worker', 'temporal-server', 'server-supervisor.js');
+  const log = openSync(files.log, 'a', 0o600);
+  const child = spawn(process.execPath, [program, files.stateDir, String(linger >= 0 ? linger : LINGER_MS)], {
+    cwd: files.stateDir,
+    detached: true,
+    stdio: ['pipe', log, log],
+    env: bareEnvironment(env),
+    windowsHide: true,
+  });
+  closeSync(log);
+  const supervisor = { ended: false, failed: false };
+  child.once('error', () => Object.assign(supervisor, { ended: true, failed: true }));
+  child.once('exit', (code) => Object.assign(supervisor, { ended: true, failed: code !== null && code !== 0 }));
+  child.unref();
+  child.stdin?.on('error', nothing);
+  try {
+    // The supervisor loads its modules while the program is looked for.
+    const { path: binary } = await findTemporalBinary({ env, say });
+    child.stdin?.write(JSON.stringify({ binary, uiPort: ui } satisfies ServerPlan));
+    return supervisor;
+  } finally {
+    child.stdin?.end();
+  }
 }
 
 const isDamage = (output: string) => /not a database|malformed|corrupt|disk image|no such table/i.test(output);
 
-/** Message about a server that neither answered nor ended. */
-function silence(files: ServerFiles, wrong: string): string {
-  return (
-    `The embedded Temporal server did not start: ${wrong}. Its log is empty (${files.log}). The server is stopped, or this machine is busy. ` +
-    'Run the same command again.'
-  );
-}
-
-function failure(files: ServerFiles, wrong: string, output: string): string {
+function failure(files: ServerFiles, output: string): string {
   const damaged = isDamage(output);
   const remedy = `${damaged ? 'Its database' : 'If its database'} ${files.database} is damaged${damaged ? '. Move' : ', move'} the file away`;
   return (
-    `The embedded Temporal server did not start: ${wrong}. ${output === '' ? 'Its log is empty' : `Its last messages: ${output}`} ` +
-    `(${files.log}). ${remedy} and run the same command again. Paid results are in the journal and are not bought twice.`
+    `The embedded Temporal server did not start: ${output} (${files.log}). ${remedy} and run the same command again. ` +
+    'Paid results are in the journal and are not bought twice.'
   );
 }
 
-/** The last messages in the log since the server was started, in one line. */
+const sizeOf = (path: string): number => statSync(path, { throwIfNoEntry: false })?.size ?? 0;
+
+/** The last messages in the log since it had this size, in one line. */
 function lastMessages(log: string, from: number): string {
-  const size = statSync(log, { throwIfNoEntry: false })?.size ?? 0;
+  const size = sizeOf(log);
   if (size === 0) return '';
   const lines = readFileSync(log)
     .subarray(size >= from ? from : 0)

@@ -1,20 +1,17 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { afterEach, beforeEach, vi } from 'vitest';
 import { isAlive } from '../../../src/files/process-identity.js';
+import { lockHolder } from '../../../src/files/process-lock.js';
 import { readRecord, serverFiles } from '../../../src/worker/temporal-server/server-files.js';
-import { endProcess } from '../../../src/worker/temporal-server/server-process.js';
 import { ensureTemporalServer } from '../../../src/worker/temporal-server/temporal-server.js';
 
 const built = new URL('../../../dist/worker/temporal-server/temporal-server.js', import.meta.url).href;
 
 type EmbeddedServer = Awaited<ReturnType<typeof ensureTemporalServer>>;
-
-/** The record of the server that a process prints when it has attached to the server. */
-export type ServerRecord = Omit<EmbeddedServer, 'detach'>;
 
 /** The processes and the folder of one test, all removed at the end. */
 export class ServerUsers {
@@ -31,10 +28,10 @@ export class ServerUsers {
   async tearDown(): Promise<void> {
     for (const child of this.#children.splice(0)) child.kill('SIGKILL');
     for (const server of this.#attached.splice(0)) await server.detach();
-    const watcher = this.watcherPid();
-    if (watcher !== null && isAlive(watcher, null)) process.kill(watcher, 'SIGKILL');
-    const record = readRecord(serverFiles(this.stateDir));
-    if (record !== null) await endProcess(record);
+    const supervisor = this.supervisorPid();
+    const server = readRecord(serverFiles(this.stateDir))?.pid;
+    for (const pid of [supervisor, server]) if (pid !== undefined && isAlive(pid, null)) process.kill(pid, 'SIGKILL');
+    if (server !== undefined) await untilGone(server);
     rmSync(join(this.stateDir, '..'), { recursive: true, force: true });
   }
 
@@ -51,7 +48,9 @@ export class ServerUsers {
   }
 
   /** Starts another process that attaches to the server and lives until it is killed. */
-  async elsewhere(lingerMs: number): Promise<{ readonly child: ChildProcess; readonly server: ServerRecord }> {
+  async elsewhere(
+    lingerMs: number,
+  ): Promise<{ readonly child: ChildProcess; readonly server: Omit<EmbeddedServer, 'detach'> }> {
     const script = `import { ensureTemporalServer } from ${JSON.stringify(built)};
       const [stateDir, linger] = process.argv.slice(1);
       const env = { ...process.env, SEARCHFLOW_SERVER_LINGER_MS: linger };
@@ -65,12 +64,8 @@ export class ServerUsers {
     throw new Error('The process ended before it had a server.');
   }
 
-  watcherPid(): number | null {
-    try {
-      return JSON.parse(readFileSync(serverFiles(this.stateDir).watcherLock, 'utf8')).pid;
-    } catch {
-      return null;
-    }
+  supervisorPid(): number | undefined {
+    return lockHolder(serverFiles(this.stateDir).lock)?.pid;
   }
 }
 
