@@ -16,7 +16,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { CodedError } from '../core/errors/coded-error.js';
 import type { ErrorCode } from '../core/errors/registry.js';
 import { makeFolder } from './make-folder.js';
-import { isAlive, ownIdentity, type ProcessIdentity, processStartTime, toIdentity } from './process-identity.js';
+import { isAlive, ownIdentity, toIdentity } from './process-identity.js';
 import { withPath } from './write-durably.js';
 
 /** The functions of `fs-native-extensions` that are used; the package has no types. */
@@ -33,11 +33,9 @@ const QUIET_WAIT_MS = 1_000;
 
 /** A lock of the operating system that this process holds; the lock ends with the process, even on `kill -9`. */
 export interface ProcessLock {
-  /** File descriptor of the lock. A child process that inherits the descriptor (as `stdio`) holds the lock too. */
+  /** File descriptor of the lock. A child process that inherits the descriptor (as `stdio`) holds the lock too; not on Windows. */
   readonly fd: number;
   release(): void;
-  /** Leaves the lock to a child process that inherited it. Not on Windows, where locks are not inherited. */
-  handOver(pid: number): void;
 }
 
 /** The lock was not released in time. */
@@ -66,25 +64,23 @@ export function tryLock(path: string, shared = false): ProcessLock | null {
       closeSync(fd);
       return null;
     }
-    if (!shared) nameHolder(path, fd, ownIdentity());
+    if (!shared) nameHolder(path, fd);
   } catch (error) {
     closeSync(fd);
     throw error;
   }
   let held = true;
-  const close = (last: () => unknown) => {
-    if (!held) return;
-    held = false;
-    try {
-      last();
-    } finally {
-      closeSync(fd);
-    }
-  };
   return {
     fd,
-    release: () => close(() => shared || ftruncateSync(fd)),
-    handOver: (pid) => close(() => nameHolder(path, fd, { pid, startTime: processStartTime(pid) })),
+    release: () => {
+      if (!held) return;
+      held = false;
+      try {
+        if (!shared) ftruncateSync(fd);
+      } finally {
+        closeSync(fd);
+      }
+    },
   };
 }
 
@@ -198,10 +194,10 @@ export function isAt(path: string, fd: number): boolean {
   return there !== undefined && there.dev === here.dev && there.ino === here.ino;
 }
 
-function nameHolder(path: string, fd: number, holder: ProcessIdentity): void {
+function nameHolder(path: string, fd: number): void {
   ftruncateSync(fd);
   try {
-    writeSync(fd, `${JSON.stringify(holder)}\n`);
+    writeSync(fd, `${JSON.stringify(ownIdentity())}\n`);
   } catch (error) {
     throw withPath(error, path);
   }
