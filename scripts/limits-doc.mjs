@@ -35,23 +35,21 @@ Events | time before the watermark that a sync reads again | core/events/walk-wi
 Events | time that the daily sweep reads again | core/events/walk-window#SWEEP_MS | time | a verification finds later events
 Monitors | monitors of one batch request | core/choices#MAX_BATCH_LIMIT | number | refused
 Monitors | time for an approval | core/monitors/monitor-batch#APPROVAL_WITHIN_MS | time | the batch ends without a change
-Workers | silence after which a worker counts as dead (default) | store/postgres/journal/process-heartbeat#DEAD_AFTER_MS | time | its claims expire
+Workers | silence after which a worker counts as dead (default) | store/postgres/defaults#DEAD_AFTER_MS | time | its claims expire
 Alerts | time for which an alert is tried | worker/alerts/send-alert#ALERT_FOR_MS | time | the workflow of the alert fails
 `;
 const forms = { number, bytes, time, seconds: (value) => time(value * 1000), dollars: (value) => `$${number(value)}` };
 
 /** Returns docs/reference/limits.md. `load`: imports a module of `src` by its path without an ending. */
 export async function limitsDoc(load) {
-  const rows = await Promise.all(
-    limits
-      .trim()
-      .split('\n')
-      .map(async (line) => {
-        const [part, what, constant, form, beyond] = line.split(' | ');
-        const [path, name] = constant.split('#');
-        return `| ${part} | ${what} | ${forms[form]((await load(path))[name])} | ${beyond} |`;
-      }),
-  );
+  const row = async (line) => {
+    const [part, what, constant, form, beyond] = line.split(' | ');
+    const [path, name] = constant.split('#');
+    const { [name]: value } = await load(path);
+    if (value === undefined) throw new Error(`src/${path}.ts has no ${name}.`);
+    return `| ${part} | ${what} | ${forms[form](value)} | ${beyond} |`;
+  };
+  const rows = await Promise.all(limits.trim().split('\n').map(row));
   const lines = [
     '# Limits',
     '',
