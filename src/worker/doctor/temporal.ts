@@ -34,8 +34,8 @@ export async function checkTemporal(setup: Setup): Promise<readonly Finding[]> {
         `Continue its process:\n  kill -CONT ${record.pid}`,
       ),
     ];
-  const hidden = existsSync(keyFileOf(config.stateDir)) ? 'Histories are encrypted.' : 'and read histories.';
-  const login = `The embedded server has no login: other users of this machine can start workflows. ${hidden}`;
+  const rest = existsSync(keyFileOf(config.stateDir)) ? '. Histories are encrypted.' : ' and read histories.';
+  const login = `The embedded server has no login: other users of this machine can start workflows${rest}`;
   const found = await serverFindings(setup, addressOf(record));
   return [program, ...found, fine('embedded-login', login, 'See docs/reference/trust.md.')];
 }
