@@ -23,7 +23,7 @@ import { toFailure } from '../call/failure.js';
 import type { AnyPurchase, PurchaseRequest, Unit } from '../purchase/purchase-request.js';
 import { type ContentsOptions, contentsPurchase } from '../rows/contents-purchase.js';
 import { requestPurchase } from '../rows/request-purchase.js';
-import { type RowRequestFacts, rowEndpoints, rowRequests } from '../rows/row-requests.js';
+import { type RowRequestFacts, rowKinds, rowRequests } from '../rows/row-requests.js';
 import { stageOperation } from '../rows/stage-operation.js';
 import { buyNow, lonePurchase, type Paid, payerOf, shares } from './buy.js';
 import { refuseTooLarge } from './packed.js';
@@ -137,7 +137,7 @@ function readRequests(deps: CallDeps, { how, rows, indexes }: SomeRows): ReadRow
       'requests are for search and answer, without template and urlField. Give the URLs of contents as rows.',
     );
   const isMisspelt = (row: object) =>
-    misspeltFields(rowEndpoints[operation], { ...options, ...row }, Object.values(operationTable)).length > 0;
+    misspeltFields(rowKinds[operation].endpoint, { ...options, ...row }, Object.values(operationTable)).length > 0;
   const units = rows.map((row, nth): Unit | RowError => {
     const unit = canonicalJson(row);
     try {

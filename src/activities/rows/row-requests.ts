@@ -1,15 +1,15 @@
-import { createAgentRunEndpoint } from '../../api/endpoints/agent-runs.js';
+import { createAgentRunEndpoint, getAgentRunEndpoint } from '../../api/endpoints/agent-runs.js';
 import { answerEndpoint } from '../../api/endpoints/answer.js';
 import { contentsEndpoint } from '../../api/endpoints/contents.js';
 import { searchEndpoint } from '../../api/endpoints/search.js';
 import type { Input, Transport } from '../../api/transport.js';
-import { type Endpoint, rateCostOf } from '../../api/wire/endpoint.js';
+import { type AnyEndpoint, type Endpoint, rateCostOf } from '../../api/wire/endpoint.js';
 import type { SentWith } from '../../core/base-schemas.js';
 import type { StagedJob } from '../../core/job-entry-schemas.js';
 import { listSearch, type PriceTable } from '../../core/purchase/prices.js';
 import { sendOptions } from '../../core/purchase/sent-with.js';
 import { requestUnit, unitKeys } from '../../core/purchase/unit-key.js';
-import type { RowOperation } from '../../core/rows/row-operation.js';
+import { isRowOperation, type RowOperation } from '../../core/rows/row-operation.js';
 import { canonicalJson, type Json } from '../../core/text/json.js';
 import type { ActivityDeps } from '../base/deps.js';
 import { type Landing, landingOf } from '../call/landing.js';
@@ -18,16 +18,9 @@ import { agentKeys } from './agent-purchase.js';
 import { type ContentsOptions, contentsKeys } from './contents-purchase.js';
 import { nothingIn } from './empty-answers.js';
 
-/** The endpoints of the operations for rows. */
-export const rowEndpoints = {
-  contents: contentsEndpoint,
-  search: searchEndpoint,
-  answer: answerEndpoint,
-  agent: createAgentRunEndpoint,
-} satisfies Readonly<Record<RowOperation, unknown>>;
-
 /** The facts of a job from which its requests are made. */
 export type RowRequestFacts = Pick<StagedJob, 'operation' | 'options' | keyof SentWith>;
+type KeyDeps = Pick<ActivityDeps, 'origin' | 'sha256'>;
 
 /**
  * Makes requests from the rows of a job whose units are whole requests. A request has the rendered fields of a row and the options that all
@@ -35,32 +28,50 @@ export type RowRequestFacts = Pick<StagedJob, 'operation' | 'options' | keyof Se
  */
 export type RowRequests = ReturnType<typeof bind>;
 
-/** Returns the requests of a job's operation; null for contents, whose units are URLs. */
-export function rowRequests(deps: Pick<ActivityDeps, 'origin' | 'sha256'>, facts: RowRequestFacts): RowRequests | null {
-  const wire = sendOptions(facts);
-  const { search, answer, agent } = rowEndpoints;
-  const keysOf = ({ name }: { readonly name: string }) => unitKeys(deps.sha256, deps.origin, name, wire);
-  const makers: Readonly<Record<string, () => RowRequests>> = {
-    search: () => bind(facts, search, keysOf(search), listSearch),
-    answer: () => bind(facts, answer, keysOf(answer)),
-    agent: () => bind(facts, agent, agentKeys(deps, {}, wire)),
-  };
-  return makers[facts.operation]?.() ?? null;
+interface RowKind {
+  readonly endpoint: AnyEndpoint;
+  /** The endpoint whose answer lands; default: the same. */
+  readonly lands?: AnyEndpoint;
+  /** Makes the requests of a job; null for pages, whose units are URLs. */
+  readonly requests: ((deps: KeyDeps, facts: RowRequestFacts) => RowRequests) | null;
+}
+
+/** How the operations of rows are sent. */
+export const rowKinds: Readonly<Record<RowOperation, RowKind>> = {
+  contents: { endpoint: contentsEndpoint, requests: null },
+  search: {
+    endpoint: searchEndpoint,
+    requests: (deps, facts) => bind(deps, facts, searchEndpoint, { list: listSearch }),
+  },
+  answer: { endpoint: answerEndpoint, requests: (deps, facts) => bind(deps, facts, answerEndpoint) },
+  agent: {
+    endpoint: createAgentRunEndpoint,
+    lands: getAgentRunEndpoint,
+    requests: (deps, facts) =>
+      bind(deps, facts, createAgentRunEndpoint, { key: agentKeys(deps, {}, sendOptions(facts)) }),
+  },
+};
+
+/** Returns the requests of a job's operation; null for contents, whose units are URLs, and for an operation of another version. */
+export function rowRequests(deps: KeyDeps, facts: RowRequestFacts): RowRequests | null {
+  return (isRowOperation(facts.operation) && rowKinds[facts.operation].requests?.(deps, facts)) || null;
 }
 
 /** Returns the key function of the units of a job. */
-export function keysOfJob(
-  deps: Pick<ActivityDeps, 'origin' | 'sha256'>,
-  facts: RowRequestFacts,
-): (unit: string) => string {
+export function keysOfJob(deps: KeyDeps, facts: RowRequestFacts): (unit: string) => string {
   return rowRequests(deps, facts)?.keyOf ?? contentsKeys(deps, facts.options as ContentsOptions, sendOptions(facts));
 }
 
+interface Binding<I> {
+  readonly key?: (request: string) => string;
+  readonly list?: (input: I, prices: PriceTable) => number;
+}
+
 function bind<I, O>(
+  { sha256, origin }: KeyDeps,
   { options, unchecked, ...facts }: RowRequestFacts,
   endpoint: Endpoint<I, O>,
-  key: (request: string) => string,
-  list: (input: I, prices: PriceTable) => number = endpoint.estimate,
+  { key = unitKeys(sha256, origin, endpoint.name, sendOptions(facts)), list = endpoint.estimate }: Binding<I> = {},
 ) {
   const send = sendOptions(facts);
   const request = (unit: string) => ({ ...options, ...(JSON.parse(unit) as { readonly [name: string]: Json }) });

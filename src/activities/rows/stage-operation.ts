@@ -1,4 +1,5 @@
 import { misspeltFields, WAY_PAST } from '../../api/checks/misspelt-fields.js';
+import { contentsEndpoint } from '../../api/endpoints/contents.js';
 import { openHeaderProblems } from '../../api/request.js';
 import type { Transport } from '../../api/transport.js';
 import { ApiError } from '../../api/wire/errors.js';
@@ -20,7 +21,7 @@ import {
 import type { Json } from '../../core/text/json.js';
 import type { SliceSizes, UnitCheck, UnitSource } from '../../rows/index.js';
 import { contentsKeys } from './contents-purchase.js';
-import { rowEndpoints, rowRequests } from './row-requests.js';
+import { rowKinds, rowRequests } from './row-requests.js';
 
 /**
  * Least number of rows of a small slice of contents, because each slice has a fixed cost. A slice has at least as many rows as requests may
@@ -97,21 +98,21 @@ function stageContents(
   request: RowsRequest,
   keptColumn: string | null,
 ): OperationStage {
-  const { template } = request;
+  const { template, operation = DEFAULT_OPERATION } = request;
   const batch = request.batch ?? URLS_PER_REQUEST;
   if (template !== undefined)
-    throw new UsageError('request-invalid', 'The operation contents takes a URL column and no template.');
+    throw new UsageError('request-invalid', `The operation ${operation} takes a URL column and no template.`);
   checkRowsPerRun(request);
   const given = request.options ?? {};
   const options = Object.keys(given).length > 0 ? given : { text: true };
-  refuseOtherFields('contents', options, request);
-  asUsageError(() => transport.check(rowEndpoints.contents, { ...options, urls: [EXAMPLE_URL] }, sentWith(request)));
+  refuseOtherFields(operation, options, request);
+  asUsageError(() => transport.check(contentsEndpoint, { ...options, urls: [EXAMPLE_URL] }, sentWith(request)));
   return {
     units: { kind: 'url', column: request.urlColumn ?? null, kept: keptColumn, ...schemeOf(request) },
     keyOf: contentsKeys({ origin, sha256 }, options, sendOptions(request)),
     rowsPerSlice: contentsSizes(batch, concurrency),
     window: (rows) => fill(concurrency, Math.ceil(rows / batch)),
-    facts: { operation: 'contents', options, batch, ...sentWith(request), ...schemeOf(request) },
+    facts: { operation, options, batch, ...sentWith(request), ...schemeOf(request) },
   };
 }
 
@@ -197,8 +198,8 @@ function refuseOtherFields(operation: RowOperation, fields: Fields, request: Row
   for (const name of ['urls', 'url', 'ids'])
     if (buysPages(operation) && name in fields) throw new UsageError('request-invalid', fromRows(name, operation));
   if (request.unchecked) return;
-  const named = Object.entries(rowEndpoints).map(([name, endpoint]) => ({ ...endpoint, name }));
-  const wrong = misspeltFields({ ...rowEndpoints[operation], name: operation }, fields, named);
+  const named = Object.entries(rowKinds).map(([name, { endpoint }]) => ({ ...endpoint, name }));
+  const wrong = misspeltFields({ ...rowKinds[operation].endpoint, name: operation }, fields, named);
   if (wrong.length > 0)
     throw new UsageError('request-invalid', `${wrong.map(({ message }) => message).join(' ')} ${WAY_PAST}`);
 }

@@ -1,6 +1,6 @@
 import { contentTypes } from '../request-values.js';
 
-/** What differs between the operations of rows. The table `rowEndpoints` has their endpoints, `ownColumns` the columns of their answers. */
+/** What differs between the operations of rows. The table `rowKinds` has how they are sent, `ownColumns` the columns of their answers. */
 interface OperationFacts {
   /** Singular and plural of a unit. */
   readonly unit: readonly [one: string, many: string];

@@ -1,5 +1,5 @@
 import { type ColumnType, TEXT } from '../../core/rows/column-type.js';
-import { ROW_ID_FIELD, ROWS_FIELD } from '../../core/rows/row-operation.js';
+import { isRowOperation, ROW_ID_FIELD, ROWS_FIELD, type RowOperation } from '../../core/rows/row-operation.js';
 import type { RowRequest } from '../../core/rows/row-warehouse.js';
 import type { SchemaColumn } from '../../core/rows/schema-changes.js';
 import type { Json } from '../../core/text/json.js';
@@ -66,11 +66,12 @@ export function jobColumns({ operation, options, request }: JobShape): readonly 
   const templated: Fields =
     isFields(template) && template.contents !== undefined ? { contents: template.contents } : {};
   const fields = isFields(options) ? { ...templated, ...options } : templated;
-  const own = ownColumns[operation] ?? contents;
+  // A stored job may have an operation of another version.
+  const own = isRowOperation(operation) ? ownColumns[operation] : contents;
   return [...first, ...own(fields, (request?.rowsPerRun ?? 1) > 1), ...last];
 }
 
-const ownColumns: Readonly<Record<string, (options: Fields, sharesRun: boolean) => readonly ResultColumn[]>> = {
+const ownColumns: Readonly<Record<RowOperation, (options: Fields, sharesRun: boolean) => readonly ResultColumn[]>> = {
   contents,
   search: (options) => [
     ...firstResult(options),

@@ -1,4 +1,4 @@
-import { rowEndpoints } from '../../activities/rows/row-requests.js';
+import { rowKinds } from '../../activities/rows/row-requests.js';
 import { jsonSchemaOf } from '../../api/checks/misspelt-fields.js';
 import type { JobEntry, StagedJob } from '../../core/job-entry-schemas.js';
 import type { PeriodSpend, Spend } from '../../core/purchase/spend.js';
@@ -38,7 +38,9 @@ export function limitNotes({
     const asked = count(request[field]);
     return asked > most ? [`${field} asks for ${asked} ${of}; the documented limit is ${most}.`] : [];
   });
-  const known = isRowOperation(operation) ? (jsonSchemaOf(rowEndpoints[operation].request).properties ?? {}) : request;
+  const known = isRowOperation(operation)
+    ? (jsonSchemaOf(rowKinds[operation].endpoint.request).properties ?? {})
+    : request;
   const others = Object.keys(request).filter((field) => !Object.hasOwn(known, field));
   return [
     ...(Object.hasOwn(Object(template), 'outputSchema') ? [NO_COLUMNS] : []),

@@ -2,10 +2,11 @@ import { randomUUID } from 'node:crypto';
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { contentsOutcomes, landingOf, type Unit } from '../../activities/index.js';
-import { contentsEndpoint, operations, readKept } from '../../api/index.js';
+import { rowKinds } from '../../activities/rows/row-requests.js';
+import { contentsEndpoint, readKept } from '../../api/index.js';
 import type { StagedJob } from '../../core/job-entry-schemas.js';
 import { SUCCESS, type UnitOutcome } from '../../core/purchase/journal.js';
-import { buysPages, isLongRunning } from '../../core/rows/row-operation.js';
+import { buysPages, type RowOperation } from '../../core/rows/row-operation.js';
 import type { MisreadAnswer, RowMarks, RowReads } from '../../core/rows/row-warehouse.js';
 import { makeFolder } from '../../files/make-folder.js';
 import { writeNamed } from '../../files/write-durably.js';
@@ -98,8 +99,8 @@ function outcomesOf(
     });
     return [{ ...unit, ...SUCCESS, result, misread }];
   }
-  const endpoint = isLongRunning(operation) ? 'getAgentRun' : operation;
-  const kept = readKept(operations[endpoint as keyof typeof operations] as never, Buffer.from(body));
+  const { endpoint, lands = endpoint } = rowKinds[operation as RowOperation];
+  const kept = readKept(lands as never, Buffer.from(body));
   return kept && [{ ...unit, ...SUCCESS, ...landingOf(kept) }];
 }
 
