@@ -3,7 +3,7 @@ import { CancelledFailure, Context } from '@temporalio/activity';
 import { ApplicationFailure } from '@temporalio/common';
 import { fieldOf } from '../../api/checks/field-of.js';
 import type { SentWith } from '../../core/base-schemas.js';
-import { transientTags } from '../../core/purchase/failure-tags.js';
+import { ruleOf, transientTags } from '../../core/purchase/failure-tags.js';
 import { BodiesGone, type UnitRecord } from '../../core/purchase/journal.js';
 import { toMicros } from '../../core/text/money.js';
 import { callHeartbeatMs, cancellation, heartbeatFrom } from '../base/cancellation.js';
@@ -88,14 +88,16 @@ export function lonePurchase(
   };
 }
 
+/** A run that may already have been started is started again only if a person requests this. */
+export const startTags = transientTags.filter((tag) => ruleOf(tag).answer !== 'lost');
+
 /**
  * The fields of {@link lonePurchase} for a start. A start with an unknown outcome may have created a run, so a new call does not repeat the
  * start. Only `refreshAfterMs` starts another run.
  */
 export function oneStart(options: CallOptions): ReturnType<typeof lonePurchase> {
   const lone = lonePurchase(options);
-  const retryTags = transientTags.filter((tag) => tag !== 'UNKNOWN_OUTCOME');
-  return { ...lone, freshness: { ...lone.freshness, retryTags } };
+  return { ...lone, freshness: { ...lone.freshness, retryTags: startTags } };
 }
 
 /** Returns the cap in micro-dollars. Null is refused: JSON turns NaN into null, which must not mean "no cap". */
@@ -233,11 +235,12 @@ export function failUnlessSuccess(
   const reported = fieldOf(result, 'error');
   const reason = typeof reported === 'string' ? reported : `ended with ${tag}`;
   const misread = `${operation}: the answer does not match the schema of the operation (request id ${requestId})`;
-  const failures: Readonly<Record<string, readonly [string, string]>> = {
-    UNKNOWN_OUTCOME: ['UnknownOutcome', `${operation}: ${reason}; check its effect at the service${again}`],
-    RESPONSE_SHAPE: ['ResponseShape', `${shape?.message ?? misread}${kept}${again}`],
-  };
-  const [type, message] = failures[tag ?? ''] ?? ['InvalidRequest', reason];
+  const failures = {
+    lost: ['UnknownOutcome', `${operation}: ${reason}; check its effect at the service${again}`],
+    unread: ['ResponseShape', `${shape?.message ?? misread}${kept}${again}`],
+    read: ['InvalidRequest', reason],
+  } as const;
+  const [type, message] = failures[ruleOf(tag).answer ?? 'read'];
   throw ApplicationFailure.nonRetryable(message, type, { tag, key: record?.key ?? null, requestId });
 }
 

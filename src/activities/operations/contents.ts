@@ -1,5 +1,6 @@
 import { type ContentsRequest, type ContentsResponse, contentsEndpoint } from '../../api/endpoints/contents.js';
 import { URLS_PER_REQUEST } from '../../core/choices.js';
+import { ruleOf } from '../../core/purchase/failure-tags.js';
 import type { UnitRecord } from '../../core/purchase/journal.js';
 import { sendOptions } from '../../core/purchase/sent-with.js';
 import type { Json } from '../../core/text/json.js';
@@ -84,5 +85,5 @@ function statusOf({ unit, status, source, error_tag: tag, http_status: httpStatu
 /** Whether the record has no status of the service: the unit was refused, is unreadable or has an unknown outcome. */
 function unanswered({ status, error_tag: tag, result }: UnitRecord): boolean {
   const refused = typeof result === 'object' && result !== null && 'error' in result;
-  return status === 'error' && (tag === 'UNKNOWN_OUTCOME' || tag === 'RESPONSE_SHAPE' || refused);
+  return status === 'error' && (ruleOf(tag).answer !== undefined || refused);
 }

@@ -1,13 +1,12 @@
 import { ApplicationFailure } from '@temporalio/common';
 import type { ResearchTask } from '../../api/endpoints/research.js';
 import type { AgentRun } from '../../api/schemas/agent-run-schemas.js';
-import { transientTags } from '../../core/purchase/failure-tags.js';
 import type { UnitRecord } from '../../core/purchase/journal.js';
 import type { RunResearchOptions } from '../../core/workflow-input-schemas.js';
 import type { RunRequest, RunSnapshot, RunStep } from '../../core/workflow-result-schemas.js';
 import type { ActivityDeps } from '../base/deps.js';
 import type { PurchaseRequest } from '../purchase/purchase-request.js';
-import { buyRecords, failUnlessSuccess, lonePurchase } from './buy.js';
+import { buyRecords, failUnlessSuccess, lonePurchase, startTags } from './buy.js';
 import { MAX_INLINE_BYTES } from './packed.js';
 
 /** Returns the purchase fields of one run. Answers that landed after the start of the run's workflow belong to the run. */
@@ -25,8 +24,7 @@ export function runOrderFields(
     workerCapMicros,
     refused: 'throw' as const,
     freshness: {
-      // A run that may already have been started is started again only if a person requests this.
-      retryTags: transientTags.filter((tag) => tag !== 'UNKNOWN_OUTCOME'),
+      retryTags: startTags,
       retryBefore: askedAt,
       freshAfter: call.refreshAfterMs === undefined ? undefined : askedAt - call.refreshAfterMs,
     },

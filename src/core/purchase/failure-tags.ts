@@ -7,6 +7,8 @@ export interface FailureTag {
   readonly again?: 'pass' | 'redrive' | 'asked';
   /** Whether the failure was charged. `maybe`: its requests do not tell; `never`: a retry buys nothing. Absent: its requests tell. */
   readonly charged?: 'maybe' | 'never';
+  /** `lost`: no answer came. `unread`: the answer is kept, and another one would be no easier to parse. */
+  readonly answer?: 'lost' | 'unread';
   /** Whether a retry can help, as a sentence without its dot. */
   readonly why: string;
   /** The message of the row, if the service sends none. */
@@ -16,7 +18,8 @@ export interface FailureTag {
 const final = { why: 'the answer of the service is final' };
 const passing = { again: 'pass', why: 'the failure cost nothing and may pass' } as const;
 const refused = { again: 'asked', why: 'a refused request costs nothing; correct its cause first' } as const;
-const chargedRun = (what: string) => ({ charged: 'maybe', why: `the run ${what} and may have been charged` }) as const;
+const unsure = (what: string) =>
+  ({ again: 'redrive', charged: 'maybe', why: `${what} and may have been charged` }) as const;
 
 /** The error tags of failed units with a rule of their own. Any other tag is a final answer of the service. */
 export const failureTags = {
@@ -29,13 +32,10 @@ export const failureTags = {
   CRAWL_HTTP_503: passing,
   CRAWL_HTTP_504: passing,
   MISSING_FROM_RESPONSE: { ...passing, message: 'the answer has nothing for this row' },
-  UNKNOWN_OUTCOME: {
-    ...{ again: 'redrive', charged: 'maybe' },
-    why: 'earlier requests got no answer and may have been charged',
-  },
-  RUN_FAILED: { again: 'redrive', ...chargedRun('failed at the service') },
-  RUN_CANCELLED: { again: 'asked', ...chargedRun('was cancelled'), message: 'the run was cancelled' },
-  RUN_GONE: { again: 'redrive', ...chargedRun('is no longer known at the service') },
+  UNKNOWN_OUTCOME: { ...unsure('earlier requests got no answer'), answer: 'lost' },
+  RUN_FAILED: unsure('the run failed at the service'),
+  RUN_CANCELLED: { ...unsure('the run was cancelled'), again: 'asked', message: 'the run was cancelled' },
+  RUN_GONE: unsure('the run is no longer known at the service'),
   RUN_OVERDUE: { again: 'asked', charged: 'never', why: 'the same run is followed again; no run is bought' },
   INVALID_REQUEST: refused,
   INVALID_REQUEST_BODY: refused,
@@ -44,7 +44,7 @@ export const failureTags = {
   PREVIOUS_RUN_NOT_FOUND: { ...passing, again: 'asked' },
   PREVIOUS_RUN_NOT_COMPLETED: { ...passing, again: 'asked' },
   RESPONSE_SHAPE: {
-    ...{ again: 'redrive', charged: 'maybe' },
+    ...{ again: 'redrive', charged: 'maybe', answer: 'unread' },
     why: 'the answer was paid for, but could not be parsed; --reparse parses it again and buys nothing',
   },
   NO_CONTENT: { ...final, message: 'the service reported a success without content' },
@@ -56,12 +56,9 @@ export const failureTags = {
 export const ruleOf = (tag: string | null): FailureTag =>
   Object.hasOwn(failureTags, tag ?? '') ? failureTags[tag as keyof typeof failureTags] : final;
 
-/**
- * Tags of failed rows that may succeed later. A refused request cost nothing, and the reason of the refusal may have been fixed. Another answer
- * is no easier to parse, so `RESPONSE_SHAPE` is not among them.
- */
+/** Tags of failed rows that may succeed later: the cause of a refusal, which cost nothing, may be corrected, too. */
 export const transientTags: readonly string[] = Object.entries<FailureTag>(failureTags)
-  .filter(([tag, { again }]) => again !== undefined && tag !== 'RESPONSE_SHAPE')
+  .filter(([, { again, answer }]) => again !== undefined && answer !== 'unread')
   .map(([tag]) => tag);
 
 /** Tag and reason of a row that is missing from the output of its shared run. */

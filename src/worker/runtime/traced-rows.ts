@@ -5,6 +5,7 @@ import type { Output } from '../../api/outputs/index.js';
 import { CodedError } from '../../core/errors/coded-error.js';
 import type { JobEntry, StagedJob } from '../../core/job-entry-schemas.js';
 import { knownCost, sentCount, type UnitHistory, unknownMicros } from '../../core/purchase/attempts.js';
+import { ruleOf } from '../../core/purchase/failure-tags.js';
 import { jobOf } from '../../core/purchase/journal.js';
 import { type RetryHelp, retryHelp } from '../../core/purchase/retry-help.js';
 import { wantedRows } from '../../core/rows/job.js';
@@ -192,7 +193,9 @@ async function answerOf(parts: RuntimeParts, key: string, { attempts, landed }: 
   if (!landed?.hasBody) return came;
   const result = (await (await parts.store.journal()).read([key])).get(key)?.result ?? null;
   const body = fieldOf(result, 'body');
-  return landed.errorTag === 'RESPONSE_SHAPE' && typeof body === 'string' ? body : (JSON.stringify(result) ?? came);
+  return ruleOf(landed.errorTag).answer === 'unread' && typeof body === 'string'
+    ? body
+    : (JSON.stringify(result) ?? came);
 }
 
 type State = Output<'trace'>['state'];

@@ -5,6 +5,7 @@ import { contentsOutcomes, landingOf, type Unit } from '../../activities/index.j
 import { rowKinds } from '../../activities/rows/row-requests.js';
 import { contentsEndpoint, readKept } from '../../api/index.js';
 import type { StagedJob } from '../../core/job-entry-schemas.js';
+import { ruleOf } from '../../core/purchase/failure-tags.js';
 import { SUCCESS, type UnitOutcome } from '../../core/purchase/journal.js';
 import { buysPages, type RowOperation } from '../../core/rows/row-operation.js';
 import type { MisreadAnswer, RowMarks, RowReads } from '../../core/rows/row-warehouse.js';
@@ -38,7 +39,8 @@ export async function reparse(
   try {
     writeNamed(file, `${lines.join('\n')}\n`);
     const rows = await warehouse.putAnswers(staged.job, file);
-    const understood = read.filter(({ outcome }) => outcome.errorTag !== 'RESPONSE_SHAPE' && !outcome.misread).length;
+    const isRead = ({ errorTag, misread }: Outcome) => ruleOf(errorTag).answer === undefined && !misread;
+    const understood = read.filter(({ outcome }) => isRead(outcome)).length;
     return { answers: answers.length, understood, rows };
   } finally {
     rmSync(file, { force: true });
