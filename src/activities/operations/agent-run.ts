@@ -73,7 +73,7 @@ function purchaseOf(
   const unit = canonicalJson(step.request);
   return agentPurchase(deps, {
     ...runOrderFields(deps, step),
-    units: [{ key: agentKeys(deps, {}, wire)(unit), unit }],
+    units: [{ key: agentKeys(deps, wire)(unit), unit }],
     request: () => step.request as AgentRunRequest,
     onPoll: (_unit, run, startedAt) => onPoll(run, startedAt),
     wire,

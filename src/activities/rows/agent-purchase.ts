@@ -82,14 +82,9 @@ function echo({ metadata: _tag, budget: _budget, ...request }: { readonly [name:
   return canonicalJson(Object.fromEntries(fields));
 }
 
-/** Returns the key function of units for these options. The unit is the canonical JSON of the rest of the request. */
-export function agentKeys(
-  deps: Pick<ActivityDeps, 'origin' | 'sha256'>,
-  options: unknown,
-  wire: SendOptions = {},
-): (unit: string) => string {
-  return unitKeys(deps.sha256, deps.origin, AGENT, keyOptions(options, wire));
-}
+/** Returns the key function of agent runs. A unit is the canonical JSON of a request. */
+export const agentKeys = ({ sha256, origin }: Pick<ActivityDeps, 'origin' | 'sha256'>, wire: SendOptions = {}) =>
+  unitKeys(sha256, origin, AGENT, keyOptions({}, wire));
 
 /** Returns a purchase request for agent runs. Each run is started and followed to its end, and its whole record lands. */
 export function agentPurchase(

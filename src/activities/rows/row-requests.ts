@@ -47,8 +47,7 @@ export const rowKinds: Readonly<Record<RowOperation, RowKind>> = {
   agent: {
     endpoint: createAgentRunEndpoint,
     lands: getAgentRunEndpoint,
-    requests: (deps, facts) =>
-      bind(deps, facts, createAgentRunEndpoint, { key: agentKeys(deps, {}, sendOptions(facts)) }),
+    requests: (deps, facts) => bind(deps, facts, createAgentRunEndpoint, { key: agentKeys(deps, sendOptions(facts)) }),
   },
 };
 
@@ -62,33 +61,30 @@ export function keysOfJob(deps: KeyDeps, facts: RowRequestFacts): (unit: string)
   return rowRequests(deps, facts)?.keyOf ?? contentsKeys(deps, facts.options as ContentsOptions, sendOptions(facts));
 }
 
-interface Binding<I> {
-  readonly key?: (request: string) => string;
-  readonly list?: (input: I, prices: PriceTable) => number;
-}
-
 function bind<I, O>(
   { sha256, origin }: KeyDeps,
   { options, unchecked, ...facts }: RowRequestFacts,
   endpoint: Endpoint<I, O>,
-  { key = unitKeys(sha256, origin, endpoint.name, sendOptions(facts)), list = endpoint.estimate }: Binding<I> = {},
+  { key, list }: { key?: (request: string) => string; list?: (input: I, prices: PriceTable) => number } = {},
 ) {
   const send = sendOptions(facts);
+  const { name, estimate } = endpoint;
+  const ownKey = key ?? unitKeys(sha256, origin, name, send);
   const request = (unit: string) => ({ ...options, ...(JSON.parse(unit) as { readonly [name: string]: Json }) });
   // The request was checked against the endpoint's types when its row was staged, and is checked again before it is sent.
   const input = (unit: string) => request(unit) as Input<I> & I;
   return {
     /** Name of the operation in keys and segments. A single call uses the same name, so that equal requests share their answer. */
-    name: endpoint.name,
+    name,
     /** Returns the whole request as canonical JSON. */
     requestOf: (unit: string) => canonicalJson(request(unit)),
     /** Returns the key of a unit. The key covers the whole request, so that only equal requests share a key. */
-    keyOf: (unit: string) => key(requestUnit(request(unit))),
+    keyOf: (unit: string) => ownKey(requestUnit(request(unit))),
     rateCost: (unit: string) => rateCostOf(endpoint, input(unit)),
     /** Returns the most that the request may cost, in micro-dollars. */
-    estimateMicros: (unit: string, prices: PriceTable) => endpoint.estimate(input(unit), prices),
+    estimateMicros: (unit: string, prices: PriceTable) => estimate(input(unit), prices),
     /** Returns the cost of the request by the price table, in micro-dollars. This cost may be lower than the estimate. */
-    listMicros: (unit: string, prices: PriceTable) => list(input(unit), prices),
+    listMicros: (unit: string, prices: PriceTable) => (list ?? estimate)(input(unit), prices),
     tier: (unit: string) => endpoint.tier(input(unit)),
     /** Throws `ApiError` if the service would refuse the request; sends nothing. */
     check: (transport: Pick<Transport, 'check'>, unit: string) =>

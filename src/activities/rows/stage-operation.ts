@@ -54,6 +54,8 @@ const EXAMPLE_URL = 'https://example.com/';
 
 type Fields = { readonly [name: string]: Json };
 
+const refused = (why: string, options?: ErrorOptions) => new UsageError('request-invalid', why, options);
+
 /** How the rows of an operation are staged. */
 export interface OperationStage {
   readonly units: UnitSource;
@@ -87,7 +89,8 @@ export function stageOperation(context: Context, asked: RowsRequest, keptColumn:
   const unchecked = (asked.unchecked ?? context.transport.unchecked) || undefined;
   const request = { ...asked, unchecked };
   const large = whyTooLarge([request.options, request.template], MOST_REQUEST_KB);
-  if (large !== null) throw new UsageError('request-invalid', `The request of the rows ${large}.`);
+  if (large !== null) throw refused(`The request of the rows ${large}.`);
+  checkRowsPerRun(request);
   return buysPages(request.operation ?? DEFAULT_OPERATION)
     ? stageContents(context, request, keptColumn)
     : stageRequests(context, request);
@@ -100,9 +103,7 @@ function stageContents(
 ): OperationStage {
   const { template, operation = DEFAULT_OPERATION } = request;
   const batch = request.batch ?? URLS_PER_REQUEST;
-  if (template !== undefined)
-    throw new UsageError('request-invalid', `The operation ${operation} takes a URL column and no template.`);
-  checkRowsPerRun(request);
+  if (template !== undefined) throw refused(`The operation ${operation} takes a URL column and no template.`);
   const given = request.options ?? {};
   const options = Object.keys(given).length > 0 ? given : { text: true };
   refuseOtherFields(operation, options, request);
@@ -132,7 +133,6 @@ function schemeOf({ defaultScheme = 'none' }: RowsRequest): Pick<StagedJob, 'def
 
 function stageRequests({ origin, sha256, concurrency, transport }: Context, request: RowsRequest): OperationStage {
   const { operation = DEFAULT_OPERATION, rowsPerRun = 1 } = request;
-  checkRowsPerRun(request);
   const sharesRuns = rowsPerRun > 1;
   const { template, options } = splitRequest(request);
   if (template === null && !sharesRuns) {
@@ -151,8 +151,7 @@ function stageRequests({ origin, sha256, concurrency, transport }: Context, requ
     batch: 1,
   };
   const requests = rowRequests({ origin, sha256 }, facts);
-  if (requests === null)
-    throw new UsageError('request-invalid', `The operation ${operation} is not available for rows.`);
+  if (requests === null) throw refused(`The operation ${operation} is not available for rows.`);
   const check: UnitCheck = (unit) =>
     asUsageError(() => {
       try {
@@ -184,7 +183,7 @@ function asUsageError<T>(check: () => T): T {
     return check();
   } catch (error) {
     const isRefused = error instanceof ApiError && error.facts.phase === 'refused';
-    throw isRefused ? new UsageError('request-invalid', error.message, { cause: error }) : error;
+    throw isRefused ? refused(error.message, { cause: error }) : error;
   }
 }
 
@@ -194,18 +193,15 @@ function asUsageError<T>(check: () => T): T {
  */
 function refuseOtherFields(operation: RowOperation, fields: Fields, request: RowsRequest): void {
   const wrongHeaders = openHeaderProblems(request.extraHeaders);
-  if (wrongHeaders.length > 0) throw new UsageError('request-invalid', wrongHeaders.join(' '));
-  for (const name of ['urls', 'url', 'ids'])
-    if (buysPages(operation) && name in fields) throw new UsageError('request-invalid', fromRows(name, operation));
+  if (wrongHeaders.length > 0) throw refused(wrongHeaders.join(' '));
+  const pages = ['urls', 'url', 'ids'].find((name) => buysPages(operation) && name in fields);
+  if (pages !== undefined)
+    throw refused(`${pages}: the URLs of ${operation} come from the rows of the file. Remove it from the options.`);
   if (request.unchecked) return;
   const named = Object.entries(rowKinds).map(([name, { endpoint }]) => ({ ...endpoint, name }));
   const wrong = misspeltFields({ ...rowKinds[operation].endpoint, name: operation }, fields, named);
-  if (wrong.length > 0)
-    throw new UsageError('request-invalid', `${wrong.map(({ message }) => message).join(' ')} ${WAY_PAST}`);
+  if (wrong.length > 0) throw refused(`${wrong.map(({ message }) => message).join(' ')} ${WAY_PAST}`);
 }
-
-const fromRows = (name: string, operation: string): string =>
-  `${name}: the URLs of ${operation} come from the rows of the file. Remove it from the options.`;
 
 /** Sizes of slices: answers with page contents are large. */
 function sizesOf({ contents, text }: Fields, concurrency: number): SliceSizes {
@@ -220,12 +216,9 @@ function fill(concurrency: number, requestsPerSlice: number): number {
 
 function checkRowsPerRun({ operation, rowsPerRun = 1 }: RowsRequest): void {
   if (rowsPerRun !== 1 && !isLongRunning(operation ?? DEFAULT_OPERATION))
-    throw new UsageError('request-invalid', 'Only agent runs can share a request between rows.');
+    throw refused('Only agent runs can share a request between rows.');
   if (!Number.isInteger(rowsPerRun) || rowsPerRun < 1 || rowsPerRun > MAX_ROWS_PER_RUN)
-    throw new UsageError(
-      'request-invalid',
-      `Rows per run must be a whole number from 1 to ${MAX_ROWS_PER_RUN} (got ${rowsPerRun}).`,
-    );
+    throw refused(`Rows per run must be a whole number from 1 to ${MAX_ROWS_PER_RUN} (got ${rowsPerRun}).`);
 }
 
 /** Splits a request into the fields to render for each row (null without any) and those that all rows share. */
@@ -234,16 +227,9 @@ function splitRequest(request: RowsRequest): { template: Json | null; options: F
   const options = request.options ?? {};
   if (template === undefined) return { template: null, options };
   if (typeof template !== 'object' || template === null || Array.isArray(template))
-    throw new UsageError(
-      'request-invalid',
-      'The template of a request must be a JSON object, such as {"query": "{{name}} official site"}.',
-    );
+    throw refused('The template of a request must be a JSON object, such as {"query": "{{name}} official site"}.');
   const both = Object.keys(template).filter((name) => name in options);
-  if (both.length > 0)
-    throw new UsageError(
-      'request-invalid',
-      `${both.join(', ')}: set both in the template and in the options. Set it once.`,
-    );
+  if (both.length > 0) throw refused(`${both.join(', ')}: set both in the template and in the options. Set it once.`);
   const parts = Object.entries(template).map((field) => ({ field, rendered: /\{[{%]/.test(JSON.stringify(field[1])) }));
   const fieldsOf = (wanted: boolean) =>
     Object.fromEntries(parts.filter(({ rendered }) => rendered === wanted).map(({ field }) => field));
@@ -262,8 +248,7 @@ function rowTemplate(template: Json | null): Json | null {
   const [row, ...more] = Array.isArray(data) ? (data as readonly Json[]) : [];
   const plain = Object.keys(others).length === 0 && Object.keys(rest).length === 0 && more.length === 0;
   if (plain && typeof row === 'object' && row !== null && !Array.isArray(row)) return row;
-  throw new UsageError(
-    'request-invalid',
+  throw refused(
     'With several rows per run the query cannot name columns. Each row is sent whole, or as the single object in input.data describes.',
   );
 }

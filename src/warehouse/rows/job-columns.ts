@@ -66,7 +66,6 @@ export function jobColumns({ operation, options, request }: JobShape): readonly 
   const templated: Fields =
     isFields(template) && template.contents !== undefined ? { contents: template.contents } : {};
   const fields = isFields(options) ? { ...templated, ...options } : templated;
-  // A stored job may have an operation of another version.
   const own = isRowOperation(operation) ? ownColumns[operation] : contents;
   return [...first, ...own(fields, (request?.rowsPerRun ?? 1) > 1), ...last];
 }

@@ -20,7 +20,7 @@ export function agentRunId(
   { beta, extraHeaders }: RunAgentOptions,
 ): string {
   const wire = { beta, extraHeaders };
-  return `searchflow-agent-${agentKeys({ origin, sha256 }, {}, wire)(canonicalJson(request)).slice(0, 12)}`;
+  return `searchflow-agent-${agentKeys({ origin, sha256 }, wire)(canonicalJson(request)).slice(0, 12)}`;
 }
 
 /** Starts the workflow of an agent run, or attaches to a running workflow of the same request. */

@@ -44,7 +44,7 @@ async function open(options: AgentOptions = {}, again?: World): Promise<World> {
     timeoutMs: 300,
   };
   const stop = new AbortController();
-  const keyOf = (request: AgentRunRequest) => agentKeys(deps, {})(canonicalJson(request));
+  const keyOf = (request: AgentRunRequest) => agentKeys(deps)(canonicalJson(request));
   return {
     service,
     deps,
