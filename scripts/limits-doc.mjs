@@ -23,7 +23,7 @@ Rows | rows of a Parquet file of an export, fewer if they are large | warehouse/
 Answers | levels of a JSON answer | api/checks/nesting#MAX_NESTING | number | the deepest part is kept as a text
 Answers | answer of an activity in a history | activities/operations/packed#MAX_INLINE_BYTES | bytes | the history has a reference; the journal has the answer
 Answers | answers in a row that do not come from the service | activities/call/circuit-breaker#MAX_UNRECOGNIZED | number | the job pauses (\`service\`)
-Answers | time for which the journal keeps loaded bodies (default) | worker/config/derived-settings#DEFAULT_KEEP_LANDING_MS | time | the warehouse has the answer; the record of the purchase stays
+Answers | time for which the journal keeps loaded bodies (default) | worker/config/settings#KEEP_LANDING_MS | time | the warehouse has the answer; the record of the purchase stays
 Requests | paid requests in flight of a worker | worker/config/settings#MAX_CONCURRENCY | number | a higher setting is refused
 Requests | block by \`Retry-After\` | core/limiter/rate#MAX_BLOCK_MS | time | the job pauses (\`rate\`)
 Requests | requests in flight before the first answers under a cap | core/purchase/spend#FIRST_REQUESTS | number | others wait until the price is known

@@ -1,16 +1,15 @@
 import { homedir } from 'node:os';
-import { isAbsolute, join, resolve } from 'node:path';
+import { isAbsolute, join } from 'node:path';
 import { isLoopback } from '../../core/connections/loopback.js';
 import { proxiesOf } from '../../core/connections/proxies.js';
 import { DEFAULT_ADMIN_URL, DEFAULT_BASE_URL } from '../../core/connections/service.js';
 import { nearest } from '../../core/text/nearest.js';
-import { DEAD_AFTER_MS } from '../../store/postgres/defaults.js';
 import { loneSecret } from './alert-setting.js';
 import { isSameSchema } from './database-setting.js';
 import { callSettings, recordSettings } from './derived-settings.js';
 import { type RuntimeConfig, UsageError } from './runtime-types.js';
 import type { Setting } from './setting.js';
-import { knownVariables, type SettingName, settings, type Values } from './settings.js';
+import { knownVariables, type SettingName, settings, valuesOf } from './settings.js';
 import { whyNoStateFolder } from './state-folder.js';
 import { sourceOfFlag, warehouseOfFlag } from './store-setting.js';
 import { deploymentOf, temporalProfile } from './temporal-setting.js';
@@ -57,8 +56,6 @@ export function readConfig(sources: ConfigSources): RuntimeConfig {
 
 /** Port 1 of this machine, where nothing listens: a plan without a running sandbox must not reach another service by accident. */
 const NOWHERE = 'http://127.0.0.1:1';
-/** Default of SEARCHFLOW_ASK_ABOVE: purchases up to this amount need no confirmation. */
-const DEFAULT_ASK_ABOVE_MICROS = 10_000_000;
 
 /** A wrong setting, or one that does not fit another, and the sentence about it. */
 export interface Mistake {
@@ -89,12 +86,7 @@ export function readSettings({ env, flags, cwd, say }: ConfigSources): {
       .find(Boolean) ?? null;
   const temporal = attempt('temporalAddress', asked, () => temporalProfile(variables, env, asked as Found));
   const found = { ...typedSettings(variables, flags), ...temporal?.found };
-  const values: Values = Object.fromEntries(
-    (Object.keys(settings) as SettingName[]).map((name) => {
-      const setting: Setting<unknown> = settings[name];
-      return [name, attempt(name, found[name], (text) => readText(setting, text, cwd))];
-    }),
-  );
+  const values = valuesOf(cwd, (name, setting) => attempt(name, found[name], (text) => readText(setting, text, cwd)));
   const { warehouseUrl, sourceUrl } = values;
   const into = typedFlag(flags.into, flags.intoFlag ?? '--into');
   const warehouse = attempt('into', into, (text) => warehouseOfFlag(text, warehouseUrl, cwd)) ?? warehouseUrl;
@@ -110,12 +102,12 @@ export function readSettings({ env, flags, cwd, say }: ConfigSources): {
   }
   const deployment = deploymentOf(env);
   if (typeof deployment === 'string') note('deployment', deployment);
-  const baseUrl = values.baseUrl ?? DEFAULT_BASE_URL;
-  const metricsAddress = values.metrics ?? null;
-  const otlp = otlpMetricsOf(variables, metricsAddress !== null);
+  const { baseUrl, metricsAddress, temporalAddress = null } = values;
+  const otlp = otlpMetricsOf(variables, metricsAddress !== undefined);
   const config = Object.freeze({
+    ...values,
     ...callSettings({ ...values, proxy }, 'SEARCHFLOW_BASE_URL'),
-    ...recordSettings({ ...values, warehouseUrl: warehouse, sourceUrl: source }, cwd),
+    ...recordSettings({ ...values, warehouseUrl: warehouse, sourceUrl: source }),
     ...(live
       ? { service: 'live', origin: baseUrl, baseUrl }
       : { service: 'sandbox', origin: 'sandbox', baseUrl: NOWHERE }),
@@ -126,21 +118,11 @@ export function readSettings({ env, flags, cwd, say }: ConfigSources): {
       keyIds: values.keyIds ?? [],
       proxy,
     },
-    stateDir: values.stateDir ?? resolve(cwd, '.searchflow'),
     userStateDir: userStateDir(env),
-    deadAfterMs: values.deadAfter ?? DEAD_AFTER_MS,
     rateIsShare: flags.qps !== undefined,
-    keepCallsMs: values.keepCalls,
-    metricsAddress,
     otlpMetrics: otlp.metrics,
-    askAboveMicros: values.askAbove ?? DEFAULT_ASK_ABOVE_MICROS,
-    temporalAddress: values.temporalAddress ?? null,
-    dataConverterPath: values.dataConverter ?? null,
-    encrypts: values.encrypt === undefined ? null : values.encrypt === '1',
     deployment: typeof deployment === 'string' ? null : deployment,
-    temporalUi: values.temporalUi ?? null,
-    namespace: values.namespace ?? 'default',
-    say,
+    ...{ temporalAddress, say },
   } satisfies RuntimeConfig);
   return {
     config,
@@ -153,7 +135,8 @@ function typedSettings(variables: Variables, flags: ConfigFlags): Typed {
   const hasRate = flags.qps !== undefined || flags.rateProfile !== undefined;
   const typed = (name: SettingName): Found | null => {
     const { variable, alias, flag }: Setting<unknown> = settings[name];
-    const byFlag = flag === undefined ? null : typedFlag(flags[name as keyof ConfigFlags], flag);
+    const flagName = `--${flag?.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
+    const byFlag = typedFlag(flags[flag as keyof ConfigFlags], flagName);
     if (byFlag !== null) return byFlag;
     if (hasRate && (name === 'qps' || name === 'rateProfile')) return null;
     if (flags.service === 'sandbox' && (name === 'apiKey' || name === 'baseUrl')) return null;
@@ -169,7 +152,7 @@ const typedFlag = (text: string | undefined, name: string): Found | null =>
 
 /** Settings that do not fit each other. */
 function misfits(variables: Variables, typed: Typed, config: RuntimeConfig, isPlain: boolean): readonly Mistake[] {
-  const { apiKey, baseUrl, qps, rateProfile, store, alertUrl, alertSecret, temporalAddress, encrypt } = typed;
+  const { apiKey, baseUrl, qps, rateProfile, store, alertUrl, alertSecret, temporalAddress, encrypts } = typed;
   const found: Mistake[] = [];
   const note = (setting: SettingName, text: string) => found.push({ setting, text });
   const wrong = (name: SettingName, one: Found, problem: string) =>
@@ -191,14 +174,14 @@ function misfits(variables: Variables, typed: Typed, config: RuntimeConfig, isPl
       temporalAddress,
       'is on another machine, and the connection has no TLS. Set TEMPORAL_TLS=true. In a private network, TEMPORAL_TLS=false allows plain text',
     );
-  if (encrypt && config.encrypts && config.temporalAddress)
+  if (encrypts && config.encrypts && config.temporalAddress)
     wrong(
-      'encrypt',
-      encrypt,
+      'encrypts',
+      encrypts,
       'is for the embedded server; for a server of your own, set SEARCHFLOW_DATA_CONVERTER to a module',
     );
-  if (encrypt && config.encrypts && config.dataConverterPath)
-    wrong('encrypt', encrypt, 'and SEARCHFLOW_DATA_CONVERTER cannot be combined; set one of them');
+  if (encrypts && config.encrypts && config.dataConverterPath)
+    wrong('encrypts', encrypts, 'and SEARCHFLOW_DATA_CONVERTER cannot be combined; set one of them');
   return found;
 }
 

@@ -9,7 +9,12 @@ import {
   withTlsOf,
 } from '../../core/connections/postgres-address.js';
 import { Secret } from '../../core/connections/secret.js';
-import type { DatabaseAddress, RuntimeConfig } from './runtime-types.js';
+
+/** Address of a database. `shown` names host, port, database and schema; only `url` has user and password. */
+export interface DatabaseAddress {
+  readonly url: Secret;
+  readonly shown: string;
+}
 
 /** A database with its schema by default. Throws an `Error` that follows the address, which it does not quote. */
 const inSchema = (schema: string) => (url: string) => {
@@ -26,7 +31,10 @@ export const databaseSource = inSchema('');
  * The address of a source with the credentials of the configuration, which jobs do not contain: those of the source, or of the warehouse in
  * the same database. Without any, the driver uses `PGUSER`, `PGPASSWORD` and `.pgpass`.
  */
-export function sourceUrl({ source, warehouse }: Pick<RuntimeConfig, 'source' | 'warehouse'>, input: string): string {
+export function sourceUrl(
+  { source, warehouse }: Readonly<Partial<Record<'source' | 'warehouse', DatabaseAddress | null>>>,
+  input: string,
+): string {
   // A source of the command line may have no user.
   const same = [source, warehouse].flatMap((one) => (one && isSameDatabase(input, one) ? [one] : []));
   const known = same.find((one) => parseAddress(one.url.reveal(), '').user !== null) ?? same[0];

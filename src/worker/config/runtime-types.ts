@@ -3,16 +3,16 @@ import type { TransportOptions, WireOptions } from '../../api/transport.js';
 import type { Secret } from '../../core/connections/secret.js';
 import type { StagedJob } from '../../core/job-entry-schemas.js';
 import type { RateProfile } from '../../core/limiter/rate.js';
-import type { PriceTable } from '../../core/purchase/prices.js';
 import type { EnrichCsvInput, JobProgress, SliceHeartbeat, SourceFields } from '../../core/row-job-schemas.js';
 import type { RunFigures } from '../../core/rows/job.js';
 import type { JobPhase, PauseReason } from '../../core/rows/job-names.js';
 import type { Said } from '../../core/rows/pause.js';
 import type { FailedPick } from '../../core/rows/row-warehouse.js';
-import type { Sinks } from '../../core/rows/sink.js';
 import type { UrlCells } from '../../rows/index.js';
 import type { AlertSettings } from './alert-setting.js';
+import type { DatabaseAddress } from './database-setting.js';
 import type { BillSetting } from './service-setting.js';
+import type { Values } from './settings.js';
 
 export { UsageError } from '../../core/errors/coded-error.js';
 export type { UrlCells } from '../../rows/index.js';
@@ -32,12 +32,6 @@ export interface Ownership {
   readonly detached?: boolean;
 }
 
-/** Address of a database. `shown` names host, port, database and schema; only `url` has user and password. */
-export interface DatabaseAddress {
-  readonly url: Secret;
-  readonly shown: string;
-}
-
 /** A line of a worker's log. Further fields are ids, counts and names, never a key, an input or an answer. */
 export interface LogLine {
   readonly level: 'TRACE' | 'DEBUG' | 'INFO' | 'WARN' | 'ERROR';
@@ -46,8 +40,20 @@ export interface LogLine {
 }
 export type Log = (line: LogLine) => void;
 
-/** The validated, frozen settings of the runtime; made by `readConfig` from flags and environment. */
-export interface RuntimeConfig {
+/** Settings that the configuration has under their own names. */
+type Own = Pick<Values, 'stateDir' | 'keepLandingMs' | 'keepCallsMs' | 'namespace' | 'taskQueue'> &
+  Partial<Pick<Values, 'sinks' | 'deadAfterMs' | 'askAboveMicros' | 'prices' | 'paths' | 'hosts'>>;
+type OwnOrNone = Pick<
+  Values,
+  | ('store' | 'team' | 'duckDbExtensions' | 'dataConverterPath' | 'encrypts')
+  | ('metricsAddress' | 'keyQps' | 'secretFile' | 'temporalUi')
+>;
+
+/**
+ * The validated, frozen settings of the runtime; made by `readConfig` from flags and environment. Settings that are not set
+ * are absent or null.
+ */
+export interface RuntimeConfig extends Own, Readonly<Partial<{ [N in keyof OwnOrNone]: OwnOrNone[N] | null }>> {
   /** `sandbox`: the local stand-in, whose data is kept apart from real data. */
   readonly service: 'live' | 'sandbox';
   /** The base URL of the service, or `sandbox`; a part of every unit's key. */
@@ -57,36 +63,14 @@ export interface RuntimeConfig {
   readonly apiKey: Secret | null;
   /** Access to the service's bill; none: no command needs it. */
   readonly bill?: BillSetting;
-  /** State folder, absolute, with journal, stages, job entries, locks and the embedded server's database. Default `.searchflow`. */
-  readonly stateDir: string;
-  /** PostgreSQL with journal, limit, slots, stages and job entries, shared by many workers; none: the state folder holds all of these. */
-  readonly store?: DatabaseAddress | null;
-  /** Name that joins the keys of a team; none: each key is a team of its own. */
-  readonly team?: string | null;
-  /** Module with the data converter of the workflows, absolute; none: Temporal's own. */
-  readonly dataConverterPath?: string | null;
-  /** Whether payloads are encrypted on the embedded server; null: if the state folder has a key. */
-  readonly encrypts?: boolean | null;
   /** The deployment and build of `searchflow worker` for Worker Versioning; none: an unversioned worker. */
   readonly deployment?: { readonly deploymentName: string; readonly buildId: string } | null;
-  /** Silence, in ms, after which a process of the store counts as dead; default 15 s. */
-  readonly deadAfterMs?: number;
   /** A PostgreSQL warehouse with the credentials that jobs and histories do not hold. */
   readonly warehouse?: DatabaseAddress | null;
   /** A PostgreSQL source of rows with the credentials that jobs and histories do not hold. */
   readonly source?: DatabaseAddress | null;
-  /** Folders whose files the inputs of workflows may name, absolute; default the working folder. */
-  readonly paths?: readonly string[];
-  /** Database servers that the inputs of workflows may name in addition to that of `warehouse`, as `host:port`. */
-  readonly hosts?: readonly string[];
-  /** Sinks of the owner by name; none: jobs load into warehouses only. */
-  readonly sinks?: Sinks;
-  /** Folder with extensions of DuckDB, for inputs and targets that need one; null: none. */
-  readonly duckDbExtensions?: string | null;
   /** The log of a worker, in place of the file `worker.log`; also gets each activity and each request. None: the file. */
   readonly log?: Log | null;
-  /** `host:port` that serves metrics for Prometheus and the status of the worker; none: neither. */
-  readonly metricsAddress?: string | null;
   /** Where the metrics go by OTLP, instead of to Prometheus; none: nowhere. `metricsExportInterval` in ms. */
   readonly otlpMetrics?: {
     readonly url: string;
@@ -102,36 +86,20 @@ export interface RuntimeConfig {
   readonly userStateDir: string;
   /** The team's limit in requests per second, or a rate profile or its name. */
   readonly rate: { readonly qps: number } | { readonly profile: string | RateProfile };
-  /** Requests per second that this key may use of the team's limit; none: all of them. */
-  readonly keyQps?: number | null;
   /** Whether the rate is a share for this process alone (`--qps`). */
   readonly rateIsShare: boolean;
   /** Most paid requests in flight; default: enough to use the limit at 5 s latency, at most 256. */
   readonly concurrency: number;
-  /** How long, in ms, answers stay in the journal after the warehouse has their rows (`--keep-landing`); default 7 days. */
-  readonly keepLandingMs: number;
-  /** How long, in ms, answers of single operations stay in the journal; default 90 days. */
-  readonly keepCallsMs?: number | undefined;
   /** Agent runs that the team may have in progress; default 50. */
   readonly agentSlots?: number;
-  /** Price tables that replace the built-in ones. */
-  readonly prices?: readonly PriceTable[];
-  /** Amount, in micro-dollars, above which a command asks for confirmation; none: a command never asks. */
-  readonly askAboveMicros?: number;
   /** Cap of each run of a job on this worker, in micro-dollars; the lower of this cap and the run's own cap holds. None: no cap. */
   readonly maxCostPerJobMicros?: number | null;
   /** Where alerts go; none: nowhere. */
   readonly alerts?: AlertSettings | null;
-  /** File, absolute, mode 0600, for secrets that the service returns only once; none: operations that return such a secret are refused. */
-  readonly secretFile?: string | null;
   /** Options of the wire: authentication, headers, beta tokens and proxies. */
   readonly wire?: WireOptions & Pick<TransportOptions, 'setting'>;
   /** `host:port` of the Temporal server; null: the embedded server. */
   readonly temporalAddress: string | null;
-  /** Port of the embedded server's web UI; none: no web UI. */
-  readonly temporalUi?: number | null;
-  readonly namespace: string;
-  readonly taskQueue: string;
   /** Called with a sentence about warnings and long waits, such as starting the server or waiting for a lock. */
   readonly say: (sentence: string) => void;
 }

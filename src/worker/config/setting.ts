@@ -8,9 +8,10 @@ export interface Setting<T> {
   readonly variable: string | null;
   /** A second name of the variable. */
   readonly alias?: string;
+  /** Name of the flag in `ConfigFlags`. */
   readonly flag?: string;
-  /** The value as the plugin gets it, and as a text is read without `parse`. `writeOnly`: messages never show it. */
-  readonly schema: InputSchema;
+  /** The value as the plugin gets it, and as a text is read without `parse`, with its default. `writeOnly`: messages never show it. */
+  readonly schema: InputSchema & { readonly default?: unknown };
   /** Reads the text of a variable or flag. Throws an `Error` whose message follows the value. */
   readonly parse?: (text: string, cwd: string) => unknown;
   /** Makes the setting of the value. Throws an `Error` whose message follows the value. */

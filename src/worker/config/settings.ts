@@ -2,11 +2,14 @@ import { existsSync } from 'node:fs';
 import { delimiter, resolve } from 'node:path';
 import type { WireOptions } from '../../api/transport.js';
 import { DEFAULT_BETA_HEADER } from '../../api/wire/transport-options.js';
+import { usualAlerts } from '../../core/alerts/alert.js';
 import type { InputSchema } from '../../core/check-names.js';
 import { mayHoldSecret } from '../../core/connections/secret.js';
+import { DEFAULT_BASE_URL } from '../../core/connections/service.js';
 import type { Limiter } from '../../core/limiter/limiter.js';
 import { type RateProfile, rateProfiles } from '../../core/limiter/rate.js';
 import type { PriceTable } from '../../core/purchase/prices.js';
+import { DEFAULT_TASK_QUEUE } from '../../core/rows/job-names.js';
 import type { Sinks } from '../../core/rows/sink.js';
 import { MOST_DOLLARS, parseDollars, toDollars, toMicros } from '../../core/text/money.js';
 import { alertCommand, alertEventsOf, alertLag, alertSecret, alertUrl, readArgv } from './alert-setting.js';
@@ -17,20 +20,26 @@ import { type Setting, Wrong } from './setting.js';
 
 /** Most paid requests in flight. */
 export const MAX_CONCURRENCY = 256;
+const DAY_MS = 86_400_000;
+/** One week, which is long enough to notice that a warehouse was deleted. */
+export const KEEP_LANDING_MS = 7 * DAY_MS;
 
+type Schema = InputSchema & { readonly default?: unknown };
 type More<V, T> = Omit<Setting<T>, 'variable' | 'schema' | 'make'> & {
   readonly make?: (value: V, cwd: string) => T;
 };
 const of =
   <V>() =>
-  <T = V>(variable: string | null, schema: InputSchema, more: More<V, T> = {}): Setting<T> => ({
-    ...{ variable, schema },
+  <S extends Schema, T = V>(variable: string | null, schema: S, more: More<V, T> = {}) => ({
     ...more,
+    ...{ variable, schema },
   });
 const text = of<string>();
 const list = of<readonly string[]>();
 const number = of<number>();
 const flag = of<boolean>();
+
+const usual = <V>(schema: InputSchema, value: V) => ({ ...schema, default: value });
 
 const aText: InputSchema = { type: 'string', minLength: 1 };
 const aSecret: InputSchema = { ...aText, writeOnly: true };
@@ -58,7 +67,7 @@ const temporalName = '^[^\\s\\p{Cc}]{1,200}$';
 /** The settings that are options of the plugin, by the names of the options. */
 export const optionSettings = {
   apiKey: text('SEARCHFLOW_API_KEY', aSecret, { alias: 'EXA_API_KEY', make: keySetting }),
-  baseUrl: text('SEARCHFLOW_BASE_URL', aText, { make: serviceAddress('SEARCHFLOW_API_KEY') }),
+  baseUrl: text('SEARCHFLOW_BASE_URL', usual(aText, DEFAULT_BASE_URL), { make: serviceAddress('SEARCHFLOW_API_KEY') }),
   origin: text(null, aText, { make: originSetting }),
   auth: of<'x-api-key' | 'bearer'>()(null, { type: 'string', enum: ['x-api-key', 'bearer'] }),
   headers: of<Readonly<Record<string, string>>>()(
@@ -72,11 +81,11 @@ export const optionSettings = {
   proxy: of<WireOptions['proxy']>()(null, {
     anyOf: [{ type: 'object', writeOnly: true }, aSecret, { type: 'null' }],
   }),
-  qps: number('SEARCHFLOW_QPS', rate, { flag: '--qps' }),
+  qps: number('SEARCHFLOW_QPS', rate, { flag: 'qps' }),
   rateProfile: of<string | RateProfile>()(
     'SEARCHFLOW_RATE_PROFILE',
-    { anyOf: [aText, { type: 'object' }] },
-    { flag: '--rate-profile', parse: readRateProfile, make: rateProfileSetting },
+    usual({ anyOf: [aText, { type: 'object' }] }, 'contract'),
+    { flag: 'rateProfile', parse: readRateProfile, make: rateProfileSetting },
   ),
   limiter: of<Limiter>()(null, {}, { make: limiterSetting }),
   prices: of<readonly PriceTable[]>()(
@@ -88,30 +97,30 @@ export const optionSettings = {
   concurrency: number(
     'SEARCHFLOW_CONCURRENCY',
     { type: 'integer', minimum: 1, maximum: MAX_CONCURRENCY },
-    { flag: '--concurrency' },
+    { flag: 'concurrency' },
   ),
   team: text('SEARCHFLOW_TEAM', aText, { parse: readTeam, ofRecord: true }),
-  stateDir: text('SEARCHFLOW_STATE_DIR', aText, { make: path }),
+  stateDir: text('SEARCHFLOW_STATE_DIR', usual(aText, '.searchflow'), { make: path }),
   trustStateDir: of<boolean | string>()('SEARCHFLOW_TRUST_STATE_DIR', yesOrNo, { parse: path, ofRecord: true }),
   store: text('SEARCHFLOW_STORE', aSecret, { make: storeAddress }),
   warehouseUrl: text('SEARCHFLOW_WAREHOUSE_URL', aSecret, { make: databaseWarehouse, ofRecord: true }),
   sourceUrl: text('SEARCHFLOW_SOURCE_URL', aSecret, { make: databaseSource, ofRecord: true }),
-  paths: list('SEARCHFLOW_PATHS', texts, {
+  paths: list('SEARCHFLOW_PATHS', usual(texts, ['.']), {
     ...{ parse: (value) => value.split(delimiter).filter(Boolean), ofRecord: true },
     make: (all, cwd) => all.map((one) => resolve(cwd, one)),
   }),
-  hosts: list('SEARCHFLOW_HOSTS', secrets, { make: hostsSetting, ofRecord: true }),
+  hosts: list('SEARCHFLOW_HOSTS', usual(secrets, []), { make: hostsSetting, ofRecord: true }),
   sinks: of<Sinks>()(null, { type: 'object' }, { ofRecord: true }),
   duckDbExtensions: text('SEARCHFLOW_DUCKDB_EXTENSIONS', aText, { make: path, ofRecord: true }),
   maxCostPerJob: number('SEARCHFLOW_MAX_COST_PER_JOB', amount, { ...dollars, ofRecord: true }),
   secretFile: text(null, aText, { make: path }),
-  operations: flag(null, yesOrNo),
-  versioned: flag(null, yesOrNo),
+  operations: flag(null, usual(yesOrNo, true)),
+  versioned: flag(null, usual(yesOrNo, false)),
   alertUrl: text('SEARCHFLOW_ALERT_URL', aSecret, { make: alertUrl, ofRecord: true }),
   alertSecret: text('SEARCHFLOW_ALERT_SECRET', aSecret, { make: alertSecret, ofRecord: true }),
   alertCommand: list('SEARCHFLOW_ALERT_COMMAND', secrets, { parse: readArgv, make: alertCommand, ofRecord: true }),
-  alertOn: list('SEARCHFLOW_ALERT_ON', texts, { make: alertEventsOf, ofRecord: true }),
-  alertLag: text('SEARCHFLOW_ALERT_LAG', aText, { make: alertLag, ofRecord: true }),
+  alertOn: list('SEARCHFLOW_ALERT_ON', usual(texts, usualAlerts), { make: alertEventsOf, ofRecord: true }),
+  alertLag: text('SEARCHFLOW_ALERT_LAG', usual(aText, '2h'), { make: alertLag, ofRecord: true }),
   say: of<(sentence: string) => void>()(null, {}, { make: saySetting }),
 } as const;
 
@@ -122,41 +131,62 @@ export const settings = {
   from: text(null, aText),
   settingsFile: text('SEARCHFLOW_SETTINGS', aText),
   debug: text('SEARCHFLOW_DEBUG', aText),
-  log: text('SEARCHFLOW_LOG', { type: 'string', enum: ['text', 'json'] }),
+  logFormat: text('SEARCHFLOW_LOG', { type: 'string', enum: ['text', 'json'] }),
   serviceKey: text('SEARCHFLOW_SERVICE_KEY', aSecret, { make: keySetting }),
   keyIds: list('SEARCHFLOW_KEY_ID', texts, { make: keyIds }),
   billUrl: text('SEARCHFLOW_BILL_URL', aText, { make: serviceAddress('SEARCHFLOW_SERVICE_KEY') }),
   taskQueue: text(
     'SEARCHFLOW_TASK_QUEUE',
-    named(temporalName, 'a task queue name (no white space, at most 200 characters)'),
+    usual(named(temporalName, 'a task queue name (no white space, at most 200 characters)'), DEFAULT_TASK_QUEUE),
   ),
-  keepLanding: number('SEARCHFLOW_KEEP_LANDING_DAYS', days, { flag: '--keep-landing', make: inMs(86_400_000) }),
-  keepCalls: number('SEARCHFLOW_KEEP_CALLS_DAYS', days, { make: inMs(86_400_000) }),
-  deadAfter: number(
+  keepLandingMs: number('SEARCHFLOW_KEEP_LANDING_DAYS', usual(days, KEEP_LANDING_MS / DAY_MS), {
+    flag: 'keepLanding',
+    make: inMs(DAY_MS),
+  }),
+  keepCallsMs: number('SEARCHFLOW_KEEP_CALLS_DAYS', usual(days, 90), { make: inMs(DAY_MS) }),
+  deadAfterMs: number(
     'SEARCHFLOW_DEAD_AFTER_SECONDS',
-    { type: 'integer', minimum: 2, maximum: 9999, must: 'a whole number of seconds from 2 to 9999' },
+    usual({ type: 'integer', minimum: 2, maximum: 9999, must: 'a whole number of seconds from 2 to 9999' }, 15),
     { make: inMs(1000) },
   ),
-  metrics: text('SEARCHFLOW_METRICS', named(endpoint, 'an address such as 127.0.0.1:9464'), { make: endpointSetting }),
-  askAbove: number('SEARCHFLOW_ASK_ABOVE', amount, dollars),
+  metricsAddress: text('SEARCHFLOW_METRICS', named(endpoint, 'an address such as 127.0.0.1:9464'), {
+    make: endpointSetting,
+  }),
+  askAboveMicros: number('SEARCHFLOW_ASK_ABOVE', usual(amount, 10), dollars),
   temporalUi: number('SEARCHFLOW_TEMPORAL_UI', port),
   temporalAddress: text('TEMPORAL_ADDRESS', named(endpoint, 'an address such as localhost:7233'), {
     make: endpointSetting,
   }),
-  deployment: text(null, aText),
-  namespace: text('TEMPORAL_NAMESPACE', named(temporalName, 'a namespace name')),
-  dataConverter: text('SEARCHFLOW_DATA_CONVERTER', aText, { make: moduleSetting }),
-  encrypt: text('SEARCHFLOW_ENCRYPT', named('^[01]$', '0 or 1')),
+  deployment: of<undefined>()(null, {}),
+  namespace: text('TEMPORAL_NAMESPACE', usual(named(temporalName, 'a namespace name'), 'default')),
+  dataConverterPath: text('SEARCHFLOW_DATA_CONVERTER', aText, { make: moduleSetting }),
+  encrypts: text('SEARCHFLOW_ENCRYPT', named('^[01]$', '0 or 1'), { make: (value) => value === '1' }),
 } as const;
 
 export type SettingName = keyof typeof settings;
-/** The settings that are set. */
-export type Values = {
-  readonly [Name in SettingName]?: (typeof settings)[Name] extends Setting<infer T> ? T : never;
+type Made<Name extends SettingName> = (typeof settings)[Name] extends Setting<infer T> ? T : never;
+type Defaulted = {
+  [Name in SettingName]: (typeof settings)[Name]['schema'] extends { readonly default: unknown } ? Name : never;
+}[SettingName];
+/** The settings: those that are set, and the defaults of others. */
+export type Values = { readonly [Name in Defaulted]: Made<Name> } & {
+  readonly [Name in Exclude<SettingName, Defaulted>]?: Made<Name>;
 };
 
+const all = Object.entries<Setting<unknown>>(settings);
+
+/** Returns the settings. `given`: the value of a setting; undefined if it is not set, or wrong. */
+export function valuesOf(cwd: string, given: (name: SettingName, setting: Setting<unknown>) => unknown): Values {
+  const made = all.map(([name, setting]) => {
+    const { schema, make = (value) => value } = setting;
+    const value = given(name as SettingName, setting);
+    return [name, value === undefined && schema.default !== undefined ? make(schema.default as never, cwd) : value];
+  });
+  return Object.fromEntries(made) as Values;
+}
+
 /** All variables of searchflow. Any other variable that begins with `SEARCHFLOW_` gives a warning. */
-export const knownVariables: readonly string[] = Object.values<Setting<unknown>>(settings).flatMap(({ variable }) =>
+export const knownVariables: readonly string[] = all.flatMap(([, { variable }]) =>
   variable?.startsWith('SEARCHFLOW_') ? [variable] : [],
 );
 

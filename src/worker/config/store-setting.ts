@@ -9,8 +9,8 @@ import {
   warehouseIdentity,
   whyNoWarehouseFile,
 } from '../../warehouse/addresses.js';
-import { databaseSource, databaseWarehouse, isSameDatabase } from './database-setting.js';
-import { type DatabaseAddress, UsageError } from './runtime-types.js';
+import { type DatabaseAddress, databaseSource, databaseWarehouse, isSameDatabase } from './database-setting.js';
+import { UsageError } from './runtime-types.js';
 import { Wrong } from './setting.js';
 import { whyNoWarehouse } from './why-unwritable.js';
 

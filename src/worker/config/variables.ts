@@ -14,7 +14,7 @@ export interface Found {
   readonly where?: string;
 }
 
-/** Variables whose whole value is a secret. */
+/** Variables whose whole value is a secret. The help loads this list, and not the table of settings. */
 export const secretVariables = [
   'SEARCHFLOW_API_KEY',
   'EXA_API_KEY',

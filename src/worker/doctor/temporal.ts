@@ -20,7 +20,7 @@ const ANSWER_MS = 5000;
 /** Checks the configured server, or the embedded one: its program, and the server if it runs. Starts and installs nothing. */
 export async function checkTemporal(setup: Setup): Promise<readonly Finding[]> {
   const { config, isWrong } = setup;
-  if (isWrong('temporalAddress', 'namespace', 'deployment', 'taskQueue', 'dataConverter', 'encrypt')) return [];
+  if (isWrong('temporalAddress', 'namespace', 'deployment', 'taskQueue', 'dataConverterPath', 'encrypts')) return [];
   if (config.temporalAddress !== null) return serverFindings(setup, config.temporalAddress);
   const record = readRecord(serverFiles(config.stateDir));
   const program = await programFinding(setup.env);

@@ -3,14 +3,12 @@ import { AccountBreaker, CircuitBreaker, createAloneActivities, InFlight, Places
 import type { AllActivities } from '../../activities/index.js';
 import { createTransport, defaultTimeouts } from '../../api/transport.js';
 import { proxiesOf } from '../../core/connections/proxies.js';
-import { DEFAULT_BASE_URL } from '../../core/connections/service.js';
 import type { Limiter } from '../../core/limiter/limiter.js';
 import type { Journal } from '../../core/purchase/journal.js';
 import { pricesAt } from '../../core/purchase/prices.js';
 import { MemoryLimiter } from '../../store/limiter/memory-limiter.js';
 import { FileSecrets } from '../../store/process/file-secrets.js';
 import { callSettings, rateProfileOf } from '../config/derived-settings.js';
-
 import type { Values } from '../config/settings.js';
 import { sha256 } from '../config/sha256.js';
 import type { Pollers } from '../team/pollers.js';
@@ -30,7 +28,7 @@ export type AloneConfig = ReturnType<typeof aloneConfig>;
 
 /** The settings of a worker without a record. */
 export function aloneConfig(values: Values) {
-  const { baseUrl = DEFAULT_BASE_URL, origin = baseUrl, proxy, say } = values;
+  const { baseUrl, origin = baseUrl, proxy, say } = values;
   const isSandbox = origin === 'sandbox';
   return {
     // A sandbox on this machine is behind no proxy.

@@ -1,4 +1,3 @@
-import { resolve } from 'node:path';
 import type { WireOptions } from '../../api/transport.js';
 import type { InputSchema } from '../../core/check-names.js';
 import { schemaProblems } from '../../core/check-value.js';
@@ -9,7 +8,7 @@ import type { PriceTable } from '../../core/purchase/prices.js';
 import type { Sinks } from '../../core/rows/sink.js';
 import { loneSecret } from '../config/alert-setting.js';
 import { mistakeText, type Setting, shownText } from '../config/setting.js';
-import { optionSettings, type Values } from '../config/settings.js';
+import { optionSettings, type Values, valuesOf } from '../config/settings.js';
 
 export interface SearchflowPluginOptions extends WireOptions {
   /** Key of the service, from your own configuration. It is sent only to the service. */
@@ -105,28 +104,25 @@ const schema: InputSchema = {
 /** Whether the worker has a record: a folder or a database. */
 export const hasRecord = ({ stateDir, store }: SearchflowPluginOptions): boolean => (stateDir ?? store) !== undefined;
 
-/** The folder of the record. */
-export const stateDirOf = ({ stateDir = '.searchflow' }: SearchflowPluginOptions): string => resolve(stateDir);
-
 /** The settings in the options of the plugin. Throws `UsageError` with all mistakes. Options that are undefined count as absent. */
 export function readOptions(options: SearchflowPluginOptions): Values {
   if (typeof options !== 'object' || options === null || Array.isArray(options))
     throw new UsageError('setting-invalid', "SearchflowPlugin takes an object of options, such as { apiKey: '…' }.");
   const problems = [...schemaProblems('SearchflowPlugin', options, schema)];
-  const made = Object.entries(optionTable).map(([name, setting]) => {
+  const values = valuesOf(process.cwd(), (name, { schema, make }) => {
     const value = options[name as keyof SearchflowPluginOptions];
-    if (value === undefined || schemaProblems('', value, setting.schema).length > 0) return [name, undefined] as const;
+    if (!(name in optionTable) || value === undefined || schemaProblems('', value, schema).length > 0) return undefined;
     try {
-      return [name, setting.make ? setting.make(value as never, process.cwd()) : value] as const;
+      return make ? make(value as never, process.cwd()) : value;
     } catch (error) {
-      const shown = setting.schema.writeOnly || typeof value !== 'string' ? 'the value (not shown)' : shownText(value);
+      const shown = schema.writeOnly || typeof value !== 'string' ? 'the value (not shown)' : shownText(value);
       problems.push(mistakeText(name, shown, null, error));
-      return [name, undefined] as const;
+      return undefined;
     }
   });
   problems.push(...misfits(options));
   if (problems.length > 0) throw new UsageError('setting-invalid', problems.join('\n'));
-  return Object.fromEntries(made);
+  return values;
 }
 
 /** The mistakes of options that do not fit each other. */

@@ -13,7 +13,7 @@ import { deploymentOf } from '../config/temporal-setting.js';
 import { identityOf, recordId } from '../team/team.js';
 import { type AloneConfig, aloneConfig, type OpenedParts, openAlone } from './alone.js';
 import { hiddenWorkflows } from './hidden-workflows.js';
-import { hasRecord, readOptions, type SearchflowPluginOptions, stateDirOf } from './plugin-options.js';
+import { hasRecord, readOptions, type SearchflowPluginOptions } from './plugin-options.js';
 import { deploymentOptions, workflowSinks } from './worker-options.js';
 
 /**
@@ -33,18 +33,15 @@ export class SearchflowPlugin extends SimplePlugin {
 
   constructor(options: SearchflowPluginOptions) {
     const values = readOptions(options);
-    const { operations = true } = values;
+    const { operations, stateDir, store = null } = values;
     const config = aloneConfig(values);
-    const stateDir = hasRecord(options) ? stateDirOf(options) : null;
+    const isAlone = !hasRecord(options);
     const opened: Opened = { parts: null, options: null, worker: null };
     super({
       name: 'searchflow',
       activities: forwarded(opened, activityNames(operations)),
       runContext: async (next) => {
-        const parts =
-          stateDir === null
-            ? openAlone(config, values.limiter ?? null)
-            : await openRecord(values, config, stateDir, opened);
+        const parts = isAlone ? openAlone(config, values.limiter ?? null) : await openRecord(values, config, opened);
         try {
           opened.parts = parts;
           await (parts.pollers && opened.worker ? parts.pollers.run(opened.worker, next) : next());
@@ -56,8 +53,8 @@ export class SearchflowPlugin extends SimplePlugin {
     });
     this.#opened = opened;
     this.#operations = operations;
-    this.#record = stateDir === null ? null : recordId({ stateDir, store: values.store ?? null });
-    this.#versioned = values.versioned ?? false;
+    this.#record = isAlone ? null : recordId({ stateDir, store });
+    this.#versioned = values.versioned;
     this.#hasAlerts = (values.alertUrl ?? values.alertCommand) !== undefined;
     this.#say = config.say;
   }
@@ -153,9 +150,9 @@ function deploymentOfEnvironment(): RuntimeConfig['deployment'] {
 }
 
 /** The modules of jobs, with their databases, are loaded only by a worker with a record. */
-async function openRecord(values: Values, alone: AloneConfig, stateDir: string, { options, worker }: Opened) {
+async function openRecord(values: Values, alone: AloneConfig, { options, worker }: Opened) {
   const { openRecord, recordConfig } = await import('./record.js');
-  return openRecord(recordConfig(values, alone, stateDir), options, worker);
+  return openRecord(recordConfig(values, alone), options, worker);
 }
 
 /** State that exists only while the worker runs. */

@@ -105,7 +105,8 @@ async function joinQueue(
 }
 
 /** The settings of a worker with a record in a folder. Throws `UsageError` for a folder that cannot be used. */
-export function recordConfig(values: Values, alone: AloneConfig, stateDir: string): RuntimeConfig {
+export function recordConfig(values: Values, alone: AloneConfig): RuntimeConfig {
+  const { stateDir } = values;
   const foreign = values.trustStateDir ? null : whyNotOwn(stateDir);
   if (foreign !== null)
     throw new UsageError(
@@ -119,13 +120,12 @@ export function recordConfig(values: Values, alone: AloneConfig, stateDir: strin
     if (problem !== null) throw new UsageError('setting-invalid', `sinks: ${name} ${problem}.`);
   }
   return {
+    ...values,
     ...alone,
-    ...recordSettings(values, process.cwd()),
-    stateDir,
+    ...recordSettings(values),
     userStateDir: join(homedir(), '.local', 'state', 'searchflow'),
     rateIsShare: values.qps !== undefined,
     temporalAddress: null,
-    namespace: 'default',
   };
 }
 

@@ -7,7 +7,8 @@ import type { EnrichCsvInput } from '../../core/row-job-schemas.js';
 import { isAddress, isPattern, pathOfAddress, whyNoPath } from '../../core/rows/source-fields.js';
 import { canonicalJson } from '../../core/text/json.js';
 import { warehouseIdentity } from '../../warehouse/index.js';
-import { type DatabaseAddress, UsageError } from '../config/runtime-types.js';
+import type { DatabaseAddress } from '../config/database-setting.js';
+import { UsageError } from '../config/runtime-types.js';
 import { sha256 } from '../config/sha256.js';
 import { warehouseOf } from '../config/store-setting.js';
 

@@ -1,6 +1,7 @@
 import { WAREHOUSE_SCHEMA } from '../../core/connections/postgres-address.js';
 import { openPostgres, PostgresAway, PostgresRefused, parseAddress } from '../../postgres/index.js';
-import type { DatabaseAddress, RuntimeConfig } from '../config/runtime-types.js';
+import type { DatabaseAddress } from '../config/database-setting.js';
+import type { RuntimeConfig } from '../config/runtime-types.js';
 
 /** Longest wait for a database: longer than a restart, and short enough for a person who has mistyped an address. */
 const PATIENCE_MS = 30_000;

@@ -10,8 +10,9 @@ import { PgJobEntries } from '../../store/postgres/pg-job-entries.js';
 import { pgRates } from '../../store/postgres/pg-rates.js';
 import { PgStages } from '../../store/postgres/pg-stages.js';
 import { PgSlots } from '../../store/postgres/slots.js';
+import type { DatabaseAddress } from '../config/database-setting.js';
 import { rateProfileOf } from '../config/derived-settings.js';
-import type { DatabaseAddress, RuntimeConfig } from '../config/runtime-types.js';
+import type { RuntimeConfig } from '../config/runtime-types.js';
 import { fingerprint, isTeamAt, teamOf } from '../team/team.js';
 import type { Store, WorkerStore } from './store.js';
 

@@ -11,9 +11,6 @@ import { openWarehouses } from './warehouses.js';
 /** Times of a worker that runs for months: the first time after its start, then once a day. */
 const TIMES = { firstMs: 600_000, everyMs: 86_400_000 };
 
-/** Default age, in ms, of the answers of single operations. */
-const KEEP_CALLS_MS = 90 * 86_400_000;
-
 type Kept = Pick<RuntimeConfig, 'origin' | 'keepLandingMs' | 'keepCallsMs'>;
 type Pruned = Pick<Store, 'entries' | 'journal'>;
 type WarehouseFor = (staged: StagedJob) => RowProgress;
@@ -65,7 +62,7 @@ export async function pruneJournal(
 
 /** A warehouse is queried only if there is something to remove. */
 async function pruneLoaded(
-  { origin, keepLandingMs, keepCallsMs = KEEP_CALLS_MS }: Kept,
+  { origin, keepLandingMs, keepCallsMs }: Kept,
   store: Pruned,
   warehouseFor: WarehouseFor,
   signal?: AbortSignal,

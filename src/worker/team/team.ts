@@ -2,7 +2,8 @@ import { createHash } from 'node:crypto';
 import { hostname } from 'node:os';
 import type { Secret } from '../../core/connections/secret.js';
 import type { OtherLimit } from '../../core/workflow-result-schemas.js';
-import type { DatabaseAddress, RuntimeConfig } from '../config/runtime-types.js';
+import type { DatabaseAddress } from '../config/database-setting.js';
+import type { RuntimeConfig } from '../config/runtime-types.js';
 import { sha256 } from '../config/sha256.js';
 
 /** Fingerprint of a key, for names of files and rows. The key cannot be derived from it. */

@@ -10,7 +10,7 @@ import { folderOfTest } from '../../support/files/folders.js';
 /** The settings with which a worker with a record runs. */
 const recorded = (options: SearchflowPluginOptions & { readonly stateDir: string }) => {
   const values = readOptions(options);
-  return recordConfig(values, aloneConfig(values), options.stateDir);
+  return recordConfig(values, aloneConfig(values));
 };
 
 it.each([

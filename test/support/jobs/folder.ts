@@ -73,7 +73,7 @@ export class Folder {
       rate: { qps: 1000 },
       rateIsShare: true,
       concurrency: 4,
-      keepLandingMs: 86_400_000,
+      ...{ keepLandingMs: 86_400_000, keepCallsMs: 86_400_000 },
       temporalAddress: null,
       namespace: 'default',
       taskQueue: this.dir,

@@ -209,7 +209,7 @@ describe('readConfig', () => {
     expect(config).toMatchObject({
       deployment: { deploymentName: 'searchflow', buildId: 'b7' },
       dataConverterPath: converter,
-      encrypts: null,
+      encrypts: undefined,
     });
     expect(mistakes({ TEMPORAL_WORKER_BUILD_ID: 'b7' })).toMatch(
       /^TEMPORAL_DEPLOYMENT_NAME is missing: .* set both or none/,
