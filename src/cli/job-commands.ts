@@ -93,7 +93,7 @@ export const jobCommands: Readonly<Record<string, CommandSpec>> = {
   clean: {
     about: 'remove the state of done jobs that nothing needs: staged rows, loaded answers, drafts, old logs',
     args: { '[job]': 'name or id of a job (default: all jobs, drafts and logs)' },
-    run: async () => (await import('./clean.js')).clean,
+    run: async () => (await import('./forget.js')).clean,
     examples: ['searchflow clean --dry-run', 'searchflow clean companies --older-than 7d'],
   },
   failed: {
@@ -111,7 +111,7 @@ export const jobCommands: Readonly<Record<string, CommandSpec>> = {
   publish: {
     about: 'copy the rows of a job, the current state of events, or monitors to a target, in one step',
     args: { '<what>': 'name or id of a job, events or monitors' },
-    run: async () => (await import('./publish.js')).publish,
+    run: async () => (await import('./rows/export.js')).publish,
     examples: [
       'searchflow publish companies --to out/lake',
       'searchflow publish companies --to out/lake --mode merge --key website',

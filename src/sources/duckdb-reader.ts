@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { DuckDBConnection, DuckDBDataChunk } from '@duckdb/node-api';
 import { columnTypeOf, isJson, isNested, JSON_TYPE, TEXT } from '../core/rows/column-type.js';
 import { canonicalJsonText, replaceTokens } from '../core/text/exact-json.js';
@@ -24,23 +25,14 @@ const LIMIT_MS = 600_000;
 export const duckDbFolder = ({ scratch }: SourceRequest): string => join(scratch, 'duckdb');
 
 /** Waits for a step of DuckDB. The step itself goes on after the limit, until its process ends. */
-export async function withLimit<T>({ limitMs = LIMIT_MS }: SourceRequest, work: Promise<T>): Promise<T> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => {
-      reject(
-        new CsvError(
-          'sql-too-slow',
-          `The query returned no row for ${Math.round(limitMs / 1000)} s and was stopped: make it faster, for example with a WHERE; nothing was bought`,
-        ),
-      );
-    }, limitMs);
+export function withLimit<T>({ limitMs = LIMIT_MS }: SourceRequest, work: Promise<T>): Promise<T> {
+  const late = sleep(limitMs, undefined, { ref: false }).then(() => {
+    throw new CsvError(
+      'sql-too-slow',
+      `The query returned no row for ${Math.round(limitMs / 1000)} s and was stopped: make it faster, for example with a WHERE; nothing was bought`,
+    );
   });
-  try {
-    return await Promise.race([work, late]);
-  } finally {
-    clearTimeout(timer);
-  }
+  return Promise.race([work, late]);
 }
 
 /** Returns a reader of the rows of a query. DuckDB runs one thread with its usual memory and returns the rows in pieces. */
