@@ -2,8 +2,7 @@ import { UsageError } from '../core/errors/coded-error.js';
 import type { FailureLimit, MaxCost, WarehouseSummary } from '../core/row-job-schemas.js';
 import { isCsvDelimiter } from '../core/rows/row-warehouse.js';
 import { parseDollars, toDollars } from '../core/text/money.js';
-import { nearest } from '../core/text/nearest.js';
-import { printable } from './text.js';
+import { DAY_MS, printable } from './text.js';
 
 /** What the reader of a flag knows besides the typed value. */
 export interface About {
@@ -79,8 +78,6 @@ export function parseDuration(text: string): number | null {
   const match = /^(\d{1,6})(s|m|h|d|w)$/.exec(text.trim());
   return match ? Number(match[1]) * (unitMs[match[2] as string] as number) : null;
 }
-
-const DAY_MS = 86_400_000;
 
 /**
  * Returns the start of a UTC day in Unix ms; null for other texts. Formats: a date (`2026-11-21`), or an age (`7d`, `2w`). An
@@ -223,25 +220,6 @@ export function tooManyFailed(summary: WarehouseSummary, allowed: AllowedFailure
   const { success } = summary;
   return 'rows' in allowed ? failed > allowed.rows : 100 * failed > allowed.percent * (success + failed);
 }
-
-/** States that `jobs --state` accepts: those of the glossary. */
-export const jobStates = [
-  ...['planning', 'running', 'waiting', 'paused', 'stopped', 'interrupted', 'done', 'failed', 'cancelled'],
-  'waiting for a worker',
-];
-
-/** Reads states of jobs. */
-export const states: Reader<readonly string[], readonly string[]> = (typed, { flag }) => {
-  const wrongStates = typed.filter((state) => !jobStates.includes(state));
-  refuse(
-    ...wrongStates.map((state) => {
-      const near = nearest(state, jobStates);
-      const meant = near === null ? `The states are ${jobStates.slice(0, -1).join(', ')}.` : `Did you mean ${near}?`;
-      return `${flag}: ${printable(state)} is not a state of a job. ${meant}`;
-    }),
-  );
-  return typed;
-};
 
 /** Reads the number of a row; thousands may have commas. */
 export const rowNumber: Reader<string, number> = (text, { flag }) => {

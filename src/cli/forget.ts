@@ -6,7 +6,7 @@ import { readAll, refuse, wrong } from './flag-values.js';
 import { askYesNo } from './shared/ask.js';
 import { type Context, type ExitCode, exitCodes, type Flags } from './shared/command.js';
 import { settings, withRuntime } from './shared/session.js';
-import { count, duration, type Fact, factLines, lines, printable, some } from './text.js';
+import { count, DAY_MS, duration, type Fact, factLines, lines, printable, some } from './text.js';
 
 /** What `forget` never removes. */
 const KEPT = [
@@ -98,7 +98,7 @@ const doneText = (done: Output<'forgotten'>): string =>
     restText(done),
   );
 
-const CLEAN_MS = 30 * 86_400_000;
+const CLEAN_MS = 30 * DAY_MS;
 
 const names: Readonly<Record<Output<'cleaned'>['items'][number]['what'], string>> = {
   stages: 'staged rows',

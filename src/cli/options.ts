@@ -8,6 +8,12 @@ const many = (help: string) => ({ help, many: true }) as const;
 /** A flag or argument with fixed choices. */
 export const oneOf = <const C extends readonly string[]>(choices: C, help: string) => ({ help, choices });
 
+/** The states of jobs: those of the glossary. */
+const jobStates = [
+  ...['planning', 'running', 'waiting', 'paused', 'stopped', 'interrupted', 'done', 'failed', 'cancelled'],
+  'waiting for a worker',
+];
+
 /** `--qps`, for commands whose calls are free. */
 const qps = { '--qps <n>': "this process's share of the team's rate, in requests per second (default: 10)" };
 
@@ -172,7 +178,7 @@ export const options = {
     ...rowRequest,
     ...rowJob,
   },
-  jobs: { '--state <state>': many('only jobs in this state, such as paused; repeatable'), ...jsonArray },
+  jobs: { '--state <state>': { ...many('only jobs in this state; repeatable'), choices: jobStates }, ...jsonArray },
   status: json,
   resume: {
     ...rate,

@@ -66,10 +66,6 @@ export function buildProgram(
   ]);
 }
 
-/** Parser of a repeatable flag: collects its values. A flag that has an opposite may have a boolean before. */
-const collect = (value: string, before: readonly string[] | boolean = []): readonly string[] =>
-  typeof before === 'boolean' ? [value] : [...before, value];
-
 /** Adds a command of the table to its group. `chosen` gets what runs the command. */
 function addCommand(program: Command, path: string, spec: CommandSpec, chosen: (action: Action) => void): void {
   const words = path.split(' ');
@@ -83,7 +79,13 @@ function addCommand(program: Command, path: string, spec: CommandSpec, chosen: (
   for (const [flags, { help, choices, many, mandatory, default: usual }] of factsOf(specs)) {
     const option = new Option(flags, help).makeOptionMandatory(mandatory ?? false);
     if (choices) option.choices(choices);
-    if (many) option.argParser(collect);
+    const { parseArg: checked = (typed: string) => typed } = option;
+    if (many)
+      option.argParser((typed: string, before?: readonly string[] | boolean) => {
+        const value = checked(typed, undefined);
+        // A flag that has an opposite may have a boolean before.
+        return Array.isArray(before) ? [...before, value] : [value];
+      });
     command.addOption(usual === undefined ? option : option.default(usual));
   }
   const { run } = spec;

@@ -2,9 +2,10 @@ import { MAX_DURATION_SECONDS, MAX_RUN_SECONDS, MOST_PARALLEL, URLS_PER_REQUEST 
 import * as values from './flag-values.js';
 import { type About, type Reader, readAll, type Specs, spelled } from './flag-values.js';
 import * as request from './request-fields.js';
+import { DAY_MS } from './text.js';
 
 /** Timers cannot be longer. */
-const MOST_WAIT_MS = 24 * 86_400_000;
+const MOST_WAIT_MS = 24 * DAY_MS;
 const runTime = values.durationIn(1000, '30m, 6h or 1d, and at most 365d', [1, MAX_RUN_SECONDS * 1000]);
 const longestRun = '20m or 2h, of at most 24d: timers cannot be longer';
 const runDuration = values.durationIn(1000, longestRun, [1, MAX_DURATION_SECONDS * 1000]);
@@ -42,7 +43,6 @@ export const readers = {
   '--rows-per-run <n>': { read: values.wholeNumber(100) },
   '--schema <file>': { read: request.jsonObject },
   '--since <day>': { read: values.day },
-  '--state <state>': { read: values.states },
   '--stop-after <n>': { read: values.wholeNumber(999_999_999) },
   '--stop-at-failed <percent>': { read: values.failedShare },
   '--tag <tag>': { read: values.distinct<string> },

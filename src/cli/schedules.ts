@@ -16,9 +16,7 @@ import { refuse } from './flag-values.js';
 import { type Context, type ExitCode, exitCodes, type Flags } from './shared/command.js';
 import { settings, withRuntime } from './shared/session.js';
 import { whoami } from './shared/with-access.js';
-import { columns, count, dollars, factLines, printable, some } from './text.js';
-
-const DAY_MS = 86_400_000;
+import { columns, count, DAY_MS, dollars, factLines, printable, some } from './text.js';
 
 /** Runs a command on the schedule with the name `asked`, or on all schedules if `asked` is null. Starts no worker. */
 async function withSchedules(

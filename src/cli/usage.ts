@@ -5,7 +5,7 @@ import { type RuntimeConfig, UsageError } from '../worker/config/runtime-types.j
 import { mustNotBeAfter } from './flag-values.js';
 import { type Context, type ExitCode, exitCodes, type Flags } from './shared/command.js';
 import { settings, withRuntime } from './shared/session.js';
-import { columns, count, lines, printable, some, usd } from './text.js';
+import { columns, count, DAY_MS, lines, printable, some, usd } from './text.js';
 
 export async function usage(context: Context, flags: Flags<'usage'>): Promise<ExitCode> {
   const { since, until } = flags;
@@ -56,7 +56,6 @@ export function usageData(by: UsageGroup, lines: readonly UsageLine[]): Output<'
   return { kind: 'usage', by, lines: groups, total: data(total(lines)) };
 }
 
-const DAY_MS = 86_400_000;
 /** Look-back of the service's usage endpoint, in days. */
 const MOST_DAYS = 180;
 const USUAL_DAYS = 30;

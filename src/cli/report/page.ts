@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { count, printable, usd } from '../text.js';
+import { count, DAY_MS, printable, usd } from '../text.js';
 
 /** A piece of HTML, made by `html`. */
 export class Html {
@@ -135,7 +135,6 @@ interface Bar {
 const [width, height] = [1000, 200];
 /** The least height of a bar with the colour of problems. */
 const LEAST = 6;
-const DAY_MS = 86_400_000;
 const digits = (value: number) => Number(value.toFixed(2));
 
 /** The next of 1, 2, 4, 5, 10, 20, … that is not below a value. */

@@ -1,5 +1,5 @@
 import type { Output } from '../../api/outputs/index.js';
-import { count, duration, printable, some, usd } from '../text.js';
+import { count, DAY_MS, duration, printable, some, usd } from '../text.js';
 import { alarming, barChart, type Cell, type Columns, type Html, html, minute, page, table } from './page.js';
 
 type Activity = Output<'report'>['activity'][number];
@@ -19,7 +19,6 @@ export function share(part: number, whole: number): string {
   return `${(shown / 10).toFixed(1).replace(/\.0$/, '')}%`;
 }
 
-const DAY_MS = 86_400_000;
 const [MOST_DAYS, MOST_TAGS] = [40, 25];
 
 const seconds = (value: number): string => (value < 10 ? `${value.toFixed(2)} s` : duration(value));

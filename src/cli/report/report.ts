@@ -8,9 +8,8 @@ import { writeDurably } from '../../files/write-durably.js';
 import { mustNotBeAfter } from '../flag-values.js';
 import { type Context, type ExitCode, exitCodes, type Flags } from '../shared/command.js';
 import { settings, withRuntime } from '../shared/session.js';
-import { printable } from '../text.js';
+import { DAY_MS, printable } from '../text.js';
 
-const DAY_MS = 86_400_000;
 const MOST_DAYS = 366;
 const TEAM = 'team';
 

@@ -1,12 +1,10 @@
 import type { Command, Option } from 'commander';
 import { eventTypes } from '../../core/events/payloads.js';
 import { efforts } from '../../core/request-values.js';
-import { jobStates } from '../flag-values.js';
 import { type Context, type ExitCode, exitCodes } from '../shared/command.js';
 
 /** Words for flags that have no fixed choices of their own. */
 const usual: Readonly<Record<string, readonly string[]>> = {
-  '--state': jobStates,
   '--type': eventTypes,
   '--effort': efforts,
   '--delimiter': ['tab', 'semicolon', 'pipe'],

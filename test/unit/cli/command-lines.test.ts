@@ -266,7 +266,7 @@ describe('a command line', () => {
     expect(await type('jobs --state pausd --state x', jobs)).toMatchObject({
       code: 2,
       refusal: expect.stringMatching(
-        /^--state: pausd is not a state of a job\. Did you mean paused\?\n--state: x is not a state of a job\. The states are planning, /,
+        /--state <state>' argument 'pausd' is invalid\. Allowed choices are planning, running, /,
       ),
     });
   });
