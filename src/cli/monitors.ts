@@ -2,10 +2,10 @@ import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { text as readAllOf } from 'node:stream/consumers';
 import type { Output } from '../api/outputs/index.js';
+import type { JsonObject } from '../core/base-schemas.js';
 import type { PageEnvelope } from '../core/events/page.js';
 import { next, startWalk } from '../core/events/walk.js';
 import { chosenText, filterProblem } from '../core/monitors/monitor-filter.js';
-import type { Json } from '../core/text/json.js';
 import { shellWord } from '../core/text/shell-word.js';
 import type { MonitorFilter } from '../core/workflow-input-schemas.js';
 import type {
@@ -18,8 +18,9 @@ import type {
 } from '../core/workflow-result-schemas.js';
 import type { FreeCall } from '../worker/control/free-calls.js';
 import type { MonitorControl } from '../worker/control/monitor-control.js';
-import { readAll, refuse, wrong } from './flag-values.js';
+import { readAll, refuse } from './flag-values.js';
 import { showStarted } from './progress/plan.js';
+import { objectIn } from './request-fields.js';
 import { keepSchedule, toScheduleWish } from './schedules.js';
 import { askYesNo } from './shared/ask.js';
 import { type Context, type ExitCode, exitCodes, type Flags } from './shared/command.js';
@@ -107,15 +108,13 @@ function textOf(value: unknown): string {
   return typeof value === 'string' ? value : '';
 }
 
-type Fields = { readonly [field: string]: Json };
-
 /**
  * `searchflow monitors create FILE --secret-file F`: creates one monitor. If the answer is lost, the command finds the
  * created monitor and adopts that monitor.
  */
 export async function create(context: Context, file: string, flags: Flags<'monitors create'>): Promise<ExitCode> {
   const { secretFile } = flags;
-  const { definition, mistakes } = readAll({ definition: await readJson(context, file) });
+  const { definition, mistakes } = readAll({ definition: await readJson(context, 'definition', file) });
   if (secretFile === undefined)
     mistakes.unshift(
       '--secret-file is required: a file for the webhook secret, which the service returns only once (mode 0600).',
@@ -131,7 +130,7 @@ export async function create(context: Context, file: string, flags: Flags<'monit
 async function showCreated(
   context: Session,
   control: MonitorControl,
-  definition: Fields,
+  definition: JsonObject,
   secretFile: string,
   made: CreatedMonitorResult,
   flags: Flags<'monitors create'>,
@@ -170,7 +169,7 @@ export async function update(
   file: string,
   flags: Flags<'monitors update'>,
 ): Promise<ExitCode> {
-  const { changes, mistakes } = readAll({ changes: await readJson(context, file) });
+  const { changes, mistakes } = readAll({ changes: await readJson(context, 'changes', file) });
   const { unchecked } = flags;
   return show(context, flags, mistakes, (call) => call('updateMonitor', { ...changes, id }, { unchecked }));
 }
@@ -206,7 +205,7 @@ export async function remove(context: Context, id: string, flags: Flags<'monitor
 
 export async function list(context: Context, flags: Flags<'monitors list'>): Promise<ExitCode> {
   const { limit: most = 100, unchecked } = flags;
-  const { filter, mistakes } = readAll({ filter: () => toFilter(flags) as Fields });
+  const { filter, mistakes } = readAll({ filter: () => toFilter(flags) as JsonObject });
   return withCalls(context, flags, mistakes, async (call) => {
     const found = await pages(most, (page) => call('listMonitors', { ...filter, ...page }, { unchecked }));
     context.terminal.print(found, monitorsText(found));
@@ -258,24 +257,10 @@ async function show(
   });
 }
 
-/** Reads a file or stdin. Returns a function that returns the JSON object in it, or throws a `UsageError`. */
-async function readJson(context: Context, file: string): Promise<() => Fields> {
-  let problem = `${file} must contain a JSON object.`;
-  let value: unknown = null;
-  try {
-    const text =
-      file === '-'
-        ? await readAllOf(context.terminal.streams().stdin)
-        : readFileSync(resolve(context.cwd, file), 'utf8');
-    value = JSON.parse(text);
-  } catch (error) {
-    const { code, message } = error as NodeJS.ErrnoException;
-    problem = code === 'ENOENT' ? `File ${file} not found.` : `${file}: ${message}`;
-  }
-  return () => {
-    if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Fields;
-    return wrong(problem);
-  };
+/** Returns a function that reads the JSON object of an argument: a file, or standard input, whose text is taken now. */
+async function readJson({ terminal, cwd }: Context, argument: string, file: string): Promise<() => JsonObject> {
+  const piped = file === '-' ? await readAllOf(terminal.streams().stdin) : null;
+  return () => objectIn(argument, file, () => piped ?? readFileSync(resolve(cwd, file), 'utf8'));
 }
 
 export async function exportRuns(context: Context, flags: Flags<'monitors export'>): Promise<ExitCode> {

@@ -30,22 +30,26 @@ export function setTwice(fields: readonly SetField[]): readonly string[] {
 }
 
 /** Reads a JSON object, inline or in the file that the flag names. */
-export const jsonObject: Reader<string, JsonObject> = (path, { flag, cwd }) => {
-  const isInline = path.trimStart().startsWith('{');
-  const shown = isInline ? 'the inline text' : path;
+export const jsonObject: Reader<string, JsonObject> = (path, { flag, cwd }) =>
+  path.trimStart().startsWith('{')
+    ? objectIn(flag, 'the inline text', () => path)
+    : objectIn(flag, path, () => readFileSync(resolve(cwd, path), 'utf8'));
+
+/** Reads a JSON object. `flag`: the flag or argument that names it. `shown`: its file, for messages. */
+export function objectIn(flag: string, shown: string, read: () => string): JsonObject {
   let value: Json = null;
   try {
-    value = JSON.parse(isInline ? path : readFileSync(resolve(cwd, path), 'utf8')) as Json;
+    value = JSON.parse(read()) as Json;
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
-    if (code === 'ENOENT') wrong(`${flag}: file ${path} not found.`);
+    if (code === 'ENOENT') wrong(`${flag}: file ${shown} not found.`);
     wrong(`${flag}: ${shown} ${code === undefined ? `is not JSON: ${message}` : `cannot be read (${code})`}.`);
   }
   const large = whyTooLarge(value);
   if (large !== null) wrong(`${flag}: ${shown} ${large}.`);
   if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as JsonObject;
   return wrong(`${flag}: ${shown} must contain a JSON object.`);
-};
+}
 
 /** Returns the effort of `--effort`, unless it is misspelt. Other efforts may be new ones of the service. */
 export function readEffort(effort: string | undefined, unchecked: boolean | undefined): string | undefined {

@@ -99,7 +99,7 @@ it.each([
   [['unpause', '--name', 'a', '--limit', '501'], 'from 1 to 500'],
   [['delete', '--name', 'a'], '--wait-for-approval'],
   [['create', 'definition.json'], '--secret-file'],
-  [['create', 'nowhere.json', '--secret-file', 's'], 'File nowhere.json not found'],
+  [['create', 'nowhere.json', '--secret-file', 's'], 'definition: file nowhere.json not found'],
   [['unpause', '--of-schedule', 'weekend', '--name', 'a'], 'without a filter'],
   [['pause', '--name', 'a', '--cron', 'x'], 'must have five fields'],
   [['pause', '--name', 'a', '--every', '1d', '--yes'], 'needs no approval'],
