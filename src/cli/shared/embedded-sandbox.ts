@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { existsSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
@@ -82,7 +82,8 @@ async function joinOrStart(config: RuntimeConfig, folder: string, at: string | n
     qps: contentsQps(config.rate),
     latencyMs: LATENCY_MS,
     retryAfter: 'seconds',
-    events: { count: EVENTS, ...(await historyOf(folder)) },
+    // The ledger keeps the range of their times.
+    events: { count: EVENTS },
   };
   // The last URL is used again, because workers that share a store still send requests to this URL.
   const before = at ?? running;
@@ -98,19 +99,6 @@ async function joinOrStart(config: RuntimeConfig, folder: string, at: string | n
 
 /** Number of webset events: a walk over them takes a few seconds. */
 const EVENTS = 5000;
-const HISTORY_MS = 30 * 86_400_000;
-
-/**
- * Returns the range of the event history. The range ends at the first start of the sandbox, so that a restart does not change
- * the range.
- */
-async function historyOf(folder: string): Promise<{ readonly from: string; readonly to: string }> {
-  const file = join(folder, 'history-ends.txt');
-  const known = existsSync(file) ? Date.parse(readFileSync(file, 'utf8')) : Number.NaN;
-  const to = Number.isFinite(known) ? known : Date.now();
-  if (to !== known) await writeDurably(file, new Date(to).toISOString());
-  return { from: new Date(to - HISTORY_MS).toISOString(), to: new Date(to).toISOString() };
-}
 
 async function startThread(options: Partial<SandboxOptions>) {
   const thread = new Worker(inPackage('dist', 'bin', 'sandbox-thread.js'), { workerData: options });
