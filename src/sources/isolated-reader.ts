@@ -2,11 +2,12 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { createWriteStream, existsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
+import { sourceIdentity } from '../core/connections/source-address.js';
 import { deferred } from '../core/processes/deferred.js';
 import { isAddress, isPattern, pathOfAddress } from '../core/rows/source-fields.js';
 import type { Json } from '../core/text/json.js';
 import { inPackage } from '../files/package-root.js';
-import { isPostgresUrl, parseAddress } from '../postgres/index.js';
+import { isPostgresUrl } from '../postgres/index.js';
 import { CsvError, InputUnsteady, type OpenedTable, type RowReader, type RowRecord } from '../rows/index.js';
 import { closedWarehouseFile } from '../warehouse/index.js';
 import { formatOfName } from './file-format.js';
@@ -188,11 +189,8 @@ function spawnReader(env: Environment): ChildProcess {
   });
 }
 
-function shown(input: string): string {
-  if (isPostgresUrl(input)) return parseAddress(input, '').shown;
-  if (input === '-') return 'Standard input';
-  return isAddress(input) ? pathOfAddress(input) : input;
-}
+const shown = (input: string): string =>
+  input === '-' ? 'Standard input' : isAddress(input) ? pathOfAddress(input) : sourceIdentity(input);
 
 function endedEarly(input: string, { signalCode, exitCode }: ChildProcess, isSilent: boolean): CsvError {
   const name = shown(input);
