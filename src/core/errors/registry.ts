@@ -56,7 +56,7 @@ const groups = {
     'source-unreachable': 'Check the address and the network, and run the same command again.',
     'source-access-refused': 'Correct the credentials that the message names, or ask the owner for the right to read.',
     'source-out-of-memory': 'Select fewer columns, sort less, or filter with a `WHERE`.',
-    'sql-invalid': 'Correct the SQL; put it in single quotes, or read it from a file with `--sql @FILE`.',
+    'sql-invalid': 'Correct the SQL; put it in single quotes, or pass the text of a file: `--sql "$(cat query.sql)"`.',
     'sql-not-allowed': 'Write one `SELECT` over tables and views of the source.',
     'sql-failed': 'Correct the SQL; the message has the reason of the database.',
     'sql-too-slow':
