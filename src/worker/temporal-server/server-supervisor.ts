@@ -53,7 +53,7 @@ async function supervise(lock: ProcessLock, plan: ServerPlan): Promise<void> {
     });
     if (why === null) return;
     failedStarts = server.answered ? 0 : failedStarts + 1;
-    const sentence = `The Temporal server at ${addressOf({ port })} ${why}.`;
+    const sentence = `The Temporal server at ${addressOf({ port })} ${why}`;
     if (failedStarts === MOST_FAILED_STARTS || server.hung) throw new Error(sentence);
     console.error(sentence);
     const now = performance.now();
@@ -70,7 +70,7 @@ async function supervise(lock: ProcessLock, plan: ServerPlan): Promise<void> {
 
 type Server = ReturnType<typeof startServer>;
 
-/** Starts the server, which inherits the lock, and writes the record of the server. */
+/** Starts the server, which inherits the lock. */
 function startServer(lock: ProcessLock, plan: ServerPlan, port: number) {
   boundLog();
   if (existsSync(files.unfinished) || !existsSync(files.database)) {
@@ -89,7 +89,6 @@ function startServer(lock: ProcessLock, plan: ServerPlan, port: number) {
   child.once('exit', () => watcher?.close());
   const { pid = 0 } = child;
   const record = { pid, startTime: processStartTime(pid), port, uiPort: plan.uiPort };
-  writeRecord(files, record);
   const exited = new Promise<string>((resolve) => {
     child.once('error', (error) => resolve(`cannot be started: ${error.message}`));
     child.once('exit', (code, signal) =>
@@ -116,17 +115,17 @@ function serverArguments({ uiPort }: ServerPlan, port: number): string[] {
   ];
 }
 
-/** Waits for the end of the server. Returns how it ended; null: no process needs a server any more. */
+/** Records the server and waits for its end. Returns how it ended; null: no process needs a server any more. */
 async function superviseServer(server: Server, lock: ProcessLock): Promise<string | null> {
   const until = performance.now() + START_WITHIN_MS;
   for (let silences = 0; ; ) {
+    // The record is missing, or a person has removed or damaged it.
+    if (isOwn(lock) && readRecord(files)?.pid !== server.record.pid) writeRecord(files, server.record);
     const end = await Promise.race([server.exited, delay(server.answered ? pollMs : START_POLL_MS, null)]);
     if (!isOwn(lock)) return null;
     if (end !== null) return end;
     if (isUnused()) return null;
     boundLog();
-    // The record may have been removed or damaged.
-    if (readRecord(files)?.pid !== server.record.pid) writeRecord(files, server.record);
     if (await answers(addressOf(server.record))) {
       silences = 0;
       if (!server.answered) rmSync(files.unfinished, { force: true });

@@ -97,9 +97,9 @@ async function awaitServer(files: ServerFiles, options: TemporalServerOptions): 
   let wrong = 'its supervisor does not answer';
   for (let until = performance.now() + WAIT_MS; performance.now() < until; await delay(POLL_MS)) {
     if (supervisor?.failed) break;
-    if (lockHolder(files.lock) === null && (supervisor === null || supervisor.ended) && started < MOST_SUPERVISORS) {
+    const isSupervised = lockHolder(files.lock) !== null;
+    if (!isSupervised && supervisor?.ended !== false && started++ < MOST_SUPERVISORS) {
       supervisor = await startSupervisor(files, options);
-      started += 1;
       until = performance.now() + WAIT_MS;
     }
     awaited();
@@ -107,7 +107,7 @@ async function awaitServer(files: ServerFiles, options: TemporalServerOptions): 
     const { prepareNamespace } = await import('./server-namespace.js');
     const record = readRecord(files);
     // A server whose supervisor was killed is about to be replaced.
-    if (record === null || lockHolder(files.lock) === null || !isAlive(record.pid, record.startTime)) continue;
+    if (record === null || !isSupervised || !isAlive(record.pid, record.startTime)) continue;
     if (known !== null && known.pid !== record.pid)
       say(`The embedded Temporal server was started again (PID ${record.pid}).`);
     known = record;
