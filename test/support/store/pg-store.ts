@@ -56,5 +56,5 @@ export async function startPgStores(): Promise<PgStores> {
 export async function takeAllForDead(postgres: Postgres): Promise<void> {
   const schema = identifier(postgres.address.schema);
   await postgres.query(`UPDATE ${schema}.processes SET seen_at = '-infinity', dead_after = '0'`);
-  await postgres.query(`SELECT ${schema}.reap()`);
+  await postgres.query(`SELECT ${schema}.end_processes(ARRAY(SELECT id FROM ${schema}.processes))`);
 }

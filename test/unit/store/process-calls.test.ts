@@ -18,5 +18,5 @@ it('a process registers, sends heartbeats and leaves by one statement each, with
   const heartbeat = await ProcessHeartbeat.enter(postgres, 10);
   await first;
   await heartbeat.leave();
-  expect(Object.fromEntries(calls)).toEqual({ register_process: true, heartbeat: true, end_process: true });
+  expect(Object.fromEntries(calls)).toEqual({ register_process: true, heartbeat: true, end_processes: true });
 });

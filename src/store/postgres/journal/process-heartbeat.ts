@@ -88,7 +88,7 @@ export class ProcessHeartbeat {
     await this.#heartbeat;
     // If the database cannot be reached, other processes notice the missing heartbeats.
     await this.#postgres
-      .query(`SELECT ${this.#schema}.end_process($1)`, [this.#id], {
+      .query(`SELECT ${this.#schema}.end_processes(ARRAY[$1]::uuid[])`, [this.#id], {
         signal: AbortSignal.timeout(LEAVE_MS),
         isCall: true,
       })

@@ -36,53 +36,33 @@ LANGUAGE sql SET search_path TO pg_catalog, pg_temp AS $body$
   ON CONFLICT (id) DO UPDATE SET seen_at = clock_timestamp();
 $body$;
 
--- A heartbeat; false if the process counts as dead.
+-- Removes processes. Their claims end, and their open intents become unknown outcomes.
+CREATE FUNCTION ${schema}.end_processes(p_ids uuid[]) RETURNS void
+LANGUAGE plpgsql SET search_path TO pg_catalog, pg_temp AS $body$
+BEGIN
+  DELETE FROM ${schema}.processes WHERE id = ANY (p_ids);
+  PERFORM ${schema}.lose(
+    ARRAY(SELECT id FROM ${schema}.purchases WHERE process = ANY (p_ids) AND state = 'open' ORDER BY id),
+    'the process ended before an answer landed');
+  DELETE FROM ${schema}.claims WHERE process = ANY (p_ids);
+END $body$;
+
+-- A heartbeat, which also removes all dead processes; false if the process itself counts as dead.
 CREATE FUNCTION ${schema}.heartbeat(p_id uuid) RETURNS boolean
 LANGUAGE plpgsql SET search_path TO pg_catalog, pg_temp AS $body$
 DECLARE
   beaten ${schema}.processes;
+  dead uuid[];
 BEGIN
   UPDATE ${schema}.processes SET seen_at = clock_timestamp(),
     in_touch_since = CASE WHEN clock_timestamp() - seen_at < dead_after / 2 THEN in_touch_since ELSE clock_timestamp() END
   WHERE id = p_id RETURNING * INTO beaten;
   IF NOT FOUND THEN RETURN false; END IF;
-  IF beaten.seen_at - beaten.in_touch_since >= beaten.dead_after / 2 THEN
-    PERFORM ${schema}.reap();
-  END IF;
+  IF beaten.seen_at - beaten.in_touch_since < beaten.dead_after / 2 THEN RETURN true; END IF;
+  -- Downtime of the server does not count as silence.
+  dead := ARRAY(SELECT id FROM ${schema}.processes
+    WHERE clock_timestamp() - greatest(seen_at, pg_postmaster_start_time()) > dead_after FOR UPDATE SKIP LOCKED);
+  IF dead <> '{}' THEN PERFORM ${schema}.end_processes(dead); END IF;
   RETURN true;
-END $body$;
-
--- Removes all dead processes and returns their number. Downtime of the server does not count as silence.
-CREATE FUNCTION ${schema}.reap() RETURNS integer
-LANGUAGE plpgsql SET search_path TO pg_catalog, pg_temp AS $body$
-DECLARE
-  dead uuid[];
-BEGIN
-  WITH found AS (
-    SELECT id FROM ${schema}.processes
-    WHERE clock_timestamp() - greatest(seen_at, pg_postmaster_start_time()) > dead_after
-    FOR UPDATE SKIP LOCKED
-  ), gone AS (DELETE FROM ${schema}.processes WHERE id IN (SELECT id FROM found) RETURNING id)
-  SELECT array_agg(id) INTO dead FROM gone;
-  IF dead IS NULL THEN RETURN 0; END IF;
-  PERFORM ${schema}.bury(dead);
-  RETURN cardinality(dead);
-END $body$;
-
--- Ends the claims and intents of processes whose rows the caller has just deleted.
-CREATE FUNCTION ${schema}.bury(p_dead uuid[]) RETURNS void
-LANGUAGE plpgsql SET search_path TO pg_catalog, pg_temp AS $body$
-BEGIN
-  PERFORM ${schema}.lose(
-    ARRAY(SELECT id FROM ${schema}.purchases WHERE process = ANY (p_dead) AND state = 'open' ORDER BY id),
-    'the process ended before an answer landed');
-  DELETE FROM ${schema}.claims WHERE process = ANY (p_dead);
-END $body$;
-
-CREATE FUNCTION ${schema}.end_process(p_id uuid) RETURNS void
-LANGUAGE plpgsql SET search_path TO pg_catalog, pg_temp AS $body$
-BEGIN
-  DELETE FROM ${schema}.processes WHERE id = p_id;
-  PERFORM ${schema}.bury(ARRAY[p_id]);
 END $body$;
 `;
