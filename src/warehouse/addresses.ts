@@ -1,4 +1,5 @@
-import { resolve } from 'node:path';
+import { statSync } from 'node:fs';
+import { extname, resolve } from 'node:path';
 import {
   isPostgresUrl,
   type PostgresAddress,
@@ -7,7 +8,7 @@ import {
 } from '../core/connections/postgres-address.js';
 import { sinkOf } from '../core/rows/sink.js';
 import { WarehouseUnusable } from '../core/rows/warehouse-errors.js';
-import { whyNoDatabase } from './duckdb/why-not-a-warehouse.js';
+import { fileKind } from '../files/file-kind.js';
 
 /** The form of an address of PostgreSQL, for messages. */
 export const POSTGRES_FORM = 'postgres://host:5432/database';
@@ -18,14 +19,17 @@ export const WAREHOUSE_FORMS = `the path of a DuckDB file, or ${POSTGRES_FORM}`;
 /** Whether the form of an address names its database. Any other address is the path of a DuckDB file. */
 export const hasDatabaseForm = isPostgresUrl;
 
-/** The parts of a warehouse's address. Throws `WarehouseUnusable` for a text that is not an address of a PostgreSQL database. */
-export function postgresAddressOf(url: string): PostgresAddress {
+/**
+ * The parts of the address of a warehouse, or of a target in another schema. Throws `WarehouseUnusable` for a text that is not an address of a
+ * PostgreSQL database.
+ */
+export function postgresAddressOf(url: string, what = 'warehouse', schema = WAREHOUSE_SCHEMA): PostgresAddress {
   try {
-    return parseAddress(url, WAREHOUSE_SCHEMA);
+    return parseAddress(url, schema);
   } catch (error) {
     throw new WarehouseUnusable(
       'postgres-address-invalid',
-      `The address of the warehouse ${error instanceof Error ? error.message : String(error)}`,
+      `The address of the ${what} ${error instanceof Error ? error.message : String(error)}`,
     );
   }
 }
@@ -55,4 +59,28 @@ export const warehouseFile = (address: string, cwd = '.'): string | null =>
 export function whyNoWarehouseFile(address: string, cwd = '.'): string | null {
   const file = warehouseFile(address, cwd);
   return file === null ? null : whyNoDatabase(file);
+}
+
+/** Endings of data files that are not DuckDB databases. */
+const dataFiles = (
+  'csv tsv psv tab txt json jsonl ndjson geojson parquet pq arrow feather avro orc xls xlsx xlsm ods numbers sqlite sqlite3 xml html ' +
+  'htm pdf md yaml yml toml ini log sql gz gzip bz2 xz zst zip tar tgz 7z'
+).split(' ');
+
+/**
+ * Returns why a file cannot be a DuckDB warehouse, such as `is a folder`; null if the file can. An existing file is judged by its contents,
+ * a new file by its name. DuckDB itself opens some data files as if they were databases. Throws the system's error if the file cannot be
+ * read.
+ */
+export function whyNoDatabase(file: string): string | null {
+  const there = statSync(file, { throwIfNoEntry: false });
+  if (there === undefined) {
+    const ending = extname(file).slice(1).toLowerCase();
+    return dataFiles.includes(ending) ? `is named as a .${ending} file, not as a database; name it .duckdb` : null;
+  }
+  if (there.isDirectory()) return 'is a folder; name a file';
+  if (!there.isFile()) return 'is not a regular file; name another one';
+  const kind = fileKind(file);
+  if (kind === 'DuckDB database') return null;
+  return `is ${kind === null ? 'not a DuckDB database' : `a ${kind}, not a DuckDB database`}; name another file`;
 }

@@ -18,13 +18,13 @@ import { loadExtension } from '../shared/load-duckdb.js';
 import type { Relation } from '../shared/relation.js';
 import { setMemory, withScratchDuckDb, withTemporaryFolder } from '../shared/scratch-duckdb.js';
 import { publishToFile } from './duckdb-target.js';
-import { folderFiles, type TargetFiles } from './folder-files.js';
+import { folderFiles, readManifest } from './folder-files.js';
 import { parseManifest, publishId } from './manifest.js';
-import { type Place, placeOf, type S3Place, s3Place } from './place-of.js';
+import { type Place, placeOf, s3Place } from './place-of.js';
 import { postgresTarget, publishToPostgres, withPostgresTarget } from './postgres-target.js';
 import { publishFiles } from './publish-files.js';
 import type { TableRows } from './publish-sql.js';
-import { s3Files, setS3 } from './s3-files.js';
+import { s3Files } from './s3-files.js';
 import { checkUnique, type Drafted, stageTables } from './stage-tables.js';
 
 interface PublishSource extends WarehousesOptions {
@@ -111,33 +111,22 @@ async function withTarget<T>(
   { connection, held }: Workplace,
   work: (commit: Commit) => Promise<T>,
 ): Promise<T> {
+  const { extensions = null } = source;
   if (place.kind === 'postgres')
     return withPostgresTarget(place.address, source, (postgres) =>
       work((drafted) => publishToPostgres(postgres, drafted, source.say)),
     );
   if (place.kind === 'file' || place.kind === 'ducklake') {
     const isLake = place.kind === 'ducklake';
-    if (isLake) await loadLake(source, connection);
+    if (isLake) await loadExtension(connection, 'ducklake', extensions, 'Publishing to a DuckLake');
     return work((drafted) => publishToFile({ file: place.path, held, isLake }, drafted));
   }
-  const files = 'path' in place ? folderFiles(place.path) : await openS3(source, connection, s3Place(place.address));
-  const text = await files.manifest();
+  if (place.kind === 's3') await loadExtension(connection, 'httpfs', extensions, 'Publishing to s3://');
+  const files = 'path' in place ? folderFiles(place.path) : await s3Files(connection, s3Place(place.address));
+  const text = await readManifest(files);
   const before = text === null ? null : parseManifest(text, files.shown);
   return work((drafted) => publishFiles(files, before, drafted));
 }
-
-async function openS3(
-  { extensions = null }: PublishSource,
-  connection: DuckDBConnection,
-  place: S3Place,
-): Promise<TargetFiles> {
-  await loadExtension(connection, 'httpfs', extensions, 'Publishing to s3://');
-  await setS3(connection, place);
-  return s3Files(connection, place);
-}
-
-const loadLake = ({ extensions = null }: PublishSource, connection: DuckDBConnection): Promise<void> =>
-  loadExtension(connection, 'ducklake', extensions, 'Publishing to a DuckLake');
 
 /** What is read of a subject: `source` names it in a target, so that two sources never share a table. */
 interface Subject {

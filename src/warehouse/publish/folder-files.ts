@@ -10,8 +10,11 @@ import { isDataPath, MANIFEST } from './manifest.js';
 export interface TargetFiles {
   /** The target, for messages. */
   readonly shown: string;
-  /** The text of the manifest; null if there is none. Throws `WarehouseUnusable` for a target that must not be used. */
-  manifest(): Promise<string | null>;
+  readonly is: 'folder' | 'prefix';
+  /** The paths of all files. Throws `WarehouseUnusable` if the target cannot be used. */
+  paths(): Promise<readonly string[]>;
+  /** The text of the manifest, which is there. */
+  manifest(): Promise<string>;
   /** The path or URL of a file, for DuckDB. `alias`: a free path in the folder of drafts. */
   open(path: string, alias: string): Promise<string>;
   size(path: string): Promise<number | null>;
@@ -35,18 +38,10 @@ export function folderFiles(folder: string): TargetFiles {
     return inFolder(dirname(file), (held) => work(join(held, basename(file))), mode);
   };
   return {
-    shown: folder,
-    async manifest() {
-      if (!lstatSync(folder, { throwIfNoEntry: false })) return null;
-      const text = await at(MANIFEST, (held) =>
-        readFile(held, { encoding: 'utf8', flag: O_RDONLY | O_NOFOLLOW | O_NONBLOCK }),
-      ).catch((error: NodeJS.ErrnoException) => {
-        if (error.code === 'ENOENT') return null;
-        throw error;
-      });
-      if (text === null) await refuseForeign(folder);
-      return text;
-    },
+    ...{ shown: folder, is: 'folder' },
+    paths: async () => (lstatSync(folder, { throwIfNoEntry: false }) ? pathsBelow(folder) : []),
+    manifest: () =>
+      at(MANIFEST, (held) => readFile(held, { encoding: 'utf8', flag: O_RDONLY | O_NOFOLLOW | O_NONBLOCK })),
     open: async (path, alias) => (await at(path, (held) => secondName(held, alias))) ?? join(folder, path),
     size: async (path) => lstatSync(join(folder, path), { throwIfNoEntry: false })?.size ?? null,
     put: (draft, path) => at(path, (held) => moveDurably(draft, held), 0o777),
@@ -65,14 +60,16 @@ export function folderFiles(folder: string): TargetFiles {
   };
 }
 
-/** A folder without a manifest may have the files of a publish that was killed, and nothing else. */
-async function refuseForeign(folder: string): Promise<void> {
-  const other = (await pathsBelow(folder)).find((path) => !isDataPath(path) && !isDraftOf(MANIFEST, path));
-  if (other !== undefined)
-    throw new WarehouseUnusable(
-      'publish-target-taken',
-      `${folder} has files that are not of a publish (${other}) and no ${MANIFEST}: name an empty or a new folder`,
-    );
+/** The text of the manifest; null if there is none. Then a target may have the files of a publish that was killed, and nothing else. */
+export async function readManifest({ shown, is, paths, manifest }: TargetFiles): Promise<string | null> {
+  const present = await paths();
+  if (present.includes(MANIFEST)) return manifest();
+  const other = present.find((path) => !isDataPath(path) && !isDraftOf(MANIFEST, path));
+  if (other === undefined) return null;
+  throw new WarehouseUnusable(
+    'publish-target-taken',
+    `${shown} has files that are not of a publish (${other}) and no ${MANIFEST}: name an empty or a new ${is}`,
+  );
 }
 
 /** The paths of all files below a folder, and of folders that are too deep for data files. */

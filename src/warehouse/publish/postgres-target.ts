@@ -13,10 +13,11 @@ import {
   type Postgres,
   PostgresAway,
   PostgresRefused,
-  parseAddress,
 } from '../../postgres/index.js';
+import { postgresAddressOf } from '../addresses.js';
 import type { WarehousesOptions } from '../database.js';
 import { selectAs, type TableColumn } from '../export/file-parts.js';
+import { codeOf, refused } from '../postgres/warehouse.js';
 import { identifier as duckDbName, literal, utcText } from '../shared/duckdb-quote.js';
 import { postgresType } from '../shared/postgres-types.js';
 import { cutName, viewColumns } from '../shared/view-columns.js';
@@ -30,14 +31,8 @@ const PATIENCE_MS = 10_000;
 /** Longest statement, in ms: a COPY or an INSERT of all rows. */
 const STATEMENT_MS = 3_600_000;
 
-/** The address of a target without credentials, for messages. Throws `WarehouseUnusable` for a text that is not an address. */
-export function postgresTarget(url: string) {
-  try {
-    return parseAddress(url, DEFAULT_SCHEMA);
-  } catch (error) {
-    throw new WarehouseUnusable('postgres-address-invalid', `The address of the target ${(error as Error).message}`);
-  }
-}
+/** The address of a target. Throws `WarehouseUnusable` for a text that is not an address. */
+export const postgresTarget = (url: string) => postgresAddressOf(url, 'target', DEFAULT_SCHEMA);
 
 /** Opens the database of a target with the user and password that are known for it, and checks that it accepts the login. */
 export async function withPostgresTarget<T>(
@@ -65,13 +60,9 @@ export async function withPostgresTarget<T>(
 function targetError(error: unknown, shown: string): unknown {
   if (error instanceof PostgresAway) return new WarehouseBusy('postgres-unreachable', error.message, null);
   const say = (code: ErrorCode, sentence: string) => new WarehouseUnusable(code, sentence, { cause: error });
-  if (error instanceof PostgresRefused) {
-    const way = /^(28|3D)/.test(error.code ?? '')
-      ? 'check the address, and user and password (in the address, PGUSER and PGPASSWORD, or .pgpass)'
-      : 'ask its owner for the missing rights';
-    return say(error.errorCode, `${error.message}: ${way}`);
-  }
-  const { code = '', message } = error as { code?: string; message: string };
+  if (error instanceof PostgresRefused) return refused(error, '');
+  const { message } = error as Error;
+  const code = codeOf(error);
   if (/^53[12]00$/.test(code))
     return say('warehouse-full', `${shown} is out of space: free some and publish again. The target is unchanged`);
   if (code === '2BP01')

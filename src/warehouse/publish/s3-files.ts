@@ -2,8 +2,8 @@ import type { DuckDBConnection } from '@duckdb/node-api';
 import { WarehouseBusy, WarehouseUnusable } from '../../core/rows/warehouse-errors.js';
 import { literal, plainPath } from '../shared/duckdb-quote.js';
 import { setMemory } from '../shared/scratch-duckdb.js';
-import type { TargetFiles } from './folder-files.js';
-import { isDataPath, MANIFEST } from './manifest.js';
+import { readManifest, type TargetFiles } from './folder-files.js';
+import { MANIFEST } from './manifest.js';
 import type { S3Place } from './place-of.js';
 
 /** Memory in MB beside the file that is uploaded. */
@@ -16,7 +16,9 @@ export async function setS3(connection: DuckDBConnection, { settings }: S3Place)
   for (const [name, value] of settings) await connection.run(`SET ${name} = ${literal(value)}`);
 }
 
-export function s3Files(connection: DuckDBConnection, { bucket, url }: S3Place): TargetFiles {
+export async function s3Files(connection: DuckDBConnection, place: S3Place): Promise<TargetFiles> {
+  const { bucket, url } = place;
+  await setS3(connection, place);
   /** The manifest as it was read last. */
   let known: string | null = null;
   const urlOf = (path: string) => `${url}/${path}`;
@@ -27,22 +29,18 @@ export function s3Files(connection: DuckDBConnection, { bucket, url }: S3Place):
       throw s3Error(error, bucket, url);
     }
   };
-  const text = (path: string) => first(`SELECT content FROM read_text(${literal(plainPath(urlOf(path)))})`);
   const files: TargetFiles = {
-    shown: url,
-    async manifest() {
-      // A list also finds out whether the bucket exists.
+    ...{ shown: url, is: 'prefix' },
+    // A list also finds out whether the bucket exists.
+    async paths() {
+      known = null;
       const listed = await first(`SELECT list(file) FROM glob(${literal(`${plainPath(url)}/**`)})`);
       const paths = listed === null ? [] : (listed as { items: readonly string[] }).items;
-      const names = paths.map((path) => path.slice(url.length + 1));
-      known = names.includes(MANIFEST) ? String(await text(MANIFEST)) : null;
-      if (known !== null) return known;
-      const other = names.find((path) => !isDataPath(path));
-      if (other === undefined) return null;
-      throw new WarehouseUnusable(
-        'publish-target-taken',
-        `${url} has files that are not of a publish (${other}) and no ${MANIFEST}: name an empty or a new prefix`,
-      );
+      return paths.map((path) => path.slice(url.length + 1));
+    },
+    async manifest() {
+      known = String(await first(`SELECT content FROM read_text(${literal(plainPath(urlOf(MANIFEST)))})`));
+      return known;
     },
     open: async (path) => urlOf(path),
     async size(path) {
@@ -65,7 +63,7 @@ export function s3Files(connection: DuckDBConnection, { bucket, url }: S3Place):
     async putManifest(content) {
       const before = known;
       // Another manifest than at the beginning of the publish.
-      if ((await files.manifest()) !== before)
+      if ((await readManifest(files)) !== before)
         throw new WarehouseBusy(
           'target-in-use',
           `Another publish has written to ${url} meanwhile: publish again`,
