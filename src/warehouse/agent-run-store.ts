@@ -109,15 +109,10 @@ export function createAgentRunStore({ dialect, transaction, close }: Database): 
         await insert(tx, agentRuns, rows);
         const changed = [...unique].filter((one) => !isSame(one));
         const changedIds = JSON.stringify(changed.map(([id]) => id));
-        await tx.run(`DELETE FROM agent_run_citations WHERE origin = $1 AND run_id IN (${texts('$2')})`, [
-          origin,
-          changedIds,
-        ]);
-        await insert(
-          tx,
-          agentRunCitations,
-          changed.flatMap(([, run]) => citationRows(origin, run)),
-        );
+        const former = `DELETE FROM agent_run_citations WHERE origin = $1 AND run_id IN (${texts('$2')})`;
+        await tx.run(former, [origin, changedIds]);
+        const citations = changed.flatMap(([, run]) => citationRows(origin, run));
+        await insert(tx, agentRunCitations, citations);
         const added = [...unique.keys()].filter((id) => !known.has(id)).length;
         return { added, changed: changed.length - added };
       }),

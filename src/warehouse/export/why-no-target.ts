@@ -46,8 +46,9 @@ export function whyNoTarget(kind: TargetKind, target: string, { into = null, inp
       return `${target} has the input ${input}: name another folder`;
     if (there?.isSymbolicLink())
       return `${target} is a link to ${readlinkSync(target)}: name that file itself, or another one`;
-    const wrong = there && (kind === 'csv' ? whyNoFile(target, there) : whyNoFolder(target, there));
-    if (wrong) return wrong;
+    if (there && kind === 'parquet' && !there.isDirectory()) return `${target} is a file: name a folder`;
+    const wrong = there && kind === 'csv' ? whyNoFile(target, there) : null;
+    if (wrong !== null) return wrong;
     accessSync(realPath(nearestThere(dirname(resolve(target)))), constants.W_OK | constants.X_OK);
     return null;
   } catch (error) {
@@ -62,10 +63,6 @@ function whyNoFile(target: string, there: Stats): string | null {
   return otherKinds.includes(kind) && kind !== null
     ? `${target} is a ${kind}, not a CSV file: name another file`
     : null;
-}
-
-function whyNoFolder(target: string, there: Stats): string | null {
-  return there.isDirectory() ? null : `${target} is a file: name a folder`;
 }
 
 /** The path of an input up to its first wildcard. */

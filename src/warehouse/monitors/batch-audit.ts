@@ -38,22 +38,17 @@ export function createBatchAudit({ dialect, transaction }: Database): BatchAudit
       }),
 
     decide: ({ origin, job, run }, { by, why, approved, at }) =>
-      transaction('write', async (tx) => {
-        await tx.run(
+      transaction('write', (tx) =>
+        tx.run(
           `UPDATE monitor_batches SET decided_by = $4, decided_why = $5, approved = $6, decided_at = ${moment('$7')} WHERE ${ofRun}`,
           [origin, job, run, dialect.plain(by), why === undefined ? null : dialect.plain(why), approved ? 1 : 0, at],
-        );
-      }),
+        ),
+      ),
 
     begin: ({ origin, job, run }, by) =>
-      transaction('write', async (tx) => {
-        await tx.run(`UPDATE monitor_actions SET approved_by = $4 WHERE ${ofRun}`, [
-          origin,
-          job,
-          run,
-          dialect.plain(by),
-        ]);
-      }),
+      transaction('write', (tx) =>
+        tx.run(`UPDATE monitor_actions SET approved_by = $4 WHERE ${ofRun}`, [origin, job, run, dialect.plain(by)]),
+      ),
 
     pausesOf: (origin, schedule) =>
       transaction('write', async (tx) => {
@@ -158,22 +153,9 @@ export function createBatchAudit({ dialect, transaction }: Database): BatchAudit
       ...[origin, job, run, JSON.stringify(ids)],
     ]);
     const { action = '', by } = batch ?? {};
-    const line = {
-      origin,
-      job,
-      run,
-      action,
-      planned: 0,
-      affected_at: at,
-      call_number: call,
-      request_id: requestId,
-      note,
-    };
-    await insert(
-      tx,
-      actions,
-      ids.map((id) => ({ ...line, monitor_id: id, approved_by: by })),
-    );
+    const facts = { planned: 0, affected_at: at, call_number: call, request_id: requestId, note, approved_by: by };
+    const lines = ids.map((id) => ({ origin, job, run, action, monitor_id: id, ...facts }));
+    await insert(tx, actions, lines);
   }
 }
 

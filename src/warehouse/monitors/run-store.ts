@@ -21,23 +21,16 @@ export function createMonitorRuns({ dialect, transaction }: Database): MonitorRu
         );
         const read = new Map(before.map((one) => [one.id, one.mark]));
         await tx.run(`DELETE FROM monitors WHERE origin = $1 AND id IN (${texts('$2')})`, [origin, ids]);
-        await insert(
-          tx,
-          monitors,
-          [...unique].map(([id, one]) => monitorRow(origin, mark, one, read.get(id) ?? null)),
-        );
+        const rows = [...unique].map(([id, one]) => monitorRow(origin, mark, one, read.get(id) ?? null));
+        await insert(tx, monitors, rows);
       }),
 
-    endMonitors: (origin, mark, wholeSince) =>
-      transaction('write', async (tx) => {
-        if (wholeSince !== null) {
-          await tx.run(
-            `UPDATE monitors SET gone_at = ${moment('$3')} 
-             WHERE origin = $1 AND gone_at IS NULL AND export_mark <> $2 AND seen_at < ${moment('$4')}`,
-            [origin, mark, Date.now(), wholeSince],
-          );
-        }
-      }),
+    async endMonitors(origin, mark, wholeSince) {
+      if (wholeSince === null) return;
+      const gone = `UPDATE monitors SET gone_at = ${moment('$3')}
+        WHERE origin = $1 AND gone_at IS NULL AND export_mark <> $2 AND seen_at < ${moment('$4')}`;
+      await transaction('write', (tx) => tx.run(gone, [origin, mark, Date.now(), wholeSince]));
+    },
 
     unread: (origin, mark, limit) =>
       transaction('write', async (tx) => {
@@ -77,11 +70,8 @@ export function createMonitorRuns({ dialect, transaction }: Database): MonitorRu
           runRow(origin, mark, monitor, run, known.get(id) ?? { reached: 0, addedMark: mark }),
         );
         await insert(tx, runs, rows);
-        await insert(
-          tx,
-          results,
-          [...unique.values()].flatMap((run) => resultRows(origin, monitor, run)),
-        );
+        const found = [...unique.values()].flatMap((run) => resultRows(origin, monitor, run));
+        await insert(tx, results, found);
         const where = `origin = ${literal(origin)} AND monitor_id = ${literal(held)} AND id IN (${texts(literal(ids))})`;
         await keepRecords(tx, runs, { job: 'monitors', where });
       }),
