@@ -80,7 +80,7 @@ function toCatalog(rows) {
   const catalog = new Map();
   for (const [name, kind, is, column, type, meaning] of rows) {
     if (name === job.name) continue;
-    const relation = catalog.get(name) ?? { name, kind, is, columns: new Map() };
+    const relation = catalog.get(name) ?? { name, kind, is: is.replace(/, definition \w+$/, '.'), columns: new Map() };
     relation.columns.set(column, { type, is: meaning });
     catalog.set(name, relation);
   }

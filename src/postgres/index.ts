@@ -13,7 +13,6 @@ export {
 } from '../core/connections/postgres-address.js';
 export { identifier } from './identifier.js';
 export { type Migration, migrate, OtherSchema, type Schema, schemaState } from './migrate.js';
-export { MIGRATIONS_TABLE } from './migrations-table.js';
 export {
   BRIEF_MS,
   openPostgres,

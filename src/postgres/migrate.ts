@@ -10,13 +10,12 @@ const MIGRATION_MS = 3_600_000;
 export interface Migration {
   /** The name begins with a number: `0002-more-prices`. */
   readonly name: string;
-  /** Returns the statements; `schema` is already quoted. */
-  sql(schema: string): string;
+  run(tx: PgTransaction, schema: string): Promise<void>;
 }
 
 export interface Schema {
   readonly kind: SchemaKind;
-  /** Returns the statements that create the newest tables, views and functions in an empty schema; `schema` is already quoted. */
+  /** Returns the statements that create the newest tables, views and functions in an empty schema. Here and in steps, `schema` is quoted. */
   create(schema: string): string;
   /** All steps since the first release, in order. Append only. */
   readonly migrations: readonly Migration[];
@@ -26,6 +25,7 @@ export interface Schema {
 export class OtherSchema extends Error {
   readonly errorCode = 'schema-of-another-version' satisfies ErrorCode;
   override readonly name = 'OtherSchema';
+
   readonly is: SchemaKind | null;
 
   constructor(schema: string, is: SchemaKind | null) {
@@ -61,7 +61,7 @@ export async function migrate(postgres: Postgres, wanted: Schema): Promise<void>
         for (const one of [{ name: baselineOf(kind) }, ...migrations]) await record(one);
       }
       for (const migration of locked?.missing ?? []) {
-        await tx.query(migration.sql(schema));
+        await migration.run(tx, schema);
         await record(migration);
       }
     },
@@ -87,11 +87,11 @@ export async function schemaState(
     const other = kind === 'store' ? 'warehouse' : 'store';
     throw new OtherSchema(name, applied.has(baselineOf(other)) ? other : null);
   }
-  const known = new Set([baselineOf(kind), ...migrations.map((one) => one.name)]);
+  const isKnown = (name: string) => name.startsWith(baselineOf(kind)) || migrations.some((one) => one.name === name);
   return {
     /** Migrations that the schema lacks. */
     missing: migrations.filter((one) => !applied.has(one.name)),
     /** Names of migrations that a newer version has applied. */
-    newer: [...applied].filter((one) => !known.has(one)),
+    newer: [...applied].filter((one) => !isKnown(one)),
   };
 }

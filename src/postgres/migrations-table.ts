@@ -4,7 +4,7 @@ export const MIGRATIONS_TABLE = 'searchflow_migrations';
 /** What a schema holds. */
 export type SchemaKind = 'store' | 'warehouse';
 
-/** Name of the schema of version 0.2.0, the first release. Every database of a release has a row with this name. */
+/** Name of the schema of version 0.2.0, the first release. Names of steps that only add columns begin with it: other versions continue. */
 export const baselineOf = (kind: SchemaKind): string => `0.2.0-${kind}`;
 
 /** Returns COMMENT statements for the table of migrations. `prefix`: the schema with its dot, or nothing. */

@@ -93,6 +93,8 @@ export interface Dialect {
   readonly maxColumns: number;
   /** Query of the names of tables and views, in lower case, as `name`. */
   readonly namesInUse: string;
+  /** Query of the columns of tables and views, see `FoundColumn`. */
+  readonly columnsInUse: string;
   /** Query of the comment of the view `$1`, as `comment`. */
   readonly viewComment: string;
   /** A name with its suffix, cut to the limit of the database. Not an expression. */

@@ -7,9 +7,11 @@ import type { Json } from '../core/text/json.js';
 import type { Database } from './database.js';
 import type { Dialect, Transaction } from './dialect.js';
 import { portionsOf } from './export/job-rows.js';
-import { type ShownJob, viewedRows, viewQuery } from './rows/misfits.js';
+import { viewedRows, viewQuery } from './rows/job-view.js';
+import type { ShownJob } from './rows/misfits.js';
 import type { ResultColumn } from './rows/result-column.js';
 import { type NumberedRows, numbersOf } from './rows/row-sql.js';
+import { storedType } from './rows/row-tables.js';
 import { identifier } from './shared/duckdb-quote.js';
 import type { Relation } from './shared/relation.js';
 
@@ -191,12 +193,8 @@ function sinkCell(dialect: Dialect, index: number, type: ColumnType = TEXT): str
 
 const inputType = (type: string | undefined): string => (type === undefined || type === TEXT ? 'text' : type);
 
-const storedTypes: Readonly<Record<string, string>> = {
-  ...{ http_status: 'integer', row_number: 'integer', cost_dollars: 'number', fetched_at: 'time', response: 'json' },
-};
-
 function resultType({ from }: ResultColumn): string {
-  if ('stored' in from) return storedTypes[from.stored] ?? 'text';
+  if ('stored' in from) return recordTypes[storedType(from.stored) ?? 'text'] ?? 'text';
   if ('count' in from) return 'integer';
   const { type } = from;
   return type === 'string' || type === 'onlyText' ? 'text' : type === 'structure' ? 'json' : type;
@@ -227,4 +225,6 @@ const internal: readonly string[] = [
 const recordTypes: Readonly<Partial<Record<string, string>>> = {
   ...{ time: 'time', json: 'json', parsed: 'json', boolean: 'boolean', number: 'number' },
   ...{ small: 'integer', integer: 'integer', long: 'integer' },
+  // Dollars.
+  other: 'number',
 };

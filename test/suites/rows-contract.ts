@@ -335,15 +335,6 @@ export function rowsContract(make: MakeWarehouse): void {
       ]);
       expect(service.asked).toHaveLength(9);
     });
-
-    it('has its view of this version from the next run on, also if an earlier version has made the view', async () => {
-      const staged = await stageText(dir, csv(...letters));
-      await runJob(dir, warehouse, staged, service);
-      for (const sql of ['DROP VIEW brands', 'CREATE VIEW brands AS SELECT row_number FROM row_store'])
-        await test.values(sql);
-      await warehouse.openJob(staged.record, staged.files);
-      expect(await test.values('SELECT count(title) FROM brands')).toEqual([[8]]);
-    });
   });
 
   describe('freshness', () => {

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import type { DuckDBConnection, DuckDBPreparedStatement } from '@duckdb/node-api';
 import { RESULT_MARK } from '../../core/purchase/journal.js';
 import type { SqlValue, Transaction } from '../dialect.js';
+import { unitFields } from '../rows/row-tables.js';
 import { literal, plainPath } from '../shared/duckdb-quote.js';
 import { loadDuckDb } from '../shared/load-duckdb.js';
 import { mendBytes, mendSurrogates } from '../shared/mend-escapes.js';
@@ -84,8 +85,10 @@ function stagedRows(files: readonly string[]): string {
 /** The paths of files, for a function that reads files. */
 const listOf = (files: readonly string[]) => `[${files.map((file) => literal(plainPath(file))).join(', ')}]`;
 
-const unitFields = `{"key": "VARCHAR", "request_id": "VARCHAR", "fetched_at": "TIMESTAMP", "cost_micros": "BIGINT",
-  "status": "VARCHAR", "error_tag": "VARCHAR", "http_status": "INTEGER", "source": "VARCHAR", "misread": "VARCHAR"}`;
+/** The types of the fields of a unit record. */
+const unitTypes = JSON.stringify(
+  Object.fromEntries(unitFields.map(([name, type]) => [name, duckDbDialect.types[type]])),
+);
 
 /**
  * Relation of the unit records in files. `longest`: the most bytes of a line, if a line may have more than usual. A result is cut out of its
@@ -98,7 +101,7 @@ function unitRecords(files: readonly string[], longest = 0): string {
     maximum_object_size = ${Math.max(MAX_OBJECT, longest)})`;
   return `(SELECT fields.*, result FROM (
     SELECT fields, raw, CASE WHEN random() < 2 THEN TRY_CAST(raw AS JSON) END AS result
-    FROM (SELECT from_json(left(line, mark - 1) || '}', '${unitFields}') AS fields,
+    FROM (SELECT from_json(left(line, mark - 1) || '}', '${unitTypes}') AS fields,
         nullif(substr(line, mark + ${RESULT_MARK.length}, length(line) - mark - ${RESULT_MARK.length}), 'null') AS raw
       FROM (SELECT json::VARCHAR AS line, instr(json::VARCHAR, '${RESULT_MARK}') AS mark FROM ${lines} WHERE json IS NOT NULL)))
     WHERE result IS NOT NULL OR raw IS NULL)`;

@@ -4,13 +4,13 @@ import type { DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
 import { WarehouseUnusable } from '../../core/rows/warehouse-errors.js';
 import { inFolder } from '../../files/open-path.js';
 import { realPath } from '../../files/same-file.js';
+import { whyNoDatabase } from '../addresses.js';
 import type { FileCheck } from '../database.js';
 import { warehouseError } from '../shared/duckdb-error.js';
 import { identifier, literal } from '../shared/duckdb-quote.js';
 import { loadDuckDb } from '../shared/load-duckdb.js';
 import { logsOf, removeForeign, watchOpening } from './opened-files.js';
-import { migrate, missingSteps } from './schema.js';
-import { whyNoDatabase } from './why-not-a-warehouse.js';
+import { appliedSteps, migrate } from './schema.js';
 
 /** Time in ms without use until a warehouse is closed. An open one blocks other processes, even readers. */
 const IDLE_MS = 250;
@@ -95,13 +95,13 @@ export class Warehouse {
     this.file = file;
   }
 
-  /** Whether the file has the tables of a warehouse. Changes nothing. */
+  /** Whether the file has the tables of a warehouse. These are brought to this version. */
   async exists(): Promise<boolean> {
     if (!existsSync(this.file)) return false;
     const read = async (connection: DuckDBConnection) => {
-      const steps = await missingSteps(connection, this.file);
-      if (steps?.length === 0) await this.#makeOnce(connection);
-      return steps !== null;
+      const isThere = (await appliedSteps(connection, this.file)) !== null;
+      if (isThere) await this.#makeOnce(connection);
+      return isThere;
     };
     return this.#made !== null || this.use(read, ['incoming'], { reads: true });
   }

@@ -1,13 +1,13 @@
 import { resultSql } from '../rows/duckdb-result-sql.js';
 import type { ResultColumn } from '../rows/result-column.js';
+import { storedType } from '../rows/row-tables.js';
 import type { JobRows } from './file-parts.js';
 
-/** Stored columns without text from the web. The values of these columns are safe, and so are values that are not text. */
-const ours: readonly string[] = ['status', 'http_status', 'cost_dollars', 'fetched_at'];
+/** Values that are not text are safe, and so is the status, a word of searchflow. */
 const texts: readonly string[] = ['text', 'string', 'json', 'array', 'object'];
 
 function isFromWeb({ from }: ResultColumn): boolean {
-  if ('stored' in from) return !ours.includes(from.stored);
+  if ('stored' in from) return from.stored !== 'status' && texts.includes(storedType(from.stored) ?? '');
   return 'path' in from && texts.includes(from.type);
 }
 

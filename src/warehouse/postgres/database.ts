@@ -5,8 +5,10 @@ import type { PgTransaction } from '../../postgres/index.js';
 import { postgresAddressOf } from '../addresses.js';
 import type { Database, Purpose, WarehousesOptions } from '../database.js';
 import type { Dialect } from '../dialect.js';
+import { duckDbDialect } from '../duckdb/dialect.js';
 import type { SourceDatabase } from '../export/job-rows.js';
 import { unpurged } from '../rows/row-store.js';
+import { facts, rowColumns } from '../rows/row-tables.js';
 import { literal, plainPath } from '../shared/duckdb-quote.js';
 import { mendBytes, mendSurrogates } from '../shared/mend-escapes.js';
 import type { Relation, RelationColumn } from '../shared/relation.js';
@@ -62,6 +64,12 @@ const locks: Readonly<Record<Exclude<Purpose, 'read'>, readonly number[]>> = {
   ...{ write: [], events: [LOADS], fold: [STATE], all: [LOADS, STATE] },
 };
 
+/** The types of columns in a scratch DuckDB. */
+const types: Readonly<Record<RelationColumn['type'], string>> = {
+  ...duckDbDialect.types,
+  ...{ json: 'VARCHAR', parsed: 'VARCHAR', other: 'VARCHAR' },
+};
+
 /** Copies rows into a scratch DuckDB, while loads continue. */
 function sourceOf(warehouse: Warehouse, dialect: Dialect): SourceDatabase {
   return (scratch, manner, work) => {
@@ -81,16 +89,21 @@ function sourceOf(warehouse: Warehouse, dialect: Dialect): SourceDatabase {
   };
 }
 
+/** Columns of `row_store` that no file has. */
+const unread = ['job', 'origin', 'generation', 'slice', 'unit_key', 'url', 'loaded_at', 'outdated_at', 'vanished_at'];
+/** The columns of a line before the answer. */
+const lineColumns = rowColumns.filter(({ name }) => name !== 'response' && !unread.includes(name));
+
 /** The fields of a line before the answer, with the types that they have in a DuckDB warehouse. */
-const fields = `{"row_number": "BIGINT", "row_hash": "VARCHAR", "input": ["VARCHAR"], "status": "VARCHAR", "error_tag": "VARCHAR",
-  "error_message": "VARCHAR", "http_status": "INTEGER", "title": "VARCHAR", "author": "VARCHAR", "published_date": "VARCHAR",
-  "request_id": "VARCHAR", "cost_micros": "BIGINT", "fetched_at": "TIMESTAMP", "row_exact": {"i": ["VARCHAR"]}, "is_exact": "BOOLEAN"}`;
+const fields = JSON.stringify({
+  ...Object.fromEntries(lineColumns.map(({ name, type }) => [name, type === 'texts' ? ['VARCHAR'] : types[type]])),
+  ...{ row_exact: { i: ['VARCHAR'] }, is_exact: 'BOOLEAN' },
+});
 
 /** The answer comes last, so that its text can be cut out of the line. `is_exact`: the answer is the landed one, with the result last. */
 const rows = (where: string, from: number, to: number) => `
-  SELECT row_number, row_hash, input, status, error_tag, error_message, http_status, title, author, published_date, request_id, cost_micros,
-    to_char(fetched_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US') AS fetched_at, row_exact,
-    answer_exact IS NOT NULL AS is_exact, coalesce(answer_exact, response) AS answer
+  SELECT ${lineColumns.map(copied).join(', ')}, row_exact, answer_exact IS NOT NULL AS is_exact,
+    coalesce(answer_exact, response) AS answer
   FROM row_store
   WHERE ${where} AND row_number BETWEEN ${from} AND ${to}
   ORDER BY row_number`;
@@ -102,11 +115,10 @@ const last = (json: string, name: string) => {
 };
 
 /** Columns whose values are read from the original answer, if there is one, so that both warehouses export the same bytes. */
-const asInDuckDb = ['title', 'author', 'publishedDate']
-  .map((field) => {
-    const column = field === 'publishedDate' ? 'published_date' : field;
-    return `if(fields.is_exact, json_extract_string(response, '$.${field}'), fields.${column}) AS ${column}`;
-  })
+const asInDuckDb = facts
+  .map(
+    ({ name, field }) => `if(fields.is_exact, json_extract_string(response, '$.${field}'), fields.${name}) AS ${name}`,
+  )
   .join(', ');
 
 /**
@@ -132,12 +144,6 @@ async function tableOf(tx: PgTransaction, { name, columns }: Relation, scratch: 
 /** Arguments of a function that reads the lines of a file, of which the longest has so many bytes. */
 const linesOf = (file: string, longest: number): string =>
   `${literal(plainPath(file))}, format = 'newline_delimited', compression = 'uncompressed', maximum_object_size = ${Math.max(65_536, longest + 1)}`;
-
-const types: Readonly<Record<RelationColumn['type'], string>> = {
-  ...{ text: 'VARCHAR', id: 'VARCHAR', texts: 'VARCHAR[]', boolean: 'BOOLEAN', number: 'DOUBLE', time: 'TIMESTAMP' },
-  ...{ small: 'INTEGER', integer: 'BIGINT', long: 'BIGINT', digest: 'UBIGINT', json: 'VARCHAR', parsed: 'VARCHAR' },
-  other: 'VARCHAR',
-};
 
 function copied({ name, type }: RelationColumn): string {
   if (type === 'time') return `to_char(${name} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US') AS ${name}`;

@@ -9,18 +9,18 @@ import { postgresType } from '../shared/postgres-types.js';
 import type { ColumnTypes } from '../shared/relation.js';
 import { cutName } from '../shared/view-columns.js';
 
-const types: ColumnTypes = {
+export const postgresTypes: ColumnTypes = {
   ...{ text: 'text', id: 'text', texts: 'text[]', boolean: 'boolean', number: 'double precision', json: 'json' },
   ...{ time: 'timestamptz', small: 'integer', integer: 'bigint', long: 'bigint', digest: 'bigint', parsed: 'jsonb' },
 };
 
 /** PostgreSQL's SQL. `prefix`: the schema with its dot. */
 export function postgresDialect(prefix: string): Dialect {
-  const reader = (what: 'time' | 'number' | 'integer' | 'id') => (text: string) =>
-    `${prefix}searchflow_${what}(${text})`;
-  const typedField = ({ type }: Field, text: string) => (type === 'text' ? text : reader(type)(text));
+  const reader = (what: 'time' | 'id') => (text: string) => `${prefix}searchflow_${what}(${text})`;
+  const typedField = ({ type }: Field, text: string) =>
+    type === 'id' ? reader(type)(text) : typed(text, type, prefix);
   return {
-    types,
+    types: postgresTypes,
     prefix,
     keys: true,
     suffix: () => '',
@@ -48,7 +48,7 @@ export function postgresDialect(prefix: string): Dialect {
     namesRow: (response, rowHash) => `EXISTS (${partsOf(response, rowHash)})`,
     records: (parameter, columns) => {
       const fields = columns.map(
-        ({ name, type }) => `${name} ${type === 'time' ? 'bigint' : types[type as keyof ColumnTypes]}`,
+        ({ name, type }) => `${name} ${type === 'time' ? 'bigint' : postgresTypes[type as keyof ColumnTypes]}`,
       );
       return `json_to_recordset(CAST(${parameter} AS json)) AS r(${fields.join(', ')})`;
     },
@@ -68,6 +68,11 @@ export function postgresDialect(prefix: string): Dialect {
     isNarrow,
     maxColumns: 1600,
     namesInUse: `SELECT lower(relname) AS name FROM pg_class WHERE relnamespace = quote_ident(current_schema())::regnamespace`,
+    columnsInUse: `SELECT c.relname AS table, a.attname AS column,
+        replace(format_type(a.atttypid, a.atttypmod), 'timestamp with time zone', 'timestamptz') AS type,
+        a.attnotnull AND NOT a.atthasdef AND a.attidentity = '' AS demanding
+      FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
+      WHERE relnamespace = quote_ident(current_schema())::regnamespace AND relkind IN ('r', 'p', 'v')`,
     viewComment: `SELECT obj_description(oid, 'pg_class') AS comment FROM pg_class
       WHERE relnamespace = quote_ident(current_schema())::regnamespace AND relkind = 'v' AND relname = $1`,
     cut: cutName,

@@ -15,17 +15,17 @@ const PLAIN_NUMBER = '^-?[0-9]{1,15}$';
  */
 export function readers(prefix: string): string {
   const create = (name: string, type: string, body: string) => `
-CREATE FUNCTION ${prefix}searchflow_${name}(given text) RETURNS ${type} LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL RESTRICTED SET search_path TO pg_catalog, pg_temp AS $$ BEGIN
+CREATE OR REPLACE FUNCTION ${prefix}searchflow_${name}(given text) RETURNS ${type} LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL RESTRICTED SET search_path TO pg_catalog, pg_temp AS $$ BEGIN
   ${body}
 END $$;`;
   const orNull = 'EXCEPTION WHEN data_exception THEN RETURN NULL; END';
   return [
     // The text of a value of an answer as DuckDB writes it. Only answers that are nested too deep keep their white space.
-    `CREATE FUNCTION ${prefix}searchflow_text(given json) RETURNS text LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL RESTRICTED SET search_path TO pg_catalog, pg_temp AS $$ BEGIN
+    `CREATE OR REPLACE FUNCTION ${prefix}searchflow_text(given json) RETURNS text LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL RESTRICTED SET search_path TO pg_catalog, pg_temp AS $$ BEGIN
   CASE json_typeof(given) WHEN 'string' THEN RETURN given #>> '{}'; WHEN 'null' THEN RETURN NULL; ELSE NULL; END CASE;
   RETURN ${prefix}searchflow_json(given);
 EXCEPTION WHEN statement_too_complex THEN RETURN given::text; END $$;
-CREATE FUNCTION ${prefix}searchflow_json(given json) RETURNS text LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL RESTRICTED
+CREATE OR REPLACE FUNCTION ${prefix}searchflow_json(given json) RETURNS text LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL RESTRICTED
 SET search_path TO pg_catalog, pg_temp SET extra_float_digits TO 1 AS $$ DECLARE
   shown text := btrim(given::text, E' \\t\\r\\n'); number double precision;
 BEGIN
@@ -45,7 +45,7 @@ BEGIN
 END $$;
 `,
     // A reader for each type of the cells of an input. A style of the session would change the signs of intervals.
-    `CREATE FUNCTION ${prefix}searchflow_cell(given text, kind anyelement) RETURNS anyelement LANGUAGE plpgsql IMMUTABLE PARALLEL RESTRICTED
+    `CREATE OR REPLACE FUNCTION ${prefix}searchflow_cell(given text, kind anyelement) RETURNS anyelement LANGUAGE plpgsql IMMUTABLE PARALLEL RESTRICTED
 SET search_path TO pg_catalog, pg_temp SET intervalstyle TO postgres AS $$ BEGIN
   kind := given; RETURN kind; EXCEPTION WHEN data_exception OR statement_too_complex THEN RETURN NULL;
 END $$;`,

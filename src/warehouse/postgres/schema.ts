@@ -1,8 +1,9 @@
 import { partTables, stateTables } from '../../core/events/state-tables.js';
 import type { Schema } from '../../postgres/index.js';
-import { createSchema } from '../schema.js';
+import { createSchema, renewSchema, schemaName } from '../schema.js';
 import { postgresDialect } from './dialect.js';
 import { readers } from './readers.js';
+import { transactionOf } from './transaction.js';
 
 /** Large columns, which are compressed with lz4. */
 const large = [
@@ -29,7 +30,16 @@ export const postgresSchema: Schema = {
       lz4(prefix),
     ].join('\n');
   },
-  migrations: [],
+  migrations: [
+    {
+      name: schemaName(postgresDialect('')),
+      async run(tx, schema) {
+        await tx.query(`SET LOCAL search_path TO ${schema}`);
+        await tx.query(readers(`${schema}.`));
+        await renewSchema(transactionOf(tx, postgresDialect(`${schema}.`)));
+      },
+    },
+  ],
 };
 
 /**

@@ -5,7 +5,6 @@ import { replaceTokens } from '../../core/text/exact-json.js';
 import type { PgTransaction } from '../../postgres/index.js';
 import type { StagedPages } from '../dialect.js';
 import { inOneLine, mendBytes, mendForPostgres } from '../shared/mend-escapes.js';
-import { codeOf } from './warehouse.js';
 
 /** Format of COPY with a delimiter and a quote that no JSON text contains, so that each field is taken as it is. */
 const RAW = `(FORMAT csv, DELIMITER E'\\x02', QUOTE E'\\x01', NULL '')`;
@@ -27,7 +26,7 @@ export async function stagePages(tx: PgTransaction, batch: readonly WindowPages[
     await copy(tx, batch, (page) => mendBytes(page, mendForPostgres));
   } catch (error) {
     // Numbers out of range are repaired only after the server has refused such a number.
-    if (codeOf(error) !== '22003') throw error;
+    if ((error as { code?: unknown }).code !== '22003') throw error;
     await tx.query('ROLLBACK TO SAVEPOINT pages');
     await copy(tx, batch, (page) => Buffer.from(mendForPostgres(quoteHuge(page.toString()))));
   }

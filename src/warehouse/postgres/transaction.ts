@@ -3,8 +3,10 @@ import { pipeline } from 'node:stream/promises';
 import { createGunzip } from 'node:zlib';
 import type { PgTransaction } from '../../postgres/index.js';
 import type { Dialect, SqlValue, Transaction } from '../dialect.js';
+import { unitFields } from '../rows/row-tables.js';
 import { mendBytes, mendForPostgres } from '../shared/mend-escapes.js';
 import { wholeLines } from '../shared/whole-lines.js';
+import { postgresTypes } from './dialect.js';
 import { stagePages } from './staged-pages.js';
 
 /** Time limit of a statement in a transaction that changes row numbers, which takes longer than any load of a slice. */
@@ -95,8 +97,7 @@ const stagedRows = (slice: number): string =>
 
 /** Relation of the unit records in `file_lines`. */
 const unitRecords = `(SELECT r.*, l.exact FROM file_lines l
-  CROSS JOIN LATERAL json_to_record(l.line) AS r(key text, request_id text, fetched_at timestamptz,
-    cost_micros bigint, status text, error_tag text, http_status integer, source text, misread text, result json))`;
+  CROSS JOIN LATERAL json_to_record(l.line) AS r(${unitFields.map(([name, type]) => `${name} ${postgresTypes[type]}`).join(', ')}, result json))`;
 
 /**
  * Copies the lines of a file (`.gz`: unpacked) into `file_lines`; the server parses the lines. A line with an escape that PostgreSQL's

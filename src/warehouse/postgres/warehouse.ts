@@ -2,7 +2,6 @@ import type { ErrorCode } from '../../core/errors/registry.js';
 import { WarehouseBusy, WarehouseUnusable } from '../../core/rows/warehouse-errors.js';
 import {
   identifier,
-  MIGRATIONS_TABLE,
   migrate,
   missingRights,
   OtherSchema,
@@ -12,15 +11,16 @@ import {
   type PostgresAddress,
   PostgresAway,
   PostgresRefused,
+  schemaState,
   vacuum,
 } from '../../postgres/index.js';
 import { postgresAddressOf } from '../addresses.js';
 import type { WarehousesOptions } from '../database.js';
 import { rowTables } from '../rows/row-tables.js';
-import { tablesOf } from '../schema.js';
-import { differences, type FoundColumn } from '../shared/relation.js';
+import { checkTables } from '../schema.js';
 import { postgresDialect } from './dialect.js';
 import { postgresSchema } from './schema.js';
+import { transactionOf } from './transaction.js';
 
 /** Maximum number of connections of a process. Loads of different slices run in parallel. */
 const CONNECTIONS = 4;
@@ -68,15 +68,8 @@ export class Warehouse {
 
   /** Whether the warehouse exists. Throws `WarehouseUnusable` if the schema is a store. */
   async exists(): Promise<boolean> {
-    const [found] = await this.#saying((postgres) =>
-      postgres.query<{ jobs: boolean; migrations: boolean }>(
-        'SELECT to_regclass($1) IS NOT NULL AS jobs, to_regclass($2) IS NOT NULL AS migrations',
-        [`${this.schema}.searchflow_jobs`, `${this.schema}.${MIGRATIONS_TABLE}`],
-      ),
-    );
-    // Migrating refuses every schema with our migrations that is not a warehouse.
-    if (found?.migrations && !found.jobs) await this.#migrate();
-    return found?.jobs === true;
+    const { schema } = this.#address;
+    return (await this.#saying((postgres) => schemaState(postgres, schema, postgresSchema))) !== null;
   }
 
   /** Creates missing tables, and checks that existing tables are unchanged. */
@@ -135,7 +128,8 @@ export class Warehouse {
   /** Migrates and checks the warehouse once for each process, and again after a failure. */
   #make(): Promise<void> {
     this.#made ??= this.#migrate()
-      .then(() => this.#saying((postgres) => checkSchema(postgres, this.shown)))
+      .then(() => this.read((tx) => checkTables(transactionOf(tx, dialect), this.shown, OTHER_SCHEMA)))
+      .then(() => this.#saying((postgres) => checkRights(postgres, this.shown)))
       .catch((error: unknown) => {
         this.#made = null;
         throw error;
@@ -171,32 +165,15 @@ export class Warehouse {
 }
 
 const dialect = postgresDialect('');
-const tables = tablesOf(dialect);
-const names = tables.map(({ name }) => name);
+const OTHER_SCHEMA = 'another schema (?schema=name)';
 /** The tables whose rights are checked. A user that only loads rows needs no rights on the tables of events and monitors. */
 export const rowTableNames = rowTables(true).map(({ name }) => name);
 
 /**
- * Checks tables, rights and encoding before anything is bought for them. Throws `WarehouseUnusable` with the list of all mistakes.
+ * Checks rights and encoding before anything is bought for them. Throws `WarehouseUnusable` with the list of all mistakes.
  */
-async function checkSchema(postgres: Postgres, shown: string): Promise<void> {
+async function checkRights(postgres: Postgres, shown: string): Promise<void> {
   const { schema } = postgres.address;
-  const columns = await postgres.query<FoundColumn>(
-    `SELECT c.relname AS table, a.attname AS column,
-       replace(format_type(a.atttypid, a.atttypmod), 'timestamp with time zone', 'timestamptz') AS type,
-       a.attnotnull AND NOT a.atthasdef AND a.attidentity = '' AS demanding
-     FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
-     JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
-     WHERE n.nspname = $1 AND c.relname = ANY($2)`,
-    [schema, names],
-  );
-  const wrong = differences(tables, dialect.types, columns);
-  if (wrong.length > 0) {
-    throw new WarehouseUnusable(
-      'warehouse-changed',
-      `The tables in ${shown} were changed: ${wrong.join('; ')}. Undo that, or load into another schema (?schema=name)`,
-    );
-  }
   const missing = await missingRights(postgres, schema, rowTableNames);
   if (missing.length > 0) {
     throw new WarehouseUnusable(
@@ -214,7 +191,7 @@ async function checkSchema(postgres: Postgres, shown: string): Promise<void> {
 }
 
 const changed = (where: string) => `The tables in ${where} differ from those that searchflow created`;
-const undo = 'undo the change, or load into another schema (?schema=name)';
+const undo = `undo the change, or load into ${OTHER_SCHEMA}`;
 
 /** Texts of errors, each with the fix, by SQLSTATE or by class of SQLSTATE. */
 const cases: readonly (readonly [state: RegExp, say: (where: string) => string, code: ErrorCode])[] = [
@@ -227,7 +204,7 @@ const cases: readonly (readonly [state: RegExp, say: (where: string) => string, 
   [
     /^(42P07|42710|42723)$/,
     (where) =>
-      `${where} has tables or views of the same names that are not this warehouse's: load into another schema (?schema=name)`,
+      `${where} has tables or views of the same names that are not this warehouse's: load into ${OTHER_SCHEMA}`,
     'warehouse-name-taken',
   ],
   [/^(42703|42804|42883|428C9|42809)$/, (where) => `${changed(where)}: ${undo}`, 'warehouse-changed'],
@@ -258,7 +235,7 @@ export function warehouseError(error: unknown, where: string): unknown {
   if (!(error instanceof Error) || error instanceof WarehouseBusy || error instanceof WarehouseUnusable) return error;
   if (error instanceof PostgresAway) return busy(error, where);
   if (error instanceof OtherSchema) {
-    const schema = 'into another schema (?schema=name)';
+    const schema = `into ${OTHER_SCHEMA}`;
     const why =
       error.is === null
         ? `${where} was not created by this version of searchflow. Load ${schema}`
@@ -274,16 +251,19 @@ export function warehouseError(error: unknown, where: string): unknown {
       },
     );
   }
-  if (error instanceof PostgresRefused) {
-    const way = /^(28|3D)/.test(error.code ?? '')
-      ? 'check the address, and user and password (in the address, SEARCHFLOW_WAREHOUSE_URL, PGUSER and PGPASSWORD, or .pgpass)'
-      : 'ask its owner for the missing rights';
-    return new WarehouseUnusable(error.errorCode, `${error.message}: ${way}`, { cause: error });
-  }
+  if (error instanceof PostgresRefused) return refused(error, 'SEARCHFLOW_WAREHOUSE_URL, ');
   const code = codeOf(error);
   const found = cases.find(([when]) => when.test(code));
   if (!found) return error;
   return new WarehouseUnusable(found[2], `${found[1](where)} (PostgreSQL: ${error.message})`, { cause: error });
+}
+
+/** A refusal of the server with the fix. `setting`: the variable that may have the address, with a comma. */
+export function refused(error: PostgresRefused, setting: string): WarehouseUnusable {
+  const way = /^(28|3D)/.test(error.code ?? '')
+    ? `check the address, and user and password (in the address, ${setting}PGUSER and PGPASSWORD, or .pgpass)`
+    : 'ask its owner for the missing rights';
+  return new WarehouseUnusable(error.errorCode, `${error.message}: ${way}`, { cause: error });
 }
 
 function busy(error: PostgresAway, where: string): WarehouseBusy {

@@ -1,13 +1,14 @@
 import { failureTags, leftOut } from '../../core/purchase/failure-tags.js';
 import type { RetryFreshness } from '../../core/purchase/freshness.js';
-import { ENDED_WITH_JOB, type UnitRecord } from '../../core/purchase/journal.js';
+import { ENDED_WITH_JOB, type UnitOutcome, type UnitRecord } from '../../core/purchase/journal.js';
 import type { KnownAnswer, MisreadAnswer } from '../../core/rows/row-warehouse.js';
 import { type Json, RawJson } from '../../core/text/json.js';
 import type { Dialect, Transaction } from '../dialect.js';
 import { stale, useFreshness } from './row-sql.js';
+import { facts } from './row-tables.js';
 
-/** Fields of an answer that have a column of texts. */
-export const facts = ['title', 'author', 'publishedDate'] as const;
+/** The fields of the facts, see `Dialect.withFacts`. */
+export const factFields = facts.map(({ field }) => field);
 
 /**
  * Columns of the answer in a unit record (alias `r`) with its facts, see `Dialect.withFacts`. If the answer is misread, a fact that is
@@ -15,7 +16,7 @@ export const facts = ['title', 'author', 'publishedDate'] as const;
  */
 export function answerOf({ sameText: text, isText, keepsExact }: Dialect, r: string) {
   const result = `${r}.result`;
-  const fact = (name: (typeof facts)[number]) =>
+  const fact = (name: string) =>
     `CASE WHEN ${r}.misread IS NULL OR ${isText(result, [name])} THEN ${r}."fact_${name}" END`;
   // A failed answer has a message as `error.message`, or `error` is a text.
   const own = `coalesce(${text(result, ['error', 'message'])}, CASE WHEN ${isText(result, ['error'])} THEN ${text(result, ['error'])} END)`;
@@ -26,9 +27,7 @@ export function answerOf({ sameText: text, isText, keepsExact }: Dialect, r: str
     error_message: `CASE WHEN ${r}.status = 'error' THEN ${reason} ELSE ${r}.misread END`,
     http_status: `${r}.http_status`,
     source: `${r}.source`,
-    title: fact('title'),
-    author: fact('author'),
-    published_date: fact('publishedDate'),
+    ...Object.fromEntries(facts.map(({ name, field }) => [name, fact(field)])),
     response: result,
     answer_exact: keepsExact ? `CAST(${r}.exact AS json)` : null,
   };
@@ -66,7 +65,7 @@ export async function putAnswers(tx: Transaction, job: string, unitFile: string)
     const rows = await tx.rows(
       `UPDATE row_store AS e SET ${columns.map(([name]) => `${name} = u.${name}`).join(', ')}, loaded_at = ${dialect.now()}
        FROM (SELECT r.key, ${columns.map(([name, value]) => `${value} AS ${name}`).join(', ')}
-         FROM (${dialect.withFacts(units, facts)}) r) u
+         FROM (${dialect.withFacts(units, factFields)}) r) u
        WHERE ${misread} AND e.unit_key = u.key
        RETURNING 1 AS changed`,
       [job],
@@ -102,41 +101,30 @@ export async function knownAnswers(
   await useFreshness(tx, freshness);
   const { keepsExact, millis } = tx.dialect;
   const rows = await tx.rows<AnswerRow>(
-    `SELECT DISTINCT ON (e.unit_key) e.unit_key, e.url, e.request_id, ${millis('e.fetched_at')} AS fetched_ms, e.status, e.error_tag,
-       e.http_status, e.source, CAST(e.response AS text) AS response, CAST(${keepsExact ? 'e.answer_exact' : 'NULL'} AS text) AS exact
+    `SELECT DISTINCT ON (e.unit_key) e.unit_key AS key, e.url AS unit, e.request_id AS "requestId", ${millis('e.fetched_at')} AS "fetchedAt", e.status,
+       e.error_tag AS "errorTag", e.http_status AS "httpStatus", e.source, CAST(e.response AS text) AS response,
+       CAST(${keepsExact ? 'e.answer_exact' : 'NULL'} AS text) AS exact
      ${holding} ORDER BY e.unit_key, e.fetched_at DESC, e.error_tag NULLS FIRST`,
     [keys],
   );
-  return rows.map(toKnownAnswer);
+  return rows.map(({ requestId, fetchedAt, response, exact, ...row }) => {
+    // The answer was complete, but lacked this row.
+    const whole = row.errorTag === leftOut.tag ? ({ status: 'success', errorTag: null } as const) : {};
+    const result = resultOf(response, exact);
+    return { requestId, fetchedAt, outcome: { ...row, unit: row.unit ?? '', costMicros: 0, ...whole, result } };
+  });
 }
 
 /** `exact`: the original record of the unit, if the database cannot hold it unchanged. */
-type AnswerRow = Record<'unit_key' | 'status', string> &
-  Record<'url' | 'request_id' | 'error_tag' | 'source' | 'response' | 'exact', string | null> & {
-    readonly fetched_ms: number;
-    readonly http_status: number | null;
-  };
-
-function toKnownAnswer(row: AnswerRow): KnownAnswer {
-  // The answer was complete, but lacked this row.
-  const whole = row.error_tag === leftOut.tag;
-  return {
-    requestId: row.request_id,
-    fetchedAt: row.fetched_ms,
-    outcome: {
-      key: row.unit_key,
-      unit: row.url ?? '',
-      status: row.status === 'success' || whole ? 'success' : 'error',
-      errorTag: whole ? null : row.error_tag,
-      httpStatus: row.http_status,
-      source: row.source,
-      costMicros: 0,
-      result: resultOf(row),
-    },
-  };
+interface AnswerRow
+  extends Pick<KnownAnswer, 'requestId' | 'fetchedAt'>,
+    Pick<UnitOutcome, 'key' | 'status' | 'errorTag' | 'httpStatus' | 'source'> {
+  readonly unit: string | null;
+  readonly response: string | null;
+  readonly exact: string | null;
 }
 
-function resultOf({ response, exact }: AnswerRow): Json | RawJson {
+function resultOf(response: string | null, exact: string | null): Json | RawJson {
   if (exact !== null) return (JSON.parse(exact) as UnitRecord).result;
   // The text stays as it is, so that numbers which JavaScript cannot hold are not rounded.
   return response === null ? null : new RawJson(response);

@@ -2,7 +2,7 @@ import { type ColumnType, isNested, JSON_TYPE, TEXT } from '../../core/rows/colu
 import { ROW_ID_FIELD, ROWS_FIELD } from '../../core/rows/row-operation.js';
 import { literal } from '../shared/duckdb-quote.js';
 import { typedValue } from '../shared/typed-value.js';
-import type { Path, ResultColumn, ValueType } from './result-column.js';
+import type { Path, ResultColumn } from './result-column.js';
 
 /**
  * SQL for result columns. `inner`: columns that an inner query adds to its rows; `shown`: expressions over the inner columns, in the order
@@ -48,7 +48,7 @@ export function resultSql(columns: readonly Pick<ResultColumn, 'from'>[], plain:
       case 'string':
         return `CASE WHEN error_message IS NULL OR ${kind} = 'VARCHAR' THEN ${fact(of, path)} END`;
       default:
-        return typed(fact(of, path), from.type);
+        return typedValue(fact(of, path), from.type);
     }
   });
   const ofRow = columns.some(({ from }) => 'of' in from && from.of === 'row');
@@ -74,12 +74,6 @@ export const rowPart = (response: string, rowHash: string): string =>
 /** A JSON pointer; the pointer can contain any name. */
 function pointer(path: Path): string {
   return literal(path.map((name) => `/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`).join(''));
-}
-
-/** A text as a value of its type; NULL if the text does not fit. */
-function typed(text: string, type: ValueType): string {
-  if (type === 'boolean') return `CASE ${text} WHEN 'true' THEN true WHEN 'false' THEN false END`;
-  return type === 'number' || type === 'integer' || type === 'date' || type === 'time' ? typedValue(text, type) : text;
 }
 
 /** DuckDB's expression of a cell of `row_store.input` with the type of its column. A text that does not fit is NULL. */

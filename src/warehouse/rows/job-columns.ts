@@ -91,6 +91,9 @@ const ownColumns: Readonly<Record<RowOperation, (options: Fields, sharesRun: boo
   ],
 };
 
+/** The operations whose jobs have columns of their own. */
+export const shapedOperations = Object.keys(ownColumns);
+
 export function viewColumnNames(job: JobShape & { readonly columns: readonly string[] }): readonly string[] {
   const { own, results } = viewColumns(
     job.columns,

@@ -8,7 +8,7 @@ import type { Database } from '../database.js';
 import type { Transaction } from '../dialect.js';
 import { literal } from '../shared/duckdb-quote.js';
 import { copyBatches, keepRows } from '../sink-batches.js';
-import { answerOf, facts } from './answers.js';
+import { answerOf, factFields } from './answers.js';
 import { rowIdentity } from './duckdb-result-sql.js';
 import { type InputColumns, resultColumnsOf, type StoredTexts, storedTexts } from './job-columns.js';
 import { listMisfits } from './misfits.js';
@@ -210,7 +210,7 @@ export async function insertUnits(
   );
   await tx.readUnits(batch.unitFiles, careful, (units) => {
     const joined = `(SELECT r.*, ${fields.join(', ')}, ${isLeftOut} AS left_out FROM ${units} r JOIN ${table} s ON s.k = r.key)`;
-    const from = `FROM (${dialect.withFacts(joined, facts)}) p`;
+    const from = `FROM (${dialect.withFacts(joined, factFields)}) p`;
     return tx.run(insertInto('row_store', values, from), parametersOf(batch, origin));
   });
   if (careful) await removeOlder(tx, batch.job, pending);

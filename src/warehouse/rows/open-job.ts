@@ -4,9 +4,10 @@ import { WarehouseUnusable } from '../../core/rows/warehouse-errors.js';
 import type { Transaction } from '../dialect.js';
 import { copyBatches } from '../sink-batches.js';
 import { jobColumns, storedRequest } from './job-columns.js';
-import { chooseViewName, listMisfits, renewJobView } from './misfits.js';
+import { chooseViewName, renewJobView } from './job-view.js';
+import { listMisfits } from './misfits.js';
 import { keepKnownRows, reconcile } from './reconcile.js';
-import { insertInto, recordsOf, stale, useFreshness } from './row-sql.js';
+import { currentRow, insertInto, recordsOf, stale, useFreshness } from './row-sql.js';
 import { jobs } from './row-tables.js';
 
 /** See `RowLoads.openJob`. Runs in the caller's transaction. */
@@ -77,7 +78,7 @@ export function checkGeneration(job: string, generation: string, current: string
  */
 export const slicesLackingRows = `WITH loaded AS MATERIALIZED (
       SELECT e.slice, count(*) AS present FROM row_store e
-      WHERE e.job = $1 AND e.row_number IS NOT NULL AND e.vanished_at IS NULL AND e.outdated_at IS NULL GROUP BY e.slice)
+      WHERE ${currentRow} GROUP BY e.slice)
     SELECT l.slice FROM load_ledger l LEFT JOIN loaded r ON r.slice = l.slice
     WHERE l.job = $1 AND l.generation = $2 AND l.rows > coalesce(r.present, 0)`;
 

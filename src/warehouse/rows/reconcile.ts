@@ -4,6 +4,7 @@ import { hasLedger, keepRows } from '../sink-batches.js';
 import { rowIdentity } from './duckdb-result-sql.js';
 import type { ShownJob } from './misfits.js';
 import { countedRows, insertInto, stale, withoutForgotten } from './row-sql.js';
+import { rowColumns } from './row-tables.js';
 
 /** Work on at least this many rows is reported as a long operation. */
 const MANY = 100_000;
@@ -41,7 +42,7 @@ export async function reconcile(
   await copyKnownAnswers(tx, job, rowsFiles);
   await writeEditedCells(tx, job, rowsFiles);
   await tx.run(
-    `INSERT INTO load_ledger
+    `INSERT INTO load_ledger (job, generation, slice, rows, attempt, loaded_at)
      SELECT $1, $2, s.slice, count(*), 'unchanged', ${now()}
      FROM staged s LEFT JOIN matched m ON m.n = s.n AND m.good
      GROUP BY s.slice HAVING count(*) = count(m.n)`,
@@ -159,14 +160,11 @@ async function copyKnownAnswers(tx: Transaction, job: JobRecord, rowsFiles: read
   const slices = await tx.rows<{ slice: number }>('SELECT DISTINCT slice FROM copied ORDER BY slice');
   if (slices.length === 0) return;
   const values = {
-    ...{ job: 'e.job', origin: 'e.origin', generation: '$1', slice: 'c.slice' },
-    ...{ row_number: 'r.n', row_hash: 'r.h', unit_key: 'r.k' },
+    ...Object.fromEntries(rowColumns.map(({ name }) => [name, `e.${name}`])),
+    ...{ generation: '$1', slice: 'c.slice', row_number: 'r.n', row_hash: 'r.h', unit_key: 'r.k' },
     ...withoutForgotten(tx, 'e.error_tag', { url: 'r.u', input: 'r.i', row_exact: 'CAST(r.row_exact AS json)' }),
-    ...{ status: 'e.status', error_tag: 'e.error_tag' },
     error_message: `CASE WHEN e.status = 'success' THEN e.error_message END`,
-    ...{ http_status: 'e.http_status', source: 'e.source', title: 'e.title', author: 'e.author' },
-    ...{ published_date: 'e.published_date', response: 'e.response', request_id: 'e.request_id', cost_micros: '0' },
-    ...{ fetched_at: 'e.fetched_at', loaded_at: now() },
+    ...{ cost_micros: '0', loaded_at: now(), outdated_at: null, vanished_at: null },
     answer_exact: keepsExact ? 'e.answer_exact' : null,
   };
   const files = slices.map(({ slice }) => rowsFiles[slice] as string);

@@ -17,7 +17,7 @@ export interface ResultColumn {
   /** Whether exports to CSV have this column. */
   readonly csv: boolean;
   readonly from:
-    | { readonly stored: StoredColumn }
+    | { readonly stored: string }
     | {
         readonly path: Path;
         readonly type: ValueType;
@@ -27,24 +27,8 @@ export interface ResultColumn {
     | { readonly count: Path; readonly of: string };
 }
 
-/** Columns that every row has. */
-export type StoredColumn = (typeof storedColumns)[number];
-export const storedColumns = [
-  'status',
-  'error_tag',
-  'error_message',
-  'http_status',
-  'title',
-  'author',
-  'published_date',
-  'response',
-  'request_id',
-  'cost_dollars',
-  'fetched_at',
-  'row_number',
-] as const;
-
-export const stored = (name: StoredColumn, csv = true): ResultColumn => ({ name, csv, from: { stored: name } });
+/** A column of `enriched_rows`. */
+export const stored = (name: string, csv = true): ResultColumn => ({ name, csv, from: { stored: name } });
 export const read = (name: string, path: Path, type: ValueType = 'string', csv = true): ResultColumn => ({
   name,
   csv,

@@ -5,11 +5,10 @@ import { copyBatches, keepRows } from '../sink-batches.js';
 import { resultColumnsOf } from './job-columns.js';
 import { countPending, insertUnits, loadedBefore } from './load-slice.js';
 import { listMisfits } from './misfits.js';
-import { markOf, numbersOf } from './row-sql.js';
+import { currentRow, markOf, numbersOf } from './row-sql.js';
 
 /** Condition: the row (alias `e`) of the job `$1` is in the current input and has failed after a request. */
-const failed = `e.job = $1 AND e.status = 'error' AND e.unit_key IS NOT NULL AND e.row_number IS NOT NULL
-  AND e.vanished_at IS NULL AND e.outdated_at IS NULL`;
+const failed = `${currentRow} AND e.status = 'error' AND e.unit_key IS NOT NULL`;
 
 /** Time of the mark `retry` of the row (alias `e`): answers from before this time are old. */
 const markedBefore = markOf('e.unit_key', "m.mark = 'retry'", 'm.before');

@@ -2,11 +2,10 @@ import { FORGOTTEN } from '../../core/purchase/forgotten.js';
 import type { RowState } from '../../core/rows/loaded-row.js';
 import type { FailedPick, FailedUnit } from '../../core/rows/row-warehouse.js';
 import type { Transaction } from '../dialect.js';
-import { markOf } from './row-sql.js';
+import { currentRow, markOf } from './row-sql.js';
 
 /** Condition: the row (alias `e`) of the job `$1` is in the current input, has failed and is not forgotten. */
-const failed = `e.job = $1 AND e.status IN ('error', 'invalid') AND e.row_number IS NOT NULL AND e.vanished_at IS NULL AND e.outdated_at IS NULL
-  AND e.error_tag IS DISTINCT FROM '${FORGOTTEN}'`;
+const failed = `${currentRow} AND e.status IN ('error', 'invalid') AND e.error_tag IS DISTINCT FROM '${FORGOTTEN}'`;
 
 /** What a mark is for: rows with the same unit share its answer, and a bad row has no unit. */
 const subjectOf = (alias: string): string => `coalesce(${alias}.unit_key, ${alias}.row_hash)`;
@@ -44,8 +43,7 @@ export async function rowStates(
 ): Promise<readonly RowState[]> {
   const found = await tx.rows<{ row: unknown; status: string; tag: string | null }>(
     `SELECT e.row_number AS row, e.status, e.error_tag AS tag FROM row_store e
-     WHERE e.job = $1 AND e.row_number = ANY(CAST(CAST($2 AS text[]) AS bigint[])) AND e.vanished_at IS NULL AND e.outdated_at IS NULL
-     ORDER BY 1`,
+     WHERE ${currentRow} AND e.row_number = ANY(CAST(CAST($2 AS text[]) AS bigint[])) ORDER BY 1`,
     [job, numbers.map(String)],
   );
   return found.map(({ row, ...state }) => ({ ...state, row: Number(row) }));

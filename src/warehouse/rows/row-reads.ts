@@ -1,5 +1,5 @@
 import type { PublishOutcome, WarehouseSummary } from '../../core/row-job-schemas.js';
-import type { FailedGroup, LoadedRow, Misfit, RowName } from '../../core/rows/loaded-row.js';
+import type { FailedGroup, FailedRows, LoadedRow, Misfit, RowName, RowPlace } from '../../core/rows/loaded-row.js';
 import type {
   FiguresQuery,
   LoadStep,
@@ -13,8 +13,9 @@ import type { Database } from '../database.js';
 import type { Dialect, Transaction } from '../dialect.js';
 import { identifier } from '../shared/duckdb-quote.js';
 import { knownCosts, misreadAnswers } from './answers.js';
-import { viewNames } from './misfits.js';
+import { viewNames } from './job-view.js';
 import { discardedRow, failedUnits, rowStates } from './row-marks.js';
+import { currentRow } from './row-sql.js';
 import { readJob, summarize, transactionsOf } from './row-store.js';
 
 type Job = Awaited<ReturnType<typeof readJob>>;
@@ -49,7 +50,7 @@ function loadedColumns({ millis }: Dialect): string {
 
 /** Returns the reader of rows of a database. All databases get the same statements. */
 export function createRowReads(database: Database): RowReads {
-  const { shown, exists, patiently, transaction } = database;
+  const { shown, patiently } = database;
   const { existing, ifPresent } = transactionsOf(database);
   return {
     known: async (keys, freshness) =>
@@ -61,13 +62,11 @@ export function createRowReads(database: Database): RowReads {
 
     /** The rows are those that the summary of the job counts as `error` and `invalid`, without discarded ones. */
     failedRows: (job, { tags, limit }) =>
-      patiently(async () => {
-        if (!(await exists())) return { groups: [], rows: [] };
-        const failed = `FROM row_store e WHERE e.job = $1 AND e.status <> 'success' AND e.row_number IS NOT NULL
-        AND e.vanished_at IS NULL AND e.outdated_at IS NULL
-        AND NOT ${discardedRow} AND (CAST($2 AS boolean) OR coalesce(e.error_tag, '') IN (SELECT unnest(CAST($3 AS text[]))))`;
+      patiently(() => {
+        const failed = `FROM row_store e WHERE ${currentRow} AND e.status <> 'success' AND NOT ${discardedRow}
+        AND (CAST($2 AS boolean) OR coalesce(e.error_tag, '') IN (SELECT unnest(CAST($3 AS text[]))))`;
         const values = [job, tags.length === 0, tags];
-        return transaction('read', async ({ dialect, rows }) => ({
+        return ifPresent<FailedRows>({ groups: [], rows: [] }, 'read', async ({ dialect, rows }) => ({
           groups: await rows<FailedGroup>(
             `SELECT e.status, e.error_tag AS tag, CAST(count(*) AS double precision) AS rows,
              CAST(count(DISTINCT e.unit_key) AS double precision) AS units,
@@ -83,9 +82,8 @@ export function createRowReads(database: Database): RowReads {
       }),
 
     placeOf: (job, name) =>
-      patiently(async () => {
-        if (!(await exists())) return null;
-        return transaction('read', async (tx) => {
+      patiently(() =>
+        ifPresent<RowPlace | null>(null, 'read', async (tx) => {
           const { dialect, rows } = tx;
           const loaded = await findRow(tx, job, name);
           if (loaded === null) return null;
@@ -116,8 +114,8 @@ export function createRowReads(database: Database): RowReads {
             sharing: { rows: others[0]?.rows ?? 0, first: others.map((other) => other.row) },
             published: run ? { ...(JSON.parse(run.published) as PublishOutcome), at: run.at } : null,
           };
-        });
-      }),
+        }),
+      ),
     figures: (query) =>
       existing(query.job, 'read', async (tx) => {
         const summary = await summarize(tx, query.job, shown);

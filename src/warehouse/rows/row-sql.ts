@@ -23,6 +23,9 @@ const retried = `e.status = 'error' AND e.fetched_at < f.retry_before AND e.erro
 const marked = (mark: string) =>
   `EXISTS (SELECT 1 FROM row_marks m WHERE m.job = e.job AND m.subject = e.unit_key AND m.mark = '${mark}')`;
 
+/** Condition: the row (alias `e`) of the job `$1` is in the current input, with an answer to its current options. */
+export const currentRow = `e.job = $1 AND e.row_number IS NOT NULL AND e.vanished_at IS NULL AND e.outdated_at IS NULL`;
+
 /** Condition: the answer in a row of `row_store` (alias `e`) is stale. A forgotten unit is never bought again. */
 export const stale = `(e.unit_key IS NOT NULL AND e.error_tag IS DISTINCT FROM '${FORGOTTEN}' AND (
     EXISTS (SELECT 1 FROM freshness f WHERE e.fetched_at < f.fresh_after)

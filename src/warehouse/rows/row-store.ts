@@ -13,14 +13,15 @@ import { identifier, typedName } from '../shared/duckdb-quote.js';
 import { refuseWaiting } from '../sink-batches.js';
 import { knownAnswers, putAnswers } from './answers.js';
 import { type InputColumns, resultColumnsOf, type StoredTexts, schemaOf, shapeOf, storedTexts } from './job-columns.js';
+import { viewedRows } from './job-view.js';
 import { loading, loadSlice, pendingKeys } from './load-slice.js';
-import { countMisfits, listMisfits, viewedRows } from './misfits.js';
+import { countMisfits, listMisfits } from './misfits.js';
 import { checkGeneration, openJob, slicesLackingRows, unloadedSlices } from './open-job.js';
 import type { ResultColumn } from './result-column.js';
 import { loadRetry, openRetry, retryUnits } from './retry.js';
 import { discardedRow, markRows, unmarkRows } from './row-marks.js';
-import { insertInto, recordsOf, stale, useFreshness } from './row-sql.js';
-import { outcomes, runs } from './row-tables.js';
+import { currentRow, insertInto, recordsOf, stale, useFreshness } from './row-sql.js';
+import { answerColumns, exactColumns, outcomes, runs } from './row-tables.js';
 
 /** Transactions of a database: with a job, which `existing` rejects without a warehouse, or with another result than without one. */
 export function transactionsOf({ shown, exists, transaction }: Database) {
@@ -167,7 +168,7 @@ async function loadedRows(tx: Transaction, job: string, generation: string, fres
   const slices = await tx.rows<{ slice: number; rows: unknown; failed: unknown; ledger: boolean }>(
     `SELECT e.slice, count(*) AS rows, count(*) FILTER (WHERE e.status = 'error') AS failed, l.slice IS NOT NULL AS ledger
      FROM row_store e LEFT JOIN load_ledger l ON l.job = e.job AND l.slice = e.slice AND l.generation = $2
-     WHERE e.job = $1 AND e.row_number IS NOT NULL AND e.vanished_at IS NULL AND e.outdated_at IS NULL AND NOT ${stale}
+     WHERE ${currentRow} AND NOT ${stale}
      GROUP BY e.slice, l.slice ORDER BY e.slice`,
     [job, generation],
   );
@@ -264,9 +265,6 @@ export async function summarize(tx: Transaction, job: string, shown: string): Pr
   };
 }
 
-/** Columns of `row_store` with values of the row or its answer. */
-const emptied = [...['url', 'http_status', 'source', 'title', 'author', 'published_date', 'response']];
-
 /**
  * See `RowMarks.forget`. The mark of a row has no time in `before` until the bytes are removed from the files, see `purgeForgotten`. A bad
  * row stays `invalid`.
@@ -307,7 +305,8 @@ async function forgetRows(tx: Transaction, { keys, badRows }: ForgetSubjects, dr
       `error_message = '${failureTags.FORGOTTEN.message}'`,
       `input = ${dialect.emptied('e.input')}`,
       'request_id = CASE WHEN strpos(e.request_id, e.url) > 0 THEN NULL ELSE e.request_id END',
-      ...[...emptied, ...(dialect.keepsExact ? ['row_exact', 'answer_exact'] : [])].map((name) => `${name} = NULL`),
+      'url = NULL',
+      ...[...answerColumns, ...(dialect.keepsExact ? exactColumns : [])].map(({ name }) => `${name} = NULL`),
     ];
     await tx.run(`UPDATE row_store AS e SET ${changes.join(', ')} WHERE ${named} AND ${hasValues}`);
   }

@@ -28,8 +28,7 @@ export const jobs: Relation = {
   `),
 };
 
-/** Columns of a row before its answer, and the rest. */
-const rowColumns = tableColumns(`
+const keyColumns = tableColumns(`
   ${job}
   ${originColumn}
   generation text! Generation of the job that loaded the row.
@@ -42,12 +41,32 @@ const rowColumns = tableColumns(`
   status text! success, error (the service returned an error) or invalid (never sent).
   error_tag text Error tag of the service, or of searchflow for a row that was never sent.
   error_message text Error message of the service. For a row that was never sent: the line, column and problem. For a success: fields with an unexpected type, which are NULL in their columns.
-  http_status small HTTP status of the page, if the service returned one.
-  source text Source of the content at the service: cached, crawled.
+`);
+
+/** Texts of an answer. Each column has the field of its name in camel case. */
+const factColumns = tableColumns(`
   title text Title of the page.
   author text Author of the page.
   published_date text Date of the page, as the service returned it.
-  response json The whole result as JSON, unchanged, including fields without a column.
+`);
+
+/** Columns with values of the answer. A forgotten row has none of them. */
+export const answerColumns = [
+  ...tableColumns(`
+  http_status small HTTP status of the page, if the service returned one.
+  source text Source of the content at the service: cached, crawled.
+`),
+  ...factColumns,
+  ...tableColumns('response json The whole result as JSON, unchanged, including fields without a column.'),
+];
+
+/** The facts of an answer: the columns, and the fields of the answer. */
+export const facts = factColumns.map(({ name }) => ({
+  name,
+  field: name.replace(/_(.)/g, (_, letter: string) => letter.toUpperCase()),
+}));
+
+const loadColumns = tableColumns(`
   request_id text Id of the request at the service.
   cost_micros long! Cost in millionths of a dollar. Equal URLs are bought once: one row has the cost, the others have 0, so that it can be summed.
   fetched_at time Time of the answer, UTC.
@@ -55,6 +74,15 @@ const rowColumns = tableColumns(`
   outdated_at time Time since which the job has other options, so that this answer will be replaced, UTC. If vanished_at is set, too: an earlier version of a row of a job with a key, which is kept in case that the edit is undone; enriched_rows omits it.
   vanished_at time Time since which the row is missing from the input, UTC.
 `);
+
+/** The columns of `row_store` in every database. */
+export const rowColumns = [...keyColumns, ...answerColumns, ...loadColumns];
+
+/** Fields of a unit record before its result. */
+export const unitFields = Object.entries({
+  ...({ key: 'text', request_id: 'text', fetched_at: 'time', cost_micros: 'long', status: 'text' } as const),
+  ...({ error_tag: 'text', http_status: 'small', source: 'text', misread: 'text' } as const),
+});
 
 const ledger: Relation = {
   name: 'load_ledger',
@@ -156,7 +184,7 @@ const marks: Relation = {
 const id: RelationColumn = { name: 'id', type: 'long', is: 'Number of the row in this table.', numbered: true };
 
 /** Columns of a database whose texts cannot hold every character; see docs/decisions/0009. */
-const exact = tableColumns(`
+export const exactColumns = tableColumns(`
   row_exact json Only if cells contain NUL, which text cannot hold: the staged row, unchanged, with its cells under i. In input the six characters \\u0000 replace each NUL.
   answer_exact json Only if the answer contains NUL or half a surrogate pair, which text cannot hold: the landed answer, unchanged, under result. In response and the columns made from it six characters such as \\u0000 replace each of them.
 `);
@@ -167,10 +195,22 @@ export function rowTables(keepsExact: boolean): readonly Relation[] {
     name: 'row_store',
     is: 'A row for each row of each job, as it was loaded. Query it through enriched_rows or the view of a job.',
     row: 'one row of one job',
-    ...(keepsExact ? { key: ['id'], columns: [id, ...rowColumns, ...exact] } : { columns: rowColumns }),
+    ...(keepsExact ? { key: ['id'], columns: [id, ...rowColumns, ...exactColumns] } : { columns: rowColumns }),
   };
   return [jobs, rows, ledger, outcomes, runs, misfits, marks];
 }
+
+/** Columns of `enriched_rows` that `row_store` lacks. */
+const madeColumns = tableColumns(`
+  text text Text of the page.
+  highlights json Snippets, as a JSON list.
+  summary text Summary of the page.
+  cost_dollars other cost_micros in dollars, exact.
+`);
+
+/** The type of a column of `enriched_rows`. */
+export const storedType = (column: string): RelationColumn['type'] | undefined =>
+  [...rowColumns, ...madeColumns].find(({ name }) => name === column)?.type;
 
 /** The views of rows. */
 export function rowViews(dialect: Dialect): readonly View[] {
@@ -180,17 +220,7 @@ export function rowViews(dialect: Dialect): readonly View[] {
       name: 'enriched_rows',
       is: 'The rows of all jobs with the fields of their responses. Rows that are in the input now have vanished_at NULL.',
       row: 'one row of one job',
-      columns: [
-        ...(keepsExact ? [id] : []),
-        ...rowColumns,
-        ...tableColumns(`
-        text text Text of the page.
-        highlights json Snippets, as a JSON list.
-        summary text Summary of the page.
-        cost_dollars other cost_micros in dollars, exact.
-      `),
-        ...(keepsExact ? exact : []),
-      ],
+      columns: [...(keepsExact ? [id] : []), ...rowColumns, ...madeColumns, ...(keepsExact ? exactColumns : [])],
       query: enrichedRows(dialect),
     },
     {

@@ -1,6 +1,4 @@
-export function identifier(name: string): string {
-  return `"${name.replaceAll('"', '""')}"`;
-}
+export { identifier } from '../../postgres/identifier.js';
 
 const plainNames = /^(?:"([a-z_][a-z0-9_]*)"\.)?"([a-z_][a-z0-9_]*)"$/;
 /** A quoted name, perhaps with its schema, as a person writes it: without the quotes if they are not needed. */

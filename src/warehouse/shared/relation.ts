@@ -1,4 +1,6 @@
-import type { ColumnTypes, Dialect, RelationColumn, RelationType } from '../dialect.js';
+import { createHash } from 'node:crypto';
+import type { ColumnTypes, Dialect, RelationColumn, RelationType, Transaction } from '../dialect.js';
+import { identifier, literal } from './duckdb-quote.js';
 
 export type { ColumnTypes, RelationColumn, RelationType } from '../dialect.js';
 
@@ -44,18 +46,33 @@ export interface View extends Relation {
   readonly query: string;
 }
 
-/** COMMENT statements. `prefix`: the schema with its dot, or empty. */
-export function commentsOn(relations: readonly (Relation | View)[], prefix = ''): string {
-  return relations
+export type MadeView = Record<'name' | 'query' | 'comment', string>;
+
+/** A view with its comment, which ends with a hash of its definition. */
+export const madeView = (name: string, query: string, is: string): MadeView => {
+  const hash = createHash('sha256').update(query).digest('hex').slice(0, 12);
+  return { name, query, comment: `${is}, definition ${hash}` };
+};
+
+/** Whether a database has a view with this comment, which has the hash of its definition. */
+export const isMade = async ({ dialect, rows }: Transaction, { name, comment }: MadeView): Promise<boolean> =>
+  (await rows<{ comment: string | null }>(dialect.viewComment, [name]))[0]?.comment === comment;
+
+export const createView = ({ name, query, comment }: MadeView, { prefix }: Dialect): string => {
+  const qualified = `${prefix}${identifier(name)}`;
+  return `CREATE VIEW ${qualified} AS\n${query};\nCOMMENT ON VIEW ${qualified} IS ${literal(comment)};`;
+};
+
+/** COMMENT statements on tables, and on the columns of tables and views. `prefix`: the schema with its dot, or empty. */
+export const commentsOn = (relations: readonly (Relation | View)[], prefix: string): string =>
+  relations
     .flatMap((relation) => {
       const name = `${prefix}${relation.name}`;
-      return [
-        `COMMENT ON ${'query' in relation ? 'VIEW' : 'TABLE'} ${name} IS ${quoted(`${relation.is} Each row: ${relation.row}.`)};`,
-        ...relation.columns.map((column) => `COMMENT ON COLUMN ${name}.${column.name} IS ${quoted(column.is)};`),
-      ];
+      const comment = `COMMENT ON TABLE ${name} IS ${literal(`${relation.is} Each row: ${relation.row}.`)};`;
+      const ofColumns = relation.columns.map((one) => `COMMENT ON COLUMN ${name}.${one.name} IS ${literal(one.is)};`);
+      return 'query' in relation ? ofColumns : [comment, ...ofColumns];
     })
     .join('\n');
-}
 
 export interface FoundColumn {
   readonly table: string;
@@ -64,6 +81,16 @@ export interface FoundColumn {
   /** The column is NOT NULL and has no default. */
   readonly demanding: boolean;
 }
+
+/** Statements that add the tables that a database lacks, and columns that may be NULL. */
+export const addMissing = (tables: readonly Relation[], dialect: Dialect, found: readonly FoundColumn[]): string[] =>
+  tables.flatMap((table) => {
+    const there = found.flatMap((one) => (one.table === table.name ? one.column : []));
+    if (there.length === 0) return [createTable(table, dialect)];
+    const missing = table.columns.filter(({ name, required }) => !required && !there.includes(name));
+    const change = `ALTER TABLE ${dialect.prefix}${table.name} ADD COLUMN`;
+    return missing.map((column) => `${change} ${column.name} ${typeOf(column, dialect.types)};`);
+  });
 
 /**
  * Differences between these tables and the columns that a database has. A column that a person added is accepted, unless it is NOT NULL
@@ -91,5 +118,3 @@ export function differences(tables: readonly Relation[], types: ColumnTypes, fou
 function typeOf({ type }: RelationColumn, types: ColumnTypes): string {
   return types[type as keyof ColumnTypes];
 }
-
-const quoted = (sentence: string) => `'${sentence.replaceAll("'", "''")}'`;

@@ -122,31 +122,6 @@ describe('a DuckDB file', () => {
     await warehouse.close();
   });
 
-  it('shows each job as a view of its own, with the columns of the user first', async () => {
-    const file = newFile();
-    const warehouse = openWarehouse(file).rows;
-    const jobs = [
-      await stageText(dir, small, { job: 'j1', name: 'brands' }),
-      await stageText(dir, small, { job: 'j2', name: 'Brands' }),
-      await stageText(dir, small, { job: 'j3', name: 'load_ledger' }),
-      await stageText(dir, small, { job: 'j4', name: `it's a "view"` }),
-      await stageText(dir, 'url,Status,URL,\nhttps://a.com/,x,y,z\n', { job: 'j5', name: 'clash', urlColumn: 'url' }),
-    ];
-    for (const staged of jobs) await runJob(dir, warehouse, staged, new Service());
-    await warehouse.close();
-    for (const view of ['brands', 'Brands_2', 'load_ledger_2', `it's a ""view""`]) {
-      expect(await read(file, `SELECT name, url, status, text FROM "${view}" ORDER BY row_number`)).toEqual([
-        ['a', 'https://a.com/', 'success', 'Text of https://a.com/'],
-        ['b', 'https://b.com/', 'success', 'Text of https://b.com/'],
-      ]);
-    }
-    const names = await read(
-      file,
-      `SELECT column_name FROM duckdb_columns() WHERE table_name = 'clash' ORDER BY column_index LIMIT 5`,
-    );
-    expect(names.flat()).toEqual(['url', 'Status', 'URL_2', 'column_4', 'result_status']);
-  });
-
   it('holds the source of each row, and comments on its tables', async () => {
     const file = newFile();
     await (await loaded(file)).close();

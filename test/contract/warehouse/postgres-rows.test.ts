@@ -114,37 +114,6 @@ describe('a PostgreSQL warehouse', () => {
     await all.close();
   });
 
-  it('shows each job as a view of its own, with the columns of the user first', async () => {
-    const url = newSchema();
-    const warehouse = open(url);
-    const long = 'é'.repeat(40);
-    const jobs = [
-      await stageText(dir, small, { job: 'j1', name: 'brands' }),
-      await stageText(dir, small, { job: 'j2', name: 'Brands' }),
-      await stageText(dir, small, { job: 'j3', name: 'load_ledger' }),
-      await stageText(dir, small, { job: 'j4', name: `it's a "view"` }),
-      await stageText(dir, small, { job: 'j5', name: 'spend' }),
-      await stageText(dir, `url,Status,URL,,${long}1,${long}2\nhttps://a.com/,x,y,z,1,2\n`, {
-        job: 'j6',
-        name: 'clash',
-        urlColumn: 'url',
-      }),
-    ];
-    for (const staged of jobs) await runJob(dir, warehouse, staged, new Service());
-    for (const view of ['brands', 'Brands_2', 'load_ledger_2', `it's a ""view""`, 'spend_2']) {
-      expect(await pgQuery(url, `SELECT name, url, status, text FROM "${view}" ORDER BY row_number`)).toEqual([
-        ['a', 'https://a.com/', 'success', 'Text of https://a.com/'],
-        ['b', 'https://b.com/', 'success', 'Text of https://b.com/'],
-      ]);
-    }
-    const names = await pgQuery(
-      url,
-      `SELECT attname FROM pg_attribute WHERE attrelid = 'clash'::regclass AND attnum > 0 ORDER BY attnum LIMIT 7`,
-    );
-    const cut = 'é'.repeat(31);
-    expect(names.flat()).toEqual(['url', 'Status', 'URL_2', 'column_4', cut, `${'é'.repeat(30)}_2`, 'result_status']);
-  });
-
   it('[45] keeps all cells of 10,000 columns, and shows as many as a view can have', async () => {
     const url = newSchema();
     const warehouse = open(url);

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, describe, expect, it } from 'vitest';
 import {
+  type Migration,
   migrate,
   openPostgres,
   type Postgres,
@@ -36,7 +37,10 @@ describe('a database', () => {
     const all = await Promise.all(Array.from({ length: 4 }, () => open(url)));
     const create = (schema: string) => `CREATE TABLE ${schema}.a (n int); INSERT INTO ${schema}.a VALUES (1)`;
     await Promise.all(all.map((postgres) => migrate(postgres, { kind: 'store', create, migrations: [] })));
-    const migrations = [{ name: '0002-b', sql: (schema: string) => `INSERT INTO ${schema}.a VALUES (2)` }];
+    const run: Migration['run'] = async (tx, schema) => {
+      await tx.query(`INSERT INTO ${schema}.a VALUES (2)`);
+    };
+    const migrations = [{ name: '0002-b', run }];
     await Promise.all(all.map((postgres) => migrate(postgres, { kind: 'store', create, migrations })));
     expect(await (all[0] as Postgres).query('SELECT n FROM "od""d".a ORDER BY n')).toEqual([{ n: 1 }, { n: 2 }]);
   });
