@@ -7,6 +7,7 @@ import {
   WorkflowNotFoundError,
 } from '@temporalio/client';
 import { jobOfWorkflow } from '../../core/rows/job-ids.js';
+import { STOPPED } from '../../core/rows/pause.js';
 import type { ScheduledJobInput } from '../../core/workflow-input-schemas.js';
 import type { ScheduledOutcome, ScheduledRun } from '../../core/workflow-result-schemas.js';
 
@@ -126,14 +127,12 @@ export async function awaitEnd(handle: Pick<WorkflowHandle, 'result'>): Promise<
   } catch (error) {
     if (error instanceof WorkflowNotFoundError) return { phase: 'forgotten', message: null, summary: null };
     if (!(error instanceof WorkflowFailedError)) throw error;
-    const { cause } = error;
-    const ended = cause?.name === 'CancelledFailure' || cause?.name === 'TerminatedFailure';
+    const { name, message } = error.cause ?? error;
     // Temporal's message of a cancelled run has no reason.
-    if (cause?.name === 'CancelledFailure') return { phase: 'cancelled', message: null, summary: null };
-    return {
-      phase: ended ? 'cancelled' : 'failed',
-      message: cause instanceof Error ? cause.message : error.message,
-      summary: null,
-    };
+    if (name === 'CancelledFailure') return { phase: 'cancelled', message: null, summary: null };
+    if (name !== 'TerminatedFailure') return { phase: 'failed', message, summary: null };
+    return message.startsWith(STOPPED)
+      ? { phase: 'stopped', message: message.slice(STOPPED.length), summary: null }
+      : { phase: 'cancelled', message, summary: null };
   }
 }

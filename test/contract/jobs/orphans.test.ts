@@ -100,14 +100,6 @@ describe('fault 63: work whose command died', () => {
     expect((await two.owners.claim(work, () => ({}))).owner).toBeNull();
   });
 
-  it('is left alone while its own command is alive', async () => {
-    const { process, end } = await orphan();
-    const other = process();
-    await other.owners.endOrphans();
-    expect(await end()).toEqual(RUNNING);
-    expect(other.said).toEqual([]);
-  });
-
   it('ends as cancelled if it was cancelled', async () => {
     const { process, end, work, dead } = await orphan();
     dead.die();

@@ -1,6 +1,6 @@
 import type { Client } from '@temporalio/client';
 import { WorkflowFailedError, WorkflowNotFoundError } from '@temporalio/client';
-import { CancelledFailure, RetryState } from '@temporalio/common';
+import { CancelledFailure, RetryState, TerminatedFailure } from '@temporalio/common';
 import { expect, it } from 'vitest';
 import type { WatchedRun } from '../../../src/core/workflow-result-schemas.js';
 import { runWatch } from '../../../src/worker/host/worker-here.js';
@@ -69,6 +69,16 @@ it('the ends of at most 100 runs are awaited, and places become free', async () 
   await activity('run-100');
   await end('run-100 r', (run) => run.end({ phase: 'done' }));
   expect(take()).toEqual(['run-100 running', 'run-100 done']);
+});
+
+it('a run that was terminated is cancelled with the reason, and stopped if a command or its end terminated it', async () => {
+  const asking = (reason: string) => {
+    const error = new WorkflowFailedError('it failed', new TerminatedFailure(reason), RetryState.NON_RETRYABLE_FAILURE);
+    return awaitEnd({ result: () => Promise.reject(error) });
+  };
+  expect(await asking('by hand')).toEqual({ phase: 'cancelled', message: 'by hand', summary: null });
+  const stopped = { phase: 'stopped', message: 'its command ended', summary: null };
+  expect(await asking('stopped: its command ended')).toEqual(stopped);
 });
 
 it('a run whose result the server no longer keeps is forgotten, and one that cannot be asked is an error', async () => {
