@@ -6,11 +6,10 @@ import type { LoadingWindow } from '../../../src/activities/events/walk-loader.j
 import { createTransport, type Transport } from '../../../src/api/transport.js';
 import type { RawPage } from '../../../src/core/events/event-warehouse.js';
 import { startWalk, WalkError, type WalkState } from '../../../src/core/events/walk.js';
-import { flatProfile } from '../../../src/core/limiter/rate.js';
 import { BodyMemory } from '../../../src/core/purchase/body-memory.js';
-import { MemoryLimiter } from '../../../src/store/limiter/memory-limiter.js';
 import { noon } from '../../suites/made-events.js';
 import { listen } from '../../support/sandbox/listen.js';
+import { idleLimiter } from '../../support/store/idle-limiter.js';
 
 let server: Server;
 let transport: Transport;
@@ -46,7 +45,7 @@ async function walked(
   const deps: WalkDeps = {
     transport,
     origin: 'sandbox',
-    limiter: new MemoryLimiter(flatProfile(1000)),
+    limiter: idleLimiter(),
     events: {
       warehouse: () => {
         throw new Error('nothing is loaded here');

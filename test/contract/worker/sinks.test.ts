@@ -141,23 +141,23 @@ describe.each([isLong ? 'store' : 'folder'] as const)('a sink with a record in a
   it('gets each row of a job, although it fails every third call, is slow and is killed in mid-load', async () => {
     const opened = await open(record, { rows: { failureRate: 0.05 } });
     const first = await opened.worker({ everyThirdFails: true, ms: 300 });
-    const handle = await opened.start('enrichCsv', { ...inputOf(opened, 600), batch: 10 });
+    const handle = await opened.start('enrichCsv', { ...inputOf(opened, 400), batch: 10 });
     await killInLoad(opened, first, 5, handle.result());
     await opened.worker({ everyThirdFails: true, ms: 20 });
     const summary = (await handle.result()) as JobSummary;
-    expect(summary).toMatchObject({ phase: 'done', into: 'sink:mine', warehouse: { rows: 600, missing: 0 } });
+    expect(summary).toMatchObject({ phase: 'done', into: 'sink:mine', warehouse: { rows: 400, missing: 0 } });
     const batches = await checked(opened);
     const numbers = batches.flatMap(({ rows }) => rows.map(({ row_number }) => row_number as number));
     const failed = batches.flatMap(({ rows }) => rows.filter(({ status }) => status === 'error'));
     expect([failed.length > 0, failed.length]).toEqual([true, summary.failed]);
-    expect(numbers.sort((a, b) => a - b)).toEqual(urls(600).map((_, nth) => nth + 1));
+    expect(numbers.sort((a, b) => a - b)).toEqual(urls(400).map((_, nth) => nth + 1));
     expect(batches[0]?.columns.map(({ name, type }) => `${name} ${type}`)).toEqual(
       expect.arrayContaining(['id text', 'cost_dollars number', 'fetched_at time', 'response json']),
     );
     // The purchases that a kill left without an answer are listed; nothing else is bought again.
     expect(opened.service.purchases.chargedAgain().size).toBeLessThanOrEqual(10 * summary.unknownOutcomes);
     const calls = opened.lines().length;
-    await (await opened.start('enrichCsv', { ...inputOf(opened, 600), batch: 10 })).result();
+    await (await opened.start('enrichCsv', { ...inputOf(opened, 400), batch: 10 })).result();
     expect(opened.lines()).toHaveLength(calls);
   });
 

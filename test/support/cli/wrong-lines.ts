@@ -159,9 +159,11 @@ function* ofOption(option: Option, command: Command, base: readonly string[]): G
   const own = wrongByFlag[flag];
   const values = own ?? wrongValues[placeholder] ?? [];
   for (const wrong of values) yield { words: [...base, ...needed(flag, command), `${flag}=${wrong}`], names: flag };
-  // A word that is no number, time or choice stays wrong in any disguise.
+  // A word that is no number, time or choice stays wrong in any disguise. The flags of a command try the words in turn.
+  const nth = command.options.indexOf(option);
   if (own === undefined && values.includes('x'))
-    for (const wrong of hostile) yield { words: [...base, ...needed(flag, command), `${flag}=${wrong}`], names: flag };
+    for (const wrong of hostile.filter((_, index) => (index + nth) % 4 === 0))
+      yield { words: [...base, ...needed(flag, command), `${flag}=${wrong}`], names: flag };
 }
 
 /** Flags without which a flag is refused for another reason. */
