@@ -40,7 +40,7 @@ const clocks = ['memory-limiter', 'shared-limiter'].map((file) => `test/contract
  * idles at the end.
  */
 const slow =
-  /unit\/(activities\/(unusable|waits)|cli\/(flow|wrong-lines))|contract\/(examples\/|worker\/(enrich-rows|sinks)|jobs\/(killed|limit|whole-job|row-ops)|events\/(duckdb-events|walk)|warehouse\/.*-rows|schedules\/)|long\/(chaos|examples|publish|sources|upgrade)\/|long\/jobs\/agent-run/;
+  /unit\/(activities\/(unusable|waits)|api\/(operations|round)|cli\/(detach|flow|wrong-lines)|rows\/(slice|stage))|contract\/(examples\/|worker\/(alone|enrich-rows|sinks)|jobs\/(killed|limit|one-page|pause|whole-job|row-ops)|events\/(.*-events|walk)|sources\/|warehouse\/.*-(rows|results)|schedules\/)|long\/(chaos|examples|publish|sources|upgrade)\/|long\/jobs\/agent-run/;
 
 class SlowFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
@@ -101,6 +101,8 @@ export default defineConfig({
           include: clocks,
           ...withServers,
           maxWorkers: 2,
+          // They wait for the same clock.
+          maxConcurrency: 20,
           isolate: false,
           sequence: { groupOrder: 2 },
         },
