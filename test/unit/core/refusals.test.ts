@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
 import { ask, bucketView, newBucket, noteRefused } from '../../../src/core/limiter/rate-queue.js';
-import { refusedCases } from '../../support/core/rate-queue-cases.js';
 
 const LIMIT = 10;
 const SECOND_MS = 1000;
@@ -59,6 +58,26 @@ function campaign(seed: number, { processes, calls, lateCalls, lateMs }: Campaig
 }
 
 const seeds = Array.from({ length: 15 }, (_, index) => index + 1);
+
+/** The effect of a refusal on the guard of a bucket. */
+const refusedCases: readonly [
+  name: string,
+  ring: readonly number[],
+  limit: number,
+  now: number,
+  after: number,
+  margin?: number,
+  guard?: number,
+  guardAt?: number,
+][] = [
+  ['a refusal after the whole limit was used within a window adds a step', [0, 300, 600, 900], 4, 1012, 0.0075],
+  ['a window counts with its margin', [0, 300, 600, 1010], 4, 1020, 0.0075],
+  ['a refusal of calls that were further apart changes nothing', [0, 300, 600, 1011], 4, 1020, 0],
+  ['only the last units count in a ring longer than the limit', [0, 300, 600, 900, 950], 3, 1000, 0.0075],
+  ['a ring shorter than the limit changes nothing', [900, 950], 3, 1000, 0],
+  ['a step is added to what is left of earlier steps', [0, 300, 600, 900], 4, 0, 0.015, undefined, 0.015, -450_000],
+  ['the guard has a maximum', [0, 300, 600, 900], 4, 1000, 0.03, undefined, 0.028, 1000],
+];
 
 describe('the margin after refusals', () => {
   it.each(refusedCases)('%s', (_, ring, limit, now, after, margin = 0.01, guard = 0, guardAt = 0) => {
