@@ -5,7 +5,7 @@ import { Readable } from 'node:stream';
 import { gzipSync } from 'node:zlib';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { unitKeys } from '../../../src/core/purchase/unit-key.js';
-import { CsvError, readSlice, sliceFile, stageRows } from '../../../src/rows/index.js';
+import { CsvError, readSlice, sliceFile, stageRows, type UnitSource } from '../../../src/rows/index.js';
 import { jsonPieces } from '../../../src/rows/json/json-lines.js';
 import { openReader } from '../../../src/sources/open-reader.js';
 import { folderOfFile } from '../../support/files/folders.js';
@@ -16,15 +16,21 @@ const dir = folderOfFile();
 const sha256 = (text: string) => createHash('sha256').update(text).digest('hex');
 let count = 0;
 
-async function stage(input: string, more: Partial<Parameters<typeof openReader>[0]> & { template?: string } = {}) {
+interface How extends Partial<Parameters<typeof openReader>[0]> {
+  readonly units?: UnitSource;
+  readonly key?: readonly string[];
+}
+const byTemplate = (query: string): UnitSource => ({ kind: 'template', template: { query } });
+
+async function stage(input: string, { units = byTemplate('{{name}}'), key, ...request }: How = {}) {
   const outDir = join(dir, `stage-${++count}`);
   const scratch = join(dir, `scratch-${count}`);
   mkdirSync(scratch);
-  const { template = '{{name}}', ...request } = more;
   const reader = openReader({ input, stdin: Readable.from([]), delimiter: null, scratch, ...request });
   const manifest = await stageRows({
     reader,
-    units: { kind: 'template', template: { query: template } },
+    units,
+    key,
     rowsPerSlice: { large: 2000, small: 200 },
     keyOf: unitKeys(sha256, 'sandbox', 'search', {}),
     sha256,
@@ -64,8 +70,8 @@ describe('a table of all types', () => {
   );
 
   it('has the same units as CSV and as Parquet', async () => {
-    const csv = await stage(join(dir, 'all.csv'), { template });
-    const parquet = await stage(join(dir, 'all.parquet'), { template });
+    const csv = await stage(join(dir, 'all.csv'), { units: byTemplate(template) });
+    const parquet = await stage(join(dir, 'all.parquet'), { units: byTemplate(template) });
     expect(parquet.rows.map(({ u }) => u)).toEqual(csv.rows.map(({ u }) => u));
     expect(parquet.rows.map(({ k }) => k)).toEqual(csv.rows.map(({ k }) => k));
     expect(parquet.rows.map(({ i }) => i.slice(0, 10))).toEqual(csv.rows.map(({ i }) => i.slice(0, 10)));
@@ -117,8 +123,8 @@ describe('a table of all types', () => {
   it('has the same units as JSON Lines', async () => {
     await runInDuckDb(':memory:', `COPY (SELECT * EXCLUDE price FROM (${table})) TO '${dir}/all.jsonl' (FORMAT json)`);
     const short = template.replace('{{price}} ', '');
-    const csv = await stage(join(dir, 'all.csv'), { template: short });
-    const json = await stage(join(dir, 'all.jsonl'), { template: short });
+    const csv = await stage(join(dir, 'all.csv'), { units: byTemplate(short) });
+    const json = await stage(join(dir, 'all.jsonl'), { units: byTemplate(short) });
     expect(json.rows.map(({ u }) => u)).toEqual(csv.rows.map(({ u }) => u));
   });
 });
@@ -133,7 +139,7 @@ describe('JSON Lines', () => {
         '{"name":"","n":-7,"x":1e20,"list":[],"mixed":[true]}',
       ].join('\n'),
     );
-    const { manifest, rows } = await stage(path, { template: '{{n | default: "?"}}' });
+    const { manifest, rows } = await stage(path, { units: byTemplate('{{n | default: "?"}}') });
     expect(manifest.columns).toEqual(['name', 'n', 'x', 'exact', 'ok', 'list', 'mixed', 'late']);
     expect(manifest.types?.join(' ')).toBe('VARCHAR BIGINT DOUBLE DECIMAL(18,3) BOOLEAN JSON VARCHAR HUGEINT');
     expect(rows.map(({ i }) => i)).toEqual([
@@ -320,4 +326,46 @@ describe('many files', () => {
     await stage(path, { checkFiles });
     expect(seen).toEqual([[join(path, 'a.csv')]]);
   });
+});
+
+const byUrl: UnitSource = { kind: 'url', column: 'url' };
+
+it('half of a character in JSON Lines becomes U+FFFD in cells, units, keys, lists, objects and names', async () => {
+  const line = String.raw`{"id":"a\ud83d","url":"https://a.example/\udc00x","whole":"\ud83d\ude00 \\ud83d","deep":{"k\ud83d":["\ud800",{"n\u0000":"\u0000\\u0000"}]},"na\u0000me\ud83d":"x\u0000"}`;
+  const { manifest, rows } = await stage(file('odd.jsonl', `${line}\n`), { units: byUrl, key: ['id'] });
+  expect(manifest.columns).toEqual(['id', 'url', 'whole', 'deep', 'na\ufffdme\ufffd']);
+  expect(manifest.renamed).toEqual([{ column: 5, name: 'na\ufffdme\ufffd' }]);
+  expect(rows[0]?.i).toEqual([
+    'a\ufffd',
+    'https://a.example/\ufffdx',
+    '😀 \\ud83d',
+    '{"k\ufffd":["\ufffd",{"n\ufffd":"\ufffd\\\\u0000"}]}',
+    'x\0',
+  ]);
+  const made = await stage(join(dir, 'odd.jsonl'), { units: byTemplate('{{id}} {{deep}}') });
+  expect(JSON.parse(made.rows[0]?.u as string).query).toBe(
+    'a\ufffd {"k\ufffd":["\ufffd",{"n\ufffd":"\ufffd\\\\u0000"}]}',
+  );
+});
+
+it('names that become equal get different names', async () => {
+  const { manifest } = await stage(
+    file('names.jsonl', String.raw`{"a\ud83d":1,"a\ud83e":2,"a\u0000":3,"url":"https://a.example/"}`),
+    { units: byUrl },
+  );
+  expect(manifest.columns).toEqual(['a\ufffd', 'a\ufffd_2', 'a\ufffd_3', 'url']);
+  expect(manifest.renamed).toHaveLength(3);
+});
+
+it.each([
+  ['half a pair in UTF-16', Buffer.from('\ufeffurl\nhttps://a.example/\ud83d\n', 'utf16le')],
+  [
+    'half a pair in UTF-8 (CESU-8)',
+    Buffer.concat([Buffer.from('url\nhttps://a.example/'), Buffer.from([0xed, 0xa0, 0xbd, 0x0a])]),
+  ],
+  ['an overlong character', Buffer.concat([Buffer.from('url\nhttps://a.example/'), Buffer.from([0xc0, 0xaf, 0x0a])])],
+])('a CSV with %s is refused with its place', async (_name, bytes) => {
+  await expect(stage(file('odd.csv', bytes), { units: byUrl })).rejects.toThrow(
+    /^line 2, character 19: .*half a character|^line 2, character 19: .*the byte 0x/,
+  );
 });
