@@ -105,19 +105,6 @@ describe.concurrent('a run at the service', () => {
     expect(new Set(ids.map((result) => (result as { id: string }).id)).size).toBe(3);
   });
 
-  it('is left running when its purchase is stopped, and the next purchase takes it over', async () => {
-    const world = await open({ durationMs: { min: 60_000, max: 60_000 } });
-    const first = world.buy([ask('a')]);
-    await followed(world);
-    world.stop.abort(new Error('time is up'));
-    expect(await first).toMatchObject({ complete: false });
-    expect(await totalsOf(world)).toMatchObject({ openMicros: 25_000, unknown: [] });
-    const successor = await open({}, world);
-    for (const run of world.service.agents.runs.values()) run.endsAt = 0;
-    expect(await successor.buy([ask('a')])).toMatchObject({ complete: true, requests: 1, costMicros: 250_000 });
-    expect(world.service.agents.starts).toHaveLength(1);
-  });
-
   it.each(['lost', 'unnamed', 'named'] as const)('is found if its start got no answer (%s)', async (how) => {
     const world = await open();
     world.service.next({ what: 'start', how });

@@ -133,6 +133,7 @@ describe('the approval of a batch', () => {
     await expect.poll(async () => (await batch.progress()).phase, soon).toBe('waiting');
     const { approveUntil } = await batch.progress();
     expect(Math.abs((approveUntil ?? 0) - Date.now() - 60_000)).toBeLessThan(10_000);
+    await expect(batch.decide('approve', '')).rejects.toThrow();
     await batch.decide('approve', 'Bob');
     const decision = await batch.decision();
     expect(decision.input).toMatchObject({ decision: { by: 'Bob', approved: true }, waited: true });

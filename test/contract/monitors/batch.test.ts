@@ -1,4 +1,4 @@
-import { describe, expect, it, vi } from 'vitest';
+import { expect, it, vi } from 'vitest';
 import type { BatchMonitorsInput } from '../../../src/core/workflow-input-schemas.js';
 import type { BatchSummary, ScheduledOutcome } from '../../../src/core/workflow-result-schemas.js';
 import type { StoredMonitor } from '../../service/service.mjs';
@@ -44,45 +44,6 @@ it.each<readonly [string, BatchMonitorsInput, (one: StoredMonitor) => boolean]>(
     expect(audit).toEqual([...right].sort().map((id) => ({ id, request_id: requests.get(id), by })));
   },
 );
-
-describe('approval', () => {
-  const input: BatchMonitorsInput = { action: 'delete', filter: { name: 'daily' } };
-
-  async function waiting(changes: Partial<BatchMonitorsInput> = {}) {
-    const setting = await MonitorSetting.open(temporal);
-    setting.populate(20);
-    const handle = await setting.batch({ ...input, ...changes });
-    await expect.poll(async () => (await setting.progress(handle)).phase, { timeout: 20_000 }).toBe('waiting');
-    return { setting, handle };
-  }
-
-  it('nothing is deleted before the approval, and the audit names the approver and the reason', async () => {
-    const { setting, handle } = await waiting();
-    expect((await setting.progress(handle)).plan).toMatchObject({ planned: 10, examples: { length: 10 } });
-    expect(setting.batchCalls()).toEqual([]);
-    await expect(handle.executeUpdate('approve', { args: [{ by: '' }] })).rejects.toThrow();
-    await handle.executeUpdate('approve', { args: [{ by: 'Bob', why: 'old ones' }] });
-    expect(await handle.result()).toMatchObject({
-      phase: 'done',
-      affected: 10,
-      decision: { by: 'Bob', approved: true },
-    });
-    expect(setting.server.monitors.records.size).toBe(10);
-    expect(await setting.query('SELECT asked_by, decided_by, decided_why FROM monitor_batches')).toEqual([
-      { asked_by: 'Ann', decided_by: 'Bob', decided_why: 'old ones' },
-    ]);
-  });
-});
-
-it('an invalid batch is refused before anything is sent', async () => {
-  const setting = await MonitorSetting.open(temporal);
-  const handle = await setting.batch({ action: 'pause', filter: { metadata: {} } });
-  expect(await failureOf(handle.result())).toMatchObject({
-    type: 'BadInput',
-    message: expect.stringMatching(/filter/),
-  });
-  expect(setting.server.log).toEqual([]);
-});
 
 it('a batch does nothing if the dry run of the service contradicts its list', async () => {
   const setting = await MonitorSetting.open(temporal);

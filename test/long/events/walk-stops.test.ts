@@ -1,5 +1,4 @@
 import { expect, it } from 'vitest';
-import type { PageWalkState } from '../../../src/workflows/page-walk.js';
 import { expectAll } from '../../support/events/expect-all.js';
 import { walkSettings } from '../../support/events/walk-setting.js';
 import { openTemporal } from '../../support/temporal.js';
@@ -23,27 +22,6 @@ it('a walk folds everything that it loaded, if a window fails', async () => {
   expect((await walks.setting.ids()).size).toBeGreaterThan(1000);
   await expectFolded();
   await run.cancel();
-});
-
-it('a walk continues after a long run with the events that came since its start, before it ends', async () => {
-  await open();
-  const { watermark, pages } = await (await walks.setting.sync()).result();
-  const { into } = walks.setting.folder;
-  const counts = { pages: 0, events: 0, added: 0, changed: 0 };
-  const left = (openedAt: number): PageWalkState => ({
-    ...{ version: 1, queue: [], continues: false, before: counts, paused: null, startedAt: openedAt, openedAt },
-    ...{ resumedAt: openedAt, windowsDone: 1, lengthMs: 0, doneMs: 0, doneBeforeMs: 0, ...counts },
-    walk: { origin: walks.setting.config.origin, stream: 'sync', into, types: [] },
-  });
-  const before = walks.setting.pages();
-  await (await walks.setting.sync({}, left(Date.now()))).result();
-  expect(walks.setting.pages()).toBe(before);
-  const late = await (await walks.setting.sync({}, left(Date.now() - 600_000))).result();
-  // The figures are those of the earlier run, and one page more for the overlap.
-  expect(late).toMatchObject({ watermark, added: 1200, pages: pages + 1 });
-  expect(late.events).toBeGreaterThan(1200);
-  // One request is for the time of the service, the other one for the overlap.
-  expect(walks.setting.pages() - before).toBe(2);
 });
 
 it('a walk survives temporary failures: 500s, lost connections, truncated answers, pages of a portal (fault 57) and a Retry-After', async () => {
