@@ -156,16 +156,6 @@ describe.concurrent('a run at the service', () => {
     },
   );
 
-  it('is started again if the list of runs shows that a start without an answer created no run', async () => {
-    const world = await open();
-    await world.buy([ask('before')]);
-    world.service.next({ what: 'start', how: 'reset' });
-    const receipt = await world.buy([ask('a'), ask('b')]);
-    expect(receipt).toMatchObject({ complete: true, bought: 2, failed: 0, unknownOutcomes: 0 });
-    expect(world.service.agents.starts.map(({ query }) => query).sort()).toEqual(['a', 'b', 'before']);
-    expect(await totalsOf(world)).toMatchObject({ requests: 3, openMicros: 0, unknown: [], costMicros: 750_000 });
-  });
-
   it.each([
     ['', 0],
     [', whose clock was an hour ahead', 3_600_000],

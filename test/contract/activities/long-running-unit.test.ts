@@ -351,6 +351,16 @@ describe('a start whose process died', () => {
     expect(w.course).toEqual(['name noted', 'follow noted', 'free']);
   });
 
+  it.concurrent('is repeated if it certainly created nothing', async () => {
+    const { s } = await dead();
+    const w = await world({ find: async () => 'none' }, s);
+    expect(await w.buy()).toMatchObject({ complete: true, bought: 1, unknownOutcomes: 0 });
+    // The start is repeated only after a second search, because the list may show a run late.
+    expect(w.searched).toHaveLength(2);
+    expect(w.course).toEqual(['take', 'start a', 'name run 1', 'follow run 1', 'free']);
+    expect(await w.totals()).toMatchObject({ openMicros: 0, unknown: [], costMicros: 700 });
+  });
+
   it.concurrent('stays an unknown outcome if the search has no answer', async () => {
     const { s } = await dead();
     const w = await world({ find: async () => null }, s);
@@ -361,6 +371,14 @@ describe('a start whose process died', () => {
 });
 
 describe('a start without an answer', () => {
+  it('is searched for also after an error that may have been charged', async () => {
+    const start = () => Promise.reject(failure(answered(500, 'INTERNAL_ERROR')));
+    const w = await world({ start, find: async () => ({ run: 'found', requestId: null }) });
+    expect(await w.buy()).toMatchObject({ complete: true, bought: 1, unknownOutcomes: 0, costMicros: 700 });
+    expect(w.searched[0]?.message).toContain('500');
+    expect(await w.totals()).toMatchObject({ openMicros: 0, unknown: [] });
+  });
+
   it('is searched for by its tag and the message of the service, and followed when found', async () => {
     const w = await world({ start: lost, find: async () => ({ run: 'found', requestId: null }) });
     expect(await w.buy()).toMatchObject({ complete: true, bought: 1, unknownOutcomes: 0, costMicros: 700 });
