@@ -12,7 +12,7 @@ export const core = {
     files: ['src/core/events/walk.ts', 'src/core/events/walk-window.ts'],
   },
   limiter: {
-    tests: ['test/unit/core/{ring,turns,rate,backoff,limiter}.test.ts'],
+    tests: ['test/unit/core/{ring,rate-queue,refusals,rate,backoff,limiter}.test.ts'],
     files: [
       'src/core/limiter/rate-queue.ts',
       'src/core/limiter/rate.ts',
