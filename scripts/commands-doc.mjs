@@ -1,6 +1,4 @@
 // The reference of all commands, made from the description of the command line.
-import { outputSchema, schemaFile } from './output-schemas.mjs';
-
 const cell = (text) => text.replaceAll('|', '\\|').replaceAll('\n', ' ');
 
 function defaultOf({ defaultValue, defaultValueDescription, description }) {
@@ -38,8 +36,10 @@ function examples(command) {
 const kindsOf = ({ anyOf, properties }) => anyOf?.flatMap(kindsOf) ?? [properties?.kind?.const];
 
 /** The schema of what a command prints with --json, and its kinds of objects. */
-function schemaOf(path, outputs) {
-  const kinds = [...new Set(kindsOf(outputSchema(path, outputs[path])))].filter(Boolean).map((kind) => `\`${kind}\``);
+function schemaOf(path, { commandOutputs, outputSchema, schemaFile }) {
+  const kinds = [...new Set(kindsOf(outputSchema(path, commandOutputs[path])))]
+    .filter(Boolean)
+    .map((kind) => `\`${kind}\``);
   return `; schema \`${schemaFile(path)}\`${kinds.length === 0 ? '' : `, \`kind\`: ${kinds.join(', ')}`}`;
 }
 

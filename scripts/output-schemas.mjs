@@ -3,47 +3,31 @@
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { z } from 'zod';
 import { schemasDoc } from './input-schemas.mjs';
 import { workflowsDoc } from './workflows-doc.mjs';
 
-/** The file of the schema of a command, such as `events-sync.json`. */
-export const schemaFile = (command) => `${command.replaceAll(' ', '-')}.json`;
-
-/** The JSON Schema of the output of a command. Further fields are allowed, because later versions may add some. */
-export function outputSchema(command, schema) {
-  const override = ({ jsonSchema }) => {
-    if (jsonSchema.additionalProperties === false) delete jsonSchema.additionalProperties;
-  };
-  const { $schema, ...rest } = z.toJSONSchema(schema, { io: 'output', override });
-  const title = command === 'error' ? 'an error on stderr' : `searchflow ${command} --json`;
-  return { $schema, $id: `searchflow/schemas/${schemaFile(command)}`, title, ...rest };
-}
-
-if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
-  const dist = resolve(process.argv[2]);
-  const modules = [
-    'api/outputs/index',
-    'core/workflow-input-schemas',
-    'api/workflow-interface',
-    'api/operations',
-    'core/workflow-result-schemas',
-  ];
-  const load = (module) => import(pathToFileURL(join(dist, `${module}.js`)).href);
-  const built = Object.assign(
-    {},
-    ...(await Promise.all(
-      [...modules, 'activities/operations/landed-answers', 'activities/operations/whole-request'].map(load),
-    )),
-  );
-  const { commandOutputs, errorOutput, workflowInputs } = built;
-  const { results, activities } = workflowsDoc(built);
-  const folder = join(dist, 'schemas');
-  rmSync(folder, { recursive: true, force: true });
-  mkdirSync(folder);
-  for (const [command, schema] of Object.entries({ ...commandOutputs, error: errorOutput }))
-    writeFileSync(join(folder, schemaFile(command)), `${JSON.stringify(outputSchema(command, schema), null, 2)}\n`);
-  writeFileSync(join(folder, 'workflow-inputs.json'), schemasDoc(workflowInputs));
-  writeFileSync(join(folder, 'workflow-results.json'), results);
-  writeFileSync(join(folder, 'activities.json'), activities);
-}
+const dist = resolve(process.argv[2]);
+const modules = [
+  'api/outputs/index',
+  'core/workflow-input-schemas',
+  'api/workflow-interface',
+  'api/operations',
+  'core/workflow-result-schemas',
+];
+const load = (module) => import(pathToFileURL(join(dist, `${module}.js`)).href);
+const built = Object.assign(
+  {},
+  ...(await Promise.all(
+    [...modules, 'activities/operations/landed-answers', 'activities/operations/whole-request'].map(load),
+  )),
+);
+const { commandOutputs, errorOutput, outputSchema, schemaFile, workflowInputs } = built;
+const { results, activities } = workflowsDoc(built);
+const folder = join(dist, 'schemas');
+rmSync(folder, { recursive: true, force: true });
+mkdirSync(folder);
+for (const [command, schema] of Object.entries({ ...commandOutputs, error: errorOutput }))
+  writeFileSync(join(folder, schemaFile(command)), `${JSON.stringify(outputSchema(command, schema), null, 2)}\n`);
+writeFileSync(join(folder, 'workflow-inputs.json'), schemasDoc(workflowInputs));
+writeFileSync(join(folder, 'workflow-results.json'), results);
+writeFileSync(join(folder, 'activities.json'), activities);

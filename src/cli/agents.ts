@@ -18,7 +18,7 @@ import { checkConnection } from './shared/check-connection.js';
 import { type Context, type ExitCode, exitCodes, type Flags } from './shared/command.js';
 import { type Session, settings, withRuntime } from './shared/session.js';
 import { withAccess, withCalls } from './shared/with-access.js';
-import { columns, duration, isoTime, lines, printable, printableLines, some } from './text.js';
+import { columns, duration, lines, printable, printableLines, some } from './text.js';
 
 /** The amount as the service reports it, with all its decimals. */
 const reported = (amount: number): string => `$${amount}`;
@@ -163,7 +163,7 @@ async function watch(
   stopped: AbortSignal,
 ): Promise<AgentRunResult> {
   const view = new ProgressView(terminal);
-  const printNew = call && eventPrinter(call, (event) => terminal.print(event, eventText(event)));
+  const printNew = call && eventPrinter(call, (event) => terminal.pass(event, eventText(event)));
   const show = async (snapshot: RunSnapshot | null) => {
     if (snapshot) view.update(snapshotText(snapshot, Date.now()), performance.now());
     if (snapshot?.runId) await printNew?.(snapshot.runId);
@@ -226,7 +226,7 @@ export async function agentList(context: Context, flags: Flags<'agent list'>): P
   return withCalls(context, {}, [], async (call) => {
     const { data } = await call('listAgentRuns', { limit });
     const runs = data ?? [];
-    context.terminal.print(runs, runsText(runs));
+    context.terminal.pass(runs, runsText(runs));
   });
 }
 
@@ -234,7 +234,8 @@ export async function agentCancel(context: Context, id: string): Promise<ExitCod
   return withCalls(context, {}, [], async (call) => {
     const run = await call('cancelAgentRun', { id });
     const text = `${printable(run.id)}: ${printable(run.status ?? 'unknown')}; cost $${run.costDollars?.total ?? 0}.`;
-    context.terminal.tell(run, text);
+    if (context.terminal.json) context.terminal.data(JSON.stringify(run));
+    else context.terminal.say(text);
   });
 }
 
@@ -248,8 +249,7 @@ export async function agentSync(context: Context, flags: Flags<'agent sync'>): P
     if (!loads) return exitCodes.ok;
     await (await runtime.work()).own({ job: name, workflowId: work.workflowId });
     const done = await (await startSync(access, work)).result();
-    const output: Output<'agentSync'> = { kind: 'agent-sync', ...done, watermark: isoTime(done.watermark) };
-    context.terminal.tell(output, syncText(done));
+    context.terminal.tell<Output<'agentSync'>>({ kind: 'agent-sync', ...done }, syncText(done));
   };
   return withAccess(context, flags, mistakes, sync, { loads, owns: true });
 }

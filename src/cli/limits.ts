@@ -7,7 +7,7 @@ import { toMicros } from '../core/text/money.js';
 import { UsageError } from '../worker/config/runtime-types.js';
 import { type Context, type ExitCode, exitCodes, type Flags } from './shared/command.js';
 import { settings, withRuntime } from './shared/session.js';
-import { columns, count, dollars, duration, type Fact, factLines, isoTime, printable, some, usd } from './text.js';
+import { columns, count, dollars, duration, type Fact, factLines, isoTime, printable, some } from './text.js';
 
 export async function limits(context: Context, flags: Flags<'limits'>): Promise<ExitCode> {
   return withRuntime(context, settings(context, flags), { bounded: true }, async ({ runtime, config }) => {
@@ -27,10 +27,8 @@ export async function limits(context: Context, flags: Flags<'limits'>): Promise<
     const { origin, store, team = null, concurrency } = config;
     const data: Output<'limits'> = {
       ...{ kind: 'limits', origin, store: store?.shown ?? null, team, concurrency, otherLimits, ...limiter, slots },
-      blockedUntil: isoTime(limiter.blockedUntil),
-      blockedSince: isoTime(limiter.blockedSince),
-      day: periodData(spent.day, caps.dayMicros),
-      month: periodData(spent.month, caps.monthMicros),
+      day: { ...spent.day, countedMicros: counted(spent.day), capMicros: caps.dayMicros },
+      month: { ...spent.month, countedMicros: counted(spent.month), capMicros: caps.monthMicros },
     };
     context.terminal.print(data, limitsText(data, Date.now()));
   });
@@ -59,17 +57,9 @@ export async function setLimits(context: Context, flags: Flags<'limits set'>): P
 /** A cap in micro-dollars; null: `none`; undefined: as before. */
 const capMicros = (cap: MaxCost | undefined) => (cap === undefined ? undefined : toMicros(cap));
 
-function periodData({ since, landedMicros, openMicros, unknownMicros }: PeriodSpend, cap: number | null) {
-  return {
-    since: isoTime(since),
-    dollars: landedMicros / 1e6,
-    openDollars: openMicros / 1e6,
-    unknownDollars: unknownMicros / 1e6,
-    // The sum of the three fields above, which the cap limits.
-    countedDollars: (landedMicros + openMicros + unknownMicros) / 1e6,
-    capDollars: cap === null ? null : cap / 1e6,
-  };
-}
+/** The amount that a cap limits. */
+const counted = ({ landedMicros, openMicros, unknownMicros }: PeriodSpend): number =>
+  landedMicros + openMicros + unknownMicros;
 
 const rate = (qps: number) => `${Math.round(qps * 10) / 10}/s`;
 
@@ -118,10 +108,9 @@ function whoShares({ store, team }: Output<'limits'>): string {
 }
 
 function blockText({ blockedUntil, blockedSince, blockReason }: Output<'limits'>, now: number): string {
-  const left = (Date.parse(blockedUntil ?? '') - now) / 1000;
-  if (!(left > 0)) return 'no';
-  const since = blockedSince === null ? '' : ` since ${blockedSince}`;
-  return `until ${blockedUntil} (${duration(left)} left)${since}: ${printable(blockReason ?? 'no reason given')}`;
+  if (blockedUntil === null || blockedUntil <= now) return 'no';
+  const since = blockedSince === null ? '' : ` since ${isoTime(blockedSince)}`;
+  return `until ${isoTime(blockedUntil)} (${duration((blockedUntil - now) / 1000)} left)${since}: ${printable(blockReason ?? 'no reason given')}`;
 }
 
 /** What `--unblock` has done. `before`: the limits before it. `isAwake`: whether no work waits in Temporal any longer. */
@@ -136,14 +125,14 @@ function unblockedText({ blockedUntil, blockReason }: LimiterView, isAwake: bool
   );
 }
 
-function spendText({ countedDollars, openDollars, unknownDollars, capDollars: cap }: Output<'limits'>['day']): string {
-  const share = Math.floor((100 * countedDollars) / Math.max(1e-6, cap ?? 0));
+function spendText({ countedMicros, openMicros, unknownMicros, capMicros: cap }: Output<'limits'>['day']): string {
+  const share = Math.floor((100 * countedMicros) / Math.max(1, cap ?? 0));
   const parts = [
-    ...(openDollars > 0 ? [`${usd(openDollars)} in flight`] : []),
-    ...(unknownDollars > 0 ? [`${usd(unknownDollars)} possibly charged (unknown outcomes)`] : []),
+    ...(openMicros > 0 ? [`${dollars(openMicros)} in flight`] : []),
+    ...(unknownMicros > 0 ? [`${dollars(unknownMicros)} possibly charged (unknown outcomes)`] : []),
   ];
-  const bound = cap === null ? ', no cap' : ` of ${usd(cap)} (${share}%)`;
-  return `${usd(countedDollars)}${bound}${parts.length > 0 ? `, including ${parts.join(', ')}` : ''}`;
+  const bound = cap === null ? ', no cap' : ` of ${dollars(cap)} (${share}%)`;
+  return `${dollars(countedMicros)}${bound}${parts.length > 0 ? `, including ${parts.join(', ')}` : ''}`;
 }
 
 export async function testAlerts(context: Context): Promise<ExitCode> {

@@ -104,7 +104,7 @@ const decide =
         `${printable(job)} was ${decision === 'approve' ? 'approved' : 'rejected'} by ${printable(by)}.`,
       );
       const output: Output<'decision'> = { kind: 'decision', job: handle.job, decision, by };
-      if (session.runtime.clientOnly && context.terminal.json) context.terminal.data(JSON.stringify(output));
+      if (session.runtime.clientOnly) context.terminal.result(output);
       if (session.runtime.clientOnly) return exitCodes.ok;
       const code = await watch(session, handle, { asks: false, approves: false, by });
       return decision === 'reject' ? exitCodes.ok : code;

@@ -208,7 +208,7 @@ export async function list(context: Context, flags: Flags<'monitors list'>): Pro
   const { filter, mistakes } = readAll({ filter: () => toFilter(flags) as JsonObject });
   return withCalls(context, flags, mistakes, async (call) => {
     const found = await pages(most, (page) => call('listMonitors', { ...filter, ...page }, { unchecked }));
-    context.terminal.print(found, monitorsText(found));
+    context.terminal.pass(found, monitorsText(found));
   });
 }
 
@@ -226,7 +226,7 @@ export async function runs(
   }
   return withCalls(context, flags, [], async (call) => {
     const found = await pages(most, (page) => call('listMonitorRuns', { id, ...page }));
-    context.terminal.print(found, runsText(found));
+    context.terminal.pass(found, runsText(found));
   });
 }
 

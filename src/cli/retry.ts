@@ -2,7 +2,7 @@ import type { Output } from '../api/outputs/index.js';
 import { buysPages } from '../core/rows/row-operation.js';
 import { shellWord } from '../core/text/shell-word.js';
 import type { RetryPlan, RuntimeConfig } from '../worker/config/runtime-types.js';
-import { aboutDollars, atMost, serviceText, someOf } from './progress/plan.js';
+import { aboutDollars, atMost, plannedData, serviceText, someOf } from './progress/plan.js';
 import { refuseOtherService } from './rows/control.js';
 import { watchToEnd } from './rows/enrich.js';
 import { agreed, type PlannedPurchase } from './shared/ask.js';
@@ -25,7 +25,7 @@ export async function retry(typed: Context, job: string, flags: Flags<'retry'>):
       return exitCodes.ok;
     }
     if (plan.rows === 0) {
-      if (terminal.json) terminal.data(JSON.stringify(retryData(plan, config)));
+      terminal.result(retryData(plan, config));
       terminal.say(`${printable(plan.staged.name)}: no row failed for a temporary reason. Nothing was bought.`);
       return exitCodes.ok;
     }
@@ -77,15 +77,9 @@ function retryText(plan: RetryPlan, config: RuntimeConfig): string {
   ].join('\n');
 }
 
-function retryData(plan: RetryPlan, { service, origin }: RuntimeConfig): Output<'retryPlan'> {
-  const { staged, rows, units, running, requests, estimateMicros, estimateIsMost, tags, seconds, notes } = plan;
-  return {
-    kind: 'retryPlan',
-    ...{ job: staged.job, name: staged.name, service, origin, operation: staged.operation },
-    ...{ rows, toBuy: units, toFollow: running, requests, dollars: estimateMicros / 1e6 },
-    dollarsAreMost: estimateIsMost,
-    ...{ tags, seconds, into: staged.into, notes },
-  };
+function retryData(plan: RetryPlan, config: RuntimeConfig): Output<'retryPlan'> {
+  const { rows, units, running, tags } = plan;
+  return { kind: 'retryPlan', ...plannedData(plan, config), rows, toBuy: units, toFollow: running, tags };
 }
 
 export async function discard(context: Context, job: string, flags: Flags<'discard'>): Promise<ExitCode> {

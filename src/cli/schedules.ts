@@ -195,7 +195,7 @@ export async function keepSchedule(
     );
   }
   const output: Output<'keptSchedule'> = { kind: 'schedule', made, ...scheduleData(view) };
-  if (isResult && terminal.json) terminal.data(JSON.stringify(output));
+  if (isResult) terminal.result(output);
   return exitCodes.ok;
 }
 
@@ -320,14 +320,7 @@ function costText({ work }: ScheduleView): string {
   return typeof maxCostDollars === 'number' ? `at most ${dollars(maxCostDollars * 1e6)}` : 'no cap';
 }
 
-/** Returns a schedule as JSON fields. Times are in ISO 8601, costs in micro-dollars as in the summaries. */
-export function scheduleData(view: ScheduleView): Output<'schedule'> {
-  const { work, next, runs, ...rest } = view;
-  return {
-    ...rest,
-    workflow: work.workflow,
-    input: { ...work.input },
-    next: next.map(moment),
-    runs: runs.map(({ at, ...run }) => ({ at: moment(at), ...run })),
-  };
+/** Returns a schedule as JSON fields. */
+export function scheduleData({ work: { workflow, input }, ...view }: ScheduleView): Output<'schedule'> {
+  return { ...view, workflow, input: { ...input } };
 }

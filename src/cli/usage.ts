@@ -1,11 +1,11 @@
 import type { Output } from '../api/outputs/index.js';
 import { type ReconciledDay, reconcile } from '../core/purchase/reconcile.js';
-import type { UsageGroup, UsageLine } from '../core/purchase/spend.js';
+import type { UsageLine } from '../core/purchase/spend.js';
 import { type RuntimeConfig, UsageError } from '../worker/config/runtime-types.js';
 import { mustNotBeAfter } from './flag-values.js';
 import { type Context, type ExitCode, exitCodes, type Flags } from './shared/command.js';
 import { settings, withRuntime } from './shared/session.js';
-import { columns, count, DAY_MS, lines, printable, some, usd } from './text.js';
+import { columns, count, DAY_MS, dollars, lines, printable, some } from './text.js';
 
 export async function usage(context: Context, flags: Flags<'usage'>): Promise<ExitCode> {
   const { since, until } = flags;
@@ -14,7 +14,7 @@ export async function usage(context: Context, flags: Flags<'usage'>): Promise<Ex
   return withRuntime(context, settings(context, {}, mistakes), { bounded: true }, async ({ runtime }) => {
     const found = await (await runtime.team.spend()).usage(flags.by, since, until);
     const { json, print, note } = context.terminal;
-    const data = usageData(flags.by, found);
+    const data: Output<'usage'> = { kind: 'usage', by: flags.by, lines: found, total: total(found) };
     if (found.length > 0 || json) print(data, usageText(data));
     else note('No purchases in this period.');
   });
@@ -32,28 +32,18 @@ function usageText({ by, lines, total }: Output<'usage'>): string {
   const columnsOf: readonly (readonly [title: string, cell: (line: Line) => string, isShown?: boolean])[] = [
     ['requests', ({ requests = 0 }) => count(requests)],
     ['units', ({ units = 0 }) => count(units)],
-    ['spent', (line) => usd(line.dollars ?? 0)],
-    ['in flight (max.)', ({ openDollars = 0 }) => usd(openDollars), total.openDollars > 0],
+    ['spent', (line) => dollars(line.landedMicros ?? 0)],
+    ['in flight (max.)', ({ openMicros = 0 }) => dollars(openMicros), total.openMicros > 0],
     ['unknown outcomes', ({ unknownOutcomes = 0 }) => count(unknownOutcomes), total.unknownOutcomes > 0],
-    ['possibly charged', ({ unknownDollars = 0 }) => usd(unknownDollars), total.unknownOutcomes > 0],
+    ['possibly charged', ({ unknownMicros = 0 }) => dollars(unknownMicros), total.unknownOutcomes > 0],
   ];
   const shown = columnsOf.filter(([, , isShown = true]) => isShown);
   const row = (name: string, line: Line) => [name, ...shown.map(([, cell]) => cell(line))];
   return columns([
     [by, ...shown.map(([title]) => title)],
-    ...lines.map((line) => row(printable(line[by] ?? ''), line)),
+    ...lines.map((line) => row(printable(line.group), line)),
     ...(lines.length === 1 ? [] : [row('total', total)]),
   ]).join('\n');
-}
-
-/** Returns requests and cost as JSON fields; dollars are exact to six decimals. */
-export function usageData(by: UsageGroup, lines: readonly UsageLine[]): Output<'usage'> {
-  const data = ({ requests, units, landedMicros, openMicros, unknownOutcomes, unknownMicros }: Sums) => ({
-    ...{ requests, units, dollars: landedMicros / 1e6, openDollars: openMicros / 1e6 },
-    ...{ unknownOutcomes, unknownDollars: unknownMicros / 1e6 },
-  });
-  const groups = lines.map((line) => ({ [by]: line.group, ...data(line) }));
-  return { kind: 'usage', by, lines: groups, total: data(total(lines)) };
 }
 
 /** Look-back of the service's usage endpoint, in days. */
@@ -95,8 +85,7 @@ async function reconcileUsage(context: Context, flags: Flags<'usage'>, found: re
     const { origin, team = null } = config;
     const agrees = compared.every(({ unexplainedMicros }) => unexplainedMicros === 0);
     const data: Output<'reconciliation'> = {
-      ...{ kind: 'reconciliation', origin, team, agrees, total: figuresOf(compared) },
-      days: compared.map((one) => ({ day: one.day, ...figuresOf([one]) })),
+      ...{ kind: 'reconciliation', origin, team, agrees, days: compared, total: sumOf(compared) },
     };
     terminal.print(data, reconciledText(data));
     return agrees ? exitCodes.ok : exitCodes.failed;
@@ -141,19 +130,19 @@ function billAccess({ service, bill, origin }: RuntimeConfig) {
 
 type Figures = Output<'reconciliation'>['total'];
 
-/** The figures of some days, with the sum of each key. */
-function figuresOf(days: readonly ReconciledDay[]): Figures {
+/** The sums over days, also of each key. */
+function sumOf(days: readonly ReconciledDay[]): Figures {
   const sum = (of: (day: ReconciledDay) => number) => days.reduce((all, day) => all + of(day), 0);
   return {
-    journalDollars: sum(({ journalMicros }) => journalMicros) / 1e6,
-    serviceDollars: sum(({ micros }) => micros) / 1e6,
-    differenceDollars: sum(({ differenceMicros }) => differenceMicros) / 1e6,
+    journalMicros: sum(({ journalMicros }) => journalMicros),
+    serviceMicros: sum(({ serviceMicros }) => serviceMicros),
+    differenceMicros: sum(({ differenceMicros }) => differenceMicros),
     unknownOutcomes: sum(({ unknownOutcomes }) => unknownOutcomes),
-    unknownAtMostDollars: sum(({ atMostMicros }) => atMostMicros) / 1e6,
-    unknownDollars: sum(({ unknownMicros }) => unknownMicros) / 1e6,
-    unexplainedDollars: sum(({ unexplainedMicros }) => unexplainedMicros) / 1e6,
+    unknownAtMostMicros: sum(({ unknownAtMostMicros }) => unknownAtMostMicros),
+    unknownMicros: sum(({ unknownMicros }) => unknownMicros),
+    unexplainedMicros: sum(({ unexplainedMicros }) => unexplainedMicros),
     keys: (days[0]?.keys ?? []).map(({ id, name }, nth) => {
-      return { id, name, serviceDollars: sum(({ keys }) => keys[nth]?.micros ?? 0) / 1e6 };
+      return { id, name, serviceMicros: sum(({ keys }) => keys[nth]?.serviceMicros ?? 0) };
     }),
   };
 }
@@ -161,11 +150,11 @@ function figuresOf(days: readonly ReconciledDay[]): Figures {
 /** The days with purchases or charges, with a column for each of several keys, and what the difference means. */
 function reconciledText({ origin, days, total, agrees }: Output<'reconciliation'>): string {
   const keys = total.keys.length > 1 ? total.keys : [];
-  const shown = days.filter((day) => day.journalDollars + day.serviceDollars + day.unknownAtMostDollars > 0);
+  const shown = days.filter((day) => day.journalMicros + day.serviceMicros + day.unknownAtMostMicros > 0);
   const row = (name: string, one: Figures) => [
-    ...[name, usd(one.journalDollars), usd(one.serviceDollars), usd(one.differenceDollars)],
-    ...[usd(one.unknownDollars), usd(one.unexplainedDollars)],
-    ...keys.map((_, nth) => usd(one.keys[nth]?.serviceDollars ?? 0)),
+    ...[name, dollars(one.journalMicros), dollars(one.serviceMicros), dollars(one.differenceMicros)],
+    ...[dollars(one.unknownMicros), dollars(one.unexplainedMicros)],
+    ...keys.map((_, nth) => dollars(one.keys[nth]?.serviceMicros ?? 0)),
   ];
   const heads = ['day', 'journal', 'service', 'difference', 'unknown outcomes', 'unexplained'];
   return lines(
@@ -179,7 +168,7 @@ function reconciledText({ origin, days, total, agrees }: Output<'reconciliation'
             row('total', total),
           ]),
           total.unknownOutcomes > 0 &&
-            `${some(total.unknownOutcomes, 'unknown outcome')} may have cost at most ${usd(total.unknownAtMostDollars)}.`,
+            `${some(total.unknownOutcomes, 'unknown outcome')} may have cost at most ${dollars(total.unknownAtMostMicros)}.`,
           agrees
             ? 'Every difference is explained.'
             : 'A difference is not explained. Other programs with the same key, other state folders, runs of monitors and keys that SEARCHFLOW_KEY_ID does not name are not in this journal; the bill of today may be incomplete.',

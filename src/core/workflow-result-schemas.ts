@@ -137,7 +137,7 @@ const monitorState = z.object({
   ),
 });
 export type MonitorState = ValueOf<typeof monitorState>;
-const batchFields = {
+export const batchProgress = z.object({
   phase: z.enum(['planning', 'waiting', 'running', 'done', 'rejected', 'expired', 'failed', 'cancelled']),
   job: text,
   action: z.enum(monitorActions),
@@ -155,8 +155,7 @@ const batchFields = {
   lost: count.describe('Calls without an answer; the effect of these calls was read from the monitors.'),
   affected: count,
   message: maybeText,
-};
-export const batchProgress = z.object(batchFields);
+});
 export type BatchProgress = ValueOf<typeof batchProgress>;
 export type BatchPhase = BatchProgress['phase'];
 export type BatchPlan = NonNullable<BatchProgress['plan']>;
@@ -171,18 +170,14 @@ const monitorEffect = z.object({
 });
 export type MonitorEffect = ValueOf<typeof monitorEffect>;
 export type EffectKind = MonitorEffect['kind'];
-const effect = {
+const effect = z.object({
   affected: count,
   contested: count.describe('Affected monitors that another client also changed between the plan and the end.'),
-  unplanned: count,
-  missed: count,
-  others: count,
-  examples: list(monitorEffect),
-};
-export const batchSummary = z.object({
-  ...batchFields,
+  ...{ unplanned: count, missed: count, others: count, examples: list(monitorEffect) },
+});
+export const batchSummary = batchProgress.extend({
   into: text,
-  effect: z.object(effect).nullable().describe('Null where nothing was to be done or the batch was not approved.'),
+  effect: effect.nullable().describe('Null where nothing was to be done or the batch was not approved.'),
 });
 export type BatchSummary = ValueOf<typeof batchSummary>;
 export type BatchEffect = NonNullable<BatchSummary['effect']>;

@@ -39,7 +39,7 @@ async function readWarehouse(campaign, { results, outputs }) {
 export async function judgeRows(campaign, { keyOf, purchaseKey = (key) => key, results = null, outputs = false }) {
   const { service, findings, result: jobs, disturbedAt, env, toEnd } = campaign;
   const expected = jobs.flatMap(({ rows }) => rows);
-  const usage = JSON.parse(await toEnd(['usage', '--json'])).total;
+  const { landedDollars: usage, unknownDollars, unknownOutcomes } = JSON.parse(await toEnd(['usage', '--json'])).total;
   const found = await readWarehouse(campaign, { results, outputs });
   const holds = (isSo, sentence) => isSo || findings.push(sentence);
 
@@ -111,26 +111,18 @@ export async function judgeRows(campaign, { keyOf, purchaseKey = (key) => key, r
   const charges = service.purchases.byRequest();
   const landed = new Set(found.rows.map(({ request_id: id }) => id));
   const loaded = [...landed].reduce((sum, id) => sum + (charges.get(id) ?? 0), 0) / 1e6;
-  holds(usage.dollars <= bill + cent, `usage says $${usage.dollars}, the bill $${bill}`);
+  holds(usage <= bill + cent, `usage says $${usage}, the bill $${bill}`);
   holds(
-    bill <= usage.dollars + usage.unknownDollars + cent,
-    `the bill is $${bill}, usage and what is unknown $${usage.dollars + usage.unknownDollars}`,
+    bill <= usage + unknownDollars + cent,
+    `the bill is $${bill}, usage and what is unknown $${usage + unknownDollars}`,
   );
-  if (!outputs)
-    holds(usage.dollars >= loaded - cent, `usage says $${usage.dollars}, what is loaded was billed $${loaded}`);
-  if (usage.unknownOutcomes === 0)
-    holds(Math.abs(usage.dollars - bill) < cent, `usage $${usage.dollars}, bill $${bill}`);
+  if (!outputs) holds(usage >= loaded - cent, `usage says $${usage}, what is loaded was billed $${loaded}`);
+  if (unknownOutcomes === 0) holds(Math.abs(usage - bill) < cent, `usage $${usage}, bill $${bill}`);
 
   const figures = judgeRate(campaign);
   const unknown = [...found.unknown.values()].reduce((sum, count) => sum + count, 0);
   return {
-    ...{
-      jobs: jobs.length,
-      rows: found.rows.length,
-      successes,
-      unknownOutcomes: usage.unknownOutcomes,
-      unknownUnits: unknown,
-    },
-    ...{ unitsBoughtAgain: again.length, inFlightAtMost: inFlight, bill, usage: usage.dollars, loaded, ...figures },
+    ...{ jobs: jobs.length, rows: found.rows.length, successes, unknownOutcomes, unknownUnits: unknown },
+    ...{ unitsBoughtAgain: again.length, inFlightAtMost: inFlight, bill, usage, loaded, ...figures },
   };
 }

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import * as inspect from './inspect.js';
+import { dollarsName, isTime } from '../../core/text/printed.js';
 import { report } from './report.js';
 import * as rows from './rows.js';
 import * as service from './service.js';
@@ -42,8 +42,8 @@ export const commandOutputs: { readonly [command: string]: z.ZodType } = {
   limits: team.limits,
   usage: z.union([team.usage, team.reconciliation]),
   doctor: team.doctor,
-  failed: inspect.failed,
-  trace: inspect.trace,
+  failed: rows.failed,
+  trace: rows.trace,
   retry: z.union([rows.retryPlan, rows.summary, rows.paused]),
   init: team.init,
   discard: rows.discarded,
@@ -57,6 +57,41 @@ export const commandOutputs: { readonly [command: string]: z.ZodType } = {
 /** An error of any command with `--json`, which is the last line on stderr. */
 export const errorOutput = team.failure;
 
-type Schemas = typeof inspect & typeof rows & typeof service & typeof team & { readonly report: typeof report };
+/** The file of the schema of a command, such as `events-sync.json`. */
+export const schemaFile = (command: string): string => `${command.replaceAll(' ', '-')}.json`;
+
+/** Returns the JSON Schema of the output of a command. `isExact`: further fields are refused, which later versions may add. */
+export function outputSchema(command: string, schema: z.ZodType, isExact = false) {
+  const override = ({ jsonSchema }: { readonly jsonSchema: JsonSchema }) => {
+    if (!isExact && jsonSchema.additionalProperties === false) delete jsonSchema.additionalProperties;
+    const fields = Object.entries(jsonSchema.properties ?? {});
+    if (fields.length > 0) jsonSchema.properties = Object.fromEntries(fields.flatMap(printedField));
+    // Zod calls this again for an object that may be null or absent.
+    if (jsonSchema.required) jsonSchema.required = [...new Set(jsonSchema.required.flatMap(printedNames))];
+  };
+  const { $schema, ...rest } = z.toJSONSchema(schema, { io: 'output', override });
+  const title = command === 'error' ? 'an error on stderr' : `searchflow ${command} --json`;
+  return { $schema, $id: `searchflow/schemas/${schemaFile(command)}`, title, ...rest };
+}
+
+type JsonSchema = z.core.JSONSchema.BaseSchema;
+
+const printedNames = (field: string): string[] => [field, dollarsName(field) ?? []].flat();
+
+function printedField([field, schema]: [string, z.core.JSONSchema._JSONSchema]): [string, JsonSchema][] {
+  if (typeof schema === 'boolean') return [];
+  if (isTime(field))
+    return [[field, schema.items ? { ...schema, items: { type: 'string' } } : ofNumber(schema, 'string')]];
+  return printedNames(field).map((name) => [name, name === field ? schema : ofNumber(schema, 'number')]);
+}
+
+/** The schema of a number, which may be null, for its printed form. */
+function ofNumber(schema: JsonSchema, printedAs: 'string' | 'number'): JsonSchema {
+  const types = (schema.anyOf ?? [schema]).map(({ type }) => type);
+  if (!types.every((type) => type === 'number' || type === 'integer' || type === 'null')) return schema;
+  return { type: types.includes('null') ? ([printedAs, 'null'] as unknown as typeof printedAs) : printedAs };
+}
+
+type Schemas = typeof rows & typeof service & typeof team & { readonly report: typeof report };
 /** An output by the name of its schema. */
 export type Output<Name extends keyof Schemas> = z.output<Schemas[Name]>;

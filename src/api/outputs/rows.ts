@@ -1,38 +1,28 @@
 import { z } from 'zod';
 import { count, counts, flag, list, maybeText, number, text } from '../../core/base-schemas.js';
 import { fileFormats } from '../../core/choices.js';
+import { retryHelps } from '../../core/purchase/retry-help.js';
 import {
+  jobPhase,
   jobProgress,
-  pauseReason,
+  jobSummary,
   publishOutcome,
   publishStep,
-  schemaChange,
-  serviceWarning,
   sliceHeartbeat,
 } from '../../core/row-job-schemas.js';
 
 /** Rows after `--limit`. */
-const rest = z.object({ rows: count, toBuy: count, requests: count, dollars: number });
+const rest = z.object({ rows: count, toBuy: count, requests: count, estimateMicros: number });
+const time = number.nullable();
 const badRows = list(z.object({ row: count, tag: text, message: text }));
-const pausedFor = pauseReason.nullable();
 /** State of a job; `waiting`: no worker answers for it. */
-const phase = z.enum(['planning', 'running', 'waiting', 'paused', 'done', 'stopped', 'failed', 'cancelled']);
+export const phase = z.enum([...jobPhase.options, 'waiting']);
 
 /** What is known of a job before it buys. */
 const planned = {
-  job: text,
-  name: text,
-  service: z.enum(['live', 'sandbox']),
-  origin: text,
-  operation: text,
-  rows: count,
-  toBuy: count,
-  requests: count,
-  dollars: number,
-  dollarsAreMost: flag,
-  seconds: number,
-  into: text,
-  notes: list(text),
+  ...{ job: text, name: text, service: z.enum(['live', 'sandbox']), origin: text, operation: text, into: text },
+  ...{ rows: count, toBuy: count, requests: count, estimateMicros: number, estimateIsMost: flag },
+  ...{ seconds: number, notes: list(text) },
 };
 
 /** `--dry-run`: what a run would buy. */
@@ -44,11 +34,8 @@ export const plan = z.object({
   rest: rest.nullable(),
   urlColumn: z.object({ name: maybeText, by: text, filled: count, urls: count, withoutScheme: count }).nullable(),
   key: list(text).optional(),
-  distinctUrls: count.optional(),
-  distinctRequests: count.optional(),
-  alreadyBought: count,
-  badRows: count,
-  maxDollars: number.nullable(),
+  ...{ distinctUnits: count, alreadyBought: count, badRows: count },
+  maxCostMicros: number.nullable(),
   stopAtFailed: z.object({ percent: number, after: count }).nullable(),
   publish: publishStep.nullable(),
   badRowExamples: badRows,
@@ -57,62 +44,30 @@ export const plan = z.object({
 
 /** Fields of `status` beside those of a summary or a progress. */
 const since = {
-  since: maybeText,
+  since: time,
   failure: maybeText.optional(),
   stopped: maybeText.optional(),
   message: maybeText,
 };
 
-const summaryFields = {
+export const unknownOutcome = z.object({
+  ...{ book: text, operation: text, units: count, intendedAt: number, reason: text, estimateMicros: number },
+});
+
+/** The rows and the cost of a job at its end. */
+export const summary = jobSummary.extend({
   kind: z.literal('summary'),
-  job: text,
-  name: text,
-  phase,
   origin: text,
-  rows: count,
-  limit: count.optional(),
-  byStatus: z.object({ success: count, error: count, invalid: count, missing: count, vanished: count }),
-  tags: counts,
-  misfits: counts,
-  discarded: count,
-  schemaChanges: list(schemaChange),
-  warnings: list(serviceWarning),
-  published: publishOutcome.nullable(),
-  requests: count,
-  retried: z.object({ units: count, failedAgain: count }),
-  dollars: number,
-  estimatedDollars: number,
-  totalDollars: number,
-  sandboxBill: z.object({ dollars: number, requests: count }).nullable(),
-  unknownOutcomes: count,
-  unknownDollars: number.nullable(),
-  unknownOutcomeExamples: list(
-    z.object({ operation: text, urls: count, at: text, dollarsAtMost: number, reason: text }),
-  ),
+  sandboxBill: z.object({ micros: number, requests: count }).nullable(),
+  unknownMicros: number.nullable(),
+  unknownOutcomeExamples: list(unknownOutcome),
   badRowExamples: badRows,
   rest: rest.optional(),
-  into: text,
-  view: text.optional(),
-  csv: maybeText,
-  seconds: number,
-};
-/** The rows and the cost of a job at its end. */
-export const summary = z.object(summaryFields);
-
-/** A job that waits for a person. */
-export const paused = z.object({
-  kind: z.literal('paused'),
-  job: text,
-  pausedFor,
-  code: text,
-  message: maybeText,
-  rows: count,
-  rowsDone: count,
-  dollars: number,
-  earlierDollars: number,
-  maxDollars: number.nullable(),
-  unknownOutcomes: count,
 });
+
+const shown = jobProgress.omit({ next: true }).shape;
+/** A job that waits for a person. */
+export const paused = z.object({ kind: z.literal('paused'), ...shown, code: text });
 
 /** `--detach`: the job, which the workers run. `done`: all its rows are loaded, and nothing was started. */
 export const started = z.object({ kind: z.literal('started'), job: text, state: z.enum(['started', 'done']) });
@@ -120,7 +75,7 @@ export const started = z.object({ kind: z.literal('started'), job: text, state: 
 /** A running job. */
 export const progress = z.object({
   kind: z.literal('progress'),
-  ...jobProgress.omit({ next: true }).shape,
+  ...shown,
   phase,
   totalCostMicros: number,
   running: list(sliceHeartbeat),
@@ -128,16 +83,12 @@ export const progress = z.object({
 });
 /** A job of which no more is known now than its state. */
 export const state = z.object({ kind: z.literal('status'), job: text, phase, ...since });
-/** Figures of the last run of a job that has ended; null if they are not known. */
-const lastRun = {
-  requests: count.nullable(),
-  dollars: number.nullable(),
-  estimatedDollars: number.nullable(),
+/** A job that ended before the command. Figures of its last run are null if they are not known. */
+export const endedSummary = summary.extend({
+  ...{ requests: count.nullable(), costMicros: number.nullable(), estimateMicros: number.nullable() },
   seconds: number.nullable(),
-};
-/** A job that ended before the command. */
-export const endedSummary = z.object({ ...summaryFields, ...lastRun });
-export const statusSummary = z.object({ ...summaryFields, ...lastRun, ...since });
+});
+export const statusSummary = endedSummary.extend({ phase, ...since });
 
 export const jobs = list(
   z.object({
@@ -151,13 +102,10 @@ export const jobs = list(
     table: text.optional(),
     rows: count.nullable(),
     phase: phase.nullable(),
-    since: maybeText,
-    dollars: number.nullable(),
-    startedBy: maybeText.optional(),
-    nextRun: maybeText.optional(),
-    schedules: list(z.object({ name: text, next: maybeText, paused: flag }))
-      .nullable()
-      .optional(),
+    since: time,
+    costMicros: number.nullable(),
+    startedBy: maybeText,
+    schedules: list(z.object({ schedule: text, at: time, isPaused: flag })).nullable(),
   }),
 );
 
@@ -209,4 +157,78 @@ export const forgotten = z.object({
   csvs: list(text),
   targets: list(text),
   notes: list(text),
+});
+
+const retry = z.enum(retryHelps);
+/** What the requests for a unit cost, and the most that requests without an answer may have cost. */
+const spent = { costMicros: number, costIsWhole: flag, unknownMicros: number };
+const rowStatus = z.enum(['success', 'error', 'invalid']);
+
+/** The failed rows of a job. */
+export const failed = z.object({
+  kind: z.literal('failed'),
+  job: text,
+  into: text,
+  rows: count,
+  byTag: list(
+    z.object({
+      status: z.enum(['error', 'invalid']),
+      ...{ tag: maybeText, rows: count, units: count, costMicros: number, retry, why: text },
+    }),
+  ),
+  listed: list(
+    z.object({
+      ...{ row: count.nullable(), status: rowStatus, tag: maybeText, message: maybeText },
+      ...{ httpStatus: count.nullable(), unit: maybeText, input: list(maybeText) },
+      ...{ attempts: count, ...spent, requestId: maybeText, fetchedAt: time, retry, why: text },
+    }),
+  ),
+});
+
+/** One row of a job, from its input to its warehouse. */
+export const trace = z.object({
+  kind: z.literal('trace'),
+  job: text,
+  row: count.nullable(),
+  state: z.enum([
+    ...(['notBought', 'inFlight', 'unknown', 'landed', 'success', 'failed', 'invalid'] as const),
+    ...(['outdated', 'vanished'] as const),
+  ]),
+  reason: maybeText,
+  jobState: phase,
+  source: text,
+  input: list(z.object({ column: maybeText, value: maybeText })),
+  operation: text,
+  unit: maybeText,
+  unitKey: maybeText,
+  sharedWith: z.object({ rows: count, first: list(count) }),
+  slice: z.object({ number: count, segment: text, afterLimit: flag }).nullable(),
+  ...{ requests: count, ...spent },
+  attempts: list(
+    z.object({
+      ...{ at: number, endedAt: time, job: text },
+      outcome: z.enum(['landed', 'free', 'unknown', 'open', 'unsent']),
+      ...{ requestId: maybeText, run: maybeText, reason: maybeText, units: count },
+      ...{ costMicros: number.nullable(), requestMicros: number },
+    }),
+  ),
+  answer: z
+    .object({
+      at: number,
+      status: z.enum(['success', 'error']),
+      ...{ tag: maybeText, bought: flag, bytes: count.nullable(), inJournal: flag },
+    })
+    .nullable(),
+  answerText: maybeText,
+  loaded: z
+    .object({
+      ...{ into: text, at: number, slice: count, ledgerAt: time, status: rowStatus, tag: maybeText },
+      ...{ message: maybeText, httpStatus: count.nullable(), requestId: maybeText, fetchedAt: time },
+      ...{ costMicros: number, outdatedAt: time, vanishedAt: time },
+      misfits: list(z.object({ column: text, value: text, expected: text })),
+    })
+    .nullable(),
+  published: publishOutcome.extend({ at: number }).nullable(),
+  retry: z.object({ retry, why: text }).nullable(),
+  problems: list(text),
 });

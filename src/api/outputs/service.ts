@@ -36,24 +36,16 @@ export const decision = z.object({
 export const monitorRuns = z.object({ kind: z.literal('export'), ...results.monitorExport.shape });
 
 /** What a sync of agent runs loaded. */
-export const agentSync = z.object({
-  kind: z.literal('agent-sync'),
-  ...results.agentRunSync.shape,
-  watermark: maybeText,
-});
+export const agentSync = z.object({ kind: z.literal('agent-sync'), ...results.agentRunSync.shape });
 
 /** The end of a sync, a backfill or a verification. */
-export const walk = z.object({
-  kind: z.literal('events'),
-  job: text,
-  ...results.walkSummary.shape,
-  watermark: maybeText,
-});
+export const walk = z.object({ kind: z.literal('events'), job: text, ...results.walkSummary.shape });
 
 const walkShown = results.walkProgress.omit({ next: true }).shape;
 /** A walk that waits for a person. */
 export const pausedWalk = z.object({ kind: z.literal('paused'), job: text, code: text, ...walkShown });
 
+const time = number.nullable();
 /** The streams of a warehouse and the walks that load them. */
 export const eventStatus = z.object({
   kind: z.literal('events'),
@@ -81,15 +73,9 @@ export const eventStatus = z.object({
       windows: count,
       windowsLeft: count,
       share: number.nullable(),
-      watermark: maybeText,
-      lagSeconds: count.nullable(),
-      completedAt: maybeText,
-      completedSecondsAgo: count.nullable(),
-      sweptAt: maybeText,
-      beganAt: maybeText,
-      from: maybeText,
-      to: maybeText,
+      ...{ watermark: time, sweptAt: time, beganAt: time, completedAt: time, from: time, to: time },
+      ...{ lagSeconds: count.nullable(), completedSecondsAgo: count.nullable() },
     }),
   ),
-  types: list(z.object({ type: text, events: count, known: flag, latest: maybeText })),
+  types: list(z.object({ type: text, events: count, known: flag, latest: time })),
 });

@@ -5,12 +5,12 @@ import { publishModes } from '../../core/choices.js';
 import { scheduledRun } from '../../core/workflow-result-schemas.js';
 
 const period = z.object({
-  since: text,
-  dollars: number,
-  openDollars: number,
-  unknownDollars: number,
-  countedDollars: number,
-  capDollars: number.nullable(),
+  since: number,
+  landedMicros: number,
+  openMicros: number,
+  unknownMicros: number,
+  countedMicros: number,
+  capMicros: number.nullable(),
 });
 
 /** Rate, block, slots, cost and caps of a team. */
@@ -25,8 +25,8 @@ export const limits = z.object({
   qps: number,
   effectiveQps: number,
   buckets: list(z.object({ name: text, qps: number, effectiveQps: number, used: number })),
-  blockedUntil: maybeText,
-  blockedSince: maybeText,
+  blockedUntil: number.nullable(),
+  blockedSince: number.nullable(),
   blockReason: maybeText,
   waiting: count,
   slots: z.object({ limit: count, held: count, elsewhere: count, waiting: count, leftRunning: count }),
@@ -34,32 +34,33 @@ export const limits = z.object({
   month: period,
 });
 
-const sums = {
+/** Sums of purchases. */
+export const sums = {
   requests: count,
   units: count,
-  dollars: number,
-  openDollars: number,
+  landedMicros: number,
+  openMicros: number,
   unknownOutcomes: count,
-  unknownDollars: number,
+  unknownMicros: number,
 };
 
-/** Requests and cost, by job, operation or day; each line has its group under that name. */
+/** Requests and cost, by job, operation or day. */
 export const usage = z.object({
   kind: z.literal('usage'),
   by: z.enum(['job', 'operation', 'day']),
-  lines: list(z.object({ job: text.optional(), operation: text.optional(), day: text.optional(), ...sums })),
+  lines: list(z.object({ group: text, ...sums })),
   total: z.object(sums),
 });
 
 const compared = {
-  journalDollars: number,
-  serviceDollars: number,
-  differenceDollars: number,
+  journalMicros: number,
+  serviceMicros: number,
+  differenceMicros: number,
   unknownOutcomes: count,
-  unknownAtMostDollars: number,
-  unknownDollars: number,
-  unexplainedDollars: number,
-  keys: list(z.object({ id: text, name: maybeText, serviceDollars: number })),
+  unknownAtMostMicros: number,
+  unknownMicros: number,
+  unexplainedMicros: number,
+  keys: list(z.object({ id: text, name: maybeText, serviceMicros: number })),
 };
 
 /** `--reconcile`: the journal and the service's bill, by day and key. */
@@ -90,12 +91,12 @@ const scheduleFields = {
   when: text,
   paused: flag,
   note: maybeText,
-  next: list(text),
+  next: list(number),
   queued: count,
   workflow: z.enum(['enrichCsv', 'syncEvents', 'exportMonitorRuns', 'batchMonitors', 'syncAgentRuns']),
   // The input of the workflow: searchflow/schemas/workflow-inputs.json describes its fields.
   input: z.looseObject({}),
-  runs: list(scheduledRun.extend({ at: text })),
+  runs: list(scheduledRun),
 };
 
 /** A schedule with its last runs. */

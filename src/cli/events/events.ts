@@ -7,7 +7,7 @@ import type { Differences, Verification, WalkProgress, WalkSummary } from '../..
 import type { ShownProgress } from '../../worker/config/runtime-types.js';
 import type { EventStatus } from '../../worker/store/event-status.js';
 import { type ProgressLine, ProgressReader, progressText, waitText } from '../progress/progress.js';
-import { columns, count, duration, isoTime, lines, printable, some } from '../text.js';
+import { columns, count, duration, lines, printable, some } from '../text.js';
 
 /** The known event type that an unknown one certainly means; null for a known type and for another one. */
 export const meantType = (type: string): string | null =>
@@ -165,7 +165,7 @@ function streamLines(of: Stream, interrupted: InterruptedWalk | undefined, now: 
   );
 }
 
-/** Returns the status as JSON fields: times in ISO 8601, durations in seconds. */
+/** Returns the status as JSON fields: durations in seconds. */
 export function statusData(
   { held, missing, running, interrupted, into, origin }: Events,
   now: number,
@@ -184,17 +184,11 @@ export function statusData(
     streams: streams.map(({ pending, lengthMs: _, ...one }) => ({
       ...one,
       kind: one.stream.split(' ', 1)[0] ?? '',
-      watermark: isoTime(one.watermark),
       lagSeconds: since(one.watermark),
-      completedAt: isoTime(one.completedAt),
       completedSecondsAgo: since(one.completedAt),
-      sweptAt: isoTime(one.sweptAt),
-      beganAt: isoTime(one.beganAt),
-      from: isoTime(one.from),
-      to: isoTime(one.to),
       windowsLeft: pending.length,
     })),
-    types: types.map((one) => ({ ...one, latest: isoTime(one.latest) })),
+    types,
   };
 }
 

@@ -1,9 +1,8 @@
 import type { Output } from '../../api/outputs/index.js';
 import { eventTypes } from '../../core/events/payloads.js';
 import type { WalkInput } from '../../core/events/walk-job.js';
-import { codeOfPause, inOneSentence } from '../../core/rows/pause.js';
 import type { SyncEventsInput } from '../../core/workflow-input-schemas.js';
-import type { WalkProgress, WalkSummary } from '../../core/workflow-result-schemas.js';
+import type { WalkSummary } from '../../core/workflow-result-schemas.js';
 import { JobFailed, type WorkflowAccess, wasCancelled } from '../../worker/config/runtime-types.js';
 import { EventControl, type Target } from '../../worker/control/event-control.js';
 import { WalkHandle } from '../../worker/control/job-handle.js';
@@ -18,7 +17,7 @@ import { checkWarehouse } from '../shared/check-connection.js';
 import { type Context, type ExitCode, exitCodes, type Flags } from '../shared/command.js';
 import { type Session, settings, withRuntime } from '../shared/session.js';
 import { withAccess } from '../shared/with-access.js';
-import { isoTime, printable } from '../text.js';
+import { printable } from '../text.js';
 import { differs, meantType, WalkProgressReader, walkText } from './events.js';
 
 export interface WalkManner {
@@ -34,18 +33,14 @@ export async function watchWalk(
   manner: WalkManner = {},
 ): Promise<ExitCode> {
   const followed = await followJob(session, handle, new WalkProgressReader(), manner).catch(withResumeHint);
-  if (followed.kind === 'parked') return showPausedWalk(session, handle.job, followed.progress);
+  if (followed.kind === 'parked') return showPause(session, handle.job, followed.progress, LOADED_EVENTS);
   const { summary } = followed;
-  const output: Output<'walk'> = { kind: 'events', job: handle.job, ...summary, watermark: isoTime(summary.watermark) };
-  session.terminal.tell(output, walkText(summary, Date.now()));
+  session.terminal.tell<Output<'walk'>>({ kind: 'events', job: handle.job, ...summary }, walkText(summary, Date.now()));
   return exitCodeOf(summary, manner);
 }
 
-export function showPausedWalk(context: Context, job: string, progress: WalkProgress): ExitCode {
-  const code = codeOfPause(progress);
-  const output: Output<'pausedWalk'> = { kind: 'paused', job, ...inOneSentence(progress), code };
-  return showPause(context, progress, output, 'Loaded events');
-}
+/** What a paused walk keeps. */
+export const LOADED_EVENTS = 'Loaded events';
 
 /** Adds two facts to the message of a cancellation by another command: nothing is lost, and how to resume. */
 function withResumeHint(error: unknown): never {

@@ -4,7 +4,14 @@ import { inputText } from '../../core/rows/source-fields.js';
 import { limitInAnswers, limitText } from '../../core/rows/stop-at-failed.js';
 import { toMicros } from '../../core/text/money.js';
 import { shellWord } from '../../core/text/shell-word.js';
-import type { BadRow, JobPlan, RestPlan, RuntimeConfig, UrlCells } from '../../worker/config/runtime-types.js';
+import type {
+  BadRow,
+  JobPlan,
+  RestPlan,
+  RetryPlan,
+  RuntimeConfig,
+  UrlCells,
+} from '../../worker/config/runtime-types.js';
 import { type Context, type ExitCode, exitCodes } from '../shared/command.js';
 import { count, dollars, duration, type Fact, factLines, printable, some } from '../text.js';
 
@@ -150,42 +157,35 @@ export function planText(plan: JobPlan, config: Pick<RuntimeConfig, 'service' | 
   ].join('\n');
 }
 
-/** Returns the rows after `--limit` as JSON fields. */
-export function restData({ rows, toBuy, requests, estimateMicros }: RestPlan): NonNullable<Output<'plan'>['rest']> {
-  return { rows, toBuy, requests, dollars: estimateMicros / 1e6 };
+/** Returns what a plan says of its job and its purchase as JSON fields. */
+export function plannedData(
+  { staged, requests, estimateMicros, estimateIsMost, seconds, notes }: JobPlan | RetryPlan,
+  { service, origin }: Pick<RuntimeConfig, 'service' | 'origin'>,
+) {
+  const { job, name, operation, into } = staged;
+  return { job, name, service, origin, operation, into, requests, estimateMicros, estimateIsMost, seconds, notes };
 }
 
-/** Returns the plan as JSON fields; dollars are exact to six decimals. */
+/** Returns the plan as JSON fields. */
 export function planData(plan: JobPlan, config: Pick<RuntimeConfig, 'service' | 'origin'>): Output<'plan'> {
   const { staged } = plan;
-  const most = atMost(plan);
   return {
     kind: 'plan',
-    job: staged.job,
-    name: staged.name,
-    service: config.service,
-    origin: config.origin,
-    operation: staged.operation,
+    ...plannedData(plan, config),
     status: plan.status,
     rows: staged.rows,
     limit: staged.limit ?? null,
-    rest: plan.rest ? restData(plan.rest) : null,
+    rest: plan.rest ?? null,
     urlColumn: plan.urlCells ? { name: staged.unitColumn, ...plan.urlCells } : null,
     key: staged.key,
-    [buysPages(staged.operation) ? 'distinctUrls' : 'distinctRequests']: distinctOf(plan),
+    distinctUnits: distinctOf(plan),
     alreadyBought: plan.alreadyBought,
     badRows: badRowsOf(plan),
     toBuy: plan.toBuy,
-    requests: plan.requests,
-    dollars: plan.estimateMicros / 1e6,
-    dollarsAreMost: plan.estimateIsMost,
-    maxDollars: most === null ? null : most / 1e6,
+    maxCostMicros: atMost(plan),
     stopAtFailed: limitOf(plan),
     redrive: plan.request.redrive ?? false,
     publish: plan.request.publish ?? null,
-    seconds: plan.seconds,
-    into: staged.into,
-    notes: plan.notes,
     badRowExamples: plan.badRows,
   };
 }

@@ -1,15 +1,15 @@
 import type { Output } from '../../api/outputs/index.js';
+import type { JobState } from '../../core/job-entry-schemas.js';
 import { exitCodeOfPause } from '../../core/processes/exit-codes.js';
 import { retriedTags } from '../../core/purchase/freshness.js';
 import type { UnknownOutcome } from '../../core/purchase/journal.js';
 import type { JobProgress, JobSummary } from '../../core/row-job-schemas.js';
-import type { RunFigures } from '../../core/rows/job.js';
-import { codeOfPause, nextText, sentenceOf } from '../../core/rows/pause.js';
+import { codeOfPause, inOneSentence, nextText } from '../../core/rows/pause.js';
 import { buysPages } from '../../core/rows/row-operation.js';
 import { schemaChangesText } from '../../core/rows/schema-changes.js';
 import { warningText } from '../../core/rows/warnings.js';
-import { toDollars } from '../../core/text/money.js';
 import { shellWord } from '../../core/text/shell-word.js';
+import type { WalkProgress } from '../../core/workflow-result-schemas.js';
 import type { BadRow, JobPlan } from '../../worker/config/runtime-types.js';
 import type { Context, ExitCode } from '../shared/command.js';
 import type { SandboxBill } from '../shared/embedded-sandbox.js';
@@ -28,7 +28,7 @@ import {
   sentence,
   some,
 } from '../text.js';
-import { badRowLines, restData, restText } from './plan.js';
+import { badRowLines, restText } from './plan.js';
 
 /** What the summary of a job shows. */
 export interface Ending {
@@ -194,19 +194,19 @@ function billLine(summary: JobSummary, bill: SandboxBill): string {
   return `The sandbox's bill for all jobs of this folder, with lost answers: ${dollars(bill.micros)}, ${some(bill.requests, 'request')}.`;
 }
 
-/** Cost in dollars if the service charged for all unknown outcomes; null if not all of them are listed. */
-function unknownDollars({ summary, unknown }: Pick<Ending, 'summary' | 'unknown'>): number | null {
+/** Cost in micro-dollars if the service charged for all unknown outcomes; null if not all of them are listed. */
+function unknownMicros({ summary, unknown }: Pick<Ending, 'summary' | 'unknown'>): number | null {
   if (unknown.length < summary.unknownOutcomes) return null;
-  return toDollars(unknown.reduce((sum, { estimateMicros }) => sum + estimateMicros, 0));
+  return unknown.reduce((sum, { estimateMicros }) => sum + estimateMicros, 0);
 }
 
 function unknownLines(ending: Ending): string | null {
   const all = Math.max(ending.summary.unknownOutcomes, ending.unknown.length);
   if (all === 0) return null;
   const shown = ending.unknown.slice(0, SHOWN);
-  const most = unknownDollars(ending);
+  const most = unknownMicros(ending);
   return lines(
-    `${some(all, 'unknown outcome')} (sent, no answer, possibly charged${most === null ? '' : `: at most ${dollars(most * 1e6)}`}):`,
+    `${some(all, 'unknown outcome')} (sent, no answer, possibly charged${most === null ? '' : `: at most ${dollars(most)}`}):`,
     shown.map(({ intendedAt, operation, keys, estimateMicros, reason }) => {
       const of = buysPages(operation) ? ` of ${some(keys.length, 'URL')}` : '';
       return `  ${isoTime(intendedAt)} ${printable(operation)}${of}, at most ${dollars(estimateMicros)}: ${printable(reason, 160)}`;
@@ -223,57 +223,22 @@ export async function endingOf({ runtime, config }: Pick<Session, 'runtime' | 'c
 }
 
 /** Returns the summary of a job that ended before this command, with the figures of its last run, if they are known. */
-export function endedData(ending: Ending, lastRun?: RunFigures): Output<'endedSummary'> {
-  return {
-    ...summaryData(ending),
-    requests: lastRun?.requests ?? null,
-    dollars: lastRun ? toDollars(lastRun.costMicros) : null,
-    estimatedDollars: lastRun ? toDollars(lastRun.estimateMicros) : null,
-    seconds: lastRun?.seconds ?? null,
-  };
+export function endedData(ending: Ending, lastRun: JobState['run']): Output<'endedSummary'> {
+  const none = { requests: null, costMicros: null, estimateMicros: null, seconds: null };
+  return { ...summaryData(ending), ...(lastRun ?? none) };
 }
 
-/** Returns the summary as JSON fields; dollars are exact to six decimals. */
+/** Returns the summary as JSON fields. */
 export function summaryData(ending: Ending): Output<'summary'> {
-  const { summary, bill } = ending;
-  const { warehouse } = summary;
-  const { success, error, invalid, missing, vanished } = warehouse;
+  const { summary, unknown, bill, plan, origin, csv, badRows } = ending;
   return {
     kind: 'summary',
-    job: summary.job,
-    name: summary.name,
-    phase: summary.phase,
-    origin: ending.origin,
-    rows: warehouse.rows,
-    limit: summary.limit,
-    byStatus: { success, error, invalid, missing, vanished },
-    tags: warehouse.tags,
-    misfits: warehouse.misfits ?? {},
-    discarded: warehouse.discarded ?? 0,
-    retried: summary.retried ?? { units: 0, failedAgain: 0 },
-    schemaChanges: warehouse.schemaChanges ?? [],
-    warnings: summary.warnings ?? [],
-    published: summary.published ?? warehouse.published ?? null,
-    requests: summary.requests,
-    dollars: toDollars(summary.costMicros),
-    estimatedDollars: toDollars(summary.estimateMicros),
-    totalDollars: toDollars(summary.totalCostMicros),
-    sandboxBill: bill === null ? null : { dollars: toDollars(bill.micros), requests: bill.requests },
-    unknownOutcomes: Math.max(summary.unknownOutcomes, ending.unknown.length),
-    unknownDollars: unknownDollars(ending),
-    unknownOutcomeExamples: ending.unknown.slice(0, SHOWN).map((one) => ({
-      operation: one.operation,
-      urls: one.keys.length,
-      at: new Date(one.intendedAt).toISOString(),
-      dollarsAtMost: toDollars(one.estimateMicros),
-      reason: one.reason,
-    })),
-    badRowExamples: ending.badRows.slice(0, SHOWN),
-    rest: ending.plan?.rest ? restData(ending.plan.rest) : undefined,
-    into: summary.into,
-    view: warehouse.view,
-    csv: ending.csv,
-    seconds: summary.seconds,
+    ...summary,
+    ...{ origin, csv, sandboxBill: bill, rest: plan?.rest ?? undefined },
+    unknownOutcomes: Math.max(summary.unknownOutcomes, unknown.length),
+    unknownMicros: unknownMicros(ending),
+    unknownOutcomeExamples: unknown.slice(0, SHOWN).map(({ keys, ...one }) => ({ ...one, units: keys.length })),
+    badRowExamples: badRows.slice(0, SHOWN),
   };
 }
 
@@ -291,33 +256,16 @@ export function pausedText(
   return `${reason}\n${kept} are kept. To resume after fixing this:\n  ${resumeCommand(args, env)}`;
 }
 
+/** Shows a paused job or walk. */
 export function showPause(
   { terminal, args, env }: Context,
-  paused: Pick<JobProgress, 'pausedFor' | 'cap' | 'message' | 'next'>,
-  output: object,
+  job: string,
+  paused: JobProgress | WalkProgress,
   kept?: string,
 ): ExitCode {
-  if (terminal.json) terminal.data(JSON.stringify(output));
+  const code = codeOfPause(paused);
+  terminal.result({ kind: 'paused', job, ...inOneSentence(paused), code } as Output<'paused' | 'pausedWalk'>);
   terminal.say(pausedText(paused, args, env, kept));
-  terminal.say(terminal.colors.dim(fixText(codeOfPause(paused))));
+  terminal.say(terminal.colors.dim(fixText(code)));
   return exitCodeOfPause(paused.pausedFor);
-}
-
-/** Returns the pause as JSON fields; dollars are exact to six decimals. */
-export function pausedData(progress: JobProgress): Output<'paused'> {
-  const { job, pausedFor, rows, rowsDone, maxCostMicros = null, unknownOutcomes } = progress;
-  return {
-    kind: 'paused',
-    job,
-    pausedFor,
-    code: codeOfPause(progress),
-    message: sentenceOf(progress),
-    rows,
-    rowsDone,
-    dollars: progress.costMicros / 1e6,
-    // The part of the dollars that the cap does not limit: runs at the service that an earlier run of the job started.
-    earlierDollars: (progress.earlierMicros ?? 0) / 1e6,
-    maxDollars: maxCostMicros === null ? null : maxCostMicros / 1e6,
-    unknownOutcomes,
-  };
 }

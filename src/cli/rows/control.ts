@@ -10,17 +10,17 @@ import { EventControl } from '../../worker/control/event-control.js';
 import { MonitorControl } from '../../worker/control/monitor-control.js';
 import { findWalk } from '../../worker/runtime/job-lists.js';
 import type { Runtime } from '../../worker/runtime/runtime.js';
-import { showPausedWalk, walkNamed, watchWalk } from '../events/walk.js';
+import { LOADED_EVENTS, walkNamed, watchWalk } from '../events/walk.js';
 import { type AllowedFailures, failureLimit, readAll, spelled } from '../flag-values.js';
 import { exportText } from '../monitors.js';
 import { showStarted } from '../progress/plan.js';
 import { follow } from '../progress/progress.js';
-import { endedData, endingOf, summaryText } from '../progress/summary.js';
+import { endedData, endingOf, showPause, summaryText } from '../progress/summary.js';
 import { checkConnection } from '../shared/check-connection.js';
 import { type Context, type ExitCode, exitCodes, type Flags } from '../shared/command.js';
 import { answered, type Session, settings, withRuntime } from '../shared/session.js';
 import { duration, printable } from '../text.js';
-import { exitCodeOf, showPaused, watchToEnd } from './enrich.js';
+import { exitCodeOf, watchToEnd } from './enrich.js';
 import { stateData, statusLine } from './status.js';
 
 export async function pause(context: Context, job: string): Promise<ExitCode> {
@@ -152,7 +152,7 @@ export async function wait(context: Context, job: string, flags: Flags<'wait'>):
       return showEnded(session, last.found, failedRows);
     const unknown = { job, phase: 'running' as const, since: null, message: 'its state is not known' };
     const output: Output<'state'> = { kind: 'status', ...(last?.state ?? unknown) };
-    if (context.terminal.json) context.terminal.data(JSON.stringify(output));
+    context.terminal.result(output);
     context.terminal.say(
       `${printable(job)} has not ended after ${duration((timeoutMs ?? 0) / 1000)}, and is not affected. To wait again:\n  searchflow wait ${shellWord(printable(job))}`,
     );
@@ -179,16 +179,16 @@ async function stateNow(runtime: Session['runtime'], job: string): Promise<State
     const { phase } = progress;
     const state = { ...running, job: walk.job, phase, message: sentenceOf(progress) };
     if (phase !== 'paused') return { state };
-    return { state, paused: (context) => showPausedWalk(context, walk.job, progress) };
+    return { state, paused: (context) => showPause(context, walk.job, progress, LOADED_EVENTS) };
   }
   const found = await runtime.rows.status(job);
   const { kind: _, ...state } = stateData(found);
   const progress = found.shown?.progress;
   if (found.phase !== 'paused' || progress?.landing) return { state, found };
-  if (progress) return { state, found, paused: (context) => showPaused(context, progress) };
+  if (progress) return { state, found, paused: (context) => showPause(context, job, progress) };
   // No worker answers, so the recorded state is shown.
   const recorded = ({ terminal }: Context) => {
-    if (terminal.json) terminal.data(JSON.stringify(stateData(found)));
+    terminal.result(stateData(found));
     terminal.say(statusLine(found, Date.now()));
     return exitCodeOfPause(found.reason);
   };
@@ -224,7 +224,7 @@ async function showEnded(session: Session, found: JobStatus, failedRows?: Allowe
     terminal.tell(endedData(ending, lastRun), summaryText(ending, env));
     return exitCodeOf(ending.summary, failedRows);
   }
-  if (terminal.json) terminal.data(JSON.stringify(stateData(found)));
+  terminal.result(stateData(found));
   terminal.say(statusLine(found, Date.now()));
   if (phase === 'failed') return exitCodes.failed;
   // The reason of a stop is in the result of its run, while Temporal keeps it.

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { relative, resolve } from 'node:path';
 import { exitCodeOfPause } from '../../core/processes/exit-codes.js';
 import { stepMode } from '../../core/publish-request.js';
-import type { JobProgress, JobSummary } from '../../core/row-job-schemas.js';
+import type { JobSummary } from '../../core/row-job-schemas.js';
 import { buysPages, isLongRunning } from '../../core/rows/row-operation.js';
 import { limitText } from '../../core/rows/stop-at-failed.js';
 import { inPackage } from '../../files/package-root.js';
@@ -29,7 +29,7 @@ import {
   urlColumnText,
 } from '../progress/plan.js';
 import { followJob, RowProgressReader } from '../progress/progress.js';
-import { type Ending, pausedData, showPause, summaryData, summaryText } from '../progress/summary.js';
+import { type Ending, showPause, summaryData, summaryText } from '../progress/summary.js';
 import { keepSchedule, type ScheduleWish, toScheduleWish } from '../schedules.js';
 import { agreed, isAgreed, type PlannedPurchase } from '../shared/ask.js';
 import { checkConnection, checkWarehouse } from '../shared/check-connection.js';
@@ -233,7 +233,7 @@ async function readAgain(session: Session, plan: JobPlan, manner: EnrichManner):
 export async function watchToEnd(session: Session, handle: JobHandle, manner: WatchManner = {}): Promise<ExitCode> {
   const { csv = null, badRows = [], plan, untilPaused } = manner;
   const followed = await followJob(session, handle, new RowProgressReader(), { untilPaused });
-  if (followed.kind === 'parked') return showPaused(session, followed.progress);
+  if (followed.kind === 'parked') return showPause(session, handle.job, followed.progress);
   const summary = await withPublish(session, followed.summary, plan?.request);
   // The job writes the CSV that its first command named. A command that joined the job may name another file.
   const isWritten = csv === null || resolve(csv) === summary.csv;
@@ -242,9 +242,6 @@ export async function watchToEnd(session: Session, handle: JobHandle, manner: Wa
     : (await session.runtime.rows.export(summary.job, csv, plan?.staged.csvForm)).file;
   return showEnd(session, { summary, csv: written, badRows, plan }, manner);
 }
-
-export const showPaused = (context: Context, progress: JobProgress): ExitCode =>
-  showPause(context, progress, pausedData(progress));
 
 /** Publishes the rows if the run itself did not: a complete job has no run, and a command that joined a run may name another target. */
 async function withPublish(

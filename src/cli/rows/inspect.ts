@@ -6,7 +6,7 @@ import type { TracedName } from '../../worker/runtime/traced-rows.js';
 import { readAll, wrong } from '../flag-values.js';
 import type { Context, ExitCode, Flags } from '../shared/command.js';
 import { settings, withRuntime } from '../shared/session.js';
-import { columns, count, duration, type Fact, lines, printable, some, usd } from '../text.js';
+import { columns, count, dollars, duration, type Fact, isoTime, lines, printable, some } from '../text.js';
 
 /** Rows that are listed by default. */
 const USUAL_ROWS = 20;
@@ -53,7 +53,7 @@ export const retryText = ({ retry, why }: RetryHelp): string => `${retryWords[re
 function failedText({ job, byTag, rows, listed }: Output<'failed'>): string {
   const table = columns([
     ['tag', 'rows', 'units', 'cost'],
-    ...byTag.map((one) => [tagText(one.tag), count(one.rows), count(one.units), usd(one.dollars)]),
+    ...byTag.map((one) => [tagText(one.tag), count(one.rows), count(one.units), dollars(one.costMicros)]),
   ]);
   const width = Math.max(...table.map((line) => line.length));
   const notes = ['retry', ...byTag.map(retryText)];
@@ -71,10 +71,12 @@ function failedText({ job, byTag, rows, listed }: Output<'failed'>): string {
 
 function rowText(row: Output<'failed'>['listed'][number]): string {
   const { message, unit, input } = row;
-  const least = row.dollarsAreWhole ? '' : 'at least ';
-  const unknown = row.unknownDollars > 0 ? `, possibly ${usd(row.unknownDollars)} more` : '';
+  const least = row.costIsWhole ? '' : 'at least ';
+  const unknown = row.unknownMicros > 0 ? `, possibly ${dollars(row.unknownMicros)} more` : '';
   const tries =
-    row.status === 'invalid' ? 'never sent' : `${some(row.attempts, 'attempt')}, ${least}${usd(row.dollars)}${unknown}`;
+    row.status === 'invalid'
+      ? 'never sent'
+      : `${some(row.attempts, 'attempt')}, ${least}${dollars(row.costMicros)}${unknown}`;
   // The data of a forgotten row is gone.
   const isEmpty = !unit && input.every((cell) => cell === null);
   const shown = isEmpty ? '(no data)' : printable(unit ?? input.map((cell) => cell ?? '').join(', '), UNIT_SHOWN);
@@ -117,7 +119,7 @@ const stateWords: Readonly<Record<Output<'trace'>['state'], string>> = {
   vanished: 'vanished from the input; the row and its answer are kept',
 };
 
-const moment = (at: string | null): string => at?.replace('T', ' ').replace('Z', ' UTC') ?? '';
+const moment = (at: number): string => isoTime(at).replace('T', ' ').replace('Z', ' UTC');
 /** Parts of a sentence, without the absent ones. */
 const joined = (...parts: readonly (string | false | null | undefined)[]): string => parts.filter(Boolean).join(', ');
 
@@ -160,12 +162,12 @@ function unitFacts({ operation, unit, unitKey, sharedWith, slice }: Output<'trac
 }
 
 function requestFacts(trace: Output<'trace'>): Fact[] {
-  const { attempts, requests, dollars: paid, dollarsAreWhole, unknownDollars, job } = trace;
+  const { attempts, requests, costMicros, costIsWhole, unknownMicros, job } = trace;
   if (attempts.length === 0) return [['Requests', 'none']];
-  const unknown = unknownDollars > 0 && `and at most ${usd(unknownDollars)} for unknown outcomes`;
+  const unknown = unknownMicros > 0 && `and at most ${dollars(unknownMicros)} for unknown outcomes`;
   const left = attempts.length - ATTEMPTS_SHOWN;
   return [
-    ['Requests', joined(count(requests), `for ${dollarsAreWhole ? '' : 'at least '}${usd(paid)}`, unknown)],
+    ['Requests', joined(count(requests), `for ${costIsWhole ? '' : 'at least '}${dollars(costMicros)}`, unknown)],
     ['', left > 0 ? `… ${count(left)} earlier` : null],
     ...attempts.slice(-ATTEMPTS_SHOWN).map((attempt): Fact => ['', attemptText(attempt, job)]),
   ];
@@ -180,13 +182,13 @@ const outcomeWords: Readonly<Record<Output<'trace'>['attempts'][number]['outcome
 };
 
 function attemptText(attempt: Output<'trace'>['attempts'][number], job: string): string {
-  const { at, endedAt, outcome, requestId, run, reason, units, dollars: paid, requestDollars } = attempt;
-  const seconds = endedAt === null ? null : Math.max(0, Date.parse(endedAt) - Date.parse(at ?? '')) / 1000;
+  const { at, endedAt, outcome, requestId, run, reason, units, costMicros, requestMicros } = attempt;
+  const seconds = endedAt === null ? null : Math.max(0, endedAt - at) / 1000;
   const many = units === 1 ? '' : ` for ${count(units)} units`;
   const cost =
     outcome === 'landed'
-      ? `${paid === null ? 'a share' : usd(paid)}${many && ` of ${usd(requestDollars)}${many}`}`
-      : requestDollars > 0 && `at most ${usd(requestDollars)}${many}`;
+      ? `${costMicros === null ? 'a share' : dollars(costMicros)}${many && ` of ${dollars(requestMicros)}${many}`}`
+      : requestMicros > 0 && `at most ${dollars(requestMicros)}${many}`;
   return `${moment(at)}  ${joined(
     `${outcomeWords[outcome]}${seconds === null ? '' : ` after ${duration(seconds)}`}`,
     cost,
@@ -199,7 +201,7 @@ function attemptText(attempt: Output<'trace'>['attempts'][number], job: string):
 
 function answerLine({ answer }: Output<'trace'>, now: number): string | null {
   if (answer === null) return null;
-  const age = duration(Math.max(0, now - Date.parse(answer.at ?? '')) / 1000);
+  const age = duration(Math.max(0, now - answer.at) / 1000);
   return joined(
     `${moment(answer.at)} (${age} ago)`,
     `${answer.status}${answer.tag === null ? '' : ` ${printable(answer.tag)}`}`,
@@ -219,8 +221,8 @@ function loadFacts(loaded: NonNullable<Output<'trace'>['loaded']>): Fact[] {
   return [
     ['Loaded', `${moment(loaded.at)} into ${printable(loaded.into)}, slice ${count(slice)}, ${whole}`],
     ['Row', message ? `${result}: ${printable(message)}` : result],
-    ['', fetchedAt && joined(`answer of ${moment(fetchedAt)}`, request)],
-    ['', outdatedAt && `the options of the job changed at ${moment(outdatedAt)}`],
+    ['', fetchedAt === null ? null : joined(`answer of ${moment(fetchedAt)}`, request)],
+    ['', outdatedAt === null ? null : `the options of the job changed at ${moment(outdatedAt)}`],
     ...loaded.misfits.slice(0, MISFITS_SHOWN).map(({ column, value, expected }): Fact => {
       const shown = printable(JSON.stringify(value), 100);
       return ['', `${printable(column, 60)} (${expected}) is NULL: the value ${shown} does not fit`];
@@ -233,5 +235,5 @@ function publishText({ published, loaded }: Output<'trace'>): string | null {
   const { to, at, error } = published;
   const where = `to ${printable(to)} at ${moment(at)}`;
   if (error !== null) return `not published ${where}: ${printable(error)}`;
-  return `the last publish was ${where}${(loaded?.at ?? '') > (at ?? '') ? ', before this row was loaded' : ''}`;
+  return `the last publish was ${where}${(loaded?.at ?? 0) > at ? ', before this row was loaded' : ''}`;
 }

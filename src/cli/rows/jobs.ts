@@ -1,9 +1,9 @@
 import type { Output } from '../../api/outputs/index.js';
 import { inputText } from '../../core/rows/source-fields.js';
-import type { JobListing, NextRun, RuntimeConfig } from '../../worker/config/runtime-types.js';
+import type { JobListing, RuntimeConfig } from '../../worker/config/runtime-types.js';
 import type { Context, ExitCode, Flags } from '../shared/command.js';
 import { settings, withRuntime } from '../shared/session.js';
-import { columns, count, dollars, duration, isoTime, printable } from '../text.js';
+import { columns, count, dollars, duration, printable } from '../text.js';
 import { phaseWord } from './status.js';
 
 /** Most characters of an input in the list. */
@@ -17,7 +17,7 @@ export async function jobs(context: Context, { state: asked }: Flags<'jobs'>): P
     const listed = asked === undefined ? all : all.filter((job) => asked.some((state) => isInState(job, state)));
     const hasServer = config.temporalAddress !== null;
     if (listed.length > 0 || terminal.json)
-      terminal.print(listed.map(jobData), table(listed, Date.now(), hasServer).join('\n'));
+      terminal.print<Output<'jobs'>>(listed, table(listed, Date.now(), hasServer).join('\n'));
     if (all.length === 0)
       terminal.note('No jobs yet. To create one:\n  searchflow enrich FILE\n  searchflow events sync');
     else if (listed.length === 0) terminal.note(`No job is ${(asked ?? []).join(' or ')}.`);
@@ -88,17 +88,3 @@ function nextText({ schedules, startedBy }: JobListing, now: number, hasServer: 
   if (next.at === null) return next.isPaused ? 'paused' : 'none';
   return next.at <= now ? 'now' : `in ${duration((next.at - now) / 1000)}`;
 }
-
-function jobData({ costMicros, since, startedBy, schedules, ...job }: JobListing): Output<'jobs'>[number] {
-  const next = schedules?.[0]?.at ?? null;
-  return {
-    ...job,
-    since: isoTime(since),
-    dollars: costMicros === null ? null : costMicros / 1e6,
-    startedBy,
-    nextRun: isoTime(next),
-    schedules: schedules === null ? null : schedules.map(scheduleData),
-  };
-}
-
-const scheduleData = ({ schedule, at, isPaused }: NextRun) => ({ name: schedule, next: isoTime(at), paused: isPaused });

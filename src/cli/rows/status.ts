@@ -12,7 +12,7 @@ import { progressText, RowProgressReader } from '../progress/progress.js';
 import { endedData, endingOf, summaryText } from '../progress/summary.js';
 import { type Context, type ExitCode, exitCodes } from '../shared/command.js';
 import { Silent, settings, within, withRuntime } from '../shared/session.js';
-import { duration, isoTime, printable, printableLines, sentence } from '../text.js';
+import { duration, printable, printableLines, sentence } from '../text.js';
 
 /** Longest wait for the counts of a warehouse. */
 const COUNT_MS = 3000;
@@ -74,7 +74,7 @@ function statusData(found: JobStatus): Omit<Output<'state'>, 'kind' | 'job'> {
   const message = sentenceOf(found);
   return {
     phase,
-    since: isoTime(since),
+    since,
     failure: phase === 'failed' ? message : undefined,
     stopped: phase === 'stopped' ? message : undefined,
     message,

@@ -28,7 +28,7 @@ export async function init({ cwd, terminal }: Context, folder: string | undefine
   const next = nextCommands(path, cwd);
   if (terminal.json) {
     const output: Output<'init'> = { kind: 'init', folder: path, written, kept, notIgnored: missing, next };
-    terminal.data(JSON.stringify(output));
+    terminal.result(output);
     return exitCodes.ok;
   }
   const width = Math.max(...initFiles.map((one) => one.path.length));

@@ -1,6 +1,7 @@
 import type { Writable } from 'node:stream';
 import { styleText } from 'node:util';
 import { addressSecrets } from '../../core/connections/address-secrets.js';
+import { printed } from '../../core/text/printed.js';
 import { secretVariables } from '../../worker/config/variables.js';
 import { printableLines } from '../text.js';
 
@@ -85,6 +86,9 @@ export function openTerminal({ args = [], env, stdin, stdout, stderr, flags = {}
   const say = (text: string): void => write(scrub(keepColors(text)));
   /** A line of data. */
   const data = (text: string): void => void stdout.write(`${scrub(text)}\n`);
+  const result = <Value>(value: Value): void => {
+    if (json) data(JSON.stringify(printed(value)));
+  };
   // Each text is redacted by itself: a redaction of the whole line could take a quote with it.
   const cleanText = (_: string, value: unknown) =>
     typeof value === 'string' ? scrub(printableLines(value, MOST_IN_JSON)) : value;
@@ -100,10 +104,14 @@ export function openTerminal({ args = [], env, stdin, stdout, stderr, flags = {}
     /** Whether `--json` is set. */
     json,
     data,
+    /** The result of a command on stdout, as one line of JSON; nothing without `--json`. */
+    result,
     /** The result of a command on stdout: with `--json` the value as one line of JSON, otherwise the text. */
-    print: <Value>(value: Value, text: string): void => data(json ? JSON.stringify(value) : text),
+    print: <Value>(value: Value, text: string): void => (json ? result(value) : data(text)),
     /** Like `print`, for a text that only a person reads: it goes to stderr. */
-    tell: <Value>(value: Value, text: string): void => (json ? data(JSON.stringify(value)) : say(text)),
+    tell: <Value>(value: Value, text: string): void => (json ? result(value) : say(text)),
+    /** Like `print`, for objects of the service, which stay as they are. */
+    pass: (value: object, text: string): void => data(json ? JSON.stringify(value) : text),
     say,
     /** An object as one line of JSON on stderr. Its long texts are cut, never the line. */
     sayJson: (value: object): void => write(JSON.stringify(value, cleanText)),

@@ -4,11 +4,11 @@ import type { UsageLine } from './spend.js';
 export interface BilledDay {
   /** `2026-11-21`. */
   readonly day: string;
-  readonly micros: number;
+  readonly serviceMicros: number;
   /** The most that the bill may differ from the charges because the service gives whole cents; 0: it gives exact amounts. */
   readonly roundedMicros: number;
   /** The bill by the id of a key. */
-  readonly keys: readonly { readonly id: string; readonly name: string | null; readonly micros: number }[];
+  readonly keys: readonly { readonly id: string; readonly name: string | null; readonly serviceMicros: number }[];
 }
 
 /** A day of the journal and of the bill. Amounts in micro-dollars. */
@@ -17,7 +17,7 @@ export interface ReconciledDay extends Omit<BilledDay, 'roundedMicros'> {
   readonly differenceMicros: number;
   /** Number of unknown outcomes of the day, and what they and the requests in flight count as. */
   readonly unknownOutcomes: number;
-  readonly atMostMicros: number;
+  readonly unknownAtMostMicros: number;
   /** The part of the difference that unknown outcomes and requests in flight explain. */
   readonly unknownMicros: number;
   /** The part that neither they, nor whole cents, nor the day before or after explain: a run is charged at its end and counted at its start. */
@@ -31,13 +31,13 @@ export function reconcile(journal: readonly UsageLine[], bill: readonly BilledDa
   const days = bill.map(({ roundedMicros, ...billed }) => {
     const line = lines.get(billed.day);
     const journalMicros = line?.landedMicros ?? 0;
-    const differenceMicros = billed.micros - journalMicros;
-    const atMostMicros = (line?.unknownMicros ?? 0) + (line?.openMicros ?? 0);
-    const unknownMicros = Math.min(Math.max(differenceMicros, 0), atMostMicros);
+    const differenceMicros = billed.serviceMicros - journalMicros;
+    const unknownAtMostMicros = (line?.unknownMicros ?? 0) + (line?.openMicros ?? 0);
+    const unknownMicros = Math.min(Math.max(differenceMicros, 0), unknownAtMostMicros);
     const left = differenceMicros - unknownMicros;
     rest.push(Math.abs(left) <= roundedMicros ? 0 : left);
     const unknownOutcomes = line?.unknownOutcomes ?? 0;
-    return { ...billed, journalMicros, differenceMicros, unknownOutcomes, atMostMicros, unknownMicros };
+    return { ...billed, journalMicros, differenceMicros, unknownOutcomes, unknownAtMostMicros, unknownMicros };
   });
   for (let nth = 1; nth < rest.length; nth++) {
     const [earlier = 0, later = 0] = [rest[nth - 1], rest[nth]];

@@ -1,14 +1,7 @@
 import { runBoundNames } from '../check-names.js';
 import type { StagedJob } from '../job-entry-schemas.js';
 import type { RetryFreshness } from '../purchase/freshness.js';
-import type {
-  JobProgress,
-  JobSummary,
-  RunBounds,
-  ServiceWarning,
-  SliceHeartbeat,
-  StopAtFailed,
-} from '../row-job-schemas.js';
+import type { JobProgress, RunBounds, ServiceWarning, SliceHeartbeat, StopAtFailed } from '../row-job-schemas.js';
 import { dollars } from '../text/money.js';
 import { type AnswerCounts, limitText, type RowsOfNothing } from './stop-at-failed.js';
 
@@ -107,9 +100,6 @@ export const newHeartbeat = (slice: number): SliceHeartbeat => ({
 /** The bounds of a run in sentences, for its status and for Temporal's web UI. */
 export const boundTexts = ({ phase, stopAtFailed }: Pick<JobProgress, 'phase' | 'stopAtFailed'>): readonly string[] =>
   stopAtFailed === undefined || phase === 'paused' ? [] : [`Pauses if ${limitText(stopAtFailed)}.`];
-
-/** The purchases of one run of a job, and its time. */
-export type RunFigures = Pick<JobSummary, 'requests' | 'costMicros' | 'estimateMicros' | 'seconds'>;
 
 /**
  * Formats the cost of a run of a job with its cap; null: no cap. The cap does not limit `earlierMicros`, the part of the cost for runs at the

@@ -29,38 +29,19 @@ export interface FiguresQuery {
   readonly mostRuns: number;
 }
 
-/** Rows with this status and error tag. */
-export interface TagCount {
-  readonly status: string;
-  readonly tag: string | null;
-  readonly rows: number;
-}
-
-/** Rows of the current input that were loaded in a part of the time. */
-export interface LoadStep {
-  /** Start of the part, Unix ms. */
-  readonly at: number;
-  readonly rows: number;
-  readonly failed: number;
-}
-
-/** Number of rows of the job's view in which a column is NULL. */
-export interface NullCount {
-  readonly column: string;
-  readonly nulls: number;
-}
-
 /** A run as the warehouse recorded it. */
 export type RecordedRun = Omit<RunRecord, 'generation'>;
 
 /** What a report reads from the warehouse of a job. The database adds up: memory does not grow with the rows. */
 export interface RowFigures {
   readonly summary: WarehouseSummary;
-  readonly tags: readonly TagCount[];
-  readonly loads: readonly LoadStep[];
+  /** Rows by status and error tag. */
+  readonly tags: readonly { readonly status: string; readonly tag: string | null; readonly rows: number }[];
+  /** Rows of the current input that were loaded in a part of the time, which starts `at` (Unix ms). */
+  readonly loads: readonly { readonly at: number; readonly rows: number; readonly failed: number }[];
   /** Rows of the job's view, and the columns that may be NULL. */
   readonly viewRows: number;
-  readonly nulls: readonly NullCount[];
+  readonly nulls: readonly { readonly column: string; readonly nulls: number }[];
   /** The newest first. */
   readonly runs: readonly RecordedRun[];
 }

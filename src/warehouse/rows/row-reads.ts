@@ -1,13 +1,6 @@
 import type { PublishOutcome, WarehouseSummary } from '../../core/row-job-schemas.js';
 import type { FailedGroup, FailedRows, LoadedRow, Misfit, RowName, RowPlace } from '../../core/rows/loaded-row.js';
-import type {
-  FiguresQuery,
-  LoadStep,
-  NullCount,
-  RecordedRun,
-  RowFigures,
-  TagCount,
-} from '../../core/rows/row-figures.js';
+import type { FiguresQuery, RecordedRun, RowFigures } from '../../core/rows/row-figures.js';
 import type { ForgetPick, ForgettableRow, RowReads } from '../../core/rows/row-warehouse.js';
 import type { Database } from '../database.js';
 import type { Dialect, Transaction } from '../dialect.js';
@@ -184,7 +177,7 @@ async function rowFigures(
 const number = (expression: string, name: string): string => `CAST(${expression} AS double precision) AS "${name}"`;
 
 const tagCounts = ({ rows }: Transaction, { job }: FiguresQuery) =>
-  rows<TagCount>(
+  rows<RowFigures['tags'][number]>(
     `SELECT status, error_tag AS tag, ${number('count(*)', 'rows')} FROM row_store WHERE ${CURRENT}
      GROUP BY 1, 2 ORDER BY 3 DESC, 1, 2`,
     [job],
@@ -193,7 +186,7 @@ const tagCounts = ({ rows }: Transaction, { job }: FiguresQuery) =>
 function loadSteps({ rows, dialect }: Transaction, { job, since, stepMs }: FiguresQuery) {
   const step = 'CAST($3 AS double precision)';
   const at = `floor(greatest(${dialect.millis('loaded_at')}, CAST($2 AS double precision)) / ${step}) * ${step}`;
-  return rows<LoadStep>(
+  return rows<RowFigures['loads'][number]>(
     `SELECT ${number(at, 'at')}, ${number('count(*)', 'rows')}, ${number("count(*) FILTER (WHERE status <> 'success')", 'failed')}
      FROM row_store WHERE ${CURRENT} GROUP BY 1 ORDER BY 1`,
     [job, since, stepMs],
@@ -211,7 +204,7 @@ async function nullCounts({ rows, dialect }: Transaction, job: Job): Promise<Pic
   const own = names.own.map((name, index) => [name, dialect.cell(index, job.types?.[index])] as const);
   const results = names.results.map((name, index) => [name, shown[index] as string] as const);
   const all = [...results, ...own].slice(0, MOST_COLUMNS);
-  const nulls: NullCount[] = [];
+  const nulls: RowFigures['nulls'][number][] = [];
   let viewRows = 0;
   for (let first = 0; first < all.length; first += COLUMNS_AT_ONCE) {
     const some = all.slice(first, first + COLUMNS_AT_ONCE);

@@ -1,10 +1,9 @@
 import type { Client } from '@temporalio/client';
 import type { TransportOptions, WireOptions } from '../../api/transport.js';
 import type { Secret } from '../../core/connections/secret.js';
-import type { StagedJob } from '../../core/job-entry-schemas.js';
+import type { JobState, StagedJob } from '../../core/job-entry-schemas.js';
 import type { RateProfile } from '../../core/limiter/rate.js';
 import type { EnrichCsvInput, JobProgress, SliceHeartbeat, SourceFields } from '../../core/row-job-schemas.js';
-import type { RunFigures } from '../../core/rows/job.js';
 import type { JobPhase, PauseReason } from '../../core/rows/job-names.js';
 import type { Said } from '../../core/rows/pause.js';
 import type { FailedPick } from '../../core/rows/row-warehouse.js';
@@ -262,7 +261,7 @@ export interface JobStatus extends Said {
   /** The schedule that started the last run; absent for other runs. */
   readonly schedule?: string;
   /** Figures of the last run if it has ended; absent if they are not known. */
-  readonly lastRun?: RunFigures;
+  readonly lastRun?: JobState['run'];
   /** Set while no worker has read the input of the job: its rows are not known yet. */
   readonly isUnopened?: true;
 }

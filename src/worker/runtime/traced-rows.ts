@@ -16,7 +16,6 @@ import { inputText } from '../../core/rows/source-fields.js';
 import type { Stages } from '../../core/rows/stages.js';
 import { WarehouseBusy, WarehouseUnusable } from '../../core/rows/warehouse-errors.js';
 import { count, some } from '../../core/text/count.js';
-import { toDollars } from '../../core/text/money.js';
 import { readSlice } from '../../rows/index.js';
 import { toUrl } from '../../rows/url-problem.js';
 import { warehouseFile } from '../../warehouse/index.js';
@@ -29,12 +28,11 @@ import type { RuntimeParts } from './runtime-parts.js';
 export type TracedName = ({ readonly row: number } | { readonly url: string }) & { readonly withAnswer?: boolean };
 
 const noHistory: UnitHistory = { attempts: [], landed: null };
-const time = (at: number | null): string | null => (at === null ? null : new Date(at).toISOString());
 
 /** What the requests for a unit cost, and the most that requests without an answer may have cost. */
 function spentFor(history: UnitHistory) {
   const { micros, isWhole } = knownCost(history);
-  return { dollars: toDollars(micros), dollarsAreWhole: isWhole, unknownDollars: toDollars(unknownMicros(history)) };
+  return { costMicros: micros, costIsWhole: isWhole, unknownMicros: unknownMicros(history) };
 }
 
 /** Whether a retry of a failed row of the job can help. */
@@ -58,17 +56,13 @@ export async function failedRowsOf(parts: RuntimeParts, name: string, filter: Fa
   return {
     ...{ kind: 'failed', job, into },
     rows: value.groups.reduce((sum, { rows }) => sum + rows, 0),
-    byTag: value.groups.map(({ costMicros, ...group }) => ({
-      ...group,
-      dollars: toDollars(costMicros),
-      ...helpOf(staged, group, costMicros),
-    })),
+    byTag: value.groups.map((group) => ({ ...group, ...helpOf(staged, group, group.costMicros) })),
     listed: value.rows.map((found) => {
       const { row, status, tag, message, httpStatus, key, unit, input, requestId, fetchedAt } = found;
       const history = histories.get(key ?? '') ?? noHistory;
       return {
         ...{ row, status, tag, message, httpStatus, unit, input, attempts: sentCount(history), ...spentFor(history) },
-        ...{ requestId, fetchedAt: time(fetchedAt), ...helpOf(staged, found, paidFor(history)) },
+        ...{ requestId, fetchedAt, ...helpOf(staged, found, paidFor(history)) },
       };
     }),
   };
@@ -117,35 +111,24 @@ export async function traceRow(
             afterLimit: line.n > wantedRows(staged),
           },
     ...{ requests: sentCount(history), ...spentFor(history) },
-    attempts: history.attempts.map(({ segment, outcome, requestId, run, reason, units, costMicros, ...attempt }) => ({
-      ...{ at: time(attempt.at), endedAt: time(attempt.endedAt), job: jobOf(segment) },
-      ...{ outcome, requestId, run, reason, units },
-      dollars: costMicros === null ? null : toDollars(costMicros),
-      requestDollars: toDollars(attempt.requestMicros),
+    attempts: history.attempts.map(({ segment, operation: _, came, ...attempt }) => ({
+      ...{ ...attempt, job: jobOf(segment) },
     })),
     answer: landed && {
-      ...{ at: time(landed.fetchedAt), status: landed.status, tag: landed.errorTag },
+      ...{ at: landed.fetchedAt, status: landed.status, tag: landed.errorTag },
       ...{ bought: landed.isBought, bytes: landed.bytes, inJournal: landed.hasBody },
     },
     answerText: key !== null && asked.withAnswer ? await answerOf(parts, key, history) : null,
-    loaded: place && {
-      ...{ into, at: time(place.loaded.loadedAt), slice: place.loaded.slice, ledgerAt: time(place.ledgerAt) },
-      ...{ status: place.loaded.status, tag: place.loaded.tag, message: place.loaded.message },
-      ...{ httpStatus: place.loaded.httpStatus, requestId: place.loaded.requestId },
-      ...{ fetchedAt: time(place.loaded.fetchedAt), dollars: toDollars(place.loaded.costMicros) },
-      ...{ outdatedAt: time(place.loaded.outdatedAt), vanishedAt: time(place.loaded.vanishedAt) },
-      ...{ misfits: place.misfits },
-    },
-    published: publishedOf(place),
+    loaded: place && loadOf(into, place),
+    published: place?.published ?? null,
     retry: help && { retry: help.retry, why: help.why },
     problems: [problem, rows.problem].filter((one) => one !== null),
   };
 }
 
-function publishedOf(place: RowPlace | null): Output<'trace'>['published'] {
-  if (!place?.published) return null;
-  const { to, at, error, rows } = place.published;
-  return { to, at: time(at), error, rows };
+function loadOf(into: string, { loaded, ledgerAt, misfits }: RowPlace): Output<'trace'>['loaded'] {
+  const { row: _row, hash: _hash, key: _key, unit: _unit, input: _input, loadedAt: at, ...load } = loaded;
+  return { into, at, ledgerAt, misfits, ...load };
 }
 
 interface Found {
@@ -227,7 +210,7 @@ function reasonOf(state: State, { staged, line, place, history, status }: Facts)
   const { vanishedAt = null, tag, message } = place?.loaded ?? {};
   if (state === 'invalid') return line ? `${line.e}: ${line.m}` : `${tag}: ${message}`;
   if (state === 'vanished')
-    return `missing from the input since ${time(vanishedAt)?.replace('T', ' ').replace('Z', ' UTC')}`;
+    return `missing from the input since ${new Date(vanishedAt ?? 0).toISOString().replace('T', ' ').replace('Z', ' UTC')}`;
   if (!['notBought', 'landed', 'unknown', 'outdated'].includes(state)) return null;
   if (line && line.n > wantedRows(staged))
     return `it is after --limit ${count(staged.limit ?? 0)}; run the command without --limit to buy it`;

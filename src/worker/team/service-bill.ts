@@ -93,12 +93,12 @@ function hasWholeCents({ total_cost_usd: total, cost_breakdown: breakdown }: Key
 
 function billedDay(day: string, byKey: ReadonlyMap<string, KeyUsage>, isRounded: boolean): BilledDay {
   const keys = [...byKey].map(([id, { api_key_name: name = null, total_cost_usd: total }]) => ({
-    ...{ id, name, micros: toMicros(total) as number },
+    ...{ id, name, serviceMicros: toMicros(total) as number },
   }));
   return {
     day,
-    micros: keys.reduce((sum, { micros }) => sum + micros, 0),
-    roundedMicros: isRounded ? keys.filter(({ micros }) => micros > 0).length * (CENT / 2) : 0,
+    serviceMicros: keys.reduce((sum, { serviceMicros }) => sum + serviceMicros, 0),
+    roundedMicros: isRounded ? keys.filter(({ serviceMicros }) => serviceMicros > 0).length * (CENT / 2) : 0,
     keys,
   };
 }

@@ -37,7 +37,7 @@ async function campaign() {
     'CREATE TABLE unknown_outcomes (unit_keys text[])',
     `INSERT INTO enriched_rows VALUES ${values.join(', ')}`,
   );
-  const usage = { dollars: 0.01, unknownDollars: 0, unknownOutcomes: 0 };
+  const usage = { landedDollars: 0.01, unknownDollars: 0, unknownOutcomes: 0 };
   const findings: string[] = [];
   const judge = async () => {
     await judgeRows(
@@ -94,7 +94,7 @@ it('the judge of a campaign finds purchases that were made twice, unless they ar
 it('the judge of a campaign finds purchases of unknown units, and a bill that differs by a cent', async () => {
   const { buy, usage, judge } = await campaign();
   await buy(['https://somewhere.example/']);
-  usage.dollars = 0.021;
+  usage.landedDollars = 0.021;
   const found = (await judge()).join('\n');
   expect(found).toContain('bought unasked: 1 units, such as https://somewhere.example/');
   expect(found).toContain('usage says $0.021, the bill $0.011');

@@ -4,6 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { expect, it } from 'vitest';
 import { summaryData } from '../../../src/cli/progress/summary.js';
 import { exitCodeMeanings } from '../../../src/core/processes/exit-codes.js';
+import { printed } from '../../../src/core/text/printed.js';
 import { summary } from '../../support/cli/fake-runtime.js';
 import { blocksOf } from '../../support/docs/blocks.js';
 
@@ -28,7 +29,7 @@ it('the recipes name every exit code, and read fields that a summary has', () =>
   const table = page.split('\n## ')[0] ?? '';
   for (const [code] of exitCodeMeanings) expect(table).toContain(`\`${code}\``);
   const ending = { summary, unknown: [], bill: null, csv: null, origin: 'o', badRows: [], ran: true };
-  const data = summaryData(ending) as { readonly [field: string]: unknown };
+  const data = printed(summaryData(ending)) as { readonly [field: string]: unknown };
   const fields = [...page.matchAll(/summary\["(\w+)"\](?:\["(\w+)"\])?/g)];
   expect(fields.length).toBeGreaterThan(3);
   for (const [, field = '', inner] of fields) {

@@ -10,6 +10,7 @@ import { walkCommand } from '../../../src/cli/events/events-status.js';
 import { toRange, toWalkOptions, typesNote } from '../../../src/cli/events/walk.js';
 import { progressText } from '../../../src/cli/progress/progress.js';
 import type { StreamListing } from '../../../src/core/events/event-warehouse.js';
+import { printed } from '../../../src/core/text/printed.js';
 import type { WalkProgress, WalkSummary } from '../../../src/core/workflow-result-schemas.js';
 import { useFlags } from '../../support/cli/read-flags.js';
 
@@ -264,7 +265,7 @@ describe('status', () => {
   });
 
   it('has the same content as data, with durations in seconds', () => {
-    expect(dataOf([sync, halfway], types)).toMatchObject({
+    expect(printed(dataOf([sync, halfway], types))).toMatchObject({
       kind: 'events',
       known: true,
       events: 1235,

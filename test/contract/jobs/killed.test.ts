@@ -74,7 +74,7 @@ describe
         // Each of the 20 requests of the first pass fails, because all its pages are slow.
         const out = await killedOnce(enrich(folder), () => calls() >= 26);
         expect(folder.outcomes()).toEqual(slow.map((row) => [row, 'success']));
-        expect(JSON.parse(out)).toMatchObject({ retried: { units: 60, failedAgain: 0 }, byStatus: { success: 60 } });
+        expect(JSON.parse(out)).toMatchObject({ retried: { units: 60, failedAgain: 0 }, warehouse: { success: 60 } });
         const unknown = await folder.query<{ key: string }>('SELECT unnest(unit_keys) AS key FROM unknown_outcomes');
         expect(service.purchases.chargedAgain().size).toBeLessThanOrEqual(unknown.length);
       },

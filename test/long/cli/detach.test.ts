@@ -49,7 +49,7 @@ it('a detached job outlives its command, a wait and a watching command, and wait
   await work();
   expect(await run('resume', job, '--detach')).toMatchObject({ code: 0, out: `${job}\n` });
   const done = await run('wait', job, '--json');
-  expect([done.code, JSON.parse(done.out)]).toMatchObject([0, { kind: 'summary', phase: 'done', rows: 2400 }]);
+  expect([done.code, JSON.parse(done.out)]).toMatchObject([0, { phase: 'done', warehouse: { rows: 2400 } }]);
 });
 
 it('walks and exports detach, too', async () => {

@@ -40,18 +40,18 @@ describe('searchflow enrich, without a key', () => {
     expect(err).toContain('the sandbox');
     expect({ code, err }).toEqual({ code: 0, err: expect.not.stringContaining('\u001b') });
     const summary = JSON.parse(out) as {
-      byStatus: Record<string, number>;
-      totalDollars: number;
+      warehouse: Record<string, number>;
+      totalCostDollars: number;
       sandboxBill: { dollars: number };
       requests: number;
       retried: { units: number };
     };
-    expect(summary).toMatchObject({ rows: 230, byStatus: { invalid: 10, missing: 0 } });
+    expect(summary).toMatchObject({ warehouse: { rows: 230, invalid: 10, missing: 0 } });
     // Ten requests, and further ones only for the failures that are tried once more.
     expect(summary.retried.units).toBeGreaterThan(0);
     expect(summary.requests).toBeGreaterThan(10);
     expect(summary.requests).toBeLessThanOrEqual(10 + summary.retried.units);
-    expect(summary.sandboxBill.dollars).toBe(summary.totalDollars);
+    expect(summary.sandboxBill.dollars).toBe(summary.totalCostDollars);
     expect(Math.max(...timesBought().values())).toBe(1);
     expect(readFileSync(join(cwd, 'out/sites.csv'), 'utf8').split('\n')[0]).toContain('status');
     expect(existsSync(join(cwd, 'out/sites.duckdb'))).toBe(true);

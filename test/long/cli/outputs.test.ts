@@ -12,12 +12,12 @@ it('the output of --json of commands that list, trace, report and set up fits it
     expect(codes, `${line}: ${err}`).toContain(code);
     return JSON.parse(out) as { readonly kind: string; readonly [field: string]: unknown };
   };
-  const { job, byStatus } = (await kind(`enrich ${folder.input} --url-column url --yes`)) as unknown as {
+  const { job, warehouse } = (await kind(`enrich ${folder.input} --url-column url --yes`)) as unknown as {
     readonly job: string;
-    readonly byStatus: { readonly error: number };
+    readonly warehouse: { readonly error: number };
   };
   const failed = await kind(`failed ${job}`);
-  expect(failed).toMatchObject({ kind: 'failed', rows: byStatus.error + 2 });
+  expect(failed).toMatchObject({ kind: 'failed', rows: warehouse.error + 2 });
   for (const row of [1, 41, 42]) expect(await kind(`trace ${job} --row ${row}`)).toMatchObject({ kind: 'trace', row });
   expect(await kind(`report ${job}`)).toMatchObject({ kind: 'report', about: 'job' });
   expect(await kind('report team')).toMatchObject({ kind: 'report', about: 'team' });

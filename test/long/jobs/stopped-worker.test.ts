@@ -38,12 +38,12 @@ it('fault 26: a worker that wakes after its slices were retried doubles no row, 
   const usage = async () => {
     const asked = cluster.start('c', ['usage', '--json']);
     expect(await asked.ended, asked.err()).toBe(0);
-    return JSON.parse(asked.out()).total as { requests: number; dollars: number; unknownOutcomes: number };
+    return JSON.parse(asked.out()).total as { requests: number; landedDollars: number; unknownOutcomes: number };
   };
   const counted = async () => {
-    const { requests, dollars } = await usage();
+    const { requests, landedDollars } = await usage();
     // A worker that ended, or what it printed, explains a request that is missing.
-    return { requests, micros: Math.round(dollars * 1e6), ended: stopped.child.exitCode, printed: stopped.err() };
+    return { requests, micros: Math.round(landedDollars * 1e6), ended: stopped.child.exitCode, printed: stopped.err() };
   };
   const { requests, micros } = sandbox.bill({ keys: false });
   await expect.poll(counted, { timeout: 30_000 }).toMatchObject({ requests, micros, ended: null });

@@ -63,16 +63,16 @@ it.each(places)('the attempts and costs of each row are those of the bill, in %s
     const trace = await rows.trace('rows', index === 3 ? { url } : { row: index + 1 });
     expect(trace).toMatchObject({ row: index + 1, unit: url, requests: calls(url), problems: [], reason: null });
     expect(trace.input.map(({ value }) => value)).toEqual(plain[index]);
-    for (const { outcome, requestId, requestDollars } of trace.attempts)
-      if (outcome === 'landed') expect(Math.round(requestDollars * 1e6)).toBe(charge(requestId));
+    for (const { outcome, requestId, requestMicros } of trace.attempts)
+      if (outcome === 'landed') expect(requestMicros).toBe(charge(requestId));
     expect(['success', 'failed']).toContain(trace.state);
-    expect(trace).toMatchObject({ dollars: trace.state === 'failed' ? 0 : 0.001, dollarsAreWhole: true });
+    expect(trace).toMatchObject({ costMicros: trace.state === 'failed' ? 0 : 1000, costIsWhole: true });
     expect(trace.loaded?.requestId).toBe(trace.attempts.at(-1)?.requestId);
     traces.push(trace);
   }
   // One request was charged and got no answer; its units were bought again.
   expect(traces.filter(({ attempts }) => attempts[0]?.outcome === 'unknown')).toHaveLength(5);
-  const landed = traces.reduce((sum, { dollars }) => sum + Math.round(dollars * 1e6), 0);
+  const landed = traces.reduce((sum, { costMicros }) => sum + costMicros, 0);
   const lost = [...service.log].find(({ fault }) => fault !== null);
   expect(landed + charge(lost?.requestId ?? null)).toBe(service.purchases.report().micros);
 
@@ -84,7 +84,7 @@ it.each(places)('the attempts and costs of each row are those of the bill, in %s
     { tag: 'INVALID_URL', status: 'invalid', rows: 1, units: 0, retry: 'none' },
   ]);
   for (const row of failed.listed.filter(({ unit }) => urls.includes(unit ?? '')))
-    expect(row).toMatchObject({ attempts: calls(row.unit ?? ''), dollars: 0, dollarsAreWhole: true });
+    expect(row).toMatchObject({ attempts: calls(row.unit ?? ''), costMicros: 0, costIsWhole: true });
   expect((await rows.failed('rows', { tags: ['INVALID_URL'], limit: 5 })).listed).toMatchObject([
     { row: 22, attempts: 0, message: expect.stringContaining('nope') },
   ]);

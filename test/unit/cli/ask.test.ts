@@ -150,11 +150,11 @@ it('a plan shows the lower of --max-cost and the maximum of the worker', () => {
       { ...plan, request: { ...request, ...(maxCostDollars === undefined ? {} : { maxCostDollars }) }, allowedMicros },
       { service: 'live', origin: '' },
     );
-  expect(most(undefined, 2_000_000)).toMatchObject({ maxDollars: 2 });
-  expect(most('none', 2_000_000)).toMatchObject({ maxDollars: 2 });
-  expect(most(5, 2_000_000)).toMatchObject({ maxDollars: 2 });
-  expect(most(1, 2_000_000)).toMatchObject({ maxDollars: 1 });
-  expect(most(1, null)).toMatchObject({ maxDollars: 1 });
+  expect(most(undefined, 2_000_000)).toMatchObject({ maxCostMicros: 2_000_000 });
+  expect(most('none', 2_000_000)).toMatchObject({ maxCostMicros: 2_000_000 });
+  expect(most(5, 2_000_000)).toMatchObject({ maxCostMicros: 2_000_000 });
+  expect(most(1, 2_000_000)).toMatchObject({ maxCostMicros: 1_000_000 });
+  expect(most(1, null)).toMatchObject({ maxCostMicros: 1_000_000 });
 });
 
 it.each(['SEARCHFLOW_ASK_ABOVE', 'SEARCHFLOW_MAX_COST_PER_JOB'])(

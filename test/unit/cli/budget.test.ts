@@ -41,8 +41,8 @@ describe('--max-cost', () => {
     expect(planText(bounded(5), config)).toMatch(/Dollars: +about \$0\.20, at most \$5\.00/);
     expect(planText(bounded(0.2), config)).toMatch(/Dollars: +about \$0\.20, at most \$0\.20\n/);
     expect(planText(bounded('none'), config)).toMatch(/Dollars: +about \$0\.20\n/);
-    expect(planData(bounded(0.05), config)).toMatchObject({ dollars: 0.2, maxDollars: 0.05 });
-    expect(planData(plan, config)).toMatchObject({ maxDollars: null });
+    expect(planData(bounded(0.05), config)).toMatchObject({ estimateMicros: 200_000, maxCostMicros: 50_000 });
+    expect(planData(plan, config)).toMatchObject({ maxCostMicros: null });
   });
 
   it('is announced, and the question names the maximum cost', async () => {
@@ -108,7 +108,7 @@ describe('a paused job', () => {
         'Paused (budget): It is spent. To raise the budget and resume:\n  searchflow resume brands-1 --max-cost 2',
       );
       expect(err()).toContain('$0.00 of $1.00');
-      expect(JSON.parse(out())).toMatchObject({ kind: 'paused', job: 'brands-1', pausedFor: 'budget', maxDollars: 1 });
+      expect(JSON.parse(out())).toMatchObject({ kind: 'paused', pausedFor: 'budget', maxCostDollars: 1 });
     } finally {
       vi.useRealTimers();
     }

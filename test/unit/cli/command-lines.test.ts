@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { SpendCaps } from '../../../src/core/purchase/spend.js';
 import { WarehouseBusy } from '../../../src/core/rows/warehouse-errors.js';
+import { printed } from '../../../src/core/text/printed.js';
 import type { JobStatus, NextRun, RuntimeConfig, WorkflowAccess } from '../../../src/worker/config/runtime-types.js';
 import type { JobHandle } from '../../../src/worker/control/job-handle.js';
 import { schedulesOfRow } from '../../../src/worker/runtime/job-lists.js';
@@ -167,7 +168,7 @@ describe('a command line', () => {
     expect((await type('enrich in.csv --fail-on-failed-rows 5')).code).toBe(0);
     expect((await type('enrich in.csv --fail-on-failed-rows 2.4%')).code).toBe(3);
     expect((await type('enrich in.csv --fail-on-failed-rows 2.5%')).code).toBe(0);
-    expect(JSON.parse((await type('enrich in.csv --json')).out)).toMatchObject({ kind: 'summary', rows: 200 });
+    expect(JSON.parse((await type('enrich in.csv --json')).out)).toHaveProperty('warehouse.rows', 200);
     expect(JSON.parse((await type('enrich in.csv --dry-run --json')).out)).toMatchObject({ kind: 'plan', rows: 200 });
   });
 
@@ -229,24 +230,15 @@ describe('a command line', () => {
   it('of jobs lists them in columns, or as JSON', async () => {
     const since = Date.now() - 3_600_000;
     const one = { ...listed, rows: 3470, phase: 'paused', since, costMicros: 1_500_000 } as const;
-    const walk = {
-      ...listed,
-      job: 'events-sync-1',
-      rows: null,
-      phase: 'waiting',
-      since: null,
-      costMicros: null,
-    } as const;
+    const none = { rows: null, since: null, costMicros: null };
+    const walk = { ...listed, ...none, job: 'events-sync-1', phase: 'waiting' } as const;
     const jobs = { list: async () => [one, walk] };
     expect((await type('jobs', jobs)).out.trimEnd().split('\n')).toEqual([
       expect.stringMatching(/^job +state +rows +cost +since {2}from, into$/),
       expect.stringMatching(/^brands-1 +paused +3,470 +\$1\.50 +1 h {2}\/in\.csv, \/out\.duckdb$/),
       expect.stringMatching(/^events-sync-1 +waiting for a worker +\/in\.csv, \/out\.duckdb$/),
     ]);
-    expect(JSON.parse((await type('jobs --json', jobs)).out)).toEqual([
-      { ...listed, rows: 3470, phase: 'paused', since: new Date(since).toISOString(), dollars: 1.5, nextRun: null },
-      { ...listed, job: 'events-sync-1', rows: null, phase: 'waiting', since: null, dollars: null, nextRun: null },
-    ]);
+    expect(JSON.parse((await type('jobs --json', jobs)).out)).toEqual(printed([one, walk]));
     expect((await type('jobs')).err).toContain('No jobs yet');
   });
 
@@ -280,7 +272,7 @@ describe('a command line', () => {
     expect((await type('jobs', jobs({ ...next, at: null, isPaused: true }))).out).toMatch(/ paused {2}\/in\.csv/);
     const [data] = JSON.parse((await type('jobs --json', jobs(next))).out);
     const iso = new Date(at).toISOString();
-    expect(data).toMatchObject({ nextRun: iso, schedules: [{ name: 'brands', next: iso, paused: false }] });
+    expect(data).toMatchObject({ schedules: [{ schedule: 'brands', at: iso, isPaused: false }] });
     const unknown = { list: async () => [{ ...one, startedBy: 'brands', schedules: null }] };
     const { out, err } = await type('jobs', unknown);
     expect(out).toMatch(/next run {2}from, into\n.* \? {2}\/in\.csv/);
@@ -296,7 +288,7 @@ describe('a command line', () => {
       TEMPORAL_ADDRESS: 'temporal.internal:7233',
       TEMPORAL_TLS: 'true',
     });
-    expect(JSON.parse(foreign.out)).toMatchObject([{ startedBy: 'brands', schedules: null, nextRun: null }]);
+    expect(JSON.parse(foreign.out)).toMatchObject([{ startedBy: 'brands', schedules: null }]);
     expect(foreign.err).toContain(
       '(schedules: brands): the Temporal server at temporal.internal:7233 (TEMPORAL_ADDRESS)',
     );
@@ -306,7 +298,7 @@ describe('a command line', () => {
       TEMPORAL_ADDRESS: 'temporal.internal:7233',
       TEMPORAL_TLS: 'true',
     });
-    expect(JSON.parse(away.out)).toMatchObject([{ startedBy: 'brands', schedules: null, nextRun: null }]);
+    expect(JSON.parse(away.out)).toMatchObject([{ startedBy: 'brands', schedules: null }]);
     const far = { list: async () => [{ ...one, schedules: null }] };
     const table = await type('jobs', far, { TEMPORAL_ADDRESS: 'temporal.internal:7233', TEMPORAL_TLS: 'true' });
     expect(table.out).toMatch(/next run {2}from, into\n.* \? {2}\/in\.csv/);
@@ -379,7 +371,7 @@ describe('a command line', () => {
       'brands: 5 failed rows, 3 URLs to buy again in 1 request for about $20.00',
     );
     const shown = await type('retry brands --dry-run --json');
-    expect(JSON.parse(shown.out)).toMatchObject({ kind: 'retryPlan', rows: 5, toBuy: 3, dollars: 0.003 });
+    expect(JSON.parse(shown.out)).toMatchObject({ kind: 'retryPlan', rows: 5, toBuy: 3, estimateDollars: 0.003 });
     expect(shown.calls).not.toContain('retry');
     const none = await type('retry brands', { planRetry: async () => ({ ...retryPlan, rows: 0, units: 0 }) });
     expect([none.code, none.err, none.calls.includes('retry')]).toEqual([
@@ -549,7 +541,7 @@ describe('a command line', () => {
       const signals = JSON.parse((await type('status brands --json', ended)).out);
       expect(signals).toMatchObject({
         kind: 'summary',
-        rows: 200,
+        warehouse: { rows: 200 },
         phase,
         since: new Date(since).toISOString(),
         ...data,

@@ -113,12 +113,12 @@ describe('wait', () => {
     const recorded = { status: async () => ({ ...found, lastRun }) };
     for (const line of ['wait brands --json', 'status brands --json']) {
       expect(JSON.parse((await type(line, recorded)).out)).toMatchObject({
-        ...{ kind: 'summary', requests: 20, dollars: 0.02, estimatedDollars: 0.021, seconds: 4.5 },
-        totalDollars: summary.totalCostMicros / 1e6,
+        ...{ kind: 'summary', requests: 20, costDollars: 0.02, estimateDollars: 0.021, seconds: 4.5 },
+        totalCostDollars: summary.totalCostMicros / 1e6,
       });
       expect(JSON.parse((await type(line, as('done'))).out)).toMatchObject({
-        ...{ kind: 'summary', requests: null, dollars: null, estimatedDollars: null, seconds: null },
-        totalDollars: summary.totalCostMicros / 1e6,
+        ...{ kind: 'summary', requests: null, costDollars: null, estimateDollars: null, seconds: null },
+        totalCostDollars: summary.totalCostMicros / 1e6,
       });
     }
   });

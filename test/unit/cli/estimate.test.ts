@@ -17,7 +17,7 @@ it('a summary shows estimate and cost', () => {
   expect(moneyLine(ending(125_000, 125_000))).toBe(
     'Bought with 5 requests for $0.125 (estimate of these requests $0.125).',
   );
-  expect(summaryData(ending(130_000, 125_000))).toMatchObject({ dollars: 0.13, estimatedDollars: 0.125 });
+  expect(summaryData(ending(130_000, 125_000))).toMatchObject({ costMicros: 130_000, estimateMicros: 125_000 });
 });
 
 it('a summary points out a cost that is more than a twentieth off its estimate', () => {

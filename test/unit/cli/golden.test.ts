@@ -1,6 +1,5 @@
 import { expect, it } from 'vitest';
-import { outputSchema, schemaFile } from '../../../scripts/output-schemas.mjs';
-import { commandOutputs, errorOutput } from '../../../src/api/outputs/index.js';
+import { commandOutputs, errorOutput, outputSchema, schemaFile } from '../../../src/api/outputs/index.js';
 import { buildProgram } from '../../../src/cli/program.js';
 import { exitCodeMeanings } from '../../../src/core/processes/exit-codes.js';
 import { commandsIn, helpOf } from '../../support/cli/wrong-lines.js';

@@ -84,7 +84,7 @@ describe('a plan', () => {
     expect(text).toMatch(/Rows: +the first 200 of 3,000\n/);
     expect(text).toMatch(/Bad rows: +2\n/);
     expect(text).toMatch(/The rest: +2,800 rows, 2,700 URLs to buy in 27 requests for about \$2\.70/);
-    expect(planData(tried, live)).toMatchObject({ limit: 200, badRows: 2, rest: { toBuy: 2700, dollars: 2.7 } });
+    expect(planData(tried, live)).toMatchObject({ limit: 200, badRows: 2, rest: { estimateMicros: 2_700_000 } });
     expect(planData(plan, live)).toMatchObject({ limit: null, rest: null });
   });
 

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Output } from '../../../src/api/outputs/index.js';
+import { printed } from '../../../src/core/text/printed.js';
 import { listen, type RuntimeAnswers } from '../../support/cli/fake-runtime.js';
 import { typeCommand } from '../../support/cli/type-command.js';
 import { folderOfFile } from '../../support/files/folders.js';
@@ -9,8 +10,8 @@ const cwd = folderOfFile();
 ofFile(listen);
 const type = (line: string, changes: RuntimeAnswers = {}) => typeCommand(cwd, line, changes);
 
-const at = (seconds: string) => `2026-11-21T06:00:${seconds}Z`;
-const group = { status: 'error', tag: 'CRAWL_TIMEOUT', rows: 25, units: 24, dollars: 0, retry: 'free' } as const;
+const at = (seconds: string) => Date.parse(`2026-11-21T06:00:${seconds}Z`);
+const group = { status: 'error', tag: 'CRAWL_TIMEOUT', rows: 25, units: 24, costMicros: 0, retry: 'free' } as const;
 const found: Output<'failed'> = {
   ...{ kind: 'failed', job: 'brands-1', into: '/out.duckdb', rows: 26 },
   byTag: [
@@ -20,8 +21,8 @@ const found: Output<'failed'> = {
   listed: [
     {
       ...{ row: 17, status: 'error', tag: 'CRAWL_TIMEOUT', message: 'too slow', httpStatus: 504 },
-      ...{ unit: 'https://a.com', input: ['A', 'a.com'], attempts: 2, dollars: 0.0015, dollarsAreWhole: true },
-      ...{ unknownDollars: 0.0007, requestId: 'req-2', fetchedAt: at('02.000'), retry: 'charged', why: 'it may' },
+      ...{ unit: 'https://a.com', input: ['A', 'a.com'], attempts: 2, costMicros: 1500, costIsWhole: true },
+      ...{ unknownMicros: 700, requestId: 'req-2', fetchedAt: at('02.000'), retry: 'charged', why: 'it may' },
     },
   ],
 };
@@ -44,7 +45,7 @@ describe('searchflow failed', () => {
       'To trace a row:',
       '  searchflow trace brands-1 --row 17',
     ]);
-    expect(JSON.parse((await type('failed brands --json', { failed: async () => found })).out)).toEqual(found);
+    expect(JSON.parse((await type('failed brands --json', { failed: async () => found })).out)).toEqual(printed(found));
   });
 
   it('says that no row has failed, or none with a tag, and suggests the nearest tag', async () => {
@@ -67,7 +68,7 @@ describe('searchflow failed', () => {
   });
 });
 
-const attempt = { requestId: null, run: null, units: 10, dollars: null, requestDollars: 0.01 };
+const attempt = { requestId: null, run: null, units: 10, costMicros: null, requestMicros: 10_000 };
 const trace: Output<'trace'> = {
   ...{ kind: 'trace', job: 'brands-1', row: 17, state: 'failed', reason: null, jobState: 'done' },
   ...{ source: '/data/brands.csv', operation: 'contents', unit: 'https://a.com', unitKey: 'k1' },
@@ -77,7 +78,7 @@ const trace: Output<'trace'> = {
   ],
   sharedWith: { rows: 1, first: [9] },
   slice: { number: 3, segment: 'brands-1/g/000003', afterLimit: false },
-  ...{ requests: 2, dollars: 0.001, dollarsAreWhole: true, unknownDollars: 0.001 },
+  ...{ requests: 2, costMicros: 1000, costIsWhole: true, unknownMicros: 1000 },
   attempts: [
     {
       ...{ ...attempt, at: at('00.000'), endedAt: at('01.500'), job: 'brands-1', outcome: 'unknown' },
@@ -85,7 +86,7 @@ const trace: Output<'trace'> = {
     },
     {
       ...{ ...attempt, at: at('02.000'), endedAt: at('02.500'), job: 'other-2', outcome: 'landed', reason: null },
-      ...{ requestId: 'req-2', dollars: 0.001, requestDollars: 0.009 },
+      ...{ requestId: 'req-2', costMicros: 1000, requestMicros: 9000 },
     },
   ],
   answer: {
@@ -94,10 +95,10 @@ const trace: Output<'trace'> = {
   answerText: null,
   loaded: {
     ...{ into: '/data/out/brands.duckdb', at: at('03.000'), slice: 3, ledgerAt: at('04.000'), status: 'error' },
-    ...{ tag: 'CRAWL_TIMEOUT', message: 'too slow', httpStatus: 504, requestId: 'req-2', dollars: 0 },
+    ...{ tag: 'CRAWL_TIMEOUT', message: 'too slow', httpStatus: 504, requestId: 'req-2', costMicros: 0 },
     ...{ fetchedAt: at('02.000'), outdatedAt: null, vanishedAt: null, misfits: [] },
   },
-  published: { to: 'out/lake', at: at('05.000'), error: null, rows: 200 },
+  published: { to: 'out/lake', at: at('05.000'), error: null, publish: 'p', rows: 200, changed: true },
   ...{ retry: { retry: 'free', why: 'it may pass' }, problems: [] },
 };
 
@@ -132,7 +133,7 @@ describe('searchflow trace', () => {
       '  Publish:  the last publish was to out/lake at 2026-11-21 06:00:05.000 UTC',
       '  Retry:    free: it may pass',
     ]);
-    expect(JSON.parse(await traced({}, '--row 17 --json'))).toEqual(trace);
+    expect(JSON.parse(await traced({}, '--row 17 --json'))).toEqual(printed(trace));
   });
 
   it('shows why a row is in its state, misfits, the kept answer, and what cannot be read', async () => {

@@ -106,7 +106,7 @@ describe('searchflow limits', () => {
       profile: 'public',
       blockedUntil: expect.stringMatching(/Z$/),
       slots: { held: 3 },
-      day: { dollars: 4, openDollars: 0.9, unknownDollars: 0.1, countedDollars: 5, capDollars: 20 },
+      day: { landedDollars: 4, openDollars: 0.9, unknownDollars: 0.1, countedDollars: 5, capDollars: 20 },
       month: { capDollars: null },
     });
   });

@@ -1,17 +1,18 @@
 import { describe, expect, it } from 'vitest';
 import { endText, eventText, outputText, runsText, snapshotText } from '../../../src/cli/agents.js';
 import { planData } from '../../../src/cli/progress/plan.js';
-import { pausedData, summaryData } from '../../../src/cli/progress/summary.js';
+import { showPause, summaryData } from '../../../src/cli/progress/summary.js';
 import { runText, scheduleData, schedulesText, scheduleText } from '../../../src/cli/schedules.js';
+import { printed } from '../../../src/core/text/printed.js';
 import type { AgentRunResult, ScheduledRun } from '../../../src/core/workflow-result-schemas.js';
 import type { ScheduleView } from '../../../src/worker/schedules/schedule-view.js';
-import { plan, progress, summary } from '../../support/cli/fake-runtime.js';
+import { fakeContext, fakeRuntime, plan, progress, summary } from '../../support/cli/fake-runtime.js';
 
 // Every field has a value of its own, so that a swapped field or unit is detected.
 const at = Date.UTC(2026, 10, 21, 6);
 
 /** Compares an output with the recorded one, which `npm run golden` writes. */
-const expectGolden = (name: string, output: object | string) =>
+const expectGolden = (name: string, output: unknown) =>
   expect(`${typeof output === 'string' ? output : JSON.stringify(output, null, 2)}\n`).toMatchFileSnapshot(
     `golden/output-${name}.txt`,
   );
@@ -30,7 +31,7 @@ describe('the output of --json', () => {
       rest: { rows: 23, toBuy: 24, requests: 25, estimateMicros: 26_000 },
       urlCells: { by: 'name', filled: 27, urls: 28, withoutScheme: 29 } as const,
     };
-    await expectGolden('plan', planData(whole, { service: 'live', origin: 'https://api.exa.ai' }));
+    await expectGolden('plan', printed(planData(whole, { service: 'live', origin: 'https://api.exa.ai' })));
     const plain = planData(
       { ...plan, staged: { ...plan.staged, operation: 'search' } },
       { service: 'sandbox', origin: 'sandbox' },
@@ -39,9 +40,9 @@ describe('the output of --json', () => {
       limit: null,
       rest: null,
       urlColumn: null,
-      maxDollars: null,
+      maxCostMicros: null,
       badRows: 0,
-      distinctRequests: 200,
+      distinctUnits: 200,
     });
   });
 
@@ -83,7 +84,7 @@ describe('the output of --json', () => {
       ...{ badRows: [{ row: 1, tag: 'T', message: 'm' }], ran: true },
       plan: { ...plan, rest: { rows: 18, toBuy: 19, requests: 20, estimateMicros: 21_000 } },
     };
-    await expectGolden('summary', summaryData(ending));
+    await expectGolden('summary', printed(summaryData(ending)));
   });
 
   it('of a paused job', async () => {
@@ -96,8 +97,9 @@ describe('the output of --json', () => {
       rowsDone: 2,
       costMicros: 3000,
     } as const;
-    await expectGolden('paused', pausedData({ ...waits, maxCostMicros: 4000, unknownOutcomes: 5 }));
-    expect(pausedData(waits)).toMatchObject({ maxDollars: null });
+    const { context, out } = fakeContext(fakeRuntime({}).runtime, { flags: { json: true } });
+    showPause(context, waits.job, { ...waits, maxCostMicros: 4000, unknownOutcomes: 5, startedAt: at });
+    await expectGolden('paused', JSON.parse(out()));
   });
 });
 
@@ -179,7 +181,7 @@ describe('schedules', () => {
   });
 
   it('give machines their times in ISO 8601 and the input unchanged', async () => {
-    await expectGolden('schedule', scheduleData({ ...view, next: [at] }));
+    await expectGolden('schedule', printed(scheduleData({ ...view, next: [at] })));
   });
 });
 

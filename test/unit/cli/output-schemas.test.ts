@@ -1,10 +1,13 @@
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { expect, it } from 'vitest';
-import { outputSchema } from '../../../scripts/output-schemas.mjs';
-import { commandOutputs } from '../../../src/api/outputs/index.js';
+import { commandOutputs, outputSchema } from '../../../src/api/outputs/index.js';
 import { buildProgram } from '../../../src/cli/program.js';
+import { printed } from '../../../src/core/text/printed.js';
 import { checkOutput, commandOf } from '../../support/cli/check-output.js';
 import { commandsIn } from '../../support/cli/wrong-lines.js';
+
+const sums = { requests: 1, units: 1, landedMicros: 1, openMicros: 0, unknownOutcomes: 0, unknownMicros: 0 };
+const total = printed(sums) as object;
 
 it('each command with --json has a schema', () => {
   const withJson = commandsIn(buildProgram('0.0.0', () => undefined))
@@ -22,7 +25,6 @@ it('each command with --json has a schema', () => {
 });
 
 it('an unknown field, a wrong type and a missing field do not fit', () => {
-  const total = { requests: 1, units: 1, dollars: 1, openDollars: 0, unknownOutcomes: 0, unknownDollars: 0 };
   const usage = { kind: 'usage', by: 'job', lines: [], total };
   const check = (changed: object) => () => checkOutput(['usage', '--json'], JSON.stringify({ ...usage, ...changed }));
   expect(check({})).not.toThrow();
@@ -38,7 +40,6 @@ it('the JSON Schema of the package compiles and allows the fields of later versi
     expect(() => ajv.compile(outputSchema(command, schema))).not.toThrow();
   }
   const usage = ajv.getSchema('searchflow/schemas/usage.json');
-  const total = { requests: 1, units: 1, dollars: 1, openDollars: 0, unknownOutcomes: 0, unknownDollars: 0 };
   expect(usage?.({ kind: 'usage', by: 'job', lines: [], total, later: 1 })).toBe(true);
   expect(usage?.({ kind: 'usage', by: 'week', lines: [], total })).toBe(false);
 });

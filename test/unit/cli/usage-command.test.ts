@@ -60,7 +60,7 @@ describe('searchflow usage', () => {
     const { context, asked, out } = team([], { json: true });
     await typed(context, { by: 'operation', since: '2026-11-01', until: '2026-11-02' });
     expect(asked).toEqual([['operation', Date.UTC(2026, 10, 1), Date.UTC(2026, 10, 3)]]);
-    expect(JSON.parse(out())).toMatchObject({ kind: 'usage', by: 'operation', lines: [], total: { dollars: 0 } });
+    expect(JSON.parse(out())).toMatchObject({ kind: 'usage', by: 'operation', lines: [], total: { landedDollars: 0 } });
   });
 
   it('refuses invalid days, together', async () => {

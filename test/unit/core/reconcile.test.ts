@@ -8,7 +8,7 @@ const line = (group: string, landedMicros: number, changes: Partial<UsageLine> =
 });
 const billed = (day: string, micros: number, roundedMicros = 0): BilledDay => ({
   day,
-  micros,
+  serviceMicros: micros,
   roundedMicros,
   keys: [],
 });
