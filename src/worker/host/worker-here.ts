@@ -150,7 +150,7 @@ export class WorkerHere {
     this.#throwIfClosing();
     // Work of dead commands is handled before this worker can receive any of it.
     await this.#owners.endOrphans();
-    if (this.#role === 'command') await this.#nameOthers(temporal.client);
+    if (this.#role === 'command') this.#nameOthers(temporal.client).catch(() => undefined);
     // This process holds the lock of its folder and polls nothing yet, so no worker of the folder is alive.
     if (!this.#store.shared)
       await passOnWork(temporal.client, this.#config.taskQueue, identityOf(recordId(this.#config), ''));
@@ -173,10 +173,7 @@ export class WorkerHere {
 
   /** Reports the jobs and walks of schedules and other clients, which continue while this command does its own work. */
   async #nameOthers(client: Client): Promise<void> {
-    const [running, owned] = await Promise.all([
-      busyOn(client, this.#config.taskQueue).catch(() => []),
-      this.#store.entries.owned(),
-    ]);
+    const [running, owned] = await Promise.all([busyOn(client, this.#config.taskQueue), this.#store.entries.owned()]);
     const others = running.filter((one) => !owned.some(({ workflowId }) => workflowId === one)).map(jobOfWorkflow);
     if (others.length === 0) return;
     const more = others.length > MOST_NAMED ? ' and more' : '';
