@@ -67,7 +67,7 @@ export class Allowlist {
   async whyRefused(names: Names): Promise<string | null> {
     const refused = fields.flatMap((field) => {
       const value = names[field];
-      return value === undefined || value === null ? [] : this.#refusals(field, value);
+      return value === undefined || value === null || isOwnDefault(field, value) ? [] : this.refusals(field, value);
     });
     if (refused.length === 0) return null;
     const typed = new Set((await this.#entries.allowed()).map(keyOf));
@@ -84,7 +84,7 @@ export class Allowlist {
   }
 
   /** Names that the settings alone do not allow. */
-  #refusals(field: Field, value: string): Refusal[] {
+  refusals(field: Field, value: string): Refusal[] {
     const invalid = whyInvalid(value);
     if (invalid !== null) return [{ named: null, why: `${field}: ${invalid}.` }];
     if (field === 'publish') return this.#ofTarget(value);
@@ -104,7 +104,6 @@ export class Allowlist {
       // Pipes are refused: opening one would block a thread of the worker until another program writes to the pipe.
       if (field === 'input' && isPipe(path))
         return [{ named: null, why: `${field}: ${path} is a pipe or socket; give the path of a file.` }];
-      if (this.#isOwnDefault(field, path)) return [];
       return [...this.#ofFile(field, path), ...(field === 'csv' ? otherThanCsv(path) : [])];
     }
     return this.#ofServer(field, value);
@@ -135,13 +134,14 @@ export class Allowlist {
     const others = filesOf(address).flatMap((file) =>
       this.#isOwnFile(field, file) ? [] : [certificateRefusal(field, file)],
     );
-    const named = { field, what: withPlainMark(address), host: null };
+    const marked = withPlainMark(address);
     const known = this.#servers(field).find((one) => one.server === server);
     if (known === undefined) {
       const why =
         `${field}: workflows of this worker may not connect to ${server}. To allow it, add ${server} to SEARCHFLOW_HOSTS ` +
         `(option hosts of SearchflowPlugin), or set ${field === 'input' ? 'SEARCHFLOW_SOURCE_URL (option sourceUrl)' : 'SEARCHFLOW_WAREHOUSE_URL (option warehouseUrl)'} to that database.`;
-      return [{ named, why }, ...others];
+      const servers = [...new Set([server, marked])];
+      return [...servers.map((what) => ({ named: { field, what, host: null }, why })), ...others];
     }
     const { sslmode } = address.parameters;
     // An address without `sslmode` is refused when a connection is opened, see `whyPlain`.
@@ -149,7 +149,7 @@ export class Allowlist {
     const why =
       `${field}: the connection to ${server} must use sslmode=${known.least} or stricter (got ${sslmode}). To allow ${sslmode}, ` +
       `add ${server}${SSLMODE}${sslmode} to SEARCHFLOW_HOSTS (option hosts of SearchflowPlugin).`;
-    return [{ named, why }, ...others];
+    return [{ named: { field, what: marked, host: null }, why }, ...others];
   }
 
   /** An input at an address: its bucket, or its server with its port, must be in `hosts`. */
@@ -177,13 +177,6 @@ export class Allowlist {
       `${field}: workflows of this worker may not use ${path}. To allow it, add its folder to SEARCHFLOW_PATHS (option paths of ` +
       'SearchflowPlugin). Links are resolved first, and a hidden folder must be named itself.';
     return [{ named: { field, what: real, host: hostname() }, why }];
-  }
-
-  /** Whether the path is the default warehouse of events, monitors or agent runs. */
-  #isOwnDefault(field: Field, path: string): boolean {
-    return (
-      field === 'into' && [DEFAULT_EVENT_WAREHOUSE, DEFAULT_MONITOR_WAREHOUSE, DEFAULT_AGENT_WAREHOUSE].includes(path)
-    );
   }
 
   /** The servers of the settings, each with the weakest `sslmode` that a workflow may ask for there. */
@@ -250,26 +243,16 @@ function pathOf(field: Field, value: string): string | null {
   return field === 'into' && hasDatabaseForm(value) ? warehouseFile(value) : value;
 }
 
+/** Whether the value is the default warehouse of events, monitors or agent runs. */
+const isOwnDefault = (field: Field, value: string): boolean =>
+  field === 'into' && [DEFAULT_EVENT_WAREHOUSE, DEFAULT_MONITOR_WAREHOUSE, DEFAULT_AGENT_WAREHOUSE].includes(value);
+
+const closed = new Allowlist({ paths: [], hosts: [], stateDir: '' }, { allowed: async () => [] });
+
 /** The entries that a command records for the names that a person typed. Names that cannot be allowed are left out. */
 export function allowedBy(names: Names): readonly Allowed[] {
-  return fields.flatMap((field): Allowed[] => {
-    const value = names[field];
-    if (value === undefined || value === null || value === '-' || whyInvalid(value) !== null) return [];
-    if (field === 'input' && isAddress(value)) {
-      const server = nameOfAddress(value);
-      return typeof server === 'string' ? [{ field, what: server, host: null }] : [];
-    }
-    const place = field === 'publish' ? placeOrProblem(value) : null;
-    if (typeof place === 'string') return [];
-    if (place?.kind === 's3') return [{ field, what: s3Name(place.address), host: null }];
-    const path = place === null ? pathOf(field, value) : place.kind === 'postgres' ? null : place.path;
-    if (path !== null) return [{ field, what: realPath(path), host: hostname() }];
-    const address = parsed(value);
-    if (address === null) return [];
-    const files = filesOf(address).map((file) => ({ field, what: realPath(file), host: hostname() }));
-    const servers = [...new Set([serverOf(address), withPlainMark(address)])];
-    return [...servers.map((what) => ({ field, what, host: null })), ...files];
-  });
+  const all = fields.flatMap((field) => closed.refusals(field, names[field] ?? '').flatMap(({ named }) => named ?? []));
+  return [...new Map(all.map((one) => [keyOf(one), one])).values()];
 }
 
 /** The server, with a mark if the connection would send the password in plain text over a network. */
