@@ -14,18 +14,16 @@ interface WatchOptions {
   readonly team: string;
 }
 
-type Bought = readonly [run: ReturnType<typeof runOf>, refused: OverBudget['scope'] | null];
-
 /**
  * Reports how much of the caps is used after each purchase, by the sums that the caps are checked against. A purchase never waits for the
  * check. `checked` resolves when the last check has ended.
  */
 export function watchCaps(purchase: Purchase, { spend, book, origin, team }: WatchOptions) {
-  /** What was bought, or refused, since the last check began. */
-  const bought = new Map<string, Bought>();
+  /** The checks that have not begun. They see later purchases, too. */
+  const waiting = new Set<string>();
   let checking = Promise.resolve();
 
-  async function factsOf([run, refused]: Bought) {
+  async function factsOf(run: ReturnType<typeof runOf>, refused: OverBudget['scope'] | null) {
     const caps = await spend.caps();
     const limits = { day: caps.dayMicros ?? 0, month: caps.monthMicros ?? 0 };
     const spent = limits.day + limits.month > 0 ? await spend.spent() : null;
@@ -40,21 +38,21 @@ export function watchCaps(purchase: Purchase, { spend, book, origin, team }: Wat
     const usedMicros = Math.max(0, (await spend.counted(job)) - beforeMicros);
     // The rest of a cap is smaller than a refused request, so the cap is used up, although its sum is less.
     const refuses = refused === 'job' || refused === 'worker';
-    const ofRun = capAlert({ scope: 'run', key: [job, startedAt], capMicros, usedMicros, refuses, origin, job });
-    return [...periods, ofRun];
+    return [...periods, capAlert({ scope: 'run', key: [job, startedAt], capMicros, usedMicros, refuses, origin, job })];
   }
 
-  async function check(): Promise<void> {
-    const all = [...bought.values()];
-    bought.clear();
-    for (const one of all) await book.note((await factsOf(one)).filter((fact) => fact !== null));
-  }
-
-  function note(one: Bought): void {
-    const isWaiting = bought.size > 0;
-    bought.set(JSON.stringify([one[0]?.job, one[0]?.startedAt, one[1]]), one);
-    // A check that fails is repeated after the next purchase.
-    if (!isWaiting) checking = checking.then(check).catch(() => undefined);
+  function check(request: PurchaseRequest, refused: OverBudget['scope'] | null): void {
+    const run = runOf(request);
+    const key = JSON.stringify([run?.job, run?.startedAt, refused]);
+    if (waiting.has(key)) return;
+    waiting.add(key);
+    checking = checking
+      .then(async () => {
+        waiting.delete(key);
+        await book.note((await factsOf(run, refused)).filter((fact) => fact !== null));
+      })
+      // A check that fails is repeated after the next purchase.
+      .catch(() => undefined);
   }
 
   const watched: Purchase = async (request, control) => {
@@ -65,7 +63,7 @@ export function watchCaps(purchase: Purchase, { spend, book, origin, team }: Wat
       if (error instanceof OverBudget && !error.unproven) refused = error.scope;
       throw error;
     } finally {
-      note([runOf(request), refused]);
+      check(request, refused);
     }
   };
   return { purchase: watched, checked: () => checking };
@@ -86,7 +84,7 @@ interface UsedCap {
   readonly capMicros: number;
   readonly usedMicros: number;
   /** Whether the rest does not allow another request. */
-  readonly refuses?: boolean;
+  readonly refuses: boolean;
   readonly origin: string;
   /** The job of a run. */
   readonly job?: string;
@@ -94,27 +92,18 @@ interface UsedCap {
   readonly since?: number;
 }
 
-const steps = [
-  [100, 'cap.100'],
-  [80, 'cap.80'],
-] as const;
-
 /** The alert of the highest part of a cap that is used; null below the lowest one. Another amount of the cap is another alert. */
-function capAlert(cap: UsedCap): AlertFact | null {
-  const { scope, key, capMicros, usedMicros, refuses = false, origin, job, since } = cap;
+function capAlert({ scope, key, capMicros, usedMicros, refuses, origin, job, since }: UsedCap): AlertFact | null {
+  const percent = refuses || usedMicros >= capMicros ? 100 : 80;
   // A cap of nothing allows nothing, and its owner knows that.
-  if (capMicros <= 0) return null;
-  const step = refuses ? steps[0] : steps.find(([percent]) => usedMicros * 100 >= capMicros * percent);
-  if (!step) return null;
-  const [percent, type] = step;
-  const next = job === undefined ? 'searchflow limits' : `searchflow status ${shellWord(job)}`;
-  const whose =
+  if (capMicros <= 0 || (!refuses && usedMicros * 100 < capMicros * percent)) return null;
+  const [whose, next] =
     job === undefined
-      ? `The team's cap of ${dollars(capMicros)} for this UTC ${scope}`
-      : `The cap of ${dollars(capMicros)} of the run of ${named(job)}`;
+      ? [`The team's cap of ${dollars(capMicros)} for this UTC ${scope}`, 'searchflow limits']
+      : [`The cap of ${dollars(capMicros)} of the run of ${named(job)}`, `searchflow status ${shellWord(job)}`];
   const how = percent === 100 ? 'is used up, and requests that do not fit are refused' : `is used by ${percent}%`;
   return {
-    type,
+    type: `cap.${percent}`,
     key: [scope, ...key, capMicros],
     text: `${whose} ${how}: ${dollars(usedMicros)} is spent or in flight. Next: ${next}`,
     data: {

@@ -6,6 +6,7 @@ import { Agent, request } from 'undici';
 import { parseRetryAfter } from '../../api/wire/parse-retry-after.js';
 import { ALERT_TEST, type Alert, type AlertDelivery, type Receiver } from '../../core/alerts/alert.js';
 import { withoutSecrets } from '../../core/connections/address-secrets.js';
+import { networkReason } from '../../core/connections/connect-problem.js';
 import type { Secret } from '../../core/connections/secret.js';
 import { UsageError } from '../../core/errors/coded-error.js';
 import { backoffMs } from '../../core/purchase/backoff.js';
@@ -158,18 +159,6 @@ type Sent =
   | { readonly ok: true }
   | { readonly ok: false; readonly error: string; readonly retryAfterMs: number | null };
 
-/** What went wrong, by the code of an error. The message of an error may have the address. */
-const problems: Readonly<Record<string, string>> = {
-  ECONNREFUSED: 'connection refused',
-  ECONNRESET: 'connection reset',
-  ENOTFOUND: 'the host is not in DNS',
-  EAI_AGAIN: 'DNS does not answer',
-  CERT_HAS_EXPIRED: 'the certificate has expired',
-  DEPTH_ZERO_SELF_SIGNED_CERT: 'the certificate is self-signed (add it with NODE_EXTRA_CA_CERTS)',
-  UNABLE_TO_VERIFY_LEAF_SIGNATURE: 'the certificate is not trusted (add its authority with NODE_EXTRA_CA_CERTS)',
-  UND_ERR_SOCKET: 'the connection ended before the answer',
-};
-
 /**
  * Sends an alert to a webhook once, and waits for the answer up to `timeoutMs`. An answer 2xx is a delivery; its body is not read, and a redirect
  * is not followed.
@@ -218,8 +207,9 @@ function signature(body: string, secret: Secret, now: number): string {
   return `t=${time},v1=${hex}`;
 }
 
+/** What went wrong, by the code of an error. The message of an error may have the address. */
 function problemOf(error: unknown): string {
   const { code } = error as { readonly code?: unknown };
-  if (typeof code !== 'string') return 'the request failed';
-  return problems[code] ?? `the request failed (${code.replace(/[^\w]/g, '').slice(0, 60)})`;
+  if (code === 'UND_ERR_SOCKET') return 'the connection ended before the answer';
+  return typeof code === 'string' ? networkReason(code.replace(/[^\w]/g, '')) : 'the request failed';
 }
