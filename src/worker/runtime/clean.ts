@@ -47,10 +47,11 @@ export async function clean(parts: RuntimeParts, wish: CleanWish): Promise<Outpu
         `Staged rows of ${staged.job} stay (${Math.ceil(kept / 1000)} kB): they were staged in the last hour, and a command may use them. To remove them later, run the same command again.`,
       );
   }
-  await withJournal(parts, wish, notes, async (journal) => {
+  const isPruned = await withJournal(parts, wish, async (journal) => {
     for (const entry of entries)
       add(await pruneAnswers(parts, journal, entry, now - config.keepLandingMs, wish.dryRun));
   });
+  if (!isPruned) notes.push('A worker of this folder is running. It removes loaded answers itself, once a day.');
   if (wish.job === null) {
     const known = new Set((await store.entries.all()).map(({ staged }) => staged.job));
     add({ what: 'drafts', job: null, bytes: removeDrafts(stateDir, known, now - IN_USE_MS.draft, wish.dryRun) });
@@ -89,23 +90,23 @@ async function doneJobs(
   });
 }
 
-/** Calls `work` with a journal whose bodies may be removed. The worker of a folder keeps the places of bodies in its memory. */
+/**
+ * Calls `work` with a journal whose bodies may be removed. Returns false while a worker of the folder, which keeps the places of bodies in its
+ * memory, is running.
+ */
 async function withJournal(
   { store }: RuntimeParts,
   { dryRun }: CleanWish,
-  notes: string[],
   work: (journal: PurchaseJournal) => Promise<void>,
-): Promise<void> {
-  if (dryRun || store.shared) return work(await store.journal());
-  const working = await store.work();
-  if (working === null) {
-    notes.push('A worker of this folder is running. It removes loaded answers itself, once a day.');
-    return;
-  }
+): Promise<boolean> {
+  const isFree = dryRun || store.shared;
+  const working = isFree ? null : await store.work();
+  if (working === null && !isFree) return false;
   try {
-    await work(working.journal);
+    await work(working?.journal ?? (await store.journal()));
+    return true;
   } finally {
-    await working.close();
+    await working?.close();
   }
 }
 

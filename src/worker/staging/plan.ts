@@ -47,7 +47,9 @@ export async function makePlan(parts: PlanParts): Promise<JobPlan> {
     ...(manifest.notes ?? []),
   ];
   const freshness = freshnessOf(request, now);
-  const loaded = await loadedSlices(parts, notes);
+  const read = await loadedSlices(parts);
+  const loaded = read instanceof WarehouseBusy ? null : read;
+  if (read instanceof WarehouseBusy) notes.push(`${read.message}. This plan uses the journal alone`);
   const limited = staged.limit !== undefined;
   const wanted = wantedSlices(staged);
   const whole = loaded !== null && loaded.filter((slice) => slice < wanted).length === wanted;
@@ -129,15 +131,11 @@ function onlyRebuy(freshness: Freshness): boolean {
   return freshness.freshAfter === undefined && freshness.retryTags === undefined;
 }
 
-async function loadedSlices({ warehouse, staged }: PlanParts, notes: string[]): Promise<readonly number[] | null> {
-  try {
-    return await warehouse.loadedSlices(staged.job, staged.generation);
-  } catch (error) {
-    if (!(error instanceof WarehouseBusy)) throw error;
-    notes.push(`${error.message}. This plan uses the journal alone`);
-    return null;
-  }
-}
+const loadedSlices = ({ warehouse, staged }: PlanParts): Promise<readonly number[] | null | WarehouseBusy> =>
+  warehouse.loadedSlices(staged.job, staged.generation).catch((error: unknown) => {
+    if (error instanceof WarehouseBusy) return error;
+    throw error;
+  });
 
 function restOf(staged: StagedJob, toBuy: number, costs: Quote): RestPlan {
   const { requests, micros } = costs.total();
@@ -279,7 +277,7 @@ async function holdsAnswers(warehouse: RowProgress): Promise<boolean> {
   try {
     return await warehouse.holdsAnswers();
   } catch (error) {
-    // `loadedSlices` has already added the note about the busy warehouse.
+    // The plan has a note about the busy warehouse.
     if (error instanceof WarehouseBusy) return false;
     throw error;
   }
