@@ -9,9 +9,9 @@ import { keyFileOf } from '../data-converter/encryption-key.js';
 import { schedulesHere } from '../schedules/schedule-control.js';
 import { SEPARATE_RECORDS, workerOn } from '../team/pollers.js';
 import { recordId } from '../team/team.js';
-import { findTemporalBinary, hasTemporalFile } from '../temporal-server/binary.js';
+import { findTemporalBinary, hasTemporalFile, NOT_INSTALLED, waysOut } from '../temporal-server/binary.js';
 import { addressOf, readRecord, serverFiles } from '../temporal-server/server-files.js';
-import { bad, badBy, type Finding, fine, messageOf, type Setup } from './finding.js';
+import { bad, badBy, type Finding, fine, type Setup } from './finding.js';
 
 const CONNECT_MS = 4000;
 /** Longest wait for an answer of a server that accepts connections. */
@@ -42,15 +42,15 @@ export async function checkTemporal(setup: Setup): Promise<readonly Finding[]> {
 
 /** Whether the program of the embedded server is here. Installs nothing. */
 async function programFinding(env: Setup['env']): Promise<Finding> {
+  if (!hasTemporalFile(env)) {
+    const install = 'The first command that needs it builds it with Go or downloads it. To avoid this:';
+    return fine('temporal-program', `${NOT_INSTALLED}.`, `${install}\n${waysOut(env)}`);
+  }
   try {
     const { path, version } = await findTemporalBinary({ env, say: () => undefined, allowDownload: false });
     return fine('temporal-program', `${version.split(' (', 1)[0]} is at ${path}.`);
   } catch (error) {
-    const isThere = hasTemporalFile(env);
-    const [text = '', ...ways] = messageOf(error).split('\n');
-    if (isThere || ways.length === 0) return badBy('temporal-program', error);
-    const install = 'The first command that needs it builds it with Go or downloads it. To avoid this:';
-    return fine('temporal-program', `${text.replace(/\. Do.*/, '')}.`, [install, ...ways].join('\n'));
+    return badBy('temporal-program', error);
   }
 }
 

@@ -10,6 +10,8 @@ import type { TemporalBinary } from './download.js';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
+export const NOT_INSTALLED = 'No Temporal server is installed on this machine';
+
 const ANSWER_MS = 20_000;
 /** Waits longer than this are reported. */
 const SAID_AFTER_MS = 5000;
@@ -39,9 +41,8 @@ export async function findTemporalBinary(lookup: BinaryLookup): Promise<Temporal
   const cache = lookup.cacheDir ?? programsOf(env);
   const found = await firstOf(foldersOf(env, cache), lookup);
   if (found !== null) return found;
-  const ways = waysOut(cache);
-  if (lookup.allowDownload === false)
-    throw new UsageError('temporal-not-installed', `No Temporal server is installed on this machine. ${ways}`);
+  const ways = `Do one of these:\n${waysOut(env, cache)}`;
+  if (lookup.allowDownload === false) throw new UsageError('temporal-not-installed', `${NOT_INSTALLED}. ${ways}`);
   try {
     const { installTemporal } = await import('./download.js');
     return await installTemporal({ dir: cache, program, env, say, check: checkBinary });
@@ -127,9 +128,9 @@ function goDirs(env: Environment): string[] {
 
 const programsOf = (env: Environment) => join(userCache(env), 'bin');
 
-function waysOut(cache: string): string {
+/** The ways to a Temporal server, a line for each. */
+export function waysOut(env: Environment, cache = programsOf(env)): string {
   return [
-    'Do one of these:',
     '- set TEMPORAL_ADDRESS=host:port to the address of a running Temporal server;',
     "- set TEMPORAL_CLI to the path of Temporal's program (https://docs.temporal.io/cli);",
     '- put the program `temporal` on PATH;',
