@@ -3,7 +3,7 @@ import { DEFAULT_EVENT_WAREHOUSE, type WalkHeartbeat } from '../../core/events/w
 import type { WalkEntry } from '../../core/job-entry-schemas.js';
 import { WarehouseBusy, WarehouseUnusable } from '../../core/rows/warehouse-errors.js';
 import type { WalkProgress } from '../../core/workflow-result-schemas.js';
-import { isSameWarehouse, warehouseOf } from '../../worker/config/store-setting.js';
+import { isSameWarehouse, warehouseOf } from '../../worker/config/warehouse-setting.js';
 import type { Runtime } from '../../worker/runtime/runtime.js';
 import { type EventStatus, isMissingFile, readEventStatus } from '../../worker/store/event-status.js';
 import type { Context, ExitCode, Flags } from '../shared/command.js';

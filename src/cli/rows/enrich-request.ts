@@ -11,7 +11,7 @@ import type { Json } from '../../core/text/json.js';
 import { isSameFile } from '../../files/same-file.js';
 import { absoluteTarget, whyNoPublish } from '../../worker/config/publish-step.js';
 import type { EnrichRequest } from '../../worker/config/runtime-types.js';
-import { intoShown } from '../../worker/config/store-setting.js';
+import { intoShown } from '../../worker/config/warehouse-setting.js';
 import { failureLimit, readAll, refuse, spelled, wrong } from '../flag-values.js';
 import { nameOf } from '../readers.js';
 import { contentsFlags, objectOf, ofRequest, readEffort, type SetField, setTwice } from '../request-fields.js';

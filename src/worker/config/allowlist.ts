@@ -23,7 +23,7 @@ import { s3Name } from '../../warehouse/publish/place-of.js';
 import { SSLMODE, serverOf } from './database-setting.js';
 import { NO_PASSWORD, placeOrProblem } from './publish-step.js';
 import type { RuntimeConfig } from './runtime-types.js';
-import { whyNoWarehouse } from './why-unwritable.js';
+import { whyNoWarehouse } from './warehouse-setting.js';
 
 /** The fields of a workflow's input that name a file or a database. */
 const fields = ['input', 'into', 'csv', 'secretFile', 'publish'] as const;

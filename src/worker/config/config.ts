@@ -11,9 +11,9 @@ import { type RuntimeConfig, UsageError } from './runtime-types.js';
 import type { Setting } from './setting.js';
 import { knownVariables, type SettingName, settings, valuesOf } from './settings.js';
 import { whyNoStateFolder } from './state-folder.js';
-import { sourceOfFlag, warehouseOfFlag } from './store-setting.js';
 import { deploymentOf, temporalProfile } from './temporal-setting.js';
 import { type Environment, type Found, readText, Variables } from './variables.js';
+import { sourceOfFlag, warehouseOfFlag } from './warehouse-setting.js';
 
 /** Settings from the command line, as typed, so that all mistakes are reported together. */
 export interface ConfigFlags {

@@ -8,7 +8,7 @@ import { staticSummary } from '../../core/text/static-summary.js';
 import { warehouseIdentity } from '../../warehouse/index.js';
 import type { Ownership, WorkflowAccess } from '../config/runtime-types.js';
 import { sha256 } from '../config/sha256.js';
-import { hostField, warehouseOf } from '../config/store-setting.js';
+import { hostField, warehouseOf } from '../config/warehouse-setting.js';
 import { walkName } from '../store/event-status.js';
 import { WalkHandle } from './job-handle.js';
 import { startedByCommand } from './work-owners.js';

@@ -3,7 +3,7 @@ import { DEFAULT_MONITOR_WAREHOUSE } from '../../core/monitors/monitor-names.js'
 import type { Published, PublishRequest } from '../../core/publish-request.js';
 import { whyNotHere } from '../config/publish-step.js';
 import { type JobPlan, UsageError } from '../config/runtime-types.js';
-import { isSameWarehouse, warehouseOf } from '../config/store-setting.js';
+import { isSameWarehouse, warehouseOf } from '../config/warehouse-setting.js';
 import { findJob } from '../staging/find-job.js';
 import type { RuntimeParts } from './runtime-parts.js';
 

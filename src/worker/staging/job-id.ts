@@ -10,7 +10,7 @@ import { warehouseIdentity } from '../../warehouse/index.js';
 import type { DatabaseAddress } from '../config/database-setting.js';
 import { UsageError } from '../config/runtime-types.js';
 import { sha256 } from '../config/sha256.js';
-import { warehouseOf } from '../config/store-setting.js';
+import { warehouseOf } from '../config/warehouse-setting.js';
 
 /**
  * The id of a job, such as `brands-3f9a1c`, with the parts that the id is made of: operation, input (or `--job`), warehouse and origin.

@@ -14,7 +14,7 @@ import { createWarehouses, type OpenedWarehouse } from '../../warehouse/index.js
 import type { Allowlist } from '../config/allowlist.js';
 import { isSameServer } from '../config/database-setting.js';
 import type { RuntimeConfig } from '../config/runtime-types.js';
-import { isSameWarehouse } from '../config/store-setting.js';
+import { isSameWarehouse } from '../config/warehouse-setting.js';
 import { openSinks } from './sinks.js';
 
 /** The warehouses of a process, for jobs, walks and monitors, and the secret files. */

@@ -17,7 +17,7 @@ import { Secret } from '../../../src/core/connections/secret.js';
 import { FileSecrets } from '../../../src/store/process/file-secrets.js';
 import { openWarehouse } from '../../../src/warehouse/index.js';
 import { Allowlist } from '../../../src/worker/config/allowlist.js';
-import { whyUnwritable } from '../../../src/worker/config/why-unwritable.js';
+import { whyUnwritable } from '../../../src/worker/config/warehouse-setting.js';
 import { runJob, Service, stageText } from '../../suites/row-job.js';
 import { folderOfFile } from '../../support/files/folders.js';
 import { whole } from '../../support/publish/publish-from.js';

@@ -7,7 +7,7 @@ import { entryAfter, stageOf } from '../../../src/core/rows/job-entries.js';
 import { Allowlist, allowedBy } from '../../../src/worker/config/allowlist.js';
 import { readConfig } from '../../../src/worker/config/config.js';
 import { databaseWarehouse, parseServer } from '../../../src/worker/config/database-setting.js';
-import { warehouseOf } from '../../../src/worker/config/store-setting.js';
+import { warehouseOf } from '../../../src/worker/config/warehouse-setting.js';
 import { folderOfFile } from '../../support/files/folders.js';
 
 const dir = folderOfFile();

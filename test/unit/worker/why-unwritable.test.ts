@@ -3,7 +3,7 @@ import { existsSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { expect, it } from 'vitest';
-import { whyUnwritable } from '../../../src/worker/config/why-unwritable.js';
+import { whyUnwritable } from '../../../src/worker/config/warehouse-setting.js';
 import { folderOfTest } from '../../support/files/folders.js';
 
 function folder(): string {
