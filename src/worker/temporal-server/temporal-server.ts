@@ -29,7 +29,9 @@ const nothing = () => undefined;
 export interface TemporalServerOptions {
   /** Absolute path of the folder for the server's database, log and record. */
   readonly stateDir: string;
-  /** Environment with `TEMPORAL_CLI`, `PATH` and, for tests, `SEARCHFLOW_SERVER_LINGER_MS`. */
+  /** How long the server outlives its last user, in ms. */
+  readonly lingerMs?: number;
+  /** Environment with `TEMPORAL_CLI` and `PATH`. */
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly say: (sentence: string) => void;
   readonly namespace?: string;
@@ -135,13 +137,12 @@ interface Supervisor {
 /** Starts a supervisor of the folder. A second one ends by itself. */
 async function startSupervisor(
   files: ServerFiles,
-  { env, say, ui = null }: TemporalServerOptions,
+  { env, say, ui = null, lingerMs = LINGER_MS }: TemporalServerOptions,
 ): Promise<Supervisor> {
   await recordFormat(files.stateDir);
-  const linger = Number(env.SEARCHFLOW_SERVER_LINGER_MS || LINGER_MS);
   const program = inPackage('dist', 'worker', 'temporal-server', 'server-supervisor.js');
   const log = openSync(files.log, 'a', 0o600);
-  const child = spawn(process.execPath, [program, files.stateDir, String(linger >= 0 ? linger : LINGER_MS)], {
+  const child = spawn(process.execPath, [program, files.stateDir, String(lingerMs)], {
     cwd: files.stateDir,
     detached: true,
     stdio: ['pipe', log, log],

@@ -39,7 +39,7 @@ export class ServerUsers {
   async here(lingerMs: number, env: NodeJS.ProcessEnv = process.env, ui?: number): Promise<EmbeddedServer> {
     const server = await ensureTemporalServer({
       stateDir: this.stateDir,
-      env: { ...env, SEARCHFLOW_SERVER_LINGER_MS: String(lingerMs) },
+      ...{ env, lingerMs },
       say: (sentence) => this.said.push(sentence),
       ...(ui === undefined ? {} : { ui }),
     });
@@ -53,9 +53,8 @@ export class ServerUsers {
   ): Promise<{ readonly child: ChildProcess; readonly server: Omit<EmbeddedServer, 'detach'> }> {
     const script = `import { ensureTemporalServer } from ${JSON.stringify(built)};
       const [stateDir, linger] = process.argv.slice(1);
-      const env = { ...process.env, SEARCHFLOW_SERVER_LINGER_MS: linger };
       const say = (sentence) => process.stderr.write(sentence + '\\n');
-      process.stdout.write(JSON.stringify(await ensureTemporalServer({ stateDir, env, say })) + '\\n');
+      process.stdout.write(JSON.stringify(await ensureTemporalServer({ stateDir, env: process.env, say, lingerMs: Number(linger) })) + '\\n');
       setInterval(() => {}, 1000);`;
     const args = ['--input-type=module', '--eval', script, this.stateDir, String(lingerMs)];
     const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] });

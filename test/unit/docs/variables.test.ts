@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { knownVariables } from '../../../src/worker/config/settings.js';
 
-/** Variables that this program sets for programs that it starts, and those of its own tests. */
-const given = /^SEARCHFLOW_(ALERT_(ID|TEXT|TYPE|JOB)|SERVER_LINGER_MS)$/;
+/** Variables that this program sets for programs that it starts. */
+const given = /^SEARCHFLOW_ALERT_(ID|TEXT|TYPE|JOB)$/;
 
 it('each variable that a text of the sources names exists', () => {
   const files = readdirSync('src', { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.ts'));
