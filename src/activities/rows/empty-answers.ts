@@ -2,7 +2,7 @@ import { fieldOf } from '../../api/checks/field-of.js';
 import type { StagedJob } from '../../core/job-entry-schemas.js';
 import type { UnitOutcome } from '../../core/purchase/journal.js';
 import { contentTypes } from '../../core/request-values.js';
-import { factsOf, ROW_ID_FIELD, ROWS_FIELD } from '../../core/rows/row-operation.js';
+import { operationFacts, ROW_ID_FIELD, ROWS_FIELD } from '../../core/rows/row-operation.js';
 import { jsonText } from '../../core/text/json.js';
 
 /**
@@ -12,7 +12,7 @@ import { jsonText } from '../../core/text/json.js';
 export function emptyAnswers(
   staged: Pick<StagedJob, 'operation' | 'options'>,
 ): (answer: Pick<UnitOutcome, 'result'>) => boolean {
-  const { values, structured = values, buysPages: isPage } = factsOf(staged.operation);
+  const { values, structured = values, buysPages: isPage } = operationFacts(staged.operation);
   const paths = staged.options.outputSchema ? structured : values;
   return ({ result }) => {
     let answer: unknown;

@@ -1,5 +1,5 @@
 import type { Output } from '../../api/outputs/index.js';
-import { buysPages, factsOf, isLongRunning } from '../../core/rows/row-operation.js';
+import { buysPages, isLongRunning, operationFacts } from '../../core/rows/row-operation.js';
 import { inputText } from '../../core/rows/source-fields.js';
 import { limitInAnswers, limitText } from '../../core/rows/stop-at-failed.js';
 import { toMicros } from '../../core/text/money.js';
@@ -136,7 +136,7 @@ export function planText(plan: JobPlan, config: Pick<RuntimeConfig, 'service' | 
     ['Rows', rowsText(plan)],
     ['URL column', plan.urlCells ? urlColumnText(plan, plan.urlCells) : null],
     ['Key', staged.key?.map((name) => printable(name)).join(', ') ?? null],
-    ['Buys', buysPages(operation) ? null : factsOf(operation).unit[1]],
+    ['Buys', buysPages(operation) ? null : operationFacts(operation).unit[1]],
     [buysPages(operation) ? 'Distinct URLs' : 'Distinct', count(distinctOf(plan))],
     ['Already bought', count(plan.alreadyBought)],
     ['Bad rows', count(badRowsOf(plan))],
@@ -207,7 +207,7 @@ export function badRowLines(rows: readonly BadRow[], total: number): string[] {
 
 /** Returns a number with its noun, such as `3,470 searches` or `1 URL`. */
 export function someOf(amount: number, operation: string): string {
-  return some(amount, ...factsOf(operation).unit);
+  return some(amount, ...operationFacts(operation).unit);
 }
 
 /** Prints the id of a job that the workers run (`--detach`). */

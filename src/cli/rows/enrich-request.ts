@@ -5,7 +5,7 @@ import { DEFAULT_OPERATION, URLS_PER_REQUEST } from '../../core/choices.js';
 import { isDatabaseSource, sourceShown, whyNoSource } from '../../core/connections/source-address.js';
 import type { ErrorCode } from '../../core/errors/registry.js';
 import { enrichCsv, type PublishStep } from '../../core/row-job-schemas.js';
-import { buysPages, factsOf, type RowOperation, rowOperations } from '../../core/rows/row-operation.js';
+import { buysPages, operationFacts, type RowOperation, rowOperations } from '../../core/rows/row-operation.js';
 import { isAddress, isPattern, whyNoAddress } from '../../core/rows/source-fields.js';
 import type { Json } from '../../core/text/json.js';
 import { isSameFile } from '../../files/same-file.js';
@@ -133,11 +133,11 @@ type Names = readonly (keyof Flags<'enrich'>)[];
 const contentsNames = Object.keys(contentsFlags).map(nameOf) as Names;
 
 /** Whether a request has all options of contents. An answer has only texts of pages. */
-const hasContents = (operation: RowOperation): boolean => factsOf(operation).flags.includes('highlights');
+const hasContents = (operation: RowOperation): boolean => operationFacts(operation).flags.includes('highlights');
 
 /** The flags that an operation accepts, and others may not. */
 const flagsOf = (operation: RowOperation): Names =>
-  [hasContents(operation) ? contentsNames : [], factsOf(operation).flags as Names].flat();
+  [hasContents(operation) ? contentsNames : [], operationFacts(operation).flags as Names].flat();
 
 /** Returns the operation, template and options that the flags describe. */
 export function toRowRequest(flags: Flags<'enrich'>): RowRequest {

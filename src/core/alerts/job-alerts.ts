@@ -27,8 +27,8 @@ export const named = (name: string): string =>
     .replace(/[<>&]/g, '?')
     .slice(0, 200);
 
-const statusOf = (job: string): string => `searchflow status ${shellWord(job)}`;
-const resumeOf = (job: string): string => `searchflow resume ${shellWord(job)}`;
+const statusCommand = (job: string): string => `searchflow status ${shellWord(job)}`;
+const resumeCommand = (job: string): string => `searchflow resume ${shellWord(job)}`;
 
 const words = { rows: 'Job', walk: 'Walk', export: 'Export', batch: 'Batch' } as const;
 
@@ -59,15 +59,15 @@ export function endOfRows(
   if (stopped !== null) return stoppedFact(run, stopped, counts, ` So far: ${figures}.`);
   if (published !== null && published.error !== null) {
     const data = { reason: 'publish', ...counts, next: `searchflow publish ${shellWord(run.job)} --to …` };
-    const text = ` stopped: all rows are loaded, but not published. Its reason: ${statusOf(run.job)}`;
+    const text = ` stopped: all rows are loaded, but not published. Its reason: ${statusCommand(run.job)}`;
     return factOf('job.stopped', run, text, data);
   }
-  const next = failedRows > 0 ? statusOf(run.job) : null;
+  const next = failedRows > 0 ? statusCommand(run.job) : null;
   return factOf('job.done', run, ` is done: ${figures}.`, { ...counts, next });
 }
 
 function stoppedFact(run: AlertRun, stopped: Pause, counts: object, figures: string): AlertFact {
-  const next = run.scheduled ? statusOf(run.job) : resumeOf(run.job);
+  const next = run.scheduled ? statusCommand(run.job) : resumeCommand(run.job);
   const text = ` stopped: ${whyOf(stopped)}.${figures} Next: ${next}`;
   return factOf('job.stopped', run, text, { reason: stopped.reason, ...counts, next });
 }
@@ -85,7 +85,7 @@ export function unknownOfRun(
   const own = unknown.filter(({ intendedAt }) => intendedAt >= startedAt);
   if (own.length === 0) return [];
   const micros = own.reduce((sum, { estimateMicros }) => sum + estimateMicros, 0);
-  const next = statusOf(run.job);
+  const next = statusCommand(run.job);
   const text = `: ${some(own.length, 'request')} got no answer and may have been charged, at most ${dollars(micros)}. Next: ${next}`;
   const data = { outcomes: own.length, mostDollars: toDollars(micros), next };
   return [factOf('job.unknown_outcomes', run, text, data, [own.length])];
@@ -93,7 +93,7 @@ export function unknownOfRun(
 
 /** A job that waits for a person. `since`: the beginning of the pause in Unix ms. */
 export function pauseOfRun(run: AlertRun, paused: Pause, since: number): AlertFact {
-  const next = resumeOf(run.job);
+  const next = resumeCommand(run.job);
   const why = whyOf(paused);
   // The message about a cap ends with a command, which a dot would change.
   const way = paused.cap !== undefined ? '' : `. Fix this, then: ${next}`;
@@ -116,7 +116,7 @@ export function stateOfRun(run: AlertRun, { phase, reason = 'person', failure = 
   const pause: Pause = { reason, message: pauseFacts[reason].words };
   if (phase === 'paused') return pauseOfRun(run, pause, since);
   if (phase === 'stopped') return stoppedFact(run, pause, {}, '');
-  const next = statusOf(run.job);
+  const next = statusCommand(run.job);
   // The types of failures are words of this program; anything else may come from elsewhere.
   const type = /^[A-Za-z][\w.]{0,60}$/.test(failure) ? failure : 'Error';
   return factOf('job.failed', run, ` failed (${type}). Its reason: ${next}`, { failure: type, next });
@@ -132,7 +132,7 @@ export function endOfWalk(
     const text = ` is done: ${some(events, 'event')}, ${count(addedEvents)} new.`;
     return factOf('job.done', run, text, { ...counts, next: null });
   }
-  const next = statusOf(run.job);
+  const next = statusCommand(run.job);
   const text = ` stopped before its end; the next run continues. Its reason: ${next}`;
   return factOf('job.stopped', run, text, { reason: null, ...counts, next });
 }

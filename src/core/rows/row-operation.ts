@@ -47,11 +47,11 @@ export const rowOperations = Object.keys(operations) as [RowOperation, ...RowOpe
 const unknown: OperationFacts = { unit: ['unit', 'units'], flags: [], values: [] };
 
 /** Stored jobs may name operations of other versions. */
-export const factsOf = (operation: string): OperationFacts =>
+export const operationFacts = (operation: string): OperationFacts =>
   isRowOperation(operation) ? operations[operation] : unknown;
 export const isRowOperation = (name: string): name is RowOperation => Object.hasOwn(operations, name);
-export const buysPages = (operation: string): boolean => factsOf(operation).buysPages ?? false;
-export const isLongRunning = (operation: string): boolean => factsOf(operation).isLongRunning ?? false;
+export const buysPages = (operation: string): boolean => operationFacts(operation).buysPages ?? false;
+export const isLongRunning = (operation: string): boolean => operationFacts(operation).isLongRunning ?? false;
 
 /** Name of the field that holds the rows in the input and in the output of a shared run. */
 export const ROWS_FIELD = 'rows';

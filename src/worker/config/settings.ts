@@ -35,7 +35,7 @@ const of =
     ...{ variable, schema },
   });
 const text = of<string>();
-const list = of<readonly string[]>();
+const listed = of<readonly string[]>();
 const number = of<number>();
 const flag = of<boolean>();
 
@@ -47,17 +47,12 @@ const texts: InputSchema = { type: 'array', items: aText };
 const secrets: InputSchema = { type: 'array', items: aSecret, writeOnly: true };
 const yesOrNo: InputSchema = { type: 'boolean' };
 const rate: InputSchema = { type: 'integer', minimum: 1, maximum: 10_000 };
-const days: InputSchema = {
-  type: 'integer',
-  minimum: 1,
-  maximum: 36_500,
-  must: 'a whole number of days from 1',
-};
+const days: InputSchema = { type: 'integer', minimum: 1, maximum: 36_500, must: 'a whole number of days from 1' };
 const amount: InputSchema = { type: 'number', minimum: 0, maximum: MOST_DOLLARS };
-const dollars = { parse: readDollars, make: (value: number) => toMicros(value) as number };
+const asMicros = { parse: readDollars, make: (value: number) => toMicros(value) as number };
 const inMs = (unit: number) => (value: number) => value * unit;
 const path = (value: string, cwd: string): string => resolve(cwd, value);
-const named = (pattern: string, must: string): InputSchema => ({ type: 'string', pattern, must });
+const matching = (pattern: string, must: string): InputSchema => ({ type: 'string', pattern, must });
 /** `host:port`. */
 const endpoint = '^(\\[[0-9a-fA-F:.]+\\]|[^\\s:/@]+):\\d{1,5}$';
 const port: InputSchema = { type: 'integer', minimum: 1, maximum: 65_535, must: 'a port such as 8233' };
@@ -75,7 +70,7 @@ export const optionSettings = {
     { type: 'object', additionalProperties: { type: 'string', writeOnly: true }, writeOnly: true },
     { parse: readHeaders, make: checkedHeaders },
   ),
-  beta: list('SEARCHFLOW_BETA', texts, { parse: readTokens, make: betaSetting }),
+  beta: listed('SEARCHFLOW_BETA', texts, { parse: readTokens, make: betaSetting }),
   betaHeader: text('SEARCHFLOW_BETA_HEADER', aText, { make: betaHeaderSetting }),
   unchecked: flag(null, yesOrNo),
   proxy: of<WireOptions['proxy']>()(null, {
@@ -105,21 +100,21 @@ export const optionSettings = {
   store: text('SEARCHFLOW_STORE', aSecret, { make: storeAddress }),
   warehouseUrl: text('SEARCHFLOW_WAREHOUSE_URL', aSecret, { make: databaseWarehouse, ofRecord: true }),
   sourceUrl: text('SEARCHFLOW_SOURCE_URL', aSecret, { make: databaseSource, ofRecord: true }),
-  paths: list('SEARCHFLOW_PATHS', usual(texts, ['.']), {
+  paths: listed('SEARCHFLOW_PATHS', usual(texts, ['.']), {
     ...{ parse: (value) => value.split(delimiter).filter(Boolean), ofRecord: true },
     make: (all, cwd) => all.map((one) => resolve(cwd, one)),
   }),
-  hosts: list('SEARCHFLOW_HOSTS', usual(secrets, []), { make: hostsSetting, ofRecord: true }),
+  hosts: listed('SEARCHFLOW_HOSTS', usual(secrets, []), { make: hostsSetting, ofRecord: true }),
   sinks: of<Sinks>()(null, { type: 'object' }, { ofRecord: true }),
   duckDbExtensions: text('SEARCHFLOW_DUCKDB_EXTENSIONS', aText, { make: path, ofRecord: true }),
-  maxCostPerJob: number('SEARCHFLOW_MAX_COST_PER_JOB', amount, { ...dollars, ofRecord: true }),
+  maxCostPerJob: number('SEARCHFLOW_MAX_COST_PER_JOB', amount, { ...asMicros, ofRecord: true }),
   secretFile: text(null, aText, { make: path }),
   operations: flag(null, usual(yesOrNo, true)),
   versioned: flag(null, usual(yesOrNo, false)),
   alertUrl: text('SEARCHFLOW_ALERT_URL', aSecret, { make: alertUrl, ofRecord: true }),
   alertSecret: text('SEARCHFLOW_ALERT_SECRET', aSecret, { make: alertSecret, ofRecord: true }),
-  alertCommand: list('SEARCHFLOW_ALERT_COMMAND', secrets, { parse: readArgv, make: alertCommand, ofRecord: true }),
-  alertOn: list('SEARCHFLOW_ALERT_ON', usual(texts, usualAlerts), { make: alertEventsOf, ofRecord: true }),
+  alertCommand: listed('SEARCHFLOW_ALERT_COMMAND', secrets, { parse: readArgv, make: alertCommand, ofRecord: true }),
+  alertOn: listed('SEARCHFLOW_ALERT_ON', usual(texts, usualAlerts), { make: alertEventsOf, ofRecord: true }),
   alertLag: text('SEARCHFLOW_ALERT_LAG', usual(aText, '2h'), { make: alertLag, ofRecord: true }),
   say: of<(sentence: string) => void>()(null, {}, { make: saySetting }),
 } as const;
@@ -133,11 +128,11 @@ export const settings = {
   debug: text('SEARCHFLOW_DEBUG', aText),
   logFormat: text('SEARCHFLOW_LOG', { type: 'string', enum: ['text', 'json'] }),
   serviceKey: text('SEARCHFLOW_SERVICE_KEY', aSecret, { make: keySetting }),
-  keyIds: list('SEARCHFLOW_KEY_ID', texts, { make: keyIds }),
+  keyIds: listed('SEARCHFLOW_KEY_ID', texts, { make: keyIds }),
   billUrl: text('SEARCHFLOW_BILL_URL', aText, { make: serviceAddress('SEARCHFLOW_SERVICE_KEY') }),
   taskQueue: text(
     'SEARCHFLOW_TASK_QUEUE',
-    usual(named(temporalName, 'a task queue name (no white space, at most 200 characters)'), DEFAULT_TASK_QUEUE),
+    usual(matching(temporalName, 'a task queue name (no white space, at most 200 characters)'), DEFAULT_TASK_QUEUE),
   ),
   keepLandingMs: number('SEARCHFLOW_KEEP_LANDING_DAYS', usual(days, KEEP_LANDING_MS / DAY_MS), {
     flag: 'keepLanding',
@@ -149,18 +144,18 @@ export const settings = {
     usual({ type: 'integer', minimum: 2, maximum: 9999, must: 'a whole number of seconds from 2 to 9999' }, 15),
     { make: inMs(1000) },
   ),
-  metricsAddress: text('SEARCHFLOW_METRICS', named(endpoint, 'an address such as 127.0.0.1:9464'), {
+  metricsAddress: text('SEARCHFLOW_METRICS', matching(endpoint, 'an address such as 127.0.0.1:9464'), {
     make: endpointSetting,
   }),
-  askAboveMicros: number('SEARCHFLOW_ASK_ABOVE', usual(amount, 10), dollars),
+  askAboveMicros: number('SEARCHFLOW_ASK_ABOVE', usual(amount, 10), asMicros),
   temporalUi: number('SEARCHFLOW_TEMPORAL_UI', port),
-  temporalAddress: text('TEMPORAL_ADDRESS', named(endpoint, 'an address such as localhost:7233'), {
+  temporalAddress: text('TEMPORAL_ADDRESS', matching(endpoint, 'an address such as localhost:7233'), {
     make: endpointSetting,
   }),
   deployment: of<undefined>()(null, {}),
-  namespace: text('TEMPORAL_NAMESPACE', usual(named(temporalName, 'a namespace name'), 'default')),
+  namespace: text('TEMPORAL_NAMESPACE', usual(matching(temporalName, 'a namespace name'), 'default')),
   dataConverterPath: text('SEARCHFLOW_DATA_CONVERTER', aText, { make: moduleSetting }),
-  encrypts: text('SEARCHFLOW_ENCRYPT', named('^[01]$', '0 or 1'), { make: (value) => value === '1' }),
+  encrypts: text('SEARCHFLOW_ENCRYPT', matching('^[01]$', '0 or 1'), { make: (value) => value === '1' }),
 } as const;
 
 export type SettingName = keyof typeof settings;
