@@ -148,28 +148,28 @@ describe.each([false, true])('enrichRows with a record: %s', (record) => {
 
   quick('returns pages to a client, each with the input of the next one', async () => {
     const { pages: all, service } = await open(record, { failureRate: 0, textBytes: 9000 });
-    const rows = urls(400);
+    const rows = urls(300);
     const pages = await all({ rows, maxCostDollars: 1 });
     expect(indexes(pages.flatMap(({ results }) => results))).toEqual(rows.map((_, nth) => nth));
     const { micros, units } = service.bill();
     const sum = (field: 'rows' | 'costDollars') => pages.reduce((all, { summary }) => all + summary[field], 0);
-    expect([units, sum('rows')]).toEqual([400, 400]);
+    expect([units, sum('rows')]).toEqual([300, 300]);
     expect(sum('costDollars')).toBeCloseTo(micros / 1e6);
     const costs = pages.flatMap(({ results }) => results.map(({ costDollars }) => costDollars));
-    expect(costs).toEqual(rows.map(() => micros / 400e6));
+    expect(costs).toEqual(rows.map(() => micros / 300e6));
     expect(pages[0]?.next?.maxCostDollars).toBeCloseTo(1 - (pages[0]?.summary.costDollars ?? 0));
   });
 
   quick('holds the cap over all pages', async () => {
     const { pages: all, service } = await open(record, { failureRate: 0, textBytes: 9000 });
-    const pages = await all({ rows: urls(400), maxCostDollars: 0.3 });
-    expect(indexes(pages.flatMap(({ results }) => results))).toHaveLength(400);
+    const pages = await all({ rows: urls(300), maxCostDollars: 0.25 });
+    expect(indexes(pages.flatMap(({ results }) => results))).toHaveLength(300);
     const { tag, message } = pages.at(-1)?.summary.stopped ?? {};
     expect([tag, message]).toEqual([
       'BudgetExceeded',
-      expect.stringMatching(record ? /: \$0\.3 is spent, or reserved/ : /of \$0\.3 is spent$/),
+      expect.stringMatching(record ? /: \$0\.25 is spent, or reserved/ : /of \$0\.25 is spent$/),
     ]);
-    expect(service.bill().micros).toBeLessThanOrEqual(300_000);
+    expect(service.bill().micros).toBeLessThanOrEqual(250_000);
     expect(service.bill().micros).toBeGreaterThan(200_000);
   });
 
@@ -228,7 +228,7 @@ quick.each([
 
 quick.each<[EnrichRowsInput, number]>([
   [{ rows: urls(5000) }, 5000 / 25],
-  [{ ...search, rows: urls(60) }, 60 * 4],
+  [{ ...search, rows: urls(40) }, 40 * 4],
 ])('without a record, answers reach the workflow together, so that its history is short', async (input, most) => {
   const { start } = await open(false, { failureRate: 0, latencyMs: 300, qps: 20, textBytes: 100 }, { qps: 20 });
   const call = await start(input, 'outcomes');
