@@ -1,3 +1,0 @@
-import { everyForm, operationFailures } from '../../support/activities/operation-failures.js';
-
-operationFailures(everyForm);
