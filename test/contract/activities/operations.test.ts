@@ -30,30 +30,6 @@ describe('the activities of the operations table', () => {
     for (const name of Object.keys(operationTable)) expect(names).toContain(name);
   });
 
-  it('find similar pages and start research through the journal, too', async () => {
-    expect((await run('findSimilar', { url: 'https://example.com/' })).data.results).toBeInstanceOf(Array);
-    const task = await run('createResearchTask', {
-      input: { instructions: 'Who mines copper?' },
-      output: { schema: { type: 'object', properties: { name: { type: 'string' } } } },
-    });
-    const id = String(task.data.id);
-    expect((await run('getResearchTask', { id })).data).toMatchObject({ id });
-    expect(await run('listResearchTasks', {})).toHaveProperty('data');
-  });
-
-  it('follow an agent run from its start to its deletion', async () => {
-    const { data } = await run('createAgentRun', { query: 'Find a copper mine' });
-    const id = String(data.id);
-    await expect
-      .poll(async () => (await run('getAgentRun', { id })).data.status, { timeout: 20_000 })
-      .toBe('completed');
-    expect((await run('listAgentRuns', { limit: 5 })).data.data).toBeInstanceOf(Array);
-    expect((await run('listAgentRunEvents', { id })).data.data).toBeInstanceOf(Array);
-    expect((await run('cancelAgentRun', { id })).data).toMatchObject({ id, status: 'completed' });
-    await run('deleteAgentRun', { id });
-    await expect(run('getAgentRun', { id })).rejects.toMatchObject({ type: 'NotFound', nonRetryable: true });
-  });
-
   it('put the webhook secret into its file and nowhere else', async () => {
     const { data } = await run('createMonitor', monitor('copper'));
     const id = String(data.id);
@@ -65,26 +41,6 @@ describe('the activities of the operations table', () => {
       expect(JSON.stringify(await run(name, { id }))).not.toContain(secret);
     }
     expect(readFileSync(setting.secretFile, 'utf8')).toContain(secret);
-  });
-
-  it('change, pause and list monitors', async () => {
-    const { data } = await run('createMonitor', { ...monitor('tin'), metadata: { team: 'metals' } });
-    const id = String(data.id);
-    expect((await run('updateMonitor', { id, status: 'paused' })).data).toMatchObject({ id, status: 'paused' });
-    expect((await run('listMonitors', { metadata: { team: 'metals' } })).data.data).toMatchObject([{ id }]);
-    const batch = await run('batchMonitors', { action: 'unpause', filter: { status: 'paused' }, dry_run: true });
-    expect(batch.data).toMatchObject({ ids: [id] });
-  });
-
-  it('read events and the websets that they are about', async () => {
-    const page = await run('listEvents', { limit: 5 });
-    const events = page.data.data as { id: string }[];
-    expect(events).toHaveLength(5);
-    expect((await run('getEvent', { id: events[0]?.id ?? '' })).data).toMatchObject({ id: events[0]?.id });
-    const websets = (await run('listWebsets', {})).data.data as { id: string }[];
-    const id = websets[0]?.id ?? '';
-    expect((await run('getWebset', { id })).data).toMatchObject({ id });
-    expect((await run('listWebsetItems', { webset: id, id })).data.data).toBeInstanceOf(Array);
   });
 
   const url = 'https://example.com/';
