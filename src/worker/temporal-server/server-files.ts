@@ -1,4 +1,4 @@
-import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type ProcessIdentity, toIdentity } from '../../files/process-identity.js';
 
@@ -44,10 +44,6 @@ export function writeRecord(files: ServerFiles, record: ServerRecord): void {
   const draft = `${files.record}.draft`;
   writeFileSync(draft, `${JSON.stringify(record)}\n`, { mode: 0o600 });
   renameSync(draft, files.record);
-}
-
-export function removeRecord(files: ServerFiles): void {
-  rmSync(files.record, { force: true });
 }
 
 export const addressOf = (record: Pick<ServerRecord, 'port'>): string => `127.0.0.1:${record.port}`;

@@ -2,10 +2,10 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, type FSWatcher, rmSync, statSync, truncateSync, watch, writeFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
-import { isAlive, type ProcessIdentity, processStartTime } from '../../files/process-identity.js';
+import { isAlive, processStartTime } from '../../files/process-identity.js';
 import { isAt, lockHolder, type ProcessLock, tryLock } from '../../files/process-lock.js';
 import { freePort } from './free-port.js';
-import { addressOf, readRecord, removeRecord, serverFiles, writeRecord } from './server-files.js';
+import { addressOf, readRecord, type ServerRecord, serverFiles, writeRecord } from './server-files.js';
 
 // Program of the supervisor, a detached Node process that `ensureTemporalServer` starts from the compiled file. It owns the embedded server
 // of a folder: it starts the server, starts it again if it ends or hangs, and ends it once no process uses it. Its output, and the server's,
@@ -201,7 +201,9 @@ async function takeLock(): Promise<ProcessLock | null> {
 }
 
 /** Kills a server that this process did not start. Does nothing if its PID now belongs to another process. */
-async function killLeft({ pid, startTime }: ProcessIdentity): Promise<void> {
+async function killLeft({ pid, startTime, port }: ServerRecord): Promise<void> {
+  // On Windows, which reports no start time, a PID proves nothing. A server answers at its port.
+  if (startTime === null && !(await answers(addressOf({ port })))) return;
   if (isAlive(pid, startTime)) process.kill(pid, 'SIGKILL');
   const until = performance.now() + KILL_GRACE_MS;
   while (isAlive(pid, startTime)) {
@@ -221,7 +223,7 @@ try {
   const lock = input === null ? null : await takeLock();
   if (lock !== null) {
     await supervise(lock, JSON.parse(String(input)) as ServerPlan).finally(() => {
-      if (isOwn(lock)) removeRecord(files);
+      if (isOwn(lock)) rmSync(files.record, { force: true });
       lock.release();
     });
   }

@@ -124,14 +124,14 @@ async function awaitServer(files: ServerFiles, options: TemporalServerOptions): 
       wrong = error instanceof Error ? error.message : String(error);
     }
   }
-  throw new TemporalServerFailed(failure(files, lastMessages(files.log, logged) || wrong));
+  throw new TemporalServerFailed(failure(files, lastMessages(files.log, logged) || (supervisor?.failed ?? wrong)));
 }
 
 /** A supervisor that this process has started. */
 interface Supervisor {
   ended: boolean;
-  /** Whether the server cannot be started. The reason is in the log. */
-  failed: boolean;
+  /** Why the server cannot be started, if the log does not say more; null while it may start. */
+  failed: string | null;
 }
 
 /** Starts a supervisor of the folder. A second one ends by itself. */
@@ -150,9 +150,11 @@ async function startSupervisor(
     windowsHide: true,
   });
   closeSync(log);
-  const supervisor = { ended: false, failed: false };
-  child.once('error', () => Object.assign(supervisor, { ended: true, failed: true }));
-  child.once('exit', (code) => Object.assign(supervisor, { ended: true, failed: code !== null && code !== 0 }));
+  const supervisor: Supervisor = { ended: false, failed: null };
+  child.once('error', ({ message }) => Object.assign(supervisor, { ended: true, failed: message }));
+  child.once('exit', (code) =>
+    Object.assign(supervisor, { ended: true, failed: code ? `its supervisor ended with exit code ${code}` : null }),
+  );
   child.unref();
   child.stdin?.on('error', nothing);
   try {
@@ -165,13 +167,13 @@ async function startSupervisor(
   }
 }
 
-const isDamage = (output: string) => /not a database|malformed|corrupt|disk image|no such table/i.test(output);
-
-function failure(files: ServerFiles, output: string): string {
-  const damaged = isDamage(output);
-  const remedy = `${damaged ? 'Its database' : 'If its database'} ${files.database} is damaged${damaged ? '. Move' : ', move'} the file away`;
+function failure({ log, database }: ServerFiles, output: string): string {
+  const isDamaged = /not a database|malformed|corrupt|disk image|no such table/i.test(output);
+  const remedy = isDamaged
+    ? `Its database ${database} is damaged. Move`
+    : `If its database ${database} is damaged, move`;
   return (
-    `The embedded Temporal server did not start: ${output} (${files.log}). ${remedy} and run the same command again. ` +
+    `The embedded Temporal server did not start: ${output} (${log}). ${remedy} the file away and run the same command again. ` +
     'Paid results are in the journal and are not bought twice.'
   );
 }

@@ -149,7 +149,7 @@ it('a server that is stopped during its start is reported within 10 s, and later
   const failed = await starting;
   expect(failed).toBeInstanceOf(TemporalServerFailed);
   expect((failed as Error).message).toMatch(
-    /did not start: The Temporal server at \S+ did not answer within 30 s\..*run the same command again\./,
+    /did not start: The Temporal server at \S+ did not answer within 30 s .*run the same command again\./,
   );
   expect(isAlive(pid, null)).toBe(false);
 });
