@@ -5,8 +5,6 @@ import { shellWord } from '../core/text/shell-word.js';
 export { count, some } from '../core/text/count.js';
 export { dollars };
 
-export const usd = (amount: number): string => dollars(Math.round(amount * 1e6));
-
 export const DAY_MS = 86_400_000;
 
 /** Returns seconds as text, such as `4 s`, `3 min 20 s`, `2 h 5 min` or `3 d 4 h`. */

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { count, DAY_MS, printable, usd } from '../text.js';
+import { count, DAY_MS, dollars, printable } from '../text.js';
 
 /** A piece of HTML, made by `html`. */
 export class Html {
@@ -61,17 +61,17 @@ ${lines}</tbody>
 /** The number of a problem: it has the colour of problems unless it is 0. */
 export const alarming = (value: number): Cell => ({ text: count(value), kind: value > 0 ? 'number bad' : 'number' });
 
-/** The cell of a field: an amount of dollars, a time, a number or a text. */
+/** The cell of a field: an amount, a time, a number or a text. */
 function cellOf(field: string, value: unknown): Cell {
-  if (typeof value === 'number') return { text: /Dollars$/.test(field) ? usd(value) : count(value), kind: 'number' };
-  const text = typeof value === 'string' ? value : '–';
-  return { text: printable(/(At|upTo)$/.test(field) ? minute(text) : text, MOST) };
+  if (typeof value !== 'number') return { text: printable(typeof value === 'string' ? value : '–', MOST) };
+  if (/(At|upTo)$/.test(field)) return { text: minute(value) };
+  return { text: /Micros$/.test(field) ? dollars(value) : count(value), kind: 'number' };
 }
 
 /** Most characters of a text in a cell. */
 const MOST = 300;
 /** `2026-11-21 06:00`, in UTC. */
-export const minute = (time: string): string => time.slice(0, 16).replace('T', ' ');
+export const minute = (at: number): string => new Date(at).toISOString().slice(0, 16).replace('T', ' ');
 
 const style = `
 :root { color-scheme: light dark; --page: #f6f7f9; --card: #ffffff; --text: #1c2430; --muted: #5d6877; --line: #dfe3e9;

@@ -1,5 +1,6 @@
 import type { Output } from '../../api/outputs/index.js';
-import { count, DAY_MS, duration, printable, some, usd } from '../text.js';
+import { toDollars } from '../../core/text/money.js';
+import { count, DAY_MS, dollars, duration, printable, some } from '../text.js';
 import { alarming, barChart, type Cell, type Columns, type Html, html, minute, page, table } from './page.js';
 
 type Activity = Output<'report'>['activity'][number];
@@ -22,7 +23,8 @@ export function share(part: number, whole: number): string {
 const [MOST_DAYS, MOST_TAGS] = [40, 25];
 
 const seconds = (value: number): string => (value < 10 ? `${value.toFixed(2)} s` : duration(value));
-const between = (from: string, to: string): number => (Date.parse(to) - Date.parse(from)) / 1000;
+const dayOf = (at: number): string => minute(at).slice(0, 10);
+const between = (from: number, to: number): number => (to - from) / 1000;
 
 /** The sum of each numeric field of records. */
 const sumOf =
@@ -60,7 +62,6 @@ export function reportPage(report: Output<'report'>): string {
           ...[progressOf(report), statusOf(report), ...purchases],
           ...[nullsOf(report), misfitsOf(report), unknownOf(report)],
         ];
-  const lastDay = new Date(Date.parse(report.until) - 1).toISOString();
   const title = job === null ? 'Team report' : printable(job.name, 200);
   const warnings = [
     ...(origin === 'sandbox'
@@ -72,7 +73,7 @@ export function reportPage(report: Output<'report'>): string {
     title,
     html`<header>
 <h1>${title}</h1>
-<p class="note">${report.since.slice(0, 10)} to ${lastDay.slice(0, 10)}, written ${minute(at)} UTC</p>
+<p class="note">${dayOf(report.since)} to ${dayOf(report.until - 1)}, written ${minute(at)} UTC</p>
 <dl>${Object.entries(facts).map(([name, value]) => value && html`<dt>${name}</dt><dd>${printable(value)}</dd>`)}</dl>
 </header>
 ${warnings.map((warning) => html`<p class="warning">${warning}</p>\n`)}<div class="figures">
@@ -85,15 +86,15 @@ ${sections}${runsOf(report)}<footer>
 }
 
 /** The estimates that count under a cap besides the amount that was spent. */
-const besides = ({ openDollars, unknownDollars }: Spent): readonly string[] => [
-  ...(openDollars > 0 ? [`and ${usd(openDollars)} in flight (max.)`] : []),
-  ...(unknownDollars > 0 ? [`and ${usd(unknownDollars)} possibly charged`] : []),
+const besides = ({ openMicros, unknownMicros }: Spent): readonly string[] => [
+  ...(openMicros > 0 ? [`and ${dollars(openMicros)} in flight (max.)`] : []),
+  ...(unknownMicros > 0 ? [`and ${dollars(unknownMicros)} possibly charged`] : []),
 ];
 /** The amount that counts under a cap: spent, in flight and possibly charged. */
-const takenOf = ({ landedDollars, openDollars, unknownDollars }: Spent): number =>
-  landedDollars + openDollars + unknownDollars;
+const takenOf = ({ landedMicros, openMicros, unknownMicros }: Spent): number =>
+  landedMicros + openMicros + unknownMicros;
 const capText = (spent: Spent, cap: number | null, none: string): string =>
-  cap === null ? none : `${share(takenOf(spent), cap)} of the cap of ${usd(cap)}`;
+  cap === null ? none : `${share(takenOf(spent), cap)} of the cap of ${dollars(cap)}`;
 
 function figuresOf({ job, jobs, activity, days, unknownCount, caps, spent }: Output<'report'>): readonly Html[] {
   const [total, sum] = [sumOf(days), sumOf(activity)];
@@ -101,12 +102,12 @@ function figuresOf({ job, jobs, activity, days, unknownCount, caps, spent }: Out
   const failed = rows ? rows.error + rows.invalid : 0;
   const bought = jobs.filter(({ usage }) => usage).length;
   const unknown = job === null ? total('unknownOutcomes') : unknownCount;
-  const unknownText = unknown === 0 ? 'no answer was lost' : `at most ${usd(total('unknownDollars'))} in this time`;
-  const [open, limited, answered] = [total('openDollars'), sum('limited'), sum('answered')];
+  const unknownText = unknown === 0 ? 'no answer was lost' : `at most ${dollars(total('unknownMicros'))} in this time`;
+  const [open, limited, answered] = [total('openMicros'), sum('limited'), sum('answered')];
   const limitedText = limited === 0 ? 'the limit was never exceeded' : `waits of ${duration(sum('waitSeconds'))} named`;
-  const spentText = open > 0 ? `and ${usd(open)} in flight` : some(total('requests'), 'answer');
-  const today = [...besides(spent.day), capText(spent.day, caps.dayDollars, 'no cap for a day')].join(', ');
-  const isUsedUp = caps.dayDollars !== null && takenOf(spent.day) >= caps.dayDollars;
+  const spentText = open > 0 ? `and ${dollars(open)} in flight` : some(total('requests'), 'answer');
+  const today = [...besides(spent.day), capText(spent.day, caps.dayMicros, 'no cap for a day')].join(', ');
+  const isUsedUp = caps.dayMicros !== null && takenOf(spent.day) >= caps.dayMicros;
   const slowest = seconds(Math.max(...activity.map((step) => step.slowest)));
   const time = answered === 0 ? ['–', 'no answers'] : [seconds(sum('seconds') / answered), `mean; slowest ${slowest}`];
   const figures: readonly (readonly [name: string, value: string, more: string, isBad?: boolean])[] = [
@@ -117,8 +118,8 @@ function figuresOf({ job, jobs, activity, days, unknownCount, caps, spent }: Out
           ['Not loaded yet', count(rows.missing), `${some(rows.vanished, 'row')} vanished from the input`],
         ] as const)
       : ([['Jobs', count(jobs.length), `${some(bought, 'job')} bought in this time`]] as const)),
-    ['Spent', usd(total('landedDollars')), spentText],
-    ['Spent today, whole team', usd(spent.day.landedDollars), today, isUsedUp],
+    ['Spent', dollars(total('landedMicros')), spentText],
+    ['Spent today, whole team', dollars(spent.day.landedMicros), today, isUsedUp],
     ['Unknown outcomes', count(unknown), unknownText, unknown > 0],
     ['Answers 429', count(limited), limitedText, limited > 0],
     ['Time of an answer', time[0] ?? '', time[1] ?? ''],
@@ -129,17 +130,10 @@ function figuresOf({ job, jobs, activity, days, unknownCount, caps, spent }: Out
   );
 }
 
-/** The time of the steps of the charts, Unix ms. */
-const rangeOf = ({ active }: Output<'report'>) => ({
-  since: Date.parse(active.since),
-  until: Date.parse(active.until),
-  stepMs: active.stepSeconds * 1000,
-});
-
 function progressOf(report: Output<'report'>): Html | null {
   if (report.figures === null) return null;
-  const range = rangeOf(report);
-  const loads = report.figures.loads.map(({ at, ...load }) => ({ ...load, at: Date.parse(at) }));
+  const { loads } = report.figures;
+  const range = report.active;
   const until = Math.max(range.until, ...loads.map(({ at }) => at + range.stepMs));
   let [rows, failed] = [0, 0];
   const bars = loads.flatMap((load, nth) => {
@@ -180,30 +174,30 @@ function statusOf({ figures, job }: Output<'report'>): Html | null {
 function moneyOf({ days, caps, spent, job }: Output<'report'>): Html {
   const operations = [...new Set(days.map(({ operation }) => operation))].sort();
   const colour = (operation: string) => `series-${(operations.indexOf(operation) % 6) + 1}`;
-  const bars = days.map(({ day, operation, landedDollars }) => ({
-    ...{ at: Date.parse(day), value: landedDollars, colour: colour(operation) },
+  const bars = days.map(({ day, operation, landedMicros }) => ({
+    ...{ at: Date.parse(day), value: landedMicros, colour: colour(operation) },
   }));
   const until = Math.max(...bars.map(({ at }) => at)) + DAY_MS;
   // One bar over the whole width would look like a whole month.
   const since = Math.min(...bars.map(({ at }) => at), until - 7 * DAY_MS);
   const total = sumOf(days);
   const period = (name: string, cap: number | null, sums: Spent) =>
-    `${name} ${[usd(sums.landedDollars), ...besides(sums)].join(' ')} (${capText(sums, cap, 'no cap')})`;
-  const fields = ['requests', 'units', 'landedDollars', 'openDollars', 'unknownOutcomes', 'unknownDollars'] as const;
+    `${name} ${[dollars(sums.landedMicros), ...besides(sums)].join(' ')} (${capText(sums, cap, 'no cap')})`;
+  const fields = ['requests', 'units', 'landedMicros', 'openMicros', 'unknownOutcomes', 'unknownMicros'] as const;
   const sums = Object.fromEntries(fields.map((field) => [field, total(field)]));
   const all = { day: 'total', operation: '', ...sums } as Day;
   const lines = days.length > MOST_DAYS ? ` The table has the newest ${MOST_DAYS} lines.` : '';
   const legend = operations.map((operation) => [colour(operation), printable(operation, 60)] as const);
   const rows = table<Day>([...[...days].reverse().slice(0, MOST_DAYS), ...(days.length > 1 ? [all] : [])], {
-    ...({ day: 'day', operation: 'operation', answers: 'requests', units: 'units', spent: 'landedDollars' } as const),
-    'in flight (max.)': 'openDollars',
+    ...({ day: 'day', operation: 'operation', answers: 'requests', units: 'units', spent: 'landedMicros' } as const),
+    'in flight (max.)': 'openMicros',
     'unknown outcomes': ({ unknownOutcomes }) => alarming(unknownOutcomes),
-    'possibly charged': 'unknownDollars',
+    'possibly charged': 'unknownMicros',
   });
   return section(
     'Dollars by day and operation',
-    `The team has spent ${period('today', caps.dayDollars, spent.day)}, ${period('this month', caps.monthDollars, spent.month)}.`,
-    barChart({ since, until, stepMs: DAY_MS }, bars, (value) => `$${value}`, legend),
+    `The team has spent ${period('today', caps.dayMicros, spent.day)}, ${period('this month', caps.monthMicros, spent.month)}.`,
+    barChart({ since, until, stepMs: DAY_MS }, bars, (value) => `$${toDollars(value)}`, legend),
     rows,
     days.length === 0
       ? `No purchase${job === null ? '' : ' of this job'} in this time.`
@@ -215,14 +209,16 @@ function useOf(report: Output<'report'>): Html | null {
   const { activity, limits, job } = report;
   const used = limits.buckets.flatMap((bucket) => {
     const steps = activity.filter((step) => step.bucket === bucket.name);
-    return steps.length === 0 ? [] : [{ ...bucket, steps, most: bucket.qps * limits.windowSeconds, sum: sumOf(steps) }];
+    return steps.length === 0
+      ? []
+      : [{ ...bucket, steps, most: (bucket.qps * limits.windowMs) / 1000, sum: sumOf(steps) }];
   });
   const [first] = [...used].sort((a, b) => b.sum('units') - a.sum('units'));
   if (!first) return null;
-  const windows = `${limits.windowSeconds} seconds`;
+  const windows = `${limits.windowMs / 1000} seconds`;
   const bars = first.steps.map(({ at, busiest }) => {
     const value = busiest / first.most;
-    return { at: Date.parse(at), value, colour: value > 1 ? 'bad' : 'series-1' };
+    return { at, value, colour: value > 1 ? 'bad' : 'series-1' };
   });
   const legend = [
     ['series-1', `busiest window of ${windows}`],
@@ -239,7 +235,7 @@ function useOf(report: Output<'report'>): Html | null {
   return section(
     'Use of the rate limit',
     `Rate profile ${printable(limits.profile, 60)}. ${job === null ? 'Paid requests of the team' : 'Paid requests of this job'}, as a share of the bucket ${printable(first.name, 60)} (${first.qps} units a second).`,
-    barChart(rangeOf(report), bars, (value) => share(value, 1), legend),
+    barChart(report.active, bars, (value) => share(value, 1), legend),
     rows,
     `Derived: each paid request counts at the time of its intent, in windows of ${windows}; windows without a request do not count. Free calls, such as polls and lists of events, are not in the journal. The limit is the one that is configured today.`,
   );
@@ -250,7 +246,7 @@ function waitsOf(report: Output<'report'>): Html | null {
   if (activity.length === 0) return null;
   const sum = sumOf(activity);
   const steps = [...new Set(activity.map(({ at }) => at))].map((at) => ({
-    at: Date.parse(at),
+    at,
     of: sumOf(activity.filter((step) => step.at === at)),
   }));
   const kinds = [
@@ -275,7 +271,7 @@ function waitsOf(report: Output<'report'>): Html | null {
     share: ({ field }) => number(field === 'requests' ? '' : share(sum(field), sum('requests'))),
   });
   const note = `Derived from intents, answers and misses of the journal. The 429 answers asked for waits of ${duration(sum('waitSeconds'))} in all. The wait for a turn of the rate limit is not recorded; the metric searchflow_grant_wait_seconds of a worker has it.`;
-  const chart = barChart(rangeOf(report), bars, (value) => `${value} s`, legend);
+  const chart = barChart(report.active, bars, (value) => `${value} s`, legend);
   return section('Waits, 429 answers and failures', '', chart, rows, note);
 }
 
@@ -303,7 +299,7 @@ function misfitsOf({ figures }: Output<'report'>): Html | null {
 }
 
 function unknownOf({ unknown, unknownCount }: Output<'report'>): Html | null {
-  const columns = { time: 'intendedAt', operation: 'operation', units: 'units', 'at most': 'estimateDollars' } as const;
+  const columns = { time: 'intendedAt', operation: 'operation', units: 'units', 'at most': 'estimateMicros' } as const;
   const lead = `${some(unknownCount, 'request')} of all runs got no answer and may have been charged.`;
   const note = unknownCount > unknown.length ? `The newest ${unknown.length} are shown.` : '';
   return listOf('Unknown outcomes', unknown, { ...columns, reason: 'reason' }, note, lead);
@@ -331,7 +327,7 @@ function runsOf({ runs }: Output<'report'>): Html | null {
     time: ({ startedAt, endedAt }) => number(duration(between(startedAt, endedAt))),
     ...{ rows: 'rows', success: 'success' },
     failed: ({ error, invalid }) => alarming(error + invalid),
-    ...{ 'not loaded': 'missing', requests: 'requests', cost: 'costDollars' },
+    ...{ 'not loaded': 'missing', requests: 'requests', cost: 'costMicros' },
   };
   const note =
     'Runs that ended as done or stopped (table searchflow_runs). Failed and cancelled runs have no row there.';
@@ -349,7 +345,7 @@ function jobsOf({ jobs }: Output<'report'>): Html {
     failed: ofRows(({ error, invalid }) => alarming(error + invalid)),
     'not loaded': counted('missing'),
     answers: ({ usage }) => number(count(usage?.requests ?? 0)),
-    spent: ({ usage }) => number(usd(usage?.landedDollars ?? 0)),
+    spent: ({ usage }) => number(dollars(usage?.landedMicros ?? 0)),
     'unknown outcomes': ({ usage }) => alarming(usage?.unknownOutcomes ?? 0),
   });
   const note =

@@ -29,7 +29,7 @@ export async function report(context: Context, what: string, flags: Flags<'repor
     mistakes.push('--open needs a file. Name a file for --out.');
   return withRuntime(context, settings(context, {}, mistakes), { bounded: true }, async ({ runtime, stopped }) => {
     const found = await runtime.report({ job: what === TEAM ? null : what, since, until });
-    if (terminal.json) terminal.data(JSON.stringify(found));
+    terminal.result(found);
     if (terminal.json && out === undefined) return exitCodes.ok;
     const { reportPage } = await import('./report-page.js');
     const html = reportPage(found);

@@ -6,7 +6,6 @@ import type { ActivityStep, RateShare } from '../../core/purchase/activity.js';
 import { sentenceOf } from '../../core/rows/pause.js';
 import type { RecordedRun } from '../../core/rows/row-figures.js';
 import { WarehouseBusy, WarehouseUnusable } from '../../core/rows/warehouse-errors.js';
-import { toDollars } from '../../core/text/money.js';
 import { rateProfileOf } from '../config/derived-settings.js';
 import { findJob } from '../staging/find-job.js';
 import { patiently, readEventStatus } from '../store/event-status.js';
@@ -67,7 +66,7 @@ export async function readReport(parts: RuntimeParts, { job, since, until }: Rep
     });
   }
   const [reported] = jobs;
-  return printed({
+  return {
     kind: 'report',
     about: entry === null ? 'team' : 'job',
     job:
@@ -91,7 +90,7 @@ export async function readReport(parts: RuntimeParts, { job, since, until }: Rep
     runs: figures?.runs ?? (await teamRuns(parts, entries, missing)),
     streams: entry === null ? await streamsOf(parts, missing) : [],
     missing,
-  }) as Output<'report'>;
+  };
 }
 
 /** The share of each operation in the bucket that it fills first. A search may count against further buckets, by a type that no record has. */
@@ -162,22 +161,4 @@ async function streamsOf({ config, store }: RuntimeParts, missing: string[]) {
       streams.push({ ...{ stream, into, upTo: watermark, completedAt }, pending: pending.length });
   }
   return streams;
-}
-
-/** Names of fields with a time, in Unix ms. */
-const times = /^(at|since|until|startedAt|endedAt|intendedAt|upTo|completedAt)$/;
-
-/** Figures as `--json` prints them: amounts in dollars, times in ISO 8601, lengths of time in seconds. Names in `tags` and `misfits` stay. */
-function printed(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(printed);
-  if (typeof value !== 'object' || value === null) return value;
-  return Object.fromEntries(Object.entries(value).map(([name, one]) => printedField(name, one)));
-}
-
-function printedField(name: string, value: unknown): readonly [string, unknown] {
-  if (name === 'tags' || name === 'misfits') return [name, value];
-  const [, amount, length] = /^(.*)Micros$|^(.*)Ms$/.exec(name) ?? [];
-  if (amount !== undefined) return [`${amount}Dollars`, typeof value === 'number' ? toDollars(value) : value];
-  if (length !== undefined) return [`${length}Seconds`, Number(value) / 1000];
-  return [name, typeof value === 'number' && times.test(name) ? new Date(value).toISOString() : printed(value)];
 }

@@ -47,26 +47,26 @@ it('the figures of a report equal SQL over the warehouse, the journal, and the b
     'SELECT requests::INTEGER AS requests, cost_micros::INTEGER AS micros FROM searchflow_runs',
   );
   expect(figures?.runs).toMatchObject([
-    { requests: recorded?.requests, costDollars: Number(recorded?.micros) / 1e6, phase: 'done' },
+    { requests: recorded?.requests, costMicros: Number(recorded?.micros), phase: 'done' },
   ]);
 
   // The answer of the second request was lost: the service charged for it, and the journal lists it.
-  const landed = report.days.reduce((sum, { landedDollars }) => sum + landedDollars, 0);
-  const lost = report.days.reduce((sum, { unknownDollars }) => sum + unknownDollars, 0);
+  const landed = report.days.reduce((sum, { landedMicros }) => sum + landedMicros, 0);
+  const lost = report.days.reduce((sum, { unknownMicros }) => sum + unknownMicros, 0);
   // A page that is gone is free; the estimate of a lost request counts it.
-  expect([0, 1000]).toContain(Math.round(1e6 * (landed + lost)) - bill.micros);
-  expect(report.unknown).toMatchObject([{ operation: 'contents', estimateDollars: lost }]);
+  expect([0, 1000]).toContain(landed + lost - bill.micros);
+  expect(report.unknown).toMatchObject([{ operation: 'contents', estimateMicros: lost }]);
   const sum = (name: 'requests' | 'answered' | 'limited' | 'waitSeconds' | 'lost' | 'failed') =>
     report.activity.reduce((all, step) => all + step[name], 0);
   const sent = here.sandbox.log().filter(({ path }) => path === '/contents').length;
   expect([sum('requests'), sum('limited'), sum('waitSeconds'), sum('lost'), sum('failed')]).toEqual([sent, 1, 1, 1, 0]);
   // The charts have the time of the run, not of the 30 days.
-  expect(report.active.stepSeconds).toBeLessThanOrEqual(600);
-  expect(report.limits.windowSeconds).toBe(Math.min(60, report.active.stepSeconds));
+  expect(report.active.stepMs).toBeLessThanOrEqual(600_000);
+  expect(report.limits.windowMs).toBe(Math.min(60_000, report.active.stepMs));
   expect(sum('answered')).toBe(report.days[0]?.requests);
 
   const team = await read(null);
-  expect(team.jobs).toMatchObject([{ job: known?.job, usage: { landedDollars: landed, unknownOutcomes: 1 } }]);
+  expect(team.jobs).toMatchObject([{ job: known?.job, usage: { landedMicros: landed, unknownOutcomes: 1 } }]);
   expect(team.days).toEqual(report.days);
   expect(team.runs).toEqual(figures?.runs);
 

@@ -14,7 +14,6 @@ const [script, image, attribute, ends, template, marks] = hostile;
 const long = 'x'.repeat(400);
 const at = Date.UTC(2026, 10, 25, 12);
 const DAY_MS = 86_400_000;
-const time = (ms: number) => new Date(ms).toISOString();
 
 /** A report with hostile texts everywhere, and all sections. */
 export const hostileReport: Output<'report'> = {
@@ -28,14 +27,14 @@ export const hostileReport: Output<'report'> = {
   },
   origin: `https://api.example/${script}`,
   team: marks,
-  at: time(at),
-  since: time(at - 30 * DAY_MS),
-  until: time(at + DAY_MS / 2),
-  active: { since: time(at - 3_600_000), until: time(at), stepSeconds: 300 },
-  limits: { profile: ends, windowSeconds: 10, buckets: [{ name: image, qps: 10, classes: ['*'] }] },
+  at: at,
+  since: at - 30 * DAY_MS,
+  until: at + DAY_MS / 2,
+  active: { since: at - 3_600_000, until: at, stepMs: 300_000 },
+  limits: { profile: ends, windowMs: 10_000, buckets: [{ name: image, qps: 10, classes: ['*'] }] },
   activity: Array.from({ length: 12 }, (_, nth) => ({
     bucket: image,
-    at: time(at - 3_600_000 + nth * 300_000),
+    at: at - 3_600_000 + nth * 300_000,
     requests: 100 + nth,
     units: 100 + nth,
     active: 3,
@@ -50,18 +49,16 @@ export const hostileReport: Output<'report'> = {
   })),
   days: [script, 'search', 'answer'].flatMap((operation, nth) =>
     ['2026-11-23', '2026-11-24', '2026-11-25'].map((day) => ({
-      ...{ day, operation, requests: 12, units: 120, landedDollars: 0.12 * (nth + 1), openDollars: 0.001 },
-      ...{ unknownOutcomes: 1, unknownDollars: 0.005 },
+      ...{ day, operation, requests: 12, units: 120, landedMicros: 120_000 * (nth + 1), openMicros: 1000 },
+      ...{ unknownOutcomes: 1, unknownMicros: 5000 },
     })),
   ),
-  caps: { dayDollars: 1, monthDollars: null },
+  caps: { dayMicros: 1_000_000, monthMicros: null },
   spent: {
-    day: { since: time(at), landedDollars: 0.72, openDollars: 0.003, unknownDollars: 0.015 },
-    month: { since: time(at), landedDollars: 2.16, openDollars: 0.009, unknownDollars: 0.045 },
+    day: { since: at, landedMicros: 720_000, openMicros: 3000, unknownMicros: 15_000 },
+    month: { since: at, landedMicros: 2_160_000, openMicros: 9000, unknownMicros: 45_000 },
   },
-  unknown: [
-    { book: 'b', operation: image, units: 1, intendedAt: time(at), reason: `${ends}${long}`, estimateDollars: 0.005 },
-  ],
+  unknown: [{ book: 'b', operation: image, units: 1, intendedAt: at, reason: `${ends}${long}`, estimateMicros: 5000 }],
   unknownCount: 2,
   figures: {
     summary: {
@@ -74,7 +71,7 @@ export const hostileReport: Output<'report'> = {
       { status: image, tag: `${attribute}${long}`, rows: 50 },
     ],
     loads: Array.from({ length: 12 }, (_, nth) => ({
-      at: time(at - 3_600_000 + nth * 300_000),
+      at: at - 3_600_000 + nth * 300_000,
       rows: 80,
       failed: nth,
     })),
@@ -98,8 +95,8 @@ export const hostileReport: Output<'report'> = {
       missing: 50,
       vanished: 7,
       requests: 36,
-      costDollars: 0.72,
-      ...{ startedAt: time(at - 3_600_000), endedAt: time(at) },
+      costMicros: 720_000,
+      ...{ startedAt: at - 3_600_000, endedAt: at },
     },
   ],
   streams: [],
@@ -120,13 +117,13 @@ export const hostileTeam: Output<'report'> = {
       group: 'g',
       requests: 1,
       units: 10,
-      landedDollars: 0.01,
-      openDollars: 0,
+      landedMicros: 10_000,
+      openMicros: 0,
       unknownOutcomes: nth,
-      unknownDollars: 0,
+      unknownMicros: 0,
     },
   })),
   streams: hostile.map((stream, nth) => ({
-    ...{ stream, into: image, upTo: nth === 0 ? null : time(at - nth * 60_000), completedAt: time(at), pending: nth },
+    ...{ stream, into: image, upTo: nth === 0 ? null : at - nth * 60_000, completedAt: at, pending: nth },
   })),
 };

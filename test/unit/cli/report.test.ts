@@ -95,7 +95,7 @@ describe('a report', () => {
   });
 
   it('shows what the team spent, and what counts under its cap besides, as different amounts', () => {
-    const day = { since: hostileReport.at, landedDollars: 0.09, openDollars: 0, unknownDollars: 0.05 };
+    const day = { since: hostileReport.at, landedMicros: 90_000, openMicros: 0, unknownMicros: 50_000 };
     const { text } = parsed(reportPage({ ...hostileReport, spent: { day, month: day } }));
     expect(text).toContain('Spent today, whole team$0.09and $0.05 possibly charged, 14% of the cap of $1.00');
     expect(text).toContain(
@@ -161,7 +161,7 @@ describe('searchflow report', () => {
       ...{ kind: 'report', about: 'job', at: '2026-11-25T12:00:00.000Z', unknownCount: 2 },
       caps: { dayDollars: 1, monthDollars: null },
       unknown: [{ units: 1, estimateDollars: 0.005, intendedAt: '2026-11-25T12:00:00.000Z' }],
-      limits: { windowSeconds: 10 },
+      limits: { windowMs: 10_000 },
       runs: [{ costDollars: 0.72 }],
     });
     const page = setting();
