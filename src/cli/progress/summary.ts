@@ -71,8 +71,8 @@ export function summaryText(ending: Ending, env: Readonly<Record<string, string 
     schemaChanges && `Schema changed since the run before: ${printable(schemaChangesText(schemaChanges))}`,
     warningLines(summary),
     publishText(summary),
-    left !== '' &&
-      `Left running past --max-run-time: ${left}; error_message has the ids. None is bought twice. To follow them again${retryCommand(summary, program)}`,
+    left &&
+      `Left running past --max-run-time: ${left.text}; error_message has the ids. None is bought twice. To follow them again${retryCommand(summary, program)}`,
     discarded > 0 &&
       `Discarded or forgotten: ${some(discarded, 'row')} that ${discarded === 1 ? 'does' : 'do'} not count as failed.`,
     retried &&
@@ -93,15 +93,13 @@ function writtenText({ summary: { into, warehouse }, csv }: Ending): string {
   return `${printable(into)}${view}${csv === null ? '' : `, ${printable(csv)}`}`;
 }
 
-/**
- * Returns a text about the runs at the service that took longer than --max-run-time and are left running. Empty if there are
- * no such runs.
- */
-function leftRunning({ summary, plan }: Ending): string {
+/** Returns a text about the runs at the service that took longer than --max-run-time and are left running; null without such runs. */
+function leftRunning({ summary, plan }: Ending) {
   const rows = summary.warehouse.tags.RUN_OVERDUE ?? 0;
-  if (rows === 0) return '';
+  if (rows === 0) return null;
   // If several rows share a run, the number of rows is known here, but not the number of runs.
-  return (plan?.staged.rowsPerRun ?? 1) > 1 ? `the runs of ${some(rows, 'row')}` : some(rows, 'run');
+  if ((plan?.staged.rowsPerRun ?? 1) > 1) return { text: `the runs of ${some(rows, 'row')}`, verb: 'were' };
+  return { text: some(rows, 'run'), verb: rows === 1 ? 'was' : 'were' };
 }
 
 /** Returns the number of values that do not fit their column, by column; null without such values. */
@@ -161,17 +159,17 @@ function statusLines({ warehouse, limit }: JobSummary): string[] {
     .map(([name, rows, note]) => `  ${count(rows).padStart(9)}  ${name}${note ? ` (${note})` : ''}`);
 }
 
-function moneyLine(summary: JobSummary, left: string): string {
+function moneyLine(summary: JobSummary, left: ReturnType<typeof leftRunning>): string {
   const before = summary.totalCostMicros - summary.costMicros;
   const total = before > 0 ? `; ${dollars(summary.totalCostMicros)} over all runs of the job` : '';
   const { failed = 0 } = summary;
-  if (summary.requests === 0 && failed > 0 && left === '')
+  if (summary.requests === 0 && failed > 0 && left === null)
     return `Nothing was bought in this run: no request succeeded, and ${some(failed, 'unit')} failed${total}.`;
   // Requests of an attempt that was killed may have been refused, so this does not say that none was sent.
   if (summary.requests === 0)
-    return left === ''
+    return left === null
       ? `Nothing was bought in this run: nothing was left to buy${total}.`
-      : `Nothing was charged in this run: ${left} ${left.startsWith('1 ') ? 'was' : 'were'} left running at the service${total}.`;
+      : `Nothing was charged in this run: ${left.text} ${left.verb} left running at the service${total}.`;
   const { requests, costMicros, estimateMicros } = summary;
   const cost = `${dollars(costMicros)} (estimate of these requests ${dollars(estimateMicros)})`;
   return `Bought with ${some(requests, 'request')} for ${cost}${total}.${differenceText(summary)}`;
