@@ -16,6 +16,7 @@ import { viewColumns } from '../shared/view-columns.js';
 import { guardedCsvQuery } from './csv-formula-guard.js';
 import { exportParquet } from './export-parquet.js';
 import { type JobRows, readJobRows } from './file-parts.js';
+import type { SourceDatabase, SourceDuckDb } from './job-rows.js';
 import { type TargetKind, whyNoTarget } from './why-no-target.js';
 
 /** Time for which an export or a publish waits for another one into the same target. */
@@ -35,6 +36,19 @@ export async function withDrafts<T>(
     throw new WarehouseBusy('target-in-use', `Another ${what} is writing ${target}: ${error.message}`, error.pid);
   }
 }
+
+/** Runs `work` with a DuckDB that reads an existing warehouse; may repeat `work`. `missing` makes the error without a warehouse. */
+export const withSource = <T>(
+  { exists, patiently, source }: Database,
+  manner: Parameters<SourceDatabase>[1],
+  scratch: string,
+  missing: () => Error,
+  work: (source: SourceDuckDb) => Promise<T>,
+): Promise<T> =>
+  patiently(async () => {
+    if (!(await exists())) throw missing();
+    return source(scratch, manner, work);
+  });
 
 /** A step of an export: writes a draft into the folder `drafts`, and then replaces `target` by the draft. `shown`: the target, for messages. */
 type Export<T> = (
@@ -58,20 +72,15 @@ export function createExports(database: Database, { say = () => undefined, check
       const why = whyNoTarget(kind, target, { into: file, input });
       if (why !== null) throw new WarehouseUnusable('output-path-unusable', why);
     };
-    const refuseUnknown = async () => {
-      if (!(await database.exists())) throw unknownJob(job, shown);
-    };
-    await patiently(refuseUnknown);
+    const missing = () => unknownJob(job, shown);
+    if (!(await patiently(database.exists))) throw missing();
     refuse(null);
     await check?.({ [kind === 'csv' ? 'csv' : 'publish']: target });
     return withDrafts('export', target, say, (drafts, held) =>
-      patiently(async () => {
-        await refuseUnknown();
-        return database.source(drafts, 'parts', async (source) => {
-          const rows = await readJobRows(source, job, shown);
-          refuse(rows.input);
-          return write(source.connection, rows, drafts, join(held, basename(target)), target);
-        });
+      withSource(database, 'parts', drafts, missing, async (source) => {
+        const rows = await readJobRows(source, job, shown);
+        refuse(rows.input);
+        return write(source.connection, rows, drafts, join(held, basename(target)), target);
       }),
     ).catch((error: unknown) => {
       // A full disk or a missing permission concerns the target here, not the warehouse.

@@ -1,10 +1,10 @@
 import type { DuckDBConnection } from '@duckdb/node-api';
-import { type ColumnType, JSON_TYPE, TEXT } from '../../core/rows/column-type.js';
+import { JSON_TYPE, TEXT } from '../../core/rows/column-type.js';
 import { duckDbInput, resultSql } from '../rows/duckdb-result-sql.js';
+import { type ViewSql, viewQuery } from '../rows/job-view.js';
 import { readJob } from '../rows/row-store.js';
 import { dollarsOf } from '../rows/row-tables.js';
 import { identifier } from '../shared/duckdb-quote.js';
-import { viewColumns } from '../shared/view-columns.js';
 import { memoryFor, portionsOf, ROWS_AT_ONCE, type SourceDuckDb } from './job-rows.js';
 
 export interface TableColumn {
@@ -53,7 +53,7 @@ export function jobTable(name: string, rows: JobRows): SourceTable {
     name,
     hasLong: rows.types?.some((type) => /HUGEINT/.test(type)) ?? false,
     async *parts() {
-      for await (const part of rows.parts()) yield parquetQuery(rows, part);
+      for await (const part of rows.parts()) yield viewQuery(ofFiles, undefined, rows, rows.results, `(${part})`).query;
     },
   };
 }
@@ -134,25 +134,13 @@ export function selectAs(query: string, from: readonly TableColumn[], to: readon
   return casts.length === 0 ? query : `SELECT * REPLACE (${casts.join(', ')}) FROM (${query})`;
 }
 
-/**
- * Query of the rows of `source`, a part of a job, in their order, with the unchanged columns of the job's view. JSON columns
- * are text here, because every reader supports text.
- */
-function parquetQuery(
-  { columns, types, results: added }: Pick<JobRows, 'columns' | 'types' | 'results'>,
-  source: string,
-): string {
-  const { own, results } = viewColumns(
-    columns,
-    added.map(({ name }) => name),
-  );
-  const { inner, shown } = resultSql(added, true);
-  const all = [
-    ...own.map((name, index) => `${plainInput(index, types?.[index])} AS ${identifier(name)}`),
-    ...results.map((name, index) => `${shown[index]} AS ${identifier(name)}`),
-  ];
-  return `SELECT ${all.join(', ')} FROM (
-      SELECT ${['*', `${dollarsOf('cost_micros')} AS cost_dollars`, ...inner].join(', ')} FROM (${source}) ORDER BY row_number)`;
-}
-
-const plainInput = (index: number, type: ColumnType = TEXT) => duckDbInput(index, type === JSON_TYPE ? TEXT : type);
+/** DuckDB's SQL for the files of a job, from a part of its rows. JSON columns are text here, because every reader supports text. */
+const ofFiles: ViewSql = {
+  ...{ prefix: '', maxColumns: Number.POSITIVE_INFINITY, cut: (name, suffix) => `${name}${suffix}` },
+  cell: (index, type) => duckDbInput(index, type === JSON_TYPE ? TEXT : type),
+  read(part, values) {
+    const { inner, shown } = resultSql(values, true);
+    const columns = ['*', `${dollarsOf('cost_micros')} AS cost_dollars`, ...inner].join(', ');
+    return { from: `(SELECT ${columns} FROM ${part} ORDER BY row_number)`, shown };
+  },
+};

@@ -16,9 +16,12 @@ export async function chooseViewName(tx: Transaction, name: string): Promise<str
   return freeName(cut(wanted, ''), new Set(taken.map((row) => row.name)), (_name, number) => cut(wanted, `_${number}`));
 }
 
+/** The SQL of a database, or of files, for views. */
+export type ViewSql = Pick<Dialect, 'prefix' | 'maxColumns' | 'cut' | 'cell' | 'read'>;
+
 /** Returns the names of the columns in the view of a job: the user's own columns, and the columns after these. */
 export function viewNames(
-  { maxColumns, cut }: Dialect,
+  { maxColumns, cut }: ViewSql,
   columns: readonly string[],
   added: readonly ResultColumn[],
 ): ReturnType<typeof viewColumns> {
@@ -29,15 +32,16 @@ export function viewNames(
 /** Condition: the row is in the job's view, exports and publishes, because it is in the current input. */
 export const viewedRows = (job: string): string => `job = ${literal(job)} AND vanished_at IS NULL`;
 
-/** The query of a job's view, with the names of its columns: the user's own, and those `added` after these. */
+/** The query of a job's view or files, with the names of its columns: the user's own, and those `added` after these. */
 export function viewQuery(
-  dialect: Dialect,
-  where: string,
+  dialect: ViewSql,
+  where: string | undefined,
   { columns, types }: InputColumns,
   added: readonly ResultColumn[],
+  rows = `${dialect.prefix}enriched_rows`,
 ) {
   const { own, results } = viewNames(dialect, columns, added);
-  const { from, shown } = dialect.read(`${dialect.prefix}enriched_rows`, added, where);
+  const { from, shown } = dialect.read(rows, added, where);
   const all = [
     ...own.map((name, index) => `${dialect.cell(index, types?.[index])} AS ${identifier(name)}`),
     ...results.map((name, index) => `${shown[index]} AS ${identifier(name)}`),
