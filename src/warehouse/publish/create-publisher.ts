@@ -7,7 +7,7 @@ import { WarehouseBusy, WarehouseUnusable } from '../../core/rows/warehouse-erro
 import { isSameFile, realPath } from '../../files/same-file.js';
 import type { Database, WarehousesOptions } from '../database.js';
 import { stateRelations } from '../events/event-tables.js';
-import { withDrafts } from '../export/create-exports.js';
+import { withDrafts, withSource } from '../export/create-exports.js';
 import { jobTable, readJobRows, type SourceTable } from '../export/file-parts.js';
 import { memoryFor, type SourceDuckDb } from '../export/job-rows.js';
 import { whyNoTarget } from '../export/why-no-target.js';
@@ -128,36 +128,15 @@ async function withTarget<T>(
   return work((drafted) => publishFiles(files, before, drafted));
 }
 
-/** What is read of a subject: `source` names it in a target, so that two sources never share a table. */
-interface Subject {
-  readonly source: string;
-  /** The latest recorded run of a job; null if there is none. */
-  readonly run: string | null;
-  /** The file that a target must not be. */
-  readonly input: string | null;
-  readonly tables: readonly SourceTable[];
-}
-
-/** Runs `work` on one state of the tables of a subject; may repeat `work`. */
-function readSource<T>(
-  { shown, exists, source, patiently }: Database,
-  subject: PublishSubject,
-  scratch: string,
-  work: (connection: DuckDBConnection, read: Subject) => Promise<T>,
-): Promise<T> {
-  return patiently(async () => {
-    const isJob = typeof subject === 'object';
-    if (!(await exists())) throw isJob ? unknownJob(subject.job, shown) : nothingToPublish(subject, shown);
-    return source(scratch, 'snapshot', async (reader) => {
-      if (!isJob) {
-        const tables = publishedTables[subject].map((table) => wholeTable(reader, table));
-        return work(reader.connection, { source: subject, run: null, input: null, tables });
-      }
-      const rows = await readJobRows(reader, subject.job, shown);
-      const { run, input, view } = rows;
-      return work(reader.connection, { source: `job ${subject.job}`, run, input, tables: [jobTable(view, rows)] });
-    });
-  });
+/** A subject: `source` names it in a target, so that two sources never share a table. `input`: the file that a target must not be. */
+async function subjectOf(reader: SourceDuckDb, subject: PublishSubject, shown: string) {
+  if (typeof subject !== 'object') {
+    const tables = publishedTables[subject].map((table) => wholeTable(reader, table));
+    return { source: subject, run: null, input: null, tables };
+  }
+  const rows = await readJobRows(reader, subject.job, shown);
+  const { run, input, view } = rows;
+  return { source: `job ${subject.job}`, run, input, tables: [jobTable(view, rows)] };
 }
 
 const wholeTable = (source: SourceDuckDb, table: Relation): SourceTable => ({
@@ -190,17 +169,21 @@ async function draft(
   commit: Commit,
 ): Promise<Published> {
   const shown = shownOf(place);
-  const read = await readSource(source.database, request.subject, drafts, async (reader, subject) => {
-    refuse(source, place, subject.input);
+  const { subject } = request;
+  const { database } = source;
+  const missing = () =>
+    typeof subject === 'object' ? unknownJob(subject.job, database.shown) : nothingToPublish(subject, database.shown);
+  const read = await withSource(database, 'snapshot', drafts, missing, async (reader) => {
+    const found = await subjectOf(reader, subject, database.shown);
+    refuse(source, place, found.input);
     // These two targets keep integers of more than 64 bits.
     const keepsLong = place.kind === 'file' || place.kind === 'postgres';
+    const staged = stageTables(reader.connection, found.tables, join(drafts, 'staged'), keepsLong);
     // The warehouse would report an error of the drafts, such as a full disk, as its own.
-    const tables = await stageTables(reader, subject.tables, join(drafts, 'staged'), keepsLong).catch(
-      (error: unknown) => {
-        throw publishError(error, shown);
-      },
-    );
-    return { ...subject, tables };
+    const tables = await staged.catch((error: unknown) => {
+      throw publishError(error, shown);
+    });
+    return { ...found, tables };
   });
   const { tables } = read;
   const now = Date.now();
