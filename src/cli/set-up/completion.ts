@@ -11,12 +11,7 @@ const usual: Readonly<Record<string, readonly string[]>> = {
   '--csv-delimiter': ['comma', 'tab', 'semicolon', 'pipe'],
 };
 
-export async function completion(
-  { terminal }: Context,
-  shell: string,
-  _flags: object,
-  command: Command,
-): Promise<ExitCode> {
+export async function completion({ terminal }: Context, shell: string, _: object, command: Command): Promise<ExitCode> {
   const places = placesOf(command.parent as Command, '');
   terminal.data((shell === 'fish' ? fishScript(places) : bashScript(places, shell)).trimEnd());
   return exitCodes.ok;

@@ -8,7 +8,7 @@ import { inPackage } from '../../files/package-root.js';
 import { writeNamed } from '../../files/write-durably.js';
 import { UsageError } from '../../worker/config/runtime-types.js';
 import { type Context, type ExitCode, exitCodes } from '../shared/command.js';
-import { printable } from '../text.js';
+import { lines, printable } from '../text.js';
 
 export async function init({ cwd, terminal }: Context, folder: string | undefined): Promise<ExitCode> {
   if (folder?.trim() === '')
@@ -26,22 +26,20 @@ export async function init({ cwd, terminal }: Context, folder: string | undefine
   }
   const missing = kept.includes('.gitignore') ? notIgnored(join(path, '.gitignore')) : [];
   const next = nextCommands(path, cwd);
-  if (terminal.json) {
-    const output: Output<'init'> = { kind: 'init', folder: path, written, kept, notIgnored: missing, next };
-    terminal.result(output);
-    return exitCodes.ok;
-  }
+  const output: Output<'init'> = { kind: 'init', folder: path, written, kept, notIgnored: missing, next };
   const width = Math.max(...initFiles.map((one) => one.path.length));
-  const lines = initFiles
-    .filter((one) => written.includes(one.path))
-    .map((one) => `  ${one.path.padEnd(width)}  ${one.what}`);
-  if (lines.length > 0) terminal.say(`Written to ${printable(path)}:\n${lines.join('\n')}`);
-  if (kept.length > 0) terminal.say(`Kept, because they exist: ${kept.join(', ')}.`);
-  if (missing.length > 0)
-    terminal.say(
-      `Add these lines to .gitignore, so that no key or result is committed:\n${missing.map((line) => `  ${line}`).join('\n')}`,
-    );
-  terminal.say(`Next:\n${next.map((command) => `  ${command}`).join('\n')}`);
+  const files = initFiles.filter((one) => written.includes(one.path));
+  const indented = (texts: readonly string[]) => texts.map((text) => `  ${text}`);
+  const text = lines(
+    files.length > 0 && [
+      `Written to ${printable(path)}:`,
+      files.map((one) => `  ${one.path.padEnd(width)}  ${one.what}`),
+    ],
+    kept.length > 0 && `Kept, because they exist: ${kept.join(', ')}.`,
+    missing.length > 0 && ['Add these lines to .gitignore, so that no key or result is committed:', indented(missing)],
+    ['Next:', indented(next)],
+  );
+  terminal.tell(output, text);
   return exitCodes.ok;
 }
 
@@ -65,8 +63,8 @@ function notIgnored(path: string): readonly string[] {
   } catch {
     // A folder, a link that leads nowhere or a file that cannot be read has this name.
   }
-  const lines = text.split(/\r?\n/).map((line) => line.trim().replace(/^\/|\/$/g, ''));
-  return ignored.filter((line) => !lines.includes(line.replace(/\/$/, '')));
+  const there = text.split(/\r?\n/).map((line) => line.trim().replace(/^\/|\/$/g, ''));
+  return ignored.filter((line) => !there.includes(line.replace(/\/$/, '')));
 }
 
 /** Commands to type next: to install the package, if the folder has none, and to print the plan of the job. */
