@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Client } from '@temporalio/client';
 import { WorkflowExecutionAlreadyStartedError } from '@temporalio/common';
-import type { AlertBook, AlertDelivery, AlertFact } from '../../core/alerts/alert.js';
+import type { AlertDelivery, AlertFact } from '../../core/alerts/alert.js';
 import { deferred } from '../../core/processes/deferred.js';
 import { workflowNames } from '../../core/rows/job-names.js';
 import { staticSummary } from '../../core/text/static-summary.js';
@@ -22,39 +22,26 @@ export const alertId = (type: string, key: readonly (string | number)[]): string
 
 export const deliveryId = ({ alert, receiver }: AlertDelivery): string => `searchflow-${alert.id}-${receiver}`;
 
-/** Starts the deliveries of alerts in Temporal. */
-export class Alerts implements AlertBook {
-  readonly #config: Pick<RuntimeConfig, 'alerts' | 'taskQueue' | 'say'>;
-  readonly #client: () => Promise<Client>;
+/** Returns what starts the deliveries of alerts in Temporal. */
+export function openAlerts(
+  { alerts, taskQueue, say }: Pick<RuntimeConfig, 'alerts' | 'taskQueue' | 'say'>,
+  connect: () => Promise<Client>,
+) {
   /** Deliveries that are known to Temporal, by their workflow id; resolved when an attempt here has ended. */
-  readonly #started = new Map<string, ReturnType<typeof deferred<void>>>();
+  const started = new Map<string, ReturnType<typeof deferred<void>>>();
 
-  constructor(config: Pick<RuntimeConfig, 'alerts' | 'taskQueue' | 'say'>, client: () => Promise<Client>) {
-    this.#config = config;
-    this.#client = client;
-  }
-
-  async note(facts: readonly AlertFact[]): Promise<void> {
-    const { alerts } = this.#config;
-    if (!alerts) return;
-    for (const { type, key, text, data } of facts.filter((fact) => alerts.on.includes(fact.type))) {
-      const alert = { id: alertId(type, key), type, createdAt: new Date().toISOString(), text, data };
-      for (const receiver of receiversOf(alerts)) await this.#start({ alert, receiver });
-    }
-  }
-
-  async #start(delivery: AlertDelivery): Promise<void> {
+  async function start(delivery: AlertDelivery): Promise<void> {
     const { type, text } = delivery.alert;
     const workflowId = deliveryId(delivery);
-    if (this.#started.has(workflowId)) return;
-    if (this.#started.size >= REMEMBERED) this.#started.clear();
+    if (started.has(workflowId)) return;
+    if (started.size >= REMEMBERED) started.clear();
     const attempted = deferred<void>();
-    this.#started.set(workflowId, attempted);
+    started.set(workflowId, attempted);
     try {
-      const client = await this.#client();
+      const client = await connect();
       await client.withDeadline(Date.now() + START_MS, () =>
         client.workflow.start(workflowNames.deliverAlert, {
-          ...{ workflowId, taskQueue: this.#config.taskQueue, args: [delivery] },
+          ...{ workflowId, taskQueue, args: [delivery] },
           workflowIdReusePolicy: 'REJECT_DUPLICATE',
           // Attempts end after a day with a worker; this ends a delivery that no worker makes.
           workflowExecutionTimeout: '30 days',
@@ -64,24 +51,30 @@ export class Alerts implements AlertBook {
     } catch (error) {
       const code = grpcCode(error);
       if (temporary.includes(code)) {
-        this.#started.delete(workflowId);
+        started.delete(workflowId);
         throw error;
       }
       // The job must end even if Temporal refuses its alerts.
       if (!(error instanceof WorkflowExecutionAlreadyStartedError))
-        this.#config.say(`Temporal refuses the alert ${type} (${code === null ? 'not sent' : `gRPC status ${code}`}).`);
+        say(`Temporal refuses the alert ${type} (${code === null ? 'not sent' : `gRPC status ${code}`}).`);
       attempted.resolve();
     }
   }
 
-  /** Notes that an attempt has ended here. */
-  attempted(delivery: AlertDelivery): void {
-    this.#started.get(deliveryId(delivery))?.resolve();
-  }
-
-  /** Resolves when each alert that this process started was attempted here, or after `ms`. */
-  async settled(ms: number): Promise<void> {
-    const all = Promise.all([...this.#started.values()].map(({ promise }) => promise));
-    await Promise.race([all, delay(ms, undefined, { ref: false })]);
-  }
+  return {
+    async note(facts: readonly AlertFact[]): Promise<void> {
+      if (!alerts) return;
+      for (const { type, key, text, data } of facts.filter((fact) => alerts.on.includes(fact.type))) {
+        const alert = { id: alertId(type, key), type, createdAt: new Date().toISOString(), text, data };
+        for (const receiver of receiversOf(alerts)) await start({ alert, receiver });
+      }
+    },
+    /** Notes that an attempt has ended here. */
+    attempted: (delivery: AlertDelivery) => started.get(deliveryId(delivery))?.resolve(),
+    /** Resolves when each alert that this process started was attempted here, or after `ms`. */
+    async settled(ms: number): Promise<void> {
+      const all = Promise.all([...started.values()].map(({ promise }) => promise));
+      await Promise.race([all, delay(ms, undefined, { ref: false })]);
+    },
+  };
 }

@@ -8,7 +8,7 @@ import type { OwnerChange, OwnerFacts, Work } from '../../core/rows/job-entries.
 import { signalNames, workflowNames } from '../../core/rows/job-names.js';
 import { COMMAND_ENDED, nextText, STOPPED } from '../../core/rows/pause.js';
 import { dollars } from '../../core/text/money.js';
-import { Alerts } from '../alerts/alerts.js';
+import { openAlerts } from '../alerts/alerts.js';
 import type { RuntimeConfig } from '../config/runtime-types.js';
 import { afterCommand, noteState } from '../staging/find-job.js';
 import type { Store } from '../store/store.js';
@@ -217,7 +217,9 @@ export class WorkOwners {
       const kind = entry === null ? 'walk' : 'rows';
       const fact = stateOfRun({ job, kind, run, origin, scheduled: false }, { phase: 'stopped', since: Date.now() });
       // A job must end even if its alert cannot be sent.
-      await new Alerts(this.#config, this.#client).note([fact]).catch(() => undefined);
+      await openAlerts(this.#config, this.#client)
+        .note([fact])
+        .catch(() => undefined);
     }
     const totals = entry && (await (await this.#store.journal()).totals(`${job}/`));
     const cost = totals === null ? '' : `; it has cost ${dollars(totals.costMicros)}`;

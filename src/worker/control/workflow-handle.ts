@@ -15,7 +15,7 @@ import type { Work } from '../../core/rows/job-entries.js';
 import { jobOfWorkflow, workflowIdOf } from '../../core/rows/job-ids.js';
 import { queryNames } from '../../core/rows/job-names.js';
 import { JOB_CANCELLED, type Said, STOPPED } from '../../core/rows/pause.js';
-import { Alerts } from '../alerts/alerts.js';
+import { openAlerts } from '../alerts/alerts.js';
 import { JobFailed, JobStopped, type RuntimeConfig, UsageError } from '../config/runtime-types.js';
 import { noteState } from '../staging/find-job.js';
 import type { Store } from '../store/store.js';
@@ -187,7 +187,7 @@ async function reportEnd(
   const { phase, message, ...failure } =
     stopped === null ? ({ phase: 'failed', ...end } as const) : ({ phase: 'stopped', message: stopped } as const);
   const fact = stateOfRun({ ...work, run, origin: config.origin }, { phase, ...failure, since: endedAt });
-  await new Alerts(config, async () => client).note([fact]);
+  await openAlerts(config, async () => client).note([fact]);
   return { phase, message, since: endedAt };
 }
 

@@ -26,7 +26,7 @@ import { isJobId, jobOfWorkflow } from '../../core/rows/job-ids.js';
 import { WarehouseBusy } from '../../core/rows/warehouse-errors.js';
 import { makeFolder } from '../../files/make-folder.js';
 import { FileSecrets } from '../../store/process/file-secrets.js';
-import { Alerts } from '../alerts/alerts.js';
+import { openAlerts } from '../alerts/alerts.js';
 import { watchCaps } from '../alerts/cap-watch.js';
 import { createSendAlert } from '../alerts/send-alert.js';
 import { Allowlist } from '../config/allowlist.js';
@@ -192,7 +192,7 @@ export async function assembleParts(config: RuntimeConfig, store: Store, held: W
     accountBreaker: new AccountBreaker(),
   });
   const temporal = deferred<Client>();
-  const alerts = new Alerts(config, () => temporal.promise);
+  const alerts = openAlerts(config, () => temporal.promise);
   const sendAlert = createSendAlert(config);
   const caps = { spend: journal, book: alerts, origin: config.origin, team: teamOf(config) };
   const reportsCaps = config.alerts?.on.some((type) => type.startsWith('cap.'));

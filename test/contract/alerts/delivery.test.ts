@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { expect, it } from 'vitest';
-import { Alerts } from '../../../dist/worker/alerts/alerts.js';
+import { openAlerts } from '../../../dist/worker/alerts/alerts.js';
 import type { AlertFact } from '../../../src/core/alerts/alert.js';
 import { alertsOfFile } from '../../support/alerts/file-receiver.js';
 import { silence, status } from '../../support/alerts/receiver.js';
@@ -15,7 +15,7 @@ function event() {
   const key = randomUUID();
   const fact: AlertFact = { type: 'job.failed', key: [key], text: `Job ${key} failed.`, data: { job: key } };
   const { temporal, config, host } = file.setting;
-  const another = new Alerts(config, async () => temporal.client);
+  const another = openAlerts(config, async () => temporal.client);
   const arrived = () => receiver.alerts().filter(({ data }) => data.job === key);
   const handle = () => temporal.client.workflow.getHandle(`searchflow-${arrived()[0]?.id}-webhook`);
   const book = host().parts.deps.alerts;
@@ -27,7 +27,7 @@ it('an event that several processes note, again and again, is one delivery, whos
   await Promise.all([book.note([fact]), another.note([fact]), book.note([fact])]);
   await expect.poll(count, soon).toBe(1);
   await handle().result();
-  await new Alerts(file.setting.config, async () => file.setting.temporal.client).note([fact]);
+  await openAlerts(file.setting.config, async () => file.setting.temporal.client).note([fact]);
   expect(await (await handle().describe()).staticSummary()).toBe(`job.failed: ${fact.text}`);
   const history = JSON.stringify(await handle().fetchHistory());
   expect(history).not.toContain('secret-of-the-hook');
@@ -80,7 +80,7 @@ it('a job ends although Temporal refuses its alerts, and an unreachable server i
   const { client } = file.setting.temporal;
   const config = { ...file.setting.config, say: (text: string) => said.push(text) };
   const broken = (code: number) =>
-    new Alerts(config, async () => {
+    openAlerts(config, async () => {
       throw Object.assign(new Error('refused'), { code, details: '', metadata: {} });
     });
   const refused = broken(7);
@@ -88,7 +88,7 @@ it('a job ends although Temporal refuses its alerts, and an unreachable server i
   await refused.note([fact]);
   expect(said).toEqual(['Temporal refuses the alert job.failed (gRPC status 7).']);
   let isDown = true;
-  const flaky = new Alerts(config, async () => {
+  const flaky = openAlerts(config, async () => {
     if (isDown) throw Object.assign(new Error('down'), { code: 14, details: '', metadata: {} });
     return client;
   });
