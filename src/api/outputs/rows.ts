@@ -14,6 +14,7 @@ import {
 /** Rows after `--limit`. */
 const rest = z.object({ rows: count, toBuy: count, requests: count, estimateMicros: number });
 const time = number.nullable();
+/** `message`: such as `line 12, column 2 ("url"): …`. */
 const badRows = list(z.object({ row: count, tag: text, message: text }));
 /** State of a job; `waiting`: no worker answers for it. */
 export const phase = z.enum([...jobPhase.options, 'waiting']);
@@ -45,8 +46,6 @@ export const plan = z.object({
 /** Fields of `status` beside those of a summary or a progress. */
 const since = {
   since: time,
-  failure: maybeText.optional(),
-  stopped: maybeText.optional(),
   message: maybeText,
 };
 
@@ -100,11 +99,11 @@ export const jobs = list(
     format: z.enum(fileFormats).optional(),
     sql: text.optional(),
     table: text.optional(),
-    rows: count.nullable(),
-    phase: phase.nullable(),
-    since: time,
-    costMicros: number.nullable(),
+    /** These fields are null for a run that no worker has opened yet, and rows and cost for a walk, whose phase may be unknown. */
+    ...{ rows: count.nullable(), phase: phase.nullable(), since: time, costMicros: number.nullable() },
+    /** The schedule that started the last run of a row job. */
     startedBy: maybeText,
+    /** The next run first, without a time if the schedule is paused or has ended; null: no Temporal server that has them answers. */
     schedules: list(z.object({ schedule: text, at: time, isPaused: flag })).nullable(),
   }),
 );

@@ -71,14 +71,7 @@ export const stateData = (found: JobStatus): Output<'state'> => ({
 
 function statusData(found: JobStatus): Omit<Output<'state'>, 'kind' | 'job'> {
   const { phase, since } = found;
-  const message = sentenceOf(found);
-  return {
-    phase,
-    since,
-    failure: phase === 'failed' ? message : undefined,
-    stopped: phase === 'stopped' ? message : undefined,
-    message,
-  };
+  return { phase, since, message: sentenceOf(found) };
 }
 
 function runningText(

@@ -1,4 +1,5 @@
 import type { Client } from '@temporalio/client';
+import type { Output } from '../../api/outputs/index.js';
 import type { TransportOptions, WireOptions } from '../../api/transport.js';
 import type { Secret } from '../../core/connections/secret.js';
 import type { JobState, StagedJob } from '../../core/job-entry-schemas.js';
@@ -111,20 +112,10 @@ export interface EnrichRequest extends EnrichCsvInput {
   readonly reparse?: boolean;
 }
 
-export interface BadRow {
-  readonly row: number;
-  readonly tag: string;
-  /** `line 12, column 2 ("url"): …` */
-  readonly message: string;
-}
+export type BadRow = Output<'plan'>['badRowExamples'][number];
 
 /** The rows of a job beyond its limit, and the cost of buying these rows. */
-export interface RestPlan {
-  readonly rows: number;
-  readonly toBuy: number;
-  readonly requests: number;
-  readonly estimateMicros: number;
-}
+export type RestPlan = NonNullable<Output<'plan'>['rest']>;
 
 /** Preview of a run, made without any purchase. Amounts in micro-dollars. */
 export interface JobPlan {
@@ -276,28 +267,7 @@ export interface KnownJob extends SourceFields {
 }
 
 /** A job with its status. */
-export interface JobListing extends Omit<KnownJob, 'input' | 'into'> {
-  /** Null, like `into`, for a run that no worker has opened yet. */
-  readonly input: string | null;
-  readonly into: string | null;
-  /** Null for a walk on events, and for a run that no worker has opened yet. */
-  readonly rows: number | null;
-  /** Null for a walk that neither Temporal nor its warehouse knows now. */
-  readonly phase: JobStatus['phase'] | null;
-  /** Unix ms. */
-  readonly since: number | null;
-  /** Cost of all runs of the job in micro-dollars; null for a walk, which is free, and for a run that no worker has opened yet. */
-  readonly costMicros: number | null;
-  /** The schedule that started the last run of a row job; null for other runs. */
-  readonly startedBy: string | null;
-  /** The schedules of the job or walk, the next run first; null: unknown, because no Temporal server that has them answers. */
-  readonly schedules: readonly NextRun[] | null;
-}
+export type JobListing = Output<'jobs'>[number];
 
 /** The next run of a schedule. */
-export interface NextRun {
-  readonly schedule: string;
-  /** Unix ms; null: the schedule is paused, or has no further runs. */
-  readonly at: number | null;
-  readonly isPaused: boolean;
-}
+export type NextRun = NonNullable<JobListing['schedules']>[number];

@@ -521,18 +521,13 @@ describe('a command line', () => {
     expect((await type('status brands', again)).out).toMatch(/\nBought in all runs of the job: \$0\.534\.$/m);
     expect(JSON.parse((await type('status brands --json', again)).out)).toMatchObject({ totalCostMicros: 534_000 });
     const since = Date.now() - 60_000;
-    for (const [phase, text, data] of [
+    for (const [phase, text] of [
       [
         'failed',
         /^brands failed since \S+ \S+ UTC \(1 min\): the disk is full\. To resume it:\n {2}searchflow resume brands-1\n/,
-        { failure: 'the disk is full' },
       ],
-      [
-        'stopped',
-        /^brands is stopped since .*: the disk is full\. To resume it:\n {2}searchflow resume brands-1\n/,
-        { stopped: 'the disk is full' },
-      ],
-      ['paused', /^brands is paused since .*: the disk is full\./, { message: 'the disk is full' }],
+      ['stopped', /^brands is stopped since .*: the disk is full\. To resume it:\n {2}searchflow resume brands-1\n/],
+      ['paused', /^brands is paused since .*: the disk is full\./],
     ] as const) {
       const ended = withStatus({ phase, message: 'the disk is full', since });
       const shown = await type('status brands', ended);
@@ -544,7 +539,7 @@ describe('a command line', () => {
         warehouse: { rows: 200 },
         phase,
         since: new Date(since).toISOString(),
-        ...data,
+        message: 'the disk is full',
       });
     }
     const unopened = withStatus({ phase: 'waiting', since, isUnopened: true });
