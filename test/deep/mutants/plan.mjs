@@ -47,7 +47,7 @@ export const sample = {
   },
   journal: {
     tests: [
-      'test/contract/store/{file-journal,damaged-journal,missed-answers,observed-prices}.test.ts',
+      'test/contract/store/{file-journal,damaged-journal,observed-prices}.test.ts',
       'test/unit/{core/spend,store/segment-lines}.test.ts',
       'test/contract/store/pg-{journal,journal-faults,journal-late,shared-work}.test.ts',
     ],

@@ -1,19 +1,79 @@
-import { writeFileSync } from 'node:fs';
+import { readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { beforeAll, expect, it } from 'vitest';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { describe, expect, it } from 'vitest';
 import { buildProgram } from '../../../src/cli/program.js';
+import { errorFixes } from '../../../src/core/errors/registry.js';
+import { hasScheme, whyNoPath } from '../../../src/core/rows/source-fields.js';
+import { whyNoTarget } from '../../../src/warehouse/index.js';
+import { listen } from '../../support/cli/fake-runtime.js';
 import { typeCommand } from '../../support/cli/type-command.js';
-import { commandsIn } from '../../support/cli/wrong-lines.js';
+import { commandsIn, type WrongLine, wrongLines } from '../../support/cli/wrong-lines.js';
 import { folderOfFile } from '../../support/files/folders.js';
+import { ofFile } from '../../support/of-file.js';
 
 const cwd = folderOfFile();
-beforeAll(() => {
-  writeFileSync(join(cwd, 'companies.csv'), 'name,website\nExample,https://example.com\n');
-  writeFileSync(join(cwd, 'request.json'), '{"query":"x","effort":"low","outputSchema":{"type":"object"}}');
-  writeFileSync(join(cwd, 'schema.json'), '{"type":"object"}');
+writeFileSync(join(cwd, 'companies.csv'), 'name,website\nExample,https://example.com\n');
+writeFileSync(join(cwd, 'request.json'), '{"query":"x","effort":"low","outputSchema":{"type":"object"}}');
+writeFileSync(join(cwd, 'schema.json'), '{"type":"object"}');
+writeFileSync(join(cwd, 'launches.json'), '{}');
+writeFileSync(join(cwd, 'changes.json'), '{}');
+const files = readdirSync(cwd);
+
+const program = buildProgram('0.0.0', () => undefined);
+
+/** Each flag of a file or folder of this machine, with its command. An input may be an address. */
+const flags = commandsIn(program).flatMap((command) => {
+  const path: string[] = [];
+  for (let at = command; at.parent !== null; at = at.parent) path.unshift(at.name());
+  const values = command.registeredArguments.filter(({ required }) => required).map(() => 'x');
+  const files = command.options.filter(({ flags, long }) => /<(file|dir)>/.test(flags) && long !== '--from');
+  return files.flatMap(({ long }) =>
+    long === '--settings' || long === undefined || long === null ? [] : [[[...path, ...values], long] as const],
+  );
 });
 
+describe('an address where a file is written or read', () => {
+  it.each(flags)('is refused by %j %s, and never shown', async (words, flag) => {
+    expect(flags.length).toBeGreaterThan(8);
+    for (const address of ['s3://bucket/x.csv', 'gs://bucket/x', 'mysql://u:canary@h/x', 'jdbc:mysql://u:canary@h/x']) {
+      const { code, errors } = await typed([...words, flag, address]);
+      expect([address, code]).toEqual([address, 2]);
+      expect(errors).toContain(`${flag}: the value (not shown) is an address`);
+      expect(errors).not.toContain('canary');
+    }
+    expect(readdirSync(cwd)).toEqual(files);
+  });
+
+  it.each(['csv', 'parquet'] as const)('is no target of an export as %s, also as an absolute path', (kind) => {
+    for (const address of ['s3://bucket/x', 'mysql://u:canary@h/x']) {
+      const why = whyNoTarget(kind, join(cwd, address), {});
+      expect(why).toContain('is an address');
+      expect(why).not.toContain('canary');
+    }
+    expect(whyNoTarget(kind, join(cwd, 'a:b'), {})).toBeNull();
+  });
+
+  it('is known by its scheme', () => {
+    for (const address of ['s3://b', 'S3:/b', '/cwd/gs:/b/x', 'jdbc:mysql://h', 'abfss://x@y/z'])
+      expect([address, hasScheme(address)]).toEqual([address, true]);
+    for (const path of ['a.csv', 'C:\\out\\a.csv', 'C:/out', 'a:b.csv', 'out/10:30.csv', '/a/b'])
+      expect([path, hasScheme(path)]).toEqual([path, false]);
+    for (const path of ['C:\\out\\a.csv', 'C:/out', 'c:/a.csv', '/cwd/C:/a.csv']) {
+      expect(whyNoPath(path, 'linux')).toContain('has a drive of Windows');
+      expect(whyNoPath(path, 'win32')).toBeNull();
+    }
+    for (const path of ['a.csv', 'a:b.csv', 'out/10:30.csv']) expect(whyNoPath(path, 'linux')).toBeNull();
+  });
+});
+
+async function typed(words: readonly string[]) {
+  const { code, usage, err } = await typeCommand(cwd, words);
+  return { code, errors: `${usage}${err}` };
+}
+
 const enrich = 'enrich companies.csv --url-column website';
+
 const rows = 'agent rows companies.csv --query x';
 
 /** A command line whose last words contradict each other, and the flags or words that its refusal names. */
@@ -122,3 +182,39 @@ it('no command accepts a flag together with its opposite', async () => {
     ...['enrich --no-csv-bom', 'enrich --no-key', 'export --no-csv-bom', 'rows --no-csv-bom', 'rows --no-key'],
   ]);
 });
+
+ofFile(listen);
+
+/** The most characters of a refusal. */
+const MOST = 4000;
+
+/** Returns what is wrong with the refusal of a wrong command line; null if it is right. */
+async function problemOf({ words, names }: WrongLine): Promise<string | null> {
+  const line = words.map((word) => JSON.stringify(word.slice(0, 60))).join(' ');
+  const typed = await Promise.race([typeCommand(cwd, words), sleep(20_000, null, { ref: false })]);
+  if (typed === null) return `${line}: hangs`;
+  const text = typed.usage || typed.refusal;
+  const why = [
+    Object.hasOwn(errorFixes, typed.errorCode ?? '') ? '' : `the code ${typed.errorCode}`,
+    typed.code === 2 ? '' : `exit code ${typed.code}`,
+    text.includes(names) ? '' : `does not name ${JSON.stringify(names)}`,
+    /\n {4}at /.test(text) ? 'a stack' : '',
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: no such character may be shown
+    /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u202a-\u202e]/.test(text) ? 'a control character' : '',
+    text.length > MOST ? `${text.length} characters` : '',
+    typed.calls.some((call) => !/^(close|walks|known)/.test(call)) ? `calls ${typed.calls.join()}` : '',
+  ].filter((one) => one !== '');
+  return why.length === 0 ? null : `${line}: ${why.join(', ')}\n    ${text.slice(0, 200)}${typed.err.slice(0, 200)}`;
+}
+
+it('wrong command lines of every command end with 2, name the wrong place, and open nothing', async () => {
+  const lines = wrongLines();
+  expect(lines.length).toBeGreaterThan(200);
+  const problems: string[] = [];
+  for (const line of lines) {
+    const problem = await problemOf(line);
+    if (problem !== null) problems.push(problem);
+  }
+  expect(problems).toEqual([]);
+  // Some thousand command lines are parsed, and the machine may be busy.
+}, 300_000);
