@@ -152,12 +152,6 @@ it('a walk restarts in halves when the service no longer accepts the cursor, and
   expect(expired.result).toMatchObject({ parts: halves, begin: startWalk(), walked: { pages: 5 } });
 });
 
-it('a walk fails with the message of the service when the refusal is not about the cursor', async () => {
-  const { result } = await walked(() => 400);
-  expect(result).toMatchObject({ name: 'ApiError', verdict: { type: 'InvalidRequest' } });
-  expect(result).not.toBeInstanceOf(WalkError);
-});
-
 it('a walk returns its progress when its time is up', async () => {
   const { result, put } = await walked((cursor) => page(`e${cursor}`, `${Number(cursor) + 1}`));
   expect(result).toMatchObject({ parts: null, walked: { done: false, pages: 20, cursor: '20' } });

@@ -40,11 +40,3 @@ it.each([{ limit: 5 }, { limit: 5, batch: 1 }, { limit: 1 }])(
     expect(await job.result()).toMatchObject({ phase: 'done', warehouse: { success: how.limit, error: 0 } });
   },
 );
-
-it('a scheduled run ends as stopped instead', async () => {
-  const job = await file.setting.begin(freshRows(20), { scheduled: true }, [always]);
-  expect(await job.result()).toMatchObject({
-    ...{ phase: 'stopped', stoppedFor: 'request', warehouse: { success: 0, error: 0 } },
-    message: expect.stringMatching(/the job has 20 rows\. Correct the request or these rows; the next run continues\./),
-  });
-});

@@ -44,20 +44,6 @@ it.each(cases)(
   },
 );
 
-it('a job whose answers have empty lists of results for six of ten rows ends', async () => {
-  const empty = (nth: number): Fault => ({
-    when: { nth, path: '/search' },
-    do: {
-      kind: 'body',
-      body: '{"requestId":"r","results":[],"costDollars":{"total":0.005}}',
-      contentType: 'application/json',
-    },
-  });
-  const faults = Array.from({ length: 60 }, (_, nth) => empty(nth + Math.floor(nth / 3) * 2 + 1));
-  const job = await file.setting.begin(file.freshRows(100), search, faults);
-  expect(await job.result()).toMatchObject({ phase: 'done', warehouse: { success: 100 } });
-});
-
 it('a job whose request has an ignored field pauses, and ends once the warning is accepted', async () => {
   const options = { startCrawlDate: '2026-01-01T00:00:00.000Z' };
   const job = await file.setting.begin(file.freshRows(60), { ...search, options });

@@ -161,16 +161,4 @@ describe('a worker that is killed', () => {
     expect(await other.result()).toMatchObject({ data: { results: [page] }, bought: true, unknownOutcomes: 0 });
     expect(server.requests.length).toBe(sent + 3);
   });
-
-  it('after its answer is in the history: nothing is sent again', async () => {
-    const first = await start();
-    const sent = server.requests.length;
-    const handle = await run('searchOnce', 'answered');
-    await handle.result();
-    await end(first);
-    await start();
-    // A query replays the history on the other worker.
-    expect(await handle.query('__stack_trace')).toBe('');
-    expect(server.requests.length).toBe(sent + 1);
-  });
 });

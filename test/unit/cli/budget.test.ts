@@ -1,4 +1,4 @@
-import { describe, expect, it, vi } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { planData, planText } from '../../../src/cli/progress/plan.js';
 import { pausedText } from '../../../src/cli/progress/summary.js';
 import { resume } from '../../../src/cli/rows/control.js';
@@ -88,29 +88,5 @@ describe('a paused job', () => {
     expect(pausedText({ ...paused, pausedFor: 'budget' }, ['enrich'], {})).toBe(
       'Paused (budget): It is spent. To raise the budget and resume:\n  searchflow resume brands-1 --max-cost 2\nPaid results are kept.',
     );
-  });
-
-  it('ends the command with 5 if the budget is used up', async () => {
-    vi.useFakeTimers({ toFake: ['Date'] });
-    try {
-      const handle = fakeHandle({
-        progress: async () => {
-          vi.advanceTimersByTime(1500);
-          return { progress: { ...paused, pausedFor: 'budget', maxCostMicros: 1_000_000 }, running: [] };
-        },
-      });
-      const { context, out, err } = fakeContext(fakeRuntime({ start: async () => handle }).runtime, {
-        flags: { json: true },
-      });
-      const manner = { dryRun: false, yes: false, asksAlways: false };
-      expect(await runEnrich(context, settings(context, {}), request, manner)).toBe(5);
-      expect(err()).toContain(
-        'Paused (budget): It is spent. To raise the budget and resume:\n  searchflow resume brands-1 --max-cost 2',
-      );
-      expect(err()).toContain('$0.00 of $1.00');
-      expect(JSON.parse(out())).toMatchObject({ kind: 'paused', pausedFor: 'budget', maxCostDollars: 1 });
-    } finally {
-      vi.useRealTimers();
-    }
   });
 });

@@ -156,14 +156,6 @@ describe('enrich', () => {
     await new Promise(setImmediate);
     expect(err()).toBe(said);
   });
-
-  it('refuses to spend real money without a confirmation if there is no terminal', async () => {
-    const { runtime, calls } = fakeRuntime();
-    const { context } = fakeContext(runtime);
-    await expect(run(context, { asksAlways: true })).rejects.toThrow('Pass --yes');
-    expect(calls).not.toContain('start');
-    expect(await run(fakeContext(runtime).context, { asksAlways: true, yes: true })).toBe(0);
-  });
 });
 
 it('reports for a walk that another client cancelled that nothing is lost, and how to resume it', async () => {
