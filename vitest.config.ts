@@ -126,7 +126,6 @@ export default defineConfig({
           name: 'long',
           include: [
             'test/long/**/*.test.ts',
-            'test/contract/warehouse/exports.test.ts',
             'test/contract/warehouse/any-values.test.ts',
             'test/contract/worker/{enrich-rows,sinks,swapped-targets}.test.ts',
             'test/contract/examples/{own-worker,sinks}.test.ts',

@@ -3,7 +3,6 @@ import { expect, it } from 'vitest';
 import { allEvents, expectAll } from '../../support/events/expect-all.js';
 import { from, to, walkSettings } from '../../support/events/walk-setting.js';
 import { openTemporal } from '../../support/temporal.js';
-import { runInDuckDb } from '../../support/warehouse/read-duckdb.js';
 
 const soon = { timeout: 30_000, interval: 50 };
 const walks = walkSettings(openTemporal);
@@ -92,39 +91,6 @@ it('a backfill and a sync at once load everything once, and keep separate waterm
     { stream: 'sync', watermark: sync.watermark },
   ]);
   expect(backfill.watermark).toBeLessThanOrEqual(Date.parse('2025-01-20T00:00:00Z'));
-});
-
-/** Takes events out of the warehouse, as if they had not been listed yet. */
-async function remove(which: string): Promise<void> {
-  await walks.setting.query('SELECT 1 AS one');
-  await runInDuckDb(walks.setting.folder.into, `DELETE FROM events WHERE ${which}`);
-}
-
-it('a backfill without an end loads late events at its next run: it reads the last 15 minutes again', async () => {
-  const at = (minutes: number) => new Date(Date.now() - minutes * 60_000).toISOString();
-  const since = at(60);
-  await open({ from: since, to: at(2) });
-  const backfill = async () => (await walks.setting.backfill({ from: since })).result();
-  expect(await backfill()).toMatchObject({ phase: 'done', added: 1200 });
-  await remove(`created_at > TIMESTAMP '${at(10).slice(0, -1)}'`);
-  const late = 1200 - (await walks.setting.ids()).size;
-  expect(late).toBeGreaterThan(50);
-  // The service gives its time in whole seconds, possibly one second late. A backfill in the same second would find nothing more to read.
-  const read = Math.floor(Date.now() / 1000);
-  await expect.poll(() => Math.floor(Date.now() / 1000), soon).toBeGreaterThan(read + 1);
-  expect(await backfill()).toMatchObject({ phase: 'done', added: late });
-  expect((await walks.setting.ids()).size).toBe(1200);
-});
-
-it('a verification loads the events that the warehouse lacks', async () => {
-  await open();
-  await (await walks.setting.backfill({ from, until: to })).result();
-  await remove('hash(id) % 10 = 0');
-  const lacking = 1200 - (await walks.setting.ids()).size;
-  expect(lacking).toBeGreaterThan(50);
-  const summary = await (await walks.setting.backfill({ from, until: to, verify: true })).result();
-  expect(summary).toMatchObject({ events: 1200, added: lacking, changed: 0 });
-  await expectAll(walks.setting);
 });
 
 it('a window that is paused in Temporal stops the requests of its walk, until it is unpaused', async () => {

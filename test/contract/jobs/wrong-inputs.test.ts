@@ -128,7 +128,27 @@ const wrong: Readonly<Record<string, readonly (readonly [args: readonly unknown[
   ],
   deliverAlert: [[[{ alert: { id: 'a' }, receiver: 'mail' }], /alert.type is missing.*receiver must be/]],
 };
-const cases = Object.entries(wrong).flatMap(([workflow, all]) => all.map((one) => [workflow, ...one] as const));
+/** Addresses with a password, in each field that names a file or a database. */
+const refusal = /^Invalid input of \w+\. (input\.)?(into|input|csv): /;
+const passwords = ['postgres://ann:hidden@127.0.0.1:9/dw', 'postgres://127.0.0.1:9/dw?user=ann&password=hidden'];
+const others = [
+  ...['host=127.0.0.1 dbname=dw password=hidden', 'ann:hidden@127.0.0.1/dw', 'mysql://ann:hidden@127.0.0.1/dw'],
+  ...['jdbc:postgresql://127.0.0.1/dw?user=ann&password=hidden', 'snowflake://ann:hidden@account/dw'],
+];
+const loading = { enrichCsv: rows, runAgentRows: agents, syncEvents: {}, backfillEvents: {}, exportMonitorRuns: {} };
+const withPassword = [
+  ...Object.entries({ ...loading, syncAgentRuns: {}, batchMonitors: batch }).flatMap(([workflow, of]) =>
+    passwords.map((at) => [workflow, [{ ...of, into: at }], refusal] as const),
+  ),
+  ['scheduledJob', [{ ...scheduled, workflow: 'syncEvents', input: { into: passwords[0] } }], refusal] as const,
+  ...['input', 'into', 'csv'].flatMap((field) =>
+    others.map((at) => ['enrichCsv', [{ ...rows, [field]: at }], refusal] as const),
+  ),
+];
+const cases = [
+  ...Object.entries(wrong).flatMap(([workflow, all]) => all.map((one) => [workflow, ...one] as const)),
+  ...withPassword,
+];
 
 /** Every file below a folder, with its size and the time of its last change. */
 function filesIn(dir: string): string[] {

@@ -7,7 +7,7 @@ import { rawJson } from '../../../src/api/checks/members.js';
 import { millisOf } from '../../../src/core/text/value-forms.js';
 import { jsonReader } from '../../../src/rows/index.js';
 import { typedValue } from '../../../src/warehouse/shared/typed-value.js';
-import { runJob, Service, stageText } from '../../suites/row-job.js';
+import { parquetRows, runJob, Service, stageText } from '../../suites/row-job.js';
 import type { WarehouseUnderTest } from '../../suites/warehouse-under-test.js';
 import { folderOfFile } from '../../support/files/folders.js';
 import { sharedPostgres } from '../../support/postgres.js';
@@ -191,6 +191,7 @@ describe('any values', () => {
       await runJob(dir, made.rows, staged, service, undefined, raw);
       expect(service.asked.every((unit) => unit.includes('Acme �'))).toBe(true);
       await made.rows.exportCsv('brands-1', join(dir, `${kind}.csv`));
+      await made.rows.exportParquet('brands-1', join(dir, kind));
       const { names: columns, rows } = await made.query(`${session} SELECT * FROM brands ORDER BY row_number`);
       const misfits = await made.query('SELECT row_number, column_name, expected FROM misfits');
       const { success } = await made.rows.summary('brands-1');
@@ -228,5 +229,7 @@ describe('any values', () => {
     }
     expect(postgres.misfits).toEqual(duckDb.misfits);
     expect(readFileSync(join(dir, 'postgres.csv')).equals(readFileSync(join(dir, 'duckdb.csv')))).toBe(true);
+    const parquet = (kind: string) => parquetRows(join(dir, kind));
+    expect(await parquet('postgres')).toEqual(await parquet('duckdb'));
   });
 });

@@ -133,12 +133,13 @@ describe('a DuckDB file', () => {
     expect(await read(file, 'SELECT count(*) FROM duckdb_tables() WHERE comment IS NULL')).toEqual([[0]]);
   });
 
-  it('that is not a database or not a file is refused with a remedy', async () => {
-    const garbage = newFile();
+  it('that is not a database, not a file or truncated is refused with a remedy', async () => {
+    const [garbage, truncated] = [newFile(), newFile()];
     writeFileSync(garbage, 'x'.repeat(5000));
+    truncateSync(truncated, 9000);
     const directory = join(dir, 'folder.duckdb');
     mkdirSync(directory);
-    for (const file of [garbage, directory]) {
+    for (const file of [garbage, truncated, directory]) {
       const error = await problem(openWarehouse(file).rows);
       expect(error).toBeInstanceOf(WarehouseUnusable);
       expect(error.message).toContain(file);
@@ -212,14 +213,6 @@ describe('a DuckDB file', () => {
     if (torn instanceof Error) expect(torn).toBeInstanceOf(WarehouseUnusable);
     else expect(torn).toMatchObject({ success: 2 });
     await warehouse.close();
-  });
-
-  it('that was truncated is refused with a remedy', async () => {
-    const file = newFile();
-    await (await loaded(file)).close();
-    truncateSync(file, 9000);
-    const error = await problem(openWarehouse(file).rows);
-    expect(error).toBeInstanceOf(WarehouseUnusable);
   });
 
   it('opens in a new directory, with any characters in its path', async () => {

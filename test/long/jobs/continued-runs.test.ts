@@ -66,19 +66,6 @@ it('fault 37: a job of many rows takes at most one event for a hundred of them',
   expect(events.reduce((sum, one) => sum + one, 0) / count).toBeLessThanOrEqual(0.01);
 });
 
-it('continue-as-new neither loses nor repeats rows, and progress counts on through it', async () => {
-  const setting = await open({ sandbox: { latencyMs: 2 } });
-  const job = await setting.begin(rows);
-  const answers = await watch(job);
-  expect(await job.result()).toMatchObject({ phase: 'done', requests: 240, costMicros: 2_400_000 });
-  expect((await job.progress()).requests).toBe(240);
-  expectSteady(answers, rows.length);
-  const events = await eventsByRun(temporal.client, job.handle.workflowId, job.handle.firstExecutionRunId);
-  expect(events.length).toBeGreaterThan(1);
-  expect(Math.max(...events)).toBeLessThan(300);
-  expectWhole(setting, job);
-});
-
 it('the activities of a job have a summary in Temporal', async () => {
   const setting = await open({});
   const job = await setting.begin(plainRows(200));

@@ -118,27 +118,6 @@ describe('enrich', () => {
     }
   });
 
-  it('continues to watch although a poll of the progress fails', async () => {
-    let polls = 0;
-    let finish: () => void = () => undefined;
-    const done = new Promise<void>((resolve) => {
-      finish = resolve;
-    });
-    const handle = fakeHandle({
-      progress: async () => {
-        polls++;
-        if (polls === 1) throw new Error('no worker answered the query');
-        finish();
-        return { progress, running: [] };
-      },
-      result: () => done.then(() => summary),
-    });
-    const { context, err } = fakeContext(fakeRuntime({ start: async () => handle }).runtime);
-    expect(await run(context)).toBe(0);
-    expect(polls).toBeGreaterThan(1);
-    expect(err()).not.toContain('no worker answered');
-  });
-
   it.each(['well', 'badly'])('shows nothing of a poll in flight when the job ended %s', async (how) => {
     let answer: (shown: Awaited<ReturnType<JobHandle['progress']>>) => void = () => undefined;
     const late = new Promise<Awaited<ReturnType<JobHandle['progress']>>>((resolve) => {
