@@ -104,17 +104,11 @@ function openOwnFile(path: string): number {
     throw (error as NodeJS.ErrnoException).code === 'ELOOP' ? refuse(error) : error;
   }
   const found = fstatSync(fd);
-  if (found.isFile() && found.nlink < 2 && isLockFile(fd, found.size)) return fd;
+  // A lock file has one short line, which may be damaged. A file of another program, such as `yarn.lock`, must not be emptied.
+  const isShort = () => found.size <= MAX_LOCK_BYTES && !readFileSync(fd, 'utf8').trim().includes('\n');
+  if (found.isFile() && found.nlink < 2 && isShort()) return fd;
   closeSync(fd);
   throw refuse();
-}
-
-/**
- * Whether a file may be a lock file: a lock file has one short line, which may be damaged. Another program's file of that name, such as
- * `yarn.lock`, must not be emptied.
- */
-function isLockFile(fd: number, bytes: number): boolean {
-  return bytes <= MAX_LOCK_BYTES && !readFileSync(fd, 'utf8').trim().includes('\n');
 }
 
 /**

@@ -1,5 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { closeSync, createWriteStream, fsyncSync, openSync, writeFileSync } from 'node:fs';
+import { closeSync, createWriteStream, fsyncSync, openSync, renameSync, writeFileSync } from 'node:fs';
 import { open, readdir, rename, rm, stat } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { basename, dirname, join } from 'node:path';
@@ -55,6 +55,12 @@ export function writeNamed(
   }
 }
 
+/** Replaces a file in one step before it returns; a power cut may lose the change. The caller must exclude other writers of the path. */
+export function replaceNow(path: string, content: string): void {
+  writeNamed(`${path}.draft`, content);
+  renameSync(`${path}.draft`, path);
+}
+
 /**
  * Writes a file piece by piece (mode 0600, not synced); replaces an existing file. `produce` gets a function that writes a piece and
  * resolves when the next piece may follow. Rejects with the error of `produce` or of the system, with the path.
@@ -94,7 +100,8 @@ export const ASIDE = 'aside';
  */
 export async function swapFolders(from: string, to: string): Promise<void> {
   await syncFolder(from);
-  const { swap } = createRequire(import.meta.url)('fs-native-extensions') as NativeSwap;
+  // The package has no types.
+  const { swap } = createRequire(import.meta.url)('fs-native-extensions') as { swap: typeof moveAside };
   try {
     await swap(from, to);
   } catch (error) {
@@ -115,11 +122,6 @@ async function moveAside(from: string, to: string): Promise<void> {
     throw error;
   }
   await rename(aside, from);
-}
-
-/** The only function of `fs-native-extensions` that is used in this file; the package has no types. */
-interface NativeSwap {
-  swap(from: string, to: string): Promise<void>;
 }
 
 /** Makes renames in a folder durable, if the system can: Windows cannot open folders, and some file systems cannot sync folders. */

@@ -1,6 +1,7 @@
-import { readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type ProcessIdentity, toIdentity } from '../../files/process-identity.js';
+import { replaceNow } from '../../files/write-durably.js';
 
 /** Paths of the embedded server's files. */
 export type ServerFiles = ReturnType<typeof serverFiles>;
@@ -41,9 +42,7 @@ export function readRecord(files: ServerFiles): ServerRecord | null {
 
 /** Writes the record at once, so that a killed supervisor leaves no server without a record. It needs no sync: a power cut ends the server. */
 export function writeRecord(files: ServerFiles, record: ServerRecord): void {
-  const draft = `${files.record}.draft`;
-  writeFileSync(draft, `${JSON.stringify(record)}\n`, { mode: 0o600 });
-  renameSync(draft, files.record);
+  replaceNow(files.record, `${JSON.stringify(record)}\n`);
 }
 
 export const addressOf = (record: Pick<ServerRecord, 'port'>): string => `127.0.0.1:${record.port}`;
