@@ -61,11 +61,6 @@ describe('searchflow failed', () => {
       'The tags of failed rows are CRAWL_TIMEOUT, INVALID_URL.',
     );
   });
-
-  it('refuses a wrong limit', async () => {
-    const { code, refusal } = await type('failed brands --limit 1001');
-    expect([code, refusal]).toEqual([2, "--limit: '1001' must be a whole number from 0 to 1000."]);
-  });
 });
 
 const attempt = { requestId: null, run: null, units: 10, costMicros: null, requestMicros: 10_000 };

@@ -111,15 +111,6 @@ describe('searchflow limits', () => {
     });
   });
 
-  it('sets one cap and keeps the other', async () => {
-    const { context, known, err } = team({ dayMicros: null, monthMicros: 300_000_000 });
-    expect(await setLimits(context, { perDay: 20 })).toBe(0);
-    expect(known.caps).toEqual({ dayMicros: 20_000_000, monthMicros: 300_000_000 });
-    expect(err()).toContain('at most $20.00 per day, at most $300.00 per month');
-    await setLimits(context, { perMonth: 'none' });
-    expect(known.caps).toEqual({ dayMicros: 20_000_000, monthMicros: null });
-  });
-
   it('refuses invalid amounts, all mistakes together, and sets nothing', async () => {
     const { context, known } = team({ dayMicros: null, monthMicros: null });
     const { flags, mistakes } = flagsOf('limits set', { perDay: '-1', perMonth: '1e3' });

@@ -179,9 +179,6 @@ describe('searchflow report', () => {
     [{ out: 'companies.csv' }, "--out: 'companies.csv' must end with .html"],
     [{ out: '-', json: true }, 'both write to stdout'],
     [{ out: '-', open: true }, '--open needs a file'],
-    [{ open: true, json: true }, '--open needs a file'],
-    [{ since: 'yesterday' }, "--since: 'yesterday' must be a UTC date"],
-    [{ since: '2026-11-02', until: '2026-11-01' }, '--since 2026-11-02 must not be after --until 2026-11-01.'],
     [{ since: '2020-01-01' }, 'A report has at most 366 days.'],
   ])('refuses %j in a sentence, before it reads anything', async (flags, sentence) => {
     const { json = false, ...typed } = flags as { json?: boolean };

@@ -1,9 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import type { Context } from '../../../src/cli/shared/command.js';
 import { usage } from '../../../src/cli/usage.js';
 import type { UsageLine } from '../../../src/core/purchase/spend.js';
 import { fakeContext, fakeRuntime, spend } from '../../support/cli/fake-runtime.js';
-import { flagsOf } from '../../support/cli/read-flags.js';
 
 const line = (group: string, changes: Partial<UsageLine> = {}): UsageLine => ({
   group,
@@ -16,24 +14,14 @@ const line = (group: string, changes: Partial<UsageLine> = {}): UsageLine => ({
   ...changes,
 });
 
-/** Runs `searchflow usage` with flags as a person types them. */
-function typed(context: Context, given: object) {
-  const { flags, mistakes } = flagsOf('usage', given);
-  return usage({ ...context, mistakes }, flags);
-}
-
-function team(lines: readonly UsageLine[], flags = {}) {
-  const asked: unknown[] = [];
+function team(lines: readonly UsageLine[]) {
   const { runtime } = fakeRuntime({
     spend: async () => ({
       ...spend,
-      usage: async (...args) => {
-        asked.push(args);
-        return lines;
-      },
+      usage: async () => lines,
     }),
   });
-  return { asked, ...fakeContext(runtime, { flags }) };
+  return fakeContext(runtime);
 }
 
 describe('searchflow usage', () => {
@@ -54,22 +42,5 @@ describe('searchflow usage', () => {
     ]);
     await usage(context, { by: 'day' });
     expect(out()).toMatch(/in flight \(max\.\) +unknown outcomes +possibly charged\n.*\$0\.005 +2 +\$0\.04\n/);
-  });
-
-  it('queries whole days of UTC, the last one included', async () => {
-    const { context, asked, out } = team([], { json: true });
-    await typed(context, { by: 'operation', since: '2026-11-01', until: '2026-11-02' });
-    expect(asked).toEqual([['operation', Date.UTC(2026, 10, 1), Date.UTC(2026, 10, 3)]]);
-    expect(JSON.parse(out())).toMatchObject({ kind: 'usage', by: 'operation', lines: [], total: { landedDollars: 0 } });
-  });
-
-  it('refuses invalid days, together', async () => {
-    const { context, asked } = team([]);
-    await expect(typed(context, { by: 'job', since: '2026-02-31', until: 'today' })).rejects.toThrow(
-      /^--since: '2026-02-31' .*\n--until: 'today' /,
-    );
-    const inverted = { by: 'job', since: '2026-11-02', until: '2026-11-01' };
-    await expect(typed(context, inverted)).rejects.toThrow('must not be after');
-    expect(asked).toEqual([]);
   });
 });
