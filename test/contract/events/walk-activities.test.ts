@@ -115,15 +115,6 @@ it('a window with many events is replaced by parts, and their walks load each ev
   expect(part.added).toBe(part.events);
 });
 
-it('a window whose cursor has expired keeps its loaded pages, and is walked again in halves', async () => {
-  const w = await open({ ...few, count: 500, cursorTtlMs: -1 });
-  const { walk, lengthMs } = await w.open(range);
-  const result = await w.walk(walk, 1);
-  expect(result).toMatchObject({ done: false, pages: 1, events: 200, added: 200, parts: [2, 3], partsMs: lengthMs });
-  // The window was split into two parts. The newest events are in the later part, and the pages of both parts count for the run.
-  expect(await w.warehouse.stream(walk)).toMatchObject({ windows: 2, pages: 1, events: 200, pending: [2, 3] });
-});
-
 it('a window that is walked in two attempts counts each page once', async () => {
   const w = await open({ ...few, count: 500 });
   const { walk } = await w.open(range);

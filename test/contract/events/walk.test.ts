@@ -76,23 +76,6 @@ it('fault 52: nothing is lost or doubled with late events, repeated records and 
   expect([...(await walks.setting.ids()).values()].every((times) => times === 1)).toBe(true);
 });
 
-it('a backfill and a sync at once load everything once, and keep separate watermarks', async () => {
-  await open({ count: 3000 }, { latencyMs: 5 });
-  const [sync, backfill] = await Promise.all([
-    walks.setting.sync({ parallel: 1 }).then((run) => run.result()),
-    walks.setting.backfill({ from: '2025-01-10T00:00:00Z', until: '2025-01-20T00:00:00Z' }).then((run) => run.result()),
-  ]);
-  await expectAll(walks.setting);
-  const streams = await walks.setting.query<{ stream: string; watermark: string }>(
-    'SELECT stream, epoch_ms(watermark)::DOUBLE AS watermark FROM event_streams ORDER BY stream',
-  );
-  expect(streams).toEqual([
-    { stream: 'backfill 2025-01-10T00:00:00.000Z..2025-01-20T00:00:00.000Z', watermark: backfill.watermark },
-    { stream: 'sync', watermark: sync.watermark },
-  ]);
-  expect(backfill.watermark).toBeLessThanOrEqual(Date.parse('2025-01-20T00:00:00Z'));
-});
-
 it('a window that is paused in Temporal stops the requests of its walk, until it is unpaused', async () => {
   await open({ count: 3000 }, { latencyMs: 200 });
   const run = await walks.setting.backfill({ from, until: to });
