@@ -11,7 +11,6 @@ import { startPgStores } from '../../support/store/pg-store.js';
 import { spendContract } from '../../support/store/spend-contract.js';
 
 const root = folderOfFile();
-
 const stores = ofFile(startPgStores);
 
 /** A journal of a new store, and a function that opens it again once its process is dead. */

@@ -19,7 +19,6 @@ writeFileSync(join(cwd, 'schema.json'), '{"type":"object"}');
 writeFileSync(join(cwd, 'launches.json'), '{}');
 writeFileSync(join(cwd, 'changes.json'), '{}');
 const files = readdirSync(cwd);
-
 const program = buildProgram('0.0.0', () => undefined);
 
 /** Each flag of a file or folder of this machine, with its command. An input may be an address. */
@@ -73,7 +72,6 @@ async function typed(words: readonly string[]) {
 }
 
 const enrich = 'enrich companies.csv --url-column website';
-
 const rows = 'agent rows companies.csv --query x';
 
 /** A command line whose last words contradict each other, and the flags or words that its refusal names. */

@@ -6,9 +6,7 @@ import { ALERT_TEST, alertEvents, alertTypes, usualAlerts } from '../../../src/c
 import { knownVariables } from '../../../src/worker/config/settings.js';
 
 const text = (path: string) => readFileSync(fileURLToPath(new URL(`../../../${path}`, import.meta.url)), 'utf8');
-
 const page = text('docs/tasks/alerts.md');
-
 const schema = JSON.parse(text('docs/reference/alerts.schema.json'));
 
 it('docs/tasks/alerts.md lists every event, and whether it is reported by default', () => {
