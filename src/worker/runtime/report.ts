@@ -1,10 +1,9 @@
 import { operationTable } from '../../api/index.js';
 import type { Output } from '../../api/outputs/index.js';
-import type { JobEntry } from '../../core/job-entry-schemas.js';
+import type { WalkEntry } from '../../core/job-entry-schemas.js';
 import { bucketsFor, type RateBucket } from '../../core/limiter/rate.js';
 import type { ActivityStep, RateShare } from '../../core/purchase/activity.js';
 import { sentenceOf } from '../../core/rows/pause.js';
-import type { RecordedRun } from '../../core/rows/row-figures.js';
 import { WarehouseBusy, WarehouseUnusable } from '../../core/rows/warehouse-errors.js';
 import { rateProfileOf } from '../config/derived-settings.js';
 import { findJob } from '../staging/find-job.js';
@@ -41,7 +40,6 @@ export async function readReport(parts: RuntimeParts, { job, since, until }: Rep
     (span, stepMs) => journal.report.activity({ ...span, stepMs, windowMs: windowOf(stepMs), job: id, shares, usual }),
     { since, until },
   );
-  const missing: string[] = [];
   const figures =
     entry === null
       ? null
@@ -55,17 +53,25 @@ export async function readReport(parts: RuntimeParts, { job, since, until }: Rep
   const usage = new Map((await journal.usage('job', since, until)).map((line) => [line.group, line]));
   const entries = entry === null ? [...(await store.entries.all())].reverse().slice(0, MOST_JOBS) : [entry];
   const statuses = await statusesOf(parts, entries);
+  const uncounted = figures ? [] : entries.filter(({ state }) => !state.counts);
+  const counts = await readEach(uncounted, ({ staged }) => parts.warehouses.of(staged).summary(staged.job));
   const jobs = [];
   for (const [nth, one] of entries.entries()) {
     const { staged } = one;
     const status = statuses[nth] ?? { phase: one.state.phase, message: null };
     jobs.push({
       ...{ job: staged.job, name: staged.name, phase: status.phase, message: sentenceOf(status) },
-      rows: figures?.summary ?? one.state.counts ?? (await countedNow(parts, one, missing)),
+      rows: figures?.summary ?? one.state.counts ?? counts.found.get(one) ?? null,
       usage: usage.get(staged.job) ?? null,
     });
   }
   const [reported] = jobs;
+  const places = new Map(entries.map(({ staged }) => [`${staged.host ?? ''} ${staged.into}`, staged]));
+  const runs = await readEach(figures ? [] : places.values(), (staged) =>
+    patiently(() => parts.warehouses.of(staged).lastRuns(MOST_RUNS)),
+  );
+  const newest = [...runs.found.values()].flat().sort((a, b) => b.endedAt - a.endedAt);
+  const streams = await streamsOf(parts, entry === null ? await store.entries.walks() : []);
   return {
     kind: 'report',
     about: entry === null ? 'team' : 'job',
@@ -87,9 +93,9 @@ export async function readReport(parts: RuntimeParts, { job, since, until }: Rep
     unknownCount: unknown.length,
     figures,
     jobs: entry === null ? jobs : [],
-    runs: figures?.runs ?? (await teamRuns(parts, entries, missing)),
-    streams: entry === null ? await streamsOf(parts, missing) : [],
-    missing,
+    runs: figures?.runs ?? newest.slice(0, MOST_RUNS),
+    streams: [...streams.found.values()].flat(),
+    missing: [...new Set([counts, runs, streams].flatMap((read) => read.missing))],
   };
 }
 
@@ -128,37 +134,28 @@ async function zoom(read: (span: Span, stepMs: number) => Promise<readonly Activ
   }
 }
 
-/** A report on the team has the figures that can be read. */
-async function orMissing<T>(missing: string[], read: () => Promise<T>): Promise<T | null> {
-  try {
-    return await read();
-  } catch (error) {
-    if (!(error instanceof WarehouseBusy || error instanceof WarehouseUnusable)) throw error;
-    if (!missing.includes(error.message)) missing.push(error.message);
-    return null;
-  }
-}
-
-const countedNow = ({ warehouses }: RuntimeParts, { staged }: JobEntry, missing: string[]) =>
-  orMissing(missing, () => warehouses.of(staged).summary(staged.job));
-
-/** The newest runs in the warehouses of these jobs. */
-async function teamRuns({ warehouses }: RuntimeParts, entries: readonly JobEntry[], missing: string[]) {
-  const places = new Map(entries.map(({ staged }) => [`${staged.host ?? ''} ${staged.into}`, staged]));
-  const runs: RecordedRun[] = [];
-  for (const staged of places.values())
-    runs.push(...((await orMissing(missing, () => patiently(() => warehouses.of(staged).lastRuns(MOST_RUNS)))) ?? []));
-  return runs.sort((a, b) => b.endedAt - a.endedAt).slice(0, MOST_RUNS);
+/** Reads each place. A report on the team has the figures that can be read, and the reasons why others cannot. */
+async function readEach<P, T>(places: Iterable<P>, read: (place: P) => Promise<T>) {
+  const found = new Map<P, T>();
+  const missing: string[] = [];
+  for (const place of places)
+    try {
+      found.set(place, await read(place));
+    } catch (error) {
+      if (!(error instanceof WarehouseBusy || error instanceof WarehouseUnusable)) throw error;
+      missing.push(error.message);
+    }
+  return { found, missing };
 }
 
 /** The streams of events that the store knows, by their warehouses. */
-async function streamsOf({ config, store }: RuntimeParts, missing: string[]) {
-  const places = new Map((await store.entries.walks()).map((walk) => [`${walk.origin} ${walk.into}`, walk]));
-  const streams = [];
-  for (const { origin, into } of places.values()) {
-    const status = await orMissing(missing, () => readEventStatus({ ...config, origin }, into));
-    for (const { stream, watermark, completedAt, pending } of status?.streams ?? [])
-      streams.push({ ...{ stream, into, upTo: watermark, completedAt }, pending: pending.length });
-  }
-  return streams;
+function streamsOf({ config }: RuntimeParts, walks: readonly WalkEntry[]) {
+  const places = new Map(walks.map((walk) => [`${walk.origin} ${walk.into}`, walk]));
+  return readEach(places.values(), async ({ origin, into }) => {
+    const { streams } = await readEventStatus({ ...config, origin }, into);
+    return streams.map(({ stream, watermark, completedAt, pending }) => ({
+      ...{ stream, into, upTo: watermark, completedAt },
+      pending: pending.length,
+    }));
+  });
 }

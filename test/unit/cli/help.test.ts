@@ -39,9 +39,9 @@ it('each field of the input of a job has a flag that sets it, except those that 
     return Object.keys(readFlags({ [flag]: '' }, typed, { cwd: '.', now: 0 }).flags);
   });
   const missing = Object.keys(enrichCsv.shape).filter((field) => !set.includes(field));
-  expect(missing.sort()).toEqual([
-    ...['beta', 'extraHeaders', 'freshness', 'host', 'input', 'options', 'origin', 'scheduled', 'staged', 'template'],
-  ]);
+  expect(missing.sort().join(' ')).toBe(
+    'beta extraHeaders freshness host input options origin scheduled staged template',
+  );
 });
 
 it('each field of the input of a job is used by its stage, or bounds a run: others do not reach the workflow', () => {

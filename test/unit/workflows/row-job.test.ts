@@ -58,15 +58,10 @@ const state = (changes: Partial<RowJobState> = {}) =>
     ...changes,
   }) as RowJobState;
 
-describe('the cap of a run', () => {
-  it('starts from the earlier cost of the job, money in flight included', () => {
-    expect(capOf(state({ maxCostMicros: 500 }))).toBe(1700);
-    expect(capOf(state({ maxCostMicros: 0 }))).toBe(1200);
-  });
-
-  it('is none if none was given', () => {
-    expect(capOf(state())).toBeUndefined();
-  });
+it('the cap of a run starts from the earlier cost of the job, money in flight included, if one was given', () => {
+  expect(capOf(state({ maxCostMicros: 500 }))).toBe(1700);
+  expect(capOf(state({ maxCostMicros: 0 }))).toBe(1200);
+  expect(capOf(state())).toBeUndefined();
 });
 
 describe('the spending of a run', () => {
