@@ -59,6 +59,16 @@ const contractPrices: PriceTable = {
 
 const perRequest = (dollars: number): PriceBands => [[null, dollars]];
 
+/** Searches whose price does not depend on the query; with other types it does: `auto` may become deep, and deep has a range of prices. */
+const plainSearches = {
+  lite: perRequest(0.004),
+  instant: perRequest(0.004),
+  fast: perRequest(0.007),
+  neural: perRequest(0.007),
+  keyword: perRequest(0.007),
+  findSimilar: perRequest(0.007),
+};
+
 /** The built-in tables, oldest first. */
 export const priceTables: readonly PriceTable[] = [
   contractPrices,
@@ -68,16 +78,11 @@ export const priceTables: readonly PriceTable[] = [
     // published; the higher one is used.
     since: '2026-03-01',
     search: {
-      lite: perRequest(0.004),
-      instant: perRequest(0.004),
-      fast: perRequest(0.007),
-      neural: perRequest(0.007),
-      keyword: perRequest(0.007),
+      ...plainSearches,
       auto: perRequest(0.007),
       'deep-lite': perRequest(0.012),
       deep: perRequest(0.012),
       'deep-reasoning': perRequest(0.015),
-      findSimilar: perRequest(0.007),
     },
     searchResult: 0.001,
     searchPage: { text: 0, highlights: 0, summary: 0.001 },
@@ -112,16 +117,11 @@ export function estimateContents(options: Options, urls: number, table: PriceTab
   return toMicros(table.contentsPage) * kinds * urls * (1 + subpagesOf(options));
 }
 
-/**
- * Types of search whose price does not depend on the query. The price of other types depends on the query: `auto` may become deep, and
- * deep has a range of prices.
- */
-const plain = new Set(['lite', 'instant', 'fast', 'neural', 'keyword', 'findSimilar']);
-
 /** Maximum cost of a search, in micro-dollars; the service states a range of costs that depends on the query. */
 export function estimateSearch(request: Options, table: PriceTable): number {
   const type = typeOf(request);
-  return priceAs(plain.has(type) && table.search[type] ? [type] : Object.keys(table.search), request, table);
+  const isPlain = Object.hasOwn(plainSearches, type) && table.search[type] !== undefined;
+  return priceAs(isPlain ? [type] : Object.keys(table.search), request, table);
 }
 
 /** List price of a search with its pages, in micro-dollars. This is the cost, unless the service chooses a more expensive type. */
