@@ -23,3 +23,9 @@ export function probe(
     });
   });
 }
+
+/** Whether an address accepts connections. Temporal's own client would retry for seconds. */
+export async function takesConnections(address: string): Promise<boolean> {
+  const { hostname: host, port } = new URL(`tcp://${address}`);
+  return (await probe({ host, port: Number(port || 7233), timeout: 2000 }, null)) === null;
+}

@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { accessSync, constants, statSync } from 'node:fs';
 import { delimiter, isAbsolute, join, resolve } from 'node:path';
 import { promisify } from 'node:util';
-import type { ErrorCode } from '../../core/errors/registry.js';
+import { CodedError } from '../../core/errors/coded-error.js';
 import { homeOf, userCache } from '../../files/user-cache.js';
 import { UsageError } from '../config/runtime-types.js';
 import { bareEnvironment } from './bare-environment.js';
@@ -61,7 +61,7 @@ const isFile = (path: string) => statSync(path, { throwIfNoEntry: false })?.isFi
 
 /**
  * The program at this path if it runs and is Temporal's, else null. The path may lead to any program, so its environment has no key of
- * ours. Throws {@link NoAnswer} if the program does not answer in time.
+ * ours. Throws if the program does not answer in time, which is no mistake in the configuration.
  */
 export async function checkBinary(
   path: string,
@@ -77,20 +77,13 @@ export async function checkBinary(
     const { stdout } = await promisify(execFile)(path, ['--version'], { env, ...limits });
     return /^temporal version/.test(stdout) ? { path, version: stdout.trim() } : null;
   } catch (error) {
-    if ((error as { readonly killed?: boolean }).killed) throw new NoAnswer(path, answerMs);
-    return null;
-  } finally {
-    clearTimeout(waiting);
-  }
-}
-
-/** The error for a program that did not answer in time, which is not a mistake in the configuration. */
-class NoAnswer extends Error {
-  readonly errorCode = 'temporal-not-installed' satisfies ErrorCode;
-  constructor(path: string, answerMs: number) {
-    super(
+    if (!(error as { readonly killed?: boolean }).killed) return null;
+    throw new CodedError(
+      'temporal-not-installed',
       `${path} --version did not answer within ${answerMs / 1000} s. The program is stopped, or this machine is busy. Run the same command again`,
     );
+  } finally {
+    clearTimeout(waiting);
   }
 }
 

@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, type FSWatcher, rmSync, statSync, truncateSync, watch, writeFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -37,6 +37,7 @@ const files = serverFiles(stateDir);
 const lingerMs = Number(linger);
 const pollMs = Math.min(POLL_MS, Math.max(50, lingerMs / 4));
 let idleSince: number | null = null;
+let running: ChildProcess | null = null;
 
 /** Supervises servers, one after the other, until no process needs one. Throws if no server starts. */
 async function supervise(lock: ProcessLock, plan: ServerPlan): Promise<void> {
@@ -83,6 +84,7 @@ function startServer(lock: ProcessLock, plan: ServerPlan, port: number) {
     stdio: ['ignore', 'inherit', 'inherit', lock.fd],
     windowsHide: true,
   });
+  running = child;
   // In a folder that was deleted and made again, this server would delete the journal of the new database, which has the same path. So it is
   // killed at once. Without a watch, it is killed a second later.
   const watcher = watchFile(files.lock, () => isOwn(lock) || child.kill('SIGKILL'));
@@ -212,8 +214,10 @@ async function killLeft({ pid, startTime, port }: ServerRecord): Promise<void> {
   }
 }
 
-// A closed terminal, or a Ctrl-C for the command, must not end the supervisor.
+// A closed terminal, or a Ctrl-C for the command, must not end the supervisor. Its server ends with it.
 for (const signal of ['SIGHUP', 'SIGINT'] as const) process.on(signal, () => undefined);
+process.on('SIGTERM', () => process.exit(143));
+process.on('exit', () => running?.kill('SIGKILL'));
 // Only their owner may read the files of the server.
 process.umask(0o077);
 try {

@@ -1,15 +1,15 @@
 import { spawn } from 'node:child_process';
 import { closeSync, existsSync, openSync, readFileSync, statSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { ErrorCode } from '../../core/errors/registry.js';
+import { CodedError } from '../../core/errors/coded-error.js';
 import { makeFolder } from '../../files/make-folder.js';
 import { inPackage } from '../../files/package-root.js';
 import { isAlive } from '../../files/process-identity.js';
 import { lockHolder, type ProcessLock, tryLock } from '../../files/process-lock.js';
 import { recordFormat } from '../../store/process/folder-format.js';
+import { takesConnections } from '../config/probe.js';
 import { bareEnvironment } from './bare-environment.js';
 import { findTemporalBinary } from './binary.js';
-import { takesConnections } from './free-port.js';
 import { addressOf, readRecord, type ServerFiles, type ServerRecord, serverFiles } from './server-files.js';
 import type { ServerPlan } from './server-supervisor.js';
 
@@ -22,6 +22,8 @@ const NAMESPACE_MS = 10_000;
 const SAID_AFTER_MS = 5000;
 const LINGER_MS = 30_000;
 const MOST_SUPERVISORS = 3;
+/** Time between checks whether a server in use has a supervisor, and between the supervisors that are then started. */
+const [CHECK_MS, RESTART_PAUSE_MS] = [1000, 10_000];
 
 const nothing = () => undefined;
 
@@ -41,15 +43,9 @@ export interface TemporalServerOptions {
   readonly awaited?: () => void;
 }
 
-/** The embedded server cannot be started; the message has the reason and says what to do. */
-export class TemporalServerFailed extends Error {
-  readonly errorCode = 'temporal-server-failed' satisfies ErrorCode;
-  override readonly name = 'TemporalServerFailed';
-}
-
 /**
  * The Temporal server of a state folder. Its supervisor is started if none is running; parallel callers get the same server. The server ends
- * after its last user has ended. Throws {@link TemporalServerFailed}, or a `UsageError` if no Temporal program can be installed.
+ * after its last user has ended. Throws a `CodedError` if it cannot be started, and a `UsageError` if no Temporal program can be installed.
  */
 export async function ensureTemporalServer(options: TemporalServerOptions) {
   const files = serverFiles(options.stateDir);
@@ -61,12 +57,16 @@ export async function ensureTemporalServer(options: TemporalServerOptions) {
   }, SAID_AFTER_MS);
   try {
     const record = await awaitServer(files, options);
+    const watch = keepSupervised(files, options);
     return {
       address: addressOf(record),
       pid: record.pid,
       uiUrl: record.uiPort === null ? null : `http://127.0.0.1:${record.uiPort}`,
       /** Records, before it returns, that this process no longer uses the server. The server ends 30 s after its last user. */
-      detach: async () => user.release(),
+      detach: async () => {
+        clearInterval(watch);
+        user.release();
+      },
     };
   } catch (error) {
     user.release();
@@ -84,9 +84,21 @@ async function enrol({ users }: ServerFiles): Promise<ProcessLock> {
     // The supervisor looks for users at this moment, or ends the server.
   }
   const pid = lockHolder(users)?.pid ?? 'unknown';
-  throw new TemporalServerFailed(
+  throw new CodedError(
+    'temporal-server-failed',
     `The embedded Temporal server is being ended, and its supervisor (PID ${pid}) does not finish. End that process and run the same command again.`,
   );
+}
+
+/** Starts another supervisor if the supervisor of a server in use was killed. */
+function keepSupervised(files: ServerFiles, options: TemporalServerOptions): NodeJS.Timeout {
+  let next = 0;
+  const check = () => {
+    if (performance.now() < next || lockHolder(files.lock) !== null) return;
+    next = performance.now() + RESTART_PAUSE_MS;
+    startSupervisor(files, options).catch(nothing);
+  };
+  return setInterval(check, CHECK_MS).unref();
 }
 
 /** Waits for a server that answers and has the namespace. Starts a supervisor if none is running. */
@@ -124,7 +136,7 @@ async function awaitServer(files: ServerFiles, options: TemporalServerOptions): 
       wrong = error instanceof Error ? error.message : String(error);
     }
   }
-  throw new TemporalServerFailed(failure(files, lastMessages(files.log, logged) || (supervisor?.failed ?? wrong)));
+  throw failure(files, lastMessages(files.log, logged) || (supervisor?.failed ?? wrong));
 }
 
 /** A supervisor that this process has started. */
@@ -167,14 +179,15 @@ async function startSupervisor(
   }
 }
 
-function failure({ log, database }: ServerFiles, output: string): string {
+function failure({ log, database }: ServerFiles, output: string): CodedError {
   const isDamaged = /not a database|malformed|corrupt|disk image|no such table/i.test(output);
   const remedy = isDamaged
     ? `Its database ${database} is damaged. Move`
     : `If its database ${database} is damaged, move`;
-  return (
+  return new CodedError(
+    'temporal-server-failed',
     `The embedded Temporal server did not start: ${output} (${log}). ${remedy} the file away and run the same command again. ` +
-    'Paid results are in the journal and are not bought twice.'
+      'Paid results are in the journal and are not bought twice.',
   );
 }
 

@@ -1,9 +1,9 @@
 import type { Client } from '@temporalio/client';
 import type { NativeConnection } from '@temporalio/worker';
 import { isAlive } from '../../files/process-identity.js';
+import { takesConnections } from '../config/probe.js';
 import { type RuntimeConfig, UsageError } from '../config/runtime-types.js';
 import type { Environment } from '../config/variables.js';
-import { takesConnections } from './free-port.js';
 import type { OpenedClient } from './open-client.js';
 import { addressOf, readRecord, serverFiles } from './server-files.js';
 
