@@ -52,9 +52,8 @@ export function cancellation(options: {
  */
 export function heartbeatFrom(details: () => unknown, everyMs?: number): { stop(): void } {
   const context = Context.current();
-  const sendHeartbeat = () => context.heartbeat(details());
-  if (everyMs === undefined) sendHeartbeat();
-  const timer = setInterval(sendHeartbeat, everyMs ?? 1000);
+  if (everyMs === undefined) context.heartbeat(details());
+  const timer = setInterval(() => context.heartbeat(details()), everyMs ?? 1000);
   return { stop: () => clearInterval(timer) };
 }
 

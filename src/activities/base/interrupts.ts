@@ -1,20 +1,26 @@
 import { Context } from '@temporalio/activity';
 
-/** The functions that stop the running activities of this process, by the run of their workflow. */
-const stops = new Map<string, Set<() => void>>();
+/** The functions that stop the running activities of this process, with the run of each. */
+const stops = new Map<() => void, Context['info']['workflowExecution']>();
+/** Ids of workflows whose activities stop at their start. */
+const held = new Set<string>();
 
-/** Calls `stop` if the workflow of this activity interrupts its activities. Returns a function that ends this. */
+/** Calls `stop` if the activities of this workflow are interrupted. Returns a function that ends this. */
 export function onInterrupt(stop: () => void): () => void {
-  const { runId = '' } = Context.current().info.workflowExecution ?? {};
-  const all = stops.get(runId) ?? new Set();
-  stops.set(runId, all.add(stop));
-  return () => {
-    all.delete(stop);
-    if (all.size === 0) stops.delete(runId);
-  };
+  const { workflowExecution: run } = Context.current().info;
+  stops.set(stop, run);
+  if (held.has(run?.workflowId ?? '')) stop();
+  return () => void stops.delete(stop);
 }
 
-/** Stops the activities of a run of a workflow in this process. Activities of other processes stop with their next heartbeat. */
-export function interruptActivities(runId: string): void {
-  for (const stop of stops.get(runId) ?? []) stop();
+/** Stops the activities of a workflow or run in this process. Activities of other processes stop with their next heartbeat. */
+export function interruptActivities(id: string): void {
+  for (const [stop, run] of stops) if (run?.runId === id || run?.workflowId === id) stop();
+}
+
+/** Stops the activities of a workflow in this process, and those that begin before the returned function is called. */
+export function holdActivities(workflowId: string): () => void {
+  held.add(workflowId);
+  interruptActivities(workflowId);
+  return () => void held.delete(workflowId);
 }

@@ -41,16 +41,11 @@ export async function withHeartbeat<T>(work: () => Promise<T>): Promise<T> {
 export function heartbeatOfWaits(everyMs?: number): { stop(): void } {
   const context = Context.current();
   return heartbeatFrom(() => {
-    const waitingFor = waitOf(context, Date.now());
-    return waitingFor === null ? null : { waitingFor };
+    const all = [...(waits.get(context) ?? [])];
+    const requests = all.filter(({ request }) => request);
+    const reason = all.find((wait) => wait.reason !== null)?.reason ?? longWaitFor(requests, 'request', Date.now());
+    return reason === null ? null : { waitingFor: reason };
   }, everyMs);
-}
-
-function waitOf(context: Context, now: number): string | null {
-  const all = [...(waits.get(context) ?? [])];
-  const { reason = null } = all.find((wait) => wait.reason !== null) ?? {};
-  const requests = all.filter(({ request }) => request);
-  return reason ?? longWaitFor(requests, 'request', now);
 }
 
 /** Reports a wait while `work` runs. The reason is for example a block of the rate, or the warehouse; `work` may change the reason. */

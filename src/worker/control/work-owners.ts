@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Client, WorkflowFailedError, WorkflowNotFoundError } from '@temporalio/client';
+import { holdActivities } from '../../activities/base/interrupts.js';
 import { stateOfRun } from '../../core/alerts/job-alerts.js';
 import { CodedError } from '../../core/errors/coded-error.js';
 import type { JobEntry, OwnedWork, Owner } from '../../core/job-entry-schemas.js';
@@ -22,9 +23,9 @@ import { noteEndOfJob } from './workflow-handle.js';
 export const startedByCommand = { startedBy: 'command' } as const;
 
 /** Interval at which a process with a worker checks for work whose owner is dead. */
-const POLL_MS = 2000;
+const POLL_MS = 1000;
 /** Number of checks after which Temporal is asked about the jobs that are not finished. */
-const END_POLLS = 15;
+const END_POLLS = 30;
 /** Interval at which a command asks again for work that is being ended. */
 const ENDING_MS = 100;
 
@@ -87,7 +88,7 @@ export class WorkOwners {
 
   /** Releases running work that a schedule or an SDK started: this process only watches it. */
   async leaveToWorkers({ workflowId }: Pick<Work, 'workflowId'>): Promise<void> {
-    const about = await this.#describe(workflowId);
+    const about = await describeWorkflow(await this.#client(), workflowId);
     if (about?.status.name === 'RUNNING' && about.memo?.startedBy !== startedByCommand.startedBy)
       await this.release(workflowId);
   }
@@ -153,7 +154,8 @@ export class WorkOwners {
       const { workflowId } = work;
       const isOwn = owned.has(workflowId);
       // A workflow that cannot be checked may be running.
-      const about = isOwn ? await this.#describe(workflowId).catch(() => undefined) : null;
+      const asked = isOwn && this.#client().then((client) => describeWorkflow(client, workflowId));
+      const about = asked ? await asked.catch(() => undefined) : null;
       if (about === undefined || about?.status.name === 'RUNNING') continue;
       if (isOwn) await this.#noteUnstarted(work, about?.closeTime?.getTime()).catch(() => undefined);
       await this.release(workflowId);
@@ -188,14 +190,18 @@ export class WorkOwners {
         : { won: false, owned },
     );
     if (!won) return;
-    const run = await this.#stopOrphan(orphan);
+    // Its activities stop sending at once, also while the server cannot be reached. Those of a cancelled job end its runs at the service.
+    const entry = await entries.get(orphan.job);
+    const free = entry?.state.cancelRequested ? null : holdActivities(orphan.workflowId);
+    const run = await this.#stopOrphan(orphan, entry);
     await this.release(orphan.workflowId);
-    if (run !== null) await this.#sayStopped(orphan.job, run);
+    free?.();
+    if (run !== null) await this.#sayStopped(orphan.job, entry, run);
   }
 
   /** Terminates the workflow of an orphan and records its job as stopped. Returns the id of the run; null if no run was stopped. */
-  async #stopOrphan(orphan: Work): Promise<string | null> {
-    const about = await this.#describe(orphan.workflowId);
+  async #stopOrphan(orphan: Work, entry: JobEntry | null): Promise<string | null> {
+    const about = await describeWorkflow(await this.#client(), orphan.workflowId);
     if (about?.status.name !== 'RUNNING') {
       await this.#noteUnstarted(orphan, about?.closeTime?.getTime());
       return null;
@@ -203,16 +209,14 @@ export class WorkOwners {
     // A cancelled workflow buys nothing, and ends by itself: it cancels its runs at the service first.
     if (isCancelRequested(about)) return null;
     if (!(await stopWorkflow(await this.#client(), orphan.workflowId, COMMAND_ENDED))) return null;
-    await this.#noteStopped(await this.#store.entries.get(orphan.job));
+    await this.#noteStopped(entry);
     return about.runId;
   }
 
   /** Reports the end of work whose command has died: the work itself could not. */
-  async #sayStopped(job: string, run: string): Promise<void> {
-    const { entries } = this.#store;
+  async #sayStopped(job: string, entry: JobEntry | null, run: string): Promise<void> {
     const { origin, say } = this.#config;
-    const entry = await entries.get(job);
-    const isKnown = entry !== null || (await entries.walks()).some((walk) => walk.job === job);
+    const isKnown = entry !== null || (await this.#store.entries.walks()).some((walk) => walk.job === job);
     if (isKnown) {
       const kind = entry === null ? 'walk' : 'rows';
       const fact = stateOfRun({ job, kind, run, origin, scheduled: false }, { phase: 'stopped', since: Date.now() });
@@ -222,7 +226,7 @@ export class WorkOwners {
         .catch(() => undefined);
     }
     const totals = entry && (await (await this.#store.journal()).totals(`${job}/`));
-    const cost = totals === null ? '' : `; it has cost ${dollars(totals.costMicros)}`;
+    const cost = totals === null ? '' : `; it has cost ${dollars(totals.costMicros)} so far`;
     const how = isKnown ? nextText(afterCommand(job)) : 'Its command resumes it.';
     say(`Stopped ${job}: its command ended${cost}. Paid results are kept. ${how}`);
   }
@@ -245,10 +249,6 @@ export class WorkOwners {
     const parts = { store: this.#store, config: this.#config };
     for (const entry of await entries.unfinished())
       if (!owned.has(entry.staged.job)) await noteEndOfJob(parts, await this.#client(), entry);
-  }
-
-  async #describe(workflowId: string) {
-    return describeWorkflow(await this.#client(), workflowId);
   }
 }
 
