@@ -17,6 +17,7 @@ import type { RowsBought, RowsPiece, RowsPlan, SomeRows } from '../../core/rows/
 import { buysPages } from '../../core/rows/row-operation.js';
 import type { OverBudgetFacts } from '../../core/rows/stop-at-failed.js';
 import { canonicalJson, type Json } from '../../core/text/json.js';
+import { dollars } from '../../core/text/money.js';
 import { bindUnits } from '../../rows/unit-source.js';
 import type { CallDeps } from '../base/deps.js';
 import { toFailure } from '../call/failure.js';
@@ -212,10 +213,8 @@ async function buyAll(deps: CallDeps, purchaseRequest: PurchaseRequest, how: Row
 const isOwnCap = ({ details }: ApplicationFailure) => (details?.[0] as Partial<OverBudgetFacts>)?.scope === 'job';
 
 /** A page has the rest of the cap that its owner gave. */
-function capReached({ maxCostDollars = 0, spentDollars = 0 }: RowsHow): string {
-  const micros = Math.round((maxCostDollars + spentDollars) * 1e6);
-  return `the cap of the call allows no further row: $${micros / 1e6} is spent, or reserved for requests without an answer`;
-}
+const capReached = ({ maxCostDollars = 0, spentDollars = 0 }: RowsHow): string =>
+  `the cap of the call allows no further row: ${dollars((maxCostDollars + spentDollars) * 1e6)} is spent, or reserved for requests without an answer`;
 
 /** Number of requests without an answer in the segment of an activity: the record also has those of a killed attempt. */
 async function lostRequests({ journal }: CallDeps, { segment }: PurchaseRequest): Promise<number> {

@@ -1,5 +1,6 @@
 import { codeOfCap } from '../errors/code-of.js';
 import type { ErrorCode } from '../errors/registry.js';
+import { dollars } from '../text/money.js';
 
 /** A cap of the total cost of some segments: a job's `--max-cost`. */
 export interface SpendCap {
@@ -87,10 +88,10 @@ export class OverBudget extends Error {
   ) {
     super(
       scope === 'worker'
-        ? `this worker's budget of $${capMicros / 1e6} for a run of a job (maxCostPerJob) is used up`
+        ? `this worker's budget of ${dollars(capMicros)} for a run of a job (maxCostPerJob) is used up`
         : scope === 'job' || scope === 'call'
-          ? `the ${scope}'s budget of $${capMicros / 1e6} is used up`
-          : `the team's budget of $${capMicros / 1e6} a ${scope} is used up until ${new Date(resetsAt ?? 0).toISOString()}`,
+          ? `the ${scope}'s budget of ${dollars(capMicros)} is used up`
+          : `the team's budget of ${dollars(capMicros)} a ${scope} is used up until ${new Date(resetsAt ?? 0).toISOString()}`,
     );
     this.errorCode = codeOfCap(scope);
     this.multiple = multiple;

@@ -13,9 +13,7 @@ export function parseDollars(text: string): number | null {
 }
 
 /** Converts micro-dollars to dollars, exact to six decimals. */
-export function toDollars(micros: number): number {
-  return micros / 1e6;
-}
+export const toDollars = (micros: number): number => micros / 1e6;
 
 const thousands = /\B(?=(\d{3})+$)/g;
 

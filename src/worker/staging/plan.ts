@@ -286,7 +286,7 @@ async function holdsAnswers(warehouse: RowProgress): Promise<boolean> {
 /** Note about answers that the warehouse has and the journal lacks. */
 function knownNote({ known, knownMicros }: UnitCounts, rebuy: boolean): string {
   const found =
-    `The warehouse has ${known} answers, bought for $${knownMicros / 1e6}, that are not in the journal. The state folder was deleted or ` +
+    `The warehouse has ${known} answers, bought for ${dollars(knownMicros)}, that are not in the journal. The state folder was deleted or ` +
     'is another one, or the store was restored from an older backup';
   return rebuy
     ? `${found}. They are bought again (--rebuy).`

@@ -3,7 +3,7 @@ import { BUDGET_EXCEEDED } from '../../core/choices.js';
 import type { RowError, RowResult } from '../../core/enrich-rows-schemas.js';
 import type { RowsBought } from '../../core/rows/enrich-rows.js';
 import type { WorkflowSinks } from '../../core/rows/job-names.js';
-import { toMicros } from '../../core/text/money.js';
+import { dollars, toMicros } from '../../core/text/money.js';
 
 const { searchflow } = proxySinks<WorkflowSinks>();
 
@@ -106,8 +106,8 @@ export async function buyInPieces(
     if (wanted === 0 || (allowed < wanted && running.size > 0)) return null;
     if (allowed <= 0) {
       const lost = ' is spent, and requests without an answer may have been charged';
-      const used = money.unknownOutcomes > 0 ? lost : ` of $${(capMicros as number) / 1e6} is spent`;
-      const message = `the cap of the call allows no further row: $${spentMicros / 1e6}${used}`;
+      const used = money.unknownOutcomes > 0 ? lost : ` of ${dollars(capMicros as number)} is spent`;
+      const message = `the cap of the call allows no further row: ${dollars(spentMicros)}${used}`;
       money.stopped = { tag: BUDGET_EXCEEDED, message };
       return null;
     }

@@ -50,11 +50,11 @@ it.each([
 });
 
 it.each([
-  ['job', "the job's budget of $1.5 is used up"],
-  ['call', "the call's budget of $1.5 is used up"],
-  ['worker', "this worker's budget of $1.5 for a run of a job (maxCostPerJob) is used up"],
-  ['day', "the team's budget of $1.5 a day is used up until 2026-11-23T00:00:00.000Z"],
-  ['month', "the team's budget of $1.5 a month is used up until 2026-11-23T00:00:00.000Z"],
+  ['job', "the job's budget of $1.50 is used up"],
+  ['call', "the call's budget of $1.50 is used up"],
+  ['worker', "this worker's budget of $1.50 for a run of a job (maxCostPerJob) is used up"],
+  ['day', "the team's budget of $1.50 a day is used up until 2026-11-23T00:00:00.000Z"],
+  ['month', "the team's budget of $1.50 a month is used up until 2026-11-23T00:00:00.000Z"],
 ] as const)('a %s over its budget shows which one and until when', (scope, message) => {
   const error = new OverBudget(scope, 1_500_000, 0, 0, Date.UTC(2026, 10, 23));
   expect(error).toMatchObject({ message, multiple: 0, unproven: false });
