@@ -1,9 +1,15 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { StagedJob } from '../../../src/core/job-entry-schemas.js';
-import type { EnrichCsvInput } from '../../../src/core/row-job-schemas.js';
+import { type EnrichCsvInput, type JobProgress, jobProgress, runBounds } from '../../../src/core/row-job-schemas.js';
 import { spentOf } from '../../../src/core/rows/pause.js';
-import { capOf, earlierOf, progressOf, type RowJobState } from '../../../src/workflows/rows/row-job-state.js';
+import {
+  capOf,
+  earlierOf,
+  jobDetails,
+  progressOf,
+  type RowJobState,
+} from '../../../src/workflows/rows/row-job-state.js';
 import { RangeQueue, toRanges } from '../../../src/workflows/shared/range-queue.js';
 
 describe('a queue of slices', () => {
@@ -64,32 +70,14 @@ it('the cap of a run starts from the earlier cost of the job, money in flight in
   expect(capOf(state())).toBeUndefined();
 });
 
-describe('the spending of a run', () => {
-  const before = {
-    listMicros: 0,
-    unknownOutcomes: 0,
-    requests: 1,
-    costMicros: 100,
-    committedMicros: 400,
-    openMicros: 300,
-    openSinceMicros: 0,
-  };
-
-  it('has what is held for the runs of this run, and leaves out what an earlier run had reserved', () => {
-    // Of 300 reserved by an earlier run, 200 have landed; this run bought for 50 and holds 70.
-    const now = {
-      requests: 4,
-      listMicros: 350,
-      unknownOutcomes: 0,
-      costMicros: 350,
-      committedMicros: 520,
-      openMicros: 170,
-      openSinceMicros: 70,
-    };
-    expect(spentOf('agent', before, now)).toEqual({ countedMicros: 120, heldMicros: 70, heldFor: 'runs' });
-    expect(spentOf('search', before, now)).toMatchObject({ heldFor: 'requests' });
-    expect(earlierOf(before, now)).toBe(200);
-  });
+it('the spending of a run has what is held for its runs, and leaves out what an earlier run had reserved', () => {
+  const none = { requests: 0, listMicros: 0, unknownOutcomes: 0 };
+  const before = { ...none, costMicros: 100, committedMicros: 400, openMicros: 300, openSinceMicros: 0 };
+  // Of 300 reserved by an earlier run, 200 have landed; this run bought for 50 and holds 70.
+  const now = { ...none, costMicros: 350, committedMicros: 520, openMicros: 170, openSinceMicros: 70 };
+  expect(spentOf('agent', before, now)).toEqual({ countedMicros: 120, heldMicros: 70, heldFor: 'runs' });
+  expect(spentOf('search', before, now)).toMatchObject({ heldFor: 'requests' });
+  expect(earlierOf(before, now)).toBe(200);
 });
 
 describe('the progress of a job', () => {
@@ -104,12 +92,8 @@ describe('the progress of a job', () => {
 
   it('counts only the requested rows', () => {
     const limited = state({ staged: { ...staged, limit: 50 } });
-    expect(progressOf(input, limited, { running: [], queued: [1] }, 'w')).toMatchObject({
-      rows: 50,
-      rowsDone: 40,
-      slices: 2,
-      slicesDone: 1,
-    });
+    const progress = progressOf(input, limited, { running: [], queued: [1] }, 'w');
+    expect(progress).toMatchObject({ rows: 50, rowsDone: 40, slices: 2, slicesDone: 1 });
   });
 
   it('counts loaded rows of slices that are not done, and leaves those of a slice in progress to its heartbeat', () => {
@@ -129,10 +113,18 @@ describe('the progress of a job', () => {
   });
 
   it('is empty before there is a plan, under the name of its workflow', () => {
-    expect(progressOf(input, null, { running: [], queued: [] }, 'searchflow-rows-1')).toMatchObject({
-      job: 'rows-1',
-      rows: 0,
-      rowsDone: 0,
-    });
+    const progress = progressOf(input, null, { running: [], queued: [] }, 'searchflow-rows-1');
+    expect(progress).toMatchObject({ job: 'rows-1', rows: 0, rowsDone: 0 });
+  });
+
+  it('has the bounds of a run that its text shows; the others are named here', () => {
+    const values = { maxCostMicros: 7_000_000, stopAtFailed: { percent: 5, after: 20 } };
+    const progress = progressOf(input, state(), { running: [], queued: [] }, 'w') as JobProgress;
+    for (const [name, value] of Object.entries(values))
+      expect(jobDetails({ ...progress, [name]: value }), name).not.toBe(jobDetails(progress));
+    const names = Object.keys(runBounds.shape).map((name) => name.replace('Dollars', 'Micros'));
+    expect(names.filter((name) => name in jobProgress.shape)).toEqual(Object.keys(values));
+    const others = names.filter((name) => !(name in jobProgress.shape));
+    expect(others).toEqual(['maxRunSeconds', 'redrive', 'skipRefused', 'acceptWarnings', 'publish']);
   });
 });
