@@ -76,19 +76,16 @@ function stoppedFact(run: AlertRun, stopped: Pause, counts: object, figures: str
 const whyOf = (pause: Pause): string =>
   pause.reason === 'budget' ? sentenceOf(pause) : pauseFacts[pause.reason].words;
 
-/** The unknown outcomes of a run that began at `startedAt` (Unix ms); none without any. More of them are another alert. */
-export function unknownOfRun(
-  run: AlertRun,
-  unknown: readonly UnknownOutcome[],
-  startedAt: number,
-): readonly AlertFact[] {
-  const own = unknown.filter(({ intendedAt }) => intendedAt >= startedAt);
+/** The unknown outcomes of a run since a time (Unix ms); none without any. The same outcomes are one alert, whoever reports them. */
+export function unknownOfRun(run: AlertRun, unknown: readonly UnknownOutcome[], since: number): readonly AlertFact[] {
+  const own = unknown.filter(({ intendedAt }) => intendedAt >= since);
   if (own.length === 0) return [];
   const micros = own.reduce((sum, { estimateMicros }) => sum + estimateMicros, 0);
   const next = statusCommand(run.job);
   const text = `: ${some(own.length, 'request')} got no answer and may have been charged, at most ${dollars(micros)}. Next: ${next}`;
   const data = { outcomes: own.length, mostDollars: toDollars(micros), next };
-  return [factOf('job.unknown_outcomes', run, text, data, [own.length])];
+  const times = own.map(({ intendedAt }) => intendedAt).sort((a, b) => a - b);
+  return [{ ...factOf('job.unknown_outcomes', run, text, data), key: [run.job, ...times] }];
 }
 
 /** A job that waits for a person. `since`: the beginning of the pause in Unix ms. */

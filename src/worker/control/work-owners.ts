@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Client, WorkflowFailedError, WorkflowNotFoundError } from '@temporalio/client';
 import { holdActivities } from '../../activities/base/interrupts.js';
-import { stateOfRun } from '../../core/alerts/job-alerts.js';
+import { stateOfRun, unknownOfRun } from '../../core/alerts/job-alerts.js';
 import { CodedError } from '../../core/errors/coded-error.js';
 import type { JobEntry, OwnedWork, Owner } from '../../core/job-entry-schemas.js';
 import { monitorWorkflows } from '../../core/monitors/monitor-names.js';
@@ -193,14 +193,14 @@ export class WorkOwners {
     // Its activities stop sending at once, also while the server cannot be reached. Those of a cancelled job end its runs at the service.
     const entry = await entries.get(orphan.job);
     const free = entry?.state.cancelRequested ? null : holdActivities(orphan.workflowId);
-    const run = await this.#stopOrphan(orphan, entry);
+    const ended = await this.#stopOrphan(orphan, entry);
     await this.release(orphan.workflowId);
     free?.();
-    if (run !== null) await this.#sayStopped(orphan.job, entry, run);
+    if (ended !== null) await this.#sayStopped(orphan.job, entry, ended);
   }
 
-  /** Terminates the workflow of an orphan and records its job as stopped. Returns the id of the run; null if no run was stopped. */
-  async #stopOrphan(orphan: Work, entry: JobEntry | null): Promise<string | null> {
+  /** Terminates the workflow of an orphan and records its job as stopped. Returns the stopped run and its start; null without one. */
+  async #stopOrphan(orphan: Work, entry: JobEntry | null) {
     const about = await describeWorkflow(await this.#client(), orphan.workflowId);
     if (about?.status.name !== 'RUNNING') {
       await this.#noteUnstarted(orphan, about?.closeTime?.getTime());
@@ -210,22 +210,23 @@ export class WorkOwners {
     if (isCancelRequested(about)) return null;
     if (!(await stopWorkflow(await this.#client(), orphan.workflowId, COMMAND_ENDED))) return null;
     await this.#noteStopped(entry);
-    return about.runId;
+    // A run that was continued as a new one began before this start time.
+    return { run: about.runId, since: Math.min(about.startTime.getTime(), entry?.state.since ?? 0) };
   }
 
   /** Reports the end of work whose command has died: the work itself could not. */
-  async #sayStopped(job: string, entry: JobEntry | null, run: string): Promise<void> {
+  async #sayStopped(job: string, entry: JobEntry | null, ended: { run: string; since: number }): Promise<void> {
     const { origin, say } = this.#config;
     const isKnown = entry !== null || (await this.#store.entries.walks()).some((walk) => walk.job === job);
-    if (isKnown) {
-      const kind = entry === null ? 'walk' : 'rows';
-      const fact = stateOfRun({ job, kind, run, origin, scheduled: false }, { phase: 'stopped', since: Date.now() });
-      // A job must end even if its alert cannot be sent.
-      await openAlerts(this.#config, this.#client)
-        .note([fact])
-        .catch(() => undefined);
-    }
     const totals = entry && (await (await this.#store.journal()).totals(`${job}/`));
+    if (isKnown) {
+      const about = { job, kind: entry ? 'rows' : 'walk', run: ended.run, origin, scheduled: false } as const;
+      const stopped = stateOfRun(about, { phase: 'stopped', since: Date.now() });
+      const unknown = unknownOfRun(about, totals?.unknown ?? [], ended.since);
+      const alerts = openAlerts(this.#config, this.#client);
+      // A job must end even if its alerts cannot be sent.
+      await alerts.note([stopped, ...unknown]).catch(() => undefined);
+    }
     const cost = totals === null ? '' : `; it has cost ${dollars(totals.costMicros)} so far`;
     const how = isKnown ? nextText(afterCommand(job)) : 'Its command resumes it.';
     say(`Stopped ${job}: its command ended${cost}. Paid results are kept. ${how}`);

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { Client } from '@temporalio/client';
+import { Client, type WorkflowClientInterceptor } from '@temporalio/client';
 import { describe, expect, it } from 'vitest';
 import { type Alert, type AlertDelivery, alertTypes } from '../../../src/core/alerts/alert.js';
 import type { RuntimeConfig } from '../../../src/worker/config/runtime-types.js';
@@ -26,39 +26,26 @@ function openFolder() {
   /** The alerts whose deliveries were started. */
   const alerts: Alert[] = [];
   const { connection, options } = temporal.client;
-  const client = new Client({
-    connection,
-    namespace: options.namespace,
-    interceptors: {
-      workflow: [
-        {
-          startWithDetails: async (input, next) => {
-            const started = await next(input);
-            alerts.push((input.options.args[0] as AlertDelivery).alert);
-            return started;
-          },
-        },
-      ],
+  const noted: WorkflowClientInterceptor = {
+    async startWithDetails(input, next) {
+      const started = await next(input);
+      alerts.push((input.options.args[0] as AlertDelivery).alert);
+      return started;
     },
-  });
+  };
+  const client = new Client({ connection, namespace: options.namespace, interceptors: { workflow: [noted] } });
   const process = () => {
     const said: string[] = [];
     const entries = new FolderJobs(dir);
     const settings = { url: null, secret: null, command: ['/bin/true'], on: alertTypes, lagMs: null };
     const config = { taskQueue, alerts: settings, origin: 'sandbox', say: (text: string) => said.push(text) };
-    const store = { entries, shared: false } as unknown as Store;
-    const owners = new WorkOwners(config as unknown as RuntimeConfig, store, async () => client);
+    const unknown = [0, Date.now() + 60_000].map((intendedAt) => ({ intendedAt, estimateMicros: 1000 }));
+    const journal = async () => ({ totals: async () => ({ costMicros: 0, unknown }) });
+    const store = { entries, journal, shared: false } as unknown as Store;
     const parts = { store, config: config as unknown as RuntimeConfig };
-    return {
-      said,
-      owners,
-      entries,
-      parts,
-      client,
-      alerts: () => alerts,
-      owned: () => entries.owned(),
-      die: () => entries.close(),
-    };
+    const owners = new WorkOwners(parts.config, store, async () => client);
+    const acts = { alerts: () => alerts, owned: () => entries.owned(), die: () => entries.close() };
+    return { said, owners, entries, parts, client, ...acts };
   };
   /** Starts a workflow. The workflow of a command has a memo that says so; `{}` is the memo of a schedule. */
   const start = async (job: string, type = 'enrichCsv', memo: Record<string, unknown> = startedByCommand) => {
@@ -176,6 +163,17 @@ describe('a job whose command ended before its workflow was started', () => {
     await next.owners.endOrphans();
     expect((await next.entries.get('never'))?.state).toMatchObject({ phase: 'stopped' });
     expect(await next.owned()).toEqual([]);
+  });
+
+  it('reports the requests in flight, not older ones, if that command was killed later', async () => {
+    const { process, command, start } = await claimed();
+    await start('never');
+    command.die();
+    const next = process();
+    await next.owners.endOrphans();
+    const data = { outcomes: 1, mostDollars: 0.001 };
+    expect(next.alerts()).toMatchObject([{ type: 'job.stopped' }, { type: 'job.unknown_outcomes', data }]);
+    expect(next.alerts().flatMap(alertProblems)).toEqual([]);
   });
 });
 
