@@ -95,13 +95,13 @@ export function pricesAt(at: number, tables: readonly PriceTable[] = priceTables
   return sorted.findLast(({ since }) => Date.parse(since) <= at) ?? (sorted[0] as PriceTable);
 }
 
-const toMicros = (dollars: number): number => Math.round(dollars * 1e6);
+export const priceMicros = (dollars: number): number => Math.round(dollars * 1e6);
 
 /** List price of a search without its pages, in micro-dollars; an unknown type costs as much as `auto`. */
 export function searchPrice(type: string, results: number, table: PriceTable): number {
   const bands = table.search[type] ?? table.search.auto ?? [];
   const [, dollars = 0] = bands.find(([most]) => most === null || results <= most) ?? bands.at(-1) ?? [];
-  return toMicros(dollars) + Math.max(0, results - 10) * toMicros(table.searchResult);
+  return priceMicros(dollars) + Math.max(0, results - 10) * priceMicros(table.searchResult);
 }
 
 type Options = { readonly [name: string]: unknown };
@@ -114,7 +114,7 @@ export function contentTypesOf(options: Options): readonly ContentType[] {
 /** Estimate of a contents request in micro-dollars. If no type of content is requested, the service returns and bills text. */
 export function estimateContents(options: Options, urls: number, table: PriceTable): number {
   const kinds = Math.max(1, contentTypesOf(options).length);
-  return toMicros(table.contentsPage) * kinds * urls * (1 + subpagesOf(options));
+  return priceMicros(table.contentsPage) * kinds * urls * (1 + subpagesOf(options));
 }
 
 /** Maximum cost of a search, in micro-dollars; the service states a range of costs that depends on the query. */
@@ -136,8 +136,8 @@ function priceAs(types: readonly string[], request: Options, table: PriceTable):
   const base = Math.max(0, ...types.map((one) => searchPrice(one, results, table)));
   const contents = typeof request.contents === 'object' ? ((request.contents ?? {}) as Options) : {};
   const kinds = contentTypesOf(contents);
-  const page = kinds.reduce((sum, kind) => sum + toMicros(table.searchPage[kind]), 0);
-  const subpage = Math.max(1, kinds.length) * toMicros(table.contentsPage);
+  const page = kinds.reduce((sum, kind) => sum + priceMicros(table.searchPage[kind]), 0);
+  const subpage = Math.max(1, kinds.length) * priceMicros(table.contentsPage);
   return base + results * (page + subpagesOf(contents) * subpage);
 }
 
@@ -147,12 +147,12 @@ function priceAs(types: readonly string[], request: Options, table: PriceTable):
  */
 export function estimateAgentRun(effort = 'auto', maxCostDollars: number | undefined, table: PriceTable): number {
   const { agentRun } = table;
-  return toMicros(maxCostDollars ?? agentRun[effort] ?? Math.max(...Object.values(agentRun)));
+  return priceMicros(maxCostDollars ?? agentRun[effort] ?? Math.max(...Object.values(agentRun)));
 }
 
-export const estimateAnswer = (table: PriceTable): number => toMicros(table.answer);
+export const estimateAnswer = (table: PriceTable): number => priceMicros(table.answer);
 
-export const estimateResearch = (table: PriceTable): number => toMicros(table.research);
+export const estimateResearch = (table: PriceTable): number => priceMicros(table.research);
 
 function subpagesOf({ subpages }: Options): number {
   return typeof subpages === 'number' && subpages > 0 ? subpages : 0;

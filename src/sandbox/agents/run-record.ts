@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { estimateAgentRun, priceMicros } from '../../core/purchase/prices.js';
 import { toDollars } from '../../core/text/money.js';
 import type { Settings } from '../base/options.js';
 import { badBody } from '../base/refusal.js';
@@ -64,9 +65,7 @@ export function checkRunInput({ effort = 'auto', budget, outputSchema, dataSourc
 }
 
 /** Whether the price of an effort depends on usage. Only such efforts take a budget. */
-export function isMetered(effort: string): boolean {
-  return effort === 'auto' || effort === 'max' || effort === 'ultra';
-}
+export const isMetered = (effort: string): boolean => effort === 'auto' || effort === 'max' || effort === 'ultra';
 
 /** Time when a run ends, or ended. */
 export function endOf(run: Run): number {
@@ -136,7 +135,6 @@ function leavesOf(value: unknown, path: string): string[] {
 
 /** Micro-dollars of a call to a connected source. The service has no public price, so this price is made up. */
 const SOURCE_MICROS = 10_000;
-const toMicros = (dollars = 5) => Math.round(dollars * 1e6);
 
 /** Share of the work, 0 to 1, that a run had done at its end. A failed run stops at half of its work. */
 function doneShare({ ended, status, startsAt, endsAt }: Run): number {
@@ -155,16 +153,16 @@ export function usageOf(run: Run, seed: number, isTerminal = true) {
   const providers = isTerminal ? [...new Set(dataSources.map(({ provider }) => provider))] : [];
   const computeUnits = Math.round((0.5 + fraction(hash, 101) * 5.5) * 100) / 100;
   const used: readonly (readonly [unit: string, cost: string, quantity: number, micros: number])[] = [
-    ['agentComputeUnits', 'agentCompute', computeUnits, toMicros(computeUnit)],
-    ['searches', 'search', 3 + (mix(hash, 102) % 28), toMicros(search)],
-    ['emails', 'emails', /email/i.test(schema) ? 1 + (mix(hash, 103) % 5) : 0, toMicros(email)],
-    ['phoneNumbers', 'phoneNumbers', /phone/i.test(schema) ? 1 + (mix(hash, 104) % 3) : 0, toMicros(phoneNumber)],
+    ['agentComputeUnits', 'agentCompute', computeUnits, priceMicros(computeUnit)],
+    ['searches', 'search', 3 + (mix(hash, 102) % 28), priceMicros(search)],
+    ['emails', 'emails', /email/i.test(schema) ? 1 + (mix(hash, 103) % 5) : 0, priceMicros(email)],
+    ['phoneNumbers', 'phoneNumbers', /phone/i.test(schema) ? 1 + (mix(hash, 104) % 3) : 0, priceMicros(phoneNumber)],
     ...providers.map((one, index) => [one, one, 1 + (mix(hash, 110 + index) % 6), SOURCE_MICROS] as const),
   ];
   const metered = isMetered(effort);
   const ofUse = used.reduce((sum, [, , quantity, micros]) => sum + quantity * micros, 0);
-  const full = metered ? ofUse : toMicros(prices.agentRun[effort]);
-  const most = toMicros(budget?.maxCostDollars ?? prices.agentRun[effort]);
+  const full = metered ? ofUse : estimateAgentRun(effort, undefined, prices);
+  const most = estimateAgentRun(effort, budget?.maxCostDollars, prices);
   const isCapped = metered && (full > most || (!run.ended && run.stopReason === 'budget_reached'));
   const share = isTerminal ? (isCapped ? most / full : doneShare(run)) : 0;
   const lines = used.map(([unit, cost, quantity, micros], index) => {

@@ -1,4 +1,4 @@
-import { searchPrice as listPrice, type PriceTable, priceTables } from '../../core/purchase/prices.js';
+import { searchPrice as listPrice, type PriceTable, priceMicros, priceTables } from '../../core/purchase/prices.js';
 import { contentTypes } from '../../core/request-values.js';
 import { toDollars } from '../../core/text/money.js';
 
@@ -9,7 +9,7 @@ export const prices = priceTables.at(-1) as PriceTable;
 export type PageCounts = PriceTable['searchPage'];
 
 /** Micro-dollars per page and kind of content. */
-export const MICROS_PER_PAGE = Math.round(prices.contentsPage * 1e6);
+export const MICROS_PER_PAGE = priceMicros(prices.contentsPage);
 
 /** Micro-dollars of a search, by type and number of results. The contents of the pages are not included. */
 export function searchPrice(type: string, results: number): number {

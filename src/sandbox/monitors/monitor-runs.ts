@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { priceMicros } from '../../core/purchase/prices.js';
 import { millisOf, type Settings } from '../base/options.js';
 import { choose, fraction, hashText } from '../base/sentences.js';
 import { MICROS_PER_PAGE, prices } from '../ledger/prices.js';
@@ -66,7 +67,7 @@ export function runMicros({ failReason, cancelledAt, asked }: MonitorRun): numbe
   if (failReason !== null || cancelledAt !== null) return 0;
   const { numResults = 10, contents } = asked.search;
   const summaries = contents?.summary ? numResults : 0;
-  return Math.round(prices.monitorRun * 1e6) + (Math.max(0, numResults - 10) + summaries) * MICROS_PER_PAGE;
+  return priceMicros(prices.monitorRun) + (Math.max(0, numResults - 10) + summaries) * MICROS_PER_PAGE;
 }
 
 /** The run as the service returns it. A completed run has its `output`. */
