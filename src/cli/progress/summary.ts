@@ -1,6 +1,7 @@
 import type { Output } from '../../api/outputs/index.js';
 import type { JobState } from '../../core/job-entry-schemas.js';
 import { exitCodeOfPause } from '../../core/processes/exit-codes.js';
+import { ruleOf } from '../../core/purchase/failure-tags.js';
 import { retriedTags } from '../../core/purchase/freshness.js';
 import type { UnknownOutcome } from '../../core/purchase/journal.js';
 import type { JobProgress, JobSummary } from '../../core/row-job-schemas.js';
@@ -57,9 +58,9 @@ export function summaryText(ending: Ending, env: Readonly<Record<string, string 
   const program = programOf(env);
   const tags = Object.entries(warehouse.tags).sort(([, a], [, b]) => b - a);
   const left = leftRunning(ending);
-  // Rows of runs that are left running have a line of their own.
+  // Rows whose retry buys nothing, because their runs are left running, have a line of their own.
   const retryable = retriedTags
-    .filter((tag) => tag !== 'RUN_OVERDUE')
+    .filter((tag) => ruleOf(tag).charged !== 'never')
     .reduce((sum, tag) => sum + (warehouse.tags[tag] ?? 0), 0);
   return lines(
     headline(ending),
@@ -138,13 +139,12 @@ function retryCommand({ name, warehouse }: JobSummary, program: string): string 
 function headline({ summary, ran }: Ending): string {
   const { rows, missing } = summary.warehouse;
   const name = printable(summary.name);
+  const tried = summary.limit === undefined ? '' : `the first ${count(summary.limit)} of `;
   if (ran)
-    return `${summary.phase.replace(/^./, (first) => first.toUpperCase())}: ${tried(summary)}${some(rows, 'row')} of ${name} in ${duration(summary.seconds)}.`;
+    return `${summary.phase.replace(/^./, (first) => first.toUpperCase())}: ${tried}${some(rows, 'row')} of ${name} in ${duration(summary.seconds)}.`;
   if (missing === 0) return `${name}: complete, ${some(rows, 'row')}.`;
   return `${name}: ${count(rows - missing)} of ${some(rows, 'row')} loaded.`;
 }
-
-const tried = ({ limit }: JobSummary): string => (limit === undefined ? '' : `the first ${count(limit)} of `);
 
 function statusLines({ warehouse, limit }: JobSummary): string[] {
   const counts: [string, number, string][] = [
