@@ -6,7 +6,7 @@ import { describeWorkflow, isCancelRequested } from './pending-activity.js';
 
 /** Facts that decide whether a job's running workflow may continue. */
 export interface RunningJob {
-  readonly client: Client;
+  readonly running: Awaited<ReturnType<typeof runningFor>>;
   readonly handle: JobHandle;
   readonly staged: StagedJob;
   /** Whether the new request also asks for fresh answers or for retries of failed ones. */
@@ -22,8 +22,7 @@ export interface RunningJob {
  * the running workflow continues.
  */
 export async function startReason(job: RunningJob): Promise<string | null> {
-  const { staged, asksMore } = job;
-  const running = await runningFor(job.client, job.handle);
+  const { staged, asksMore, running } = job;
   if (running === null) return '';
   if (running.isCancelled) return ENDS_FIRST;
   if (running.host !== (staged.host ?? null))

@@ -196,8 +196,9 @@ export class JobWork {
     detached: boolean,
   ): Promise<JobHandle> {
     const { client } = await this.#parts.connect();
+    const running = await runningFor(client, handle);
     const why = await startReason({
-      client,
+      running,
       handle,
       staged,
       asksMore: asked.freshness !== undefined,
@@ -212,7 +213,7 @@ export class JobWork {
     if (why !== '') {
       this.#parts.config.say(why);
       // Agent runs of unchanged requests are handed over; those of changed requests are cancelled.
-      if (why !== ENDS_FIRST) await handle.cancel({ handOver: keepsRequests(before, staged) });
+      if (!running?.isCancelled) await handle.cancel({ handOver: keepsRequests(before, staged) });
       await handle.result().catch(() => undefined);
     }
     await this.#parts.store.stages.share(staged);

@@ -4,7 +4,7 @@ import { expect, it } from 'vitest';
 import type { RowProgress } from '../../../src/core/rows/row-warehouse.js';
 import { RowJobHandle } from '../../../src/worker/control/job-handle.js';
 import { isReported, noteReported } from '../../../src/worker/control/monitor-control.js';
-import { type RunningJob, startReason } from '../../../src/worker/control/running-job.js';
+import { type RunningJob, runningFor, startReason } from '../../../src/worker/control/running-job.js';
 import { resultOf } from '../../../src/worker/control/workflow-handle.js';
 import { fakeHandle, plan, progress } from '../../support/cli/fake-runtime.js';
 import { folderOfTest } from '../../support/files/folders.js';
@@ -77,7 +77,7 @@ it('the results that were reported are known to every later command of the folde
 });
 
 /** The reason for which a job of generation g1 is started if its workflow is in this state. */
-function reason(
+async function reason(
   running: { readonly status?: string; readonly memo?: object; readonly cancelRequested?: boolean } | null,
   changes: object = {},
 ) {
@@ -88,7 +88,7 @@ function reason(
   };
   const loadedSlices = async (): Promise<number[] | null> => [];
   return startReason({
-    client: { workflow: { getHandle: () => ({ describe }) } },
+    running: await runningFor({ workflow: { getHandle: () => ({ describe }) } } as unknown as Client, fakeHandle()),
     handle: fakeHandle(),
     staged: plan.staged,
     asksMore: false,
