@@ -88,7 +88,7 @@ async function changeOf(
     );
   const before = await target.columnsOf(name);
   const [row] = await target.query(
-    `SELECT source, run, mode, content FROM ${target.within(PUBLISHES)} WHERE table_name = $1 ORDER BY publish DESC LIMIT 1`,
+    `SELECT * FROM ${target.within(PUBLISHES)} WHERE table_name = $1 ORDER BY published_at DESC, publish DESC LIMIT 1`,
     [name],
   );
   const latest = (row as LatestPublish | undefined) ?? null;
