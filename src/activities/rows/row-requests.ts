@@ -24,7 +24,7 @@ type KeyDeps = Pick<ActivityDeps, 'origin' | 'sha256'>;
 
 /**
  * Makes requests from the rows of a job whose units are whole requests. A request has the rendered fields of a row and the options that all
- * rows share.
+ * rows share. A forgotten unit has no text, so its request has only the options.
  */
 export type RowRequests = ReturnType<typeof bind>;
 
@@ -70,7 +70,7 @@ function bind<I, O>(
   const send = sendOptions(facts);
   const { name, estimate } = endpoint;
   const ownKey = key ?? unitKeys(sha256, origin, name, send);
-  const request = (unit: string) => ({ ...options, ...(JSON.parse(unit) as { readonly [name: string]: Json }) });
+  const request = (unit: string) => ({ ...options, ...(JSON.parse(unit || '{}') as Record<string, Json>) });
   // The request was checked against the endpoint's types when its row was staged, and is checked again before it is sent.
   const input = (unit: string) => request(unit) as Input<I> & I;
   return {

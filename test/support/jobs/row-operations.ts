@@ -5,6 +5,7 @@ import { type Sandbox, startSandbox } from '../../../src/sandbox/index.js';
 import type { openTemporal } from '../temporal.js';
 import { enrich, serverOf } from './command.js';
 import { Folder } from './folder.js';
+import { forget } from './forgetting.js';
 import { query, rows, schema, timesBought } from './row-purchases.js';
 
 /** Opens a sandbox, a folder with `rows` as its input, and a command for each test of a file. */
@@ -29,8 +30,10 @@ export class RowSetting {
     });
   }
 
-  readonly run = (changes: Partial<EnrichRequest>) =>
-    enrich(this.folder, this.folder.config(this.sandbox.url, serverOf(this.#temporal)), changes);
+  get config() {
+    return this.folder.config(this.sandbox.url, serverOf(this.#temporal));
+  }
+  readonly run = (changes: Partial<EnrichRequest>) => enrich(this.folder, this.config, changes);
 }
 
 const operations: readonly (readonly [string, Partial<EnrichRequest>, check: string])[] = [
@@ -59,7 +62,7 @@ const found: Readonly<Record<string, object>> = {
 /** Makes one test for each of these operations: a job of the operation buys each request once and loads an answer for each row. */
 export function rowOperations(names: readonly string[], here: RowSetting): void {
   it.each(operations.filter(([operation]) => names.includes(operation)))(
-    '%s is bought once for each distinct request and loaded for every row; the same command again sends nothing',
+    '%s is bought once for each distinct request and loaded for every row; neither the same command nor a job after forget sends more',
     async (operation, request, check) => {
       const { run, sandbox, folder } = here;
       const { plan, summary } = await run(request);
@@ -77,12 +80,13 @@ export function rowOperations(names: readonly string[], here: RowSetting): void 
       expect(folder.outcomes()).toEqual(rows.map((row, index) => [row, index === 29 ? 'invalid' : 'success']));
       expect(await folder.query(check)).toEqual([found[operation]]);
       const cost = folder.enriched().reduce((sum, row) => sum + Math.round(Number(row.cost_dollars) * 1e6), 0);
-      expect(cost).toBe(summary?.costMicros);
-      expect(cost).toBe(sandbox.bill().micros);
+      expect([summary?.costMicros, sandbox.bill().micros]).toEqual([cost, cost]);
 
       const sent = sandbox.log().length;
-      const again = await run(request);
-      expect(again.plan).toMatchObject({ status: 'complete', toBuy: 0, alreadyBought: 28 });
+      expect((await run(request)).plan).toMatchObject({ status: 'complete', toBuy: 0, alreadyBought: 28 });
+      await forget(here.config, { job: 'rows' });
+      const other = await run({ ...request, job: 'other' });
+      expect(other.summary).toMatchObject({ phase: 'done', warehouse: { rows: 30, success: 0, discarded: 29 } });
       expect(sandbox.log().length).toBe(sent);
     },
   );
