@@ -134,7 +134,7 @@ const groups = {
     'job-not-loaded': 'Run the job first, or name its warehouse.',
     'file-on-another-machine': 'Start a worker on the machine that the message names, or load into PostgreSQL.',
     'duckdb-extension-missing':
-      'Do what the message says: allow the download, or put the file of the extension into the folder.',
+      'Put the file that the message names into the folder of `SEARCHFLOW_DUCKDB_EXTENSIONS`.',
   },
   Publish: {
     'publish-target-invalid':

@@ -9,10 +9,10 @@ import { typeCommand } from '../../support/cli/type-command.js';
 
 const codes = Object.keys(errorFixes) as ErrorCode[];
 
-it.each(codes)('the code %s has one sentence that says what to do', (code) => {
+it.each(codes)('the code %s has one sentence that says what to do, and offers no download', (code) => {
   expect(code).toMatch(/^[a-z]+(-[a-z]+)*$/);
   expect(errorFixes[code]).toMatch(/^[A-Z`][^\n]{10,260}\.$/);
-  expect(errorFixes[code]).not.toMatch(/\. /);
+  expect(errorFixes[code]).not.toMatch(/\. |download/);
 });
 
 describe('an error', () => {
