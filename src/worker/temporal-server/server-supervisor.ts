@@ -64,8 +64,8 @@ async function supervise(lock: ProcessLock, plan: ServerPlan): Promise<void> {
       if (!isOwn(lock) || isUnused()) return;
       await delay(pollMs);
     }
-    // If the start failed, another program may have the port.
-    port = await freePort(server.answered ? port : 0);
+    // The users keep calling this port. After two failed starts, another program may have it.
+    port = await freePort(failedStarts < 2 ? port : 0);
   }
 }
 
