@@ -25,14 +25,20 @@ const LIMIT_MS = 600_000;
 export const duckDbFolder = ({ scratch }: SourceRequest): string => join(scratch, 'duckdb');
 
 /** Waits for a step of DuckDB. The step itself goes on after the limit, until its process ends. */
-export function withLimit<T>({ limitMs = LIMIT_MS }: SourceRequest, work: Promise<T>): Promise<T> {
-  const late = sleep(limitMs, undefined, { ref: false }).then(() => {
+export async function withLimit<T>({ limitMs = LIMIT_MS }: SourceRequest, work: Promise<T>): Promise<T> {
+  const ended = new AbortController();
+  const late = sleep(limitMs, undefined, { signal: ended.signal }).then(() => {
     throw new CsvError(
       'sql-too-slow',
       `The query returned no row for ${Math.round(limitMs / 1000)} s and was stopped: make it faster, for example with a WHERE; nothing was bought`,
     );
   });
-  return Promise.race([work, late]);
+  try {
+    return await Promise.race([work, late]);
+  } finally {
+    // A pending limit would keep the rows of its step in memory.
+    ended.abort();
+  }
 }
 
 /** Returns a reader of the rows of a query. DuckDB runs one thread with its usual memory and returns the rows in pieces. */

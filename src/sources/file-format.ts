@@ -23,21 +23,14 @@ export function formatOfFile(path: string, asked: FileFormat | undefined): FileF
       'source-options-wrong',
       `${path} is a DuckDB database: name its rows with --table NAME or --sql 'SELECT …'`,
     );
+  const wrong = (why: string) => new CsvError('input-wrong-format', `${path} is ${why}`);
+  const but = kind === null ? '' : ` but a ${kind}`;
   if (asked === undefined && kind !== undefined && /\.(duckdb|ddb)$/i.test(path))
-    throw new CsvError(
-      'input-wrong-format',
-      `${path} is not a DuckDB database${kind === null ? '' : ` but a ${kind}`}: pass --format, or correct its name`,
-    );
+    throw wrong(`not a DuckDB database${but}: pass --format, or correct its name`);
   if (kind === 'Parquet file' && format !== 'parquet')
-    throw new CsvError(
-      'input-wrong-format',
-      `${path} is a Parquet file and not ${names[format]}: pass --format parquet, or correct its name`,
-    );
+    throw wrong(`a Parquet file and not ${names[format]}: pass --format parquet, or correct its name`);
   if (format === 'parquet' && kind !== 'Parquet file' && kind !== undefined)
-    throw new CsvError(
-      'input-wrong-format',
-      `${path} is not a Parquet file${kind === null ? '' : ` but a ${kind}`}: pass --format csv or jsonl if it is one`,
-    );
+    throw wrong(`not a Parquet file${but}: pass --format csv or jsonl if it is one`);
   return format;
 }
 
