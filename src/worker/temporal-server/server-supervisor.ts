@@ -48,9 +48,9 @@ async function supervise(lock: ProcessLock, plan: ServerPlan): Promise<void> {
   for (;;) {
     const server = startServer(lock, plan, port);
     // A kill does not damage the database, and is faster than an orderly end.
-    const why = await superviseServer(server, lock).finally(() => {
+    const why = await superviseServer(server, lock).finally(async () => {
       server.child.kill('SIGKILL');
-      return server.exited;
+      if (!server.ended.aborted) await once(server.ended, 'abort');
     });
     if (why === null) return;
     failedStarts = server.answered ? 0 : failedStarts + 1;
@@ -91,13 +91,12 @@ function startServer(lock: ProcessLock, plan: ServerPlan, port: number) {
   child.once('exit', () => watcher?.close());
   const { pid = 0 } = child;
   const record = { pid, startTime: processStartTime(pid), port, uiPort: plan.uiPort };
-  const exited = new Promise<string>((resolve) => {
-    child.once('error', (error) => resolve(`cannot be started: ${error.message}`));
-    child.once('exit', (code, signal) =>
-      resolve(signal === null ? `ended with exit code ${code}` : `was ended by ${signal}`),
-    );
-  });
-  return { child, record, exited, answered: false, hung: false };
+  const ended = new AbortController();
+  child.once('error', (error) => ended.abort(`cannot be started: ${error.message}`));
+  child.once('exit', (code, signal) =>
+    ended.abort(signal === null ? `ended with exit code ${code}` : `was ended by ${signal}`),
+  );
+  return { child, record, ended: ended.signal, answered: false, hung: false };
 }
 
 function serverArguments({ uiPort }: ServerPlan, port: number): string[] {
@@ -123,9 +122,10 @@ async function superviseServer(server: Server, lock: ProcessLock): Promise<strin
   for (let silences = 0; ; ) {
     // The record is missing, or a person has removed or damaged it.
     if (isOwn(lock) && readRecord(files)?.pid !== server.record.pid) writeRecord(files, server.record);
-    const end = await Promise.race([server.exited, delay(server.answered ? pollMs : START_POLL_MS, null)]);
+    const ms = server.answered ? pollMs : START_POLL_MS;
+    await delay(ms, undefined, { signal: server.ended }).catch(() => undefined);
     if (!isOwn(lock)) return null;
-    if (end !== null) return end;
+    if (server.ended.aborted) return server.ended.reason as string;
     if (isUnused()) return null;
     boundLog();
     if (await answers(addressOf(server.record))) {
