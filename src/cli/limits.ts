@@ -1,7 +1,7 @@
 import type { Output } from '../api/outputs/index.js';
 import type { LimiterView } from '../core/limiter/limiter.js';
 import type { SlotsInUse } from '../core/limiter/slots.js';
-import type { PeriodSpend } from '../core/purchase/spend.js';
+import { committed } from '../core/purchase/spend.js';
 import type { MaxCost } from '../core/row-job-schemas.js';
 import { toMicros } from '../core/text/money.js';
 import { UsageError } from '../worker/config/runtime-types.js';
@@ -27,8 +27,8 @@ export async function limits(context: Context, flags: Flags<'limits'>): Promise<
     const { origin, store, team = null, concurrency } = config;
     const data: Output<'limits'> = {
       ...{ kind: 'limits', origin, store: store?.shown ?? null, team, concurrency, otherLimits, ...limiter, slots },
-      day: { ...spent.day, countedMicros: counted(spent.day), capMicros: caps.dayMicros },
-      month: { ...spent.month, countedMicros: counted(spent.month), capMicros: caps.monthMicros },
+      day: { ...spent.day, countedMicros: committed(spent.day), capMicros: caps.dayMicros },
+      month: { ...spent.month, countedMicros: committed(spent.month), capMicros: caps.monthMicros },
     };
     context.terminal.print(data, limitsText(data, Date.now()));
   });
@@ -56,10 +56,6 @@ export async function setLimits(context: Context, flags: Flags<'limits set'>): P
 
 /** A cap in micro-dollars; null: `none`; undefined: as before. */
 const capMicros = (cap: MaxCost | undefined) => (cap === undefined ? undefined : toMicros(cap));
-
-/** The amount that a cap limits. */
-const counted = ({ landedMicros, openMicros, unknownMicros }: PeriodSpend): number =>
-  landedMicros + openMicros + unknownMicros;
 
 const rate = (qps: number) => `${Math.round(qps * 10) / 10}/s`;
 

@@ -1,4 +1,5 @@
 import type { Output } from '../../api/outputs/index.js';
+import { committed } from '../../core/purchase/spend.js';
 import { toDollars } from '../../core/text/money.js';
 import { count, DAY_MS, dollars, duration, printable, some } from '../text.js';
 import { alarming, barChart, type Cell, type Columns, type Html, html, minute, page, table } from './page.js';
@@ -90,11 +91,8 @@ const besides = ({ openMicros, unknownMicros }: Spent): readonly string[] => [
   ...(openMicros > 0 ? [`and ${dollars(openMicros)} in flight (max.)`] : []),
   ...(unknownMicros > 0 ? [`and ${dollars(unknownMicros)} possibly charged`] : []),
 ];
-/** The amount that counts under a cap: spent, in flight and possibly charged. */
-const takenOf = ({ landedMicros, openMicros, unknownMicros }: Spent): number =>
-  landedMicros + openMicros + unknownMicros;
 const capText = (spent: Spent, cap: number | null, none: string): string =>
-  cap === null ? none : `${share(takenOf(spent), cap)} of the cap of ${dollars(cap)}`;
+  cap === null ? none : `${share(committed(spent), cap)} of the cap of ${dollars(cap)}`;
 
 function figuresOf({ job, jobs, activity, days, unknownCount, caps, spent }: Output<'report'>): readonly Html[] {
   const [total, sum] = [sumOf(days), sumOf(activity)];
@@ -107,7 +105,7 @@ function figuresOf({ job, jobs, activity, days, unknownCount, caps, spent }: Out
   const limitedText = limited === 0 ? 'the limit was never exceeded' : `waits of ${duration(sum('waitSeconds'))} named`;
   const spentText = open > 0 ? `and ${dollars(open)} in flight` : some(total('requests'), 'answer');
   const today = [...besides(spent.day), capText(spent.day, caps.dayMicros, 'no cap for a day')].join(', ');
-  const isUsedUp = caps.dayMicros !== null && takenOf(spent.day) >= caps.dayMicros;
+  const isUsedUp = caps.dayMicros !== null && committed(spent.day) >= caps.dayMicros;
   const slowest = seconds(Math.max(...activity.map((step) => step.slowest)));
   const time = answered === 0 ? ['–', 'no answers'] : [seconds(sum('seconds') / answered), `mean; slowest ${slowest}`];
   const figures: readonly (readonly [name: string, value: string, more: string, isBad?: boolean])[] = [

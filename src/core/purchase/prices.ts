@@ -151,7 +151,6 @@ export function estimateAgentRun(effort = 'auto', maxCostDollars: number | undef
 }
 
 export const estimateAnswer = (table: PriceTable): number => priceMicros(table.answer);
-
 export const estimateResearch = (table: PriceTable): number => priceMicros(table.research);
 
 function subpagesOf({ subpages }: Options): number {

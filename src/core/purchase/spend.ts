@@ -29,19 +29,20 @@ export interface PeriodSpend {
   readonly unknownMicros: number;
 }
 
+/** Amount that counts against a cap: landed, in flight, and possibly charged. */
+export const committed = ({ landedMicros, openMicros, unknownMicros }: Omit<PeriodSpend, 'since'>): number =>
+  landedMicros + openMicros + unknownMicros;
+
 export type UsageGroup = 'job' | 'operation' | 'day';
 
 /** One line of a team's usage. Amounts in micro-dollars. */
-export interface UsageLine {
+export interface UsageLine extends Omit<PeriodSpend, 'since'> {
   /** Job id (`calls` for single calls), operation, or UTC day (`2026-11-21`). */
   readonly group: string;
   /** Number of requests with a landed answer, and number of their units. */
   readonly requests: number;
   readonly units: number;
-  readonly landedMicros: number;
-  readonly openMicros: number;
   readonly unknownOutcomes: number;
-  readonly unknownMicros: number;
 }
 
 /**

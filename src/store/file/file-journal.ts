@@ -24,7 +24,7 @@ import type { Freshness } from '../../core/row-job-schemas.js';
 import type { Json } from '../../core/text/json.js';
 import { reserve } from '../spend/budget-check.js';
 import { FileCaps } from '../spend/file-caps.js';
-import { committed, SpendSums } from '../spend/spend-sums.js';
+import { SpendSums } from '../spend/spend-sums.js';
 import { Claims } from './claims.js';
 import { fileActivity } from './file-activity.js';
 import { LandedUnits } from './landed-units.js';
@@ -314,7 +314,7 @@ export class FileJournal implements Journal, Spend, PurchaseHistory {
   }
 
   async counted(job: string): Promise<number> {
-    return committed(this.#sums.job(job));
+    return this.#sums.counted(job);
   }
 
   async usage(by: UsageGroup, since?: number, until?: number): Promise<readonly UsageLine[]> {

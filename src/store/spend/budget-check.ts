@@ -1,5 +1,6 @@
 import { type Intent, jobOf } from '../../core/purchase/journal.js';
 import {
+  committed,
   FIRST_ANSWERS,
   FIRST_REQUESTS,
   OverBudget,
@@ -9,7 +10,6 @@ import {
 } from '../../core/purchase/spend.js';
 import {
   type Amounts,
-  committed,
   endOfDay,
   endOfMonth,
   type Intended,

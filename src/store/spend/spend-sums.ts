@@ -2,6 +2,7 @@ import type { DayUsage } from '../../core/purchase/activity.js';
 import { jobOf } from '../../core/purchase/journal.js';
 import {
   ANSWERS_KEPT,
+  committed,
   costMultiple,
   FIRST_ANSWERS,
   observedMultiple,
@@ -61,10 +62,6 @@ export function lostMicros(
   return Math.min(estimateMicros, reservedMicros({ estimateMicros: listMicros }, observedMultiple(multiples)));
 }
 
-/** Amount that counts against a cap: landed, in flight, and possibly charged. */
-export const committed = ({ landedMicros, openMicros, unknownMicros }: Omit<PeriodSpend, 'since'>): number =>
-  landedMicros + openMicros + unknownMicros;
-
 /**
  * Spending by job, day and month, which is updated with each purchase, so that the remaining budget of a team is known without reading a
  * file. Only a few numbers are kept for each job, operation and day.
@@ -100,6 +97,9 @@ export class SpendSums {
     multiples.push(multiple);
     if (multiples.length > ANSWERS_KEPT) multiples.shift();
   }
+
+  /** The amount of a job that counts against its cap. */
+  readonly counted = (job: string): number => committed(this.job(job));
 
   /** Costs of this day's answers of the same job, operation and tier, as multiples of their list price. */
   multiples(asked: Omit<Intended, 'estimateMicros' | 'listMicros'>): readonly number[] {

@@ -2,10 +2,9 @@ import type { Purchase, PurchaseRequest } from '../../activities/index.js';
 import type { AlertBook, AlertFact } from '../../core/alerts/alert.js';
 import { named } from '../../core/alerts/job-alerts.js';
 import { jobOf } from '../../core/purchase/journal.js';
-import { OverBudget, type Spend } from '../../core/purchase/spend.js';
+import { committed, OverBudget, type Spend } from '../../core/purchase/spend.js';
 import { dollars, toDollars } from '../../core/text/money.js';
 import { shellWord } from '../../core/text/shell-word.js';
-import { committed } from '../../store/spend/spend-sums.js';
 
 interface WatchOptions {
   readonly spend: Pick<Spend, 'caps' | 'spent' | 'counted'>;

@@ -3,10 +3,9 @@ import type { MetricMeter } from '@temporalio/common';
 import type { WalkWarehouses } from '../../activities/base/deps.js';
 import { type EventWarehouse, loadedUpTo, type StreamState } from '../../core/events/event-warehouse.js';
 import { onceForEach } from '../../core/processes/once-for-each.js';
-import type { Spend } from '../../core/purchase/spend.js';
+import { committed, type Spend } from '../../core/purchase/spend.js';
 import type { JobEntries } from '../../core/rows/job-entries.js';
 import { pauseReasons } from '../../core/rows/job-names.js';
-import { committed } from '../../store/spend/spend-sums.js';
 import { every, gaugeOf, over } from './metrics.js';
 
 /** Interval of the gauges of the budget, whose sums are a statement of the store. */

@@ -1,7 +1,7 @@
 import { rowKinds } from '../../activities/rows/row-requests.js';
 import { jsonSchemaOf } from '../../api/checks/misspelt-fields.js';
 import type { JobEntry, StagedJob } from '../../core/job-entry-schemas.js';
-import type { PeriodSpend, Spend } from '../../core/purchase/spend.js';
+import { committed, type PeriodSpend, type Spend } from '../../core/purchase/spend.js';
 import { isRowOperation } from '../../core/rows/row-operation.js';
 import { jobRecord } from '../../core/rows/row-warehouse.js';
 import { schemaChanges, schemaChangesText } from '../../core/rows/schema-changes.js';
@@ -56,8 +56,8 @@ export function limitNotes({
 /** Warning that the team's budget is lower than this cost in micro-dollars; null if the budget is enough. */
 export async function teamBudgetNote(spend: Spend, micros: number): Promise<string | null> {
   const [{ dayMicros, monthMicros }, { day, month }] = await Promise.all([spend.caps(), spend.spent()]);
-  const left = (cap: number | null, { landedMicros, openMicros, unknownMicros }: PeriodSpend) =>
-    cap === null ? Number.POSITIVE_INFINITY : Math.max(0, cap - landedMicros - openMicros - unknownMicros);
+  const left = (cap: number | null, spent: PeriodSpend) =>
+    cap === null ? Number.POSITIVE_INFINITY : Math.max(0, cap - committed(spent));
   const [today, thisMonth] = [left(dayMicros, day), left(monthMicros, month)];
   const least = Math.min(today, thisMonth);
   if (micros <= least) return null;
