@@ -76,7 +76,7 @@ function stoppedFact(run: AlertRun, stopped: Pause, counts: object, figures: str
 const whyOf = (pause: Pause): string =>
   pause.reason === 'budget' ? sentenceOf(pause) : pauseFacts[pause.reason].words;
 
-/** The unknown outcomes of a run since a time (Unix ms); none without any. The same outcomes are one alert, whoever reports them. */
+/** The unknown outcomes of a run since a time (Unix ms); none without any. The same outcomes are one alert in each report. */
 export function unknownOfRun(run: AlertRun, unknown: readonly UnknownOutcome[], since: number): readonly AlertFact[] {
   const own = unknown.filter(({ intendedAt }) => intendedAt >= since);
   if (own.length === 0) return [];

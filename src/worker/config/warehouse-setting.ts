@@ -142,8 +142,9 @@ export async function whyUnwritable(into: string): Promise<string | null> {
 const schemes = /^(postgres|postgresql|file|https?|s3|gs|gcs|az|abfss)$/;
 
 /**
- * Why a text is a mistyped address and not a warehouse; null for a path, a sink and an address whose form names its database. The words follow the name of the setting
- * in a message. Without this check DuckDB would create a file of that name. Never quotes the text, which may hold a password.
+ * Why a text is a mistyped address and not a warehouse; null for a path, a sink and an address whose form names its database. The words
+ * follow the name of the setting in a message. Without this check DuckDB would create a file of that name. Never quotes the text, which may
+ * hold a password.
  */
 export function whyNoWarehouse(into: string): string | null {
   if (sinkOf(into) !== null) return null;

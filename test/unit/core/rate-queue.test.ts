@@ -18,10 +18,18 @@ interface AskStep {
   readonly comeAt: number;
 }
 
+/** The starts of a caller with nine calls, from a full ring to a ring that it has filled again. */
+const fromNine: readonly AskStep[] = [
+  { now: 0, who: 'a', count: 9, starts: [], comeAt: 760 },
+  { now: 760, who: 'a', count: 9, starts: [1010], comeAt: 910 },
+  { now: 910, who: 'a', count: 8, starts: [1160], comeAt: 1060 },
+  { now: 1060, who: 'a', count: 7, starts: [1310], comeAt: 1210 },
+  { now: 1210, who: 'a', starts: [1460], comeAt: 1770 },
+];
+
 /**
- * Sequences of requests for starts. Buckets are unused
- * at the first request. At 4 units a second the gap between starts is 150 ms, and a ring that is full at time 0 is empty again at time
- * 1010.
+ * Sequences of requests for starts. Buckets are unused at the first request. At 4 units a second the gap between starts is 150 ms, and a ring
+ * that is full at time 0 is empty again at time 1010.
  */
 const askCases: Readonly<Record<string, readonly AskStep[]>> = {
   'a first request meets a full ring, and starts due within 250 ms are granted': [
@@ -62,11 +70,7 @@ const askCases: Readonly<Record<string, readonly AskStep[]>> = {
     { now: 910, who: 'b', count: 3, starts: [1010, 1160], comeAt: 1060 },
   ],
   'single units overtake a heavy call that waits for a wider gap three times at most': [
-    { now: 0, who: 'a', count: 9, starts: [], comeAt: 760 },
-    { now: 760, who: 'a', count: 9, starts: [1010], comeAt: 910 },
-    { now: 910, who: 'a', count: 8, starts: [1160], comeAt: 1060 },
-    { now: 1060, who: 'a', count: 7, starts: [1310], comeAt: 1210 },
-    { now: 1210, who: 'a', starts: [1460], comeAt: 1770 },
+    ...fromNine,
     { now: 1300, who: 'heavy', weight: 2, starts: [], comeAt: 1920 },
     { now: 1770, who: 'a', starts: [2020], comeAt: 1920 },
     { now: 1920, who: 'heavy', weight: 2, starts: [], comeAt: 2070 },
@@ -123,21 +127,13 @@ const askCases: Readonly<Record<string, readonly AskStep[]>> = {
     { now: 0, who: 'a', starts: [], comeAt: 910 },
   ],
   'no call overtakes a heavy call from a position after another one': [
-    { now: 0, who: 'a', count: 9, starts: [], comeAt: 760 },
-    { now: 760, who: 'a', count: 9, starts: [1010], comeAt: 910 },
-    { now: 910, who: 'a', count: 8, starts: [1160], comeAt: 1060 },
-    { now: 1060, who: 'a', count: 7, starts: [1310], comeAt: 1210 },
-    { now: 1210, who: 'a', starts: [1460], comeAt: 1770 },
+    ...fromNine,
     { now: 1300, who: 'single', starts: [], comeAt: 1770 },
     { now: 1300, who: 'heavy', weight: 2, starts: [], comeAt: 2070 },
     { now: 1300, who: 'b', starts: [], comeAt: 2220 },
   ],
   'a heavy call does not overtake a heavier one': [
-    { now: 0, who: 'a', count: 9, starts: [], comeAt: 760 },
-    { now: 760, who: 'a', count: 9, starts: [1010], comeAt: 910 },
-    { now: 910, who: 'a', count: 8, starts: [1160], comeAt: 1060 },
-    { now: 1060, who: 'a', count: 7, starts: [1310], comeAt: 1210 },
-    { now: 1210, who: 'a', starts: [1460], comeAt: 1770 },
+    ...fromNine,
     { now: 1300, who: 'heavier', weight: 3, starts: [], comeAt: 2070 },
     { now: 1300, who: 'heavy', weight: 2, starts: [], comeAt: 2780 },
   ],
