@@ -45,7 +45,6 @@ export function endText(result: AgentRunResult): string {
   );
 }
 
-/** Returns the output of a run: text, structured output and sources. */
 export function outputText({ text, structured, grounding }: AgentRunResult): string {
   const sources = new Set(grounding.flatMap(urlsOf));
   return [
@@ -90,7 +89,6 @@ export function runsText(runs: readonly ListedRun[]): string {
 const POLL_MS = 500;
 const PAGE = 100;
 
-/** Exit codes by the final status of a run. Any other status is a failure. */
 const endCodes: Readonly<Record<string, ExitCode>> = { completed: exitCodes.ok, cancelled: exitCodes.stopped };
 
 type Print = (event: { readonly event?: string | null | undefined; readonly data?: unknown }) => void;
@@ -193,7 +191,6 @@ function eventPrinter(call: FreeCall, print: Print): (id: string) => Promise<voi
   };
 }
 
-/** Returns the request and the options that the flags describe. */
 export function toAgentRequest(
   query: string | undefined,
   flags: Flags<'agent run'>,

@@ -4,7 +4,6 @@ import { isCsvDelimiter } from '../core/rows/row-warehouse.js';
 import { parseDollars, toDollars } from '../core/text/money.js';
 import { DAY_MS, printable } from './text.js';
 
-/** What the reader of a flag knows besides the typed value. */
 export interface About {
   readonly flag: string;
   readonly cwd: string;
@@ -92,12 +91,10 @@ function parseDay(text: string, now: number): number | null {
   return Number.isFinite(at) && new Date(at).toISOString().startsWith(text) ? at : null;
 }
 
-/** Reads the start of a day. */
 export const day: Reader<string, number> = (text, { flag, now }) =>
   parseDay(text, now) ??
   wrong(`${flag}: '${text}' must be a UTC date (2026-11-21) or an age in days or weeks (7d, 2w).`);
 
-/** Reads the end of a day. */
 export const lastDay: Reader<string, number> = (text, about) => day(text, about) + DAY_MS;
 
 /**
@@ -134,7 +131,6 @@ export function mustNotBeAfter(since: number, until: number): string {
   return `--since ${dayText(since)} must not be after --until ${dayText(until - 1)}.`;
 }
 
-/** Reads a whole number. */
 export const wholeNumber =
   (most: number, least = 1): Reader<string, number> =>
   (text, { flag }) => {
@@ -143,7 +139,6 @@ export const wholeNumber =
     return number;
   };
 
-/** Reads an amount in dollars. */
 export const amount: Reader<string, number> = (text, { flag }) => toAmount(flag, text, '');
 
 /** Reads a cap: an amount in dollars, or none. */
@@ -169,7 +164,6 @@ export const durationIn =
     return ms >= least && ms <= most ? ms / perUnit : wrong(`${flag}: '${text}' must be a duration such as ${such}.`);
   };
 
-/** Reads the interval of a schedule in ms, or never. */
 export const interval: Reader<string, number | 'never'> = (text, { flag }) =>
   text === 'never'
     ? text
@@ -228,19 +222,15 @@ export const rowNumber: Reader<string, number> = (text, { flag }) => {
   return number;
 };
 
-/** The most rows that a command names by number. */
 const MOST_NAMED = 1000;
 
-/** Reads the numbers of rows. */
 export const rowNumbers: Reader<readonly string[], readonly number[]> = (typed, about) => {
   if (typed.length > MOST_NAMED) wrong(`${about.flag}: at most ${MOST_NAMED} rows. Name more rows by their --tag.`);
   return distinct(typed.map((text) => rowNumber(text, about)));
 };
 
-/** Reads values that may be repeated, each once. */
 export const distinct = <Value>(typed: readonly Value[]): readonly Value[] => [...new Set(typed)];
 
-/** Reads the delimiter of a CSV. */
 export const delimiter: Reader<string, string> = (text, { flag }) => {
   const named: Readonly<Record<string, string>> = { tab: '\t', '\\t': '\t', comma: ',', semicolon: ';', pipe: '|' };
   const character = named[text] ?? text;
@@ -249,7 +239,6 @@ export const delimiter: Reader<string, string> = (text, { flag }) => {
   return character;
 };
 
-/** Reads the delimiter of a CSV to write. */
 export const csvDelimiter: Reader<string, string> = (text, about) => {
   const character = delimiter(text, about);
   if (!isCsvDelimiter(character))
@@ -257,7 +246,6 @@ export const csvDelimiter: Reader<string, string> = (text, about) => {
   return character;
 };
 
-/** Reads the encoding of a file. */
 export const encoding: Reader<string, string> = (text, { flag }) => {
   try {
     return new TextDecoder(text).encoding;
@@ -266,7 +254,6 @@ export const encoding: Reader<string, string> = (text, { flag }) => {
   }
 };
 
-/** Reads an age of answers. */
 export const refreshAge: Reader<string, number> = (text, about) =>
   durationIn(1, '12h, 30d or 2w')(text, about) ||
   wrong(`${about.flag} ${text}: an interrupted job would buy its own results again. Pass a longer time, such as 1h.`);

@@ -8,7 +8,6 @@ import { type Context, type ExitCode, exitCodes, type Flags } from './shared/com
 import { settings, withRuntime } from './shared/session.js';
 import { count, DAY_MS, duration, type Fact, factLines, lines, printable, some } from './text.js';
 
-/** What `forget` never removes. */
 const KEPT = [
   'Kept: hash, time and cost of each unit, so that the bill agrees and nothing is bought again.',
   'Not removed: the input, backups, replicas, exports, reports and publishes; Temporal histories until their retention ends; events of websets; the table agent_runs of agent sync; data at the service.',
@@ -62,7 +61,6 @@ const nothingText = (plan: Output<'forgotten'>): string =>
     notesText(plan),
   );
 
-/** Targets, notes, and what stays. */
 const restText = (plan: Output<'forgotten'>): string =>
   lines(
     plan.targets.length > 0 && [
@@ -115,7 +113,6 @@ export async function clean(context: Context, job: string | undefined, flags: Fl
   });
 }
 
-/** Megabytes with one decimal. */
 const megabytes = (bytes: number): string => `${(Math.round(bytes / 1e5) / 10).toFixed(1)} MB`;
 
 function cleanedText(

@@ -8,7 +8,6 @@ export const rowsFile = {
     'CSV, JSON Lines or Parquet file, DuckDB file with --sql or --table, or postgres://host/database with --sql; - for stdin',
 };
 
-/** The commands on jobs of rows, in the order of `searchflow --help`. */
 export const jobCommands: Readonly<Record<string, CommandSpec>> = {
   enrich: {
     about:

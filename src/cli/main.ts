@@ -12,7 +12,6 @@ import { type OutputFlags, openTerminal, scrubber } from './shared/terminal.js';
 const { env, argv, stdin, stdout, stderr } = process;
 // Secrets of the file are redacted, too, so the file is read first.
 const wrongFile = loadSettingsFile(argv.slice(2), env, process.cwd());
-/** Whether an error is reported as one line of JSON on stderr. */
 const inJson = asksForJson(argv.slice(2));
 const words = argv.slice(2);
 let terminal = openTerminal({ args: words, env, stdin, stdout, stderr });

@@ -72,7 +72,6 @@ async function runBatch(
   );
 }
 
-/** Creates, changes or deletes the schedule of a batch. */
 async function schedule(
   context: Context,
   control: MonitorControl,
@@ -117,14 +116,12 @@ interface Manner {
   readonly asks: boolean;
   /** Whether this command approves a waiting batch that another command started. */
   readonly approves: boolean;
-  /** Monitors per call, if requested. */
   readonly limit?: number | undefined;
   readonly by: string;
 }
 
 const POLL_EVERY_MS = 300;
 
-/** Shows plan and progress, asks for approval if requested, and shows the effect. */
 async function watch(session: Session, handle: BatchHandle, manner: Manner): Promise<ExitCode> {
   const { terminal, stopped } = session;
   const view = new ProgressView(terminal);
@@ -177,7 +174,6 @@ function runningText({ affected, plan, calls, message }: BatchProgress): string 
   return message === null ? text : `${text}; ${printable(message)}`;
 }
 
-/** Exit codes of a batch that did not finish. */
 const endCodes: Readonly<Partial<Record<BatchSummary['phase'], ExitCode>>> = {
   rejected: exitCodes.usage,
   expired: exitCodes.usage,

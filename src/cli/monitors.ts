@@ -230,7 +230,6 @@ export async function runs(
   });
 }
 
-/** Returns up to `most` items of a list, whose pages `read` returns. */
 async function pages<Item>(
   most: number,
   read: (page: { readonly cursor?: string; readonly limit: number }) => Promise<PageEnvelope<Item>>,

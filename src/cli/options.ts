@@ -3,9 +3,7 @@ import { rowOperations } from '../core/rows/row-operation.js';
 import { amount, rowNumber, value, wholeNumber } from './flag-values.js';
 import { contentsFlags } from './request-fields.js';
 
-/** A flag that may be repeated. */
 const many = (help: string) => ({ help, many: true }) as const;
-/** A flag or argument with fixed choices. */
 export const oneOf = <const C extends readonly string[]>(choices: C, help: string) => ({ help, choices });
 
 /** The states of jobs: those of the glossary. */
@@ -30,7 +28,6 @@ const rate = {
   '--keep-landing <days>': 'days that paid answers stay in the journal after they are loaded (default: 7)',
 };
 
-/** For commands whose work can be scheduled. */
 const schedule = {
   '--every <duration>': 'schedule with an interval, such as 15m, 6h or 1d; never: delete the schedule',
   '--cron <expression>': 'schedule with a cron expression, such as "0 6 * * *"',
@@ -81,7 +78,6 @@ const rowRequest = {
   ...unchecked,
 };
 
-/** How a job of rows is run. */
 const rowJob = {
   ...schedule,
   '--from <file>': 'the file or database, in place of the argument',
@@ -145,7 +141,6 @@ const range = {
   '--from <time>': 'start, as a UTC date (2026-01-01), an age (30d) or a time (2026-01-01T08:00+01:00)',
   '--until <time>': 'end, in the format of --from; dates are inclusive (default: a minute ago)',
 };
-/** Selects monitors. */
 const filter = {
   '--name <text>': 'part of the name, case-insensitive',
   '--metadata <key=value>': many('exact key=value match; repeatable, all must match'),

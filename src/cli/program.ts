@@ -16,10 +16,8 @@ ${exitCodeMeanings.map(([code, meaning]) => `  ${String(code).padEnd(5)}${meanin
 
 type Action = (context: Context) => Promise<ExitCode>;
 
-/** Heading of the flags of every command in its help. */
 const GLOBAL_HEADING = 'Global options:';
 
-/** The flags of every command, before or after its name. */
 const globalOptions = () => [
   new Option('--no-input', 'never ask; exit code 2 where a confirmation is needed'),
   new Option('--quiet', 'results and errors only, without progress and notes'),
@@ -103,7 +101,6 @@ function addCommand(program: Command, path: string, spec: CommandSpec, chosen: (
 const factsOf = (specs: Specs = {}) =>
   Object.entries(specs).map(([name, spec]) => [name, typeof spec === 'string' ? { help: spec } : spec] as const);
 
-/** Ends the help of a command with command lines to copy. */
 function withExamples(command: Command, lines: readonly string[]): Command {
   const heading = lines.length === 1 ? 'Example:' : 'Examples:';
   return command.addHelpText('after', `\n${heading}\n${lines.map((line) => `  ${line}`).join('\n')}`);

@@ -10,15 +10,12 @@ import { type Reader, readAll, refuse, value, wrong } from './flag-values.js';
 /** A field of a request, and the flag or argument that sets it; undefined: none does. */
 export type SetField = readonly [name: string, value: Json | undefined, flag: string];
 
-/** The fields of the object of `--request`. */
 export const ofRequest = (request: JsonObject | null = null): readonly SetField[] =>
   Object.entries(request ?? {}).map(([name, value]) => [name, value, '--request']);
 
-/** The fields that are set, as an object. */
 export const objectOf = (fields: readonly SetField[]): JsonObject =>
   Object.fromEntries(fields.flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])));
 
-/** The mistakes of fields that are set twice, one sentence for each. */
 export function setTwice(fields: readonly SetField[]): readonly string[] {
   const setters = new Map<string, string>();
   return fields.flatMap(([name, value, flag]) => {
@@ -29,7 +26,6 @@ export function setTwice(fields: readonly SetField[]): readonly string[] {
   });
 }
 
-/** Reads a JSON object, inline or in the file that the flag names. */
 export const jsonObject: Reader<string, JsonObject> = (path, { flag, cwd }) =>
   path.trimStart().startsWith('{')
     ? objectIn(flag, 'the inline text', () => path)
@@ -60,7 +56,6 @@ export function readEffort(effort: string | undefined, unchecked: boolean | unde
   return effort;
 }
 
-/** Reads the maximum age of cached pages. */
 const cacheHours: Reader<string, number> = (text, { flag }) =>
   /^(-1|\d{1,9})$/.test(text)
     ? Number(text)
@@ -81,7 +76,6 @@ export const contentsFlags = {
   ),
 };
 
-/** Reads `name=json` texts. */
 export const fields: Reader<readonly string[], readonly SetField[]> = (typed) => {
   const read = typed.map((text) => readAll({ field: () => readOption(text) }));
   refuse(...read.flatMap(({ mistakes }) => mistakes));
@@ -100,7 +94,6 @@ function readOption(given: string): SetField {
   }
 }
 
-/** Reads `key=value` texts. */
 export const pairs: Reader<readonly string[], Readonly<Record<string, string>>> = (typed, { flag }) => {
   const found = typed.map((text) => [text.slice(0, text.indexOf('=')), text.slice(text.indexOf('=') + 1)] as const);
   const keys = found.map(([key]) => key);

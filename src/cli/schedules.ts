@@ -319,7 +319,6 @@ function costText({ work }: ScheduleView): string {
   return typeof maxCostDollars === 'number' ? `at most ${dollars(maxCostDollars * 1e6)}` : 'no cap';
 }
 
-/** Returns a schedule as JSON fields. */
 export function scheduleData({ work: { workflow, input }, ...view }: ScheduleView): Output<'schedule'> {
   return { ...view, workflow, input: { ...input } };
 }

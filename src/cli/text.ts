@@ -35,7 +35,6 @@ export const isoTime = <At extends number | null>(at: At) =>
 /** Lines of a text. A part that is no text is left out; an empty text is an empty line. */
 type Part = string | readonly Part[] | false | null | undefined;
 
-/** Returns a text of these lines. */
 export const lines = (...parts: readonly Part[]): string => flat(parts).join('\n');
 
 const flat = (parts: readonly Part[]): string[] =>
@@ -85,7 +84,6 @@ export function printableLines(text: string, mostInLine?: number): string {
 
 type Env = Readonly<Record<string, string | undefined>>;
 
-/** Returns a text as a sentence. */
 export const sentence = (text: string): string => `${text.replace(/\.$/, '')}.`;
 
 /** Returns the words that a person types before a command. In a clone, npm runs the commands. */
@@ -111,7 +109,6 @@ export function resumeCommand(args: readonly string[], env: Env): string {
   return `${[programOf(env), ...words].join(' ')}${note}`;
 }
 
-/** Returns an argument without the credentials of a database. */
 function withoutCredentials(word: string): string {
   const [, flag = '', url = ''] = /^(--[\w-]+=)?(postgres(?:ql)?:\/\/.*)$/is.exec(word) ?? [];
   if (!URL.canParse(url)) return word;

@@ -130,7 +130,6 @@ function billAccess({ service, bill, origin }: RuntimeConfig) {
 
 type Figures = Output<'reconciliation'>['total'];
 
-/** The sums over days, also of each key. */
 function sumOf(days: readonly ReconciledDay[]): Figures {
   const sum = (of: (day: ReconciledDay) => number) => days.reduce((all, day) => all + of(day), 0);
   return {

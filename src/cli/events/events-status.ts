@@ -55,7 +55,6 @@ export async function showEvents(
   }
 }
 
-/** Returns the text about a warehouse without events, with the command that loads events. */
 function nothingText({ env, config: { origin } }: Session, into: string, usual: boolean): string {
   const command = resumeCommand(walkCommand('sync', usual ? null : into) ?? [], env);
   const loads = `To load them:\n  ${printable(command, 1000)}`;
@@ -89,7 +88,6 @@ async function statuses(
   return [...ofStreams.values()];
 }
 
-/** State of an unfinished or unreadable walk. */
 type WalkStatus =
   | { readonly state: 'running'; readonly progress: WalkProgress; readonly running: readonly WalkHeartbeat[] }
   /** `interrupted`: no server or worker answers. `stopped`: the walk was ended, or its server does not know the walk. */

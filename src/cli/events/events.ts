@@ -45,7 +45,6 @@ function spanText(range: string): string {
   return `${short(from)} to ${until === '' ? 'a minute ago' : endOf(until)}`;
 }
 
-/** Returns an ISO time without trailing zeros, and midnight as a date. */
 function short(iso: string): string {
   return printable(iso === '' ? 'the beginning' : iso.replace('T00:00:00.000Z', '').replace('.000Z', 'Z'));
 }
@@ -81,7 +80,6 @@ export function differs({ missing, changed, gone }: Differences): boolean {
 /** An unfinished walk whose workflow, as far as this process sees, is not running. `interrupted`: no server or worker answers for it. */
 export type InterruptedWalk = Output<'eventStatus'>['interrupted'][number];
 
-/** What is known about the events of a warehouse. */
 interface Events {
   /** Null: the warehouse cannot be read, for the reason in `missing`, so only the states of walks are known. */
   readonly held: EventStatus | null;
@@ -130,7 +128,6 @@ export function statusText(
   );
 }
 
-/** Returns why a walk does not run, and the command that resumes the walk. */
 function interruptedLines({ state, message, resumeText }: InterruptedWalk, indent: string): string[] {
   if (state === 'done') return [];
   const why = state === 'interrupted' ? 'no server or worker answers for it' : message;

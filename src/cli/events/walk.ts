@@ -39,7 +39,6 @@ export async function watchWalk(
   return exitCodeOf(summary, manner);
 }
 
-/** What a paused walk keeps. */
 export const LOADED_EVENTS = 'Loaded events';
 
 /** Adds two facts to the message of a cancellation by another command: nothing is lost, and how to resume. */
@@ -160,7 +159,6 @@ export function typesNote(types: readonly string[] = []): string | null {
   return `${which}: ${strange.join(', ')}. The service may refuse a type that it does not know. Known types: ${[...eventTypes].sort().join(', ')}.`;
 }
 
-/** Returns the range of the flags in ISO 8601. */
 export function toRange(
   { from, until }: Pick<Flags<'events backfill'>, 'from' | 'until'>,
   now: number,

@@ -21,7 +21,6 @@ function statusText(plan: JobPlan): string {
   return plan.status === 'new' ? 'new' : `rows or options changed since the last run; ${shareText(plan)}`;
 }
 
-/** How much of a changed job is bought. */
 function shareText(plan: JobPlan): string {
   const { toBuy, staged } = plan;
   const distinct = distinctOf(plan);
@@ -29,7 +28,6 @@ function shareText(plan: JobPlan): string {
   return `to buy: ${toBuy < distinct ? `${count(toBuy)} of` : 'all'} ${someOf(distinct, staged.operation)}`;
 }
 
-/** Returns the name of the service for messages. */
 export function serviceText(config: Pick<RuntimeConfig, 'service' | 'origin'>): string {
   return config.service === 'live'
     ? `the real service at ${printable(config.origin)}`
@@ -46,7 +44,6 @@ export function atMost({
   return Math.min(askedMicros, allowedMicros);
 }
 
-/** Returns the limit of failed answers; null without a limit. */
 export const limitOf = ({ request, staged }: Pick<JobPlan, 'request' | 'staged'>) =>
   limitInAnswers(request.stopAtFailed, staged);
 
@@ -77,7 +74,6 @@ function timeText({ staged, seconds, perSecond }: JobPlan): string {
     : `${duration(seconds)} at ${rate}`;
 }
 
-/** How the URL column was found. */
 const foundBy: Readonly<Record<UrlCells['by'], string>> = {
   option: '',
   job: ' (as in the last run)',
@@ -85,7 +81,6 @@ const foundBy: Readonly<Record<UrlCells['by'], string>> = {
   contents: ' (found by its contents)',
 };
 
-/** Returns the name of the URL column and the number of its cells that are URLs. */
 export function urlColumnText({ staged }: Pick<JobPlan, 'staged'>, { by, urls, filled }: UrlCells): string {
   const empty = staged.rows - filled;
   const rest = empty > 0 ? `, ${count(empty)} ${empty === 1 ? 'is' : 'are'} empty` : '';
@@ -104,7 +99,6 @@ function rowsText({ staged }: JobPlan): string {
   return staged.limit === undefined ? count(staged.rows) : `the first ${count(staged.limit)} of ${count(staged.rows)}`;
 }
 
-/** Returns rows, purchases and cost of the rows after `--limit`. */
 export function restText(
   { staged, estimateIsMost }: Pick<JobPlan, 'staged' | 'estimateIsMost'>,
   { rows, toBuy, requests, estimateMicros }: RestPlan,
@@ -157,7 +151,6 @@ export function planText(plan: JobPlan, config: Pick<RuntimeConfig, 'service' | 
   ].join('\n');
 }
 
-/** Returns what a plan says of its job and its purchase as JSON fields. */
 export function plannedData(
   { staged, requests, estimateMicros, estimateIsMost, seconds, notes }: JobPlan | RetryPlan,
   { service, origin }: Pick<RuntimeConfig, 'service' | 'origin'>,
@@ -166,7 +159,6 @@ export function plannedData(
   return { job, name, service, origin, operation, into, requests, estimateMicros, estimateIsMost, seconds, notes };
 }
 
-/** Returns the plan as JSON fields. */
 export function planData(plan: JobPlan, config: Pick<RuntimeConfig, 'service' | 'origin'>): Output<'plan'> {
   const { staged } = plan;
   return {
@@ -192,7 +184,6 @@ export function planData(plan: JobPlan, config: Pick<RuntimeConfig, 'service' | 
 
 const SHOWN = 10;
 
-/** Returns lines about the first bad rows, and about the number of further bad rows. */
 export function badRowLines(rows: readonly BadRow[], total: number): string[] {
   if (total === 0) return [];
   const shown = rows.slice(0, SHOWN);

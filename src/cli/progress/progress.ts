@@ -12,7 +12,6 @@ import { count, duration, printable } from '../text.js';
 
 const BAR = 24;
 
-/** Parts of a progress line. */
 export interface ProgressLine {
   /** Share that is done, 0 to 1; null if unknown. */
   readonly part: number | null;
@@ -39,7 +38,6 @@ export function progressBar(shown: ProgressLine, columns: number, colors: Termin
   return waits === null || room < 12 ? line : `${line}  ${colors.yellow(printable(waits, room - 2))}`;
 }
 
-/** Returns a line for a log, without a bar. */
 export function progressText({ part, facts, alarm, notes, waits }: ProgressLine): string {
   const percent = part === null ? '' : ` (${Math.floor(part * 100)}%)`;
   const [first = '', ...rest] = facts;
@@ -47,7 +45,6 @@ export function progressText({ part, facts, alarm, notes, waits }: ProgressLine)
   return [`${first}${percent}`, ...rest, ...others].join(', ');
 }
 
-/** Texts of a paused job, by reason. */
 const paused: Readonly<Record<PauseReason, string>> = {
   person: 'paused; continue with `searchflow resume`',
   credits: 'paused: no credits left',
@@ -62,7 +59,6 @@ const paused: Readonly<Record<PauseReason, string>> = {
 /** The time in ms over which speed is measured: long enough that the time left does not jump after a retried slice or a large load. */
 const WINDOW_MS = 15_000;
 
-/** Measures speed over the last seconds. */
 class Speed {
   readonly #points: { readonly at: number; readonly done: number }[] = [];
 
@@ -99,7 +95,6 @@ export abstract class ProgressReader<Progress, Heartbeat> {
     );
   }
 
-  /** Returns the largest value of this name so far. */
   protected most(name: string, value: number): number {
     const most = Math.max(this.#most.get(name) ?? 0, value);
     this.#most.set(name, most);
@@ -146,7 +141,6 @@ export function waitText(
   return waitingFor ?? (phase === 'planning' ? preparing : null);
 }
 
-/** Turns polls of a row job into progress lines. */
 export class RowProgressReader extends ProgressReader<JobProgress, SliceHeartbeat> {
   line(at: number, progress: JobProgress, running: readonly SliceHeartbeat[], blocked: string | null): ProgressLine {
     const { phase, rows, maxCostMicros = null, retrying = 0, unknownOutcomes } = progress;
@@ -170,7 +164,6 @@ export class RowProgressReader extends ProgressReader<JobProgress, SliceHeartbea
   }
 }
 
-/** Work that can be watched. */
 interface Watchable<State, End> {
   poll(): Promise<State>;
   /** Shows the state of a poll. A value other than null ends the watch with this value. */

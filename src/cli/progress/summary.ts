@@ -31,15 +31,12 @@ import {
 } from '../text.js';
 import { badRowLines, restText } from './plan.js';
 
-/** What the summary of a job shows. */
 export interface Ending {
   readonly summary: JobSummary;
   readonly origin: string;
   readonly badRows: readonly BadRow[];
   readonly unknown: readonly UnknownOutcome[];
-  /** Bill of the sandbox, if the job ran on a sandbox. */
   readonly bill: SandboxBill | null;
-  /** Path of the CSV, if a CSV was written. */
   readonly csv: string | null;
   /** Plan of the run; it includes the rows after `--limit`. */
   readonly plan?: Pick<JobPlan, 'staged' | 'estimateIsMost' | 'rest'> | undefined;
@@ -88,7 +85,6 @@ export function summaryText(ending: Ending, env: Readonly<Record<string, string 
   );
 }
 
-/** The warehouse with the job's view in it, and the CSV. */
 function writtenText({ summary: { into, warehouse }, csv }: Ending): string {
   const view = warehouse.view === undefined ? '' : ` (view ${printable(warehouse.view)})`;
   return `${printable(into)}${view}${csv === null ? '' : `, ${printable(csv)}`}`;
@@ -103,7 +99,6 @@ function leftRunning({ summary, plan }: Ending) {
   return { text: some(rows, 'run'), verb: rows === 1 ? 'was' : 'were' };
 }
 
-/** Returns the number of values that do not fit their column, by column; null without such values. */
 function misfitText({ warehouse: { misfits = {} } }: JobSummary): string | null {
   const columns = Object.entries(misfits).sort(([, a], [, b]) => b - a);
   if (columns.length === 0) return null;
@@ -226,7 +221,6 @@ export function endedData(ending: Ending, lastRun: JobState['run']): Output<'end
   return { ...summaryData(ending), ...(lastRun ?? none) };
 }
 
-/** Returns the summary as JSON fields. */
 export function summaryData(ending: Ending): Output<'summary'> {
   const { summary, unknown, bill, plan, origin, csv, badRows } = ending;
   return {
@@ -240,7 +234,6 @@ export function summaryData(ending: Ending): Output<'summary'> {
   };
 }
 
-/** Returns the text about a paused job, with the command that resumes the job. */
 export function pausedText(
   { pausedFor, message, next }: Pick<JobProgress, 'pausedFor' | 'message' | 'next'>,
   args: readonly string[],
@@ -254,7 +247,6 @@ export function pausedText(
   return `${reason}\n${kept} are kept. To resume after fixing this:\n  ${resumeCommand(args, env)}`;
 }
 
-/** Shows a paused job or walk. */
 export function showPause(
   { terminal, args, env }: Context,
   job: string,

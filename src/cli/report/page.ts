@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto';
 import { count, DAY_MS, dollars, printable } from '../text.js';
 
-/** A piece of HTML, made by `html`. */
 export class Html {
   readonly text: string;
   constructor(text: string) {

@@ -27,7 +27,6 @@ const seconds = (value: number): string => (value < 10 ? `${value.toFixed(2)} s`
 const dayOf = (at: number): string => minute(at).slice(0, 10);
 const between = (from: number, to: number): number => (to - from) / 1000;
 
-/** The sum of each numeric field of records. */
 const sumOf =
   <T extends Activity | Day>(list: readonly T[]) =>
   (field: keyof T): number =>
@@ -273,7 +272,6 @@ function waitsOf(report: Output<'report'>): Html | null {
   return section('Waits, 429 answers and failures', '', chart, rows, note);
 }
 
-/** A section with a table of things; null without things. */
 function listOf<T extends object>(title: string, things: readonly T[], columns: Columns<T>, note: string, lead = '') {
   return things.length === 0 ? null : section(title, lead, null, table(things, columns), note);
 }

@@ -46,7 +46,6 @@ export async function report(context: Context, what: string, flags: Flags<'repor
   });
 }
 
-/** A name without characters that a file system refuses. */
 const fileName = ({ job }: Output<'report'>): string => (job?.job ?? TEAM).replace(/[^\w.-]/g, '_');
 
 const OPEN_MS = 5000;
@@ -67,6 +66,5 @@ async function openFile({ terminal, env }: Context, file: string): Promise<void>
     terminal.say(`Not opened: ${command} failed (${printable(problem)}). Open the file in a browser.`);
 }
 
-/** Returns the program that opens a file. */
 export const opener = (platform: NodeJS.Platform): string =>
   platform === 'darwin' ? 'open' : platform === 'win32' ? 'explorer.exe' : 'xdg-open';

@@ -44,7 +44,6 @@ export async function pause(context: Context, job: string): Promise<ExitCode> {
   });
 }
 
-/** What a resume may change. */
 const changes = Object.keys(resumption.shape) as (keyof Resumption)[];
 
 export async function resume(context: Context, job: string, flags: Flags<'resume'>): Promise<ExitCode> {
@@ -160,10 +159,8 @@ export async function wait(context: Context, job: string, flags: Flags<'wait'>):
   });
 }
 
-/** The state of a job, a walk or an export at one moment. */
 interface StateNow {
   readonly state: Omit<Output<'state'>, 'kind'>;
-  /** The status of a job of rows. */
   readonly found?: JobStatus;
   /** Shows what a person must do; absent unless the job waits for a person. */
   readonly paused?: (context: Context) => ExitCode;
@@ -215,7 +212,6 @@ async function waitFor(
   return watchToEnd(session, handle, { failedRows, untilPaused: true });
 }
 
-/** Shows a job that has ended already. */
 async function showEnded(session: Session, found: JobStatus, failedRows?: AllowedFailures): Promise<ExitCode> {
   const { terminal, env, runtime } = session;
   const { job, phase, lastRun } = found;

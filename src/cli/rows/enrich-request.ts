@@ -44,7 +44,6 @@ export function toEnrichRequest(argument: string | undefined, flags: Flags<'enri
 
 type Mistakes = readonly (string | false | null | undefined)[];
 
-/** The mistakes of the files that a command reads and writes. */
 function fileMistakes(file: string, { job, into, csv, sql, table }: Flags<'enrich'>, cwd: string): Mistakes {
   const stdin = file === '-';
   const isInput = (path: string | undefined) =>
@@ -68,7 +67,6 @@ function fileMistakes(file: string, { job, into, csv, sql, table }: Flags<'enric
   ];
 }
 
-/** The mistakes of the flags that say which rows are read, and how. */
 function sourceMistakes(argument: string | undefined, flags: Flags<'enrich'>): Mistakes {
   const { from, format, sql, table, delimiter, encoding } = flags;
   const file = argument ?? from ?? '';
@@ -92,7 +90,6 @@ function sourceMistakes(argument: string | undefined, flags: Flags<'enrich'>): M
 /** Whether a text is the address of a database. A mistyped address is reported with the settings, without its password. */
 const isDatabase = (file: string): boolean => isDatabaseSource(file) || whyNoSource(file) !== null;
 
-/** Why an input cannot be read, in a sentence; null if it can. */
 function inputMistake(file: string, cwd: string): string | null {
   if (isAddress(file)) {
     const why = whyNoAddress(file);
@@ -139,7 +136,6 @@ const hasContents = (operation: RowOperation): boolean => operationFacts(operati
 const flagsOf = (operation: RowOperation): Names =>
   [hasContents(operation) ? contentsNames : [], operationFacts(operation).flags as Names].flat();
 
-/** Returns the operation, template and options that the flags describe. */
 export function toRowRequest(flags: Flags<'enrich'>): RowRequest {
   const { operation = DEFAULT_OPERATION } = flags;
   const wrong = [...new Set(rowOperations.flatMap(flagsOf))]
@@ -207,7 +203,6 @@ function readRequest({ option, ...flags }: Flags<'enrich'>, operation: RowOperat
   };
 }
 
-/** Returns the publish at the end of a run, or undefined without `--publish`. */
 export function readPublishStep(
   { publish, publishMode: mode, publishKey: key, publishPartition: partition }: Flags<'agent rows'>,
   cwd: string,

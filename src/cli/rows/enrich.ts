@@ -155,7 +155,6 @@ export function notesOf(plan: JobPlan): readonly string[] {
   ];
 }
 
-/** Returns a sentence about what the run will buy, and where. */
 export function announcement(plan: JobPlan, config: RuntimeConfig): string {
   const { staged } = plan;
   const most = atMost(plan);

@@ -30,7 +30,6 @@ export async function failed(context: Context, job: string, flags: Flags<'failed
   });
 }
 
-/** Says that no row failed with these tags. */
 function noTagText({ job, byTag }: Output<'failed'>, tags: readonly string[]): string {
   const known = byTag.flatMap(({ tag }) => tag ?? []);
   const meant = tags.flatMap((tag) => nearest(tag, known) ?? []).map((tag) => printable(tag));
@@ -47,7 +46,6 @@ function noTagText({ job, byTag }: Output<'failed'>, tags: readonly string[]): s
 const tagText = (tag: string | null): string => printable(tag ?? '(no tag)', TAG_SHOWN);
 const retryWords = { free: 'free', charged: 'may be charged again', none: 'cannot help' } as const;
 
-/** Returns whether a retry can help, with the reason. */
 export const retryText = ({ retry, why }: RetryHelp): string => `${retryWords[retry]}: ${why}`;
 
 function failedText({ job, byTag, rows, listed }: Output<'failed'>): string {

@@ -6,7 +6,6 @@ import { settings, withRuntime } from '../shared/session.js';
 import { columns, count, dollars, duration, printable } from '../text.js';
 import { phaseWord } from './status.js';
 
-/** Most characters of an input in the list. */
 const MOST_INPUT = 300;
 
 export async function jobs(context: Context, { state: asked }: Flags<'jobs'>): Promise<ExitCode> {
@@ -34,7 +33,6 @@ function isInState({ phase, rows, input }: JobListing, state: string): boolean {
   return state === phase || state === phaseWord(phase);
 }
 
-/** Most schedules that a message names. */
 const MOST_NAMES = 5;
 
 /** Why the next runs of schedules are unknown; null if they are known, or if no job is known to have a schedule. */

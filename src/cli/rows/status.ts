@@ -121,5 +121,4 @@ function nextSteps({ job, phase, schedule, message, next }: JobStatus): NextActi
   return next.command === null && schedule !== undefined ? [next, usual] : [next];
 }
 
-/** Returns the state of a job for a list. */
 export const phaseWord = (phase: JobStatus['phase']): string => (phase === 'waiting' ? 'waiting for a worker' : phase);

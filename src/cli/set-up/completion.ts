@@ -37,7 +37,6 @@ function placesOf(command: Command, path: string): readonly Place[] {
 const valuesOf = ({ long, required, optional, argChoices }: Option): readonly string[] | null =>
   required || optional ? (argChoices ?? usual[long ?? ''] ?? []) : null;
 
-/** The paths of all commands, as quoted words. */
 const pathsOf = (places: readonly Place[]) => places.slice(1).map(({ path }) => `'${path}'`);
 
 function bashScript(places: readonly Place[], shell: string): string {

@@ -26,7 +26,6 @@ export function doctorData(found: readonly Finding[]): Output<'doctor'> {
   return { kind: 'doctor', problems: found.filter(({ ok }) => !ok).length, checks };
 }
 
-/** Returns a line for each check, and below it what to do. */
 export function doctorText({ checks, problems }: Output<'doctor'>): string {
   const width = Math.max(...checks.map(({ check }) => check.length));
   const indent = ' '.repeat('problem'.length + width + 4);

@@ -55,7 +55,6 @@ function writeNew(path: string, text: string, mode: number): boolean {
   }
 }
 
-/** The lines that a `.gitignore` lacks. */
 function notIgnored(path: string): readonly string[] {
   let text = '';
   try {
@@ -86,10 +85,8 @@ function hasPackage(path: string): boolean {
   }
 }
 
-/** Lines of `.gitignore`: keys, state, results and packed packages. */
 const ignored = ['.env', '.searchflow/', 'out/', 'node_modules/', '*.tgz'];
 
-/** The files of a folder with an example job, and their names in the package. */
 const initFiles = [
   { path: '.env', what: 'settings: key, caps, databases', mode: 0o600, from: 'settings.env' },
   { path: '.gitignore', what: 'keeps keys, state and results out of git', mode: 0o644, from: null },

@@ -67,7 +67,6 @@ function readFault(text: string, parseFault: (text: string) => Fault): Fault {
   }
 }
 
-/** Sets an option by its path, `name` or `group.name`. */
 function setOption(options: Record<string, unknown>, path: string, value: unknown): void {
   const [first, second, ...more] = path.split('.') as [string, ...string[]];
   if (more.length > 0) wrong(`--set: unknown option ${path}.`);

@@ -35,7 +35,6 @@ export function loadSettingsFile(args: readonly string[], env: Env, cwd: string)
   }
 }
 
-/** The values of `--settings`, before and after the command. */
 function flagsIn(args: readonly string[]): readonly string[] {
   const end = args.indexOf('--');
   return (end < 0 ? args : args.slice(0, end)).flatMap((arg, index) => {

@@ -11,7 +11,6 @@ export async function askYesNo(context: Context, question: string): Promise<bool
   return (await confirm({ message: question, initialValue: false, input: stdin, output: stderr })) === true;
 }
 
-/** A purchase to confirm. */
 export interface PlannedPurchase {
   /** Maximum cost in micro-dollars; null if unknown. */
   readonly micros: number | null;

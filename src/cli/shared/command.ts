@@ -9,7 +9,6 @@ import type { Terminal } from './terminal.js';
 
 export { type ExitCode, exitCodes };
 
-/** The parts of the process that a command uses, and the function that opens the runtime. */
 export interface Context {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly cwd: string;
@@ -32,7 +31,6 @@ export interface CommandSpec {
   readonly examples: readonly string[];
 }
 
-/** Runs a command with its arguments and then its flags. */
 export type RunCommand = (context: Context, ...given: never[]) => Promise<ExitCode>;
 
 type CamelCase<S extends string> = S extends `${infer A}-${infer B}` ? `${A}${Capitalize<CamelCase<B>>}` : S;

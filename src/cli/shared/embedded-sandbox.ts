@@ -13,7 +13,6 @@ import type { SandboxOptions } from '../../sandbox/index.js';
 import { contentsQps } from '../../worker/config/derived-settings.js';
 import type { RuntimeConfig } from '../../worker/config/runtime-types.js';
 
-/** Bill of a sandbox, in micro-dollars. */
 export interface SandboxBill {
   readonly micros: number;
   readonly requests: number;
@@ -115,7 +114,6 @@ async function startThread(options: Partial<SandboxOptions>) {
   };
 }
 
-/** Returns the configuration with the address and key of a sandbox. */
 export function onSandbox(config: RuntimeConfig, sandbox: EmbeddedSandbox): RuntimeConfig {
   return Object.freeze({ ...config, baseUrl: sandbox.url, apiKey: new Secret(sandboxKey) });
 }

@@ -7,7 +7,6 @@ import { nextText, type Said, toContinue } from '../../core/rows/pause.js';
 import { JobFailed, JobStopped, UsageError } from '../../worker/config/runtime-types.js';
 import { printable, printableLines, sentence } from '../text.js';
 
-/** Texts of system errors; the path is added. */
 const systemErrors: Readonly<Record<string, string>> = {
   ENOENT: 'No such file or folder',
   EACCES: 'Permission denied',
@@ -78,12 +77,10 @@ function withNextStep({ message, next }: Said<string>, job: string): string {
   return `${sentence(message)}${kept}${nextText(step)}`;
 }
 
-/** Peer dependencies of the package. */
 const peers = ['activity', 'client', 'common', 'envconfig', 'plugin', 'worker', 'workflow'].map(
   (name) => `@temporalio/${name}`,
 );
 
-/** Returns the peer dependency that Node did not find, or null. */
 function missingPackage(error: Error): string | null {
   // `import` finds no package, `require` finds no module.
   if (!/^(ERR_)?MODULE_NOT_FOUND$/.test((error as NodeJS.ErrnoException).code ?? '')) return null;

@@ -39,7 +39,6 @@ export function settings(
   return config;
 }
 
-/** What a command uses while it runs. */
 export interface Session extends Context {
   readonly runtime: Runtime;
   readonly config: RuntimeConfig;
@@ -89,7 +88,6 @@ export async function withRuntime(
   const stop = new AbortController();
   let sandbox: EmbeddedSandbox | null = null;
   let runtime: Runtime | null = null;
-  /** What the work has declared. */
   const declared = {
     isWorking: false,
     job: null as string | null,
@@ -213,7 +211,6 @@ export async function withRuntime(
   }
 }
 
-/** A point in time that several waits share. */
 function deadlineIn(ms: number) {
   const end = performance.now() + ms;
   /** The milliseconds that are left until `beforeMs` before the end. */

@@ -12,7 +12,6 @@ type Output = Writable & { readonly isTTY?: boolean; readonly columns?: number }
 /** Output of the command: data on stdout, texts for a person on stderr. */
 export type Terminal = ReturnType<typeof openTerminal>;
 
-/** The flags that decide what a terminal shows and asks. */
 export interface OutputFlags {
   /** False: `--no-input`. */
   readonly input?: boolean;
@@ -21,7 +20,6 @@ export interface OutputFlags {
 }
 
 export interface TerminalParts {
-  /** The arguments of the command. */
   readonly args?: readonly string[];
   readonly flags?: OutputFlags;
   readonly env: Readonly<Record<string, string | undefined>>;
@@ -84,7 +82,6 @@ export function openTerminal({ args = [], env, stdin, stdout, stderr, flags = {}
   };
   /** One or more lines for a person, above the live line: a result, or a reason to act. */
   const say = (text: string): void => write(scrub(keepColors(text)));
-  /** A line of data. */
   const data = (text: string): void => void stdout.write(`${scrub(text)}\n`);
   const result = <Value>(value: Value): void => {
     if (json) data(JSON.stringify(printed(value)));
@@ -101,7 +98,6 @@ export function openTerminal({ args = [], env, stdin, stdout, stderr, flags = {}
     cannotAsk: input ? (isInteractive ? null : 'stdin is not a terminal') : '--no-input is set',
     colors,
     columns: () => stderr.columns ?? 80,
-    /** Whether `--json` is set. */
     json,
     data,
     /** The result of a command on stdout, as one line of JSON; nothing without `--json`. */

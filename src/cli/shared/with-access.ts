@@ -48,7 +48,6 @@ export async function withCalls(
   });
 }
 
-/** Runs a command on monitors: `withAccess` with a `MonitorControl`. */
 export async function withMonitors(
   context: Context,
   flags: ConfigFlags,
@@ -63,7 +62,6 @@ export async function withMonitors(
   return withAccess(context, flags, mistakes, asMonitors, options);
 }
 
-/** Returns the name of the user for the audit. */
 export function whoami({ env }: Pick<Context, 'env'>): string {
   try {
     return userInfo().username;
