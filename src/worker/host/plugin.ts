@@ -38,7 +38,7 @@ export class SearchflowPlugin extends SimplePlugin {
     const isAlone = !hasRecord(options);
     const opened: Opened = { parts: null, options: null, worker: null };
     super({
-      name: 'searchflow',
+      name: 'searchflow.SearchflowPlugin',
       activities: forwarded(opened, activityNames(operations)),
       runContext: async (next) => {
         const parts = isAlone ? openAlone(config, values.limiter ?? null) : await openRecord(values, config, opened);

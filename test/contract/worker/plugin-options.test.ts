@@ -82,13 +82,13 @@ it.each([undefined, null, 'key', []])('the plugin refuses %j instead of its opti
 
 it('the plugin accepts whole price tables and headers of its own', () => {
   const options = { prices: priceTables, headers: { trace: 'on' }, beta: ['b'], keyQps: 20, qps: 10 };
-  expect(new SearchflowPlugin({ apiKey: 'key', ...options }).name).toBe('searchflow');
+  expect(new SearchflowPlugin({ apiKey: 'key', ...options }).name).toBe('searchflow.SearchflowPlugin');
 });
 
 it('the plugin refuses a missing API key, and takes undefined options as absent', () => {
   expect(() => new SearchflowPlugin({} as never)).toThrow('apiKey is missing');
   expect(new SearchflowPlugin({ apiKey: 'key', qps: undefined, rateProfile: 'boost' } as never).name).toBe(
-    'searchflow',
+    'searchflow.SearchflowPlugin',
   );
 });
 
