@@ -1,12 +1,15 @@
-// node jobs.mjs, in a project with searchflow and one version of Temporal's SDK: runs every workflow in a worker of its own, on the sandbox
-// and the Temporal server at TEMPORAL_ADDRESS. Prints all results as JSON.
-import { writeFileSync } from 'node:fs';
+// node jobs.mjs, in a folder of a project with searchflow: imports every entry, and runs every workflow in a worker of its own, on the
+// sandbox and the Temporal server at TEMPORAL_ADDRESS. Prints all results as JSON.
+import { readFileSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import { resolve } from 'node:path';
 import { Client, Connection } from '@temporalio/client';
 import { NativeConnection, Worker } from '@temporalio/worker';
 import { startSandbox } from 'searchflow/sandbox';
 import { SearchflowPlugin } from 'searchflow/worker';
 
+const { exports } = JSON.parse(readFileSync(createRequire(import.meta.url).resolve('searchflow/package.json'), 'utf8'));
+for (const entry of Object.keys(exports)) if (!entry.endsWith('.json')) await import(`searchflow${entry.slice(1)}`);
 const address = process.env.TEMPORAL_ADDRESS;
 const taskQueue = `sdk-${process.pid}`;
 const sandbox = await startSandbox({ failureRate: 0, textBytes: 100 });
