@@ -96,6 +96,7 @@ const sidebar = [
       page('Workflows and activities', 'reference/workflows'),
       page('Operations', 'reference/operations'),
       page('Calls and options of the plugin', 'reference/calls'),
+      page('Temporal integration', 'reference/temporal-integration'),
       group(
         'TypeScript API',
         'reference/api/overview',
