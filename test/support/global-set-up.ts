@@ -1,9 +1,10 @@
 import { execFile, spawnSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
+import { bundleWorkflowCode, DefaultLogger } from '@temporalio/worker';
 import type { TestProject } from 'vitest/node';
 import { startPostgres } from './postgres-server.mjs';
 import { namespaceOf, startOwnTemporal } from './temporal.js';
@@ -16,6 +17,8 @@ declare module 'vitest' {
     postgresUrl: string;
     /** Path of a DuckDB warehouse that has its tables and no rows, to be copied. */
     emptyWarehouse: string;
+    /** Path of the bundle of `worker/team-workflows.ts`. */
+    teamWorkflows: string;
   }
 }
 
@@ -23,6 +26,7 @@ interface Servers {
   readonly temporalAddress: string;
   readonly postgresUrl: string;
   readonly emptyWarehouse: string;
+  readonly teamWorkflows: string;
   stop(): Promise<void>;
 }
 
@@ -38,10 +42,11 @@ const shared = home.searchflowTestServers;
 export default async function setUp(project: TestProject): Promise<() => Promise<void>> {
   shared.users++;
   shared.servers ??= start(project);
-  const { temporalAddress, postgresUrl, emptyWarehouse, stop } = await shared.servers;
+  const { temporalAddress, postgresUrl, emptyWarehouse, teamWorkflows, stop } = await shared.servers;
   project.provide('temporalAddress', temporalAddress);
   project.provide('postgresUrl', postgresUrl);
   project.provide('emptyWarehouse', emptyWarehouse);
+  project.provide('teamWorkflows', teamWorkflows);
   return async () => {
     if (--shared.users === 0) await stop();
   };
@@ -58,6 +63,8 @@ async function start({ vitest }: TestProject): Promise<Servers> {
   const ownPostgres = process.env.TEST_POSTGRES_URL;
   const folder = mkdtempSync(join(tmpdir(), 'searchflow-tests-'));
   const emptyWarehouse = join(folder, 'empty.duckdb');
+  const teamWorkflows = join(folder, 'workflows.js');
+  const usesBundle = files.some(({ moduleId }) => readFileSync(moduleId, 'utf8').includes("'teamWorkflows'"));
   const [postgres, temporal] = await Promise.all([
     ownPostgres === undefined ? startPostgres() : null,
     startOwnTemporal(
@@ -66,11 +73,13 @@ async function start({ vitest }: TestProject): Promise<Servers> {
       [...new Set(namespaces)].flatMap((name) => ['--namespace', name]),
     ),
     makeWarehouse(emptyWarehouse),
+    usesBundle ? bundleWorkflows(teamWorkflows) : null,
   ]);
   return {
     temporalAddress: temporal.address,
     postgresUrl: postgres?.urlOf('postgres') ?? (ownPostgres as string),
     emptyWarehouse,
+    teamWorkflows,
     async stop() {
       rmSync(folder, { recursive: true });
       await Promise.all([postgres?.stop(), temporal.teardown()]);
@@ -96,4 +105,11 @@ async function makeWarehouse(file: string): Promise<void> {
     await warehouse.close();`;
   const module = new URL('../../dist/warehouse/duckdb/warehouse.js', import.meta.url).href;
   await promisify(execFile)(process.execPath, ['--input-type=module', '-e', script, module, file]);
+}
+
+/** Writes the bundle that workers of tests run: making it takes seconds of the processor. */
+async function bundleWorkflows(file: string): Promise<void> {
+  const workflowsPath = fileURLToPath(new URL('worker/team-workflows.ts', import.meta.url));
+  const { code } = await bundleWorkflowCode({ workflowsPath, logger: new DefaultLogger('ERROR') });
+  writeFileSync(file, code);
 }

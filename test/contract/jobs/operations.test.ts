@@ -1,36 +1,24 @@
 import { randomUUID } from 'node:crypto';
-import { fileURLToPath } from 'node:url';
-import { bundleWorkflowCode, DefaultLogger } from '@temporalio/worker';
-import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
-import type { Sandbox } from '../../../src/sandbox/index.js';
-import { openSetting, type Setting } from '../../support/jobs/setting.js';
-import { temporalOfFile } from '../../support/temporal.js';
+import { beforeEach, expect, inject, it } from 'vitest';
+import { settingOfFile } from '../../support/jobs/setting.js';
 
-const temporal = temporalOfFile();
-let setting: Setting;
-let sandbox: Sandbox;
 const gone = 'https://gone.example/';
-
-beforeAll(async () => {
-  const workflowBundle = await bundleWorkflowCode({
-    workflowsPath: fileURLToPath(new URL('../../support/jobs/operations-workflow.ts', import.meta.url)),
-    logger: new DefaultLogger('WARN', () => undefined),
-  });
-  setting = await openSetting(temporal, {
-    sandbox: { textBytes: 20_000, failures: { [gone]: 'CRAWL_NOT_FOUND' } },
-    worker: { workflowBundle },
-  });
-  sandbox = setting.sandbox;
+const { temporal, setting, sandbox } = settingOfFile({
+  sandbox: { textBytes: 20_000, failures: { [gone]: 'CRAWL_NOT_FOUND' } },
+  worker: { workflowBundle: { codePath: inject('teamWorkflows') } },
 });
 beforeEach(() => {
   sandbox.reset();
   sandbox.setFaults([]);
 });
-afterAll(() => setting?.close());
 
 /** Starts a workflow that makes one call. */
-const start = (workflow: 'contentsOnce' | 'searchOnce', ...args: unknown[]) =>
-  temporal.client.workflow.start(workflow, { workflowId: randomUUID(), taskQueue: setting.config.taskQueue, args });
+const start = (...args: unknown[]) =>
+  temporal.client.workflow.start('contentsOnce', {
+    workflowId: randomUUID(),
+    taskQueue: setting.config.taskQueue,
+    args,
+  });
 const call = async (...args: Parameters<typeof start>): Promise<unknown> => (await start(...args)).result();
 
 /** Number of URLs so far: no two tests use the same URL. */
@@ -39,7 +27,7 @@ const freshUrls = (count: number) => Array.from({ length: count }, () => `https:
 
 it('getContents returns pages and a status for each URL, and equal URLs are bought once', async () => {
   const [url] = freshUrls(1);
-  const result = await call('contentsOnce', { urls: [url, gone, url], text: true });
+  const result = await call({ urls: [url, gone, url], text: true });
   expect(result).toMatchObject({
     data: {
       results: [{ url, text: expect.any(String) }],
@@ -56,7 +44,7 @@ it('getContents returns pages and a status for each URL, and equal URLs are boug
 
 it('a result above 1 MiB is returned as a reference to the landed answer, with its size and beginning', async () => {
   const urls = freshUrls(60);
-  const result = (await call('contentsOnce', { urls, text: true })) as {
+  const result = (await call({ urls, text: true })) as {
     landed: string[];
     bytes: number;
     preview: string;
@@ -73,12 +61,12 @@ it('a cancelled call lets requests in flight land, and the next call gets them f
   const urls = freshUrls(2);
   const { journal } = setting.host().parts.deps;
   const before = await journal.totals('calls/');
-  const handle = await start('contentsOnce', { urls });
+  const handle = await start({ urls });
   await expect.poll(() => sandbox.log().length, { timeout: 10_000, interval: 10 }).toBe(1);
   await handle.cancel();
   await handle.result().catch(() => undefined);
   const after = await journal.totals('calls/');
   expect(after).toMatchObject({ unitsLanded: before.unitsLanded + 2, openMicros: 0, unknown: [] });
-  expect(await call('contentsOnce', { urls })).toMatchObject({ requests: [{ bought: false }] });
+  expect(await call({ urls })).toMatchObject({ requests: [{ bought: false }] });
   expect(sandbox.bill().requests).toBe(1);
 });

@@ -1,10 +1,9 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
-import { mkdtempSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { bundleWorkflowCode, DefaultLogger } from '@temporalio/worker';
 import { afterAll, afterEach, beforeAll, describe, expect, inject, it } from 'vitest';
 import { json, type RawServer, rawServer } from '../../support/api/raw-server.js';
 import { folderOfFile } from '../../support/files/folders.js';
@@ -12,7 +11,7 @@ import { fileNamespace, temporalOfFile } from '../../support/temporal.js';
 
 const temporal = temporalOfFile();
 const folder = folderOfFile();
-const codePath = join(folder, 'workflows.js');
+const codePath = inject('teamWorkflows');
 const cwd = mkdtempSync(join(folder, 'cwd-'));
 const script = fileURLToPath(new URL('../../support/worker/alone-worker.mjs', import.meta.url));
 const listing = fileURLToPath(new URL('../../support/worker/list-modules.mjs', import.meta.url));
@@ -27,9 +26,6 @@ const held: (() => void)[] = [];
 const workers: ChildProcess[] = [];
 
 beforeAll(async () => {
-  const workflowsPath = fileURLToPath(new URL('../../support/worker/alone-workflow.ts', import.meta.url));
-  const { code } = await bundleWorkflowCode({ workflowsPath, logger: new DefaultLogger('ERROR') });
-  writeFileSync(codePath, code);
   server = await rawServer(({ path, body }, socket) => {
     if (silent-- > 0) return;
     const answer = { requestId: randomUUID(), results: [page], costDollars: { total: 0.007 } };

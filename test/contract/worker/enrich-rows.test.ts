@@ -1,8 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
-import { bundleWorkflowCode, DefaultLogger, Worker, type WorkflowBundle } from '@temporalio/worker';
-import { afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { Worker } from '@temporalio/worker';
+import { afterEach, describe, expect, inject, it } from 'vitest';
 import { SearchflowPlugin, type SearchflowPluginOptions } from '../../../dist/worker/index.js';
 import type {
   EnrichedPage,
@@ -19,11 +18,6 @@ import { isLong } from '../../support/tier.js';
 silence();
 const temporal = temporalOfFile();
 const folder = folderOfFile();
-let bundle: WorkflowBundle;
-beforeAll(async () => {
-  const workflowsPath = fileURLToPath(new URL('../../support/worker/alone-workflow.ts', import.meta.url));
-  bundle = await bundleWorkflowCode({ workflowsPath, logger: new DefaultLogger('ERROR') });
-});
 const closing: (() => Promise<unknown>)[] = [];
 afterEach(async () => {
   for (const close of closing.splice(0).reverse()) await close();
@@ -37,7 +31,10 @@ async function open(record: boolean, options: Parameters<typeof startSandbox>[0]
   const taskQueue = randomUUID();
   const state = record ? { stateDir: join(folder, taskQueue) } : {};
   const worker = await Worker.create({
-    ...{ taskQueue, namespace: temporal.namespace, connection: temporal.nativeConnection, workflowBundle: bundle },
+    ...{ taskQueue, namespace: temporal.namespace, connection: temporal.nativeConnection },
+    workflowBundle: { codePath: inject('teamWorkflows') },
+    // Workflows run in this thread: a thread for each worker costs a second of the processor.
+    debugMode: true,
     plugins: [
       new SearchflowPlugin({ apiKey: 'key', origin: 'sandbox', baseUrl: service.url, qps: 1000, ...state, ...plugin }),
     ],

@@ -5,7 +5,6 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { bundleWorkflowCode, DefaultLogger } from '@temporalio/worker';
 import { afterEach, beforeAll, expect, inject, it } from 'vitest';
 import type { EnrichRowsInput, RowResult, RowsSummary } from '../../../src/core/enrich-rows-schemas.js';
 import { type Sandbox, startSandbox } from '../../../src/sandbox/index.js';
@@ -27,14 +26,12 @@ const temporal = temporalOfFile();
 const folder = folderOfFile();
 const script = fileURLToPath(new URL('../../support/worker/alone-worker.mjs', import.meta.url));
 const venv = join(folder, 'venv');
-const codePath = join(folder, 'workflows.js');
+const codePath = inject('teamWorkflows');
 let worker: ChildProcess | null = null;
 let service: Sandbox | null = null;
 
-beforeAll(async () => {
-  const workflowsPath = fileURLToPath(new URL('../../support/worker/alone-workflow.ts', import.meta.url));
+beforeAll(() => {
   mkdirSync(folder, { recursive: true });
-  writeFileSync(codePath, (await bundleWorkflowCode({ workflowsPath, logger: new DefaultLogger('ERROR') })).code);
   execFileSync('python3', ['-m', 'venv', venv]);
   const requirements = examplePath('enrich-rows/requirements.txt');
   execFileSync(join(venv, 'bin', 'pip'), ['install', '--quiet', '--requirement', requirements]);

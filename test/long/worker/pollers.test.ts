@@ -1,11 +1,10 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
-import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { bundleWorkflowCode, DefaultLogger, Worker } from '@temporalio/worker';
-import { afterEach, beforeAll, describe, expect, inject, it } from 'vitest';
+import { Worker } from '@temporalio/worker';
+import { afterEach, describe, expect, inject, it } from 'vitest';
 import type { SearchflowPluginOptions } from '../../../dist/worker/index.js';
 import { startSandbox } from '../../../src/sandbox/index.js';
 import { startCommand } from '../../support/cli/command.js';
@@ -16,18 +15,13 @@ import { fileNamespace, temporalOfFile } from '../../support/temporal.js';
 
 const temporal = temporalOfFile();
 const folder = folderOfFile();
-const codePath = join(folder, 'workflows.js');
+const codePath = inject('teamWorkflows');
 const script = fileURLToPath(new URL('../../support/worker/alone-worker.mjs', import.meta.url));
 const OTHER_RECORD = /Another worker \(\d+@\S+\) polls the task queue \S+ with another record/;
 
 const sandbox = ofFile(() => startSandbox({ failureRate: 0, qps: 1000, latencyMs: 100 }));
 const workers = new Set<ChildProcess>();
 
-beforeAll(async () => {
-  const workflowsPath = fileURLToPath(new URL('../../support/worker/alone-workflow.ts', import.meta.url));
-  const { code } = await bundleWorkflowCode({ workflowsPath, logger: new DefaultLogger('ERROR') });
-  writeFileSync(codePath, code);
-});
 afterEach(async () => {
   for (const worker of workers) await end(worker, 'SIGKILL');
   sandbox.reset();

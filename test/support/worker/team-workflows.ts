@@ -1,9 +1,19 @@
-import { CancellationScope } from '@temporalio/workflow';
+import { CancellationScope, proxyActivities } from '@temporalio/workflow';
+import { enrichRows, operations } from '../../../dist/workflows/operations.js';
+import type { AllActivities } from '../../../src/activities/index.js';
 import type { EnrichRowsInput, RowResult } from '../../../src/core/enrich-rows-schemas.js';
-import { enrichRows, operations } from '../../../src/workflows/operations.js';
 
 const { search } = operations({ receipts: true, heartbeatTimeout: '2 seconds' });
 const { getContents } = operations();
+const activities = proxyActivities<AllActivities>({
+  startToCloseTimeout: '1 minute',
+  heartbeatTimeout: '10s',
+  cancellationType: 'WAIT_CANCELLATION_COMPLETED',
+});
+
+/** Makes one call of the activity of an operation. */
+export const contentsOnce = (...args: Parameters<AllActivities['getContents']>): Promise<unknown> =>
+  activities.getContents(...args);
 
 /** Makes one search, as a team's own workflow does. */
 export const searchOnce = async (query: string) => search({ query, numResults: 1 });
@@ -50,4 +60,4 @@ export async function outcomes(input: EnrichRowsInput): Promise<unknown> {
   return { results: results.map(({ index, error }) => ({ index, error })), summary };
 }
 
-export * from '../../../src/workflows/index.js';
+export * from '../../../dist/workflows/index.js';
