@@ -136,11 +136,11 @@ function refuseBothForms(command: Command): void {
     const plain = command.options.find((one) => !one.negate && one.attributeName() === negated.attributeName());
     if (plain === undefined) continue;
     const typed = new Set<Option>();
+    command.parent?.hook('preSubcommand', () => typed.clear());
     for (const option of [plain, negated])
       command.on(`option:${option.name()}`, () => {
-        typed.add(option);
-        if (typed.size < 2) return;
-        refuse(command, 'conflictingOption', `${plain.long} and ${negated.long} exclude each other. Pass one of them.`);
+        const why = `${plain.long} and ${negated.long} exclude each other. Pass one of them.`;
+        if (typed.add(option).size === 2) refuse(command, 'conflictingOption', why);
       });
   }
 }

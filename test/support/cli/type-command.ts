@@ -25,6 +25,16 @@ export function workingWith(client: Client, built: ReturnType<Folder['config']>)
 
 type Action = (context: Context) => Promise<number>;
 
+/** What came of the last command line that was parsed. */
+const last: { action: Action; flags: OutputFlags; usage: string } = { action: async () => 0, flags: {}, usage: '' };
+/** One program for all command lines: each parse begins with the state after the build. */
+const program = buildProgram('0.0.0', (action, flags) => Object.assign(last, { action, flags: { ...flags } }), {
+  writeErr: (text) => {
+    last.usage += text;
+  },
+  writeOut: () => undefined,
+});
+
 /** The words of a command line; a word in single quotes may have spaces. */
 export const wordsOf = (line: string): string[] =>
   line.match(/'[^']*'|\S+/g)?.map((word) => word.replace(/^'|'$/g, '')) ?? [];
@@ -41,20 +51,10 @@ export async function typeCommand(
   tty = false,
 ) {
   const words = typeof line === 'string' ? wordsOf(line) : [...line];
-  let action: Action = async () => 0;
-  let flags: OutputFlags = {};
-  const choose = (chosen: Action, typed: OutputFlags) => {
-    action = chosen;
-    flags = typed;
-  };
-  let usage = '';
-  const writeErr = (text: string) => {
-    usage += text;
-  };
-  const program = buildProgram('0.0.0', choose as Parameters<typeof buildProgram>[1], {
-    writeErr,
-    writeOut: () => undefined,
-  });
+  Object.assign(last, { action: async () => 0, flags: {}, usage: '' });
+  const parsed = program.parseAsync(words, { from: 'user' });
+  // No command line waits for anything before its action is chosen, so that the next one may be parsed now.
+  const { action, flags, usage } = last;
   const { runtime, asked, calls } = fakeRuntime(changes);
   let shown: Pick<ReturnType<typeof fakeContext>, 'out' | 'err'> = { out: () => '', err: () => '' };
   let config: RuntimeConfig | undefined;
@@ -70,15 +70,12 @@ export async function typeCommand(
   };
   let refusal = '';
   let errorCode: ErrorCode | null = null;
-  const code = await program
-    .parseAsync(words, { from: 'user' })
-    .then(run)
-    .catch((error: unknown) => {
-      const failure = failureOf(error);
-      refusal = error instanceof CommanderError ? error.message.replaceAll('\n', ' ') : failure.message;
-      errorCode = failure.code;
-      return error instanceof CommanderError && error.exitCode === 0 ? 0 : failure.exitCode;
-    });
+  const code = await parsed.then(run).catch((error: unknown) => {
+    const failure = failureOf(error);
+    refusal = error instanceof CommanderError ? error.message.replaceAll('\n', ' ') : failure.message;
+    errorCode = failure.code;
+    return error instanceof CommanderError && error.exitCode === 0 ? 0 : failure.exitCode;
+  });
   checkOutput(words, shown.out());
   return { code, out: shown.out(), err: shown.err(), refusal, errorCode, usage, asked, calls, config };
 }
