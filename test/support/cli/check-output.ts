@@ -2,12 +2,13 @@ import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import { commandOutputs, outputSchema } from '../../../src/api/outputs/index.js';
 import { buildProgram } from '../../../src/cli/program.js';
 
+const program = buildProgram('0.0.0', () => undefined);
 const ajv = new Ajv2020({ strict: false });
 const validators = new Map<string, ValidateFunction>();
 
 /** The words of the command of a command line, such as `events sync`. */
 export function commandOf(words: readonly string[]): string {
-  let command = buildProgram('0.0.0', () => undefined);
+  let command = program;
   const path: string[] = [];
   for (const word of words) {
     const next = command.commands.find((one) => one.name() === word);

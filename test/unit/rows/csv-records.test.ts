@@ -274,8 +274,8 @@ describe('CsvRecords', () => {
     },
   );
 
-  it('loses no good row of 756 files with one stray quote each', () => {
-    const rows = Array.from({ length: 83 }, (_, row) => [
+  it('loses no good row of 252 files with one stray quote each', () => {
+    const rows = Array.from({ length: 27 }, (_, row) => [
       `${row}/01/2018`,
       `${row % 24}:00`,
       String(row % 5),
@@ -302,6 +302,6 @@ describe('CsvRecords', () => {
         lost.inSkipMode += whole.filter((one, index) => index !== at && !skipped.includes(one)).length;
       }
     }
-    expect(lost).toEqual({ bad: 756, kept: 0, good: 0, inSkipMode: 84 });
+    expect(lost).toEqual({ bad: 252, kept: 0, good: 0, inSkipMode: 28 });
   });
 });
