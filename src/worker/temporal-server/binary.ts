@@ -1,9 +1,9 @@
 import { execFile } from 'node:child_process';
 import { accessSync, constants, statSync } from 'node:fs';
+import { homedir } from 'node:os';
 import { delimiter, isAbsolute, join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { CodedError } from '../../core/errors/coded-error.js';
-import { homeOf, userCache } from '../../files/user-cache.js';
 import { UsageError } from '../config/runtime-types.js';
 import { bareEnvironment } from './bare-environment.js';
 import type { TemporalBinary } from './download.js';
@@ -131,4 +131,16 @@ export function waysOut(env: Environment, cache = programsOf(env)): string {
     '- put Go on PATH, with access to its modules, to build it;',
     '- allow access to https://temporal.download, to download it.',
   ].join('\n');
+}
+
+const homeOf = (env: Environment): string => env.HOME || env.USERPROFILE || homedir();
+
+/** The user's folder for files that can be made again, on this platform. */
+function userCache(env: Environment): string {
+  const { platform } = process;
+  if (platform === 'win32' && env.LOCALAPPDATA) return join(env.LOCALAPPDATA, 'searchflow');
+  if (platform === 'darwin') return join(homeOf(env), 'Library', 'Caches', 'searchflow');
+  // By the XDG rules a relative path in the variable is ignored.
+  const xdg = env.XDG_CACHE_HOME;
+  return join(xdg && isAbsolute(xdg) ? xdg : join(homeOf(env), '.cache'), 'searchflow');
 }

@@ -3,8 +3,9 @@ import { hostname } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { OtherLimit } from '../../../core/workflow-result-schemas.js';
 import { BRIEF_MS, identifier, type Postgres } from '../../../postgres/index.js';
-import { DEAD_AFTER_MS } from '../defaults.js';
 
+/** Silence in ms, by the database's clock, after which a process counts as dead. Downtime of the database does not count. */
+export const DEAD_AFTER_MS = 15_000;
 /** Number of heartbeats within `DEAD_AFTER_MS`. */
 const HEARTBEATS = 7.5;
 /** Longest wait, on leaving, for a database that cannot be reached. */
