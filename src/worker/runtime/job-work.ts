@@ -3,7 +3,6 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { WorkflowExecutionAlreadyStartedError } from '@temporalio/client';
 import type { JobEntry, Owner, StagedJob } from '../../core/job-entry-schemas.js';
 import { freshnessOf } from '../../core/purchase/freshness.js';
-import { pricesAt } from '../../core/purchase/prices.js';
 import type { PublishStep, Resumption } from '../../core/row-job-schemas.js';
 import { boundsOf } from '../../core/rows/job.js';
 import { entryAfter, type Work } from '../../core/rows/job-entries.js';
@@ -14,8 +13,6 @@ import { staticSummary } from '../../core/text/static-summary.js';
 import type { WatchedRun } from '../../core/workflow-result-schemas.js';
 import { loadDuckDb, warehouseFile } from '../../warehouse/index.js';
 import { allowedBy } from '../config/allowlist.js';
-import { rateProfileOf } from '../config/derived-settings.js';
-import { whyNoKey } from '../config/publish-step.js';
 import {
   type EnrichRequest,
   type JobPlan,
@@ -31,16 +28,9 @@ import { folderTaken, openTransport } from '../host/parts.js';
 import { WorkerHere } from '../host/worker-here.js';
 import { refuseLocalTarget } from '../schedules/schedule-rows.js';
 import { findJob, findKnownJob, forgetCancel, noteState, refuseOtherUse } from '../staging/find-job.js';
-import { keepsRequests, makePlan } from '../staging/plan.js';
+import { keepsRequests, planJob } from '../staging/plan.js';
 import { reparse } from '../staging/reparse.js';
-import {
-  askedOf,
-  forgetEarlierStages,
-  type RunOfJob,
-  stageEnrichment,
-  stagingIn,
-  toRunInput,
-} from '../staging/stage-job.js';
+import { askedOf, forgetEarlierStages, type RunOfJob, stagingIn, toRunInput } from '../staging/stage-job.js';
 import { requireWorkers } from '../team/standing-worker.js';
 import { withJobEnd } from './job-end.js';
 import type { RuntimeParts } from './runtime-parts.js';
@@ -72,33 +62,10 @@ export class JobWork {
   }
 
   async #plan(asked: EnrichRequest): Promise<JobPlan> {
-    const transport = openTransport(this.#parts.config);
-    try {
-      const { signal } = this.#closing;
-      const context = { ...stagingIn(this.#parts.config, this.#parts.store, transport), signal };
-      const { staged, manifest, before, request: kept } = await stageEnrichment(context, asked);
-      const request = { ...asked, ...kept };
-      const why = asked.publish ? whyNoKey(asked.publish, staged) : null;
-      if (why !== null) throw new UsageError('publish-key-invalid', `--publish-key: ${why}.`);
-      const plan = await makePlan({
-        staged,
-        manifest,
-        asked,
-        request,
-        before,
-        journal: await this.#parts.store.journal(),
-        warehouse: this.#parts.warehouses.of(staged),
-        rate: rateProfileOf(this.#parts.config),
-        prices: pricesAt(Date.now(), this.#parts.config.prices),
-        maxCostPerJobMicros: this.#parts.config.maxCostPerJobMicros ?? null,
-        now: Date.now(),
-      });
-      return this.#parts.store.shared && warehouseFile(staged.into) !== null
-        ? { ...plan, notes: [...plan.notes, oneMachine] }
-        : plan;
-    } finally {
-      await transport.close();
-    }
+    const { config, store } = this.#parts;
+    const transport = openTransport(config);
+    const context = { ...stagingIn(config, store, transport), signal: this.#closing.signal };
+    return planJob(this.#parts, context, asked).finally(() => transport.close());
   }
 
   /** Makes this command the owner of work that it is about to start, or a watcher if another command owns it; runs the worker here. */
@@ -148,7 +115,10 @@ export class JobWork {
       const handle = new RowJobHandle(client, staged.job);
       for (let reported = false; claimed.owner !== null; claimed = await claim()) {
         if (detached) throw new UsageError('job-running', notDetachedText(staged, claimed.owner));
-        if (!reported) this.#parts.config.say(watchText(staged, claimed.owner));
+        if (!reported)
+          this.#parts.config.say(
+            `${runsIt(staged, claimed.owner)}. Watching it; this command takes over if that one dies.`,
+          );
         reported = true;
         const running = await runningFor(client, handle);
         if (running?.generation === staged.generation && running.limit === (staged.limit ?? null))
@@ -179,7 +149,10 @@ export class JobWork {
       if (owner !== null) {
         const was = before?.staged;
         if (was && (was.generation !== staged.generation || was.limit !== staged.limit))
-          throw new UsageError('job-running', otherUseText(staged, owner));
+          throw new UsageError(
+            'job-running',
+            `${runsIt(staged, owner)} with other rows or options. Wait until it ends, or stop it`,
+          );
         return { before };
       }
       const state = { phase: 'running' as const, since: Date.now() };
@@ -279,11 +252,7 @@ export class JobWork {
       // An earlier cancel whose end is not recorded does not concern the new run.
       await forgetCancel(this.#parts.store.entries, staged.job, workflowId);
       await this.#startWorkflow(workflowId, { ...entry, asked: { ...asked, ...bounds } }, detached);
-    } else
-      throw new UsageError(
-        'job-running',
-        `Another command (PID ${owner.pid} on ${owner.host}) is starting ${staged.job}`,
-      );
+    } else throw new UsageError('job-running', runsIt(staged, owner));
     if (detached) await this.owners.release(workflowId);
     return this.ending(handle, staged);
   }
@@ -308,8 +277,7 @@ export class JobWork {
       const state = { phase: 'running' as const, since: Date.now() };
       return { before: entry, entry: { job: staged.job, now: { ...entry, asked, completed: null, state } } };
     });
-    if (owner !== null)
-      throw new UsageError('job-running', `Another command (PID ${owner.pid} on ${owner.host}) runs ${staged.job}`);
+    if (owner !== null) throw new UsageError('job-running', runsIt(staged, owner));
     try {
       await this.here.run();
       const { client } = await this.#parts.connect();
@@ -412,9 +380,6 @@ export class JobWork {
   }
 }
 
-const oneMachine =
-  'The warehouse is a file, so only workers on this machine can load it. For workers on several machines, use a database (--into postgres://…).';
-
 /** Longest wait, on closing, for the end of a staging in ms. */
 const READ_MS = 2000;
 
@@ -426,11 +391,8 @@ const START_POLL_MS = 250;
 /** Longest wait of a watching command for the owner to start the job again after a cancel. */
 const START_AGAIN_MS = 30_000;
 
-const watchText = ({ job }: StagedJob, { pid, host }: Owner): string =>
-  `Another command (PID ${pid} on ${host}) is running ${job}. Watching it; this command takes over if that one dies.`;
+const runsIt = ({ job }: Pick<Work, 'job'>, { pid, host }: Owner): string =>
+  `Another command (PID ${pid} on ${host}) is running ${job}`;
 
-const notDetachedText = ({ job }: Pick<Work, 'job'>, { pid, host }: Owner): string =>
-  `Another command (PID ${pid} on ${host}) is running ${job}, and ${job} ends with that command. Wait until it ends, or stop it. Nothing was started`;
-
-const otherUseText = ({ job }: StagedJob, { pid, host }: Owner): string =>
-  `Another command (PID ${pid} on ${host}) is running ${job} with other rows or options. Wait until it ends, or stop it`;
+const notDetachedText = (work: Pick<Work, 'job'>, owner: Owner): string =>
+  `${runsIt(work, owner)}, and ${work.job} ends with that command. Wait until it ends, or stop it. Nothing was started`;

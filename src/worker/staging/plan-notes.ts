@@ -6,6 +6,7 @@ import { isRowOperation } from '../../core/rows/row-operation.js';
 import { jobRecord } from '../../core/rows/row-warehouse.js';
 import { schemaChanges, schemaChangesText } from '../../core/rows/schema-changes.js';
 import { dollars } from '../../core/text/money.js';
+import type { StageManifest } from '../../rows/index.js';
 import { schemaOf } from '../../warehouse/index.js';
 
 const sizeOf = (value: unknown): number =>
@@ -66,9 +67,22 @@ export async function teamBudgetNote(spend: Spend, micros: number): Promise<stri
   return `The job will pause at ${dollars(least)}, the rest of the team's budget of ${dollars(cap ?? 0)} for this ${period}.`;
 }
 
-/** Returns a note about columns that differ from those of the job's last run. */
 export function schemaNotes(staged: StagedJob, before: JobEntry | null): string[] {
   if (before === null || before.staged.operation !== staged.operation) return [];
   const changes = schemaChanges(schemaOf(jobRecord(before.staged)), schemaOf(jobRecord(staged)));
   return changes.length === 0 ? [] : [`The schema differs from that of the last run: ${schemaChangesText(changes)}.`];
+}
+
+export function schemeNotes({ urlCells }: StageManifest): string[] {
+  const { withoutScheme = 0 } = urlCells ?? {};
+  if (withoutScheme === 0) return [];
+  const cells = withoutScheme === 1 ? '1 bad row has a URL' : `${withoutScheme} bad rows have URLs`;
+  return [`${cells} without http:// or https://. To include them: --default-scheme https.`];
+}
+
+export function headerNotes({ renamed = [] }: StageManifest): string[] {
+  if (renamed.length === 0) return [];
+  const names = renamed.slice(0, 10).map(({ column, name }) => `column ${column} is ${JSON.stringify(name)}`);
+  const more = renamed.length > 10 ? ` and ${renamed.length - 10} more` : '';
+  return [`Columns without a name of their own were named: ${names.join(', ')}${more}.`];
 }

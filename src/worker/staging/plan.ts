@@ -3,7 +3,7 @@ import type { RateProfile } from '../../core/limiter/rate.js';
 import { DigestMap } from '../../core/purchase/digest-map.js';
 import { freshnessOf } from '../../core/purchase/freshness.js';
 import { type Journal, type Landed, RUN_OVERDUE } from '../../core/purchase/journal.js';
-import type { PriceTable } from '../../core/purchase/prices.js';
+import { type PriceTable, pricesAt } from '../../core/purchase/prices.js';
 import type { Spend } from '../../core/purchase/spend.js';
 import type { Freshness } from '../../core/row-job-schemas.js';
 import { wantedRows, wantedSlices } from '../../core/rows/job.js';
@@ -14,9 +14,21 @@ import { canonicalJson } from '../../core/text/json.js';
 import { dollars, toMicros } from '../../core/text/money.js';
 import { shellWord } from '../../core/text/shell-word.js';
 import { readUnits, type StageManifest, sliceFile } from '../../rows/index.js';
-import type { EnrichRequest, JobPlan, RestPlan } from '../config/runtime-types.js';
-import { limitNotes, schemaNotes, teamBudgetNote } from './plan-notes.js';
+import { warehouseFile } from '../../warehouse/index.js';
+import { rateProfileOf } from '../config/derived-settings.js';
+import { whyNoKey } from '../config/publish-step.js';
+import {
+  type EnrichRequest,
+  type JobPlan,
+  type RestPlan,
+  type RuntimeConfig,
+  UsageError,
+} from '../config/runtime-types.js';
+import type { Store } from '../store/store.js';
+import type { OpenWarehouses } from '../store/warehouses.js';
+import { headerNotes, limitNotes, schemaNotes, schemeNotes, teamBudgetNote } from './plan-notes.js';
 import { type Quote, quote } from './quote.js';
+import { type StageContext, stageEnrichment } from './stage-job.js';
 
 interface PlanParts {
   readonly staged: StagedJob;
@@ -32,6 +44,36 @@ interface PlanParts {
   readonly maxCostPerJobMicros?: number | null;
   readonly now: number;
 }
+
+/** Reads and stages the input, and returns a preview of a run. */
+export async function planJob(
+  {
+    config,
+    store,
+    warehouses,
+  }: { readonly config: RuntimeConfig; readonly store: Store; readonly warehouses: OpenWarehouses },
+  context: StageContext,
+  asked: EnrichRequest,
+): Promise<JobPlan> {
+  const { staged, manifest, before, request: kept } = await stageEnrichment(context, asked);
+  const why = asked.publish ? whyNoKey(asked.publish, staged) : null;
+  if (why !== null) throw new UsageError('publish-key-invalid', `--publish-key: ${why}.`);
+  const now = Date.now();
+  const plan = await makePlan({
+    ...{ staged, manifest, asked, before, now },
+    request: { ...asked, ...kept },
+    journal: await store.journal(),
+    warehouse: warehouses.of(staged),
+    rate: rateProfileOf(config),
+    prices: pricesAt(now, config.prices),
+    maxCostPerJobMicros: config.maxCostPerJobMicros ?? null,
+  });
+  const isOnOneMachine = store.shared && warehouseFile(staged.into) !== null;
+  return isOnOneMachine ? { ...plan, notes: [...plan.notes, oneMachine] } : plan;
+}
+
+const oneMachine =
+  'The warehouse is a file, so only workers on this machine can load it. For workers on several machines, use a database (--into postgres://…).';
 
 /** Makes the preview of a run from stage, journal and warehouse (if that can be read). Amounts in micro-dollars. */
 export async function makePlan(parts: PlanParts): Promise<JobPlan> {
@@ -171,7 +213,6 @@ interface UnitCounts {
 
 const noUnits: UnitCounts = { toBuy: 0, landed: 0, gone: 0, left: 0, restToBuy: 0, bad: 0, known: 0, knownMicros: 0 };
 
-/** Counts the distinct units of the staged rows. */
 async function countUnits(
   { staged, journal, warehouse, request, now }: PlanParts,
   { costs, restCosts, freshness, skip }: Counting,
@@ -333,21 +374,6 @@ function isDefault({ operation, options }: StagedJob): boolean {
   return buysPages(operation) ? canonicalJson(options) === '{"text":true}' : Object.keys(options).length === 0;
 }
 
-function schemeNotes({ urlCells }: StageManifest): string[] {
-  const { withoutScheme = 0 } = urlCells ?? {};
-  if (withoutScheme === 0) return [];
-  const cells = withoutScheme === 1 ? '1 bad row has a URL' : `${withoutScheme} bad rows have URLs`;
-  return [`${cells} without http:// or https://. To include them: --default-scheme https.`];
-}
-
-function headerNotes({ renamed = [] }: StageManifest): string[] {
-  if (renamed.length === 0) return [];
-  const names = renamed.slice(0, 10).map(({ column, name }) => `column ${column} is ${JSON.stringify(name)}`);
-  const more = renamed.length > 10 ? ` and ${renamed.length - 10} more` : '';
-  return [`Columns without a name of their own were named: ${names.join(', ')}${more}.`];
-}
-
-/** Note about an input whose rows are all gone. */
 function emptyNotes({ rows }: StagedJob, before: JobEntry | null): string[] {
   if (rows > 0) return [];
   const { rows: gone = 0 } = before?.staged ?? {};
