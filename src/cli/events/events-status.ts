@@ -45,11 +45,11 @@ export async function showEvents(
   const now = Date.now();
   // The states of walks are known without the warehouse. If no walk is unfinished, an unreadable warehouse is a failure.
   if (problem !== null && !isWalk && streams.every(({ status }) => status.state === 'done')) throw problem;
-  const missing = problem === null ? null : (problem as Error).message;
-  const data = statusData({ held, missing, running, interrupted, into, origin: config.origin }, now);
+  const missing = (problem as Error | null)?.message;
+  const data = statusData(held, running, { missing, interrupted, into, origin: config.origin }, now);
   if (held?.streams.length === 0 && streams.length === 0) terminal.tell(data, nothingText(session, into, isUsual));
   else {
-    const without = missing !== null && `The figures of the warehouse are missing: ${printable(missing, 1000)}`;
+    const without = missing !== undefined && `The figures of the warehouse are missing: ${printable(missing, 1000)}`;
     const parts = [running.map(runningText), statusText(data, now) || null, without];
     terminal.print(data, lines(parts));
   }
@@ -108,8 +108,7 @@ export async function walkStatusOf(
     const { phase, message } = end;
     return { state: phase === 'failed' || phase === 'done' ? phase : 'stopped', message };
   };
-  const found = await answered(() => runtime.running(), ask).catch(() => null);
-  return found ?? { state: 'interrupted', message: null };
+  return (await answered(runtime.running().then(ask))) ?? { state: 'interrupted', message: null };
 }
 
 /**

@@ -80,16 +80,6 @@ export function differs({ missing, changed, gone }: Differences): boolean {
 /** An unfinished walk whose workflow, as far as this process sees, is not running. `interrupted`: no server or worker answers for it. */
 export type InterruptedWalk = Output<'eventStatus'>['interrupted'][number];
 
-interface Events {
-  /** Null: the warehouse cannot be read, for the reason in `missing`, so only the states of walks are known. */
-  readonly held: EventStatus | null;
-  readonly missing: string | null;
-  readonly running: readonly RunningWalk[];
-  readonly interrupted: readonly InterruptedWalk[];
-  readonly into: string;
-  readonly origin: string;
-}
-
 interface RunningWalk extends ShownProgress<WalkProgress, WalkHeartbeat> {
   readonly job: string | null;
 }
@@ -162,9 +152,14 @@ function streamLines(of: Stream, interrupted: InterruptedWalk | undefined, now: 
   );
 }
 
-/** Returns the status as JSON fields: durations in seconds. */
+/**
+ * Returns the status as JSON fields: durations in seconds. `held`: null if the warehouse cannot be read, for the reason in `missing`, so only
+ * the states of walks are known.
+ */
 export function statusData(
-  { held, missing, running, interrupted, into, origin }: Events,
+  held: EventStatus | null,
+  running: readonly RunningWalk[],
+  about: Pick<Output<'eventStatus'>, 'missing' | 'interrupted' | 'into' | 'origin'>,
   now: number,
 ): Output<'eventStatus'> {
   const { streams = [], types = [] } = held ?? {};
@@ -172,11 +167,8 @@ export function statusData(
   return {
     kind: 'events',
     known: held !== null,
-    missing: missing ?? undefined,
+    ...about,
     running: running.map(({ job, progress }) => ({ job, ...inOneSentence(progress) })),
-    interrupted,
-    into,
-    origin,
     events: types.reduce((sum, one) => sum + one.events, 0),
     streams: streams.map(({ pending, lengthMs: _, ...one }) => ({
       ...one,

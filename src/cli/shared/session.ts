@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ErrorCode } from '../../core/errors/registry.js';
 import { type ConfigFlags, readConfig } from '../../worker/config/config.js';
-import { JobFailed, type RuntimeConfig, UsageError } from '../../worker/config/runtime-types.js';
+import { type RuntimeConfig, UsageError } from '../../worker/config/runtime-types.js';
 import type { Runtime } from '../../worker/runtime/runtime.js';
 import { printableLines, resumeCommand, some } from '../text.js';
 import { type Context, type ExitCode, exitCodes, type StopSignal, signalExitCodes } from './command.js';
@@ -88,13 +88,7 @@ export async function withRuntime(
   const stop = new AbortController();
   let sandbox: EmbeddedSandbox | null = null;
   let runtime: Runtime | null = null;
-  const declared = {
-    isWorking: false,
-    job: null as string | null,
-    note: null as string | null,
-    watched: null as string | null,
-    isAbandoned: false,
-  };
+  const declared: { working?: { job?: string; note?: string }; watched?: string; isAbandoned?: boolean } = {};
   /** The end of the process, once it was stopped. */
   let deadline = deadlineIn(Number.POSITIVE_INFINITY);
 
@@ -113,9 +107,8 @@ export async function withRuntime(
       sandbox,
       stopped: stop.signal,
       working: (job, note) => {
-        declared.isWorking = true;
-        declared.job = job ?? declared.job;
-        declared.note = note ?? declared.note;
+        const { working = {} } = declared;
+        declared.working = { job: job ?? working.job, note: note ?? working.note };
       },
       watching: (job) => {
         declared.watched = job;
@@ -167,15 +160,16 @@ export async function withRuntime(
   async function stopOn(name: StopSignal): Promise<ExitCode> {
     const again = `To resume:\n  ${resumeCommand(context.args, context.env)}`;
     const code = signalExitCodes[name];
-    const { isWorking, job, note, watched } = declared;
-    if (watched !== null) {
+    const { working, watched } = declared;
+    if (watched !== undefined) {
       terminal.say(`Stopped waiting; ${watched} is not affected. ${again.replace('To resume', 'To wait again')}`);
       return code;
     }
-    if (!isWorking) {
+    if (working === undefined) {
       terminal.say('Stopped; nothing was bought.');
       return code;
     }
+    const { job, note } = working;
     // An unreachable store must not delay the exit.
     const owned = (await Promise.race([runtime?.owned().catch(() => null), after(CUT_MS, null)])) ?? [];
     if (runtime?.clientOnly && owned.length === 0) {
@@ -204,8 +198,10 @@ export async function withRuntime(
       drained || open === 0 ? 'Stopped.' : 'Stopped at once; interrupted requests may become unknown outcomes.';
     const others = owned.length === 0 && shared ? 'Other workers of this store continue its jobs. ' : '';
     const notOurs =
-      owned.length === 0 && job !== null ? `${job} was started elsewhere and continues with the next worker. ` : '';
-    const ours = owned.length > 0 && note !== null ? `${note} ` : '';
+      owned.length === 0 && job !== undefined
+        ? `${job} was started elsewhere and continues with the next worker. `
+        : '';
+    const ours = owned.length > 0 && note !== undefined ? `${note} ` : '';
     terminal.say(`${stoppedSo} ${others}${notOurs}${ours}${again}`);
     return code;
   }
@@ -261,20 +257,6 @@ async function whileAnswering<T>(probe: () => Promise<unknown>, work: Promise<T>
  */
 const ANSWER_MS = 8000;
 
-/**
- * Returns a workflow's answer. Returns null if no server can be reached or started in time, if the workflow never ran on the
- * server, or if no worker is alive. Throws only `UsageError` and `JobFailed`.
- */
-export async function answered<Handle, Answer>(
-  connect: () => Promise<Handle>,
-  ask: (handle: Handle) => Promise<Answer>,
-  ms = ANSWER_MS,
-): Promise<Answer | null> {
-  try {
-    const asked = connect().then(ask);
-    return await Promise.race([asked, after(ms, null)]);
-  } catch (error) {
-    if (error instanceof UsageError || error instanceof JobFailed) throw error;
-    return null;
-  }
-}
+/** Returns a workflow's answer; null if there is none in time, or if the question fails. */
+export const answered = <Answer>(asked: Promise<Answer>, ms = ANSWER_MS): Promise<Answer | null> =>
+  Promise.race([asked, after(ms, null)]).catch(() => null);

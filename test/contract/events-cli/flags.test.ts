@@ -201,10 +201,7 @@ describe('status', () => {
 
   const dataOf = (streams: StreamListing[], known: typeof types, interrupted: InterruptedWalk[] = []) => {
     const held = { streams, types: known };
-    return statusData(
-      { held, missing: null, running: [], interrupted, into: '/data/e.duckdb', origin: 'sandbox' },
-      now,
-    );
+    return statusData(held, [], { interrupted, into: '/data/e.duckdb', origin: 'sandbox' }, now);
   };
 
   it('shows the watermark, the lag, the age of the last run, the progress of backfills, and unknown types', () => {
