@@ -125,12 +125,9 @@ export async function agentRun(
     const watched = (call: FreeCall) => watch(context, handle, flags.stream ? call : null, session.stopped);
     const result = await session.runtime.calls(session.stopped, watched);
     terminal.show('');
-    if (terminal.json) terminal.data(JSON.stringify(flags.stream ? { kind: 'result', ...result } : result));
-    else {
-      const output = outputText(result);
-      if (output !== '') terminal.data(output);
-      terminal.say(endText(result));
-    }
+    const output = outputText(result);
+    if (terminal.json || output !== '') terminal.pass(flags.stream ? { kind: 'result', ...result } : result, output);
+    if (!terminal.json) terminal.say(endText(result));
     return endCodes[result.status] ?? exitCodes.failed;
   });
 }

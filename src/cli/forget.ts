@@ -1,12 +1,12 @@
 import type { Output } from '../api/outputs/index.js';
-import { shellWord } from '../core/text/shell-word.js';
+import { commandLine } from '../core/text/shell-word.js';
 import { UsageError } from '../worker/config/runtime-types.js';
 import { type ForgetWish, noUrl } from '../worker/control/forget-subjects.js';
 import { readAll, refuse, wrong } from './flag-values.js';
 import { askYesNo } from './shared/ask.js';
 import { type Context, type ExitCode, exitCodes, type Flags } from './shared/command.js';
 import { settings, withRuntime } from './shared/session.js';
-import { count, DAY_MS, duration, type Fact, factLines, lines, printable, some } from './text.js';
+import { count, DAY_MS, duration, type Fact, factLines, lines, printable, some, toDo } from './text.js';
 
 const KEPT = [
   'Kept: hash, time and cost of each unit, so that the bill agrees and nothing is bought again.',
@@ -65,7 +65,7 @@ const restText = (plan: Output<'forgotten'>): string =>
   lines(
     plan.targets.length > 0 && [
       `Not changed: ${plan.targets.map((one) => printable(one)).join(', ')}. To publish again:`,
-      ...plan.jobs.map((job) => `  searchflow publish ${shellWord(printable(job))} --to TARGET`),
+      ...plan.jobs.map((job) => `  ${commandLine('publish', printable(job), '--to', 'TARGET')}`),
     ],
     notesText(plan),
     KEPT,
@@ -120,7 +120,6 @@ function cleanedText(
   job: string | undefined,
   olderThanMs: number,
 ): string {
-  const again = `searchflow clean${job === undefined ? '' : ` ${shellWord(printable(job))}`}`;
   const end =
     total === 0
       ? notes.length > 0
@@ -139,6 +138,8 @@ function cleanedText(
     dryRun || total === 0
       ? `${printable(folder)} has ${megabytes(before)}.`
       : `${printable(folder)} had ${megabytes(before)} and has ${megabytes(after)} now.`,
-    total === 0 && olderThanMs === CLEAN_MS && `To include later jobs:\n  ${again} --older-than 1d`,
+    total === 0 &&
+      olderThanMs === CLEAN_MS &&
+      toDo('To include later jobs', 'clean', ...(job ? [job] : []), '--older-than', '1d'),
   );
 }

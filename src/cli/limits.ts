@@ -7,7 +7,7 @@ import { toMicros } from '../core/text/money.js';
 import { UsageError } from '../worker/config/runtime-types.js';
 import { type Context, type ExitCode, exitCodes, type Flags } from './shared/command.js';
 import { settings, withRuntime } from './shared/session.js';
-import { columns, count, dollars, duration, type Fact, factLines, isoTime, printable, some } from './text.js';
+import { columns, count, dollars, duration, type Fact, factLines, isoTime, printable, some, toDo } from './text.js';
 
 export async function limits(context: Context, flags: Flags<'limits'>): Promise<ExitCode> {
   return withRuntime(context, settings(context, flags), { bounded: true }, async ({ runtime, config }) => {
@@ -47,9 +47,9 @@ export async function setLimits(context: Context, flags: Flags<'limits set'>): P
     const spend = await runtime.team.spend();
     const caps = await spend.setCaps({ dayMicros: capMicros(day), monthMicros: capMicros(month) });
     const shown = (micros: number | null) => (micros === null ? 'no cap' : `at most ${dollars(micros)}`);
+    const next = toDo('To resume a job that was paused by a cap', 'resume', 'JOB');
     context.terminal.say(
-      `New caps: ${shown(caps.dayMicros)} per day, ${shown(caps.monthMicros)} per month (UTC). ` +
-        'To resume a job that was paused by a cap:\n  searchflow resume JOB',
+      `New caps: ${shown(caps.dayMicros)} per day, ${shown(caps.monthMicros)} per month (UTC). ${next}`,
     );
   });
 }
@@ -112,13 +112,11 @@ function blockText({ blockedUntil, blockedSince, blockReason }: Output<'limits'>
 /** What `--unblock` has done. `before`: the limits before it. `isAwake`: whether no work waits in Temporal any longer. */
 function unblockedText({ blockedUntil, blockReason }: LimiterView, isAwake: boolean): string {
   const until = isoTime(blockedUntil);
-  const asleep = `Work that waits in Temporal could not be woken. It continues ${until === null ? 'at the end of its wait' : `at ${until}`}. To wake it:\n  searchflow limits --unblock`;
+  const asleep = `Work that waits in Temporal could not be woken. It continues ${until === null ? 'at the end of its wait' : `at ${until}`}. ${toDo('To wake it', 'limits', '--unblock')}`;
   if (until === null) return `There was no block to lift.${isAwake ? '' : ` ${asleep}`}`;
-  return (
-    `The block until ${until} was lifted (${printable(blockReason ?? 'no reason given')}). ` +
-    `${isAwake ? 'Waiting requests are sent within seconds.' : `${asleep}\n`} ` +
-    'To resume a job that was paused by the block:\n  searchflow resume JOB'
-  );
+  const rest = isAwake ? 'Waiting requests are sent within seconds.' : `${asleep}\n`;
+  const next = toDo('To resume a job that was paused by the block', 'resume', 'JOB');
+  return `The block until ${until} was lifted (${printable(blockReason ?? 'no reason given')}). ${rest} ${next}`;
 }
 
 function spendText({ countedMicros, openMicros, unknownMicros, capMicros: cap }: Output<'limits'>['day']): string {

@@ -2,7 +2,6 @@ import type { Output } from '../api/outputs/index.js';
 import type { MonitorAction } from '../core/choices.js';
 import { batchProblem } from '../core/monitors/monitor-batch.js';
 import { jobOfWorkflow } from '../core/rows/job-ids.js';
-import { shellWord } from '../core/text/shell-word.js';
 import type { BatchMonitorsInput } from '../core/workflow-input-schemas.js';
 import type { BatchProgress, BatchSummary } from '../core/workflow-result-schemas.js';
 import { UsageError } from '../worker/config/runtime-types.js';
@@ -15,7 +14,7 @@ import { askYesNo } from './shared/ask.js';
 import { type Context, type ExitCode, exitCodes, type Flags } from './shared/command.js';
 import type { Session } from './shared/session.js';
 import { whoami, withMonitors } from './shared/with-access.js';
-import { count, printable, some } from './text.js';
+import { count, printable, some, toDo } from './text.js';
 
 export const pause = (context: Context, flags: Flags<'monitors pause'>) => runBatch(context, 'pause', flags);
 export const unpause = (context: Context, flags: Flags<'monitors unpause'>) => runBatch(context, 'unpause', flags);
@@ -166,7 +165,7 @@ function questionOf({ action, plan }: BatchProgress): string {
 
 function waitingText({ job, approveUntil }: BatchProgress): string {
   const until = approveUntil === null ? '' : ` until ${new Date(approveUntil).toISOString().replace('.000Z', 'Z')}`;
-  return `Waiting for approval${until}. To approve:\n  searchflow monitors approve ${shellWord(printable(job))}`;
+  return `Waiting for approval${until}. ${toDo('To approve', 'monitors', 'approve', job)}`;
 }
 
 function runningText({ affected, plan, calls, message }: BatchProgress): string {

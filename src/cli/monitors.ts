@@ -6,7 +6,6 @@ import type { JsonObject } from '../core/base-schemas.js';
 import type { PageEnvelope } from '../core/events/page.js';
 import { next, startWalk } from '../core/events/walk.js';
 import { chosenText, filterProblem } from '../core/monitors/monitor-filter.js';
-import { shellWord } from '../core/text/shell-word.js';
 import type { MonitorFilter } from '../core/workflow-input-schemas.js';
 import type {
   BatchPlan,
@@ -26,7 +25,7 @@ import { askYesNo } from './shared/ask.js';
 import { type Context, type ExitCode, exitCodes, type Flags } from './shared/command.js';
 import type { Session } from './shared/session.js';
 import { withCalls, withMonitors } from './shared/with-access.js';
-import { columns, count, lines, printable, some } from './text.js';
+import { columns, count, lines, printable, some, toDo } from './text.js';
 
 export function toFilter(flags: Pick<Flags<'monitors list'>, 'name' | 'status' | 'metadata'>): MonitorFilter {
   const { name, status, metadata } = flags;
@@ -140,11 +139,8 @@ async function showCreated(
   terminal.print<Output<'createdMonitor'>>({ kind: 'monitor', ...made }, id);
   if (made.adopted)
     terminal.say('The answer of the service was lost; the monitor that it created was found and adopted.');
-  for (const other of made.others) {
-    terminal.say(
-      `A lost call created a second monitor. To delete it:\n  searchflow monitors delete ${shellWord(printable(other))}`,
-    );
-  }
+  for (const other of made.others)
+    terminal.say(`A lost call created a second monitor. ${toDo('To delete it', 'monitors', 'delete', other)}`);
   if (made.secret === 'kept') {
     terminal.say(`Its webhook secret is in ${printable(resolve(cwd, secretFile))} under webhook/${id}.`);
     return exitCodes.ok;
@@ -159,7 +155,7 @@ async function showCreated(
     const { made: second } = await control.create(definition, secretFile, flags.unchecked);
     return showCreated(context, control, definition, secretFile, second, flags);
   }
-  terminal.say(`Run this, and then the same command again:\n  searchflow monitors delete ${shellWord(printable(id))}`);
+  terminal.say(toDo('Run this, and then the same command again', 'monitors', 'delete', id));
   return exitCodes.failed;
 }
 

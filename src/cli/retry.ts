@@ -1,6 +1,5 @@
 import type { Output } from '../api/outputs/index.js';
 import { buysPages } from '../core/rows/row-operation.js';
-import { shellWord } from '../core/text/shell-word.js';
 import type { RetryPlan, RuntimeConfig } from '../worker/config/runtime-types.js';
 import { aboutDollars, atMost, plannedData, serviceText, someOf } from './progress/plan.js';
 import { refuseOtherService } from './rows/control.js';
@@ -9,7 +8,7 @@ import { agreed, type PlannedPurchase } from './shared/ask.js';
 import { checkConnection } from './shared/check-connection.js';
 import { type Context, type ExitCode, exitCodes, type Flags } from './shared/command.js';
 import { settings, withRuntime } from './shared/session.js';
-import { count, dollars, duration, factLines, printable, some } from './text.js';
+import { count, dollars, duration, factLines, printable, some, toDo } from './text.js';
 
 export async function retry(typed: Context, job: string, flags: Flags<'retry'>): Promise<ExitCode> {
   // An interrupted or paused run keeps its rows, and is resumed instead of planned again.
@@ -94,14 +93,10 @@ export async function discard(context: Context, job: string, flags: Flags<'disca
     const change = undo ? 'no longer discarded' : 'discarded';
     const verb = done.rows === 1 ? 'is' : 'are';
     const text = `${printable(name)}: ${some(done.rows, 'failed row')} ${verb} ${change}. Now ${count(discarded)} of its rows are discarded, and ${count(failed)} count as failed.`;
-    context.terminal.tell(done, undo ? text : `${text}\nTo undo it:\n  ${undoLine(job, flags)}`);
+    const same = [
+      ...(tags ?? []).flatMap((tag) => ['--tag', tag]),
+      ...(rows ?? []).flatMap((row) => ['--row', `${row}`]),
+    ];
+    context.terminal.tell(done, undo ? text : `${text}\n${toDo('To undo it', 'discard', job, ...same, '--undo')}`);
   });
-}
-
-function undoLine(job: string, { tag = [], row = [] }: Flags<'discard'>): string {
-  const flags = [
-    ...tag.map((text) => `--tag ${shellWord(printable(text))}`),
-    ...row.map((number) => `--row ${number}`),
-  ];
-  return ['searchflow discard', shellWord(printable(job)), ...flags, '--undo'].join(' ');
 }

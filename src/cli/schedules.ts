@@ -3,7 +3,6 @@ import { parseAddress } from '../core/connections/postgres-address.js';
 import { schemaChangesText } from '../core/rows/schema-changes.js';
 import { inputText } from '../core/rows/source-fields.js';
 import { type ScheduleTiming, timingProblems } from '../core/schedule-timing.js';
-import { shellWord } from '../core/text/shell-word.js';
 import type { ScheduledWork } from '../core/workflow-input-schemas.js';
 import type { ScheduledRun } from '../core/workflow-result-schemas.js';
 import { type RuntimeConfig, UsageError, type WorkflowAccess } from '../worker/config/runtime-types.js';
@@ -15,7 +14,7 @@ import { refuse } from './flag-values.js';
 import { type Context, type ExitCode, exitCodes, type Flags } from './shared/command.js';
 import { settings, withRuntime } from './shared/session.js';
 import { whoami } from './shared/with-access.js';
-import { columns, count, DAY_MS, dollars, factLines, printable, some } from './text.js';
+import { columns, count, DAY_MS, dollars, factLines, printable, some, toDo } from './text.js';
 
 /** Runs a command on the schedule with the name `asked`, or on all schedules if `asked` is null. Starts no worker. */
 async function withSchedules(
@@ -58,9 +57,7 @@ export function pause(context: Context, asked: string, flags: Flags<'schedule pa
   return withSchedules(context, asked, [], async (control, name) => {
     const before = await control.pause(name, flags.why ?? `by ${whoami(context)}, ${moment(Date.now())}`);
     const state = before === null ? 'paused' : `already paused${before === '' ? '' : ` (${printable(before)})`}`;
-    context.terminal.say(
-      `${printable(name)} is ${state}. To resume it:\n  searchflow schedule resume ${shellWord(printable(name))}`,
-    );
+    context.terminal.say(`${printable(name)} is ${state}. ${toDo('To resume it', 'schedule', 'resume', name)}`);
     const queued = queuedText(await control.show(name));
     if (queued !== '') context.terminal.say(`Still queued: ${queued}.`);
   });
@@ -85,9 +82,7 @@ function triggered({ goesOn, queued }: Awaited<ReturnType<ScheduleControl['trigg
 export function trigger(context: Context, asked: string): Promise<ExitCode> {
   return withSchedules(context, asked, [], async (control, name, who) => {
     const what = triggered(await control.trigger(name));
-    context.terminal.say(
-      `${printable(name)} ${what}. To see the result:\n  searchflow schedule show ${shellWord(printable(name))}`,
-    );
+    context.terminal.say(`${printable(name)} ${what}. ${toDo('To see the result', 'schedule', 'show', name)}`);
     context.terminal.note(await who());
   });
 }
@@ -182,11 +177,8 @@ export async function keepSchedule(
   const times = view.next.slice(0, SHOWN_TIMES).map(moment).join(', ');
   const state = view.paused ? '; it is paused' : times === '' ? '' : `; next ${times}`;
   terminal.say(`Schedule ${printable(called)} ${made ? 'created' : 'changed'}: ${printable(view.when)}${state}.`);
-  terminal.say(
-    view.paused
-      ? `To resume it:\n  searchflow schedule resume ${shellWord(printable(called))}`
-      : `To run it now:\n  searchflow schedule trigger ${shellWord(printable(called))}`,
-  );
+  const [text, verb] = view.paused ? ['To resume it', 'resume'] : ['To run it now', 'trigger'];
+  terminal.say(toDo(text, 'schedule', verb, called));
   terminal.note(await whoRuns(access.config, control));
   if (needsCredentials(context, access.config)) {
     terminal.say(
@@ -239,11 +231,11 @@ export async function whoRuns(config: RuntimeConfig, control: ScheduleControl): 
   const there = await control.worked();
   if (config.temporalAddress === null) {
     const now = there ? 'one is running now' : 'none is running now';
-    return `It runs only while this folder has a worker (${now}). Keep this running:\n  searchflow worker`;
+    return `It runs only while this folder has a worker (${now}). ${toDo('Keep this running', 'worker')}`;
   }
   return there
     ? `A worker on task queue ${config.taskQueue} will run it.`
-    : `No worker answers on task queue ${config.taskQueue}; the runs of the schedule wait for a worker. To start one:\n  searchflow worker`;
+    : `No worker answers on task queue ${config.taskQueue}; the runs of the schedule wait for a worker. ${toDo('To start one', 'worker')}`;
 }
 
 /** Returns a time as `2026-11-21T06:00:00Z`. */

@@ -1,6 +1,6 @@
 import { stripVTControlCharacters } from 'node:util';
 import { dollars } from '../core/text/money.js';
-import { shellWord } from '../core/text/shell-word.js';
+import { shellWord, toDo as toDoOf } from '../core/text/shell-word.js';
 
 export { count, some } from '../core/text/count.js';
 export { dollars };
@@ -81,6 +81,10 @@ export function printableLines(text: string, mostInLine?: number): string {
     .map((line) => printable(line, mostInLine))
     .join('\n');
 }
+
+/** Returns a next step whose command line can be copied: `To resume it:\n  searchflow resume companies`. */
+export const toDo = (text: string, ...words: readonly string[]): string =>
+  toDoOf(text, ...words.map((word) => printable(word)));
 
 type Env = Readonly<Record<string, string | undefined>>;
 

@@ -3,7 +3,6 @@ import { buysPages, isLongRunning, operationFacts } from '../../core/rows/row-op
 import { inputText } from '../../core/rows/source-fields.js';
 import { limitInAnswers, limitText } from '../../core/rows/stop-at-failed.js';
 import { toMicros } from '../../core/text/money.js';
-import { shellWord } from '../../core/text/shell-word.js';
 import type {
   BadRow,
   JobPlan,
@@ -13,7 +12,7 @@ import type {
   UrlCells,
 } from '../../worker/config/runtime-types.js';
 import { type Context, type ExitCode, exitCodes } from '../shared/command.js';
-import { count, dollars, duration, type Fact, factLines, printable, some } from '../text.js';
+import { count, dollars, duration, type Fact, factLines, printable, some, toDo } from '../text.js';
 
 function statusText(plan: JobPlan): string {
   if (plan.status === 'complete') return 'complete: nothing to buy, nothing to load';
@@ -205,8 +204,6 @@ export function someOf(amount: number, operation: string): string {
 export function showStarted({ terminal }: Context, { job, state }: Omit<Output<'started'>, 'kind'>): ExitCode {
   terminal.print<Output<'started'>>({ kind: 'started', job, state }, printable(job));
   if (state === 'started')
-    terminal.note(
-      `${printable(job)} is running on the workers. To wait for it:\n  searchflow wait ${shellWord(printable(job))}`,
-    );
+    terminal.note(`${printable(job)} is running on the workers. ${toDo('To wait for it', 'wait', job)}`);
   return exitCodes.ok;
 }

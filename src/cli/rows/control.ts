@@ -4,7 +4,6 @@ import { exitCodeOfPause } from '../../core/processes/exit-codes.js';
 import { type Resumption, resumption } from '../../core/row-job-schemas.js';
 import { isUnderWay } from '../../core/rows/job-names.js';
 import { sentenceOf } from '../../core/rows/pause.js';
-import { shellWord } from '../../core/text/shell-word.js';
 import { type JobStatus, UsageError } from '../../worker/config/runtime-types.js';
 import { EventControl } from '../../worker/control/event-control.js';
 import { MonitorControl } from '../../worker/control/monitor-control.js';
@@ -19,14 +18,14 @@ import { endedData, endingOf, showPause, summaryText } from '../progress/summary
 import { checkConnection } from '../shared/check-connection.js';
 import { type Context, type ExitCode, exitCodes, type Flags } from '../shared/command.js';
 import { answered, type Session, settings, withRuntime } from '../shared/session.js';
-import { duration, printable } from '../text.js';
+import { duration, printable, toDo } from '../text.js';
 import { exitCodeOf, watchToEnd } from './enrich.js';
 import { stateData, statusLine } from './status.js';
 
 export async function pause(context: Context, job: string): Promise<ExitCode> {
   return withRuntime(context, settings(context, {}), {}, async ({ runtime }) => {
     const { say } = context.terminal;
-    const toResume = `To resume it:\n  searchflow resume ${shellWord(printable(job))}`;
+    const toResume = toDo('To resume it', 'resume', job);
     const walk = await walkNamed(runtime, job);
     const found = walk === null ? await runtime.rows.status(job) : null;
     if (found?.phase === 'paused') {
@@ -112,7 +111,7 @@ export async function cancel(context: Context, job: string): Promise<ExitCode> {
     const name = printable(handle.job);
     context.terminal.say(
       found?.phase === 'waiting'
-        ? `${name} is cancelled, but no worker is running. Paid results are kept. To end it:\n  searchflow worker`
+        ? `${name} is cancelled, but no worker is running. Paid results are kept. ${toDo('To end it', 'worker')}`
         : `Cancelling ${name}. Its runs at the service, if any, are ended. Paid results are kept.${found === null ? '' : ` ${handle.wayToResume()}`}`,
     );
   });
@@ -153,7 +152,7 @@ export async function wait(context: Context, job: string, flags: Flags<'wait'>):
     const output: Output<'state'> = { kind: 'status', ...(last?.state ?? unknown) };
     context.terminal.result(output);
     context.terminal.say(
-      `${printable(job)} has not ended after ${duration((timeoutMs ?? 0) / 1000)}, and is not affected. To wait again:\n  searchflow wait ${shellWord(printable(job))}`,
+      `${printable(job)} has not ended after ${duration((timeoutMs ?? 0) / 1000)}, and is not affected. ${toDo('To wait again', 'wait', job)}`,
     );
     return exitCodes.waiting;
   });
@@ -224,10 +223,7 @@ async function showEnded(session: Session, found: JobStatus, failedRows?: Allowe
   terminal.say(statusLine(found, Date.now()));
   if (phase === 'failed') return exitCodes.failed;
   // The reason of a stop is in the result of its run, while Temporal keeps it.
-  const end = await answered(
-    () => runtime.rows.attach(job),
-    (handle) => handle.result(),
-  ).catch(() => null);
+  const end = await answered(runtime.rows.attach(job).then((handle) => handle.result()));
   return end === null ? exitCodes.stopped : exitCodeOf(end, failedRows);
 }
 

@@ -118,7 +118,7 @@ export async function runEnrich(
     if (plan.request.publish && plan.status !== 'complete') await session.runtime.rows.checkPublish(plan);
     announce(session, plan);
     if (plan.status === 'complete') {
-      const code = await finishComplete(session, plan, request.csv, manner);
+      const code = await finishComplete(session, plan, manner);
       return detached ? showStarted(context, { job: plan.staged.job, state: 'done' }) : code;
     }
     if (plan.toBuy > 0 && !(await agreed(context, config, purchaseOf(plan, manner)))) {
@@ -182,15 +182,10 @@ function purchaseOf(plan: JobPlan, { yes, asksAlways }: EnrichManner): PlannedPu
 }
 
 /** Shows a job that is already complete. Writes the CSV of the job again, because a person may have deleted the file. Buys nothing. */
-async function finishComplete(
-  session: Session,
-  plan: JobPlan,
-  wanted: string | null | undefined,
-  manner: EnrichManner,
-): Promise<ExitCode> {
+async function finishComplete(session: Session, plan: JobPlan, manner: EnrichManner): Promise<ExitCode> {
   const { rows } = session.runtime;
   const { job } = plan.staged;
-  const csv = wanted ? (await rows.export(job, wanted, plan.staged.csvForm)).file : null;
+  const csv = plan.request.csv ? (await rows.export(job, plan.request.csv, plan.staged.csvForm)).file : null;
   const summary = await withPublish(session, await rows.summary(job), plan.request);
   return showEnd(session, { summary, csv, badRows: plan.badRows, plan }, manner);
 }
@@ -220,12 +215,10 @@ interface WatchManner extends Pick<EnrichManner, 'failedRows'> {
 async function readAgain(session: Session, plan: JobPlan, manner: EnrichManner): Promise<ExitCode> {
   const { terminal, runtime } = session;
   const { answers, understood, rows } = await (await runtime.work()).reparse(plan);
-  if (answers === 0) terminal.say(`${printable(plan.staged.name)}: all paid answers in the warehouse are parsed.`);
-  else
-    terminal.say(
-      `${printable(plan.staged.name)}: ${some(answers, 'answer')} parsed again, ${understood} parsed now, ${some(rows, 'row')} updated. Nothing was bought.`,
-    );
-  return finishComplete(session, plan, plan.request.csv, manner);
+  const parsed = `${some(answers, 'answer')} parsed again, ${understood} parsed now, ${some(rows, 'row')} updated. Nothing was bought.`;
+  const what = answers === 0 ? 'all paid answers in the warehouse are parsed.' : parsed;
+  terminal.say(`${printable(plan.staged.name)}: ${what}`);
+  return finishComplete(session, plan, manner);
 }
 
 /** Watches a job and shows its summary. Writes the CSV if the job itself did not. Returns the exit code. */

@@ -1,12 +1,11 @@
 import type { Output } from '../../api/outputs/index.js';
 import type { RetryHelp } from '../../core/purchase/retry-help.js';
 import { nearest } from '../../core/text/nearest.js';
-import { shellWord } from '../../core/text/shell-word.js';
 import type { TracedName } from '../../worker/runtime/traced-rows.js';
 import { readAll, wrong } from '../flag-values.js';
 import type { Context, ExitCode, Flags } from '../shared/command.js';
 import { settings, withRuntime } from '../shared/session.js';
-import { columns, count, dollars, duration, type Fact, isoTime, lines, printable, some } from '../text.js';
+import { columns, count, dollars, duration, type Fact, isoTime, lines, printable, some, toDo } from '../text.js';
 
 /** Rows that are listed by default. */
 const USUAL_ROWS = 20;
@@ -62,8 +61,8 @@ function failedText({ job, byTag, rows, listed }: Output<'failed'>): string {
     table.map((line, nth) => `${line.padEnd(width)}  ${notes[nth]}`),
     listed.length > 0 && ['', ...listed.map(rowText)],
     more > 0 && listed.length > 0 && `… and ${some(more, 'more row')} (--limit, --tag)`,
-    retried > 0 && `\nA retry can help ${some(retried, 'row')}. To plan it:\n  searchflow retry ${shellWord(job)}`,
-    first !== null && `To trace a row:\n  searchflow trace ${shellWord(job)} --row ${first}`,
+    retried > 0 && `\nA retry can help ${some(retried, 'row')}. ${toDo('To plan it', 'retry', job)}`,
+    first !== null && toDo('To trace a row', 'trace', job, '--row', String(first)),
   );
 }
 

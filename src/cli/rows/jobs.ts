@@ -3,7 +3,7 @@ import { inputText } from '../../core/rows/source-fields.js';
 import type { JobListing, RuntimeConfig } from '../../worker/config/runtime-types.js';
 import type { Context, ExitCode, Flags } from '../shared/command.js';
 import { settings, withRuntime } from '../shared/session.js';
-import { columns, count, dollars, duration, printable } from '../text.js';
+import { columns, count, dollars, duration, printable, toDo } from '../text.js';
 import { phaseWord } from './status.js';
 
 const MOST_INPUT = 300;
@@ -47,7 +47,7 @@ function whyUnknown(
   const named = names.slice(0, MOST_NAMES).map((name) => printable(name));
   const more = names.length > MOST_NAMES ? ` and ${count(names.length - MOST_NAMES)} more` : '';
   const server = hasServer ? `at ${temporalAddress} (TEMPORAL_ADDRESS)` : 'of this folder';
-  const start = hasServer || store !== null ? '' : ' To start it, with its schedules:\n  searchflow worker';
+  const start = hasServer || store !== null ? '' : ` ${toDo('To start it, with its schedules', 'worker')}`;
   return `Next runs are unknown${named.length === 0 ? '' : ` (schedules: ${named.join(', ')}${more})`}: the Temporal server ${server} does not answer, or does not have the schedules. If another server runs them, set TEMPORAL_ADDRESS to it.${start}`;
 }
 

@@ -4,7 +4,7 @@ import type { JobPhase, PauseReason } from '../rows/job-names.js';
 import { type Pause, pauseFacts, sentenceOf } from '../rows/pause.js';
 import { count, some } from '../text/count.js';
 import { dollars, toDollars } from '../text/money.js';
-import { shellWord } from '../text/shell-word.js';
+import { commandLine } from '../text/shell-word.js';
 import type { WalkSummary } from '../workflow-result-schemas.js';
 import type { AlertFact, AlertType } from './alert.js';
 
@@ -26,9 +26,6 @@ export const named = (name: string): string =>
     .replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, '?')
     .replace(/[<>&]/g, '?')
     .slice(0, 200);
-
-const statusCommand = (job: string): string => `searchflow status ${shellWord(job)}`;
-const resumeCommand = (job: string): string => `searchflow resume ${shellWord(job)}`;
 
 const words = { rows: 'Job', walk: 'Walk', export: 'Export', batch: 'Batch' } as const;
 
@@ -58,16 +55,16 @@ export function endOfRows(
   const figures = `${some(rows, 'row')}, ${some(failedRows, 'failed row')}, ${dollars(costMicros)} in this run`;
   if (stopped !== null) return stoppedFact(run, stopped, counts, ` So far: ${figures}.`);
   if (published !== null && published.error !== null) {
-    const data = { reason: 'publish', ...counts, next: `searchflow publish ${shellWord(run.job)} --to …` };
-    const text = ` stopped: all rows are loaded, but not published. Its reason: ${statusCommand(run.job)}`;
+    const data = { reason: 'publish', ...counts, next: `${commandLine('publish', run.job)} --to …` };
+    const text = ` stopped: all rows are loaded, but not published. Its reason: ${commandLine('status', run.job)}`;
     return factOf('job.stopped', run, text, data);
   }
-  const next = failedRows > 0 ? statusCommand(run.job) : null;
+  const next = failedRows > 0 ? commandLine('status', run.job) : null;
   return factOf('job.done', run, ` is done: ${figures}.`, { ...counts, next });
 }
 
 function stoppedFact(run: AlertRun, stopped: Pause, counts: object, figures: string): AlertFact {
-  const next = run.scheduled ? statusCommand(run.job) : resumeCommand(run.job);
+  const next = run.scheduled ? commandLine('status', run.job) : commandLine('resume', run.job);
   const text = ` stopped: ${whyOf(stopped)}.${figures} Next: ${next}`;
   return factOf('job.stopped', run, text, { reason: stopped.reason, ...counts, next });
 }
@@ -81,7 +78,7 @@ export function unknownOfRun(run: AlertRun, unknown: readonly UnknownOutcome[], 
   const own = unknown.filter(({ intendedAt }) => intendedAt >= since);
   if (own.length === 0) return [];
   const micros = own.reduce((sum, { estimateMicros }) => sum + estimateMicros, 0);
-  const next = statusCommand(run.job);
+  const next = commandLine('status', run.job);
   const text = `: ${some(own.length, 'request')} got no answer and may have been charged, at most ${dollars(micros)}. Next: ${next}`;
   const data = { outcomes: own.length, mostDollars: toDollars(micros), next };
   const times = own.map(({ intendedAt }) => intendedAt).sort((a, b) => a - b);
@@ -90,7 +87,7 @@ export function unknownOfRun(run: AlertRun, unknown: readonly UnknownOutcome[], 
 
 /** A job that waits for a person. `since`: the beginning of the pause in Unix ms. */
 export function pauseOfRun(run: AlertRun, paused: Pause, since: number): AlertFact {
-  const next = resumeCommand(run.job);
+  const next = commandLine('resume', run.job);
   const why = whyOf(paused);
   // The message about a cap ends with a command, which a dot would change.
   const way = paused.cap !== undefined ? '' : `. Fix this, then: ${next}`;
@@ -102,7 +99,6 @@ export function pauseOfRun(run: AlertRun, paused: Pause, since: number): AlertFa
 export interface RunState {
   readonly phase: Extract<JobPhase, 'failed' | 'stopped' | 'paused'>;
   readonly reason?: PauseReason;
-  /** Type of the failure of a failed run. */
   readonly failure?: string;
   /** Unix ms. */
   readonly since: number;
@@ -113,7 +109,7 @@ export function stateOfRun(run: AlertRun, { phase, reason = 'person', failure = 
   const pause: Pause = { reason, message: pauseFacts[reason].words };
   if (phase === 'paused') return pauseOfRun(run, pause, since);
   if (phase === 'stopped') return stoppedFact(run, pause, {}, '');
-  const next = statusCommand(run.job);
+  const next = commandLine('status', run.job);
   // The types of failures are words of this program; anything else may come from elsewhere.
   const type = /^[A-Za-z][\w.]{0,60}$/.test(failure) ? failure : 'Error';
   return factOf('job.failed', run, ` failed (${type}). Its reason: ${next}`, { failure: type, next });
@@ -129,7 +125,7 @@ export function endOfWalk(
     const text = ` is done: ${some(events, 'event')}, ${count(addedEvents)} new.`;
     return factOf('job.done', run, text, { ...counts, next: null });
   }
-  const next = statusCommand(run.job);
+  const next = commandLine('status', run.job);
   const text = ` stopped before its end; the next run continues. Its reason: ${next}`;
   return factOf('job.stopped', run, text, { reason: null, ...counts, next });
 }

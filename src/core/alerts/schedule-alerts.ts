@@ -1,4 +1,4 @@
-import { shellWord } from '../text/shell-word.js';
+import { commandLine } from '../text/shell-word.js';
 import type { AlertFact } from './alert.js';
 import { named } from './job-alerts.js';
 
@@ -19,7 +19,7 @@ const shown = (at: number): string => iso(at).replace(/\.\d+Z$/, 'Z');
 
 /** The alert of a missed time. A run that starts later is still the same alert. */
 export function missedAlert({ schedule, job, dueAt, startedAt, missed }: MissedTime): AlertFact {
-  const next = `searchflow schedule show ${shellWord(schedule)}`;
+  const next = commandLine('schedule', 'show', schedule);
   const due = shown(dueAt);
   const more = missed > 1 ? ` and at ${missed - 1} times before` : '';
   const what =
@@ -54,7 +54,7 @@ export interface LaggingStream {
 /** The alert of a stream that lags: one for each UTC day of each interruption. */
 export function lagAlert(lagging: LaggingStream): AlertFact {
   const { schedule, job, origin, into, stream, loadedUpTo, completedAt, limitMs, now } = lagging;
-  const next = `searchflow status ${shellWord(job)}`;
+  const next = commandLine('status', job);
   const limitSeconds = Math.round(limitMs / 1000);
   const lagSeconds = loadedUpTo === null ? null : Math.round((now - loadedUpTo) / 1000);
   const upTo =

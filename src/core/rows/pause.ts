@@ -39,13 +39,11 @@ export function sentenceOf<Message extends string | null>({ message, next }: Sai
   return `${message.replace(/\.$/, '')}. ${way}` as Message;
 }
 
-/** Returns what is said of a job with its whole text as the message. */
 export const inOneSentence = <S extends Said>({ next, ...said }: S) => ({
   ...said,
   message: sentenceOf({ message: said.message, next }),
 });
 
-/** Returns a next step as text whose command can be copied. */
 export const nextText = ({ text, command }: NextAction, program = 'searchflow'): string =>
   command === null ? `${text}.` : `${text}:\n  ${program} ${command}`;
 
@@ -62,7 +60,6 @@ const nextOf = (
 ): NextAction =>
   job === null ? { text: scheduled, command: null } : { text, command: `resume ${shellWord(job)}${flags}` };
 
-/** Why a job is paused. */
 export interface Pause extends Said<string> {
   readonly reason: PauseReason;
   /** For the reason `budget`: the owner of the cap that is reached. */
@@ -88,12 +85,10 @@ export function spentOf(operation: string, before: Purchased, now: Purchased): R
   return { countedMicros, heldMicros, heldFor: isLongRunning(operation) ? 'runs' : 'requests' };
 }
 
-/** Reason of work that was stopped because its command had ended. */
 export const COMMAND_ENDED = 'its command ended';
 /** Prefix of the reason of a workflow that a command terminated because it could not stop by itself. */
 export const STOPPED = 'stopped: ';
 
-/** The message of a cancelled job without a further reason. */
 export const JOB_CANCELLED = 'the job was cancelled';
 
 /** Message of a cancelled job that has not ended yet: without a worker, and with one. */
@@ -150,7 +145,6 @@ export const pauseFacts: Readonly<
   failed: { code: 'too-many-failures', words: 'too many of its answers failed' },
 };
 
-/** Returns the error code of a pause or stop. */
 export function codeOfPause({ pausedFor, cap }: Pick<JobProgress, 'pausedFor' | 'cap'>): ErrorCode {
   return pausedFor === 'budget' ? codeOfCap(cap) : pauseFacts[pausedFor ?? 'person'].code;
 }
@@ -212,7 +206,6 @@ export function nothingPause({ requests, of, why, row, isKept }: RowsOfNothing, 
 
 const CORRECT = "Correct the request and run the job's command again";
 
-/** Number of warnings in a message. */
 const WARNINGS_SHOWN = 5;
 
 /** Returns the pause of a job whose first answers have warnings; `job` as for {@link failedPause}. */

@@ -1,4 +1,3 @@
-/** Any JSON value. */
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [name: string]: Json };
 
 /**
@@ -35,7 +34,6 @@ export class RawJson {
   }
 }
 
-/** The text of a JSON value, raw or not. */
 export function jsonText(value: Json | RawJson): string {
   return value instanceof RawJson ? value.text : JSON.stringify(value);
 }

@@ -4,7 +4,7 @@ import { named } from '../../core/alerts/job-alerts.js';
 import { jobOf } from '../../core/purchase/journal.js';
 import { committed, OverBudget, type Spend } from '../../core/purchase/spend.js';
 import { dollars, toDollars } from '../../core/text/money.js';
-import { shellWord } from '../../core/text/shell-word.js';
+import { commandLine } from '../../core/text/shell-word.js';
 
 interface WatchOptions {
   readonly spend: Pick<Spend, 'caps' | 'spent' | 'counted'>;
@@ -99,7 +99,7 @@ function capAlert({ scope, key, capMicros, usedMicros, refuses, origin, job, sin
   const [whose, next] =
     job === undefined
       ? [`The team's cap of ${dollars(capMicros)} for this UTC ${scope}`, 'searchflow limits']
-      : [`The cap of ${dollars(capMicros)} of the run of ${named(job)}`, `searchflow status ${shellWord(job)}`];
+      : [`The cap of ${dollars(capMicros)} of the run of ${named(job)}`, commandLine('status', job)];
   const how = percent === 100 ? 'is used up, and requests that do not fit are refused' : `is used by ${percent}%`;
   return {
     type: `cap.${percent}`,

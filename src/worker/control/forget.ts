@@ -9,7 +9,7 @@ import { stagesOf } from '../../core/rows/job-entries.js';
 import { isUnderWay } from '../../core/rows/job-names.js';
 import { type ForgetSubjects, type RowWarehouse, type StagedRow, usualCsv } from '../../core/rows/row-warehouse.js';
 import { JobNotLoaded } from '../../core/rows/warehouse-errors.js';
-import { shellWord } from '../../core/text/shell-word.js';
+import { toDo } from '../../core/text/shell-word.js';
 import { removeFolders } from '../../files/folder-size.js';
 import { makeFolder } from '../../files/make-folder.js';
 import { writeDurably } from '../../files/write-durably.js';
@@ -20,12 +20,10 @@ import { findJob, noteState } from '../staging/find-job.js';
 import type { PurchaseJournal } from '../store/store.js';
 import { type ForgetParts, type ForgetWish, forgetStaged, selectSubjects, stagedJobs } from './forget-subjects.js';
 
-/** The data that a person wants to remove. */
 export interface ForgetPlan {
   readonly subjects: ForgetSubjects;
   /** Where the data is, and how much. Bad rows count as units; units that are recorded as forgotten do not. */
   readonly found: Output<'forgotten'>;
-  /** Whether there is nothing to remove. */
   readonly isEmpty: boolean;
 }
 
@@ -228,8 +226,8 @@ export async function refuseBusy(
     throw new UsageError(
       'job-running',
       cancelRequested && phase === 'waiting'
-        ? `${job} is cancelled${also}, but no worker has ended it, so its rows cannot be forgotten. Start a worker, which ends it, and run forget again:\n  searchflow worker`
-        : `${job} is ${phase}${also}, so its rows cannot be forgotten. Cancel it first:\n  searchflow cancel ${shellWord(job)}`,
+        ? `${job} is cancelled${also}, but no worker has ended it, so its rows cannot be forgotten. Start a worker, which ends it, ${toDo('and run forget again', 'worker')}`
+        : `${job} is ${phase}${also}, so its rows cannot be forgotten. ${toDo('Cancel it first', 'cancel', job)}`,
     );
   }
 }

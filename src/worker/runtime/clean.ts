@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import type { Output } from '../../api/outputs/index.js';
 import type { JobEntry } from '../../core/job-entry-schemas.js';
-import { shellWord } from '../../core/text/shell-word.js';
+import { toDo } from '../../core/text/shell-word.js';
 import { folderNames, removeFolders, sizeOf } from '../../files/folder-size.js';
 import { lockHolder } from '../../files/process-lock.js';
 import { type CleanWish, UsageError } from '../config/runtime-types.js';
@@ -84,7 +84,7 @@ async function doneJobs(
     throw new UsageError(
       'job-not-done',
       phase === 'done'
-        ? `${staged.job} has ended too lately to be cleaned. To clean it now:\n  searchflow clean ${shellWord(staged.job)} --older-than 0s`
+        ? `${staged.job} has ended too lately to be cleaned. ${toDo('To clean it now', 'clean', staged.job, '--older-than', '0s')}`
         : `${staged.job} is ${phase}. Only the state of done jobs can be removed`,
     );
   });

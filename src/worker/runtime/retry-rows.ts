@@ -7,7 +7,7 @@ import { pricesAt } from '../../core/purchase/prices.js';
 import { isUnderWay } from '../../core/rows/job-names.js';
 import type { FailedPick, FailedUnit, RowProgress, RowReads } from '../../core/rows/row-warehouse.js';
 import { nearest } from '../../core/text/nearest.js';
-import { shellWord } from '../../core/text/shell-word.js';
+import { toDo } from '../../core/text/shell-word.js';
 import { rateProfileOf } from '../config/derived-settings.js';
 import { type FailedSelection, type RetryPlan, UsageError } from '../config/runtime-types.js';
 import { findJob, noteState } from '../staging/find-job.js';
@@ -74,7 +74,6 @@ export async function discardRows(
   };
 }
 
-/** Number of rows by error tag. */
 function countTags(units: readonly FailedUnit[]): Readonly<Record<string, number>> {
   const tags: Record<string, number> = {};
   for (const { tag, rows } of units) tags[tag] = (tags[tag] ?? 0) + rows;
@@ -103,12 +102,11 @@ async function refuseUnlessReady(parts: RuntimeParts, entry: JobEntry, command: 
   const phase = status?.phase ?? 'done';
   const isRunning = phase === 'waiting' || isUnderWay(phase);
   if (phase === 'done' || (command !== 'retry' && !isRunning)) return;
-  const name = shellWord(job);
   throw new UsageError(
     'job-running',
     isRunning && phase !== 'paused'
       ? `${job} is running. Wait until it ends, then run ${command} again`
-      : `${job} is ${phase}, so its rows are not complete. To complete them:\n  searchflow resume ${name}`,
+      : `${job} is ${phase}, so its rows are not complete. ${toDo('To complete them', 'resume', job)}`,
   );
 }
 

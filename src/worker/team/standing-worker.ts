@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { toDo } from '../../core/text/shell-word.js';
 import { lockHolder, tryLock } from '../../files/process-lock.js';
 import { type RuntimeConfig, UsageError } from '../config/runtime-types.js';
 import type { connectIfRunning } from '../temporal-server/temporal.js';
@@ -26,6 +27,6 @@ export async function requireWorkers(
   const where = shared ? `answers on task queue ${config.taskQueue}` : `runs in ${config.stateDir}`;
   throw new UsageError(
     'worker-missing',
-    `--detach needs a worker that continues without this command, and none ${where}. Nothing was started or bought. To start one:\n  searchflow worker`,
+    `--detach needs a worker that continues without this command, and none ${where}. Nothing was started or bought. ${toDo('To start one', 'worker')}`,
   );
 }
