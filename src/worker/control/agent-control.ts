@@ -51,7 +51,6 @@ export function syncWork(access: WorkflowAccess, into: string | undefined, cwd: 
   return { name: jobOfWorkflow(workflowId), work: { workflow, workflowId, input: { ...input, origin } } };
 }
 
-/** Starts a sync of agent runs, or attaches to the running one. */
 export async function startSync(
   { client, config, allow }: WorkflowAccess,
   { workflow, workflowId, input }: ScheduledWork,
@@ -68,7 +67,6 @@ export async function startSync(
   return new WorkflowHandle<AgentRunSync, AgentRunSync>(client, workflowId);
 }
 
-/** Handle of the workflow of an agent run. */
 export class AgentRunHandle extends WorkflowHandle<RunProgress, AgentRunResult> {
   /** The run's current state, from the heartbeat of the activity that follows it; null if no activity follows the run. */
   async snapshot(): Promise<RunSnapshot | null> {

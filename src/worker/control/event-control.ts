@@ -30,7 +30,6 @@ export function targetOf(
   return { into: address, ...hostField(address, shared) };
 }
 
-/** Starts and resumes walks on events for commands. */
 export class EventControl {
   readonly #access: WorkflowAccess;
   readonly #cwd: string;

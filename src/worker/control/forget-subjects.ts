@@ -14,12 +14,10 @@ import type { JobStatus, RuntimeConfig } from '../config/runtime-types.js';
 import type { Store } from '../store/store.js';
 import type { OpenWarehouses } from '../store/warehouses.js';
 
-/** The parts of a runtime that `forget` uses. */
 export interface ForgetParts {
   readonly config: RuntimeConfig;
   readonly store: Store;
   readonly warehouses: OpenWarehouses;
-  /** The states of jobs. */
   statuses(entries: readonly JobEntry[]): Promise<readonly JobStatus[]>;
 }
 

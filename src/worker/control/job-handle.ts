@@ -27,7 +27,6 @@ const LEFT_MS = 2000;
 /** How and why a job ended. `phase`: null if the server does not know the job. */
 type JobEnd = Said & { readonly phase: 'done' | 'stopped' | 'cancelled' | 'failed' | null };
 
-/** Handle of the workflow of a row job or a walk. */
 abstract class PausableHandle<
   Progress,
   Heartbeat extends { readonly waitingFor: string | null },
@@ -91,7 +90,6 @@ abstract class PausableHandle<
   }
 }
 
-/** Handle of the workflow of a walk. */
 export class WalkHandle extends PausableHandle<WalkProgress, WalkHeartbeat, WalkSummary> {
   protected heartbeatOf({ heartbeat }: PendingActivity): WalkHeartbeat {
     // The sums do not contain the counts of a failed attempt, so these counts are shown until the next attempt reports its own.
@@ -109,7 +107,6 @@ interface JobSteps {
   readonly cancelled?: (since: number) => Promise<void>;
 }
 
-/** Handle of the workflow of a row job. */
 export class RowJobHandle extends PausableHandle<JobProgress, SliceHeartbeat, JobSummary> {
   readonly #steps: JobSteps;
 
@@ -118,7 +115,6 @@ export class RowJobHandle extends PausableHandle<JobProgress, SliceHeartbeat, Jo
     this.#steps = steps;
   }
 
-  /** A handle of the same job with further steps. */
   with(steps: JobSteps): RowJobHandle {
     return new RowJobHandle(this.client, this.job, this.workflowId, { ...this.#steps, ...steps });
   }
@@ -168,7 +164,6 @@ export class RowJobHandle extends PausableHandle<JobProgress, SliceHeartbeat, Jo
   }
 }
 
-/** A row job for commands. */
 export type JobHandle = Pick<
   RowJobHandle,
   'job' | 'workflowId' | 'progress' | 'pause' | 'resume' | 'cancel' | 'result' | 'wayToResume'

@@ -34,7 +34,6 @@ import { describeWorkflow } from './pending-activity.js';
 import { startedByCommand } from './work-owners.js';
 import { WorkflowHandle } from './workflow-handle.js';
 
-/** Starts the workflows for monitors for commands. */
 export class MonitorControl {
   readonly #access: WorkflowAccess;
   readonly #cwd: string;
@@ -78,7 +77,6 @@ export class MonitorControl {
     return handle;
   }
 
-  /** A batch by its name. */
   batch(job: string): BatchHandle {
     return new BatchHandle(this.#access.client, workflowIdOf(job), job);
   }
@@ -179,7 +177,6 @@ export class MonitorControl {
   }
 }
 
-/** Handle of the workflow of a batch. */
 export class BatchHandle extends WorkflowHandle<BatchProgress, BatchSummary> {
   /** Approves or rejects a batch; rejects with a `UsageError` if the batch does not wait for an approval. */
   decide(how: keyof typeof monitorUpdates, by: string, why: string | undefined): Promise<BatchProgress> {
@@ -209,7 +206,6 @@ function exportId({ filter = {}, into }: ExportMonitorRunsInput, origin: string)
   return `searchflow-monitors-export-${sha256(canonicalJson([filter, identityOf(into), origin])).slice(0, 6)}`;
 }
 
-/** Longest wait for another process that writes the file. */
 const LOCK_MS = 10_000;
 
 const reportedIn = (stateDir: string): string => join(stateDir, 'reported-results');
@@ -230,7 +226,6 @@ function readReported(stateDir: string): string {
 export const isReported = (stateDir: string, runId: string): boolean =>
   readReported(stateDir).split('\n').includes(runId);
 
-/** Notes that a command has reported the result of a run. */
 export async function noteReported(stateDir: string, runId: string): Promise<void> {
   makeFolder(stateDir);
   const file = reportedIn(stateDir);

@@ -12,7 +12,6 @@ import {
 } from '@temporalio/common/lib/internal-non-workflow/index.js';
 import type { WorkerRefusal } from '../../core/rows/warehouse-errors.js';
 
-/** An activity in progress, as the server knows it. */
 export interface PendingActivity {
   readonly type: string | null;
   /** Details of the last heartbeat; null without one. */

@@ -36,7 +36,6 @@ export async function startReason(job: RunningJob): Promise<string | null> {
   return null;
 }
 
-/** Message of a command that starts a job whose earlier run is being cancelled. */
 export const ENDS_FIRST = 'An earlier run of this job was cancelled and is ended first. Paid results are kept';
 
 /** Generation, host and limit of the running workflow, and whether it is being cancelled; null if none is running. */

@@ -71,7 +71,6 @@ export async function passOnWork(client: Client, taskQueue: string, identityEnd:
   await client.withDeadline(Date.now() + PASS_ON_MS, passOn).catch(() => undefined);
 }
 
-/** The running workflows of a task queue, with their activities in progress. */
 async function* runningOn(client: Client, taskQueue: string) {
   const query = `ExecutionStatus = 'Running' AND ${onQueue(taskQueue)}`;
   for await (const { workflowId, runId } of client.workflow.list({ query })) {

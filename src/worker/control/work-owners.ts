@@ -103,7 +103,6 @@ export class WorkOwners {
     });
   }
 
-  /** The work that this process owns. */
   async owned(): Promise<readonly Work[]> {
     if (this.#mine.size === 0) return [];
     const { id } = this.#store.entries.owner();

@@ -134,7 +134,6 @@ export class WorkflowHandle<Progress, Result> {
     return resultOf<Result>(this.temporal, 'it was cancelled');
   }
 
-  /** The activities in progress. */
   protected async activities(): Promise<readonly PendingActivity[]> {
     const { raw } = await this.temporal.describe();
     const { loadedDataConverter } = this.client.options;

@@ -54,7 +54,6 @@ export function withJobEnd(
   return handle.with({ finish });
 }
 
-/** Reports the end of a job whose workflow Temporal ended. */
 async function reportEnd(parts: RuntimeParts, job: string): Promise<void> {
   const [entry, { client }] = await Promise.all([parts.store.entries.get(job), parts.connect()]);
   // The module is loaded here, because commands that only show jobs load this file.

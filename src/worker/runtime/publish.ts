@@ -7,7 +7,6 @@ import { isSameWarehouse, warehouseOf } from '../config/warehouse-setting.js';
 import { findJob } from '../staging/find-job.js';
 import type { RuntimeParts } from './runtime-parts.js';
 
-/** A publish as a command asks for it. */
 export interface PublishWish extends Omit<PublishRequest, 'subject'> {
   /** Name or id of a job, `events` or `monitors`. */
   readonly what: string;

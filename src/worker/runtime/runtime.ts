@@ -27,7 +27,6 @@ const STARTING_MS = 1000;
 /** Longest time, in ms, for which a server that does not answer yet is asked again. */
 const ANSWERING_MS = 10_000;
 
-/** What a command can do in a folder. */
 export type Runtime = Awaited<ReturnType<typeof openRuntime>>;
 
 /**
@@ -161,7 +160,6 @@ async function needsServer({ config, store }: RuntimeParts, asked: EnrichRequest
   }
 }
 
-/** Limits and spending of the team. */
 const teamView = ({ store, config }: RuntimeParts) => ({
   limits: () => store.limiter().view(),
   /** Ends the block of the team. Returns whether the work that Temporal keeps until the end of the block continues at once. */

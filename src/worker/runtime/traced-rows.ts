@@ -240,7 +240,6 @@ function busyText({ store }: RuntimeParts, { into }: StagedJob, { message, pid }
   return `${warehouseFile(into)} is open in process ${pid}, which is the worker of this folder and is loading rows. Run the command again in a moment, or when the job pauses or ends`;
 }
 
-/** The rows of a job's stage, read slice by slice. */
 class StagedRows {
   /** Why the stage cannot be read; null if it can. */
   problem: string | null = null;
@@ -252,7 +251,6 @@ class StagedRows {
     this.#staged = staged;
   }
 
-  /** The slice of a row. */
   sliceOf(row: number): number {
     return Math.floor((row - 1) / Math.max(1, this.#staged.rowsPerSlice));
   }

@@ -199,7 +199,6 @@ export class ScheduleControl {
     return this.#known(name, (handle) => handle.delete());
   }
 
-  /** Whether a worker is running for the schedules. */
   async worked(): Promise<boolean> {
     return (await workerOn(this.#access.client, this.#access.config.taskQueue)) !== null;
   }

@@ -15,7 +15,6 @@ const fixed = ['minimal', 'low', 'medium', 'high', 'xhigh'];
 /** Sums up the cost and the duration of buying units of a job. */
 export type Quote = ReturnType<typeof quote>;
 
-/** A quote for units of a job, by these prices and this rate. */
 export function quote(staged: StagedJob, prices: PriceTable, rate: RateProfile) {
   const requests = rowRequests({ origin: staged.origin, sha256 }, staged);
   let [sent, micros] = [0, 0];
@@ -27,7 +26,6 @@ export function quote(staged: StagedJob, prices: PriceTable, rate: RateProfile) 
   return {
     /** Adds a number of units. Null if the price of a unit depends on its text. */
     addNumber: requests === null ? addNumber : null,
-    /** Adds units of one slice. */
     add(units: readonly string[]): void {
       if (requests === null) {
         addNumber(units.length);

@@ -40,7 +40,6 @@ import { identify } from './job-id.js';
 /** Number of older stages that are kept, because a current run may still read them. */
 const KEEP_GENERATIONS = 3;
 
-/** The parts of the process that staging uses. */
 export interface StageContext
   extends Pick<RuntimeConfig, 'stateDir' | 'origin' | 'concurrency' | 'warehouse' | 'source' | 'duckDbExtensions'> {
   readonly cwd: string;
@@ -64,7 +63,6 @@ export const stagingIn = (config: RuntimeConfig, store: Store, transport: StageC
   forgotten: async () => (await store.journal()).forgetting.forgotten(),
 });
 
-/** Result of staging. */
 export interface Staging {
   readonly staged: StagedJob;
   readonly manifest: StageManifest;
@@ -80,7 +78,6 @@ const isDiskFull = (error: unknown): boolean =>
 const MOST_DEADLY = 5;
 const DEADLY_MS = 3_600_000;
 
-/** The names of the drafts of this process. */
 const drafts = new Set<string>();
 
 /** Reads, checks and slices the input of a job. Throws for invalid options and files, before anything is bought. */
@@ -318,7 +315,6 @@ export function askedOf(request: RunBounds, freshness: Freshness | null | undefi
 /** What a run of a staged job is started with. */
 export type RunOfJob = Pick<JobEntry, 'staged' | 'asked' | 'csv'>;
 
-/** The input of the workflow that runs a staged job. */
 export function toRunInput({ staged, asked, csv }: RunOfJob, shared: boolean): EnrichCsvInput {
   return {
     input: staged.input,

@@ -51,7 +51,7 @@ describe('enrich', () => {
 
   it('starts nothing for a complete job, and writes the requested CSV again', async () => {
     const { runtime, calls } = fakeRuntime({
-      plan: async () => ({ ...plan, status: 'complete', toBuy: 0, requests: 0 }),
+      plan: async (asked) => ({ ...plan, request: asked, status: 'complete', toBuy: 0, requests: 0 }),
     });
     const { context, err } = fakeContext(runtime);
     expect(await run(context, {}, 'out.csv')).toBe(0);
