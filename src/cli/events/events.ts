@@ -6,7 +6,7 @@ import { misspelt } from '../../core/text/nearest.js';
 import type { Differences, Verification, WalkProgress, WalkSummary } from '../../core/workflow-result-schemas.js';
 import type { ShownProgress } from '../../worker/config/runtime-types.js';
 import type { EventStatus } from '../../worker/store/event-status.js';
-import { type ProgressLine, ProgressReader, progressText, waitText } from '../progress/progress.js';
+import { meter, type ProgressReader, progressText, waitText } from '../progress/progress.js';
 import { columns, count, duration, lines, printable, some } from '../text.js';
 
 /** The known event type that an unknown one certainly means; null for a known type and for another one. */
@@ -87,7 +87,7 @@ interface RunningWalk extends ShownProgress<WalkProgress, WalkHeartbeat> {
 export function runningText({ job, progress, running }: RunningWalk): string {
   const { phase, pausedFor } = progress;
   const message = sentenceOf(progress);
-  const shown = progressText(new WalkProgressReader().line(0, progress, running, null));
+  const shown = progressText(walkProgress().line(0, progress, running, null));
   const why = pausedFor === null ? '' : ` (${pausedFor})`;
   return `${printable(job ?? progress.stream)}: ${phase}${why}, ${shown}${message === null ? '' : `\n  ${printable(message)}`}`;
 }
@@ -181,26 +181,29 @@ export function statusData(
   };
 }
 
-export class WalkProgressReader extends ProgressReader<WalkProgress, WalkHeartbeat> {
-  line(at: number, progress: WalkProgress, running: readonly WalkHeartbeat[], blocked: string | null): ProgressLine {
-    const events = this.count('events', progress.events, running);
-    const added = this.count('added', progress.added, running);
-    const changed = this.count('changed', progress.changed, running);
-    const { share, lengthMs = 0, phase } = progress;
-    const covered = running.reduce((sum, one) => sum + (one.coveredMs ?? 0), 0);
-    const now = Math.min(1, (share ?? 0) + (lengthMs > 0 ? covered / lengthMs : 0));
-    // The share falls if the range grows.
-    const part = share === null ? null : this.most(`part of ${lengthMs}`, now);
-    return {
-      part,
-      facts: [
-        some(events, 'event'),
-        ...this.pace(at, 'events', events, part, phase === 'running' && blocked === null),
-        ...(added + changed < events ? [`${count(added)} new`] : []),
-      ],
-      alarm: null,
-      notes: [],
-      waits: waitText(progress, running, blocked, 'listing events'),
-    };
-  }
+export function walkProgress(): ProgressReader<WalkProgress, WalkHeartbeat> {
+  const { count: counted, most, pace } = meter();
+  return {
+    line(at, progress, running, blocked) {
+      const events = counted('events', progress.events, running);
+      const added = counted('added', progress.added, running);
+      const changed = counted('changed', progress.changed, running);
+      const { share, lengthMs = 0, phase } = progress;
+      const covered = running.reduce((sum, one) => sum + (one.coveredMs ?? 0), 0);
+      const now = Math.min(1, (share ?? 0) + (lengthMs > 0 ? covered / lengthMs : 0));
+      // The share falls if the range grows.
+      const part = share === null ? null : most(`part of ${lengthMs}`, now);
+      return {
+        part,
+        facts: [
+          some(events, 'event'),
+          ...pace(at, 'events', events, part, phase === 'running' && blocked === null),
+          ...(added + changed < events ? [`${count(added)} new`] : []),
+        ],
+        alarm: null,
+        notes: [],
+        waits: waitText(progress, running, blocked, 'listing events'),
+      };
+    },
+  };
 }

@@ -18,7 +18,7 @@ import { type Context, type ExitCode, exitCodes, type Flags } from '../shared/co
 import { type Session, settings, withRuntime } from '../shared/session.js';
 import { withAccess } from '../shared/with-access.js';
 import { printable } from '../text.js';
-import { differs, meantType, WalkProgressReader, walkText } from './events.js';
+import { differs, meantType, walkProgress, walkText } from './events.js';
 
 export interface WalkManner {
   /** Whether a verification with differences fails although it repaired all of them. */
@@ -32,7 +32,7 @@ export async function watchWalk(
   handle: Pick<WalkHandle, 'job' | 'workflowId' | 'progress' | 'result'>,
   manner: WalkManner = {},
 ): Promise<ExitCode> {
-  const followed = await followJob(session, handle, new WalkProgressReader(), manner).catch(withResumeHint);
+  const followed = await followJob(session, handle, walkProgress(), manner).catch(withResumeHint);
   if (followed.kind === 'parked') return showPause(session, handle.job, followed.progress, LOADED_EVENTS);
   const { summary } = followed;
   session.terminal.tell<Output<'walk'>>({ kind: 'events', job: handle.job, ...summary }, walkText(summary, Date.now()));

@@ -58,62 +58,54 @@ const paused: Readonly<Record<PauseReason, string>> = {
 
 /** The time in ms over which speed is measured: long enough that the time left does not jump after a retried slice or a large load. */
 const WINDOW_MS = 15_000;
+/** The least time in ms over which it is measured. */
+const LEAST_MS = 500;
 
-class Speed {
-  readonly #points: { readonly at: number; readonly done: number }[] = [];
-
-  /** Adds the amount that is done at a time in ms. Returns the amount per second. Null until half a second was measured. */
-  at(at: number, done: number): number | null {
-    this.#points.push({ at, done });
-    // The newest point before the window is kept as the start of the measurement.
-    while (this.#points.length > 2 && (this.#points[1] as { at: number }).at <= at - WINDOW_MS) this.#points.shift();
-    const first = this.#points[0] as { at: number; done: number };
-    return at - first.at < 500 ? null : ((done - first.done) * 1000) / (at - first.at);
-  }
+/** Counts and speed of work, from its polls. */
+export function meter() {
+  const largest = new Map<string, number>();
+  const polls: { readonly at: number; readonly done: number; readonly part: number | null }[] = [];
+  const most = (name: string, value: number): number => {
+    const now = Math.max(largest.get(name) ?? 0, value);
+    largest.set(name, now);
+    return now;
+  };
+  return {
+    most,
+    /**
+     * Adds the counts of running slices or windows to the count of the others. When a slice moves to another worker, or a window ends, its
+     * heartbeat is missing for a moment. The result does not decrease even then.
+     */
+    count: <Heartbeat>(name: keyof Heartbeat & string, counted: number, running: readonly Heartbeat[]): number =>
+      most(
+        name,
+        running.reduce((sum, one) => sum + Number(one[name] ?? 0), counted),
+      ),
+    /** Returns the speed, such as `311 rows/s`, and the time left; empty until half a second was measured. */
+    pace(at: number, what: string, done: number, part: number | null, isRunning: boolean): readonly string[] {
+      polls.push({ at, done, part });
+      // The newest poll before the window is kept as the start of the measurement.
+      while (polls.length > 2 && (polls[1]?.at ?? at) <= at - WINDOW_MS) polls.shift();
+      const [first = { at, done }] = polls;
+      if (at - first.at < LEAST_MS) return [];
+      const speed = ((done - first.done) * 1000) / (at - first.at);
+      const pace = `${count(speed >= 10 ? Math.round(speed) : Math.round(speed * 10) / 10)} ${what}/s`;
+      const from = polls.find((one) => one.part !== null && at - one.at >= LEAST_MS);
+      if (part === null || !from || !isRunning) return [pace];
+      // Negative if the range of a walk has grown.
+      const partSpeed = ((part - (from.part ?? 0)) * 1000) / (at - from.at);
+      return partSpeed > 0 ? [pace, `${duration(Math.ceil((1 - part) / partSpeed))} left`] : [pace];
+    },
+  };
 }
 
-/** Turns polls of a job into progress lines. */
-export abstract class ProgressReader<Progress, Heartbeat> {
-  readonly #most = new Map<string, number>();
-  readonly #speed = new Speed();
-  readonly #partSpeed = new Speed();
-
+/** Turns the polls of a job into progress lines. */
+export interface ProgressReader<Progress, Heartbeat> {
   /**
    * Returns the progress line of a poll. `at`: Unix ms. `running`: the slices or windows in progress. `blocked`: the reason that blocks all
    * calls of the team, or null.
    */
-  abstract line(at: number, progress: Progress, running: readonly Heartbeat[], blocked: string | null): ProgressLine;
-
-  /**
-   * Adds the counts of running slices or windows to the count of the others. When a slice moves to another worker, or a window ends, its
-   * heartbeat is missing for a moment. The result does not decrease even then.
-   */
-  protected count(name: keyof Heartbeat & string, counted: number, running: readonly Heartbeat[]): number {
-    return this.most(
-      name,
-      running.reduce((sum, one) => sum + Number(one[name] ?? 0), counted),
-    );
-  }
-
-  protected most(name: string, value: number): number {
-    const most = Math.max(this.#most.get(name) ?? 0, value);
-    this.#most.set(name, most);
-    return most;
-  }
-
-  /** Returns the speed, such as `311 rows/s`, and the time left; empty as long as they are unknown. */
-  protected pace(at: number, what: string, done: number, part: number | null, isRunning: boolean): readonly string[] {
-    const speed = this.#speed.at(at, done);
-    // Negative if the range of a walk has grown.
-    const partSpeed = part === null ? null : this.#partSpeed.at(at, part);
-    const rounded = speed === null || speed >= 10 ? Math.round(speed ?? 0) : Math.round(speed * 10) / 10;
-    return [
-      ...(speed === null ? [] : [`${count(rounded)} ${what}/s`]),
-      ...(partSpeed && partSpeed > 0 && isRunning
-        ? [`${duration(Math.ceil((1 - (part ?? 0)) / partSpeed))} left`]
-        : []),
-    ];
-  }
+  line(at: number, progress: Progress, running: readonly Heartbeat[], blocked: string | null): ProgressLine;
 }
 
 /** Returns the reason that blocks all calls of the team, or null. */
@@ -141,27 +133,30 @@ export function waitText(
   return waitingFor ?? (phase === 'planning' ? preparing : null);
 }
 
-export class RowProgressReader extends ProgressReader<JobProgress, SliceHeartbeat> {
-  line(at: number, progress: JobProgress, running: readonly SliceHeartbeat[], blocked: string | null): ProgressLine {
-    const { phase, rows, maxCostMicros = null, retrying = 0, unknownOutcomes } = progress;
-    const done = Math.min(rows, this.count('landed', progress.rowsDone, running));
-    const costMicros = this.count('costMicros', progress.costMicros, running);
-    const earlierMicros = this.count('earlierMicros', progress.earlierMicros ?? 0, running);
-    const failed = this.count('failed', progress.failed, running);
-    const part = rows === 0 ? null : done / rows;
-    return {
-      part,
-      facts: [
-        `${count(done)}/${count(rows)} rows`,
-        ...this.pace(at, 'rows', done, part, phase !== 'paused' && blocked === null),
-        costText({ costMicros, earlierMicros, maxCostMicros }),
-        ...(retrying > 0 ? [`trying ${count(retrying)} failed once more`] : []),
-      ],
-      alarm: failed > 0 ? `${count(failed)} failed` : null,
-      notes: unknownOutcomes > 0 ? [`${count(unknownOutcomes)} unknown outcomes`] : [],
-      waits: waitText(progress, running, blocked, 'preparing the warehouse'),
-    };
-  }
+export function rowProgress(): ProgressReader<JobProgress, SliceHeartbeat> {
+  const { count: counted, pace } = meter();
+  return {
+    line(at, progress, running, blocked) {
+      const { phase, rows, maxCostMicros = null, retrying = 0, unknownOutcomes } = progress;
+      const done = Math.min(rows, counted('landed', progress.rowsDone, running));
+      const costMicros = counted('costMicros', progress.costMicros, running);
+      const earlierMicros = counted('earlierMicros', progress.earlierMicros ?? 0, running);
+      const failed = counted('failed', progress.failed, running);
+      const part = rows === 0 ? null : done / rows;
+      return {
+        part,
+        facts: [
+          `${count(done)}/${count(rows)} rows`,
+          ...pace(at, 'rows', done, part, phase !== 'paused' && blocked === null),
+          costText({ costMicros, earlierMicros, maxCostMicros }),
+          ...(retrying > 0 ? [`trying ${count(retrying)} failed once more`] : []),
+        ],
+        alarm: failed > 0 ? `${count(failed)} failed` : null,
+        notes: unknownOutcomes > 0 ? [`${count(unknownOutcomes)} unknown outcomes`] : [],
+        waits: waitText(progress, running, blocked, 'preparing the warehouse'),
+      };
+    },
+  };
 }
 
 interface Watchable<State, End> {
@@ -216,7 +211,7 @@ const PARKED_AFTER_MS = 2000;
 export async function followJob<Progress extends Parkable, Heartbeat, Summary>(
   { terminal, runtime, stopped }: Pick<Session, 'terminal' | 'runtime' | 'stopped'>,
   handle: Pick<WorkflowHandle<ShownProgress<Progress, Heartbeat>, Summary>, 'workflowId' | 'progress' | 'result'>,
-  reader: Pick<ProgressReader<Progress, Heartbeat>, 'line'>,
+  reader: ProgressReader<Progress, Heartbeat>,
   { untilPaused = false }: { readonly untilPaused?: boolean } = {},
 ): Promise<Followed<Progress, Summary>> {
   type End = Followed<Progress, Summary>;

@@ -28,7 +28,7 @@ import {
   someOf,
   urlColumnText,
 } from '../progress/plan.js';
-import { followJob, RowProgressReader } from '../progress/progress.js';
+import { followJob, rowProgress } from '../progress/progress.js';
 import { type Ending, showPause, summaryData, summaryText } from '../progress/summary.js';
 import { keepSchedule, type ScheduleWish, toScheduleWish } from '../schedules.js';
 import { agreed, isAgreed, type PlannedPurchase } from '../shared/ask.js';
@@ -224,7 +224,7 @@ async function readAgain(session: Session, plan: JobPlan, manner: EnrichManner):
 /** Watches a job and shows its summary. Writes the CSV if the job itself did not. Returns the exit code. */
 export async function watchToEnd(session: Session, handle: JobHandle, manner: WatchManner = {}): Promise<ExitCode> {
   const { csv = null, badRows = [], plan, untilPaused } = manner;
-  const followed = await followJob(session, handle, new RowProgressReader(), { untilPaused });
+  const followed = await followJob(session, handle, rowProgress(), { untilPaused });
   if (followed.kind === 'parked') return showPause(session, handle.job, followed.progress);
   const summary = await withPublish(session, followed.summary, plan?.request);
   // The job writes the CSV that its first command named. A command that joined the job may name another file.

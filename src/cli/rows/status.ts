@@ -8,7 +8,7 @@ import { dollars } from '../../core/text/money.js';
 import type { JobStatus } from '../../worker/config/runtime-types.js';
 import { findWalk } from '../../worker/runtime/job-lists.js';
 import { afterCommand } from '../../worker/staging/find-job.js';
-import { progressText, RowProgressReader } from '../progress/progress.js';
+import { progressText, rowProgress } from '../progress/progress.js';
 import { endedData, endingOf, summaryText } from '../progress/summary.js';
 import { type Context, type ExitCode, exitCodes } from '../shared/command.js';
 import { Silent, settings, within, withRuntime } from '../shared/session.js';
@@ -80,7 +80,7 @@ function runningText(
   totalMicros: number,
 ): string {
   const now = Date.now();
-  const line = progressText(new RowProgressReader().line(now, progress, running, null));
+  const line = progressText(rowProgress().line(now, progress, running, null));
   // The line has the cost of this run, but the rows of all runs.
   const total = totalMicros > progress.costMicros ? [`Bought in all runs of the job: ${dollars(totalMicros)}.`] : [];
   const others = refusals.map((refusal) => printable(refusal));

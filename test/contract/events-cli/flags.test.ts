@@ -3,7 +3,7 @@ import {
   type InterruptedWalk,
   statusData,
   statusText,
-  WalkProgressReader,
+  walkProgress,
   walkText,
 } from '../../../src/cli/events/events.js';
 import { walkCommand } from '../../../src/cli/events/events-status.js';
@@ -116,20 +116,18 @@ describe('the output of a walk', () => {
   const heartbeat = { window: 1, pages: 1, events: 200, added: 190, waitingFor: null };
 
   it('counts the loaded events of open windows, too, and the new ones among them, and never goes backwards', () => {
-    const reader = new WalkProgressReader();
+    const reader = walkProgress();
     expect(progressText(reader.line(0, progress, [heartbeat], null))).toBe('1,100 events (25%), 1,040 new');
     expect(progressText(reader.line(10_000, { ...progress, events: 1000 }, [], null))).toBe(
       '1,100 events (25%), 0 events/s, 1,040 new',
     );
     const waiting = { ...heartbeat, waitingFor: 'x.duckdb is open in process 7' };
-    expect(progressText(new WalkProgressReader().line(0, progress, [waiting], null))).toContain('open in process 7');
-    expect(progressText(new WalkProgressReader().line(0, progress, [waiting], 'blocked for 3 s'))).toContain(
-      'blocked for 3 s',
-    );
+    expect(progressText(walkProgress().line(0, progress, [waiting], null))).toContain('open in process 7');
+    expect(progressText(walkProgress().line(0, progress, [waiting], 'blocked for 3 s'))).toContain('blocked for 3 s');
   });
 
   it('estimates the time left from the share of its range that is done', () => {
-    const reader = new WalkProgressReader();
+    const reader = walkProgress();
     const lineAt = (at: number, coveredMs: number, lengthMs = 1000, share = 0) =>
       progressText(
         reader.line(at, { ...progress, lengthMs, share, events: 0, added: 0 }, [{ ...heartbeat, coveredMs }], null),

@@ -1,6 +1,6 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { expect, it } from 'vitest';
-import { follow, followJob, RowProgressReader } from '../../../src/cli/progress/progress.js';
+import { follow, followJob, rowProgress } from '../../../src/cli/progress/progress.js';
 import { fakeContext, fakeHandle, fakeRuntime, progress, summary } from '../../support/cli/fake-runtime.js';
 
 const watching = { stopped: new AbortController().signal, everyMs: 0 };
@@ -71,6 +71,6 @@ it('a worker that cannot load is named once, however often a poll reports it', a
     },
     result: () => ended.promise,
   });
-  await followJob({ ...context, runtime, stopped: watching.stopped }, handle, new RowProgressReader());
+  await followJob({ ...context, runtime, stopped: watching.stopped }, handle, rowProgress());
   for (const refusal of refusals) expect(err().split(refusal)).toHaveLength(2);
 });

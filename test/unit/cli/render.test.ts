@@ -5,7 +5,7 @@ import {
   ProgressView,
   progressBar,
   progressText,
-  RowProgressReader,
+  rowProgress,
 } from '../../../src/cli/progress/progress.js';
 import { type Ending, summaryText } from '../../../src/cli/progress/summary.js';
 import { count, dollars, duration, printable, printableLines, some } from '../../../src/cli/text.js';
@@ -119,20 +119,20 @@ describe('printable', () => {
 
 /** Returns the progress of a poll as a plain line; `blocked`: the reason that blocks all calls. */
 const textOf = (
-  reader: RowProgressReader,
+  reader: ReturnType<typeof rowProgress>,
   at: number,
   changes: Partial<JobProgress> = {},
   running: readonly SliceHeartbeat[] = [beat],
   blocked: string | null = null,
 ) => progressText(reader.line(at, { ...progress, ...changes }, running, blocked));
 
-describe('RowProgressReader', () => {
+describe('rowProgress', () => {
   it('adds the landed rows of running slices to the loaded rows', () => {
-    expect(textOf(new RowProgressReader(), 0)).toBe('450/1,000 rows (45%), $0.45, 3 failed');
+    expect(textOf(rowProgress(), 0)).toBe('450/1,000 rows (45%), $0.45, 3 failed');
   });
 
   it('shows under a cap only the cost that the cap limits, and names the cost of runs that an earlier run started', () => {
-    const shown = (changes: Partial<JobProgress>) => textOf(new RowProgressReader(), 0, { failed: 0, ...changes }, []);
+    const shown = (changes: Partial<JobProgress>) => textOf(rowProgress(), 0, { failed: 0, ...changes }, []);
     expect(shown({ costMicros: 200_000, maxCostMicros: 100_000 })).toContain('rows (40%), $0.20 of $0.10');
     const earlier = { costMicros: 200_000, earlierMicros: 150_000 };
     expect(shown({ ...earlier, maxCostMicros: 100_000 })).toContain(
@@ -140,13 +140,13 @@ describe('RowProgressReader', () => {
     );
     expect(shown({ ...earlier, maxCostMicros: null })).toMatch(/, \$0\.20$/);
     const running = [{ ...beat, failed: 0, costMicros: 50_000, earlierMicros: 50_000 }];
-    expect(textOf(new RowProgressReader(), 0, { failed: 0, ...earlier, maxCostMicros: 100_000 }, running)).toContain(
+    expect(textOf(rowProgress(), 0, { failed: 0, ...earlier, maxCostMicros: 100_000 }, running)).toContain(
       '$0.05 of $0.10 plus $0.20 for runs started earlier',
     );
   });
 
   it('measures the speed over the last seconds and never counts backwards', () => {
-    const reader = new RowProgressReader();
+    const reader = rowProgress();
     textOf(reader, 0, { rowsDone: 0 }, []);
     expect(textOf(reader, 10_000)).toBe('450/1,000 rows (45%), 45 rows/s, 13 s left, $0.45, 3 failed');
     expect(textOf(reader, 10_250, {}, [])).toMatch(/^450\/1,000 rows .* \$0\.45, 3 failed$/);
@@ -159,8 +159,8 @@ describe('RowProgressReader', () => {
 
   it('shows why a cancelled job has not ended yet', () => {
     const message = 'cancelled: its runs at the service are being ended';
-    expect(new RowProgressReader().line(0, { ...progress, message }, [], null).waits).toBe(message);
-    expect(new RowProgressReader().line(0, { ...progress, message: null }, [], null).waits).toBeNull();
+    expect(rowProgress().line(0, { ...progress, message }, [], null).waits).toBe(message);
+    expect(rowProgress().line(0, { ...progress, message: null }, [], null).waits).toBeNull();
   });
 
   it('shows a block before any other reason to wait', () => {
@@ -171,7 +171,7 @@ describe('RowProgressReader', () => {
       waiting: 2,
     };
     const running = [beat, { ...beat, waitingFor: 'the warehouse' }];
-    const reader = new RowProgressReader();
+    const reader = rowProgress();
     const blocked = 'blocked for 3 s by POST /contents: 429 Too Many Requests';
     expect(blockedText(limits, 3_000)).toBe(blocked);
     expect(reader.line(3_000, progress, running, blocked).waits).toBe(blocked);
@@ -189,11 +189,11 @@ describe('progress lines', () => {
   const { colors } = fakeTerminal().terminal;
   /** A line of a job that has been measured for 10 s. */
   const lineOf = (changes: Partial<JobProgress> = {}, waitingFor: string | null = null) => {
-    const reader = new RowProgressReader();
+    const reader = rowProgress();
     reader.line(0, { ...progress, rowsDone: 0 }, [], null);
     return reader.line(10_000, { ...progress, ...changes }, [{ ...beat, waitingFor }], null);
   };
-  const doneOf = (rows: number) => new RowProgressReader().line(0, { ...progress, rowsDone: rows }, [], null);
+  const doneOf = (rows: number) => rowProgress().line(0, { ...progress, rowsDone: rows }, [], null);
 
   it('shows rows, speed, time left, dollars, failures and the reason to wait', () => {
     const waiting = lineOf({}, 'waiting for PID 1234 to release out/x.duckdb');
